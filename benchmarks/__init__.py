@@ -1,0 +1,1 @@
+"""Benchmarks of cadiff, and the plain opponents it is measured against."""

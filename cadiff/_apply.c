@@ -1,0 +1,891 @@
+/* Operations on any numbers: which operand is what, and who computes the result.
+ *
+ * From here come the functions of the package, the methods named like them, NumPy's ufunc protocol
+ * and what the number slots of Var and Dual do not do themselves. */
+#include "_numbers.h"
+
+/* Filled by cad_numbers_ready, and never changed afterwards. */
+static PyObject *numpy_functions[CAD_OP_COUNT]; /* numpy.sin ...; NULL where NumPy has none */
+static PyObject *own_ufuncs[CAD_OP_COUNT];      /* the same over objects and doubles */
+static PyObject *op_of_function;                /* {numpy.sin: op code, ...} */
+static PyObject *op_of_name;                    /* {"sin": op code, ...}, aliases included */
+static PyObject *plain_ufuncs;                  /* names of ufuncs whose results are plain */
+static PyObject *numpy_module;
+static PyObject *reductions; /* the module cadiff._reductions */
+
+/* --- classification ---------------------------------------------------------------------------- */
+
+int cad_classify(PyObject *object, double *value) {
+    if (PyFloat_Check(object)) {
+        *value = PyFloat_AS_DOUBLE(object);
+        return CAD_PLAIN;
+    }
+    if (CAD_IS_VAR(object)) {
+        *value = CAD_VAR(object)->value;
+        return CAD_VAR(object)->kind == CAD_ARRAY ? CAD_ARRAY_CLASS : CAD_VAR_CLASS;
+    }
+    if (CAD_IS_DUAL(object)) {
+        return CAD_DUAL(object)->kind == CAD_DUAL_ARRAY ? CAD_ARRAY_CLASS : CAD_DUAL_CLASS;
+    }
+    if (PyLong_Check(object)) {
+        *value = PyLong_AsDouble(object);
+        return *value == -1.0 && PyErr_Occurred() ? -1 : CAD_PLAIN;
+    }
+    if (PyArray_Check(object)) {
+        return CAD_ARRAY_CLASS;
+    }
+    if (PyArray_IsScalar(object, Bool) || PyArray_IsScalar(object, Integer) ||
+        PyArray_IsScalar(object, Floating)) {
+        PyObject *number = PyNumber_Float(object);
+        if (number == NULL) {
+            return -1;
+        }
+        *value = PyFloat_AS_DOUBLE(number);
+        Py_DECREF(number);
+        return CAD_PLAIN;
+    }
+    return CAD_FOREIGN;
+}
+
+double cad_primal(PyObject *object) {
+    while (CAD_IS_DUAL(object) && CAD_DUAL(object)->kind == CAD_DUAL_OBJECT) {
+        object = CAD_DUAL(object)->primal_object;
+    }
+    if (CAD_IS_DUAL(object)) {
+        return CAD_DUAL(object)->kind == CAD_DUAL_ARRAY ? NAN : CAD_DUAL(object)->primal;
+    }
+    double value = NAN;
+    const int class = cad_classify(object, &value);
+    if (class < 0) {
+        PyErr_Clear();
+    }
+    return class == CAD_PLAIN || class == CAD_VAR_CLASS ? value : NAN;
+}
+
+PyObject *cad_elements(PyObject *object) {
+    if (CAD_IS_VAR(object) && CAD_VAR(object)->kind == CAD_ARRAY) {
+        return cad_var_elements(CAD_VAR(object));
+    }
+    if (CAD_IS_DUAL(object) && CAD_DUAL(object)->kind == CAD_DUAL_ARRAY) {
+        return cad_dual_elements(CAD_DUAL(object));
+    }
+    if (CAD_IS_VAR(object) || CAD_IS_DUAL(object)) {
+        PyObject *array = PyArray_SimpleNew(0, NULL, NPY_OBJECT);
+        if (array != NULL) {
+            PyObject **item = PyArray_DATA((PyArrayObject *)array);
+            Py_XSETREF(*item, Py_NewRef(object));
+        }
+        return array;
+    }
+    return PyArray_FROM_O(object);
+}
+
+/* --- applying an operation --------------------------------------------------------------------- */
+
+static PyObject *call_on_elements(PyObject *function, PyObject *const *operands, Py_ssize_t n,
+                                  PyObject *names) {
+    PyObject *converted[NPY_MAXARGS];
+    Py_ssize_t total = n + (names == NULL ? 0 : PyTuple_GET_SIZE(names));
+    if (total > NPY_MAXARGS) {
+        PyErr_SetString(PyExc_TypeError, "too many arguments");
+        return NULL;
+    }
+    PyObject *result = NULL;
+    Py_ssize_t done = 0;
+    for (; done < total; done++) {
+        PyObject *operand = operands[done];
+        const int ours = CAD_IS_VAR(operand) || CAD_IS_DUAL(operand);
+        if (ours && done >= n) {
+            PyErr_Format(PyExc_TypeError, "%U= cannot be a %s", PyTuple_GET_ITEM(names, done - n),
+                         Py_TYPE(operand)->tp_name);
+            goto end;
+        }
+        converted[done] = ours ? cad_elements(operand) : Py_NewRef(operand);
+        if (converted[done] == NULL) {
+            goto end;
+        }
+    }
+    result = PyObject_Vectorcall(function, converted, (size_t)n, names);
+end:
+    while (done-- > 0) {
+        Py_DECREF(converted[done]);
+    }
+    return result;
+}
+
+/* At least one operand is an array. */
+static PyObject *apply_arrays(CadOp op, PyObject *const *operands, int n) {
+    int plain = numpy_functions[op] != NULL;
+    for (int i = 0; i < n; i++) {
+        if (CAD_IS_VAR(operands[i]) || CAD_IS_DUAL(operands[i]) ||
+            (PyArray_Check(operands[i]) &&
+             PyArray_TYPE((PyArrayObject *)operands[i]) == NPY_OBJECT)) {
+            plain = 0;
+        }
+    }
+    return call_on_elements(plain ? numpy_functions[op] : own_ufuncs[op], operands, n, NULL);
+}
+
+/* At least one operand is a Var, all are scalars. */
+static PyObject *apply_vars(CadOp op, PyObject *const *operands, int n, const double *x) {
+    CadTape *tape = NULL;
+    for (int i = 0; i < n; i++) {
+        if (!CAD_IS_VAR(operands[i])) {
+            continue;
+        }
+        CadVar *var = CAD_VAR(operands[i]);
+        if (var->kind == CAD_STALE) {
+            cad_raise_stale();
+            return NULL;
+        }
+        if (tape != NULL && var->tape != NULL && var->tape != tape) {
+            PyErr_SetString(PyExc_RuntimeError,
+                            "Vars of two threads do not mix: each thread records on a tape of its "
+                            "own; pass values between threads (cadiff.value(v))");
+            return NULL;
+        }
+        tape = var->tape != NULL ? var->tape : tape;
+    }
+    const double value = cad_op_value(op, x[0], x[1], x[2]);
+    if (tape == NULL) {
+        return cad_var_passive(value);
+    }
+    const CadStatus status = cad_tape_ensure(tape);
+    if (status != CAD_OK) {
+        cad_raise_status(status);
+        return NULL;
+    }
+    CadSlot slot[3] = {0};
+    int passive = 0;
+    for (int i = 0; i < n; i++) {
+        if (CAD_IS_SCALAR(operands[i])) {
+            slot[i] = CAD_VAR(operands[i])->slot;
+        } else {
+            slot[i] = cad_tape_constant(tape, x[i]);
+            passive |= 1 << i;
+        }
+    }
+    CadSlot out;
+    if (n == 3) {
+        out = cad_tape_push3(tape, CAD_CODE(op, 0), slot[0], slot[1], slot[2], value);
+    } else {
+        out = cad_tape_push(tape, CAD_CODE(op, passive), slot[0], slot[n - 1], value);
+    }
+    return cad_var_new(tape, out, value);
+}
+
+/* All operands are plain; a NumPy scalar among them makes the result one. */
+static PyObject *apply_plain(CadOp op, PyObject *const *operands, int n, const double *x) {
+    PyObject *result = PyFloat_FromDouble(cad_op_value(op, x[0], x[1], x[2]));
+    for (int i = 0; result != NULL && i < n; i++) {
+        if (PyArray_IsScalar(operands[i], Generic)) {
+            PyObject *type = PyArray_IsScalar(operands[i], Floating)
+                                 ? (PyObject *)Py_TYPE(operands[i])
+                                 : (PyObject *)&PyDoubleArrType_Type;
+            Py_SETREF(result, PyObject_CallOneArg(type, result));
+            break;
+        }
+    }
+    return result;
+}
+
+PyObject *cad_apply(CadOp op, PyObject *const *operands) {
+    const int n = cad_op_info[op].arity;
+    double x[3] = {0.0, 0.0, 0.0};
+    int seen = 0;
+    for (int i = 0; i < n; i++) {
+        const int class = cad_classify(operands[i], &x[i]);
+        if (class < 0) {
+            return NULL;
+        }
+        seen |= 1 << class;
+    }
+    if (seen & 1 << CAD_FOREIGN) {
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    if (seen & 1 << CAD_ARRAY_CLASS) {
+        return apply_arrays(op, operands, n);
+    }
+    if (seen & 1 << CAD_DUAL_CLASS) {
+        return cad_dual_apply(op, operands);
+    }
+    if (seen & 1 << CAD_VAR_CLASS) {
+        return apply_vars(op, operands, n, x);
+    }
+    return apply_plain(op, operands, n, x);
+}
+
+/* --- slots that both types share --------------------------------------------------------------- */
+
+PyObject *cad_power(PyObject *base, PyObject *exponent, PyObject *modulus) {
+    if (modulus != Py_None) {
+        PyErr_SetString(PyExc_TypeError, "pow() of a number with a derivative takes no modulus");
+        return NULL;
+    }
+    double two;
+    const int class = cad_classify(exponent, &two);
+    if (class == CAD_PLAIN && two == 2.0) {
+        return cad_apply1(CAD_OP_square, base);
+    }
+    return class < 0 ? NULL : cad_apply2(CAD_OP_power, base, exponent);
+}
+
+PyObject *cad_divmod(PyObject *left, PyObject *right) {
+    PyObject *quotient = cad_apply2(CAD_OP_floor_divide, left, right);
+    if (quotient == NULL || quotient == Py_NotImplemented) {
+        return quotient;
+    }
+    PyObject *rest = cad_apply2(CAD_OP_mod, left, right);
+    PyObject *pair = rest == NULL ? NULL : PyTuple_Pack(2, quotient, rest);
+    Py_DECREF(quotient);
+    Py_XDECREF(rest);
+    return pair;
+}
+
+PyObject *cad_matmul(PyObject *left, PyObject *right) {
+    PyObject *const operands[2] = {left, right};
+    PyObject *matmul = PyObject_GetAttrString(numpy_module, "matmul");
+    PyObject *result = matmul == NULL ? NULL : call_on_elements(matmul, operands, 2, NULL);
+    Py_XDECREF(matmul);
+    return result;
+}
+
+/* The value of a number or of an array that may hold numbers, without derivatives. */
+static PyObject *plain_value(PyObject *object) {
+    if (CAD_IS_VAR(object) && CAD_VAR(object)->kind == CAD_ARRAY) {
+        return cad_var_values(CAD_VAR(object));
+    }
+    if (CAD_IS_DUAL(object) && CAD_DUAL(object)->kind == CAD_DUAL_ARRAY) {
+        return cad_dual_primal(CAD_DUAL(object));
+    }
+    if (CAD_IS_VAR(object) || CAD_IS_DUAL(object)) {
+        return PyFloat_FromDouble(cad_primal(object));
+    }
+    if (PyArray_Check(object) && PyArray_TYPE((PyArrayObject *)object) == NPY_OBJECT) {
+        PyObject *values = PyArray_NewCopy((PyArrayObject *)object, NPY_CORDER);
+        const npy_intp size = values == NULL ? 0 : PyArray_SIZE((PyArrayObject *)values);
+        PyObject **item = values == NULL ? NULL : PyArray_DATA((PyArrayObject *)values);
+        int numbers = 1;
+        for (npy_intp i = 0; i < size; i++) {
+            PyObject *value = item[i] == NULL ? NULL : plain_value(item[i]);
+            if (value == NULL) {
+                Py_CLEAR(values);
+                break;
+            }
+            double number;
+            numbers = numbers && cad_classify(value, &number) == CAD_PLAIN;
+            Py_SETREF(item[i], value);
+        }
+        if (values != NULL && numbers && !PyErr_Occurred()) {
+            Py_SETREF(values, PyArray_FROM_OT(values, NPY_DOUBLE));
+        }
+        return values;
+    }
+    return Py_NewRef(object);
+}
+
+PyObject *cad_richcompare(PyObject *left, PyObject *right, int how) {
+    double x, y;
+    const int left_class = cad_classify(left, &x);
+    const int right_class = left_class < 0 ? -1 : cad_classify(right, &y);
+    if (right_class < 0) {
+        return NULL;
+    }
+    if (left_class == CAD_FOREIGN || right_class == CAD_FOREIGN) {
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    if (left_class == CAD_ARRAY_CLASS || right_class == CAD_ARRAY_CLASS) {
+        PyObject *a = plain_value(left);
+        PyObject *b = a == NULL ? NULL : plain_value(right);
+        PyObject *result = b == NULL ? NULL : PyObject_RichCompare(a, b, how);
+        Py_XDECREF(a);
+        Py_XDECREF(b);
+        return result;
+    }
+    x = cad_primal(left);
+    y = cad_primal(right);
+    Py_RETURN_RICHCOMPARE(x, y, how);
+}
+
+/* --- the ufunc protocol ------------------------------------------------------------------------ */
+
+/* The operation that a ufunc stands for; -1 if there is none, -2 with an exception. */
+static int find_op(PyObject *ufunc) {
+    PyObject *op = PyDict_GetItemWithError(op_of_function, ufunc);
+    if (op != NULL) {
+        return (int)PyLong_AsLong(op);
+    }
+    if (PyErr_Occurred()) {
+        return -2;
+    }
+    /* A ufunc of SciPy, which is not imported on its account. */
+    PyObject *name = PyObject_GetAttrString(ufunc, "__name__");
+    op = name == NULL ? NULL : PyDict_GetItemWithError(op_of_name, name);
+    Py_XDECREF(name);
+    if (op == NULL) {
+        return PyErr_Occurred() ? -2 : -1;
+    }
+    const int code = (int)PyLong_AsLong(op);
+    const char *twin = cad_op_info[code].ufunc;
+    if (strncmp(twin, "scipy.", 6) != 0) {
+        return -1;
+    }
+    return PyDict_SetItem(op_of_function, ufunc, op) < 0 ? -2 : code;
+}
+
+static PyObject *on_values(PyObject *ufunc, PyObject *const *args, Py_ssize_t n,
+                           PyObject *names) {
+    PyObject *values[NPY_MAXARGS];
+    const Py_ssize_t total = n + (names == NULL ? 0 : PyTuple_GET_SIZE(names));
+    PyObject *result = NULL;
+    Py_ssize_t done = 0;
+    for (; done < total && done < NPY_MAXARGS; done++) {
+        values[done] = plain_value(args[done]);
+        if (values[done] == NULL) {
+            break;
+        }
+    }
+    if (done == total) {
+        result = PyObject_Vectorcall(ufunc, values, (size_t)n, names);
+    }
+    while (done-- > 0) {
+        Py_DECREF(values[done]);
+    }
+    return result;
+}
+
+static PyObject *refuse_ufunc(PyObject *ufunc) {
+    PyErr_Format(PyExc_TypeError,
+                 "cadiff has no derivative for %R: write it with the functions of cadiff, or apply "
+                 "it to cadiff.value(v), which has none",
+                 ufunc);
+    return NULL;
+}
+
+/* A ufunc called as a function, without a row in the table. */
+static PyObject *call_other_ufunc(PyObject *ufunc, PyObject *const *args, Py_ssize_t n,
+                                  PyObject *names) {
+    PyObject *name = PyObject_GetAttrString(ufunc, "__name__");
+    if (name == NULL) {
+        return NULL;
+    }
+    PyObject *result = NULL;
+    const int plain = PySet_Contains(plain_ufuncs, name);
+    if (plain > 0) {
+        result = on_values(ufunc, args, n, names);
+    } else if (plain == 0 && PyUnicode_CompareWithASCIIString(name, "matmul") == 0) {
+        result = call_on_elements(ufunc, args, n, names);
+    } else if (plain == 0 && n == 1 && PyUnicode_CompareWithASCIIString(name, "conjugate") == 0) {
+        result = Py_NewRef(args[0]);
+    } else if (plain == 0 && n == 2 && PyUnicode_CompareWithASCIIString(name, "divmod") == 0) {
+        result = cad_divmod(args[0], args[1]);
+    } else if (plain == 0) {
+        refuse_ufunc(ufunc);
+    }
+    Py_DECREF(name);
+    return result;
+}
+
+/* __array_ufunc__(self, ufunc, method, *inputs, **kwargs) */
+PyObject *cad_array_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    (void)self;
+    if (n < 3 || !PyUnicode_Check(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "__array_ufunc__ is called by NumPy");
+        return NULL;
+    }
+    PyObject *ufunc = args[0];
+    PyObject *const *inputs = args + 2;
+    n -= 2;
+    if (PyUnicode_CompareWithASCIIString(args[1], "__call__") != 0) {
+        PyObject *method = PyObject_GetAttr(ufunc, args[1]);
+        PyObject *result = method == NULL ? NULL : call_on_elements(method, inputs, n, names);
+        Py_XDECREF(method);
+        return result;
+    }
+    const int op = find_op(ufunc);
+    if (op == -2) {
+        return NULL;
+    }
+    if (op == -1) {
+        return call_other_ufunc(ufunc, inputs, n, names);
+    }
+    if (names != NULL && PyTuple_GET_SIZE(names) > 0) {
+        return call_on_elements(own_ufuncs[op], inputs, n, names);
+    }
+    if (n != cad_op_info[op].arity) {
+        return refuse_ufunc(ufunc);
+    }
+    return cad_apply((CadOp)op, inputs);
+}
+
+/* The inner loops of the package's own ufuncs, over doubles and over objects. */
+static void loop_doubles(char **data, const npy_intp *dimensions, const npy_intp *steps,
+                         void *code) {
+    const CadOp op = (CadOp)(intptr_t)code;
+    const int n = cad_op_info[op].arity;
+    for (npy_intp i = 0; i < dimensions[0]; i++) {
+        double x[3] = {0.0, 0.0, 0.0};
+        for (int k = 0; k < n; k++) {
+            x[k] = *(double *)(data[k] + i * steps[k]);
+        }
+        *(double *)(data[n] + i * steps[n]) = cad_op_value(op, x[0], x[1], x[2]);
+    }
+}
+
+static void loop_objects(char **data, const npy_intp *dimensions, const npy_intp *steps,
+                         void *code) {
+    const CadOp op = (CadOp)(intptr_t)code;
+    const int n = cad_op_info[op].arity;
+    for (npy_intp i = 0; i < dimensions[0]; i++) {
+        PyObject *x[3];
+        for (int k = 0; k < n; k++) {
+            PyObject *operand = *(PyObject **)(data[k] + i * steps[k]);
+            x[k] = operand == NULL ? Py_None : operand;
+        }
+        PyObject *result = cad_apply(op, x);
+        if (result == Py_NotImplemented) {
+            PyErr_Format(PyExc_TypeError, "cadiff.%s: an array holds something that is no number",
+                         cad_op_info[op].name);
+            Py_CLEAR(result);
+        }
+        if (result == NULL) {
+            return;
+        }
+        Py_XSETREF(*(PyObject **)(data[n] + i * steps[n]), result);
+    }
+}
+
+static PyObject *make_ufunc(CadOp op) {
+    static PyUFuncGenericFunction loops[] = {loop_doubles, loop_objects};
+    static void *codes[CAD_OP_COUNT][2];
+    static const char types[3][2 * 4] = {
+        {NPY_DOUBLE, NPY_DOUBLE, NPY_OBJECT, NPY_OBJECT},
+        {NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE, NPY_OBJECT, NPY_OBJECT, NPY_OBJECT},
+        {NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE, NPY_OBJECT, NPY_OBJECT, NPY_OBJECT,
+         NPY_OBJECT},
+    };
+    codes[op][0] = codes[op][1] = (void *)(intptr_t)op;
+    const int arity = cad_op_info[op].arity;
+    return PyUFunc_FromFuncAndData(loops, codes[op], types[arity - 1], 2, arity, 1, PyUFunc_None,
+                                   cad_op_info[op].name, cad_op_info[op].doc, 0);
+}
+
+/* --- the functions of the package -------------------------------------------------------------- */
+
+/* What a call comes to that is not about numbers: lists, and mistakes. */
+static PyObject *call_on_sequences(CadOp op, PyObject *const *args) {
+    const int n = cad_op_info[op].arity;
+    PyObject *arrays[3] = {NULL, NULL, NULL};
+    PyObject *result = NULL;
+    for (int i = 0; i < n; i++) {
+        PyObject *arg = args[i];
+        double number;
+        const int class = cad_classify(arg, &number);
+        if (class == CAD_FOREIGN && !PyList_Check(arg) && !PyTuple_Check(arg)) {
+            PyErr_Format(PyExc_TypeError,
+                         "cadiff.%s takes real numbers, arrays of them, Var and Dual, not %s",
+                         cad_op_info[op].name, Py_TYPE(arg)->tp_name);
+            goto end;
+        }
+        arrays[i] = class == CAD_FOREIGN ? PyArray_FROM_O(arg) : Py_NewRef(arg);
+        if (arrays[i] == NULL) {
+            goto end;
+        }
+    }
+    result = apply_arrays(op, arrays, n);
+end:
+    for (int i = 0; i < n; i++) {
+        Py_XDECREF(arrays[i]);
+    }
+    return result;
+}
+
+static PyObject *call_function(CadOp op, PyObject *const *args, Py_ssize_t n) {
+    if (n != cad_op_info[op].arity) {
+        PyErr_Format(PyExc_TypeError, "cadiff.%s takes %d arguments (%zd given)",
+                     cad_op_info[op].name, cad_op_info[op].arity, n);
+        return NULL;
+    }
+    PyObject *result = cad_apply(op, args);
+    if (result == Py_NotImplemented) {
+        Py_SETREF(result, call_on_sequences(op, args));
+    }
+    return result;
+}
+
+/* A function of one number answers floats, Vars and Duals itself: it is what loops call. */
+#define CAD_ROW1(name, value_, dx)                                                                \
+    static PyObject *function_##name(PyObject *module, PyObject *x) {                             \
+        (void)module;                                                                             \
+        if (PyFloat_CheckExact(x)) {                                                              \
+            return PyFloat_FromDouble(val_##name(PyFloat_AS_DOUBLE(x)));                          \
+        }                                                                                         \
+        if (CAD_IS_SCALAR(x)) {                                                                   \
+            CadTape *tape = CAD_VAR(x)->tape;                                                     \
+            if (cad_tape_ensure(tape) == CAD_OK) {                                                \
+                const double v = val_##name(CAD_VAR(x)->value);                                   \
+                const CadSlot a = CAD_VAR(x)->slot;                                               \
+                const CadSlot out = cad_tape_push(tape, CAD_CODE(CAD_OP_##name, 0), a, a, v);     \
+                return cad_var_new(tape, out, v);                                                 \
+            }                                                                                     \
+        } else if (CAD_IS_DUAL(x) && CAD_DUAL(x)->kind == CAD_DUAL_FLOAT) {                       \
+            const CadDual *dual = CAD_DUAL(x);                                                    \
+            const double v = val_##name(dual->primal);                                            \
+            const double t = cad_amul(d1_##name(dual->primal, v), dual->tangent);                 \
+            return cad_dual_new(v, t, dual->tag);                                                 \
+        }                                                                                         \
+        return call_function(CAD_OP_##name, &x, 1);                                               \
+    }                                                                                             \
+    static PyObject *method_##name(PyObject *self, PyObject *unused) {                            \
+        (void)unused;                                                                             \
+        return function_##name(NULL, self);                                                       \
+    }
+#define CAD_ROW2(name, value_, dx, dy)                                                            \
+    static PyObject *function_##name(PyObject *module, PyObject *const *args, Py_ssize_t n) {     \
+        (void)module;                                                                             \
+        return call_function(CAD_OP_##name, args, n);                                             \
+    }                                                                                             \
+    static PyObject *method_##name(PyObject *self, PyObject *other) {                             \
+        PyObject *const args[2] = {self, other};                                                  \
+        return call_function(CAD_OP_##name, args, 2);                                             \
+    }
+#define CAD_ROW3(name, value_, dx, dy, dz)                                                        \
+    static PyObject *function_##name(PyObject *module, PyObject *const *args, Py_ssize_t n) {     \
+        (void)module;                                                                             \
+        return call_function(CAD_OP_##name, args, n);                                             \
+    }
+#include "ops_rows.h"
+#undef CAD_ROW1
+#undef CAD_ROW2
+#undef CAD_ROW3
+
+/* ml_name and ml_doc are filled in from the table by cad_numbers_ready. */
+static PyMethodDef functions[CAD_OP_COUNT] = {
+#define CAD_ROW1(name, value_, dx)                                                                \
+    [CAD_OP_##name] = {NULL, (PyCFunction)(void (*)(void))function_##name, METH_O, NULL},
+#define CAD_ROW2(name, value_, dx, dy)                                                            \
+    [CAD_OP_##name] = {NULL, (PyCFunction)(void (*)(void))function_##name, METH_FASTCALL, NULL},
+#define CAD_ROW3(name, value_, dx, dy, dz)                                                        \
+    [CAD_OP_##name] = {NULL, (PyCFunction)(void (*)(void))function_##name, METH_FASTCALL, NULL},
+#include "ops_rows.h"
+#undef CAD_ROW1
+#undef CAD_ROW2
+#undef CAD_ROW3
+};
+
+static PyMethodDef row_methods[CAD_OP_COUNT] = {
+#define CAD_ROW1(name, value_, dx) [CAD_OP_##name] = {NULL, method_##name, METH_NOARGS, NULL},
+#define CAD_ROW2(name, value_, dx, dy) [CAD_OP_##name] = {NULL, method_##name, METH_O, NULL},
+#define CAD_ROW3(name, value_, dx, dy, dz)
+#include "ops_rows.h"
+#undef CAD_ROW1
+#undef CAD_ROW2
+#undef CAD_ROW3
+};
+
+/* --- methods that both types share ------------------------------------------------------------- */
+
+static PyObject *method_format(PyObject *self, PyObject *spec) {
+    PyObject *value = plain_value(self);
+    PyObject *text = value == NULL ? NULL : PyObject_Format(value, spec);
+    Py_XDECREF(value);
+    return text;
+}
+
+static PyObject *method_round(PyObject *self, PyObject *args) {
+    PyObject *digits = Py_None;
+    if (!PyArg_ParseTuple(args, "|O:__round__", &digits)) {
+        return NULL;
+    }
+    double value;
+    if (digits == Py_None || cad_classify(self, &value) == CAD_ARRAY_CLASS) {
+        return cad_apply1(CAD_OP_rint, self);
+    }
+    /* Python's own rounding to decimal digits; the derivative is 0 all the same. */
+    PyObject *plain = plain_value(self);
+    PyObject *rounded =
+        plain == NULL ? NULL : PyObject_CallMethod(plain, "__round__", "O", digits);
+    Py_XDECREF(plain);
+    PyObject *result = NULL;
+    if (rounded != NULL) {
+        const double number = PyFloat_AsDouble(rounded);
+        result = CAD_IS_DUAL(self) ? cad_dual_new(number, 0.0, CAD_DUAL(self)->tag)
+                                   : cad_var_passive(number);
+    }
+    Py_XDECREF(rounded);
+    return result;
+}
+
+static PyObject *method_itself(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return Py_NewRef(self);
+}
+
+static PyObject *method_reduce(PyObject *self, PyObject *unused) {
+    (void)unused;
+    PyErr_Format(PyExc_TypeError,
+                 "a %s cannot be pickled: its derivative lives in the computation that made it; "
+                 "pickle cadiff.value(v)",
+                 Py_TYPE(self)->tp_name);
+    return NULL;
+}
+
+static PyObject *method_refuse(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return cad_refuse_conversion(self);
+}
+
+static PyObject *method_item(PyObject *self, PyObject *args) {
+    PyObject *value = plain_value(self);
+    PyObject *method = NULL, *result = NULL;
+    if (value != NULL && PyFloat_Check(value)) {
+        Py_SETREF(value, PyArray_FROM_O(value)); /* for item(0) and errors as NumPy has them */
+    }
+    if (value != NULL && (method = PyObject_GetAttrString(value, "item")) != NULL) {
+        result = PyObject_CallObject(method, args);
+    }
+    Py_XDECREF(method);
+    Py_XDECREF(value);
+    return result;
+}
+
+static PyObject *method_clip(PyObject *self, PyObject *args) {
+    PyObject *operands[3] = {self, NULL, NULL};
+    if (!PyArg_ParseTuple(args, "OO:clip", &operands[1], &operands[2])) {
+        return NULL;
+    }
+    return call_function(CAD_OP_clip, operands, 3);
+}
+
+/* A method of ndarray, applied to the array of elements. */
+static PyObject *array_method(PyObject *self, const char *name, PyObject *args, PyObject *kwargs) {
+    PyObject *elements = cad_elements(self);
+    PyObject *method = elements == NULL ? NULL : PyObject_GetAttrString(elements, name);
+    PyObject *result = method == NULL ? NULL : PyObject_Call(method, args, kwargs);
+    Py_XDECREF(method);
+    Py_XDECREF(elements);
+    return result;
+}
+
+#define ARRAY_METHOD(name)                                                                        \
+    static PyObject *array_##name(PyObject *self, PyObject *args, PyObject *kwargs) {             \
+        return array_method(self, #name, args, kwargs);                                           \
+    }
+
+ARRAY_METHOD(sum)
+ARRAY_METHOD(mean)
+ARRAY_METHOD(prod)
+ARRAY_METHOD(reshape)
+ARRAY_METHOD(ravel)
+ARRAY_METHOD(flatten)
+ARRAY_METHOD(tolist)
+
+static PyObject *array_dot(PyObject *self, PyObject *other) {
+    PyObject *const operands[2] = {self, other};
+    PyObject *dot = PyObject_GetAttrString(numpy_module, "dot");
+    PyObject *result = dot == NULL ? NULL : call_on_elements(dot, operands, 2, NULL);
+    Py_XDECREF(dot);
+    return result;
+}
+
+/* max and min share a tie among all that have it, which NumPy's loops over objects do not do. */
+static PyObject *extremum(PyObject *self, const char *name, PyObject *args, PyObject *kwargs) {
+    PyObject *elements = cad_elements(self);
+    PyObject *function = elements == NULL ? NULL : PyObject_GetAttrString(reductions, name);
+    PyObject *first = function == NULL ? NULL : PyTuple_Pack(1, elements);
+    PyObject *all = first == NULL ? NULL : PySequence_Concat(first, args);
+    PyObject *result = all == NULL ? NULL : PyObject_Call(function, all, kwargs);
+    Py_XDECREF(all);
+    Py_XDECREF(first);
+    Py_XDECREF(function);
+    Py_XDECREF(elements);
+    return result;
+}
+
+static PyObject *array_max(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return extremum(self, "maximum", args, kwargs);
+}
+
+static PyObject *array_min(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return extremum(self, "minimum", args, kwargs);
+}
+
+#define KEYWORDS(function) (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
+
+PyMethodDef cad_common_methods[] = {
+    {"__array_ufunc__", (PyCFunction)(void (*)(void))cad_array_ufunc,
+     METH_FASTCALL | METH_KEYWORDS, "NumPy's protocol for its ufuncs."},
+    {"__format__", method_format, METH_O, "Format the value."},
+    {"__round__", method_round, METH_VARARGS, "The rounded number, with derivative 0."},
+    {"__floor__", method_floor, METH_NOARGS, "math.floor, with derivative 0."},
+    {"__ceil__", method_ceil, METH_NOARGS, "math.ceil, with derivative 0."},
+    {"__trunc__", method_trunc, METH_NOARGS, "math.trunc, with derivative 0."},
+    {"__complex__", method_refuse, METH_NOARGS, "Raises TypeError."},
+    {"__copy__", method_itself, METH_NOARGS, "The number itself: it cannot change."},
+    {"__deepcopy__", method_itself, METH_O, "The number itself: it cannot change."},
+    {"__reduce_ex__", method_reduce, METH_O, "Raises TypeError."},
+    {"conjugate", method_itself, METH_NOARGS, "The number itself."},
+    {"item", method_item, METH_VARARGS, "The value as a float."},
+    {"clip", method_clip, METH_VARARGS, "As cadiff.clip."},
+    {"sum", KEYWORDS(array_sum), "As for an ndarray."},
+    {"mean", KEYWORDS(array_mean), "As for an ndarray."},
+    {"prod", KEYWORDS(array_prod), "As for an ndarray."},
+    {"max", KEYWORDS(array_max), "As for an ndarray; a tie shares the derivative."},
+    {"min", KEYWORDS(array_min), "As for an ndarray; a tie shares the derivative."},
+    {"dot", array_dot, METH_O, "As for an ndarray."},
+    {"reshape", KEYWORDS(array_reshape), "As for an ndarray."},
+    {"ravel", KEYWORDS(array_ravel), "As for an ndarray."},
+    {"flatten", KEYWORDS(array_flatten), "As for an ndarray."},
+    {"tolist", KEYWORDS(array_tolist), "As for an ndarray."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyObject *function_value(PyObject *module, PyObject *object) {
+    (void)module;
+    return plain_value(object);
+}
+
+static PyMethodDef value_function = {
+    "plain_value", function_value, METH_O,
+    "plain_value(x, /)\n--\n\nThe value of a number or an array, without derivatives."};
+
+/* --- set-up ------------------------------------------------------------------------------------ */
+
+static int add_method(PyTypeObject *type, PyMethodDef *method) {
+    PyObject *descriptor = PyDescr_NewMethod(type, method);
+    if (descriptor == NULL) {
+        return -1;
+    }
+    const int status = PyDict_SetItemString(type->tp_dict, method->ml_name, descriptor);
+    Py_DECREF(descriptor);
+    return status;
+}
+
+static int ready_type(PyObject *module, const char *name, PyTypeObject *type) {
+    if (PyType_Ready(type) < 0) {
+        return -1;
+    }
+    for (PyMethodDef *method = cad_common_methods; method->ml_name != NULL; method++) {
+        if (add_method(type, method) < 0) {
+            return -1;
+        }
+    }
+    for (int op = 0; op < CAD_OP_COUNT; op++) {
+        if (row_methods[op].ml_meth != NULL && cad_op_info[op].name[0] != '_' &&
+            add_method(type, &row_methods[op]) < 0) {
+            return -1;
+        }
+    }
+    PyType_Modified(type);
+    return PyModule_AddObjectRef(module, name, (PyObject *)type);
+}
+
+/* numpy.sin for "numpy.sin"; NULL without an exception for all others. */
+static PyObject *numpy_twin(const char *ufunc) {
+    return strncmp(ufunc, "numpy.", 6) == 0 ? PyObject_GetAttrString(numpy_module, ufunc + 6)
+                                            : NULL;
+}
+
+static int remember(PyObject *function, const char *name, int op) {
+    PyObject *code = PyLong_FromLong(op);
+    int status = code == NULL ? -1 : PyDict_SetItemString(op_of_name, name, code);
+    if (status == 0 && function != NULL) {
+        status = PyDict_SetItem(op_of_function, function, code);
+    }
+    Py_XDECREF(code);
+    return status;
+}
+
+static int ready_op(PyObject *module, int op) {
+    const CadOpInfo *info = &cad_op_info[op];
+    numpy_functions[op] = numpy_twin(info->ufunc);
+    if (PyErr_Occurred() || (own_ufuncs[op] = make_ufunc((CadOp)op)) == NULL) {
+        return -1;
+    }
+    functions[op].ml_name = row_methods[op].ml_name = info->name;
+    functions[op].ml_doc = row_methods[op].ml_doc = info->doc;
+    if (info->name[0] == '_') {
+        return 0;
+    }
+    PyObject *name = PyUnicode_FromString("cadiff");
+    PyObject *function = name == NULL ? NULL : PyCFunction_NewEx(&functions[op], NULL, name);
+    Py_XDECREF(name);
+    if (function == NULL || PyModule_AddObjectRef(module, info->name, function) < 0 ||
+        remember(numpy_functions[op], info->name, op) < 0) {
+        Py_XDECREF(function);
+        return -1;
+    }
+    Py_DECREF(function);
+    return 0;
+}
+
+static int ready_alias(PyObject *module, const char *alias, const char *name) {
+    PyObject *function = PyObject_GetAttrString(module, name);
+    PyObject *code = PyDict_GetItemString(op_of_name, name);
+    if (function == NULL || code == NULL) {
+        Py_XDECREF(function);
+        return -1;
+    }
+    /* NumPy may have a ufunc of its own under the other name: degrees beside rad2deg. */
+    PyObject *twin = PyObject_GetAttrString(numpy_module, alias);
+    if (twin == NULL) {
+        PyErr_Clear();
+    }
+    const int status = PyModule_AddObjectRef(module, alias, function) < 0
+                           ? -1
+                           : remember(twin, alias, (int)PyLong_AsLong(code));
+    Py_XDECREF(twin);
+    Py_DECREF(function);
+    return status;
+}
+
+static PyObject *names_of_plain_ufuncs(void) {
+    static const char *const names[] = {
+        "less",     "less_equal", "greater", "greater_equal", "equal",       "not_equal",
+        "isfinite", "isinf",      "isnan",   "signbit",       "logical_and", "logical_or",
+        "logical_xor", "logical_not"};
+    PyObject *set = PySet_New(NULL);
+    for (size_t i = 0; set != NULL && i < sizeof names / sizeof *names; i++) {
+        PyObject *name = PyUnicode_FromString(names[i]);
+        if (name == NULL || PySet_Add(set, name) < 0) {
+            Py_CLEAR(set);
+        }
+        Py_XDECREF(name);
+    }
+    return set;
+}
+
+int cad_numbers_ready(PyObject *module) {
+    if ((numpy_module = PyImport_ImportModule("numpy")) == NULL ||
+        (reductions = PyImport_ImportModule("cadiff._reductions")) == NULL ||
+        (op_of_function = PyDict_New()) == NULL || (op_of_name = PyDict_New()) == NULL ||
+        (plain_ufuncs = names_of_plain_ufuncs()) == NULL) {
+        return -1;
+    }
+    cad_stale_error = PyErr_NewExceptionWithDoc(
+        "cadiff.StaleVarError",
+        "A Var was computed with after the gradient call that it belongs to had ended.",
+        PyExc_RuntimeError, NULL);
+    if (cad_stale_error == NULL ||
+        PyModule_AddObjectRef(module, "StaleVarError", cad_stale_error) < 0) {
+        return -1;
+    }
+    for (int op = CAD_OP_THIRD + 1; op < CAD_OP_COUNT; op++) {
+        if (ready_op(module, op) < 0) {
+            return -1;
+        }
+    }
+    for (int i = 0; cad_op_aliases[i][0] != NULL; i++) {
+        if (ready_alias(module, cad_op_aliases[i][0], cad_op_aliases[i][1]) < 0) {
+            return -1;
+        }
+    }
+    if (ready_type(module, "Var", &CadVar_Type) < 0 ||
+        ready_type(module, "Dual", &CadDual_Type) < 0) {
+        return -1;
+    }
+    PyObject *value = PyCFunction_NewEx(&value_function, NULL, NULL);
+    const int status = value == NULL ? -1 : PyModule_AddObjectRef(module, "plain_value", value);
+    Py_XDECREF(value);
+    return status;
+}

@@ -1,0 +1,147 @@
+# What the binding sees of the C core and of the number types.
+
+from libc.stdint cimport uint32_t, uint64_t
+
+
+cdef extern from *:
+    """
+    /* This file, of all that include the header, holds NumPy's tables. */
+    #define CADIFF_IMPORTS_NUMPY
+    #include "_numbers.h"
+    """
+
+
+cdef extern from "memory.h" nogil:
+    ctypedef enum CadStatus:
+        CAD_OK
+        CAD_NO_MEMORY
+        CAD_TAPE_FULL
+
+    void *cad_memory_zeroed(size_t count, size_t size)
+    void *cad_memory_resize(void *block, size_t count, size_t size)
+    void cad_memory_free(void *block)
+    void cad_memory_fail_after(long successes)
+
+
+cdef extern from "ops.h" nogil:
+    ctypedef enum CadOp:
+        CAD_OP_LEAF
+        CAD_OP_THIRD
+        CAD_OP_positive
+        CAD_OP_add
+        CAD_OP_multiply
+        CAD_OP_COUNT
+
+    ctypedef struct CadOpInfo:
+        const char *name
+        int arity
+        const char *ufunc
+        const char *doc
+
+    const CadOpInfo cad_op_info[]
+
+
+cdef extern from "tape.h" nogil:
+    ctypedef uint32_t CadSlot
+    CadSlot CAD_NONE
+
+    ctypedef struct CadEntry:
+        uint32_t code
+        CadSlot out
+        CadSlot a
+        CadSlot b
+
+    ctypedef struct CadTape:
+        CadEntry *entries
+        double *values
+        double *adjoints
+        size_t n_entries
+        size_t n_slots
+        size_t n_marks
+        size_t entry_capacity
+        size_t dirty_begin
+        size_t dirty_end
+
+    size_t cad_tape_bytes(const CadTape *tape)
+    CadStatus cad_tape_grow(CadTape *tape, size_t slots)
+    CadStatus cad_tape_ensure(CadTape *tape)
+    CadSlot cad_tape_push(CadTape *tape, uint32_t code, CadSlot a, CadSlot b, double value)
+    CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, CadSlot *out)
+    size_t cad_tape_find(const CadTape *tape, CadSlot slot)
+    CadStatus cad_tape_mark(CadTape *tape)
+    void cad_tape_keep(CadTape *tape)
+    bint cad_tape_reads_below(const CadTape *tape, size_t begin, CadSlot below)
+    CadStatus cad_tape_clear_adjoints(CadTape *tape)
+    uint32_t CAD_CODE(int op, int passive)
+
+
+cdef extern from "sweep.h" nogil:
+    ctypedef struct CadNumber:
+        double value
+        CadSlot slot
+
+    void cad_sweep_value(CadTape *tape, size_t begin, size_t end)
+    void cad_sweep_reverse(CadTape *tape, size_t begin, size_t end)
+    void cad_sweep_tangent(const CadTape *tape, size_t begin, size_t end, CadSlot base,
+                           size_t lanes, double *tangents)
+    void cad_sweep_second(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,
+                          const double *tangents, double *adjoint_tangents)
+    CadStatus cad_sweep_record(CadTape *tape, size_t begin, size_t end, CadSlot base,
+                               CadNumber *adjoints)
+
+
+cdef extern from "_numbers.h":
+    enum:
+        CAD_SCALAR
+        CAD_ARRAY
+        CAD_PASSIVE
+        CAD_STALE
+        CAD_DUAL_FLOAT
+        CAD_DUAL_LANES
+        CAD_DUAL_OBJECT
+        CAD_DUAL_ARRAY
+        CAD_PLAIN
+        CAD_VAR_CLASS
+        CAD_DUAL_CLASS
+        CAD_ARRAY_CLASS
+        CAD_FOREIGN
+
+    ctypedef struct CadView:
+        int ndim
+        Py_ssize_t size
+
+    ctypedef struct CadVar:
+        double value
+        CadView *view
+        CadTape *tape
+        CadSlot slot
+        uint32_t kind
+
+    ctypedef uint64_t CadTag
+
+    ctypedef struct CadDual:
+        CadTag tag
+        uint32_t kind
+
+    CadVar *CAD_VAR(object number)
+    CadDual *CAD_DUAL(object number)
+    bint CAD_IS_VAR(object number)
+    bint CAD_IS_DUAL(object number)
+    bint CAD_IS_FLOAT(object number)
+    object cad_var_new(CadTape *tape, CadSlot slot, double value)
+    object cad_var_passive(double value)
+    object cad_var_view(CadTape *tape, CadSlot slot, int ndim, const Py_ssize_t *shape,
+                        const Py_ssize_t *strides)
+    int cad_raise_status(CadStatus status) except -1
+    int cad_raise_stale() except -1
+    CadTape *cad_current_tape() except NULL
+    void cad_rewind(CadTape *tape)
+    object cad_dual_from(object primal, object tangent, CadTag tag)
+    object cad_dual_primal(CadDual *dual)
+    object cad_dual_tangent(CadDual *dual)
+    CadTag cad_fresh_tag()
+    int cad_classify(object number, double *value) except -1
+    double cad_primal(object number)
+    object cad_elements(object number)
+    object cad_apply2(int op, object x, object y)
+    int cad_numbers_ready(object module) except -1

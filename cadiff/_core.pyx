@@ -1,0 +1,942 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""The compiled core: Var, Dual, the operations, and recordings of functions.
+
+The types and the operations are written in C (_var.c, _dual.c, _apply.c). This room owns what
+surrounds them: it lifts the arguments of a user's function onto the tape, sweeps over what was
+recorded, and reads the results into fresh objects. It knows lifetimes, errors and slots, and no
+formula.
+"""
+
+import sys
+
+import numpy as np
+
+cimport cython
+cimport numpy as cnp
+from cpython.dict cimport PyDict_Size
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_FromDouble
+from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE, PyList_New, PyList_SET_ITEM
+from cpython.object cimport PyObject, PyObject_Call
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
+from libc.string cimport memcpy, memset
+
+cnp.import_array()
+cnp.import_umath()
+cad_numbers_ready(sys.modules[__name__])
+
+cdef object Var = globals()["Var"]
+cdef object plain_value = globals()["plain_value"]
+
+cdef enum:
+    LANES = 8  # directions that a sweep carries at once
+
+
+cdef inline int check(CadStatus status) except -1:
+    return 0 if status == CAD_OK else cad_raise_status(status)
+
+
+# --- the structure of arguments ----------------------------------------------------------------
+
+cdef enum Shape:
+    NUMBER     # a float
+    ARRAY      # an ndarray
+    ROW        # a list or tuple of nothing but plain numbers
+    SEQUENCE   # a list or tuple
+    MAPPING    # a dict
+
+
+@cython.final
+cdef class Node:
+    """One level of an argument: what it is, and where its numbers stand among all."""
+
+    cdef Shape shape
+    cdef Py_ssize_t offset
+    cdef Py_ssize_t size
+    cdef object original  # an ARRAY: for shape and dtype; a container: for its type and keys
+    cdef tuple children
+
+    cdef object rebuild_container(self, list parts):
+        kind = type(self.original)
+        if self.shape == MAPPING:
+            try:
+                return kind(zip(self.original, parts))
+            except TypeError:  # a defaultdict, say, whose first argument is something else
+                return dict(zip(self.original, parts))
+        if kind is list:
+            return parts
+        if kind is tuple:
+            return tuple(parts)
+        return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+
+    cdef object from_doubles(self, const double *numbers):
+        """The same structure, filled with plain numbers."""
+        cdef Py_ssize_t i
+        cdef cnp.ndarray array
+        cdef cnp.npy_intp n
+        if self.shape == NUMBER:
+            return PyFloat_FromDouble(numbers[self.offset])
+        if self.shape == ARRAY:
+            array = <cnp.ndarray>self.original
+            if cnp.PyArray_NDIM(array) == 0:
+                return PyFloat_FromDouble(numbers[self.offset])
+            result = cnp.PyArray_SimpleNew(
+                cnp.PyArray_NDIM(array), cnp.PyArray_DIMS(array), cnp.NPY_DOUBLE
+            )
+            memcpy(cnp.PyArray_DATA(result), numbers + self.offset, self.size * sizeof(double))
+            return in_precision_of(result, array)
+        if self.shape == ROW:
+            parts = PyList_New(self.size)
+            for i in range(self.size):
+                number = PyFloat_FromDouble(numbers[self.offset + i])
+                Py_INCREF(number)
+                PyList_SET_ITEM(parts, i, number)
+            return self.rebuild_container(parts)
+        return self.rebuild_container(
+            [(<Node>child).from_doubles(numbers) for child in self.children]
+        )
+
+    cdef object from_objects(self, list numbers):
+        """The same structure, filled with numbers of any kind."""
+        if self.shape == NUMBER:
+            return numbers[self.offset]
+        part = numbers[self.offset : self.offset + self.size]
+        if self.shape == ARRAY:
+            if cnp.PyArray_NDIM(self.original) == 0:
+                return part[0]
+            return in_precision_of(array_of(part, np.shape(self.original)), self.original)
+        if self.shape == ROW:
+            return self.rebuild_container(part)
+        return self.rebuild_container(
+            [(<Node>child).from_objects(numbers) for child in self.children]
+        )
+
+    cdef object lift(self, list numbers, object block, CadTape *tape, CadSlot base):
+        """The same structure, filled with Vars (plain inputs) or with lifted numbers."""
+        cdef Py_ssize_t i
+        cdef CadSlot slot = base + <CadSlot>self.offset
+        if block is None:
+            if self.shape == ARRAY:
+                return object_array(
+                    numbers[self.offset : self.offset + self.size], np.shape(self.original)
+                )
+            if self.shape in (NUMBER, ROW):
+                return self.from_objects(numbers)
+        elif self.shape == NUMBER:
+            return cad_var_new(tape, slot, tape.values[slot])
+        elif self.shape == ARRAY:
+            return cad_var_view(
+                tape,
+                slot,
+                cnp.PyArray_NDIM(self.original),
+                <const Py_ssize_t *>cnp.PyArray_DIMS(self.original),
+                NULL,
+            )
+        elif self.shape == ROW:
+            parts = PyList_New(self.size)
+            for i in range(self.size):
+                number = cad_var_new(tape, slot + <CadSlot>i, tape.values[slot + i])
+                Py_INCREF(number)
+                PyList_SET_ITEM(parts, i, number)
+            return self.rebuild_container(parts)
+        return self.rebuild_container(
+            [(<Node>child).lift(numbers, block, tape, base) for child in self.children]
+        )
+
+    cdef void leaf_shapes(self, list shapes) except *:
+        cdef Py_ssize_t i
+        if self.shape == NUMBER:
+            shapes.append(())
+        elif self.shape == ARRAY:
+            shapes.append(np.shape(self.original))
+        elif self.shape == ROW:
+            shapes.extend([()] * self.size)
+        else:
+            for child in self.children:
+                (<Node>child).leaf_shapes(shapes)
+
+    cdef object fill(self, object leaves):
+        """The same structure, each leaf the next item of an iterator."""
+        if self.shape in (NUMBER, ARRAY):
+            return next(leaves)
+        if self.shape == ROW:
+            return self.rebuild_container([next(leaves) for _ in range(self.size)])
+        return self.rebuild_container([(<Node>child).fill(leaves) for child in self.children])
+
+
+cdef object in_precision_of(object result, object original):
+    """float32 input gives float32 gradients."""
+    cdef int kind = cnp.PyArray_TYPE(original)
+    if (kind == cnp.NPY_FLOAT32 or kind == cnp.NPY_FLOAT16) and result.dtype != object:
+        return result.astype(original.dtype)
+    return result
+
+
+cdef object object_array(list numbers, tuple shape):
+    result = np.empty(len(numbers), dtype=object)
+    for i in range(len(numbers)):  # a slice assignment would look into the numbers
+        result[i] = numbers[i]
+    return result.reshape(shape)
+
+
+cdef object array_of(list numbers, tuple shape):
+    """An array of floats if the numbers are, else an array of objects."""
+    for number in numbers:
+        if type(number) is not float:
+            return object_array(numbers, shape)
+    return np.array(numbers, dtype=np.float64).reshape(shape)
+
+
+class _NotDifferentiable(TypeError):
+    """Carries the offending leaf out of the walk over the arguments."""
+
+
+cdef class Collector:
+    """Walks over arguments, takes them apart into nodes, and collects their numbers."""
+
+    cdef double *values  # the numbers, as long as all are plain
+    cdef Py_ssize_t count
+    cdef Py_ssize_t capacity
+    cdef list numbers    # the numbers, once one is not
+
+    def __dealloc__(self):
+        cad_memory_free(self.values)
+
+    cdef int reserve(self, Py_ssize_t more) except -1:
+        cdef Py_ssize_t wanted
+        cdef void *grown
+        if self.count + more > self.capacity:
+            wanted = max(self.count + more, 2 * self.capacity, 16)
+            grown = cad_memory_resize(self.values, wanted, sizeof(double))
+            if grown == NULL:
+                raise MemoryError("cadiff: no memory left for the arguments")
+            self.values = <double *>grown
+            self.capacity = wanted
+        return 0
+
+    cdef int add_plain(self, double value) except -1:
+        if self.numbers is not None:
+            self.numbers.append(value)
+            self.count += 1
+            return 0
+        self.reserve(1)
+        self.values[self.count] = value
+        self.count += 1
+        return 0
+
+    cdef int add_object(self, object number) except -1:
+        cdef Py_ssize_t i
+        if self.numbers is None:
+            self.numbers = [self.values[i] for i in range(self.count)]
+        self.numbers.append(number)
+        self.count += 1
+        return 0
+
+    cdef Node add(self, object argument):
+        cdef Node node = Node.__new__(Node)
+        cdef double value
+        cdef int kind
+        node.offset = self.count
+        node.original = argument
+        if CAD_IS_FLOAT(argument):
+            node.shape = NUMBER
+            self.add_plain(PyFloat_AS_DOUBLE(argument))
+        elif cnp.PyArray_Check(argument):
+            node.shape = ARRAY
+            self.add_array(argument)
+        elif isinstance(argument, dict):
+            node.shape = MAPPING
+            node.children = tuple([self.add(item) for item in argument.values()])
+        elif isinstance(argument, (list, tuple)):
+            self.add_sequence(node, argument)
+        elif isinstance(argument, (bool, np.bool_)):
+            raise _NotDifferentiable(argument)
+        else:
+            kind = cad_classify(argument, &value)
+            if kind == CAD_PLAIN:
+                node.shape = NUMBER
+                self.add_plain(value)
+            elif kind == CAD_VAR_CLASS or kind == CAD_DUAL_CLASS:
+                node.shape = NUMBER
+                self.add_object(argument)
+            elif kind == CAD_ARRAY_CLASS:
+                node.shape = ARRAY
+                node.original = cad_elements(argument)
+                self.add_array(node.original)
+            else:
+                raise _NotDifferentiable(argument)
+        node.size = self.count - node.offset
+        return node
+
+    cdef int add_sequence(self, Node node, object argument) except -1:
+        """A row if all items are floats, which is most often so and needs no nodes of their own."""
+        cdef Py_ssize_t i, n = len(argument)
+        cdef PyObject *item
+        cdef bint is_list = isinstance(argument, list)
+        if self.numbers is None:
+            self.reserve(n)
+            for i in range(n):
+                item = PyList_GET_ITEM(argument, i) if is_list else PyTuple_GET_ITEM(argument, i)
+                if not CAD_IS_FLOAT(<object>item):
+                    break
+                self.values[self.count + i] = PyFloat_AS_DOUBLE(<object>item)
+            else:
+                node.shape = ROW
+                self.count += n
+                return 0
+        node.shape = SEQUENCE
+        node.children = tuple([self.add(item_) for item_ in argument])
+        return 0
+
+    cdef int add_array(self, object argument) except -1:
+        cdef int kind = cnp.PyArray_TYPE(argument)
+        cdef Py_ssize_t n = cnp.PyArray_SIZE(argument)
+        if kind == cnp.NPY_OBJECT:
+            for number in argument.flat:
+                self.add_member(argument, number)
+            return 0
+        if not (cnp.PyTypeNum_ISINTEGER(kind) or cnp.PyTypeNum_ISFLOAT(kind)):
+            raise _NotDifferentiable(argument)
+        flat = cnp.PyArray_FROMANY(argument, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO)
+        if self.numbers is not None:
+            self.numbers.extend(flat.ravel().tolist())
+        else:
+            self.reserve(n)
+            memcpy(self.values + self.count, cnp.PyArray_DATA(flat), n * sizeof(double))
+        self.count += n
+        return 0
+
+    cdef int add_member(self, object array, object number) except -1:
+        """An element of an object array."""
+        cdef double value
+        cdef int kind = CAD_FOREIGN
+        if not isinstance(number, (bool, np.bool_)):
+            kind = cad_classify(number, &value)
+        if kind == CAD_PLAIN:
+            return self.add_plain(value)
+        if kind == CAD_VAR_CLASS or kind == CAD_DUAL_CLASS:
+            return self.add_object(number)
+        raise _NotDifferentiable(array)
+
+
+def _where(argument, path):
+    """The path to the first leaf that is no number, for an error message."""
+    if isinstance(argument, dict):
+        items = [(f"{path}[{key!r}]", item) for key, item in argument.items()]
+    elif isinstance(argument, (list, tuple)):
+        items = [(f"{path}[{i}]", item) for i, item in enumerate(argument)]
+    else:
+        try:
+            (<Collector>Collector.__new__(Collector)).add(argument)
+        except _NotDifferentiable:
+            return path, argument
+        return None
+    for inner, item in items:
+        found = _where(item, inner)
+        if found is not None:
+            return found
+    return None
+
+
+def _refuse_argument(args, argnums):
+    for k in argnums:
+        found = _where(args[k], f"argument {k}")
+        if found is not None:
+            path, leaf = found
+            what = f"{type(leaf).__name__}"
+            if isinstance(leaf, np.ndarray):
+                what = f"ndarray of dtype {leaf.dtype}"
+            raise TypeError(
+                f"{path} of the function is a {what}, which has no derivative: expected a float, "
+                "an int, an ndarray of real numbers, or lists, tuples and dicts of them; pass "
+                "other values by keyword, or choose the arguments to differentiate with argnums"
+            ) from None
+    raise TypeError("an argument of the function is no real number")
+
+
+# --- results -----------------------------------------------------------------------------------
+
+def scalar_output(out, *, name="grad"):
+    """The one number that f returned: a float, Var or Dual; anything else raises TypeError."""
+    cdef double value
+    cdef int kind
+    if CAD_IS_VAR(out) and CAD_VAR(out).kind == CAD_SCALAR:
+        return out
+    if isinstance(out, (bool, np.bool_)):
+        raise TypeError(
+            f"{name} wants a real number from f, not a bool: a comparison has no derivative; "
+            "cadiff.where chooses between numbers"
+        )
+    kind = cad_classify(out, &value)
+    if kind == CAD_PLAIN:
+        return PyFloat_FromDouble(value)
+    if kind == CAD_VAR_CLASS:
+        if CAD_VAR(out).kind == CAD_STALE:
+            cad_raise_stale()
+        return out
+    if kind == CAD_DUAL_CLASS:
+        return out
+    if kind == CAD_ARRAY_CLASS:
+        elements = cad_elements(out)
+        if elements.size == 1:
+            return scalar_output(elements.item(), name=name)
+        raise TypeError(
+            f"{name} wants one number from f, not an array of shape {elements.shape}: use "
+            "cadiff.jacobian for functions with several outputs, or return a sum"
+        )
+    if isinstance(out, (list, tuple, dict)):
+        raise TypeError(
+            f"{name} wants one number from f, not a {type(out).__name__}: use cadiff.jacobian for "
+            "functions with several outputs, or has_aux=True to return something beside the number"
+        )
+    hint = "; is a return missing?" if out is None else ""
+    raise TypeError(
+        f"{name} wants a real number from f, not {type(out).__name__}{hint}"
+    )
+
+
+def strip(tree):
+    """A container with plain values in place of its Vars and Duals; all else as it is."""
+    if CAD_IS_VAR(tree) or CAD_IS_DUAL(tree):
+        return plain_value(tree)
+    if cnp.PyArray_Check(tree):
+        return plain_value(tree) if tree.dtype == object else tree
+    if type(tree) is list:
+        return [strip(item) for item in tree]
+    if isinstance(tree, tuple):
+        items = [strip(item) for item in tree]
+        return type(tree)(*items) if hasattr(tree, "_fields") else tuple(items)
+    if type(tree) is dict:
+        return {key: strip(item) for key, item in tree.items()}
+    return tree
+
+
+cdef bint on_tape(object number, CadTape *tape, CadSlot base):
+    """Whether a number was recorded on the tape since `base`."""
+    return (
+        CAD_IS_VAR(number)
+        and CAD_VAR(number).kind == CAD_SCALAR
+        and CAD_VAR(number).tape == tape
+        and CAD_VAR(number).slot >= base
+    )
+
+
+# --- recordings --------------------------------------------------------------------------------
+
+@cython.final
+cdef class Recording:
+    """One run of a function on Vars, and the sweeps over it.
+
+    Use: make it with the arguments, call the function on `.lifted`, ask for derivatives of what it
+    returned, and close it. Closing forgets what was recorded, unless an outer differentiation (or
+    a pullback, `close(keep=True)`) still needs it.
+    """
+
+    cdef CadTape *tape
+    cdef bint marked
+    cdef bint kept       # results refer to the recording
+    cdef object block    # a Var over all inputs, if they are plain numbers; else None
+    cdef list inputs     # else: the innermost Var of each input, in order
+    cdef tuple nodes
+    cdef readonly tuple lifted
+    cdef readonly Py_ssize_t n
+
+    def __cinit__(self, tuple args, tuple argnums):
+        self.tape = cad_current_tape()
+        check(cad_tape_mark(self.tape))
+        self.marked = True
+        try:
+            self.lift(args, argnums)
+        except BaseException:
+            self.lifted = self.block = self.inputs = None
+            self.close()
+            raise
+
+    def __dealloc__(self):
+        if self.marked:
+            cad_tape_keep(self.tape)
+
+    cdef int lift(self, tuple args, tuple argnums) except -1:
+        cdef Collector collector = Collector.__new__(Collector)
+        cdef CadSlot base = 0
+        cdef Py_ssize_t size
+        nodes = []
+        try:
+            for k in argnums:
+                nodes.append(collector.add(args[k]))
+        except _NotDifferentiable:
+            _refuse_argument(args, argnums)
+        self.nodes = tuple(nodes)
+        self.n = collector.count
+        if collector.numbers is None:
+            check(cad_tape_leaf(self.tape, collector.values, collector.count, &base))
+            size = collector.count
+            self.block = cad_var_view(self.tape, base, 1, &size, NULL)
+            numbers = None
+        else:
+            self.inputs = []
+            numbers = [self.lift_number(number) for number in collector.numbers]
+        lifted = list(args)
+        for k, node in zip(argnums, nodes):
+            lifted[k] = (<Node>node).lift(numbers, self.block, self.tape, base)
+        self.lifted = tuple(lifted)
+        return 0
+
+    cdef object lift_number(self, object number):
+        """A number with a Var of this recording in place of its innermost value."""
+        cdef CadSlot slot
+        cdef double value
+        if CAD_IS_DUAL(number):
+            inner = self.lift_number(cad_dual_primal(CAD_DUAL(number)))
+            tangent = cad_dual_tangent(CAD_DUAL(number))
+            if cnp.PyArray_Check(tangent):
+                tangent = tuple(tangent.tolist())
+            return cad_dual_from(inner, tangent, CAD_DUAL(number).tag)
+        value = cad_primal(number)
+        if CAD_IS_VAR(number) and CAD_VAR(number).kind == CAD_STALE:
+            cad_raise_stale()
+        if CAD_IS_VAR(number) and CAD_VAR(number).kind == CAD_SCALAR:
+            if CAD_VAR(number).tape != self.tape:
+                raise RuntimeError(
+                    "a Var of another thread was passed to a gradient function: pass "
+                    "cadiff.value(v) between threads"
+                )
+            check(cad_tape_ensure(self.tape))
+            slot = CAD_VAR(number).slot
+            slot = cad_tape_push(
+                self.tape, CAD_CODE(CAD_OP_positive, 0), slot, slot, value
+            )
+        else:
+            check(cad_tape_leaf(self.tape, &value, 1, &slot))
+        var = cad_var_new(self.tape, slot, value)
+        self.inputs.append(var)
+        return var
+
+    cdef CadSlot base(self):
+        """The lowest slot of the recording."""
+        if self.block is not None:
+            return CAD_VAR(self.block).slot
+        return CAD_VAR(self.inputs[0]).slot
+
+    cdef size_t begin(self):
+        """The first entry of the recording."""
+        return cad_tape_find(self.tape, self.base())
+
+    cdef bint is_closed(self):
+        """Whether the recording reads no variable from outside, so that results are plain."""
+        cdef CadSlot base
+        if self.n == 0:
+            return True
+        base = self.base()
+        if base == 0:
+            return True
+        return not cad_tape_reads_below(self.tape, self.begin(), base)
+
+    cpdef close(self, bint keep=False):
+        """End the recording; with `keep`, what was recorded lives as long as its Vars."""
+        if self.marked:
+            self.marked = False
+            if keep or self.kept:
+                cad_tape_keep(self.tape)
+            else:
+                self.lifted = self.block = self.inputs = None
+                cad_rewind(self.tape)
+
+    # --- first order
+
+    cdef int seed(self, list numbers, const double *seeds) except -1:
+        """Seed the adjoints of numbers of this recording; answers whether there was one."""
+        cdef CadSlot base = self.base()
+        cdef Py_ssize_t i
+        cdef bint found = False
+        check(cad_tape_clear_adjoints(self.tape))
+        self.tape.dirty_begin = base
+        self.tape.dirty_end = self.tape.n_slots
+        for i in range(len(numbers)):
+            if on_tape(numbers[i], self.tape, base):
+                self.tape.adjoints[CAD_VAR(numbers[i]).slot] += seeds[i]
+                found = True
+        return found
+
+    cdef int pull_doubles(self, list numbers, const double *seeds) except -1:
+        """Leave the cotangents of all inputs in the adjoints."""
+        if self.n > 0 and self.seed(numbers, seeds):
+            cad_sweep_reverse(self.tape, self.begin(), self.tape.n_entries)
+        return 0
+
+    cdef double adjoint(self, Py_ssize_t i):
+        """Of the i-th input."""
+        if self.block is not None:
+            return self.tape.adjoints[CAD_VAR(self.block).slot + i]
+        return self.tape.adjoints[CAD_VAR(self.inputs[i]).slot]
+
+    cdef list pull_recorded(self, list numbers, const double *seeds):
+        """The cotangents of all inputs, as numbers that can be differentiated again."""
+        cdef CadSlot base, slot
+        cdef size_t i, begin, end = self.tape.n_entries
+        cdef size_t n_slots
+        cdef Py_ssize_t k
+        cdef CadNumber *adjoints
+        if self.n == 0:
+            return []
+        base = self.base()
+        begin = self.begin()
+        n_slots = self.tape.n_slots - base
+        adjoints = <CadNumber *>cad_memory_resize(NULL, n_slots, sizeof(CadNumber))
+        if adjoints == NULL:
+            check(CAD_NO_MEMORY)
+        try:
+            for i in range(n_slots):
+                adjoints[i].value = 0.0
+                adjoints[i].slot = CAD_NONE
+            for k in range(len(numbers)):
+                if on_tape(numbers[k], self.tape, base):
+                    adjoints[CAD_VAR(numbers[k]).slot - base].value += seeds[k]
+            check(cad_sweep_record(self.tape, begin, end, base, adjoints))
+            self.kept = True
+            result = []
+            for k in range(self.n):
+                if self.block is not None:
+                    slot = <CadSlot>k
+                else:
+                    slot = CAD_VAR(self.inputs[k]).slot - base
+                if adjoints[slot].slot == CAD_NONE:
+                    result.append(PyFloat_FromDouble(adjoints[slot].value))
+                else:
+                    result.append(
+                        cad_var_new(self.tape, adjoints[slot].slot, adjoints[slot].value)
+                    )
+            return result
+        finally:
+            cad_memory_free(adjoints)
+
+    cdef list pull_objects(self, list numbers, const double *seeds):
+        """The same for numbers that may be Duals over this recording: a Dual's cotangents are the
+        Duals of the cotangents of its components, since derivatives commute."""
+        cdef Py_ssize_t i
+        tag = max([<object>CAD_DUAL(x).tag for x in numbers if CAD_IS_DUAL(x)], default=0)
+        if tag == 0:
+            return self.pull_recorded(numbers, seeds)
+        primals, tangents = [], []
+        lanes = 0
+        for number in numbers:
+            primal, tangent = split_dual(number, tag)
+            primals.append(primal)
+            tangents.append(tangent)
+            lanes = len(tangent) if isinstance(tangent, tuple) else lanes
+        of_primals = self.pull_objects(primals, seeds)
+        if lanes == 0:
+            parts = self.pull_objects(tangents, seeds)
+        else:
+            columns = [
+                self.pull_objects(
+                    [t[k] if isinstance(t, tuple) else t for t in tangents], seeds
+                )
+                for k in range(lanes)
+            ]
+            parts = list(zip(*columns))
+        return [make_dual(p, t, tag) for p, t in zip(of_primals, parts)]
+
+    cdef bint plain_results(self, list numbers):
+        """Whether derivatives of these numbers are plain floats."""
+        for number in numbers:
+            if CAD_IS_DUAL(number):
+                return False
+        return self.is_closed()
+
+    cpdef tuple pull(self, list numbers, list seeds):
+        """Cotangents of the lifted arguments for cotangents of output numbers (floats)."""
+        cdef Py_ssize_t i, m = len(numbers)
+        cdef double[::1] weights = np.array(seeds, dtype=np.float64).reshape(m)
+        cdef double zero = 0.0
+        cdef const double *first = &weights[0] if m > 0 else &zero
+        cdef cnp.ndarray flat
+        if not self.plain_results(numbers):
+            cotangents = self.pull_objects(numbers, first)
+            return tuple([(<Node>node).from_objects(cotangents) for node in self.nodes])
+        self.pull_doubles(numbers, first)
+        flat = self.read_adjoints(m > 0)
+        return tuple(
+            [(<Node>node).from_doubles(<double *>cnp.PyArray_DATA(flat)) for node in self.nodes]
+        )
+
+    cdef cnp.ndarray read_adjoints(self, bint swept):
+        cdef cnp.npy_intp n = self.n
+        cdef Py_ssize_t i
+        cdef cnp.ndarray flat = cnp.PyArray_ZEROS(1, &n, cnp.NPY_DOUBLE, 0)
+        cdef double *data = <double *>cnp.PyArray_DATA(flat)
+        if swept:
+            for i in range(self.n):
+                data[i] = self.adjoint(i)
+        return flat
+
+    cdef object gradient(self, object number):
+        """The gradient of one number, as a tuple with one entry for each argnum."""
+        cdef double one = 1.0
+        cdef double *adjoints
+        if CAD_IS_DUAL(number) or not self.is_closed():
+            cotangents = self.pull_objects([number], &one)
+            return tuple([(<Node>node).from_objects(cotangents) for node in self.nodes])
+        self.pull_doubles([number], &one)
+        if self.block is None or self.n == 0:
+            flat = self.read_adjoints(self.n > 0)
+            adjoints = <double *>cnp.PyArray_DATA(flat)
+        else:
+            adjoints = self.tape.adjoints + CAD_VAR(self.block).slot
+        return tuple([(<Node>node).from_doubles(adjoints) for node in self.nodes])
+
+    # --- matrices, over plain results only
+
+    cpdef bint is_plain(self, list numbers):
+        """Whether the methods below can serve."""
+        return self.plain_results(numbers) and self.block is not None
+
+    cpdef cnp.ndarray rows(self, list numbers):
+        """The Jacobian (m, n) of numbers, one reverse sweep a row."""
+        cdef Py_ssize_t i, m = len(numbers)
+        cdef double one = 1.0
+        cdef cnp.ndarray matrix = np.zeros((m, self.n))
+        cdef double *data = <double *>cnp.PyArray_DATA(matrix)
+        for i in range(m):
+            if self.n > 0:
+                self.pull_doubles([numbers[i]], &one)
+                memcpy(
+                    data + i * self.n,
+                    self.tape.adjoints + CAD_VAR(self.block).slot,
+                    self.n * sizeof(double),
+                )
+        return matrix
+
+    cpdef cnp.ndarray columns(self, list numbers):
+        """The Jacobian (m, n) of numbers, some columns a tangent sweep."""
+        cdef Py_ssize_t i, k, first, lanes, m = len(numbers)
+        cdef cnp.ndarray matrix = np.zeros((m, self.n))
+        cdef double *data = <double *>cnp.PyArray_DATA(matrix)
+        cdef double *tangents = NULL
+        cdef CadSlot base
+        if self.n == 0:
+            return matrix
+        base = self.base()
+        try:
+            for first in range(0, self.n, LANES):
+                lanes = min(LANES, self.n - first)
+                tangents = self.sweep_identity(tangents, first, lanes)
+                for i in range(m):
+                    if on_tape(numbers[i], self.tape, base):
+                        for k in range(lanes):
+                            data[i * self.n + first + k] = tangents[
+                                (CAD_VAR(numbers[i]).slot - base) * lanes + k
+                            ]
+        finally:
+            cad_memory_free(tangents)
+        return matrix
+
+    cdef double *sweep_identity(self, double *tangents, Py_ssize_t first,
+                                Py_ssize_t lanes) except NULL:
+        """Tangents of all slots along the unit vectors first, first + 1, ..."""
+        cdef Py_ssize_t k
+        cdef CadSlot base = self.base()
+        cdef size_t n_slots = self.tape.n_slots - base
+        if tangents == NULL:
+            tangents = <double *>cad_memory_zeroed(n_slots * lanes, sizeof(double))
+            if tangents == NULL:
+                check(CAD_NO_MEMORY)
+        else:
+            memset(tangents, 0, n_slots * lanes * sizeof(double))
+        for k in range(lanes):
+            tangents[(first + k) * lanes + k] = 1.0
+        cad_sweep_tangent(self.tape, self.begin(), self.tape.n_entries, base, lanes, tangents)
+        return tangents
+
+    cdef int second(self, object number, const double *tangents, Py_ssize_t lanes,
+                    double *result) except -1:
+        """Hessian times directions: result[i * lanes + k], i over the inputs."""
+        cdef CadSlot base = self.base()
+        cdef size_t n_slots = self.tape.n_slots - base
+        cdef double one = 1.0
+        cdef double *adjoint_tangents
+        memset(result, 0, self.n * lanes * sizeof(double))
+        if not self.seed([number], &one):
+            return 0
+        adjoint_tangents = <double *>cad_memory_zeroed(n_slots * lanes, sizeof(double))
+        if adjoint_tangents == NULL:
+            check(CAD_NO_MEMORY)
+        cad_sweep_second(
+            self.tape,
+            self.begin(),
+            self.tape.n_entries,
+            base,
+            lanes,
+            tangents,
+            adjoint_tangents,
+        )
+        memcpy(result, adjoint_tangents, self.n * lanes * sizeof(double))
+        cad_memory_free(adjoint_tangents)
+        return 0
+
+    cpdef cnp.ndarray hessian(self, object number):
+        """The Hessian (n, n) of one number, some columns a second-order sweep."""
+        cdef Py_ssize_t i, k, first, lanes
+        cdef cnp.ndarray matrix = np.zeros((self.n, self.n))
+        cdef cnp.ndarray part = np.zeros(self.n * LANES)
+        cdef double *data = <double *>cnp.PyArray_DATA(matrix)
+        cdef double *block = <double *>cnp.PyArray_DATA(part)
+        cdef double *tangents = NULL
+        if self.n == 0:
+            return matrix
+        try:
+            for first in range(0, self.n, LANES):
+                lanes = min(LANES, self.n - first)
+                tangents = self.sweep_identity(tangents, first, lanes)
+                self.second(number, tangents, lanes, block)
+                for i in range(self.n):
+                    for k in range(lanes):
+                        data[i * self.n + first + k] = block[i * lanes + k]
+        finally:
+            cad_memory_free(tangents)
+        return matrix
+
+    cpdef cnp.ndarray hessian_product(self, object number, direction):
+        """The Hessian of one number times a direction (n,)."""
+        cdef double[::1] v = np.ascontiguousarray(direction, dtype=np.float64)
+        cdef cnp.ndarray result = np.zeros(self.n)
+        cdef double *tangents
+        cdef CadSlot base
+        if self.n == 0:
+            return result
+        base = self.base()
+        tangents = <double *>cad_memory_zeroed(self.tape.n_slots - base, sizeof(double))
+        if tangents == NULL:
+            check(CAD_NO_MEMORY)
+        try:
+            memcpy(tangents, &v[0], self.n * sizeof(double))
+            cad_sweep_tangent(self.tape, self.begin(), self.tape.n_entries, base, 1, tangents)
+            self.second(number, tangents, 1, <double *>cnp.PyArray_DATA(result))
+        finally:
+            cad_memory_free(tangents)
+        return result
+
+    # --- structure
+
+    def leaf_shapes(self):
+        """The shapes of the leaves of each argument: a list of lists."""
+        result = []
+        for node in self.nodes:
+            shapes = []
+            (<Node>node).leaf_shapes(shapes)
+            result.append(shapes)
+        return result
+
+    def fill(self, Py_ssize_t k, leaves):
+        """The structure of the k-th argument, filled from an iterable of leaves."""
+        return (<Node>self.nodes[k]).fill(iter(leaves))
+
+
+def value_and_grad(f, tuple argnums, bint single, bint has_aux, tuple args, dict kwargs):
+    """Run f once, sweep once: (value, gradient, aux); aux is None without has_aux."""
+    cdef Recording recording = Recording.__new__(Recording, args, argnums)
+    aux = None
+    try:
+        out = PyObject_Call(f, recording.lifted, kwargs)
+        if has_aux:
+            out, aux = split_aux(out)
+        number = scalar_output(out)
+        gradient = recording.gradient(number)
+        if not recording.kept:
+            if type(number) is not float and not (
+                CAD_IS_VAR(number)
+                and not on_tape(number, recording.tape, recording.base() if recording.n else 0)
+            ):
+                number = plain_value(number)
+            if has_aux:
+                aux = strip(aux)
+        out = None
+        if single:
+            gradient = (<tuple>gradient)[0]
+        return number, gradient, aux
+    finally:
+        out = None
+        recording.close()
+
+
+def split_aux(out):
+    """The two things that f returns with has_aux=True."""
+    if not isinstance(out, tuple) or len(out) != 2:
+        raise TypeError(
+            "with has_aux=True, f returns a pair (out, aux), not "
+            + (f"a tuple of {len(out)}" if isinstance(out, tuple) else type(out).__name__)
+        )
+    return out
+
+
+# --- forward mode ------------------------------------------------------------------------------
+
+def fresh_tag():
+    """A tag for the Duals of one forward differentiation."""
+    return cad_fresh_tag()
+
+
+def make_dual(primal, tangent, tag):
+    """A Dual of the given tag. The tangent of a scalar: a number, or a tuple of lanes."""
+    return cad_dual_from(primal, tangent, tag)
+
+
+def split_dual(number, tag):
+    """Primal and tangent of the given perturbation: (number, 0.0) if it is not in the number.
+
+    Lanes come as a tuple, or for an array as its last axis.
+    """
+    if not CAD_IS_DUAL(number) or CAD_DUAL(number).tag != <CadTag>tag:
+        return number, 0.0
+    tangent = cad_dual_tangent(CAD_DUAL(number))
+    if CAD_DUAL(number).kind != CAD_DUAL_ARRAY and cnp.PyArray_Check(tangent):
+        tangent = tuple(tangent.tolist())
+    return cad_dual_primal(CAD_DUAL(number)), tangent
+
+
+def stop_gradient(x):
+    """The number without its derivative.
+
+    Numbers stay numbers: a Var gives a Var, a Dual a Dual of tangent 0, containers and arrays are
+    treated element by element.
+    """
+    if CAD_IS_VAR(x):
+        if CAD_VAR(x).kind == CAD_ARRAY:
+            return plain_value(x)
+        return cad_var_passive(CAD_VAR(x).value)
+    if CAD_IS_DUAL(x):
+        return plain_value(x)
+    return strip(x)
+
+
+def elements(x):
+    """An object array of the scalar numbers of an array Var or Dual; else numpy.asarray(x)."""
+    return cad_elements(x)
+
+
+# --- looking inside ------------------------------------------------------------------------------
+
+def operations():
+    """The rows of the table: (name, arity, ufunc) of each public operation."""
+    rows = []
+    for op in range(<int>CAD_OP_THIRD + 1, <int>CAD_OP_COUNT):
+        name = cad_op_info[op].name.decode()
+        if not name.startswith("_"):
+            rows.append((name, cad_op_info[op].arity, cad_op_info[op].ufunc.decode()))
+    return rows
+
+
+def tape_usage():
+    """What this thread's tape holds: entries, numbers, bytes in use, and open recordings."""
+    cdef CadTape *tape = cad_current_tape()
+    return {
+        "entries": tape.n_entries,
+        "numbers": tape.n_slots,
+        "nbytes": cad_tape_bytes(tape),
+        "recordings": tape.n_marks,
+    }
+
+
+def _fail_allocations_after(long successes):
+    """Let the core's next requests for memory pass, and all later ones fail; -1 ends it."""
+    cad_memory_fail_after(successes)

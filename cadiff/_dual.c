@@ -1,0 +1,873 @@
+/* Dual: a number together with its derivative along one or several directions.
+ *
+ * The common case, a float and a float, is done in the number slots. Components that are numbers
+ * with derivatives themselves (Dual of Dual, Dual over Var) go through the rules over objects. */
+#include "_numbers.h"
+
+/* --- life -------------------------------------------------------------------------------------- */
+
+enum { MOST_FREE = 4096 };
+
+static CadDual *free_duals; /* linked by primal_object */
+static int n_free;
+
+/* Transforms take tags from the upper half; a Dual made by hand over others takes the next one up,
+ * of which there are 2**32 before it could meet the tag of another transform. */
+static CadTag last_tag;
+
+CadTag cad_fresh_tag(void) {
+    last_tag += (CadTag)1 << 32;
+    return last_tag;
+}
+
+static CadDual *allocate(CadDualKind kind, CadTag tag) {
+    CadDual *dual = free_duals;
+    if (dual != NULL) {
+        free_duals = (CadDual *)dual->primal_object;
+        n_free--;
+        Py_SET_REFCNT(dual, 1);
+    } else if ((dual = PyObject_New(CadDual, &CadDual_Type)) == NULL) {
+        return NULL;
+    }
+    dual->kind = kind;
+    dual->tag = tag;
+    dual->n_lanes = 0;
+    return dual;
+}
+
+static void dual_dealloc(CadDual *dual) {
+    if (dual->kind == CAD_DUAL_LANES) {
+        PyMem_Free(dual->lanes);
+    } else if (dual->kind != CAD_DUAL_FLOAT) {
+        Py_XDECREF(dual->primal_object);
+        Py_XDECREF(dual->tangent_object);
+    }
+    if (n_free < MOST_FREE) {
+        dual->primal_object = (PyObject *)free_duals;
+        free_duals = dual;
+        n_free++;
+    } else {
+        PyObject_Free(dual);
+    }
+}
+
+PyObject *cad_dual_new(double primal, double tangent, CadTag tag) {
+    CadDual *dual = allocate(CAD_DUAL_FLOAT, tag);
+    if (dual != NULL) {
+        dual->primal = primal;
+        dual->tangent = tangent;
+    }
+    return (PyObject *)dual;
+}
+
+static CadDual *new_lanes(double primal, size_t n_lanes, CadTag tag) {
+    double *lanes = PyMem_Malloc(n_lanes * sizeof *lanes);
+    if (lanes == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    CadDual *dual = allocate(CAD_DUAL_LANES, tag);
+    if (dual == NULL) {
+        PyMem_Free(lanes);
+        return NULL;
+    }
+    dual->primal = primal;
+    dual->lanes = lanes;
+    dual->n_lanes = (uint32_t)n_lanes;
+    return dual;
+}
+
+/* Takes over the references. */
+static PyObject *new_from_objects(CadDualKind kind, PyObject *primal, PyObject *tangent,
+                                  CadTag tag) {
+    CadDual *dual = primal == NULL || tangent == NULL ? NULL : allocate(kind, tag);
+    if (dual == NULL) {
+        Py_XDECREF(primal);
+        Py_XDECREF(tangent);
+        return NULL;
+    }
+    dual->primal_object = primal;
+    dual->tangent_object = tangent;
+    return (PyObject *)dual;
+}
+
+static int all_floats(PyObject *tuple) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+        if (!PyFloat_CheckExact(PyTuple_GET_ITEM(tuple, i))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+PyObject *cad_dual_from(PyObject *primal, PyObject *tangent, CadTag tag) {
+    if (PyArray_Check(primal)) {
+        return new_from_objects(CAD_DUAL_ARRAY, Py_NewRef(primal), Py_NewRef(tangent), tag);
+    }
+    if (PyFloat_CheckExact(primal) && PyFloat_CheckExact(tangent)) {
+        return cad_dual_new(PyFloat_AS_DOUBLE(primal), PyFloat_AS_DOUBLE(tangent), tag);
+    }
+    if (PyFloat_CheckExact(primal) && PyTuple_Check(tangent) && all_floats(tangent)) {
+        const size_t n = (size_t)PyTuple_GET_SIZE(tangent);
+        CadDual *dual = new_lanes(PyFloat_AS_DOUBLE(primal), n, tag);
+        for (size_t k = 0; dual != NULL && k < n; k++) {
+            dual->lanes[k] = PyFloat_AS_DOUBLE(PyTuple_GET_ITEM(tangent, (Py_ssize_t)k));
+        }
+        return (PyObject *)dual;
+    }
+    return new_from_objects(CAD_DUAL_OBJECT, Py_NewRef(primal), Py_NewRef(tangent), tag);
+}
+
+/* --- components -------------------------------------------------------------------------------- */
+
+PyObject *cad_dual_primal(CadDual *dual) {
+    if (dual->kind == CAD_DUAL_ARRAY) {
+        return PyArray_NewCopy((PyArrayObject *)dual->primal_object, NPY_CORDER);
+    }
+    return dual->kind == CAD_DUAL_OBJECT ? Py_NewRef(dual->primal_object)
+                                         : PyFloat_FromDouble(dual->primal);
+}
+
+static PyObject *lanes_tuple(const CadDual *dual) {
+    PyObject *tuple = PyTuple_New(dual->n_lanes);
+    for (uint32_t k = 0; tuple != NULL && k < dual->n_lanes; k++) {
+        PyObject *lane = PyFloat_FromDouble(dual->lanes[k]);
+        if (lane == NULL) {
+            Py_CLEAR(tuple);
+            break;
+        }
+        PyTuple_SET_ITEM(tuple, k, lane);
+    }
+    return tuple;
+}
+
+/* The tangent as the rules over objects take it: a number, or a tuple of numbers. */
+static PyObject *tangent_components(CadDual *dual) {
+    switch (dual->kind) {
+    case CAD_DUAL_FLOAT:
+        return PyFloat_FromDouble(dual->tangent);
+    case CAD_DUAL_LANES:
+        return lanes_tuple(dual);
+    default:
+        return Py_NewRef(dual->tangent_object);
+    }
+}
+
+/* A 1-D object array of the items of a tuple; NumPy would look into the items for sequences. */
+static PyObject *array_of_objects(PyObject *tuple) {
+    const npy_intp n = PyTuple_GET_SIZE(tuple);
+    PyObject *array = PyArray_SimpleNew(1, &n, NPY_OBJECT);
+    PyObject **item = array == NULL ? NULL : PyArray_DATA((PyArrayObject *)array);
+    for (npy_intp i = 0; array != NULL && i < n; i++) {
+        Py_XSETREF(item[i], Py_NewRef(PyTuple_GET_ITEM(tuple, i)));
+    }
+    return array;
+}
+
+PyObject *cad_dual_tangent(CadDual *dual) {
+    if (dual->kind == CAD_DUAL_ARRAY) {
+        return PyArray_NewCopy((PyArrayObject *)dual->tangent_object, NPY_CORDER);
+    }
+    if (dual->kind == CAD_DUAL_LANES) {
+        const npy_intp n = dual->n_lanes;
+        PyObject *array = PyArray_SimpleNew(1, &n, NPY_DOUBLE);
+        if (array != NULL && n > 0) {
+            memcpy(PyArray_DATA((PyArrayObject *)array), dual->lanes,
+                   (size_t)n * sizeof(double));
+        }
+        return array;
+    }
+    if (dual->kind == CAD_DUAL_OBJECT && PyTuple_Check(dual->tangent_object)) {
+        return array_of_objects(dual->tangent_object);
+    }
+    return tangent_components(dual);
+}
+
+/* --- arithmetic over floats -------------------------------------------------------------------- */
+
+#define IS_FLOAT_DUAL(object) (CAD_IS_DUAL(object) && CAD_DUAL(object)->kind == CAD_DUAL_FLOAT)
+
+#define BINARY_SLOT(name)                                                                         \
+    static PyObject *slot_##name(PyObject *left, PyObject *right) {                               \
+        if (IS_FLOAT_DUAL(left)) {                                                                \
+            const CadDual *x = CAD_DUAL(left);                                                    \
+            if (IS_FLOAT_DUAL(right) && CAD_DUAL(right)->tag == x->tag) {                         \
+                const CadDual *y = CAD_DUAL(right);                                               \
+                const double v = val_##name(x->primal, y->primal);                                \
+                const double t =                                                                  \
+                    cad_amul(d1_##name(x->primal, y->primal, v), x->tangent) +                    \
+                    cad_amul(d2_##name(x->primal, y->primal, v), y->tangent);                     \
+                return cad_dual_new(v, t, x->tag);                                                \
+            }                                                                                     \
+            if (CAD_IS_FLOAT(right)) {                                                      \
+                const double c = PyFloat_AS_DOUBLE(right);                                        \
+                const double v = val_##name(x->primal, c);                                        \
+                return cad_dual_new(v, cad_amul(d1_##name(x->primal, c, v), x->tangent), x->tag); \
+            }                                                                                     \
+        } else if (CAD_IS_FLOAT(left) && IS_FLOAT_DUAL(right)) {                            \
+            const CadDual *y = CAD_DUAL(right);                                                   \
+            const double c = PyFloat_AS_DOUBLE(left);                                             \
+            const double v = val_##name(c, y->primal);                                            \
+            return cad_dual_new(v, cad_amul(d2_##name(c, y->primal, v), y->tangent), y->tag);     \
+        }                                                                                         \
+        return cad_apply2(CAD_OP_##name, left, right);                                            \
+    }
+
+BINARY_SLOT(add)
+BINARY_SLOT(subtract)
+BINARY_SLOT(multiply)
+BINARY_SLOT(divide)
+BINARY_SLOT(floor_divide)
+BINARY_SLOT(mod)
+
+#define UNARY_SLOT(name)                                                                          \
+    static PyObject *slot_##name(PyObject *operand) {                                             \
+        const CadDual *x = CAD_DUAL(operand);                                                     \
+        if (x->kind == CAD_DUAL_FLOAT) {                                                          \
+            const double v = val_##name(x->primal);                                               \
+            return cad_dual_new(v, cad_amul(d1_##name(x->primal, v), x->tangent), x->tag);        \
+        }                                                                                         \
+        return cad_apply1(CAD_OP_##name, operand);                                                \
+    }
+
+UNARY_SLOT(negative)
+UNARY_SLOT(absolute)
+
+static PyObject *slot_positive(PyObject *operand) {
+    return Py_NewRef(operand);
+}
+
+static int slot_bool(CadDual *dual) {
+    if (dual->kind == CAD_DUAL_ARRAY) {
+        return PyObject_IsTrue(dual->primal_object);
+    }
+    return cad_primal((PyObject *)dual) != 0.0;
+}
+
+/* --- arithmetic in general --------------------------------------------------------------------- */
+
+/* The operands of one operation. */
+typedef struct Operands {
+    int count;
+    int wanted; /* bit i: operand i is a Dual of the highest tag */
+    CadTag tag;
+    size_t n_lanes;
+    int floats; /* whether all components are floats */
+    double value[3];
+} Operands;
+
+/* Whether the numbers of lanes agree; they are set to the number in force. */
+static int agree_on_lanes(size_t *n_lanes, size_t other) {
+    if (*n_lanes != 0 && other != 0 && *n_lanes != other) {
+        PyErr_Format(PyExc_ValueError,
+                     "Duals of %zu and of %zu tangent lanes do not mix: seed all inputs of a "
+                     "computation together",
+                     *n_lanes, other);
+        return -1;
+    }
+    *n_lanes = *n_lanes == 0 ? other : *n_lanes;
+    return 0;
+}
+
+static int survey(CadOp op, PyObject *const *operands, Operands *all) {
+    *all = (Operands){.count = cad_op_info[op].arity, .floats = 1};
+    for (int i = 0; i < all->count; i++) {
+        if (CAD_IS_DUAL(operands[i]) && CAD_DUAL(operands[i])->tag > all->tag) {
+            all->tag = CAD_DUAL(operands[i])->tag;
+        }
+    }
+    for (int i = 0; i < all->count; i++) {
+        if (CAD_IS_DUAL(operands[i])) {
+            const CadDual *dual = CAD_DUAL(operands[i]);
+            if (dual->tag != all->tag || dual->kind == CAD_DUAL_OBJECT) {
+                all->floats = 0;
+            } else {
+                all->value[i] = dual->primal;
+            }
+            if (dual->tag == all->tag) {
+                all->wanted |= 1 << i;
+                if (dual->kind == CAD_DUAL_LANES &&
+                    agree_on_lanes(&all->n_lanes, dual->n_lanes) < 0) {
+                    return -1;
+                }
+            }
+        } else if (cad_classify(operands[i], &all->value[i]) != CAD_PLAIN) {
+            all->floats = 0;
+        }
+    }
+    return 0;
+}
+
+static PyObject *apply_floats(CadOp op, PyObject *const *operands, const Operands *all) {
+    const double *x = all->value;
+    double partial[3];
+    const double v = cad_op_value(op, x[0], x[1], x[2]);
+    cad_op_partials(op, all->wanted, x[0], x[1], x[2], v, partial);
+    if (all->n_lanes == 0) {
+        double t = 0.0;
+        for (int i = 0; i < all->count; i++) {
+            if (all->wanted >> i & 1) {
+                t += cad_amul(partial[i], CAD_DUAL(operands[i])->tangent);
+            }
+        }
+        return cad_dual_new(v, t, all->tag);
+    }
+    CadDual *result = new_lanes(v, all->n_lanes, all->tag);
+    if (result == NULL) {
+        return NULL;
+    }
+    memset(result->lanes, 0, all->n_lanes * sizeof(double));
+    for (int i = 0; i < all->count; i++) {
+        if (all->wanted >> i & 1) {
+            const CadDual *dual = CAD_DUAL(operands[i]);
+            const int spread = dual->kind == CAD_DUAL_FLOAT; /* one tangent for all lanes */
+            for (size_t k = 0; k < all->n_lanes; k++) {
+                result->lanes[k] +=
+                    cad_amul(partial[i], spread ? dual->tangent : dual->lanes[k]);
+            }
+        }
+    }
+    return (PyObject *)result;
+}
+
+static int is_float_zero(PyObject *object) {
+    return PyFloat_CheckExact(object) && PyFloat_AS_DOUBLE(object) == 0.0;
+}
+
+/* x op y, lane by lane where one of them is a tuple of lanes. */
+static PyObject *apply_lanes(CadOp op, PyObject *x, PyObject *y) {
+    if (!PyTuple_Check(x) && !PyTuple_Check(y)) {
+        if (op == CAD_OP_amul && (is_float_zero(x) || is_float_zero(y))) {
+            return PyFloat_FromDouble(0.0);
+        }
+        return cad_apply2(op, x, y);
+    }
+    size_t n = PyTuple_Check(x) ? (size_t)PyTuple_GET_SIZE(x) : 0;
+    if (agree_on_lanes(&n, PyTuple_Check(y) ? (size_t)PyTuple_GET_SIZE(y) : 0) < 0) {
+        return NULL;
+    }
+    PyObject *result = PyTuple_New((Py_ssize_t)n);
+    for (Py_ssize_t k = 0; result != NULL && k < (Py_ssize_t)n; k++) {
+        PyObject *lane = apply_lanes(op, PyTuple_Check(x) ? PyTuple_GET_ITEM(x, k) : x,
+                                     PyTuple_Check(y) ? PyTuple_GET_ITEM(y, k) : y);
+        if (lane == NULL) {
+            Py_CLEAR(result);
+            break;
+        }
+        PyTuple_SET_ITEM(result, k, lane);
+    }
+    return result;
+}
+
+/* The tangent of the result: the sum over the operands of partial times tangent. */
+static PyObject *total_tangent(CadOp op, PyObject *const *operands, PyObject *const *primals,
+                               PyObject *value, const Operands *all) {
+    PyObject *total = NULL;
+    for (int i = 0; i < all->count; i++) {
+        if (!(all->wanted >> i & 1)) {
+            continue;
+        }
+        PyObject *tangent = tangent_components(CAD_DUAL(operands[i]));
+        PyObject *partial =
+            cad_object_partial(op, i, primals[0], primals[1], primals[2], value);
+        PyObject *term = tangent == NULL || partial == NULL
+                             ? NULL
+                             : apply_lanes(CAD_OP_amul, partial, tangent);
+        Py_XDECREF(tangent);
+        Py_XDECREF(partial);
+        if (term != NULL && total != NULL) {
+            Py_SETREF(term, apply_lanes(CAD_OP_add, total, term));
+        }
+        Py_XSETREF(total, term);
+        if (total == NULL) {
+            return NULL;
+        }
+    }
+    return total;
+}
+
+PyObject *cad_dual_apply(CadOp op, PyObject *const *operands) {
+    Operands all;
+    if (survey(op, operands, &all) < 0) {
+        return NULL;
+    }
+    if (all.floats) {
+        return apply_floats(op, operands, &all);
+    }
+    PyObject *primals[3] = {NULL, NULL, NULL};
+    PyObject *value = NULL, *tangent = NULL, *result = NULL;
+    for (int i = 0; i < all.count; i++) {
+        primals[i] = all.wanted >> i & 1 ? cad_dual_primal(CAD_DUAL(operands[i]))
+                                         : Py_NewRef(operands[i]);
+        if (primals[i] == NULL) {
+            goto done;
+        }
+    }
+    value = cad_apply(op, primals);
+    if (value != NULL) {
+        tangent = total_tangent(op, operands, primals, value, &all);
+    }
+    if (tangent != NULL) {
+        result = cad_dual_from(value, tangent, all.tag);
+    }
+done:
+    Py_XDECREF(tangent);
+    Py_XDECREF(value);
+    for (int i = 0; i < 3; i++) {
+        Py_XDECREF(primals[i]);
+    }
+    return result;
+}
+
+/* --- making ------------------------------------------------------------------------------------ */
+
+static PyObject *float64_array(PyObject *object, const char *what) {
+    PyObject *array = PyArray_FROM_O(object);
+    if (array == NULL) {
+        return NULL;
+    }
+    const int type = PyArray_TYPE((PyArrayObject *)array);
+    if (!PyTypeNum_ISINTEGER(type) && !PyTypeNum_ISFLOAT(type)) {
+        PyErr_Format(PyExc_TypeError,
+                     "the %s of a Dual is a real number, a Var, a Dual, or an array-like of real "
+                     "numbers, not %s of dtype %S",
+                     what, Py_TYPE(object)->tp_name,
+                     (PyObject *)PyArray_DESCR((PyArrayObject *)array));
+        Py_DECREF(array);
+        return NULL;
+    }
+    Py_SETREF(array, PyArray_FROMANY(array, NPY_DOUBLE, 0, 0,
+                                     NPY_ARRAY_DEFAULT | NPY_ARRAY_ENSURECOPY));
+    return array;
+}
+
+/* A component that is one number, as the kinds store it: a float, a Var or a Dual. NULL without an
+ * exception if it is not. */
+static PyObject *scalar_component(PyObject *object) {
+    double number;
+    const int class = PyBool_Check(object) ? CAD_FOREIGN : cad_classify(object, &number);
+    if (class == CAD_PLAIN) {
+        return PyFloat_FromDouble(number);
+    }
+    if (class == CAD_VAR_CLASS || class == CAD_DUAL_CLASS) {
+        return Py_NewRef(object);
+    }
+    return NULL;
+}
+
+static CadTag tag_of(PyObject *component) {
+    return CAD_IS_DUAL(component) ? CAD_DUAL(component)->tag : 0;
+}
+
+/* An array of tangents as a tuple of lanes. */
+static PyObject *lanes_from(PyObject *object) {
+    PyObject *array = PyArray_FROM_O(object);
+    if (array == NULL) {
+        return NULL;
+    }
+    if (PyArray_NDIM((PyArrayObject *)array) != 1) {
+        PyErr_Format(PyExc_ValueError,
+                     "the tangent of a 0-d Dual is a number or a 1-D array of lanes, not an array "
+                     "of %d axes",
+                     PyArray_NDIM((PyArrayObject *)array));
+        Py_DECREF(array);
+        return NULL;
+    }
+    if (PyArray_TYPE((PyArrayObject *)array) != NPY_OBJECT) {
+        Py_SETREF(array, float64_array(array, "tangent"));
+    }
+    PyObject *list = array == NULL ? NULL : PyObject_CallMethod(array, "tolist", NULL);
+    PyObject *tuple = list == NULL ? NULL : PyList_AsTuple(list);
+    Py_XDECREF(list);
+    Py_XDECREF(array);
+    return tuple;
+}
+
+static PyObject *make_scalar(PyObject *primal, PyObject *tangent) {
+    PyObject *component = scalar_component(tangent);
+    if (component == NULL && !PyErr_Occurred()) {
+        component = lanes_from(tangent);
+    }
+    if (component == NULL) {
+        return NULL;
+    }
+    CadTag tag = tag_of(primal);
+    for (Py_ssize_t k = 0; PyTuple_Check(component) && k < PyTuple_GET_SIZE(component); k++) {
+        const CadTag lane = tag_of(PyTuple_GET_ITEM(component, k));
+        tag = lane > tag ? lane : tag;
+    }
+    tag = tag_of(component) > tag ? tag_of(component) : tag;
+    PyObject *dual = cad_dual_from(primal, component, tag + 1);
+    Py_DECREF(component);
+    return dual;
+}
+
+/* Tangents of an array: of its shape, or with an axis of lanes more; a single 0.0 stands for all. */
+static PyObject *make_array(PyObject *primal, PyObject *tangent) {
+    PyArrayObject *p = (PyArrayObject *)primal;
+    PyObject *t = float64_array(tangent, "tangent");
+    if (t == NULL) {
+        return NULL;
+    }
+    const int ndim = PyArray_NDIM(p);
+    const int extra = PyArray_NDIM((PyArrayObject *)t) - ndim;
+    if (extra < 0 && PyArray_NDIM((PyArrayObject *)t) == 0) {
+        PyObject *whole = PyArray_SimpleNew(ndim, PyArray_DIMS(p), NPY_DOUBLE);
+        if (whole == NULL || PyArray_CopyInto((PyArrayObject *)whole, (PyArrayObject *)t) < 0) {
+            Py_CLEAR(whole);
+        }
+        Py_SETREF(t, whole);
+    } else if ((extra != 0 && extra != 1) ||
+               !PyArray_CompareLists(PyArray_DIMS(p), PyArray_DIMS((PyArrayObject *)t), ndim)) {
+        PyObject *have = PyObject_GetAttrString(t, "shape");
+        PyObject *want = PyObject_GetAttrString(primal, "shape");
+        if (have != NULL && want != NULL) {
+            PyErr_Format(PyExc_ValueError,
+                         "a primal of shape %S takes a tangent of that shape or with one axis of "
+                         "lanes behind it, not of shape %S",
+                         want, have);
+        }
+        Py_XDECREF(have);
+        Py_XDECREF(want);
+        Py_CLEAR(t);
+    }
+    PyObject *dual = t == NULL ? NULL : cad_dual_from(primal, t, 1);
+    Py_XDECREF(t);
+    return dual;
+}
+
+static PyObject *dual_make(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    (void)type;
+    static char *names[] = {"primal", "tangent", NULL};
+    PyObject *primal, *tangent = NULL, *result = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:Dual", names, &primal, &tangent)) {
+        return NULL;
+    }
+    tangent = tangent == NULL ? PyFloat_FromDouble(0.0) : Py_NewRef(tangent);
+    if (tangent == NULL) {
+        return NULL;
+    }
+    PyObject *component = scalar_component(primal);
+    if (component != NULL) {
+        result = make_scalar(component, tangent);
+    } else if (!PyErr_Occurred()) {
+        component = float64_array(primal, "primal");
+        if (component != NULL && PyArray_NDIM((PyArrayObject *)component) == 0) {
+            Py_SETREF(component, PyObject_CallMethod(component, "item", NULL));
+            result = component == NULL ? NULL : make_scalar(component, tangent);
+        } else if (component != NULL) {
+            result = make_array(component, tangent);
+        }
+    }
+    Py_XDECREF(component);
+    Py_DECREF(tangent);
+    return result;
+}
+
+static PyObject *dual_seed(PyObject *type, PyObject *x) {
+    (void)type;
+    if (CAD_IS_VAR(x) || CAD_IS_DUAL(x)) {
+        PyErr_Format(PyExc_TypeError,
+                     "Dual.seed(x) takes plain numbers, not a %s: write Dual(x, tangent)",
+                     Py_TYPE(x)->tp_name);
+        return NULL;
+    }
+    PyObject *primal = float64_array(x, "primal");
+    if (primal == NULL) {
+        return NULL;
+    }
+    PyArrayObject *p = (PyArrayObject *)primal;
+    const npy_intp size = PyArray_SIZE(p);
+    const int ndim = PyArray_NDIM(p);
+    npy_intp shape[NPY_MAXDIMS + 1];
+    PyObject *result = NULL;
+    memcpy(shape, PyArray_DIMS(p), (size_t)ndim * sizeof *shape);
+    shape[ndim] = size;
+    PyObject *tangent =
+        ndim < NPY_MAXDIMS ? PyArray_ZEROS(ndim + 1, shape, NPY_DOUBLE, 0) : NULL;
+    if (tangent != NULL) {
+        double *data = PyArray_DATA((PyArrayObject *)tangent);
+        for (npy_intp i = 0; i < size; i++) {
+            data[i * (size + 1)] = 1.0;
+        }
+        if (ndim == 0) {
+            Py_SETREF(primal, PyObject_CallMethod(primal, "item", NULL));
+            result = primal == NULL ? NULL : make_scalar(primal, tangent);
+        } else {
+            result = cad_dual_from(primal, tangent, 1);
+        }
+    }
+    Py_XDECREF(tangent);
+    Py_XDECREF(primal);
+    return result;
+}
+
+/* --- arrays ------------------------------------------------------------------------------------ */
+
+static int has_lanes(const CadDual *dual) {
+    return PyArray_NDIM((PyArrayObject *)dual->tangent_object) >
+           PyArray_NDIM((PyArrayObject *)dual->primal_object);
+}
+
+/* From the parts of primal and tangent at one index. */
+static PyObject *from_parts(PyObject *primal, PyObject *tangent, CadTag tag) {
+    if (PyArray_Check(primal) && PyArray_NDIM((PyArrayObject *)primal) > 0) {
+        return cad_dual_from(primal, tangent, tag);
+    }
+    const double p = PyFloat_AsDouble(primal);
+    if (!PyArray_Check(tangent)) {
+        return cad_dual_new(p, PyFloat_AsDouble(tangent), tag);
+    }
+    PyArrayObject *lanes = (PyArrayObject *)tangent;
+    const npy_intp n = PyArray_NDIM(lanes) == 0 ? 0 : PyArray_DIM(lanes, 0);
+    CadDual *dual = new_lanes(p, (size_t)n, tag);
+    for (npy_intp k = 0; dual != NULL && k < n; k++) {
+        dual->lanes[k] = *(double *)PyArray_GETPTR1(lanes, k);
+    }
+    return (PyObject *)dual;
+}
+
+static PyObject *not_array(void) {
+    PyErr_SetString(PyExc_TypeError,
+                    "a 0-d Dual holds one number: it has no length and no elements");
+    return NULL;
+}
+
+static PyObject *dual_subscript(CadDual *dual, PyObject *key) {
+    if (dual->kind != CAD_DUAL_ARRAY) {
+        return not_array();
+    }
+    PyObject *tangent_key = Py_NewRef(key);
+    if (has_lanes(dual)) { /* an ellipsis must not swallow the axis of lanes */
+        PyObject *all = PySlice_New(NULL, NULL, NULL);
+        if (all != NULL && key == Py_Ellipsis) {
+            Py_SETREF(tangent_key, PyTuple_Pack(2, key, all));
+        } else if (all != NULL && PyTuple_Check(key)) {
+            for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++) {
+                if (PyTuple_GET_ITEM(key, i) == Py_Ellipsis) {
+                    PyObject *tail = PyTuple_Pack(1, all);
+                    Py_SETREF(tangent_key, tail == NULL ? NULL : PySequence_Concat(key, tail));
+                    Py_XDECREF(tail);
+                    break;
+                }
+            }
+        }
+        Py_XDECREF(all);
+    }
+    PyObject *p = tangent_key == NULL ? NULL : PyObject_GetItem(dual->primal_object, key);
+    PyObject *t = p == NULL ? NULL : PyObject_GetItem(dual->tangent_object, tangent_key);
+    PyObject *part = t == NULL ? NULL : from_parts(p, t, dual->tag);
+    Py_XDECREF(t);
+    Py_XDECREF(p);
+    Py_XDECREF(tangent_key);
+    return part;
+}
+
+static Py_ssize_t dual_length(CadDual *dual) {
+    if (dual->kind != CAD_DUAL_ARRAY) {
+        not_array();
+        return -1;
+    }
+    return PyObject_Size(dual->primal_object);
+}
+
+static PyObject *dual_item(CadDual *dual, Py_ssize_t index) {
+    const Py_ssize_t length = dual_length(dual);
+    if (length < 0) {
+        return NULL;
+    }
+    if (index < 0 || index >= length) {
+        PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for a Dual of length %zd", index,
+                     length);
+        return NULL;
+    }
+    PyObject *key = PyLong_FromSsize_t(index);
+    PyObject *item = key == NULL ? NULL : dual_subscript(dual, key);
+    Py_XDECREF(key);
+    return item;
+}
+
+static PyObject *dual_iter(CadDual *dual) {
+    return dual->kind == CAD_DUAL_ARRAY ? PySeqIter_New((PyObject *)dual) : not_array();
+}
+
+static int dual_assign(CadDual *dual, PyObject *key, PyObject *value) {
+    (void)dual, (void)key, (void)value;
+    PyErr_SetString(PyExc_TypeError,
+                    "a Dual cannot be assigned to: collect the numbers in a list, or assign into "
+                    "an array made by cadiff.zeros or cadiff.array");
+    return -1;
+}
+
+PyObject *cad_dual_elements(CadDual *dual) {
+    PyArrayObject *p = (PyArrayObject *)dual->primal_object;
+    PyObject *result = PyArray_SimpleNew(PyArray_NDIM(p), PyArray_DIMS(p), NPY_OBJECT);
+    const npy_intp size = PyArray_SIZE(p);
+    /* One row of tangents for each element. */
+    PyObject *flat = PyArray_Ravel(p, NPY_CORDER);
+    npy_intp shape[2] = {size, -1};
+    PyArray_Dims rows = {shape, has_lanes(dual) ? 2 : 1};
+    PyObject *tangents =
+        size == 0 ? NULL
+                  : PyArray_Newshape((PyArrayObject *)dual->tangent_object, &rows, NPY_CORDER);
+    if (result == NULL || flat == NULL || (size > 0 && tangents == NULL)) {
+        Py_CLEAR(result);
+    }
+    PyObject **item = result == NULL ? NULL : PyArray_DATA((PyArrayObject *)result);
+    for (npy_intp i = 0; result != NULL && i < size; i++) {
+        PyObject *number = PyFloat_FromDouble(*(double *)PyArray_GETPTR1((PyArrayObject *)flat, i));
+        PyObject *tangent = number == NULL ? NULL : PySequence_GetItem(tangents, i);
+        Py_XSETREF(item[i], tangent == NULL ? NULL : from_parts(number, tangent, dual->tag));
+        Py_XDECREF(tangent);
+        Py_XDECREF(number);
+        if (item[i] == NULL) {
+            Py_CLEAR(result);
+        }
+    }
+    Py_XDECREF(tangents);
+    Py_XDECREF(flat);
+    return result;
+}
+
+/* --- attributes and text ----------------------------------------------------------------------- */
+
+static PyObject *get_primal(CadDual *dual, void *closure) {
+    (void)closure;
+    return cad_dual_primal(dual);
+}
+
+static PyObject *get_tangent(CadDual *dual, void *closure) {
+    (void)closure;
+    return cad_dual_tangent(dual);
+}
+
+/* An attribute that an array has, of the primal or of a plain number. */
+static PyObject *get_of_array(CadDual *dual, void *name) {
+    if (dual->kind == CAD_DUAL_ARRAY) {
+        return PyObject_GetAttrString(dual->primal_object, name);
+    }
+    PyObject *number = PyArray_Scalar(&dual->primal, PyArray_DescrFromType(NPY_DOUBLE), NULL);
+    PyObject *result = number == NULL ? NULL : PyObject_GetAttrString(number, name);
+    Py_XDECREF(number);
+    return result;
+}
+
+static PyObject *get_transpose(CadDual *dual, void *closure) {
+    (void)closure;
+    if (dual->kind != CAD_DUAL_ARRAY) {
+        return Py_NewRef(dual);
+    }
+    PyObject *p = PyArray_Transpose((PyArrayObject *)dual->primal_object, NULL);
+    const int ndim = PyArray_NDIM((PyArrayObject *)dual->primal_object);
+    npy_intp axes[NPY_MAXDIMS + 1];
+    for (int i = 0; i < ndim; i++) {
+        axes[i] = ndim - 1 - i;
+    }
+    axes[ndim] = ndim;
+    PyArray_Dims order = {axes, ndim + has_lanes(dual)};
+    PyObject *t = PyArray_Transpose((PyArrayObject *)dual->tangent_object, &order);
+    PyObject *result = p == NULL || t == NULL ? NULL : cad_dual_from(p, t, dual->tag);
+    Py_XDECREF(p);
+    Py_XDECREF(t);
+    return result;
+}
+
+static PyGetSetDef dual_getset[] = {
+    {"primal", (getter)get_primal, NULL, "The value: a float if 0-d, else a fresh ndarray.", NULL},
+    {"real", (getter)get_primal, NULL, "Short for primal.", NULL},
+    {"tangent", (getter)get_tangent, NULL,
+     "The derivative: of the primal's shape, or with one axis of lanes more.", NULL},
+    {"dual", (getter)get_tangent, NULL, "Short for tangent.", NULL},
+    {"shape", (getter)get_of_array, NULL, "Lengths of the axes.", "shape"},
+    {"ndim", (getter)get_of_array, NULL, "Number of axes.", "ndim"},
+    {"size", (getter)get_of_array, NULL, "Number of elements.", "size"},
+    {"dtype", (getter)get_of_array, NULL, "float64.", "dtype"},
+    {"T", (getter)get_transpose, NULL, "The transpose.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyObject *dual_str(CadDual *dual) {
+    PyObject *primal = cad_dual_primal(dual);
+    PyObject *text = primal == NULL ? NULL : PyObject_Str(primal);
+    Py_XDECREF(primal);
+    return text;
+}
+
+static PyObject *dual_repr(CadDual *dual) {
+    PyObject *primal = cad_dual_primal(dual);
+    PyObject *tangent = cad_dual_tangent(dual);
+    const char *layout = dual->kind == CAD_DUAL_ARRAY   ? "Dual(%S, %S)"
+                         : dual->kind == CAD_DUAL_LANES ? "Dual(%R, %S)"
+                                                        : "Dual(%R, %R)";
+    PyObject *text = primal == NULL || tangent == NULL
+                         ? NULL
+                         : PyUnicode_FromFormat(layout, primal, tangent);
+    Py_XDECREF(primal);
+    Py_XDECREF(tangent);
+    return text;
+}
+
+static PyMethodDef dual_methods[] = {
+    {"seed", dual_seed, METH_O | METH_CLASS,
+     "seed($type, x, /)\n--\n\n"
+     "A Dual with the identity as its tangent: one lane for each element of x, so that the result "
+     "of a function carries all partial derivatives."},
+    {NULL, NULL, 0, NULL},
+};
+
+/* --- the type ---------------------------------------------------------------------------------- */
+
+static PyNumberMethods dual_number = {
+    .nb_add = slot_add,
+    .nb_subtract = slot_subtract,
+    .nb_multiply = slot_multiply,
+    .nb_remainder = slot_mod,
+    .nb_divmod = cad_divmod,
+    .nb_power = cad_power,
+    .nb_negative = slot_negative,
+    .nb_positive = slot_positive,
+    .nb_absolute = slot_absolute,
+    .nb_bool = (inquiry)slot_bool,
+    .nb_int = cad_refuse_conversion,
+    .nb_float = cad_refuse_conversion,
+    .nb_floor_divide = slot_floor_divide,
+    .nb_true_divide = slot_divide,
+    .nb_index = cad_refuse_conversion,
+    .nb_matrix_multiply = cad_matmul,
+};
+
+static PySequenceMethods dual_sequence = {
+    .sq_length = (lenfunc)dual_length,
+    .sq_item = (ssizeargfunc)dual_item,
+};
+
+static PyMappingMethods dual_mapping = {
+    .mp_length = (lenfunc)dual_length,
+    .mp_subscript = (binaryfunc)dual_subscript,
+    .mp_ass_subscript = (objobjargproc)dual_assign,
+};
+
+PyTypeObject CadDual_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "cadiff.Dual",
+    .tp_doc = PyDoc_STR(
+        "Dual(primal, tangent=0.0)\n--\n\n"
+        "A number and its derivative along one direction, or along several (lanes).\n\n"
+        "primal: a real number, a Var, a Dual, or an array-like of real numbers.\n"
+        "tangent: of the primal's shape, or with one axis of lanes more.\n"
+        "Computing with a Dual is the forward mode. Duals made by hand share one perturbation.\n"),
+    .tp_basicsize = sizeof(CadDual),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = dual_make,
+    .tp_dealloc = (destructor)dual_dealloc,
+    .tp_repr = (reprfunc)dual_repr,
+    .tp_str = (reprfunc)dual_str,
+    .tp_hash = PyObject_HashNotImplemented,
+    .tp_richcompare = cad_richcompare,
+    .tp_iter = (getiterfunc)dual_iter,
+    .tp_as_number = &dual_number,
+    .tp_as_sequence = &dual_sequence,
+    .tp_as_mapping = &dual_mapping,
+    .tp_methods = dual_methods,
+    .tp_getset = dual_getset,
+};

@@ -1,0 +1,222 @@
+/* Var and Dual as C types: what their rooms (_var.c, _dual.c, _apply.c) and the binding share.
+ *
+ * These files know Python and the tape, and no formula: values and partials are those of src/ops.h.
+ * Everything here runs under the GIL. */
+#ifndef CADIFF_NUMBERS_H
+#define CADIFF_NUMBERS_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#ifdef Py_GIL_DISABLED
+#error "cadiff needs the GIL: build it with a regular, not a free-threaded, Python"
+#endif
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL cadiff_ARRAY_API
+#define PY_UFUNC_UNIQUE_SYMBOL cadiff_UFUNC_API
+#ifndef CADIFF_IMPORTS_NUMPY
+#define NO_IMPORT_ARRAY
+#define NO_IMPORT_UFUNC
+#endif
+#include <numpy/arrayobject.h>
+#include <numpy/ufuncobject.h>
+
+#include "sweep.h"
+
+/* --- Var ---------------------------------------------------------------------------------- */
+
+typedef enum CadKind {
+    CAD_SCALAR,  /* a number on the tape */
+    CAD_ARRAY,   /* a view over numbers on the tape */
+    CAD_PASSIVE, /* a number that carries no derivative: on no tape */
+    CAD_STALE,   /* its part of the tape was rewound: the value is all that is left */
+} CadKind;
+
+/* Shape and strides, both counted in numbers. The view of a value is the view of its adjoint. */
+typedef struct CadView {
+    int ndim;
+    npy_intp size;
+    npy_intp shape_and_strides[];
+} CadView;
+
+#define CAD_SHAPE(view) ((view)->shape_and_strides)
+#define CAD_STRIDES(view) ((view)->shape_and_strides + (view)->ndim)
+
+typedef struct CadVar {
+    PyObject_HEAD
+    union {
+        double value;  /* of a scalar, kept here as well as on the tape */
+        CadView *view; /* of an array; owned */
+    };
+    CadTape *tape; /* NULL if passive or stale */
+    CadSlot slot;  /* of the (first) number */
+    uint32_t kind;
+} CadVar;
+
+extern PyTypeObject CadVar_Type;
+extern PyObject *cad_stale_error;
+
+#define CAD_VAR(object) ((CadVar *)(object))
+#define CAD_IS_VAR(object) Py_IS_TYPE((PyObject *)(object), &CadVar_Type)
+#define CAD_IS_SCALAR(object) (CAD_IS_VAR(object) && CAD_VAR(object)->kind == CAD_SCALAR)
+
+/* Numbers are neither known to the cyclic garbage collector (they refer to no object) nor to
+ * malloc: they live in slabs, so that the tape can find all that are alive, and are recycled
+ * through a list of free ones, linked by `tape`. */
+extern CadVar *cad_free_vars;
+int cad_var_refill(void); /* 0, or -1 with MemoryError */
+
+static inline CadVar *cad_var_allocate(void) {
+    if (cad_free_vars == NULL && cad_var_refill() < 0) {
+        return NULL;
+    }
+    CadVar *var = cad_free_vars;
+    cad_free_vars = (CadVar *)var->tape;
+    Py_SET_REFCNT(var, 1);
+    return var;
+}
+
+/* A handle of a number on the tape. */
+static inline PyObject *cad_var_new(CadTape *tape, CadSlot slot, double value) {
+    CadVar *var = cad_var_allocate();
+    if (var != NULL) {
+        var->value = value;
+        var->tape = tape;
+        var->slot = slot;
+        var->kind = CAD_SCALAR;
+        tape->handles++;
+    }
+    return (PyObject *)var;
+}
+
+PyObject *cad_var_passive(double value);
+
+/* A handle of `ndim` axes; strides NULL: contiguous. A scalar for ndim 0. */
+PyObject *cad_var_view(CadTape *tape, CadSlot slot, int ndim, const npy_intp *shape,
+                       const npy_intp *strides);
+
+/* The values of an array Var as a fresh float64 array, its accumulated gradients or adjoints. */
+PyObject *cad_var_values(CadVar *var);
+PyObject *cad_var_grad(CadVar *var);
+
+/* An object array of scalar Vars, of the Var's shape. */
+PyObject *cad_var_elements(CadVar *var);
+
+/* Set MemoryError or OverflowError for a status that is not CAD_OK; answers -1. */
+int cad_raise_status(CadStatus status);
+int cad_raise_stale(void);
+
+/* Raise TypeError for a Var or Dual where a plain number is needed; answers NULL. */
+PyObject *cad_refuse_conversion(PyObject *self);
+
+/* The tape of this thread (borrowed), NULL with an exception. */
+CadTape *cad_current_tape(void);
+
+/* Forget what came after the last mark; numbers that still refer to it become stale. */
+void cad_rewind(CadTape *tape);
+
+/* --- Dual --------------------------------------------------------------------------------- */
+
+typedef enum CadDualKind {
+    CAD_DUAL_FLOAT,  /* a float and a float */
+    CAD_DUAL_LANES,  /* a float and several floats, one for each direction */
+    CAD_DUAL_OBJECT, /* components that are numbers themselves; several directions: a tuple */
+    CAD_DUAL_ARRAY,  /* two float64 arrays; the tangent may have one axis more */
+} CadDualKind;
+
+/* The tag tells perturbations apart. Duals of one tag multiply as dual numbers; to a Dual of a
+ * higher tag, one of a lower tag is a constant that happens to have parts of its own. */
+typedef uint64_t CadTag;
+
+typedef struct CadDual {
+    PyObject_HEAD
+    union {
+        double primal;
+        PyObject *primal_object;
+    };
+    union {
+        double tangent;
+        double *lanes; /* owned */
+        PyObject *tangent_object;
+    };
+    CadTag tag;
+    uint32_t n_lanes;
+    uint32_t kind;
+} CadDual;
+
+extern PyTypeObject CadDual_Type;
+
+#define CAD_DUAL(object) ((CadDual *)(object))
+#define CAD_IS_DUAL(object) Py_IS_TYPE((PyObject *)(object), &CadDual_Type)
+
+PyObject *cad_dual_new(double primal, double tangent, CadTag tag);
+
+/* From any components; a Dual of floats where they are floats. Tangent: a number, or a tuple of
+ * numbers (lanes), or for an array primal an array. */
+PyObject *cad_dual_from(PyObject *primal, PyObject *tangent, CadTag tag);
+
+PyObject *cad_dual_primal(CadDual *dual);
+PyObject *cad_dual_tangent(CadDual *dual);
+PyObject *cad_dual_elements(CadDual *dual);
+
+/* A tag above all that are in use. */
+CadTag cad_fresh_tag(void);
+
+/* An operation at least one of whose operands is a Dual, all others scalars. */
+PyObject *cad_dual_apply(CadOp op, PyObject *const *operands);
+
+/* The partial of an operation by operand `which`, over any numbers (_rules.c). */
+PyObject *cad_object_partial(CadOp op, int which, PyObject *x, PyObject *y, PyObject *z,
+                             PyObject *v);
+
+/* --- operations on any numbers -------------------------------------------------------------- */
+
+/* How an object takes part in an operation. */
+typedef enum CadClass {
+    CAD_PLAIN,      /* a float, int or NumPy scalar: *value is set */
+    CAD_VAR_CLASS,  /* a scalar Var: *value is set */
+    CAD_DUAL_CLASS, /* a scalar Dual */
+    CAD_ARRAY_CLASS, /* an ndarray, or a Var or Dual that holds an array */
+    CAD_FOREIGN,    /* anything else */
+} CadClass;
+
+/* A float, or a NumPy float64, which has the same layout. */
+#define CAD_IS_FLOAT(object)                                                                      \
+    (PyFloat_CheckExact(object) || Py_IS_TYPE((PyObject *)(object), &PyDoubleArrType_Type))
+
+/* Returns -1 with an exception if the object is a number but out of range. */
+int cad_classify(PyObject *object, double *value);
+
+/* The value of a scalar number, through all levels; nan if there is none. */
+double cad_primal(PyObject *object);
+
+/* Apply an operation to as many operands as it has. NotImplemented if one of them is foreign. */
+PyObject *cad_apply(CadOp op, PyObject *const *operands);
+
+static inline PyObject *cad_apply1(CadOp op, PyObject *x) {
+    return cad_apply(op, &x);
+}
+
+static inline PyObject *cad_apply2(CadOp op, PyObject *x, PyObject *y) {
+    PyObject *const operands[2] = {x, y};
+    return cad_apply(op, operands);
+}
+
+/* Shared by Var and Dual: slots and methods that do not depend on the type. */
+PyObject *cad_richcompare(PyObject *left, PyObject *right, int how);
+PyObject *cad_divmod(PyObject *left, PyObject *right);
+PyObject *cad_matmul(PyObject *left, PyObject *right);
+PyObject *cad_power(PyObject *base, PyObject *exponent, PyObject *modulus);
+PyObject *cad_array_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names);
+extern PyMethodDef cad_common_methods[];
+int cad_add_methods(PyTypeObject *type, PyMethodDef *methods);
+
+/* An object array of scalar numbers for an array Var or Dual; anything else as np.asarray has it. */
+PyObject *cad_elements(PyObject *object);
+
+/* Make the types ready and fill the module with them, the functions and the errors. */
+int cad_numbers_ready(PyObject *module);
+
+#endif

@@ -1,0 +1,47 @@
+"""Build of the compiled core: the C rows are generated from src/ops.def, then all is one module."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from pathlib import Path
+
+import numpy as np
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+ROOT = Path(__file__).parent
+GENERATED = ROOT / "src" / "generated"
+
+# Exact arithmetic is part of the contract: no -ffast-math, and no contraction to fused
+# multiply-adds, which would make results depend on the machine.
+if sys.platform == "win32":
+    COMPILE_ARGS = ["/O2", "/fp:precise", "/std:c11"]
+else:
+    COMPILE_ARGS = ["-O3", "-std=c11", "-ffp-contract=off", "-fvisibility=hidden"]
+COMPILE_ARGS += os.environ.get("CADIFF_CFLAGS", "").split()
+LINK_ARGS = os.environ.get("CADIFF_LDFLAGS", "").split()
+
+generate = runpy.run_path(str(ROOT / "src" / "generate.py"))
+generate["write_c"](GENERATED)
+
+core = Extension(
+    "cadiff._core",
+    sources=[
+        "cadiff/_core.pyx",
+        *(f"cadiff/{name}.c" for name in ("_apply", "_dual", "_rules", "_var")),
+        *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "src").glob("*.c")),
+    ],
+    depends=[
+        "cadiff/_numbers.h",
+        "src/ops.def",
+        *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "src").rglob("*.h")),
+    ],
+    include_dirs=["src", "src/generated", "cadiff", np.get_include()],
+    define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
+    extra_compile_args=COMPILE_ARGS,
+    extra_link_args=LINK_ARGS,
+)
+
+setup(ext_modules=cythonize([core], build_dir="build/cython"))

@@ -1,0 +1,336 @@
+"""Turn the table of operations (ops.def) into rows of C macros, stubs and documentation.
+
+This room parses the table and checks it; it knows the grammar of the rows and nothing of tapes or
+of any algebra. The rows that it writes apply a word as `A(word, operands)`, so that a C file gives the
+words a meaning by defining `A` before it includes them.
+
+    python src/generate.py c OUTPUT        # generated/ops_rows.h, done by setup.py
+    python src/generate.py stubs           # prints cadiff/ops.pyi
+    python src/generate.py table           # prints the table of the documentation
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+TABLE = Path(__file__).with_name("ops.def")
+
+CONSTANTS = {
+    "pi": "CAD_PI",
+    "ln2": "CAD_LN2",
+    "ln10": "CAD_LN10",
+    "inf": "INFINITY",
+    "nan": "NAN",
+}
+ARITHMETIC: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "subtract",
+    ast.Mult: "multiply",
+    ast.Div: "divide",
+}
+COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}
+PREDICATES = {"isnan": "isnan", "isinf": "isinf"}
+
+# Second names under which NumPy, SciPy or the trade know an operation.
+ALIASES = {
+    "abs": "absolute",
+    "fabs": "absolute",
+    "acos": "arccos",
+    "acosh": "arccosh",
+    "asin": "arcsin",
+    "asinh": "arcsinh",
+    "atan": "arctan",
+    "atan2": "arctan2",
+    "atanh": "arctanh",
+    "pow": "power",
+    "true_divide": "divide",
+    "remainder": "mod",
+    "degrees": "rad2deg",
+    "radians": "deg2rad",
+    "sigmoid": "expit",
+    "log_sigmoid": "log_expit",
+    "psi": "digamma",
+}
+
+
+class TableError(ValueError):
+    """A row of the table that cannot be understood, with its line number."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One operation: the columns of the table, taken apart."""
+
+    line: int
+    name: str
+    operands: tuple[str, ...]
+    ufunc: str
+    domain: tuple[str, ...]
+    value: str
+    partials: tuple[str, ...]
+    kinks: str
+
+    @property
+    def public(self) -> bool:
+        """Whether the operation is a function of the package."""
+        return not self.name.startswith("_")
+
+    @property
+    def word(self) -> str:
+        """The name of the operation in C."""
+        return self.name.lstrip("_")
+
+
+def parse_row(line: int, text: str) -> Row:
+    """Take one row apart; a malformed one raises TableError."""
+    columns = [column.strip() for column in text.replace("||", "\0").split("|")]
+    columns = [column.replace("\0", "||") for column in columns]
+    if len(columns) != 6:
+        raise TableError(f"ops.def:{line}: a row has 6 columns, this one has {len(columns)}")
+    head = re.fullmatch(r"(\w+)\(([\w, ]+)\)", columns[0])
+    if head is None:
+        raise TableError(f"ops.def:{line}: expected name(operands), found {columns[0]!r}")
+    operands = tuple(name.strip() for name in head[2].split(","))
+    domain = tuple(part.strip() for part in columns[2].split(";"))
+    partials = tuple(part.strip() for part in columns[4].split(";"))
+    if not 1 <= len(operands) <= 3 or not len(operands) == len(domain) == len(partials):
+        raise TableError(
+            f"ops.def:{line}: {head[1]} has {len(operands)} operands (1 to 3 are possible), "
+            f"{len(domain)} domains and {len(partials)} partials; the numbers must agree"
+        )
+    return Row(line, head[1], operands, columns[1], domain, columns[3], partials, columns[5])
+
+
+def read_table(path: Path = TABLE) -> list[Row]:
+    """Read all rows, in order, and check that every formula can be translated."""
+    rows: list[Row] = []
+    for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if text.strip() and not text.startswith("#"):
+            rows.append(parse_row(number, text))
+    arity = {row.word: len(row.operands) for row in rows}
+    if len(arity) != len(rows):
+        raise TableError("ops.def: two rows share a name")
+    for row in rows:
+        for partial in row.partials:
+            Translator(row, arity).number(parse_formula(row, partial))
+    return rows
+
+
+def parse_formula(row: Row, text: str) -> ast.expr:
+    """Parse one partial."""
+    try:
+        return ast.parse(text, mode="eval").body
+    except SyntaxError as error:
+        raise TableError(f"ops.def:{row.line}: {row.name}: cannot read {text!r}") from error
+
+
+class Translator:
+    """Writes a partial as nested C macros: numbers as words of the algebra, conditions in double."""
+
+    def __init__(self, row: Row, arity: dict[str, int]) -> None:
+        self.row = row
+        self.arity = arity
+        # Operands are called x, y, z in C whatever the row calls them.
+        self.operands = dict(zip(row.operands, "xyz", strict=False)) | {"v": "v"}
+
+    def fail(self, node: ast.AST) -> TableError:
+        return TableError(
+            f"ops.def:{self.row.line}: {self.row.name}: {ast.unparse(node)!r} is not in the "
+            "vocabulary of the partials"
+        )
+
+    def word(self, node: ast.AST, name: str, *arguments: str) -> str:
+        word = name.lstrip("_")
+        if self.arity.get(word) != len(arguments):
+            raise self.fail(node)
+        return f"A({', '.join([word, *arguments])})"
+
+    def number(self, node: ast.expr) -> str:
+        """An expression in the words of the algebra."""
+        match node:
+            case ast.Constant(value=int() | float() as value):
+                return f"K({float(value)!r})"
+            case ast.Name(id=name) if name in CONSTANTS:
+                return f"K({CONSTANTS[name]})"
+            case ast.Name(id=name) if name in self.operands:
+                return f"L({self.operands[name]})"
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=value)):
+                return f"K(-{float(value)!r})"  # type: ignore[arg-type]
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return self.word(node, "negative", self.number(operand))
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC:
+                name = ARITHMETIC[type(op)]
+                return self.word(node, name, self.number(left), self.number(right))
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return f"({self.condition(test)} ? {self.number(body)} : {self.number(orelse)})"
+            case ast.Call(func=ast.Name(id=name), args=arguments):
+                return self.word(node, name, *map(self.number, arguments))
+        raise self.fail(node)
+
+    def condition(self, node: ast.expr) -> str:
+        """A condition, as a C expression over plain doubles."""
+        match node:
+            case ast.BoolOp(op=op, values=values):
+                sign = " && " if isinstance(op, ast.And) else " || "
+                return "(" + sign.join(map(self.condition, values)) + ")"
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARISONS:
+                sign = COMPARISONS[type(op)]
+                return f"({self.plain(left)} {sign} {self.plain(right)})"
+            case ast.Call(func=ast.Name(id=name), args=[argument]) if name in PREDICATES:
+                return f"{PREDICATES[name]}({self.plain(argument)})"
+        raise self.fail(node)
+
+    def plain(self, node: ast.expr) -> str:
+        """The value of a term of a condition."""
+        match node:
+            case ast.Constant(value=int() | float() as value):
+                return repr(float(value))
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return f"-{self.plain(operand)}"
+            case ast.Name(id=name) if name in self.operands:
+                return f"P({self.operands[name]})"
+            case ast.Call(func=ast.Name(id="absolute"), args=[argument]):
+                return f"fabs({self.plain(argument)})"
+        raise self.fail(node)
+
+
+def c_string(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def c_rows(rows: list[Row]) -> str:
+    """The table as X-macros: CAD_ROW1, CAD_ROW2 and CAD_ROW3, defined by whoever includes it."""
+    arity = {row.word: len(row.operands) for row in rows}
+    lines = ["/* Generated from ops.def by generate.py: change the table, not this file. */"]
+    for row in rows:
+        translator = Translator(row, arity)
+        # The value names its operands as the row does; C calls them x, y, z.
+        names = "|".join(row.operands)
+        value = re.sub(rf"\b({names})\b", lambda m: translator.operands[m[1]], row.value)
+        partials = [translator.number(parse_formula(row, text)) for text in row.partials]
+        fields = [row.word, f"({value})", *(f"({partial})" for partial in partials)]
+        lines.append(f"CAD_ROW{len(row.operands)}({', '.join(fields)})")
+    return "\n".join(lines) + "\n"
+
+
+def c_cards(rows: list[Row]) -> str:
+    """The columns that only people and Python read: CAD_CARD(word, name, arity, ufunc, text)."""
+    lines = ["/* Generated from ops.def by generate.py: change the table, not this file. */"]
+    for row in rows:
+        fields = [row.word, c_string(row.name), str(len(row.operands)), c_string(row.ufunc)]
+        doc = f"{row.name}({', '.join(row.operands)}, /)\n--\n\n{docstring(row)}"
+        fields.append(c_string(doc).replace("\n", "\\n"))
+        lines.append(f"CAD_CARD({', '.join(fields)})")
+    for alias, name in ALIASES.items():
+        lines.append(f"CAD_ALIAS({c_string(alias)}, {c_string(name)})")
+    return "\n".join(lines) + "\n"
+
+
+def docstring(row: Row) -> str:
+    """What `help(cadiff.name)` says."""
+    lines = [f"{row.name}, elementwise." + (f" Values follow {row.ufunc}." * (row.ufunc != "-"))]
+    lines += ["", "Takes floats, ndarrays, Var and Dual; returns the same kind.", ""]
+    for operand, domain in zip(row.operands, row.domain, strict=True):
+        inside = {"R": "any real number", "int": "a constant whole number >= 0"}
+        lines.append(f"{operand}: {inside.get(domain, f'nan outside {domain}')}")
+    for operand, partial in zip(row.operands, row.partials, strict=True):
+        lines.append(f"d/d{operand} = {partial}")
+    if row.kinks:
+        lines.append(f"Convention: {row.kinks}.")
+    if any(re.search(r"\bv\b", partial) for partial in row.partials):
+        lines.append("v is the value.")
+    return "\n".join(lines)
+
+
+def stubs(rows: list[Row]) -> str:
+    """cadiff/ops.pyi: one overload set an operation."""
+    names = {row.name: row for row in rows if row.public}
+    names |= {alias: names[name] for alias, name in ALIASES.items()}
+    lines = [
+        '"""Generated from src/ops.def by src/generate.py: change the table, not this file."""',
+        "",
+        "from typing import Any, TypeVar, overload",
+        "",
+        "import numpy as np",
+        "from numpy.typing import NDArray",
+        "",
+        "from ._core import Dual, Var",
+        "",
+        '_Number = TypeVar("_Number", Var, Dual)',
+        "",
+        "__all__: list[str]",
+        "",
+    ]
+    for name, row in sorted(names.items()):
+        if len(row.operands) == 1:
+            for kind, result in [
+                ("_Number", "_Number"),
+                ("float", "float"),
+                ("NDArray[Any]", "NDArray[Any]"),
+            ]:
+                lines += ["@overload", f"def {name}(x: {kind}, /) -> {result}: ..."]
+        else:
+            floats = ", ".join(f"{operand}: float" for operand in row.operands)
+            lines += ["@overload", f"def {name}({floats}, /) -> float: ..."]
+            anything = ", ".join(f"{operand}: Any" for operand in row.operands)
+            lines += ["@overload", f"def {name}({anything}, /) -> Any: ..."]
+    lines = [line.replace("NDArray[Any]", "NDArray[np.float64]") for line in lines]
+    lines[2] = "from typing import Any, TypeVar, overload"
+    return "\n".join(lines) + "\n"
+
+
+def markdown(rows: list[Row]) -> str:
+    """The table of the documentation."""
+    lines = [
+        "| operation | domain | derivatives (v is the value) | convention |",
+        "|---|---|---|---|",
+    ]
+    for row in rows:
+        if row.public:
+            cells = [
+                f"`{row.name}({', '.join(row.operands)})`",
+                "; ".join(row.domain),
+                "; ".join(f"`{partial}`" for partial in row.partials),
+                row.kinks,
+            ]
+            lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def write_c(directory: Path) -> None:
+    """Write the generated headers, touching only those that change."""
+    rows = read_table()
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, text in [("ops_rows.h", c_rows(rows)), ("ops_cards.h", c_cards(rows))]:
+        path = directory / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def main(argv: list[str]) -> int:
+    match argv:
+        case ["c", directory]:
+            write_c(Path(directory))
+        case ["stubs"]:
+            print(stubs(read_table()), end="")
+        case ["table"]:
+            print(markdown(read_table()), end="")
+        case _:
+            print(__doc__, file=sys.stderr)
+            return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

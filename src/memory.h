@@ -1,0 +1,27 @@
+/* The one door through which the core takes and returns memory.
+ *
+ * Tests make it fail at the n-th request, to see that every caller survives; CAD_OK and its like
+ * are what the core answers where it can fail. */
+#ifndef CAD_MEMORY_H
+#define CAD_MEMORY_H
+
+#include <stddef.h>
+
+typedef enum CadStatus {
+    CAD_OK = 0,
+    CAD_NO_MEMORY,
+    CAD_TAPE_FULL, /* more numbers than a slot can name */
+} CadStatus;
+
+/* As realloc, for `count` items of `size` bytes; NULL also when the product overflows. */
+void *cad_memory_resize(void *block, size_t count, size_t size);
+
+/* As calloc. */
+void *cad_memory_zeroed(size_t count, size_t size);
+
+void cad_memory_free(void *block);
+
+/* Let the next `successes` requests pass and all later ones fail; a negative number ends it. */
+void cad_memory_fail_after(long successes);
+
+#endif

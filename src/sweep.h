@@ -1,0 +1,44 @@
+/* The traversals of a tape. Each lives in a room of its own: sweep_value.c, sweep_reverse.c,
+ * sweep_tangent.c, sweep_second.c, sweep_record.c.
+ *
+ * In every product of the chain rule an exact zero absorbs (cad_amul), whichever factor it is. */
+#ifndef CAD_SWEEP_H
+#define CAD_SWEEP_H
+
+#include "tape.h"
+
+/* Compute the values of entries [begin, end) again from those of the leaves and constants. */
+void cad_sweep_value(CadTape *tape, size_t begin, size_t end);
+
+/* Reverse: propagate the adjoints that stand in tape->adjoints, cleared and seeded by the caller,
+ * through entries [begin, end). The caller widens the dirty range to its seeds. */
+void cad_sweep_reverse(CadTape *tape, size_t begin, size_t end);
+
+/* The same from `end` back to where the adjoints run out, adding those of leaves into their
+ * accumulated gradients: the pass of Var.backward. */
+void cad_sweep_backward(CadTape *tape, size_t end);
+
+/* Forward: `tangents` holds `lanes` numbers for each slot from `base` on, zero but for the seeds at
+ * leaves. Entries [begin, end) may not read a variable below `base`. */
+void cad_sweep_tangent(const CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,
+                       double *tangents);
+
+/* Tangent of reverse: with the tangents of a sweep above and the adjoints seeded as for
+ * cad_sweep_reverse, leave in `adjoint_tangents` (zero at first) the derivatives of all adjoints
+ * along the tangents: Hessian times directions. */
+void cad_sweep_second(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,
+                      const double *tangents, double *adjoint_tangents);
+
+/* A number of a sweep that is itself recorded: a value, and its slot or CAD_NONE. */
+typedef struct CadNumber {
+    double value;
+    CadSlot slot;
+} CadNumber;
+
+/* Reverse, recorded: as cad_sweep_reverse, but each step is appended to the tape, so that the
+ * resulting adjoints can be differentiated again. `adjoints` holds a number for each slot from
+ * `base` on, {0, CAD_NONE} but for the seeds. Adjoints of slots below `base` are not computed. */
+CadStatus cad_sweep_record(CadTape *tape, size_t begin, size_t end, CadSlot base,
+                           CadNumber *adjoints);
+
+#endif

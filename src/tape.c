@@ -1,0 +1,334 @@
+/* See tape.h. */
+#include "tape.h"
+
+#include <limits.h>
+
+enum {
+    FIRST_CAPACITY = 1 << 10,
+    FIRST_RECLAIM = 1 << 15,
+    WORD = 64,
+};
+
+static void forget_constants(CadTape *tape) {
+    for (int i = 0; i < CAD_CONSTANT_CACHE; i++) {
+        tape->constants[i] = CAD_NONE;
+    }
+}
+
+CadTape *cad_tape_new(void) {
+    CadTape *tape = cad_memory_zeroed(1, sizeof *tape);
+    if (tape == NULL) {
+        return NULL;
+    }
+    tape->reclaim_at = FIRST_RECLAIM;
+    forget_constants(tape);
+    return tape;
+}
+
+void cad_tape_free(CadTape *tape) {
+    if (tape != NULL) {
+        cad_memory_free(tape->entries);
+        cad_memory_free(tape->values);
+        cad_memory_free(tape->adjoints);
+        cad_memory_free(tape->marks);
+        cad_memory_free(tape);
+    }
+}
+
+size_t cad_tape_bytes(const CadTape *tape) {
+    return tape->n_entries * sizeof(CadEntry) + 2 * tape->n_slots * sizeof(double);
+}
+
+/* Grow one buffer, at least twofold, to hold `needed` items. */
+static CadStatus grow_buffer(void **buffer, size_t *capacity, size_t needed, size_t size) {
+    if (needed <= *capacity) {
+        return CAD_OK;
+    }
+    size_t wanted = *capacity < FIRST_CAPACITY ? FIRST_CAPACITY : *capacity * 2;
+    if (wanted < needed) {
+        wanted = needed;
+    }
+    void *grown = cad_memory_resize(*buffer, wanted, size);
+    if (grown == NULL) {
+        return CAD_NO_MEMORY;
+    }
+    *buffer = grown;
+    *capacity = wanted;
+    return CAD_OK;
+}
+
+CadStatus cad_tape_grow(CadTape *tape, size_t slots) {
+    if (tape->n_entries >= tape->reclaim_at) {
+        const size_t before = tape->n_entries;
+        if (tape->make_room != NULL && tape->pinned == 0) {
+            tape->make_room(tape);
+        }
+        /* Tracing costs time in proportion to what stays: wait longer where little was gained. */
+        const size_t factor = tape->n_entries <= before / 2 ? 2 : 4;
+        tape->reclaim_at = tape->n_entries * factor;
+        if (tape->reclaim_at < FIRST_RECLAIM) {
+            tape->reclaim_at = FIRST_RECLAIM;
+        }
+    }
+    if (slots > CAD_MOST_SLOTS || tape->n_slots + slots + 2 * CAD_HEADROOM > CAD_MOST_SLOTS) {
+        return CAD_TAPE_FULL;
+    }
+    CadStatus status = grow_buffer((void **)&tape->entries, &tape->entry_capacity,
+                                   tape->n_entries + 2 * CAD_HEADROOM, sizeof *tape->entries);
+    if (status == CAD_OK) {
+        status = grow_buffer((void **)&tape->values, &tape->slot_capacity,
+                             tape->n_slots + slots + 2 * CAD_HEADROOM, sizeof *tape->values);
+    }
+    if (status != CAD_OK) {
+        return status;
+    }
+    tape->entry_room = tape->entry_capacity - CAD_HEADROOM;
+    if (tape->entry_room > tape->reclaim_at) {
+        tape->entry_room = tape->reclaim_at;
+    }
+    tape->slot_room = tape->slot_capacity - CAD_HEADROOM;
+    if (tape->slot_room > CAD_MOST_SLOTS - 2 * CAD_HEADROOM) {
+        tape->slot_room = CAD_MOST_SLOTS - 2 * CAD_HEADROOM;
+    }
+    return CAD_OK;
+}
+
+CadSlot cad_tape_push3(CadTape *tape, uint32_t code, CadSlot a, CadSlot b, CadSlot c,
+                       double value) {
+    const CadSlot out = (CadSlot)tape->n_slots;
+    tape->entries[tape->n_entries++] = (CadEntry){CAD_CODE(CAD_OP_THIRD, 0), out, c, c};
+    return cad_tape_push(tape, code, a, b, value);
+}
+
+CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, CadSlot *out) {
+    if (count > CAD_MOST_SLOTS / 2) {
+        return CAD_TAPE_FULL;
+    }
+    const CadStatus status = cad_tape_grow(tape, 2 * count);
+    if (status != CAD_OK) {
+        return status;
+    }
+    *out = (CadSlot)tape->n_slots;
+    double *const place = tape->values + *out;
+    if (values != NULL && count > 0) {
+        memcpy(place, values, count * sizeof *values);
+        memset(place + count, 0, count * sizeof *values);
+    } else {
+        memset(place, 0, 2 * count * sizeof *values);
+    }
+    tape->n_slots += 2 * count;
+    tape->entries[tape->n_entries++] =
+        (CadEntry){CAD_CODE(CAD_OP_LEAF, 0), *out, (CadSlot)count, (CadSlot)count};
+    return CAD_OK;
+}
+
+size_t cad_tape_find(const CadTape *tape, CadSlot slot) {
+    /* The last entry whose output begins at or before the slot. */
+    size_t low = 0;
+    size_t high = tape->n_entries;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (tape->entries[middle].out <= slot) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == 0) {
+        return tape->n_entries;
+    }
+    const CadEntry *entry = &tape->entries[low - 1];
+    const size_t count = CAD_CODE_OP(entry->code) == CAD_OP_LEAF ? entry->a : 1;
+    return slot - entry->out < count ? low - 1 : tape->n_entries;
+}
+
+CadStatus cad_tape_mark(CadTape *tape) {
+    const CadStatus status = grow_buffer((void **)&tape->marks, &tape->mark_capacity,
+                                         tape->n_marks + 1, sizeof *tape->marks);
+    if (status != CAD_OK) {
+        return status;
+    }
+    tape->marks[tape->n_marks++] = (CadMark){tape->n_entries, tape->n_slots, tape->handles};
+    tape->mark_slots = tape->n_slots;
+    tape->handles = 0;
+    /* A constant below the mark would look like an outer variable to what comes after it. */
+    forget_constants(tape);
+    return CAD_OK;
+}
+
+static CadMark pop_mark(CadTape *tape) {
+    const CadMark mark = tape->marks[--tape->n_marks];
+    tape->mark_slots = tape->n_marks == 0 ? 0 : tape->marks[tape->n_marks - 1].slots;
+    return mark;
+}
+
+void cad_tape_rewind(CadTape *tape) {
+    const CadMark mark = pop_mark(tape);
+    tape->n_entries = mark.entries;
+    tape->n_slots = mark.slots;
+    tape->handles = mark.handles;
+    forget_constants(tape);
+}
+
+void cad_tape_keep(CadTape *tape) {
+    tape->handles += pop_mark(tape).handles;
+}
+
+int cad_tape_reads_below(const CadTape *tape, size_t begin, CadSlot below) {
+    if (below == 0) {
+        return 0;
+    }
+    for (size_t i = begin; i < tape->n_entries; i++) {
+        const CadEntry e = tape->entries[i];
+        if (CAD_CODE_OP(e.code) != CAD_OP_LEAF &&
+            ((e.a < below && !(e.code & CAD_PASSIVE_A)) ||
+             (e.b < below && !(e.code & CAD_PASSIVE_B)))) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+CadStatus cad_tape_clear_adjoints(CadTape *tape) {
+    if (tape->adjoint_capacity < tape->n_slots) {
+        double *fresh = cad_memory_zeroed(tape->slot_capacity, sizeof *fresh);
+        if (fresh == NULL) {
+            return CAD_NO_MEMORY;
+        }
+        cad_memory_free(tape->adjoints);
+        tape->adjoints = fresh;
+        tape->adjoint_capacity = tape->slot_capacity;
+    } else if (tape->dirty_begin < tape->dirty_end) {
+        memset(tape->adjoints + tape->dirty_begin, 0,
+               (tape->dirty_end - tape->dirty_begin) * sizeof *tape->adjoints);
+    }
+    tape->dirty_begin = tape->dirty_end = 0;
+    return CAD_OK;
+}
+
+/* --- reclaiming --------------------------------------------------------------------------- */
+
+static int count_bits(uint64_t word) {
+    int count = 0;
+    for (; word != 0; word &= word - 1) {
+        count++;
+    }
+    return count;
+}
+
+static int is_live(const CadReclaim *reclaim, size_t slot) {
+    return (int)(reclaim->live[slot / WORD] >> slot % WORD & 1);
+}
+
+static void set_live(CadReclaim *reclaim, size_t slot) {
+    reclaim->live[slot / WORD] |= (uint64_t)1 << slot % WORD;
+}
+
+CadStatus cad_reclaim_begin(const CadTape *tape, CadReclaim *reclaim) {
+    reclaim->words = tape->n_slots / WORD + 1;
+    reclaim->live = cad_memory_zeroed(reclaim->words, sizeof *reclaim->live);
+    reclaim->before = cad_memory_zeroed(reclaim->words, sizeof *reclaim->before);
+    if (reclaim->live == NULL || reclaim->before == NULL) {
+        cad_memory_free(reclaim->live);
+        cad_memory_free(reclaim->before);
+        return CAD_NO_MEMORY;
+    }
+    return CAD_OK;
+}
+
+void cad_reclaim_hold(CadReclaim *reclaim, CadSlot slot) {
+    if (slot / WORD < reclaim->words) {
+        set_live(reclaim, slot);
+    }
+}
+
+/* A leaf stays or goes as a whole, with its gradients. */
+static void trace_leaf(CadReclaim *reclaim, size_t begin, size_t end) {
+    for (size_t slot = begin; slot < end; slot++) {
+        if (is_live(reclaim, slot)) {
+            for (slot = begin; slot < end; slot++) {
+                set_live(reclaim, slot);
+            }
+        }
+    }
+}
+
+void cad_reclaim_trace(const CadTape *tape, CadReclaim *reclaim) {
+    for (size_t i = tape->n_entries; i-- > 0;) {
+        const CadEntry e = tape->entries[i];
+        if (CAD_CODE_OP(e.code) == CAD_OP_LEAF) {
+            trace_leaf(reclaim, e.out, (size_t)e.out + 2 * (size_t)e.a);
+        } else if (is_live(reclaim, e.out)) {
+            set_live(reclaim, e.a);
+            set_live(reclaim, e.b);
+        }
+    }
+    uint32_t count = 0;
+    for (size_t word = 0; word < reclaim->words; word++) {
+        reclaim->before[word] = count;
+        count += (uint32_t)count_bits(reclaim->live[word]);
+    }
+}
+
+CadSlot cad_reclaim_target(const CadReclaim *reclaim, CadSlot slot) {
+    const uint64_t lower = ((uint64_t)1 << slot % WORD) - 1;
+    const size_t word = slot / WORD;
+    return reclaim->before[word] + (CadSlot)count_bits(reclaim->live[word] & lower);
+}
+
+/* Move the live ones of buffer[begin .. end) to their targets. */
+static void compact_buffer(double *buffer, size_t begin, size_t end, const CadReclaim *reclaim) {
+    size_t target = cad_reclaim_target(reclaim, (CadSlot)begin);
+    for (size_t slot = begin; slot < end; slot++) {
+        if (is_live(reclaim, slot)) {
+            buffer[target++] = buffer[slot];
+        }
+    }
+}
+
+/* Number of entries before `end` that stay, written back if `move`. */
+static size_t compact_entries(CadTape *tape, size_t end, const CadReclaim *reclaim, int move) {
+    size_t count = 0;
+    for (size_t i = 0; i < end; i++) {
+        CadEntry e = tape->entries[i];
+        const int leaf = CAD_CODE_OP(e.code) == CAD_OP_LEAF;
+        if (!is_live(reclaim, e.out) || (leaf && e.a == 0)) {
+            continue;
+        }
+        if (move) {
+            e.out = cad_reclaim_target(reclaim, e.out);
+            if (!leaf) {
+                e.a = cad_reclaim_target(reclaim, e.a);
+                e.b = cad_reclaim_target(reclaim, e.b);
+            }
+            tape->entries[count] = e;
+        }
+        count++;
+    }
+    return count;
+}
+
+void cad_reclaim_compact(CadTape *tape, CadReclaim *reclaim) {
+    for (size_t i = 0; i < tape->n_marks; i++) {
+        CadMark *mark = &tape->marks[i];
+        mark->entries = compact_entries(tape, mark->entries, reclaim, 0);
+        mark->slots = cad_reclaim_target(reclaim, (CadSlot)mark->slots);
+    }
+    tape->mark_slots = tape->n_marks == 0 ? 0 : tape->marks[tape->n_marks - 1].slots;
+
+    compact_buffer(tape->values, 0, tape->n_slots, reclaim);
+    if (tape->dirty_begin < tape->dirty_end) {
+        const size_t begin = cad_reclaim_target(reclaim, (CadSlot)tape->dirty_begin);
+        size_t end = tape->dirty_end < tape->n_slots ? tape->dirty_end : tape->n_slots;
+        compact_buffer(tape->adjoints, tape->dirty_begin, end, reclaim);
+        end = cad_reclaim_target(reclaim, (CadSlot)end);
+        memset(tape->adjoints + end, 0, (tape->dirty_end - end) * sizeof *tape->adjoints);
+        tape->dirty_begin = begin;
+        tape->dirty_end = end;
+    }
+    tape->n_entries = compact_entries(tape, tape->n_entries, reclaim, 1);
+    tape->n_slots = cad_reclaim_target(reclaim, (CadSlot)tape->n_slots);
+    forget_constants(tape);
+    cad_memory_free(reclaim->live);
+    cad_memory_free(reclaim->before);
+}
