@@ -1,1 +1,44 @@
-"""x"""
+"""cadiff: fast derivatives of ordinary Python and NumPy code.
+
+    >>> import cadiff
+    >>> cadiff.grad(lambda x: cadiff.sin(x) * x)(0.0)
+    0.0
+
+Functions of numbers (`sin`, `exp`, `where` ...) are in `cadiff.ops`, gradient functions (`grad`,
+`jacobian`, `hessian` ...) in `cadiff.transforms`; all of them are here as well.
+"""
+
+from __future__ import annotations
+
+from importlib import metadata as _metadata
+from pathlib import Path as _Path
+
+try:
+    from ._core import Dual, StaleVarError, Var
+except ModuleNotFoundError as error:
+    if error.name != "cadiff._core":
+        raise
+    raise ImportError(
+        f"the compiled core of cadiff is missing from {_Path(__file__).parent}. If this is the "
+        "source tree, build it in place with `pip install -e .`, or start Python in another "
+        "directory to use the installed package."
+    ) from None
+
+from . import ops, transforms
+from .checks import check_grads
+from .ops import *
+from .transforms import *
+
+try:
+    __version__ = _metadata.version("cadiff")
+except _metadata.PackageNotFoundError:  # run from a tree that was built but not installed
+    __version__ = "0+unknown"
+
+__all__ = [
+    "Dual",
+    "StaleVarError",
+    "Var",
+    "check_grads",
+    *ops.__all__,
+    *transforms.__all__,
+]

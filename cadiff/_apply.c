@@ -528,7 +528,7 @@ static PyObject *call_function(CadOp op, PyObject *const *args, Py_ssize_t n) {
                 const CadSlot out = cad_tape_push(tape, CAD_CODE(CAD_OP_##name, 0), a, a, v);     \
                 return cad_var_new(tape, out, v);                                                 \
             }                                                                                     \
-        } else if (CAD_IS_DUAL(x) && CAD_DUAL(x)->kind == CAD_DUAL_FLOAT) {                       \
+        } else if (CAD_IS_TYPE(x, CadDual_Type) && CAD_DUAL(x)->kind == CAD_DUAL_FLOAT) {         \
             const CadDual *dual = CAD_DUAL(x);                                                    \
             const double v = val_##name(dual->primal);                                            \
             const double t = cad_amul(d1_##name(dual->primal, v), dual->tangent);                 \
@@ -880,8 +880,8 @@ int cad_numbers_ready(PyObject *module) {
             return -1;
         }
     }
-    if (ready_type(module, "Var", &CadVar_Type) < 0 ||
-        ready_type(module, "Dual", &CadDual_Type) < 0) {
+    if (ready_type(module, "Var", &CadVar_Type) < 0 || PyType_Ready(&CadVarArray_Type) < 0 ||
+        ready_type(module, "Dual", &CadDual_Type) < 0 || PyType_Ready(&CadDualArray_Type) < 0) {
         return -1;
     }
     PyObject *value = PyCFunction_NewEx(&value_function, NULL, NULL);

@@ -39,6 +39,7 @@ cdef extern from "ops.h" nogil:
         const char *doc
 
     const CadOpInfo cad_op_info[]
+    const char *const cad_op_aliases[][2]
 
 
 cdef extern from "tape.h" nogil:
@@ -70,7 +71,7 @@ cdef extern from "tape.h" nogil:
     size_t cad_tape_find(const CadTape *tape, CadSlot slot)
     CadStatus cad_tape_mark(CadTape *tape)
     void cad_tape_keep(CadTape *tape)
-    bint cad_tape_reads_below(const CadTape *tape, size_t begin, CadSlot below)
+    bint cad_tape_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below)
     CadStatus cad_tape_clear_adjoints(CadTape *tape)
     uint32_t CAD_CODE(int op, int passive)
 

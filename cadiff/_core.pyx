@@ -157,8 +157,11 @@ cdef class Node:
 
     cdef object fill(self, object leaves):
         """The same structure, each leaf the next item of an iterator."""
-        if self.shape in (NUMBER, ARRAY):
+        if self.shape == NUMBER:
             return next(leaves)
+        if self.shape == ARRAY:
+            leaf = next(leaves)
+            return in_precision_of(leaf, self.original) if cnp.PyArray_Check(leaf) else leaf
         if self.shape == ROW:
             return self.rebuild_container([next(leaves) for _ in range(self.size)])
         return self.rebuild_container([(<Node>child).fill(leaves) for child in self.children])
@@ -460,6 +463,7 @@ cdef class Recording:
         cdef Collector collector = Collector.__new__(Collector)
         cdef CadSlot base = 0
         cdef Py_ssize_t size
+        check_argnums(args, argnums)
         nodes = []
         try:
             for k in argnums:
@@ -522,15 +526,31 @@ cdef class Recording:
         """The first entry of the recording."""
         return cad_tape_find(self.tape, self.base())
 
-    cdef bint is_closed(self):
-        """Whether the recording reads no variable from outside, so that results are plain."""
+    cdef bint is_closed(self, list numbers):
+        """Whether these numbers depend on no variable outside, so that results are plain."""
         cdef CadSlot base
         if self.n == 0:
             return True
         base = self.base()
         if base == 0:
             return True
-        return not cad_tape_reads_below(self.tape, self.begin(), base)
+        return not cad_tape_reads_below(self.tape, self.begin(), self.end(numbers), base)
+
+    cdef size_t end(self, list numbers):
+        """Past the last entry that these numbers depend on."""
+        cdef CadSlot base = self.base()
+        cdef size_t index, last = self.begin()
+        for number in numbers:
+            if on_tape(number, self.tape, base):
+                index = cad_tape_find(self.tape, CAD_VAR(number).slot)
+                last = max(last, index + 1)
+        return last
+
+    cdef size_t slots(self, size_t end):
+        """How many slots the entries up to `end` use."""
+        if end == self.tape.n_entries:
+            return self.tape.n_slots - self.base()
+        return self.tape.entries[end].out - self.base()
 
     cpdef close(self, bint keep=False):
         """End the recording; with `keep`, what was recorded lives as long as its Vars."""
@@ -544,24 +564,25 @@ cdef class Recording:
 
     # --- first order
 
-    cdef int seed(self, list numbers, const double *seeds) except -1:
-        """Seed the adjoints of numbers of this recording; answers whether there was one."""
+    cdef size_t seed(self, list numbers, const double *seeds) except? 0:
+        """Seed the adjoints of numbers of this recording; answers where the sweep begins."""
         cdef CadSlot base = self.base()
         cdef Py_ssize_t i
-        cdef bint found = False
+        cdef size_t end = self.end(numbers)
         check(cad_tape_clear_adjoints(self.tape))
         self.tape.dirty_begin = base
-        self.tape.dirty_end = self.tape.n_slots
+        self.tape.dirty_end = base + self.slots(end)
         for i in range(len(numbers)):
             if on_tape(numbers[i], self.tape, base):
                 self.tape.adjoints[CAD_VAR(numbers[i]).slot] += seeds[i]
-                found = True
-        return found
+        return end
 
     cdef int pull_doubles(self, list numbers, const double *seeds) except -1:
         """Leave the cotangents of all inputs in the adjoints."""
-        if self.n > 0 and self.seed(numbers, seeds):
-            cad_sweep_reverse(self.tape, self.begin(), self.tape.n_entries)
+        cdef size_t end
+        if self.n > 0:
+            end = self.seed(numbers, seeds)
+            cad_sweep_reverse(self.tape, self.begin(), end)
         return 0
 
     cdef double adjoint(self, Py_ssize_t i):
@@ -573,15 +594,15 @@ cdef class Recording:
     cdef list pull_recorded(self, list numbers, const double *seeds):
         """The cotangents of all inputs, as numbers that can be differentiated again."""
         cdef CadSlot base, slot
-        cdef size_t i, begin, end = self.tape.n_entries
-        cdef size_t n_slots
+        cdef size_t i, begin, end, n_slots
         cdef Py_ssize_t k
         cdef CadNumber *adjoints
         if self.n == 0:
             return []
         base = self.base()
         begin = self.begin()
-        n_slots = self.tape.n_slots - base
+        end = self.end(numbers)
+        n_slots = self.slots(end)
         adjoints = <CadNumber *>cad_memory_resize(NULL, n_slots, sizeof(CadNumber))
         if adjoints == NULL:
             check(CAD_NO_MEMORY)
@@ -616,7 +637,10 @@ cdef class Recording:
         cdef Py_ssize_t i
         tag = max([<object>CAD_DUAL(x).tag for x in numbers if CAD_IS_DUAL(x)], default=0)
         if tag == 0:
-            return self.pull_recorded(numbers, seeds)
+            if not self.is_closed(numbers):
+                return self.pull_recorded(numbers, seeds)
+            self.pull_doubles(numbers, seeds)
+            return [self.adjoint(i) for i in range(self.n)]
         primals, tangents = [], []
         lanes = 0
         for number in numbers:
@@ -642,7 +666,7 @@ cdef class Recording:
         for number in numbers:
             if CAD_IS_DUAL(number):
                 return False
-        return self.is_closed()
+        return self.is_closed(numbers)
 
     cpdef tuple pull(self, list numbers, list seeds):
         """Cotangents of the lifted arguments for cotangents of output numbers (floats)."""
@@ -674,7 +698,7 @@ cdef class Recording:
         """The gradient of one number, as a tuple with one entry for each argnum."""
         cdef double one = 1.0
         cdef double *adjoints
-        if CAD_IS_DUAL(number) or not self.is_closed():
+        if CAD_IS_DUAL(number) or not self.is_closed([number]):
             cotangents = self.pull_objects([number], &one)
             return tuple([(<Node>node).from_objects(cotangents) for node in self.nodes])
         self.pull_doubles([number], &one)
@@ -686,6 +710,10 @@ cdef class Recording:
         return tuple([(<Node>node).from_doubles(adjoints) for node in self.nodes])
 
     # --- matrices, over plain results only
+
+    cpdef bint has_plain_results(self, list numbers):
+        """Whether neither the numbers nor what they depend on carry outer derivatives."""
+        return self.plain_results(numbers)
 
     cpdef bint is_plain(self, list numbers):
         """Whether the methods below can serve."""
@@ -714,13 +742,15 @@ cdef class Recording:
         cdef double *data = <double *>cnp.PyArray_DATA(matrix)
         cdef double *tangents = NULL
         cdef CadSlot base
+        cdef size_t end
         if self.n == 0:
             return matrix
         base = self.base()
+        end = self.end(numbers)
         try:
             for first in range(0, self.n, LANES):
                 lanes = min(LANES, self.n - first)
-                tangents = self.sweep_identity(tangents, first, lanes)
+                tangents = self.sweep_identity(tangents, first, lanes, end)
                 for i in range(m):
                     if on_tape(numbers[i], self.tape, base):
                         for k in range(lanes):
@@ -731,12 +761,12 @@ cdef class Recording:
             cad_memory_free(tangents)
         return matrix
 
-    cdef double *sweep_identity(self, double *tangents, Py_ssize_t first,
-                                Py_ssize_t lanes) except NULL:
+    cdef double *sweep_identity(self, double *tangents, Py_ssize_t first, Py_ssize_t lanes,
+                                size_t end) except NULL:
         """Tangents of all slots along the unit vectors first, first + 1, ..."""
         cdef Py_ssize_t k
         cdef CadSlot base = self.base()
-        cdef size_t n_slots = self.tape.n_slots - base
+        cdef size_t n_slots = self.slots(end)
         if tangents == NULL:
             tangents = <double *>cad_memory_zeroed(n_slots * lanes, sizeof(double))
             if tangents == NULL:
@@ -745,26 +775,24 @@ cdef class Recording:
             memset(tangents, 0, n_slots * lanes * sizeof(double))
         for k in range(lanes):
             tangents[(first + k) * lanes + k] = 1.0
-        cad_sweep_tangent(self.tape, self.begin(), self.tape.n_entries, base, lanes, tangents)
+        cad_sweep_tangent(self.tape, self.begin(), end, base, lanes, tangents)
         return tangents
 
     cdef int second(self, object number, const double *tangents, Py_ssize_t lanes,
                     double *result) except -1:
         """Hessian times directions: result[i * lanes + k], i over the inputs."""
         cdef CadSlot base = self.base()
-        cdef size_t n_slots = self.tape.n_slots - base
         cdef double one = 1.0
-        cdef double *adjoint_tangents
-        memset(result, 0, self.n * lanes * sizeof(double))
-        if not self.seed([number], &one):
-            return 0
-        adjoint_tangents = <double *>cad_memory_zeroed(n_slots * lanes, sizeof(double))
+        cdef size_t end = self.seed([number], &one)
+        cdef double *adjoint_tangents = <double *>cad_memory_zeroed(
+            self.slots(end) * lanes, sizeof(double)
+        )
         if adjoint_tangents == NULL:
             check(CAD_NO_MEMORY)
         cad_sweep_second(
             self.tape,
             self.begin(),
-            self.tape.n_entries,
+            end,
             base,
             lanes,
             tangents,
@@ -782,12 +810,14 @@ cdef class Recording:
         cdef double *data = <double *>cnp.PyArray_DATA(matrix)
         cdef double *block = <double *>cnp.PyArray_DATA(part)
         cdef double *tangents = NULL
+        cdef size_t end
         if self.n == 0:
             return matrix
+        end = self.end([number])
         try:
             for first in range(0, self.n, LANES):
                 lanes = min(LANES, self.n - first)
-                tangents = self.sweep_identity(tangents, first, lanes)
+                tangents = self.sweep_identity(tangents, first, lanes, end)
                 self.second(number, tangents, lanes, block)
                 for i in range(self.n):
                     for k in range(lanes):
@@ -802,24 +832,44 @@ cdef class Recording:
         cdef cnp.ndarray result = np.zeros(self.n)
         cdef double *tangents
         cdef CadSlot base
+        cdef size_t end
         if self.n == 0:
             return result
         base = self.base()
-        tangents = <double *>cad_memory_zeroed(self.tape.n_slots - base, sizeof(double))
+        end = self.end([number])
+        tangents = <double *>cad_memory_zeroed(self.slots(end), sizeof(double))
         if tangents == NULL:
             check(CAD_NO_MEMORY)
         try:
             memcpy(tangents, &v[0], self.n * sizeof(double))
-            cad_sweep_tangent(self.tape, self.begin(), self.tape.n_entries, base, 1, tangents)
+            cad_sweep_tangent(self.tape, self.begin(), end, base, 1, tangents)
             self.second(number, tangents, 1, <double *>cnp.PyArray_DATA(result))
         finally:
             cad_memory_free(tangents)
         return result
 
-    # --- structure
+    cpdef list pull_flat(self, object number):
+        """The gradient of one number as a flat list of numbers of any kind."""
+        cdef double one = 1.0
+        return self.pull_objects([number], &one)
+
+    @property
+    def structure(self):
+        """The structure of the lifted arguments."""
+        return Structure(self.nodes)
+
+
+@cython.final
+cdef class Structure:
+    """The containers of some arguments: how many numbers of which shape stand where in them."""
+
+    cdef tuple nodes
+
+    def __init__(self, tuple nodes):
+        self.nodes = nodes
 
     def leaf_shapes(self):
-        """The shapes of the leaves of each argument: a list of lists."""
+        """For each argument, the list of the shapes of its leaves; () is a number."""
         result = []
         for node in self.nodes:
             shapes = []
@@ -828,8 +878,40 @@ cdef class Recording:
         return result
 
     def fill(self, Py_ssize_t k, leaves):
-        """The structure of the k-th argument, filled from an iterable of leaves."""
+        """The k-th argument's structure with other leaves; arrays in the argument's precision."""
         return (<Node>self.nodes[k]).fill(iter(leaves))
+
+    def rebuild(self, Py_ssize_t k, list numbers):
+        """The k-th argument's structure with other numbers, taken from the list of all."""
+        return (<Node>self.nodes[k]).from_objects(numbers)
+
+
+def take_apart(tuple args, tuple argnums):
+    """The numbers of some arguments, in order, and the structure that they were in."""
+    cdef Collector collector = Collector.__new__(Collector)
+    cdef Py_ssize_t i
+    check_argnums(args, argnums)
+    nodes = []
+    try:
+        for k in argnums:
+            nodes.append(collector.add(args[k]))
+    except _NotDifferentiable:
+        _refuse_argument(args, argnums)
+    if collector.numbers is not None:
+        numbers = collector.numbers
+    else:
+        numbers = [collector.values[i] for i in range(collector.count)]
+    return numbers, Structure(tuple(nodes))
+
+
+cdef int check_argnums(tuple args, tuple argnums) except -1:
+    for k in argnums:
+        if not -len(args) <= k < len(args):
+            raise TypeError(
+                f"argnums names argument {k}, but the function was called with {len(args)} "
+                "positional arguments; arguments passed by keyword are not differentiated"
+            )
+    return 0
 
 
 def value_and_grad(f, tuple argnums, bint single, bint has_aux, tuple args, dict kwargs):
@@ -924,6 +1006,23 @@ def operations():
         if not name.startswith("_"):
             rows.append((name, cad_op_info[op].arity, cad_op_info[op].ufunc.decode()))
     return rows
+
+
+def functions():
+    """The functions of the table by name, aliases included."""
+    module = sys.modules[__name__]
+    names = [name for name, _, _ in operations()] + [alias for alias, _ in aliases()]
+    return {name: getattr(module, name) for name in names}
+
+
+def aliases():
+    """Pairs (alias, name) of operations known under two names."""
+    cdef int i = 0
+    pairs = []
+    while cad_op_aliases[i][0] != NULL:
+        pairs.append((cad_op_aliases[i][0].decode(), cad_op_aliases[i][1].decode()))
+        i += 1
+    return pairs
 
 
 def tape_usage():

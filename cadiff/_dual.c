@@ -29,6 +29,7 @@ static CadDual *allocate(CadDualKind kind, CadTag tag) {
     } else if ((dual = PyObject_New(CadDual, &CadDual_Type)) == NULL) {
         return NULL;
     }
+    Py_SET_TYPE(dual, kind == CAD_DUAL_ARRAY ? &CadDualArray_Type : &CadDual_Type);
     dual->kind = kind;
     dual->tag = tag;
     dual->n_lanes = 0;
@@ -185,7 +186,8 @@ PyObject *cad_dual_tangent(CadDual *dual) {
 
 /* --- arithmetic over floats -------------------------------------------------------------------- */
 
-#define IS_FLOAT_DUAL(object) (CAD_IS_DUAL(object) && CAD_DUAL(object)->kind == CAD_DUAL_FLOAT)
+#define IS_FLOAT_DUAL(object)                                                                     \
+    (CAD_IS_TYPE(object, CadDual_Type) && CAD_DUAL(object)->kind == CAD_DUAL_FLOAT)
 
 #define BINARY_SLOT(name)                                                                         \
     static PyObject *slot_##name(PyObject *left, PyObject *right) {                               \
@@ -836,11 +838,6 @@ static PyNumberMethods dual_number = {
     .nb_matrix_multiply = cad_matmul,
 };
 
-static PySequenceMethods dual_sequence = {
-    .sq_length = (lenfunc)dual_length,
-    .sq_item = (ssizeargfunc)dual_item,
-};
-
 static PyMappingMethods dual_mapping = {
     .mp_length = (lenfunc)dual_length,
     .mp_subscript = (binaryfunc)dual_subscript,
@@ -866,8 +863,24 @@ PyTypeObject CadDual_Type = {
     .tp_richcompare = cad_richcompare,
     .tp_iter = (getiterfunc)dual_iter,
     .tp_as_number = &dual_number,
-    .tp_as_sequence = &dual_sequence,
     .tp_as_mapping = &dual_mapping,
     .tp_methods = dual_methods,
     .tp_getset = dual_getset,
+};
+
+static PySequenceMethods array_sequence = {
+    .sq_length = (lenfunc)dual_length,
+    .sq_item = (ssizeargfunc)dual_item,
+};
+
+PyTypeObject CadDualArray_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "cadiff.Dual",
+    .tp_doc = PyDoc_STR("A Dual that holds an array."),
+    .tp_basicsize = sizeof(CadDual),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_base = &CadDual_Type,
+    .tp_hash = PyObject_HashNotImplemented,
+    .tp_richcompare = cad_richcompare,
+    .tp_as_sequence = &array_sequence,
 };

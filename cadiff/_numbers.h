@@ -55,12 +55,18 @@ typedef struct CadVar {
     uint32_t kind;
 } CadVar;
 
+/* To NumPy whatever has sequence slots is a sequence, even without a length. So that a scalar is
+ * none, arrays are of a type of their own, derived from Var. */
 extern PyTypeObject CadVar_Type;
+extern PyTypeObject CadVarArray_Type;
 extern PyObject *cad_stale_error;
 
 #define CAD_VAR(object) ((CadVar *)(object))
-#define CAD_IS_VAR(object) Py_IS_TYPE((PyObject *)(object), &CadVar_Type)
-#define CAD_IS_SCALAR(object) (CAD_IS_VAR(object) && CAD_VAR(object)->kind == CAD_SCALAR)
+#define CAD_IS_TYPE(object, type) Py_IS_TYPE((PyObject *)(object), &type)
+#define CAD_IS_VAR(object)                                                                        \
+    (CAD_IS_TYPE(object, CadVar_Type) || CAD_IS_TYPE(object, CadVarArray_Type))
+#define CAD_IS_SCALAR(object)                                                                     \
+    (CAD_IS_TYPE(object, CadVar_Type) && CAD_VAR(object)->kind == CAD_SCALAR)
 
 /* Numbers are neither known to the cyclic garbage collector (they refer to no object) nor to
  * malloc: they live in slabs, so that the tape can find all that are alive, and are recycled
@@ -147,9 +153,11 @@ typedef struct CadDual {
 } CadDual;
 
 extern PyTypeObject CadDual_Type;
+extern PyTypeObject CadDualArray_Type; /* of kind CAD_DUAL_ARRAY, and no other */
 
 #define CAD_DUAL(object) ((CadDual *)(object))
-#define CAD_IS_DUAL(object) Py_IS_TYPE((PyObject *)(object), &CadDual_Type)
+#define CAD_IS_DUAL(object)                                                                       \
+    (CAD_IS_TYPE(object, CadDual_Type) || CAD_IS_TYPE(object, CadDualArray_Type))
 
 PyObject *cad_dual_new(double primal, double tangent, CadTag tag);
 
@@ -184,7 +192,7 @@ typedef enum CadClass {
 
 /* A float, or a NumPy float64, which has the same layout. */
 #define CAD_IS_FLOAT(object)                                                                      \
-    (PyFloat_CheckExact(object) || Py_IS_TYPE((PyObject *)(object), &PyDoubleArrType_Type))
+    (PyFloat_CheckExact(object) || CAD_IS_TYPE(object, PyDoubleArrType_Type))
 
 /* Returns -1 with an exception if the object is a number but out of range. */
 int cad_classify(PyObject *object, double *value);

@@ -55,6 +55,7 @@ static void var_dealloc(CadVar *var) {
     }
     if (var->kind == CAD_ARRAY) {
         PyMem_Free(var->view);
+        Py_SET_TYPE(var, &CadVar_Type);
     }
     var->tape = (CadTape *)cad_free_vars;
     cad_free_vars = var;
@@ -92,6 +93,7 @@ PyObject *cad_var_view(CadTape *tape, CadSlot slot, int ndim, const npy_intp *sh
         PyMem_Free(view);
         return NULL;
     }
+    Py_SET_TYPE(var, &CadVarArray_Type);
     var->kind = CAD_ARRAY;
     var->view = view;
     return (PyObject *)var;
@@ -222,6 +224,7 @@ static void make_stale(CadVar *var, void *context) {
     }
     if (var->kind == CAD_ARRAY) {
         PyMem_Free(var->view);
+        Py_SET_TYPE(var, &CadVar_Type);
         var->value = NAN;
     }
     var->tape = NULL;
@@ -959,11 +962,6 @@ static PyNumberMethods var_number = {
     .nb_matrix_multiply = cad_matmul,
 };
 
-static PySequenceMethods var_sequence = {
-    .sq_length = (lenfunc)var_length,
-    .sq_item = (ssizeargfunc)var_item,
-};
-
 static PyMappingMethods var_mapping = {
     .mp_length = (lenfunc)var_length,
     .mp_subscript = (binaryfunc)var_subscript,
@@ -988,8 +986,24 @@ PyTypeObject CadVar_Type = {
     .tp_richcompare = cad_richcompare,
     .tp_iter = (getiterfunc)var_iter,
     .tp_as_number = &var_number,
-    .tp_as_sequence = &var_sequence,
     .tp_as_mapping = &var_mapping,
     .tp_methods = var_methods,
     .tp_getset = var_getset,
+};
+
+static PySequenceMethods array_sequence = {
+    .sq_length = (lenfunc)var_length,
+    .sq_item = (ssizeargfunc)var_item,
+};
+
+PyTypeObject CadVarArray_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "cadiff.Var",
+    .tp_doc = PyDoc_STR("A Var that holds an array."),
+    .tp_basicsize = sizeof(CadVar),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_base = &CadVar_Type,
+    .tp_hash = PyObject_HashNotImplemented,
+    .tp_richcompare = cad_richcompare,
+    .tp_as_sequence = &array_sequence,
 };

@@ -174,11 +174,11 @@ void cad_tape_keep(CadTape *tape) {
     tape->handles += pop_mark(tape).handles;
 }
 
-int cad_tape_reads_below(const CadTape *tape, size_t begin, CadSlot below) {
+int cad_tape_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below) {
     if (below == 0) {
         return 0;
     }
-    for (size_t i = begin; i < tape->n_entries; i++) {
+    for (size_t i = begin; i < end; i++) {
         const CadEntry e = tape->entries[i];
         if (CAD_CODE_OP(e.code) != CAD_OP_LEAF &&
             ((e.a < below && !(e.code & CAD_PASSIVE_A)) ||

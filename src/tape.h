@@ -141,8 +141,8 @@ CadStatus cad_tape_mark(CadTape *tape);
 void cad_tape_rewind(CadTape *tape);
 void cad_tape_keep(CadTape *tape);
 
-/* Whether an entry at or after `begin` reads, as a variable, a slot below `below`. */
-int cad_tape_reads_below(const CadTape *tape, size_t begin, CadSlot below);
+/* Whether one of the entries [begin, end) reads, as a variable, a slot below `below`. */
+int cad_tape_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below);
 
 /* Make all adjoints 0 and provide one for each slot. */
 CadStatus cad_tape_clear_adjoints(CadTape *tape);
