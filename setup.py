@@ -1,4 +1,4 @@
-"""Build of the compiled core: the C rows are generated from src/ops.def, then all is one module."""
+"""Build of the compiled core: rows of C are generated from src/ops.def, all is one module."""
 
 from __future__ import annotations
 
@@ -44,4 +44,4 @@ core = Extension(
     extra_link_args=LINK_ARGS,
 )
 
-setup(ext_modules=cythonize([core], build_dir="build/cython"))
+setup(ext_modules=cythonize([core], build_dir="build/cython"))  # type: ignore[no-untyped-call]

@@ -24,7 +24,8 @@ except ModuleNotFoundError as error:
         "directory to use the installed package."
     ) from None
 
-from . import ops, transforms
+from . import _table, ops, transforms
+from ._table import *
 from .checks import check_grads
 from .ops import *
 from .transforms import *
@@ -39,6 +40,7 @@ __all__ = [
     "StaleVarError",
     "Var",
     "check_grads",
-    *ops.__all__,
-    *transforms.__all__,
 ]
+__all__ += _table.__all__
+__all__ += ops.__all__
+__all__ += transforms.__all__

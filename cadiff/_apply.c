@@ -386,8 +386,27 @@ static PyObject *call_other_ufunc(PyObject *ufunc, PyObject *const *args, Py_ssi
     return result;
 }
 
+/* What `np.float64(c) - v` comes to, which loops over data do for every element. NULL without an
+ * exception if the operands are others. */
+static PyObject *constant_before_var(int op, PyObject *left, PyObject *right) {
+    if (op < 0 || cad_op_info[op].arity != 2 || !CAD_IS_FLOAT(left) || !CAD_IS_SCALAR(right)) {
+        return NULL;
+    }
+    const double c = PyFloat_AS_DOUBLE(left);
+    const double value = cad_op_value((CadOp)op, c, CAD_VAR(right)->value, 0.0);
+    return cad_record_constant((CadOp)op, CAD_VAR(right), c, CAD_PASSIVE_A, value);
+}
+
+static int is_call(PyObject *method) {
+    return PyUnicode_GET_LENGTH(method) == 8 &&
+           memcmp(PyUnicode_DATA(method), "__call__", 8) == 0;
+}
+
 /* __array_ufunc__(self, ufunc, method, *inputs, **kwargs) */
-PyObject *cad_array_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+static PyObject *array_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n,
+                             PyObject *names) {
+    static PyObject *last_ufunc; /* borrowed from op_of_function */
+    static int last_op;
     (void)self;
     if (n < 3 || !PyUnicode_Check(args[1])) {
         PyErr_SetString(PyExc_TypeError, "__array_ufunc__ is called by NumPy");
@@ -396,7 +415,13 @@ PyObject *cad_array_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n, P
     PyObject *ufunc = args[0];
     PyObject *const *inputs = args + 2;
     n -= 2;
-    if (PyUnicode_CompareWithASCIIString(args[1], "__call__") != 0) {
+    if (ufunc == last_ufunc && n == 2 && names == NULL && is_call(args[1])) {
+        PyObject *result = constant_before_var(last_op, inputs[0], inputs[1]);
+        if (result != NULL || PyErr_Occurred()) {
+            return result;
+        }
+    }
+    if (!is_call(args[1])) {
         PyObject *method = PyObject_GetAttr(ufunc, args[1]);
         PyObject *result = method == NULL ? NULL : call_on_elements(method, inputs, n, names);
         Py_XDECREF(method);
@@ -409,6 +434,8 @@ PyObject *cad_array_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n, P
     if (op == -1) {
         return call_other_ufunc(ufunc, inputs, n, names);
     }
+    last_ufunc = ufunc;
+    last_op = op;
     if (names != NULL && PyTuple_GET_SIZE(names) > 0) {
         return call_on_elements(own_ufuncs[op], inputs, n, names);
     }
@@ -712,8 +739,8 @@ static PyObject *array_min(PyObject *self, PyObject *args, PyObject *kwargs) {
 
 #define KEYWORDS(function) (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
 
-PyMethodDef cad_common_methods[] = {
-    {"__array_ufunc__", (PyCFunction)(void (*)(void))cad_array_ufunc,
+static PyMethodDef common_methods[] = {
+    {"__array_ufunc__", (PyCFunction)(void (*)(void))array_ufunc,
      METH_FASTCALL | METH_KEYWORDS, "NumPy's protocol for its ufuncs."},
     {"__format__", method_format, METH_O, "Format the value."},
     {"__round__", method_round, METH_VARARGS, "The rounded number, with derivative 0."},
@@ -765,7 +792,7 @@ static int ready_type(PyObject *module, const char *name, PyTypeObject *type) {
     if (PyType_Ready(type) < 0) {
         return -1;
     }
-    for (PyMethodDef *method = cad_common_methods; method->ml_name != NULL; method++) {
+    for (PyMethodDef *method = common_methods; method->ml_name != NULL; method++) {
         if (add_method(type, method) < 0) {
             return -1;
         }

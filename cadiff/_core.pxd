@@ -59,6 +59,7 @@ cdef extern from "tape.h" nogil:
         size_t n_entries
         size_t n_slots
         size_t n_marks
+        size_t mark_slots
         size_t entry_capacity
         size_t dirty_begin
         size_t dirty_end
@@ -129,6 +130,7 @@ cdef extern from "_numbers.h":
     bint CAD_IS_VAR(object number)
     bint CAD_IS_DUAL(object number)
     bint CAD_IS_FLOAT(object number)
+    bint CAD_IS_SCALAR(object number)
     object cad_var_new(CadTape *tape, CadSlot slot, double value)
     object cad_var_passive(double value)
     object cad_var_view(CadTape *tape, CadSlot slot, int ndim, const Py_ssize_t *shape,

@@ -47,6 +47,8 @@ cdef enum Shape:
 
 
 @cython.final
+@cython.no_gc
+@cython.freelist(16)
 cdef class Node:
     """One level of an argument: what it is, and where its numbers stand among all."""
 
@@ -194,6 +196,9 @@ class _NotDifferentiable(TypeError):
     """Carries the offending leaf out of the walk over the arguments."""
 
 
+@cython.final
+@cython.no_gc
+@cython.freelist(4)
 cdef class Collector:
     """Walks over arguments, takes them apart into nodes, and collects their numbers."""
 
@@ -300,7 +305,9 @@ cdef class Collector:
             return 0
         if not (cnp.PyTypeNum_ISINTEGER(kind) or cnp.PyTypeNum_ISFLOAT(kind)):
             raise _NotDifferentiable(argument)
-        flat = cnp.PyArray_FROMANY(argument, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO)
+        flat = argument
+        if kind != cnp.NPY_DOUBLE or not cnp.PyArray_ISCARRAY_RO(argument):
+            flat = cnp.PyArray_FROMANY(argument, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO)
         if self.numbers is not None:
             self.numbers.extend(flat.ravel().tolist())
         else:
@@ -427,6 +434,8 @@ cdef bint on_tape(object number, CadTape *tape, CadSlot base):
 # --- recordings --------------------------------------------------------------------------------
 
 @cython.final
+@cython.no_gc
+@cython.freelist(4)
 cdef class Recording:
     """One run of a function on Vars, and the sweeps over it.
 
@@ -551,6 +560,21 @@ cdef class Recording:
         if end == self.tape.n_entries:
             return self.tape.n_slots - self.base()
         return self.tape.entries[end].out - self.base()
+
+    cdef object outlives(self, object number):
+        """A number as it may leave a recording that is about to be forgotten: its value, unless
+        it belongs to an outer computation."""
+        if CAD_IS_DUAL(number):
+            tag = CAD_DUAL(number).tag
+            primal, tangent = split_dual(number, tag)
+            if isinstance(tangent, tuple):
+                tangent = tuple([self.outlives(lane) for lane in tangent])
+            else:
+                tangent = self.outlives(tangent)
+            return cad_dual_from(self.outlives(primal), tangent, tag)
+        if on_tape(number, self.tape, <CadSlot>self.tape.mark_slots):
+            return PyFloat_FromDouble(CAD_VAR(number).value)
+        return number
 
     cpdef close(self, bint keep=False):
         """End the recording; with `keep`, what was recorded lives as long as its Vars."""
@@ -922,22 +946,15 @@ def value_and_grad(f, tuple argnums, bint single, bint has_aux, tuple args, dict
         out = PyObject_Call(f, recording.lifted, kwargs)
         if has_aux:
             out, aux = split_aux(out)
-        number = scalar_output(out)
+        number = out if CAD_IS_SCALAR(out) else scalar_output(out)
         gradient = recording.gradient(number)
         if not recording.kept:
-            if type(number) is not float and not (
-                CAD_IS_VAR(number)
-                and not on_tape(number, recording.tape, recording.base() if recording.n else 0)
-            ):
-                number = plain_value(number)
+            number = recording.outlives(number)
             if has_aux:
                 aux = strip(aux)
-        out = None
-        if single:
-            gradient = (<tuple>gradient)[0]
-        return number, gradient, aux
+        return number, (<tuple>gradient)[0] if single else gradient, aux
     finally:
-        out = None
+        out = None  # a Var that is alive when the tape is rewound would have to be found
         recording.close()
 
 

@@ -191,6 +191,7 @@ PyObject *cad_dual_tangent(CadDual *dual) {
 
 #define BINARY_SLOT(name)                                                                         \
     static PyObject *slot_##name(PyObject *left, PyObject *right) {                               \
+        double c;                                                                                 \
         if (IS_FLOAT_DUAL(left)) {                                                                \
             const CadDual *x = CAD_DUAL(left);                                                    \
             if (IS_FLOAT_DUAL(right) && CAD_DUAL(right)->tag == x->tag) {                         \
@@ -201,14 +202,12 @@ PyObject *cad_dual_tangent(CadDual *dual) {
                     cad_amul(d2_##name(x->primal, y->primal, v), y->tangent);                     \
                 return cad_dual_new(v, t, x->tag);                                                \
             }                                                                                     \
-            if (CAD_IS_FLOAT(right)) {                                                      \
-                const double c = PyFloat_AS_DOUBLE(right);                                        \
+            if (cad_is_constant(right, &c)) {                                                     \
                 const double v = val_##name(x->primal, c);                                        \
                 return cad_dual_new(v, cad_amul(d1_##name(x->primal, c, v), x->tangent), x->tag); \
             }                                                                                     \
-        } else if (CAD_IS_FLOAT(left) && IS_FLOAT_DUAL(right)) {                            \
+        } else if (IS_FLOAT_DUAL(right) && cad_is_constant(left, &c)) {                           \
             const CadDual *y = CAD_DUAL(right);                                                   \
-            const double c = PyFloat_AS_DOUBLE(left);                                             \
             const double v = val_##name(c, y->primal);                                            \
             return cad_dual_new(v, cad_amul(d2_##name(c, y->primal, v), y->tangent), y->tag);     \
         }                                                                                         \

@@ -181,6 +181,10 @@ PyObject *cad_object_partial(CadOp op, int which, PyObject *x, PyObject *y, PyOb
 
 /* --- operations on any numbers -------------------------------------------------------------- */
 
+/* A float, or a NumPy float64, which has the same layout. */
+#define CAD_IS_FLOAT(object)                                                                      \
+    (PyFloat_CheckExact(object) || CAD_IS_TYPE(object, PyDoubleArrType_Type))
+
 /* How an object takes part in an operation. */
 typedef enum CadClass {
     CAD_PLAIN,      /* a float, int or NumPy scalar: *value is set */
@@ -190,9 +194,20 @@ typedef enum CadClass {
     CAD_FOREIGN,    /* anything else */
 } CadClass;
 
-/* A float, or a NumPy float64, which has the same layout. */
-#define CAD_IS_FLOAT(object)                                                                      \
-    (PyFloat_CheckExact(object) || CAD_IS_TYPE(object, PyDoubleArrType_Type))
+/* Whether an object is a constant of one of the commonest types; its value. */
+static inline int cad_is_constant(PyObject *object, double *value) {
+    if (CAD_IS_FLOAT(object)) {
+        *value = PyFloat_AS_DOUBLE(object);
+        return 1;
+    }
+    if (PyLong_CheckExact(object)) {
+        int overflow;
+        const long whole = PyLong_AsLongAndOverflow(object, &overflow);
+        *value = (double)whole;
+        return !overflow;
+    }
+    return 0;
+}
 
 /* Returns -1 with an exception if the object is a number but out of range. */
 int cad_classify(PyObject *object, double *value);
@@ -217,9 +232,11 @@ PyObject *cad_richcompare(PyObject *left, PyObject *right, int how);
 PyObject *cad_divmod(PyObject *left, PyObject *right);
 PyObject *cad_matmul(PyObject *left, PyObject *right);
 PyObject *cad_power(PyObject *base, PyObject *exponent, PyObject *modulus);
-PyObject *cad_array_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names);
-extern PyMethodDef cad_common_methods[];
-int cad_add_methods(PyTypeObject *type, PyMethodDef *methods);
+
+/* Append an operation on two scalar Vars of one tape, or on a Var and a constant; `passive` names
+ * the operand that is the constant. */
+PyObject *cad_record2(CadOp op, CadVar *x, CadVar *y, double value);
+PyObject *cad_record_constant(CadOp op, CadVar *x, double constant, int passive, double value);
 
 /* An object array of scalar numbers for an array Var or Dual; anything else as np.asarray has it. */
 PyObject *cad_elements(PyObject *object);

@@ -486,7 +486,7 @@ static PyObject *var_iter(CadVar *var) {
 
 /* --- arithmetic -------------------------------------------------------------------------------- */
 
-static PyObject *record2(CadOp op, CadVar *x, CadVar *y, double value) {
+PyObject *cad_record2(CadOp op, CadVar *x, CadVar *y, double value) {
     CadTape *tape = x->tape;
     const CadStatus status = cad_tape_ensure(tape);
     if (status != CAD_OK) {
@@ -498,11 +498,11 @@ static PyObject *record2(CadOp op, CadVar *x, CadVar *y, double value) {
 }
 
 static PyObject *record1(CadOp op, CadVar *x, double value) {
-    return record2(op, x, x, value);
+    return cad_record2(op, x, x, value);
 }
 
 /* One operand is a constant: the one that `passive` names. */
-static PyObject *record_constant(CadOp op, CadVar *x, double constant, int passive, double value) {
+PyObject *cad_record_constant(CadOp op, CadVar *x, double constant, int passive, double value) {
     CadTape *tape = x->tape;
     const CadStatus status = cad_tape_ensure(tape);
     if (status != CAD_OK) {
@@ -519,22 +519,21 @@ static PyObject *record_constant(CadOp op, CadVar *x, double constant, int passi
 /* The number slots: scalars at once, everything else by the general way. */
 #define BINARY_SLOT(name)                                                                         \
     static PyObject *slot_##name(PyObject *left, PyObject *right) {                               \
+        double c;                                                                                 \
         if (CAD_IS_SCALAR(left)) {                                                                \
             CadVar *x = CAD_VAR(left);                                                            \
             if (CAD_IS_SCALAR(right) && CAD_VAR(right)->tape == x->tape) {                        \
                 CadVar *y = CAD_VAR(right);                                                       \
-                return record2(CAD_OP_##name, x, y, val_##name(x->value, y->value));              \
+                return cad_record2(CAD_OP_##name, x, y, val_##name(x->value, y->value));          \
             }                                                                                     \
-            if (CAD_IS_FLOAT(right)) {                                                      \
-                const double c = PyFloat_AS_DOUBLE(right);                                        \
+            if (cad_is_constant(right, &c)) {                                                     \
                 const double v = val_##name(x->value, c);                                         \
-                return record_constant(CAD_OP_##name, x, c, CAD_PASSIVE_B, v);                    \
+                return cad_record_constant(CAD_OP_##name, x, c, CAD_PASSIVE_B, v);                \
             }                                                                                     \
-        } else if (CAD_IS_FLOAT(left) && CAD_IS_SCALAR(right)) {                            \
+        } else if (CAD_IS_SCALAR(right) && cad_is_constant(left, &c)) {                           \
             CadVar *y = CAD_VAR(right);                                                           \
-            const double c = PyFloat_AS_DOUBLE(left);                                             \
             const double v = val_##name(c, y->value);                                             \
-            return record_constant(CAD_OP_##name, y, c, CAD_PASSIVE_A, v);                        \
+            return cad_record_constant(CAD_OP_##name, y, c, CAD_PASSIVE_A, v);                    \
         }                                                                                         \
         return cad_apply2(CAD_OP_##name, left, right);                                            \
     }
@@ -559,16 +558,13 @@ UNARY_SLOT(negative)
 UNARY_SLOT(absolute)
 
 static PyObject *slot_power(PyObject *base, PyObject *exponent, PyObject *modulus) {
-    if (CAD_IS_SCALAR(base) && modulus == Py_None) {
+    double c;
+    if (CAD_IS_SCALAR(base) && modulus == Py_None && cad_is_constant(exponent, &c)) {
         CadVar *x = CAD_VAR(base);
-        long whole = 0;
-        if (PyLong_CheckExact(exponent)) {
-            int overflow;
-            whole = PyLong_AsLongAndOverflow(exponent, &overflow);
-        }
-        if (whole == 2 || (PyFloat_CheckExact(exponent) && PyFloat_AS_DOUBLE(exponent) == 2.0)) {
+        if (c == 2.0) {
             return record1(CAD_OP_square, x, val_square(x->value));
         }
+        return cad_record_constant(CAD_OP_power, x, c, CAD_PASSIVE_B, val_power(x->value, c));
     }
     return cad_power(base, exponent, modulus);
 }

@@ -1,7 +1,4 @@
-"""The functions of numbers: one for each row of the table of operations, and the few beside it.
-
-The rows' functions are made by the compiled core from src/ops.def; nothing is listed here.
-"""
+"""Functions of numbers that are not rows of the table of operations (those are in `_table`)."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _core
 from ._core import Dual, Var, stop_gradient
 
-_BESIDE_THE_TABLE = [
+__all__ = [
     "array",
     "concatenate",
     "full",
@@ -24,10 +21,6 @@ _BESIDE_THE_TABLE = [
     "value",
     "zeros",
 ]
-
-globals().update(_core.functions())
-
-__all__ = sorted([*_core.functions(), *_BESIDE_THE_TABLE])
 
 
 def value(x: Any) -> Any:
@@ -63,7 +56,8 @@ def array(items: ArrayLike) -> NDArray[np.object_]:
 
     Parameters
     ----------
-    items : array-like of real numbers, Vars and Duals
+    items : array-like
+        Real numbers, Vars and Duals.
 
     Returns
     -------

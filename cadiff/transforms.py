@@ -1,13 +1,14 @@
 """Gradient functions: what becomes of a user's function.
 
 Reverse mode runs the function once on Vars (`_core.Recording`) and sweeps over what was recorded;
-forward mode runs it on Duals of a tag of its own. This room arranges arguments and results; it never
-sees a buffer, and every derivative comes from the core.
+forward mode runs it on Duals of a tag of its own. This room arranges arguments and results; it
+never sees a buffer, and every derivative comes from the core.
 """
 
 from __future__ import annotations
 
 import functools
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from math import prod
@@ -46,8 +47,8 @@ FloatArray = NDArray[np.float64]
 # --- transforms as objects -------------------------------------------------------------------
 
 
-class Transform:
-    """A function made from another one: callable, picklable if that one is, bindable as a method."""
+class Transform(ABC):
+    """A function made from another: callable, picklable if that one is, bindable as a method."""
 
     def __init__(
         self, function: Function, argnums: int | Sequence[int] = 0, *, has_aux: bool = False
@@ -59,7 +60,14 @@ class Transform:
         self._function = function
         self._argnums, self._single = _checked_argnums(argnums)
         self._has_aux = bool(has_aux)
-        functools.update_wrapper(self, function, updated=())
+        for name in functools.WRAPPER_ASSIGNMENTS:  # what help() shows
+            if hasattr(function, name):
+                setattr(self, name, getattr(function, name))
+        self.__wrapped__ = function
+
+    @abstractmethod
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Differentiate at a point."""
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
@@ -260,7 +268,7 @@ def _block(numbers: Any, shape: Shape) -> Any:
 
 
 def _lift(structure: Structure, numbers: list[Any], tangents: list[Any], tag: int) -> list[Any]:
-    """Arguments with Duals in place of their numbers; a tangent is a number or a tuple of lanes."""
+    """Arguments with Duals for their numbers; a tangent is a number or a tuple of lanes."""
     duals = [
         _core.make_dual(number, tangent, tag)
         for number, tangent in zip(numbers, tangents, strict=True)
@@ -506,6 +514,8 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     ----------
     f : callable
         Called as `f(*primals)`; returns numbers, arrays or containers of them.
+    *primals
+        The arguments, as for `grad`.
     has_aux : bool
         f returns `(out, aux)`.
 
@@ -596,7 +606,7 @@ def _object_matrix(rows: list[list[Any]], n: int) -> NDArray[Any]:
 
 
 def _fill_columns(rows: NDArray[Any], shape: Shape, structure: Structure, single: bool) -> Any:
-    """Rows (out.size, all inputs) as the containers of the inputs, of blocks out.shape + in.shape."""
+    """Rows (out.size, inputs) as the containers of the inputs; blocks: out.shape + in.shape."""
     arguments = []
     shapes_of_all = structure.leaf_shapes()
     parts = _parts([leaf for shapes in shapes_of_all for leaf in shapes])
@@ -811,7 +821,8 @@ def flatten(tree: Any) -> tuple[FloatArray, Callable[[Any], Any]]:
 
     Parameters
     ----------
-    tree : float, ndarray, or nested list, tuple or dict of them
+    tree : container
+        A float, an ndarray, or a nested list, tuple or dict of them.
 
     Returns
     -------

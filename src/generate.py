@@ -1,12 +1,11 @@
 """Turn the table of operations (ops.def) into rows of C macros, stubs and documentation.
 
 This room parses the table and checks it; it knows the grammar of the rows and nothing of tapes or
-of any algebra. The rows that it writes apply a word as `A(word, operands)`, so that a C file gives the
-words a meaning by defining `A` before it includes them.
+of any algebra. The rows that it writes apply a word as `A(word, operands)`, so that a C file gives
+the words a meaning by defining `A` before it includes them.
 
     python src/generate.py c OUTPUT        # generated/ops_rows.h, done by setup.py
-    python src/generate.py stubs           # prints cadiff/ops.pyi
-    python src/generate.py table           # prints the table of the documentation
+    python src/generate.py derived         # cadiff/_table.pyi, _methods.pyi, docs/operations.md
 """
 
 from __future__ import annotations
@@ -136,7 +135,7 @@ def parse_formula(row: Row, text: str) -> ast.expr:
 
 
 class Translator:
-    """Writes a partial as nested C macros: numbers as words of the algebra, conditions in double."""
+    """Writes a partial as nested C macros: words of the algebra, conditions over doubles."""
 
     def __init__(self, row: Row, arity: dict[str, int]) -> None:
         self.row = row
@@ -155,6 +154,10 @@ class Translator:
         if self.arity.get(word) != len(arguments):
             raise self.fail(node)
         return f"A({', '.join([word, *arguments])})"
+
+    def value(self) -> str:
+        """The value column, which names the operands as the row does, in the names of C."""
+        return re.sub(r"\w+", lambda m: self.operands.get(m[0], m[0]), self.row.value)
 
     def number(self, node: ast.expr) -> str:
         """An expression in the words of the algebra."""
@@ -215,11 +218,8 @@ def c_rows(rows: list[Row]) -> str:
     lines = ["/* Generated from ops.def by generate.py: change the table, not this file. */"]
     for row in rows:
         translator = Translator(row, arity)
-        # The value names its operands as the row does; C calls them x, y, z.
-        names = "|".join(row.operands)
-        value = re.sub(rf"\b({names})\b", lambda m: translator.operands[m[1]], row.value)
         partials = [translator.number(parse_formula(row, text)) for text in row.partials]
-        fields = [row.word, f"({value})", *(f"({partial})" for partial in partials)]
+        fields = [row.word, f"({translator.value()})", *(f"({partial})" for partial in partials)]
         lines.append(f"CAD_ROW{len(row.operands)}({', '.join(fields)})")
     return "\n".join(lines) + "\n"
 
@@ -253,46 +253,76 @@ def docstring(row: Row) -> str:
     return "\n".join(lines)
 
 
-def stubs(rows: list[Row]) -> str:
-    """cadiff/ops.pyi: one overload set an operation."""
-    names = {row.name: row for row in rows if row.public}
-    names |= {alias: names[name] for alias, name in ALIASES.items()}
+HEADER = '"""Generated from src/ops.def by src/generate.py: change the table, not this file."""'
+
+
+def function_stubs(rows: list[Row]) -> str:
+    """cadiff/_table.pyi: the functions of the package."""
+    by_name = {row.name: row for row in rows if row.public}
+    by_name |= {alias: by_name[name] for alias, name in ALIASES.items()}
     lines = [
-        '"""Generated from src/ops.def by src/generate.py: change the table, not this file."""',
+        HEADER,
         "",
         "from typing import Any, TypeVar, overload",
         "",
         "import numpy as np",
-        "from numpy.typing import NDArray",
+        "from numpy.typing import ArrayLike, NDArray",
         "",
         "from ._core import Dual, Var",
         "",
         '_Number = TypeVar("_Number", Var, Dual)',
         "",
-        "__all__: list[str]",
+        "__all__ = [",
+        *(f'    "{name}",' for name in sorted(by_name)),
+        "]",
         "",
     ]
-    for name, row in sorted(names.items()):
+    for name, row in sorted(by_name.items()):
         if len(row.operands) == 1:
-            for kind, result in [
+            kinds = [
                 ("_Number", "_Number"),
                 ("float", "float"),
-                ("NDArray[Any]", "NDArray[Any]"),
-            ]:
+                ("NDArray[np.object_]", "NDArray[np.object_]"),
+                ("ArrayLike", "NDArray[np.float64]"),
+            ]
+            for kind, result in kinds:
                 lines += ["@overload", f"def {name}(x: {kind}, /) -> {result}: ..."]
         else:
-            floats = ", ".join(f"{operand}: float" for operand in row.operands)
-            lines += ["@overload", f"def {name}({floats}, /) -> float: ..."]
-            anything = ", ".join(f"{operand}: Any" for operand in row.operands)
-            lines += ["@overload", f"def {name}({anything}, /) -> Any: ..."]
-    lines = [line.replace("NDArray[Any]", "NDArray[np.float64]") for line in lines]
-    lines[2] = "from typing import Any, TypeVar, overload"
+            for kind, result in [("float", "float"), ("Any", "Any")]:
+                operands = ", ".join(f"{operand}: {kind}" for operand in row.operands)
+                lines += ["@overload", f"def {name}({operands}, /) -> {result}: ..."]
+    return "\n".join(lines) + "\n"
+
+
+def method_stubs(rows: list[Row]) -> str:
+    """cadiff/_methods.pyi: the methods of Var and Dual that are named like ufuncs."""
+    lines = [
+        HEADER,
+        "",
+        "from typing import Any",
+        "",
+        "from typing_extensions import Self",
+        "",
+        "class Methods:",
+    ]
+    for row in sorted(rows, key=lambda row: row.name):
+        if row.public and len(row.operands) == 1:
+            lines.append(f"    def {row.name}(self) -> Self: ...")
+        elif row.public and len(row.operands) == 2:
+            lines.append(f"    def {row.name}(self, other: Any, /) -> Self: ...")
     return "\n".join(lines) + "\n"
 
 
 def markdown(rows: list[Row]) -> str:
     """The table of the documentation."""
     lines = [
+        "# The operations",
+        "",
+        "Generated from `src/ops.def` by `python src/generate.py derived`. Every row is a",
+        "function of the package, and a method of `Var` and `Dual` if it has one or two operands.",
+        "Outside the domain, value and derivative are nan. In derivatives, `v` is the value and",
+        "`amul` the product in which an exact zero absorbs.",
+        "",
         "| operation | domain | derivatives (v is the value) | convention |",
         "|---|---|---|---|",
     ]
@@ -305,6 +335,7 @@ def markdown(rows: list[Row]) -> str:
                 row.kinks,
             ]
             lines.append("| " + " | ".join(cells) + " |")
+    lines += ["", "Other names: " + ", ".join(f"`{a}` = `{n}`" for a, n in ALIASES.items()) + "."]
     return "\n".join(lines) + "\n"
 
 
@@ -318,14 +349,25 @@ def write_c(directory: Path) -> None:
             path.write_text(text, encoding="utf-8")
 
 
+def derived_files() -> dict[str, str]:
+    """The committed files that follow from the table, by their paths in the repository."""
+    rows = read_table()
+    return {
+        "cadiff/_table.pyi": function_stubs(rows),
+        "cadiff/_methods.pyi": method_stubs(rows),
+        "docs/operations.md": markdown(rows),
+    }
+
+
 def main(argv: list[str]) -> int:
     match argv:
         case ["c", directory]:
             write_c(Path(directory))
-        case ["stubs"]:
-            print(stubs(read_table()), end="")
-        case ["table"]:
-            print(markdown(read_table()), end="")
+        case ["derived"]:
+            for name, text in derived_files().items():
+                path = TABLE.parents[1] / name
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(text, encoding="utf-8")
         case _:
             print(__doc__, file=sys.stderr)
             return 2
