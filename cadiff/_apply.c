@@ -13,7 +13,7 @@ static PyObject *plain_ufuncs;                  /* names of ufuncs whose results
 static PyObject *numpy_module;
 static PyObject *reductions; /* the module cadiff._reductions */
 
-/* --- classification ---------------------------------------------------------------------------- */
+/* --- classification --- */
 
 int cad_classify(PyObject *object, double *value) {
     if (PyFloat_Check(object)) {
@@ -80,7 +80,7 @@ PyObject *cad_elements(PyObject *object) {
     return PyArray_FROM_O(object);
 }
 
-/* --- applying an operation --------------------------------------------------------------------- */
+/* --- applying an operation --- */
 
 static PyObject *call_on_elements(PyObject *function, PyObject *const *operands, Py_ssize_t n,
                                   PyObject *names) {
@@ -215,7 +215,7 @@ PyObject *cad_apply(CadOp op, PyObject *const *operands) {
     return apply_plain(op, operands, n, x);
 }
 
-/* --- slots that both types share --------------------------------------------------------------- */
+/* --- slots that both types share --- */
 
 PyObject *cad_power(PyObject *base, PyObject *exponent, PyObject *modulus) {
     if (modulus != Py_None) {
@@ -307,7 +307,7 @@ PyObject *cad_richcompare(PyObject *left, PyObject *right, int how) {
     Py_RETURN_RICHCOMPARE(x, y, how);
 }
 
-/* --- the ufunc protocol ------------------------------------------------------------------------ */
+/* --- the ufunc protocol --- */
 
 /* The operation that a ufunc stands for; -1 if there is none, -2 with an exception. */
 static int find_op(PyObject *ufunc) {
@@ -333,8 +333,7 @@ static int find_op(PyObject *ufunc) {
     return PyDict_SetItem(op_of_function, ufunc, op) < 0 ? -2 : code;
 }
 
-static PyObject *on_values(PyObject *ufunc, PyObject *const *args, Py_ssize_t n,
-                           PyObject *names) {
+static PyObject *on_values(PyObject *ufunc, PyObject *const *args, Py_ssize_t n, PyObject *names) {
     PyObject *values[NPY_MAXARGS];
     const Py_ssize_t total = n + (names == NULL ? 0 : PyTuple_GET_SIZE(names));
     PyObject *result = NULL;
@@ -355,10 +354,11 @@ static PyObject *on_values(PyObject *ufunc, PyObject *const *args, Py_ssize_t n,
 }
 
 static PyObject *refuse_ufunc(PyObject *ufunc) {
-    PyErr_Format(PyExc_TypeError,
-                 "cadiff has no derivative for %R: write it with the functions of cadiff, or apply "
-                 "it to cadiff.value(v), which has none",
-                 ufunc);
+    PyErr_Format(
+        PyExc_TypeError,
+        "cadiff has no derivative for %R: write it with the functions of cadiff, or apply "
+        "it to cadiff.value(v), which has none",
+        ufunc);
     return NULL;
 }
 
@@ -398,8 +398,7 @@ static PyObject *constant_before_var(int op, PyObject *left, PyObject *right) {
 }
 
 static int is_call(PyObject *method) {
-    return PyUnicode_GET_LENGTH(method) == 8 &&
-           memcmp(PyUnicode_DATA(method), "__call__", 8) == 0;
+    return PyUnicode_GET_LENGTH(method) == 8 && memcmp(PyUnicode_DATA(method), "__call__", 8) == 0;
 }
 
 /* __array_ufunc__(self, ufunc, method, *inputs, **kwargs) */
@@ -497,7 +496,7 @@ static PyObject *make_ufunc(CadOp op) {
                                    cad_op_info[op].name, cad_op_info[op].doc, 0);
 }
 
-/* --- the functions of the package -------------------------------------------------------------- */
+/* --- the functions of the package --- */
 
 /* What a call comes to that is not about numbers: lists, and mistakes. */
 static PyObject *call_on_sequences(CadOp op, PyObject *const *args) {
@@ -610,7 +609,7 @@ static PyMethodDef row_methods[CAD_OP_COUNT] = {
 #undef CAD_ROW3
 };
 
-/* --- methods that both types share ------------------------------------------------------------- */
+/* --- methods that both types share --- */
 
 static PyObject *method_format(PyObject *self, PyObject *spec) {
     PyObject *value = plain_value(self);
@@ -740,8 +739,8 @@ static PyObject *array_min(PyObject *self, PyObject *args, PyObject *kwargs) {
 #define KEYWORDS(function) (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
 
 static PyMethodDef common_methods[] = {
-    {"__array_ufunc__", (PyCFunction)(void (*)(void))array_ufunc,
-     METH_FASTCALL | METH_KEYWORDS, "NumPy's protocol for its ufuncs."},
+    {"__array_ufunc__", (PyCFunction)(void (*)(void))array_ufunc, METH_FASTCALL | METH_KEYWORDS,
+     "NumPy's protocol for its ufuncs."},
     {"__format__", method_format, METH_O, "Format the value."},
     {"__round__", method_round, METH_VARARGS, "The rounded number, with derivative 0."},
     {"__floor__", method_floor, METH_NOARGS, "math.floor, with derivative 0."},
@@ -776,7 +775,7 @@ static PyMethodDef value_function = {
     "plain_value", function_value, METH_O,
     "plain_value(x, /)\n--\n\nThe value of a number or an array, without derivatives."};
 
-/* --- set-up ------------------------------------------------------------------------------------ */
+/* --- set-up --- */
 
 static int add_method(PyTypeObject *type, PyMethodDef *method) {
     PyObject *descriptor = PyDescr_NewMethod(type, method);
@@ -868,9 +867,9 @@ static int ready_alias(PyObject *module, const char *alias, const char *name) {
 
 static PyObject *names_of_plain_ufuncs(void) {
     static const char *const names[] = {
-        "less",     "less_equal", "greater", "greater_equal", "equal",       "not_equal",
-        "isfinite", "isinf",      "isnan",   "signbit",       "logical_and", "logical_or",
-        "logical_xor", "logical_not"};
+        "less",        "less_equal", "greater",     "greater_equal", "equal",
+        "not_equal",   "isfinite",   "isinf",       "isnan",         "signbit",
+        "logical_and", "logical_or", "logical_xor", "logical_not"};
     PyObject *set = PySet_New(NULL);
     for (size_t i = 0; set != NULL && i < sizeof names / sizeof *names; i++) {
         PyObject *name = PyUnicode_FromString(names[i]);

@@ -4,7 +4,7 @@
  * with derivatives themselves (Dual of Dual, Dual over Var) go through the rules over objects. */
 #include "_numbers.h"
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life --- */
 
 enum { MOST_FREE = 4096 };
 
@@ -119,7 +119,7 @@ PyObject *cad_dual_from(PyObject *primal, PyObject *tangent, CadTag tag) {
     return new_from_objects(CAD_DUAL_OBJECT, Py_NewRef(primal), Py_NewRef(tangent), tag);
 }
 
-/* --- components -------------------------------------------------------------------------------- */
+/* --- components --- */
 
 PyObject *cad_dual_primal(CadDual *dual) {
     if (dual->kind == CAD_DUAL_ARRAY) {
@@ -173,8 +173,7 @@ PyObject *cad_dual_tangent(CadDual *dual) {
         const npy_intp n = dual->n_lanes;
         PyObject *array = PyArray_SimpleNew(1, &n, NPY_DOUBLE);
         if (array != NULL && n > 0) {
-            memcpy(PyArray_DATA((PyArrayObject *)array), dual->lanes,
-                   (size_t)n * sizeof(double));
+            memcpy(PyArray_DATA((PyArrayObject *)array), dual->lanes, (size_t)n * sizeof(double));
         }
         return array;
     }
@@ -184,7 +183,7 @@ PyObject *cad_dual_tangent(CadDual *dual) {
     return tangent_components(dual);
 }
 
-/* --- arithmetic over floats -------------------------------------------------------------------- */
+/* --- arithmetic over floats --- */
 
 #define IS_FLOAT_DUAL(object)                                                                     \
     (CAD_IS_TYPE(object, CadDual_Type) && CAD_DUAL(object)->kind == CAD_DUAL_FLOAT)
@@ -197,9 +196,8 @@ PyObject *cad_dual_tangent(CadDual *dual) {
             if (IS_FLOAT_DUAL(right) && CAD_DUAL(right)->tag == x->tag) {                         \
                 const CadDual *y = CAD_DUAL(right);                                               \
                 const double v = val_##name(x->primal, y->primal);                                \
-                const double t =                                                                  \
-                    cad_amul(d1_##name(x->primal, y->primal, v), x->tangent) +                    \
-                    cad_amul(d2_##name(x->primal, y->primal, v), y->tangent);                     \
+                const double t = cad_amul(d1_##name(x->primal, y->primal, v), x->tangent) +       \
+                                 cad_amul(d2_##name(x->primal, y->primal, v), y->tangent);        \
                 return cad_dual_new(v, t, x->tag);                                                \
             }                                                                                     \
             if (cad_is_constant(right, &c)) {                                                     \
@@ -245,7 +243,7 @@ static int slot_bool(CadDual *dual) {
     return cad_primal((PyObject *)dual) != 0.0;
 }
 
-/* --- arithmetic in general --------------------------------------------------------------------- */
+/* --- arithmetic in general --- */
 
 /* The operands of one operation. */
 typedef struct Operands {
@@ -323,8 +321,7 @@ static PyObject *apply_floats(CadOp op, PyObject *const *operands, const Operand
             const CadDual *dual = CAD_DUAL(operands[i]);
             const int spread = dual->kind == CAD_DUAL_FLOAT; /* one tangent for all lanes */
             for (size_t k = 0; k < all->n_lanes; k++) {
-                result->lanes[k] +=
-                    cad_amul(partial[i], spread ? dual->tangent : dual->lanes[k]);
+                result->lanes[k] += cad_amul(partial[i], spread ? dual->tangent : dual->lanes[k]);
             }
         }
     }
@@ -369,11 +366,9 @@ static PyObject *total_tangent(CadOp op, PyObject *const *operands, PyObject *co
             continue;
         }
         PyObject *tangent = tangent_components(CAD_DUAL(operands[i]));
-        PyObject *partial =
-            cad_object_partial(op, i, primals[0], primals[1], primals[2], value);
-        PyObject *term = tangent == NULL || partial == NULL
-                             ? NULL
-                             : apply_lanes(CAD_OP_amul, partial, tangent);
+        PyObject *partial = cad_object_partial(op, i, primals[0], primals[1], primals[2], value);
+        PyObject *term =
+            tangent == NULL || partial == NULL ? NULL : apply_lanes(CAD_OP_amul, partial, tangent);
         Py_XDECREF(tangent);
         Py_XDECREF(partial);
         if (term != NULL && total != NULL) {
@@ -398,8 +393,8 @@ PyObject *cad_dual_apply(CadOp op, PyObject *const *operands) {
     PyObject *primals[3] = {NULL, NULL, NULL};
     PyObject *value = NULL, *tangent = NULL, *result = NULL;
     for (int i = 0; i < all.count; i++) {
-        primals[i] = all.wanted >> i & 1 ? cad_dual_primal(CAD_DUAL(operands[i]))
-                                         : Py_NewRef(operands[i]);
+        primals[i] =
+            all.wanted >> i & 1 ? cad_dual_primal(CAD_DUAL(operands[i])) : Py_NewRef(operands[i]);
         if (primals[i] == NULL) {
             goto done;
         }
@@ -420,7 +415,7 @@ done:
     return result;
 }
 
-/* --- making ------------------------------------------------------------------------------------ */
+/* --- making --- */
 
 static PyObject *float64_array(PyObject *object, const char *what) {
     PyObject *array = PyArray_FROM_O(object);
@@ -437,8 +432,8 @@ static PyObject *float64_array(PyObject *object, const char *what) {
         Py_DECREF(array);
         return NULL;
     }
-    Py_SETREF(array, PyArray_FROMANY(array, NPY_DOUBLE, 0, 0,
-                                     NPY_ARRAY_DEFAULT | NPY_ARRAY_ENSURECOPY));
+    Py_SETREF(array,
+              PyArray_FROMANY(array, NPY_DOUBLE, 0, 0, NPY_ARRAY_DEFAULT | NPY_ARRAY_ENSURECOPY));
     return array;
 }
 
@@ -503,7 +498,7 @@ static PyObject *make_scalar(PyObject *primal, PyObject *tangent) {
     return dual;
 }
 
-/* Tangents of an array: of its shape, or with an axis of lanes more; a single 0.0 stands for all. */
+/* Tangents of an array: of its shape, or with an axis of lanes more; 0.0 stands for all zeros. */
 static PyObject *make_array(PyObject *primal, PyObject *tangent) {
     PyArrayObject *p = (PyArrayObject *)primal;
     PyObject *t = float64_array(tangent, "tangent");
@@ -584,8 +579,7 @@ static PyObject *dual_seed(PyObject *type, PyObject *x) {
     PyObject *result = NULL;
     memcpy(shape, PyArray_DIMS(p), (size_t)ndim * sizeof *shape);
     shape[ndim] = size;
-    PyObject *tangent =
-        ndim < NPY_MAXDIMS ? PyArray_ZEROS(ndim + 1, shape, NPY_DOUBLE, 0) : NULL;
+    PyObject *tangent = ndim < NPY_MAXDIMS ? PyArray_ZEROS(ndim + 1, shape, NPY_DOUBLE, 0) : NULL;
     if (tangent != NULL) {
         double *data = PyArray_DATA((PyArrayObject *)tangent);
         for (npy_intp i = 0; i < size; i++) {
@@ -603,7 +597,7 @@ static PyObject *dual_seed(PyObject *type, PyObject *x) {
     return result;
 }
 
-/* --- arrays ------------------------------------------------------------------------------------ */
+/* --- arrays --- */
 
 static int has_lanes(const CadDual *dual) {
     return PyArray_NDIM((PyArrayObject *)dual->tangent_object) >
@@ -678,8 +672,8 @@ static PyObject *dual_item(CadDual *dual, Py_ssize_t index) {
         return NULL;
     }
     if (index < 0 || index >= length) {
-        PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for a Dual of length %zd", index,
-                     length);
+        PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for a Dual of length %zd",
+                     index, length);
         return NULL;
     }
     PyObject *key = PyLong_FromSsize_t(index);
@@ -716,7 +710,8 @@ PyObject *cad_dual_elements(CadDual *dual) {
     }
     PyObject **item = result == NULL ? NULL : PyArray_DATA((PyArrayObject *)result);
     for (npy_intp i = 0; result != NULL && i < size; i++) {
-        PyObject *number = PyFloat_FromDouble(*(double *)PyArray_GETPTR1((PyArrayObject *)flat, i));
+        PyObject *number =
+            PyFloat_FromDouble(*(double *)PyArray_GETPTR1((PyArrayObject *)flat, i));
         PyObject *tangent = number == NULL ? NULL : PySequence_GetItem(tangents, i);
         Py_XSETREF(item[i], tangent == NULL ? NULL : from_parts(number, tangent, dual->tag));
         Py_XDECREF(tangent);
@@ -730,7 +725,7 @@ PyObject *cad_dual_elements(CadDual *dual) {
     return result;
 }
 
-/* --- attributes and text ----------------------------------------------------------------------- */
+/* --- attributes and text --- */
 
 static PyObject *get_primal(CadDual *dual, void *closure) {
     (void)closure;
@@ -800,9 +795,8 @@ static PyObject *dual_repr(CadDual *dual) {
     const char *layout = dual->kind == CAD_DUAL_ARRAY   ? "Dual(%S, %S)"
                          : dual->kind == CAD_DUAL_LANES ? "Dual(%R, %S)"
                                                         : "Dual(%R, %R)";
-    PyObject *text = primal == NULL || tangent == NULL
-                         ? NULL
-                         : PyUnicode_FromFormat(layout, primal, tangent);
+    PyObject *text =
+        primal == NULL || tangent == NULL ? NULL : PyUnicode_FromFormat(layout, primal, tangent);
     Py_XDECREF(primal);
     Py_XDECREF(tangent);
     return text;
@@ -816,7 +810,7 @@ static PyMethodDef dual_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* --- the type ---------------------------------------------------------------------------------- */
+/* --- the type --- */
 
 static PyNumberMethods dual_number = {
     .nb_add = slot_add,
@@ -844,8 +838,7 @@ static PyMappingMethods dual_mapping = {
 };
 
 PyTypeObject CadDual_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "cadiff.Dual",
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "cadiff.Dual",
     .tp_doc = PyDoc_STR(
         "Dual(primal, tangent=0.0)\n--\n\n"
         "A number and its derivative along one direction, or along several (lanes).\n\n"
@@ -873,8 +866,7 @@ static PySequenceMethods array_sequence = {
 };
 
 PyTypeObject CadDualArray_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "cadiff.Dual",
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "cadiff.Dual",
     .tp_doc = PyDoc_STR("A Dual that holds an array."),
     .tp_basicsize = sizeof(CadDual),
     .tp_flags = Py_TPFLAGS_DEFAULT,

@@ -1,7 +1,7 @@
 /* Var and Dual as C types: what their rooms (_var.c, _dual.c, _apply.c) and the binding share.
  *
- * These files know Python and the tape, and no formula: values and partials are those of src/ops.h.
- * Everything here runs under the GIL. */
+ * These files know Python and the tape, and no formula: values and partials are those of
+ * src/ops.h. Everything here runs under the GIL. */
 #ifndef CADIFF_NUMBERS_H
 #define CADIFF_NUMBERS_H
 
@@ -25,7 +25,7 @@
 
 #include "sweep.h"
 
-/* --- Var ---------------------------------------------------------------------------------- */
+/* --- Var --- */
 
 typedef enum CadKind {
     CAD_SCALAR,  /* a number on the tape */
@@ -123,7 +123,7 @@ CadTape *cad_current_tape(void);
 /* Forget what came after the last mark; numbers that still refer to it become stale. */
 void cad_rewind(CadTape *tape);
 
-/* --- Dual --------------------------------------------------------------------------------- */
+/* --- Dual --- */
 
 typedef enum CadDualKind {
     CAD_DUAL_FLOAT,  /* a float and a float */
@@ -179,7 +179,7 @@ PyObject *cad_dual_apply(CadOp op, PyObject *const *operands);
 PyObject *cad_object_partial(CadOp op, int which, PyObject *x, PyObject *y, PyObject *z,
                              PyObject *v);
 
-/* --- operations on any numbers -------------------------------------------------------------- */
+/* --- operations on any numbers --- */
 
 /* A float, or a NumPy float64, which has the same layout. */
 #define CAD_IS_FLOAT(object)                                                                      \
@@ -187,11 +187,11 @@ PyObject *cad_object_partial(CadOp op, int which, PyObject *x, PyObject *y, PyOb
 
 /* How an object takes part in an operation. */
 typedef enum CadClass {
-    CAD_PLAIN,      /* a float, int or NumPy scalar: *value is set */
-    CAD_VAR_CLASS,  /* a scalar Var: *value is set */
-    CAD_DUAL_CLASS, /* a scalar Dual */
+    CAD_PLAIN,       /* a float, int or NumPy scalar: *value is set */
+    CAD_VAR_CLASS,   /* a scalar Var: *value is set */
+    CAD_DUAL_CLASS,  /* a scalar Dual */
     CAD_ARRAY_CLASS, /* an ndarray, or a Var or Dual that holds an array */
-    CAD_FOREIGN,    /* anything else */
+    CAD_FOREIGN,     /* anything else */
 } CadClass;
 
 /* Whether an object is a constant of one of the commonest types; its value. */
@@ -238,7 +238,8 @@ PyObject *cad_power(PyObject *base, PyObject *exponent, PyObject *modulus);
 PyObject *cad_record2(CadOp op, CadVar *x, CadVar *y, double value);
 PyObject *cad_record_constant(CadOp op, CadVar *x, double constant, int passive, double value);
 
-/* An object array of scalar numbers for an array Var or Dual; anything else as np.asarray has it. */
+/* An object array of scalar numbers for an array Var or Dual; anything else as np.asarray has it.
+ */
 PyObject *cad_elements(PyObject *object);
 
 /* Make the types ready and fill the module with them, the functions and the errors. */

@@ -6,7 +6,7 @@
 
 PyObject *cad_stale_error;
 
-/* --- life of a handle ------------------------------------------------------------------------ */
+/* --- life of a handle --- */
 
 enum { SLAB = 255 };
 
@@ -125,7 +125,7 @@ PyObject *cad_refuse_conversion(PyObject *self) {
     return NULL;
 }
 
-/* --- the tape of a thread --------------------------------------------------------------------- */
+/* --- the tape of a thread --- */
 
 /* Tapes of threads that ended while numbers of theirs were alive. */
 typedef struct Orphan {
@@ -276,7 +276,7 @@ static void make_room(CadTape *tape) {
     }
 }
 
-/* --- arrays ------------------------------------------------------------------------------------ */
+/* --- arrays --- */
 
 /* NumPy's own array over `buffer` at the place of the view. It must not outlive the caller's next
  * touch of the tape: the buffer may move. */
@@ -303,7 +303,8 @@ PyObject *cad_var_values(CadVar *var) {
     return transient_copy(var, var->tape->values);
 }
 
-/* Where the accumulated gradients of a leaf begin, relative to its values; 0 if `slot` is no leaf. */
+/* Where the accumulated gradients of a leaf begin, relative to its values; 0 if `slot` is no leaf.
+ */
 static size_t gradient_offset(const CadTape *tape, CadSlot slot) {
     const size_t index = cad_tape_find(tape, slot);
     if (index < tape->n_entries && CAD_CODE_OP(tape->entries[index].code) == CAD_OP_LEAF) {
@@ -328,8 +329,7 @@ PyObject *cad_var_grad(CadVar *var) {
 }
 
 PyObject *cad_var_elements(CadVar *var) {
-    PyObject *result =
-        PyArray_SimpleNew(var->view->ndim, CAD_SHAPE(var->view), NPY_OBJECT);
+    PyObject *result = PyArray_SimpleNew(var->view->ndim, CAD_SHAPE(var->view), NPY_OBJECT);
     if (result == NULL || var->view->size == 0) {
         return result;
     }
@@ -484,7 +484,7 @@ static PyObject *var_iter(CadVar *var) {
     return PySeqIter_New((PyObject *)var);
 }
 
-/* --- arithmetic -------------------------------------------------------------------------------- */
+/* --- arithmetic --- */
 
 PyObject *cad_record2(CadOp op, CadVar *x, CadVar *y, double value) {
     CadTape *tape = x->tape;
@@ -585,7 +585,7 @@ static int slot_bool(CadVar *var) {
     return var->tape->values[var->slot] != 0.0;
 }
 
-/* --- text -------------------------------------------------------------------------------------- */
+/* --- text --- */
 
 static PyObject *var_value(CadVar *var, void *closure) {
     (void)closure;
@@ -606,7 +606,7 @@ static PyObject *var_repr(CadVar *var) {
     return result;
 }
 
-/* --- attributes -------------------------------------------------------------------------------- */
+/* --- attributes --- */
 
 static PyObject *var_grad(CadVar *var, void *closure) {
     (void)closure;
@@ -729,7 +729,7 @@ static PyGetSetDef var_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-/* --- backward ---------------------------------------------------------------------------------- */
+/* --- backward --- */
 
 /* The seed as an array of the Var's shape; only a float will do for a scalar. */
 static PyObject *seed_array(CadVar *var, PyObject *seed) {
@@ -862,7 +862,7 @@ static PyMethodDef var_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* --- making ------------------------------------------------------------------------------------ */
+/* --- making --- */
 
 static PyObject *leaf_from_array(CadTape *tape, PyObject *value) {
     PyObject *array = PyArray_FROM_O(value);
@@ -937,7 +937,7 @@ static PyObject *var_make(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
     return cad_var_new(tape, slot, number);
 }
 
-/* --- the type ---------------------------------------------------------------------------------- */
+/* --- the type --- */
 
 static PyNumberMethods var_number = {
     .nb_add = slot_add,
@@ -965,8 +965,7 @@ static PyMappingMethods var_mapping = {
 };
 
 PyTypeObject CadVar_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "cadiff.Var",
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "cadiff.Var",
     .tp_doc = PyDoc_STR(
         "Var(value)\n--\n\n"
         "A number, or an array of numbers, whose operations are recorded for the reverse mode.\n\n"
@@ -993,8 +992,7 @@ static PySequenceMethods array_sequence = {
 };
 
 PyTypeObject CadVarArray_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "cadiff.Var",
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "cadiff.Var",
     .tp_doc = PyDoc_STR("A Var that holds an array."),
     .tp_basicsize = sizeof(CadVar),
     .tp_flags = Py_TPFLAGS_DEFAULT,

@@ -5,8 +5,9 @@
  *   val_sin(x)            value
  *   d1_sin(x, v)          partial by the first operand, given the value v; d2_, d3_ likewise
  *
- * A row is CAD_ROW<arity>(word, value, partials...). In its partials A(word, ...) applies an operation
- * of the algebra at hand, K(c) is a constant, L(x) a number, P(x) the double in it, to compare. */
+ * A row is CAD_ROW<arity>(word, value, partials...). In its partials A(word, ...) applies an
+ * operation of the algebra at hand, K(c) is a constant, L(x) a number, P(x) the double in it, to
+ * compare. */
 #ifndef CAD_OPS_H
 #define CAD_OPS_H
 
@@ -47,7 +48,7 @@ double cad_op_value(CadOp op, double x, double y, double z);
 void cad_op_partials(CadOp op, int wanted, double x, double y, double z, double v,
                      double *partials);
 
-/* --- values ------------------------------------------------------------------------------- */
+/* --- values --- */
 
 #define CAD_ROW1(name, value, dx)                                                                 \
     static inline double val_##name(double x) {                                                   \
@@ -66,7 +67,7 @@ void cad_op_partials(CadOp op, int wanted, double x, double y, double z, double 
 #undef CAD_ROW2
 #undef CAD_ROW3
 
-/* --- partials ----------------------------------------------------------------------------- */
+/* --- partials --- */
 
 #define A(name, ...) val_##name(__VA_ARGS__)
 #define K(constant) (constant)

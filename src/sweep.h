@@ -18,8 +18,8 @@ void cad_sweep_reverse(CadTape *tape, size_t begin, size_t end);
  * accumulated gradients: the pass of Var.backward. */
 void cad_sweep_backward(CadTape *tape, size_t end);
 
-/* Forward: `tangents` holds `lanes` numbers for each slot from `base` on, zero but for the seeds at
- * leaves. Entries [begin, end) may not read a variable below `base`. */
+/* Forward: `tangents` holds `lanes` numbers for each slot from `base` on, zero but for the seeds
+ * at leaves. Entries [begin, end) may not read a variable below `base`. */
 void cad_sweep_tangent(const CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,
                        double *tangents);
 

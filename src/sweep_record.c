@@ -1,10 +1,11 @@
 /* The recorded reverse sweep: the adjoints are numbers of the tape, so they have derivatives.
  *
  * It is the reverse sweep in another algebra: each word of a partial appends an entry, unless its
- * operands are constants. An adjoint is skipped only if it is a zero that carries no derivative. */
+ * operands are constants. An adjoint is skipped only if it is a zero that carries no derivative.
+ */
 #include "sweep.h"
 
-/* --- the algebra of recording, from the rows -------------------------------------------------- */
+/* --- the algebra of recording, from the rows --- */
 
 /* A word may run out of memory deep inside an expression: the failure is kept here, the expression
  * goes on with constants, and the sweep looks once an entry. */
@@ -47,7 +48,8 @@ static Number record2(Recorder *recorder, CadOp op, Number x, Number y, double v
     if ((x.slot == none && y.slot == none) || !has_room(recorder)) {
         return constant(value);
     }
-    const int passive = (x.slot == none ? CAD_PASSIVE_A : 0) | (y.slot == none ? CAD_PASSIVE_B : 0);
+    const int passive =
+        (x.slot == none ? CAD_PASSIVE_A : 0) | (y.slot == none ? CAD_PASSIVE_B : 0);
     const CadSlot a = slot_of(recorder, x);
     const CadSlot b = slot_of(recorder, y);
     return (Number){value, cad_tape_push(recorder->tape, CAD_CODE(op, passive), a, b, value)};
@@ -100,7 +102,7 @@ static Number record2(Recorder *recorder, CadOp op, Number x, Number y, double v
 #undef CAD_ROW2
 #undef CAD_ROW3
 
-/* --- the sweep ---------------------------------------------------------------------------- */
+/* --- the sweep --- */
 
 /* adjoint += g * partial, leaving out what changes nothing. */
 static void add(Recorder *recorder, Number *adjoint, Number g, Number partial) {

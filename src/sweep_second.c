@@ -1,11 +1,11 @@
 /* The second-order sweep: the tangent of the reverse sweep.
  *
- * Where the reverse sweep does  A += g p(x, y, v),  its tangent is  A' += g' p + g (p_x x' + p_y y').
- * The second partials p_x, p_y come from the partials of the table, evaluated over the dual numbers
- * defined here with x' or y' set to 1; they are then shared by all lanes. */
+ * Where the reverse sweep does  A += g p(x, y, v),  its tangent is  A' += g' p + g (p_x x' + p_y
+ * y'). The second partials p_x, p_y come from the partials of the table, evaluated over the dual
+ * numbers defined here with x' or y' set to 1; they are then shared by all lanes. */
 #include "sweep.h"
 
-/* --- the algebra of dual numbers, from the rows --------------------------------------------- */
+/* --- the algebra of dual numbers, from the rows --- */
 
 typedef struct Dual {
     double value;
@@ -54,7 +54,7 @@ typedef struct Dual {
 #undef CAD_ROW2
 #undef CAD_ROW3
 
-/* --- the sweep ---------------------------------------------------------------------------- */
+/* --- the sweep --- */
 
 #define TANGENT(slot) (tangents + (size_t)((slot) - base) * lanes)
 #define ADJOINT_TANGENT(slot) (adjoint_tangents + (size_t)((slot) - base) * lanes)

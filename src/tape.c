@@ -180,9 +180,8 @@ int cad_tape_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot 
     }
     for (size_t i = begin; i < end; i++) {
         const CadEntry e = tape->entries[i];
-        if (CAD_CODE_OP(e.code) != CAD_OP_LEAF &&
-            ((e.a < below && !(e.code & CAD_PASSIVE_A)) ||
-             (e.b < below && !(e.code & CAD_PASSIVE_B)))) {
+        if (CAD_CODE_OP(e.code) != CAD_OP_LEAF && ((e.a < below && !(e.code & CAD_PASSIVE_A)) ||
+                                                   (e.b < below && !(e.code & CAD_PASSIVE_B)))) {
             return 1;
         }
     }
@@ -206,7 +205,7 @@ CadStatus cad_tape_clear_adjoints(CadTape *tape) {
     return CAD_OK;
 }
 
-/* --- reclaiming --------------------------------------------------------------------------- */
+/* --- reclaiming --- */
 
 static int count_bits(uint64_t word) {
     int count = 0;

@@ -76,9 +76,9 @@ struct CadTape {
     size_t n_marks;
     size_t mark_capacity;
 
-    size_t reclaim_at;               /* number of entries at which make_room is called */
+    size_t reclaim_at;                /* number of entries at which make_room is called */
     void (*make_room)(CadTape *tape); /* may call cad_reclaim_*; NULL: nothing is reclaimed */
-    int pinned;                      /* > 0 while slots must not move */
+    int pinned;                       /* > 0 while slots must not move */
 
     CadSlot constants[CAD_CONSTANT_CACHE];
 };
