@@ -56,7 +56,8 @@ def lint(session: nox.Session) -> None:
     sources = [str(p) for d in ("src", "cadiff", "tests/c") for p in (ROOT / d).glob("*.[ch]")]
     session.run("clang-format", "--dry-run", "-Werror", *sources)
     session.run("mypy")
-    session.run("python", "-m", "mypy.stubtest", "cadiff", "--allowlist", "tests/stubtest.txt")
+    options = ["--allowlist", "tests/stubtest.txt", "--mypy-config-file", "pyproject.toml"]
+    session.run("python", "-m", "mypy.stubtest", "cadiff", *options)
 
 
 @nox.session

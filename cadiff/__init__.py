@@ -15,8 +15,8 @@ from pathlib import Path as _Path
 
 try:
     from ._core import Dual, StaleVarError, Var
-except ModuleNotFoundError as error:
-    if error.name != "cadiff._core":
+except ModuleNotFoundError as _error:
+    if _error.name != "cadiff._core":
         raise
     raise ImportError(
         f"the compiled core of cadiff is missing from {_Path(__file__).parent}. If this is the "

@@ -238,8 +238,7 @@ PyObject *cad_power(PyObject *base, PyObject *exponent, PyObject *modulus);
 PyObject *cad_record2(CadOp op, CadVar *x, CadVar *y, double value);
 PyObject *cad_record_constant(CadOp op, CadVar *x, double constant, int passive, double value);
 
-/* An object array of scalar numbers for an array Var or Dual; anything else as np.asarray has it.
- */
+/* An object array of the scalars of an array Var or Dual; anything else as np.asarray has it. */
 PyObject *cad_elements(PyObject *object);
 
 /* Make the types ready and fill the module with them, the functions and the errors. */

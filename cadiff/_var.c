@@ -303,8 +303,7 @@ PyObject *cad_var_values(CadVar *var) {
     return transient_copy(var, var->tape->values);
 }
 
-/* Where the accumulated gradients of a leaf begin, relative to its values; 0 if `slot` is no leaf.
- */
+/* Where a leaf's accumulated gradients begin, relative to its values; 0 if `slot` is no leaf. */
 static size_t gradient_offset(const CadTape *tape, CadSlot slot) {
     const size_t index = cad_tape_find(tape, slot);
     if (index < tape->n_entries && CAD_CODE_OP(tape->entries[index].code) == CAD_OP_LEAF) {

@@ -1,8 +1,7 @@
 /* The recorded reverse sweep: the adjoints are numbers of the tape, so they have derivatives.
  *
  * It is the reverse sweep in another algebra: each word of a partial appends an entry, unless its
- * operands are constants. An adjoint is skipped only if it is a zero that carries no derivative.
- */
+ * operands are constants. An adjoint is skipped only if it is a zero without derivative. */
 #include "sweep.h"
 
 /* --- the algebra of recording, from the rows --- */

@@ -1,6 +1,5 @@
 /* The reverse sweep: one backward loop, which hands the adjoint of each entry's output, times its
- * partials, to its operands. An adjoint that is zero has nothing to hand on, since zero absorbs.
- */
+ * partials, to its operands. An adjoint that is zero hands on nothing: zero absorbs. */
 #include "sweep.h"
 
 /* Add a contribution to an adjoint. Where the caller wants to stop early, `low` follows the lowest
