@@ -11,6 +11,7 @@ static PyObject *op_of_function;                /* {numpy.sin: op code, ...} */
 static PyObject *op_of_name;                    /* {"sin": op code, ...}, aliases included */
 static PyObject *plain_ufuncs;                  /* names of ufuncs whose results are plain */
 static PyObject *numpy_module;
+static PyObject *numpy_real;
 static PyObject *reductions; /* the module cadiff._reductions */
 
 /* --- classification --- */
@@ -277,7 +278,7 @@ static PyObject *plain_value(PyObject *object) {
             Py_SETREF(item[i], value);
         }
         if (values != NULL && numbers && !PyErr_Occurred()) {
-            Py_SETREF(values, PyArray_FROM_OT(values, NPY_DOUBLE));
+            Py_SETREF(values, PyArray_FROM_OTF(values, NPY_DOUBLE, NPY_ARRAY_FORCECAST));
         }
         return values;
     }
@@ -442,6 +443,24 @@ static PyObject *array_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n
         return refuse_ufunc(ufunc);
     }
     return cad_apply((CadOp)op, inputs);
+}
+
+/* __array_function__(self, function, types, args, kwargs): NumPy's own implementation serves, but
+ * for np.real, which reads an attribute that a Dual has for something else. */
+static PyObject *array_function(PyObject *self, PyObject *arguments) {
+    PyObject *function, *types, *args, *kwargs;
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "OOO!O!:__array_function__", &function, &types, &PyTuple_Type,
+                          &args, &PyDict_Type, &kwargs)) {
+        return NULL;
+    }
+    if (function == numpy_real && PyTuple_GET_SIZE(args) == 1) {
+        return Py_NewRef(PyTuple_GET_ITEM(args, 0));
+    }
+    PyObject *implementation = PyObject_GetAttrString(function, "_implementation");
+    PyObject *result = implementation == NULL ? NULL : PyObject_Call(implementation, args, kwargs);
+    Py_XDECREF(implementation);
+    return result;
 }
 
 /* The inner loops of the package's own ufuncs, over doubles and over objects. */
@@ -675,12 +694,27 @@ static PyObject *method_item(PyObject *self, PyObject *args) {
     return result;
 }
 
-static PyObject *method_clip(PyObject *self, PyObject *args) {
-    PyObject *operands[3] = {self, NULL, NULL};
-    if (!PyArg_ParseTuple(args, "OO:clip", &operands[1], &operands[2])) {
+/* As for an ndarray: a bound may be missing or None, out= is what NumPy passes on as None. */
+static PyObject *method_clip(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"min", "max", "out", NULL};
+    PyObject *low = Py_None, *high = Py_None, *out = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOO:clip", names, &low, &high, &out)) {
         return NULL;
     }
-    return call_function(CAD_OP_clip, operands, 3);
+    if (out != Py_None) {
+        PyErr_SetString(PyExc_TypeError, "clip of numbers with derivatives takes no out=");
+        return NULL;
+    }
+    low = low == Py_None ? PyFloat_FromDouble(-INFINITY) : Py_NewRef(low);
+    high = high == Py_None ? PyFloat_FromDouble(INFINITY) : Py_NewRef(high);
+    PyObject *result = NULL;
+    if (low != NULL && high != NULL) {
+        PyObject *const operands[3] = {self, low, high};
+        result = call_function(CAD_OP_clip, operands, 3);
+    }
+    Py_XDECREF(low);
+    Py_XDECREF(high);
+    return result;
 }
 
 /* A method of ndarray, applied to the array of elements. */
@@ -741,6 +775,7 @@ static PyObject *array_min(PyObject *self, PyObject *args, PyObject *kwargs) {
 static PyMethodDef common_methods[] = {
     {"__array_ufunc__", (PyCFunction)(void (*)(void))array_ufunc, METH_FASTCALL | METH_KEYWORDS,
      "NumPy's protocol for its ufuncs."},
+    {"__array_function__", array_function, METH_VARARGS, "NumPy's protocol for its functions."},
     {"__format__", method_format, METH_O, "Format the value."},
     {"__round__", method_round, METH_VARARGS, "The rounded number, with derivative 0."},
     {"__floor__", method_floor, METH_NOARGS, "math.floor, with derivative 0."},
@@ -752,7 +787,7 @@ static PyMethodDef common_methods[] = {
     {"__reduce_ex__", method_reduce, METH_O, "Raises TypeError."},
     {"conjugate", method_itself, METH_NOARGS, "The number itself."},
     {"item", method_item, METH_VARARGS, "The value as a float."},
-    {"clip", method_clip, METH_VARARGS, "As cadiff.clip."},
+    {"clip", KEYWORDS(method_clip), "As for an ndarray; the derivative is 1 at the bounds."},
     {"sum", KEYWORDS(array_sum), "As for an ndarray."},
     {"mean", KEYWORDS(array_mean), "As for an ndarray."},
     {"prod", KEYWORDS(array_prod), "As for an ndarray."},
@@ -881,9 +916,18 @@ static PyObject *names_of_plain_ufuncs(void) {
     return set;
 }
 
+static PyObject *attribute_of(const char *module_name, const char *name) {
+    PyObject *module = PyImport_ImportModule(module_name);
+    PyObject *attribute = module == NULL ? NULL : PyObject_GetAttrString(module, name);
+    Py_XDECREF(module);
+    return attribute;
+}
+
 int cad_numbers_ready(PyObject *module) {
     if ((numpy_module = PyImport_ImportModule("numpy")) == NULL ||
+        (numpy_real = PyObject_GetAttrString(numpy_module, "real")) == NULL ||
         (reductions = PyImport_ImportModule("cadiff._reductions")) == NULL ||
+        (cad_dtype = attribute_of("cadiff._dtype", "float64")) == NULL ||
         (op_of_function = PyDict_New()) == NULL || (op_of_name = PyDict_New()) == NULL ||
         (plain_ufuncs = names_of_plain_ufuncs()) == NULL) {
         return -1;

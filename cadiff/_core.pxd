@@ -61,8 +61,6 @@ cdef extern from "tape.h" nogil:
         size_t n_marks
         size_t mark_slots
         size_t entry_capacity
-        size_t dirty_begin
-        size_t dirty_end
 
     size_t cad_tape_bytes(const CadTape *tape)
     CadStatus cad_tape_grow(CadTape *tape, size_t slots)
@@ -73,7 +71,7 @@ cdef extern from "tape.h" nogil:
     CadStatus cad_tape_mark(CadTape *tape)
     void cad_tape_keep(CadTape *tape)
     bint cad_tape_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below)
-    CadStatus cad_tape_clear_adjoints(CadTape *tape)
+    CadStatus cad_tape_clear_adjoints(CadTape *tape, size_t begin, size_t end)
     uint32_t CAD_CODE(int op, int passive)
 
 

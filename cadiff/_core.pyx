@@ -593,9 +593,7 @@ cdef class Recording:
         cdef CadSlot base = self.base()
         cdef Py_ssize_t i
         cdef size_t end = self.end(numbers)
-        check(cad_tape_clear_adjoints(self.tape))
-        self.tape.dirty_begin = base
-        self.tape.dirty_end = base + self.slots(end)
+        check(cad_tape_clear_adjoints(self.tape, base, base + self.slots(end)))
         for i in range(len(numbers)):
             if on_tape(numbers[i], self.tape, base):
                 self.tape.adjoints[CAD_VAR(numbers[i]).slot] += seeds[i]

@@ -748,6 +748,11 @@ static PyObject *get_of_array(CadDual *dual, void *name) {
     return result;
 }
 
+static PyObject *get_dtype(PyObject *self, void *closure) {
+    (void)self, (void)closure;
+    return Py_NewRef(cad_dtype);
+}
+
 static PyObject *get_transpose(CadDual *dual, void *closure) {
     (void)closure;
     if (dual->kind != CAD_DUAL_ARRAY) {
@@ -777,7 +782,7 @@ static PyGetSetDef dual_getset[] = {
     {"shape", (getter)get_of_array, NULL, "Lengths of the axes.", "shape"},
     {"ndim", (getter)get_of_array, NULL, "Number of axes.", "ndim"},
     {"size", (getter)get_of_array, NULL, "Number of elements.", "size"},
-    {"dtype", (getter)get_of_array, NULL, "float64.", "dtype"},
+    {"dtype", get_dtype, NULL, "float64.", NULL},
     {"T", (getter)get_transpose, NULL, "The transpose.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

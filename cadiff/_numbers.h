@@ -60,6 +60,7 @@ typedef struct CadVar {
 extern PyTypeObject CadVar_Type;
 extern PyTypeObject CadVarArray_Type;
 extern PyObject *cad_stale_error;
+extern PyObject *cad_dtype; /* what .dtype answers: _dtype.float64 */
 
 #define CAD_VAR(object) ((CadVar *)(object))
 #define CAD_IS_TYPE(object, type) Py_IS_TYPE((PyObject *)(object), &type)

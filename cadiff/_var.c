@@ -321,7 +321,7 @@ PyObject *cad_var_grad(CadVar *var) {
     }
     size_t low, high;
     view_bounds(var, &low, &high);
-    if (size > 0 && high < tape->adjoint_capacity) {
+    if (size > 0 && high < tape->known_end) {
         return transient_copy(var, tape->adjoints);
     }
     return PyArray_ZEROS(var->view->ndim, CAD_SHAPE(var->view), NPY_DOUBLE, 0);
@@ -679,9 +679,11 @@ static PyObject *var_size(CadVar *var, void *closure) {
     return PyLong_FromSsize_t(var->kind == CAD_ARRAY ? var->view->size : 1);
 }
 
+PyObject *cad_dtype;
+
 static PyObject *number_dtype(PyObject *self, void *closure) {
     (void)self, (void)closure;
-    return (PyObject *)PyArray_DescrFromType(NPY_DOUBLE);
+    return Py_NewRef(cad_dtype);
 }
 
 static PyObject *itself(PyObject *self, void *closure) {
@@ -802,16 +804,14 @@ static PyObject *var_backward(CadVar *var, PyObject *args, PyObject *kwargs) {
         return NULL;
     }
     CadTape *tape = var->tape;
-    const CadStatus status = cad_tape_clear_adjoints(tape);
+    size_t low, high;
+    view_bounds(var, &low, &high);
+    const CadStatus status = cad_tape_clear_adjoints(tape, low, high + 1);
     if (status != CAD_OK) {
         Py_DECREF(seed);
         cad_raise_status(status);
         return NULL;
     }
-    size_t low, high;
-    view_bounds(var, &low, &high);
-    tape->dirty_begin = low;
-    tape->dirty_end = high + 1;
     const int seeded = add_seed(var, seed);
     Py_DECREF(seed);
     if (seeded < 0) {
@@ -834,7 +834,7 @@ static PyObject *var_zero_grad(CadVar *var, PyObject *unused) {
     const size_t offset = gradient_offset(tape, var->slot);
     size_t low, high;
     view_bounds(var, &low, &high);
-    if (offset == 0 && high >= tape->adjoint_capacity) {
+    if (offset == 0 && high >= tape->known_end) {
         Py_RETURN_NONE; /* no pass has reached it */
     }
     double *const buffer = offset > 0 ? tape->values + offset : tape->adjoints;

@@ -6,8 +6,18 @@
 enum {
     FIRST_CAPACITY = 1 << 10,
     FIRST_RECLAIM = 1 << 15,
+    LARGE = 1 << 22,
+    PATIENCE = 8,
     WORD = 64,
 };
+
+static size_t larger(size_t x, size_t y) {
+    return x > y ? x : y;
+}
+
+static size_t smaller(size_t x, size_t y) {
+    return x < y ? x : y;
+}
 
 static void forget_constants(CadTape *tape) {
     for (int i = 0; i < CAD_CONSTANT_CACHE; i++) {
@@ -20,7 +30,8 @@ CadTape *cad_tape_new(void) {
     if (tape == NULL) {
         return NULL;
     }
-    tape->reclaim_at = FIRST_RECLAIM;
+    tape->reclaim_entries = FIRST_RECLAIM;
+    tape->reclaim_slots = 8 * FIRST_RECLAIM;
     forget_constants(tape);
     return tape;
 }
@@ -57,18 +68,32 @@ static CadStatus grow_buffer(void **buffer, size_t *capacity, size_t needed, siz
     return CAD_OK;
 }
 
+/* Reclaim next when the tape has grown by a factor. */
+static void reclaim_later(CadTape *tape, size_t factor) {
+    tape->reclaim_entries = larger(tape->n_entries * factor, FIRST_RECLAIM);
+    tape->reclaim_slots = larger(tape->n_slots * factor, 8 * FIRST_RECLAIM);
+}
+
+/* Ask the holder to reclaim, and set when to ask again. Tracing costs time in proportion to what
+ * stays: where little was gained, wait longer. */
+static void reclaim(CadTape *tape) {
+    const size_t before = tape->n_slots;
+    if (tape->make_room != NULL && tape->pinned == 0) {
+        tape->make_room(tape);
+    }
+    reclaim_later(tape, tape->n_slots <= before / 2 ? 2 : 4);
+}
+
+/* How far the tape may be filled before cad_tape_grow is due; the buffers exist. */
+static void set_room(CadTape *tape) {
+    tape->entry_room = smaller(tape->entry_capacity - CAD_HEADROOM, tape->reclaim_entries);
+    tape->slot_room = smaller(tape->slot_capacity - CAD_HEADROOM, tape->reclaim_slots);
+    tape->slot_room = smaller(tape->slot_room, CAD_MOST_SLOTS - 2 * CAD_HEADROOM);
+}
+
 CadStatus cad_tape_grow(CadTape *tape, size_t slots) {
-    if (tape->n_entries >= tape->reclaim_at) {
-        const size_t before = tape->n_entries;
-        if (tape->make_room != NULL && tape->pinned == 0) {
-            tape->make_room(tape);
-        }
-        /* Tracing costs time in proportion to what stays: wait longer where little was gained. */
-        const size_t factor = tape->n_entries <= before / 2 ? 2 : 4;
-        tape->reclaim_at = tape->n_entries * factor;
-        if (tape->reclaim_at < FIRST_RECLAIM) {
-            tape->reclaim_at = FIRST_RECLAIM;
-        }
+    if (tape->n_entries >= tape->reclaim_entries || tape->n_slots >= tape->reclaim_slots) {
+        reclaim(tape);
     }
     if (slots > CAD_MOST_SLOTS || tape->n_slots + slots + 2 * CAD_HEADROOM > CAD_MOST_SLOTS) {
         return CAD_TAPE_FULL;
@@ -82,15 +107,41 @@ CadStatus cad_tape_grow(CadTape *tape, size_t slots) {
     if (status != CAD_OK) {
         return status;
     }
-    tape->entry_room = tape->entry_capacity - CAD_HEADROOM;
-    if (tape->entry_room > tape->reclaim_at) {
-        tape->entry_room = tape->reclaim_at;
-    }
-    tape->slot_room = tape->slot_capacity - CAD_HEADROOM;
-    if (tape->slot_room > CAD_MOST_SLOTS - 2 * CAD_HEADROOM) {
-        tape->slot_room = CAD_MOST_SLOTS - 2 * CAD_HEADROOM;
-    }
+    set_room(tape);
     return CAD_OK;
+}
+
+/* Shrink a buffer; one that cannot be shrunk stays as it is. */
+static void shrink_buffer(void **buffer, size_t *capacity, size_t wanted, size_t size) {
+    void *shrunk = wanted < *capacity ? cad_memory_resize(*buffer, wanted, size) : NULL;
+    if (shrunk != NULL) {
+        *buffer = shrunk;
+        *capacity = wanted;
+    }
+}
+
+/* Give back what one large recording took, once several after it have needed far less. */
+static void trim(CadTape *tape, size_t used) {
+    reclaim_later(tape, 2);
+    set_room(tape);
+    tape->peak = larger(tape->peak, used);
+    if (tape->slot_capacity < LARGE || tape->peak > tape->slot_capacity / 8) {
+        tape->peak = 0;
+        tape->idle = 0;
+        return;
+    }
+    if (++tape->idle < PATIENCE) {
+        return;
+    }
+    const size_t wanted = larger(2 * tape->peak, 2 * (tape->n_slots + tape->n_entries)) + 1024;
+    shrink_buffer((void **)&tape->entries, &tape->entry_capacity, wanted, sizeof *tape->entries);
+    shrink_buffer((void **)&tape->values, &tape->slot_capacity, wanted, sizeof *tape->values);
+    cad_memory_free(tape->adjoints);
+    tape->adjoints = NULL;
+    tape->adjoint_capacity = tape->dirty_begin = tape->dirty_end = tape->known_end = 0;
+    set_room(tape);
+    tape->peak = 0;
+    tape->idle = 0;
 }
 
 CadSlot cad_tape_push3(CadTape *tape, uint32_t code, CadSlot a, CadSlot b, CadSlot c,
@@ -164,10 +215,15 @@ static CadMark pop_mark(CadTape *tape) {
 
 void cad_tape_rewind(CadTape *tape) {
     const CadMark mark = pop_mark(tape);
+    const size_t used = tape->n_slots;
     tape->n_entries = mark.entries;
     tape->n_slots = mark.slots;
     tape->handles = mark.handles;
+    tape->known_end = smaller(tape->known_end, mark.slots);
     forget_constants(tape);
+    if (tape->n_marks == 0 && tape->slot_capacity > 0) {
+        trim(tape, used);
+    }
 }
 
 void cad_tape_keep(CadTape *tape) {
@@ -188,7 +244,7 @@ int cad_tape_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot 
     return 0;
 }
 
-CadStatus cad_tape_clear_adjoints(CadTape *tape) {
+CadStatus cad_tape_clear_adjoints(CadTape *tape, size_t begin, size_t end) {
     if (tape->adjoint_capacity < tape->n_slots) {
         double *fresh = cad_memory_zeroed(tape->slot_capacity, sizeof *fresh);
         if (fresh == NULL) {
@@ -201,7 +257,8 @@ CadStatus cad_tape_clear_adjoints(CadTape *tape) {
         memset(tape->adjoints + tape->dirty_begin, 0,
                (tape->dirty_end - tape->dirty_begin) * sizeof *tape->adjoints);
     }
-    tape->dirty_begin = tape->dirty_end = 0;
+    tape->dirty_begin = begin;
+    tape->dirty_end = tape->known_end = end;
     return CAD_OK;
 }
 
@@ -324,6 +381,8 @@ void cad_reclaim_compact(CadTape *tape, CadReclaim *reclaim) {
         memset(tape->adjoints + end, 0, (tape->dirty_end - end) * sizeof *tape->adjoints);
         tape->dirty_begin = begin;
         tape->dirty_end = end;
+        const size_t known = smaller(tape->known_end, tape->n_slots);
+        tape->known_end = cad_reclaim_target(reclaim, (CadSlot)known);
     }
     tape->n_entries = compact_entries(tape, tape->n_entries, reclaim, 1);
     tape->n_slots = cad_reclaim_target(reclaim, (CadSlot)tape->n_slots);

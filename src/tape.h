@@ -66,19 +66,25 @@ struct CadTape {
     size_t entry_capacity;
     size_t slot_capacity;
 
-    /* adjoints[dirty_begin .. dirty_end) may differ from 0, all others are 0. */
+    /* adjoints[dirty_begin .. dirty_end) may differ from 0, all others are 0. Slots from known_end
+     * on have come to other use since the last sweep. */
     double *adjoints;
     size_t adjoint_capacity;
     size_t dirty_begin;
     size_t dirty_end;
+    size_t known_end;
 
     CadMark *marks;
     size_t n_marks;
     size_t mark_capacity;
 
-    size_t reclaim_at;                /* number of entries at which make_room is called */
+    size_t reclaim_entries; /* numbers of entries and slots at which make_room is called */
+    size_t reclaim_slots;
     void (*make_room)(CadTape *tape); /* may call cad_reclaim_*; NULL: nothing is reclaimed */
     int pinned;                       /* > 0 while slots must not move */
+
+    size_t peak; /* most slots in use since the buffers were last found too large */
+    int idle;    /* recordings since then that needed but a part of them */
 
     CadSlot constants[CAD_CONSTANT_CACHE];
 };
@@ -144,12 +150,12 @@ void cad_tape_keep(CadTape *tape);
 /* Whether one of the entries [begin, end) reads, as a variable, a slot below `below`. */
 int cad_tape_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below);
 
-/* Make all adjoints 0 and provide one for each slot. */
-CadStatus cad_tape_clear_adjoints(CadTape *tape);
+/* Make all adjoints 0, for a sweep that will write those of the slots [begin, end). */
+CadStatus cad_tape_clear_adjoints(CadTape *tape, size_t begin, size_t end);
 
 /* The adjoint that the last sweep left; 0 for what no sweep has reached. */
 static inline double cad_tape_adjoint(const CadTape *tape, CadSlot slot) {
-    return slot >= tape->dirty_begin && slot < tape->dirty_end ? tape->adjoints[slot] : 0.0;
+    return slot >= tape->dirty_begin && slot < tape->known_end ? tape->adjoints[slot] : 0.0;
 }
 
 /* Reclaiming: mark the slots that are held, trace what they need, ask where they go, compact. */
