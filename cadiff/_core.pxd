@@ -60,6 +60,7 @@ cdef extern from "tape.h" nogil:
         size_t n_slots
         size_t n_marks
         size_t mark_slots
+        int pinned
         size_t entry_capacity
 
     size_t cad_tape_bytes(const CadTape *tape)

@@ -457,12 +457,17 @@ cdef class Recording:
         self.tape = cad_current_tape()
         check(cad_tape_mark(self.tape))
         self.marked = True
+        # Making containers may run the garbage collector, and that any user's finalizer: slots
+        # that are held in C must not move meanwhile. The same holds wherever `pinned` stands.
+        self.tape.pinned += 1
         try:
             self.lift(args, argnums)
         except BaseException:
             self.lifted = self.block = self.inputs = None
             self.close()
             raise
+        finally:
+            self.tape.pinned -= 1
 
     def __dealloc__(self):
         if self.marked:
@@ -628,6 +633,7 @@ cdef class Recording:
         adjoints = <CadNumber *>cad_memory_resize(NULL, n_slots, sizeof(CadNumber))
         if adjoints == NULL:
             check(CAD_NO_MEMORY)
+        self.tape.pinned += 1
         try:
             for i in range(n_slots):
                 adjoints[i].value = 0.0
@@ -651,6 +657,7 @@ cdef class Recording:
                     )
             return result
         finally:
+            self.tape.pinned -= 1
             cad_memory_free(adjoints)
 
     cdef list pull_objects(self, list numbers, const double *seeds):
@@ -696,12 +703,14 @@ cdef class Recording:
         cdef double[::1] weights = np.array(seeds, dtype=np.float64).reshape(m)
         cdef double zero = 0.0
         cdef const double *first = &weights[0] if m > 0 else &zero
-        cdef cnp.ndarray flat
         if not self.plain_results(numbers):
             cotangents = self.pull_objects(numbers, first)
             return tuple([(<Node>node).from_objects(cotangents) for node in self.nodes])
         self.pull_doubles(numbers, first)
-        flat = self.read_adjoints(m > 0)
+        return self.rebuild(self.read_adjoints(m > 0))
+
+    cdef tuple rebuild(self, cnp.ndarray flat):
+        """The structure of the arguments, filled with plain numbers."""
         return tuple(
             [(<Node>node).from_doubles(<double *>cnp.PyArray_DATA(flat)) for node in self.nodes]
         )
@@ -711,7 +720,11 @@ cdef class Recording:
         cdef Py_ssize_t i
         cdef cnp.ndarray flat = cnp.PyArray_ZEROS(1, &n, cnp.NPY_DOUBLE, 0)
         cdef double *data = <double *>cnp.PyArray_DATA(flat)
-        if swept:
+        if not swept or self.n == 0:
+            return flat
+        if self.block is not None:
+            memcpy(data, self.tape.adjoints + CAD_VAR(self.block).slot, self.n * sizeof(double))
+        else:
             for i in range(self.n):
                 data[i] = self.adjoint(i)
         return flat
@@ -719,17 +732,11 @@ cdef class Recording:
     cdef object gradient(self, object number):
         """The gradient of one number, as a tuple with one entry for each argnum."""
         cdef double one = 1.0
-        cdef double *adjoints
         if CAD_IS_DUAL(number) or not self.is_closed([number]):
             cotangents = self.pull_objects([number], &one)
             return tuple([(<Node>node).from_objects(cotangents) for node in self.nodes])
         self.pull_doubles([number], &one)
-        if self.block is None or self.n == 0:
-            flat = self.read_adjoints(self.n > 0)
-            adjoints = <double *>cnp.PyArray_DATA(flat)
-        else:
-            adjoints = self.tape.adjoints + CAD_VAR(self.block).slot
-        return tuple([(<Node>node).from_doubles(adjoints) for node in self.nodes])
+        return self.rebuild(self.read_adjoints(True))
 
     # --- matrices, over plain results only
 

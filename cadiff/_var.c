@@ -270,7 +270,11 @@ static void make_room(CadTape *tape) {
     CadReclaim reclaim;
     if (cad_reclaim_begin(tape, &reclaim) == CAD_OK) {
         for_each_var(tape, hold, &reclaim);
-        cad_reclaim_trace(tape, &reclaim);
+        const size_t live = cad_reclaim_trace(tape, &reclaim);
+        if (live > tape->n_slots / 4 * 3) {
+            cad_reclaim_end(&reclaim); /* moving so much for so little does not pay */
+            return;
+        }
         for_each_var(tape, relocate, &reclaim);
         cad_reclaim_compact(tape, &reclaim);
     }
@@ -637,6 +641,7 @@ static PyObject *var_parents(CadVar *var, void *closure) {
     const CadEntry e = tape->entries[index];
     const int arity = cad_op_info[CAD_CODE_OP(e.code)].arity;
     const CadSlot slots[3] = {e.a, e.b, arity == 3 ? tape->entries[index - 1].a : 0};
+    tape->pinned++; /* a new list may run the garbage collector, and that a finalizer */
     PyObject *list = PyList_New(0);
     for (int i = 0; list != NULL && i < arity; i++) {
         /* A slot that no entry wrote is a constant, and no parent. */
@@ -649,6 +654,7 @@ static PyObject *var_parents(CadVar *var, void *closure) {
         }
         Py_XDECREF(parent);
     }
+    tape->pinned--;
     PyObject *parents = list == NULL ? NULL : PyList_AsTuple(list);
     Py_XDECREF(list);
     return parents;

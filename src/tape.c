@@ -5,7 +5,8 @@
 
 enum {
     FIRST_CAPACITY = 1 << 10,
-    FIRST_RECLAIM = 1 << 15,
+    FIRST_RECLAIM = 1 << 15,        /* in entries; eight times as many slots */
+    FIRST_RECLAIM_MARKED = 1 << 20, /* a recording that will be rewound can wait */
     LARGE = 1 << 22,
     PATIENCE = 8,
     WORD = 64,
@@ -70,8 +71,9 @@ static CadStatus grow_buffer(void **buffer, size_t *capacity, size_t needed, siz
 
 /* Reclaim next when the tape has grown by a factor. */
 static void reclaim_later(CadTape *tape, size_t factor) {
-    tape->reclaim_entries = larger(tape->n_entries * factor, FIRST_RECLAIM);
-    tape->reclaim_slots = larger(tape->n_slots * factor, 8 * FIRST_RECLAIM);
+    const size_t first = tape->n_marks > 0 ? FIRST_RECLAIM_MARKED : FIRST_RECLAIM;
+    tape->reclaim_entries = larger(tape->n_entries * factor, first);
+    tape->reclaim_slots = larger(tape->n_slots * factor, 8 * first);
 }
 
 /* Ask the holder to reclaim, and set when to ask again. Tracing costs time in proportion to what
@@ -202,6 +204,10 @@ CadStatus cad_tape_mark(CadTape *tape) {
     tape->marks[tape->n_marks++] = (CadMark){tape->n_entries, tape->n_slots, tape->handles};
     tape->mark_slots = tape->n_slots;
     tape->handles = 0;
+    if (tape->n_marks == 1 && tape->slot_capacity > 0) {
+        reclaim_later(tape, 2);
+        set_room(tape);
+    }
     /* A constant below the mark would look like an outer variable to what comes after it. */
     forget_constants(tape);
     return CAD_OK;
@@ -264,12 +270,12 @@ CadStatus cad_tape_clear_adjoints(CadTape *tape, size_t begin, size_t end) {
 
 /* --- reclaiming --- */
 
+/* Adding up neighbouring bits, pairs, fours, bytes (H. S. Warren, Hacker's Delight, 5-1). */
 static int count_bits(uint64_t word) {
-    int count = 0;
-    for (; word != 0; word &= word - 1) {
-        count++;
-    }
-    return count;
+    word -= word >> 1 & 0x5555555555555555u;
+    word = (word & 0x3333333333333333u) + (word >> 2 & 0x3333333333333333u);
+    word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+    return (int)(word * 0x0101010101010101u >> 56);
 }
 
 static int is_live(const CadReclaim *reclaim, size_t slot) {
@@ -280,13 +286,17 @@ static void set_live(CadReclaim *reclaim, size_t slot) {
     reclaim->live[slot / WORD] |= (uint64_t)1 << slot % WORD;
 }
 
+void cad_reclaim_end(CadReclaim *reclaim) {
+    cad_memory_free(reclaim->live);
+    cad_memory_free(reclaim->before);
+}
+
 CadStatus cad_reclaim_begin(const CadTape *tape, CadReclaim *reclaim) {
     reclaim->words = tape->n_slots / WORD + 1;
     reclaim->live = cad_memory_zeroed(reclaim->words, sizeof *reclaim->live);
     reclaim->before = cad_memory_zeroed(reclaim->words, sizeof *reclaim->before);
     if (reclaim->live == NULL || reclaim->before == NULL) {
-        cad_memory_free(reclaim->live);
-        cad_memory_free(reclaim->before);
+        cad_reclaim_end(reclaim);
         return CAD_NO_MEMORY;
     }
     return CAD_OK;
@@ -309,7 +319,7 @@ static void trace_leaf(CadReclaim *reclaim, size_t begin, size_t end) {
     }
 }
 
-void cad_reclaim_trace(const CadTape *tape, CadReclaim *reclaim) {
+size_t cad_reclaim_trace(const CadTape *tape, CadReclaim *reclaim) {
     for (size_t i = tape->n_entries; i-- > 0;) {
         const CadEntry e = tape->entries[i];
         if (CAD_CODE_OP(e.code) == CAD_OP_LEAF) {
@@ -324,6 +334,7 @@ void cad_reclaim_trace(const CadTape *tape, CadReclaim *reclaim) {
         reclaim->before[word] = count;
         count += (uint32_t)count_bits(reclaim->live[word]);
     }
+    return count;
 }
 
 CadSlot cad_reclaim_target(const CadReclaim *reclaim, CadSlot slot) {
@@ -387,6 +398,5 @@ void cad_reclaim_compact(CadTape *tape, CadReclaim *reclaim) {
     tape->n_entries = compact_entries(tape, tape->n_entries, reclaim, 1);
     tape->n_slots = cad_reclaim_target(reclaim, (CadSlot)tape->n_slots);
     forget_constants(tape);
-    cad_memory_free(reclaim->live);
-    cad_memory_free(reclaim->before);
+    cad_reclaim_end(reclaim);
 }

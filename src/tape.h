@@ -167,7 +167,9 @@ typedef struct CadReclaim {
 
 CadStatus cad_reclaim_begin(const CadTape *tape, CadReclaim *reclaim);
 void cad_reclaim_hold(CadReclaim *reclaim, CadSlot slot);
-void cad_reclaim_trace(const CadTape *tape, CadReclaim *reclaim);
+/* Answers the number of slots that stay: if that is nearly all, better end it at once. */
+size_t cad_reclaim_trace(const CadTape *tape, CadReclaim *reclaim);
+void cad_reclaim_end(CadReclaim *reclaim);
 CadSlot cad_reclaim_target(const CadReclaim *reclaim, CadSlot slot);
 void cad_reclaim_compact(CadTape *tape, CadReclaim *reclaim); /* and ends it */
 
