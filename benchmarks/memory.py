@@ -1,0 +1,109 @@
+"""Memory, measured in a process of its own, which nothing else has touched before.
+
+    python -m benchmarks.memory tape 1000000    value and gradient of so many multiplications
+    python -m benchmarks.memory loop 1000000    so many times new Vars, operations, backward()
+
+prints one line of JSON; `in_new_process` runs that and reads it. What the numbers should be is
+for the caller to know.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+import os
+import subprocess
+import sys
+import time
+from functools import reduce
+from itertools import repeat
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import cadiff
+
+__all__ = ["FACTOR", "LOOP_GRADIENT", "LOOP_POINT", "WARM_UP", "in_new_process", "loop", "tape"]
+
+Report: TypeAlias = dict[str, float]
+
+FACTOR = 1.0 + 2.0**-30
+LOOP_POINT = (1.5, -0.5)
+LOOP_GRADIENT = (-0.25, 0.0)
+WARM_UP = 10_000
+
+
+def tape(operations: int) -> Report:
+    """Record a product of so many factors, all the same number, and sweep over it.
+
+    Returns
+    -------
+    dict
+        ``seconds`` for both, the ``value`` and the ``gradient`` at FACTOR, and ``peak``, the most
+        bytes that were resident.
+    """
+
+    def power(x: Any) -> Any:
+        return reduce(operator.mul, repeat(x, operations), x)
+
+    value_and_grad = cadiff.value_and_grad(power)
+    begin = time.perf_counter()
+    value, gradient = value_and_grad(FACTOR)
+    seconds = time.perf_counter() - begin
+    return {"seconds": seconds, "value": value, "gradient": gradient, "peak": float(_peak())}
+
+
+def loop(iterations: int) -> Report:
+    """Make two Vars, compute with them, call backward() and drop them, so many times.
+
+    Returns
+    -------
+    dict
+        ``seconds``, the last gradient (``dx``, ``dy``) at LOOP_POINT, and how many bytes were
+        resident after WARM_UP iterations (``early``) and at the end (``late``).
+    """
+    _iterate(WARM_UP)
+    early = _resident()
+    begin = time.perf_counter()
+    dx, dy = _iterate(iterations)
+    seconds = time.perf_counter() - begin
+    report = {"seconds": seconds, "dx": dx, "dy": dy}
+    return report | {"early": float(early), "late": float(_resident())}
+
+
+def _iterate(iterations: int) -> tuple[float, float]:
+    """Run the loop: (x y + x) y has the gradient (y² + y, 2 x y + x)."""
+    for _ in repeat(None, iterations):
+        x, y = map(cadiff.Var, LOOP_POINT)
+        z = (x * y + x) * y
+        z.backward()
+    return x.grad, y.grad
+
+
+def _resident() -> int:
+    """Bytes of this process that are in memory; where the system does not tell, the peak."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return _peak()
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _peak() -> int:
+    """The most bytes of this process that were in memory at once."""
+    import resource  # not on every system
+
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else 1024 * most
+
+
+def in_new_process(work: Literal["tape", "loop"], count: int) -> Report:
+    """Run one of the two in a fresh interpreter, and return its report."""
+    command = [sys.executable, "-m", "benchmarks.memory", work, str(count)]
+    root = Path(__file__).parent.parent
+    done = subprocess.run(command, cwd=root, check=True, stdout=subprocess.PIPE, text=True)
+    report: Report = json.loads(done.stdout)
+    return report
+
+
+if __name__ == "__main__":
+    print(json.dumps({"tape": tape, "loop": loop}[sys.argv[1]](int(sys.argv[2]))))

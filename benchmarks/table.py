@@ -1,0 +1,352 @@
+"""``python -m benchmarks.table``: what gradients cost, in multiples of the plain computation.
+
+Each row compares the time of two ways of doing a work, taken in turns in one process, or counts
+bytes or nanoseconds, and says whether the target of the project holds. Results are checked before
+they are timed, against answers that do not come from cadiff: a wrong one ends the run with exit
+code 1. A missed target does not, because not every machine is idle.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+import cadiff
+from benchmarks import contests, memory, problems
+from benchmarks.contests import ARRAY, DUAL, FLOATS, GRADIENT, GRAPH, LIST, Contest, Recorded
+from benchmarks.timing import Spread, interleave
+from cadiff import _core
+
+CHAIN_STEPS = 100_000
+SWEPT_OPERATIONS = 1_000_000
+LOOP_ITERATIONS = 1_000_000
+TAPE_SIZES = (10**6, 10**7, 10**8)
+HEADINGS = ("work", "measured against", "median (min-max)", "target", "holds")
+WIDTHS = (54, 26, 30, 8, 5)
+
+
+class Target(NamedTuple):
+    """The bound that a median has to keep."""
+
+    relation: Literal["<=", ">="]
+    bound: float
+
+    def holds(self, measured: float) -> bool:
+        """Tell whether the bound is kept."""
+        return measured <= self.bound if self.relation == "<=" else measured >= self.bound
+
+
+class Row(NamedTuple):
+    """A line of the table."""
+
+    work: str
+    against: str
+    measured: Spread
+    unit: str = "x"
+    target: Target | None = None
+
+
+class Effort(NamedTuple):
+    """How long to measure."""
+
+    rounds: int
+    seconds: float
+    iterations: int
+
+
+class Compared(NamedTuple):
+    """One runner of a contest as a multiple of another, or how many times faster it is."""
+
+    runner: str
+    against: str
+    target: Target | None = None
+    faster: bool = False
+
+
+THOROUGH = Effort(rounds=25, seconds=0.02, iterations=LOOP_ITERATIONS)
+QUICK = Effort(rounds=3, seconds=0.002, iterations=LOOP_ITERATIONS // 10)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Check, measure and print.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments of the command; those of the process if not given.
+
+    Returns
+    -------
+    int
+        0, or 1 if a value or gradient is wrong.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.table",
+        description="Measure what gradients cost and compare with the targets of the project.",
+    )
+    parser.add_argument("--quick", action="store_true", help="measure little: a smoke test")
+    parser.add_argument("--large", action="store_true", help="also record a tape of 10^8 entries")
+    parser.add_argument(
+        "--only",
+        metavar="PATTERN",
+        default="",
+        help="measure only those parts whose name this regular expression finds: "
+        + ", ".join([*PARTS, *LARGE_PARTS]),
+    )
+    options = parser.parse_args(argv)
+    effort = QUICK if options.quick else THOROUGH
+    parts = PARTS | LARGE_PARTS if options.large else PARTS
+
+    print(machine())
+    print()
+    print_line(HEADINGS)
+    print_line(["-" * width for width in WIDTHS])
+    missed = []
+    try:
+        for name, measure in parts.items():
+            if re.search(options.only, name, re.IGNORECASE):
+                for row in measure(effort):
+                    print_row(row)
+                    if row.target is not None and not row.target.holds(row.measured.median):
+                        missed.append(
+                            f"{row.work}, against {row.against}" if row.against else row.work
+                        )
+    except contests.WrongNumbersError as error:
+        print(f"\nWrong numbers, so nothing more is timed: {error}", file=sys.stderr)
+        return 1
+    print()
+    print(f"Targets missed: {len(missed)}" + "".join(f"\n  {work}" for work in missed))
+    return 0
+
+
+# Printing
+
+
+def machine() -> str:
+    """Processor, versions, and the compiler of the core where it has left its name."""
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    parts = [processor(), python, f"NumPy {np.__version__}", f"cadiff {cadiff.__version__}"]
+    compiler = re.search(rb"GCC: \([^)]*\) [\d.]+|clang version [\d.]+", core_binary())
+    if compiler is not None:
+        parts.append(f"compiled by {compiler.group().decode()}")
+    return ", ".join(parts)
+
+
+def processor() -> str:
+    """The name of the processor, as far as the system tells."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        text = ""
+    name = re.search(r"^model name\s*: (.*)$", text, re.MULTILINE)
+    return name.group(1) if name else platform.processor() or platform.machine()
+
+
+def core_binary() -> bytes:
+    """The compiled core, as it lies on the disk."""
+    return Path(_core.__file__).read_bytes()
+
+
+def print_row(row: Row) -> None:
+    """Print a row as soon as it is measured."""
+    median, low, high = row.measured
+    text = f"{number(median)} {row.unit}"
+    if low < high:
+        text += f" ({number(low)}-{number(high)})"
+    target, holds = "", ""
+    if row.target is not None:
+        target = f"{row.target.relation} {row.target.bound:g}"
+        holds = "yes" if row.target.holds(median) else "NO"
+    print_line([row.work, row.against, text, target, holds])
+
+
+def number(x: float) -> str:
+    """Three digits, or all that stand before the point."""
+    return f"{x:.0f}" if abs(x) >= 100.0 else f"{x:#.3g}"
+
+
+def print_line(cells: Sequence[str]) -> None:
+    """Print cells in columns."""
+    line = "  ".join(cell.ljust(width) for cell, width in zip(cells, WIDTHS, strict=True))
+    print(line.rstrip(), flush=True)
+
+
+# Times of contests
+
+
+def compared(
+    make: Callable[[], Contest], comparisons: Sequence[Compared], effort: Effort
+) -> Iterator[Row]:
+    """Check the runners that take part in a contest, and time them in turns."""
+    contest = make()
+    names = dict.fromkeys(name for c in comparisons for name in (c.against, c.runner))
+    for name in names:
+        contest.check(name)
+    timings = interleave(
+        {name: contest.runners[name].call for name in names},
+        rounds=effort.rounds,
+        seconds=effort.seconds,
+    )
+    for runner, against, target, faster in comparisons:
+        ratio = timings.ratio(against, runner) if faster else timings.ratio(runner, against)
+        unit = "x faster" if faster else "x"
+        yield Row(f"{contest.work}: {runner}", against, ratio, unit, target)
+
+
+def gradient_call(effort: Effort) -> Iterator[Row]:
+    """The time of a gradient that costs nothing but the call."""
+    contest = contests.gradient_call()
+    contest.check(GRADIENT)
+    timings = interleave(
+        {GRADIENT: contest.runners[GRADIENT].call}, rounds=effort.rounds, seconds=effort.seconds
+    )
+    microseconds = timings.seconds(GRADIENT).scaled(1e6)
+    yield Row(f"{contest.work}: {GRADIENT}", "", microseconds, "us a call")
+
+
+def at_most(bound: float) -> Target:
+    """A target for what should be small."""
+    return Target("<=", bound)
+
+
+# The tape
+
+
+def chain_memory(_effort: Effort) -> Iterator[Row]:
+    """Bytes that the tape of the chain holds while it is being recorded."""
+    run = problems.chain(CHAIN_STEPS, cadiff.sin, cadiff.exp)
+    usage: dict[str, int] = {}
+
+    def observed(x0: Any, x1: Any) -> Any:
+        y = run(x0, x1)
+        usage.update(_core.tape_usage())
+        return y
+
+    contest = contests.chain(CHAIN_STEPS)
+    result = cadiff.value_and_grad(observed, argnums=(0, 1))(*problems.CHAIN_POINT)
+    contests.compare("the observed chain", result, contest.runners[GRADIENT].expected)
+    a_operation = usage["nbytes"] / usage["entries"]
+    yield Row(f"{contest.work}: tape", "", Spread.of([a_operation]), "bytes an op", at_most(34))
+
+
+def sweep(
+    record: Callable[[int], Recorded], target: Target | None, effort: Effort
+) -> Iterator[Row]:
+    """The reverse sweep without the recording."""
+    recorded = record(SWEPT_OPERATIONS)
+    recorded.check()
+    timings = interleave(
+        {"sweep": recorded.y.backward}, rounds=effort.rounds, seconds=effort.seconds
+    )
+    nanoseconds = timings.seconds("sweep").scaled(1e9 / recorded.operations)
+    yield Row(f"{recorded.work}: backward() alone", "", nanoseconds, "ns an op", target)
+
+
+def loop(effort: Effort) -> Iterator[Row]:
+    """Memory and time of a loop that makes new Vars for ever."""
+    report = memory.in_new_process("loop", effort.iterations)
+    work = f"{effort.iterations:,} times new Vars and backward()"
+    contests.compare(work, [report["dx"], report["dy"]], memory.LOOP_GRADIENT)
+    grown = Spread.of([(report["late"] - report["early"]) / 1e6])
+    yield Row(work, f"after {memory.WARM_UP:,} times", grown, "MB more", at_most(1))
+    nanoseconds = Spread.of([report["seconds"] / effort.iterations * 1e9])
+    yield Row(work, "", nanoseconds, "ns each time")
+
+
+def large_tapes(effort: Effort) -> Iterator[Row]:
+    """Time and memory of tapes up to 10^8 operations, each in a fresh process."""
+    reports = [{n: checked_tape(n) for n in TAPE_SIZES} for _ in range(1 + effort.rounds // 10)]
+    for n in TAPE_SIZES:
+        nanoseconds = Spread.of(report[n]["seconds"] / n * 1e9 for report in reports)
+        yield Row(f"tape of {n:.0e} operations: {GRADIENT}", "", nanoseconds, "ns an op")
+    small, large = TAPE_SIZES[0], TAPE_SIZES[-1]
+    ratio = Spread.of(
+        report[large]["seconds"] / large / (report[small]["seconds"] / small) for report in reports
+    )
+    work = f"tape of {large:.0e} operations"
+    yield Row(f"{work}: time an operation", f"{small:.0e} operations", ratio, "x", at_most(1.5))
+    peak = Spread.of(report[large]["peak"] / 1e9 for report in reports)
+    yield Row(f"{work}: peak resident memory", "", peak, "GB", at_most(3.5))
+
+
+def checked_tape(operations: int) -> dict[str, float]:
+    """Record a tape in a fresh process; every multiplication may round."""
+    report = memory.in_new_process("tape", operations)
+    value = memory.FACTOR ** (operations + 1)
+    contests.compare(
+        f"tape of {operations:.0e} operations",
+        [report["value"], report["gradient"]],
+        [value, (operations + 1) * value / memory.FACTOR],
+        rtol=operations * sys.float_info.epsilon,
+    )
+    return report
+
+
+Measure = Callable[[Effort], Iterator[Row]]
+
+PARTS: dict[str, Measure] = {
+    "rosenbrock-1000": partial(
+        compared,
+        partial(contests.rosenbrock, 1000),
+        [
+            Compared(ARRAY, FLOATS, at_most(1.6)),
+            Compared(LIST, FLOATS, at_most(1.6)),
+            Compared(LIST, GRAPH, Target(">=", 35), faster=True),
+        ],
+    ),
+    "rosenbrock-10": partial(
+        compared,
+        partial(contests.rosenbrock, 10),
+        [
+            Compared(ARRAY, FLOATS, at_most(2.5)),
+            Compared(LIST, FLOATS, at_most(2.5)),
+            Compared(LIST, GRAPH, faster=True),
+            Compared(LIST, DUAL, faster=True),
+        ],
+    ),
+    "products-1000": partial(
+        compared,
+        partial(contests.rosenbrock_products, 1000),
+        [Compared(ARRAY, FLOATS, at_most(2.2)), Compared(LIST, FLOATS, at_most(2.2))],
+    ),
+    "regression-lists": partial(
+        compared,
+        partial(contests.regression, arrays=False),
+        [Compared(GRADIENT, FLOATS, at_most(1.7))],
+    ),
+    "regression-ndarrays": partial(
+        compared,
+        partial(contests.regression, arrays=True),
+        [Compared(GRADIENT, FLOATS, at_most(2.0))],
+    ),
+    "chain": partial(
+        compared,
+        partial(contests.chain, CHAIN_STEPS),
+        [
+            Compared(GRADIENT, FLOATS, at_most(2.5)),
+            Compared("derivative, Dual", FLOATS, at_most(2.0)),
+        ],
+    ),
+    "chain-memory": chain_memory,
+    "sweep-rosenbrock": partial(sweep, contests.record_rosenbrock, at_most(3)),
+    "sweep-chain": partial(sweep, contests.record_chain, at_most(3)),
+    "loop": loop,
+    "call": gradient_call,
+    "hessian": partial(
+        compared, partial(contests.hessian, 100), [Compared("hessian", "gradient")]
+    ),
+    "hvp": partial(compared, partial(contests.hessian_product, 1000), [Compared("hvp", GRADIENT)]),
+}
+LARGE_PARTS: dict[str, Measure] = {"large-tapes": large_tapes}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
