@@ -10,8 +10,7 @@ from __future__ import annotations
 import gc
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from itertools import repeat
 from typing import NamedTuple
 
@@ -78,31 +77,18 @@ def interleave(
     -------
     Timings
     """
-    with _no_garbage_collection():
-        calls = {name: _calibrated(function, seconds) for name, function in functions.items()}
-        return Timings(
-            [
-                {name: _elapsed(f, calls[name]) / calls[name] for name, f in functions.items()}
-                for _ in range(rounds)
-            ]
-        )
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Keep the cyclic garbage collector from running at the expense of whoever has its turn."""
-    was_enabled = gc.isenabled()
-    gc.collect()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
+    calls = {name: _calibrated(function, seconds) for name, function in functions.items()}
+    return Timings(
+        [
+            {name: _elapsed(f, calls[name]) / calls[name] for name, f in functions.items()}
+            for _ in range(rounds)
+        ]
+    )
 
 
 def _elapsed(function: Callable[[], object], calls: int) -> float:
-    """Seconds that some calls take."""
+    """Seconds that some calls take, each garbage collection at the expense of who makes it due."""
+    gc.collect()
     begin = time.perf_counter()
     for _ in repeat(None, calls):
         function()

@@ -455,9 +455,13 @@ static PyObject *var_item(CadVar *var, Py_ssize_t index) {
 
 static PyObject *var_subscript(CadVar *var, PyObject *key) {
     if (PyLong_CheckExact(key) || PyArray_IsScalar(key, Integer)) {
-        Py_ssize_t index = PyNumber_AsSsize_t(key, PyExc_IndexError);
-        if (index == -1 && PyErr_Occurred()) {
-            return NULL;
+        Py_ssize_t index = PyLong_CheckExact(key) ? PyLong_AsSsize_t(key) : -1;
+        if (index == -1) { /* or a NumPy integer, or an int that is out of range */
+            PyErr_Clear();
+            index = PyNumber_AsSsize_t(key, PyExc_IndexError);
+            if (index == -1 && PyErr_Occurred()) {
+                return NULL;
+            }
         }
         if (index < 0 && var->kind == CAD_ARRAY) {
             index += CAD_SHAPE(var->view)[0];

@@ -2,14 +2,17 @@
  * partials, to its operands. An adjoint that is zero hands on nothing: zero absorbs. */
 #include "sweep.h"
 
-/* Add a contribution to an adjoint. Where the caller wants to stop early, `low` follows the lowest
- * slot that has one: entries whose outputs all lie below it have nothing to hand on. */
+/* Add a contribution to an adjoint. `low` follows the lowest slot that has one: entries whose
+ * outputs all lie below it have nothing to hand on, so the loop ends there. The latest sum is kept
+ * at hand: most often it is the next entry's adjoint, and reading it back from memory just after
+ * writing would double the latency of a chain. */
 #define ADD(slot, partial)                                                                        \
     do {                                                                                          \
-        const CadSlot target = slot;                                                              \
-        adjoint[target] += cad_amul(g, partial);                                                  \
-        if (free_form && target < low) {                                                          \
-            low = target;                                                                         \
+        latest = slot;                                                                            \
+        sum = adjoint[latest] + cad_amul(g, partial);                                             \
+        adjoint[latest] = sum;                                                                    \
+        if (latest < low) {                                                                       \
+            low = latest;                                                                         \
         }                                                                                         \
     } while (0)
 
@@ -39,47 +42,42 @@
         break;                                                                                    \
     }
 
-/* Inlined into both callers below, so that `free_form` is known to the compiler. */
-static inline size_t sweep(CadTape *tape, size_t begin, size_t end, size_t low,
-                           const int free_form) {
+static void sweep(CadTape *tape, size_t begin, size_t end, int accumulate) {
     const CadEntry *const entries = tape->entries;
     double *const value = tape->values;
     double *const adjoint = tape->adjoints;
+    size_t low = tape->dirty_begin;
     size_t next_out = CAD_NONE;
-    for (size_t i = end; i-- > begin;) {
+    CadSlot latest = CAD_NONE;
+    double sum = 0.0;
+    for (size_t i = end; i-- > begin && next_out > low;) {
         const CadEntry e = entries[i];
-        if (free_form) {
-            if (next_out <= low) {
-                break;
-            }
-            next_out = e.out;
+        next_out = e.out;
+        const double g = e.out == latest ? sum : adjoint[e.out];
+        if (g == 0.0 && CAD_CODE_OP(e.code) != CAD_OP_LEAF) {
+            continue;
         }
-        const double g = adjoint[e.out];
-        if (CAD_CODE_OP(e.code) == CAD_OP_LEAF) {
-            if (free_form) {
+        switch (e.code) {
+        case CAD_CODE(CAD_OP_LEAF, 0):
+            if (accumulate) {
                 double *const gradient = value + e.out + e.a;
                 for (size_t k = 0; k < e.a; k++) {
                     gradient[k] += adjoint[e.out + k];
                 }
             }
-            continue;
-        }
-        if (g == 0.0) {
-            continue;
-        }
-        switch (e.code) {
+            break;
 #include "ops_rows.h"
         default:
             break;
         }
     }
-    return low;
+    tape->dirty_begin = low;
 }
 
 void cad_sweep_reverse(CadTape *tape, size_t begin, size_t end) {
-    sweep(tape, begin, end, 0, 0);
+    sweep(tape, begin, end, 0);
 }
 
 void cad_sweep_backward(CadTape *tape, size_t end) {
-    tape->dirty_begin = sweep(tape, 0, end, tape->dirty_begin, 1);
+    sweep(tape, 0, end, 1);
 }
