@@ -23,7 +23,7 @@ int cad_classify(PyObject *object, double *value) {
     }
     if (CAD_IS_VAR(object)) {
         *value = CAD_VAR(object)->value;
-        return CAD_VAR(object)->kind == CAD_ARRAY ? CAD_ARRAY_CLASS : CAD_VAR_CLASS;
+        return CAD_IS_VAR_ARRAY(object) ? CAD_ARRAY_CLASS : CAD_VAR_CLASS;
     }
     if (CAD_IS_DUAL(object)) {
         return CAD_DUAL(object)->kind == CAD_DUAL_ARRAY ? CAD_ARRAY_CLASS : CAD_DUAL_CLASS;
@@ -64,10 +64,10 @@ double cad_primal(PyObject *object) {
 }
 
 PyObject *cad_elements(PyObject *object) {
-    if (CAD_IS_VAR(object) && CAD_VAR(object)->kind == CAD_ARRAY) {
+    if (CAD_IS_VAR_ARRAY(object)) {
         return cad_var_elements(CAD_VAR(object));
     }
-    if (CAD_IS_DUAL(object) && CAD_DUAL(object)->kind == CAD_DUAL_ARRAY) {
+    if (CAD_IS_TYPE(object, CadDualArray_Type)) {
         return cad_dual_elements(CAD_DUAL(object));
     }
     if (CAD_IS_VAR(object) || CAD_IS_DUAL(object)) {
@@ -253,10 +253,10 @@ PyObject *cad_matmul(PyObject *left, PyObject *right) {
 
 /* The value of a number or of an array that may hold numbers, without derivatives. */
 static PyObject *plain_value(PyObject *object) {
-    if (CAD_IS_VAR(object) && CAD_VAR(object)->kind == CAD_ARRAY) {
+    if (CAD_IS_VAR_ARRAY(object)) {
         return cad_var_values(CAD_VAR(object));
     }
-    if (CAD_IS_DUAL(object) && CAD_DUAL(object)->kind == CAD_DUAL_ARRAY) {
+    if (CAD_IS_TYPE(object, CadDualArray_Type)) {
         return cad_dual_primal(CAD_DUAL(object));
     }
     if (CAD_IS_VAR(object) || CAD_IS_DUAL(object)) {

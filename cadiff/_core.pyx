@@ -530,6 +530,14 @@ cdef class Recording:
         self.inputs.append(var)
         return var
 
+    cdef int check_alive(self) except -1:
+        """Raise StaleVarError if an outer gradient call, now over, took the recording along."""
+        if self.n > 0:
+            var = self.block if self.block is not None else self.inputs[0]
+            if CAD_VAR(var).kind == CAD_STALE:
+                cad_raise_stale()
+        return 0
+
     cdef CadSlot base(self):
         """The lowest slot of the recording."""
         if self.block is not None:
@@ -703,6 +711,7 @@ cdef class Recording:
         cdef double[::1] weights = np.array(seeds, dtype=np.float64).reshape(m)
         cdef double zero = 0.0
         cdef const double *first = &weights[0] if m > 0 else &zero
+        self.check_alive()
         if not self.plain_results(numbers):
             cotangents = self.pull_objects(numbers, first)
             return tuple([(<Node>node).from_objects(cotangents) for node in self.nodes])

@@ -737,12 +737,12 @@ static PyObject *get_tangent(CadDual *dual, void *closure) {
     return cad_dual_tangent(dual);
 }
 
-/* An attribute that an array has, of the primal or of a plain number. */
+/* An attribute that an array has, of the primal or of any 0-d array. */
 static PyObject *get_of_array(CadDual *dual, void *name) {
     if (dual->kind == CAD_DUAL_ARRAY) {
         return PyObject_GetAttrString(dual->primal_object, name);
     }
-    PyObject *number = PyArray_Scalar(&dual->primal, PyArray_DescrFromType(NPY_DOUBLE), NULL);
+    PyObject *number = PyArray_ZEROS(0, NULL, NPY_DOUBLE, 0);
     PyObject *result = number == NULL ? NULL : PyObject_GetAttrString(number, name);
     Py_XDECREF(number);
     return result;

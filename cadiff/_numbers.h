@@ -31,7 +31,8 @@ typedef enum CadKind {
     CAD_SCALAR,  /* a number on the tape */
     CAD_ARRAY,   /* a view over numbers on the tape */
     CAD_PASSIVE, /* a number that carries no derivative: on no tape */
-    CAD_STALE,   /* its part of the tape was rewound: the value is all that is left */
+    CAD_STALE,   /* its part of the tape was rewound: a scalar has its value left, an array nothing
+                  */
 } CadKind;
 
 /* Shape and strides, both counted in numbers. The view of a value is the view of its adjoint. */
@@ -66,6 +67,7 @@ extern PyObject *cad_dtype; /* what .dtype answers: _dtype.float64 */
 #define CAD_IS_TYPE(object, type) Py_IS_TYPE((PyObject *)(object), &type)
 #define CAD_IS_VAR(object)                                                                        \
     (CAD_IS_TYPE(object, CadVar_Type) || CAD_IS_TYPE(object, CadVarArray_Type))
+#define CAD_IS_VAR_ARRAY(object) CAD_IS_TYPE(object, CadVarArray_Type)
 #define CAD_IS_SCALAR(object)                                                                     \
     (CAD_IS_TYPE(object, CadVar_Type) && CAD_VAR(object)->kind == CAD_SCALAR)
 
@@ -93,7 +95,11 @@ static inline PyObject *cad_var_new(CadTape *tape, CadSlot slot, double value) {
         var->tape = tape;
         var->slot = slot;
         var->kind = CAD_SCALAR;
-        tape->handles++;
+        if (slot >= tape->mark_slots) {
+            tape->handles++;
+        } else {
+            cad_tape_count_handle(tape, slot, 1);
+        }
     }
     return (PyObject *)var;
 }

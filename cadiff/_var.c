@@ -51,9 +51,13 @@ static void for_each_var(const CadTape *tape, void (*visit)(CadVar *, void *), v
 static void var_dealloc(CadVar *var) {
     CadTape *tape = var->tape;
     if (tape != NULL) {
-        tape->handles -= var->slot >= tape->mark_slots;
+        if (var->slot >= tape->mark_slots) {
+            tape->handles--;
+        } else {
+            cad_tape_count_handle(tape, var->slot, -1);
+        }
     }
-    if (var->kind == CAD_ARRAY) {
+    if (CAD_IS_VAR_ARRAY(var)) {
         PyMem_Free(var->view);
         Py_SET_TYPE(var, &CadVar_Type);
     }
@@ -222,11 +226,6 @@ static void make_stale(CadVar *var, void *context) {
     if (var->slot < slots) {
         return;
     }
-    if (var->kind == CAD_ARRAY) {
-        PyMem_Free(var->view);
-        Py_SET_TYPE(var, &CadVar_Type);
-        var->value = NAN;
-    }
     var->tape = NULL;
     var->slot = CAD_NONE;
     var->kind = CAD_STALE;
@@ -243,7 +242,7 @@ void cad_rewind(CadTape *tape) {
 /* The lowest and the highest slot of a view. */
 static void view_bounds(const CadVar *var, size_t *low, size_t *high) {
     *low = *high = var->slot;
-    if (var->kind != CAD_ARRAY || var->view->size == 0) {
+    if (!CAD_IS_VAR_ARRAY(var) || var->view->size == 0) {
         return;
     }
     for (int i = 0; i < var->view->ndim; i++) {
@@ -304,6 +303,10 @@ static PyObject *transient_copy(const CadVar *var, double *buffer) {
 }
 
 PyObject *cad_var_values(CadVar *var) {
+    if (var->kind == CAD_STALE) {
+        cad_raise_stale();
+        return NULL;
+    }
     return transient_copy(var, var->tape->values);
 }
 
@@ -332,6 +335,10 @@ PyObject *cad_var_grad(CadVar *var) {
 }
 
 PyObject *cad_var_elements(CadVar *var) {
+    if (var->kind == CAD_STALE) {
+        cad_raise_stale();
+        return NULL;
+    }
     PyObject *result = PyArray_SimpleNew(var->view->ndim, CAD_SHAPE(var->view), NPY_OBJECT);
     if (result == NULL || var->view->size == 0) {
         return result;
@@ -419,24 +426,25 @@ static PyObject *general_item(CadVar *var, PyObject *key) {
     return result;
 }
 
-static int raise_not_array(const CadVar *var, const char *what) {
-    if (var->kind == CAD_STALE) {
-        return cad_raise_stale();
-    }
+static int raise_not_array(const char *what) {
     PyErr_Format(PyExc_TypeError, "a 0-d Var holds one number and has no %s", what);
     return -1;
 }
 
 static Py_ssize_t var_length(CadVar *var) {
-    if (var->kind != CAD_ARRAY) {
-        return raise_not_array(var, "len()");
+    if (!CAD_IS_VAR_ARRAY(var)) {
+        return raise_not_array("len()");
     }
     return CAD_SHAPE(var->view)[0];
 }
 
 static PyObject *var_item(CadVar *var, Py_ssize_t index) {
-    if (var->kind != CAD_ARRAY) {
-        raise_not_array(var, "elements: it cannot be indexed or iterated");
+    if (!CAD_IS_VAR_ARRAY(var)) {
+        raise_not_array("elements: it cannot be indexed or iterated");
+        return NULL;
+    }
+    if (var->kind == CAD_STALE) {
+        cad_raise_stale();
         return NULL;
     }
     const CadView *view = var->view;
@@ -463,13 +471,17 @@ static PyObject *var_subscript(CadVar *var, PyObject *key) {
                 return NULL;
             }
         }
-        if (index < 0 && var->kind == CAD_ARRAY) {
+        if (index < 0 && CAD_IS_VAR_ARRAY(var)) {
             index += CAD_SHAPE(var->view)[0];
         }
         return var_item(var, index);
     }
-    if (var->kind != CAD_ARRAY) {
-        raise_not_array(var, "elements: it cannot be indexed or iterated");
+    if (!CAD_IS_VAR_ARRAY(var)) {
+        raise_not_array("elements: it cannot be indexed or iterated");
+        return NULL;
+    }
+    if (var->kind == CAD_STALE) {
+        cad_raise_stale();
         return NULL;
     }
     return general_item(var, key);
@@ -484,8 +496,8 @@ static int var_assign(CadVar *var, PyObject *key, PyObject *value) {
 }
 
 static PyObject *var_iter(CadVar *var) {
-    if (var->kind != CAD_ARRAY) {
-        raise_not_array(var, "elements: it cannot be indexed or iterated");
+    if (!CAD_IS_VAR_ARRAY(var)) {
+        raise_not_array("elements: it cannot be indexed or iterated");
         return NULL;
     }
     return PySeqIter_New((PyObject *)var);
@@ -581,7 +593,7 @@ static PyObject *slot_positive(PyObject *operand) {
 }
 
 static int slot_bool(CadVar *var) {
-    if (var->kind != CAD_ARRAY) {
+    if (!CAD_IS_VAR_ARRAY(var)) {
         return var->value != 0.0;
     }
     if (var->view->size != 1) {
@@ -589,14 +601,14 @@ static int slot_bool(CadVar *var) {
                                           "is ambiguous: use .any() or .all() of a comparison");
         return -1;
     }
-    return var->tape->values[var->slot] != 0.0;
+    return var->kind == CAD_STALE ? cad_raise_stale() : var->tape->values[var->slot] != 0.0;
 }
 
 /* --- text --- */
 
 static PyObject *var_value(CadVar *var, void *closure) {
     (void)closure;
-    return var->kind == CAD_ARRAY ? cad_var_values(var) : PyFloat_FromDouble(var->value);
+    return CAD_IS_VAR_ARRAY(var) ? cad_var_values(var) : PyFloat_FromDouble(var->value);
 }
 
 static PyObject *var_str(CadVar *var) {
@@ -624,7 +636,7 @@ static PyObject *var_grad(CadVar *var, void *closure) {
     if (var->kind == CAD_PASSIVE) {
         return PyFloat_FromDouble(0.0);
     }
-    if (var->kind == CAD_ARRAY) {
+    if (CAD_IS_VAR_ARRAY(var)) {
         return cad_var_grad(var);
     }
     const size_t offset = gradient_offset(var->tape, var->slot);
@@ -634,8 +646,12 @@ static PyObject *var_grad(CadVar *var, void *closure) {
 
 static PyObject *var_parents(CadVar *var, void *closure) {
     (void)closure;
+    if (var->kind == CAD_STALE) {
+        cad_raise_stale();
+        return NULL;
+    }
     if (var->kind != CAD_SCALAR) {
-        return var->kind == CAD_STALE && cad_raise_stale() < 0 ? NULL : PyTuple_New(0);
+        return PyTuple_New(0);
     }
     CadTape *tape = var->tape;
     const size_t index = cad_tape_find(tape, var->slot);
@@ -666,7 +682,7 @@ static PyObject *var_parents(CadVar *var, void *closure) {
 
 static PyObject *var_shape(CadVar *var, void *closure) {
     (void)closure;
-    const int ndim = var->kind == CAD_ARRAY ? var->view->ndim : 0;
+    const int ndim = CAD_IS_VAR_ARRAY(var) ? var->view->ndim : 0;
     PyObject *shape = PyTuple_New(ndim);
     for (int i = 0; shape != NULL && i < ndim; i++) {
         PyObject *length = PyLong_FromSsize_t(CAD_SHAPE(var->view)[i]);
@@ -681,12 +697,12 @@ static PyObject *var_shape(CadVar *var, void *closure) {
 
 static PyObject *var_ndim(CadVar *var, void *closure) {
     (void)closure;
-    return PyLong_FromLong(var->kind == CAD_ARRAY ? var->view->ndim : 0);
+    return PyLong_FromLong(CAD_IS_VAR_ARRAY(var) ? var->view->ndim : 0);
 }
 
 static PyObject *var_size(CadVar *var, void *closure) {
     (void)closure;
-    return PyLong_FromSsize_t(var->kind == CAD_ARRAY ? var->view->size : 1);
+    return PyLong_FromSsize_t(CAD_IS_VAR_ARRAY(var) ? var->view->size : 1);
 }
 
 PyObject *cad_dtype;
@@ -708,8 +724,12 @@ static PyObject *zero(PyObject *self, void *closure) {
 
 static PyObject *var_transpose(CadVar *var, void *closure) {
     (void)closure;
-    if (var->kind != CAD_ARRAY) {
+    if (!CAD_IS_VAR_ARRAY(var)) {
         return Py_NewRef(var);
+    }
+    if (var->kind == CAD_STALE) {
+        cad_raise_stale();
+        return NULL;
     }
     npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
     const int ndim = var->view->ndim;
@@ -745,7 +765,7 @@ static PyGetSetDef var_getset[] = {
 /* The seed as an array of the Var's shape; only a float will do for a scalar. */
 static PyObject *seed_array(CadVar *var, PyObject *seed) {
     if (seed == NULL) {
-        if (var->kind == CAD_ARRAY && var->view->size != 1) {
+        if (CAD_IS_VAR_ARRAY(var) && var->view->size != 1) {
             PyObject *shape = var_shape(var, NULL);
             PyErr_Format(PyExc_TypeError,
                          "backward() of an array of shape %S wants a seed of that shape: "
@@ -806,7 +826,7 @@ static PyObject *var_backward(CadVar *var, PyObject *args, PyObject *kwargs) {
         cad_raise_stale();
         return NULL;
     }
-    if (var->kind == CAD_PASSIVE || (var->kind == CAD_ARRAY && var->view->size == 0)) {
+    if (var->kind == CAD_PASSIVE || (CAD_IS_VAR_ARRAY(var) && var->view->size == 0)) {
         Py_RETURN_NONE;
     }
     seed = seed_array(var, seed);
@@ -837,7 +857,7 @@ static PyObject *var_zero_grad(CadVar *var, PyObject *unused) {
         cad_raise_stale();
         return NULL;
     }
-    if (var->kind == CAD_PASSIVE || (var->kind == CAD_ARRAY && var->view->size == 0)) {
+    if (var->kind == CAD_PASSIVE || (CAD_IS_VAR_ARRAY(var) && var->view->size == 0)) {
         Py_RETURN_NONE;
     }
     CadTape *tape = var->tape;

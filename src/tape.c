@@ -69,11 +69,20 @@ static CadStatus grow_buffer(void **buffer, size_t *capacity, size_t needed, siz
     return CAD_OK;
 }
 
+/* A recording that will be rewound can wait longer than what is made outside of any. */
+static size_t patience(const CadTape *tape) {
+    return tape->n_marks > 0 ? FIRST_RECLAIM_MARKED : 0;
+}
+
+static int reclaim_is_due(const CadTape *tape) {
+    return tape->n_entries >= tape->reclaim_entries + patience(tape) ||
+           tape->n_slots >= tape->reclaim_slots + 8 * patience(tape);
+}
+
 /* Reclaim next when the tape has grown by a factor. */
 static void reclaim_later(CadTape *tape, size_t factor) {
-    const size_t first = tape->n_marks > 0 ? FIRST_RECLAIM_MARKED : FIRST_RECLAIM;
-    tape->reclaim_entries = larger(tape->n_entries * factor, first);
-    tape->reclaim_slots = larger(tape->n_slots * factor, 8 * first);
+    tape->reclaim_entries = larger(tape->n_entries * factor, FIRST_RECLAIM);
+    tape->reclaim_slots = larger(tape->n_slots * factor, 8 * FIRST_RECLAIM);
 }
 
 /* Ask the holder to reclaim, and set when to ask again. Tracing costs time in proportion to what
@@ -88,13 +97,14 @@ static void reclaim(CadTape *tape) {
 
 /* How far the tape may be filled before cad_tape_grow is due; the buffers exist. */
 static void set_room(CadTape *tape) {
-    tape->entry_room = smaller(tape->entry_capacity - CAD_HEADROOM, tape->reclaim_entries);
-    tape->slot_room = smaller(tape->slot_capacity - CAD_HEADROOM, tape->reclaim_slots);
+    const size_t wait = patience(tape);
+    tape->entry_room = smaller(tape->entry_capacity - CAD_HEADROOM, tape->reclaim_entries + wait);
+    tape->slot_room = smaller(tape->slot_capacity - CAD_HEADROOM, tape->reclaim_slots + 8 * wait);
     tape->slot_room = smaller(tape->slot_room, CAD_MOST_SLOTS - 2 * CAD_HEADROOM);
 }
 
 CadStatus cad_tape_grow(CadTape *tape, size_t slots) {
-    if (tape->n_entries >= tape->reclaim_entries || tape->n_slots >= tape->reclaim_slots) {
+    if (reclaim_is_due(tape)) {
         reclaim(tape);
     }
     if (slots > CAD_MOST_SLOTS || tape->n_slots + slots + 2 * CAD_HEADROOM > CAD_MOST_SLOTS) {
@@ -124,8 +134,9 @@ static void shrink_buffer(void **buffer, size_t *capacity, size_t wanted, size_t
 
 /* Give back what one large recording took, once several after it have needed far less. */
 static void trim(CadTape *tape, size_t used) {
-    reclaim_later(tape, 2);
-    set_room(tape);
+    if (tape->n_entries < tape->reclaim_entries / 4) {
+        reclaim_later(tape, 2);
+    }
     tape->peak = larger(tape->peak, used);
     if (tape->slot_capacity < LARGE || tape->peak > tape->slot_capacity / 8) {
         tape->peak = 0;
@@ -141,7 +152,6 @@ static void trim(CadTape *tape, size_t used) {
     cad_memory_free(tape->adjoints);
     tape->adjoints = NULL;
     tape->adjoint_capacity = tape->dirty_begin = tape->dirty_end = tape->known_end = 0;
-    set_room(tape);
     tape->peak = 0;
     tape->idle = 0;
 }
@@ -157,7 +167,9 @@ CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, CadSl
     if (count > CAD_MOST_SLOTS / 2) {
         return CAD_TAPE_FULL;
     }
-    const CadStatus status = cad_tape_grow(tape, 2 * count);
+    /* An empty leaf takes a slot all the same: each handle has one that is its own. */
+    const size_t slots = count > 0 ? 2 * count : 1;
+    const CadStatus status = cad_tape_grow(tape, slots);
     if (status != CAD_OK) {
         return status;
     }
@@ -167,9 +179,9 @@ CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, CadSl
         memcpy(place, values, count * sizeof *values);
         memset(place + count, 0, count * sizeof *values);
     } else {
-        memset(place, 0, 2 * count * sizeof *values);
+        memset(place, 0, slots * sizeof *values);
     }
-    tape->n_slots += 2 * count;
+    tape->n_slots += slots;
     tape->entries[tape->n_entries++] =
         (CadEntry){CAD_CODE(CAD_OP_LEAF, 0), *out, (CadSlot)count, (CadSlot)count};
     return CAD_OK;
@@ -195,18 +207,27 @@ size_t cad_tape_find(const CadTape *tape, CadSlot slot) {
     return slot - entry->out < count ? low - 1 : tape->n_entries;
 }
 
+/* The room depends on whether there is a mark. */
+static void outermost_mark_changed(CadTape *tape) {
+    if (tape->slot_capacity > 0) {
+        set_room(tape);
+    }
+}
+
 CadStatus cad_tape_mark(CadTape *tape) {
     const CadStatus status = grow_buffer((void **)&tape->marks, &tape->mark_capacity,
                                          tape->n_marks + 1, sizeof *tape->marks);
     if (status != CAD_OK) {
         return status;
     }
+    if (tape->n_marks == 0 && reclaim_is_due(tape)) {
+        reclaim(tape);
+    }
     tape->marks[tape->n_marks++] = (CadMark){tape->n_entries, tape->n_slots, tape->handles};
     tape->mark_slots = tape->n_slots;
     tape->handles = 0;
-    if (tape->n_marks == 1 && tape->slot_capacity > 0) {
-        reclaim_later(tape, 2);
-        set_room(tape);
+    if (tape->n_marks == 1) {
+        outermost_mark_changed(tape);
     }
     /* A constant below the mark would look like an outer variable to what comes after it. */
     forget_constants(tape);
@@ -227,13 +248,25 @@ void cad_tape_rewind(CadTape *tape) {
     tape->handles = mark.handles;
     tape->known_end = smaller(tape->known_end, mark.slots);
     forget_constants(tape);
-    if (tape->n_marks == 0 && tape->slot_capacity > 0) {
+    if (tape->n_marks == 0) {
         trim(tape, used);
+        outermost_mark_changed(tape);
     }
 }
 
 void cad_tape_keep(CadTape *tape) {
     tape->handles += pop_mark(tape).handles;
+    if (tape->n_marks == 0) {
+        outermost_mark_changed(tape);
+    }
+}
+
+void cad_tape_count_handle(CadTape *tape, CadSlot slot, int change) {
+    size_t *count = &tape->handles;
+    for (size_t i = tape->n_marks; i-- > 0 && slot < tape->marks[i].slots;) {
+        count = &tape->marks[i].handles;
+    }
+    *count += (size_t)change;
 }
 
 int cad_tape_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below) {
@@ -375,6 +408,21 @@ static size_t compact_entries(CadTape *tape, size_t end, const CadReclaim *recla
     return count;
 }
 
+/* The adjoints of the last sweep go where their slots go; a rewind may have cut off the slots. */
+static void compact_adjoints(CadTape *tape, const CadReclaim *reclaim) {
+    const size_t begin = smaller(tape->dirty_begin, tape->n_slots);
+    const size_t end = smaller(tape->dirty_end, tape->n_slots);
+    const size_t new_end = cad_reclaim_target(reclaim, (CadSlot)end);
+    compact_buffer(tape->adjoints, begin, end, reclaim);
+    if (new_end < tape->dirty_end) {
+        memset(tape->adjoints + new_end, 0, (tape->dirty_end - new_end) * sizeof *tape->adjoints);
+    }
+    tape->dirty_begin = cad_reclaim_target(reclaim, (CadSlot)begin);
+    tape->dirty_end = new_end;
+    tape->known_end =
+        cad_reclaim_target(reclaim, (CadSlot)smaller(tape->known_end, tape->n_slots));
+}
+
 void cad_reclaim_compact(CadTape *tape, CadReclaim *reclaim) {
     for (size_t i = 0; i < tape->n_marks; i++) {
         CadMark *mark = &tape->marks[i];
@@ -384,17 +432,7 @@ void cad_reclaim_compact(CadTape *tape, CadReclaim *reclaim) {
     tape->mark_slots = tape->n_marks == 0 ? 0 : tape->marks[tape->n_marks - 1].slots;
 
     compact_buffer(tape->values, 0, tape->n_slots, reclaim);
-    if (tape->dirty_begin < tape->dirty_end) {
-        const size_t begin = cad_reclaim_target(reclaim, (CadSlot)tape->dirty_begin);
-        size_t end = tape->dirty_end < tape->n_slots ? tape->dirty_end : tape->n_slots;
-        compact_buffer(tape->adjoints, tape->dirty_begin, end, reclaim);
-        end = cad_reclaim_target(reclaim, (CadSlot)end);
-        memset(tape->adjoints + end, 0, (tape->dirty_end - end) * sizeof *tape->adjoints);
-        tape->dirty_begin = begin;
-        tape->dirty_end = end;
-        const size_t known = smaller(tape->known_end, tape->n_slots);
-        tape->known_end = cad_reclaim_target(reclaim, (CadSlot)known);
-    }
+    compact_adjoints(tape, reclaim);
     tape->n_entries = compact_entries(tape, tape->n_entries, reclaim, 1);
     tape->n_slots = cad_reclaim_target(reclaim, (CadSlot)tape->n_slots);
     forget_constants(tape);

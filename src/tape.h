@@ -59,9 +59,9 @@ struct CadTape {
     size_t entry_room; /* cad_tape_grow is due once n_entries or n_slots reaches these */
     size_t slot_room;
 
-    /* For the holder of the numbers: how many it holds that were made since the last mark, ... */
+    /* For the holder of the numbers: how many handles it has of slots since the last mark, ... */
     size_t handles;
-    size_t mark_slots; /* ... which are those at or above this slot */
+    size_t mark_slots; /* ... which are those from this slot on */
 
     size_t entry_capacity;
     size_t slot_capacity;
@@ -146,6 +146,9 @@ size_t cad_tape_find(const CadTape *tape, CadSlot slot);
 CadStatus cad_tape_mark(CadTape *tape);
 void cad_tape_rewind(CadTape *tape);
 void cad_tape_keep(CadTape *tape);
+
+/* Count one handle more or less, of a slot since any mark. */
+void cad_tape_count_handle(CadTape *tape, CadSlot slot, int change);
 
 /* Whether one of the entries [begin, end) reads, as a variable, a slot below `below`. */
 int cad_tape_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below);
