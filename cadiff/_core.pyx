@@ -968,7 +968,7 @@ def value_and_grad(f, tuple argnums, bint single, bint has_aux, tuple args, dict
                 aux = strip(aux)
         return number, (<tuple>gradient)[0] if single else gradient, aux
     finally:
-        out = None  # a Var that is alive when the tape is rewound would have to be found
+        out = None  # numbers that are alive when the tape is rewound have to be found
         recording.close()
 
 

@@ -8,7 +8,7 @@ PyObject *cad_stale_error;
 
 /* --- life of a handle --- */
 
-enum { SLAB = 255 };
+enum { SLAB = 255, MANY_SLABS = 64 };
 
 typedef struct Slab {
     struct Slab *next;
@@ -16,6 +16,7 @@ typedef struct Slab {
 } Slab;
 
 static Slab *slabs;
+static size_t n_slabs;
 CadVar *cad_free_vars;
 
 int cad_var_refill(void) {
@@ -26,6 +27,7 @@ int cad_var_refill(void) {
     }
     slab->next = slabs;
     slabs = slab;
+    n_slabs++;
     for (int i = SLAB; i-- > 0;) {
         CadVar *var = &slab->vars[i];
         memset(var, 0, sizeof *var);
@@ -34,6 +36,38 @@ int cad_var_refill(void) {
         cad_free_vars = var;
     }
     return 0;
+}
+
+static int is_deserted(const Slab *slab) {
+    for (int i = 0; i < SLAB; i++) {
+        if (Py_REFCNT(&slab->vars[i]) > 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Give back the slabs in which nothing lives, so that walks over all handles stay short after many
+ * have lived at once. The list of free ones is made anew from what is left. */
+static void release_slabs(void) {
+    cad_free_vars = NULL;
+    for (Slab **link = &slabs; *link != NULL;) {
+        Slab *slab = *link;
+        if (is_deserted(slab)) {
+            *link = slab->next;
+            cad_memory_free(slab);
+            n_slabs--;
+            continue;
+        }
+        for (int i = SLAB; i-- > 0;) {
+            CadVar *var = &slab->vars[i];
+            if (Py_REFCNT(var) == 0) {
+                var->tape = (CadTape *)cad_free_vars;
+                cad_free_vars = var;
+            }
+        }
+        link = &slab->next;
+    }
 }
 
 /* Call visit(var, context) for all living handles of a tape. */
@@ -235,6 +269,9 @@ void cad_rewind(CadTape *tape) {
     size_t slots = tape->mark_slots;
     if (tape->handles > 0) {
         for_each_var(tape, make_stale, &slots);
+        if (n_slabs > MANY_SLABS) {
+            release_slabs();
+        }
     }
     cad_tape_rewind(tape);
 }
@@ -276,6 +313,9 @@ static void make_room(CadTape *tape) {
         }
         for_each_var(tape, relocate, &reclaim);
         cad_reclaim_compact(tape, &reclaim);
+        if (n_slabs > MANY_SLABS) {
+            release_slabs();
+        }
     }
 }
 

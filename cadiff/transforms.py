@@ -576,7 +576,7 @@ class Jacobian(Transform):
             else:
                 matrix = recording.rows(numbers)
             structure = recording.structure
-            numbers = []
+            numbers.clear()  # numbers that are alive when the tape is rewound have to be found
         finally:
             recording.close()
         return self._assemble(matrix, output, structure)
