@@ -83,6 +83,17 @@ PyObject *cad_elements(PyObject *object) {
 
 /* --- applying an operation --- */
 
+/* Whether a tuple, such as NumPy makes of out=, has a Var or Dual in it. */
+static int holds_number(PyObject *object) {
+    for (Py_ssize_t i = 0; PyTuple_Check(object) && i < PyTuple_GET_SIZE(object); i++) {
+        PyObject *item = PyTuple_GET_ITEM(object, i);
+        if (CAD_IS_VAR(item) || CAD_IS_DUAL(item)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static PyObject *call_on_elements(PyObject *function, PyObject *const *operands, Py_ssize_t n,
                                   PyObject *names) {
     PyObject *converted[NPY_MAXARGS];
@@ -96,9 +107,10 @@ static PyObject *call_on_elements(PyObject *function, PyObject *const *operands,
     for (; done < total; done++) {
         PyObject *operand = operands[done];
         const int ours = CAD_IS_VAR(operand) || CAD_IS_DUAL(operand);
-        if (ours && done >= n) {
-            PyErr_Format(PyExc_TypeError, "%U= cannot be a %s", PyTuple_GET_ITEM(names, done - n),
-                         Py_TYPE(operand)->tp_name);
+        if (done >= n && (ours || holds_number(operand))) {
+            PyErr_Format(PyExc_TypeError,
+                         "%U= cannot be a Var or Dual: numbers do not change; use the result",
+                         PyTuple_GET_ITEM(names, done - n));
             goto end;
         }
         converted[done] = ours ? cad_elements(operand) : Py_NewRef(operand);
@@ -637,14 +649,32 @@ static PyObject *method_format(PyObject *self, PyObject *spec) {
     return text;
 }
 
+static PyObject *method_round(PyObject *self, PyObject *args);
+
+static PyObject *round_elements(PyObject *self, PyObject *args) {
+    PyObject *elements = cad_elements(self);
+    PyObject **item = elements == NULL ? NULL : PyArray_DATA((PyArrayObject *)elements);
+    const npy_intp size = elements == NULL ? 0 : PyArray_SIZE((PyArrayObject *)elements);
+    for (npy_intp i = 0; i < size; i++) {
+        Py_SETREF(item[i], method_round(item[i], args));
+        if (item[i] == NULL) {
+            Py_DECREF(elements);
+            return NULL;
+        }
+    }
+    return elements;
+}
+
 static PyObject *method_round(PyObject *self, PyObject *args) {
     PyObject *digits = Py_None;
     if (!PyArg_ParseTuple(args, "|O:__round__", &digits)) {
         return NULL;
     }
-    double value;
-    if (digits == Py_None || cad_classify(self, &value) == CAD_ARRAY_CLASS) {
+    if (digits == Py_None) {
         return cad_apply1(CAD_OP_rint, self);
+    }
+    if (CAD_IS_VAR_ARRAY(self) || CAD_IS_TYPE(self, CadDualArray_Type)) {
+        return round_elements(self, args);
     }
     /* Python's own rounding to decimal digits; the derivative is 0 all the same. */
     PyObject *plain = plain_value(self);

@@ -307,7 +307,13 @@ cdef class Collector:
             raise _NotDifferentiable(argument)
         flat = argument
         if kind != cnp.NPY_DOUBLE or not cnp.PyArray_ISCARRAY_RO(argument):
-            flat = cnp.PyArray_FROMANY(argument, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO)
+            flat = cnp.PyArray_FROMANY(
+                argument,
+                cnp.NPY_DOUBLE,
+                0,
+                0,
+                cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST,
+            )
         if self.numbers is not None:
             self.numbers.extend(flat.ravel().tolist())
         else:
@@ -1010,15 +1016,19 @@ def split_dual(number, tag):
 def stop_gradient(x):
     """The number without its derivative.
 
-    Numbers stay numbers: a Var gives a Var, a Dual a Dual of tangent 0, containers and arrays are
-    treated element by element.
+    A number stays a number: a Var gives a Var, a Dual a Dual of tangent 0. An array Var gives its
+    values; lists, tuples, dicts and object arrays the same with values in place of numbers.
     """
     if CAD_IS_VAR(x):
         if CAD_VAR(x).kind == CAD_ARRAY:
             return plain_value(x)
         return cad_var_passive(CAD_VAR(x).value)
     if CAD_IS_DUAL(x):
-        return plain_value(x)
+        tangent = cad_dual_tangent(CAD_DUAL(x))
+        zero = np.zeros(np.shape(tangent)) if cnp.PyArray_Check(tangent) else 0.0
+        if cnp.PyArray_Check(zero) and CAD_DUAL(x).kind != CAD_DUAL_ARRAY:
+            zero = tuple(zero.tolist())
+        return cad_dual_from(plain_value(x), zero, CAD_DUAL(x).tag)
     return strip(x)
 
 

@@ -6,7 +6,7 @@
 
 /* --- life --- */
 
-enum { MOST_FREE = 4096 };
+enum { MOST_FREE = 4096, DEEP = 100 };
 
 static CadDual *free_duals; /* linked by primal_object */
 static int n_free;
@@ -36,7 +36,7 @@ static CadDual *allocate(CadDualKind kind, CadTag tag) {
     return dual;
 }
 
-static void dual_dealloc(CadDual *dual) {
+static void release(CadDual *dual) {
     if (dual->kind == CAD_DUAL_LANES) {
         PyMem_Free(dual->lanes);
     } else if (dual->kind != CAD_DUAL_FLOAT) {
@@ -50,6 +50,26 @@ static void dual_dealloc(CadDual *dual) {
     } else {
         PyObject_Free(dual);
     }
+}
+
+/* Duals of Duals may be nested deeper than the C stack: past some depth they wait in a list,
+ * linked by the tag, until the outermost one has been released. */
+static void dual_dealloc(CadDual *dual) {
+    static CadDual *waiting;
+    static int depth;
+    if (depth >= DEEP) {
+        dual->tag = (CadTag)(uintptr_t)waiting;
+        waiting = dual;
+        return;
+    }
+    depth++;
+    release(dual);
+    while (depth == 1 && waiting != NULL) {
+        CadDual *next = waiting;
+        waiting = (CadDual *)(uintptr_t)next->tag;
+        release(next);
+    }
+    depth--;
 }
 
 PyObject *cad_dual_new(double primal, double tangent, CadTag tag) {
@@ -250,26 +270,28 @@ typedef struct Operands {
     int count;
     int wanted; /* bit i: operand i is a Dual of the highest tag */
     CadTag tag;
-    size_t n_lanes;
-    int floats; /* whether all components are floats */
+    Py_ssize_t n_lanes; /* NO_LANES if all tangents are single ones */
+    int floats;         /* whether all components are floats */
     double value[3];
 } Operands;
 
-/* Whether the numbers of lanes agree; they are set to the number in force. */
-static int agree_on_lanes(size_t *n_lanes, size_t other) {
-    if (*n_lanes != 0 && other != 0 && *n_lanes != other) {
+enum { NO_LANES = -1 };
+
+/* Whether the numbers of lanes agree; the first is set to the number in force. */
+static int agree_on_lanes(Py_ssize_t *n_lanes, Py_ssize_t other) {
+    if (*n_lanes != NO_LANES && other != NO_LANES && *n_lanes != other) {
         PyErr_Format(PyExc_ValueError,
-                     "Duals of %zu and of %zu tangent lanes do not mix: seed all inputs of a "
+                     "Duals of %zd and of %zd tangent lanes do not mix: seed all inputs of a "
                      "computation together",
                      *n_lanes, other);
         return -1;
     }
-    *n_lanes = *n_lanes == 0 ? other : *n_lanes;
+    *n_lanes = *n_lanes == NO_LANES ? other : *n_lanes;
     return 0;
 }
 
 static int survey(CadOp op, PyObject *const *operands, Operands *all) {
-    *all = (Operands){.count = cad_op_info[op].arity, .floats = 1};
+    *all = (Operands){.count = cad_op_info[op].arity, .n_lanes = NO_LANES, .floats = 1};
     for (int i = 0; i < all->count; i++) {
         if (CAD_IS_DUAL(operands[i]) && CAD_DUAL(operands[i])->tag > all->tag) {
             all->tag = CAD_DUAL(operands[i])->tag;
@@ -302,7 +324,7 @@ static PyObject *apply_floats(CadOp op, PyObject *const *operands, const Operand
     double partial[3];
     const double v = cad_op_value(op, x[0], x[1], x[2]);
     cad_op_partials(op, all->wanted, x[0], x[1], x[2], v, partial);
-    if (all->n_lanes == 0) {
+    if (all->n_lanes == NO_LANES) {
         double t = 0.0;
         for (int i = 0; i < all->count; i++) {
             if (all->wanted >> i & 1) {
@@ -311,16 +333,17 @@ static PyObject *apply_floats(CadOp op, PyObject *const *operands, const Operand
         }
         return cad_dual_new(v, t, all->tag);
     }
-    CadDual *result = new_lanes(v, all->n_lanes, all->tag);
+    const size_t n_lanes = (size_t)all->n_lanes;
+    CadDual *result = new_lanes(v, n_lanes, all->tag);
     if (result == NULL) {
         return NULL;
     }
-    memset(result->lanes, 0, all->n_lanes * sizeof(double));
+    memset(result->lanes, 0, n_lanes * sizeof(double));
     for (int i = 0; i < all->count; i++) {
         if (all->wanted >> i & 1) {
             const CadDual *dual = CAD_DUAL(operands[i]);
             const int spread = dual->kind == CAD_DUAL_FLOAT; /* one tangent for all lanes */
-            for (size_t k = 0; k < all->n_lanes; k++) {
+            for (size_t k = 0; k < n_lanes; k++) {
                 result->lanes[k] += cad_amul(partial[i], spread ? dual->tangent : dual->lanes[k]);
             }
         }
@@ -340,12 +363,12 @@ static PyObject *apply_lanes(CadOp op, PyObject *x, PyObject *y) {
         }
         return cad_apply2(op, x, y);
     }
-    size_t n = PyTuple_Check(x) ? (size_t)PyTuple_GET_SIZE(x) : 0;
-    if (agree_on_lanes(&n, PyTuple_Check(y) ? (size_t)PyTuple_GET_SIZE(y) : 0) < 0) {
+    Py_ssize_t n = PyTuple_Check(x) ? PyTuple_GET_SIZE(x) : NO_LANES;
+    if (agree_on_lanes(&n, PyTuple_Check(y) ? PyTuple_GET_SIZE(y) : NO_LANES) < 0) {
         return NULL;
     }
-    PyObject *result = PyTuple_New((Py_ssize_t)n);
-    for (Py_ssize_t k = 0; result != NULL && k < (Py_ssize_t)n; k++) {
+    PyObject *result = PyTuple_New(n);
+    for (Py_ssize_t k = 0; result != NULL && k < n; k++) {
         PyObject *lane = apply_lanes(op, PyTuple_Check(x) ? PyTuple_GET_ITEM(x, k) : x,
                                      PyTuple_Check(y) ? PyTuple_GET_ITEM(y, k) : y);
         if (lane == NULL) {
@@ -433,7 +456,8 @@ static PyObject *float64_array(PyObject *object, const char *what) {
         return NULL;
     }
     Py_SETREF(array,
-              PyArray_FROMANY(array, NPY_DOUBLE, 0, 0, NPY_ARRAY_DEFAULT | NPY_ARRAY_ENSURECOPY));
+              PyArray_FROMANY(array, NPY_DOUBLE, 0, 0,
+                              NPY_ARRAY_DEFAULT | NPY_ARRAY_ENSURECOPY | NPY_ARRAY_FORCECAST));
     return array;
 }
 
@@ -441,7 +465,7 @@ static PyObject *float64_array(PyObject *object, const char *what) {
  * exception if it is not. */
 static PyObject *scalar_component(PyObject *object) {
     double number;
-    const int class = PyBool_Check(object) ? CAD_FOREIGN : cad_classify(object, &number);
+    const int class = CAD_IS_BOOL(object) ? CAD_FOREIGN : cad_classify(object, &number);
     if (class == CAD_PLAIN) {
         return PyFloat_FromDouble(number);
     }
@@ -455,28 +479,53 @@ static CadTag tag_of(PyObject *component) {
     return CAD_IS_DUAL(component) ? CAD_DUAL(component)->tag : 0;
 }
 
-/* An array of tangents as a tuple of lanes. */
+static PyObject *refuse_tangent(PyObject *object) {
+    PyErr_Format(
+        PyExc_TypeError,
+        "the tangent of a 0-d Dual is a number, or a 1-D array of numbers (lanes), not %s",
+        Py_TYPE(object)->tp_name);
+    return NULL;
+}
+
+/* Lanes that are numbers with derivatives themselves, as a tuple. */
+static PyObject *lanes_of_objects(PyObject *object, PyObject *array) {
+    PyObject *lanes = PySequence_Tuple(array);
+    for (Py_ssize_t k = 0; lanes != NULL && k < PyTuple_GET_SIZE(lanes); k++) {
+        PyObject *lane = scalar_component(PyTuple_GET_ITEM(lanes, k));
+        if (lane == NULL) {
+            Py_DECREF(lanes);
+            return PyErr_Occurred() ? NULL : refuse_tangent(object);
+        }
+        Py_DECREF(PyTuple_GET_ITEM(lanes, k));
+        PyTuple_SET_ITEM(lanes, k, lane);
+    }
+    return lanes;
+}
+
+/* A tangent that is an array, as a float if it is 0-d, else as a tuple of lanes. */
 static PyObject *lanes_from(PyObject *object) {
     PyObject *array = PyArray_FROM_O(object);
     if (array == NULL) {
         return NULL;
     }
-    if (PyArray_NDIM((PyArrayObject *)array) != 1) {
+    const int ndim = PyArray_NDIM((PyArrayObject *)array);
+    PyObject *result = NULL;
+    if (PyArray_TYPE((PyArrayObject *)array) == NPY_OBJECT) {
+        result = ndim == 1 ? lanes_of_objects(object, array) : refuse_tangent(object);
+    } else if (ndim > 1) {
         PyErr_Format(PyExc_ValueError,
                      "the tangent of a 0-d Dual is a number or a 1-D array of lanes, not an array "
                      "of %d axes",
-                     PyArray_NDIM((PyArrayObject *)array));
-        Py_DECREF(array);
-        return NULL;
-    }
-    if (PyArray_TYPE((PyArrayObject *)array) != NPY_OBJECT) {
+                     ndim);
+    } else {
         Py_SETREF(array, float64_array(array, "tangent"));
+        result = array == NULL ? NULL : PyObject_CallMethod(array, "tolist", NULL);
+        if (result != NULL && ndim == 1) {
+            Py_SETREF(result, PyList_AsTuple(result));
+        }
     }
-    PyObject *list = array == NULL ? NULL : PyObject_CallMethod(array, "tolist", NULL);
-    PyObject *tuple = list == NULL ? NULL : PyList_AsTuple(list);
-    Py_XDECREF(list);
     Py_XDECREF(array);
-    return tuple;
+    return result;
 }
 
 static PyObject *make_scalar(PyObject *primal, PyObject *tangent) {

@@ -201,6 +201,8 @@ typedef enum CadClass {
     CAD_FOREIGN,     /* anything else */
 } CadClass;
 
+#define CAD_IS_BOOL(object) (PyBool_Check(object) || PyArray_IsScalar(object, Bool))
+
 /* Whether an object is a constant of one of the commonest types; its value. */
 static inline int cad_is_constant(PyObject *object, double *value) {
     if (CAD_IS_FLOAT(object)) {

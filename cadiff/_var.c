@@ -323,17 +323,17 @@ static void make_room(CadTape *tape) {
 
 /* NumPy's own array over `buffer` at the place of the view. It must not outlive the caller's next
  * touch of the tape: the buffer may move. */
-static PyObject *transient(const CadVar *var, double *buffer) {
+static PyObject *transient(const CadVar *var, double *buffer, int flags) {
     npy_intp strides[NPY_MAXDIMS];
     for (int i = 0; i < var->view->ndim; i++) {
         strides[i] = CAD_STRIDES(var->view)[i] * (npy_intp)sizeof(double);
     }
     return PyArray_New(&PyArray_Type, var->view->ndim, CAD_SHAPE(var->view), NPY_DOUBLE, strides,
-                       buffer + var->slot, 0, 0, NULL);
+                       buffer + var->slot, 0, flags, NULL);
 }
 
 static PyObject *transient_copy(const CadVar *var, double *buffer) {
-    PyObject *array = transient(var, buffer);
+    PyObject *array = transient(var, buffer, 0);
     if (array == NULL) {
         return NULL;
     }
@@ -446,13 +446,22 @@ static PyObject *with_ellipsis(PyObject *key) {
     return whole;
 }
 
+/* Whether an array that came of indexing lies in the values of the tape. */
+static int is_view_of_tape(const CadTape *tape, PyObject *object) {
+    if (!PyArray_Check(object)) {
+        return 0;
+    }
+    const uintptr_t data = (uintptr_t)PyArray_DATA((PyArrayObject *)object);
+    return data >= (uintptr_t)tape->values && data < (uintptr_t)(tape->values + tape->n_slots);
+}
+
 /* Indexing by anything but a whole number: NumPy itself finds the view. */
 static PyObject *general_item(CadVar *var, PyObject *key) {
     PyObject *whole = with_ellipsis(key);
-    PyObject *array = whole == NULL ? NULL : transient(var, var->tape->values);
+    PyObject *array = whole == NULL ? NULL : transient(var, var->tape->values, 0);
     PyObject *part = array == NULL ? NULL : PyObject_GetItem(array, whole);
     PyObject *result = NULL;
-    if (part != NULL && PyArray_Check(part) && PyArray_BASE((PyArrayObject *)part) != NULL) {
+    if (part != NULL && is_view_of_tape(var->tape, part)) {
         result = view_from(var, (PyArrayObject *)part);
     } else if (part != NULL) {
         /* Indexed by arrays: gathered, not viewed. */
@@ -478,7 +487,8 @@ static Py_ssize_t var_length(CadVar *var) {
     return CAD_SHAPE(var->view)[0];
 }
 
-static PyObject *var_item(CadVar *var, Py_ssize_t index) {
+/* `asked` is the index before a negative one was counted from the end. */
+static PyObject *item_at(CadVar *var, Py_ssize_t index, Py_ssize_t asked) {
     if (!CAD_IS_VAR_ARRAY(var)) {
         raise_not_array("elements: it cannot be indexed or iterated");
         return NULL;
@@ -489,7 +499,7 @@ static PyObject *var_item(CadVar *var, Py_ssize_t index) {
     }
     const CadView *view = var->view;
     if (index < 0 || index >= CAD_SHAPE(view)[0]) {
-        PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for a Var of length %zd", index,
+        PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for a Var of length %zd", asked,
                      (Py_ssize_t)CAD_SHAPE(view)[0]);
         return NULL;
     }
@@ -499,6 +509,10 @@ static PyObject *var_item(CadVar *var, Py_ssize_t index) {
     }
     return cad_var_view(var->tape, slot, view->ndim - 1, CAD_SHAPE(view) + 1,
                         CAD_STRIDES(view) + 1);
+}
+
+static PyObject *var_item(CadVar *var, Py_ssize_t index) {
+    return item_at(var, index, index);
 }
 
 static PyObject *var_subscript(CadVar *var, PyObject *key) {
@@ -511,10 +525,9 @@ static PyObject *var_subscript(CadVar *var, PyObject *key) {
                 return NULL;
             }
         }
-        if (index < 0 && CAD_IS_VAR_ARRAY(var)) {
-            index += CAD_SHAPE(var->view)[0];
-        }
-        return var_item(var, index);
+        const Py_ssize_t from_end =
+            index < 0 && CAD_IS_VAR_ARRAY(var) ? CAD_SHAPE(var->view)[0] : 0;
+        return item_at(var, index + from_end, index);
     }
     if (!CAD_IS_VAR_ARRAY(var)) {
         raise_not_array("elements: it cannot be indexed or iterated");
@@ -841,7 +854,7 @@ static int add_seed(CadVar *var, PyObject *seed) {
         return 0;
     }
     PyObject *array = PyArray_FROMANY(seed, NPY_DOUBLE, 0, 0, NPY_ARRAY_DEFAULT);
-    PyObject *place = array == NULL ? NULL : transient(var, adjoints);
+    PyObject *place = array == NULL ? NULL : transient(var, adjoints, NPY_ARRAY_WRITEABLE);
     int status = -1;
     if (place != NULL) {
         if (PyArray_SIZE((PyArrayObject *)array) != 1 &&
@@ -912,7 +925,7 @@ static PyObject *var_zero_grad(CadVar *var, PyObject *unused) {
         buffer[var->slot] = 0.0;
         Py_RETURN_NONE;
     }
-    PyObject *place = transient(var, buffer);
+    PyObject *place = transient(var, buffer, NPY_ARRAY_WRITEABLE);
     if (place == NULL || PyArray_FillWithScalar((PyArrayObject *)place, Py_False) < 0) {
         Py_XDECREF(place);
         return NULL;
@@ -949,7 +962,8 @@ static PyObject *leaf_from_array(CadTape *tape, PyObject *value) {
         Py_DECREF(array);
         return NULL;
     }
-    Py_SETREF(array, PyArray_FROMANY(array, NPY_DOUBLE, 0, 0, NPY_ARRAY_DEFAULT));
+    Py_SETREF(array,
+              PyArray_FROMANY(array, NPY_DOUBLE, 0, 0, NPY_ARRAY_DEFAULT | NPY_ARRAY_FORCECAST));
     if (array == NULL) {
         return NULL;
     }
@@ -989,7 +1003,7 @@ static PyObject *var_make(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
     if (PyFloat_CheckExact(value)) {
         number = PyFloat_AS_DOUBLE(value);
     } else {
-        const int class = PyBool_Check(value) ? CAD_FOREIGN : cad_classify(value, &number);
+        const int class = CAD_IS_BOOL(value) ? CAD_FOREIGN : cad_classify(value, &number);
         if (class < 0) {
             return NULL;
         }

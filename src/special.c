@@ -56,12 +56,18 @@ double cad_logaddexp2(double x, double y) {
     return gap > 0.0 ? x + log1p(exp2(-gap)) / CAD_LN2 : y + log1p(exp2(gap)) / CAD_LN2;
 }
 
+double cad_hypot_ratio(double x, double y) {
+    const double h = hypot(x, y);
+    return h == 0.0 ? 0.0 : x / h;
+}
+
 double cad_entr(double x) {
     return x > 0.0 ? -x * log(x) : x == 0.0 ? 0.0 : x < 0.0 ? -INFINITY : x;
 }
 
-/* sin(u + n pi / 2) without rounding the sum. */
-static double sin_derivative(double n, double u) {
+/* sin(pi x + n pi / 2) without rounding the sum or the product. */
+static double sin_derivative(double n, double x) {
+    const double u = CAD_PI * remainder(x, 2.0);
     switch ((int)fmod(n, 4.0)) {
     case 0:
         return sin(u);
@@ -90,9 +96,9 @@ double cad_sinc(double n, double x) {
         return u == 0.0 ? 1.0 : sin(u) / u;
     }
     if (fabs(u) >= fmax(n, 1.5)) {
-        double s = sin(u) / u;
+        double s = sin_derivative(0.0, x) / u;
         for (double m = 1.0; m <= n; m += 1.0) {
-            s = (sin_derivative(m, u) - m * s) / u;
+            s = (sin_derivative(m, x) - m * s) / u;
         }
         return scale * s;
     }

@@ -50,6 +50,9 @@ double cad_softplus(double x);
 double cad_logaddexp(double x, double y);
 double cad_logaddexp2(double x, double y);
 
+/* x / hypot(x, y), and 0 at the origin. */
+double cad_hypot_ratio(double x, double y);
+
 /* -x log(x), extended by its limits. */
 double cad_entr(double x);
 
