@@ -127,6 +127,7 @@ cdef extern from "_numbers.h":
     CadVar *CAD_VAR(object number)
     CadDual *CAD_DUAL(object number)
     bint CAD_IS_VAR(object number)
+    bint CAD_IS_VAR_ARRAY(object number)
     bint CAD_IS_DUAL(object number)
     bint CAD_IS_FLOAT(object number)
     bint CAD_IS_SCALAR(object number)

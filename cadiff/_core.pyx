@@ -7,6 +7,7 @@ recorded, and reads the results into fresh objects. It knows lifetimes, errors a
 formula.
 """
 
+import copy
 import sys
 
 import numpy as np
@@ -59,17 +60,9 @@ cdef class Node:
     cdef tuple children
 
     cdef object rebuild_container(self, list parts):
-        kind = type(self.original)
         if self.shape == MAPPING:
-            try:
-                return kind(zip(self.original, parts))
-            except TypeError:  # a defaultdict, say, whose first argument is something else
-                return dict(zip(self.original, parts))
-        if kind is list:
-            return parts
-        if kind is tuple:
-            return tuple(parts)
-        return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+            return rebuild_mapping(self.original, parts)
+        return rebuild_sequence(type(self.original), parts)
 
     cdef object from_doubles(self, const double *numbers):
         """The same structure, filled with plain numbers."""
@@ -157,6 +150,61 @@ cdef class Node:
             for child in self.children:
                 (<Node>child).leaf_shapes(shapes)
 
+    cdef int match(self, Collector collector, object tree, object path) except -1:
+        """Collect the numbers of another tree of this structure."""
+        cdef Node other
+        cdef Py_ssize_t i
+        if self.shape == MAPPING:
+            if not isinstance(tree, dict) or tree.keys() != self.original.keys():
+                self.refuse(tree, path)
+            for key, child in zip(self.original, self.children):
+                (<Node>child).match(collector, tree[key], f"{path}[{key!r}]")
+            return 0
+        if self.shape == SEQUENCE:
+            if not isinstance(tree, (list, tuple)) or len(tree) != len(self.children):
+                self.refuse(tree, path)
+            for i in range(len(self.children)):
+                (<Node>self.children[i]).match(collector, tree[i], f"{path}[{i}]")
+            return 0
+        try:
+            other = collector.add(tree)
+        except _NotDifferentiable:
+            refuse_leaf(tree, path)
+        if self.shape == ROW:
+            same = other.size == self.size and (
+                other.shape == ROW or all([(<Node>c).shape == NUMBER for c in other.children or ()])
+            )
+            if not same or other.shape not in (ROW, SEQUENCE):
+                self.refuse(tree, path)
+        elif other.shape not in (NUMBER, ARRAY) or other.leaf_shape() != self.leaf_shape():
+            self.refuse(tree, path)
+        return 0
+
+    cdef object leaf_shape(self):
+        return np.shape(self.original) if self.shape == ARRAY else ()
+
+    cdef object describe(self):
+        """In words, for an error message."""
+        if self.shape == NUMBER:
+            return "a number, of shape ()"
+        if self.shape == ARRAY:
+            return f"an array of shape {np.shape(self.original)}"
+        kind = type(self.original).__name__
+        if self.shape == MAPPING:
+            return f"a {kind} with the keys {list(self.original)}"
+        return f"a {kind} of {len(self.original)}"
+
+    cdef int refuse(self, object tree, object path) except -1:
+        cdef Node other
+        try:
+            other = (<Collector>Collector.__new__(Collector)).add(tree)
+        except _NotDifferentiable:
+            refuse_leaf(tree, path)
+        raise ValueError(
+            f"{path} must have the structure of what it belongs to: expected {self.describe()}, "
+            f"got {other.describe()}"
+        )
+
     cdef object fill(self, object leaves):
         """The same structure, each leaf the next item of an iterator."""
         if self.shape == NUMBER:
@@ -167,6 +215,25 @@ cdef class Node:
         if self.shape == ROW:
             return self.rebuild_container([next(leaves) for _ in range(self.size)])
         return self.rebuild_container([(<Node>child).fill(leaves) for child in self.children])
+
+
+cdef object rebuild_mapping(object original, list parts):
+    """A dict of the same kind and keys with other values."""
+    if type(original) is dict:
+        return dict(zip(original, parts))
+    result = copy.copy(original)
+    for key, part in zip(original, parts):
+        result[key] = part
+    return result
+
+
+cdef object rebuild_sequence(object kind, list parts):
+    """A list, tuple, or namedtuple or other kind of them."""
+    if kind is list:
+        return parts
+    if kind is tuple:
+        return tuple(parts)
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
 
 
 cdef object in_precision_of(object result, object original):
@@ -222,6 +289,12 @@ cdef class Collector:
             self.capacity = wanted
         return 0
 
+    cdef list all_numbers(self):
+        cdef Py_ssize_t i
+        if self.numbers is not None:
+            return self.numbers
+        return [self.values[i] for i in range(self.count)]
+
     cdef int add_plain(self, double value) except -1:
         if self.numbers is not None:
             self.numbers.append(value)
@@ -233,9 +306,8 @@ cdef class Collector:
         return 0
 
     cdef int add_object(self, object number) except -1:
-        cdef Py_ssize_t i
         if self.numbers is None:
-            self.numbers = [self.values[i] for i in range(self.count)]
+            self.numbers = self.all_numbers()
         self.numbers.append(number)
         self.count += 1
         return 0
@@ -354,20 +426,25 @@ def _where(argument, path):
     return None
 
 
-def _refuse_argument(args, argnums):
+cdef int refuse_leaf(object tree, object path) except -1:
+    """Raise TypeError for the first leaf of a tree that is no real number."""
+    path, leaf = _where(tree, path)
+    kind = f"ndarray of dtype {leaf.dtype}" if cnp.PyArray_Check(leaf) else type(leaf).__name__
+    raise TypeError(
+        f"{path} is no real number but a {kind}, which has no derivative: expected a float, an "
+        "int, an ndarray of real numbers, or lists, tuples and dicts of them"
+        + (
+            "; pass other values by keyword, or choose the arguments to differentiate with argnums"
+            if path.startswith("argument") else ""
+        )
+    ) from None
+
+
+cdef int refuse_argument(tuple args, tuple argnums) except -1:
     for k in argnums:
-        found = _where(args[k], f"argument {k}")
-        if found is not None:
-            path, leaf = found
-            what = f"{type(leaf).__name__}"
-            if isinstance(leaf, np.ndarray):
-                what = f"ndarray of dtype {leaf.dtype}"
-            raise TypeError(
-                f"{path} of the function is a {what}, which has no derivative: expected a float, "
-                "an int, an ndarray of real numbers, or lists, tuples and dicts of them; pass "
-                "other values by keyword, or choose the arguments to differentiate with argnums"
-            ) from None
-    raise TypeError("an argument of the function is no real number")
+        if _where(args[k], "") is not None:
+            refuse_leaf(args[k], f"argument {k}")
+    raise TypeError("an argument is no real number")
 
 
 # --- results -----------------------------------------------------------------------------------
@@ -411,20 +488,38 @@ def scalar_output(out, *, name="grad"):
     )
 
 
+def map_numbers(tree, function):
+    """A container with function(number) in place of its Vars and Duals; all else as it is.
+
+    Object arrays are containers; an array Var or Dual becomes what its elements become.
+    """
+    if CAD_IS_VAR_ARRAY(tree) or (CAD_IS_DUAL(tree) and CAD_DUAL(tree).kind == CAD_DUAL_ARRAY):
+        tree = cad_elements(tree)
+    if CAD_IS_VAR(tree) or CAD_IS_DUAL(tree):
+        return function(tree)
+    if cnp.PyArray_Check(tree):
+        if tree.dtype != object:
+            return tree
+        return array_of([map_numbers(item, function) for item in tree.flat], np.shape(tree))
+    if isinstance(tree, (list, tuple)):
+        return rebuild_sequence(type(tree), [map_numbers(item, function) for item in tree])
+    if isinstance(tree, dict):
+        return rebuild_mapping(tree, [map_numbers(item, function) for item in tree.values()])
+    return tree
+
+
 def strip(tree):
     """A container with plain values in place of its Vars and Duals; all else as it is."""
-    if CAD_IS_VAR(tree) or CAD_IS_DUAL(tree):
-        return plain_value(tree)
-    if cnp.PyArray_Check(tree):
-        return plain_value(tree) if tree.dtype == object else tree
-    if type(tree) is list:
-        return [strip(item) for item in tree]
-    if isinstance(tree, tuple):
-        items = [strip(item) for item in tree]
-        return type(tree)(*items) if hasattr(tree, "_fields") else tuple(items)
-    if type(tree) is dict:
-        return {key: strip(item) for key, item in tree.items()}
-    return tree
+    return map_numbers(tree, plain_value)
+
+
+def vars_of(number):
+    """The recorded numbers that a number is, or consists of: a list of Vars."""
+    if CAD_IS_DUAL(number):
+        primal, tangent = split_dual(number, CAD_DUAL(number).tag)
+        parts = (primal, *tangent) if isinstance(tangent, tuple) else (primal, tangent)
+        return [var for part in parts for var in vars_of(part)]
+    return [number] if CAD_IS_SCALAR(number) else []
 
 
 cdef bint on_tape(object number, CadTape *tape, CadSlot base):
@@ -489,7 +584,7 @@ cdef class Recording:
             for k in argnums:
                 nodes.append(collector.add(args[k]))
         except _NotDifferentiable:
-            _refuse_argument(args, argnums)
+            refuse_argument(args, argnums)
         self.nodes = tuple(nodes)
         self.n = collector.count
         if collector.numbers is None:
@@ -567,7 +662,8 @@ cdef class Recording:
     cdef size_t end(self, list numbers):
         """Past the last entry that these numbers depend on."""
         cdef CadSlot base = self.base()
-        cdef size_t index, last = self.begin()
+        # At least all inputs, each of which is an entry unless one leaf holds them all.
+        cdef size_t index, last = self.begin() + (1 if self.block is not None else self.n)
         for number in numbers:
             if on_tape(number, self.tape, base):
                 index = cad_tape_find(self.tape, CAD_VAR(number).slot)
@@ -580,7 +676,17 @@ cdef class Recording:
             return self.tape.n_slots - self.base()
         return self.tape.entries[end].out - self.base()
 
-    cdef object outlives(self, object number):
+    def settle(self, tree):
+        """What f returned beside its result: plain values if it depends on nothing but the lifted
+        arguments, else as it is, and what was recorded is kept."""
+        numbers = []
+        map_numbers(tree, lambda number: numbers.extend(vars_of(number)))
+        if self.is_closed(numbers):
+            return map_numbers(tree, self.outlives)
+        self.kept = True
+        return tree
+
+    def outlives(self, number):
         """A number as it may leave a recording that is about to be forgotten: its value, unless
         it belongs to an outer computation."""
         if CAD_IS_DUAL(number):
@@ -674,13 +780,13 @@ cdef class Recording:
             self.tape.pinned -= 1
             cad_memory_free(adjoints)
 
-    cdef list pull_objects(self, list numbers, const double *seeds):
+    cdef list pull_objects(self, list numbers, const double *seeds, bint recorded=False):
         """The same for numbers that may be Duals over this recording: a Dual's cotangents are the
         Duals of the cotangents of its components, since derivatives commute."""
         cdef Py_ssize_t i
         tag = max([<object>CAD_DUAL(x).tag for x in numbers if CAD_IS_DUAL(x)], default=0)
         if tag == 0:
-            if not self.is_closed(numbers):
+            if recorded or not self.is_closed(numbers):
                 return self.pull_recorded(numbers, seeds)
             self.pull_doubles(numbers, seeds)
             return [self.adjoint(i) for i in range(self.n)]
@@ -691,13 +797,13 @@ cdef class Recording:
             primals.append(primal)
             tangents.append(tangent)
             lanes = len(tangent) if isinstance(tangent, tuple) else lanes
-        of_primals = self.pull_objects(primals, seeds)
+        of_primals = self.pull_objects(primals, seeds, recorded)
         if lanes == 0:
-            parts = self.pull_objects(tangents, seeds)
+            parts = self.pull_objects(tangents, seeds, recorded)
         else:
             columns = [
                 self.pull_objects(
-                    [t[k] if isinstance(t, tuple) else t for t in tangents], seeds
+                    [t[k] if isinstance(t, tuple) else t for t in tangents], seeds, recorded
                 )
                 for k in range(lanes)
             ]
@@ -711,15 +817,18 @@ cdef class Recording:
                 return False
         return self.is_closed(numbers)
 
-    cpdef tuple pull(self, list numbers, list seeds):
-        """Cotangents of the lifted arguments for cotangents of output numbers (floats)."""
+    cpdef tuple pull(self, list numbers, list seeds, bint recorded=False):
+        """Cotangents of the lifted arguments for cotangents of output numbers (floats).
+
+        With `recorded`, the numbers depend on variables that are younger than the recording.
+        """
         cdef Py_ssize_t i, m = len(numbers)
         cdef double[::1] weights = np.array(seeds, dtype=np.float64).reshape(m)
         cdef double zero = 0.0
         cdef const double *first = &weights[0] if m > 0 else &zero
         self.check_alive()
-        if not self.plain_results(numbers):
-            cotangents = self.pull_objects(numbers, first)
+        if recorded or not self.plain_results(numbers):
+            cotangents = self.pull_objects(numbers, first, recorded)
             return tuple([(<Node>node).from_objects(cotangents) for node in self.nodes])
         self.pull_doubles(numbers, first)
         return self.rebuild(self.read_adjoints(m > 0))
@@ -754,10 +863,6 @@ cdef class Recording:
         return self.rebuild(self.read_adjoints(True))
 
     # --- matrices, over plain results only
-
-    cpdef bint has_plain_results(self, list numbers):
-        """Whether neither the numbers nor what they depend on carry outer derivatives."""
-        return self.plain_results(numbers)
 
     cpdef bint is_plain(self, list numbers):
         """Whether the methods below can serve."""
@@ -929,23 +1034,29 @@ cdef class Structure:
         """The k-th argument's structure with other numbers, taken from the list of all."""
         return (<Node>self.nodes[k]).from_objects(numbers)
 
+    def match(self, tuple trees, names):
+        """The numbers of other trees of this structure, in its order.
+
+        Another structure raises ValueError, something that is no number TypeError; both call the
+        trees by their names.
+        """
+        cdef Collector collector = Collector.__new__(Collector)
+        for node, tree, name in zip(self.nodes, trees, names):
+            (<Node>node).match(collector, tree, name)
+        return collector.all_numbers()
+
 
 def take_apart(tuple args, tuple argnums):
     """The numbers of some arguments, in order, and the structure that they were in."""
     cdef Collector collector = Collector.__new__(Collector)
-    cdef Py_ssize_t i
     check_argnums(args, argnums)
     nodes = []
     try:
         for k in argnums:
             nodes.append(collector.add(args[k]))
     except _NotDifferentiable:
-        _refuse_argument(args, argnums)
-    if collector.numbers is not None:
-        numbers = collector.numbers
-    else:
-        numbers = [collector.values[i] for i in range(collector.count)]
-    return numbers, Structure(tuple(nodes))
+        refuse_argument(args, argnums)
+    return collector.all_numbers(), Structure(tuple(nodes))
 
 
 cdef int check_argnums(tuple args, tuple argnums) except -1:
@@ -955,23 +1066,31 @@ cdef int check_argnums(tuple args, tuple argnums) except -1:
                 f"argnums names argument {k}, but the function was called with {len(args)} "
                 "positional arguments; arguments passed by keyword are not differentiated"
             )
+    if len({k % len(args) for k in argnums}) != len(argnums):
+        raise ValueError(
+            f"argnums {argnums} name an argument twice: the function was called with {len(args)} "
+            "positional arguments"
+        )
     return 0
 
 
-def value_and_grad(f, tuple argnums, bint single, bint has_aux, tuple args, dict kwargs):
-    """Run f once, sweep once: (value, gradient, aux); aux is None without has_aux."""
+def value_and_grad(f, tuple argnums, bint single, bint has_aux, tuple args, dict kwargs, name):
+    """Run f once, sweep once: (value, gradient, aux); aux is None without has_aux.
+
+    `name` is what the user called, for error messages.
+    """
     cdef Recording recording = Recording.__new__(Recording, args, argnums)
     aux = None
     try:
         out = PyObject_Call(f, recording.lifted, kwargs)
         if has_aux:
             out, aux = split_aux(out)
-        number = out if CAD_IS_SCALAR(out) else scalar_output(out)
+        number = out if CAD_IS_SCALAR(out) else scalar_output(out, name=name)
         gradient = recording.gradient(number)
         if not recording.kept:
             number = recording.outlives(number)
-            if has_aux:
-                aux = strip(aux)
+        if has_aux:
+            aux = recording.settle(aux)
         return number, (<tuple>gradient)[0] if single else gradient, aux
     finally:
         out = None  # numbers that are alive when the tape is rewound have to be found

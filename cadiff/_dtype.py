@@ -28,7 +28,7 @@ class Float64:
         return getattr(FLOAT64, name)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Float64) or FLOAT64 == other
+        return isinstance(other, Float64) or other == FLOAT64
 
     def __hash__(self) -> int:
         return hash(FLOAT64)

@@ -56,8 +56,12 @@ def check_grads(
     unknown = set(modes) - {"fwd", "rev"}
     if unknown or not modes:
         raise ValueError(f'modes are "fwd" and "rev", not {tuple(modes)!r}')
-    if order < 1:
-        raise ValueError(f"order is at least 1, not {order!r}")
+    if isinstance(order, bool) or not isinstance(order, (int, np.integer)) or order < 1:
+        raise ValueError(f"order is a whole number, at least 1, not {order!r}")
+    if not isinstance(args, (tuple, list)):
+        raise TypeError(
+            f"args is a tuple with one entry for each argument of f, not {type(args).__name__}"
+        )
     _check(
         f,
         tuple(args),

@@ -51,18 +51,22 @@ class Transform(ABC):
     """A function made from another: callable, picklable if that one is, bindable as a method."""
 
     def __init__(
-        self, function: Function, argnums: int | Sequence[int] = 0, *, has_aux: bool = False
+        self,
+        name: str,
+        function: Function,
+        argnums: int | Sequence[int] = 0,
+        *,
+        has_aux: bool = False,
     ) -> None:
         if not callable(function):
-            raise TypeError(
-                f"{type(self).__name__.lower()} takes a function, not {type(function).__name__}"
-            )
+            raise TypeError(f"{name} takes a function, not {type(function).__name__}")
+        self._name = name
         self._function = function
         self._argnums, self._single = _checked_argnums(argnums)
         self._has_aux = bool(has_aux)
-        for name in functools.WRAPPER_ASSIGNMENTS:  # what help() shows
-            if hasattr(function, name):
-                setattr(self, name, getattr(function, name))
+        for attribute in functools.WRAPPER_ASSIGNMENTS:  # what help() shows
+            if hasattr(function, attribute):
+                setattr(self, attribute, getattr(function, attribute))
         self.__wrapped__ = function
 
     @abstractmethod
@@ -75,26 +79,31 @@ class Transform(ABC):
     def __repr__(self) -> str:
         name = getattr(self._function, "__qualname__", repr(self._function))
         argnums = self._argnums[0] if self._single else self._argnums
-        return f"<cadiff {type(self).__name__} of {name}, argnums={argnums}>"
+        return f"<cadiff.{self._name} of {name}, argnums={argnums}>"
 
 
 def _checked_argnums(argnums: int | Sequence[int]) -> tuple[tuple[int, ...], bool]:
     """Argnums as a tuple, and whether it was a single one."""
-    single = isinstance(argnums, (int, np.integer)) and not isinstance(argnums, bool)
-    try:
-        chosen = (argnums,) if single else tuple(argnums)  # type: ignore[arg-type]
-        numbers = tuple(int(k.__index__()) for k in chosen)  # type: ignore[union-attr]
-    except (TypeError, AttributeError):
-        raise TypeError(f"argnums is an int or a tuple of ints, not {argnums!r}") from None
+    single = _is_int(argnums)
+    chosen: tuple[Any, ...] = (argnums,) if single else ()
+    if not single and isinstance(argnums, (tuple, list)):
+        chosen = tuple(argnums)
+    if not single and (not isinstance(argnums, (tuple, list)) or not all(map(_is_int, chosen))):
+        raise TypeError(f"argnums is an int or a tuple of ints, not {argnums!r}")
+    numbers = tuple(map(int, chosen))
     if len(set(numbers)) != len(numbers):
         raise ValueError(f"argnums names an argument twice: {numbers}")
     return numbers, single
 
 
+def _is_int(number: object) -> bool:
+    return isinstance(number, (int, np.integer)) and not isinstance(number, bool)
+
+
 class ValueAndGrad(Transform):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         value, gradient, aux = _core.value_and_grad(
-            self._function, self._argnums, self._single, self._has_aux, args, kwargs
+            self._function, self._argnums, self._single, self._has_aux, args, kwargs, self._name
         )
         return ((value, aux), gradient) if self._has_aux else (value, gradient)
 
@@ -102,7 +111,7 @@ class ValueAndGrad(Transform):
 class Grad(Transform):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         _, gradient, aux = _core.value_and_grad(
-            self._function, self._argnums, self._single, self._has_aux, args, kwargs
+            self._function, self._argnums, self._single, self._has_aux, args, kwargs, self._name
         )
         return (gradient, aux) if self._has_aux else gradient
 
@@ -141,7 +150,7 @@ def grad(
     >>> cadiff.grad(lambda p: p["a"] * p["b"][1])({"a": 2.0, "b": [3.0, 5.0]})
     {'a': 5.0, 'b': [0.0, 2.0]}
     """
-    return Grad(f, argnums, has_aux=has_aux)
+    return Grad("grad", f, argnums, has_aux=has_aux)
 
 
 def value_and_grad(
@@ -157,7 +166,7 @@ def value_and_grad(
     >>> cadiff.value_and_grad(lambda x: x[0] * x[1])([3.0, 4.0])
     (12.0, [4.0, 3.0])
     """
-    return ValueAndGrad(f, argnums, has_aux=has_aux)
+    return ValueAndGrad("value_and_grad", f, argnums, has_aux=has_aux)
 
 
 # --- outputs ---------------------------------------------------------------------------------
@@ -166,10 +175,11 @@ def value_and_grad(
 class Output:
     """What f returned, taken apart: leaves of numbers, and the containers they were in.
 
-    A flat list or tuple of scalars is one leaf, a vector.
+    A flat list or tuple of scalars is one leaf, a vector. `what` names it in error messages.
     """
 
-    def __init__(self, out: Any) -> None:
+    def __init__(self, out: Any, what: str = "what f returns") -> None:
+        self._what = what
         self.numbers: list[Any] = []
         self.shapes: list[Shape] = []
         self._template = self._take(out)
@@ -190,13 +200,22 @@ class Output:
             elements = _core.elements(out)
             return self._leaf(elements.ravel().tolist(), elements.shape)
         hint = "; is a return missing?" if out is None else ""
-        raise TypeError(
-            "f must return real numbers, arrays of them, or lists, tuples and dicts of them, not "
-            f"{type(out).__name__}{hint}"
+        raise self._refusal(out, hint)
+
+    def _refusal(self, out: Any, hint: str = "") -> TypeError:
+        return TypeError(
+            f"{self._what} must be real numbers, arrays of them, or lists, tuples and dicts of "
+            f"them, not {type(out).__name__}{hint}"
         )
 
     def _leaf(self, numbers: list[Any], shape: Shape) -> _Leaf:
-        self.numbers += [_core.scalar_output(number, name="a derivative") for number in numbers]
+        for number in numbers:
+            if isinstance(number, (bool, np.bool_)):
+                hint = ": a comparison has no derivative; cadiff.where chooses between numbers"
+                raise self._refusal(number, hint)
+            if not _is_scalar(number):
+                raise self._refusal(number)
+            self.numbers.append(_core.scalar_output(number))
         self.shapes.append(shape)
         return _Leaf(len(self.shapes) - 1)
 
@@ -219,14 +238,34 @@ class Output:
         return self.fill([_block(numbers[part], shape) for part, shape in _parts(self.shapes)])
 
     def match(self, tree: Any, what: str) -> list[Any]:
-        """The numbers of another tree of this structure."""
-        other = Output(tree)
-        if other.shapes != self.shapes:
-            raise ValueError(
-                f"{what} must have the structure of what f returned: expected leaves of shapes "
-                f"{self.shapes}, got {other.shapes}"
-            )
-        return other.numbers
+        """The numbers of another tree of this structure, in its order."""
+        numbers: list[Any] = []
+
+        def walk(node: Any, part: Any, path: str) -> None:
+            keys = list(node) if isinstance(node, dict) else range(0)
+            if isinstance(node, _Leaf):
+                leaf = Output(part, path)
+                if leaf.shapes != [self.shapes[node.index]] or isinstance(part, dict):
+                    expected = f"a leaf of shape {self.shapes[node.index]}"
+                    raise _mismatch(path, expected, f"leaves of shapes {leaf.shapes}")
+                numbers.extend(leaf.numbers)
+                return
+            if isinstance(node, dict):
+                if not isinstance(part, dict) or part.keys() != node.keys():
+                    raise _mismatch(path, f"a dict with the keys {keys}", repr(part))
+            elif not isinstance(part, (list, tuple)) or len(part) != len(node):
+                raise _mismatch(path, f"a {type(node).__name__} of {len(node)}", repr(part))
+            for key in keys or range(len(node)):
+                walk(node[key], part[key], f"{path}[{key!r}]")
+
+        walk(self._template, tree, what)
+        return numbers
+
+
+def _mismatch(path: str, expected: str, got: str) -> ValueError:
+    return ValueError(
+        f"{path} must have the structure of what f returned: expected {expected}, got {got}"
+    )
 
 
 class _Leaf:
@@ -239,9 +278,9 @@ class _Leaf:
 def _is_scalar(item: Any) -> bool:
     if isinstance(item, (Var, Dual)):
         return item.ndim == 0
-    return isinstance(item, (bool, int, float, np.generic)) or (
-        isinstance(item, np.ndarray) and item.ndim == 0
-    )
+    if isinstance(item, (np.ndarray, np.generic)):
+        return item.ndim == 0 and item.dtype.kind in "biufO"
+    return isinstance(item, (bool, int, float))
 
 
 def _parts(shapes: Sequence[Shape]) -> Iterator[tuple[slice, Shape]]:
@@ -273,7 +312,11 @@ def _lift(structure: Structure, numbers: list[Any], tangents: list[Any], tag: in
         _core.make_dual(number, tangent, tag)
         for number, tangent in zip(numbers, tangents, strict=True)
     ]
-    plain = all(type(number) is float for number in numbers)
+    plain = all(type(number) is float for number in numbers) and all(
+        type(number) is float
+        for tangent in tangents
+        for number in (tangent if isinstance(tangent, tuple) else (tangent,))
+    )
     arguments = []
     offset = 0
     for k, shapes in enumerate(structure.leaf_shapes()):
@@ -319,7 +362,7 @@ def _run_forward(
     aux = None
     if has_aux:
         out, aux = _core.split_aux(out)
-        aux = _core.strip(aux)
+        aux = _core.map_numbers(aux, lambda number: _core.split_dual(number, tag)[0])
     output = Output(out)
     pairs = [_core.split_dual(number, tag) for number in output.numbers]
     return output, [p for p, _ in pairs], [t for _, t in pairs], structure, aux
@@ -358,27 +401,14 @@ def jvp(
             )
     args = tuple(primals)
     argnums = tuple(range(len(args)))
-    directions = _match_arguments(args, tuple(tangents), "the tangents")
+    _, structure = _core.take_apart(args, argnums)
+    if len(tangents) != len(args):
+        arguments = "1 argument" if len(args) == 1 else f"{len(args)} arguments"
+        raise ValueError(f"there are {len(tangents)} tangents for {arguments}")
+    directions = structure.match(tuple(tangents), [f"tangents[{k}]" for k in argnums])
     output, values, derivatives, _, aux = _run_forward(f, args, {}, argnums, directions, has_aux)
     result = (output.rebuild(values), output.rebuild(derivatives))
     return (*result, aux) if has_aux else result
-
-
-def _match_arguments(args: tuple[Any, ...], other: tuple[Any, ...], what: str) -> list[Any]:
-    """The numbers of a tuple that must have the structure of the arguments."""
-    if len(args) != len(other):
-        raise ValueError(f"{what} are {len(other)}, but there are {len(args)} arguments")
-    argnums = tuple(range(len(args)))
-    _, structure = _core.take_apart(args, argnums)
-    numbers: list[Any]
-    numbers, directions = _core.take_apart(other, argnums)
-    expected, got = structure.leaf_shapes(), directions.leaf_shapes()
-    if expected != got:
-        raise ValueError(
-            f"{what} must have the structure of the arguments: expected, for each argument, "
-            f"leaves of shapes {expected}, got {got}"
-        )
-    return numbers
 
 
 def derivative(f: Function, wrt: Any, args: Sequence[Any] | None = None, *, order: int = 1) -> Any:
@@ -408,19 +438,10 @@ def derivative(f: Function, wrt: Any, args: Sequence[Any] | None = None, *, orde
     """
     if args is None:
         args, wrt = (wrt,), 0
-    if isinstance(order, bool) or not isinstance(order, (int, np.integer)) or order < 0:
+    if not _is_int(order) or order < 0:
         raise ValueError(f"order is a whole number >= 0, not {order!r}")
-    if isinstance(wrt, bool) or not isinstance(wrt, (int, np.integer)):
-        raise TypeError(f"wrt is the position of an argument, an int, not {wrt!r}")
-    point = list(args)
-    if not -len(point) <= wrt < len(point):
-        raise IndexError(f"wrt={wrt}, but there are {len(point)} arguments")
-    numbers, structure = _core.take_apart(tuple(point), (int(wrt),))
-    if structure.leaf_shapes() != [[()]] or isinstance(point[wrt], (list, tuple, dict)):
-        raise TypeError(
-            f"derivative is by one number, but args[{wrt}] is a {type(point[wrt]).__name__}: use "
-            "cadiff.jacobian for arrays and containers"
-        )
+    point, wrt = _checked_point(args, wrt)
+    numbers, _ = _core.take_apart(tuple(point), (wrt,))
 
     def along(x: Any, order: int) -> Any:
         if order == 0:
@@ -457,27 +478,43 @@ def gradient(f: Function, args: Sequence[Any], *, mode: Mode = "auto") -> NDArra
     array([3., 2.])
     """
     _check_mode(mode)
+    for k in range(len(_checked_point(args, None)[0])):
+        _checked_point(args, k)
     point = tuple(args)
     argnums = tuple(range(len(point)))
-    _, structure = _core.take_apart(point, argnums)
-    for k, shapes in enumerate(structure.leaf_shapes()):
-        if shapes != [()]:
-            raise TypeError(
-                f"gradient takes numbers, but args[{k}] is a {type(point[k]).__name__}: use "
-                "cadiff.grad for arrays and containers"
-            )
     if mode == "fwd":
-        output, _, tangents, _, _ = _run_forward(f, point, {}, argnums, None)
-        if output.shapes != [()]:
-            raise TypeError(
-                "gradient wants one number from f, not leaves of shapes "
-                f"{output.shapes}: use cadiff.jacobian"
-            )
+
+        def number(*args: Any) -> Any:
+            return _core.scalar_output(f(*args), name="gradient")
+
+        _, _, tangents, _, _ = _run_forward(number, point, {}, argnums, None)
         row = tangents[0] if isinstance(tangents[0], tuple) else (0.0,) * len(point)
     else:
-        _, row, _ = _core.value_and_grad(f, argnums, False, False, point, {})
+        _, row, _ = _core.value_and_grad(f, argnums, False, False, point, {}, "gradient")
     result: NDArray[Any] = _block(list(row), (len(point),))
     return result
+
+
+def _checked_point(args: Any, wrt: int | None) -> tuple[list[Any], int]:
+    """The point as a list, and the position of one of its numbers."""
+    if isinstance(args, (str, dict)) or not isinstance(args, (Sequence, np.ndarray, Var, Dual)):
+        raise TypeError(
+            f"args is a sequence with one entry for each argument of f, not {type(args).__name__}"
+        )
+    point = list(args)
+    if wrt is None:
+        return point, 0
+    if not _is_int(wrt):
+        raise TypeError(f"wrt is the position of an argument, an int, not {wrt!r}")
+    if not -len(point) <= wrt < len(point):
+        raise IndexError(f"wrt={wrt}, but there are {len(point)} arguments")
+    _, structure = _core.take_apart(tuple(point), (int(wrt),))
+    if structure.leaf_shapes() != [[()]] or isinstance(point[wrt], (list, tuple, dict)):
+        raise TypeError(
+            f"derivatives by a number: but args[{wrt}] is a {type(point[wrt]).__name__}; use "
+            "cadiff.grad or cadiff.jacobian for arrays and containers"
+        )
+    return point, int(wrt)
 
 
 def _check_mode(mode: str) -> None:
@@ -499,11 +536,13 @@ class Pullback:
     def __call__(self, cotangent: Any) -> Any:
         weights = self._output.match(cotangent, "the cotangent")
         numbers = self._output.numbers
+        recorded = False
         if not all(type(weight) is float for weight in weights):
             # Cotangents that carry derivatives: pull the weighted sum.
             total = sum(w * number for w, number in zip(weights, numbers, strict=True))
+            recorded = any(map(_core.vars_of, weights))
             numbers, weights = [_core.scalar_output(total)], [1.0]
-        cotangents = self._recording.pull(numbers, weights)
+        cotangents = self._recording.pull(numbers, weights, recorded)
         return cotangents[0] if self._single else cotangents
 
 
@@ -542,21 +581,21 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
         if has_aux:
             out, aux = _core.split_aux(out)
         output = Output(out)
+        values = output.numbers
+        values, aux = recording.settle(values), recording.settle(aux)
         keep = True
     finally:
         recording.close(keep=keep)
-    values = output.numbers
-    if recording.has_plain_results(values):
-        values = _core.strip(values)
-        aux = _core.strip(aux)
     result = (output.rebuild(values), Pullback(recording, output, len(primals) == 1))
     return (*result, aux) if has_aux else result
 
 
 class Jacobian(Transform):
-    def __init__(self, function: Function, argnums: int | Sequence[int], mode: Mode) -> None:
+    def __init__(
+        self, name: str, function: Function, argnums: int | Sequence[int], mode: Mode
+    ) -> None:
         _check_mode(mode)
-        super().__init__(function, argnums)
+        super().__init__(name, function, argnums)
         self._mode = mode
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -649,17 +688,17 @@ def jacobian(
     array([[3., 2.],
            [0., 1.]])
     """
-    return Jacobian(f, argnums, mode)
+    return Jacobian("jacobian", f, argnums, mode)
 
 
 def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
     """The Jacobian by forward mode: `jacobian(f, argnums, mode="fwd")`."""
-    return Jacobian(f, argnums, "fwd")
+    return Jacobian("jacfwd", f, argnums, "fwd")
 
 
 def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
     """The Jacobian by reverse mode: `jacobian(f, argnums, mode="rev")`."""
-    return Jacobian(f, argnums, "rev")
+    return Jacobian("jacrev", f, argnums, "rev")
 
 
 class ElementwiseGrad(Transform):
@@ -667,7 +706,10 @@ class ElementwiseGrad(Transform):
         def total(*args: Any) -> Any:
             return sum(Output(self._function(*args, **kwargs)).numbers)
 
-        return _core.value_and_grad(total, self._argnums, self._single, False, args, {})[1]
+        _, gradient, _ = _core.value_and_grad(
+            total, self._argnums, self._single, False, args, {}, self._name
+        )
+        return gradient
 
 
 def elementwise_grad(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
@@ -675,7 +717,7 @@ def elementwise_grad(f: Function, argnums: int | Sequence[int] = 0) -> Callable[
 
     It is the gradient of the sum of all outputs, in one reverse sweep.
     """
-    return ElementwiseGrad(f, argnums)
+    return ElementwiseGrad("elementwise_grad", f, argnums)
 
 
 # --- second order ----------------------------------------------------------------------------
@@ -684,31 +726,53 @@ def elementwise_grad(f: Function, argnums: int | Sequence[int] = 0) -> Callable[
 class Hessian(Transform):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         recording = Recording(args, self._argnums)
-        matrix = None
+        matrix: NDArray[Any] | None = None
         try:
             number = _core.scalar_output(
-                self._function(*recording.lifted, **kwargs), name="hessian"
+                self._function(*recording.lifted, **kwargs), name=self._name
             )
             if recording.is_plain([number]):
                 matrix = recording.hessian(number)
             structure = recording.structure
+            n = recording.n
             number = None
         finally:
             recording.close()
         if matrix is None:
             # Inputs or closures carry derivatives themselves: differentiate twice.
-            argnums = self._argnums[0] if self._single else self._argnums
-            return jacfwd(grad(self._function, argnums), argnums)(*args, **kwargs)
+            identity = [tuple(1.0 if i == j else 0.0 for j in range(n)) for i in range(n)]
+            rows = _gradient_along(self._function, args, kwargs, self._argnums, identity)
+            matrix = _object_matrix(
+                [list(row) if isinstance(row, tuple) else [0.0] * n for row in rows], n
+            )
         shapes_of_all = structure.leaf_shapes()
         parts = _parts([leaf for shapes in shapes_of_all for leaf in shapes])
         arguments = []
         for k, shapes in enumerate(shapes_of_all):
-            rows = []
+            blocks = []
             for _ in shapes:
                 part, leaf = next(parts)
-                rows.append(_fill_columns(matrix[part], leaf, structure, self._single))
-            arguments.append(structure.fill(k, rows))
+                blocks.append(_fill_columns(matrix[part], leaf, structure, self._single))
+            arguments.append(structure.fill(k, blocks))
         return arguments[0] if self._single else tuple(arguments)
+
+
+def _gradient_along(
+    f: Function,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    argnums: tuple[int, ...],
+    tangents: list[Any],
+) -> list[Any]:
+    """Derivatives of all entries of the gradient along tangents (numbers or tuples of lanes)."""
+    tag = _core.fresh_tag()
+    numbers, structure = _core.take_apart(args, argnums)
+    lifted = list(args)
+    for k, argument in zip(argnums, _lift(structure, numbers, tangents, tag), strict=True):
+        lifted[k] = argument
+    gradients = Grad("grad", f, argnums)(*lifted, **kwargs)
+    entries, _ = _core.take_apart(gradients, tuple(range(len(argnums))))
+    return [_core.split_dual(entry, tag)[1] for entry in entries]
 
 
 def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
@@ -724,7 +788,7 @@ def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]
     array([[6., 0.],
            [0., 0.]])
     """
-    return Hessian(f, argnums)
+    return Hessian("hessian", f, argnums)
 
 
 class HessianProduct(Transform):
@@ -733,33 +797,24 @@ class HessianProduct(Transform):
         k = self._argnums[0]
         if not -len(args) <= k < len(args):
             raise TypeError(f"argnums={k}, but there are {len(args)} arguments beside v")
-        direction = _match_arguments((args[k],), (v,), "the direction v")
+        _, structure = _core.take_apart((args[k],), (0,))
+        direction = structure.match((v,), ["the direction v"])
         if all(type(number) is float for number in direction):
             recording = Recording(args, self._argnums)
-            product = None
+            product: list[Any] | None = None
             try:
                 number = _core.scalar_output(
-                    self._function(*recording.lifted, **kwargs), name="hvp"
+                    self._function(*recording.lifted, **kwargs), name=self._name
                 )
                 if recording.is_plain([number]):
-                    product = recording.hessian_product(number, direction)
-                structure = recording.structure
+                    product = recording.hessian_product(number, direction).tolist()
                 number = None
             finally:
                 recording.close()
             if product is not None:
-                return structure.rebuild(0, product.tolist())
-        function = Grad(self._function, k)
-
-        def along(x: Any) -> Any:
-            return function(*args[:k], x, *args[k:][1:], **kwargs)
-
-        # The gradient has the structure of the argument, which Output need not keep.
-        numbers, structure = _core.take_apart((args[k],), (0,))
-        tag = _core.fresh_tag()
-        (lifted,) = _lift(structure, numbers, direction, tag)
-        gradients, _ = _core.take_apart((along(lifted),), (0,))
-        return structure.rebuild(0, [_core.split_dual(g, tag)[1] for g in gradients])
+                return structure.rebuild(0, product)
+        product = _gradient_along(self._function, args, kwargs, self._argnums, direction)
+        return structure.rebuild(0, product)
 
 
 def hvp(f: Function, argnums: int = 0) -> Callable[..., Any]:
@@ -777,7 +832,7 @@ def hvp(f: Function, argnums: int = 0) -> Callable[..., Any]:
     >>> cadiff.hvp(lambda x: x[0] ** 2 * x[1])([1.0, 3.0], [1.0, 0.0])
     [6.0, 2.0]
     """
-    transform = HessianProduct(f, argnums)
+    transform = HessianProduct("hvp", f, argnums)
     if not transform._single:
         raise TypeError("hvp is by one argument: argnums is an int")
     return transform
@@ -809,10 +864,12 @@ def check_derivative(
     rtol, atol : float
         Relative and absolute tolerance, as for `numpy.isclose`.
     """
-    here = list(args)
-    there = list(args)
-    there[wrt] = there[wrt] + h
-    quotient = (_core.strip(f(*there)) - _core.strip(f(*here))) / h
+    here, wrt = _checked_point(args, wrt)
+    there = list(here)
+    here[wrt] = float(_core.strip(here[wrt]))
+    there[wrt] = here[wrt] + h  # in double precision, whatever the point is in
+    high, low = (_core.strip(Output(f(*point)).numbers) for point in (there, here))
+    quotient = (np.array(high) - np.array(low)) / h
     return bool(np.all(np.isclose(quotient, suspect, rtol=rtol, atol=atol)))
 
 
@@ -851,8 +908,14 @@ class _Unflatten:
         self._n = n
 
     def __call__(self, vector: Any) -> Any:
-        if np.shape(vector) != (self._n,) and getattr(vector, "shape", None) != (self._n,):
-            raise ValueError(f"expected a vector of {self._n} numbers, got {np.shape(vector)}")
+        if not isinstance(vector, (Var, Dual)):
+            vector = np.asarray(vector)
+            if vector.dtype.kind not in "iufO":
+                raise TypeError(
+                    f"expected a vector of real numbers, got an array of dtype {vector.dtype}"
+                )
+        if vector.shape != (self._n,):
+            raise ValueError(f"expected a vector of {self._n} numbers, got shape {vector.shape}")
         leaves = []
         for part, shape in _parts(self._structure.leaf_shapes()[0]):
             if shape == ():

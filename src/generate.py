@@ -253,6 +253,11 @@ def docstring(row: Row) -> str:
     return "\n".join(lines)
 
 
+def natural_order(name: str) -> list[str | int]:
+    """A key that sorts exp2 before exp10, as ruff does."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
 HEADER = '"""Generated from src/ops.def by src/generate.py: change the table, not this file."""'
 
 
@@ -273,7 +278,7 @@ def function_stubs(rows: list[Row]) -> str:
         '_Number = TypeVar("_Number", Var, Dual)',
         "",
         "__all__ = [",
-        *(f'    "{name}",' for name in sorted(by_name)),
+        *(f'    "{name}",' for name in sorted(by_name, key=natural_order)),
         "]",
         "",
     ]

@@ -89,9 +89,6 @@ double cad_sinc(double n, double x) {
     if (x != x || n < 0.0 || n != floor(n)) {
         return NAN;
     }
-    if (isinf(x)) {
-        return 0.0;
-    }
     if (n == 0.0) {
         return u == 0.0 ? 1.0 : sin(u) / u;
     }
@@ -120,7 +117,7 @@ double cad_gamma(double x) {
 }
 
 double cad_gammaln(double x) {
-    return lgamma(x);
+    return x == -INFINITY ? x : lgamma(x);
 }
 
 /* B_2j / (2j)!, j = 1 ...: the coefficients of Euler and Maclaurin. */
@@ -152,7 +149,7 @@ static double hurwitz_zeta(double s, double x) {
         x += 1.0;
     }
     const double power = pow(x, -s);
-    sum += x * power / (s - 1.0) + 0.5 * power;
+    sum += pow(x, 1.0 - s) / (s - 1.0) + 0.5 * power;
     double factor = s * power / x; /* s (s+1) ... (s+2j-2) x^(-s-2j+1) */
     for (int j = 0; j < BERNOULLI_TERMS; j++) {
         sum += bernoulli_over_factorial[j] * factor;
@@ -207,10 +204,13 @@ double cad_polygamma(double n, double x) {
     if (x != x || n < 0.0 || n != floor(n)) {
         return NAN;
     }
-    if (x <= 0.0 && x == floor(x)) {
-        return n == 0.0 && x == 0.0 ? copysign(INFINITY, -x) : NAN;
-    }
     const double sign = fmod(n, 2.0) == 0.0 ? -1.0 : 1.0; /* (-1)^(n+1) */
+    if (x <= 0.0 && x == floor(x)) { /* a pole */
+        if (n > 0.0) {
+            return sign * INFINITY;
+        }
+        return x == 0.0 ? copysign(INFINITY, -x) : NAN;
+    }
     if (isinf(x)) {
         return n == 0.0 ? x : 0.0;
     }
