@@ -61,6 +61,7 @@ cdef extern from "tape.h" nogil:
         size_t n_marks
         size_t mark_slots
         int pinned
+        uint64_t running_tag
         size_t entry_capacity
 
     size_t cad_tape_bytes(const CadTape *tape)
@@ -87,8 +88,13 @@ cdef extern from "sweep.h" nogil:
                            size_t lanes, double *tangents)
     void cad_sweep_second(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,
                           const double *tangents, double *adjoint_tangents)
-    CadStatus cad_sweep_record(CadTape *tape, size_t begin, size_t end, CadSlot base,
+    CadStatus cad_sweep_record(CadTape *tape, size_t begin, size_t end, CadSlot base, bint linear,
                                CadNumber *adjoints)
+
+
+cdef extern from "Python.h":
+    int Py_EnterRecursiveCall(const char *where) except -1
+    void Py_LeaveRecursiveCall()
 
 
 cdef extern from "_numbers.h":
@@ -107,13 +113,8 @@ cdef extern from "_numbers.h":
         CAD_ARRAY_CLASS
         CAD_FOREIGN
 
-    ctypedef struct CadView:
-        int ndim
-        Py_ssize_t size
-
     ctypedef struct CadVar:
         double value
-        CadView *view
         CadTape *tape
         CadSlot slot
         uint32_t kind

@@ -313,6 +313,13 @@ cdef class Collector:
         return 0
 
     cdef Node add(self, object argument):
+        Py_EnterRecursiveCall(" while taking an argument apart")
+        try:
+            return self.add_checked(argument)
+        finally:
+            Py_LeaveRecursiveCall()
+
+    cdef Node add_checked(self, object argument):
         cdef Node node = Node.__new__(Node)
         cdef double value
         cdef int kind
@@ -493,6 +500,14 @@ def map_numbers(tree, function):
 
     Object arrays are containers; an array Var or Dual becomes what its elements become.
     """
+    Py_EnterRecursiveCall(" while going through a container")
+    try:
+        return map_checked(tree, function)
+    finally:
+        Py_LeaveRecursiveCall()
+
+
+cdef object map_checked(object tree, object function):
     if CAD_IS_VAR_ARRAY(tree) or (CAD_IS_DUAL(tree) and CAD_DUAL(tree).kind == CAD_DUAL_ARRAY):
         tree = cad_elements(tree)
     if CAD_IS_VAR(tree) or CAD_IS_DUAL(tree):
@@ -738,8 +753,11 @@ cdef class Recording:
             return self.tape.adjoints[CAD_VAR(self.block).slot + i]
         return self.tape.adjoints[CAD_VAR(self.inputs[i]).slot]
 
-    cdef list pull_recorded(self, list numbers, const double *seeds):
-        """The cotangents of all inputs, as numbers that can be differentiated again."""
+    cdef list pull_recorded(self, list numbers, list seeds, bint linear=False):
+        """The cotangents of all inputs, as numbers that can be differentiated again.
+
+        Seeds are floats or Vars. With `linear`, what was recorded counts as constant.
+        """
         cdef CadSlot base, slot
         cdef size_t i, begin, end, n_slots
         cdef Py_ssize_t k
@@ -760,8 +778,8 @@ cdef class Recording:
                 adjoints[i].slot = CAD_NONE
             for k in range(len(numbers)):
                 if on_tape(numbers[k], self.tape, base):
-                    adjoints[CAD_VAR(numbers[k]).slot - base].value += seeds[k]
-            check(cad_sweep_record(self.tape, begin, end, base, adjoints))
+                    self.seed_recorded(&adjoints[CAD_VAR(numbers[k]).slot - base], seeds[k])
+            check(cad_sweep_record(self.tape, begin, end, base, linear, adjoints))
             self.kept = True
             result = []
             for k in range(self.n):
@@ -780,34 +798,60 @@ cdef class Recording:
             self.tape.pinned -= 1
             cad_memory_free(adjoints)
 
-    cdef list pull_objects(self, list numbers, const double *seeds, bint recorded=False):
-        """The same for numbers that may be Duals over this recording: a Dual's cotangents are the
-        Duals of the cotangents of its components, since derivatives commute."""
-        cdef Py_ssize_t i
+    cdef int seed_recorded(self, CadNumber *adjoint, object seed) except -1:
+        """Add a seed to an adjoint of a recorded sweep: one output may stand in several places."""
+        if adjoint.slot != CAD_NONE or adjoint.value != 0.0:
+            here = adjoint.value
+            if adjoint.slot != CAD_NONE:
+                here = cad_var_new(self.tape, adjoint.slot, adjoint.value)
+            seed = cad_apply2(CAD_OP_add, here, seed)
+        if CAD_IS_SCALAR(seed) and CAD_VAR(seed).tape != self.tape:
+            raise RuntimeError("the cotangent is a Var of another thread: pass cadiff.value(v)")
+        adjoint.value = cad_primal(seed)
+        adjoint.slot = CAD_VAR(seed).slot if CAD_IS_SCALAR(seed) else CAD_NONE
+        return 0
+
+    cdef list pull_linear(self, list numbers, list seeds):
+        """The cotangents of all inputs for seeds of any kind, of a closed recording: J is constant,
+        so components of Duals are pulled one by one."""
+        cdef double[::1] weights
+        tag = max([<object>CAD_DUAL(x).tag for x in seeds if CAD_IS_DUAL(x)], default=0)
+        if tag > 0:
+            primals, tangents = zip(*[split_dual(seed, tag) for seed in seeds])
+            lanes = max([len(t) for t in tangents if isinstance(t, tuple)], default=-1)
+            if lanes < 0:
+                parts = self.pull_linear(numbers, list(tangents))
+            else:
+                rows = [t if isinstance(t, tuple) else (t,) * lanes for t in tangents]
+                columns = [self.pull_linear(numbers, list(column)) for column in zip(*rows)]
+                parts = list(zip(*columns)) if lanes else [()] * self.n
+            of_primals = self.pull_linear(numbers, list(primals))
+            return [make_dual(p, t, tag) for p, t in zip(of_primals, parts)]
+        for seed in seeds:
+            if type(seed) is not float:
+                return self.pull_recorded(numbers, seeds, True)
+        weights = np.array(seeds, dtype=np.float64)
+        self.pull_doubles(numbers, &weights[0])
+        return self.read_adjoints(True).tolist()
+
+    cdef list pull_objects(self, list numbers, list seeds):
+        """The cotangents of all inputs for seeds that are floats, of numbers that may be Duals over
+        this recording: a Dual's cotangents are the Duals of the cotangents of its components,
+        since derivatives commute."""
         tag = max([<object>CAD_DUAL(x).tag for x in numbers if CAD_IS_DUAL(x)], default=0)
         if tag == 0:
-            if recorded or not self.is_closed(numbers):
-                return self.pull_recorded(numbers, seeds)
-            self.pull_doubles(numbers, seeds)
-            return [self.adjoint(i) for i in range(self.n)]
-        primals, tangents = [], []
-        lanes = 0
-        for number in numbers:
-            primal, tangent = split_dual(number, tag)
-            primals.append(primal)
-            tangents.append(tangent)
-            lanes = len(tangent) if isinstance(tangent, tuple) else lanes
-        of_primals = self.pull_objects(primals, seeds, recorded)
-        if lanes == 0:
-            parts = self.pull_objects(tangents, seeds, recorded)
+            if self.is_closed(numbers):
+                return self.pull_linear(numbers, seeds)
+            return self.pull_recorded(numbers, seeds)
+        primals, tangents = zip(*[split_dual(number, tag) for number in numbers])
+        of_primals = self.pull_objects(list(primals), seeds)
+        lanes = max([len(t) for t in tangents if isinstance(t, tuple)], default=-1)
+        if lanes < 0:
+            parts = self.pull_objects(list(tangents), seeds)
         else:
-            columns = [
-                self.pull_objects(
-                    [t[k] if isinstance(t, tuple) else t for t in tangents], seeds, recorded
-                )
-                for k in range(lanes)
-            ]
-            parts = list(zip(*columns))
+            rows = [t if isinstance(t, tuple) else (t,) * lanes for t in tangents]
+            columns = [self.pull_objects(list(column), seeds) for column in zip(*rows)]
+            parts = list(zip(*columns)) if lanes else [()] * self.n
         return [make_dual(p, t, tag) for p, t in zip(of_primals, parts)]
 
     cdef bint plain_results(self, list numbers):
@@ -817,21 +861,32 @@ cdef class Recording:
                 return False
         return self.is_closed(numbers)
 
-    cpdef tuple pull(self, list numbers, list seeds, bint recorded=False):
-        """Cotangents of the lifted arguments for cotangents of output numbers (floats).
-
-        With `recorded`, the numbers depend on variables that are younger than the recording.
-        """
-        cdef Py_ssize_t i, m = len(numbers)
-        cdef double[::1] weights = np.array(seeds, dtype=np.float64).reshape(m)
-        cdef double zero = 0.0
-        cdef const double *first = &weights[0] if m > 0 else &zero
+    cpdef tuple pull(self, list numbers, list seeds):
+        """Cotangents of the lifted arguments for cotangents of output numbers, of any kind."""
+        cdef bint floats = True
         self.check_alive()
-        if recorded or not self.plain_results(numbers):
-            cotangents = self.pull_objects(numbers, first, recorded)
-            return tuple([(<Node>node).from_objects(cotangents) for node in self.nodes])
-        self.pull_doubles(numbers, first)
-        return self.rebuild(self.read_adjoints(m > 0))
+        for seed in seeds:
+            floats = floats and type(seed) is float
+        if len(numbers) == 0:
+            cotangents = [0.0] * self.n
+        elif self.plain_results(numbers):
+            if floats and self.block is not None:
+                return self.pull_plain(numbers, seeds)
+            cotangents = self.pull_linear(numbers, seeds)
+        elif floats:
+            cotangents = self.pull_objects(numbers, seeds)
+        else:
+            # J depends on outer variables as the seeds do: pull the weighted sum.
+            total = 0.0
+            for number, seed in zip(numbers, seeds):
+                total = cad_apply2(CAD_OP_add, total, cad_apply2(CAD_OP_multiply, number, seed))
+            cotangents = self.pull_objects([total], [1.0])
+        return tuple([(<Node>node).from_objects(cotangents) for node in self.nodes])
+
+    cdef tuple pull_plain(self, list numbers, list seeds):
+        cdef double[::1] weights = np.array(seeds, dtype=np.float64)
+        self.pull_doubles(numbers, &weights[0])
+        return self.rebuild(self.read_adjoints(True))
 
     cdef tuple rebuild(self, cnp.ndarray flat):
         """The structure of the arguments, filled with plain numbers."""
@@ -857,7 +912,7 @@ cdef class Recording:
         """The gradient of one number, as a tuple with one entry for each argnum."""
         cdef double one = 1.0
         if CAD_IS_DUAL(number) or not self.is_closed([number]):
-            cotangents = self.pull_objects([number], &one)
+            cotangents = self.pull_objects([number], [1.0])
             return tuple([(<Node>node).from_objects(cotangents) for node in self.nodes])
         self.pull_doubles([number], &one)
         return self.rebuild(self.read_adjoints(True))
@@ -999,8 +1054,7 @@ cdef class Recording:
 
     cpdef list pull_flat(self, object number):
         """The gradient of one number as a flat list of numbers of any kind."""
-        cdef double one = 1.0
-        return self.pull_objects([number], &one)
+        return self.pull_objects([number], [1.0])
 
     @property
     def structure(self):
@@ -1109,9 +1163,20 @@ def split_aux(out):
 
 # --- forward mode ------------------------------------------------------------------------------
 
-def fresh_tag():
-    """A tag for the Duals of one forward differentiation."""
-    return cad_fresh_tag()
+def begin_forward():
+    """Begin a forward differentiation: the tag of its Duals, and that of the one around it.
+
+    While it runs, Duals made by hand are given higher tags: to them its variables are constants.
+    """
+    cdef CadTape *tape = cad_current_tape()
+    cdef uint64_t around = tape.running_tag
+    tape.running_tag = cad_fresh_tag()
+    return tape.running_tag, around
+
+
+def end_forward(around):
+    """End it, given the tag of the one around it."""
+    cad_current_tape().running_tag = <uint64_t>around
 
 
 def make_dual(primal, tangent, tag):
@@ -1122,14 +1187,37 @@ def make_dual(primal, tangent, tag):
 def split_dual(number, tag):
     """Primal and tangent of the given perturbation: (number, 0.0) if it is not in the number.
 
-    Lanes come as a tuple, or for an array as its last axis.
+    Lanes come as a tuple, or for an array as its last axis. A Dual of a higher tag, made by hand
+    or kept from an inner differentiation, is split component by component.
     """
-    if not CAD_IS_DUAL(number) or CAD_DUAL(number).tag != <CadTag>tag:
+    if not CAD_IS_DUAL(number) or CAD_DUAL(number).tag < <CadTag>tag:
         return number, 0.0
+    outer = CAD_DUAL(number).tag
+    primal = cad_dual_primal(CAD_DUAL(number))
     tangent = cad_dual_tangent(CAD_DUAL(number))
     if CAD_DUAL(number).kind != CAD_DUAL_ARRAY and cnp.PyArray_Check(tangent):
         tangent = tuple(tangent.tolist())
-    return cad_dual_primal(CAD_DUAL(number)), tangent
+    if outer == <CadTag>tag:
+        return primal, tangent
+    if CAD_DUAL(number).kind == CAD_DUAL_ARRAY:  # of floats: nothing else can be in it
+        return number, 0.0
+    of_primal = split_dual(primal, tag)
+    if isinstance(tangent, tuple):
+        of_tangent = list(zip(*[split_lanes(lane, tag) for lane in tangent])) or [(), ()]
+    else:
+        of_tangent = split_lanes(tangent, tag)
+    return tuple([make_dual(p, t, outer) for p, t in zip(of_primal, of_tangent)])
+
+
+def split_lanes(number, tag):
+    """As split_dual, for a component that is itself a tangent: it has a single lane."""
+    primal, tangent = split_dual(number, tag)
+    if isinstance(tangent, tuple):
+        raise TypeError(
+            "a Dual that was made by hand, or kept from an inner derivative, cannot be the result "
+            "of a derivative along several directions"
+        )
+    return primal, tangent
 
 
 def stop_gradient(x):

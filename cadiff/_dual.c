@@ -542,6 +542,12 @@ static PyObject *make_scalar(PyObject *primal, PyObject *tangent) {
         tag = lane > tag ? lane : tag;
     }
     tag = tag_of(component) > tag ? tag_of(component) : tag;
+    CadTape *tape = cad_current_tape();
+    if (tape == NULL) {
+        Py_DECREF(component);
+        return NULL;
+    }
+    tag = tape->running_tag > tag ? tape->running_tag : tag;
     PyObject *dual = cad_dual_from(primal, component, tag + 1);
     Py_DECREF(component);
     return dual;
@@ -576,7 +582,8 @@ static PyObject *make_array(PyObject *primal, PyObject *tangent) {
         Py_XDECREF(want);
         Py_CLEAR(t);
     }
-    PyObject *dual = t == NULL ? NULL : cad_dual_from(primal, t, 1);
+    CadTape *tape = t == NULL ? NULL : cad_current_tape();
+    PyObject *dual = tape == NULL ? NULL : cad_dual_from(primal, t, tape->running_tag + 1);
     Py_XDECREF(t);
     return dual;
 }
@@ -638,7 +645,7 @@ static PyObject *dual_seed(PyObject *type, PyObject *x) {
             Py_SETREF(primal, PyObject_CallMethod(primal, "item", NULL));
             result = primal == NULL ? NULL : make_scalar(primal, tangent);
         } else {
-            result = cad_dual_from(primal, tangent, 1);
+            result = make_array(primal, tangent);
         }
     }
     Py_XDECREF(tangent);

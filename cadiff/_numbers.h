@@ -31,12 +31,12 @@ typedef enum CadKind {
     CAD_SCALAR,  /* a number on the tape */
     CAD_ARRAY,   /* a view over numbers on the tape */
     CAD_PASSIVE, /* a number that carries no derivative: on no tape */
-    CAD_STALE,   /* its part of the tape was rewound: a scalar has its value left, an array nothing
-                  */
+    CAD_STALE,   /* its part of the tape was rewound: its values are left */
 } CadKind;
 
 /* Shape and strides, both counted in numbers. The view of a value is the view of its adjoint. */
 typedef struct CadView {
+    double *kept; /* the values, in order, once the Var is stale */
     int ndim;
     npy_intp size;
     npy_intp shape_and_strides[];

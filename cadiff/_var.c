@@ -92,6 +92,7 @@ static void var_dealloc(CadVar *var) {
         }
     }
     if (CAD_IS_VAR_ARRAY(var)) {
+        PyMem_Free(var->view->kept);
         PyMem_Free(var->view);
         Py_SET_TYPE(var, &CadVar_Type);
     }
@@ -119,6 +120,7 @@ PyObject *cad_var_view(CadTape *tape, CadSlot slot, int ndim, const npy_intp *sh
     if (view == NULL) {
         return PyErr_NoMemory();
     }
+    view->kept = NULL;
     view->ndim = ndim;
     view->size = 1;
     for (int i = ndim; i-- > 0;) {
@@ -173,17 +175,10 @@ typedef struct Orphan {
 
 static Orphan *orphans;
 
-static void count_var(CadVar *var, void *count) {
-    (void)var;
-    ++*(size_t *)count;
-}
-
 static void free_deserted_tapes(void) {
     for (Orphan **link = &orphans; *link != NULL;) {
         Orphan *orphan = *link;
-        size_t count = 0;
-        for_each_var(orphan->tape, count_var, &count);
-        if (count == 0) {
+        if (cad_tape_all_handles(orphan->tape) == 0) {
             *link = orphan->next;
             cad_tape_free(orphan->tape);
             PyMem_Free(orphan);
@@ -255,10 +250,39 @@ CadTape *cad_current_tape(void) {
     return tape;
 }
 
+/* Step an index through all elements of a view; answers the slot of the next one. */
+static CadSlot next_slot(const CadView *view, npy_intp *index, CadSlot slot) {
+    for (int axis = view->ndim; axis-- > 0;) {
+        const npy_intp stride = CAD_STRIDES(view)[axis];
+        slot += (CadSlot)stride;
+        if (++index[axis] < CAD_SHAPE(view)[axis]) {
+            break;
+        }
+        slot -= (CadSlot)(stride * index[axis]);
+        index[axis] = 0;
+    }
+    return slot;
+}
+
+/* Copy what an array views before its part of the tape goes. */
+static void keep_values(CadVar *var) {
+    CadView *view = var->view;
+    view->kept = PyMem_Malloc((size_t)(view->size > 0 ? view->size : 1) * sizeof(double));
+    npy_intp index[NPY_MAXDIMS] = {0};
+    CadSlot slot = var->slot;
+    for (npy_intp i = 0; view->kept != NULL && i < view->size; i++) {
+        view->kept[i] = var->tape->values[slot];
+        slot = next_slot(view, index, slot);
+    }
+}
+
 static void make_stale(CadVar *var, void *context) {
     const size_t slots = *(const size_t *)context;
     if (var->slot < slots) {
         return;
+    }
+    if (CAD_IS_VAR_ARRAY(var)) {
+        keep_values(var);
     }
     var->tape = NULL;
     var->slot = CAD_NONE;
@@ -344,8 +368,16 @@ static PyObject *transient_copy(const CadVar *var, double *buffer) {
 
 PyObject *cad_var_values(CadVar *var) {
     if (var->kind == CAD_STALE) {
-        cad_raise_stale();
-        return NULL;
+        const CadView *view = var->view;
+        if (view->kept == NULL) {
+            return PyErr_NoMemory();
+        }
+        PyObject *copy = PyArray_SimpleNew(view->ndim, CAD_SHAPE(view), NPY_DOUBLE);
+        if (copy != NULL) {
+            memcpy(PyArray_DATA((PyArrayObject *)copy), view->kept,
+                   (size_t)view->size * sizeof(double));
+        }
+        return copy;
     }
     return transient_copy(var, var->tape->values);
 }
@@ -383,7 +415,6 @@ PyObject *cad_var_elements(CadVar *var) {
     if (result == NULL || var->view->size == 0) {
         return result;
     }
-    const int ndim = var->view->ndim;
     npy_intp index[NPY_MAXDIMS] = {0};
     CadSlot slot = var->slot;
     PyObject **item = PyArray_DATA((PyArrayObject *)result);
@@ -393,15 +424,7 @@ PyObject *cad_var_elements(CadVar *var) {
             Py_DECREF(result);
             return NULL;
         }
-        for (int axis = ndim; axis-- > 0;) { /* step the odometer */
-            const npy_intp stride = CAD_STRIDES(var->view)[axis];
-            slot += (CadSlot)stride;
-            if (++index[axis] < CAD_SHAPE(var->view)[axis]) {
-                break;
-            }
-            slot -= (CadSlot)(stride * index[axis]);
-            index[axis] = 0;
-        }
+        slot = next_slot(var->view, index, slot);
     }
     return result;
 }
@@ -650,11 +673,16 @@ static int slot_bool(CadVar *var) {
         return var->value != 0.0;
     }
     if (var->view->size != 1) {
-        PyErr_SetString(PyExc_ValueError, "the truth value of a Var with more than one element "
-                                          "is ambiguous: use .any() or .all() of a comparison");
+        PyErr_Format(PyExc_ValueError,
+                     "the truth value of a Var of %zd elements is ambiguous: use .any() or .all() "
+                     "of a comparison",
+                     (Py_ssize_t)var->view->size);
         return -1;
     }
-    return var->kind == CAD_STALE ? cad_raise_stale() : var->tape->values[var->slot] != 0.0;
+    if (var->kind == CAD_STALE) {
+        return cad_raise_stale();
+    }
+    return var->tape->values[var->slot] != 0.0;
 }
 
 /* --- text --- */

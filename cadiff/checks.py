@@ -64,7 +64,7 @@ def check_grads(
         )
     _check(
         f,
-        tuple(args),
+        tuple(map(_in_double, args)),
         order,
         tuple(modes),
         1e-5 if atol is None else atol,
@@ -73,6 +73,16 @@ def check_grads(
         np.random.default_rng(0),
         (),
     )
+
+
+def _in_double(tree: Any) -> Any:
+    """The same arguments with their arrays in double precision, to take differences in."""
+    if isinstance(tree, dict):
+        return {key: _in_double(item) for key, item in tree.items()}
+    if isinstance(tree, (list, tuple)):
+        parts = [_in_double(item) for item in tree]
+        return type(tree)(*parts) if hasattr(tree, "_fields") else type(tree)(parts)
+    return np.asarray(tree, dtype=np.float64) if isinstance(tree, np.ndarray) else tree
 
 
 def _check(

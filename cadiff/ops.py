@@ -40,7 +40,8 @@ def round(x: Any, decimals: int = 0, /) -> Any:
     """Round to decimals, halves to even, as `numpy.round`; the derivative is 0."""
     if isinstance(x, (Var, Dual)):
         return x.__round__(decimals) if decimals else _core.rint(x)
-    return np.round(x, decimals)
+    rounded = np.round(x, decimals)
+    return float(rounded) if type(x) in (float, int) else rounded
 
 
 # --- arrays that hold numbers with derivatives --------------------------------------------------

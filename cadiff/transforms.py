@@ -10,10 +10,11 @@ from __future__ import annotations
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import accumulate, pairwise
 from math import prod
 from types import MethodType
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +71,7 @@ class Transform(ABC):
         self.__wrapped__ = function
 
     @abstractmethod
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Differentiate at a point."""
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
@@ -101,7 +102,7 @@ def _is_int(number: object) -> bool:
 
 
 class ValueAndGrad(Transform):
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         value, gradient, aux = _core.value_and_grad(
             self._function, self._argnums, self._single, self._has_aux, args, kwargs, self._name
         )
@@ -109,7 +110,7 @@ class ValueAndGrad(Transform):
 
 
 class Grad(Transform):
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         _, gradient, aux = _core.value_and_grad(
             self._function, self._argnums, self._single, self._has_aux, args, kwargs, self._name
         )
@@ -337,6 +338,21 @@ def _lift(structure: Structure, numbers: list[Any], tangents: list[Any], tag: in
     return arguments
 
 
+@contextmanager
+def _forward() -> Iterator[int]:
+    """A forward differentiation; gives the tag of its Duals."""
+    tag, around = _core.begin_forward()
+    try:
+        yield tag
+    finally:
+        _core.end_forward(around)
+
+
+def _identity(n: int) -> list[Any]:
+    """The tangents of n numbers along the n unit vectors, as tuples of lanes."""
+    return [tuple(1.0 if i == j else 0.0 for j in range(n)) for i in range(n)]
+
+
 def _run_forward(
     f: Function,
     args: tuple[Any, ...],
@@ -350,21 +366,20 @@ def _run_forward(
     Returns the output, its primals, its tangents (tuples where there are lanes), the structure of
     the arguments and aux.
     """
-    tag = _core.fresh_tag()
     numbers, structure = _core.take_apart(args, argnums)
     if tangents is None:
-        n = len(numbers)
-        tangents = [tuple(1.0 if j == i else 0.0 for j in range(n)) for i in range(n)]
-    lifted = list(args)
-    for k, argument in zip(argnums, _lift(structure, numbers, tangents, tag), strict=True):
-        lifted[k] = argument
-    out = f(*lifted, **kwargs)
-    aux = None
-    if has_aux:
-        out, aux = _core.split_aux(out)
-        aux = _core.map_numbers(aux, lambda number: _core.split_dual(number, tag)[0])
-    output = Output(out)
-    pairs = [_core.split_dual(number, tag) for number in output.numbers]
+        tangents = _identity(len(numbers))
+    with _forward() as tag:
+        lifted = list(args)
+        for k, argument in zip(argnums, _lift(structure, numbers, tangents, tag), strict=True):
+            lifted[k] = argument
+        out = f(*lifted, **kwargs)
+        aux = None
+        if has_aux:
+            out, aux = _core.split_aux(out)
+            aux = _core.map_numbers(aux, lambda number: _core.split_dual(number, tag)[0])
+        output = Output(out)
+        pairs = [_core.split_dual(number, tag) for number in output.numbers]
     return output, [p for p, _ in pairs], [t for _, t in pairs], structure, aux
 
 
@@ -533,16 +548,12 @@ class Pullback:
         self._output = output
         self._single = single
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a pullback cannot be pickled: it holds a recording; pickle the function")
+
     def __call__(self, cotangent: Any) -> Any:
         weights = self._output.match(cotangent, "the cotangent")
-        numbers = self._output.numbers
-        recorded = False
-        if not all(type(weight) is float for weight in weights):
-            # Cotangents that carry derivatives: pull the weighted sum.
-            total = sum(w * number for w, number in zip(weights, numbers, strict=True))
-            recorded = any(map(_core.vars_of, weights))
-            numbers, weights = [_core.scalar_output(total)], [1.0]
-        cotangents = self._recording.pull(numbers, weights, recorded)
+        cotangents = self._recording.pull(self._output.numbers, weights)
         return cotangents[0] if self._single else cotangents
 
 
@@ -598,7 +609,7 @@ class Jacobian(Transform):
         super().__init__(name, function, argnums)
         self._mode = mode
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if self._mode == "fwd":
             return self._forward(args, kwargs)
         recording = Recording(args, self._argnums)
@@ -702,7 +713,7 @@ def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
 
 
 class ElementwiseGrad(Transform):
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         def total(*args: Any) -> Any:
             return sum(Output(self._function(*args, **kwargs)).numbers)
 
@@ -724,7 +735,7 @@ def elementwise_grad(f: Function, argnums: int | Sequence[int] = 0) -> Callable[
 
 
 class Hessian(Transform):
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         recording = Recording(args, self._argnums)
         matrix: NDArray[Any] | None = None
         try:
@@ -740,8 +751,7 @@ class Hessian(Transform):
             recording.close()
         if matrix is None:
             # Inputs or closures carry derivatives themselves: differentiate twice.
-            identity = [tuple(1.0 if i == j else 0.0 for j in range(n)) for i in range(n)]
-            rows = _gradient_along(self._function, args, kwargs, self._argnums, identity)
+            rows = _gradient_along(self._function, args, kwargs, self._argnums, _identity(n))
             matrix = _object_matrix(
                 [list(row) if isinstance(row, tuple) else [0.0] * n for row in rows], n
             )
@@ -765,14 +775,14 @@ def _gradient_along(
     tangents: list[Any],
 ) -> list[Any]:
     """Derivatives of all entries of the gradient along tangents (numbers or tuples of lanes)."""
-    tag = _core.fresh_tag()
     numbers, structure = _core.take_apart(args, argnums)
-    lifted = list(args)
-    for k, argument in zip(argnums, _lift(structure, numbers, tangents, tag), strict=True):
-        lifted[k] = argument
-    gradients = Grad("grad", f, argnums)(*lifted, **kwargs)
-    entries, _ = _core.take_apart(gradients, tuple(range(len(argnums))))
-    return [_core.split_dual(entry, tag)[1] for entry in entries]
+    with _forward() as tag:
+        lifted = list(args)
+        for k, argument in zip(argnums, _lift(structure, numbers, tangents, tag), strict=True):
+            lifted[k] = argument
+        gradients = Grad("grad", f, argnums)(*lifted, **kwargs)
+        entries, _ = _core.take_apart(gradients, tuple(range(len(argnums))))
+        return [_core.split_dual(entry, tag)[1] for entry in entries]
 
 
 def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
@@ -792,7 +802,7 @@ def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]
 
 
 class HessianProduct(Transform):
-    def __call__(self, first: Any, v: Any, *others: Any, **kwargs: Any) -> Any:
+    def __call__(self, first: Any, v: Any, /, *others: Any, **kwargs: Any) -> Any:
         args = (first, *others)
         k = self._argnums[0]
         if not -len(args) <= k < len(args):
@@ -922,5 +932,6 @@ class _Unflatten:
                 number = vector[part.start]
                 leaves.append(float(number) if isinstance(number, np.generic) else number)
             else:
-                leaves.append(vector[part].reshape(shape))
+                leaf = vector[part].reshape(shape)
+                leaves.append(leaf.copy() if isinstance(leaf, np.ndarray) else leaf)
         return self._structure.fill(0, leaves)

@@ -58,6 +58,9 @@ double cad_logaddexp2(double x, double y) {
 
 double cad_hypot_ratio(double x, double y) {
     const double h = hypot(x, y);
+    if (isinf(x)) {
+        return copysign(isinf(y) ? sqrt(0.5) : 1.0, x);
+    }
     return h == 0.0 ? 0.0 : x / h;
 }
 
@@ -205,7 +208,7 @@ double cad_polygamma(double n, double x) {
         return NAN;
     }
     const double sign = fmod(n, 2.0) == 0.0 ? -1.0 : 1.0; /* (-1)^(n+1) */
-    if (x <= 0.0 && x == floor(x)) { /* a pole */
+    if (x <= 0.0 && x == floor(x)) {                      /* a pole */
         if (n > 0.0) {
             return sign * INFINITY;
         }

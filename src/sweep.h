@@ -37,8 +37,10 @@ typedef struct CadNumber {
 
 /* Reverse, recorded: as cad_sweep_reverse, but each step is appended to the tape, so that the
  * resulting adjoints can be differentiated again. `adjoints` holds a number for each slot from
- * `base` on, {0, CAD_NONE} but for the seeds. Adjoints of slots below `base` are not computed. */
-CadStatus cad_sweep_record(CadTape *tape, size_t begin, size_t end, CadSlot base,
+ * `base` on, {0, CAD_NONE} but for the seeds. Adjoints of slots below `base` are not computed.
+ * With `linear`, the entries themselves count as constants: what results is linear in the seeds,
+ * and depends on nothing else. */
+CadStatus cad_sweep_record(CadTape *tape, size_t begin, size_t end, CadSlot base, int linear,
                            CadNumber *adjoints);
 
 #endif

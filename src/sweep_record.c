@@ -11,6 +11,7 @@
 typedef struct Recorder {
     CadTape *tape;
     CadStatus status;
+    int linear;
 } Recorder;
 
 typedef CadNumber Number;
@@ -136,7 +137,7 @@ static void add(Recorder *recorder, Number *adjoint, Number g, Number partial) {
 #define CAD_ROW3(name, value_, dx, dy, dz)                                                        \
     case CAD_OP_##name: {                                                                         \
         const CadSlot third = tape->entries[i - 1].a;                                             \
-        const Number z = {tape->values[third], third};                                            \
+        const Number z = {tape->values[third], recorder->linear ? none : third};                  \
         if (to_a) {                                                                               \
             add(recorder, to_a, g, rule1_##name(recorder, x, y, z, v));                           \
         }                                                                                         \
@@ -158,9 +159,10 @@ static void record_entry(Recorder *recorder, size_t i, CadSlot base, CadNumber *
     }
     const int passive_a = (e.code & CAD_PASSIVE_A) != 0;
     const int passive_b = (e.code & CAD_PASSIVE_B) != 0;
-    const Number x = {tape->values[e.a], passive_a ? none : e.a};
-    const Number y = {tape->values[e.b], passive_b ? none : e.b};
-    const Number v = {tape->values[e.out], e.out};
+    const int linear = recorder->linear;
+    const Number x = {tape->values[e.a], passive_a || linear ? none : e.a};
+    const Number y = {tape->values[e.b], passive_b || linear ? none : e.b};
+    const Number v = {tape->values[e.out], linear ? none : e.out};
     Number *const to_a = passive_a || e.a < base ? NULL : &adjoints[e.a - base];
     Number *const to_b = passive_b || e.b < base ? NULL : &adjoints[e.b - base];
     switch (CAD_CODE_OP(e.code)) {
@@ -170,9 +172,9 @@ static void record_entry(Recorder *recorder, size_t i, CadSlot base, CadNumber *
     }
 }
 
-CadStatus cad_sweep_record(CadTape *tape, size_t begin, size_t end, CadSlot base,
+CadStatus cad_sweep_record(CadTape *tape, size_t begin, size_t end, CadSlot base, int linear,
                            CadNumber *adjoints) {
-    Recorder recorder = {tape, CAD_OK};
+    Recorder recorder = {tape, CAD_OK, linear};
     tape->pinned++;
     for (size_t i = end; i-- > begin && recorder.status == CAD_OK;) {
         record_entry(&recorder, i, base, adjoints);

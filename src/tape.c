@@ -269,6 +269,14 @@ void cad_tape_count_handle(CadTape *tape, CadSlot slot, int change) {
     *count += (size_t)change;
 }
 
+size_t cad_tape_all_handles(const CadTape *tape) {
+    size_t count = tape->handles;
+    for (size_t i = 0; i < tape->n_marks; i++) {
+        count += tape->marks[i].handles;
+    }
+    return count;
+}
+
 int cad_tape_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below) {
     if (below == 0) {
         return 0;

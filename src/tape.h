@@ -63,6 +63,8 @@ struct CadTape {
     size_t handles;
     size_t mark_slots; /* ... which are those from this slot on */
 
+    uint64_t running_tag; /* and which forward differentiation is under way */
+
     size_t entry_capacity;
     size_t slot_capacity;
 
@@ -149,6 +151,9 @@ void cad_tape_keep(CadTape *tape);
 
 /* Count one handle more or less, of a slot since any mark. */
 void cad_tape_count_handle(CadTape *tape, CadSlot slot, int change);
+
+/* How many handles there are in all. */
+size_t cad_tape_all_handles(const CadTape *tape);
 
 /* Whether one of the entries [begin, end) reads, as a variable, a slot below `below`. */
 int cad_tape_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below);
