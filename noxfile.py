@@ -1,7 +1,7 @@
 """All checks of the project, each in a virtual environment of its own.
 
-    nox -s tests      the test suite on every supported Python that is found
-    nox               everything: tests, lint, sanitizers, distributions, examples, benchmarks
+nox -s tests      the test suite on every supported Python that is found
+nox               everything: tests, lint, sanitizers, distributions, examples, benchmarks
 """
 
 from __future__ import annotations

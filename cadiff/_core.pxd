@@ -92,11 +92,6 @@ cdef extern from "sweep.h" nogil:
                                CadNumber *adjoints)
 
 
-cdef extern from "Python.h":
-    int Py_EnterRecursiveCall(const char *where) except -1
-    void Py_LeaveRecursiveCall()
-
-
 cdef extern from "_numbers.h":
     enum:
         CAD_SCALAR
@@ -125,6 +120,8 @@ cdef extern from "_numbers.h":
         CadTag tag
         uint32_t kind
 
+    int cad_enter_recursion(const char *where) except -1
+    void Py_LeaveRecursiveCall()
     CadVar *CAD_VAR(object number)
     CadDual *CAD_DUAL(object number)
     bint CAD_IS_VAR(object number)

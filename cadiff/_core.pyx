@@ -313,7 +313,7 @@ cdef class Collector:
         return 0
 
     cdef Node add(self, object argument):
-        Py_EnterRecursiveCall(" while taking an argument apart")
+        cad_enter_recursion(" while taking an argument apart")
         try:
             return self.add_checked(argument)
         finally:
@@ -500,7 +500,7 @@ def map_numbers(tree, function):
 
     Object arrays are containers; an array Var or Dual becomes what its elements become.
     """
-    Py_EnterRecursiveCall(" while going through a container")
+    cad_enter_recursion(" while going through a container")
     try:
         return map_checked(tree, function)
     finally:

@@ -25,6 +25,11 @@
 
 #include "sweep.h"
 
+/* Answers -1 with RecursionError if the C stack is nearly used up. */
+static inline int cad_enter_recursion(const char *where) {
+    return Py_EnterRecursiveCall(where) ? -1 : 0;
+}
+
 /* --- Var --- */
 
 typedef enum CadKind {

@@ -1,0 +1,355 @@
+"""The rules of the house: who may enter which room, and that what is derived is up to date.
+
+Rooms may use only rooms that come before them. A new module or C file has to be given its place
+here.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cadiff
+from cadiff import _core, _table, checks, ops, transforms
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "cadiff"
+SOURCES = ROOT / "src"
+
+
+def _load(name: str, path: Path) -> ModuleType:
+    """A file of the repository that is not part of the package."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look for it
+    spec.loader.exec_module(module)
+    return module
+
+
+generate = _load("generate_for_architecture", SOURCES / "generate.py")
+
+
+# --- imports of the package --------------------------------------------------------------------
+
+# The rooms of the package, in groups; a room may import those of earlier groups alone.
+ROOMS: list[set[str]] = [
+    {"_dtype", "_reductions"},
+    {"_core"},
+    {"_table"},
+    {"ops"},
+    {"transforms"},
+    {"checks"},
+    {"__init__"},
+    {"_nist"},
+    {"__main__"},
+]
+RANK = {name: rank for rank, names in enumerate(ROOMS) for name in names}
+MODULES = sorted(path.stem for path in PACKAGE.glob("*.py"))
+
+
+def imports_of(path: Path) -> set[str]:
+    """The modules of the package that a file imports, anywhere in it; `__init__` for itself."""
+    found = set()
+    known = {*MODULES, "_core"}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 1:
+            base = f"cadiff.{node.module}" if node.module else "cadiff"
+            names = [f"{base}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            package, *rest = name.split(".")
+            if package == "cadiff":
+                found.add(rest[0] if rest and rest[0] in known else "__init__")
+    return found
+
+
+def test_every_module_has_its_place() -> None:
+    assert set(MODULES) | {"_core"} == set(RANK)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_imports_only_what_comes_before_it(name: str) -> None:
+    for imported in imports_of(PACKAGE / f"{name}.py"):
+        assert RANK[imported] < RANK[name], f"{name} imports {imported}"
+
+
+def test_the_compiled_core_imports_only_what_comes_before_it() -> None:
+    text = "\n".join(
+        path.read_text(encoding="utf-8")
+        for pattern in ("*.pyx", "*.pxd", "*.c")
+        for path in PACKAGE.glob(pattern)
+    )
+    named = set(re.findall(r"\"cadiff\.(\w+)\"", text)) - {"tape", "StaleVarError", "Var", "Dual"}
+    assert named == {"_dtype", "_reductions"}
+    assert not re.search(r"^\s*(from|import)\s+(cadiff|\.)", text, re.MULTILINE)
+
+
+def test_the_import_rule_can_be_broken(tmp_path: Path) -> None:
+    """The parser of these tests sees every way to write an import."""
+    path = tmp_path / "room.py"
+    path.write_text(
+        "import cadiff.ops\nfrom . import checks\nfrom .transforms import grad\n"
+        "def f():\n    from cadiff import sin\n    from cadiff._core import Var\n"
+    )
+    assert imports_of(path) == {"ops", "checks", "transforms", "__init__", "_core"}
+
+
+@pytest.mark.parametrize("path", ["benchmarks/pure_python.py", "tests/oracle.py"])
+def test_oracles_do_not_import_what_they_judge(path: str) -> None:
+    assert imports_of(ROOT / path) == set()
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_importing_the_package_needs_numpy_alone(name: str) -> None:
+    tree = ast.parse((PACKAGE / f"{name}.py").read_text(encoding="utf-8"))
+    for node in tree.body:  # what a function imports when it is called is its own affair
+        modules: list[str] = []
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            modules = [str(node.module)]
+        for module in modules:
+            top = module.split(".")[0]
+            assert top in {*sys.stdlib_module_names, "numpy", "cadiff"}, module
+
+
+# --- the C core --------------------------------------------------------------------------------
+
+# The rooms of the core, in groups; a file may include headers of its own or earlier groups.
+C_ROOMS: list[set[str]] = [
+    {"memory", "special"},
+    {"ops"},
+    {"tape"},
+    {"sweep"},
+]
+C_RANK = {name: rank for rank, names in enumerate(C_ROOMS) for name in names}
+GENERATED = {"ops_rows", "ops_cards"}
+C_FILES = sorted([*SOURCES.glob("*.c"), *SOURCES.glob("*.h")])
+
+
+def _room(path: Path) -> str:
+    return path.stem.split("_")[0]
+
+
+def includes_of(path: Path, form: str) -> list[str]:
+    text = path.read_text(encoding="utf-8")
+    return re.findall(rf"^\s*#\s*include\s*{form}", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", C_FILES, ids=lambda path: path.name)
+def test_the_c_core_includes_only_what_comes_before(path: Path) -> None:
+    assert _room(path) in C_RANK, f"{path.name} has no place"
+    for header in includes_of(path, r'"([^"]+)"'):
+        stem = Path(header).stem
+        if stem in GENERATED:
+            assert C_RANK[_room(path)] >= C_RANK["ops"]
+            continue
+        rank = C_RANK[stem]
+        limit = C_RANK[_room(path)]
+        own = path.suffix == ".c" and stem == _room(path)
+        assert rank < limit or own, f"{path.name} includes {header}"
+
+
+@pytest.mark.parametrize("path", C_FILES, ids=lambda path: path.name)
+def test_the_c_core_knows_no_python(path: Path) -> None:
+    standard = {"float.h", "limits.h", "math.h", "stddef.h", "stdint.h", "stdlib.h", "string.h"}
+    assert set(includes_of(path, r"<([^>]+)>")) <= standard
+    text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert not re.search(r"\bPy\w*_|\bPyObject\b|\bnpy_|\bNPY_", text)
+
+
+@pytest.mark.parametrize("path", sorted(SOURCES.glob("*.h")), ids=lambda path: path.name)
+def test_headers_have_guards(path: Path) -> None:
+    text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL).strip()
+    guard = f"CAD_{path.stem.upper()}_H"
+    assert text.startswith(f"#ifndef {guard}\n#define {guard}\n")
+    assert text.endswith("#endif")
+
+
+def test_memory_is_taken_through_one_door() -> None:
+    calls = re.compile(r"\b(malloc|calloc|realloc|free)\s*\(")
+    for path in [*C_FILES, *PACKAGE.glob("*.c")]:
+        text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        found = set(calls.findall(text))
+        assert path.name == "memory.c" or not found, f"{path.name} calls {found}"
+
+
+# --- derived files -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(generate.derived_files()))
+def test_derived_files_follow_from_the_table(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert text == generate.derived_files()[name], "run `python src/generate.py derived`"
+
+
+def test_the_compiled_core_was_built_from_the_table() -> None:
+    rows = [row for row in generate.read_table() if row.public]
+    assert _core.operations() == [(row.name, len(row.operands), row.ufunc) for row in rows]
+    assert dict(_core.aliases()) == generate.ALIASES
+    for row in rows:
+        assert getattr(cadiff, row.name).__doc__ == generate.docstring(row)
+
+
+BAD_ROWS = {
+    "columns": "f(x) | - | R | x",
+    "head": "f x | - | R | x | 1 |",
+    "partials": "f(x, y) | - | R; R | x | 1 |",
+    "domains": "f(x, y) | - | R | x | 1; 1 |",
+    "too many operands": "f(a, b, c, d) | - | R; R; R; R | a | 1; 1; 1; 1 |",
+    "unknown word": "f(x) | - | R | x | sinus(x) |",
+    "unknown name": "f(x) | - | R | x | y |",
+    "wrong arity": "add(x, y) | - | R; R | x + y | add(x); 1 |",
+    "syntax": "f(x) | - | R | x | (x |",
+    "unknown operator": "f(x) | - | R | x | x ** 2 |",
+    "unknown condition": "f(x) | - | R | x | 1 if x else 0 |",
+    "two of a name": "f(x) | - | R | x | 1 |\nf(x) | - | R | x | 1 |",
+}
+
+
+@pytest.mark.parametrize("text", BAD_ROWS.values(), ids=BAD_ROWS.keys())
+def test_a_malformed_row_is_refused_with_its_place(text: str, tmp_path: Path) -> None:
+    table = tmp_path / "ops.def"
+    table.write_text(f"# comment\n\n{text}\n", encoding="utf-8")
+    with pytest.raises(generate.TableError, match=r"ops\.def"):
+        generate.read_table(table)
+
+
+# --- stubs -------------------------------------------------------------------------------------
+
+
+def _stub(name: str) -> ast.Module:
+    return ast.parse((PACKAGE / f"{name}.pyi").read_text(encoding="utf-8"))
+
+
+def _members(node: ast.ClassDef) -> set[str]:
+    names = set()
+    for item in node.body:
+        if isinstance(item, ast.FunctionDef):
+            names.add(item.name)
+        elif isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
+            names.add(item.target.id)
+    return names
+
+
+def stub_members(name: str) -> set[str]:
+    """What the stubs say about a class of the core, with what it inherits there."""
+    classes = {
+        node.name: node
+        for module in ("_core", "_methods")
+        for node in ast.walk(_stub(module))
+        if isinstance(node, ast.ClassDef)
+    }
+    members = _members(classes[name])
+    for base in classes[name].bases:
+        if isinstance(base, ast.Name) and base.id in classes:
+            members |= stub_members(base.id)
+    return members
+
+
+# Protocols of the language and of NumPy that no user calls.
+UNTYPED = {
+    "__array_function__",
+    "__array_ufunc__",
+    "__doc__",
+    "__module__",
+    "__pyx_vtable__",
+    "__reduce_cython__",
+    "__setstate__",
+    "__setstate_cython__",
+}
+
+
+def runtime_members(kind: type[Any]) -> set[str]:
+    """What a type has beyond object."""
+    members = {name for base in kind.__mro__[:-1] for name in vars(base)}
+    return {name for name in members if not hasattr(object, name)} - UNTYPED
+
+
+@pytest.mark.parametrize("kind", [cadiff.Var, cadiff.Dual, _core.Recording, _core.Structure])
+def test_stubs_cover_every_member_of_the_types(kind: type[Any]) -> None:
+    assert runtime_members(kind) - stub_members(kind.__name__) == set()
+
+
+@pytest.mark.parametrize("kind", [cadiff.Var, cadiff.Dual, _core.Recording, _core.Structure])
+def test_stubs_promise_nothing_that_the_types_lack(kind: type[Any]) -> None:
+    assert {name for name in stub_members(kind.__name__) if not hasattr(kind, name)} == set()
+
+
+def test_array_numbers_have_the_members_of_the_scalars() -> None:
+    for scalar, array in (
+        (cadiff.Var(1.0), cadiff.Var([1.0])),
+        (cadiff.Dual(1), cadiff.Dual([1])),
+    ):
+        assert runtime_members(type(scalar)) == runtime_members(type(array))
+
+
+def test_stubs_cover_the_functions_of_the_core() -> None:
+    stubbed = {node.name for node in _stub("_core").body if isinstance(node, ast.FunctionDef)}
+    tabled = set(_core.functions())
+    public = {
+        name
+        for name, thing in vars(_core).items()
+        if callable(thing) and not isinstance(thing, type) and not name.startswith("_")
+    }
+    assert public - stubbed - tabled == set()
+    assert {name for name in stubbed if not hasattr(_core, name)} == set()
+
+
+def test_the_stub_of_the_table_lists_every_function() -> None:
+    stub = _stub("_table")
+    functions = {node.name for node in stub.body if isinstance(node, ast.FunctionDef)}
+    assert functions == set(_table.__all__) == set(_core.functions())
+    for name in functions:
+        assert callable(getattr(cadiff, name))
+
+
+def test_the_package_is_typed() -> None:
+    assert (PACKAGE / "py.typed").exists()
+
+
+# --- names -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("module", [cadiff, _table, ops, transforms, checks])
+def test_all_names_exist_once_and_are_documented(module: ModuleType) -> None:
+    names = module.__all__
+    assert len(set(names)) == len(names)
+    for name in names:
+        assert not name.startswith("_")
+        assert getattr(module, name).__doc__, f"{name} has no documentation"
+
+
+def test_the_package_offers_all_that_its_rooms_offer() -> None:
+    parts = {*_table.__all__, *ops.__all__, *transforms.__all__, *checks.__all__}
+    assert parts <= set(cadiff.__all__)
+    for name in parts:
+        assert hasattr(cadiff, name)
+    assert {"Var", "Dual", "StaleVarError"} <= set(cadiff.__all__)
+
+
+def test_every_operation_is_offered_under_its_name_in_numpy_or_scipy() -> None:
+    for name, _, ufunc in _core.operations():
+        if ufunc.startswith("numpy."):
+            assert hasattr(np, name)
+            assert ufunc == f"numpy.{name}"
+        elif ufunc != "-":
+            assert ufunc == f"scipy.special.{name}"
+        assert getattr(cadiff, name) is getattr(_core, name)
+    for alias, name in _core.aliases():
+        assert getattr(cadiff, alias) is getattr(cadiff, name)

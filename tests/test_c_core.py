@@ -1,0 +1,203 @@
+"""The core as C alone, without Python: src/*.c compiled with tests/c/*.c, and run.
+
+It is built twice: under the address and undefined-behaviour sanitizers, and optimised. Each test
+of the C program is a test here; the program runs it by name.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+CORE = ROOT / "src"
+TESTS = ROOT / "tests" / "c"
+
+# As in setup.py, exact arithmetic: no fused multiply-adds.
+STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]
+SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+BUILDS = {
+    "sanitized": ["-O1", "-g", "-pedantic", *STRICT, *SANITIZE],
+    "optimised": ["-O2", *STRICT],
+}
+NAMES = [
+    name
+    for path in sorted(TESTS.glob("test_*.c"))
+    for name in re.findall(r"^    TEST\((\w+)\),$", path.read_text(encoding="utf-8"), re.M)
+]
+
+# Tests that fail for a defect of the core that is known and not yet repaired.
+KNOWN_DEFECTS = {
+    "pinned_tape_is_left_alone": "a pinned tape puts off reclaiming fourfold",
+    "choices_agree_on_nan": "the second-order sweep differs from the recorded one",
+    "polygamma_of_huge_order_comes_back": "hurwitz_zeta does not end",
+}
+
+
+def find_compiler() -> list[str] | None:
+    """The C compiler that this Python was built with, or else cc."""
+    configured = os.environ.get("CC") or sysconfig.get_config_var("CC") or ""
+    for command in (shlex.split(configured), ["cc"], ["gcc"], ["clang"]):
+        if command and shutil.which(command[0]):
+            return command
+    return None
+
+
+COMPILER = find_compiler()
+
+if COMPILER is None or sys.platform == "win32":
+    pytest.skip(
+        "testing the core alone needs a C compiler that takes the options of gcc: none was found",
+        allow_module_level=True,
+    )
+
+
+def run(command: list[str | Path], timeout: float = 120.0) -> subprocess.CompletedProcess[str]:
+    leaks = "detect_leaks=1:" if sys.platform == "linux" else ""  # others do not know the option
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("LD_PRELOAD", "DYLD_INSERT_LIBRARIES")
+    } | {
+        "ASAN_OPTIONS": leaks + "allocator_may_return_null=1",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+    }
+    return subprocess.run(
+        [str(part) for part in command],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env=environment,
+        check=False,
+    )
+
+
+def compile_c(arguments: list[str | Path]) -> None:
+    done = run([*COMPILER, *arguments])
+    if done.returncode != 0:
+        pytest.fail(f"{shlex.join(map(str, arguments))}\n{done.stderr}", pytrace=False)
+
+
+# --- headers made from the table -------------------------------------------------------------
+
+
+def load_generator() -> ModuleType:
+    """src/generate.py, which reads the table; it is not part of the package."""
+    spec = importlib.util.spec_from_file_location("c_core_generate", CORE / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look for it
+    spec.loader.exec_module(module)
+    return module
+
+
+def domain_in_c(domain: str) -> str:
+    """The bounds of a column of the table, and whether the operand is a whole number."""
+    if domain == "R":
+        return "-INFINITY, INFINITY, 0"
+    if domain == "int":
+        return "0.0, INFINITY, 1"
+    low, high = (float(bound) for bound in domain.strip("[]()").split(","))
+    in_c = {float("-inf"): "-INFINITY", float("inf"): "INFINITY"}
+    return f"{in_c.get(low, repr(low))}, {in_c.get(high, repr(high))}, 0"
+
+
+def write_headers(directory: Path) -> None:
+    """ops_rows.h and ops_cards.h for the core, domains.h for the tests."""
+    generate = load_generator()
+    generate.write_c(directory)
+    lines = [
+        f"DOMAIN({row.word}, {i}, {domain_in_c(domain)})"
+        for row in generate.read_table()
+        for i, domain in enumerate(row.domain)
+    ]
+    (directory / "domains.h").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+# --- the programs ----------------------------------------------------------------------------
+
+
+def demand_sanitizers(directory: Path) -> None:
+    """Fail, and say why, where a program cannot be built with the sanitizers or does not run."""
+    source = directory / "empty.c"
+    source.write_text("int main(void) { return 0; }\n", encoding="utf-8")
+    program = directory / "empty"
+    built = run([*COMPILER, *SANITIZE, source, "-o", program])
+    ran = run([program]) if built.returncode == 0 else built
+    if ran.returncode != 0:
+        pytest.fail(
+            "the address and undefined-behaviour sanitizers do not work with "
+            f"{shlex.join(COMPILER)}: install their runtime (libasan and libubsan of gcc, "
+            f"compiler-rt of clang)\n{ran.stderr}",
+            pytrace=False,
+        )
+
+
+@pytest.fixture(scope="module")
+def headers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("headers")
+    write_headers(directory)
+    return directory
+
+
+@pytest.fixture(scope="module", params=BUILDS)
+def program(
+    request: pytest.FixtureRequest, headers: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    directory = tmp_path_factory.mktemp(request.param)
+    options = BUILDS[request.param]
+    if request.param == "sanitized":
+        demand_sanitizers(directory)
+    includes = [f"-I{path}" for path in (CORE, headers, TESTS)]
+    sources = [*sorted(CORE.glob("*.c")), *sorted(TESTS.glob("*.c"))]
+    objects = [directory / f"{path.stem}.o" for path in sources]
+
+    def compile_one(pair: tuple[Path, Path]) -> None:
+        compile_c([*options, *includes, "-c", pair[0], "-o", pair[1]])
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(compile_one, zip(sources, objects, strict=True)))
+    program = directory / "test_core"
+    compile_c([*options, *objects, "-o", program, "-lm"])
+    return program
+
+
+# --- the tests -------------------------------------------------------------------------------
+
+
+def test_all_tests_are_found(program: Path) -> None:
+    listed = run([program, "--list"])
+    assert listed.returncode == 0, listed.stderr
+    assert sorted(listed.stdout.split()) == sorted(NAMES)
+    assert len(set(NAMES)) == len(NAMES)
+
+
+def test_unknown_test_is_refused(program: Path) -> None:
+    assert run([program, "no_such_test"]).returncode == 2
+
+
+def marks(name: str) -> list[pytest.MarkDecorator]:
+    if name not in KNOWN_DEFECTS:
+        return []
+    return [
+        pytest.mark.xfail(reason=KNOWN_DEFECTS[name], strict=True, run="huge_order" not in name)
+    ]
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=marks(name)) for name in NAMES])
+def test_core(program: Path, name: str) -> None:
+    done = run([program, name])
+    if done.returncode != 0:
+        pytest.fail(f"{done.stdout}{done.stderr}", pytrace=False)
