@@ -23,7 +23,7 @@ nox.options.reuse_existing_virtualenvs = False
 
 
 def runs(interpreter: str, version: str) -> bool:
-    """Whether a file is a working interpreter of a version (a version manager's shim may not be)."""
+    """Whether a file is a working interpreter of a version; a manager's shim may not be."""
     check = f"import sys; raise SystemExit('%d.%d' % sys.version_info[:2] != '{version}')"
     return subprocess.run([interpreter, "-c", check], capture_output=True).returncode == 0
 

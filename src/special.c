@@ -89,7 +89,7 @@ static double sin_derivative(double n, double x) {
 double cad_sinc(double n, double x) {
     const double u = CAD_PI * x;
     const double scale = n == 0.0 ? 1.0 : pow(CAD_PI, n);
-    if (x != x || n < 0.0 || n != floor(n)) {
+    if (x != x || n < 0.0 || n > 600.0 || n != floor(n)) {
         return NAN;
     }
     if (n == 0.0) {
@@ -146,7 +146,7 @@ static double hurwitz_zeta(double s, double x) {
     while (x < 10.0 + s) {
         const double term = pow(x, -s);
         sum += term;
-        if (term < 1e-19 * sum) {
+        if (term <= 1e-19 * sum) {
             return sum;
         }
         x += 1.0;
@@ -204,7 +204,7 @@ static double cotangent_derivative(int n, double x) {
 }
 
 double cad_polygamma(double n, double x) {
-    if (x != x || n < 0.0 || n != floor(n)) {
+    if (x != x || n < 0.0 || n > 170.0 || n != floor(n)) {
         return NAN;
     }
     const double sign = fmod(n, 2.0) == 0.0 ? -1.0 : 1.0; /* (-1)^(n+1) */

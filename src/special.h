@@ -56,13 +56,13 @@ double cad_hypot_ratio(double x, double y);
 /* -x log(x), extended by its limits. */
 double cad_entr(double x);
 
-/* The n-th derivative of sinc(x) = sin(pi x) / (pi x). */
+/* The n-th derivative of sinc(x) = sin(pi x) / (pi x); nan for n > 600, where pi^n overflows. */
 double cad_sinc(double n, double x);
 
 double cad_gamma(double x);
 double cad_gammaln(double x);
 
-/* The n-th derivative of digamma, itself n = 0. */
+/* The n-th derivative of digamma, itself n = 0; nan for n > 170, where n! overflows. */
 double cad_polygamma(double n, double x);
 
 #endif

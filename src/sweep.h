@@ -11,7 +11,7 @@
 void cad_sweep_value(CadTape *tape, size_t begin, size_t end);
 
 /* Reverse: propagate the adjoints that stand in tape->adjoints, cleared and seeded by the caller,
- * through entries [begin, end). */
+ * through entries [begin, end). Seeds lie at or above tape->dirty_begin. */
 void cad_sweep_reverse(CadTape *tape, size_t begin, size_t end);
 
 /* The same from `end` back to where the adjoints run out, adding those of leaves into their

@@ -117,14 +117,25 @@ typedef struct Dual {
         break;                                                                                    \
     }
 
-/* The operations of three operands are choices among them: their partials are constant. */
+/* The operations of three operands are choices among them: their partials are constant, or nan and
+ * then nan in every direction. */
+#define ADD0(slot, p)                                                                             \
+    do {                                                                                          \
+        const double choice = p;                                                                  \
+        ADD1(slot, choice, choice == choice ? 0.0 : choice, e.a);                                 \
+        if (choice != choice) {                                                                   \
+            ADD1(slot, 0.0, choice, e.b);                                                         \
+            ADD1(slot, 0.0, choice, third);                                                       \
+        }                                                                                         \
+    } while (0)
+
 #define CAD_ROW3(name, value_, dx, dy, dz)                                                        \
     case CAD_CODE(CAD_OP_##name, 0): {                                                            \
         const CadSlot third = tape->entries[i - 1].a;                                             \
         const double x = value[e.a], y = value[e.b], z = value[third], v = value[e.out];          \
-        ADD1(e.a, d1_##name(x, y, z, v), 0.0, e.a);                                               \
-        ADD1(e.b, d2_##name(x, y, z, v), 0.0, e.b);                                               \
-        ADD1(third, d3_##name(x, y, z, v), 0.0, third);                                           \
+        ADD0(e.a, d1_##name(x, y, z, v));                                                         \
+        ADD0(e.b, d2_##name(x, y, z, v));                                                         \
+        ADD0(third, d3_##name(x, y, z, v));                                                       \
         break;                                                                                    \
     }
 

@@ -69,14 +69,20 @@ static CadStatus grow_buffer(void **buffer, size_t *capacity, size_t needed, siz
     return CAD_OK;
 }
 
-/* A recording that will be rewound can wait longer than what is made outside of any. */
-static size_t patience(const CadTape *tape) {
-    return tape->n_marks > 0 ? FIRST_RECLAIM_MARKED : 0;
+/* From how many entries on to reclaim (eight times as many slots count as much): a recording that
+ * will be rewound can wait longer than what is made outside of any, a pinned tape has to. */
+static size_t entry_limit(const CadTape *tape) {
+    const size_t wait = tape->n_marks > 0 ? FIRST_RECLAIM_MARKED : 0;
+    return tape->pinned > 0 ? SIZE_MAX : tape->reclaim_entries + wait;
+}
+
+static size_t slot_limit(const CadTape *tape) {
+    const size_t wait = tape->n_marks > 0 ? 8 * (size_t)FIRST_RECLAIM_MARKED : 0;
+    return tape->pinned > 0 ? SIZE_MAX : tape->reclaim_slots + wait;
 }
 
 static int reclaim_is_due(const CadTape *tape) {
-    return tape->n_entries >= tape->reclaim_entries + patience(tape) ||
-           tape->n_slots >= tape->reclaim_slots + 8 * patience(tape);
+    return tape->n_entries >= entry_limit(tape) || tape->n_slots >= slot_limit(tape);
 }
 
 /* Reclaim next when the tape has grown by a factor. */
@@ -89,7 +95,7 @@ static void reclaim_later(CadTape *tape, size_t factor) {
  * stays: where little was gained, wait longer. */
 static void reclaim(CadTape *tape) {
     const size_t before = tape->n_slots;
-    if (tape->make_room != NULL && tape->pinned == 0) {
+    if (tape->make_room != NULL) {
         tape->make_room(tape);
     }
     reclaim_later(tape, tape->n_slots <= before / 2 ? 2 : 4);
@@ -97,9 +103,8 @@ static void reclaim(CadTape *tape) {
 
 /* How far the tape may be filled before cad_tape_grow is due; the buffers exist. */
 static void set_room(CadTape *tape) {
-    const size_t wait = patience(tape);
-    tape->entry_room = smaller(tape->entry_capacity - CAD_HEADROOM, tape->reclaim_entries + wait);
-    tape->slot_room = smaller(tape->slot_capacity - CAD_HEADROOM, tape->reclaim_slots + 8 * wait);
+    tape->entry_room = smaller(tape->entry_capacity - CAD_HEADROOM, entry_limit(tape));
+    tape->slot_room = smaller(tape->slot_capacity - CAD_HEADROOM, slot_limit(tape));
     tape->slot_room = smaller(tape->slot_room, CAD_MOST_SLOTS - 2 * CAD_HEADROOM);
 }
 
@@ -400,7 +405,7 @@ static size_t compact_entries(CadTape *tape, size_t end, const CadReclaim *recla
     for (size_t i = 0; i < end; i++) {
         CadEntry e = tape->entries[i];
         const int leaf = CAD_CODE_OP(e.code) == CAD_OP_LEAF;
-        if (!is_live(reclaim, e.out) || (leaf && e.a == 0)) {
+        if (!is_live(reclaim, e.out)) {
             continue;
         }
         if (move) {

@@ -143,8 +143,9 @@ CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, CadSl
 /* Index of the entry that wrote a slot, or n_entries if the slot is a constant. */
 size_t cad_tape_find(const CadTape *tape, CadSlot slot);
 
-/* Marks nest. Rewinding forgets all that came after the last mark; keeping it forgets the mark
- * alone. The holder of the numbers has to have let go of what is rewound. */
+/* Marks nest. Setting the first may move slots, by reclaiming. Rewinding forgets all that came
+ * after the last mark; keeping it forgets the mark alone. The holder of the numbers has to have
+ * let go of what is rewound. */
 CadStatus cad_tape_mark(CadTape *tape);
 void cad_tape_rewind(CadTape *tape);
 void cad_tape_keep(CadTape *tape);

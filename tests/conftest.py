@@ -15,7 +15,8 @@ if "benchmarks" not in sys.modules:
     spec = importlib.util.spec_from_file_location(
         "benchmarks", BENCHMARKS / "__init__.py", submodule_search_locations=[str(BENCHMARKS)]
     )
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["benchmarks"] = module
     spec.loader.exec_module(module)

@@ -1,9 +1,9 @@
 """What each operation of the table is in mathematics, to 50 digits.
 
-`ORACLE` holds a twin of every row, written in mpmath from the definition of the function. `taylor`
-gives value and partial derivatives of a twin up to order three; it differentiates the twin
-numerically, so it shares no formula with the table. This room knows nothing of cadiff: what is right
-must not depend on what is computed.
+`ORACLE` holds a twin of every row, written in mpmath from the definition of the function.
+`taylor` gives value and partial derivatives of a twin up to order three; it differentiates the
+twin numerically, so it shares no formula with the table. This room knows nothing of cadiff: what
+is right must not depend on what is computed.
 
 Numbers are mpmath's `mpf`. Outside the domain, and where a real function would be complex, a twin
 is nan.
@@ -267,7 +267,7 @@ def _weights(index: Index) -> dict[Index, Fraction]:
 def _quotients(
     twin: Twin, point: list[Real], step: Real, wanted: list[Index]
 ) -> dict[Index, Real]:
-    """Derivatives by differences to one side of the point; the error is of the order of the step."""
+    """Derivatives by differences to one side of the point, with a relative error of step**2."""
     values = {
         node: twin(*(x + k * step for x, k in zip(point, node, strict=True)))
         for node in _indices(len(point), NODES)
@@ -303,7 +303,7 @@ def _agree(index: Index, a: Real, b: Real) -> bool:
 
 def _is_nothing(a: Real, b: Real) -> bool:
     """Whether both are zero, to the digits that matter, or nan."""
-    return bool(abs(a) < TINY and abs(b) < TINY or mp.isnan(a) and mp.isnan(b))
+    return bool((abs(a) < TINY and abs(b) < TINY) or (mp.isnan(a) and mp.isnan(b)))
 
 
 def _differences(name: str, point: list[Real]) -> dict[Index, Real]:

@@ -37,13 +37,6 @@ NAMES = [
     for name in re.findall(r"^    TEST\((\w+)\),$", path.read_text(encoding="utf-8"), re.M)
 ]
 
-# Tests that fail for a defect of the core that is known and not yet repaired.
-KNOWN_DEFECTS = {
-    "pinned_tape_is_left_alone": "a pinned tape puts off reclaiming fourfold",
-    "choices_agree_on_nan": "the second-order sweep differs from the recorded one",
-    "polygamma_of_huge_order_comes_back": "hurwitz_zeta does not end",
-}
-
 
 def find_compiler() -> list[str] | None:
     """The C compiler that this Python was built with, or else cc."""
@@ -188,15 +181,7 @@ def test_unknown_test_is_refused(program: Path) -> None:
     assert run([program, "no_such_test"]).returncode == 2
 
 
-def marks(name: str) -> list[pytest.MarkDecorator]:
-    if name not in KNOWN_DEFECTS:
-        return []
-    return [
-        pytest.mark.xfail(reason=KNOWN_DEFECTS[name], strict=True, run="huge_order" not in name)
-    ]
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=marks(name)) for name in NAMES])
+@pytest.mark.parametrize("name", NAMES)
 def test_core(program: Path, name: str) -> None:
     done = run([program, name])
     if done.returncode != 0:

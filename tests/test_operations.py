@@ -4,9 +4,9 @@ The tests are made from the rows of src/ops.def: a new row is tested as soon as 
 oracle.py, and fails by name until then. What is expected comes from that room or from NumPy and
 SciPy, never from cadiff.
 
-The accuracy demanded is that of a careful program in double precision: an error of a few units in the
-last place, plus what rounding the operands could do to the result (its condition). One bound serves
-all operations.
+The accuracy demanded is that of a careful program in double precision: an error of a few units in
+the last place, plus what rounding the operands could do to the result (its condition). One bound
+serves all operations.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mpmath import mp
-from .oracle import DIGITS, ORACLE, Index, NotSmoothError, Real, digits, taylor
 
 import cadiff
 from cadiff import Dual, Var
+
+from .oracle import DIGITS, ORACLE, Index, NotSmoothError, Real, digits, taylor
 
 Point: TypeAlias = tuple[float, ...]
 Function: TypeAlias = Callable[..., Any]
@@ -216,12 +217,19 @@ HARD: dict[str, list[Point]] = {
     "erf": [(0.0,), (1e-9,), (5.0,), (-20.0,)],
     "erfc": [(0.0,), (5.0,), (20.0,), (-5.0,)],
     "gamma": [(-2.5,), (-0.5,), (-100.3,), (1.4616321449683623,), (1e-9,), (170.0,), (0.5,)],
-    "gammaln": [(-2.5,), (-0.5,), (-100.3,), (1.0 + 1e-9,), (2.0 - 1e-9,), (1e-9,), (1e9,)],
-    "digamma": [(1.4616321449683623,), (-0.5,), (-100.3,), (-0.504083008264455,), (1e-9,)],
+    "gammaln": [(-2.5,), (-0.5,), (-100.3,), (1.0 + 1e-9,), (2.0 - 1e-9,), (1e-9,), (1e200,)],
+    "digamma": [
+        (1.4616321449683623,),
+        (-0.5,),
+        (-100.3,),
+        (-0.504083008264455,),
+        (1e-9,),
+        (1e200,),
+    ],
     "polygamma": [
         (n, x)
         for n in (0.0, 1.0, 2.0, 3.0, 4.0, 5.0)
-        for x in (1.4616321449683623, -0.5, -100.3, 1e-9, 25.0)
+        for x in (1.4616321449683623, -0.5, -100.3, 1e-9, 25.0, 1e40, 1e200)
     ],
 }
 
@@ -238,7 +246,7 @@ def draw(domain: str, rng: random.Random) -> list[float]:
     """24 numbers of a domain: half of moderate size, the others over many magnitudes."""
 
     def magnitude(low: float, high: float) -> float:
-        return 10.0 ** rng.uniform(low, high)
+        return math.pow(10.0, rng.uniform(low, high))
 
     def sign() -> float:
         return rng.choice((-1.0, 1.0))
@@ -302,7 +310,7 @@ def moving(row: Row) -> list[int]:
 
 
 def restricted(row: Row, point: Point) -> tuple[Function, Point]:
-    """The operation as a function of the operands that it is differentiated by, and their values."""
+    """The operation as a function of the operands that move, and their values."""
     f = getattr(cadiff, row.name)
     free = moving(row)
     if len(free) == len(point):
@@ -389,6 +397,36 @@ def test_has_a_twin(row: Row) -> None:
 
 def test_no_twin_without_a_row() -> None:
     assert set(ORACLE) == {row.name for row in TABLE}
+
+
+def test_derivatives_of_the_oracle() -> None:
+    """Twins whose derivatives are known, at the places where differences are hard to take."""
+    with digits(DIGITS):
+        x, near = mp.mpf(1e-300), 1 - mp.mpf(1.0 - 1e-9)
+        known = {
+            ("log", (1e-300,)): [mp.log(x), 1 / x, -1 / x**2],
+            ("sin", (0.0,)): [mp.zero, mp.one, mp.zero],
+            ("relu", (1e-300,)): [x, mp.one, mp.zero],
+            ("relu", (-1e-300,)): [mp.zero, mp.zero, mp.zero],
+            ("floor", (0.3,)): [mp.zero, mp.zero, mp.zero],
+            ("arcsin", (1.0 - 1e-9,)): [
+                mp.pi / 2 - 2 * mp.asin(mp.sqrt(near / 2)),
+                1 / mp.sqrt(near * (2 - near)),
+                (1 - near) / mp.sqrt(near * (2 - near)) ** 3,
+            ],
+            ("gamma", (2.5,)): [mp.diff(mp.gamma, 2.5, n) for n in range(3)],
+            ("gammaln", (-2.5,)): [
+                mp.diff(lambda t: mp.log(-mp.gamma(t)), -2.5, n) for n in range(3)
+            ],
+            ("digamma", (-0.5,)): [mp.diff(mp.digamma, -0.5, n) for n in range(3)],
+        }
+        for (name, point), expected in known.items():
+            jet = taylor(name, *point)
+            for n, want in enumerate(expected):
+                assert abs(jet[n,] - want) <= mp.mpf(10) ** -44 * abs(want), (name, point, n)
+        for kink in ("absolute", "sqrt", "cbrt", "floor", "relu"):
+            with pytest.raises(NotSmoothError):
+                taylor(kink, 0.0)
 
 
 def bits(number: float) -> bytes:
@@ -555,19 +593,29 @@ def is_same(a: float, b: float) -> bool:
     return a == b or (math.isnan(a) and math.isnan(b))
 
 
+def own_value(name: str, point: Point) -> bool:
+    """Where a value is not that of the ufunc, because that one is not the function's value."""
+    # SciPy overflows near 0, where log gamma is -log(x) = 744.44.
+    if name == "gammaln" and point == (5e-324,):
+        return True
+    # The table has nan at the poles; SciPy has an infinity, though some have one of either sign.
+    return name == "polygamma" and point[1] <= 0.0
+
+
 @rows(ROWS)
 def test_special_values(row: Row) -> None:
     """At zeros, infinities, nan and the largest and smallest numbers values are NumPy's."""
     f = getattr(cadiff, row.name)
     wrong = []
     for point in special_points(row):
-        want = float(reference(row, *point))
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             got = f(*point), f(*map(Var, point)).value, f(*(Dual(x, 1.0) for x in point)).primal
-        if not all(np.isclose(value, want, rtol=1e-14, atol=0.0, equal_nan=True) for value in got):
-            wrong.append((point, got, want))
-    assert not wrong, wrong[:10]
+        assert len(set(map(bits, got))) == 1, (point, got)
+        want = float(reference(row, *point))
+        if not np.isclose(got[0], want, rtol=1e-14, atol=0.0, equal_nan=True):
+            wrong.append((point, got[0], want))
+    assert [w for w in wrong if not own_value(row.name, w[0])] == []
 
 
 @rows(ROWS)
@@ -589,6 +637,13 @@ def test_special_derivatives(row: Row) -> None:
 
 
 # --- arrays, ufuncs, methods, operators ----------------------------------------------------------
+
+# Some rows follow a Python function of NumPy or SciPy, which does not dispatch; of the ufuncs,
+# only NumPy's go through arrays of objects, and not all of those.
+UFUNC_ROWS = [row for row in ROWS if isinstance(ufunc_of(row), np.ufunc)]
+OBJECT_UFUNC_ROWS = [
+    row for row in UFUNC_ROWS if any("O" in types for types in getattr(ufunc_of(row), "types", ()))
+]
 
 
 def columns(row: Row) -> list[Any]:
@@ -629,6 +684,30 @@ def test_array_shapes(row: Row) -> None:
 
 
 @rows(ROWS)
+def test_arrays_of_numbers_do_not_warn(row: Row) -> None:
+    """Infinities and nan come without a warning from arrays, as they do from single numbers."""
+    functions = [getattr(cadiff, row.name)]
+    if row in OBJECT_UFUNC_ROWS:
+        functions.append(ufunc_of(row))
+    operands = []
+    for column in zip(*special_points(row), strict=True):
+        operands.append(np.empty(len(column), dtype=object))
+        operands[-1][:] = [Var(x) for x in column]
+    for f in functions:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            f(*operands)
+
+
+@rows([row for row in ROWS if not row.ufunc.startswith("numpy.")])
+def test_plain_arrays_do_not_warn(row: Row) -> None:
+    """NumPy's ufuncs warn of infinities and nan in plain arrays; SciPy's and ours do not."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        getattr(cadiff, row.name)(*map(np.array, zip(*special_points(row), strict=True)))
+
+
+@rows(ROWS)
 def test_result_kinds(row: Row) -> None:
     f = getattr(cadiff, row.name)
     point = points(row.name)[0]
@@ -649,13 +728,11 @@ def test_elementwise_gradient(row: Row) -> None:
     xs = [restricted(row, p)[1] for p in point]
     arrays = [np.array(column) for column in zip(*xs, strict=True)]
     every = tuple(range(len(arrays)))
-    gradient = cadiff.grad(lambda *t: np.sum(f(*t)), every)(*arrays)
+    with np.errstate(all="ignore"):
+        gradient = cadiff.grad(lambda *t: np.sum(f(*t)), every)(*arrays)
     for i in every:
         expected = [cadiff.grad(f, i)(*x) for x in xs]
         np.testing.assert_allclose(gradient[i], expected, rtol=1e-15, equal_nan=True)
-
-
-UFUNC_ROWS = [row for row in ROWS if row.ufunc != "-" and isinstance(ufunc_of(row), np.ufunc)]
 
 
 @rows(UFUNC_ROWS)
@@ -677,7 +754,7 @@ def test_ufuncs_of_numbers(row: Row) -> None:
             assert type(ufunc(*operands)) is Var
 
 
-@rows([row for row in UFUNC_ROWS if any("O" in types for types in ufunc_of(row).types)])  # type: ignore[attr-defined]
+@rows(OBJECT_UFUNC_ROWS)
 def test_ufuncs_of_object_arrays(row: Row) -> None:
     """NumPy's own function goes through an array of Vars or Duals element by element."""
     ufunc = ufunc_of(row)
@@ -687,17 +764,20 @@ def test_ufuncs_of_object_arrays(row: Row) -> None:
     expected = [gradients(f, point)["reverse"] for point in chosen]
 
     variables = [[Var(x) for x in column] for column in zip(*chosen, strict=True)]
-    results = ufunc(*(np.array(column, dtype=object) for column in variables))
+    with np.errstate(all="ignore"):
+        results = ufunc(*(np.array(column, dtype=object) for column in variables))
     assert results.shape == (4,)
     total = sum(results)
     if isinstance(total, Var):  # else it is constant, and NumPy gave plain numbers
         total.backward()
     for i in every:
         for k, variable in enumerate(variables[i]):
-            assert is_same(variable.grad, expected[k][i]), (chosen[k], i)
+            want = pytest.approx(expected[k][i], rel=1e-14, nan_ok=True)
+            assert variable.grad == want, (chosen[k], i)
 
     duals = [[Dual(x, 1.0) for x in column] for column in zip(*chosen, strict=True)]
-    results = ufunc(*(np.array(column, dtype=object) for column in duals))
+    with np.errstate(all="ignore"):
+        results = ufunc(*(np.array(column, dtype=object) for column in duals))
     for k, result in enumerate(results):
         tangent = result.tangent if isinstance(result, Dual) else 0.0
         assert tangent == pytest.approx(sum(expected[k]), rel=1e-14, nan_ok=True)
