@@ -4,6 +4,8 @@
  * and what the number slots of Var and Dual do not do themselves. */
 #include "_numbers.h"
 
+#include <fenv.h>
+
 /* Filled by cad_numbers_ready, and never changed afterwards. */
 static PyObject *numpy_functions[CAD_OP_COUNT]; /* numpy.sin ...; NULL where NumPy has none */
 static PyObject *own_ufuncs[CAD_OP_COUNT];      /* the same over objects and doubles */
@@ -475,7 +477,8 @@ static PyObject *array_function(PyObject *self, PyObject *arguments) {
     return result;
 }
 
-/* The inner loops of the package's own ufuncs, over doubles and over objects. */
+/* The inner loops of the package's own ufuncs, over doubles and over objects. They leave none of
+ * the processor's flags behind, of which NumPy would make warnings. */
 static void loop_doubles(char **data, const npy_intp *dimensions, const npy_intp *steps,
                          void *code) {
     const CadOp op = (CadOp)(intptr_t)code;
@@ -487,6 +490,7 @@ static void loop_doubles(char **data, const npy_intp *dimensions, const npy_intp
         }
         *(double *)(data[n] + i * steps[n]) = cad_op_value(op, x[0], x[1], x[2]);
     }
+    feclearexcept(FE_ALL_EXCEPT);
 }
 
 static void loop_objects(char **data, const npy_intp *dimensions, const npy_intp *steps,
@@ -510,6 +514,7 @@ static void loop_objects(char **data, const npy_intp *dimensions, const npy_intp
         }
         Py_XSETREF(*(PyObject **)(data[n] + i * steps[n]), result);
     }
+    feclearexcept(FE_ALL_EXCEPT);
 }
 
 static PyObject *make_ufunc(CadOp op) {
