@@ -14,19 +14,17 @@ import numpy as np
 
 cimport cython
 cimport numpy as cnp
-from cpython.dict cimport PyDict_Size
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_FromDouble
-from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE, PyList_New, PyList_SET_ITEM
+from cpython.list cimport PyList_GET_ITEM, PyList_New, PyList_SET_ITEM
 from cpython.object cimport PyObject, PyObject_Call
 from cpython.ref cimport Py_INCREF
-from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
+from cpython.tuple cimport PyTuple_GET_ITEM
 from libc.string cimport memcpy, memset
 
 cnp.import_array()
 cnp.import_umath()
 cad_numbers_ready(sys.modules[__name__])
 
-cdef object Var = globals()["Var"]
 cdef object plain_value = globals()["plain_value"]
 
 cdef enum:
@@ -720,10 +718,11 @@ cdef class Recording:
         """End the recording; with `keep`, what was recorded lives as long as its Vars."""
         if self.marked:
             self.marked = False
+            self.lifted = None
             if keep or self.kept:
                 cad_tape_keep(self.tape)
             else:
-                self.lifted = self.block = self.inputs = None
+                self.block = self.inputs = None
                 cad_rewind(self.tape)
 
     # --- first order
