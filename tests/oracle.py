@@ -97,12 +97,25 @@ def gamma(x: Real) -> Real:
 
 def log_gamma(x: Real) -> Real:
     """The logarithm of the absolute value of gamma(x)."""
-    return mp.nan if is_pole(x) else mp.re(mp.loggamma(x))
+    if is_pole(x):
+        return mp.nan
+    if x < FAR:  # gamma(x) gamma(1 - x) = pi / sin(pi x)
+        return mp.log(mp.pi / abs(mp.sinpi(x))) - mp.loggamma(1 - x)
+    return mp.re(mp.loggamma(x))
 
 
 def polygamma(n: Real, x: Real) -> Real:
     """The n-th derivative of digamma."""
-    return mp.nan if is_pole(x) else mp.psi(int(n), x)
+    if is_pole(x):
+        return mp.nan
+    order = int(n)
+    if x < FAR:  # digamma(x) = digamma(1 - x) - pi cot(pi x)
+        turn = mp.diff(lambda t: mp.pi * mp.cot(mp.pi * t), x, order)
+        return (-1) ** order * mp.psi(order, 1 - x) - turn
+    return mp.psi(order, x)
+
+
+FAR = -1000  # where mpmath would step upwards for long
 
 
 def is_pole(x: Real) -> bool:

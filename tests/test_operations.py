@@ -159,6 +159,10 @@ def diagonals(f: Function, x: Sequence[float]) -> list[dict[str, float]]:
     ]
 
 
+EPSILON = sys.float_info.epsilon
+SMALLEST = sys.float_info.min  # below this, doubles have fewer digits
+LARGEST = sys.float_info.max
+
 # --- points --------------------------------------------------------------------------------------
 
 # Where a careless formula loses its digits; beside the random points.
@@ -282,9 +286,10 @@ def is_smooth(name: str, point: Point) -> bool:
 
 
 def in_range(name: str, point: Point) -> bool:
-    """Whether no derivative overflows."""
+    """Whether no derivative overflows, and no value underflows whose derivatives are undefined."""
     jet = taylor(name, *point)
-    return not any(abs(derivative) > sys.float_info.max for derivative in jet.values())
+    vanishes = abs(jet[(0,) * len(point)]) < SMALLEST
+    return not any(abs(d) > LARGEST or (vanishes and mp.isnan(d)) for d in jet.values())
 
 
 @cache
@@ -322,9 +327,6 @@ def restricted(row: Row, point: Point) -> tuple[Function, Point]:
 # --- how near is right ---------------------------------------------------------------------------
 
 ULPS = 8
-EPSILON = sys.float_info.epsilon
-SMALLEST = sys.float_info.min  # below this, doubles have fewer digits
-LARGEST = sys.float_info.max
 
 # (operation, order) that may be less accurate, and why.
 EXCEPTIONS: dict[tuple[str, int], float] = {}
