@@ -393,7 +393,7 @@ cdef class Collector:
             )
         if self.numbers is not None:
             self.numbers.extend(flat.ravel().tolist())
-        else:
+        elif n > 0:
             self.reserve(n)
             memcpy(self.values + self.count, cnp.PyArray_DATA(flat), n * sizeof(double))
         self.count += n

@@ -633,7 +633,9 @@ static PyObject *dual_seed(PyObject *type, PyObject *x) {
     const int ndim = PyArray_NDIM(p);
     npy_intp shape[NPY_MAXDIMS + 1];
     PyObject *result = NULL;
-    memcpy(shape, PyArray_DIMS(p), (size_t)ndim * sizeof *shape);
+    for (int i = 0; i < ndim; i++) {
+        shape[i] = PyArray_DIM(p, i);
+    }
     shape[ndim] = size;
     PyObject *tangent = ndim < NPY_MAXDIMS ? PyArray_ZEROS(ndim + 1, shape, NPY_DOUBLE, 0) : NULL;
     if (tangent != NULL) {
