@@ -44,4 +44,4 @@ core = Extension(
     extra_link_args=LINK_ARGS,
 )
 
-setup(ext_modules=cythonize([core], build_dir="build/cython"))  # type: ignore[no-untyped-call]
+setup(ext_modules=cythonize([core], build_dir="build/cython"))
