@@ -295,18 +295,18 @@ def _quotients(
 def _steps(point: list[Real], value: Real) -> Iterator[tuple[int, int]]:
     """Steps to try, as 10**-e, each with the digits that its difference quotients take.
 
-    From the second one on the digits suffice to tell a derivative of 1e-640 from zero.
+    From the second one on the digits suffice to tell a derivative of 1e-340 from zero.
     """
     smallest = min((int(-mp.log10(abs(x))) for x in point if x != 0), default=0)
     magnitude = min(max(int(mp.log10(1 + abs(value))), 0), 700) if mp.isfinite(value) else 0
     yield FIRST_STEP, 130
-    for exponent in (50, 50 + max(smallest, 0), 700):
-        yield exponent, 3 * exponent + 660 + magnitude
+    for exponent in (50, 50 + max(smallest, 0), 400):
+        yield exponent, 3 * exponent + 360 + magnitude
 
 
 FIRST_STEP = 25
 TOLERANCE = {0: mp.mpf("1e-45"), 1: mp.mpf("1e-45"), 2: mp.mpf("1e-45"), 3: mp.mpf("1e-6")}
-TINY = mp.mpf("1e-640")  # of no weight in doubles, even times the largest of them
+TINY = mp.mpf("1e-340")
 
 
 def _agree(index: Index, a: Real, b: Real) -> bool:

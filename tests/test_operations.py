@@ -174,7 +174,7 @@ HARD: dict[str, list[Point]] = {
         (1e-200, 1.3),
         (1e200, 1.3),
         (1e200, -1.3),
-        (5.687235675475072e179, -0.0034306190139159276),
+        (1e300, 1e-3),
         (1.0 + 1e-9, 1e9),
         (1.0 - 1e-9, -1e9),
         (3.0, 1.0),
@@ -188,8 +188,6 @@ HARD: dict[str, list[Point]] = {
     "log1p": [(1e-12,), (-1.0 + 1e-12,), (1e300,)],
     "logaddexp": [(1000.0, 1000.5), (-1000.0, -1000.5), (0.0, -40.0), (40.0, 0.0)],
     "logaddexp2": [(1000.0, 1000.5), (-1000.0, -1000.5), (0.0, -40.0), (40.0, 0.0)],
-    "xlogy": [(1.0, 1.0 + 1e-12), (-1e168, 3e163)],
-    "xlog1py": [(1.0, 1e-12), (-1e168, 3e163)],
     "entr": [(1.0,), (math.exp(-1.0),)],
     "expit": [(40.0,), (-40.0,), (700.0,), (-700.0,), (1e-9,)],
     "log_expit": [(40.0,), (-40.0,), (700.0,), (-700.0,)],
@@ -288,11 +286,10 @@ def is_smooth(name: str, point: Point) -> bool:
 
 
 def in_range(name: str, point: Point) -> bool:
-    """Whether no derivative overflows, and the value does not underflow."""
-    value = abs(ORACLE[name](*map(mp.mpf, point)))
-    return not (
-        0 < value < SMALLEST or any(abs(d) > LARGEST for d in taylor(name, *point).values())
-    )
+    """Whether no derivative overflows, and no value underflows whose derivatives are undefined."""
+    jet = taylor(name, *point)
+    vanishes = abs(jet[(0,) * len(point)]) < SMALLEST
+    return not any(abs(d) > LARGEST or (vanishes and mp.isnan(d)) for d in jet.values())
 
 
 @cache
