@@ -30,7 +30,7 @@ core = Extension(
     "cadiff._core",
     sources=[
         "cadiff/_core.pyx",
-        *(f"cadiff/{name}.c" for name in ("_apply", "_dual", "_rules", "_var")),
+        *(f"cadiff/{name}.c" for name in ("_apply", "_array", "_dual", "_rules", "_var")),
         *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "src").glob("*.c")),
     ],
     depends=[

@@ -128,16 +128,22 @@ end:
     return result;
 }
 
-/* At least one operand is an array. */
+/* At least one operand is an array: of Vars, on the tape; of Duals or objects, number by number. */
 static PyObject *apply_arrays(CadOp op, PyObject *const *operands, int n) {
-    int plain = numpy_functions[op] != NULL;
+    int vars = 0, others = 0;
     for (int i = 0; i < n; i++) {
-        if (CAD_IS_VAR(operands[i]) || CAD_IS_DUAL(operands[i]) ||
-            (PyArray_Check(operands[i]) &&
-             PyArray_TYPE((PyArrayObject *)operands[i]) == NPY_OBJECT)) {
-            plain = 0;
+        vars |= CAD_IS_VAR(operands[i]);
+        others |= CAD_IS_DUAL(operands[i]) ||
+                  (PyArray_Check(operands[i]) &&
+                   PyArray_TYPE((PyArrayObject *)operands[i]) == NPY_OBJECT);
+    }
+    if (vars && !others) {
+        PyObject *result = cad_array_apply(op, operands, n);
+        if (result != NULL || PyErr_Occurred()) {
+            return result;
         }
     }
+    const int plain = !vars && !others && numpy_functions[op] != NULL;
     return call_on_elements(plain ? numpy_functions[op] : own_ufuncs[op], operands, n, NULL);
 }
 
@@ -259,6 +265,10 @@ PyObject *cad_divmod(PyObject *left, PyObject *right) {
 
 PyObject *cad_matmul(PyObject *left, PyObject *right) {
     PyObject *const operands[2] = {left, right};
+    PyObject *product = cad_array_matmul(left, right);
+    if (product != NULL || PyErr_Occurred()) {
+        return product;
+    }
     PyObject *matmul = PyObject_GetAttrString(numpy_module, "matmul");
     PyObject *result = matmul == NULL ? NULL : call_on_elements(matmul, operands, 2, NULL);
     Py_XDECREF(matmul);
@@ -388,8 +398,9 @@ static PyObject *call_other_ufunc(PyObject *ufunc, PyObject *const *args, Py_ssi
     const int plain = PySet_Contains(plain_ufuncs, name);
     if (plain > 0) {
         result = on_values(ufunc, args, n, names);
-    } else if (plain == 0 && PyUnicode_CompareWithASCIIString(name, "matmul") == 0) {
-        result = call_on_elements(ufunc, args, n, names);
+    } else if (plain == 0 && PyUnicode_CompareWithASCIIString(name, "matmul") == 0 && n == 2 &&
+               names == NULL) {
+        result = cad_matmul(args[0], args[1]);
     } else if (plain == 0 && n == 1 && PyUnicode_CompareWithASCIIString(name, "conjugate") == 0) {
         result = Py_NewRef(args[0]);
     } else if (plain == 0 && n == 2 && PyUnicode_CompareWithASCIIString(name, "divmod") == 0) {
@@ -767,13 +778,30 @@ static PyObject *array_method(PyObject *self, const char *name, PyObject *args, 
         return array_method(self, #name, args, kwargs);                                           \
     }
 
-ARRAY_METHOD(sum)
 ARRAY_METHOD(mean)
 ARRAY_METHOD(prod)
 ARRAY_METHOD(reshape)
 ARRAY_METHOD(ravel)
 ARRAY_METHOD(flatten)
 ARRAY_METHOD(tolist)
+
+static PyObject *array_sum(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"axis", "keepdims", NULL};
+    if (CAD_IS_VAR_ARRAY(self)) {
+        PyObject *axis = Py_None;
+        int keepdims = 0;
+        if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$p:sum", names, &axis, &keepdims)) {
+            return NULL;
+        }
+        return cad_array_sum(CAD_VAR(self), axis, keepdims);
+    }
+    return array_method(self, "sum", args, kwargs);
+}
+
+static PyObject *array_copy(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return CAD_IS_VAR_ARRAY(self) ? cad_array_copy(CAD_VAR(self)) : Py_NewRef(self);
+}
 
 static PyObject *array_dot(PyObject *self, PyObject *other) {
     PyObject *const operands[2] = {self, other};
@@ -828,6 +856,7 @@ static PyMethodDef common_methods[] = {
     {"prod", KEYWORDS(array_prod), "As for an ndarray."},
     {"max", KEYWORDS(array_max), "As for an ndarray; a tie shares the derivative."},
     {"min", KEYWORDS(array_min), "As for an ndarray; a tie shares the derivative."},
+    {"copy", array_copy, METH_NOARGS, "A copy, which can be assigned to."},
     {"dot", array_dot, METH_O, "As for an ndarray."},
     {"reshape", KEYWORDS(array_reshape), "As for an ndarray."},
     {"ravel", KEYWORDS(array_ravel), "As for an ndarray."},
@@ -979,6 +1008,9 @@ int cad_numbers_ready(PyObject *module) {
         if (ready_op(module, op) < 0) {
             return -1;
         }
+    }
+    if (cad_borrow_loops(numpy_module, numpy_functions) < 0) {
+        return -1;
     }
     for (int i = 0; cad_op_aliases[i][0] != NULL; i++) {
         if (ready_alias(module, cad_op_aliases[i][0], cad_op_aliases[i][1]) < 0) {

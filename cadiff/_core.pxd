@@ -16,6 +16,7 @@ cdef extern from "memory.h" nogil:
         CAD_OK
         CAD_NO_MEMORY
         CAD_TAPE_FULL
+        CAD_BUSY
 
     void *cad_memory_zeroed(size_t count, size_t size)
     void *cad_memory_resize(void *block, size_t count, size_t size)
@@ -61,6 +62,8 @@ cdef extern from "tape.h" nogil:
         size_t n_marks
         size_t mark_slots
         int pinned
+        size_t n_assigned
+        size_t n_plan_words
         uint64_t running_tag
         size_t entry_capacity
 
@@ -68,7 +71,13 @@ cdef extern from "tape.h" nogil:
     CadStatus cad_tape_grow(CadTape *tape, size_t slots)
     CadStatus cad_tape_ensure(CadTape *tape)
     CadSlot cad_tape_push(CadTape *tape, uint32_t code, CadSlot a, CadSlot b, double value)
-    CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, CadSlot *out)
+    CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, bint accumulate,
+                            CadSlot *out)
+    CadStatus cad_tape_note_block(CadTape *tape, size_t begin, size_t end, bint constant)
+    void cad_tape_read_adjoints(const CadTape *tape, size_t begin, size_t end, double *adjoints)
+    void cad_tape_prepare_adjoints(CadTape *tape, size_t low, size_t high)
+    void cad_tape_pin(CadTape *tape)
+    void cad_tape_unpin(CadTape *tape)
     size_t cad_tape_find(const CadTape *tape, CadSlot slot)
     CadStatus cad_tape_mark(CadTape *tape)
     void cad_tape_keep(CadTape *tape)
@@ -83,8 +92,7 @@ cdef extern from "sweep.h" nogil:
         CadSlot slot
 
     void cad_sweep_value(CadTape *tape, size_t begin, size_t end)
-    void cad_sweep_reverse(CadTape *tape, size_t begin, size_t end)
-    void cad_sweep_tangent(const CadTape *tape, size_t begin, size_t end, CadSlot base,
+    void cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, CadSlot base,
                            size_t lanes, double *tangents)
     void cad_sweep_second(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,
                           const double *tangents, double *adjoint_tangents)
@@ -107,6 +115,7 @@ cdef extern from "_numbers.h":
         CAD_DUAL_CLASS
         CAD_ARRAY_CLASS
         CAD_FOREIGN
+        CAD_INPUT
 
     ctypedef struct CadVar:
         double value
@@ -132,7 +141,8 @@ cdef extern from "_numbers.h":
     object cad_var_new(CadTape *tape, CadSlot slot, double value)
     object cad_var_passive(double value)
     object cad_var_view(CadTape *tape, CadSlot slot, int ndim, const Py_ssize_t *shape,
-                        const Py_ssize_t *strides)
+                        const Py_ssize_t *strides, uint32_t flags)
+    int cad_sweep(CadTape *tape, size_t begin, size_t end, bint accumulate) except -1
     int cad_raise_status(CadStatus status) except -1
     int cad_raise_stale() except -1
     CadTape *cad_current_tape() except NULL

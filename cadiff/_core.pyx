@@ -124,6 +124,7 @@ cdef class Node:
                 cnp.PyArray_NDIM(self.original),
                 <const Py_ssize_t *>cnp.PyArray_DIMS(self.original),
                 NULL,
+                CAD_INPUT,
             )
         elif self.shape == ROW:
             parts = PyList_New(self.size)
@@ -135,6 +136,15 @@ cdef class Node:
         return self.rebuild_container(
             [(<Node>child).lift(numbers, block, tape, base) for child in self.children]
         )
+
+    cdef int note_blocks(self, CadTape *tape, CadSlot base) except -1:
+        """Each array is a block of its own."""
+        if self.shape == ARRAY:
+            check(cad_tape_note_block(tape, base + self.offset, base + self.offset + self.size, 0))
+        elif self.children is not None:
+            for child in self.children:
+                (<Node>child).note_blocks(tape, base)
+        return 0
 
     cdef void leaf_shapes(self, list shapes) except *:
         cdef Py_ssize_t i
@@ -601,9 +611,11 @@ cdef class Recording:
         self.nodes = tuple(nodes)
         self.n = collector.count
         if collector.numbers is None:
-            check(cad_tape_leaf(self.tape, collector.values, collector.count, &base))
+            check(cad_tape_leaf(self.tape, collector.values, collector.count, False, &base))
+            for node in nodes:
+                (<Node>node).note_blocks(self.tape, base)
             size = collector.count
-            self.block = cad_var_view(self.tape, base, 1, &size, NULL)
+            self.block = cad_var_view(self.tape, base, 1, &size, NULL, CAD_INPUT)
             numbers = None
         else:
             self.inputs = []
@@ -639,7 +651,7 @@ cdef class Recording:
                 self.tape, CAD_CODE(CAD_OP_positive, 0), slot, slot, value
             )
         else:
-            check(cad_tape_leaf(self.tape, &value, 1, &slot))
+            check(cad_tape_leaf(self.tape, &value, 1, False, &slot))
         var = cad_var_new(self.tape, slot, value)
         self.inputs.append(var)
         return var
@@ -677,6 +689,8 @@ cdef class Recording:
         cdef CadSlot base = self.base()
         # At least all inputs, each of which is an entry unless one leaf holds them all.
         cdef size_t index, last = self.begin() + (1 if self.block is not None else self.n)
+        if self.tape.n_assigned > 0:  # what a number depends on may have been written behind it
+            return self.tape.n_entries
         for number in numbers:
             if on_tape(number, self.tape, base):
                 index = cad_tape_find(self.tape, CAD_VAR(number).slot)
@@ -729,13 +743,15 @@ cdef class Recording:
 
     cdef size_t seed(self, list numbers, const double *seeds) except? 0:
         """Seed the adjoints of numbers of this recording; answers where the sweep begins."""
-        cdef CadSlot base = self.base()
+        cdef CadSlot slot, base = self.base()
         cdef Py_ssize_t i
         cdef size_t end = self.end(numbers)
         check(cad_tape_clear_adjoints(self.tape, base, base + self.slots(end)))
         for i in range(len(numbers)):
             if on_tape(numbers[i], self.tape, base):
-                self.tape.adjoints[CAD_VAR(numbers[i]).slot] += seeds[i]
+                slot = CAD_VAR(numbers[i]).slot
+                cad_tape_prepare_adjoints(self.tape, slot, slot)
+                self.tape.adjoints[slot] += seeds[i]
         return end
 
     cdef int pull_doubles(self, list numbers, const double *seeds) except -1:
@@ -743,14 +759,8 @@ cdef class Recording:
         cdef size_t end
         if self.n > 0:
             end = self.seed(numbers, seeds)
-            cad_sweep_reverse(self.tape, self.begin(), end)
+            cad_sweep(self.tape, self.begin(), end, False)
         return 0
-
-    cdef double adjoint(self, Py_ssize_t i):
-        """Of the i-th input."""
-        if self.block is not None:
-            return self.tape.adjoints[CAD_VAR(self.block).slot + i]
-        return self.tape.adjoints[CAD_VAR(self.inputs[i]).slot]
 
     cdef list pull_recorded(self, list numbers, list seeds, bint linear=False):
         """The cotangents of all inputs, as numbers that can be differentiated again.
@@ -895,17 +905,24 @@ cdef class Recording:
 
     cdef cnp.ndarray read_adjoints(self, bint swept):
         cdef cnp.npy_intp n = self.n
-        cdef Py_ssize_t i
         cdef cnp.ndarray flat = cnp.PyArray_ZEROS(1, &n, cnp.NPY_DOUBLE, 0)
         cdef double *data = <double *>cnp.PyArray_DATA(flat)
         if not swept or self.n == 0:
             return flat
+        self.adjoints_into(data)
+        return flat
+
+    cdef void adjoints_into(self, double *data):
+        """Of all inputs."""
+        cdef CadSlot slot
+        cdef Py_ssize_t i
         if self.block is not None:
-            memcpy(data, self.tape.adjoints + CAD_VAR(self.block).slot, self.n * sizeof(double))
+            slot = CAD_VAR(self.block).slot
+            cad_tape_read_adjoints(self.tape, slot, slot + self.n, data)
         else:
             for i in range(self.n):
-                data[i] = self.adjoint(i)
-        return flat
+                slot = CAD_VAR(self.inputs[i]).slot
+                cad_tape_read_adjoints(self.tape, slot, slot + 1, data + i)
 
     cdef object gradient(self, object number):
         """The gradient of one number, as a tuple with one entry for each argnum."""
@@ -931,11 +948,7 @@ cdef class Recording:
         for i in range(m):
             if self.n > 0:
                 self.pull_doubles([numbers[i]], &one)
-                memcpy(
-                    data + i * self.n,
-                    self.tape.adjoints + CAD_VAR(self.block).slot,
-                    self.n * sizeof(double),
-                )
+                self.adjoints_into(data + i * self.n)
         return matrix
 
     cpdef cnp.ndarray columns(self, list numbers):

@@ -43,9 +43,16 @@ typedef enum CadKind {
 typedef struct CadView {
     double *kept; /* the values, in order, once the Var is stale */
     int ndim;
+    uint32_t flags;
     npy_intp size;
     npy_intp shape_and_strides[];
 } CadView;
+
+enum {
+    CAD_INPUT = 1,    /* of numbers that cannot be assigned to: single ones share their slots */
+    CAD_PICKED = 2,   /* a single number was taken from it */
+    CAD_CONSTANT = 4, /* nothing that carries a derivative was ever written to it */
+};
 
 #define CAD_SHAPE(view) ((view)->shape_and_strides)
 #define CAD_STRIDES(view) ((view)->shape_and_strides + (view)->ndim)
@@ -113,7 +120,23 @@ PyObject *cad_var_passive(double value);
 
 /* A handle of `ndim` axes; strides NULL: contiguous. A scalar for ndim 0. */
 PyObject *cad_var_view(CadTape *tape, CadSlot slot, int ndim, const npy_intp *shape,
-                       const npy_intp *strides);
+                       const npy_intp *strides, uint32_t flags);
+
+/* NumPy's own array over a buffer of the tape, at the place of an array Var. It must not outlive
+ * the caller's next touch of the tape: the buffer may move. */
+PyObject *cad_var_transient(const CadVar *var, double *buffer, int flags);
+
+/* The part of a Var that such an array over its values, or a view of one, covers. */
+PyObject *cad_var_part(CadVar *var, PyArrayObject *array);
+
+/* Whether an array lies in the values of a tape. */
+int cad_is_in_values(const CadTape *tape, PyObject *array);
+
+/* The lowest and the highest slot of a Var. */
+void cad_var_bounds(const CadVar *var, size_t *low, size_t *high);
+
+/* The element of an array Var at a slot, as a scalar of its own. */
+PyObject *cad_var_pick(CadVar *var, CadSlot slot);
 
 /* The values of an array Var as a fresh float64 array, its accumulated gradients or adjoints. */
 PyObject *cad_var_values(CadVar *var);
@@ -190,6 +213,36 @@ PyObject *cad_dual_apply(CadOp op, PyObject *const *operands);
 /* The partial of an operation by operand `which`, over any numbers (_rules.c). */
 PyObject *cad_object_partial(CadOp op, int which, PyObject *x, PyObject *y, PyObject *z,
                              PyObject *v);
+
+/* --- arrays on the tape (_array.c) --- */
+
+/* An operation on arrays and single numbers: Vars, at least one of them, and plain ones. NULL
+ * without an exception if an operand is something else. */
+PyObject *cad_array_apply(CadOp op, PyObject *const *operands, int n);
+
+/* The same for `left @ right`. */
+PyObject *cad_array_matmul(PyObject *left, PyObject *right);
+
+/* The sum over axes (None: all; an int; a tuple of them). */
+PyObject *cad_array_sum(CadVar *var, PyObject *axis, int keepdims);
+
+/* var[key] where that is no view, a copy, var[key] = value. */
+PyObject *cad_array_gather(CadVar *var, PyObject *key);
+PyObject *cad_array_copy(CadVar *var);
+int cad_array_assign(CadVar *var, PyObject *key, PyObject *value);
+
+/* target += value, broadcast or summed to its shape; on the tape, in place. */
+int cad_array_accumulate(CadVar *target, PyObject *value);
+
+/* Sweep back over entries [begin, end): the one way into cad_sweep_reverse. 0, or -1 with an
+ * exception if a rule raises one. */
+int cad_sweep(CadTape *tape, size_t begin, size_t end, int accumulate);
+
+/* Give the core NumPy's loops for the operations that are ufuncs of NumPy. */
+int cad_borrow_loops(PyObject *numpy, PyObject *const *functions);
+
+/* An array Var of constants, which can be assigned to; a scalar for ndim 0. */
+PyObject *cad_array_constant(CadTape *tape, PyArrayObject *values);
 
 /* --- operations on any numbers --- */
 

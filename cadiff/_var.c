@@ -112,7 +112,7 @@ PyObject *cad_var_passive(double value) {
 }
 
 PyObject *cad_var_view(CadTape *tape, CadSlot slot, int ndim, const npy_intp *shape,
-                       const npy_intp *strides) {
+                       const npy_intp *strides, uint32_t flags) {
     if (ndim == 0) {
         return cad_var_new(tape, slot, tape->values[slot]);
     }
@@ -121,6 +121,7 @@ PyObject *cad_var_view(CadTape *tape, CadSlot slot, int ndim, const npy_intp *sh
         return PyErr_NoMemory();
     }
     view->kept = NULL;
+    view->flags = flags;
     view->ndim = ndim;
     view->size = 1;
     for (int i = ndim; i-- > 0;) {
@@ -142,6 +143,10 @@ PyObject *cad_var_view(CadTape *tape, CadSlot slot, int ndim, const npy_intp *sh
 int cad_raise_status(CadStatus status) {
     if (status == CAD_NO_MEMORY) {
         PyErr_SetString(PyExc_MemoryError, "cadiff: no memory left to record operations");
+    } else if (status == CAD_BUSY) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "a Var was computed with while another thread, to which it belongs, sweeps "
+                        "over what it recorded: pass values between threads (cadiff.value(v))");
     } else {
         PyErr_SetString(PyExc_OverflowError, "cadiff: a tape holds at most 2**32 numbers");
     }
@@ -301,7 +306,7 @@ void cad_rewind(CadTape *tape) {
 }
 
 /* The lowest and the highest slot of a view. */
-static void view_bounds(const CadVar *var, size_t *low, size_t *high) {
+void cad_var_bounds(const CadVar *var, size_t *low, size_t *high) {
     *low = *high = var->slot;
     if (!CAD_IS_VAR_ARRAY(var) || var->view->size == 0) {
         return;
@@ -314,11 +319,8 @@ static void view_bounds(const CadVar *var, size_t *low, size_t *high) {
 
 static void hold(CadVar *var, void *reclaim) {
     size_t low, high;
-    view_bounds(var, &low, &high);
-    /* All in between as well, so that the strides stay right. */
-    for (size_t slot = low; slot <= high; slot++) {
-        cad_reclaim_hold(reclaim, (CadSlot)slot);
-    }
+    cad_var_bounds(var, &low, &high);
+    cad_reclaim_hold_range(reclaim, low, high + 1); /* so that the strides stay right */
 }
 
 static void relocate(CadVar *var, void *reclaim) {
@@ -345,9 +347,7 @@ static void make_room(CadTape *tape) {
 
 /* --- arrays --- */
 
-/* NumPy's own array over `buffer` at the place of the view. It must not outlive the caller's next
- * touch of the tape: the buffer may move. */
-static PyObject *transient(const CadVar *var, double *buffer, int flags) {
+PyObject *cad_var_transient(const CadVar *var, double *buffer, int flags) {
     npy_intp strides[NPY_MAXDIMS];
     for (int i = 0; i < var->view->ndim; i++) {
         strides[i] = CAD_STRIDES(var->view)[i] * (npy_intp)sizeof(double);
@@ -356,8 +356,10 @@ static PyObject *transient(const CadVar *var, double *buffer, int flags) {
                        buffer + var->slot, 0, flags, NULL);
 }
 
-static PyObject *transient_copy(const CadVar *var, double *buffer) {
-    PyObject *array = transient(var, buffer, 0);
+/* A copy of what a Var views in a buffer whose first number is that of slot `base`. */
+static PyObject *transient_copy(const CadVar *var, double *buffer, size_t base) {
+    const CadVar moved = {.view = var->view, .slot = (CadSlot)(var->slot - base)};
+    PyObject *array = cad_var_transient(&moved, buffer, 0);
     if (array == NULL) {
         return NULL;
     }
@@ -379,13 +381,14 @@ PyObject *cad_var_values(CadVar *var) {
         }
         return copy;
     }
-    return transient_copy(var, var->tape->values);
+    return transient_copy(var, var->tape->values, 0);
 }
 
 /* Where a leaf's accumulated gradients begin, relative to its values; 0 if `slot` is no leaf. */
 static size_t gradient_offset(const CadTape *tape, CadSlot slot) {
     const size_t index = cad_tape_find(tape, slot);
-    if (index < tape->n_entries && CAD_CODE_OP(tape->entries[index].code) == CAD_OP_LEAF) {
+    if (index < tape->n_entries && CAD_CODE_OP(tape->entries[index].code) == CAD_OP_LEAF &&
+        tape->entries[index].b) {
         return tape->entries[index].a;
     }
     return 0;
@@ -396,14 +399,50 @@ PyObject *cad_var_grad(CadVar *var) {
     const npy_intp size = var->view->size;
     const size_t offset = size == 0 ? 0 : gradient_offset(tape, var->slot);
     if (offset > 0) {
-        return transient_copy(var, tape->values + offset);
+        return transient_copy(var, tape->values + offset, 0);
+    }
+    if (size == 0) {
+        return PyArray_ZEROS(var->view->ndim, CAD_SHAPE(var->view), NPY_DOUBLE, 0);
     }
     size_t low, high;
-    view_bounds(var, &low, &high);
-    if (size > 0 && high < tape->known_end) {
-        return transient_copy(var, tape->adjoints);
+    cad_var_bounds(var, &low, &high);
+    double *adjoints = PyMem_Malloc((high - low + 1) * sizeof *adjoints);
+    if (adjoints == NULL) {
+        return PyErr_NoMemory();
     }
-    return PyArray_ZEROS(var->view->ndim, CAD_SHAPE(var->view), NPY_DOUBLE, 0);
+    cad_tape_read_adjoints(tape, low, high + 1, adjoints);
+    PyObject *copy = transient_copy(var, adjoints, low);
+    PyMem_Free(adjoints);
+    return copy;
+}
+
+/* A single number of an input shares its slot. Of an array that may be assigned to it is a copy. */
+PyObject *cad_var_pick(CadVar *var, CadSlot slot) {
+    CadTape *tape = var->tape;
+    CadView *view = var->view;
+    if (!(view->flags & CAD_PICKED)) {
+        CadBlock *block = cad_tape_find_block(tape, slot);
+        if (block != NULL) {
+            block->eager = 1;
+        }
+        view->flags |= CAD_PICKED;
+    }
+    if (view->flags & CAD_INPUT) {
+        return cad_var_new(tape, slot, tape->values[slot]);
+    }
+    if (view->flags & CAD_CONSTANT && cad_tape_is_constant(tape, slot)) {
+        return cad_var_passive(tape->values[slot]);
+    }
+    const size_t from_start = slot - var->slot;
+    const CadStatus status = cad_tape_ensure(tape);
+    if (status != CAD_OK) {
+        cad_raise_status(status);
+        return NULL;
+    }
+    slot = var->slot + (CadSlot)from_start; /* the array may have moved */
+    const double value = tape->values[slot];
+    return cad_var_new(tape, cad_tape_push(tape, CAD_CODE(CAD_OP_positive, 0), slot, slot, value),
+                       value);
 }
 
 PyObject *cad_var_elements(CadVar *var) {
@@ -416,21 +455,22 @@ PyObject *cad_var_elements(CadVar *var) {
         return result;
     }
     npy_intp index[NPY_MAXDIMS] = {0};
+    cad_tape_pin(var->tape);
     CadSlot slot = var->slot;
     PyObject **item = PyArray_DATA((PyArrayObject *)result);
     for (npy_intp i = 0; i < var->view->size; i++) {
-        Py_XSETREF(item[i], cad_var_new(var->tape, slot, var->tape->values[slot]));
+        Py_XSETREF(item[i], cad_var_pick(var, slot));
         if (item[i] == NULL) {
-            Py_DECREF(result);
-            return NULL;
+            Py_CLEAR(result);
+            break;
         }
         slot = next_slot(var->view, index, slot);
     }
+    cad_tape_unpin(var->tape);
     return result;
 }
 
-/* The part of a Var that `array`, a view made from `transient(var, values)`, covers. */
-static PyObject *view_from(CadVar *var, PyArrayObject *array) {
+PyObject *cad_var_part(CadVar *var, PyArrayObject *array) {
     CadTape *tape = var->tape;
     npy_intp strides[NPY_MAXDIMS];
     const int ndim = PyArray_NDIM(array);
@@ -440,7 +480,10 @@ static PyObject *view_from(CadVar *var, PyArrayObject *array) {
     const CadSlot slot = PyArray_SIZE(array) == 0
                              ? var->slot
                              : (CadSlot)((double *)PyArray_DATA(array) - tape->values);
-    return cad_var_view(tape, slot, ndim, PyArray_DIMS(array), strides);
+    if (ndim == 0) {
+        return cad_var_pick(var, slot);
+    }
+    return cad_var_view(tape, slot, ndim, PyArray_DIMS(array), strides, var->view->flags);
 }
 
 static int has_ellipsis(PyObject *key) {
@@ -469,8 +512,7 @@ static PyObject *with_ellipsis(PyObject *key) {
     return whole;
 }
 
-/* Whether an array that came of indexing lies in the values of the tape. */
-static int is_view_of_tape(const CadTape *tape, PyObject *object) {
+int cad_is_in_values(const CadTape *tape, PyObject *object) {
     if (!PyArray_Check(object)) {
         return 0;
     }
@@ -481,16 +523,15 @@ static int is_view_of_tape(const CadTape *tape, PyObject *object) {
 /* Indexing by anything but a whole number: NumPy itself finds the view. */
 static PyObject *general_item(CadVar *var, PyObject *key) {
     PyObject *whole = with_ellipsis(key);
-    PyObject *array = whole == NULL ? NULL : transient(var, var->tape->values, 0);
+    PyObject *array = whole == NULL ? NULL : cad_var_transient(var, var->tape->values, 0);
     PyObject *part = array == NULL ? NULL : PyObject_GetItem(array, whole);
     PyObject *result = NULL;
-    if (part != NULL && is_view_of_tape(var->tape, part)) {
-        result = view_from(var, (PyArrayObject *)part);
+    if (part != NULL && cad_is_in_values(var->tape, part)) {
+        result = cad_var_part(var, (PyArrayObject *)part);
+    } else if (part != NULL && PyArray_Check(part) && PyArray_SIZE((PyArrayObject *)part) == 0) {
+        result = cad_var_part(var, (PyArrayObject *)part);
     } else if (part != NULL) {
-        /* Indexed by arrays: gathered, not viewed. */
-        PyObject *elements = cad_var_elements(var);
-        result = elements == NULL ? NULL : PyObject_GetItem(elements, key);
-        Py_XDECREF(elements);
+        result = cad_array_gather(var, key);
     }
     Py_XDECREF(part);
     Py_XDECREF(array);
@@ -528,10 +569,10 @@ static PyObject *item_at(CadVar *var, Py_ssize_t index, Py_ssize_t asked) {
     }
     const CadSlot slot = var->slot + (CadSlot)(index * CAD_STRIDES(view)[0]);
     if (view->ndim == 1) {
-        return cad_var_new(var->tape, slot, var->tape->values[slot]);
+        return cad_var_pick(var, slot);
     }
     return cad_var_view(var->tape, slot, view->ndim - 1, CAD_SHAPE(view) + 1,
-                        CAD_STRIDES(view) + 1);
+                        CAD_STRIDES(view) + 1, view->flags);
 }
 
 static PyObject *var_item(CadVar *var, Py_ssize_t index) {
@@ -564,11 +605,14 @@ static PyObject *var_subscript(CadVar *var, PyObject *key) {
 }
 
 static int var_assign(CadVar *var, PyObject *key, PyObject *value) {
-    (void)var, (void)key, (void)value;
-    PyErr_SetString(PyExc_TypeError,
-                    "a Var cannot be assigned to: collect the numbers in a list, or assign into "
-                    "an array made by cadiff.zeros or cadiff.array");
-    return -1;
+    if (!CAD_IS_VAR_ARRAY(var)) {
+        return raise_not_array("elements: it cannot be assigned to");
+    }
+    if (value == NULL) {
+        PyErr_SetString(PyExc_TypeError, "elements of an array cannot be deleted");
+        return -1;
+    }
+    return var->kind == CAD_STALE ? cad_raise_stale() : cad_array_assign(var, key, value);
 }
 
 static PyObject *var_iter(CadVar *var) {
@@ -818,7 +862,7 @@ static PyObject *var_transpose(CadVar *var, void *closure) {
         shape[i] = CAD_SHAPE(var->view)[ndim - 1 - i];
         strides[i] = CAD_STRIDES(var->view)[ndim - 1 - i];
     }
-    return cad_var_view(var->tape, var->slot, ndim, shape, strides);
+    return cad_var_view(var->tape, var->slot, ndim, shape, strides, var->view->flags);
 }
 
 static PyGetSetDef var_getset[] = {
@@ -867,6 +911,9 @@ static PyObject *seed_array(CadVar *var, PyObject *seed) {
 }
 
 static int add_seed(CadVar *var, PyObject *seed) {
+    size_t low, high;
+    cad_var_bounds(var, &low, &high);
+    cad_tape_prepare_adjoints(var->tape, low, high);
     double *const adjoints = var->tape->adjoints;
     if (var->kind == CAD_SCALAR) {
         double number;
@@ -882,7 +929,7 @@ static int add_seed(CadVar *var, PyObject *seed) {
         return 0;
     }
     PyObject *array = PyArray_FROMANY(seed, NPY_DOUBLE, 0, 0, NPY_ARRAY_DEFAULT);
-    PyObject *place = array == NULL ? NULL : transient(var, adjoints, NPY_ARRAY_WRITEABLE);
+    PyObject *place = array == NULL ? NULL : cad_var_transient(var, adjoints, NPY_ARRAY_WRITEABLE);
     int status = -1;
     if (place != NULL) {
         if (PyArray_SIZE((PyArrayObject *)array) != 1 &&
@@ -916,7 +963,7 @@ static PyObject *var_backward(CadVar *var, PyObject *args, PyObject *kwargs) {
     }
     CadTape *tape = var->tape;
     size_t low, high;
-    view_bounds(var, &low, &high);
+    cad_var_bounds(var, &low, &high);
     const CadStatus status = cad_tape_clear_adjoints(tape, low, high + 1);
     if (status != CAD_OK) {
         Py_DECREF(seed);
@@ -928,8 +975,10 @@ static PyObject *var_backward(CadVar *var, PyObject *args, PyObject *kwargs) {
     if (seeded < 0) {
         return NULL;
     }
-    cad_sweep_backward(tape, cad_tape_find(tape, (CadSlot)high) + 1);
-    Py_RETURN_NONE;
+    /* What was overwritten since has entries behind the Var's own. */
+    const size_t own = cad_tape_find(tape, (CadSlot)high);
+    const size_t end = tape->n_assigned > 0 || own == tape->n_entries ? tape->n_entries : own + 1;
+    return cad_sweep(tape, 0, end, 1) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *var_zero_grad(CadVar *var, PyObject *unused) {
@@ -944,16 +993,19 @@ static PyObject *var_zero_grad(CadVar *var, PyObject *unused) {
     CadTape *tape = var->tape;
     const size_t offset = gradient_offset(tape, var->slot);
     size_t low, high;
-    view_bounds(var, &low, &high);
-    if (offset == 0 && high >= tape->known_end) {
-        Py_RETURN_NONE; /* no pass has reached it */
+    cad_var_bounds(var, &low, &high);
+    if (offset == 0) {
+        if (high >= tape->known_end || high < tape->dirty_begin) {
+            Py_RETURN_NONE; /* no pass has reached it */
+        }
+        cad_tape_prepare_adjoints(tape, low, high);
     }
     double *const buffer = offset > 0 ? tape->values + offset : tape->adjoints;
     if (var->kind == CAD_SCALAR) {
         buffer[var->slot] = 0.0;
         Py_RETURN_NONE;
     }
-    PyObject *place = transient(var, buffer, NPY_ARRAY_WRITEABLE);
+    PyObject *place = cad_var_transient(var, buffer, NPY_ARRAY_WRITEABLE);
     if (place == NULL || PyArray_FillWithScalar((PyArrayObject *)place, Py_False) < 0) {
         Py_XDECREF(place);
         return NULL;
@@ -998,12 +1050,12 @@ static PyObject *leaf_from_array(CadTape *tape, PyObject *value) {
     PyArrayObject *values = (PyArrayObject *)array;
     CadSlot slot;
     const CadStatus status =
-        cad_tape_leaf(tape, PyArray_DATA(values), (size_t)PyArray_SIZE(values), &slot);
+        cad_tape_leaf(tape, PyArray_DATA(values), (size_t)PyArray_SIZE(values), 1, &slot);
     PyObject *var = NULL;
     if (status != CAD_OK) {
         cad_raise_status(status);
     } else {
-        var = cad_var_view(tape, slot, PyArray_NDIM(values), PyArray_DIMS(values), NULL);
+        var = cad_var_view(tape, slot, PyArray_NDIM(values), PyArray_DIMS(values), NULL, CAD_INPUT);
     }
     Py_DECREF(array);
     return var;
@@ -1040,7 +1092,7 @@ static PyObject *var_make(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
         }
     }
     CadSlot slot;
-    const CadStatus status = cad_tape_leaf(tape, &number, 1, &slot);
+    const CadStatus status = cad_tape_leaf(tape, &number, 1, 1, &slot);
     if (status != CAD_OK) {
         cad_raise_status(status);
         return NULL;

@@ -32,14 +32,14 @@ ARITHMETIC: dict[type[ast.operator], str] = {
     ast.Div: "divide",
 }
 COMPARISONS: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
+    ast.Lt: "LT",
+    ast.LtE: "LE",
+    ast.Gt: "GT",
+    ast.GtE: "GE",
+    ast.Eq: "EQ",
+    ast.NotEq: "NE",
 }
-PREDICATES = {"isnan": "isnan", "isinf": "isinf"}
+PREDICATES = {"isnan": "ISNAN", "isinf": "ISINF"}
 
 # Second names under which NumPy, SciPy or the trade know an operation.
 ALIASES = {
@@ -135,7 +135,7 @@ def parse_formula(row: Row, text: str) -> ast.expr:
 
 
 class Translator:
-    """Writes a partial as nested C macros: words of the algebra, conditions over doubles."""
+    """Writes a partial as nested C macros: words of the algebra, conditions over plain values."""
 
     def __init__(self, row: Row, arity: dict[str, int]) -> None:
         self.row = row
@@ -176,20 +176,20 @@ class Translator:
                 name = ARITHMETIC[type(op)]
                 return self.word(node, name, self.number(left), self.number(right))
             case ast.IfExp(test=test, body=body, orelse=orelse):
-                return f"({self.condition(test)} ? {self.number(body)} : {self.number(orelse)})"
+                return f"IF({self.condition(test)}, {self.number(body)}, {self.number(orelse)})"
             case ast.Call(func=ast.Name(id=name), args=arguments):
                 return self.word(node, name, *map(self.number, arguments))
         raise self.fail(node)
 
     def condition(self, node: ast.expr) -> str:
-        """A condition, as a C expression over plain doubles."""
+        """A condition over the plain values of numbers, in words of their own."""
         match node:
             case ast.BoolOp(op=op, values=values):
-                sign = " && " if isinstance(op, ast.And) else " || "
-                return "(" + sign.join(map(self.condition, values)) + ")"
+                word = "AND" if isinstance(op, ast.And) else "OR"
+                *before, last = map(self.condition, values)
+                return "".join(f"{word}({c}, " for c in before) + last + ")" * len(before)
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARISONS:
-                sign = COMPARISONS[type(op)]
-                return f"({self.plain(left)} {sign} {self.plain(right)})"
+                return f"{COMPARISONS[type(op)]}({self.plain(left)}, {self.plain(right)})"
             case ast.Call(func=ast.Name(id=name), args=[argument]) if name in PREDICATES:
                 return f"{PREDICATES[name]}({self.plain(argument)})"
         raise self.fail(node)
@@ -198,13 +198,13 @@ class Translator:
         """The value of a term of a condition."""
         match node:
             case ast.Constant(value=int() | float() as value):
-                return repr(float(value))
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return f"-{self.plain(operand)}"
+                return f"C({float(value)!r})"
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=value)):
+                return f"C(-{float(value)!r})"  # type: ignore[arg-type]
             case ast.Name(id=name) if name in self.operands:
                 return f"P({self.operands[name]})"
             case ast.Call(func=ast.Name(id="absolute"), args=[argument]):
-                return f"fabs({self.plain(argument)})"
+                return f"ABS({self.plain(argument)})"
         raise self.fail(node)
 
 

@@ -11,6 +11,7 @@ typedef enum CadStatus {
     CAD_OK = 0,
     CAD_NO_MEMORY,
     CAD_TAPE_FULL, /* more numbers than a slot can name */
+    CAD_BUSY,      /* the tape is in use by a sweep of its own thread */
 } CadStatus;
 
 /* As realloc, for `count` items of `size` bytes; NULL also when the product overflows. */

@@ -6,8 +6,8 @@
  *   d1_sin(x, v)          partial by the first operand, given the value v; d2_, d3_ likewise
  *
  * A row is CAD_ROW<arity>(word, value, partials...). In its partials A(word, ...) applies an
- * operation of the algebra at hand, K(c) is a constant, L(x) a number, P(x) the double in it, to
- * compare. */
+ * operation of the algebra at hand, K(c) is a constant, L(x) a number. Conditions, IF(c, a, b),
+ * look at plain values alone: P(x) is the one of a number, C(c) a constant. */
 #ifndef CAD_OPS_H
 #define CAD_OPS_H
 
@@ -15,9 +15,30 @@
 
 #include <stdint.h>
 
-/* Op codes. The first two are structure, not arithmetic: see tape.h. */
+/* The words of conditions, for algebras whose numbers are single ones. */
+#define IF(condition, x, y) ((condition) ? (x) : (y))
+#define AND(x, y) ((x) && (y))
+#define OR(x, y) ((x) || (y))
+#define LT(x, y) ((x) < (y))
+#define LE(x, y) ((x) <= (y))
+#define GT(x, y) ((x) > (y))
+#define GE(x, y) ((x) >= (y))
+#define EQ(x, y) ((x) == (y))
+#define NE(x, y) ((x) != (y))
+#define ISNAN(x) isnan(x)
+#define ISINF(x) isinf(x)
+#define ABS(x) fabs(x)
+#define C(constant) (constant)
+
+/* Op codes. Those up to CAD_OP_THIRD are structure, not arithmetic: see tape.h. */
 typedef enum CadOp {
     CAD_OP_LEAF,
+    CAD_OP_ASSIGN,
+    CAD_OP_SUM,
+    CAD_OP_MATMUL,
+    CAD_OP_GATHER,
+    CAD_OP_SCATTER,
+    CAD_OP_RULE,
     CAD_OP_THIRD,
 #define CAD_ROW1(name, value, dx) CAD_OP_##name,
 #define CAD_ROW2(name, value, dx, dy) CAD_OP_##name,

@@ -5,22 +5,33 @@
 #ifndef CAD_SWEEP_H
 #define CAD_SWEEP_H
 
-#include "tape.h"
+#include "arrays.h"
 
 /* Compute the values of entries [begin, end) again from those of the leaves and constants. */
 void cad_sweep_value(CadTape *tape, size_t begin, size_t end);
 
 /* Reverse: propagate the adjoints that stand in tape->adjoints, cleared and seeded by the caller,
- * through entries [begin, end). Seeds lie at or above tape->dirty_begin. */
-void cad_sweep_reverse(CadTape *tape, size_t begin, size_t end);
+ * through entries [begin, end). Seeds lie at or above tape->dirty_begin. With `accumulate`, the
+ * adjoints of leaves are added into their gradients: the pass of Var.backward.
+ *
+ * Overwritten values are restored on the way, until cad_sweep_redo.
+ *
+ * Answers where it ended: one past an entry CAD_OP_RULE, which is the caller's to carry out before
+ * he goes on below it, or else at `begin`, or above if the adjoints ran out. */
+typedef struct CadStop {
+    size_t at;
+    int rule;
+} CadStop;
 
-/* The same from `end` back to where the adjoints run out, adding those of leaves into their
- * accumulated gradients: the pass of Var.backward. */
-void cad_sweep_backward(CadTape *tape, size_t end);
+CadStop cad_sweep_reverse(CadTape *tape, size_t begin, size_t end, int accumulate);
+
+/* Overwrite again what a sweep has restored in entries [begin, end); and restore it. */
+void cad_sweep_redo(CadTape *tape, size_t begin, size_t end);
+void cad_sweep_undo(CadTape *tape, size_t begin, size_t end);
 
 /* Forward: `tangents` holds `lanes` numbers for each slot from `base` on, zero but for the seeds
- * at leaves. Entries [begin, end) may not read a variable below `base`. */
-void cad_sweep_tangent(const CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,
+ * at leaves. Entries [begin, end) may not read a variable below `base`, and none is a rule. */
+void cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,
                        double *tangents);
 
 /* Tangent of reverse: with the tangents of a sweep above and the adjoints seeded as for

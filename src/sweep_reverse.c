@@ -16,6 +16,9 @@
         }                                                                                         \
     } while (0)
 
+/* An operation on single numbers, whose adjoint of 0 hands on nothing. */
+#define CAD_IS_PLAIN(code) ((code) >= CAD_CODE(CAD_OP_THIRD, 0) && (code) < CAD_ARRAY_BIT)
+
 #define CAD_ROW1(name, value_, dx)                                                                \
     case CAD_CODE(CAD_OP_##name, 0):                                                              \
         ADD(e.a, d1_##name(value[e.a], value[e.out]));                                            \
@@ -42,7 +45,7 @@
         break;                                                                                    \
     }
 
-static void sweep(CadTape *tape, size_t begin, size_t end, int accumulate) {
+CadStop cad_sweep_reverse(CadTape *tape, size_t begin, size_t end, int accumulate) {
     const CadEntry *const entries = tape->entries;
     double *const value = tape->values;
     double *const adjoint = tape->adjoints;
@@ -50,34 +53,83 @@ static void sweep(CadTape *tape, size_t begin, size_t end, int accumulate) {
     size_t next_out = CAD_NONE;
     CadSlot latest = CAD_NONE;
     double sum = 0.0;
-    for (size_t i = end; i-- > begin && next_out > low;) {
-        const CadEntry e = entries[i];
+    size_t i = end;
+    while (i > begin && next_out > low) {
+        const CadEntry e = entries[--i];
         next_out = e.out;
         const double g = e.out == latest ? sum : adjoint[e.out];
-        if (g == 0.0 && CAD_CODE_OP(e.code) != CAD_OP_LEAF) {
+        if (g == 0.0 && CAD_IS_PLAIN(e.code)) {
             continue;
         }
         switch (e.code) {
         case CAD_CODE(CAD_OP_LEAF, 0):
-            if (accumulate) {
+            if (accumulate && e.b && !cad_tape_is_untouched(tape, e.out)) {
                 double *const gradient = value + e.out + e.a;
                 for (size_t k = 0; k < e.a; k++) {
                     gradient[k] += adjoint[e.out + k];
                 }
             }
             break;
+        case CAD_CODE(CAD_OP_ASSIGN, 0):
+        case CAD_CODE(CAD_OP_ASSIGN, CAD_PASSIVE_B): {
+            const double former = value[e.out];
+            const double assigned = adjoint[e.a];
+            value[e.out] = value[e.a];
+            value[e.a] = former;
+            adjoint[e.a] = 0.0;
+            latest = CAD_NONE;
+            if (!(e.code & CAD_PASSIVE_B)) {
+                adjoint[e.b] += assigned;
+                low = e.b < low ? e.b : low;
+            }
+            break;
+        }
 #include "ops_rows.h"
         default:
+            if (CAD_CODE_OP(e.code) == CAD_OP_RULE) {
+                tape->dirty_begin = low;
+                return (CadStop){i + 1, 1};
+            }
+            if (CAD_IS_ARRAY_ENTRY(e)) {
+                tape->dirty_begin = low;
+                cad_array_reverse(tape, e);
+                low = tape->dirty_begin;
+                latest = CAD_NONE;
+            }
             break;
         }
     }
     tape->dirty_begin = low;
+    return (CadStop){i, 0};
 }
 
-void cad_sweep_reverse(CadTape *tape, size_t begin, size_t end) {
-    sweep(tape, begin, end, 0);
+static void exchange(CadTape *tape, CadEntry e, int undo) {
+    if (CAD_IS_ARRAY_ENTRY(e)) {
+        cad_array_exchange(tape, e, undo);
+    } else {
+        const double former = tape->values[e.out];
+        tape->values[e.out] = tape->values[e.a];
+        tape->values[e.a] = former;
+    }
 }
 
-void cad_sweep_backward(CadTape *tape, size_t end) {
-    sweep(tape, 0, end, 1);
+static int overwrites(CadEntry e) {
+    const CadOp op = CAD_CODE_OP(e.code);
+    return op == CAD_OP_ASSIGN || op == CAD_OP_SCATTER;
+}
+
+void cad_sweep_redo(CadTape *tape, size_t begin, size_t end) {
+    for (size_t i = begin; i < end && tape->n_assigned > 0; i++) {
+        if (overwrites(tape->entries[i])) {
+            exchange(tape, tape->entries[i], 0);
+        }
+    }
+}
+
+void cad_sweep_undo(CadTape *tape, size_t begin, size_t end) {
+    for (size_t i = end; i > begin && tape->n_assigned > 0; i--) {
+        if (overwrites(tape->entries[i - 1])) {
+            exchange(tape, tape->entries[i - 1], 1);
+        }
+    }
 }

@@ -148,12 +148,36 @@ static int all_zero(const double *numbers, size_t count) {
     return 1;
 }
 
+/* As for the reverse sweep; the lanes are those of target and source. */
+static void second_assign(CadTape *tape, CadEntry e, size_t lanes, double *target,
+                          double *source) {
+    const double former = tape->values[e.out];
+    tape->values[e.out] = tape->values[e.a];
+    tape->values[e.a] = former;
+    if (!(e.code & CAD_PASSIVE_B)) {
+        tape->adjoints[e.b] += tape->adjoints[e.a];
+        for (size_t k = 0; k < lanes; k++) {
+            source[k] += target[k];
+        }
+    }
+    tape->adjoints[e.a] = 0.0;
+    memset(target, 0, lanes * sizeof *target);
+}
+
 void cad_sweep_second(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,
                       const double *tangents, double *adjoint_tangents) {
     const double *const value = tape->values;
     double *const adjoint = tape->adjoints;
     for (size_t i = end; i-- > begin;) {
         const CadEntry e = tape->entries[i];
+        if (CAD_IS_ARRAY_ENTRY(e)) {
+            cad_array_second(tape, e, base, lanes, tangents, adjoint_tangents);
+            continue;
+        }
+        if (CAD_CODE_OP(e.code) == CAD_OP_ASSIGN) {
+            second_assign(tape, e, lanes, ADJOINT_TANGENT(e.a), ADJOINT_TANGENT(e.b));
+            continue;
+        }
         if (CAD_CODE_OP(e.code) <= CAD_OP_THIRD) {
             continue;
         }
@@ -168,4 +192,5 @@ void cad_sweep_second(CadTape *tape, size_t begin, size_t end, CadSlot base, siz
             break;
         }
     }
+    cad_sweep_redo(tape, begin, end);
 }

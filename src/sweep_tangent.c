@@ -58,15 +58,29 @@
         break;                                                                                    \
     }
 
-void cad_sweep_tangent(const CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,
+void cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,
                        double *tangents) {
-    const double *const value = tape->values;
+    double *const value = tape->values;
+    cad_sweep_undo(tape, begin, end);
     for (size_t i = begin; i < end; i++) {
         const CadEntry e = tape->entries[i];
         double *const out = LANES_OF(e.out);
         switch (e.code) {
+        case CAD_CODE(CAD_OP_ASSIGN, 0):
+        case CAD_CODE(CAD_OP_ASSIGN, CAD_PASSIVE_B): {
+            const double former = value[e.out];
+            value[e.out] = value[e.a];
+            value[e.a] = former;
+            for (size_t k = 0; k < lanes; k++) {
+                LANES_OF(e.a)[k] = e.code & CAD_PASSIVE_B ? 0.0 : LANES_OF(e.b)[k];
+            }
+            break;
+        }
 #include "ops_rows.h"
         default:
+            if (CAD_IS_ARRAY_ENTRY(e)) {
+                cad_array_tangent(tape, e, base, lanes, tangents);
+            }
             break;
         }
     }

@@ -43,12 +43,17 @@ void cad_tape_free(CadTape *tape) {
         cad_memory_free(tape->values);
         cad_memory_free(tape->adjoints);
         cad_memory_free(tape->marks);
+        cad_memory_free(tape->blocks);
+        cad_memory_free(tape->plans);
+        cad_memory_free(tape->scratch);
+        cad_memory_free(tape->workspace);
         cad_memory_free(tape);
     }
 }
 
 size_t cad_tape_bytes(const CadTape *tape) {
-    return tape->n_entries * sizeof(CadEntry) + 2 * tape->n_slots * sizeof(double);
+    return tape->n_entries * sizeof(CadEntry) + 2 * tape->n_slots * sizeof(double) +
+           tape->n_plan_words * sizeof *tape->plans + tape->n_blocks * sizeof *tape->blocks;
 }
 
 /* Grow one buffer, at least twofold, to hold `needed` items. */
@@ -103,12 +108,37 @@ static void reclaim(CadTape *tape) {
 
 /* How far the tape may be filled before cad_tape_grow is due; the buffers exist. */
 static void set_room(CadTape *tape) {
+    if (tape->busy) {
+        tape->entry_room = 0;
+        return;
+    }
     tape->entry_room = smaller(tape->entry_capacity - CAD_HEADROOM, entry_limit(tape));
     tape->slot_room = smaller(tape->slot_capacity - CAD_HEADROOM, slot_limit(tape));
     tape->slot_room = smaller(tape->slot_room, CAD_MOST_SLOTS - 2 * CAD_HEADROOM);
 }
 
+void cad_tape_pin(CadTape *tape) {
+    tape->pinned++;
+}
+
+void cad_tape_unpin(CadTape *tape) {
+    tape->pinned--;
+    if (tape->slot_capacity > 0) {
+        set_room(tape);
+    }
+}
+
+void cad_tape_set_busy(CadTape *tape, int busy) {
+    tape->busy = busy;
+    if (tape->slot_capacity > 0) {
+        set_room(tape);
+    }
+}
+
 CadStatus cad_tape_grow(CadTape *tape, size_t slots) {
+    if (tape->busy) {
+        return CAD_BUSY;
+    }
     if (reclaim_is_due(tape)) {
         reclaim(tape);
     }
@@ -157,6 +187,7 @@ static void trim(CadTape *tape, size_t used) {
     cad_memory_free(tape->adjoints);
     tape->adjoints = NULL;
     tape->adjoint_capacity = tape->dirty_begin = tape->dirty_end = tape->known_end = 0;
+    tape->stale_begin = tape->stale_end = 0;
     tape->peak = 0;
     tape->idle = 0;
 }
@@ -168,28 +199,85 @@ CadSlot cad_tape_push3(CadTape *tape, uint32_t code, CadSlot a, CadSlot b, CadSl
     return cad_tape_push(tape, code, a, b, value);
 }
 
-CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, CadSlot *out) {
+CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, int accumulate,
+                        CadSlot *out) {
     if (count > CAD_MOST_SLOTS / 2) {
         return CAD_TAPE_FULL;
     }
     /* An empty leaf takes a slot all the same: each handle has one that is its own. */
-    const size_t slots = count > 0 ? 2 * count : 1;
+    const size_t slots = count == 0 ? 1 : accumulate ? 2 * count : count;
     const CadStatus status = cad_tape_grow(tape, slots);
     if (status != CAD_OK) {
         return status;
     }
     *out = (CadSlot)tape->n_slots;
     double *const place = tape->values + *out;
-    if (values != NULL && count > 0) {
+    const size_t given = values != NULL ? count : 0;
+    if (given > 0) {
         memcpy(place, values, count * sizeof *values);
-        memset(place + count, 0, count * sizeof *values);
-    } else {
-        memset(place, 0, slots * sizeof *values);
     }
+    memset(place + given, 0, (slots - given) * sizeof *values);
     tape->n_slots += slots;
     tape->entries[tape->n_entries++] =
-        (CadEntry){CAD_CODE(CAD_OP_LEAF, 0), *out, (CadSlot)count, (CadSlot)count};
+        (CadEntry){CAD_CODE(CAD_OP_LEAF, 0), *out, (CadSlot)count, accumulate ? 1 : 0};
     return CAD_OK;
+}
+
+CadStatus cad_tape_block(CadTape *tape, size_t count, int may_change, CadSlot *out) {
+    const CadStatus status = cad_tape_grow(tape, larger(count, 1));
+    if (status != CAD_OK) {
+        return status;
+    }
+    *out = (CadSlot)tape->n_slots;
+    tape->n_slots += larger(count, 1);
+    return cad_tape_note_block(tape, *out, *out + larger(count, 1), may_change);
+}
+
+CadStatus cad_tape_push_plan(CadTape *tape, uint32_t code, size_t slots, size_t words,
+                             CadPlan **plan) {
+    CadStatus status = cad_tape_grow(tape, slots);
+    if (status == CAD_OK) {
+        status = grow_buffer((void **)&tape->plans, &tape->plan_capacity,
+                             tape->n_plan_words + words, sizeof *tape->plans);
+    }
+    if (status == CAD_OK && tape->n_plan_words + words > UINT32_MAX) {
+        status = CAD_TAPE_FULL;
+    }
+    const CadSlot out = (CadSlot)tape->n_slots;
+    if (status == CAD_OK) {
+        status = cad_tape_note_block(tape, out, out + slots, 0);
+    }
+    if (status != CAD_OK) {
+        return status;
+    }
+    *plan = (CadPlan *)(tape->plans + tape->n_plan_words);
+    (*plan)->words = (uint32_t)words;
+    tape->entries[tape->n_entries++] =
+        (CadEntry){code | CAD_ARRAY_BIT, out, (CadSlot)tape->n_plan_words, (CadSlot)slots};
+    tape->n_plan_words += words;
+    tape->n_slots += slots;
+    return CAD_OK;
+}
+
+void cad_plan_bounds(CadPlan *plan, int view, int64_t *low, int64_t *high) {
+    const int64_t *const shape = cad_plan_shape(plan);
+    const int64_t *const place = cad_plan_view(plan, view);
+    *low = *high = place[0];
+    for (int i = 0; i < plan->ndim; i++) {
+        const int64_t reach = (shape[i] - 1) * place[i + 1];
+        *(reach < 0 ? low : high) += reach;
+    }
+}
+
+/* How many slots from entry.out on are the entry's. */
+static size_t slots_of(CadEntry entry) {
+    if (CAD_IS_ARRAY_ENTRY(entry)) {
+        return entry.b;
+    }
+    if (CAD_CODE_OP(entry.code) == CAD_OP_LEAF) {
+        return entry.b ? 2 * (size_t)entry.a : entry.a;
+    }
+    return 1;
 }
 
 size_t cad_tape_find(const CadTape *tape, CadSlot slot) {
@@ -207,9 +295,100 @@ size_t cad_tape_find(const CadTape *tape, CadSlot slot) {
     if (low == 0) {
         return tape->n_entries;
     }
-    const CadEntry *entry = &tape->entries[low - 1];
-    const size_t count = CAD_CODE_OP(entry->code) == CAD_OP_LEAF ? entry->a : 1;
-    return slot - entry->out < count ? low - 1 : tape->n_entries;
+    const CadEntry entry = tape->entries[low - 1];
+    const int leaf = CAD_CODE_OP(entry.code) == CAD_OP_LEAF;
+    const size_t count = leaf ? entry.a : slots_of(entry); /* a gradient is no number */
+    return slot - entry.out < count ? low - 1 : tape->n_entries;
+}
+
+/* --- blocks --- */
+
+/* The first block that ends after a slot. */
+static size_t block_after(const CadTape *tape, size_t slot) {
+    size_t low = 0;
+    size_t high = tape->n_blocks;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (tape->blocks[middle].end <= slot) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+CadStatus cad_tape_note_block(CadTape *tape, size_t begin, size_t end, int constant) {
+    const int large = end - begin >= CAD_LARGE_BLOCK;
+    if (!large && !constant) {
+        return CAD_OK;
+    }
+    const CadStatus status = grow_buffer((void **)&tape->blocks, &tape->block_capacity,
+                                         tape->n_blocks + 1, sizeof *tape->blocks);
+    if (status == CAD_OK) {
+        tape->blocks[tape->n_blocks++] =
+            (CadBlock){(CadSlot)begin, (CadSlot)end, 0, !large, constant != 0};
+    }
+    return status;
+}
+
+int cad_tape_is_constant(const CadTape *tape, CadSlot slot) {
+    const CadBlock *block = cad_tape_find_block(tape, slot);
+    return block != NULL && block->constant;
+}
+
+void cad_tape_activate(CadTape *tape, CadSlot slot) {
+    CadBlock *block = cad_tape_find_block(tape, slot);
+    if (block != NULL) {
+        block->constant = 0;
+    }
+}
+
+CadBlock *cad_tape_find_block(const CadTape *tape, CadSlot slot) {
+    const size_t i = block_after(tape, slot);
+    return i < tape->n_blocks && tape->blocks[i].begin <= slot ? &tape->blocks[i] : NULL;
+}
+
+int cad_tape_is_untouched(const CadTape *tape, CadSlot slot) {
+    if (tape->n_blocks == 0) {
+        return 0;
+    }
+    const CadBlock *block = cad_tape_find_block(tape, slot);
+    return block != NULL && !block->eager && block->pass != tape->pass;
+}
+
+int cad_tape_touch(CadTape *tape, size_t low, size_t high) {
+    tape->dirty_begin = smaller(tape->dirty_begin, low);
+    CadBlock *block = tape->n_blocks == 0 ? NULL : cad_tape_find_block(tape, (CadSlot)low);
+    if (block == NULL || block->eager || block->pass == tape->pass) {
+        return 0;
+    }
+    block->pass = tape->pass;
+    const int none = tape->stale_begin == tape->stale_end;
+    tape->stale_begin = none ? block->begin : smaller(tape->stale_begin, block->begin);
+    tape->stale_end = none ? block->end : larger(tape->stale_end, block->end);
+    if (low == block->begin && high + 1 == block->end) {
+        return 1;
+    }
+    memset(tape->adjoints + block->begin, 0,
+           (size_t)(block->end - block->begin) * sizeof *tape->adjoints);
+    return 0;
+}
+
+/* Make the adjoints of a range 0, but for those of blocks. Answers whether it met one. */
+static int clear_range(CadTape *tape, size_t begin, size_t end) {
+    int met = 0;
+    for (size_t i = block_after(tape, begin); begin < end; i++) {
+        while (i < tape->n_blocks && tape->blocks[i].eager) {
+            i++;
+        }
+        const int more = i < tape->n_blocks && tape->blocks[i].begin < end;
+        const size_t stop = more ? larger(tape->blocks[i].begin, begin) : end;
+        memset(tape->adjoints + begin, 0, (stop - begin) * sizeof *tape->adjoints);
+        begin = more ? tape->blocks[i].end : end;
+        met |= more;
+    }
+    return met;
 }
 
 /* The room depends on whether there is a mark. */
@@ -228,7 +407,8 @@ CadStatus cad_tape_mark(CadTape *tape) {
     if (tape->n_marks == 0 && reclaim_is_due(tape)) {
         reclaim(tape);
     }
-    tape->marks[tape->n_marks++] = (CadMark){tape->n_entries, tape->n_slots, tape->handles};
+    tape->marks[tape->n_marks++] = (CadMark){tape->n_entries, tape->n_slots, tape->handles,
+                                             tape->n_plan_words, tape->n_assigned};
     tape->mark_slots = tape->n_slots;
     tape->handles = 0;
     if (tape->n_marks == 1) {
@@ -251,6 +431,11 @@ void cad_tape_rewind(CadTape *tape) {
     tape->n_entries = mark.entries;
     tape->n_slots = mark.slots;
     tape->handles = mark.handles;
+    tape->n_plan_words = mark.plan_words;
+    tape->n_assigned = mark.assigned;
+    while (tape->n_blocks > 0 && tape->blocks[tape->n_blocks - 1].begin >= mark.slots) {
+        tape->n_blocks--;
+    }
     tape->known_end = smaller(tape->known_end, mark.slots);
     forget_constants(tape);
     if (tape->n_marks == 0) {
@@ -282,14 +467,33 @@ size_t cad_tape_all_handles(const CadTape *tape) {
     return count;
 }
 
+/* Whether an entry over arrays reads a variable below a slot, or writes there. */
+static int plan_touches_below(const CadTape *tape, CadEntry entry, CadSlot below) {
+    CadPlan *plan = cad_tape_plan(tape, entry);
+    for (int k = 0; k < plan->n_views; k++) {
+        int64_t low, high;
+        cad_plan_bounds(plan, k, &low, &high);
+        if (low < below && !(plan->passive >> k & 1)) {
+            return 1;
+        }
+    }
+    const int array = CAD_CODE_OP(entry.code) == CAD_OP_GATHER && !(plan->passive & 2);
+    return array && cad_plan_extra(plan)[0] < below;
+}
+
 int cad_tape_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below) {
     if (below == 0) {
         return 0;
     }
     for (size_t i = begin; i < end; i++) {
         const CadEntry e = tape->entries[i];
-        if (CAD_CODE_OP(e.code) != CAD_OP_LEAF && ((e.a < below && !(e.code & CAD_PASSIVE_A)) ||
-                                                   (e.b < below && !(e.code & CAD_PASSIVE_B)))) {
+        if (CAD_IS_ARRAY_ENTRY(e)) {
+            if (plan_touches_below(tape, e, below)) {
+                return 1;
+            }
+        } else if (CAD_CODE_OP(e.code) != CAD_OP_LEAF &&
+                   ((e.a < below && !(e.code & CAD_PASSIVE_A)) ||
+                    (e.b < below && !(e.code & CAD_PASSIVE_B)))) {
             return 1;
         }
     }
@@ -297,6 +501,7 @@ int cad_tape_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot 
 }
 
 CadStatus cad_tape_clear_adjoints(CadTape *tape, size_t begin, size_t end) {
+    tape->pass = ++tape->last_pass;
     if (tape->adjoint_capacity < tape->n_slots) {
         double *fresh = cad_memory_zeroed(tape->slot_capacity, sizeof *fresh);
         if (fresh == NULL) {
@@ -305,13 +510,42 @@ CadStatus cad_tape_clear_adjoints(CadTape *tape, size_t begin, size_t end) {
         cad_memory_free(tape->adjoints);
         tape->adjoints = fresh;
         tape->adjoint_capacity = tape->slot_capacity;
-    } else if (tape->dirty_begin < tape->dirty_end) {
-        memset(tape->adjoints + tape->dirty_begin, 0,
-               (tape->dirty_end - tape->dirty_begin) * sizeof *tape->adjoints);
+        tape->stale_begin = tape->stale_end = 0;
+    } else {
+        clear_range(tape, tape->dirty_begin, tape->dirty_end);
+        const size_t stop = smaller(tape->stale_end, end);
+        if (tape->stale_begin < stop && !clear_range(tape, tape->stale_begin, stop)) {
+            tape->stale_begin = stop;
+        }
     }
     tape->dirty_begin = begin;
     tape->dirty_end = tape->known_end = end;
     return CAD_OK;
+}
+
+void cad_tape_prepare_adjoints(CadTape *tape, size_t low, size_t high) {
+    if (cad_tape_touch(tape, low, high)) {
+        memset(tape->adjoints + low, 0, (high - low + 1) * sizeof *tape->adjoints);
+    }
+}
+
+void cad_tape_read_adjoints(const CadTape *tape, size_t begin, size_t end, double *adjoints) {
+    for (size_t i = block_after(tape, begin); begin < end; i++) {
+        while (i < tape->n_blocks && tape->blocks[i].eager) {
+            i++;
+        }
+        const CadBlock *block = i < tape->n_blocks ? &tape->blocks[i] : NULL;
+        const size_t gap = block != NULL ? smaller(larger(block->begin, begin), end) : end;
+        for (; begin < gap; begin++) {
+            const int known = begin >= tape->dirty_begin && begin < tape->known_end;
+            *adjoints++ = known ? tape->adjoints[begin] : 0.0;
+        }
+        const size_t stop = block != NULL ? smaller(block->end, end) : end;
+        const int known = block != NULL && block->pass == tape->pass && tape->pass > 0;
+        for (; begin < stop; begin++) {
+            *adjoints++ = known ? tape->adjoints[begin] : 0.0;
+        }
+    }
 }
 
 /* --- reclaiming --- */
@@ -354,23 +588,73 @@ void cad_reclaim_hold(CadReclaim *reclaim, CadSlot slot) {
     }
 }
 
-/* A leaf stays or goes as a whole, with its gradients. */
-static void trace_leaf(CadReclaim *reclaim, size_t begin, size_t end) {
-    for (size_t slot = begin; slot < end; slot++) {
-        if (is_live(reclaim, slot)) {
-            for (slot = begin; slot < end; slot++) {
-                set_live(reclaim, slot);
-            }
+void cad_reclaim_hold_range(CadReclaim *reclaim, size_t begin, size_t end) {
+    for (size_t slot = begin; slot < end && slot / WORD < reclaim->words;) {
+        if (slot % WORD == 0 && slot + WORD <= end) {
+            reclaim->live[slot / WORD] = ~(uint64_t)0;
+            slot += WORD;
+        } else {
+            set_live(reclaim, slot++);
         }
+    }
+}
+
+static int is_any_live(const CadReclaim *reclaim, size_t begin, size_t end) {
+    for (size_t slot = begin; slot < end;) {
+        if (slot % WORD == 0 && slot + WORD <= end) {
+            if (reclaim->live[slot / WORD] != 0) {
+                return 1;
+            }
+            slot += WORD;
+        } else if (is_live(reclaim, slot++)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Whether an entry over arrays writes to anything that is live. It stays or goes as a whole, with
+ * all that its operands span, so that their strides stay right. */
+static void trace_plan(const CadTape *tape, CadEntry entry, CadReclaim *reclaim) {
+    CadPlan *plan = cad_tape_plan(tape, entry);
+    const CadOp op = CAD_CODE_OP(entry.code);
+    int64_t low, high;
+    cad_plan_bounds(plan, 0, &low, &high);
+    if (op == CAD_OP_SCATTER) { /* anywhere in the array that holds the target */
+        low = cad_plan_extra(plan)[0], high = cad_plan_extra(plan)[1];
+    }
+    if (!is_any_live(reclaim, entry.out, (size_t)entry.out + entry.b) &&
+        !is_any_live(reclaim, (size_t)low, (size_t)high + 1)) {
+        return;
+    }
+    cad_reclaim_hold_range(reclaim, entry.out, (size_t)entry.out + entry.b);
+    for (int k = 0; k < plan->n_views; k++) {
+        cad_plan_bounds(plan, k, &low, &high);
+        cad_reclaim_hold_range(reclaim, (size_t)low, (size_t)high + 1);
+    }
+    if (op == CAD_OP_SCATTER || op == CAD_OP_GATHER) {
+        const int64_t *extra = cad_plan_extra(plan);
+        cad_reclaim_hold_range(reclaim, (size_t)extra[0], (size_t)extra[1] + 1);
+    }
+    if (plan->index >= 0) {
+        cad_reclaim_hold_range(reclaim, (size_t)plan->index,
+                               (size_t)plan->index + (size_t)plan->size);
     }
 }
 
 size_t cad_reclaim_trace(const CadTape *tape, CadReclaim *reclaim) {
     for (size_t i = tape->n_entries; i-- > 0;) {
         const CadEntry e = tape->entries[i];
-        if (CAD_CODE_OP(e.code) == CAD_OP_LEAF) {
-            trace_leaf(reclaim, e.out, (size_t)e.out + 2 * (size_t)e.a);
-        } else if (is_live(reclaim, e.out)) {
+        const CadOp op = CAD_CODE_OP(e.code);
+        if (CAD_IS_ARRAY_ENTRY(e)) {
+            trace_plan(tape, e, reclaim);
+        } else if (op == CAD_OP_LEAF) { /* stays or goes as a whole, with its gradients */
+            const size_t end = e.out + slots_of(e);
+            if (is_any_live(reclaim, e.out, end)) {
+                cad_reclaim_hold_range(reclaim, e.out, end);
+            }
+        } else if (is_live(reclaim, e.out) || (op == CAD_OP_ASSIGN && is_live(reclaim, e.a))) {
+            set_live(reclaim, e.out);
             set_live(reclaim, e.a);
             set_live(reclaim, e.b);
         }
@@ -399,26 +683,77 @@ static void compact_buffer(double *buffer, size_t begin, size_t end, const CadRe
     }
 }
 
-/* Number of entries before `end` that stay, written back if `move`. */
-static size_t compact_entries(CadTape *tape, size_t end, const CadReclaim *reclaim, int move) {
-    size_t count = 0;
+/* What stays of the entries before `end`. */
+typedef struct Kept {
+    size_t entries;
+    size_t plan_words;
+    size_t assigned;
+} Kept;
+
+static int64_t target_of(const CadReclaim *reclaim, int64_t slot) {
+    return cad_reclaim_target(reclaim, (CadSlot)slot);
+}
+
+/* Move a plan to its new place, and what it names to theirs. */
+static void move_plan(CadTape *tape, CadEntry entry, size_t place, const CadReclaim *reclaim) {
+    memmove(tape->plans + place, cad_tape_plan(tape, entry),
+            cad_tape_plan(tape, entry)->words * sizeof *tape->plans);
+    CadPlan *plan = (CadPlan *)(tape->plans + place);
+    for (int k = 0; k < plan->n_views; k++) {
+        int64_t *view = cad_plan_view(plan, k);
+        view[0] = target_of(reclaim, view[0]);
+    }
+    const CadOp op = CAD_CODE_OP(entry.code);
+    if (op == CAD_OP_SCATTER || op == CAD_OP_GATHER) {
+        int64_t *extra = cad_plan_extra(plan);
+        extra[0] = target_of(reclaim, extra[0]);
+        extra[1] = target_of(reclaim, extra[1]);
+    }
+    if (plan->index >= 0) {
+        plan->index = target_of(reclaim, plan->index);
+    }
+}
+
+/* Count what stays of the entries before `end`, and move it if `move`. */
+static Kept compact_entries(CadTape *tape, size_t end, const CadReclaim *reclaim, int move) {
+    Kept kept = {0, 0, 0};
     for (size_t i = 0; i < end; i++) {
         CadEntry e = tape->entries[i];
-        const int leaf = CAD_CODE_OP(e.code) == CAD_OP_LEAF;
+        const CadOp op = CAD_CODE_OP(e.code);
         if (!is_live(reclaim, e.out)) {
             continue;
         }
+        const size_t words = CAD_IS_ARRAY_ENTRY(e) ? cad_tape_plan(tape, e)->words : 0;
         if (move) {
-            e.out = cad_reclaim_target(reclaim, e.out);
-            if (!leaf) {
+            if (CAD_IS_ARRAY_ENTRY(e)) {
+                move_plan(tape, e, kept.plan_words, reclaim);
+                e.a = (CadSlot)kept.plan_words;
+            } else if (op != CAD_OP_LEAF) {
                 e.a = cad_reclaim_target(reclaim, e.a);
                 e.b = cad_reclaim_target(reclaim, e.b);
             }
-            tape->entries[count] = e;
+            e.out = cad_reclaim_target(reclaim, e.out);
+            tape->entries[kept.entries] = e;
         }
-        count++;
+        kept.entries++;
+        kept.plan_words += words;
+        kept.assigned += op == CAD_OP_ASSIGN || op == CAD_OP_SCATTER;
     }
-    return count;
+    return kept;
+}
+
+/* A block may have lost slots at its ends, or all of them. */
+static void compact_blocks(CadTape *tape, const CadReclaim *reclaim) {
+    size_t count = 0;
+    for (size_t i = 0; i < tape->n_blocks; i++) {
+        CadBlock block = tape->blocks[i];
+        block.begin = cad_reclaim_target(reclaim, block.begin);
+        block.end = cad_reclaim_target(reclaim, block.end);
+        if (block.begin < block.end) {
+            tape->blocks[count++] = block;
+        }
+    }
+    tape->n_blocks = count;
 }
 
 /* The adjoints of the last sweep go where their slots go; a rewind may have cut off the slots. */
@@ -434,19 +769,29 @@ static void compact_adjoints(CadTape *tape, const CadReclaim *reclaim) {
     tape->dirty_end = new_end;
     tape->known_end =
         cad_reclaim_target(reclaim, (CadSlot)smaller(tape->known_end, tape->n_slots));
+    if (tape->stale_begin < tape->stale_end) {
+        tape->stale_begin = 0; /* what blocks left behind has moved or stayed */
+    }
 }
 
 void cad_reclaim_compact(CadTape *tape, CadReclaim *reclaim) {
     for (size_t i = 0; i < tape->n_marks; i++) {
         CadMark *mark = &tape->marks[i];
-        mark->entries = compact_entries(tape, mark->entries, reclaim, 0);
+        const Kept kept = compact_entries(tape, mark->entries, reclaim, 0);
+        mark->entries = kept.entries;
+        mark->plan_words = kept.plan_words;
+        mark->assigned = kept.assigned;
         mark->slots = cad_reclaim_target(reclaim, (CadSlot)mark->slots);
     }
     tape->mark_slots = tape->n_marks == 0 ? 0 : tape->marks[tape->n_marks - 1].slots;
 
     compact_buffer(tape->values, 0, tape->n_slots, reclaim);
     compact_adjoints(tape, reclaim);
-    tape->n_entries = compact_entries(tape, tape->n_entries, reclaim, 1);
+    const Kept kept = compact_entries(tape, tape->n_entries, reclaim, 1);
+    compact_blocks(tape, reclaim);
+    tape->n_entries = kept.entries;
+    tape->n_plan_words = kept.plan_words;
+    tape->n_assigned = kept.assigned;
     tape->n_slots = cad_reclaim_target(reclaim, (CadSlot)tape->n_slots);
     forget_constants(tape);
     cad_reclaim_end(reclaim);

@@ -34,20 +34,79 @@ typedef struct CadEntry {
 enum { CAD_PASSIVE_A = 1, CAD_PASSIVE_B = 2 };
 
 #define CAD_CODE(op, passive) ((uint32_t)(op) << 2 | (uint32_t)(passive))
-#define CAD_CODE_OP(code) ((CadOp)((code) >> 2))
+#define CAD_CODE_OP(code) ((CadOp)(((code) & ~CAD_ARRAY_BIT) >> 2))
 
 /* Structure:
- *   CAD_OP_LEAF   `a` values from `out` on, then as many accumulated gradients
- *   CAD_OP_THIRD  `a` is the third operand of the entry that follows; `out` is that entry's
- * A slot without an entry is a constant. */
+ *   CAD_OP_LEAF    `a` values from `out` on, then as many accumulated gradients (`a` of them, or
+ *                  none if `b` is 0)
+ *   CAD_OP_THIRD   `a` is the third operand of the entry that follows; `out` is that entry's
+ *   CAD_OP_ASSIGN  the number at `b` was written to `a`, whose former value `out` keeps
+ * A slot without an entry is a constant.
+ *
+ * With this bit set in the code, the entry is one over arrays: `a` is the index of its plan in
+ * tape->plans, `b` how many slots it wrote or keeps from `out` on. */
+#define CAD_ARRAY_BIT 0x80000000u
+#define CAD_IS_ARRAY_ENTRY(e) ((e).code >= CAD_ARRAY_BIT)
+
+/* The plan of an entry over arrays: a shape, and where in the buffers each operand stands. What a
+ * view holds for an axis is a stride, counted in slots; 0 where an operand is broadcast, or summed
+ * over.
+ *
+ *   row of the table  views: result, operands; `passive` bit k: operand k has no derivative
+ *   CAD_OP_SUM        views: sum, terms. The terms are added into the sum; with extra[0] its former
+ *                     value counts, else that is taken as 0
+ *   CAD_OP_MATMUL     views: product, two factors; the last three axes are rows, inner length,
+ *                     columns
+ *   CAD_OP_GATHER     views: result; `index` holds slots of the array, counted from extra[0], its
+ *                     lowest one; extra[1] is its highest one
+ *   CAD_OP_ASSIGN     views: target, source. `out` keeps what was overwritten
+ *   CAD_OP_SCATTER    views: source; `index`, extra as for CAD_OP_GATHER name the targets, in the
+ *                     order of assignment; `out` keeps what was overwritten
+ *   CAD_OP_RULE       extra[0]: number of the rule; its operands are views of their own shapes */
+typedef struct CadPlan {
+    uint32_t words; /* length, in units of 8 bytes */
+    uint16_t ndim;
+    uint16_t n_views;
+    uint32_t n_extra;
+    uint32_t passive;
+    int64_t size;  /* elements of the shape */
+    int64_t index; /* slot of as many int64 offsets, or -1 */
+    int64_t rest[]; /* shape; for each view: slot, strides; extra */
+} CadPlan;
+
+enum { CAD_PLAN_WORDS = sizeof(CadPlan) / sizeof(int64_t), CAD_MOST_AXES = 64 };
+
+static inline int64_t *cad_plan_shape(CadPlan *plan) {
+    return plan->rest;
+}
+
+static inline int64_t *cad_plan_view(CadPlan *plan, int k) {
+    return plan->rest + plan->ndim + k * (plan->ndim + 1);
+}
+
+static inline int64_t *cad_plan_extra(CadPlan *plan) {
+    return cad_plan_view(plan, plan->n_views);
+}
 
 typedef struct CadMark {
     size_t entries;
     size_t slots;
     size_t handles;
+    size_t plan_words;
+    size_t assigned;
 } CadMark;
 
-enum { CAD_CONSTANT_CACHE = 64, CAD_HEADROOM = 8 };
+/* A block of slots. Of a large one the adjoints are not cleared before a pass, but when the pass
+ * first touches them: most often they are then overwritten as a whole. */
+typedef struct CadBlock {
+    CadSlot begin;
+    CadSlot end;
+    uint32_t pass;     /* the last one that touched it */
+    uint16_t eager;    /* single numbers of it are in use: cleared like all others */
+    uint16_t constant; /* nothing that carries a derivative was ever written to it */
+} CadBlock;
+
+enum { CAD_CONSTANT_CACHE = 64, CAD_HEADROOM = 8, CAD_LARGE_BLOCK = 512 };
 
 typedef struct CadTape CadTape;
 
@@ -76,6 +135,25 @@ struct CadTape {
     size_t dirty_end;
     size_t known_end;
 
+    /* Adjoints [stale_begin .. stale_end) may differ from 0 where blocks are or were. */
+    CadBlock *blocks; /* in the order of their slots */
+    size_t n_blocks;
+    size_t block_capacity;
+    uint32_t pass;
+    uint32_t last_pass;
+    size_t stale_begin;
+    size_t stale_end;
+
+    int64_t *plans;
+    size_t n_plan_words;
+    size_t plan_capacity;
+
+    size_t n_assigned; /* entries that overwrote values */
+
+    void *scratch; /* of the kernels, once there is an entry over arrays */
+    double *workspace;
+    size_t workspace_capacity;
+
     CadMark *marks;
     size_t n_marks;
     size_t mark_capacity;
@@ -84,6 +162,7 @@ struct CadTape {
     size_t reclaim_slots;
     void (*make_room)(CadTape *tape); /* may call cad_reclaim_*; NULL: nothing is reclaimed */
     int pinned;                       /* > 0 while slots must not move */
+    int busy;                         /* a sweep is under way that lets other threads run */
 
     size_t peak; /* most slots in use since the buffers were last found too large */
     int idle;    /* recordings since then that needed but a part of them */
@@ -137,8 +216,50 @@ static inline CadSlot cad_tape_constant(CadTape *tape, double value) {
 }
 
 /* Append a leaf of `count` values (zeros where `values` is NULL) whose gradients are 0; takes care
- * of room itself. */
-CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, CadSlot *out);
+ * of room itself. Without `accumulate` there is no place for its gradients: the adjoints of a pass
+ * are all that is wanted. */
+CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, int accumulate,
+                        CadSlot *out);
+
+/* Slots for an array of constants, not written yet; takes care of room itself. If it `may_change`,
+ * numbers with derivatives can be assigned to it later on. */
+CadStatus cad_tape_block(CadTape *tape, size_t count, int may_change, CadSlot *out);
+
+/* Append an entry over arrays: `slots` of its own and a plan of that many words, all of which the
+ * caller fills in. Takes care of room itself. */
+CadStatus cad_tape_push_plan(CadTape *tape, uint32_t code, size_t slots, size_t words,
+                             CadPlan **plan);
+
+static inline CadPlan *cad_tape_plan(const CadTape *tape, CadEntry entry) {
+    return (CadPlan *)(tape->plans + entry.a);
+}
+
+/* The lowest and highest slot of a view of a plan. */
+void cad_plan_bounds(CadPlan *plan, int view, int64_t *low, int64_t *high);
+
+/* While pinned, slots keep their places. */
+void cad_tape_pin(CadTape *tape);
+void cad_tape_unpin(CadTape *tape);
+
+/* While busy, the tape takes nothing new: cad_tape_ensure fails with CAD_BUSY. */
+void cad_tape_set_busy(CadTape *tape, int busy);
+
+/* Treat the last slots, from `begin` on, as a block of its own if they are many, or constants. */
+CadStatus cad_tape_note_block(CadTape *tape, size_t begin, size_t end, int constant);
+
+/* Whether a slot belongs to an array of constants; and that it does so no more. */
+int cad_tape_is_constant(const CadTape *tape, CadSlot slot);
+void cad_tape_activate(CadTape *tape, CadSlot slot);
+
+/* The block that a slot belongs to; NULL if it is in none. */
+CadBlock *cad_tape_find_block(const CadTape *tape, CadSlot slot);
+
+/* Adjoints [low, high] are about to be added to. Answers 1 if they are a whole block that no one
+ * has touched in this pass: it has to be overwritten instead. */
+int cad_tape_touch(CadTape *tape, size_t low, size_t high);
+
+/* Whether the adjoint at a slot is 0 because its block was not touched. */
+int cad_tape_is_untouched(const CadTape *tape, CadSlot slot);
 
 /* Index of the entry that wrote a slot, or n_entries if the slot is a constant. */
 size_t cad_tape_find(const CadTape *tape, CadSlot slot);
@@ -162,10 +283,17 @@ int cad_tape_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot 
 /* Make all adjoints 0, for a sweep that will write those of the slots [begin, end). */
 CadStatus cad_tape_clear_adjoints(CadTape *tape, size_t begin, size_t end);
 
-/* The adjoint that the last sweep left; 0 for what no sweep has reached. */
+/* The adjoints of slots [begin, end) that the last sweep left; 0 for what no sweep has reached. */
+void cad_tape_read_adjoints(const CadTape *tape, size_t begin, size_t end, double *adjoints);
+
 static inline double cad_tape_adjoint(const CadTape *tape, CadSlot slot) {
-    return slot >= tape->dirty_begin && slot < tape->known_end ? tape->adjoints[slot] : 0.0;
+    double adjoint;
+    cad_tape_read_adjoints(tape, slot, (size_t)slot + 1, &adjoint);
+    return adjoint;
 }
+
+/* Make an adjoint that is about to be added to, from outside of any sweep, ready for it. */
+void cad_tape_prepare_adjoints(CadTape *tape, size_t low, size_t high);
 
 /* Reclaiming: mark the slots that are held, trace what they need, ask where they go, compact. */
 typedef struct CadReclaim {
@@ -176,6 +304,7 @@ typedef struct CadReclaim {
 
 CadStatus cad_reclaim_begin(const CadTape *tape, CadReclaim *reclaim);
 void cad_reclaim_hold(CadReclaim *reclaim, CadSlot slot);
+void cad_reclaim_hold_range(CadReclaim *reclaim, size_t begin, size_t end);
 /* Answers the number of slots that stay: if that is nearly all, better end it at once. */
 size_t cad_reclaim_trace(const CadTape *tape, CadReclaim *reclaim);
 void cad_reclaim_end(CadReclaim *reclaim);

@@ -1,0 +1,768 @@
+/* See arrays.h. */
+#include "arrays.h"
+
+#include "kernels.h"
+
+#include <string.h>
+
+/* --- walking over a plan --- */
+
+/* All views of a plan, row by row: a row is the last axis. `at` are the slots of its first number,
+ * `step` the strides along it. */
+typedef struct Walk {
+    CadPlan *plan;
+    int axes; /* that are walked over: all but the last `kept` ones */
+    size_t n;
+    int64_t at[4];
+    int64_t step[4];
+    int64_t index[CAD_MOST_AXES];
+} Walk;
+
+static Walk start(CadPlan *plan, int kept) {
+    Walk walk;
+    walk.plan = plan;
+    walk.axes = plan->ndim > kept ? plan->ndim - kept : 0;
+    walk.n = plan->ndim > 0 ? (size_t)cad_plan_shape(plan)[plan->ndim - 1] : 1;
+    for (int k = 0; k < plan->n_views; k++) {
+        const int64_t *view = cad_plan_view(plan, k);
+        walk.at[k] = view[0];
+        walk.step[k] = plan->ndim > 0 ? view[plan->ndim] : 0;
+    }
+    memset(walk.index, 0, (size_t)walk.axes * sizeof *walk.index);
+    return walk;
+}
+
+/* The next row; 0 if there is none. */
+static int advance(Walk *walk) {
+    CadPlan *plan = walk->plan;
+    for (int axis = walk->axes; axis-- > 0;) {
+        const int64_t length = cad_plan_shape(plan)[axis];
+        const int64_t steps = ++walk->index[axis] < length ? 1 : 1 - length;
+        for (int k = 0; k < plan->n_views; k++) {
+            walk->at[k] += steps * cad_plan_view(plan, k)[axis + 1];
+        }
+        if (steps == 1) {
+            return 1;
+        }
+        walk->index[axis] = 0;
+    }
+    return 0;
+}
+
+/* Numbers [first, ...) of the row that a view has in a buffer. */
+static CadStrip strip_at(const Walk *walk, int view, double *buffer, size_t first) {
+    return (CadStrip){buffer + walk->at[view] + (int64_t)first * walk->step[view],
+                      (ptrdiff_t)walk->step[view]};
+}
+
+/* The same in a buffer of `lanes` numbers a slot, which begins at a slot. */
+typedef struct Lanes {
+    double *buffer;
+    CadSlot base;
+    size_t count;
+} Lanes;
+
+static CadStrip lane_at(const Walk *walk, int view, Lanes lanes, size_t first, size_t k) {
+    const int64_t slot = walk->at[view] + (int64_t)first * walk->step[view] - lanes.base;
+    return (CadStrip){lanes.buffer + slot * (int64_t)lanes.count + k,
+                      (ptrdiff_t)(walk->step[view] * (int64_t)lanes.count)};
+}
+
+static size_t tile_from(const Walk *walk, size_t first) {
+    return walk->n - first < CAD_TILE ? walk->n - first : CAD_TILE;
+}
+
+static int overwrites(CadOp op) {
+    return op == CAD_OP_ASSIGN || op == CAD_OP_SCATTER;
+}
+
+static int is_active(const CadPlan *plan, int view) {
+    return !(plan->passive >> view & 1);
+}
+
+/* --- appending --- */
+
+/* Leave out axes of length 1, and join neighbours along which all views move evenly. Axes from
+ * `fixed` on stay as they are. Answers how many axes there are now. */
+static int coalesce(int ndim, int fixed, int64_t *shape, int n_views,
+                    int64_t strides[][CAD_MOST_AXES]) {
+    int count = 0;
+    for (int axis = 0; axis < ndim; axis++) {
+        int joins = count > 0 && axis < fixed;
+        if (axis < fixed && shape[axis] == 1) {
+            continue;
+        }
+        for (int k = 0; k < n_views && joins; k++) {
+            joins = strides[k][count - 1] == strides[k][axis] * shape[axis];
+        }
+        const int place = joins ? count - 1 : count;
+        shape[place] = joins ? shape[place] * shape[axis] : shape[axis];
+        for (int k = 0; k < n_views; k++) {
+            strides[k][place] = strides[k][axis];
+        }
+        count = place + 1;
+    }
+    return count;
+}
+
+static CadStatus prepare_workspace(CadTape *tape, size_t count) {
+    if (tape->scratch == NULL && (tape->scratch = cad_scratch_new()) == NULL) {
+        return CAD_NO_MEMORY;
+    }
+    if (count > tape->workspace_capacity) {
+        double *grown = cad_memory_resize(tape->workspace, count, sizeof *grown);
+        if (grown == NULL) {
+            return CAD_NO_MEMORY;
+        }
+        tape->workspace = grown;
+        tape->workspace_capacity = count;
+    }
+    return CAD_OK;
+}
+
+CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out) {
+    int64_t shape[CAD_MOST_AXES];
+    int64_t strides[4][CAD_MOST_AXES];
+    const int n_views = request->n_views;
+    memcpy(shape, request->shape, (size_t)request->ndim * sizeof *shape);
+    for (int k = 0; k < n_views; k++) {
+        memcpy(strides[k], request->views[k].strides, (size_t)request->ndim * sizeof *shape);
+    }
+    const int matrices = request->op == CAD_OP_MATMUL;
+    const int fixed = request->ndim - (matrices ? 3 : 0);
+    const int ndim = coalesce(request->ndim, fixed, shape, n_views, strides);
+    size_t room = 0;
+    if (matrices) { /* for the product that belongs to either factor */
+        const int64_t *core = shape + ndim - 3;
+        room = (size_t)(core[1] * (core[0] > core[2] ? core[0] : core[2]));
+    }
+    const int n_extra = request->index >= 0 || request->op == CAD_OP_SUM ? 2 : 0;
+    const size_t words = (size_t)(CAD_PLAN_WORDS + ndim + n_views * (ndim + 1) + n_extra);
+    CadPlan *plan;
+    CadStatus status = prepare_workspace(tape, room);
+    if (status == CAD_OK) {
+        status = cad_tape_push_plan(tape, CAD_CODE(request->op, 0), request->slots, words, &plan);
+    }
+    if (status != CAD_OK) {
+        return status;
+    }
+    const CadEntry entry = tape->entries[tape->n_entries - 1];
+    *out = entry.out;
+    plan->ndim = (uint16_t)ndim;
+    plan->n_views = (uint16_t)n_views;
+    plan->n_extra = (uint32_t)n_extra;
+    plan->passive = request->passive;
+    plan->index = request->index;
+    plan->size = 1;
+    for (int i = 0; i < ndim; i++) {
+        cad_plan_shape(plan)[i] = shape[i];
+        plan->size *= shape[i];
+    }
+    for (int k = 0; k < n_views; k++) {
+        int64_t *view = cad_plan_view(plan, k);
+        view[0] = request->views[k].slot == CAD_OWN ? entry.out : request->views[k].slot;
+        memcpy(view + 1, strides[k], (size_t)ndim * sizeof *view);
+    }
+    memcpy(cad_plan_extra(plan), request->extra, (size_t)n_extra * sizeof *request->extra);
+    tape->n_assigned += overwrites(request->op);
+    cad_array_value(tape, entry);
+    return CAD_OK;
+}
+
+/* --- offsets --- */
+
+static int64_t offset(const CadTape *tape, const CadPlan *plan, int64_t i) {
+    int64_t result;
+    memcpy(&result, &tape->values[plan->index + i], sizeof result);
+    return result;
+}
+
+/* The slot that the i-th offset names. */
+static int64_t indexed(const CadTape *tape, CadPlan *plan, int64_t i) {
+    return cad_plan_extra(plan)[0] + offset(tape, plan, i);
+}
+
+/* --- values --- */
+
+static void exchange(double *x, double *y) {
+    const double former = *x;
+    *x = *y;
+    *y = former;
+}
+
+static void assign_values(CadTape *tape, CadEntry entry, CadPlan *plan) {
+    Walk walk = start(plan, 1);
+    double *kept = tape->values + entry.out;
+    do {
+        const CadStrip target = strip_at(&walk, 0, tape->values, 0);
+        const CadStrip source = strip_at(&walk, 1, tape->values, 0);
+        for (size_t i = 0; i < walk.n; i++) {
+            double *const place = target.data + (ptrdiff_t)i * target.step;
+            *kept++ = *place;
+            *place = source.data[(ptrdiff_t)i * source.step];
+        }
+    } while (advance(&walk));
+}
+
+/* The slot that the i-th number of a scatter comes from: its source has one axis at most. */
+static int64_t scattered(CadPlan *plan, int64_t i) {
+    const int64_t *view = cad_plan_view(plan, 0);
+    return view[0] + (plan->ndim > 0 ? i * view[1] : 0);
+}
+
+static void scatter_values(CadTape *tape, CadEntry entry, CadPlan *plan) {
+    double *const value = tape->values;
+    for (int64_t i = 0; i < plan->size; i++) {
+        const int64_t target = indexed(tape, plan, i);
+        value[entry.out + i] = value[target];
+        value[target] = value[scattered(plan, i)];
+    }
+}
+
+void cad_array_exchange(CadTape *tape, CadEntry entry, int undo) {
+    CadPlan *plan = cad_tape_plan(tape, entry);
+    double *const kept = tape->values + entry.out;
+    if (CAD_CODE_OP(entry.code) == CAD_OP_SCATTER) {
+        /* One after the other: a target may occur several times. */
+        for (int64_t i = 0; i < plan->size; i++) {
+            const int64_t k = undo ? plan->size - 1 - i : i;
+            exchange(&kept[k], &tape->values[indexed(tape, plan, k)]);
+        }
+        return;
+    }
+    Walk walk = start(plan, 1);
+    int64_t k = 0;
+    do {
+        const CadStrip target = strip_at(&walk, 0, tape->values, 0);
+        for (size_t i = 0; i < walk.n; i++) {
+            exchange(&kept[k++], target.data + (ptrdiff_t)i * target.step);
+        }
+    } while (advance(&walk));
+}
+
+static CadMatrix matrix_at(const Walk *walk, int view, double *data, int rows, int columns) {
+    const int64_t *strides = cad_plan_view(walk->plan, view) + 1 + walk->axes;
+    return (CadMatrix){data, (ptrdiff_t)strides[rows], (ptrdiff_t)strides[columns]};
+}
+
+static void multiply_matrices(CadTape *tape, CadPlan *plan) {
+    Walk walk = start(plan, 3);
+    const int64_t *core = cad_plan_shape(plan) + walk.axes;
+    double *const value = tape->values;
+    do {
+        cad_multiply_matrices(matrix_at(&walk, 0, value + walk.at[0], 0, 2),
+                   matrix_at(&walk, 1, value + walk.at[1], 0, 1),
+                   matrix_at(&walk, 2, value + walk.at[2], 1, 2), (size_t)core[0],
+                   (size_t)core[1], (size_t)core[2]);
+    } while (advance(&walk));
+}
+
+static void sum_values(CadTape *tape, CadEntry entry, CadPlan *plan) {
+    if (!cad_plan_extra(plan)[0]) {
+        memset(tape->values + entry.out, 0, entry.b * sizeof *tape->values);
+    }
+    Walk walk = start(plan, 1);
+    do {
+        cad_strip_add(strip_at(&walk, 0, tape->values, 0), strip_at(&walk, 1, tape->values, 0), 0,
+                      walk.n);
+    } while (advance(&walk));
+}
+
+static void row_values(CadTape *tape, CadOp op, CadPlan *plan) {
+    Walk walk = start(plan, 1);
+    const int arity = plan->n_views - 1;
+    do {
+        const CadStrip x = strip_at(&walk, 1, tape->values, 0);
+        cad_strip_value(op, strip_at(&walk, 0, tape->values, 0), x,
+                        arity > 1 ? strip_at(&walk, 2, tape->values, 0) : x,
+                        arity > 2 ? strip_at(&walk, 3, tape->values, 0) : x, walk.n);
+    } while (advance(&walk));
+}
+
+void cad_array_value(CadTape *tape, CadEntry entry) {
+    CadPlan *plan = cad_tape_plan(tape, entry);
+    const CadOp op = CAD_CODE_OP(entry.code);
+    switch (op) {
+    case CAD_OP_ASSIGN:
+        assign_values(tape, entry, plan);
+        break;
+    case CAD_OP_SCATTER:
+        scatter_values(tape, entry, plan);
+        break;
+    case CAD_OP_SUM:
+        sum_values(tape, entry, plan);
+        break;
+    case CAD_OP_MATMUL:
+        multiply_matrices(tape, plan);
+        break;
+    case CAD_OP_GATHER:
+        for (int64_t i = 0; i < plan->size; i++) {
+            tape->values[entry.out + i] = tape->values[indexed(tape, plan, i)];
+        }
+        break;
+    default:
+        row_values(tape, op, plan);
+    }
+}
+
+/* --- reverse --- */
+
+/* Make the adjoints of a view ready to be added to; 1 if they are to be overwritten instead. */
+static int touch(CadTape *tape, CadPlan *plan, int view) {
+    int64_t low, high;
+    cad_plan_bounds(plan, view, &low, &high);
+    /* A view that covers its block in another order is not worth telling apart. */
+    const int whole = plan->size == high - low + 1 && plan->ndim == 1 &&
+                      cad_plan_view(plan, view)[1] == 1;
+    if (!cad_tape_touch(tape, (size_t)low, (size_t)high)) {
+        return 0;
+    }
+    if (!whole) {
+        memset(tape->adjoints + low, 0, (size_t)(high - low + 1) * sizeof *tape->adjoints);
+    }
+    return whole;
+}
+
+/* The operands of a row in a tile; missing ones repeat the first. */
+static void operands_at(const Walk *walk, double *values, size_t first, CadStrip x[4]) {
+    const int arity = walk->plan->n_views - 1;
+    for (int k = 0; k < 3; k++) {
+        x[k] = strip_at(walk, k < arity ? k + 1 : 1, values, first);
+    }
+    x[3] = strip_at(walk, 0, values, first);
+}
+
+static void reverse_row(CadTape *tape, CadOp op, CadPlan *plan) {
+    int store[4] = {0};
+    for (int k = 1; k < plan->n_views; k++) {
+        store[k] = is_active(plan, k) && touch(tape, plan, k);
+    }
+    Walk walk = start(plan, 1);
+    do {
+        for (size_t first = 0; first < walk.n; first += CAD_TILE) {
+            const size_t n = tile_from(&walk, first);
+            const CadStrip g = strip_at(&walk, 0, tape->adjoints, first);
+            CadStrip x[4];
+            operands_at(&walk, tape->values, first, x);
+            for (int k = 1; k < plan->n_views; k++) {
+                if (is_active(plan, k)) {
+                    const CadStrip p = cad_strip_partial(tape->scratch, op, k - 1, x[0], x[1],
+                                                         x[2], x[3], n);
+                    cad_strip_add_product(strip_at(&walk, k, tape->adjoints, first), g, p,
+                                          store[k], n);
+                }
+            }
+        }
+    } while (advance(&walk));
+}
+
+static void reverse_sum(CadTape *tape, CadPlan *plan) {
+    if (!is_active(plan, 1)) {
+        return;
+    }
+    const int store = touch(tape, plan, 1);
+    Walk walk = start(plan, 1);
+    do {
+        cad_strip_add(strip_at(&walk, 1, tape->adjoints, 0),
+                      strip_at(&walk, 0, tape->adjoints, 0), store, walk.n);
+    } while (advance(&walk));
+}
+
+/* target (rows x columns) += or = a b, by way of the workspace where BLAS cannot write to the
+ * target, or has to add. */
+static void add_matrix_product(CadTape *tape, CadMatrix target, CadMatrix a, CadMatrix b,
+                               int store, size_t rows, size_t inner, size_t columns) {
+    if (store && target.column == 1) {
+        cad_multiply_matrices(target, a, b, rows, inner, columns);
+        return;
+    }
+    const CadMatrix product = {tape->workspace, (ptrdiff_t)columns, 1};
+    cad_multiply_matrices(product, a, b, rows, inner, columns);
+    for (size_t i = 0; i < rows; i++) {
+        cad_strip_add((CadStrip){target.data + (ptrdiff_t)i * target.row, target.column},
+                      (CadStrip){product.data + i * columns, 1}, store, columns);
+    }
+}
+
+/* Whether a factor moves along all axes that are walked over: then no two products meet. */
+static int is_spread(CadPlan *plan, int view, int axes) {
+    for (int i = 0; i < axes; i++) {
+        if (cad_plan_view(plan, view)[i + 1] == 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int touch_matrix(CadTape *tape, CadPlan *plan, int view, int axes) {
+    int64_t low, high;
+    cad_plan_bounds(plan, view, &low, &high);
+    int64_t size = 1;
+    for (int i = 0; i < plan->ndim; i++) {
+        size *= cad_plan_view(plan, view)[i + 1] == 0 ? 1 : cad_plan_shape(plan)[i];
+    }
+    if (!cad_tape_touch(tape, (size_t)low, (size_t)high)) {
+        return 0;
+    }
+    if (size == high - low + 1 && is_spread(plan, view, axes)) {
+        return 1;
+    }
+    memset(tape->adjoints + low, 0, (size_t)(high - low + 1) * sizeof *tape->adjoints);
+    return 0;
+}
+
+static void reverse_matmul(CadTape *tape, CadPlan *plan) {
+    Walk walk = start(plan, 3);
+    const int64_t *core = cad_plan_shape(plan) + walk.axes;
+    const size_t m = (size_t)core[0], n = (size_t)core[1], p = (size_t)core[2];
+    double *const adjoint = tape->adjoints, *const value = tape->values;
+    const int store_a = is_active(plan, 1) && touch_matrix(tape, plan, 1, walk.axes);
+    const int store_b = is_active(plan, 2) && touch_matrix(tape, plan, 2, walk.axes);
+    do {
+        const CadMatrix g = matrix_at(&walk, 0, adjoint + walk.at[0], 0, 2);
+        const CadMatrix g_transposed = {g.data, g.column, g.row};
+        (void)g_transposed;
+        if (is_active(plan, 1)) {
+            add_matrix_product(tape, matrix_at(&walk, 1, adjoint + walk.at[1], 0, 1), g,
+                               matrix_at(&walk, 2, value + walk.at[2], 2, 1), store_a, m, p, n);
+        }
+        if (is_active(plan, 2)) {
+            add_matrix_product(tape, matrix_at(&walk, 2, adjoint + walk.at[2], 1, 2),
+                               matrix_at(&walk, 1, value + walk.at[1], 1, 0), g, store_b, n, m, p);
+        }
+    } while (advance(&walk));
+}
+
+static void reverse_gather(CadTape *tape, CadEntry entry, CadPlan *plan) {
+    if (!is_active(plan, 1)) {
+        return;
+    }
+    const int64_t *extra = cad_plan_extra(plan);
+    if (cad_tape_touch(tape, (size_t)extra[0], (size_t)extra[1])) {
+        memset(tape->adjoints + extra[0], 0,
+               (size_t)(extra[1] - extra[0] + 1) * sizeof *tape->adjoints);
+    }
+    for (int64_t i = 0; i < plan->size; i++) {
+        tape->adjoints[indexed(tape, plan, i)] += tape->adjoints[entry.out + i];
+    }
+}
+
+/* What was assigned gets the adjoint of its target, which then belongs to what was overwritten,
+ * and nothing reads that any more. */
+static void reverse_assign(CadTape *tape, CadEntry entry, CadPlan *plan) {
+    cad_array_exchange(tape, entry, 1);
+    if (cad_tape_is_untouched(tape, (CadSlot)cad_plan_view(plan, 0)[0])) {
+        return;
+    }
+    const int active = is_active(plan, 1);
+    const int store = active && touch(tape, plan, 1);
+    Walk walk = start(plan, 1);
+    do {
+        const CadStrip target = strip_at(&walk, 0, tape->adjoints, 0);
+        if (active) {
+            cad_strip_add(strip_at(&walk, 1, tape->adjoints, 0), target, store, walk.n);
+        }
+        for (size_t i = 0; i < walk.n; i++) {
+            target.data[(ptrdiff_t)i * target.step] = 0.0;
+        }
+    } while (advance(&walk));
+}
+
+static void reverse_scatter(CadTape *tape, CadEntry entry, CadPlan *plan) {
+    cad_array_exchange(tape, entry, 1);
+    if (cad_tape_is_untouched(tape, (CadSlot)cad_plan_extra(plan)[0])) {
+        return;
+    }
+    const int active = is_active(plan, 0);
+    if (active && touch(tape, plan, 0)) {
+        memset(tape->adjoints + scattered(plan, 0), 0,
+               (size_t)plan->size * sizeof *tape->adjoints);
+    }
+    /* Of several assignments to one target the last one counts. */
+    for (int64_t i = plan->size; i-- > 0;) {
+        double *const target = tape->adjoints + indexed(tape, plan, i);
+        if (active) {
+            tape->adjoints[scattered(plan, i)] += *target;
+        }
+        *target = 0.0;
+    }
+}
+
+void cad_array_reverse(CadTape *tape, CadEntry entry) {
+    CadPlan *plan = cad_tape_plan(tape, entry);
+    const CadOp op = CAD_CODE_OP(entry.code);
+    if (!overwrites(op) && cad_tape_is_untouched(tape, (CadSlot)cad_plan_view(plan, 0)[0])) {
+        return;
+    }
+    switch (op) {
+    case CAD_OP_ASSIGN:
+        reverse_assign(tape, entry, plan);
+        break;
+    case CAD_OP_SCATTER:
+        reverse_scatter(tape, entry, plan);
+        break;
+    case CAD_OP_SUM:
+        reverse_sum(tape, plan);
+        break;
+    case CAD_OP_MATMUL:
+        reverse_matmul(tape, plan);
+        break;
+    case CAD_OP_GATHER:
+        reverse_gather(tape, entry, plan);
+        break;
+    default:
+        reverse_row(tape, op, plan);
+    }
+}
+
+/* --- tangents, and tangents of adjoints --- */
+
+/* Add to the lanes of one view those of another, times `scale`, number by number. */
+static void add_lanes(const Walk *walk, int to, Lanes target, int from, Lanes source, int store) {
+    for (size_t k = 0; k < target.count; k++) {
+        cad_strip_add(lane_at(walk, to, target, 0, k), lane_at(walk, from, source, 0, k), store,
+                      walk->n);
+    }
+}
+
+static void tangent_row(const CadTape *tape, CadOp op, CadPlan *plan, Lanes lanes) {
+    Walk walk = start(plan, 1);
+    do {
+        for (size_t first = 0; first < walk.n; first += CAD_TILE) {
+            const size_t n = tile_from(&walk, first);
+            CadStrip x[4];
+            operands_at(&walk, tape->values, first, x);
+            for (int which = 1; which < plan->n_views; which++) {
+                if (!is_active(plan, which)) {
+                    continue;
+                }
+                const CadStrip p = cad_strip_partial(tape->scratch, op, which - 1, x[0], x[1],
+                                                     x[2], x[3], n);
+                for (size_t k = 0; k < lanes.count; k++) {
+                    cad_strip_add_product(lane_at(&walk, 0, lanes, first, k),
+                                          lane_at(&walk, which, lanes, first, k), p, 0, n);
+                }
+            }
+        }
+    } while (advance(&walk));
+}
+
+static CadMatrix lane_matrix(const Walk *walk, int view, Lanes lanes, size_t k, int rows,
+                             int columns) {
+    double *data = lanes.buffer + (walk->at[view] - lanes.base) * (int64_t)lanes.count + k;
+    CadMatrix matrix = matrix_at(walk, view, data, rows, columns);
+    matrix.row *= (ptrdiff_t)lanes.count;
+    matrix.column *= (ptrdiff_t)lanes.count;
+    return matrix;
+}
+
+static void tangent_matmul(CadTape *tape, CadPlan *plan, Lanes lanes) {
+    Walk walk = start(plan, 3);
+    const int64_t *core = cad_plan_shape(plan) + walk.axes;
+    const size_t m = (size_t)core[0], n = (size_t)core[1], p = (size_t)core[2];
+    double *const value = tape->values;
+    do {
+        for (size_t k = 0; k < lanes.count; k++) {
+            const CadMatrix out = lane_matrix(&walk, 0, lanes, k, 0, 2);
+            if (is_active(plan, 1)) {
+                add_matrix_product(tape, out, lane_matrix(&walk, 1, lanes, k, 0, 1),
+                                   matrix_at(&walk, 2, value + walk.at[2], 1, 2), 0, m, n, p);
+            }
+            if (is_active(plan, 2)) {
+                add_matrix_product(tape, out, matrix_at(&walk, 1, value + walk.at[1], 0, 1),
+                                   lane_matrix(&walk, 2, lanes, k, 1, 2), 0, m, n, p);
+            }
+        }
+    } while (advance(&walk));
+}
+
+static double *lanes_of(Lanes lanes, int64_t slot) {
+    return lanes.buffer + (slot - lanes.base) * (int64_t)lanes.count;
+}
+
+static void tangent_scatter(const CadTape *tape, CadPlan *plan, Lanes lanes) {
+    for (int64_t i = 0; i < plan->size; i++) {
+        double *const target = lanes_of(lanes, indexed(tape, plan, i));
+        if (is_active(plan, 0)) {
+            memcpy(target, lanes_of(lanes, scattered(plan, i)), lanes.count * sizeof *target);
+        } else {
+            memset(target, 0, lanes.count * sizeof *target);
+        }
+    }
+}
+
+static void tangent_assign(CadPlan *plan, Lanes lanes) {
+    Walk walk = start(plan, 1);
+    do {
+        for (size_t k = 0; k < lanes.count; k++) {
+            const CadStrip target = lane_at(&walk, 0, lanes, 0, k);
+            for (size_t i = 0; i < walk.n; i++) {
+                const double source =
+                    is_active(plan, 1) ? lane_at(&walk, 1, lanes, i, k).data[0] : 0.0;
+                target.data[(ptrdiff_t)i * target.step] = source;
+            }
+        }
+    } while (advance(&walk));
+}
+
+void cad_array_tangent(const CadTape *tape, CadEntry entry, CadSlot base, size_t lanes,
+                       double *tangents) {
+    CadPlan *plan = cad_tape_plan(tape, entry);
+    const CadOp op = CAD_CODE_OP(entry.code);
+    const Lanes all = {tangents, base, lanes};
+    Walk walk = start(plan, 1);
+    switch (op) {
+    case CAD_OP_ASSIGN:
+        cad_array_exchange((CadTape *)tape, entry, 0);
+        tangent_assign(plan, all);
+        break;
+    case CAD_OP_SCATTER:
+        cad_array_exchange((CadTape *)tape, entry, 0);
+        tangent_scatter(tape, plan, all);
+        break;
+    case CAD_OP_SUM:
+        do {
+            add_lanes(&walk, 0, all, 1, all, 0);
+        } while (advance(&walk));
+        break;
+    case CAD_OP_MATMUL:
+        tangent_matmul((CadTape *)tape, plan, all);
+        break;
+    case CAD_OP_GATHER:
+        for (int64_t i = 0; i < plan->size; i++) {
+            memcpy(lanes_of(all, entry.out + i), lanes_of(all, indexed(tape, plan, i)),
+                   lanes * sizeof *tangents);
+        }
+        break;
+    default:
+        tangent_row(tape, op, plan, all);
+    }
+}
+
+static void second_row(CadTape *tape, CadOp op, CadPlan *plan, Lanes tangents, Lanes results) {
+    Walk walk = start(plan, 1);
+    do {
+        for (size_t first = 0; first < walk.n; first += CAD_TILE) {
+            const size_t n = tile_from(&walk, first);
+            const CadStrip g = strip_at(&walk, 0, tape->adjoints, first);
+            CadStrip x[4];
+            operands_at(&walk, tape->values, first, x);
+            for (int which = 1; which < plan->n_views; which++) {
+                for (size_t k = 0; is_active(plan, which) && k < tangents.count; k++) {
+                    const CadStrip to = lane_at(&walk, which, results, first, k);
+                    const CadStrip p = cad_strip_partial(tape->scratch, op, which - 1, x[0], x[1],
+                                                         x[2], x[3], n);
+                    cad_strip_add_product(to, lane_at(&walk, 0, results, first, k), p, 0, n);
+                    CadStrip t[4] = {{NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}};
+                    for (int j = 1; j < plan->n_views; j++) {
+                        if (is_active(plan, j)) {
+                            t[j - 1] = lane_at(&walk, j, tangents, first, k);
+                        }
+                    }
+                    t[3] = lane_at(&walk, 0, tangents, first, k);
+                    const CadStrip curve =
+                        cad_strip_curvature(tape->scratch, op, which - 1, x, t, n);
+                    if (curve.data != NULL) {
+                        cad_strip_add_product(to, g, curve, 0, n);
+                    }
+                }
+            }
+        }
+    } while (advance(&walk));
+}
+
+static void second_matmul(CadTape *tape, CadPlan *plan, Lanes tangents, Lanes results) {
+    Walk walk = start(plan, 3);
+    const int64_t *core = cad_plan_shape(plan) + walk.axes;
+    const size_t m = (size_t)core[0], n = (size_t)core[1], p = (size_t)core[2];
+    double *const value = tape->values;
+    do {
+        const CadMatrix g = matrix_at(&walk, 0, tape->adjoints + walk.at[0], 0, 2);
+        for (size_t k = 0; k < tangents.count; k++) {
+            const CadMatrix gt = lane_matrix(&walk, 0, results, k, 0, 2);
+            if (is_active(plan, 1)) {
+                const CadMatrix to = lane_matrix(&walk, 1, results, k, 0, 1);
+                add_matrix_product(tape, to, gt, matrix_at(&walk, 2, value + walk.at[2], 2, 1), 0,
+                                   m, p, n);
+                if (is_active(plan, 2)) {
+                    add_matrix_product(tape, to, g, lane_matrix(&walk, 2, tangents, k, 2, 1), 0, m,
+                                       p, n);
+                }
+            }
+            if (is_active(plan, 2)) {
+                const CadMatrix to = lane_matrix(&walk, 2, results, k, 1, 2);
+                add_matrix_product(tape, to, matrix_at(&walk, 1, value + walk.at[1], 1, 0), gt, 0,
+                                   n, m, p);
+                if (is_active(plan, 1)) {
+                    add_matrix_product(tape, to, lane_matrix(&walk, 1, tangents, k, 1, 0), g, 0, n,
+                                       m, p);
+                }
+            }
+        }
+    } while (advance(&walk));
+}
+
+static void second_assign(CadPlan *plan, Lanes results) {
+    Walk walk = start(plan, 1);
+    do {
+        if (is_active(plan, 1)) {
+            add_lanes(&walk, 1, results, 0, results, 0);
+        }
+        for (size_t i = 0; i < walk.n; i++) {
+            memset(lane_at(&walk, 0, results, i, 0).data, 0,
+                   results.count * sizeof *results.buffer);
+        }
+    } while (advance(&walk));
+}
+
+static void second_scatter(const CadTape *tape, CadPlan *plan, Lanes results) {
+    for (int64_t i = plan->size; i-- > 0;) {
+        double *const target = lanes_of(results, indexed(tape, plan, i));
+        for (size_t k = 0; k < results.count; k++) {
+            if (is_active(plan, 0)) {
+                lanes_of(results, scattered(plan, i))[k] += target[k];
+            }
+            target[k] = 0.0;
+        }
+    }
+}
+
+void cad_array_second(CadTape *tape, CadEntry entry, CadSlot base, size_t lanes,
+                      const double *tangents, double *adjoint_tangents) {
+    CadPlan *plan = cad_tape_plan(tape, entry);
+    const CadOp op = CAD_CODE_OP(entry.code);
+    const Lanes along = {(double *)tangents, base, lanes};
+    const Lanes results = {adjoint_tangents, base, lanes};
+    /* What no adjoint has reached no tangent of one has reached. */
+    if (!overwrites(op) && cad_tape_is_untouched(tape, (CadSlot)cad_plan_view(plan, 0)[0])) {
+        return;
+    }
+    Walk walk = start(plan, 1);
+    switch (op) {
+    case CAD_OP_ASSIGN:
+        second_assign(plan, results);
+        break;
+    case CAD_OP_SCATTER:
+        second_scatter(tape, plan, results);
+        break;
+    case CAD_OP_SUM:
+        do {
+            add_lanes(&walk, 1, results, 0, results, 0);
+        } while (advance(&walk));
+        break;
+    case CAD_OP_MATMUL:
+        second_matmul(tape, plan, along, results);
+        break;
+    case CAD_OP_GATHER:
+        for (int64_t i = 0; i < plan->size; i++) {
+            for (size_t k = 0; k < lanes; k++) {
+                lanes_of(results, indexed(tape, plan, i))[k] +=
+                    lanes_of(results, entry.out + i)[k];
+            }
+        }
+        break;
+    default:
+        second_row(tape, op, plan, along, results);
+    }
+    cad_array_reverse(tape, entry);
+}

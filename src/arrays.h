@@ -1,0 +1,47 @@
+/* Entries over arrays: how they are appended, and what each does in every traversal. */
+#ifndef CAD_ARRAYS_H
+#define CAD_ARRAYS_H
+
+#include "tape.h"
+
+/* Where an operand stands: its first slot, and a stride for each axis of the entry's shape. */
+typedef struct CadPlace {
+    int64_t slot; /* of the result: CAD_OWN, if it is what the entry allocates */
+    const int64_t *strides;
+} CadPlace;
+
+enum { CAD_OWN = -1 };
+
+/* What cad_array_push is to append. The shape has no axis of length 0. */
+typedef struct CadRequest {
+    CadOp op;
+    uint32_t passive; /* bit k: views[k] carries no derivative */
+    int ndim;
+    const int64_t *shape;
+    int n_views;
+    CadPlace views[4];
+    size_t slots;  /* to allocate for the entry */
+    int64_t index; /* slot of offsets, or -1 */
+    int64_t extra[2];
+} CadRequest;
+
+/* Append an entry over arrays and compute its values; answers the first slot that it allocated. */
+CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out);
+
+/* Compute the values of an entry; one that overwrites values exchanges them for what it keeps. */
+void cad_array_value(CadTape *tape, CadEntry entry);
+
+/* Undo, or do again, what an entry overwrote: the target's values and the kept ones change places.
+ */
+void cad_array_exchange(CadTape *tape, CadEntry entry, int undo);
+
+/* Hand the adjoints of an entry's result to its operands, as the sweep of that name does. */
+void cad_array_reverse(CadTape *tape, CadEntry entry);
+
+/* Tangents and adjoint tangents: `lanes` numbers for each slot from `base` on. */
+void cad_array_tangent(const CadTape *tape, CadEntry entry, CadSlot base, size_t lanes,
+                       double *tangents);
+void cad_array_second(CadTape *tape, CadEntry entry, CadSlot base, size_t lanes,
+                      const double *tangents, double *adjoint_tangents);
+
+#endif

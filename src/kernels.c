@@ -1,0 +1,511 @@
+/* See kernels.h. */
+#include "kernels.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* The simplest loops are compiled for several instruction sets, chosen at run time. */
+#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) &&    \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define CLONES
+#endif
+
+/* --- the table of loops --- */
+
+#define AT(k) (*(double *)(args[k] + i * steps[k]))
+#define CAD_ROW1(name, value, dx)                                                                 \
+    static void loop_##name(char **args, const intptr_t *dims, const intptr_t *steps,             \
+                            void *data) {                                                         \
+        (void)data;                                                                               \
+        for (intptr_t i = 0; i < dims[0]; i++) {                                                  \
+            AT(1) = val_##name(AT(0));                                                            \
+        }                                                                                         \
+    }
+#define CAD_ROW2(name, value, dx, dy)                                                             \
+    static void loop_##name(char **args, const intptr_t *dims, const intptr_t *steps,             \
+                            void *data) {                                                         \
+        (void)data;                                                                               \
+        for (intptr_t i = 0; i < dims[0]; i++) {                                                  \
+            AT(2) = val_##name(AT(0), AT(1));                                                     \
+        }                                                                                         \
+    }
+#define CAD_ROW3(name, value, dx, dy, dz)                                                         \
+    static void loop_##name(char **args, const intptr_t *dims, const intptr_t *steps,             \
+                            void *data) {                                                         \
+        (void)data;                                                                               \
+        for (intptr_t i = 0; i < dims[0]; i++) {                                                  \
+            AT(3) = val_##name(AT(0), AT(1), AT(2));                                              \
+        }                                                                                         \
+    }
+#include "ops_rows.h"
+#undef CAD_ROW1
+#undef CAD_ROW2
+#undef CAD_ROW3
+#undef AT
+
+/* Operands and product: stacked matrices, of which this takes one; dims: stack, m, n, p. */
+static void loop_matmul(char **args, const intptr_t *dims, const intptr_t *steps, void *data) {
+    (void)data;
+    const intptr_t *core = steps + 3;
+    for (intptr_t i = 0; i < dims[1]; i++) {
+        for (intptr_t j = 0; j < dims[3]; j++) {
+            double sum = 0.0;
+            for (intptr_t k = 0; k < dims[2]; k++) {
+                sum += *(double *)(args[0] + i * core[0] + k * core[1]) *
+                       *(double *)(args[1] + k * core[2] + j * core[3]);
+            }
+            *(double *)(args[2] + i * core[4] + j * core[5]) = sum;
+        }
+    }
+}
+
+static CadLoop loops[CAD_OP_COUNT] = {
+    [CAD_OP_MATMUL] = {loop_matmul, NULL},
+#define CAD_ROW1(name, value, dx) [CAD_OP_##name] = {loop_##name, NULL},
+#define CAD_ROW2(name, value, dx, dy) [CAD_OP_##name] = {loop_##name, NULL},
+#define CAD_ROW3(name, value, dx, dy, dz) [CAD_OP_##name] = {loop_##name, NULL},
+#include "ops_rows.h"
+#undef CAD_ROW1
+#undef CAD_ROW2
+#undef CAD_ROW3
+};
+
+void cad_set_loop(CadOp op, CadLoopFunction function, void *data) {
+    loops[op] = (CadLoop){function, data};
+}
+
+enum { BYTES = sizeof(double) };
+
+void cad_strip_value(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStrip z, size_t n) {
+    const int arity = cad_op_info[op].arity;
+    const CadStrip strips[4] = {x, arity > 1 ? y : out, arity > 2 ? z : out, out};
+    char *args[4];
+    intptr_t steps[4];
+    for (int k = 0; k <= arity; k++) {
+        args[k] = (char *)strips[k].data;
+        steps[k] = strips[k].step * BYTES;
+    }
+    const intptr_t length = (intptr_t)n;
+    loops[op].function(args, &length, steps, loops[op].data);
+}
+
+void cad_strip_sum(double *out, CadStrip x, size_t n) {
+    const CadStrip total = {out, 0};
+    cad_strip_value(CAD_OP_add, total, total, x, x, n);
+}
+
+void cad_multiply_matrices(CadMatrix product, CadMatrix a, CadMatrix b, size_t m, size_t n, size_t p) {
+    char *args[3] = {(char *)a.data, (char *)b.data, (char *)product.data};
+    const intptr_t dims[4] = {1, (intptr_t)m, (intptr_t)n, (intptr_t)p};
+    const intptr_t steps[9] = {0,
+                               0,
+                               0,
+                               a.row * BYTES,
+                               a.column * BYTES,
+                               b.row * BYTES,
+                               b.column * BYTES,
+                               product.row * BYTES,
+                               product.column * BYTES};
+    loops[CAD_OP_MATMUL].function(args, dims, steps, loops[CAD_OP_MATMUL].data);
+}
+
+/* --- products of the chain rule --- */
+
+/* An exact zero absorbs: the second line matters where the product is nan. */
+static inline double absorb(double g, double p) {
+    const double product = g * p;
+    return (g == 0.0) | (p == 0.0) ? 0.0 : product;
+}
+
+CLONES static void store_products(double *restrict to, const double *g, const double *p, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        to[i] = absorb(g[i], p[i]);
+    }
+}
+
+CLONES static void add_products(double *restrict to, const double *g, const double *p, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        to[i] += absorb(g[i], p[i]);
+    }
+}
+
+CLONES static void store_scaled(double *restrict to, const double *g, double p, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        to[i] = absorb(g[i], p);
+    }
+}
+
+CLONES static void add_scaled(double *restrict to, const double *g, double p, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        to[i] += absorb(g[i], p);
+    }
+}
+
+CLONES static void add_plain(double *restrict to, const double *x, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        to[i] += x[i];
+    }
+}
+
+void cad_strip_add(CadStrip to, CadStrip x, int store, size_t n) {
+    if (to.step == 0) {
+        if (store) {
+            to.data[0] = 0.0;
+        }
+        cad_strip_sum(to.data, x, n);
+    } else if (store && to.step == 1 && x.step == 1) {
+        memcpy(to.data, x.data, n * sizeof(double));
+    } else if (to.step == 1 && x.step == 1) {
+        add_plain(to.data, x.data, n);
+    } else {
+        for (size_t i = 0; i < n; i++) {
+            double *const target = to.data + (ptrdiff_t)i * to.step;
+            *target = (store ? 0.0 : *target) + x.data[(ptrdiff_t)i * x.step];
+        }
+    }
+}
+
+void cad_strip_add_product(CadStrip to, CadStrip g, CadStrip p, int store, size_t n) {
+    if (p.step == 0 && p.data[0] == 1.0) {
+        cad_strip_add(to, g, store, n);
+        return;
+    }
+    if (to.step == 1 && g.step == 1 && p.step == 1) {
+        (store ? store_products : add_products)(to.data, g.data, p.data, n);
+    } else if (to.step == 1 && g.step == 1 && p.step == 0) {
+        (store ? store_scaled : add_scaled)(to.data, g.data, p.data[0], n);
+    } else if (to.step == 0) {
+        double products[CAD_TILE];
+        for (size_t i = 0; i < n; i++) {
+            products[i] =
+                absorb(g.data[(ptrdiff_t)i * g.step], p.data[(ptrdiff_t)i * p.step]);
+        }
+        cad_strip_add(to, (CadStrip){products, 1}, store, n);
+    } else {
+        for (size_t i = 0; i < n; i++) {
+            double *const target = to.data + (ptrdiff_t)i * to.step;
+            *target = (store ? 0.0 : *target) +
+                      absorb(g.data[(ptrdiff_t)i * g.step], p.data[(ptrdiff_t)i * p.step]);
+        }
+    }
+}
+
+/* --- scratch --- */
+
+/* No formula of the table has more words than this, nor its derivative: tests/c sees to it. */
+enum { MOST_STRIPS = 640, MOST_MASKS = 32, MOST_CONSTANTS = 256 };
+
+struct CadScratch {
+    int strips;
+    int constants;
+    int depth;
+    size_t n;
+    double constant[MOST_CONSTANTS];
+    unsigned char state[MOST_MASKS];
+    unsigned char mask[MOST_MASKS][CAD_TILE];
+    double strip[MOST_STRIPS][CAD_TILE];
+};
+
+CadScratch *cad_scratch_new(void) {
+    return cad_memory_zeroed(1, sizeof(CadScratch));
+}
+
+void cad_scratch_free(CadScratch *scratch) {
+    cad_memory_free(scratch);
+}
+
+static CadStrip constant_strip(CadScratch *s, double value) {
+    assert(s->constants < MOST_CONSTANTS);
+    double *const place = &s->constant[s->constants++];
+    *place = value;
+    return (CadStrip){place, 0};
+}
+
+static CadStrip free_strip(CadScratch *s) {
+    assert(s->strips < MOST_STRIPS);
+    return (CadStrip){s->strip[s->strips++], 1};
+}
+
+/* --- the algebra of strips --- */
+
+static CadStrip apply(CadScratch *s, CadOp op, CadStrip x, CadStrip y) {
+    if (x.step == 0 && y.step == 0) {
+        return constant_strip(s, cad_op_value(op, x.data[0], y.data[0], 0.0));
+    }
+    const CadStrip out = free_strip(s);
+    cad_strip_value(op, out, x, y, x, s->n);
+    return out;
+}
+
+/* A condition is a mask on a stack, and whether it holds everywhere, nowhere, or here and there. */
+typedef enum Truth { NOWHERE, EVERYWHERE, PARTLY } Truth;
+
+typedef unsigned char *Mask;
+
+static Mask free_mask(CadScratch *s) {
+    assert(s->depth < MOST_MASKS);
+    return s->mask[s->depth++];
+}
+
+#define COMPARE(word, sign)                                                                       \
+    static Mask word(CadScratch *s, CadStrip x, CadStrip y) {                                     \
+        const Mask mask = free_mask(s);                                                           \
+        for (size_t i = 0; i < s->n; i++) {                                                       \
+            mask[i] = x.data[(ptrdiff_t)i * x.step] sign y.data[(ptrdiff_t)i * y.step];           \
+        }                                                                                         \
+        return mask;                                                                              \
+    }
+
+COMPARE(less, <)
+COMPARE(less_equal, <=)
+COMPARE(equal, ==)
+COMPARE(not_equal, !=)
+
+static Mask is_nan(CadScratch *s, CadStrip x) {
+    return not_equal(s, x, x);
+}
+
+static Mask is_infinite(CadScratch *s, CadStrip x) {
+    const Mask mask = free_mask(s);
+    for (size_t i = 0; i < s->n; i++) {
+        mask[i] = fabs(x.data[(ptrdiff_t)i * x.step]) == INFINITY;
+    }
+    return mask;
+}
+
+/* Both were made one after the other, in whatever order: the result takes the place of the lower
+ * one. */
+static Mask both(CadScratch *s, Mask x, Mask y) {
+    const Mask mask = x < y ? x : y;
+    for (size_t i = 0; i < s->n; i++) {
+        mask[i] = x[i] & y[i];
+    }
+    s->depth--;
+    return mask;
+}
+
+static Mask either(CadScratch *s, Mask x, Mask y) {
+    const Mask mask = x < y ? x : y;
+    for (size_t i = 0; i < s->n; i++) {
+        mask[i] = x[i] | y[i];
+    }
+    s->depth--;
+    return mask;
+}
+
+static Truth judge(CadScratch *s, Mask mask) {
+    size_t count = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        count += mask[i];
+    }
+    const Truth truth = count == 0 ? NOWHERE : count == s->n ? EVERYWHERE : PARTLY;
+    s->state[s->depth - 1] = (unsigned char)truth;
+    return truth;
+}
+
+static Truth judged(const CadScratch *s) {
+    return (Truth)s->state[s->depth - 1];
+}
+
+/* Ends a condition: it was needed no longer than for the choice of one branch. */
+static CadStrip chosen(CadScratch *s, CadStrip x) {
+    s->depth--;
+    return x;
+}
+
+static CadStrip blend(CadScratch *s, CadStrip x, CadStrip y) {
+    const Mask mask = s->mask[--s->depth];
+    const CadStrip out = free_strip(s);
+    for (size_t i = 0; i < s->n; i++) {
+        const double here = x.data[(ptrdiff_t)i * x.step], there = y.data[(ptrdiff_t)i * y.step];
+        out.data[i] = mask[i] ? here : there;
+    }
+    return out;
+}
+
+#undef IF
+#undef AND
+#undef OR
+#undef LT
+#undef LE
+#undef GT
+#undef GE
+#undef EQ
+#undef NE
+#undef ISNAN
+#undef ISINF
+#undef ABS
+#undef C
+#define IF(c, x, y)                                                                               \
+    (judge(s, c) == EVERYWHERE ? chosen(s, x)                                                     \
+     : judged(s) == NOWHERE    ? chosen(s, y)                                                     \
+                               : blend(s, x, y))
+#define AND(x, y) both(s, x, y)
+#define OR(x, y) either(s, x, y)
+#define LT(x, y) less(s, x, y)
+#define LE(x, y) less_equal(s, x, y)
+#define GT(x, y) less(s, y, x)
+#define GE(x, y) less_equal(s, y, x)
+#define EQ(x, y) equal(s, x, y)
+#define NE(x, y) not_equal(s, x, y)
+#define ISNAN(x) is_nan(s, x)
+#define ISINF(x) is_infinite(s, x)
+#define ABS(x) apply(s, CAD_OP_absolute, x, x)
+#define C(constant) constant_strip(s, constant)
+
+#define A(name, ...) strip_##name(s, __VA_ARGS__)
+#define K(constant) constant_strip(s, constant)
+#define L(number) (number)
+#define P(number) (number)
+
+#define CAD_ROW1(name, value, dx)                                                                 \
+    static inline CadStrip strip_##name(CadScratch *s, CadStrip x) {                              \
+        return apply(s, CAD_OP_##name, x, x);                                                     \
+    }
+#define CAD_ROW2(name, value, dx, dy)                                                             \
+    static inline CadStrip strip_##name(CadScratch *s, CadStrip x, CadStrip y) {                  \
+        return apply(s, CAD_OP_##name, x, y);                                                     \
+    }
+#define CAD_ROW3(name, value, dx, dy, dz) /* no partial is written with one */
+#include "ops_rows.h"
+#undef CAD_ROW1
+#undef CAD_ROW2
+#undef CAD_ROW3
+
+#define CASE(name, which, partial)                                                                \
+    case CAD_OP_##name * 4 + which:                                                               \
+        return partial;
+#define CAD_ROW1(name, value, dx) CASE(name, 0, dx)
+#define CAD_ROW2(name, value, dx, dy) CASE(name, 0, dx) CASE(name, 1, dy)
+#define CAD_ROW3(name, value, dx, dy, dz) CASE(name, 0, dx) CASE(name, 1, dy) CASE(name, 2, dz)
+
+static CadStrip partial_of(CadScratch *s, CadOp op, int which, CadStrip x, CadStrip y, CadStrip z,
+                           CadStrip v) {
+    switch ((int)op * 4 + which) {
+#include "ops_rows.h"
+    default:
+        return constant_strip(s, NAN);
+    }
+}
+
+CadStrip cad_strip_partial(CadScratch *s, CadOp op, int which, CadStrip x, CadStrip y, CadStrip z,
+                           CadStrip v, size_t n) {
+    s->strips = s->constants = s->depth = 0;
+    s->n = n;
+    return partial_of(s, op, which, x, y, z, v);
+}
+
+#undef A
+#undef K
+#undef L
+#undef P
+
+/* --- the algebra of dual strips: derivatives of partials --- */
+
+/* The tangent may be NULL: zero. */
+typedef struct Dual {
+    CadStrip value;
+    CadStrip tangent;
+} Dual;
+
+static const CadStrip zero = {NULL, 0};
+
+static Dual constant_dual(CadScratch *s, double value) {
+    return (Dual){constant_strip(s, value), zero};
+}
+
+static CadStrip sum_of(CadScratch *s, CadStrip x, CadStrip y) {
+    return x.data == NULL ? y : y.data == NULL ? x : apply(s, CAD_OP_add, x, y);
+}
+
+static CadStrip product_of(CadScratch *s, CadStrip partial, CadStrip tangent) {
+    return apply(s, CAD_OP_amul, partial, tangent);
+}
+
+static Dual dual1(CadScratch *s, CadOp op, Dual x) {
+    const CadStrip v = apply(s, op, x.value, x.value);
+    if (x.tangent.data == NULL) {
+        return (Dual){v, zero};
+    }
+    const CadStrip p = partial_of(s, op, 0, x.value, x.value, x.value, v);
+    return (Dual){v, product_of(s, p, x.tangent)};
+}
+
+static Dual dual2(CadScratch *s, CadOp op, Dual x, Dual y) {
+    const CadStrip v = apply(s, op, x.value, y.value);
+    CadStrip t = zero;
+    if (x.tangent.data != NULL) {
+        t = product_of(s, partial_of(s, op, 0, x.value, y.value, y.value, v), x.tangent);
+    }
+    if (y.tangent.data != NULL) {
+        const CadStrip q = partial_of(s, op, 1, x.value, y.value, y.value, v);
+        t = sum_of(s, t, product_of(s, q, y.tangent));
+    }
+    return (Dual){v, t};
+}
+
+static Dual chosen_dual(CadScratch *s, Dual x) {
+    s->depth--;
+    return x;
+}
+
+static Dual blend_duals(CadScratch *s, Dual x, Dual y) {
+    const CadStrip value = blend(s, x.value, y.value);
+    if (x.tangent.data == NULL && y.tangent.data == NULL) {
+        return (Dual){value, zero};
+    }
+    s->depth++; /* the mask serves twice */
+    const CadStrip none = constant_strip(s, 0.0);
+    const CadStrip xt = x.tangent.data == NULL ? none : x.tangent;
+    const CadStrip yt = y.tangent.data == NULL ? none : y.tangent;
+    return (Dual){value, blend(s, xt, yt)};
+}
+
+#undef IF
+#define IF(c, x, y)                                                                               \
+    (judge(s, c) == EVERYWHERE ? chosen_dual(s, x)                                                \
+     : judged(s) == NOWHERE    ? chosen_dual(s, y)                                                \
+                               : blend_duals(s, x, y))
+#define A(name, ...) dual_##name(s, __VA_ARGS__)
+#define K(constant) constant_dual(s, constant)
+#define L(number) (number)
+#define P(number) ((number).value)
+
+#undef CAD_ROW1
+#undef CAD_ROW2
+#undef CAD_ROW3
+#define CAD_ROW1(name, value, dx)                                                                 \
+    static inline Dual dual_##name(CadScratch *s, Dual x) {                                       \
+        return dual1(s, CAD_OP_##name, x);                                                        \
+    }
+#define CAD_ROW2(name, value, dx, dy)                                                             \
+    static inline Dual dual_##name(CadScratch *s, Dual x, Dual y) {                               \
+        return dual2(s, CAD_OP_##name, x, y);                                                     \
+    }
+#define CAD_ROW3(name, value, dx, dy, dz)
+#include "ops_rows.h"
+#undef CAD_ROW1
+#undef CAD_ROW2
+#undef CAD_ROW3
+#define CAD_ROW1(name, value, dx) CASE(name, 0, dx)
+#define CAD_ROW2(name, value, dx, dy) CASE(name, 0, dx) CASE(name, 1, dy)
+#define CAD_ROW3(name, value, dx, dy, dz) CASE(name, 0, dx) CASE(name, 1, dy) CASE(name, 2, dz)
+
+static Dual dual_partial(CadScratch *s, CadOp op, int which, Dual x, Dual y, Dual z, Dual v) {
+    switch ((int)op * 4 + which) {
+#include "ops_rows.h"
+    default:
+        return constant_dual(s, NAN);
+    }
+}
+
+CadStrip cad_strip_curvature(CadScratch *s, CadOp op, int which, const CadStrip x[4],
+                             const CadStrip t[4], size_t n) {
+    s->strips = s->constants = s->depth = 0;
+    s->n = n;
+    const Dual d = dual_partial(s, op, which, (Dual){x[0], t[0]}, (Dual){x[1], t[1]},
+                                (Dual){x[2], t[2]}, (Dual){x[3], t[3]});
+    return d.tangent;
+}

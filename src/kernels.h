@@ -1,0 +1,73 @@
+/* Loops over arrays: values, partials, and products of the chain rule.
+ *
+ * Everything is done in tiles of CAD_TILE numbers that stay in the cache. A partial is a formula of
+ * the table in the algebra of tiles: each of its words is one loop over a tile. The loops are those
+ * of the table of loops, which the binding fills with NumPy's. */
+#ifndef CAD_KERNELS_H
+#define CAD_KERNELS_H
+
+#include "memory.h"
+#include "ops.h"
+
+#include <stddef.h>
+
+/* As NumPy's: args[k] and steps[k] (bytes) of each operand, the result last; dims[0] is the length. */
+typedef void (*CadLoopFunction)(char **args, const intptr_t *dims, const intptr_t *steps,
+                                void *data);
+
+typedef struct CadLoop {
+    CadLoopFunction function;
+    void *data;
+} CadLoop;
+
+/* Set the loop of an operation, or of matrix products (CAD_OP_MATMUL), in place of the core's own;
+ * before any tape is in use. */
+void cad_set_loop(CadOp op, CadLoopFunction function, void *data);
+
+enum { CAD_TILE = 256 };
+
+/* Some numbers, `step` apart; step 0 is one number for all. */
+typedef struct CadStrip {
+    double *data;
+    ptrdiff_t step;
+} CadStrip;
+
+/* out[i] = op(x[i], y[i], z[i]) for i < n. Operands that the operation does not have are ignored. */
+void cad_strip_value(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStrip z, size_t n);
+
+/* out += sum of x over n numbers, pairwise. */
+void cad_strip_sum(double *out, CadStrip x, size_t n);
+
+/* to[i] += g[i] * p[i], an exact zero absorbing; to[i] = that, if `store`. Where to.step is 0, the
+ * sum is added to the one number. n <= CAD_TILE. */
+void cad_strip_add_product(CadStrip to, CadStrip g, CadStrip p, int store, size_t n);
+
+/* to[i] += x[i], or to[i] = x[i]. As above; any n. */
+void cad_strip_add(CadStrip to, CadStrip x, int store, size_t n);
+
+/* Room for the intermediate results of a formula. */
+typedef struct CadScratch CadScratch;
+
+CadScratch *cad_scratch_new(void);
+void cad_scratch_free(CadScratch *scratch);
+
+/* The partial of an operation by operand `which`, n <= CAD_TILE. The result lives in the operands
+ * or in the scratch, until the next call. */
+CadStrip cad_strip_partial(CadScratch *scratch, CadOp op, int which, CadStrip x, CadStrip y,
+                           CadStrip z, CadStrip v, size_t n);
+
+/* The derivative of a partial along one direction: `t` holds the tangents of x, y, z, v (data NULL
+ * is zero). */
+CadStrip cad_strip_curvature(CadScratch *scratch, CadOp op, int which, const CadStrip x[4],
+                             const CadStrip t[4], size_t n);
+
+/* product (m x p, rows `out_step` apart) = A (m x n) B (n x p); steps in numbers. */
+typedef struct CadMatrix {
+    double *data;
+    ptrdiff_t row;
+    ptrdiff_t column;
+} CadMatrix;
+
+void cad_multiply_matrices(CadMatrix product, CadMatrix a, CadMatrix b, size_t m, size_t n, size_t p);
+
+#endif
