@@ -106,7 +106,7 @@ def distributions(session: nox.Session) -> None:
 @nox.session
 def examples(session: nox.Session) -> None:
     """Every example runs as it stands and checks itself; every benchmark gives right numbers."""
-    session.install("-e", ".[test]")
+    session.install("-e", ".[test,examples]")
     for example in sorted((ROOT / "examples").glob("*.py")):
         session.run("python", str(example))
     session.run("python", "-m", "benchmarks.table", "--quick")

@@ -5,7 +5,8 @@
     0.0
 
 Functions of numbers (`sin`, `exp`, `where` ...) are in `cadiff.ops`, gradient functions (`grad`,
-`jacobian`, `hessian` ...) in `cadiff.transforms`; all of them are here as well.
+`jacobian`, `hessian` ...) in `cadiff.transforms`; all of them are here as well. `cadiff.numpy`,
+`cadiff.math` and `cadiff.scipy` mirror the libraries that they are named after.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ except ModuleNotFoundError as _error:
         "directory to use the installed package."
     ) from None
 
-from . import _table, ops, transforms
+from . import _table, nn, numpy, ops, transforms
 from ._table import *
 from .checks import check_grads
 from .ops import *
+from .primitives import primitive
 from .transforms import *
 
 try:
@@ -40,6 +42,7 @@ __all__ = [
     "StaleVarError",
     "Var",
     "check_grads",
+    "primitive",
 ]
 __all__ += _table.__all__
 __all__ += ops.__all__

@@ -11,10 +11,7 @@ static PyObject *numpy_functions[CAD_OP_COUNT]; /* numpy.sin ...; NULL where Num
 static PyObject *own_ufuncs[CAD_OP_COUNT];      /* the same over objects and doubles */
 static PyObject *op_of_function;                /* {numpy.sin: op code, ...} */
 static PyObject *op_of_name;                    /* {"sin": op code, ...}, aliases included */
-static PyObject *plain_ufuncs;                  /* names of ufuncs whose results are plain */
 static PyObject *numpy_module;
-static PyObject *numpy_real;
-static PyObject *reductions; /* the module cadiff._reductions */
 
 /* --- classification --- */
 
@@ -128,14 +125,17 @@ end:
     return result;
 }
 
-/* At least one operand is an array: of Vars, on the tape; of Duals or objects, number by number. */
+/* At least one operand is an array. Arrays of objects are gone through number by number. */
 static PyObject *apply_arrays(CadOp op, PyObject *const *operands, int n) {
-    int vars = 0, others = 0;
+    int vars = 0, duals = 0, others = 0;
     for (int i = 0; i < n; i++) {
         vars |= CAD_IS_VAR(operands[i]);
-        others |= CAD_IS_DUAL(operands[i]) ||
-                  (PyArray_Check(operands[i]) &&
-                   PyArray_TYPE((PyArrayObject *)operands[i]) == NPY_OBJECT);
+        duals |= CAD_IS_DUAL(operands[i]);
+        others |= PyArray_Check(operands[i]) &&
+                  PyArray_TYPE((PyArrayObject *)operands[i]) == NPY_OBJECT;
+    }
+    if (duals && !others) {
+        return cad_dual_apply(op, operands);
     }
     if (vars && !others) {
         PyObject *result = cad_array_apply(op, operands, n);
@@ -143,7 +143,7 @@ static PyObject *apply_arrays(CadOp op, PyObject *const *operands, int n) {
             return result;
         }
     }
-    const int plain = !vars && !others && numpy_functions[op] != NULL;
+    const int plain = !vars && !duals && !others && numpy_functions[op] != NULL;
     return call_on_elements(plain ? numpy_functions[op] : own_ufuncs[op], operands, n, NULL);
 }
 
@@ -276,12 +276,13 @@ PyObject *cad_matmul(PyObject *left, PyObject *right) {
 }
 
 /* The value of a number or of an array that may hold numbers, without derivatives. */
-static PyObject *plain_value(PyObject *object) {
+PyObject *cad_plain_value(PyObject *object) {
     if (CAD_IS_VAR_ARRAY(object)) {
         return cad_var_values(CAD_VAR(object));
     }
     if (CAD_IS_TYPE(object, CadDualArray_Type)) {
-        return cad_dual_primal(CAD_DUAL(object));
+        PyObject *primal = CAD_DUAL(object)->primal_object;
+        return PyArray_Check(primal) ? cad_dual_primal(CAD_DUAL(object)) : cad_plain_value(primal);
     }
     if (CAD_IS_VAR(object) || CAD_IS_DUAL(object)) {
         return PyFloat_FromDouble(cad_primal(object));
@@ -292,7 +293,7 @@ static PyObject *plain_value(PyObject *object) {
         PyObject **item = values == NULL ? NULL : PyArray_DATA((PyArrayObject *)values);
         int numbers = 1;
         for (npy_intp i = 0; i < size; i++) {
-            PyObject *value = item[i] == NULL ? NULL : plain_value(item[i]);
+            PyObject *value = item[i] == NULL ? NULL : cad_plain_value(item[i]);
             if (value == NULL) {
                 Py_CLEAR(values);
                 break;
@@ -320,8 +321,8 @@ PyObject *cad_richcompare(PyObject *left, PyObject *right, int how) {
         Py_RETURN_NOTIMPLEMENTED;
     }
     if (left_class == CAD_ARRAY_CLASS || right_class == CAD_ARRAY_CLASS) {
-        PyObject *a = plain_value(left);
-        PyObject *b = a == NULL ? NULL : plain_value(right);
+        PyObject *a = cad_plain_value(left);
+        PyObject *b = a == NULL ? NULL : cad_plain_value(right);
         PyObject *result = b == NULL ? NULL : PyObject_RichCompare(a, b, how);
         Py_XDECREF(a);
         Py_XDECREF(b);
@@ -332,10 +333,11 @@ PyObject *cad_richcompare(PyObject *left, PyObject *right, int how) {
     Py_RETURN_RICHCOMPARE(x, y, how);
 }
 
+static PyObject *call_function(CadOp op, PyObject *const *args, Py_ssize_t n);
+
 /* --- the ufunc protocol --- */
 
-/* The operation that a ufunc stands for; -1 if there is none, -2 with an exception. */
-static int find_op(PyObject *ufunc) {
+int cad_find_op(PyObject *ufunc) {
     PyObject *op = PyDict_GetItemWithError(op_of_function, ufunc);
     if (op != NULL) {
         return (int)PyLong_AsLong(op);
@@ -358,57 +360,37 @@ static int find_op(PyObject *ufunc) {
     return PyDict_SetItem(op_of_function, ufunc, op) < 0 ? -2 : code;
 }
 
-static PyObject *on_values(PyObject *ufunc, PyObject *const *args, Py_ssize_t n, PyObject *names) {
-    PyObject *values[NPY_MAXARGS];
-    const Py_ssize_t total = n + (names == NULL ? 0 : PyTuple_GET_SIZE(names));
-    PyObject *result = NULL;
-    Py_ssize_t done = 0;
-    for (; done < total && done < NPY_MAXARGS; done++) {
-        values[done] = plain_value(args[done]);
-        if (values[done] == NULL) {
-            break;
-        }
-    }
-    if (done == total) {
-        result = PyObject_Vectorcall(ufunc, values, (size_t)n, names);
-    }
-    while (done-- > 0) {
-        Py_DECREF(values[done]);
-    }
-    return result;
+static PyObject *array_functions; /* {numpy.sum: the package's sum, ...} */
+static PyObject *ufunc_hook;
+
+int cad_register(PyObject *functions, PyObject *hook) {
+    Py_XSETREF(array_functions, Py_NewRef(functions));
+    Py_XSETREF(ufunc_hook, Py_NewRef(hook));
+    return 0;
 }
 
-static PyObject *refuse_ufunc(PyObject *ufunc) {
-    PyErr_Format(
-        PyExc_TypeError,
-        "cadiff has no derivative for %R: write it with the functions of cadiff, or apply "
-        "it to cadiff.value(v), which has none",
-        ufunc);
-    return NULL;
-}
-
-/* A ufunc called as a function, without a row in the table. */
-static PyObject *call_other_ufunc(PyObject *ufunc, PyObject *const *args, Py_ssize_t n,
-                                  PyObject *names) {
-    PyObject *name = PyObject_GetAttrString(ufunc, "__name__");
-    if (name == NULL) {
+/* What is no plain call of an operation. */
+static PyObject *call_hook(PyObject *ufunc, PyObject *method, PyObject *const *inputs,
+                           Py_ssize_t n, PyObject *names) {
+    if (ufunc_hook == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "cadiff is not imported as a whole");
         return NULL;
     }
+    PyObject *args = PyTuple_New(n);
+    PyObject *kwargs = PyDict_New();
     PyObject *result = NULL;
-    const int plain = PySet_Contains(plain_ufuncs, name);
-    if (plain > 0) {
-        result = on_values(ufunc, args, n, names);
-    } else if (plain == 0 && PyUnicode_CompareWithASCIIString(name, "matmul") == 0 && n == 2 &&
-               names == NULL) {
-        result = cad_matmul(args[0], args[1]);
-    } else if (plain == 0 && n == 1 && PyUnicode_CompareWithASCIIString(name, "conjugate") == 0) {
-        result = Py_NewRef(args[0]);
-    } else if (plain == 0 && n == 2 && PyUnicode_CompareWithASCIIString(name, "divmod") == 0) {
-        result = cad_divmod(args[0], args[1]);
-    } else if (plain == 0) {
-        refuse_ufunc(ufunc);
+    int status = args == NULL || kwargs == NULL ? -1 : 0;
+    for (Py_ssize_t i = 0; status == 0 && i < n; i++) {
+        PyTuple_SET_ITEM(args, i, Py_NewRef(inputs[i]));
     }
-    Py_DECREF(name);
+    for (Py_ssize_t i = 0; status == 0 && names != NULL && i < PyTuple_GET_SIZE(names); i++) {
+        status = PyDict_SetItem(kwargs, PyTuple_GET_ITEM(names, i), inputs[n + i]);
+    }
+    if (status == 0) {
+        result = PyObject_CallFunctionObjArgs(ufunc_hook, ufunc, method, args, kwargs, NULL);
+    }
+    Py_XDECREF(args);
+    Py_XDECREF(kwargs);
     return result;
 }
 
@@ -446,32 +428,20 @@ static PyObject *array_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n
             return result;
         }
     }
-    if (!is_call(args[1])) {
-        PyObject *method = PyObject_GetAttr(ufunc, args[1]);
-        PyObject *result = method == NULL ? NULL : call_on_elements(method, inputs, n, names);
-        Py_XDECREF(method);
-        return result;
-    }
-    const int op = find_op(ufunc);
+    const int op = is_call(args[1]) ? cad_find_op(ufunc) : -1;
     if (op == -2) {
         return NULL;
     }
-    if (op == -1) {
-        return call_other_ufunc(ufunc, inputs, n, names);
+    const int plain = op >= 0 && n == cad_op_info[op].arity;
+    if (!plain || (names != NULL && PyTuple_GET_SIZE(names) > 0)) {
+        return call_hook(ufunc, args[1], inputs, n, names);
     }
     last_ufunc = ufunc;
     last_op = op;
-    if (names != NULL && PyTuple_GET_SIZE(names) > 0) {
-        return call_on_elements(own_ufuncs[op], inputs, n, names);
-    }
-    if (n != cad_op_info[op].arity) {
-        return refuse_ufunc(ufunc);
-    }
-    return cad_apply((CadOp)op, inputs);
+    return call_function((CadOp)op, inputs, n);
 }
 
-/* __array_function__(self, function, types, args, kwargs): NumPy's own implementation serves, but
- * for np.real, which reads an attribute that a Dual has for something else. */
+/* __array_function__(self, function, types, args, kwargs) */
 static PyObject *array_function(PyObject *self, PyObject *arguments) {
     PyObject *function, *types, *args, *kwargs;
     (void)self;
@@ -479,13 +449,25 @@ static PyObject *array_function(PyObject *self, PyObject *arguments) {
                           &args, &PyDict_Type, &kwargs)) {
         return NULL;
     }
-    if (function == numpy_real && PyTuple_GET_SIZE(args) == 1) {
-        return Py_NewRef(PyTuple_GET_ITEM(args, 0));
+    PyObject *ours =
+        array_functions == NULL ? NULL : PyDict_GetItemWithError(array_functions, function);
+    if (ours != NULL) {
+        return PyObject_Call(ours, args, kwargs);
     }
-    PyObject *implementation = PyObject_GetAttrString(function, "_implementation");
-    PyObject *result = implementation == NULL ? NULL : PyObject_Call(implementation, args, kwargs);
-    Py_XDECREF(implementation);
-    return result;
+    if (!PyErr_Occurred()) {
+        PyObject *name = PyObject_GetAttrString(function, "__name__");
+        PyObject *module = PyObject_GetAttrString(function, "__module__");
+        if (name != NULL && module != NULL) {
+            PyErr_Format(PyExc_TypeError,
+                         "%U.%U is not supported for numbers with derivatives: write it with the "
+                         "functions that docs/functions.md lists, or apply it to cadiff.value(v), "
+                         "which has no derivative",
+                         module, name);
+        }
+        Py_XDECREF(name);
+        Py_XDECREF(module);
+    }
+    return NULL;
 }
 
 /* The inner loops of the package's own ufuncs, over doubles and over objects. They leave none of
@@ -659,7 +641,7 @@ static PyMethodDef row_methods[CAD_OP_COUNT] = {
 /* --- methods that both types share --- */
 
 static PyObject *method_format(PyObject *self, PyObject *spec) {
-    PyObject *value = plain_value(self);
+    PyObject *value = cad_plain_value(self);
     PyObject *text = value == NULL ? NULL : PyObject_Format(value, spec);
     Py_XDECREF(value);
     return text;
@@ -693,7 +675,7 @@ static PyObject *method_round(PyObject *self, PyObject *args) {
         return round_elements(self, args);
     }
     /* Python's own rounding to decimal digits; the derivative is 0 all the same. */
-    PyObject *plain = plain_value(self);
+    PyObject *plain = cad_plain_value(self);
     PyObject *rounded =
         plain == NULL ? NULL : PyObject_CallMethod(plain, "__round__", "O", digits);
     Py_XDECREF(plain);
@@ -727,7 +709,7 @@ static PyObject *method_refuse(PyObject *self, PyObject *unused) {
 }
 
 static PyObject *method_item(PyObject *self, PyObject *args) {
-    PyObject *value = plain_value(self);
+    PyObject *value = cad_plain_value(self);
     PyObject *method = NULL, *result = NULL;
     if (value != NULL && PyFloat_Check(value)) {
         Py_SETREF(value, PyArray_FROM_O(value)); /* for item(0) and errors as NumPy has them */
@@ -763,74 +745,149 @@ static PyObject *method_clip(PyObject *self, PyObject *args, PyObject *kwargs) {
     return result;
 }
 
-/* A method of ndarray, applied to the array of elements. */
-static PyObject *array_method(PyObject *self, const char *name, PyObject *args, PyObject *kwargs) {
-    PyObject *elements = cad_elements(self);
-    PyObject *method = elements == NULL ? NULL : PyObject_GetAttrString(elements, name);
-    PyObject *result = method == NULL ? NULL : PyObject_Call(method, args, kwargs);
-    Py_XDECREF(method);
-    Py_XDECREF(elements);
-    return result;
-}
-
-#define ARRAY_METHOD(name)                                                                        \
-    static PyObject *array_##name(PyObject *self, PyObject *args, PyObject *kwargs) {             \
-        return array_method(self, #name, args, kwargs);                                           \
-    }
-
-ARRAY_METHOD(mean)
-ARRAY_METHOD(prod)
-ARRAY_METHOD(reshape)
-ARRAY_METHOD(ravel)
-ARRAY_METHOD(flatten)
-ARRAY_METHOD(tolist)
-
-static PyObject *array_sum(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"axis", "keepdims", NULL};
-    if (CAD_IS_VAR_ARRAY(self)) {
-        PyObject *axis = Py_None;
-        int keepdims = 0;
-        if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$p:sum", names, &axis, &keepdims)) {
-            return NULL;
-        }
-        return cad_array_sum(CAD_VAR(self), axis, keepdims);
-    }
-    return array_method(self, "sum", args, kwargs);
-}
-
-static PyObject *array_copy(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return CAD_IS_VAR_ARRAY(self) ? cad_array_copy(CAD_VAR(self)) : Py_NewRef(self);
-}
-
-static PyObject *array_dot(PyObject *self, PyObject *other) {
-    PyObject *const operands[2] = {self, other};
-    PyObject *dot = PyObject_GetAttrString(numpy_module, "dot");
-    PyObject *result = dot == NULL ? NULL : call_on_elements(dot, operands, 2, NULL);
-    Py_XDECREF(dot);
-    return result;
-}
-
-/* max and min share a tie among all that have it, which NumPy's loops over objects do not do. */
-static PyObject *extremum(PyObject *self, const char *name, PyObject *args, PyObject *kwargs) {
-    PyObject *elements = cad_elements(self);
-    PyObject *function = elements == NULL ? NULL : PyObject_GetAttrString(reductions, name);
-    PyObject *first = function == NULL ? NULL : PyTuple_Pack(1, elements);
+/* A method that is a function of NumPy: that finds its way back to the package. */
+static PyObject *numpy_method(PyObject *self, const char *name, PyObject *args,
+                              PyObject *kwargs) {
+    PyObject *function = PyObject_GetAttrString(numpy_module, name);
+    PyObject *first = function == NULL ? NULL : PyTuple_Pack(1, self);
     PyObject *all = first == NULL ? NULL : PySequence_Concat(first, args);
-    PyObject *result = all == NULL ? NULL : PyObject_Call(function, all, kwargs);
+    PyObject *result = NULL;
+    if (all != NULL) {
+        PyObject *ours = array_functions == NULL
+                             ? NULL
+                             : PyDict_GetItemWithError(array_functions, function);
+        result = ours != NULL ? PyObject_Call(ours, all, kwargs) : NULL;
+        if (ours == NULL && !PyErr_Occurred()) {
+            PyErr_Format(PyExc_TypeError, "numbers with derivatives have no method %s", name);
+        }
+    }
     Py_XDECREF(all);
     Py_XDECREF(first);
     Py_XDECREF(function);
-    Py_XDECREF(elements);
     return result;
 }
 
-static PyObject *array_max(PyObject *self, PyObject *args, PyObject *kwargs) {
-    return extremum(self, "maximum", args, kwargs);
+#define NUMPY_METHOD(name)                                                                        \
+    static PyObject *array_##name(PyObject *self, PyObject *args, PyObject *kwargs) {             \
+        return numpy_method(self, #name, args, kwargs);                                           \
+    }
+
+NUMPY_METHOD(mean)
+NUMPY_METHOD(prod)
+NUMPY_METHOD(max)
+NUMPY_METHOD(min)
+NUMPY_METHOD(var)
+NUMPY_METHOD(std)
+NUMPY_METHOD(ptp)
+NUMPY_METHOD(cumsum)
+NUMPY_METHOD(cumprod)
+NUMPY_METHOD(argmax)
+NUMPY_METHOD(argmin)
+NUMPY_METHOD(argsort)
+NUMPY_METHOD(all)
+NUMPY_METHOD(any)
+NUMPY_METHOD(nonzero)
+NUMPY_METHOD(ravel)
+NUMPY_METHOD(squeeze)
+NUMPY_METHOD(swapaxes)
+NUMPY_METHOD(diagonal)
+NUMPY_METHOD(trace)
+NUMPY_METHOD(repeat)
+NUMPY_METHOD(take)
+NUMPY_METHOD(round)
+NUMPY_METHOD(dot)
+NUMPY_METHOD(searchsorted)
+
+static PyObject *array_sum(PyObject *self, PyObject *args, PyObject *kwargs) {
+    if (CAD_IS_VAR_ARRAY(self) && PyTuple_GET_SIZE(args) == 0 && kwargs == NULL) {
+        return cad_array_sum(CAD_VAR(self), Py_None, 0);
+    }
+    return numpy_method(self, "sum", args, kwargs);
 }
 
-static PyObject *array_min(PyObject *self, PyObject *args, PyObject *kwargs) {
-    return extremum(self, "minimum", args, kwargs);
+/* The arguments after the first, or the one sequence that stands for them. */
+static PyObject *one_or_many(PyObject *args) {
+    if (PyTuple_GET_SIZE(args) == 1) {
+        PyObject *only = PyTuple_GET_ITEM(args, 0);
+        if (only == Py_None || PyTuple_Check(only) || PyList_Check(only) ||
+            PyLong_Check(only)) {
+            return Py_NewRef(only);
+        }
+    }
+    return Py_NewRef(args);
+}
+
+static PyObject *with_sequence(PyObject *self, const char *name, PyObject *args,
+                               PyObject *kwargs) {
+    PyObject *sequence = one_or_many(args);
+    PyObject *packed = PyTuple_Pack(1, sequence);
+    Py_DECREF(sequence);
+    PyObject *result = packed == NULL ? NULL : numpy_method(self, name, packed, kwargs);
+    Py_XDECREF(packed);
+    return result;
+}
+
+static PyObject *array_reshape(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return with_sequence(self, "reshape", args, kwargs);
+}
+
+static PyObject *array_transpose(PyObject *self, PyObject *args, PyObject *kwargs) {
+    if (PyTuple_GET_SIZE(args) == 0) {
+        return numpy_method(self, "transpose", args, kwargs);
+    }
+    return with_sequence(self, "transpose", args, kwargs);
+}
+
+static PyObject *array_flatten(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *flat = numpy_method(self, "ravel", args, kwargs);
+    PyObject *copy = flat == NULL ? NULL : PyObject_CallMethod(flat, "copy", NULL);
+    Py_XDECREF(flat);
+    return copy;
+}
+
+/* Nested lists of numbers. */
+static PyObject *array_tolist(PyObject *self, PyObject *unused) {
+    (void)unused;
+    PyObject *elements = cad_elements(self);
+    PyObject *list = elements == NULL ? NULL : PyObject_CallMethod(elements, "tolist", NULL);
+    Py_XDECREF(elements);
+    return list;
+}
+
+static PyObject *array_astype(PyObject *self, PyObject *args, PyObject *kwargs) {
+    (void)kwargs;
+    PyArray_Descr *type = NULL;
+    if (PyTuple_GET_SIZE(args) < 1 ||
+        !PyArray_DescrConverter(PyTuple_GET_ITEM(args, 0), &type)) {
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "astype() wants a dtype");
+    }
+    const int is_float = PyTypeNum_ISFLOAT(type->type_num);
+    Py_DECREF(type);
+    if (!is_float) {
+        PyErr_Format(PyExc_TypeError,
+                     "numbers with derivatives are float64 and cannot become %S: take "
+                     "cadiff.value(v).astype(...)",
+                     PyTuple_GET_ITEM(args, 0));
+        return NULL;
+    }
+    return PyObject_CallMethod(self, "copy", NULL);
+}
+
+static PyObject *array_copy(PyObject *self, PyObject *args, PyObject *kwargs) {
+    (void)args, (void)kwargs;
+    if (CAD_IS_VAR_ARRAY(self)) {
+        return cad_array_copy(CAD_VAR(self));
+    }
+    if (!CAD_IS_TYPE(self, CadDualArray_Type)) {
+        return Py_NewRef(self);
+    }
+    CadDual *dual = CAD_DUAL(self);
+    PyObject *p = PyObject_CallMethod(dual->primal_object, "copy", NULL);
+    PyObject *t = p == NULL ? NULL : PyObject_CallMethod(dual->tangent_object, "copy", NULL);
+    PyObject *copy = t == NULL ? NULL : cad_dual_from(p, t, dual->tag);
+    Py_XDECREF(p);
+    Py_XDECREF(t);
+    return copy;
 }
 
 #define KEYWORDS(function) (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
@@ -845,29 +902,50 @@ static PyMethodDef common_methods[] = {
     {"__ceil__", method_ceil, METH_NOARGS, "math.ceil, with derivative 0."},
     {"__trunc__", method_trunc, METH_NOARGS, "math.trunc, with derivative 0."},
     {"__complex__", method_refuse, METH_NOARGS, "Raises TypeError."},
-    {"__copy__", method_itself, METH_NOARGS, "The number itself: it cannot change."},
-    {"__deepcopy__", method_itself, METH_O, "The number itself: it cannot change."},
+    {"__copy__", KEYWORDS(array_copy), "A copy of an array; a number is itself one."},
+    {"__deepcopy__", KEYWORDS(array_copy), "A copy of an array; a number is itself one."},
     {"__reduce_ex__", method_reduce, METH_O, "Raises TypeError."},
     {"conjugate", method_itself, METH_NOARGS, "The number itself."},
     {"item", method_item, METH_VARARGS, "The value as a float."},
     {"clip", KEYWORDS(method_clip), "As for an ndarray; the derivative is 1 at the bounds."},
-    {"sum", KEYWORDS(array_sum), "As for an ndarray."},
     {"mean", KEYWORDS(array_mean), "As for an ndarray."},
     {"prod", KEYWORDS(array_prod), "As for an ndarray."},
-    {"max", KEYWORDS(array_max), "As for an ndarray; a tie shares the derivative."},
-    {"min", KEYWORDS(array_min), "As for an ndarray; a tie shares the derivative."},
-    {"copy", array_copy, METH_NOARGS, "A copy, which can be assigned to."},
-    {"dot", array_dot, METH_O, "As for an ndarray."},
-    {"reshape", KEYWORDS(array_reshape), "As for an ndarray."},
+    {"max", KEYWORDS(array_max), "As for an ndarray."},
+    {"min", KEYWORDS(array_min), "As for an ndarray."},
+    {"var", KEYWORDS(array_var), "As for an ndarray."},
+    {"std", KEYWORDS(array_std), "As for an ndarray."},
+    {"ptp", KEYWORDS(array_ptp), "As for an ndarray."},
+    {"cumsum", KEYWORDS(array_cumsum), "As for an ndarray."},
+    {"cumprod", KEYWORDS(array_cumprod), "As for an ndarray."},
+    {"argmax", KEYWORDS(array_argmax), "As for an ndarray."},
+    {"argmin", KEYWORDS(array_argmin), "As for an ndarray."},
+    {"argsort", KEYWORDS(array_argsort), "As for an ndarray."},
+    {"all", KEYWORDS(array_all), "As for an ndarray."},
+    {"any", KEYWORDS(array_any), "As for an ndarray."},
+    {"nonzero", KEYWORDS(array_nonzero), "As for an ndarray."},
     {"ravel", KEYWORDS(array_ravel), "As for an ndarray."},
+    {"squeeze", KEYWORDS(array_squeeze), "As for an ndarray."},
+    {"swapaxes", KEYWORDS(array_swapaxes), "As for an ndarray."},
+    {"diagonal", KEYWORDS(array_diagonal), "As for an ndarray."},
+    {"trace", KEYWORDS(array_trace), "As for an ndarray."},
+    {"repeat", KEYWORDS(array_repeat), "As for an ndarray."},
+    {"take", KEYWORDS(array_take), "As for an ndarray."},
+    {"round", KEYWORDS(array_round), "As for an ndarray."},
+    {"dot", KEYWORDS(array_dot), "As for an ndarray."},
+    {"searchsorted", KEYWORDS(array_searchsorted), "As for an ndarray."},
+    {"sum", KEYWORDS(array_sum), "As for an ndarray."},
+    {"reshape", KEYWORDS(array_reshape), "As for an ndarray."},
+    {"transpose", KEYWORDS(array_transpose), "As for an ndarray."},
     {"flatten", KEYWORDS(array_flatten), "As for an ndarray."},
-    {"tolist", KEYWORDS(array_tolist), "As for an ndarray."},
+    {"astype", KEYWORDS(array_astype), "As for an ndarray."},
+    {"copy", KEYWORDS(array_copy), "As for an ndarray."},
+    {"tolist", array_tolist, METH_NOARGS, "Nested lists of numbers."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyObject *function_value(PyObject *module, PyObject *object) {
     (void)module;
-    return plain_value(object);
+    return cad_plain_value(object);
 }
 
 static PyMethodDef value_function = {
@@ -964,22 +1042,6 @@ static int ready_alias(PyObject *module, const char *alias, const char *name) {
     return status;
 }
 
-static PyObject *names_of_plain_ufuncs(void) {
-    static const char *const names[] = {
-        "less",        "less_equal", "greater",     "greater_equal", "equal",
-        "not_equal",   "isfinite",   "isinf",       "isnan",         "signbit",
-        "logical_and", "logical_or", "logical_xor", "logical_not"};
-    PyObject *set = PySet_New(NULL);
-    for (size_t i = 0; set != NULL && i < sizeof names / sizeof *names; i++) {
-        PyObject *name = PyUnicode_FromString(names[i]);
-        if (name == NULL || PySet_Add(set, name) < 0) {
-            Py_CLEAR(set);
-        }
-        Py_XDECREF(name);
-    }
-    return set;
-}
-
 static PyObject *attribute_of(const char *module_name, const char *name) {
     PyObject *module = PyImport_ImportModule(module_name);
     PyObject *attribute = module == NULL ? NULL : PyObject_GetAttrString(module, name);
@@ -989,11 +1051,8 @@ static PyObject *attribute_of(const char *module_name, const char *name) {
 
 int cad_numbers_ready(PyObject *module) {
     if ((numpy_module = PyImport_ImportModule("numpy")) == NULL ||
-        (numpy_real = PyObject_GetAttrString(numpy_module, "real")) == NULL ||
-        (reductions = PyImport_ImportModule("cadiff._reductions")) == NULL ||
         (cad_dtype = attribute_of("cadiff._dtype", "float64")) == NULL ||
-        (op_of_function = PyDict_New()) == NULL || (op_of_name = PyDict_New()) == NULL ||
-        (plain_ufuncs = names_of_plain_ufuncs()) == NULL) {
+        (op_of_function = PyDict_New()) == NULL || (op_of_name = PyDict_New()) == NULL) {
         return -1;
     }
     cad_stale_error = PyErr_NewExceptionWithDoc(

@@ -430,7 +430,7 @@ static PyObject *record_matmul(Operands *all) {
     if (size == 0 || n == 0) {
         PyObject *zeros = PyArray_ZEROS(result.ndim, result.of, NPY_DOUBLE, 0);
         PyObject *var =
-            zeros == NULL ? NULL : cad_array_constant(all->tape, (PyArrayObject *)zeros);
+            zeros == NULL ? NULL : cad_array_constant(all->tape, zeros);
         Py_XDECREF(zeros);
         return var;
     }
@@ -527,7 +527,7 @@ PyObject *cad_array_sum(CadVar *var, PyObject *axis, int keepdims) {
     CadTape *tape = var->tape;
     if (view->size == 0) {
         PyObject *zeros = PyArray_ZEROS(ndim, shape, NPY_DOUBLE, 0);
-        PyObject *sum = zeros == NULL ? NULL : cad_array_constant(tape, (PyArrayObject *)zeros);
+        PyObject *sum = zeros == NULL ? NULL : cad_array_constant(tape, zeros);
         Py_XDECREF(zeros);
         return sum;
     }
@@ -559,17 +559,18 @@ PyObject *cad_array_sum(CadVar *var, PyObject *axis, int keepdims) {
 
 /* --- constants --- */
 
-PyObject *cad_array_constant(CadTape *tape, PyArrayObject *values) {
-    if (PyArray_NDIM(values) == 0) {
-        PyObject *number = PyNumber_Float((PyObject *)values);
+PyObject *cad_array_constant(CadTape *tape, PyObject *values) {
+    PyArrayObject *array = (PyArrayObject *)values;
+    if (PyArray_NDIM(array) == 0) {
+        PyObject *number = PyNumber_Float(values);
         PyObject *var = number == NULL ? NULL : cad_var_passive(PyFloat_AS_DOUBLE(number));
         Py_XDECREF(number);
         return var;
     }
-    Operand operand = {.ndim = PyArray_NDIM(values), .shape = PyArray_DIMS(values)};
+    Operand operand = {.ndim = PyArray_NDIM(array), .shape = PyArray_DIMS(array)};
     PyObject *var = NULL;
     if (pin(tape) == 0) {
-        if (put_array(tape, &operand, values, 1) == 0) {
+        if (put_array(tape, &operand, array, 1) == 0) {
             var = cad_var_view(tape, (CadSlot)operand.slot, operand.ndim, operand.shape, NULL,
                                CAD_CONSTANT);
         }
@@ -580,22 +581,22 @@ PyObject *cad_array_constant(CadTape *tape, PyArrayObject *values) {
 
 /* --- indexing by arrays --- */
 
-/* Of every element its number in the order of the slots, counted from the lowest one: as an array
- * of the Var's shape, which NumPy then indexes. */
+/* Of every element its slot, counted from `low`: as an array of the Var's shape, which NumPy then
+ * indexes. */
 static PyObject *slot_numbers(const CadVar *var, size_t low) {
     const CadView *view = var->view;
     npy_intp strides[NPY_MAXDIMS];
     size_t begin, end;
     cad_var_bounds(var, &begin, &end);
-    const npy_intp span = (npy_intp)(end - begin + 1);
-    PyObject *numbers = PyArray_Arange(0.0, (double)span, 1.0, NPY_INT64);
+    PyObject *numbers =
+        PyArray_Arange((double)(begin - low), (double)(end - low + 1), 1.0, NPY_INT64);
     if (numbers == NULL) {
         return NULL;
     }
     for (int i = 0; i < view->ndim; i++) {
         strides[i] = CAD_STRIDES(view)[i] * (npy_intp)sizeof(npy_int64);
     }
-    npy_int64 *data = (npy_int64 *)PyArray_DATA((PyArrayObject *)numbers) + (var->slot - low);
+    npy_int64 *data = (npy_int64 *)PyArray_DATA((PyArrayObject *)numbers) + (var->slot - begin);
     PyObject *array = PyArray_New(&PyArray_Type, view->ndim, CAD_SHAPE(view), NPY_INT64, strides,
                                   data, 0, 0, NULL);
     if (array == NULL || PyArray_SetBaseObject((PyArrayObject *)array, numbers) < 0) {
@@ -913,6 +914,46 @@ int cad_array_assign(CadVar *var, PyObject *key, PyObject *value) {
     return status;
 }
 
+int cad_array_write(CadVar *target, PyObject *value) {
+    CadTape *tape = target->tape;
+    Operands all = {.tape = tape, .n = 0};
+    int status = take_operand(&all, value);
+    if (status > 0) {
+        PyErr_Format(PyExc_TypeError, "an array of numbers cannot hold %s",
+                     Py_TYPE(value)->tp_name);
+    }
+    const int ndim = CAD_IS_VAR_ARRAY(target) ? target->view->ndim : 0;
+    Shape shape = {.ndim = 0, .size = 1};
+    if (ndim > 0) {
+        fill_shape(&shape, ndim, CAD_SHAPE(target->view));
+    }
+    status = status == 0 ? fit(&all, ndim, shape.of) : -1;
+    if (status == 0 && shape.size > 0 && pin(tape) == 0) {
+        int64_t from[NPY_MAXDIMS], to[NPY_MAXDIMS];
+        status = put_operands(&all);
+        if (status == 0) {
+            spread(&all.of[0], 0, &shape, from);
+            for (int i = 0; i < ndim; i++) {
+                to[i] = CAD_STRIDES(target->view)[i];
+            }
+            const CadRequest request = {
+                .op = CAD_OP_positive,
+                .passive = (uint32_t)(all.of[0].passive != 0) << 1,
+                .ndim = ndim,
+                .shape = shape.wide,
+                .n_views = 2,
+                .views = {{target->slot, to}, {all.of[0].slot, from}},
+                .slots = 1,
+                .index = -1,
+            };
+            status = push(tape, &request);
+        }
+        cad_tape_unpin(tape);
+    }
+    release(&all);
+    return status;
+}
+
 int cad_array_accumulate(CadVar *target, PyObject *value) {
     PyObject *operands[1] = {value};
     Operands all;
@@ -953,6 +994,189 @@ int cad_array_accumulate(CadVar *target, PyObject *value) {
     }
     release(&all);
     return status;
+}
+
+int cad_array_add_at(CadVar *target, PyObject *indices, PyObject *value) {
+    CadTape *tape = target->tape;
+    Operands all = {.tape = tape, .n = 0};
+    PyObject *offsets = PyArray_FROMANY(indices, NPY_INT64, 1, 1, NPY_ARRAY_CARRAY_RO);
+    int status = offsets == NULL ? -1 : take_operand(&all, value);
+    if (status == 0 && pin(tape) == 0) {
+        Operand *source = &all.of[0];
+        const int64_t size = PyArray_SIZE((PyArrayObject *)offsets);
+        const int64_t step = CAD_STRIDES(target->view)[0];
+        npy_int64 *offset = PyArray_DATA((PyArrayObject *)offsets);
+        size_t low, high;
+        cad_var_bounds(target, &low, &high);
+        CadSlot index;
+        status = put_operands(&all);
+        if (status == 0) {
+            status = put_offsets(tape, (PyArrayObject *)offsets, &index);
+        }
+        for (int64_t i = 0; status == 0 && i < size; i++) {
+            const int64_t place = (int64_t)target->slot + offset[i] * step - (int64_t)low;
+            memcpy(&tape->values[index + i], &place, sizeof place);
+        }
+        const int64_t stride = source->ndim == 0 ? 0 : source->strides[0];
+        if (status == 0 && size > 0) {
+            const CadRequest request = {
+                .op = CAD_OP_ADD_AT,
+                .passive = source->passive != 0,
+                .ndim = 1,
+                .shape = &size,
+                .n_views = 1,
+                .views = {{source->slot, &stride}},
+                .slots = 1,
+                .index = index,
+                .extra = {(int64_t)low, (int64_t)high},
+            };
+            status = push(tape, &request);
+        }
+        cad_tape_unpin(tape);
+    } else {
+        status = -1;
+    }
+    release(&all);
+    Py_XDECREF(offsets);
+    return status;
+}
+
+/* --- views and adjoints --- */
+
+PyObject *cad_var_as_input(PyObject *var) {
+    if (CAD_IS_VAR_ARRAY(var)) {
+        CAD_VAR(var)->view->flags = CAD_INPUT;
+    }
+    return Py_NewRef(var);
+}
+
+PyObject *cad_var_like(const CadVar *var, CadSlot slot) {
+    const CadView *view = var->view;
+    return cad_var_view(var->tape, slot, view->ndim, CAD_SHAPE(view), CAD_STRIDES(view), 0);
+}
+
+PyObject *cad_var_slots(const CadVar *var) {
+    if (CAD_IS_VAR_ARRAY(var)) {
+        PyObject *numbers = slot_numbers(var, 0);
+        PyObject *copy =
+            numbers == NULL ? NULL : PyArray_NewCopy((PyArrayObject *)numbers, NPY_CORDER);
+        Py_XDECREF(numbers);
+        return copy;
+    }
+    PyObject *slot = PyArray_SimpleNew(0, NULL, NPY_INT64);
+    if (slot != NULL) {
+        *(npy_int64 *)PyArray_DATA((PyArrayObject *)slot) = var->slot;
+    }
+    return slot;
+}
+
+int cad_var_seed(CadVar *var, PyObject *seed) {
+    CadTape *tape = var->tape;
+    size_t low, high;
+    cad_var_bounds(var, &low, &high);
+    cad_tape_prepare_adjoints(tape, low, high);
+    if (!CAD_IS_VAR_ARRAY(var)) {
+        const double number = PyFloat_AsDouble(seed);
+        tape->adjoints[var->slot] += number;
+        return number == -1.0 && PyErr_Occurred() ? -1 : 0;
+    }
+    if (var->view->size == 0) {
+        return 0;
+    }
+    PyObject *slots = cad_var_slots(var);
+    PyObject *array = slots == NULL ? NULL
+                                    : PyArray_FROMANY(seed, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO);
+    int status = array == NULL ? -1 : 0;
+    if (status == 0 && PyArray_SIZE((PyArrayObject *)array) != var->view->size) {
+        PyErr_SetString(PyExc_ValueError, "a cotangent must have the shape of its output");
+        status = -1;
+    }
+    for (npy_intp i = 0; status == 0 && i < var->view->size; i++) {
+        const npy_int64 slot = ((npy_int64 *)PyArray_DATA((PyArrayObject *)slots))[i];
+        tape->adjoints[slot] += ((double *)PyArray_DATA((PyArrayObject *)array))[i];
+    }
+    Py_XDECREF(array);
+    Py_XDECREF(slots);
+    return status;
+}
+
+PyObject *cad_var_adjoint(CadVar *var) {
+    return CAD_IS_VAR_ARRAY(var) ? cad_var_grad(var)
+                                 : PyFloat_FromDouble(cad_tape_adjoint(var->tape, var->slot));
+}
+
+/* --- rules --- */
+
+void cad_restore_exception(PyObject *error) {
+    PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+}
+
+int (*cad_rule_hook)(CadTape *tape, size_t entry);
+
+/* Write an operand behind the others. */
+static int64_t *put_operand(int64_t *place, const CadVar *var) {
+    const int ndim = CAD_IS_VAR_ARRAY(var) ? var->view->ndim : 0;
+    *place++ = var->slot;
+    *place++ = ndim;
+    for (int i = 0; i < ndim; i++) {
+        place[i] = CAD_SHAPE(var->view)[i];
+        place[ndim + i] = CAD_STRIDES(var->view)[i];
+    }
+    return place + 2 * ndim;
+}
+
+/* Make a Var of each result: they stand one behind the other. */
+static PyObject *put_results(CadTape *tape, CadSlot slot, PyObject *values) {
+    PyObject *list = PyList_New(PyList_GET_SIZE(values));
+    for (Py_ssize_t i = 0; list != NULL && i < PyList_GET_SIZE(values); i++) {
+        PyArrayObject *array = (PyArrayObject *)PyList_GET_ITEM(values, i);
+        const size_t size = (size_t)PyArray_SIZE(array);
+        memcpy(tape->values + slot, PyArray_DATA(array), size * sizeof(double));
+        PyObject *var =
+            cad_var_view(tape, slot, PyArray_NDIM(array), PyArray_DIMS(array), NULL, 0);
+        if (var == NULL) {
+            Py_CLEAR(list);
+            break;
+        }
+        PyList_SET_ITEM(list, i, var);
+        slot += (CadSlot)size;
+    }
+    return list;
+}
+
+PyObject *cad_record_rule(CadTape *tape, size_t number, PyObject *operands, PyObject *values) {
+    size_t words = CAD_PLAN_WORDS + 2, slots = 0;
+    const Py_ssize_t n = PyList_GET_SIZE(operands);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const CadVar *var = CAD_VAR(PyList_GET_ITEM(operands, i));
+        words += 2 + (CAD_IS_VAR_ARRAY(var) ? 2 * (size_t)var->view->ndim : 0);
+    }
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values); i++) {
+        slots += (size_t)PyArray_SIZE((PyArrayObject *)PyList_GET_ITEM(values, i));
+    }
+    if (pin(tape) < 0) {
+        return NULL;
+    }
+    CadPlan *plan;
+    PyObject *result = NULL;
+    const CadStatus status = cad_tape_push_plan(tape, CAD_CODE(CAD_OP_RULE, 0),
+                                                slots > 0 ? slots : 1, words, &plan);
+    if (status != CAD_OK) {
+        cad_raise_status(status);
+    } else {
+        const uint32_t length = plan->words;
+        *plan = (CadPlan){.words = length, .n_extra = length - CAD_PLAN_WORDS, .index = -1};
+        int64_t *place = cad_plan_extra(plan);
+        *place++ = (int64_t)number;
+        *place++ = n;
+        for (Py_ssize_t i = 0; i < n; i++) {
+            place = put_operand(place, CAD_VAR(PyList_GET_ITEM(operands, i)));
+        }
+        tape->n_rules++;
+        result = put_results(tape, tape->entries[tape->n_entries - 1].out, values);
+    }
+    cad_tape_unpin(tape);
+    return result;
 }
 
 /* --- NumPy's loops --- */
@@ -1011,6 +1235,13 @@ static CadStop sweep_part(CadTape *tape, size_t begin, size_t end, int accumulat
 
 int cad_sweep(CadTape *tape, size_t begin, size_t end, int accumulate) {
     CadStop stop = sweep_part(tape, begin, end, accumulate);
+    int status = 0;
+    while (stop.rule && status == 0) {
+        status = cad_rule_hook(tape, stop.at - 1);
+        if (status == 0) {
+            stop = sweep_part(tape, begin, stop.at - 1, accumulate);
+        }
+    }
     cad_sweep_redo(tape, stop.at, end);
-    return 0;
+    return status;
 }

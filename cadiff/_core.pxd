@@ -1,6 +1,7 @@
 # What the binding sees of the C core and of the number types.
 
-from libc.stdint cimport uint32_t, uint64_t
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 
 cdef extern from *:
@@ -27,7 +28,15 @@ cdef extern from "memory.h" nogil:
 cdef extern from "ops.h" nogil:
     ctypedef enum CadOp:
         CAD_OP_LEAF
+        CAD_OP_ASSIGN
+        CAD_OP_SUM
+        CAD_OP_MATMUL
+        CAD_OP_GATHER
+        CAD_OP_SCATTER
+        CAD_OP_ADD_AT
+        CAD_OP_RULE
         CAD_OP_THIRD
+        CAD_OP_amul
         CAD_OP_positive
         CAD_OP_add
         CAD_OP_multiply
@@ -66,7 +75,45 @@ cdef extern from "tape.h" nogil:
         size_t n_plan_words
         uint64_t running_tag
         size_t entry_capacity
+        size_t n_rules
+        void *rules
 
+    enum:
+        CAD_PASSIVE_A
+        CAD_PASSIVE_B
+
+    ctypedef struct CadPlan:
+        uint32_t words
+        int ndim
+        int n_views
+        uint32_t passive
+        int64_t size
+        int64_t index
+
+    ctypedef struct CadOperand:
+        int64_t slot
+        int64_t ndim
+        int64_t *shape_and_strides
+
+    ctypedef struct CadPass:
+        pass
+
+    bint CAD_IS_ARRAY_ENTRY(CadEntry entry)
+    CadOp CAD_CODE_OP(uint32_t code)
+    CadPlan *cad_tape_plan(const CadTape *tape, CadEntry entry)
+    int64_t *cad_plan_shape(CadPlan *plan)
+    int64_t *cad_plan_view(CadPlan *plan, int k)
+    int64_t *cad_plan_extra(CadPlan *plan)
+    CadOperand *cad_next_operand(int64_t **place)
+    void cad_plan_bounds(CadPlan *plan, int view, int64_t *low, int64_t *high)
+    bint cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot)
+    void cad_tape_allocation(const CadTape *tape, size_t slot, size_t *begin, size_t *end)
+    bint cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end)
+    CadPass cad_tape_leave_pass(CadTape *tape)
+    void cad_tape_resume_pass(CadTape *tape, CadPass put_aside)
+    bint cad_tape_is_constant(const CadTape *tape, CadSlot slot)
+    void cad_tape_activate(CadTape *tape, CadSlot slot)
+    void cad_tape_skip(CadTape *tape, double value)
     size_t cad_tape_bytes(const CadTape *tape)
     CadStatus cad_tape_grow(CadTape *tape, size_t slots)
     CadStatus cad_tape_ensure(CadTape *tape)
@@ -78,7 +125,7 @@ cdef extern from "tape.h" nogil:
     void cad_tape_prepare_adjoints(CadTape *tape, size_t low, size_t high)
     void cad_tape_pin(CadTape *tape)
     void cad_tape_unpin(CadTape *tape)
-    size_t cad_tape_find(const CadTape *tape, CadSlot slot)
+    size_t cad_tape_find_entry "cad_tape_find"(const CadTape *tape, CadSlot slot)
     CadStatus cad_tape_mark(CadTape *tape)
     void cad_tape_keep(CadTape *tape)
     bint cad_tape_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below)
@@ -95,7 +142,7 @@ cdef extern from "sweep.h" nogil:
     void cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, CadSlot base,
                            size_t lanes, double *tangents)
     void cad_sweep_second(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,
-                          const double *tangents, double *adjoint_tangents)
+                          double *tangents, double *adjoint_tangents)
     CadStatus cad_sweep_record(CadTape *tape, size_t begin, size_t end, CadSlot base, bint linear,
                                CadNumber *adjoints)
 
@@ -126,6 +173,8 @@ cdef extern from "_numbers.h":
     ctypedef uint64_t CadTag
 
     ctypedef struct CadDual:
+        PyObject *primal_object
+        PyObject *tangent_object
         CadTag tag
         uint32_t kind
 
@@ -147,12 +196,37 @@ cdef extern from "_numbers.h":
     int cad_raise_stale() except -1
     CadTape *cad_current_tape() except NULL
     void cad_rewind(CadTape *tape)
+    object cad_object_partial(int op, int which, object x, object y, object z, object v)
+    object cad_matmul(object left, object right)
+    object cad_array_copy(CadVar *var)
+    object cad_array_sum(CadVar *var, object axis, bint keepdims)
+    object cad_array_constant(CadTape *tape, object values)
+    int cad_array_assign(CadVar *var, object key, object value) except -1
+    int cad_array_accumulate(CadVar *target, object value) except -1
+    int cad_array_add_at(CadVar *target, object indices, object value) except -1
+    int cad_array_write(CadVar *target, object value) except -1
+    object cad_var_as_input(object var)
+    object cad_var_like(const CadVar *var, CadSlot slot)
+    object cad_var_slots(const CadVar *var)
+    object cad_var_pick(CadVar *var, CadSlot slot)
+    object cad_var_part(CadVar *var, object array)
+    object cad_var_transient(const CadVar *var, double *buffer, int flags)
+    bint cad_is_in_values(const CadTape *tape, object array)
+    void cad_var_bounds(const CadVar *var, size_t *low, size_t *high)
+    int cad_var_seed(CadVar *var, object seed) except -1
+    object cad_var_adjoint(CadVar *var)
+    object cad_record_rule(CadTape *tape, size_t number, list operands, list values)
+    void set_rule_hook(int (*hook)(CadTape *, size_t) noexcept)
+    void cad_restore_exception(object error)
     object cad_dual_from(object primal, object tangent, CadTag tag)
     object cad_dual_primal(CadDual *dual)
     object cad_dual_tangent(CadDual *dual)
     CadTag cad_fresh_tag()
     int cad_classify(object number, double *value) except -1
     double cad_primal(object number)
+    int cad_ndim(object x)
     object cad_elements(object number)
     object cad_apply2(int op, object x, object y)
+    int cad_find_op(object ufunc) except? -2
+    int cad_register(object functions, object hook) except -1
     int cad_numbers_ready(object module) except -1

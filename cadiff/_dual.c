@@ -121,9 +121,31 @@ static int all_floats(PyObject *tuple) {
     return 1;
 }
 
+int cad_ndim(PyObject *object) {
+    if (CAD_IS_VAR_ARRAY(object)) {
+        return CAD_VAR(object)->view->ndim;
+    }
+    if (CAD_IS_TYPE(object, CadDualArray_Type)) {
+        return cad_ndim(CAD_DUAL(object)->primal_object);
+    }
+    return PyArray_Check(object) ? PyArray_NDIM((PyArrayObject *)object) : 0;
+}
+
+/* How much an array can hold: plain numbers, Vars, Duals of a tag. */
+static CadTag rank(PyObject *object) {
+    return CAD_IS_DUAL(object) ? CAD_DUAL(object)->tag : CAD_IS_VAR(object) ? 1 : 0;
+}
+
+/* A component such that whatever can be assigned to the other one can be assigned to it as well. */
+static PyObject *cad_array_like(PyObject *component, PyObject *other) {
+    return rank(component) >= rank(other) ? Py_NewRef(component)
+                                          : cad_promote(component, other);
+}
+
 PyObject *cad_dual_from(PyObject *primal, PyObject *tangent, CadTag tag) {
-    if (PyArray_Check(primal)) {
-        return new_from_objects(CAD_DUAL_ARRAY, Py_NewRef(primal), Py_NewRef(tangent), tag);
+    if (cad_ndim(primal) > 0) {
+        return new_from_objects(CAD_DUAL_ARRAY, cad_array_like(primal, tangent),
+                                cad_array_like(tangent, primal), tag);
     }
     if (PyFloat_CheckExact(primal) && PyFloat_CheckExact(tangent)) {
         return cad_dual_new(PyFloat_AS_DOUBLE(primal), PyFloat_AS_DOUBLE(tangent), tag);
@@ -141,9 +163,16 @@ PyObject *cad_dual_from(PyObject *primal, PyObject *tangent, CadTag tag) {
 
 /* --- components --- */
 
+/* A component of an array as it may leave it. */
+static PyObject *fresh(PyObject *component) {
+    return PyArray_Check(component)
+               ? PyArray_NewCopy((PyArrayObject *)component, NPY_CORDER)
+               : Py_NewRef(component);
+}
+
 PyObject *cad_dual_primal(CadDual *dual) {
     if (dual->kind == CAD_DUAL_ARRAY) {
-        return PyArray_NewCopy((PyArrayObject *)dual->primal_object, NPY_CORDER);
+        return fresh(dual->primal_object);
     }
     return dual->kind == CAD_DUAL_OBJECT ? Py_NewRef(dual->primal_object)
                                          : PyFloat_FromDouble(dual->primal);
@@ -187,7 +216,7 @@ static PyObject *array_of_objects(PyObject *tuple) {
 
 PyObject *cad_dual_tangent(CadDual *dual) {
     if (dual->kind == CAD_DUAL_ARRAY) {
-        return PyArray_NewCopy((PyArrayObject *)dual->tangent_object, NPY_CORDER);
+        return fresh(dual->tangent_object);
     }
     if (dual->kind == CAD_DUAL_LANES) {
         const npy_intp n = dual->n_lanes;
@@ -300,7 +329,7 @@ static int survey(CadOp op, PyObject *const *operands, Operands *all) {
     for (int i = 0; i < all->count; i++) {
         if (CAD_IS_DUAL(operands[i])) {
             const CadDual *dual = CAD_DUAL(operands[i]);
-            if (dual->tag != all->tag || dual->kind == CAD_DUAL_OBJECT) {
+            if (dual->tag != all->tag || dual->kind >= CAD_DUAL_OBJECT) {
                 all->floats = 0;
             } else {
                 all->value[i] = dual->primal;
@@ -405,22 +434,193 @@ static PyObject *total_tangent(CadOp op, PyObject *const *operands, PyObject *co
     return total;
 }
 
+/* --- arithmetic of arrays --- */
+
+static int has_lanes(const CadDual *dual) {
+    return cad_ndim(dual->tangent_object) > cad_ndim(dual->primal_object);
+}
+
+/* The number of lanes in force, or NO_LANES. */
+static int survey_lanes(PyObject *const *operands, Operands *all) {
+    for (int i = 0; i < all->count; i++) {
+        if (!(all->wanted >> i & 1)) {
+            continue;
+        }
+        CadDual *dual = CAD_DUAL(operands[i]);
+        Py_ssize_t lanes = NO_LANES;
+        if (dual->kind == CAD_DUAL_OBJECT && PyTuple_Check(dual->tangent_object)) {
+            lanes = PyTuple_GET_SIZE(dual->tangent_object);
+        } else if (dual->kind == CAD_DUAL_ARRAY && has_lanes(dual)) {
+            PyObject *shape = PyObject_GetAttrString(dual->tangent_object, "shape");
+            if (shape == NULL) {
+                return -1;
+            }
+            lanes = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, PyTuple_GET_SIZE(shape) - 1));
+            Py_DECREF(shape);
+        }
+        if (agree_on_lanes(&all->n_lanes, lanes) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* x[..., None] */
+static PyObject *with_axis(PyObject *x) {
+    PyObject *key = PyTuple_Pack(2, Py_Ellipsis, Py_None);
+    PyObject *result = key == NULL ? NULL : PyObject_GetItem(x, key);
+    Py_XDECREF(key);
+    return result;
+}
+
+/* x with axes of length 1 in front. */
+static PyObject *with_axes_in_front(PyObject *x, int count) {
+    PyObject *key = PyTuple_New(count + 1);
+    for (int i = 0; key != NULL && i < count; i++) {
+        PyTuple_SET_ITEM(key, i, Py_NewRef(Py_None));
+    }
+    if (key == NULL) {
+        return NULL;
+    }
+    PyTuple_SET_ITEM(key, count, Py_NewRef(Py_Ellipsis));
+    PyObject *result = PyObject_GetItem(x, key);
+    Py_DECREF(key);
+    return result;
+}
+
+/* A tangent that can be multiplied with a partial of `ndim` axes (and one for the lanes). */
+static PyObject *aligned_tangent(CadDual *dual, int ndim, int lanes) {
+    if (dual->kind != CAD_DUAL_ARRAY) {
+        PyObject *tangent = cad_dual_tangent(dual);
+        if (tangent != NULL && dual->kind == CAD_DUAL_OBJECT && PyArray_Check(tangent)) {
+            Py_SETREF(tangent, cad_gather_numbers(tangent));
+        }
+        return tangent;
+    }
+    if (!has_lanes(dual)) {
+        return lanes ? with_axis(dual->tangent_object) : Py_NewRef(dual->tangent_object);
+    }
+    const int missing = ndim - cad_ndim(dual->primal_object);
+    return missing > 0 ? with_axes_in_front(dual->tangent_object, missing)
+                       : Py_NewRef(dual->tangent_object);
+}
+
+/* partial * tangent, an exact zero absorbing. */
+static PyObject *array_term(PyObject *partial, PyObject *tangent, int lanes) {
+    PyObject *factor = lanes && cad_ndim(partial) > 0 ? with_axis(partial) : Py_NewRef(partial);
+    PyObject *term = NULL;
+    if (factor != NULL && PyFloat_CheckExact(factor) && PyFloat_AS_DOUBLE(factor) == 1.0) {
+        term = Py_NewRef(tangent);
+    } else if (factor != NULL) {
+        term = cad_apply2(CAD_OP_amul, factor, tangent);
+    }
+    Py_XDECREF(factor);
+    return term;
+}
+
+/* Give a tangent the whole shape of the value, and the lanes; it is the caller's alone then. */
+static PyObject *whole_tangent(PyObject *total, PyObject *value, Py_ssize_t n_lanes, int shared) {
+    PyObject *shape = PyObject_GetAttrString(value, "shape");
+    if (shape != NULL && n_lanes != NO_LANES) {
+        PyObject *lanes = Py_BuildValue("(n)", n_lanes);
+        Py_SETREF(shape, lanes == NULL ? NULL : PySequence_Concat(shape, lanes));
+        Py_XDECREF(lanes);
+    }
+    PyObject *own = shape == NULL || cad_ndim(total) == 0 ? NULL
+                                                          : PyObject_GetAttrString(total, "shape");
+    const int same = own != NULL && PyObject_RichCompareBool(own, shape, Py_EQ) == 1;
+    PyObject *result = NULL;
+    if (same && !shared) {
+        result = Py_NewRef(total);
+    } else if (shape != NULL && !PyErr_Occurred()) {
+        PyArray_Dims dims = {NULL, 0};
+        PyObject *zeros = PyArray_IntpConverter(shape, &dims) == NPY_SUCCEED
+                              ? PyArray_ZEROS(dims.len, dims.ptr, NPY_DOUBLE, 0)
+                              : NULL;
+        PyDimMem_FREE(dims.ptr);
+        result = zeros == NULL ? NULL : cad_apply2(CAD_OP_add, zeros, total);
+        Py_XDECREF(zeros);
+    }
+    Py_XDECREF(own);
+    Py_XDECREF(shape);
+    return result;
+}
+
+/* At least one operand is an array. */
+static PyObject *apply_arrays(CadOp op, PyObject *const *operands, PyObject *const *primals,
+                              Operands *all) {
+    if (survey_lanes(operands, all) < 0) {
+        return NULL;
+    }
+    PyObject *value = cad_apply(op, primals);
+    PyObject *total = NULL;
+    const int lanes = all->n_lanes != NO_LANES;
+    int shared = 0;
+    for (int i = 0; value != NULL && i < all->count; i++) {
+        if (!(all->wanted >> i & 1)) {
+            continue;
+        }
+        PyObject *tangent = aligned_tangent(CAD_DUAL(operands[i]), cad_ndim(value), lanes);
+        PyObject *partial =
+            tangent == NULL
+                ? NULL
+                : cad_object_partial(op, i, primals[0], primals[1], primals[2], value);
+        PyObject *term = partial == NULL ? NULL : array_term(partial, tangent, lanes);
+        shared = term == tangent && total == NULL;
+        Py_XDECREF(tangent);
+        Py_XDECREF(partial);
+        if (term != NULL && total != NULL) {
+            Py_SETREF(term, cad_apply2(CAD_OP_add, total, term));
+            shared = 0;
+        }
+        Py_XSETREF(total, term);
+        if (total == NULL) {
+            Py_CLEAR(value);
+        }
+    }
+    PyObject *result = NULL;
+    if (value != NULL) {
+        PyObject *tangent = whole_tangent(total, value, all->n_lanes, shared);
+        result = tangent == NULL ? NULL : cad_dual_from(value, tangent, all->tag);
+        Py_XDECREF(tangent);
+    }
+    Py_XDECREF(total);
+    Py_XDECREF(value);
+    return result;
+}
+
+static int any_array(PyObject *const *operands, int n) {
+    for (int i = 0; i < n; i++) {
+        if (cad_ndim(operands[i]) > 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 PyObject *cad_dual_apply(CadOp op, PyObject *const *operands) {
     Operands all;
     if (survey(op, operands, &all) < 0) {
         return NULL;
     }
-    if (all.floats) {
+    const int arrays = any_array(operands, all.count);
+    if (all.floats && !arrays) {
         return apply_floats(op, operands, &all);
     }
     PyObject *primals[3] = {NULL, NULL, NULL};
     PyObject *value = NULL, *tangent = NULL, *result = NULL;
     for (int i = 0; i < all.count; i++) {
-        primals[i] =
-            all.wanted >> i & 1 ? cad_dual_primal(CAD_DUAL(operands[i])) : Py_NewRef(operands[i]);
+        CadDual *dual = all.wanted >> i & 1 ? CAD_DUAL(operands[i]) : NULL;
+        primals[i] = dual == NULL                     ? Py_NewRef(operands[i])
+                     : dual->kind == CAD_DUAL_ARRAY ? Py_NewRef(dual->primal_object)
+                                                      : cad_dual_primal(dual);
         if (primals[i] == NULL) {
             goto done;
         }
+    }
+    if (arrays) {
+        result = apply_arrays(op, operands, primals, &all);
+        goto done;
     }
     value = cad_apply(op, primals);
     if (value != NULL) {
@@ -553,37 +753,60 @@ static PyObject *make_scalar(PyObject *primal, PyObject *tangent) {
     return dual;
 }
 
-/* Tangents of an array: of its shape, or with an axis of lanes more; 0.0 stands for all zeros. */
+/* An array of numbers with derivatives as it is, anything else as a fresh float64 array. */
+static PyObject *array_component(PyObject *object, const char *what) {
+    return CAD_IS_VAR(object) || CAD_IS_DUAL(object) ? Py_NewRef(object)
+                                                     : float64_array(object, what);
+}
+
+static int refuse_shape(PyObject *primal, PyObject *tangent) {
+    PyObject *want = PyObject_GetAttrString(primal, "shape");
+    PyObject *have = PyObject_GetAttrString(tangent, "shape");
+    if (have != NULL && want != NULL) {
+        PyErr_Format(PyExc_ValueError,
+                     "a primal of shape %S takes a tangent of that shape or with one axis of lanes "
+                     "behind it, not of shape %S",
+                     want, have);
+    }
+    Py_XDECREF(have);
+    Py_XDECREF(want);
+    return -1;
+}
+
+/* Whether a tangent's shape begins with the primal's, and has at most one axis more. */
+static int fits(PyObject *primal, PyObject *tangent) {
+    PyObject *want = PyObject_GetAttrString(primal, "shape");
+    PyObject *have = PyObject_GetAttrString(tangent, "shape");
+    int result = -1;
+    if (want != NULL && have != NULL) {
+        const Py_ssize_t n = PyTuple_GET_SIZE(want), extra = PyTuple_GET_SIZE(have) - n;
+        PyObject *front = PyTuple_GetSlice(have, 0, n);
+        result = front == NULL ? -1 : PyObject_RichCompareBool(front, want, Py_EQ);
+        result = result == 1 ? extra == 0 || extra == 1 : result;
+        Py_XDECREF(front);
+    }
+    Py_XDECREF(want);
+    Py_XDECREF(have);
+    return result;
+}
+
+/* Tangents of an array: of its shape, or with an axis of lanes more; a number stands for all. */
 static PyObject *make_array(PyObject *primal, PyObject *tangent) {
-    PyArrayObject *p = (PyArrayObject *)primal;
-    PyObject *t = float64_array(tangent, "tangent");
-    if (t == NULL) {
-        return NULL;
+    PyObject *t = array_component(tangent, "tangent");
+    if (t != NULL && cad_ndim(t) == 0) {
+        Py_SETREF(t, whole_tangent(t, primal, NO_LANES, 1));
     }
-    const int ndim = PyArray_NDIM(p);
-    const int extra = PyArray_NDIM((PyArrayObject *)t) - ndim;
-    if (extra < 0 && PyArray_NDIM((PyArrayObject *)t) == 0) {
-        PyObject *whole = PyArray_SimpleNew(ndim, PyArray_DIMS(p), NPY_DOUBLE);
-        if (whole == NULL || PyArray_CopyInto((PyArrayObject *)whole, (PyArrayObject *)t) < 0) {
-            Py_CLEAR(whole);
-        }
-        Py_SETREF(t, whole);
-    } else if ((extra != 0 && extra != 1) ||
-               !PyArray_CompareLists(PyArray_DIMS(p), PyArray_DIMS((PyArrayObject *)t), ndim)) {
-        PyObject *have = PyObject_GetAttrString(t, "shape");
-        PyObject *want = PyObject_GetAttrString(primal, "shape");
-        if (have != NULL && want != NULL) {
-            PyErr_Format(PyExc_ValueError,
-                         "a primal of shape %S takes a tangent of that shape or with one axis of "
-                         "lanes behind it, not of shape %S",
-                         want, have);
-        }
-        Py_XDECREF(have);
-        Py_XDECREF(want);
-        Py_CLEAR(t);
+    const int fitting = t == NULL ? -1 : fits(primal, t);
+    if (fitting == 0) {
+        refuse_shape(primal, t);
     }
-    CadTape *tape = t == NULL ? NULL : cad_current_tape();
-    PyObject *dual = tape == NULL ? NULL : cad_dual_from(primal, t, tape->running_tag + 1);
+    CadTape *tape = fitting == 1 ? cad_current_tape() : NULL;
+    PyObject *dual = NULL;
+    if (tape != NULL) {
+        CadTag tag = tag_of(primal) > tag_of(t) ? tag_of(primal) : tag_of(t);
+        tag = tape->running_tag > tag ? tape->running_tag : tag;
+        dual = cad_dual_from(primal, t, tag + 1);
+    }
     Py_XDECREF(t);
     return dual;
 }
@@ -603,8 +826,8 @@ static PyObject *dual_make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (component != NULL) {
         result = make_scalar(component, tangent);
     } else if (!PyErr_Occurred()) {
-        component = float64_array(primal, "primal");
-        if (component != NULL && PyArray_NDIM((PyArrayObject *)component) == 0) {
+        component = array_component(primal, "primal");
+        if (component != NULL && cad_ndim(component) == 0) {
             Py_SETREF(component, PyObject_CallMethod(component, "item", NULL));
             result = component == NULL ? NULL : make_scalar(component, tangent);
         } else if (component != NULL) {
@@ -657,27 +880,41 @@ static PyObject *dual_seed(PyObject *type, PyObject *x) {
 
 /* --- arrays --- */
 
-static int has_lanes(const CadDual *dual) {
-    return PyArray_NDIM((PyArrayObject *)dual->tangent_object) >
-           PyArray_NDIM((PyArrayObject *)dual->primal_object);
+/* The number in a component at one index, and its tangent: a number, or a tuple of lanes. */
+static PyObject *single(PyObject *component) {
+    return CAD_IS_VAR(component) || CAD_IS_DUAL(component)
+               ? Py_NewRef(component)
+               : PyFloat_FromDouble(PyFloat_AsDouble(component));
+}
+
+static PyObject *single_tangent(PyObject *tangent) {
+    if (cad_ndim(tangent) == 0) {
+        return single(tangent);
+    }
+    PyObject *lanes = PySequence_Tuple(tangent);
+    for (Py_ssize_t k = 0; lanes != NULL && k < PyTuple_GET_SIZE(lanes); k++) {
+        PyObject *lane = single(PyTuple_GET_ITEM(lanes, k));
+        Py_DECREF(PyTuple_GET_ITEM(lanes, k));
+        PyTuple_SET_ITEM(lanes, k, lane);
+        if (lane == NULL) {
+            PyTuple_SET_ITEM(lanes, k, Py_NewRef(Py_None));
+            Py_CLEAR(lanes);
+        }
+    }
+    return lanes;
 }
 
 /* From the parts of primal and tangent at one index. */
 static PyObject *from_parts(PyObject *primal, PyObject *tangent, CadTag tag) {
-    if (PyArray_Check(primal) && PyArray_NDIM((PyArrayObject *)primal) > 0) {
+    if (cad_ndim(primal) > 0) {
         return cad_dual_from(primal, tangent, tag);
     }
-    const double p = PyFloat_AsDouble(primal);
-    if (!PyArray_Check(tangent)) {
-        return cad_dual_new(p, PyFloat_AsDouble(tangent), tag);
-    }
-    PyArrayObject *lanes = (PyArrayObject *)tangent;
-    const npy_intp n = PyArray_NDIM(lanes) == 0 ? 0 : PyArray_DIM(lanes, 0);
-    CadDual *dual = new_lanes(p, (size_t)n, tag);
-    for (npy_intp k = 0; dual != NULL && k < n; k++) {
-        dual->lanes[k] = *(double *)PyArray_GETPTR1(lanes, k);
-    }
-    return (PyObject *)dual;
+    PyObject *p = single(primal);
+    PyObject *t = p == NULL || PyErr_Occurred() ? NULL : single_tangent(tangent);
+    PyObject *dual = t == NULL ? NULL : cad_dual_from(p, t, tag);
+    Py_XDECREF(p);
+    Py_XDECREF(t);
+    return dual;
 }
 
 static PyObject *not_array(void) {
@@ -686,33 +923,36 @@ static PyObject *not_array(void) {
     return NULL;
 }
 
+/* The key for the tangent: an ellipsis must not swallow the axis of lanes. */
+static PyObject *tangent_key(const CadDual *dual, PyObject *key) {
+    int ellipsis = key == Py_Ellipsis;
+    for (Py_ssize_t i = 0; PyTuple_Check(key) && i < PyTuple_GET_SIZE(key); i++) {
+        ellipsis = ellipsis || PyTuple_GET_ITEM(key, i) == Py_Ellipsis;
+    }
+    if (!ellipsis || !has_lanes(dual)) {
+        return Py_NewRef(key);
+    }
+    PyObject *all = PySlice_New(NULL, NULL, NULL);
+    PyObject *tail = all == NULL ? NULL : PyTuple_Pack(1, all);
+    PyObject *head = PyTuple_Check(key) ? Py_NewRef(key) : PyTuple_Pack(1, key);
+    PyObject *whole = tail == NULL || head == NULL ? NULL : PySequence_Concat(head, tail);
+    Py_XDECREF(head);
+    Py_XDECREF(tail);
+    Py_XDECREF(all);
+    return whole;
+}
+
 static PyObject *dual_subscript(CadDual *dual, PyObject *key) {
     if (dual->kind != CAD_DUAL_ARRAY) {
         return not_array();
     }
-    PyObject *tangent_key = Py_NewRef(key);
-    if (has_lanes(dual)) { /* an ellipsis must not swallow the axis of lanes */
-        PyObject *all = PySlice_New(NULL, NULL, NULL);
-        if (all != NULL && key == Py_Ellipsis) {
-            Py_SETREF(tangent_key, PyTuple_Pack(2, key, all));
-        } else if (all != NULL && PyTuple_Check(key)) {
-            for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++) {
-                if (PyTuple_GET_ITEM(key, i) == Py_Ellipsis) {
-                    PyObject *tail = PyTuple_Pack(1, all);
-                    Py_SETREF(tangent_key, tail == NULL ? NULL : PySequence_Concat(key, tail));
-                    Py_XDECREF(tail);
-                    break;
-                }
-            }
-        }
-        Py_XDECREF(all);
-    }
-    PyObject *p = tangent_key == NULL ? NULL : PyObject_GetItem(dual->primal_object, key);
-    PyObject *t = p == NULL ? NULL : PyObject_GetItem(dual->tangent_object, tangent_key);
+    PyObject *other = tangent_key(dual, key);
+    PyObject *p = other == NULL ? NULL : PyObject_GetItem(dual->primal_object, key);
+    PyObject *t = p == NULL ? NULL : PyObject_GetItem(dual->tangent_object, other);
     PyObject *part = t == NULL ? NULL : from_parts(p, t, dual->tag);
     Py_XDECREF(t);
     Py_XDECREF(p);
-    Py_XDECREF(tangent_key);
+    Py_XDECREF(other);
     return part;
 }
 
@@ -744,42 +984,84 @@ static PyObject *dual_iter(CadDual *dual) {
     return dual->kind == CAD_DUAL_ARRAY ? PySeqIter_New((PyObject *)dual) : not_array();
 }
 
+/* What a value assigned to a Dual of a tag holds for its primal and its tangent. */
+static int split_assigned(const CadDual *dual, PyObject *value, PyObject **primal,
+                          PyObject **tangent) {
+    if (!CAD_IS_DUAL(value) || CAD_DUAL(value)->tag < dual->tag) {
+        *primal = Py_NewRef(value);
+        *tangent = PyFloat_FromDouble(0.0);
+        return *tangent == NULL ? -1 : 0;
+    }
+    CadDual *source = CAD_DUAL(value);
+    if (source->tag > dual->tag) {
+        PyErr_SetString(PyExc_TypeError,
+                        "a Dual of an inner derivative cannot be assigned into an array of an outer "
+                        "one: make the array inside, with cadiff.zeros or cadiff.array");
+        return -1;
+    }
+    *primal = source->kind == CAD_DUAL_ARRAY ? Py_NewRef(source->primal_object)
+                                             : cad_dual_primal(source);
+    *tangent = *primal == NULL ? NULL : aligned_tangent(source, 0, has_lanes(dual));
+    if (*tangent != NULL && !has_lanes(dual) &&
+        cad_ndim(*tangent) > cad_ndim(*primal)) {
+        PyErr_SetString(PyExc_ValueError,
+                        "a Dual of several lanes is assigned into an array that has none: make the "
+                        "array with a tangent of shape (..., lanes)");
+        return -1;
+    }
+    return *tangent == NULL ? -1 : 0;
+}
+
 static int dual_assign(CadDual *dual, PyObject *key, PyObject *value) {
-    (void)dual, (void)key, (void)value;
-    PyErr_SetString(PyExc_TypeError,
-                    "a Dual cannot be assigned to: collect the numbers in a list, or assign into "
-                    "an array made by cadiff.zeros or cadiff.array");
-    return -1;
+    if (dual->kind != CAD_DUAL_ARRAY) {
+        not_array();
+        return -1;
+    }
+    if (value == NULL) {
+        PyErr_SetString(PyExc_TypeError, "elements of an array cannot be deleted");
+        return -1;
+    }
+    PyObject *p = NULL, *t = NULL;
+    PyObject *other = tangent_key(dual, key);
+    int status = other == NULL ? -1 : split_assigned(dual, value, &p, &t);
+    if (status == 0) {
+        status = PyObject_SetItem(dual->primal_object, key, p);
+    }
+    if (status == 0) {
+        status = PyObject_SetItem(dual->tangent_object, other, t);
+    }
+    Py_XDECREF(t);
+    Py_XDECREF(p);
+    Py_XDECREF(other);
+    return status;
 }
 
 PyObject *cad_dual_elements(CadDual *dual) {
-    PyArrayObject *p = (PyArrayObject *)dual->primal_object;
-    PyObject *result = PyArray_SimpleNew(PyArray_NDIM(p), PyArray_DIMS(p), NPY_OBJECT);
-    const npy_intp size = PyArray_SIZE(p);
-    /* One row of tangents for each element. */
-    PyObject *flat = PyArray_Ravel(p, NPY_CORDER);
-    npy_intp shape[2] = {size, -1};
-    PyArray_Dims rows = {shape, has_lanes(dual) ? 2 : 1};
-    PyObject *tangents =
-        size == 0 ? NULL
-                  : PyArray_Newshape((PyArrayObject *)dual->tangent_object, &rows, NPY_CORDER);
-    if (result == NULL || flat == NULL || (size > 0 && tangents == NULL)) {
-        Py_CLEAR(result);
+    PyObject *numbers = PyObject_GetAttrString(dual->primal_object, "shape");
+    PyArray_Dims dims = {NULL, 0};
+    if (numbers == NULL || PyArray_IntpConverter(numbers, &dims) != NPY_SUCCEED) {
+        Py_XDECREF(numbers);
+        return NULL;
     }
-    PyObject **item = result == NULL ? NULL : PyArray_DATA((PyArrayObject *)result);
-    for (npy_intp i = 0; result != NULL && i < size; i++) {
-        PyObject *number =
-            PyFloat_FromDouble(*(double *)PyArray_GETPTR1((PyArrayObject *)flat, i));
-        PyObject *tangent = number == NULL ? NULL : PySequence_GetItem(tangents, i);
-        Py_XSETREF(item[i], tangent == NULL ? NULL : from_parts(number, tangent, dual->tag));
-        Py_XDECREF(tangent);
-        Py_XDECREF(number);
+    Py_DECREF(numbers);
+    PyObject *result = PyArray_SimpleNew(dims.len, dims.ptr, NPY_OBJECT);
+    const npy_intp size = result == NULL ? 0 : PyArray_SIZE((PyArrayObject *)result);
+    PyObject **item = size == 0 ? NULL : PyArray_DATA((PyArrayObject *)result);
+    for (npy_intp i = 0; i < size; i++) {
+        PyObject *key = PyTuple_New(dims.len);
+        npy_intp rest = i;
+        for (int axis = dims.len; key != NULL && axis-- > 0;) {
+            PyTuple_SET_ITEM(key, axis, PyLong_FromSsize_t(rest % dims.ptr[axis]));
+            rest /= dims.ptr[axis];
+        }
+        Py_XSETREF(item[i], key == NULL ? NULL : dual_subscript(dual, key));
+        Py_XDECREF(key);
         if (item[i] == NULL) {
             Py_CLEAR(result);
+            break;
         }
     }
-    Py_XDECREF(tangents);
-    Py_XDECREF(flat);
+    PyDimMem_FREE(dims.ptr);
     return result;
 }
 
@@ -816,18 +1098,18 @@ static PyObject *get_transpose(CadDual *dual, void *closure) {
     if (dual->kind != CAD_DUAL_ARRAY) {
         return Py_NewRef(dual);
     }
-    PyObject *p = PyArray_Transpose((PyArrayObject *)dual->primal_object, NULL);
-    const int ndim = PyArray_NDIM((PyArrayObject *)dual->primal_object);
-    npy_intp axes[NPY_MAXDIMS + 1];
-    for (int i = 0; i < ndim; i++) {
-        axes[i] = ndim - 1 - i;
+    const int ndim = cad_ndim(dual->primal_object);
+    PyObject *axes = PyTuple_New(ndim + has_lanes(dual));
+    for (int i = 0; axes != NULL && i < PyTuple_GET_SIZE(axes); i++) {
+        PyTuple_SET_ITEM(axes, i, PyLong_FromLong(i < ndim ? ndim - 1 - i : i));
     }
-    axes[ndim] = ndim;
-    PyArray_Dims order = {axes, ndim + has_lanes(dual)};
-    PyObject *t = PyArray_Transpose((PyArrayObject *)dual->tangent_object, &order);
-    PyObject *result = p == NULL || t == NULL ? NULL : cad_dual_from(p, t, dual->tag);
+    PyObject *p = axes == NULL ? NULL : PyObject_GetAttrString(dual->primal_object, "T");
+    PyObject *t =
+        p == NULL ? NULL : PyObject_CallMethod(dual->tangent_object, "transpose", "(O)", axes);
+    PyObject *result = t == NULL ? NULL : cad_dual_from(p, t, dual->tag);
     Py_XDECREF(p);
     Py_XDECREF(t);
+    Py_XDECREF(axes);
     return result;
 }
 

@@ -127,7 +127,7 @@ PyObject *cad_var_view(CadTape *tape, CadSlot slot, int ndim, const npy_intp *sh
 PyObject *cad_var_transient(const CadVar *var, double *buffer, int flags);
 
 /* The part of a Var that such an array over its values, or a view of one, covers. */
-PyObject *cad_var_part(CadVar *var, PyArrayObject *array);
+PyObject *cad_var_part(CadVar *var, PyObject *array);
 
 /* Whether an array lies in the values of a tape. */
 int cad_is_in_values(const CadTape *tape, PyObject *array);
@@ -200,6 +200,16 @@ PyObject *cad_dual_new(double primal, double tangent, CadTag tag);
  * numbers (lanes), or for an array primal an array. */
 PyObject *cad_dual_from(PyObject *primal, PyObject *tangent, CadTag tag);
 
+/* The number of axes of an array, with or without derivatives; 0 for anything else. */
+int cad_ndim(PyObject *object);
+
+/* An array of objects as an array of numbers (by the binding). */
+PyObject *cad_gather_numbers(PyObject *array);
+
+/* An array as a Var, or as a Dual of the tag of another one, without derivatives of its own (by the
+ * binding). */
+PyObject *cad_promote(PyObject *array, PyObject *other);
+
 PyObject *cad_dual_primal(CadDual *dual);
 PyObject *cad_dual_tangent(CadDual *dual);
 PyObject *cad_dual_elements(CadDual *dual);
@@ -231,8 +241,43 @@ PyObject *cad_array_gather(CadVar *var, PyObject *key);
 PyObject *cad_array_copy(CadVar *var);
 int cad_array_assign(CadVar *var, PyObject *key, PyObject *value);
 
-/* target += value, broadcast or summed to its shape; on the tape, in place. */
+/* target += value, of the same shape; on the tape, in place. Where several elements of the target
+ * are one number, it gets the sum. Former values are not kept. */
 int cad_array_accumulate(CadVar *target, PyObject *value);
+
+/* The same for target[indices], in which an element may occur several times: a 1-D target, int64
+ * indices of one axis. */
+int cad_array_add_at(CadVar *target, PyObject *indices, PyObject *value);
+
+/* An array Var, fresh, that from now on is an input: it is not assigned to. Returns it. */
+PyObject *cad_var_as_input(PyObject *var);
+
+/* The same view at another slot. */
+PyObject *cad_var_like(const CadVar *var, CadSlot slot);
+
+/* The slots of all elements, as an int64 array of the Var's shape. */
+PyObject *cad_var_slots(const CadVar *var);
+
+/* Add a plain number or array to the adjoints of a Var; read them: a float or a fresh array. */
+int cad_var_seed(CadVar *var, PyObject *seed);
+PyObject *cad_var_adjoint(CadVar *var);
+
+/* Record a rule: `number` is that under which the binding knows it. `operands` are Vars, `values`
+ * plain results, a list of floats and arrays; answers a list of Vars. */
+PyObject *cad_record_rule(CadTape *tape, size_t number, PyObject *operands, PyObject *values);
+
+/* Set by the binding: hand on the adjoints of an entry CAD_OP_RULE; 0, or -1 with an exception. */
+extern int (*cad_rule_hook)(CadTape *tape, size_t entry);
+
+static inline void set_rule_hook(int (*hook)(CadTape *, size_t)) {
+    cad_rule_hook = hook;
+}
+
+/* Leave an exception set that was caught as an object. */
+void cad_restore_exception(PyObject *error);
+
+/* target[...] = value for a part of an array that was just made: no former values are kept. */
+int cad_array_write(CadVar *target, PyObject *value);
 
 /* Sweep back over entries [begin, end): the one way into cad_sweep_reverse. 0, or -1 with an
  * exception if a rule raises one. */
@@ -242,7 +287,7 @@ int cad_sweep(CadTape *tape, size_t begin, size_t end, int accumulate);
 int cad_borrow_loops(PyObject *numpy, PyObject *const *functions);
 
 /* An array Var of constants, which can be assigned to; a scalar for ndim 0. */
-PyObject *cad_array_constant(CadTape *tape, PyArrayObject *values);
+PyObject *cad_array_constant(CadTape *tape, PyObject *values);
 
 /* --- operations on any numbers --- */
 
@@ -294,6 +339,12 @@ static inline PyObject *cad_apply2(CadOp op, PyObject *x, PyObject *y) {
     return cad_apply(op, operands);
 }
 
+/* The operation that a ufunc stands for; -1 if there is none, -2 with an exception. */
+int cad_find_op(PyObject *ufunc);
+
+/* Where NumPy's protocols go for functions, and for what is no plain call of an operation. */
+int cad_register(PyObject *functions, PyObject *hook);
+
 /* Shared by Var and Dual: slots and methods that do not depend on the type. */
 PyObject *cad_richcompare(PyObject *left, PyObject *right, int how);
 PyObject *cad_divmod(PyObject *left, PyObject *right);
@@ -304,6 +355,9 @@ PyObject *cad_power(PyObject *base, PyObject *exponent, PyObject *modulus);
  * the operand that is the constant. */
 PyObject *cad_record2(CadOp op, CadVar *x, CadVar *y, double value);
 PyObject *cad_record_constant(CadOp op, CadVar *x, double constant, int passive, double value);
+
+/* The values of a number or array, without derivatives. */
+PyObject *cad_plain_value(PyObject *object);
 
 /* An object array of the scalars of an array Var or Dual; anything else as np.asarray has it. */
 PyObject *cad_elements(PyObject *object);

@@ -185,6 +185,7 @@ static void free_deserted_tapes(void) {
         Orphan *orphan = *link;
         if (cad_tape_all_handles(orphan->tape) == 0) {
             *link = orphan->next;
+            Py_XDECREF((PyObject *)orphan->tape->rules);
             cad_tape_free(orphan->tape);
             PyMem_Free(orphan);
         } else {
@@ -214,8 +215,14 @@ static CadTape *new_thread_tape(PyObject *dict, PyObject *key) {
         return NULL;
     }
     tape->make_room = make_room;
+    tape->rules = PyList_New(0);
+    if (tape->rules == NULL) {
+        cad_tape_free(tape);
+        return NULL;
+    }
     PyObject *capsule = PyCapsule_New(tape, NULL, end_of_thread);
     if (capsule == NULL) {
+        Py_DECREF((PyObject *)tape->rules);
         cad_tape_free(tape);
         return NULL;
     }
@@ -294,6 +301,35 @@ static void make_stale(CadVar *var, void *context) {
     var->kind = CAD_STALE;
 }
 
+/* Let go of rules whose entries were rewound. */
+static void forget_rules(CadTape *tape) {
+    PyObject *rules = tape->rules;
+    if ((size_t)PyList_GET_SIZE(rules) > tape->n_rules &&
+        PyList_SetSlice(rules, (Py_ssize_t)tape->n_rules, PyList_GET_SIZE(rules), NULL) < 0) {
+        PyErr_Clear();
+    }
+}
+
+/* After compaction: the rules that are left, in the order of their entries. */
+static void renumber_rules(CadTape *tape) {
+    PyObject *rules = tape->rules;
+    Py_ssize_t next = 0;
+    if (PyList_GET_SIZE(rules) == 0) {
+        return;
+    }
+    for (size_t i = 0; i < tape->n_entries; i++) {
+        if (CAD_CODE_OP(tape->entries[i].code) == CAD_OP_RULE) {
+            int64_t *number = cad_plan_extra(cad_tape_plan(tape, tape->entries[i]));
+            PyObject *rule = PyList_GET_ITEM(rules, *number);
+            PyList_SET_ITEM(rules, *number, PyList_GET_ITEM(rules, next));
+            PyList_SET_ITEM(rules, next, rule);
+            *number = next++;
+        }
+    }
+    /* The others go with the next recording: what they hold may run code that we cannot have
+     * here. */
+}
+
 void cad_rewind(CadTape *tape) {
     size_t slots = tape->mark_slots;
     if (tape->handles > 0) {
@@ -303,6 +339,7 @@ void cad_rewind(CadTape *tape) {
         }
     }
     cad_tape_rewind(tape);
+    forget_rules(tape);
 }
 
 /* The lowest and the highest slot of a view. */
@@ -339,6 +376,7 @@ static void make_room(CadTape *tape) {
         }
         for_each_var(tape, relocate, &reclaim);
         cad_reclaim_compact(tape, &reclaim);
+        renumber_rules(tape);
         if (n_slabs > MANY_SLABS) {
             release_slabs();
         }
@@ -470,8 +508,9 @@ PyObject *cad_var_elements(CadVar *var) {
     return result;
 }
 
-PyObject *cad_var_part(CadVar *var, PyArrayObject *array) {
+PyObject *cad_var_part(CadVar *var, PyObject *object) {
     CadTape *tape = var->tape;
+    PyArrayObject *array = (PyArrayObject *)object;
     npy_intp strides[NPY_MAXDIMS];
     const int ndim = PyArray_NDIM(array);
     for (int i = 0; i < ndim; i++) {
@@ -527,9 +566,9 @@ static PyObject *general_item(CadVar *var, PyObject *key) {
     PyObject *part = array == NULL ? NULL : PyObject_GetItem(array, whole);
     PyObject *result = NULL;
     if (part != NULL && cad_is_in_values(var->tape, part)) {
-        result = cad_var_part(var, (PyArrayObject *)part);
+        result = cad_var_part(var, part);
     } else if (part != NULL && PyArray_Check(part) && PyArray_SIZE((PyArrayObject *)part) == 0) {
-        result = cad_var_part(var, (PyArrayObject *)part);
+        result = cad_var_part(var, part);
     } else if (part != NULL) {
         result = cad_array_gather(var, key);
     }

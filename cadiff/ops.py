@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from ._core import Dual, Var, stop_gradient
+from ._table import rint
+from .arrays import array, concatenate, full, ones, stack, zeros
 
 __all__ = [
     "array",
@@ -39,70 +40,8 @@ def value(x: Any) -> Any:
 def round(x: Any, decimals: int = 0, /) -> Any:
     """Round to decimals, halves to even, as `numpy.round`; the derivative is 0."""
     if isinstance(x, (Var, Dual)):
-        return x.__round__(decimals) if decimals else _core.rint(x)
+        if not decimals:
+            return rint(x)
+        return array(np.round(value(x), decimals)) if x.ndim else x.__round__(decimals)
     rounded = np.round(x, decimals)
     return float(rounded) if type(x) in (float, int) else rounded
-
-
-# --- arrays that hold numbers with derivatives --------------------------------------------------
-
-
-def _number(item: Any) -> Any:
-    """A constant as a Var without derivative, so that NumPy finds its methods on every element."""
-    return item if isinstance(item, (Var, Dual)) else stop_gradient(Var(item))
-
-
-def array(items: ArrayLike) -> NDArray[np.object_]:
-    """An array that holds numbers, with or without derivatives, and can be assigned to.
-
-    Parameters
-    ----------
-    items : array-like
-        Real numbers, Vars and Duals.
-
-    Returns
-    -------
-    ndarray of dtype object
-        NumPy computes with it element by element, and differentiates correctly.
-
-    >>> import cadiff
-    >>> x = cadiff.Var(3.0)
-    >>> y = cadiff.array([x, 1.0])
-    >>> y[1] = x * x
-    >>> y.sum().backward()
-    >>> x.grad
-    7.0
-    """
-    elements = _core.elements(items)
-    result = np.empty(elements.shape, dtype=object)
-    for index in np.ndindex(elements.shape):
-        result[index] = _number(elements[index])
-    return result
-
-
-def full(shape: int | tuple[int, ...], fill_value: Any) -> NDArray[np.object_]:
-    """An array of a shape that holds one number everywhere; see `array`."""
-    result = np.empty(shape, dtype=object)
-    for index in np.ndindex(result.shape):
-        result[index] = _number(fill_value)
-    return result
-
-
-def zeros(shape: int | tuple[int, ...]) -> NDArray[np.object_]:
-    """An array of zeros that numbers with derivatives can be assigned to; see `array`."""
-    return full(shape, 0.0)
-
-
-def ones(shape: int | tuple[int, ...]) -> NDArray[np.object_]:
-    """An array of ones that numbers with derivatives can be assigned to; see `array`."""
-    return full(shape, 1.0)
-
-
-def stack(arrays: Any, axis: int = 0) -> NDArray[np.object_]:
-    """Join arrays or numbers along a new axis, as `numpy.stack`; see `array`."""
-    return np.stack([array(item) for item in arrays], axis=axis)
-
-
-def concatenate(arrays: Any, axis: int = 0) -> NDArray[np.object_]:
-    """Join arrays along an axis that they have, as `numpy.concatenate`; see `array`."""
-    return np.concatenate([array(item) for item in arrays], axis=axis)

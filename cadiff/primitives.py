@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
-from . import _core
-from ._dispatch import carries
+import numpy as np
+
+from . import _core, arrays
+from ._core import Dual, Var, carries
 
 __all__ = ["primitive"]
+
+Number: TypeAlias = Any  # a Var, a Dual, a float or an ndarray
 
 
 class primitive:  # noqa: N801 - a decorator
@@ -22,7 +26,8 @@ class primitive:  # noqa: N801 - a decorator
     Parameters
     ----------
     function : callable
-        Of plain floats and ndarrays; returns a float, an ndarray, or a tuple of them.
+        Of plain floats and ndarrays; returns a float, an ndarray, or a tuple of them. Positional
+        arguments may carry derivatives, if there are rules for them; keyword arguments may not.
 
     Examples
     --------
@@ -41,21 +46,34 @@ class primitive:  # noqa: N801 - a decorator
         self.pulls: dict[int, Callable[..., Any]] = {}
         self.pushes: dict[int, Callable[..., Any]] = {}
 
-    def defvjp(
-        self, *makers: Callable[..., Any], argnums: Sequence[int] | None = None
-    ) -> None:
-        """Reverse rules, one for each argument: `maker(ans, *args, **kw) -> pull(g)`."""
+    # --- rules
+
+    def defvjp(self, *makers: Callable[..., Any], argnums: Sequence[int] | None = None) -> None:
+        """Reverse rules, one for each argument.
+
+        `maker(ans, *args, **kw)` returns `pull(g)`, which maps the cotangent of ans, of its shape,
+        to that of the argument, of the argument's shape.
+        """
         self._define(self.pulls, makers, argnums)
 
     def defjvp(self, *rules: Callable[..., Any], argnums: Sequence[int] | None = None) -> None:
-        """Forward rules, one for each argument: `rule(g, ans, *args, **kw) -> tangent of ans`."""
+        """Forward rules, one for each argument.
+
+        `rule(g, ans, *args, **kw)` maps the tangent of the argument to that of ans.
+        """
         self._define(self.pushes, rules, argnums)
 
-    def defpartials(
-        self, *rules: Callable[..., Any], argnums: Sequence[int] | None = None
-    ) -> None:
-        """Elementwise partials, one for each argument: `rule(ans, *args, **kw)`; both modes."""
-        raise NotImplementedError
+    def defpartials(self, *rules: Callable[..., Any], argnums: Sequence[int] | None = None) -> None:
+        """Elementwise partials, one for each argument: `rule(ans, *args, **kw)`.
+
+        They give both modes; arguments are broadcast, and an exact zero absorbs.
+        """
+        positions = range(len(rules)) if argnums is None else argnums
+        for k, rule in zip(positions, rules, strict=True):
+            self.pushes[k] = functools.partial(_push_partial, rule)
+            self.pulls[k] = functools.partial(_pull_partial, rule, k)
+            if hasattr(rule, "refuse"):  # at the call already, not in the sweep
+                self.pulls[k].refuse = rule.refuse  # type: ignore[attr-defined]
 
     def _define(
         self,
@@ -64,9 +82,176 @@ class primitive:  # noqa: N801 - a decorator
         argnums: Sequence[int] | None,
     ) -> None:
         positions = range(len(rules)) if argnums is None else argnums
-        table.update(zip(positions, rules, strict=True))
+        table.update(zip(positions, rules, strict=len(rules) != 1 or argnums is None))
+        if len(rules) == 1 and argnums is not None:
+            table.update(dict.fromkeys(argnums, rules[0]))
+
+    # --- calls
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not carries(args):
+        if not carries(args) and not (kwargs and carries(kwargs)):
             return self.function(*args, **kwargs)
-        raise NotImplementedError
+        if carries(kwargs):
+            names = [name for name, given in kwargs.items() if carries(given)]
+            raise TypeError(
+                f"{self._name}: keyword arguments are not differentiated, but {', '.join(names)} "
+                "carries a derivative: pass it by position, or cadiff.value of it"
+            )
+        args = tuple(map(_as_number, args))
+        tag = max(map(_core.tag_of, args))
+        return self._push(args, kwargs, tag) if tag > 0 else self._record(args, kwargs)
+
+    @property
+    def _name(self) -> str:
+        return getattr(self.function, "__name__", repr(self.function))
+
+    def _missing(self, k: int, mode: str) -> TypeError:
+        how = "defvjp" if mode == "reverse" else "defjvp"
+        return TypeError(
+            f"the primitive {self._name} has no {mode}-mode rule for its argument {k}, which "
+            f"carries a derivative: give it one with {how}, or pass cadiff.value of the argument"
+        )
+
+    def _push(self, args: tuple[Number, ...], kwargs: dict[str, Any], tag: int) -> Any:
+        """Forward mode: the arguments of the highest tag are taken apart."""
+        which = [k for k, arg in enumerate(args) if _core.tag_of(arg) == tag]
+        for k in which:
+            if k not in self.pushes:
+                raise self._missing(k, "forward")
+        pairs = [_core.dual_components(args[k]) for k in which]
+        primals = list(args)
+        for k, (primal, _) in zip(which, pairs, strict=True):
+            primals[k] = primal
+        ans = self(*primals, **kwargs)
+        lanes = _core.lanes_of([p for p, _ in pairs], [t for _, t in pairs])
+
+        def along(lane: int) -> list[Number]:
+            total: list[Number] | None = None
+            for k, (primal, tangent) in zip(which, pairs, strict=True):
+                g = tangent if lane < 0 else _core.lane_of(primal, tangent, lane)
+                with np.errstate(all="ignore"):
+                    pushed = _as_list(self.pushes[k](g, ans, *primals, **kwargs))
+                total = pushed if total is None else [x + y for x, y in zip(total, pushed)]  # noqa: B905
+            return [_like(t, a) for t, a in zip(total or [], _as_list(ans), strict=True)]
+
+        if lanes < 0:
+            tangents = along(-1)
+        else:
+            columns = [along(lane) for lane in range(lanes)]
+            tangents = [
+                _core.join_lanes([column[i] for column in columns], a)
+                for i, a in enumerate(_as_list(ans))
+            ]
+        duals = [
+            _core.make_dual(_float_or_array(a), t, tag)
+            for a, t in zip(_as_list(ans), tangents, strict=True)
+        ]
+        return tuple(duals) if isinstance(ans, tuple) else duals[0]
+
+    def _record(self, args: tuple[Number, ...], kwargs: dict[str, Any]) -> Any:
+        """Reverse mode: what a sweep needs to know is left on the tape."""
+        which = [
+            k for k, arg in enumerate(args) if isinstance(arg, Var) and not _core.is_constant(arg)
+        ]
+        for k in which:
+            if k not in self.pulls:
+                raise self._missing(k, "reverse")
+        with np.errstate(all="ignore"):
+            ans = self.function(*_core.strip(args), **kwargs)
+        if not which:
+            return ans
+        for k in which:
+            getattr(self.pulls[k], "refuse", _nothing)()
+        kept = [
+            arg.copy() if isinstance(arg, np.ndarray) else None if k in which else _core.strip(arg)
+            for k, arg in enumerate(args)
+        ]
+        rule = _Rule(self, kept, kwargs, which, isinstance(ans, tuple))
+        outs = _core.record_rule(rule, [args[k] for k in which], _as_list(ans))
+        return tuple(outs) if isinstance(ans, tuple) else outs[0]
+
+
+class _Rule:
+    """One call of a primitive, as the tape keeps it."""
+
+    def __init__(
+        self,
+        operation: primitive,
+        args: list[Any],
+        kwargs: dict[str, Any],
+        which: list[int],
+        several: bool,
+    ) -> None:
+        self.operation = operation
+        self.args = args
+        self.kwargs = kwargs
+        self.which = which
+        self.several = several
+
+    def pull(self, operands: list[Any], outs: list[Any], cotangents: list[Any]) -> list[Any]:
+        """A cotangent for each operand."""
+        args = list(self.args)
+        for k, operand in zip(self.which, operands, strict=True):
+            args[k] = operand
+        ans = tuple(outs) if self.several else outs[0]
+        g = tuple(cotangents) if self.several else cotangents[0]
+        with np.errstate(all="ignore"):
+            return [
+                _like(self.operation.pulls[k](ans, *args, **self.kwargs)(g), args[k])
+                for k in self.which
+            ]
+
+
+def _nothing() -> None:
+    pass
+
+
+def _as_number(arg: Any) -> Any:
+    """Lists and object arrays with numbers in them as arrays of numbers."""
+    if isinstance(arg, (Var, Dual)) or not carries(arg):
+        return arg
+    return arrays.array(arg)
+
+
+def _as_list(ans: Any) -> list[Any]:
+    return list(ans) if isinstance(ans, tuple) else [ans]
+
+
+def _float_or_array(x: Number) -> Number:
+    if isinstance(x, (Var, Dual)):
+        return x
+    return np.asarray(x, dtype=np.float64) if np.ndim(x) else float(x)
+
+
+def _like(derivative: Number, of: Number) -> Number:
+    """A derivative in the shape of what it belongs to; one number may stand for all."""
+    shape = _core.shape(of)
+    derivative = _float_or_array(derivative)
+    return derivative if _core.shape(derivative) == shape else arrays.broadcast_to(derivative, shape)
+
+
+# --- elementwise partials ------------------------------------------------------------------------
+
+
+def _push_partial(rule: Callable[..., Any], g: Number, ans: Number, *args: Any, **kw: Any) -> Number:
+    return _like(_core.absorb(rule(ans, *args, **kw), g), ans)
+
+
+def _pull_partial(
+    rule: Callable[..., Any], k: int, ans: Number, *args: Any, **kw: Any
+) -> Callable[[Number], Number]:
+    def pull(g: Number) -> Number:
+        return _summed_to(_core.absorb(rule(ans, *args, **kw), g), _core.shape(args[k]))
+
+    return pull
+
+
+def _summed_to(x: Number, shape: tuple[int, ...]) -> Number:
+    """The sum over the axes along which an argument of a shape was repeated."""
+    have = _core.shape(x)
+    extra = len(have) - len(shape)
+    axes = tuple(range(extra)) + tuple(
+        extra + i for i, length in enumerate(shape) if length == 1 and have[extra + i] != 1
+    )
+    summed = arrays.sum(x, axes) if axes else x
+    return summed if _core.shape(summed) == shape else arrays.reshape(summed, shape)

@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import Dual, Recording, Structure, Var
+from .arrays import concatenate, reshape, stack
+from .arrays import sum as total_of
 
 __all__ = [
     "check_derivative",
@@ -174,14 +176,14 @@ def value_and_grad(
 
 
 class Output:
-    """What f returned, taken apart: leaves of numbers, and the containers they were in.
+    """What f returned, taken apart: atoms (numbers and arrays), and the containers they were in.
 
     A flat list or tuple of scalars is one leaf, a vector. `what` names it in error messages.
     """
 
     def __init__(self, out: Any, what: str = "what f returns") -> None:
         self._what = what
-        self.numbers: list[Any] = []
+        self.atoms: list[Any] = []
         self.shapes: list[Shape] = []
         self._template = self._take(out)
 
@@ -190,16 +192,17 @@ class Output:
             return {key: self._take(item) for key, item in out.items()}
         if isinstance(out, (list, tuple)):
             if len(out) > 0 and all(_is_scalar(item) for item in out):
-                return self._leaf(list(out), (len(out),))
+                return self._leaf(self._vector(out))
             parts = [self._take(item) for item in out]
             if isinstance(out, tuple):
                 return type(out)(*parts) if hasattr(out, "_fields") else tuple(parts)
             return parts
         if _is_scalar(out):
-            return self._leaf([out], ())
-        if isinstance(out, (np.ndarray, Var, Dual)):
-            elements = _core.elements(out)
-            return self._leaf(elements.ravel().tolist(), elements.shape)
+            return self._leaf(self._number(out))
+        if isinstance(out, np.ndarray):
+            return self._leaf(self._array(out))
+        if isinstance(out, (Var, Dual)):
+            return self._leaf(out)
         hint = "; is a return missing?" if out is None else ""
         raise self._refusal(out, hint)
 
@@ -209,15 +212,33 @@ class Output:
             f"them, not {type(out).__name__}{hint}"
         )
 
-    def _leaf(self, numbers: list[Any], shape: Shape) -> _Leaf:
-        for number in numbers:
-            if isinstance(number, (bool, np.bool_)):
-                hint = ": a comparison has no derivative; cadiff.where chooses between numbers"
-                raise self._refusal(number, hint)
-            if not _is_scalar(number):
-                raise self._refusal(number)
-            self.numbers.append(_core.scalar_output(number))
-        self.shapes.append(shape)
+    def _number(self, number: Any) -> Any:
+        if isinstance(number, (bool, np.bool_)):
+            hint = ": a comparison has no derivative; cadiff.where chooses between numbers"
+            raise self._refusal(number, hint)
+        return _core.scalar_output(number)
+
+    def _vector(self, numbers: Sequence[Any]) -> Any:
+        return _core.numbers_array([self._number(x) for x in numbers], (len(numbers),))
+
+    def _array(self, array: NDArray[Any]) -> Any:
+        if array.dtype == object:
+            for number in array.flat:
+                if not _is_scalar(number):
+                    raise self._refusal(number)
+                self._number(number)
+            return _core.gather_numbers(array)
+        if array.dtype.kind == "b":
+            self._number(np.bool_(True))
+        if array.dtype.kind not in "iuf":
+            raise self._refusal(array)
+        return np.array(array, dtype=np.float64)
+
+    def _leaf(self, atom: Any) -> _Leaf:
+        if isinstance(atom, (Var, Dual)):
+            _core.check_alive(atom)
+        self.atoms.append(atom)
+        self.shapes.append(_core.shape(atom))
         return _Leaf(len(self.shapes) - 1)
 
     def fill(self, leaves: Sequence[Any]) -> Any:
@@ -234,13 +255,9 @@ class Output:
 
         return put(self._template)
 
-    def rebuild(self, numbers: Sequence[Any]) -> Any:
-        """The same containers around other numbers."""
-        return self.fill([_block(numbers[part], shape) for part, shape in _parts(self.shapes)])
-
     def match(self, tree: Any, what: str) -> list[Any]:
-        """The numbers of another tree of this structure, in its order."""
-        numbers: list[Any] = []
+        """The atoms of another tree of this structure, in its order."""
+        atoms: list[Any] = []
 
         def walk(node: Any, part: Any, path: str) -> None:
             keys = list(node) if isinstance(node, dict) else range(0)
@@ -249,7 +266,7 @@ class Output:
                 if leaf.shapes != [self.shapes[node.index]] or isinstance(part, dict):
                     expected = f"a leaf of shape {self.shapes[node.index]}"
                     raise _mismatch(path, expected, f"leaves of shapes {leaf.shapes}")
-                numbers.extend(leaf.numbers)
+                atoms.extend(leaf.atoms)
                 return
             if isinstance(node, dict):
                 if not isinstance(part, dict) or part.keys() != node.keys():
@@ -260,7 +277,7 @@ class Output:
                 walk(node[key], part[key], f"{path}[{key!r}]")
 
         walk(self._template, tree, what)
-        return numbers
+        return atoms
 
 
 def _mismatch(path: str, expected: str, got: str) -> ValueError:
@@ -291,66 +308,52 @@ def _parts(shapes: Sequence[Shape]) -> Iterator[tuple[slice, Shape]]:
         yield slice(begin, end), shape
 
 
-def _block(numbers: Any, shape: Shape) -> Any:
-    """Numbers as an array of a shape: of floats if they are floats; a number for ()."""
-    if isinstance(numbers, np.ndarray):
-        block = numbers.reshape(shape).copy()
-    else:
-        block = np.empty(len(numbers), dtype=object)
-        block[:] = numbers
-        if all(type(number) is float for number in numbers):
-            block = block.astype(np.float64)
-        block = block.reshape(shape)
-    return block.item() if shape == () else block
+def _all_shapes(structure: Structure) -> list[Shape]:
+    """The shapes of the atoms of all arguments."""
+    return [shape for shapes in structure.leaf_shapes() for shape in shapes]
+
+
+def _result(atom: Any) -> Any:
+    """An atom as it is handed to the user: fresh, and plain if it carries no derivative."""
+    if isinstance(atom, Dual):
+        return atom
+    if isinstance(atom, Var):
+        return _core.strip(atom) if _core.is_constant(atom) else atom
+    return np.array(atom) if isinstance(atom, np.ndarray) and atom.ndim else float(atom)
 
 
 # --- forward mode ----------------------------------------------------------------------------
 
 
-def _lift(structure: Structure, numbers: list[Any], tangents: list[Any], tag: int) -> list[Any]:
-    """Arguments with Duals for their numbers; a tangent is a number or a tuple of lanes."""
-    duals = [
-        _core.make_dual(number, tangent, tag)
-        for number, tangent in zip(numbers, tangents, strict=True)
-    ]
-    plain = all(type(number) is float for number in numbers) and all(
-        type(number) is float
-        for tangent in tangents
-        for number in (tangent if isinstance(tangent, tuple) else (tangent,))
-    )
-    arguments = []
-    offset = 0
-    for k, shapes in enumerate(structure.leaf_shapes()):
-        leaves: list[Any] = []
-        for shape in shapes:
-            part = slice(offset, offset + prod(shape))
-            offset += prod(shape)
-            if shape == ():
-                leaves.append(duals[part][0])
-            elif plain:
-                primal = np.array(numbers[part]).reshape(shape)
-                rows = np.array(tangents[part])
-                lanes = rows.shape[1:] if rows.size else ()
-                leaves.append(_core.make_dual(primal, rows.reshape(shape + lanes), tag))
-            else:
-                leaves.append(_block(duals[part], shape))
-        arguments.append(structure.fill(k, leaves))
-    return arguments
-
-
 @contextmanager
-def _forward() -> Iterator[int]:
-    """A forward differentiation; gives the tag of its Duals."""
-    tag, around = _core.begin_forward()
+def _forward(lanes: int = -1) -> Iterator[int]:
+    """A forward differentiation along so many lanes; gives the tag of its Duals."""
+    tag = _core.begin_forward(lanes)
     try:
         yield tag
     finally:
-        _core.end_forward(around)
+        _core.end_forward()
 
 
-def _identity(n: int) -> list[Any]:
-    """The tangents of n numbers along the n unit vectors, as tuples of lanes."""
-    return [tuple(1.0 if i == j else 0.0 for j in range(n)) for i in range(n)]
+def _lift(
+    structure: Structure, atoms: Sequence[Any], tangents: Sequence[Any], tag: int
+) -> list[Any]:
+    """Arguments with Duals for their atoms; tangents have their shapes, or an axis of lanes more."""
+    duals = [_core.make_dual(x, t, tag) for x, t in zip(atoms, tangents, strict=True)]
+    counts = [len(shapes) for shapes in structure.leaf_shapes()]
+    bounds = pairwise(accumulate(counts, initial=0))
+    return [structure.fill(k, duals[begin:end]) for k, (begin, end) in enumerate(bounds)]
+
+
+def _identity(shapes: Sequence[Shape], first: int = 0, lanes: int | None = None) -> list[Any]:
+    """Tangents of atoms along unit vectors: lanes `first`, `first + 1`, ... of the identity."""
+    n = sum(map(prod, shapes))
+    count = n - first if lanes is None else lanes
+    rows = np.eye(n, count, -first) if n else np.zeros((0, count))
+    return [
+        rows[part].reshape((*shape, count)) if shape != () else tuple(rows[part][0].tolist())
+        for part, shape in _parts(shapes)
+    ]
 
 
 def _run_forward(
@@ -358,20 +361,22 @@ def _run_forward(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     argnums: tuple[int, ...],
-    tangents: list[Any] | None,
+    tangents: Sequence[Any] | None,
     has_aux: bool = False,
 ) -> tuple[Output, list[Any], list[Any], Structure, Any]:
     """One run on Duals; `tangents` None seeds the identity.
 
-    Returns the output, its primals, its tangents (tuples where there are lanes), the structure of
-    the arguments and aux.
+    Returns the output, its primals, its tangents (with lanes, if any), the structure of the
+    arguments and aux.
     """
-    numbers, structure = _core.take_apart(args, argnums)
+    atoms, structure = _core.take_apart(args, argnums)
+    lanes = -1
     if tangents is None:
-        tangents = _identity(len(numbers))
-    with _forward() as tag:
+        shapes = _all_shapes(structure)
+        tangents, lanes = _identity(shapes), sum(map(prod, shapes))
+    with _forward(lanes) as tag:
         lifted = list(args)
-        for k, argument in zip(argnums, _lift(structure, numbers, tangents, tag), strict=True):
+        for k, argument in zip(argnums, _lift(structure, atoms, tangents, tag), strict=True):
             lifted[k] = argument
         out = f(*lifted, **kwargs)
         aux = None
@@ -379,7 +384,7 @@ def _run_forward(
             out, aux = _core.split_aux(out)
             aux = _core.map_numbers(aux, lambda number: _core.split_dual(number, tag)[0])
         output = Output(out)
-        pairs = [_core.split_dual(number, tag) for number in output.numbers]
+        pairs = [_core.split_dual(atom, tag) for atom in output.atoms]
     return output, [p for p, _ in pairs], [t for _, t in pairs], structure, aux
 
 
@@ -422,7 +427,7 @@ def jvp(
         raise ValueError(f"there are {len(tangents)} tangents for {arguments}")
     directions = structure.match(tuple(tangents), [f"tangents[{k}]" for k in argnums])
     output, values, derivatives, _, aux = _run_forward(f, args, {}, argnums, directions, has_aux)
-    result = (output.rebuild(values), output.rebuild(derivatives))
+    result = (output.fill([*map(_result, values)]), output.fill([*map(_result, derivatives)]))
     return (*result, aux) if has_aux else result
 
 
@@ -464,7 +469,7 @@ def derivative(f: Function, wrt: Any, args: Sequence[Any] | None = None, *, orde
         output, _, tangents, _, _ = _run_forward(
             lambda x: along(x, order - 1), (x,), {}, (0,), [1.0]
         )
-        return output.rebuild(tangents)
+        return output.fill([*map(_result, tangents)])
 
     result = along(numbers[0], int(order))
     return _core.scalar_output(result) if order == 0 and _is_scalar(result) else result
@@ -506,7 +511,7 @@ def gradient(f: Function, args: Sequence[Any], *, mode: Mode = "auto") -> NDArra
         row = tangents[0] if isinstance(tangents[0], tuple) else (0.0,) * len(point)
     else:
         _, row, _ = _core.value_and_grad(f, argnums, False, False, point, {}, "gradient")
-    result: NDArray[Any] = _block(list(row), (len(point),))
+    result: NDArray[Any] = _core.numbers_array(list(row), (len(point),))
     return result
 
 
@@ -553,7 +558,7 @@ class Pullback:
 
     def __call__(self, cotangent: Any) -> Any:
         weights = self._output.match(cotangent, "the cotangent")
-        cotangents = self._recording.pull(self._output.numbers, weights)
+        cotangents = self._recording.pull_tree(self._output.atoms, weights)
         return cotangents[0] if self._single else cotangents
 
 
@@ -592,12 +597,11 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
         if has_aux:
             out, aux = _core.split_aux(out)
         output = Output(out)
-        values = output.numbers
-        values, aux = recording.settle(values), recording.settle(aux)
+        values, aux = recording.settle(output.atoms), recording.settle(aux)
         keep = True
     finally:
         recording.close(keep=keep)
-    result = (output.rebuild(values), Pullback(recording, output, len(primals) == 1))
+    result = (output.fill([*map(_result, values)]), Pullback(recording, output, len(primals) == 1))
     return (*result, aux) if has_aux else result
 
 
@@ -615,57 +619,98 @@ class Jacobian(Transform):
         recording = Recording(args, self._argnums)
         try:
             output = Output(self._function(*recording.lifted, **kwargs))
-            numbers = output.numbers
-            if not recording.is_plain(numbers):
-                matrix = _object_matrix(
-                    [recording.pull_flat(number) for number in numbers], recording.n
-                )
-            elif self._mode == "auto" and recording.n <= 4 * len(numbers):
-                # A tangent sweep of 8 lanes costs about as much as two reverse sweeps.
-                matrix = recording.columns(numbers)
-            else:
-                matrix = recording.rows(numbers)
             structure = recording.structure
-            numbers.clear()  # numbers that are alive when the tape is rewound have to be found
+            blocks = self._sweep(recording, output)
+            output.atoms.clear()  # Vars that are alive when the tape is rewound have to be found
         finally:
             recording.close()
-        return self._assemble(matrix, output, structure)
+        return self._assemble(blocks, output, structure)
+
+    def _sweep(self, recording: Recording, output: Output) -> list[list[Any]]:
+        """For each output atom and each input atom the block of shape out.shape + in.shape."""
+        if not recording.is_plain(output.atoms):
+            return _blocks_by_pulls(recording, output)
+        m = sum(map(prod, output.shapes))
+        # A tangent sweep of 8 lanes costs about as much as two reverse sweeps.
+        forward = self._mode == "auto" and recording.n <= 4 * m and not recording.has_rules
+        matrix = (recording.columns if forward else recording.rows)(output.atoms)
+        shapes = _all_shapes(recording.structure)
+        return [
+            [_cut(matrix[rows, columns], above + leaf) for columns, leaf in _parts(shapes)]
+            for rows, above in _parts(output.shapes)
+        ]
 
     def _forward(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        output, _, tangents, structure, _ = _run_forward(
+        output, primals, tangents, structure, _ = _run_forward(
             self._function, args, kwargs, self._argnums, None
         )
-        n = sum(prod(shape) for shapes in structure.leaf_shapes() for shape in shapes)
-        rows = [list(t) if isinstance(t, tuple) else [0.0] * n for t in tangents]
-        return self._assemble(_object_matrix(rows, n), output, structure)
+        shapes = _all_shapes(structure)
+        blocks = []
+        for primal, tangent in zip(primals, tangents, strict=True):
+            whole = _with_lanes(primal, tangent, sum(map(prod, shapes)))
+            blocks.append(
+                [
+                    reshape(whole[..., part], _core.shape(primal) + leaf)
+                    for part, leaf in _parts(shapes)
+                ]
+            )
+        return self._assemble(blocks, output, structure)
 
-    def _assemble(self, matrix: NDArray[Any], output: Output, structure: Structure) -> Any:
-        """Cut the matrix into blocks of shape out.shape + in.shape, and put them in containers."""
-        return output.fill(
+    def _assemble(
+        self, blocks: list[list[Any]], output: Output, structure: Structure
+    ) -> Any:
+        """Put blocks in containers: those of the input, inside those of the output."""
+        return output.fill([_fill(row, structure, self._single) for row in blocks])
+
+
+def _with_lanes(primal: Any, tangent: Any, lanes: int) -> Any:
+    """A tangent as an array whose last axis are the lanes, which may be missing: then it is 0."""
+    if isinstance(tangent, tuple):
+        return _core.numbers_array(list(tangent), (lanes,))
+    if _core.ndim(tangent) > _core.ndim(primal):
+        return tangent
+    return np.zeros((*_core.shape(primal), lanes))
+
+
+def _cut(block: NDArray[Any], shape: Shape) -> Any:
+    return block.reshape(shape).copy() if shape != () else float(block.item())
+
+
+def _blocks_by_pulls(recording: Recording, output: Output) -> list[list[Any]]:
+    """Blocks of the Jacobian that carry derivatives, or belong to such: one pull for each number."""
+    blocks = []
+    inputs = _all_shapes(recording.structure)
+    for index, shape in enumerate(output.shapes):
+        rows = []
+        for k in range(prod(shape)):
+            seeds = [_unit(s, k if i == index else -1) for i, s in enumerate(output.shapes)]
+            rows.append(recording.pull(output.atoms, seeds))
+        blocks.append(
             [
-                _fill_columns(matrix[part], shape, structure, self._single)
-                for part, shape in _parts(output.shapes)
+                reshape(stack([row[i] for row in rows]), shape + leaf)
+                if rows
+                else np.zeros(shape + leaf)
+                for i, leaf in enumerate(inputs)
             ]
         )
+    return blocks
 
 
-def _object_matrix(rows: list[list[Any]], n: int) -> NDArray[Any]:
-    """Rows of numbers as an array (m, n), of floats if they are floats."""
-    matrix: NDArray[Any] = _block([number for row in rows for number in row], (len(rows), n))
-    return matrix
+def _unit(shape: Shape, k: int) -> Any:
+    """An atom of zeros, but for a 1 at the k-th place if k is not negative."""
+    flat = np.zeros(prod(shape))
+    flat[k : k + 1 if k >= 0 else 0] = 1.0
+    return flat.reshape(shape) if shape != () else flat.item()
 
 
-def _fill_columns(rows: NDArray[Any], shape: Shape, structure: Structure, single: bool) -> Any:
-    """Rows (out.size, inputs) as the containers of the inputs; blocks: out.shape + in.shape."""
-    arguments = []
-    shapes_of_all = structure.leaf_shapes()
-    parts = _parts([leaf for shapes in shapes_of_all for leaf in shapes])
-    for k, shapes in enumerate(shapes_of_all):
-        blocks = []
-        for _ in shapes:
-            part, leaf = next(parts)
-            blocks.append(_block(rows[:, part], shape + leaf))
-        arguments.append(structure.fill(k, blocks))
+def _fill(atoms: Sequence[Any], structure: Structure, single: bool) -> Any:
+    """Atoms in the containers of the arguments."""
+    counts = [len(shapes) for shapes in structure.leaf_shapes()]
+    bounds = pairwise(accumulate(counts, initial=0))
+    arguments = [
+        structure.fill(k, [_result(atom) for atom in atoms[begin:end]])
+        for k, (begin, end) in enumerate(bounds)
+    ]
     return arguments[0] if single else tuple(arguments)
 
 
@@ -715,7 +760,8 @@ def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
 class ElementwiseGrad(Transform):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         def total(*args: Any) -> Any:
-            return sum(Output(self._function(*args, **kwargs)).numbers)
+            atoms = Output(self._function(*args, **kwargs)).atoms
+            return sum(total_of(atom) for atom in atoms)
 
         _, gradient, _ = _core.value_and_grad(
             total, self._argnums, self._single, False, args, {}, self._name
@@ -742,29 +788,40 @@ class Hessian(Transform):
             number = _core.scalar_output(
                 self._function(*recording.lifted, **kwargs), name=self._name
             )
-            if recording.is_plain([number]):
+            if recording.is_plain([number]) and not recording.has_rules:
                 matrix = recording.hessian(number)
             structure = recording.structure
-            n = recording.n
             number = None
         finally:
             recording.close()
-        if matrix is None:
-            # Inputs or closures carry derivatives themselves: differentiate twice.
-            rows = _gradient_along(self._function, args, kwargs, self._argnums, _identity(n))
-            matrix = _object_matrix(
-                [list(row) if isinstance(row, tuple) else [0.0] * n for row in rows], n
+        shapes = _all_shapes(structure)
+        if matrix is not None:
+            blocks = [
+                [_cut(matrix[rows, columns], above + leaf) for columns, leaf in _parts(shapes)]
+                for rows, above in _parts(shapes)
+            ]
+        else:
+            # Inputs or closures carry derivatives themselves, or there are rules: differentiate
+            # twice.
+            pairs = _gradient_along(
+                self._function, args, kwargs, self._argnums, None
             )
-        shapes_of_all = structure.leaf_shapes()
-        parts = _parts([leaf for shapes in shapes_of_all for leaf in shapes])
-        arguments = []
-        for k, shapes in enumerate(shapes_of_all):
             blocks = []
-            for _ in shapes:
-                part, leaf = next(parts)
-                blocks.append(_fill_columns(matrix[part], leaf, structure, self._single))
-            arguments.append(structure.fill(k, blocks))
-        return arguments[0] if self._single else tuple(arguments)
+            for primal, tangent in pairs:
+                whole = _with_lanes(primal, tangent, sum(map(prod, shapes)))
+                above = _core.shape(primal)
+                blocks.append(
+                    [reshape(whole[..., part], above + leaf) for part, leaf in _parts(shapes)]
+                )
+        return _fill_rows([_fill(row, structure, self._single) for row in blocks], structure, self._single)
+
+
+def _fill_rows(rows: Sequence[Any], structure: Structure, single: bool) -> Any:
+    """Containers in the containers of the arguments."""
+    counts = [len(shapes) for shapes in structure.leaf_shapes()]
+    bounds = pairwise(accumulate(counts, initial=0))
+    arguments = [structure.fill(k, rows[begin:end]) for k, (begin, end) in enumerate(bounds)]
+    return arguments[0] if single else tuple(arguments)
 
 
 def _gradient_along(
@@ -772,17 +829,22 @@ def _gradient_along(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     argnums: tuple[int, ...],
-    tangents: list[Any],
-) -> list[Any]:
-    """Derivatives of all entries of the gradient along tangents (numbers or tuples of lanes)."""
-    numbers, structure = _core.take_apart(args, argnums)
-    with _forward() as tag:
+    tangents: Sequence[Any] | None,
+) -> list[tuple[Any, Any]]:
+    """Of each atom of the gradient its value and its derivative along tangents; None: along all
+    unit vectors, as lanes."""
+    atoms, structure = _core.take_apart(args, argnums)
+    lanes = -1
+    if tangents is None:
+        shapes = _all_shapes(structure)
+        tangents, lanes = _identity(shapes), sum(map(prod, shapes))
+    with _forward(lanes) as tag:
         lifted = list(args)
-        for k, argument in zip(argnums, _lift(structure, numbers, tangents, tag), strict=True):
+        for k, argument in zip(argnums, _lift(structure, atoms, tangents, tag), strict=True):
             lifted[k] = argument
         gradients = Grad("grad", f, argnums)(*lifted, **kwargs)
         entries, _ = _core.take_apart(gradients, tuple(range(len(argnums))))
-        return [_core.split_dual(entry, tag)[1] for entry in entries]
+        return [_core.split_dual(entry, tag) for entry in entries]
 
 
 def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
@@ -809,22 +871,22 @@ class HessianProduct(Transform):
             raise TypeError(f"argnums={k}, but there are {len(args)} arguments beside v")
         _, structure = _core.take_apart((args[k],), (0,))
         direction = structure.match((v,), ["the direction v"])
-        if all(type(number) is float for number in direction):
+        if not any(isinstance(atom, (Var, Dual)) for atom in direction):
             recording = Recording(args, self._argnums)
             product: list[Any] | None = None
             try:
                 number = _core.scalar_output(
                     self._function(*recording.lifted, **kwargs), name=self._name
                 )
-                if recording.is_plain([number]):
-                    product = recording.hessian_product(number, direction).tolist()
+                if recording.is_plain([number]) and not recording.has_rules:
+                    product = recording.hessian_product(number, direction)
                 number = None
             finally:
                 recording.close()
             if product is not None:
                 return structure.rebuild(0, product)
-        product = _gradient_along(self._function, args, kwargs, self._argnums, direction)
-        return structure.rebuild(0, product)
+        pairs = _gradient_along(self._function, args, kwargs, self._argnums, direction)
+        return structure.rebuild(0, [_result(tangent) for _, tangent in pairs])
 
 
 def hvp(f: Function, argnums: int = 0) -> Callable[..., Any]:
@@ -878,9 +940,9 @@ def check_derivative(
     there = list(here)
     here[wrt] = float(_core.strip(here[wrt]))
     there[wrt] = here[wrt] + h  # in double precision, whatever the point is in
-    high, low = (_core.strip(Output(f(*point)).numbers) for point in (there, here))
-    quotient = (np.array(high) - np.array(low)) / h
-    return bool(np.all(np.isclose(quotient, suspect, rtol=rtol, atol=atol)))
+    high, low = (_core.strip(Output(f(*point)).atoms) for point in (there, here))
+    quotients = [(np.asarray(y) - np.asarray(x)) / h for x, y in zip(low, high, strict=True)]
+    return all(bool(np.all(np.isclose(q, suspect, rtol=rtol, atol=atol))) for q in quotients)
 
 
 def flatten(tree: Any) -> tuple[FloatArray, Callable[[Any], Any]]:
@@ -907,9 +969,10 @@ def flatten(tree: Any) -> tuple[FloatArray, Callable[[Any], Any]]:
     >>> unflatten(vector * 2)
     {'w': array([2., 4.]), 'b': 6.0}
     """
-    numbers, structure = _core.take_apart((tree,), (0,))
-    vector: FloatArray = _block(numbers, (len(numbers),))
-    return vector, _Unflatten(structure, len(numbers))
+    atoms, structure = _core.take_apart((tree,), (0,))
+    parts = [reshape(atom, -1) for atom in atoms]
+    vector: FloatArray = concatenate(parts) if parts else np.empty(0)
+    return vector, _Unflatten(structure, vector.size)
 
 
 class _Unflatten:

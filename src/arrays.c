@@ -289,6 +289,11 @@ void cad_array_value(CadTape *tape, CadEntry entry) {
     case CAD_OP_SCATTER:
         scatter_values(tape, entry, plan);
         break;
+    case CAD_OP_ADD_AT:
+        for (int64_t i = 0; i < plan->size; i++) {
+            tape->values[indexed(tape, plan, i)] += tape->values[scattered(plan, i)];
+        }
+        break;
     case CAD_OP_SUM:
         sum_values(tape, entry, plan);
         break;
@@ -321,6 +326,13 @@ static int touch(CadTape *tape, CadPlan *plan, int view) {
         memset(tape->adjoints + low, 0, (size_t)(high - low + 1) * sizeof *tape->adjoints);
     }
     return whole;
+}
+
+/* Make the adjoints of a view ready to be added to. */
+static void prepare(CadTape *tape, CadPlan *plan, int view) {
+    int64_t low, high;
+    cad_plan_bounds(plan, view, &low, &high);
+    cad_tape_prepare_adjoints(tape, (size_t)low, (size_t)high);
 }
 
 /* The operands of a row in a tile; missing ones repeat the first. */
@@ -438,24 +450,26 @@ static void reverse_gather(CadTape *tape, CadEntry entry, CadPlan *plan) {
         return;
     }
     const int64_t *extra = cad_plan_extra(plan);
-    if (cad_tape_touch(tape, (size_t)extra[0], (size_t)extra[1])) {
-        memset(tape->adjoints + extra[0], 0,
-               (size_t)(extra[1] - extra[0] + 1) * sizeof *tape->adjoints);
-    }
+    cad_tape_prepare_adjoints(tape, (size_t)extra[0], (size_t)extra[1]);
     for (int64_t i = 0; i < plan->size; i++) {
         tape->adjoints[indexed(tape, plan, i)] += tape->adjoints[entry.out + i];
     }
 }
 
-/* What was assigned gets the adjoint of its target, which then belongs to what was overwritten,
- * and nothing reads that any more. */
+/* An assignment has two results: the target, and the kept values, which are those that the target
+ * had before. */
 static void reverse_assign(CadTape *tape, CadEntry entry, CadPlan *plan) {
     cad_array_exchange(tape, entry, 1);
+    const int kept = !cad_tape_is_untouched(tape, entry.out);
     if (cad_tape_is_untouched(tape, (CadSlot)cad_plan_view(plan, 0)[0])) {
-        return;
+        if (!kept) {
+            return;
+        }
+        prepare(tape, plan, 0);
     }
     const int active = is_active(plan, 1);
     const int store = active && touch(tape, plan, 1);
+    const double *former = tape->adjoints + entry.out;
     Walk walk = start(plan, 1);
     do {
         const CadStrip target = strip_at(&walk, 0, tape->adjoints, 0);
@@ -463,20 +477,24 @@ static void reverse_assign(CadTape *tape, CadEntry entry, CadPlan *plan) {
             cad_strip_add(strip_at(&walk, 1, tape->adjoints, 0), target, store, walk.n);
         }
         for (size_t i = 0; i < walk.n; i++) {
-            target.data[(ptrdiff_t)i * target.step] = 0.0;
+            target.data[(ptrdiff_t)i * target.step] = kept ? *former++ : 0.0;
         }
     } while (advance(&walk));
 }
 
 static void reverse_scatter(CadTape *tape, CadEntry entry, CadPlan *plan) {
+    const int64_t *extra = cad_plan_extra(plan);
     cad_array_exchange(tape, entry, 1);
-    if (cad_tape_is_untouched(tape, (CadSlot)cad_plan_extra(plan)[0])) {
-        return;
+    const int kept = !cad_tape_is_untouched(tape, entry.out);
+    if (cad_tape_is_untouched(tape, (CadSlot)extra[0])) {
+        if (!kept) {
+            return;
+        }
+        cad_tape_prepare_adjoints(tape, (size_t)extra[0], (size_t)extra[1]);
     }
     const int active = is_active(plan, 0);
-    if (active && touch(tape, plan, 0)) {
-        memset(tape->adjoints + scattered(plan, 0), 0,
-               (size_t)plan->size * sizeof *tape->adjoints);
+    if (active) {
+        prepare(tape, plan, 0);
     }
     /* Of several assignments to one target the last one counts. */
     for (int64_t i = plan->size; i-- > 0;) {
@@ -484,14 +502,34 @@ static void reverse_scatter(CadTape *tape, CadEntry entry, CadPlan *plan) {
         if (active) {
             tape->adjoints[scattered(plan, i)] += *target;
         }
-        *target = 0.0;
+        *target = kept ? tape->adjoints[entry.out + i] : 0.0;
     }
+}
+
+static void reverse_add_at(CadTape *tape, CadPlan *plan) {
+    if (!is_active(plan, 0)) {
+        return;
+    }
+    prepare(tape, plan, 0);
+    for (int64_t i = 0; i < plan->size; i++) {
+        tape->adjoints[scattered(plan, i)] += tape->adjoints[indexed(tape, plan, i)];
+    }
+}
+
+/* Whether no adjoint has reached what an entry wrote: then no tangent of one has reached it. */
+static int is_unreached(const CadTape *tape, CadOp op, CadPlan *plan) {
+    if (overwrites(op)) {
+        return 0;
+    }
+    const int64_t slot =
+        op == CAD_OP_ADD_AT ? cad_plan_extra(plan)[0] : cad_plan_view(plan, 0)[0];
+    return cad_tape_is_untouched(tape, (CadSlot)slot);
 }
 
 void cad_array_reverse(CadTape *tape, CadEntry entry) {
     CadPlan *plan = cad_tape_plan(tape, entry);
     const CadOp op = CAD_CODE_OP(entry.code);
-    if (!overwrites(op) && cad_tape_is_untouched(tape, (CadSlot)cad_plan_view(plan, 0)[0])) {
+    if (is_unreached(tape, op, plan)) {
         return;
     }
     switch (op) {
@@ -500,6 +538,9 @@ void cad_array_reverse(CadTape *tape, CadEntry entry) {
         break;
     case CAD_OP_SCATTER:
         reverse_scatter(tape, entry, plan);
+        break;
+    case CAD_OP_ADD_AT:
+        reverse_add_at(tape, plan);
         break;
     case CAD_OP_SUM:
         reverse_sum(tape, plan);
@@ -580,26 +621,37 @@ static double *lanes_of(Lanes lanes, int64_t slot) {
     return lanes.buffer + (slot - lanes.base) * (int64_t)lanes.count;
 }
 
-static void tangent_scatter(const CadTape *tape, CadPlan *plan, Lanes lanes) {
+static void copy_lanes(Lanes lanes, int64_t to, int64_t from) {
+    memcpy(lanes_of(lanes, to), lanes_of(lanes, from), lanes.count * sizeof *lanes.buffer);
+}
+
+static void clear_lanes(Lanes lanes, int64_t slot) {
+    memset(lanes_of(lanes, slot), 0, lanes.count * sizeof *lanes.buffer);
+}
+
+static void tangent_scatter(const CadTape *tape, CadEntry entry, CadPlan *plan, Lanes lanes) {
     for (int64_t i = 0; i < plan->size; i++) {
-        double *const target = lanes_of(lanes, indexed(tape, plan, i));
+        const int64_t target = indexed(tape, plan, i);
+        copy_lanes(lanes, entry.out + i, target);
         if (is_active(plan, 0)) {
-            memcpy(target, lanes_of(lanes, scattered(plan, i)), lanes.count * sizeof *target);
+            copy_lanes(lanes, target, scattered(plan, i));
         } else {
-            memset(target, 0, lanes.count * sizeof *target);
+            clear_lanes(lanes, target);
         }
     }
 }
 
-static void tangent_assign(CadPlan *plan, Lanes lanes) {
+static void tangent_assign(CadEntry entry, CadPlan *plan, Lanes lanes) {
     Walk walk = start(plan, 1);
+    int64_t kept = entry.out;
     do {
-        for (size_t k = 0; k < lanes.count; k++) {
-            const CadStrip target = lane_at(&walk, 0, lanes, 0, k);
-            for (size_t i = 0; i < walk.n; i++) {
-                const double source =
-                    is_active(plan, 1) ? lane_at(&walk, 1, lanes, i, k).data[0] : 0.0;
-                target.data[(ptrdiff_t)i * target.step] = source;
+        for (size_t i = 0; i < walk.n; i++, kept++) {
+            const int64_t target = walk.at[0] + (int64_t)i * walk.step[0];
+            copy_lanes(lanes, kept, target);
+            if (is_active(plan, 1)) {
+                copy_lanes(lanes, target, walk.at[1] + (int64_t)i * walk.step[1]);
+            } else {
+                clear_lanes(lanes, target);
             }
         }
     } while (advance(&walk));
@@ -614,22 +666,31 @@ void cad_array_tangent(const CadTape *tape, CadEntry entry, CadSlot base, size_t
     switch (op) {
     case CAD_OP_ASSIGN:
         cad_array_exchange((CadTape *)tape, entry, 0);
-        tangent_assign(plan, all);
+        tangent_assign(entry, plan, all);
         break;
     case CAD_OP_SCATTER:
         cad_array_exchange((CadTape *)tape, entry, 0);
-        tangent_scatter(tape, plan, all);
+        tangent_scatter(tape, entry, plan, all);
+        break;
+    case CAD_OP_ADD_AT:
+        for (int64_t i = 0; i < plan->size && is_active(plan, 0); i++) {
+            for (size_t k = 0; k < lanes; k++) {
+                lanes_of(all, indexed(tape, plan, i))[k] += lanes_of(all, scattered(plan, i))[k];
+            }
+        }
         break;
     case CAD_OP_SUM:
         do {
-            add_lanes(&walk, 0, all, 1, all, 0);
+            if (is_active(plan, 1)) {
+                add_lanes(&walk, 0, all, 1, all, 0);
+            }
         } while (advance(&walk));
         break;
     case CAD_OP_MATMUL:
         tangent_matmul((CadTape *)tape, plan, all);
         break;
     case CAD_OP_GATHER:
-        for (int64_t i = 0; i < plan->size; i++) {
+        for (int64_t i = 0; i < plan->size && is_active(plan, 1); i++) {
             memcpy(lanes_of(all, entry.out + i), lanes_of(all, indexed(tape, plan, i)),
                    lanes * sizeof *tangents);
         }
@@ -702,59 +763,77 @@ static void second_matmul(CadTape *tape, CadPlan *plan, Lanes tangents, Lanes re
     } while (advance(&walk));
 }
 
-static void second_assign(CadPlan *plan, Lanes results) {
+static void exchange_lanes(Lanes lanes, int64_t x, int64_t y) {
+    for (size_t k = 0; k < lanes.count; k++) {
+        exchange(lanes_of(lanes, x) + k, lanes_of(lanes, y) + k);
+    }
+}
+
+/* Tangents go back to what they were, as the values do. */
+static void second_assign(CadEntry entry, CadPlan *plan, Lanes tangents, Lanes results) {
     Walk walk = start(plan, 1);
+    int64_t kept = entry.out;
     do {
         if (is_active(plan, 1)) {
             add_lanes(&walk, 1, results, 0, results, 0);
         }
-        for (size_t i = 0; i < walk.n; i++) {
-            memset(lane_at(&walk, 0, results, i, 0).data, 0,
-                   results.count * sizeof *results.buffer);
+        for (size_t i = 0; i < walk.n; i++, kept++) {
+            const int64_t target = walk.at[0] + (int64_t)i * walk.step[0];
+            copy_lanes(results, target, kept);
+            exchange_lanes(tangents, target, kept);
         }
     } while (advance(&walk));
 }
 
-static void second_scatter(const CadTape *tape, CadPlan *plan, Lanes results) {
+static void second_scatter(const CadTape *tape, CadEntry entry, CadPlan *plan, Lanes tangents,
+                           Lanes results) {
     for (int64_t i = plan->size; i-- > 0;) {
-        double *const target = lanes_of(results, indexed(tape, plan, i));
-        for (size_t k = 0; k < results.count; k++) {
-            if (is_active(plan, 0)) {
-                lanes_of(results, scattered(plan, i))[k] += target[k];
-            }
-            target[k] = 0.0;
+        const int64_t target = indexed(tape, plan, i);
+        for (size_t k = 0; k < results.count && is_active(plan, 0); k++) {
+            lanes_of(results, scattered(plan, i))[k] += lanes_of(results, target)[k];
         }
+        copy_lanes(results, target, entry.out + i);
+        exchange_lanes(tangents, target, entry.out + i);
     }
 }
 
 void cad_array_second(CadTape *tape, CadEntry entry, CadSlot base, size_t lanes,
-                      const double *tangents, double *adjoint_tangents) {
+                      double *tangents, double *adjoint_tangents) {
     CadPlan *plan = cad_tape_plan(tape, entry);
     const CadOp op = CAD_CODE_OP(entry.code);
-    const Lanes along = {(double *)tangents, base, lanes};
+    const Lanes along = {tangents, base, lanes};
     const Lanes results = {adjoint_tangents, base, lanes};
-    /* What no adjoint has reached no tangent of one has reached. */
-    if (!overwrites(op) && cad_tape_is_untouched(tape, (CadSlot)cad_plan_view(plan, 0)[0])) {
+    if (is_unreached(tape, op, plan)) {
         return;
     }
     Walk walk = start(plan, 1);
     switch (op) {
     case CAD_OP_ASSIGN:
-        second_assign(plan, results);
+        second_assign(entry, plan, along, results);
         break;
     case CAD_OP_SCATTER:
-        second_scatter(tape, plan, results);
+        second_scatter(tape, entry, plan, along, results);
+        break;
+    case CAD_OP_ADD_AT:
+        for (int64_t i = 0; i < plan->size && is_active(plan, 0); i++) {
+            for (size_t k = 0; k < lanes; k++) {
+                lanes_of(results, scattered(plan, i))[k] +=
+                    lanes_of(results, indexed(tape, plan, i))[k];
+            }
+        }
         break;
     case CAD_OP_SUM:
         do {
-            add_lanes(&walk, 1, results, 0, results, 0);
+            if (is_active(plan, 1)) {
+                add_lanes(&walk, 1, results, 0, results, 0);
+            }
         } while (advance(&walk));
         break;
     case CAD_OP_MATMUL:
         second_matmul(tape, plan, along, results);
         break;
     case CAD_OP_GATHER:
-        for (int64_t i = 0; i < plan->size; i++) {
+        for (int64_t i = 0; i < plan->size && is_active(plan, 1); i++) {
             for (size_t k = 0; k < lanes; k++) {
                 lanes_of(results, indexed(tape, plan, i))[k] +=
                     lanes_of(results, entry.out + i)[k];

@@ -42,6 +42,6 @@ void cad_array_reverse(CadTape *tape, CadEntry entry);
 void cad_array_tangent(const CadTape *tape, CadEntry entry, CadSlot base, size_t lanes,
                        double *tangents);
 void cad_array_second(CadTape *tape, CadEntry entry, CadSlot base, size_t lanes,
-                      const double *tangents, double *adjoint_tangents);
+                      double *tangents, double *adjoint_tangents);
 
 #endif

@@ -38,6 +38,7 @@ typedef enum CadOp {
     CAD_OP_MATMUL,
     CAD_OP_GATHER,
     CAD_OP_SCATTER,
+    CAD_OP_ADD_AT,
     CAD_OP_RULE,
     CAD_OP_THIRD,
 #define CAD_ROW1(name, value, dx) CAD_OP_##name,

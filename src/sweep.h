@@ -36,9 +36,9 @@ void cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, CadSlot base, si
 
 /* Tangent of reverse: with the tangents of a sweep above and the adjoints seeded as for
  * cad_sweep_reverse, leave in `adjoint_tangents` (zero at first) the derivatives of all adjoints
- * along the tangents: Hessian times directions. */
+ * along the tangents: Hessian times directions. The tangents are used up. */
 void cad_sweep_second(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,
-                      const double *tangents, double *adjoint_tangents);
+                      double *tangents, double *adjoint_tangents);
 
 /* A number of a sweep that is itself recorded: a value, and its slot or CAD_NONE. */
 typedef struct CadNumber {

@@ -76,8 +76,9 @@ CadStop cad_sweep_reverse(CadTape *tape, size_t begin, size_t end, int accumulat
             const double assigned = adjoint[e.a];
             value[e.out] = value[e.a];
             value[e.a] = former;
-            adjoint[e.a] = 0.0;
+            adjoint[e.a] = g; /* what was overwritten is a result as well */
             latest = CAD_NONE;
+            low = e.a < low ? e.a : low;
             if (!(e.code & CAD_PASSIVE_B)) {
                 adjoint[e.b] += assigned;
                 low = e.b < low ? e.b : low;

@@ -148,9 +148,9 @@ static int all_zero(const double *numbers, size_t count) {
     return 1;
 }
 
-/* As for the reverse sweep; the lanes are those of target and source. */
-static void second_assign(CadTape *tape, CadEntry e, size_t lanes, double *target,
-                          double *source) {
+/* As for the reverse sweep; the lanes are those of what was overwritten, of target and source. */
+static void second_assign(CadTape *tape, CadEntry e, size_t lanes, const double *former_lanes,
+                          double *target, double *source) {
     const double former = tape->values[e.out];
     tape->values[e.out] = tape->values[e.a];
     tape->values[e.a] = former;
@@ -160,12 +160,12 @@ static void second_assign(CadTape *tape, CadEntry e, size_t lanes, double *targe
             source[k] += target[k];
         }
     }
-    tape->adjoints[e.a] = 0.0;
-    memset(target, 0, lanes * sizeof *target);
+    tape->adjoints[e.a] = tape->adjoints[e.out];
+    memcpy(target, former_lanes, lanes * sizeof *target);
 }
 
 void cad_sweep_second(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,
-                      const double *tangents, double *adjoint_tangents) {
+                      double *tangents, double *adjoint_tangents) {
     const double *const value = tape->values;
     double *const adjoint = tape->adjoints;
     for (size_t i = end; i-- > begin;) {
@@ -175,7 +175,13 @@ void cad_sweep_second(CadTape *tape, size_t begin, size_t end, CadSlot base, siz
             continue;
         }
         if (CAD_CODE_OP(e.code) == CAD_OP_ASSIGN) {
-            second_assign(tape, e, lanes, ADJOINT_TANGENT(e.a), ADJOINT_TANGENT(e.b));
+            second_assign(tape, e, lanes, ADJOINT_TANGENT(e.out), ADJOINT_TANGENT(e.a),
+                          ADJOINT_TANGENT(e.b));
+            for (size_t k = 0; k < lanes; k++) { /* tangents go back, as the values do */
+                const double former = TANGENT(e.out)[k];
+                TANGENT(e.out)[k] = TANGENT(e.a)[k];
+                TANGENT(e.a)[k] = former;
+            }
             continue;
         }
         if (CAD_CODE_OP(e.code) <= CAD_OP_THIRD) {

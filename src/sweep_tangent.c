@@ -72,6 +72,7 @@ void cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, CadSlot base, si
             value[e.out] = value[e.a];
             value[e.a] = former;
             for (size_t k = 0; k < lanes; k++) {
+                out[k] = LANES_OF(e.a)[k];
                 LANES_OF(e.a)[k] = e.code & CAD_PASSIVE_B ? 0.0 : LANES_OF(e.b)[k];
             }
             break;

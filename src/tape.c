@@ -259,14 +259,24 @@ CadStatus cad_tape_push_plan(CadTape *tape, uint32_t code, size_t slots, size_t 
     return CAD_OK;
 }
 
-void cad_plan_bounds(CadPlan *plan, int view, int64_t *low, int64_t *high) {
-    const int64_t *const shape = cad_plan_shape(plan);
-    const int64_t *const place = cad_plan_view(plan, view);
-    *low = *high = place[0];
-    for (int i = 0; i < plan->ndim; i++) {
-        const int64_t reach = (shape[i] - 1) * place[i + 1];
+static void stretch(int64_t ndim, const int64_t *shape, const int64_t *strides, int64_t *low,
+                    int64_t *high) {
+    for (int64_t i = 0; i < ndim; i++) {
+        const int64_t reach = (shape[i] - 1) * strides[i];
         *(reach < 0 ? low : high) += reach;
     }
+}
+
+void cad_plan_bounds(CadPlan *plan, int view, int64_t *low, int64_t *high) {
+    const int64_t *const place = cad_plan_view(plan, view);
+    *low = *high = place[0];
+    stretch(plan->ndim, cad_plan_shape(plan), place + 1, low, high);
+}
+
+void cad_operand_bounds(const CadOperand *operand, int64_t *low, int64_t *high) {
+    *low = *high = operand->slot;
+    stretch(operand->ndim, operand->shape_and_strides,
+            operand->shape_and_strides + operand->ndim, low, high);
 }
 
 /* How many slots from entry.out on are the entry's. */
@@ -299,6 +309,42 @@ size_t cad_tape_find(const CadTape *tape, CadSlot slot) {
     const int leaf = CAD_CODE_OP(entry.code) == CAD_OP_LEAF;
     const size_t count = leaf ? entry.a : slots_of(entry); /* a gradient is no number */
     return slot - entry.out < count ? low - 1 : tape->n_entries;
+}
+
+static int has_offsets(CadOp op) {
+    return op == CAD_OP_GATHER || op == CAD_OP_SCATTER || op == CAD_OP_ADD_AT;
+}
+
+int cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot) {
+    const CadOp op = CAD_CODE_OP(entry.code);
+    if (op == CAD_OP_ASSIGN && !CAD_IS_ARRAY_ENTRY(entry)) {
+        *slot = entry.a;
+        return 1;
+    }
+    if (!CAD_IS_ARRAY_ENTRY(entry)) {
+        return 0;
+    }
+    CadPlan *plan = cad_tape_plan(tape, entry);
+    if (op == CAD_OP_ASSIGN || (op == CAD_OP_SUM && cad_plan_extra(plan)[0])) {
+        int64_t low, high;
+        cad_plan_bounds(plan, 0, &low, &high);
+        *slot = (size_t)low;
+        return 1;
+    }
+    if (op == CAD_OP_SCATTER || op == CAD_OP_ADD_AT) {
+        *slot = (size_t)cad_plan_extra(plan)[0];
+        return 1;
+    }
+    return 0;
+}
+
+int cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end) {
+    for (size_t i = begin; i < end && tape->n_rules > 0; i++) {
+        if (CAD_CODE_OP(tape->entries[i].code) == CAD_OP_RULE) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 /* --- blocks --- */
@@ -347,6 +393,42 @@ void cad_tape_activate(CadTape *tape, CadSlot slot) {
 CadBlock *cad_tape_find_block(const CadTape *tape, CadSlot slot) {
     const size_t i = block_after(tape, slot);
     return i < tape->n_blocks && tape->blocks[i].begin <= slot ? &tape->blocks[i] : NULL;
+}
+
+void cad_tape_allocation(const CadTape *tape, size_t slot, size_t *begin, size_t *end) {
+    const CadBlock *block = cad_tape_find_block(tape, (CadSlot)slot);
+    const size_t i = cad_tape_find(tape, (CadSlot)slot);
+    *begin = slot;
+    *end = slot + 1;
+    if (block != NULL) {
+        *begin = block->begin;
+        *end = block->end;
+    } else if (i < tape->n_entries) {
+        *begin = tape->entries[i].out;
+        *end = *begin + slots_of(tape->entries[i]);
+    }
+}
+
+CadPass cad_tape_leave_pass(CadTape *tape) {
+    const CadPass pass = {tape->adjoints,  tape->adjoint_capacity, tape->dirty_begin,
+                          tape->dirty_end, tape->known_end,        tape->stale_begin,
+                          tape->stale_end, tape->pass};
+    tape->adjoints = NULL;
+    tape->adjoint_capacity = tape->dirty_begin = tape->dirty_end = tape->known_end = 0;
+    tape->stale_begin = tape->stale_end = 0;
+    return pass;
+}
+
+void cad_tape_resume_pass(CadTape *tape, CadPass pass) {
+    cad_memory_free(tape->adjoints);
+    tape->adjoints = pass.adjoints;
+    tape->adjoint_capacity = pass.capacity;
+    tape->dirty_begin = pass.dirty_begin;
+    tape->dirty_end = pass.dirty_end;
+    tape->known_end = pass.known_end;
+    tape->stale_begin = pass.stale_begin;
+    tape->stale_end = pass.stale_end;
+    tape->pass = pass.pass;
 }
 
 int cad_tape_is_untouched(const CadTape *tape, CadSlot slot) {
@@ -408,7 +490,8 @@ CadStatus cad_tape_mark(CadTape *tape) {
         reclaim(tape);
     }
     tape->marks[tape->n_marks++] = (CadMark){tape->n_entries, tape->n_slots, tape->handles,
-                                             tape->n_plan_words, tape->n_assigned};
+                                             tape->n_plan_words, tape->n_assigned,
+                                             tape->n_rules};
     tape->mark_slots = tape->n_slots;
     tape->handles = 0;
     if (tape->n_marks == 1) {
@@ -433,6 +516,7 @@ void cad_tape_rewind(CadTape *tape) {
     tape->handles = mark.handles;
     tape->n_plan_words = mark.plan_words;
     tape->n_assigned = mark.assigned;
+    tape->n_rules = mark.rules;
     while (tape->n_blocks > 0 && tape->blocks[tape->n_blocks - 1].begin >= mark.slots) {
         tape->n_blocks--;
     }
@@ -470,15 +554,24 @@ size_t cad_tape_all_handles(const CadTape *tape) {
 /* Whether an entry over arrays reads a variable below a slot, or writes there. */
 static int plan_touches_below(const CadTape *tape, CadEntry entry, CadSlot below) {
     CadPlan *plan = cad_tape_plan(tape, entry);
+    const CadOp op = CAD_CODE_OP(entry.code);
+    int64_t low, high;
     for (int k = 0; k < plan->n_views; k++) {
-        int64_t low, high;
         cad_plan_bounds(plan, k, &low, &high);
         if (low < below && !(plan->passive >> k & 1)) {
             return 1;
         }
     }
-    const int array = CAD_CODE_OP(entry.code) == CAD_OP_GATHER && !(plan->passive & 2);
-    return array && cad_plan_extra(plan)[0] < below;
+    if (op == CAD_OP_RULE) {
+        int64_t *place = cad_plan_extra(plan) + 2;
+        for (int64_t k = cad_plan_extra(plan)[1]; k > 0; k--) {
+            cad_operand_bounds(cad_next_operand(&place), &low, &high);
+            if (low < below) {
+                return 1;
+            }
+        }
+    }
+    return op == CAD_OP_GATHER && !(plan->passive & 2) && cad_plan_extra(plan)[0] < below;
 }
 
 int cad_tape_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below) {
@@ -618,9 +711,11 @@ static int is_any_live(const CadReclaim *reclaim, size_t begin, size_t end) {
 static void trace_plan(const CadTape *tape, CadEntry entry, CadReclaim *reclaim) {
     CadPlan *plan = cad_tape_plan(tape, entry);
     const CadOp op = CAD_CODE_OP(entry.code);
-    int64_t low, high;
-    cad_plan_bounds(plan, 0, &low, &high);
-    if (op == CAD_OP_SCATTER) { /* anywhere in the array that holds the target */
+    int64_t low = entry.out, high = low;
+    if (plan->n_views > 0) {
+        cad_plan_bounds(plan, 0, &low, &high);
+    }
+    if (op == CAD_OP_SCATTER || op == CAD_OP_ADD_AT) { /* anywhere in the array that holds the target */
         low = cad_plan_extra(plan)[0], high = cad_plan_extra(plan)[1];
     }
     if (!is_any_live(reclaim, entry.out, (size_t)entry.out + entry.b) &&
@@ -632,7 +727,14 @@ static void trace_plan(const CadTape *tape, CadEntry entry, CadReclaim *reclaim)
         cad_plan_bounds(plan, k, &low, &high);
         cad_reclaim_hold_range(reclaim, (size_t)low, (size_t)high + 1);
     }
-    if (op == CAD_OP_SCATTER || op == CAD_OP_GATHER) {
+    if (op == CAD_OP_RULE) {
+        int64_t *place = cad_plan_extra(plan) + 2;
+        for (int64_t k = cad_plan_extra(plan)[1]; k > 0; k--) {
+            cad_operand_bounds(cad_next_operand(&place), &low, &high);
+            cad_reclaim_hold_range(reclaim, (size_t)low, (size_t)high + 1);
+        }
+    }
+    if (has_offsets(op)) {
         const int64_t *extra = cad_plan_extra(plan);
         cad_reclaim_hold_range(reclaim, (size_t)extra[0], (size_t)extra[1] + 1);
     }
@@ -688,6 +790,7 @@ typedef struct Kept {
     size_t entries;
     size_t plan_words;
     size_t assigned;
+    size_t rules;
 } Kept;
 
 static int64_t target_of(const CadReclaim *reclaim, int64_t slot) {
@@ -704,7 +807,14 @@ static void move_plan(CadTape *tape, CadEntry entry, size_t place, const CadRecl
         view[0] = target_of(reclaim, view[0]);
     }
     const CadOp op = CAD_CODE_OP(entry.code);
-    if (op == CAD_OP_SCATTER || op == CAD_OP_GATHER) {
+    if (op == CAD_OP_RULE) {
+        int64_t *next = cad_plan_extra(plan) + 2;
+        for (int64_t k = cad_plan_extra(plan)[1]; k > 0; k--) {
+            CadOperand *operand = cad_next_operand(&next);
+            operand->slot = target_of(reclaim, operand->slot);
+        }
+    }
+    if (has_offsets(op)) {
         int64_t *extra = cad_plan_extra(plan);
         extra[0] = target_of(reclaim, extra[0]);
         extra[1] = target_of(reclaim, extra[1]);
@@ -716,7 +826,7 @@ static void move_plan(CadTape *tape, CadEntry entry, size_t place, const CadRecl
 
 /* Count what stays of the entries before `end`, and move it if `move`. */
 static Kept compact_entries(CadTape *tape, size_t end, const CadReclaim *reclaim, int move) {
-    Kept kept = {0, 0, 0};
+    Kept kept = {0, 0, 0, 0};
     for (size_t i = 0; i < end; i++) {
         CadEntry e = tape->entries[i];
         const CadOp op = CAD_CODE_OP(e.code);
@@ -738,6 +848,7 @@ static Kept compact_entries(CadTape *tape, size_t end, const CadReclaim *reclaim
         kept.entries++;
         kept.plan_words += words;
         kept.assigned += op == CAD_OP_ASSIGN || op == CAD_OP_SCATTER;
+        kept.rules += op == CAD_OP_RULE;
     }
     return kept;
 }
@@ -781,6 +892,7 @@ void cad_reclaim_compact(CadTape *tape, CadReclaim *reclaim) {
         mark->entries = kept.entries;
         mark->plan_words = kept.plan_words;
         mark->assigned = kept.assigned;
+        mark->rules = kept.rules;
         mark->slots = cad_reclaim_target(reclaim, (CadSlot)mark->slots);
     }
     tape->mark_slots = tape->n_marks == 0 ? 0 : tape->marks[tape->n_marks - 1].slots;
@@ -792,6 +904,7 @@ void cad_reclaim_compact(CadTape *tape, CadReclaim *reclaim) {
     tape->n_entries = kept.entries;
     tape->n_plan_words = kept.plan_words;
     tape->n_assigned = kept.assigned;
+    tape->n_rules = kept.rules;
     tape->n_slots = cad_reclaim_target(reclaim, (CadSlot)tape->n_slots);
     forget_constants(tape);
     cad_reclaim_end(reclaim);

@@ -62,7 +62,9 @@ enum { CAD_PASSIVE_A = 1, CAD_PASSIVE_B = 2 };
  *   CAD_OP_ASSIGN     views: target, source. `out` keeps what was overwritten
  *   CAD_OP_SCATTER    views: source; `index`, extra as for CAD_OP_GATHER name the targets, in the
  *                     order of assignment; `out` keeps what was overwritten
- *   CAD_OP_RULE       extra[0]: number of the rule; its operands are views of their own shapes */
+ *   CAD_OP_ADD_AT     as CAD_OP_SCATTER, but the source is added; no values are kept
+ *   CAD_OP_RULE       extra: number of the rule, number of operands, and for each of these a
+ *                     CadOperand of a shape of its own */
 typedef struct CadPlan {
     uint32_t words; /* length, in units of 8 bytes */
     uint16_t ndim;
@@ -88,12 +90,29 @@ static inline int64_t *cad_plan_extra(CadPlan *plan) {
     return cad_plan_view(plan, plan->n_views);
 }
 
+/* An operand of a rule: slot, number of axes, shape, strides. */
+typedef struct CadOperand {
+    int64_t slot;
+    int64_t ndim;
+    int64_t shape_and_strides[];
+} CadOperand;
+
+/* The operand at `place`, which begins at cad_plan_extra(plan) + 2, and where the next one is. */
+static inline CadOperand *cad_next_operand(int64_t **place) {
+    CadOperand *operand = (CadOperand *)*place;
+    *place += 2 + 2 * operand->ndim;
+    return operand;
+}
+
+void cad_operand_bounds(const CadOperand *operand, int64_t *low, int64_t *high);
+
 typedef struct CadMark {
     size_t entries;
     size_t slots;
     size_t handles;
     size_t plan_words;
     size_t assigned;
+    size_t rules;
 } CadMark;
 
 /* A block of slots. Of a large one the adjoints are not cleared before a pass, but when the pass
@@ -149,6 +168,8 @@ struct CadTape {
     size_t plan_capacity;
 
     size_t n_assigned; /* entries that overwrote values */
+    size_t n_rules;
+    void *rules; /* the holder's: what the numbers of rules refer to */
 
     void *scratch; /* of the kernels, once there is an entry over arrays */
     double *workspace;
@@ -215,6 +236,11 @@ static inline CadSlot cad_tape_constant(CadTape *tape, double value) {
     return *cached;
 }
 
+/* A slot for a constant that shares it with no other one. */
+static inline void cad_tape_skip(CadTape *tape, double value) {
+    tape->values[tape->n_slots++] = value;
+}
+
 /* Append a leaf of `count` values (zeros where `values` is NULL) whose gradients are 0; takes care
  * of room itself. Without `accumulate` there is no place for its gradients: the adjoints of a pass
  * are all that is wanted. */
@@ -233,6 +259,29 @@ CadStatus cad_tape_push_plan(CadTape *tape, uint32_t code, size_t slots, size_t 
 static inline CadPlan *cad_tape_plan(const CadTape *tape, CadEntry entry) {
     return (CadPlan *)(tape->plans + entry.a);
 }
+
+/* Whether an entry writes to slots that are not its own; the lowest of them. */
+int cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot);
+
+/* The slots that were allocated together with a slot: an array, or a single number. */
+void cad_tape_allocation(const CadTape *tape, size_t slot, size_t *begin, size_t *end);
+
+int cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end);
+
+/* The adjoints of a pass, put aside while another one runs. */
+typedef struct CadPass {
+    double *adjoints;
+    size_t capacity;
+    size_t dirty_begin;
+    size_t dirty_end;
+    size_t known_end;
+    size_t stale_begin;
+    size_t stale_end;
+    uint32_t pass;
+} CadPass;
+
+CadPass cad_tape_leave_pass(CadTape *tape);
+void cad_tape_resume_pass(CadTape *tape, CadPass pass);
 
 /* The lowest and highest slot of a view of a plan. */
 void cad_plan_bounds(CadPlan *plan, int view, int64_t *low, int64_t *high);

@@ -1,0 +1,507 @@
+# Arguments of users' functions: taken apart into atoms, and put together again.
+#
+# An atom is a number or an array, with or without derivatives; what surrounds the atoms are lists,
+# tuples and dicts. As long as all atoms are plain, their numbers stand side by side in one buffer.
+
+cdef enum Shape:
+    NUMBER     # a float
+    ARRAY      # an array
+    ROW        # a list or tuple of nothing but plain numbers
+    SEQUENCE   # a list or tuple
+    MAPPING    # a dict
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(16)
+cdef class Node:
+    """One level of an argument: what it is, and where its atoms and numbers stand among all."""
+
+    cdef Shape shape
+    cdef Py_ssize_t offset   # of its first number
+    cdef Py_ssize_t size     # how many numbers
+    cdef Py_ssize_t atom     # its first atom
+    cdef object original     # an ARRAY: for shape and dtype; a container: for its type and keys
+    cdef tuple children
+
+    cdef object rebuild_container(self, list parts):
+        if self.shape == MAPPING:
+            return rebuild_mapping(self.original, parts)
+        return rebuild_sequence(type(self.original), parts)
+
+    cdef object from_doubles(self, const double *numbers):
+        """The same structure, filled with plain numbers."""
+        cdef Py_ssize_t i
+        cdef cnp.ndarray array
+        if self.shape == NUMBER:
+            return PyFloat_FromDouble(numbers[self.offset])
+        if self.shape == ARRAY:
+            array = <cnp.ndarray>self.original
+            if cnp.PyArray_NDIM(array) == 0:
+                return PyFloat_FromDouble(numbers[self.offset])
+            result = cnp.PyArray_SimpleNew(
+                cnp.PyArray_NDIM(array), cnp.PyArray_DIMS(array), cnp.NPY_DOUBLE
+            )
+            memcpy(cnp.PyArray_DATA(result), numbers + self.offset, self.size * sizeof(double))
+            return in_precision_of(result, array)
+        if self.shape == ROW:
+            parts = PyList_New(self.size)
+            for i in range(self.size):
+                number = PyFloat_FromDouble(numbers[self.offset + i])
+                Py_INCREF(number)
+                PyList_SET_ITEM(parts, i, number)
+            return self.rebuild_container(parts)
+        return self.rebuild_container(
+            [(<Node>child).from_doubles(numbers) for child in self.children]
+        )
+
+    cdef object from_atoms(self, list atoms):
+        """The same structure, filled with other numbers and arrays."""
+        if self.shape == NUMBER:
+            return atoms[self.atom]
+        if self.shape == ARRAY:
+            return in_precision_of(atoms[self.atom], self.original)
+        if self.shape == ROW:
+            return self.rebuild_container(atoms[self.atom : self.atom + self.size])
+        return self.rebuild_container(
+            [(<Node>child).from_atoms(atoms) for child in self.children]
+        )
+
+    cdef object lift(self, list atoms, object block, CadTape *tape, CadSlot base):
+        """The same structure, filled with Vars (plain inputs) or with lifted atoms."""
+        cdef Py_ssize_t i
+        cdef CadSlot slot = base + <CadSlot>self.offset
+        if block is None:
+            if self.shape in (NUMBER, ROW):
+                return self.from_atoms(atoms)
+            if self.shape == ARRAY:
+                return atoms[self.atom]
+        elif self.shape == NUMBER:
+            return cad_var_new(tape, slot, tape.values[slot])
+        elif self.shape == ARRAY:
+            return cad_var_view(
+                tape,
+                slot,
+                cnp.PyArray_NDIM(self.original),
+                <const Py_ssize_t *>cnp.PyArray_DIMS(self.original),
+                NULL,
+                CAD_INPUT,
+            )
+        elif self.shape == ROW:
+            parts = PyList_New(self.size)
+            for i in range(self.size):
+                number = cad_var_new(tape, slot + <CadSlot>i, tape.values[slot + i])
+                Py_INCREF(number)
+                PyList_SET_ITEM(parts, i, number)
+            return self.rebuild_container(parts)
+        return self.rebuild_container(
+            [(<Node>child).lift(atoms, block, tape, base) for child in self.children]
+        )
+
+    cdef int note_blocks(self, CadTape *tape, CadSlot base) except -1:
+        """Each array is a block of its own."""
+        if self.shape == ARRAY:
+            check(cad_tape_note_block(tape, base + self.offset, base + self.offset + self.size, 0))
+        elif self.children is not None:
+            for child in self.children:
+                (<Node>child).note_blocks(tape, base)
+        return 0
+
+    cdef tuple leaf_shape(self):
+        return self.original.shape if self.shape == ARRAY else ()
+
+    cdef int collect_shapes(self, list shapes) except -1:
+        """The shapes of all atoms, in order."""
+        if self.shape == NUMBER or self.shape == ARRAY:
+            shapes.append(self.leaf_shape())
+        elif self.shape == ROW:
+            shapes.extend([()] * self.size)
+        else:
+            for child in self.children:
+                (<Node>child).collect_shapes(shapes)
+        return 0
+
+    cdef int match(self, Collector collector, object tree, object path) except -1:
+        """Collect the atoms of another tree of this structure."""
+        cdef Node other
+        cdef Py_ssize_t i
+        if self.shape == MAPPING:
+            if not isinstance(tree, dict) or tree.keys() != self.original.keys():
+                self.refuse(tree, path)
+            for key, child in zip(self.original, self.children):
+                (<Node>child).match(collector, tree[key], f"{path}[{key!r}]")
+            return 0
+        if self.shape == SEQUENCE:
+            if not isinstance(tree, (list, tuple)) or len(tree) != len(self.children):
+                self.refuse(tree, path)
+            for i in range(len(self.children)):
+                (<Node>self.children[i]).match(collector, tree[i], f"{path}[{i}]")
+            return 0
+        try:
+            other = collector.add(tree)
+        except _NotDifferentiable:
+            refuse_leaf(tree, path)
+        if self.shape == ROW:
+            same = other.size == self.size and (
+                other.shape == ROW or all([(<Node>c).shape == NUMBER for c in other.children or ()])
+            )
+            if not same or other.shape not in (ROW, SEQUENCE):
+                self.refuse(tree, path)
+        elif other.shape not in (NUMBER, ARRAY) or other.leaf_shape() != self.leaf_shape():
+            self.refuse(tree, path)
+        return 0
+
+    cdef object describe(self):
+        """In words, for an error message."""
+        if self.shape == NUMBER:
+            return "a number, of shape ()"
+        if self.shape == ARRAY:
+            return f"an array of shape {self.original.shape}"
+        kind = type(self.original).__name__
+        if self.shape == MAPPING:
+            return f"a {kind} with the keys {list(self.original)}"
+        return f"a {kind} of {len(self.original)}"
+
+    cdef int refuse(self, object tree, object path) except -1:
+        cdef Node other
+        try:
+            other = (<Collector>Collector.__new__(Collector)).add(tree)
+        except _NotDifferentiable:
+            refuse_leaf(tree, path)
+        raise ValueError(
+            f"{path} must have the structure of what it belongs to: expected {self.describe()}, "
+            f"got {other.describe()}"
+        )
+
+    cdef object fill(self, object leaves):
+        """The same structure, each leaf the next item of an iterator."""
+        if self.shape == NUMBER:
+            return next(leaves)
+        if self.shape == ARRAY:
+            return in_precision_of(next(leaves), self.original)
+        if self.shape == ROW:
+            return self.rebuild_container([next(leaves) for _ in range(self.size)])
+        return self.rebuild_container([(<Node>child).fill(leaves) for child in self.children])
+
+
+cdef object rebuild_mapping(object original, list parts):
+    """A dict of the same kind and keys with other values."""
+    if type(original) is dict:
+        return dict(zip(original, parts))
+    result = copy.copy(original)
+    for key, part in zip(original, parts):
+        result[key] = part
+    return result
+
+
+cdef object rebuild_sequence(object kind, list parts):
+    """A list, tuple, or namedtuple or other kind of them."""
+    if kind is list:
+        return parts
+    if kind is tuple:
+        return tuple(parts)
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+
+
+cdef object in_precision_of(object result, object original):
+    """float32 input gives float32 gradients."""
+    cdef int kind
+    if not cnp.PyArray_Check(original) or not cnp.PyArray_Check(result):
+        return result
+    kind = cnp.PyArray_TYPE(original)
+    if kind == cnp.NPY_FLOAT32 or kind == cnp.NPY_FLOAT16:
+        return result.astype(original.dtype)
+    return result
+
+
+class _NotDifferentiable(TypeError):
+    """Carries the offending leaf out of the walk over the arguments."""
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(4)
+cdef class Collector:
+    """Walks over arguments, takes them apart into nodes, and collects their atoms."""
+
+    cdef double *values  # the numbers, as long as all are plain
+    cdef Py_ssize_t count
+    cdef Py_ssize_t capacity
+    cdef Py_ssize_t n_atoms
+    cdef list nodes      # of the atoms so far, while all are plain; a ROW stands for several
+    cdef list atoms      # the atoms themselves, once one is not
+
+    def __dealloc__(self):
+        cad_memory_free(self.values)
+
+    cdef int reserve(self, Py_ssize_t more) except -1:
+        cdef Py_ssize_t wanted
+        cdef void *grown
+        if self.count + more > self.capacity:
+            wanted = max(self.count + more, 2 * self.capacity, 16)
+            grown = cad_memory_resize(self.values, wanted, sizeof(double))
+            if grown == NULL:
+                raise MemoryError("cadiff: no memory left for the arguments")
+            self.values = <double *>grown
+            self.capacity = wanted
+        return 0
+
+    cdef list all_atoms(self):
+        cdef Node node
+        cdef Py_ssize_t i
+        cdef cnp.ndarray flat
+        if self.atoms is not None:
+            return self.atoms
+        atoms = []
+        for node in self.nodes or ():
+            if node.shape == ARRAY and node.original.shape != ():
+                flat = np.empty(node.original.shape)
+                memcpy(
+                    cnp.PyArray_DATA(flat), self.values + node.offset, node.size * sizeof(double)
+                )
+                atoms.append(flat)
+            else:
+                atoms.extend([self.values[node.offset + i] for i in range(node.size)])
+        return atoms
+
+    cdef int add_plain(self, Node node, double value) except -1:
+        if self.atoms is not None:
+            self.atoms.append(value)
+        else:
+            self.reserve(1)
+            self.values[self.count] = value
+            self.note(node)
+        self.count += 1
+        self.n_atoms += 1
+        return 0
+
+    cdef int note(self, Node node) except -1:
+        if self.nodes is None:
+            self.nodes = []
+        self.nodes.append(node)
+        return 0
+
+    cdef int add_object(self, Node node, object atom, Py_ssize_t size) except -1:
+        if self.atoms is None:
+            self.atoms = self.all_atoms()
+        self.atoms.append(atom)
+        self.count += size
+        self.n_atoms += 1
+        return 0
+
+    cdef Node add(self, object argument):
+        cad_enter_recursion(" while taking an argument apart")
+        try:
+            return self.add_checked(argument)
+        finally:
+            Py_LeaveRecursiveCall()
+
+    cdef Node add_checked(self, object argument):
+        cdef Node node = Node.__new__(Node)
+        cdef double value
+        cdef int kind
+        node.offset = self.count
+        node.atom = self.n_atoms
+        node.original = argument
+        node.size = 1
+        if CAD_IS_FLOAT(argument):
+            node.shape = NUMBER
+            self.add_plain(node, PyFloat_AS_DOUBLE(argument))
+        elif cnp.PyArray_Check(argument):
+            node.shape = ARRAY
+            self.add_array(node, argument)
+        elif isinstance(argument, dict):
+            node.shape = MAPPING
+            node.children = tuple([self.add(item) for item in argument.values()])
+        elif isinstance(argument, (list, tuple)):
+            self.add_sequence(node, argument)
+        elif isinstance(argument, (bool, np.bool_)):
+            raise _NotDifferentiable(argument)
+        else:
+            kind = cad_classify(argument, &value)
+            if kind == CAD_PLAIN:
+                node.shape = NUMBER
+                self.add_plain(node, value)
+            elif kind == CAD_VAR_CLASS or kind == CAD_DUAL_CLASS:
+                node.shape = NUMBER
+                self.add_object(node, argument, 1)
+            elif kind == CAD_ARRAY_CLASS:
+                node.shape = ARRAY
+                self.add_object(node, argument, argument.size)
+            else:
+                raise _NotDifferentiable(argument)
+        node.size = self.count - node.offset
+        return node
+
+    cdef int add_sequence(self, Node node, object argument) except -1:
+        """A row if all items are floats, which is most often so and needs no nodes of their own."""
+        cdef Py_ssize_t i, n = len(argument)
+        cdef PyObject *item
+        cdef bint is_list = isinstance(argument, list)
+        if self.atoms is None:
+            self.reserve(n)
+            for i in range(n):
+                item = PyList_GET_ITEM(argument, i) if is_list else PyTuple_GET_ITEM(argument, i)
+                if not CAD_IS_FLOAT(<object>item):
+                    break
+                self.values[self.count + i] = PyFloat_AS_DOUBLE(<object>item)
+            else:
+                node.shape = ROW
+                node.size = n
+                self.note(node)
+                self.count += n
+                self.n_atoms += n
+                return 0
+        node.shape = SEQUENCE
+        node.children = tuple([self.add(item_) for item_ in argument])
+        return 0
+
+    cdef int add_array(self, Node node, object argument) except -1:
+        cdef int kind = cnp.PyArray_TYPE(argument)
+        cdef Py_ssize_t n = cnp.PyArray_SIZE(argument)
+        if kind == cnp.NPY_OBJECT:
+            return self.add_members(node, argument)
+        if not (cnp.PyTypeNum_ISINTEGER(kind) or cnp.PyTypeNum_ISFLOAT(kind)):
+            raise _NotDifferentiable(argument)
+        flat = argument
+        if kind != cnp.NPY_DOUBLE or not cnp.PyArray_ISCARRAY_RO(argument):
+            flat = cnp.PyArray_FROMANY(
+                argument,
+                cnp.NPY_DOUBLE,
+                0,
+                0,
+                cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST,
+            )
+        node.size = n
+        if self.atoms is not None:
+            self.atoms.append(flat.copy() if flat.shape != () else flat.item())
+        else:
+            self.reserve(n)
+            if n > 0:
+                memcpy(self.values + self.count, cnp.PyArray_DATA(flat), n * sizeof(double))
+            self.note(node)
+        self.count += n
+        self.n_atoms += 1
+        return 0
+
+    cdef int add_members(self, Node node, object array) except -1:
+        """An array of objects: an array of numbers, if that is what they are."""
+        cdef double value
+        plain = True
+        for number in array.flat:
+            if isinstance(number, (bool, np.bool_)):
+                raise _NotDifferentiable(array)
+            kind = cad_classify(number, &value)
+            if kind not in (CAD_PLAIN, CAD_VAR_CLASS, CAD_DUAL_CLASS):
+                raise _NotDifferentiable(array)
+            plain = plain and kind == CAD_PLAIN
+        if plain:
+            return self.add_array(node, array.astype(np.float64))
+        node.original = gather_numbers(array)
+        return self.add_object(node, node.original, array.size)
+
+
+def _where(argument, path):
+    """The path to the first leaf that is no number, for an error message."""
+    if isinstance(argument, dict):
+        items = [(f"{path}[{key!r}]", item) for key, item in argument.items()]
+    elif isinstance(argument, (list, tuple)):
+        items = [(f"{path}[{i}]", item) for i, item in enumerate(argument)]
+    else:
+        try:
+            (<Collector>Collector.__new__(Collector)).add(argument)
+        except _NotDifferentiable:
+            return path, argument
+        return None
+    for inner, item in items:
+        found = _where(item, inner)
+        if found is not None:
+            return found
+    return None
+
+
+cdef int refuse_leaf(object tree, object path) except -1:
+    """Raise TypeError for the first leaf of a tree that is no real number."""
+    path, leaf = _where(tree, path)
+    kind = f"ndarray of dtype {leaf.dtype}" if cnp.PyArray_Check(leaf) else type(leaf).__name__
+    raise TypeError(
+        f"{path} is no real number but a {kind}, which has no derivative: expected a float, an "
+        "int, an ndarray of real numbers, or lists, tuples and dicts of them"
+        + (
+            "; pass other values by keyword, or choose the arguments to differentiate with argnums"
+            if path.startswith("argument") else ""
+        )
+    ) from None
+
+
+cdef int refuse_argument(tuple args, tuple argnums) except -1:
+    for k in argnums:
+        if _where(args[k], "") is not None:
+            refuse_leaf(args[k], f"argument {k}")
+    raise TypeError("an argument is no real number")
+
+
+cdef int check_argnums(tuple args, tuple argnums) except -1:
+    for k in argnums:
+        if not -len(args) <= k < len(args):
+            raise TypeError(
+                f"argnums names argument {k}, but the function was called with {len(args)} "
+                "positional arguments; arguments passed by keyword are not differentiated"
+            )
+    if len({k % len(args) for k in argnums}) != len(argnums):
+        raise ValueError(
+            f"argnums {argnums} name an argument twice: the function was called with {len(args)} "
+            "positional arguments"
+        )
+    return 0
+
+
+@cython.final
+cdef class Structure:
+    """The containers of some arguments: which atoms stand where in them."""
+
+    cdef tuple nodes
+
+    def __init__(self, tuple nodes):
+        self.nodes = nodes
+
+    def leaf_shapes(self):
+        """For each argument, the list of the shapes of its atoms; () is a number."""
+        result = []
+        for node in self.nodes:
+            shapes = []
+            (<Node>node).collect_shapes(shapes)
+            result.append(shapes)
+        return result
+
+    def fill(self, Py_ssize_t k, leaves):
+        """The k-th argument's structure with other leaves; arrays in the argument's precision."""
+        return (<Node>self.nodes[k]).fill(iter(leaves))
+
+    def rebuild(self, Py_ssize_t k, list atoms):
+        """The k-th argument's structure with other atoms, taken from the list of all."""
+        return (<Node>self.nodes[k]).from_atoms(atoms)
+
+    def match(self, tuple trees, names):
+        """The atoms of other trees of this structure, in its order.
+
+        Another structure raises ValueError, something that is no number TypeError; both call the
+        trees by their names.
+        """
+        cdef Collector collector = Collector.__new__(Collector)
+        for node, tree, name in zip(self.nodes, trees, names):
+            (<Node>node).match(collector, tree, name)
+        return collector.all_atoms()
+
+
+def take_apart(tuple args, tuple argnums):
+    """The atoms of some arguments, in order, and the structure that they were in."""
+    cdef Collector collector = Collector.__new__(Collector)
+    check_argnums(args, argnums)
+    nodes = []
+    try:
+        for k in argnums:
+            nodes.append(collector.add(args[k]))
+    except _NotDifferentiable:
+        refuse_argument(args, argnums)
+    return collector.all_atoms(), Structure(tuple(nodes))

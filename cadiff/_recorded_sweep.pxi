@@ -1,0 +1,474 @@
+# The reverse sweep, recorded: where arrays or rules take part, and results are to be differentiated
+# again.
+
+cdef enum:
+    MOST_AXES = 64
+
+
+@cython.final
+@cython.no_gc
+cdef class RecordedSweep:
+    """A reverse sweep over entries of the tape that appends its own steps to the tape.
+
+    The adjoints of all slots of the recording are one more array on the tape, the region: what is
+    added to it, and taken from it, are entries like any others. Blocks that the recorded function
+    assigned to are read from shadows, copies of them in which the assignments are undone one by one.
+    """
+
+    cdef CadTape *tape
+    cdef Recording recording
+    cdef CadSlot base
+    cdef size_t first
+    cdef size_t last
+    cdef bint linear          # what was recorded counts as constant
+    cdef object region        # the adjoints, as a Var of one axis
+    cdef CadSlot region_slot
+    cdef bytearray touched    # for each slot: whether its adjoint was added to
+    cdef list shadows         # (first slot, past the last one, slot of the copy, the copy)
+
+    def __cinit__(self, Recording recording, list outputs, bint linear):
+        self.tape = recording.tape
+        self.recording = recording
+        self.linear = linear
+        self.base = recording.base()
+        self.first = recording.begin()
+        self.last = recording.end(outputs)
+        size = recording.slots(self.last)
+        self.touched = bytearray(size)
+        self.region = active_zeros(self.tape, (size,))
+        self.region_slot = CAD_VAR(self.region).slot
+        self.shadows = []
+
+    cdef list run(self, list outputs, list seeds):
+        """The cotangents of all input atoms."""
+        cdef size_t i
+        if not self.linear:
+            self.cast_shadows()
+        for output, seed in zip(outputs, seeds):
+            if on_tape(output, self.tape, self.base):
+                self.add_to(self.adjoint_of(output), seed)
+        for i in range(self.last, self.first, -1):
+            self.step(i - 1)
+        if self.recording.block is None:
+            return [self.result(var) for var in self.recording.inputs]
+        return self.results_of_block()
+
+    cdef list results_of_block(self):
+        cdef CadSlot slot = CAD_VAR(self.recording.block).slot
+        atoms = []
+        for shapes in self.recording.structure.leaf_shapes():
+            for shape in shapes:
+                atoms.append(self.result(view_of(self.tape, slot, shape)))
+                slot += <CadSlot>prod(shape)
+        return atoms
+
+    cdef object result(self, object var):
+        cdef size_t low, high
+        cad_var_bounds(CAD_VAR(var), &low, &high)
+        if var.size == 0 or not self.is_touched(low, high):
+            return np.zeros(var.shape) if var.shape else 0.0
+        place = self.adjoint_of(var)
+        return place.copy() if var.shape else self.pick(CAD_VAR(place).slot)
+
+    # --- places
+
+    cdef bint is_touched(self, int64_t low, int64_t high):
+        cdef const unsigned char *flags = self.touched
+        cdef int64_t slot
+        for slot in range(max(low, <int64_t>self.base), high + 1):
+            if flags[slot - self.base]:
+                return True
+        return False
+
+    cdef void touch(self, int64_t low, int64_t high):
+        cdef unsigned char *flags = self.touched
+        memset(flags + (low - self.base), 1, high - low + 1)
+
+    cdef object adjoint_of(self, object var):
+        """The place of a Var in the region."""
+        cdef CadSlot slot = self.region_slot + CAD_VAR(var).slot - self.base
+        if CAD_IS_VAR_ARRAY(var):
+            return cad_var_like(CAD_VAR(var), slot)
+        return cad_var_new(self.tape, slot, self.tape.values[slot])
+
+    cdef object pick(self, CadSlot slot):
+        """A number of the region as it is now."""
+        return cad_var_pick(CAD_VAR(self.region), slot)
+
+    cdef int add_to(self, object place, object term) except -1:
+        """Add to a place of the region."""
+        cdef size_t low, high
+        cad_var_bounds(CAD_VAR(place), &low, &high)
+        low -= self.region_slot - self.base
+        high -= self.region_slot - self.base
+        cad_array_accumulate(CAD_VAR(place), term)
+        self.touch(low, high)
+        return 0
+
+    cdef CadSlot source_of(self, CadSlot slot):
+        """Where the value that a slot had at this point of the recording stands now."""
+        for begin, end, copy_slot, _ in self.shadows:
+            if begin <= slot < end:
+                return <CadSlot>(copy_slot + (slot - begin))
+        return slot
+
+    cdef int cast_shadows(self) except -1:
+        """Copy each block that was assigned to."""
+        cdef size_t i, low, high
+        cdef CadEntry e
+        if self.tape.n_assigned == 0:
+            return 0
+        for i in range(self.first, self.last):
+            e = self.tape.entries[i]
+            op = <int>CAD_CODE_OP(e.code)
+            if op != CAD_OP_ASSIGN and op != CAD_OP_SCATTER:
+                continue
+            if cad_entry_target(self.tape, e, &low) and self.source_of(<CadSlot>low) == low:
+                cad_tape_allocation(self.tape, low, &low, &high)
+                copied = view_of(self.tape, <CadSlot>low, (high - low,)).copy()
+                self.shadows.append((low, high, CAD_VAR(copied).slot, copied))
+        return 0
+
+    # --- steps
+
+    cdef int step(self, size_t i) except -1:
+        cdef CadEntry e = self.tape.entries[i]
+        cdef int op = <int>CAD_CODE_OP(e.code)
+        if op == CAD_OP_LEAF or op == CAD_OP_THIRD:
+            return 0
+        if op == CAD_OP_RULE:
+            return self.step_rule(i)
+        if CAD_IS_ARRAY_ENTRY(e):
+            return self.step_array(e, op)
+        if op == CAD_OP_ASSIGN:
+            return self.step_assign_number(e)
+        if not self.is_touched(e.out, e.out):
+            return 0
+        third = self.tape.entries[i - 1].a if cad_op_info[op].arity == 3 else e.a
+        places = [e.a, e.b, third][: cad_op_info[op].arity]
+        passive = e.code & 3
+        numbers = [
+            self.number(place, passive >> k & 1 and len(places) < 3)
+            for k, place in enumerate(places)
+        ]
+        v = self.number(e.out, False)
+        g = self.pick(self.region_slot + e.out - self.base)
+        for k, place in enumerate(places):
+            if place >= self.base and not (passive >> k & 1 and len(places) < 3):
+                term = self.product(op, k, g, numbers, v)
+                if term is not None:
+                    slot = self.region_slot + place - self.base
+                    self.add_to(cad_var_new(self.tape, slot, self.tape.values[slot]), term)
+        return 0
+
+    cdef object number(self, CadSlot slot, bint passive):
+        """The operand of an entry on single numbers."""
+        slot = self.source_of(slot)
+        if passive or self.linear:
+            return PyFloat_FromDouble(self.tape.values[slot])
+        return cad_var_new(self.tape, slot, self.tape.values[slot])
+
+    cdef object product(self, int op, int k, object g, list operands, object v):
+        """The contribution to operand k; None if it is zero for sure."""
+        cdef object x = operands[0]
+        cdef object y = operands[1] if len(operands) > 1 else x
+        cdef object z = operands[2] if len(operands) > 2 else x
+        partial = cad_object_partial(op, k, x, y, z, v)
+        if type(partial) is float:
+            if partial == 0.0:
+                return None
+            if partial == 1.0:
+                return g
+        return cad_apply2(CAD_OP_amul, g, partial)
+
+    cdef int step_assign_number(self, CadEntry e) except -1:
+        cdef CadSlot place
+        if not self.linear:
+            place = self.source_of(e.a)
+            self.write_shadow(place, (), (), self.number(e.out, False))
+        if not self.is_touched(e.a, e.a) and not self.is_touched(e.out, e.out):
+            return 0
+        g = self.pick(self.region_slot + e.a - self.base)
+        former = self.pick(self.region_slot + e.out - self.base)
+        self.region[<Py_ssize_t>(e.a - self.base)] = former
+        self.touch(e.a, e.a)
+        if not e.code & CAD_PASSIVE_B and e.b >= self.base:
+            place = self.region_slot + e.b - self.base
+            self.add_to(cad_var_new(self.tape, place, self.tape.values[place]), g)
+        return 0
+
+    cdef int write_shadow(self, CadSlot place, tuple shape, tuple strides, object value) except -1:
+        """Undo an assignment in the copy of its target."""
+        for _, _, copy_slot, copied in self.shadows:
+            if copy_slot <= place < copy_slot + copied.size:
+                part = copied if shape else copied[place - copy_slot : place - copy_slot + 1]
+                if shape:
+                    part = strided_view(self.tape, place, shape, strides)
+                cad_array_assign(CAD_VAR(part), Ellipsis, value)
+        return 0
+
+    cdef object operand(self, CadPlan *plan, int k, bint plain):
+        """View k of a plan, of its whole shape."""
+        cdef int64_t *view = cad_plan_view(plan, k)
+        shape = tuple([cad_plan_shape(plan)[i] for i in range(plan.ndim)])
+        strides = tuple([view[i + 1] for i in range(plan.ndim)])
+        var = strided_view(self.tape, self.source_of(<CadSlot>view[0]), shape, strides)
+        return plain_value(var) if plain or self.linear else var
+
+    cdef object place(self, CadPlan *plan, int k):
+        """View k of a plan in the region; None if it lies outside."""
+        cdef int64_t *view = cad_plan_view(plan, k)
+        if view[0] < self.base:
+            return None
+        shape = tuple([cad_plan_shape(plan)[i] for i in range(plan.ndim)])
+        strides = tuple([view[i + 1] for i in range(plan.ndim)])
+        slot = self.region_slot + <CadSlot>view[0] - self.base
+        return strided_view(self.tape, slot, shape, strides)
+
+    cdef int step_array(self, CadEntry e, int op) except -1:
+        cdef CadPlan *plan = self.copy_plan(e)
+        try:
+            if op == CAD_OP_ASSIGN:
+                self.step_assign(e, plan)
+            elif op == CAD_OP_SCATTER:
+                self.step_scatter(e, plan)
+            elif op == CAD_OP_ADD_AT:
+                self.step_add_at(e, plan)
+            elif not self.is_touched_view(plan, 0):
+                pass
+            elif op == CAD_OP_GATHER:
+                self.step_gather(e, plan)
+            elif op == CAD_OP_SUM:
+                if not plan.passive & 2:
+                    place = self.place(plan, 1)
+                    if place is not None:
+                        self.add_to(place, self.place(plan, 0))
+            elif op == CAD_OP_MATMUL:
+                self.step_matmul(plan)
+            else:
+                self.step_row(op, plan)
+        finally:
+            cad_memory_free(plan)
+        return 0
+
+    cdef CadPlan *copy_plan(self, CadEntry e) except NULL:
+        """The plan of an entry: the tape's own moves when something is appended."""
+        cdef CadPlan *plan = cad_tape_plan(self.tape, e)
+        cdef CadPlan *copied = <CadPlan *>cad_memory_resize(NULL, plan.words, sizeof(int64_t))
+        if copied == NULL:
+            check(CAD_NO_MEMORY)
+        memcpy(copied, plan, plan.words * sizeof(int64_t))
+        return copied
+
+    cdef bint is_touched_view(self, CadPlan *plan, int k):
+        cdef int64_t low, high
+        cad_plan_bounds(plan, k, &low, &high)
+        return self.is_touched(low, high)
+
+    cdef int step_row(self, int op, CadPlan *plan) except -1:
+        cdef int k
+        g = self.place(plan, 0)
+        operands = [
+            self.operand(plan, k, plan.passive >> k & 1) for k in range(1, plan.n_views)
+        ]
+        v = self.operand(plan, 0, False)
+        for k in range(1, plan.n_views):
+            place = None if plan.passive >> k & 1 else self.place(plan, k)
+            if place is not None:
+                term = self.product(op, k - 1, g, operands, v)
+                if term is not None:
+                    self.add_to(place, term)
+        return 0
+
+    cdef int step_matmul(self, CadPlan *plan) except -1:
+        g = self.matrices(plan, 0, -2)
+        a, b = self.place(plan, 1), self.place(plan, 2)
+        if a is not None and not plan.passive & 2:
+            factor = self.factor(plan, 2, -3, plan.passive & 4)
+            self.add_to(self.matrices(plan, 1, -1), swap_last(cad_matmul(factor, swap_last(g))))
+        if b is not None and not plan.passive & 4:
+            factor = self.factor(plan, 1, -1, plan.passive & 2)
+            self.add_to(self.matrices(plan, 2, -3), cad_matmul(swap_last(factor), g))
+        return 0
+
+    cdef object matrices(self, CadPlan *plan, int k, int without):
+        """View k of a matrix product in the region, without the axis that is not its own."""
+        return drop_axis(self.place(plan, k), without)
+
+    cdef object factor(self, CadPlan *plan, int k, int without, bint passive):
+        return drop_axis(self.operand(plan, k, passive), without)
+
+    cdef object offsets(self, CadPlan *plan):
+        indices = np.empty(plan.size, np.int64)
+        memcpy(
+            cnp.PyArray_DATA(indices),
+            self.tape.values + plan.index,
+            plan.size * sizeof(int64_t),
+        )
+        return indices
+
+    cdef object indexed_part(self, CadPlan *plan):
+        """What offsets count in, as a part of the region; None if it lies outside."""
+        cdef int64_t *extra = cad_plan_extra(plan)
+        if extra[0] < self.base:
+            return None
+        return self.region[extra[0] - self.base : extra[1] + 1 - self.base]
+
+    cdef int step_gather(self, CadEntry e, CadPlan *plan) except -1:
+        cdef int64_t *extra = cad_plan_extra(plan)
+        target = self.indexed_part(plan)
+        if target is not None and not plan.passive & 2:
+            cad_array_add_at(CAD_VAR(target), self.offsets(plan), self.place(plan, 0))
+            self.touch(extra[0], extra[1])
+        return 0
+
+    cdef int step_add_at(self, CadEntry e, CadPlan *plan) except -1:
+        cdef int64_t *extra = cad_plan_extra(plan)
+        target = self.indexed_part(plan)
+        source = self.place(plan, 0)
+        if target is not None and source is not None and not plan.passive & 1:
+            if self.is_touched(extra[0], extra[1]):
+                self.add_to(source, target[self.offsets(plan)])
+        return 0
+
+    cdef object kept(self, CadEntry e, tuple shape):
+        """The adjoint of what an assignment overwrote: 0.0, most often."""
+        if not self.is_touched(e.out, e.out + e.b - 1):
+            return 0.0
+        return view_of(self.tape, self.region_slot + e.out - self.base, shape)
+
+    cdef int step_assign(self, CadEntry e, CadPlan *plan) except -1:
+        cdef int64_t *view = cad_plan_view(plan, 0)
+        cdef int64_t low, high
+        shape = tuple([cad_plan_shape(plan)[i] for i in range(plan.ndim)])
+        strides = tuple([view[i + 1] for i in range(plan.ndim)])
+        if not self.linear:
+            former = view_of(self.tape, e.out, shape)
+            self.write_shadow(self.source_of(<CadSlot>view[0]), shape, strides, former)
+        if not self.is_touched_view(plan, 0) and not self.is_touched(e.out, e.out + e.b - 1):
+            return 0
+        target = self.place(plan, 0)
+        source = None if plan.passive & 2 else self.place(plan, 1)
+        if source is not None:
+            self.add_to(source, target.copy())
+        cad_array_assign(CAD_VAR(target), Ellipsis, self.kept(e, shape))
+        cad_plan_bounds(plan, 0, &low, &high)
+        self.touch(low, high)
+        return 0
+
+    cdef int step_scatter(self, CadEntry e, CadPlan *plan) except -1:
+        cdef int64_t *extra = cad_plan_extra(plan)
+        indices = self.offsets(plan)
+        # Of several assignments to one target the last one counts, and the first one undoes all.
+        _, first = np.unique(indices, return_index=True)
+        _, behind = np.unique(indices[::-1], return_index=True)
+        last = plan.size - 1 - behind
+        if not self.linear:
+            former = view_of(self.tape, e.out, (plan.size,))
+            for begin, end, copy_slot, copied in self.shadows:
+                if begin <= extra[0] < end:
+                    copied[indices[first] + (extra[0] - begin)] = former[first]
+        if not self.is_touched(extra[0], extra[1]) and not self.is_touched(e.out, e.out + e.b - 1):
+            return 0
+        target = self.indexed_part(plan)
+        source = None if plan.passive & 1 else self.place(plan, 0)
+        kept = self.kept(e, (plan.size,))
+        if source is not None:
+            g = target[indices[last]]
+            # What overwrote another one's value: its kept value was that one's source.
+            self.add_at_source(source, last, g)
+            if type(kept) is not float:
+                order = np.argsort(indices, kind="stable")
+                again = np.flatnonzero(indices[order][1:] == indices[order][:-1])
+                if again.size:
+                    self.add_at_source(source, order[again], kept[order[again + 1]])
+        target[indices[first]] = kept if type(kept) is float else kept[first]
+        self.touch(extra[0], extra[1])
+        return 0
+
+    cdef int add_at_source(self, object source, object positions, object g) except -1:
+        cdef size_t low, high
+        cdef CadSlot slot = CAD_VAR(source).slot
+        cad_var_bounds(CAD_VAR(source), &low, &high)
+        if low == high:  # one number for all targets
+            self.add_to(cad_var_new(self.tape, slot, self.tape.values[slot]), g.sum())
+            return 0
+        cad_array_add_at(CAD_VAR(source), positions, g)
+        self.touch(
+            low - (self.region_slot - self.base), high - (self.region_slot - self.base)
+        )
+        return 0
+
+    cdef int step_rule(self, size_t i) except -1:
+        cdef RuleCall call = rule_call(self.tape, i)
+        operands = [
+            self.shadowed(place) if not self.linear else plain_value(self.shadowed(place))
+            for place in call.operands
+        ]
+        outs = [self.shadowed(place) for place in call.outs]
+        if self.linear:
+            outs = [plain_value(out) for out in outs]
+        cotangents = []
+        found = False
+        for out in call.outs:
+            place = self.adjoint_of(view_at(self.tape, out))
+            touched = self.is_touched(out[0], out[0] + max(prod(out[1]), 1) - 1)
+            found = found or touched
+            if not touched:
+                cotangents.append(np.zeros(out[1]) if out[1] else 0.0)
+            else:
+                cotangents.append(place if out[1] else self.pick(CAD_VAR(place).slot))
+        if not found:
+            return 0
+        for place, term in zip(call.operands, call.rule.pull(operands, outs, cotangents)):
+            if term is not None and place[0] >= self.base:
+                self.add_to(self.adjoint_of(view_at(self.tape, place)), term)
+        return 0
+
+    cdef object shadowed(self, tuple place):
+        slot, shape, strides = place
+        slot = self.source_of(slot)
+        if shape == ():
+            return cad_var_new(self.tape, slot, self.tape.values[slot])
+        return strided_view(self.tape, slot, shape, strides)
+
+
+cdef object view_of(CadTape *tape, CadSlot slot, tuple shape):
+    """A contiguous view of slots; a number for ()."""
+    cdef Py_ssize_t lengths[MOST_AXES]
+    for i, length in enumerate(shape):
+        lengths[i] = length
+    return cad_var_view(tape, slot, <int>len(shape), lengths, NULL, 0)
+
+
+cdef object strided_view(CadTape *tape, CadSlot slot, tuple shape, tuple strides):
+    cdef Py_ssize_t lengths[MOST_AXES]
+    cdef Py_ssize_t steps[MOST_AXES]
+    for i in range(len(shape)):
+        lengths[i] = shape[i]
+        steps[i] = strides[i]
+    return cad_var_view(tape, slot, <int>len(shape), lengths, steps, 0)
+
+
+cdef object view_at(CadTape *tape, tuple place):
+    return strided_view(tape, place[0], place[1], place[2])
+
+
+cdef object active_zeros(CadTape *tape, tuple shape):
+    """Zeros to be added to."""
+    zeros = cad_array_constant(tape, np.zeros(shape))
+    cad_tape_activate(tape, CAD_VAR(zeros).slot)
+    return zeros
+
+
+cdef object swap_last(object matrices):
+    """The transposes of stacked matrices."""
+    ndim = matrices.ndim
+    return matrices.transpose(*range(ndim - 2), ndim - 1, ndim - 2)
+
+
+cdef object drop_axis(object array, int axis):
+    """The array without an axis along which it does not change."""
+    key = [slice(None)] * array.ndim
+    key[array.ndim + axis] = 0
+    return array[tuple(key)]

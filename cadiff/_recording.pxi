@@ -1,0 +1,596 @@
+# One run of a function on Vars, and the sweeps over it.
+
+@cython.final
+@cython.no_gc
+@cython.freelist(4)
+cdef class Recording:
+    """One run of a function on Vars, and the sweeps over it.
+
+    Use: make it with the arguments, call the function on `.lifted`, ask for derivatives of what it
+    returned, and close it. Closing forgets what was recorded, unless an outer differentiation (or
+    a pullback, `close(keep=True)`) still needs it.
+
+    Outputs are atoms: numbers or arrays. Where an atom consists of several numbers, its derivatives
+    have its shape.
+    """
+
+    cdef CadTape *tape
+    cdef bint marked
+    cdef bint kept       # results refer to the recording
+    cdef object block    # a Var over all inputs, if they are plain; else None
+    cdef list inputs     # else: the innermost Var of each atom, in order
+    cdef tuple nodes
+    cdef readonly tuple lifted
+    cdef readonly Py_ssize_t n        # numbers
+    cdef readonly Py_ssize_t n_atoms
+    cdef size_t plan_words            # of the tape, when the recording began
+
+    def __cinit__(self, tuple args, tuple argnums):
+        self.tape = cad_current_tape()
+        check(cad_tape_mark(self.tape))
+        self.marked = True
+        # Making containers may run the garbage collector, and that any user's finalizer: slots
+        # that are held in C must not move meanwhile. The same holds wherever the tape is pinned.
+        cad_tape_pin(self.tape)
+        try:
+            self.lift(args, argnums)
+        except BaseException:
+            self.lifted = self.block = self.inputs = None
+            self.close()
+            raise
+        finally:
+            cad_tape_unpin(self.tape)
+
+    def __dealloc__(self):
+        if self.marked:
+            cad_tape_keep(self.tape)
+
+    cdef int lift(self, tuple args, tuple argnums) except -1:
+        cdef Collector collector = Collector.__new__(Collector)
+        cdef CadSlot base = 0
+        cdef Py_ssize_t size
+        check_argnums(args, argnums)
+        nodes = []
+        try:
+            for k in argnums:
+                nodes.append(collector.add(args[k]))
+        except _NotDifferentiable:
+            refuse_argument(args, argnums)
+        self.nodes = tuple(nodes)
+        self.n = collector.count
+        self.n_atoms = collector.n_atoms
+        if collector.atoms is None:
+            check(cad_tape_leaf(self.tape, collector.values, collector.count, False, &base))
+            for node in nodes:
+                (<Node>node).note_blocks(self.tape, base)
+            size = collector.count
+            self.block = cad_var_view(self.tape, base, 1, &size, NULL, CAD_INPUT)
+            atoms = None
+        else:
+            self.inputs = []
+            atoms = [self.lift_atom(atom) for atom in collector.atoms]
+        lifted = list(args)
+        for k, node in zip(argnums, nodes):
+            lifted[k] = (<Node>node).lift(atoms, self.block, self.tape, base)
+        self.lifted = tuple(lifted)
+        self.plan_words = self.tape.n_plan_words
+        return 0
+
+    cdef object lift_atom(self, object atom):
+        """An atom with a Var of this recording in place of its innermost value."""
+        cdef CadSlot slot
+        cdef double value
+        if CAD_IS_DUAL(atom):
+            primal, tangent = dual_components(atom)
+            return cad_dual_from(self.lift_atom(primal), tangent, CAD_DUAL(atom).tag)
+        if CAD_IS_VAR(atom):
+            if CAD_VAR(atom).kind == CAD_STALE:
+                cad_raise_stale()
+            if CAD_VAR(atom).tape != NULL and CAD_VAR(atom).tape != self.tape:
+                raise RuntimeError(
+                    "a Var of another thread was passed to a gradient function: pass "
+                    "cadiff.value(v) between threads"
+                )
+        if CAD_IS_VAR_ARRAY(atom):
+            var = cad_var_as_input(cad_array_copy(CAD_VAR(atom)))
+        elif cnp.PyArray_Check(atom):
+            var = self.leaf_array(atom)
+        else:
+            value = cad_primal(atom)
+            if CAD_IS_SCALAR(atom):
+                check(cad_tape_ensure(self.tape))
+                slot = CAD_VAR(atom).slot
+                slot = cad_tape_push(
+                    self.tape, CAD_CODE(CAD_OP_positive, 0), slot, slot, value
+                )
+            else:
+                check(cad_tape_leaf(self.tape, &value, 1, False, &slot))
+            var = cad_var_new(self.tape, slot, value)
+        self.inputs.append(var)
+        return var
+
+    cdef object leaf_array(self, cnp.ndarray array):
+        cdef CadSlot slot
+        cdef size_t size = cnp.PyArray_SIZE(array)
+        array = np.ascontiguousarray(array, dtype=np.float64)
+        check(cad_tape_leaf(self.tape, <double *>cnp.PyArray_DATA(array), size, False, &slot))
+        check(cad_tape_note_block(self.tape, slot, slot + size, 0))
+        return cad_var_view(
+            self.tape,
+            slot,
+            cnp.PyArray_NDIM(array),
+            <const Py_ssize_t *>cnp.PyArray_DIMS(array),
+            NULL,
+            CAD_INPUT,
+        )
+
+    cdef int check_alive(self) except -1:
+        """Raise StaleVarError if an outer gradient call, now over, took the recording along."""
+        if self.n_atoms > 0:
+            var = self.block if self.block is not None else self.inputs[0]
+            if CAD_VAR(var).kind == CAD_STALE:
+                cad_raise_stale()
+        return 0
+
+    cdef CadSlot base(self):
+        """The lowest slot of the recording."""
+        if self.block is not None:
+            return CAD_VAR(self.block).slot
+        return CAD_VAR(self.inputs[0]).slot
+
+    cdef size_t begin(self):
+        """The first entry of the recording."""
+        return cad_tape_find_entry(self.tape, self.base())
+
+    cdef bint is_closed(self, list outputs):
+        """Whether outputs depend on no variable outside, so that results are plain."""
+        cdef CadSlot base
+        if self.n_atoms == 0:
+            return True
+        base = self.base()
+        if base == 0:
+            return True
+        return not cad_tape_reads_below(self.tape, self.begin(), self.end(outputs), base)
+
+    cdef size_t end(self, list outputs):
+        """Past the last entry that outputs depend on."""
+        cdef CadSlot base = self.base()
+        cdef size_t low, high
+        # At least all inputs, each of which is an entry unless one leaf holds them all.
+        cdef size_t index, last = self.begin() + (1 if self.block is not None else self.n_atoms)
+        if self.tape.n_assigned > 0:  # what an output depends on may have been written behind it
+            return self.tape.n_entries
+        for output in outputs:
+            if on_tape(output, self.tape, base):
+                cad_var_bounds(CAD_VAR(output), &low, &high)
+                index = cad_tape_find_entry(self.tape, <CadSlot>high)
+                last = max(last, index + 1)
+        return min(last, self.tape.n_entries)
+
+    cdef size_t slots(self, size_t end):
+        """How many slots the entries up to `end` use."""
+        if end == self.tape.n_entries:
+            return self.tape.n_slots - self.base()
+        return self.tape.entries[end].out - self.base()
+
+    def settle(self, tree):
+        """What f returned beside its result: plain values if it depends on nothing but the lifted
+        arguments, else as it is, and what was recorded is kept."""
+        atoms = []
+        map_numbers(tree, lambda atom: atoms.extend(vars_of(atom)))
+        if self.is_closed(atoms):
+            return map_numbers(tree, self.outlives)
+        self.kept = True
+        return tree
+
+    def outlives(self, atom):
+        """An atom as it may leave a recording that is about to be forgotten: its value, unless it
+        belongs to an outer computation."""
+        if CAD_IS_DUAL(atom):
+            primal, tangent = dual_components(atom)
+            if isinstance(tangent, tuple):
+                tangent = tuple([self.outlives(lane) for lane in tangent])
+            else:
+                tangent = self.outlives(tangent)
+            return cad_dual_from(self.outlives(primal), tangent, CAD_DUAL(atom).tag)
+        if on_tape(atom, self.tape, <CadSlot>self.tape.mark_slots):
+            return plain_value(atom)
+        return atom
+
+    cpdef close(self, bint keep=False):
+        """End the recording; with `keep`, what was recorded lives as long as its Vars."""
+        if self.marked:
+            self.marked = False
+            self.lifted = None
+            if keep or self.kept:
+                cad_tape_keep(self.tape)
+            else:
+                self.block = self.inputs = None
+                cad_rewind(self.tape)
+
+    # --- first order, plain results
+
+    cdef size_t clear(self, list outputs) except? 0:
+        """Clear the adjoints for a pass over what outputs depend on; answers where it begins."""
+        cdef CadSlot base = self.base()
+        cdef size_t end = self.end(outputs)
+        check(cad_tape_clear_adjoints(self.tape, base, base + self.slots(end)))
+        return end
+
+    cdef int pull_plain(self, list outputs, list seeds) except -1:
+        """Leave the cotangents of all inputs in the adjoints; seeds are plain."""
+        cdef size_t end
+        if self.n > 0:
+            end = self.clear(outputs)
+            for output, seed in zip(outputs, seeds):
+                if on_tape(output, self.tape, self.base()):
+                    cad_var_seed(CAD_VAR(output), seed)
+            cad_sweep(self.tape, self.begin(), end, False)
+        return 0
+
+    cdef tuple rebuild(self, cnp.ndarray flat):
+        """The structure of the arguments, filled with plain numbers."""
+        return tuple(
+            [(<Node>node).from_doubles(<double *>cnp.PyArray_DATA(flat)) for node in self.nodes]
+        )
+
+    cdef cnp.ndarray read_adjoints(self):
+        """Of all inputs, if one block holds them."""
+        cdef cnp.npy_intp n = self.n
+        cdef CadSlot slot
+        cdef cnp.ndarray flat = cnp.PyArray_ZEROS(1, &n, cnp.NPY_DOUBLE, 0)
+        if n > 0:
+            slot = CAD_VAR(self.block).slot
+            cad_tape_read_adjoints(
+                self.tape, slot, slot + n, <double *>cnp.PyArray_DATA(flat)
+            )
+        return flat
+
+    cdef list plain_cotangents(self):
+        """Of each atom: a float or an array."""
+        if self.block is not None:
+            return self.cut(self.read_adjoints())
+        return [cad_var_adjoint(CAD_VAR(var)) for var in self.inputs]
+
+    cdef list cut(self, flat):
+        """A vector over all inputs as atoms."""
+        atoms = []
+        offset = 0
+        for shapes in self.structure.leaf_shapes():
+            for shape in shapes:
+                size = prod(shape)
+                part = flat[offset : offset + size]
+                atoms.append(part.reshape(shape).copy() if shape != () else part.item())
+                offset += size
+        return atoms
+
+    cdef object gradient(self, object number):
+        """The gradient of one number, as a tuple with one entry for each argnum."""
+        if CAD_IS_DUAL(number) or self.block is None or not self.is_closed([number]):
+            cotangents = self.pull_atoms([number], [1.0])
+            return tuple([(<Node>node).from_atoms(cotangents) for node in self.nodes])
+        self.pull_plain([number], [1.0])
+        return self.rebuild(self.read_adjoints())
+
+    # --- first order, results of any kind
+
+    cdef list pull_recorded(self, list outputs, list seeds, bint linear=False):
+        """The cotangents of all inputs, as numbers that can be differentiated again.
+
+        Seeds are plain or Vars. With `linear`, what was recorded counts as constant.
+        """
+        if self.n_atoms == 0:
+            return []
+        self.kept = True
+        cad_tape_pin(self.tape)
+        try:
+            if self.tape.n_plan_words > self.plan_words or self.block is None:
+                return RecordedSweep(self, outputs, linear).run(outputs, seeds)
+            for output in outputs:
+                if CAD_IS_VAR_ARRAY(output):
+                    return RecordedSweep(self, outputs, linear).run(outputs, seeds)
+            return self.pull_numbers(outputs, seeds, linear)
+        finally:
+            cad_tape_unpin(self.tape)
+
+    cdef list pull_numbers(self, list outputs, list seeds, bint linear):
+        """The same where everything recorded is arithmetic on single numbers."""
+        cdef CadSlot base = self.base(), slot
+        cdef size_t i, end = self.end(outputs), n_slots = self.slots(end)
+        cdef Py_ssize_t k
+        cdef CadNumber *adjoints = <CadNumber *>cad_memory_resize(
+            NULL, n_slots, sizeof(CadNumber)
+        )
+        if adjoints == NULL:
+            check(CAD_NO_MEMORY)
+        try:
+            for i in range(n_slots):
+                adjoints[i].value = 0.0
+                adjoints[i].slot = CAD_NONE
+            for k in range(len(outputs)):
+                if on_tape(outputs[k], self.tape, base):
+                    self.seed_recorded(&adjoints[CAD_VAR(outputs[k]).slot - base], seeds[k])
+            check(cad_sweep_record(self.tape, self.begin(), end, base, linear, adjoints))
+            numbers = []
+            for k in range(self.n):
+                if adjoints[k].slot == CAD_NONE:
+                    numbers.append(PyFloat_FromDouble(adjoints[k].value))
+                else:
+                    numbers.append(cad_var_new(self.tape, adjoints[k].slot, adjoints[k].value))
+        finally:
+            cad_memory_free(adjoints)
+        return self.join(numbers)
+
+    cdef list join(self, list numbers):
+        """Numbers of any kind, one for each input, as atoms."""
+        atoms = []
+        offset = 0
+        for shapes in self.structure.leaf_shapes():
+            for shape in shapes:
+                size = prod(shape)
+                part = numbers[offset : offset + size]
+                atoms.append(numbers_array(part, shape) if shape != () else part[0])
+                offset += size
+        return atoms
+
+    cdef int seed_recorded(self, CadNumber *adjoint, object seed) except -1:
+        """Add a seed to an adjoint of a recorded sweep: one output may stand in several places."""
+        if adjoint.slot != CAD_NONE or adjoint.value != 0.0:
+            here = adjoint.value
+            if adjoint.slot != CAD_NONE:
+                here = cad_var_new(self.tape, adjoint.slot, adjoint.value)
+            seed = cad_apply2(CAD_OP_add, here, seed)
+        if CAD_IS_SCALAR(seed) and CAD_VAR(seed).tape != self.tape:
+            raise RuntimeError("the cotangent is a Var of another thread: pass cadiff.value(v)")
+        adjoint.value = cad_primal(seed)
+        adjoint.slot = CAD_VAR(seed).slot if CAD_IS_SCALAR(seed) else CAD_NONE
+        return 0
+
+    cdef list pull_linear(self, list outputs, list seeds):
+        """The cotangents of all inputs for seeds of any kind, of a closed recording: J is constant,
+        so components of Duals are pulled one by one."""
+        tag = highest_tag(seeds)
+        if tag > 0:
+            return self.by_components(
+                [split_dual(seed, tag) for seed in seeds], tag,
+                lambda part: self.pull_linear(outputs, part),
+            )
+        for seed in seeds:
+            if CAD_IS_VAR(seed):
+                return self.pull_recorded(outputs, seeds, True)
+        self.pull_plain(outputs, seeds)
+        return self.plain_cotangents()
+
+    cdef list pull_atoms(self, list outputs, list seeds):
+        """The cotangents of all inputs for plain seeds, of outputs that may be Duals over this
+        recording: a Dual's cotangents are the Duals of the cotangents of its components, since
+        derivatives commute."""
+        tag = highest_tag(outputs)
+        if tag == 0:
+            if self.is_closed(outputs):
+                return self.pull_linear(outputs, seeds)
+            return self.pull_recorded(outputs, seeds)
+        return self.by_components(
+            [split_dual(output, tag) for output in outputs], tag,
+            lambda part: self.pull_atoms(part, seeds),
+        )
+
+    def by_components(self, pairs, tag, pull):
+        """Pull primals and tangents (lane by lane) one after the other; Duals of the results."""
+        primals, tangents = [list(part) for part in zip(*pairs)]
+        of_primals = pull(primals)
+        lanes = lanes_of(primals, tangents)
+        if lanes < 0:
+            parts = pull(tangents)
+        else:
+            columns = [
+                pull([lane_of(p, t, k) for p, t in zip(primals, tangents)]) for k in range(lanes)
+            ]
+            parts = [
+                join_lanes([column[i] for column in columns], of_primals[i])
+                for i in range(self.n_atoms)
+            ]
+        return [make_dual(p, t, tag) for p, t in zip(of_primals, parts)]
+
+    cdef bint plain_results(self, list outputs):
+        """Whether derivatives of these outputs are plain."""
+        for output in outputs:
+            if CAD_IS_DUAL(output):
+                return False
+        return self.is_closed(outputs)
+
+    cpdef list pull(self, list outputs, list seeds):
+        """Cotangents of all input atoms for cotangents of output atoms, of any kind."""
+        cdef bint plain = True
+        self.check_alive()
+        for seed in seeds:
+            plain = plain and not (CAD_IS_VAR(seed) or CAD_IS_DUAL(seed))
+        if len(outputs) == 0:
+            return self.cut(np.zeros(self.n))
+        if self.plain_results(outputs):
+            return self.pull_linear(outputs, seeds)
+        if plain:
+            return self.pull_atoms(outputs, seeds)
+        # J depends on outer variables as the seeds do: pull the weighted sum.
+        total = 0.0
+        for output, seed in zip(outputs, seeds):
+            term = cad_apply2(CAD_OP_multiply, output, seed)
+            total = cad_apply2(CAD_OP_add, total, term.sum() if ndim(term) else term)
+        return self.pull_atoms([total], [1.0])
+
+    def pull_tree(self, list outputs, list seeds):
+        """As `pull`, in the structure of the arguments."""
+        atoms = self.pull(outputs, seeds)
+        return tuple([(<Node>node).from_atoms(atoms) for node in self.nodes])
+
+    # --- matrices, over plain results only
+
+    cpdef bint is_plain(self, list outputs):
+        """Whether the methods below can serve."""
+        return self.block is not None and self.plain_results(outputs)
+
+    @property
+    def has_rules(self):
+        """Whether a primitive was recorded, which sweeps forward and of second order cannot do."""
+        return cad_tape_has_rules(self.tape, self.begin(), self.tape.n_entries)
+
+    cpdef cnp.ndarray rows(self, list outputs):
+        """The Jacobian (m, n) of all numbers of the outputs, one reverse sweep a row."""
+        cdef cnp.ndarray slots = self.slots_of(outputs)
+        cdef cnp.ndarray matrix = np.zeros((cnp.PyArray_SIZE(slots), self.n))
+        cdef double *data = <double *>cnp.PyArray_DATA(matrix)
+        cdef int64_t *place = <int64_t *>cnp.PyArray_DATA(slots)
+        cdef CadSlot base
+        cdef Py_ssize_t i
+        cdef size_t end
+        if self.n == 0:
+            return matrix
+        base = self.base()
+        for i in range(cnp.PyArray_SIZE(slots)):
+            if place[i] >= 0:
+                end = self.clear(outputs)
+                cad_tape_prepare_adjoints(self.tape, place[i], place[i])
+                self.tape.adjoints[place[i]] = 1.0
+                cad_sweep(self.tape, self.begin(), end, False)
+                cad_tape_read_adjoints(self.tape, base, base + self.n, data + i * self.n)
+        return matrix
+
+    cdef cnp.ndarray slots_of(self, list outputs):
+        """The slots of all numbers of the outputs, in order; -1 for those of other places."""
+        parts = [np.empty(0, np.int64)]
+        for output in outputs:
+            if self.n > 0 and on_tape(output, self.tape, self.base()):
+                parts.append(cad_var_slots(CAD_VAR(output)).ravel())
+            else:
+                parts.append(np.full(np.size(plain_value(output)), -1, np.int64))
+        return np.ascontiguousarray(np.concatenate(parts))
+
+    cpdef cnp.ndarray columns(self, list outputs):
+        """The Jacobian (m, n) of all numbers of the outputs, some columns a tangent sweep."""
+        cdef cnp.ndarray slots = self.slots_of(outputs)
+        cdef Py_ssize_t i, k, first, lanes, m = cnp.PyArray_SIZE(slots)
+        cdef cnp.ndarray matrix = np.zeros((m, self.n))
+        cdef double *data = <double *>cnp.PyArray_DATA(matrix)
+        cdef int64_t *place = <int64_t *>cnp.PyArray_DATA(slots)
+        cdef double *tangents = NULL
+        cdef CadSlot base
+        cdef size_t end
+        if self.n == 0:
+            return matrix
+        base = self.base()
+        end = self.end(outputs)
+        try:
+            for first in range(0, self.n, LANES):
+                lanes = min(LANES, self.n - first)
+                tangents = self.sweep_identity(tangents, first, lanes, end)
+                for i in range(m):
+                    if place[i] >= 0:
+                        for k in range(lanes):
+                            data[i * self.n + first + k] = tangents[(place[i] - base) * lanes + k]
+        finally:
+            cad_memory_free(tangents)
+        return matrix
+
+    cdef double *sweep_identity(self, double *tangents, Py_ssize_t first, Py_ssize_t lanes,
+                                size_t end) except NULL:
+        """Tangents of all slots along the unit vectors first, first + 1, ..."""
+        cdef Py_ssize_t k
+        cdef CadSlot base = self.base()
+        cdef size_t n_slots = self.slots(end)
+        if tangents == NULL:
+            tangents = <double *>cad_memory_zeroed(n_slots * lanes, sizeof(double))
+            if tangents == NULL:
+                check(CAD_NO_MEMORY)
+        else:
+            memset(tangents, 0, n_slots * lanes * sizeof(double))
+        for k in range(lanes):
+            tangents[(first + k) * lanes + k] = 1.0
+        cad_sweep_tangent(self.tape, self.begin(), end, base, lanes, tangents)
+        return tangents
+
+    cdef int second(self, object number, double *tangents, Py_ssize_t lanes,
+                    double *result) except -1:
+        """Hessian times directions: result[i * lanes + k], i over the inputs."""
+        cdef CadSlot base = self.base()
+        cdef size_t end = self.clear([number])
+        if on_tape(number, self.tape, base):
+            cad_var_seed(CAD_VAR(number), 1.0)
+        cdef double *adjoint_tangents = <double *>cad_memory_zeroed(
+            self.slots(end) * lanes, sizeof(double)
+        )
+        if adjoint_tangents == NULL:
+            check(CAD_NO_MEMORY)
+        cad_sweep_second(
+            self.tape,
+            self.begin(),
+            end,
+            base,
+            lanes,
+            tangents,
+            adjoint_tangents,
+        )
+        memcpy(result, adjoint_tangents, self.n * lanes * sizeof(double))
+        cad_memory_free(adjoint_tangents)
+        return 0
+
+    cpdef cnp.ndarray hessian(self, object number):
+        """The Hessian (n, n) of one number, some columns a second-order sweep."""
+        cdef Py_ssize_t i, k, first, lanes
+        cdef cnp.ndarray matrix = np.zeros((self.n, self.n))
+        cdef cnp.ndarray part = np.zeros(self.n * LANES)
+        cdef double *data = <double *>cnp.PyArray_DATA(matrix)
+        cdef double *block = <double *>cnp.PyArray_DATA(part)
+        cdef double *tangents = NULL
+        cdef size_t end
+        if self.n == 0:
+            return matrix
+        end = self.end([number])
+        try:
+            for first in range(0, self.n, LANES):
+                lanes = min(LANES, self.n - first)
+                tangents = self.sweep_identity(tangents, first, lanes, end)
+                self.second(number, tangents, lanes, block)
+                for i in range(self.n):
+                    for k in range(lanes):
+                        data[i * self.n + first + k] = block[i * lanes + k]
+        finally:
+            cad_memory_free(tangents)
+        return matrix
+
+    cpdef list hessian_product(self, object number, list direction):
+        """The Hessian of one number times a direction, given and answered in atoms."""
+        cdef cnp.ndarray flat = np.concatenate(
+            [np.empty(0), *[np.ravel(atom) for atom in direction]]
+        )
+        cdef cnp.ndarray result = np.zeros(self.n)
+        cdef double *tangents
+        cdef CadSlot base
+        cdef size_t end
+        if self.n == 0:
+            return self.cut(result)
+        base = self.base()
+        end = self.end([number])
+        tangents = <double *>cad_memory_zeroed(self.slots(end), sizeof(double))
+        if tangents == NULL:
+            check(CAD_NO_MEMORY)
+        try:
+            memcpy(tangents, cnp.PyArray_DATA(flat), self.n * sizeof(double))
+            cad_sweep_tangent(self.tape, self.begin(), end, base, 1, tangents)
+            self.second(number, tangents, 1, <double *>cnp.PyArray_DATA(result))
+        finally:
+            cad_memory_free(tangents)
+        return self.cut(result)
+
+    @property
+    def structure(self):
+        """The structure of the lifted arguments."""
+        return Structure(self.nodes)
+
+
+cdef bint on_tape(object atom, CadTape *tape, CadSlot base):
+    """Whether an atom was recorded on the tape since `base`."""
+    return CAD_IS_VAR(atom) and CAD_VAR(atom).tape == tape and CAD_VAR(atom).slot >= base
+
+
+cdef object highest_tag(list atoms):
+    return max([<object>CAD_DUAL(x).tag for x in atoms if CAD_IS_DUAL(x)], default=0)

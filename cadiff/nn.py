@@ -1,0 +1,176 @@
+"""What networks are made of: activations, and losses on the outputs of a network.
+
+>>> import numpy as np
+>>> from cadiff import nn
+>>> float(nn.cross_entropy(np.zeros((2, 4)), [0, 3]).round(3))
+1.386
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._table import erfc, relu, softplus
+from ._table import expit as sigmoid
+from .arrays import sum as sum_
+from .ops import value
+from .primitives import primitive
+
+__all__ = [
+    "cross_entropy",
+    "gelu",
+    "log_softmax",
+    "one_hot",
+    "relu",
+    "sigmoid",
+    "softmax",
+    "softplus",
+]
+
+Axis = int | tuple[int, ...] | None
+
+
+def gelu(x: Any) -> Any:
+    """X Φ(x), Φ the normal distribution function (Hendrycks and Gimpel 2016)."""
+    return 0.5 * x * erfc(x * (-1.0 / math.sqrt(2.0)))
+
+
+# --- softmax -------------------------------------------------------------------------------------
+
+
+def _shifted(x: Any, axis: Axis) -> NDArray[np.float64]:
+    """The elements less the greatest of them, which exp can take."""
+    x = np.asarray(x, dtype=np.float64)
+    return np.asarray(x - x.max(axis=axis, keepdims=True))
+
+
+@primitive
+def _softmax(x: Any, axis: Axis) -> Any:
+    exponentials = np.exp(_shifted(x, axis))
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+def _along_softmax(p: Any, t: Any, axis: Axis) -> Any:
+    """The derivative of softmax, a symmetric matrix, times t."""
+    return p * (t - sum_(p * t, axis, keepdims=True))
+
+
+_softmax.defvjp(lambda ans, x, axis: lambda g: _along_softmax(ans, g, axis))
+_softmax.defjvp(lambda g, ans, x, axis: _along_softmax(ans, g, axis))
+
+
+@primitive
+def _log_softmax(x: Any, axis: Axis) -> Any:
+    shifted = _shifted(x, axis)
+    return shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
+
+
+_log_softmax.defvjp(
+    lambda ans, x, axis: lambda g: g - _softmax(x, axis) * sum_(g, axis, keepdims=True)
+)
+_log_softmax.defjvp(lambda g, ans, x, axis: g - sum_(_softmax(x, axis) * g, axis, keepdims=True))
+
+
+def softmax(x: Any, axis: Axis = -1) -> Any:
+    """exp(x) / Σ exp(x), the sum along one axis, several, or all (None)."""
+    return _softmax(x, axis)
+
+
+def log_softmax(x: Any, axis: Axis = -1) -> Any:
+    """The logarithm of `softmax`, also where that underflows."""
+    return _log_softmax(x, axis)
+
+
+# --- labels --------------------------------------------------------------------------------------
+
+
+def _labels(labels: ArrayLike, classes: int) -> NDArray[np.intp]:
+    """The labels as whole numbers from 0 to classes - 1."""
+    result = np.asarray(labels)
+    if result.size and not np.issubdtype(result.dtype, np.integer):
+        raise TypeError(f"labels are whole numbers, not {result.dtype}: use labels.astype(int)")
+    if result.size and not (result.min() >= 0 and result.max() < classes):
+        raise ValueError(
+            f"labels of {classes} classes are 0 ... {classes - 1}, "
+            f"not {result.min()} ... {result.max()}"
+        )
+    return result.astype(np.intp, copy=False)
+
+
+def one_hot(labels: ArrayLike, classes: int, dtype: Any = float) -> NDArray[Any]:
+    """Rows of zeros with a 1 at the label: shape labels.shape + (classes,).
+
+    >>> one_hot([2, 0], 3)
+    array([[0., 0., 1.],
+           [1., 0., 0.]])
+    """
+    places = _labels(labels, classes)
+    result = np.zeros((*places.shape, classes), dtype=dtype)
+    np.put_along_axis(result, places[..., None], 1, axis=-1)
+    return result
+
+
+# --- cross-entropy -------------------------------------------------------------------------------
+
+
+def cross_entropy(logits: Any, labels: ArrayLike) -> Any:
+    """The mean of -log softmax(logits)[label], from logits and integer labels.
+
+    Parameters
+    ----------
+    logits : shape (..., classes)
+        Unnormalised log-probabilities.
+    labels : array-like of int, shape (...)
+        The right class of each row.
+
+    Returns
+    -------
+    float
+        The mean over all rows, and a derivative of (softmax - one_hot) / rows. Both keep their
+        digits also where a row is nearly certain, or as good as impossible.
+    """
+    shape = np.shape(value(logits))
+    if not shape or np.shape(labels) != shape[:-1]:
+        raise ValueError(
+            f"logits of shape {shape} want labels of shape {shape[:-1]}, not {np.shape(labels)}"
+        )
+    return _cross_entropy(logits, _labels(labels, shape[-1])[..., None])
+
+
+def _split(
+    logits: Any, places: NDArray[np.intp]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Exponentials of the wrong classes, their sum, that of the right one and its logarithm."""
+    shifted = _shifted(logits, -1)
+    right = np.take_along_axis(shifted, places, -1)
+    wrong = np.exp(shifted)
+    np.put_along_axis(wrong, places, 0.0, -1)
+    return wrong, wrong.sum(axis=-1, keepdims=True), np.exp(right), right
+
+
+@primitive
+def _cross_entropy(logits: Any, places: NDArray[np.intp]) -> Any:
+    _, others, own, right = _split(logits, places)
+    with np.errstate(divide="ignore", over="ignore"):
+        losses = np.where(right > -1.0, np.log1p(others / own), np.log(others + own) - right)
+    return losses.mean()
+
+
+@primitive
+def _residual(logits: Any, places: NDArray[np.intp]) -> Any:
+    """softmax(logits) - one_hot, without cancellation at the labels."""
+    wrong, others, own, _ = _split(logits, places)
+    np.put_along_axis(wrong, places, -others, -1)
+    wrong /= others + own
+    return wrong
+
+
+_residual.defvjp(lambda ans, x, places: lambda g: _along_softmax(_softmax(x, -1), g, -1))
+_residual.defjvp(lambda g, ans, x, places: _along_softmax(_softmax(x, -1), g, -1))
+
+_cross_entropy.defvjp(lambda ans, x, places: lambda g: _residual(x, places) * (g / places.size))
+_cross_entropy.defjvp(lambda g, ans, x, places: sum_(_residual(x, places) * g) / places.size)

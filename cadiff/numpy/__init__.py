@@ -1,0 +1,77 @@
+"""NumPy for numbers with derivatives: write `import cadiff.numpy as np`, and leave the rest.
+
+Every name of NumPy is here. Functions that have derivatives take Vars, Duals and lists of them;
+given plain numbers they are NumPy's own. Arrays of floats made by `zeros`, `ones`, `full`, `empty`
+and their kin accept assignment of numbers with derivatives. What has no derivatives here raises
+TypeError when given a number that carries one. `docs/functions.md` lists what is supported.
+
+>>> import cadiff
+>>> import cadiff.numpy as np
+>>> def f(x):
+...     y = np.zeros(3)
+...     y[1:] = np.cumsum(x)
+...     return np.sum(y**2)
+>>> cadiff.grad(f)(np.array([1.0, 2.0]))
+array([8., 6.])
+"""
+
+from __future__ import annotations
+
+from typing import Any as _Any
+
+import numpy as _np
+
+from .._dispatch import FUNCTIONS as _FUNCTIONS
+from . import (
+    _calculus,
+    _choices,
+    _creation,
+    _elementwise,
+    _plain,
+    _products,
+    _reductions,
+    _shapes,
+    fft,
+    linalg,
+)
+from ._refusals import refusing as _refusing
+
+__all__ = _np.__all__
+
+
+_INSTEAD = {
+    "i0": "use cadiff.scipy.special.i0",
+}
+
+
+def _offered(name: str, original: _Any) -> _Any:
+    """What stands in the namespace for one of NumPy's names."""
+    if isinstance(original, _np.ufunc):
+        return _elementwise.elementwise(original)
+    if not callable(original) or isinstance(original, type):
+        return original
+    if original in _FUNCTIONS:
+        return _FUNCTIONS[original]
+    if hasattr(original, "_implementation"):  # NumPy would ask its arguments
+        return _refusing(original, f"numpy.{name}", _INSTEAD.get(name, "give it cadiff.value(x)"))
+    return original
+
+
+globals().update(
+    {
+        _name: _offered(_name, _original)
+        for _name, _original in vars(_np).items()
+        if not _name.startswith("_") and _name not in ("fft", "linalg")
+    }
+)
+globals().update({_name: getattr(_creation, _name) for _name in _creation.__all__})
+vectorize = _choices.vectorize
+
+
+def __getattr__(name: str) -> _Any:
+    """NumPy's own: what it loads late, and its errors."""
+    return getattr(_np, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *dir(_np)})

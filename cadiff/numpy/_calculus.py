@@ -1,0 +1,428 @@
+"""Differences, integrals, interpolation and statistics of several variables.
+
+Composed of sums, products and slices. Where NumPy looks at values (which interval of a table, how
+many turns of a phase), so does this room, and differentiates what was chosen.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from .. import _table, arrays
+from .._dispatch import carries, implements
+from ..ops import value
+from ..primitives import primitive
+from ._common import (
+    Axis,
+    Number,
+    along,
+    as_number,
+    existing,
+    unsupported,
+    wants_floats,
+)
+from ._products import vander
+from ._reductions import average
+from ._shapes import diag
+from .linalg import lstsq
+
+# --- differences and integrals -------------------------------------------------------------------
+
+
+def _ends(x: Number, extra: Any, axis: int) -> Number:
+    """What diff puts before or after: a scalar stands for a slice of it."""
+    extra = as_number(extra)
+    if extra.ndim:
+        return extra
+    return arrays.broadcast_to(extra, tuple(1 if k == axis else n for k, n in enumerate(x.shape)))
+
+
+@implements(np.diff)
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Number:
+    """Differences of neighbours along an axis, n times, as `numpy.diff`."""
+    if n == 0:
+        return a
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n!r}")
+    x = as_number(a)
+    if x.ndim == 0:
+        raise ValueError("diff requires input that is at least one dimensional")
+    axis = normalize_axis_index(axis, x.ndim)
+    before = [] if prepend is None else [_ends(x, prepend, axis)]
+    after = [] if append is None else [_ends(x, append, axis)]
+    if before or after:
+        x = arrays.concatenate([*before, x, *after], axis)
+    later, earlier = along(axis, x.ndim, slice(1, None), slice(None, -1))
+    for _ in range(n):
+        x = x[later] - x[earlier]
+    return x
+
+
+@implements(np.ediff1d)
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Number:
+    """Differences of neighbours of the flat array between given ends, as `numpy.ediff1d`."""
+    parts = [diff(as_number(ary).reshape(-1))]
+    if to_begin is not None:
+        parts.insert(0, as_number(to_begin).reshape(-1))
+    if to_end is not None:
+        parts.append(as_number(to_end).reshape(-1))
+    return arrays.concatenate(parts) if len(parts) > 1 else parts[0]
+
+
+@implements(*existing("trapezoid", "trapz"))
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Number:
+    """Integral along an axis by trapezia, as `numpy.trapezoid`; x and dx may carry derivatives."""
+    y = as_number(y)
+    axis = normalize_axis_index(axis, y.ndim)
+    if x is None:
+        steps = dx
+    else:
+        x = as_number(x)
+        steps = diff(x) if x.ndim == 1 else diff(x, axis=axis)
+        if x.ndim == 1:
+            steps = steps.reshape(tuple(-1 if k == axis else 1 for k in range(y.ndim)))
+    later, earlier = along(axis, y.ndim, slice(1, None), slice(None, -1))
+    return arrays.sum(steps * (y[later] + y[earlier]) / 2.0, axis)
+
+
+def _spacings(f: Number, varargs: tuple[Any, ...], axes: tuple[int, ...]) -> list[Number]:
+    """For each axis one spacing, or the spacings between its points."""
+    if not varargs:
+        return [1.0] * len(axes)
+    given = [as_number(v) for v in varargs]
+    if len(given) == 1 and given[0].ndim == 0:
+        return given * len(axes)
+    if len(given) != len(axes):
+        raise TypeError("invalid number of arguments")
+    return [_spacing(v, f.shape[axis]) for v, axis in zip(given, axes, strict=True)]
+
+
+def _spacing(points: Number, n: int) -> Number:
+    if points.ndim == 0:
+        return points
+    if points.ndim != 1:
+        raise ValueError("distances must be either scalars or 1d")
+    if len(points) != n:
+        raise ValueError("when 1d, distances must match the length of the corresponding dimension")
+    steps = diff(points + 0.0)
+    if not carries(steps) and (steps == steps[0]).all():
+        return steps[0]  # as NumPy does, whose formula for even spacing rounds otherwise
+    return steps
+
+
+def _slope(f: Number, h: Number, axis: int, edge_order: int) -> Number:
+    """The derivative along one axis from values at points that are h apart.
+
+    Fornberg, Generation of finite difference formulas on arbitrarily spaced grids, Mathematics of
+    Computation 51 (1988): weights for three neighbouring points, of second order.
+    """
+    f = arrays.moveaxis(f, axis, 0)
+    even = h.ndim == 0 if hasattr(h, "ndim") else True
+    column = (slice(None),) + (None,) * (f.ndim - 1)
+    if even:
+        inside = (f[2:] - f[:-2]) / (2.0 * h)
+    else:
+        p, q = h[:-1][column], h[1:][column]
+        weights = -q / (p * (p + q)), (q - p) / (p * q), p / (q * (p + q))
+        inside = weights[0] * f[:-2] + weights[1] * f[1:-1] + weights[2] * f[2:]
+    if edge_order == 1:
+        first, last = (h, h) if even else (h[0], h[-1])
+        start, end = (f[1] - f[0]) / first, (f[-1] - f[-2]) / last
+    elif even:
+        start = (-1.5 / h) * f[0] + (2.0 / h) * f[1] + (-0.5 / h) * f[2]
+        end = (0.5 / h) * f[-3] + (-2.0 / h) * f[-2] + (1.5 / h) * f[-1]
+    else:
+        start = _one_sided(f[0], f[1], f[2], h[0], h[1], 1)
+        end = _one_sided(f[-3], f[-2], f[-1], h[-2], h[-1], -1)
+    result = arrays.concatenate([start[None], inside, end[None]])
+    return arrays.moveaxis(result, 0, axis)
+
+
+def _one_sided(a: Number, b: Number, c: Number, p: Number, q: Number, side: int) -> Number:
+    """The derivative at the first (side 1) or last (side -1) of three points p and q apart."""
+    if side == 1:
+        weights = -(2.0 * p + q) / (p * (p + q)), (p + q) / (p * q), -p / (q * (p + q))
+    else:
+        weights = q / (p * (p + q)), -(q + p) / (p * q), (2.0 * q + p) / (q * (p + q))
+    return weights[0] * a + weights[1] * b + weights[2] * c
+
+
+@implements(np.gradient)
+def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> Any:
+    """Difference quotients, as `numpy.gradient`; spacings may carry derivatives."""
+    f = as_number(f)
+    axes = tuple(range(f.ndim)) if axis is None else normalize_axis_tuple(axis, f.ndim)
+    spacings = _spacings(f, varargs, axes)
+    if edge_order > 2:
+        raise ValueError("'edge_order' greater than 2 not supported")
+    if any(f.shape[k] < edge_order + 1 for k in axes):
+        raise ValueError(
+            "Shape of array too small to calculate a numerical gradient, "
+            "at least (edge_order + 1) elements are required."
+        )
+    slopes = [_slope(f, h, k, edge_order) for k, h in zip(axes, spacings, strict=True)]
+    return slopes[0] if len(slopes) == 1 else tuple(slopes)
+
+
+# --- tables and phases ---------------------------------------------------------------------------
+
+
+@implements(np.interp)
+def interp(
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> Number:
+    """Linear interpolation in a table, as `numpy.interp`; all of its arguments may vary.
+
+    At a point of the table the slope is that to its right, at the last point that to its left;
+    outside it is 0.
+    """
+    x, xp, fp = as_number(x), as_number(xp) + 0.0, as_number(fp) + 0.0
+    if xp.ndim != 1 or fp.ndim != 1:
+        raise ValueError("Data points must be 1-D sequences")
+    if len(xp) != len(fp):
+        raise ValueError("fp and xp are not of the same length.")
+    if len(xp) == 0:
+        raise ValueError("array of sample points is empty")
+    if period is not None:
+        x, xp, fp = _periodic(x, xp, fp, period)
+        left = right = None
+    points, at = np.asarray(value(xp)), np.asarray(value(x))
+    below, above = at < points[0], at > points[-1]
+    inside = fp[0] + 0.0 * x if len(xp) == 1 else _interpolated(x, at, xp, fp, points)
+    result = _table.where(below, fp[0] if left is None else left, inside)
+    return _table.where(above, fp[-1] if right is None else right, result)
+
+
+def _interpolated(x: Number, at: Any, xp: Number, fp: Number, points: Any) -> Number:
+    n = len(points)
+    j = np.clip(np.searchsorted(points, at, side="right") - 1, 0, n - 2)
+    slope = (fp[j + 1] - fp[j]) / (xp[j + 1] - xp[j])
+    from_left = slope * (x - xp[j]) + fp[j]
+    end = at == points[-1]
+    if not np.any(end):
+        return from_left
+    return _table.where(end, slope * (x - xp[j + 1]) + fp[j + 1], from_left)
+
+
+def _periodic(x: Number, xp: Number, fp: Number, period: Any) -> tuple[Number, Number, Number]:
+    """A table over one period, with one point more at both ends."""
+    if np.any(value(period) == 0):
+        raise ValueError("period must be a non-zero value")
+    period = abs(period)
+    x, xp = x % period, xp % period
+    order = np.argsort(np.asarray(value(xp)))
+    xp, fp = xp[order], fp[order]
+    longer = arrays.concatenate([xp[-1:] - period, xp, xp[:1] + period])
+    return x, longer, arrays.concatenate([fp[-1:], fp, fp[:1]])
+
+
+@implements(np.unwrap)
+def unwrap(
+    p: Any, discont: float | None = None, axis: int = -1, *, period: Any = 2 * np.pi
+) -> Number:
+    """Phases without jumps of a period, as `numpy.unwrap`; the jumps are whole periods."""
+    p = as_number(p)
+    plain, length = np.asarray(value(p), dtype=float), value(period)
+    jumps = np.unwrap(plain, value(discont), axis, period=length) - plain
+    return p + np.rint(jumps / length) * period
+
+
+@implements(np.polyfit)
+def polyfit(
+    x: Any,
+    y: Any,
+    deg: Any,
+    rcond: float | None = None,
+    full: bool = False,
+    w: Any = None,
+    cov: Any = False,
+) -> Number:
+    """The polynomial of a degree nearest to points, as `numpy.polyfit`; all points may vary."""
+    if full or cov:
+        unsupported("polyfit", "full= and cov=", "compute them from the residuals")
+    if np.ndim(deg):
+        unsupported("polyfit", "a list of degrees", "solve lstsq with the columns of vander")
+    x, y = as_number(x) + 0.0, as_number(y) + 0.0
+    if x.ndim != 1 or x.size == 0:
+        raise TypeError("expected non-empty 1D vector for x")
+    if len(y) != len(x):
+        raise TypeError("expected x and y to have same length")
+    columns = vander(x, deg + 1)
+    if w is not None:
+        weights = as_number(w)
+        columns = columns * weights[:, None]
+        y = y * (weights[:, None] if y.ndim == 2 else weights)
+    scale = np.sqrt(np.sum(np.square(value(columns)), axis=0))  # any constant: it cancels
+    small = len(x) * np.finfo(float).eps if rcond is None else rcond
+    solution = lstsq(columns / scale, y, small)[0]
+    return solution / (scale[:, None] if y.ndim == 2 else scale)
+
+
+# --- statistics of several variables -------------------------------------------------------------
+
+
+def _observations(m: Any, rowvar: bool) -> Number:
+    """Variables in rows, observations in columns."""
+    x = as_number(m)
+    if x.ndim > 2:
+        raise ValueError("m has more than 2 dimensions")
+    if x.ndim < 2:
+        return x.reshape((1, -1))
+    return x if rowvar else arrays.transpose(x)
+
+
+def _observation_weights(fweights: Any, aweights: Any) -> Number | None:
+    if fweights is None:
+        return None if aweights is None else as_number(aweights)
+    frequencies = np.asarray(value(fweights), dtype=float)
+    if not np.all(frequencies == np.around(frequencies)):
+        raise TypeError("fweights must be integer")
+    if np.any(frequencies < 0):
+        raise ValueError("fweights cannot be negative")
+    return frequencies if aweights is None else frequencies * as_number(aweights)
+
+
+@implements(np.cov)
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> Number:
+    """Covariances of variables, as `numpy.cov`; `aweights` may carry derivatives, too."""
+    wants_floats("cov", dtype)
+    if ddof is not None and ddof != int(ddof):
+        raise ValueError("ddof must be integer")
+    x = _observations(m, rowvar)
+    if x.shape[0] == 0:
+        return np.zeros((0, 0))
+    if y is not None:
+        second = as_number(y)
+        x = arrays.concatenate([x, _observations(y, rowvar or second.shape[:1] == (1,))], 0)
+    lost = (0 if bias else 1) if ddof is None else ddof
+    w = _observation_weights(fweights, aweights)
+    if w is not None and np.any(np.asarray(value(w)) < 0):
+        raise ValueError("aweights cannot be negative")
+    total = x.shape[1] if w is None else arrays.sum(w)
+    if w is None or lost == 0 or aweights is None:
+        freedom = total - lost
+    else:
+        freedom = total - lost * arrays.sum(w * as_number(aweights)) / total
+    if value(freedom) <= 0:
+        warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
+        freedom = freedom * 0.0
+    x = x - average(x, 1, w, keepdims=True)
+    products = arrays.matmul(x, arrays.transpose(x if w is None else x * w))
+    return arrays.squeeze(products * _table.divide(1.0, freedom))
+
+
+@implements(np.corrcoef)
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Number:
+    """Correlation coefficients of variables, as `numpy.corrcoef`."""
+    c = cov(x, y, rowvar, dtype=dtype)
+    if c.ndim == 0:
+        return c / c
+    deviation = _table.sqrt(diag(c))
+    return _table.clip(c / deviation[:, None] / deviation[None, :], -1.0, 1.0)
+
+
+@primitive
+def _counted(weights: Any, x: Any, n: int) -> Any:
+    return np.bincount(x, weights, n)
+
+
+_counted.defvjp(lambda ans, weights, x, n: lambda g: g[x])
+_counted.defjvp(lambda g, ans, weights, x, n: _counted(g, x, n))
+
+
+@implements(np.bincount)
+def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+    """Sums of weights for each whole number, as `numpy.bincount`; x is plain."""
+    if carries(x):
+        unsupported("bincount", "bins with derivatives", "give whole numbers as x")
+    bins = np.asarray(x)
+    weights = as_number(weights)
+    if weights.shape != bins.shape:
+        raise ValueError("The weights and list don't have the same length.")
+    return _counted(weights, bins, minlength)
+
+
+# --- spacing between numbers ---------------------------------------------------------------------
+
+
+@implements(np.linspace)
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: None = None,
+) -> Any:
+    """Evenly spaced numbers between two, as `numpy.linspace`."""
+    wants_floats("linspace", dtype)
+    if num < 0:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    start, stop = as_number(start), as_number(stop)
+    gaps = num - 1 if endpoint else num
+    width = stop - start
+    step = width / gaps if gaps > 0 else np.nan * width
+    points = np.arange(float(num)).reshape((-1,) + (1,) * width.ndim)
+    result = points * step + start if gaps > 0 else points * width + start
+    if endpoint and num > 1:
+        result = arrays.concatenate([result[:-1], arrays.broadcast_to(stop, width.shape)[None]])
+    result = arrays.moveaxis(result, 0, axis) if axis else result
+    return (result, step) if retstep else result
+
+
+@implements(np.logspace)
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Number:
+    """Powers of a base with evenly spaced exponents, as `numpy.logspace`."""
+    wants_floats("logspace", dtype)
+    base, start, stop = (as_number(x) for x in (base, start, stop))
+    if base.ndim:
+        start, stop, base = (
+            arrays.broadcast_to(x, np.broadcast_shapes(start.shape, stop.shape, base.shape))
+            for x in (start, stop, base)
+        )
+        base = arrays.expand_dims(base, axis)
+    return _table.power(base, linspace(start, stop, num, endpoint, axis=axis))
+
+
+@implements(np.geomspace)
+def geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Number:
+    """Numbers in geometric progression between two, as `numpy.geomspace`."""
+    wants_floats("geomspace", dtype)
+    start, stop = as_number(start), as_number(stop)
+    if np.any(np.asarray(value(start)) == 0) or np.any(np.asarray(value(stop)) == 0):
+        raise ValueError("Geometric sequence cannot include zero")
+    sign = np.sign(value(start))
+    first, last = _table.log10(sign * start), _table.log10(sign * stop)
+    powers = sign * logspace(first, last, num, endpoint)
+    start, stop = (arrays.broadcast_to(x, powers.shape[1:])[None] for x in (start, stop))
+    if num > 0:
+        ends = [stop] if endpoint and num > 1 else []
+        powers = arrays.concatenate([start, powers[1 : num - len(ends)], *ends])
+    return arrays.moveaxis(powers, 0, axis) if axis else powers

@@ -1,0 +1,343 @@
+"""Choosing: by masks, by indices, by order; and functions applied piece by piece.
+
+What is chosen depends on values alone, and is found by plain NumPy. The derivatives follow the
+chosen elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from .. import _table, arrays
+from .._core import Dual, Var
+from .._dispatch import carries, implements
+from ..ops import round as round_number
+from ..ops import value
+from ._common import Number, as_number, existing, rearranged, refuse, unsupported
+
+# --- by masks ------------------------------------------------------------------------------------
+
+
+@implements(np.where)
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    """Elements of x where a condition holds, of y elsewhere, as `numpy.where`; or the indices."""
+    plain = np.asarray(value(condition)) != 0
+    if x is None and y is None:
+        return np.nonzero(plain)
+    if x is None or y is None:
+        raise ValueError("either both or neither of x and y should be given")
+    return _table.where(plain, as_number(x), as_number(y))
+
+
+@implements(np.select)
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Number:
+    """For each element the first choice whose condition holds, as `numpy.select`."""
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if len(condlist) == 0:
+        raise ValueError("select with an empty condition list is not possible")
+    result = as_number(default)
+    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+        result = where(condition, choice, result)
+    return result
+
+
+@implements(np.clip)
+def clip(
+    a: Any,
+    a_min: Any = None,
+    a_max: Any = None,
+    out: None = None,
+    *,
+    min: Any = None,
+    max: Any = None,
+    **kwargs: Any,
+) -> Number:
+    """Limited to an interval, as `numpy.clip`; inside and at its ends the derivative is 1."""
+    refuse("clip", out=out, dtype=kwargs.get("dtype"))
+    low, high = a_min if min is None else min, a_max if max is None else max
+    return _table.clip(
+        as_number(a),
+        -np.inf if low is None else as_number(low),
+        np.inf if high is None else as_number(high),
+    )
+
+
+@implements(np.nan_to_num)
+def nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Number:
+    """Other numbers for nan and the infinities, as `numpy.nan_to_num`; always a copy."""
+    x = as_number(x)
+    plain = np.asarray(value(x))
+    largest = np.finfo(float).max
+    result = _table.where(np.isnan(plain), as_number(nan), x)
+    result = _table.where(np.isposinf(plain), largest if posinf is None else posinf, result)
+    return _table.where(np.isneginf(plain), -largest if neginf is None else neginf, result)
+
+
+@implements(*existing("round", "around"))
+def round(a: Any, decimals: int = 0, out: None = None) -> Number:
+    """Rounded to decimals, as `numpy.round`; the derivative is 0."""
+    refuse("round", out=out)
+    x = as_number(a)
+    return _table.rint(x) if decimals == 0 else round_number(x, decimals)
+
+
+@implements(np.fix)
+def fix(x: Any, out: None = None) -> Number:
+    """Rounded towards 0, as `numpy.fix`; the derivative is 0."""
+    refuse("fix", out=out)
+    return _table.trunc(as_number(x))
+
+
+@implements(np.sinc)
+def sinc(x: Any) -> Number:
+    """sin(pi x) / (pi x), as `numpy.sinc`; smooth at 0."""
+    return _table.sinc(as_number(x))
+
+
+# --- by indices ----------------------------------------------------------------------------------
+
+
+@implements(np.take)
+def take(
+    a: Any, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise"
+) -> Number:
+    """Elements at indices along an axis, as `numpy.take`, by every mode."""
+    refuse("take", out=out)
+    x = as_number(a)
+    x, axis = (x.reshape(-1), 0) if axis is None else (x, normalize_axis_index(axis, x.ndim))
+    inside = np.take(np.arange(x.shape[axis]), value(indices), mode=mode)  # type: ignore[call-overload]
+    return arrays.take(x, inside, axis)
+
+
+@implements(np.take_along_axis)
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Number:
+    """One element for each index along an axis, as `numpy.take_along_axis`."""
+    return rearranged(lambda x: np.take_along_axis(x, value(indices), axis), arr)
+
+
+@implements(np.choose)
+def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Number:
+    """Each element from the array that an index names, as `numpy.choose`."""
+    refuse("choose", out=out)
+    index = value(a)
+    return rearranged(lambda *places: np.choose(index, places, mode=mode), *choices)  # type: ignore[call-overload]
+
+
+@implements(np.compress)
+def compress(condition: Any, a: Any, axis: int | None = None, out: None = None) -> Number:
+    """Slices along an axis where a condition holds, as `numpy.compress`."""
+    refuse("compress", out=out)
+    return rearranged(lambda x: np.compress(value(condition), x, axis), a)
+
+
+@implements(np.extract)
+def extract(condition: Any, arr: Any) -> Number:
+    """The elements where a condition holds, as `numpy.extract`."""
+    return rearranged(lambda x: np.extract(value(condition), x), arr)
+
+
+@implements(np.unique)
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    **kwargs: Any,
+) -> Any:
+    """The different elements in order, as `numpy.unique`; derivatives are those of the first."""
+    x = as_number(ar)
+    options = {"return_inverse": return_inverse, "return_counts": return_counts, "axis": axis}
+    _, first, *others = np.unique(value(x), return_index=True, **options, **kwargs)  # type: ignore[call-overload]
+    distinct = take(x, first, axis)
+    results = (distinct, *((first,) if return_index else ()), *others)
+    return results if len(results) > 1 else distinct
+
+
+# --- by order ------------------------------------------------------------------------------------
+
+
+@implements(np.sort)
+def sort(
+    a: Any, axis: int | None = -1, kind: Any = None, order: None = None, *, stable: Any = None
+) -> Number:
+    """In ascending order along an axis, as `numpy.sort`; nan comes last."""
+    refuse("sort", order=order)
+    x = as_number(a)
+    x, axis = (x.reshape(-1), 0) if axis is None else (x, axis)
+    return take_along_axis(x, np.argsort(np.asarray(value(x)), axis, kind="stable"), axis)
+
+
+@implements(np.partition)
+def partition(
+    a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None
+) -> Number:
+    """With the kth element in its place along an axis, as `numpy.partition`."""
+    refuse("partition", order=order)
+    x = as_number(a)
+    x, axis = (x.reshape(-1), 0) if axis is None else (x, axis)
+    plain = np.asarray(value(x))
+    parted = np.partition(plain, kth, axis, kind)  # type: ignore[call-overload]
+    order_before = np.argsort(plain, axis, kind="stable")
+    rank_after = np.argsort(np.argsort(parted, axis, kind="stable"), axis)
+    return take_along_axis(x, np.take_along_axis(order_before, rank_after, axis), axis)
+
+
+# --- writing into arrays -------------------------------------------------------------------------
+
+
+def _writable(name: str, target: Any) -> Number:
+    if not isinstance(target, (Var, Dual)):
+        raise TypeError(
+            f"numpy.{name} cannot write numbers with derivatives into {type(target).__name__}: "
+            "make the array with cadiff.numpy.zeros or cadiff.numpy.array of numbers"
+        )
+    return target
+
+
+@implements(np.copyto)
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    """Write src into dst where a mask holds, as `numpy.copyto`."""
+    target, source = _writable("copyto", dst), arrays.broadcast_to(as_number(src), dst.shape)
+    if where is True:
+        target[...] = source
+    else:
+        mask = np.broadcast_to(np.asarray(value(where), dtype=bool), dst.shape)
+        target[mask] = source[mask]
+
+
+def _write_flat(target: Number, places: Any, numbers: Any) -> None:
+    """Write numbers, repeated or cut to length, to places counted through the whole array."""
+    places = np.asarray(places).reshape(-1)
+    source = as_number(numbers).reshape(-1)
+    if places.size and source.size:
+        target[np.unravel_index(places, target.shape)] = source[
+            np.arange(places.size) % source.size
+        ]
+
+
+@implements(np.put)
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    """Write to places counted through the whole array, as `numpy.put`."""
+    target = _writable("put", a)
+    _write_flat(target, np.take(np.arange(target.size), value(ind), mode=mode), v)  # type: ignore[call-overload]
+
+
+@implements(np.place)
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    """Write numbers in order where a mask holds, as `numpy.place`."""
+    target = _writable("place", arr)
+    _write_flat(target, np.flatnonzero(value(mask)), vals)
+
+
+@implements(np.putmask)
+def putmask(a: Any, mask: Any, values: Any) -> None:
+    """Write the elements at the same places where a mask holds, as `numpy.putmask`."""
+    target = _writable("putmask", a)
+    places = np.flatnonzero(value(mask))
+    source = as_number(values).reshape(-1)
+    _write_flat(target, places, source[places % source.size])
+
+
+@implements(np.put_along_axis)
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
+    """Write one element for each index along an axis, as `numpy.put_along_axis`."""
+    target = _writable("put_along_axis", arr)
+    positions = np.arange(target.size).reshape(target.shape)
+    places = np.take_along_axis(positions, value(indices), axis)
+    _write_flat(target, places, arrays.broadcast_to(as_number(values), places.shape))
+
+
+@implements(np.fill_diagonal)
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    """Write into the main diagonal, as `numpy.fill_diagonal`."""
+    target = _writable("fill_diagonal", a)
+    marks = np.zeros(target.shape, dtype=bool)
+    np.fill_diagonal(marks, True, wrap)
+    _write_flat(target, np.flatnonzero(marks), val)
+
+
+# --- piece by piece ------------------------------------------------------------------------------
+
+
+@implements(np.piecewise)
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Number:
+    """A function given by pieces, each applied to its own elements, as `numpy.piecewise`."""
+    x = as_number(x)
+    given = value(condlist)
+    alone = np.ndim(given) == 0 or (np.ndim(given[0]) == 0 and x.ndim > 0)
+    conditions = np.asarray([given] if alone else given, dtype=bool)
+    n = len(conditions)
+    if len(funclist) == n + 1:
+        conditions = np.concatenate([conditions, ~np.any(conditions, axis=0, keepdims=True)])
+    elif len(funclist) != n:
+        raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
+    result = arrays.zeros(x.shape)
+    for condition, piece in zip(conditions, funclist, strict=True):
+        if not callable(piece):
+            result[condition] = piece
+        elif np.any(condition):
+            result[condition] = piece(x[condition], *args, **kw)
+    return result
+
+
+@implements(np.apply_along_axis)
+def apply_along_axis(
+    func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
+) -> Number:
+    """A function applied to each row along an axis, as `numpy.apply_along_axis`."""
+    x = as_number(arr)
+    axis = normalize_axis_index(axis, x.ndim)
+    rows = arrays.moveaxis(x, axis, -1)
+    outer = rows.shape[:-1]
+    if 0 in outer:
+        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
+    results = [as_number(func1d(rows[index], *args, **kwargs)) for index in np.ndindex(outer)]
+    inner = results[0].shape
+    joined = arrays.stack(results).reshape((*outer, *inner))
+    new = range(len(outer), len(outer) + len(inner))
+    return arrays.moveaxis(joined, tuple(new), range(axis, axis + len(inner)))
+
+
+@implements(np.apply_over_axes)
+def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Number:
+    """A function applied over several axes in turn, as `numpy.apply_over_axes`."""
+    x = as_number(a)
+    for axis in normalize_axis_tuple(axes, x.ndim):
+        result = as_number(func(x, axis))
+        x = result if result.ndim == x.ndim else arrays.expand_dims(result, axis)
+    return x
+
+
+class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
+    """A function of scalars applied element by element, as `numpy.vectorize`.
+
+    Given numbers with derivatives it is a loop; `signature` and several results are then not
+    supported.
+    """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not (carries(args) or carries(kwargs)):
+            return super().__call__(*args, **kwargs)
+        if self.signature is not None:
+            unsupported("vectorize", "signature=", "loop over the arrays and stack the results")
+        fixed = {k for k in range(len(args)) if k in (self.excluded or ())}
+        numbers = {k: as_number(x) for k, x in enumerate(args) if k not in fixed}
+        shape = np.broadcast_shapes(*(x.shape for x in numbers.values()))
+        spread = {k: arrays.broadcast_to(x, shape) for k, x in numbers.items()}
+        results = [
+            self.pyfunc(
+                *(args[k] if k in fixed else spread[k][index] for k in range(len(args))), **kwargs
+            )
+            for index in np.ndindex(shape)
+        ]
+        if results and isinstance(results[0], tuple):
+            unsupported("vectorize", "several results", "make one vectorised function for each")
+        return arrays.array(results).reshape(shape) if results else arrays.zeros(shape)

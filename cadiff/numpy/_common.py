@@ -1,0 +1,111 @@
+"""What all rooms of `cadiff.numpy` share: arguments as numbers, and refusals.
+
+The functions of these rooms are entered only if an argument carries a derivative. They are built
+from the operations of numbers; positions, shapes and masks are plain NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from .. import arrays
+from .._core import Dual, Var
+from .._dispatch import carries
+
+__all__ = [
+    "Axis",
+    "Number",
+    "along",
+    "as_number",
+    "existing",
+    "expanded",
+    "is_float",
+    "rearranged",
+    "reduced_axes",
+    "refuse",
+    "unsupported",
+    "wants_floats",
+]
+
+Number: TypeAlias = Any  # a Var, a Dual, a float or an ndarray
+Axis: TypeAlias = int | Sequence[int] | None
+
+INSTEAD = {
+    "out": "take the result, or write `y[...] = f(x)` into an array made by cadiff.numpy.zeros",
+    "dtype": "numbers with derivatives are float64; for other types take cadiff.value(x)",
+    "order": "give a kind of sorting that uses the values themselves",
+}
+
+
+def existing(*names: str) -> list[Any]:
+    """The functions of NumPy among these names that this version has."""
+    return [vars(np)[name] for name in names if name in vars(np)]
+
+
+def as_number(x: Any) -> Number:
+    """Var and Dual as they are; what has them in it, joined to an array; the rest an ndarray."""
+    if isinstance(x, (Var, Dual)):
+        return x
+    return arrays.array(x) if carries(x) else np.asarray(x)
+
+
+def is_float(dtype: Any) -> bool:
+    """Whether a dtype given by a user means real floating-point numbers."""
+    return bool(np.dtype(dtype).kind == "f")
+
+
+def wants_floats(function: str, dtype: Any) -> None:
+    """Refuse a dtype other than None and floats; floats of all sizes are computed as float64."""
+    if dtype is not None and not is_float(dtype):
+        unsupported(function, f"dtype={np.dtype(dtype)}", INSTEAD["dtype"])
+
+
+def refuse(function: str, **arguments: Any) -> None:
+    """Refuse arguments that numbers with derivatives do not support: all but None."""
+    for name, given in arguments.items():
+        if given is not None:
+            unsupported(function, f"{name}=", INSTEAD[name])
+
+
+def unsupported(function: str, what: str, instead: str) -> NoReturn:
+    """Raise the error that says what cannot be had and what to write instead."""
+    raise TypeError(
+        f"numpy.{function} of numbers with derivatives does not support {what}: {instead}"
+    )
+
+
+def reduced_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
+    """The axes over which to reduce, counted from the front; None means all."""
+    return tuple(range(ndim)) if axis is None else normalize_axis_tuple(axis, ndim)
+
+
+def expanded(x: Number, axes: Sequence[int]) -> Number:
+    """The result of a reduction with its axes put back, of length 1."""
+    return arrays.expand_dims(x, tuple(axes)) if axes else x
+
+
+def along(axis: int, ndim: int, *keys: Any) -> list[tuple[Any, ...]]:
+    """Keys that index one axis and leave the others whole."""
+    before, after = (slice(None),) * axis, (slice(None),) * (ndim - axis - 1)
+    return [(*before, key, *after) for key in keys]
+
+
+def rearranged(move: Callable[..., Any], *items: Any) -> Number:
+    """What NumPy's `move(*items)` gives, if all it does is to move elements about.
+
+    It is applied to the positions of the elements, and tells which element goes where.
+    """
+    numbers = [as_number(item) for item in items]
+    ends = np.cumsum([x.size for x in numbers])
+    starts = (end - x.size for end, x in zip(ends, numbers, strict=True))
+    positions = [
+        np.arange(start, start + x.size).reshape(x.shape)[()]
+        for start, x in zip(starts, numbers, strict=True)
+    ]
+    places = np.asarray(move(*positions))
+    flat = [x.reshape(-1) for x in numbers]
+    return (flat[0] if len(flat) == 1 else arrays.concatenate(flat))[places[()]]

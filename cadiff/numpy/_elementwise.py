@@ -1,0 +1,128 @@
+"""NumPy's ufuncs in the namespace, and the few of them that are no rows of the table.
+
+NumPy itself finds the package when a ufunc meets a number with a derivative, but takes several
+times as long over it as the package's own function. So the namespace offers functions that look at
+the type first and go there directly. All else about them is the ufunc: keyword arguments, methods,
+attributes, plain numbers.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import _table, arrays
+from .._core import Dual, Var
+from .._dispatch import FUNCTIONS, carries, implements, plain
+from ..ops import value
+from ..primitives import primitive
+from ._common import Number, as_number, existing
+
+__all__ = ["elementwise"]
+
+
+NUMBERS = frozenset({Var, Dual})
+SINGLE = NUMBERS | {float, int, np.float64}
+
+
+def _joined(x: Any) -> Any:
+    """Lists and object arrays with numbers in them as arrays; all else as it is."""
+    may = x.dtype.hasobject if isinstance(x, np.ndarray) else isinstance(x, (list, tuple))
+    return arrays.array(x) if may and carries(x) else x
+
+
+def _of_one(ufunc: np.ufunc, operation: Callable[..., Any]) -> Callable[..., Any]:
+    def call(x: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if type(x) in NUMBERS and not args and not kwargs:
+            return operation(x)
+        return ufunc(x if type(x) in SINGLE else _joined(x), *args, **kwargs)
+
+    return call
+
+
+def _of_two(ufunc: np.ufunc, operation: Callable[..., Any]) -> Callable[..., Any]:
+    def call(x: Any, y: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if type(x) in SINGLE and type(y) in SINGLE:
+            if (type(x) in NUMBERS or type(y) in NUMBERS) and not args and not kwargs:
+                return operation(x, y)
+            return ufunc(x, y, *args, **kwargs)
+        return ufunc(_joined(x), _joined(y), *args, **kwargs)
+
+    return call
+
+
+@functools.cache
+def elementwise(ufunc: np.ufunc) -> Callable[..., Any]:
+    """What stands in the namespace for a ufunc: always the same, under all of its names."""
+    name = ufunc.__name__
+    operation = getattr(_table, name) if name in _table.__all__ else FUNCTIONS.get(ufunc, ufunc)
+    call = (_of_one if ufunc.nin == 1 else _of_two)(ufunc, operation)
+    for attribute in (k for k in dir(ufunc) if not k.startswith("_")):
+        setattr(call, attribute, getattr(ufunc, attribute))
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = ufunc.__doc__
+    call.__module__ = "cadiff.numpy"
+    return call
+
+
+# --- ufuncs without a row ------------------------------------------------------------------------
+
+plain(
+    *existing(
+        "equal", "not_equal", "less", "less_equal", "greater", "greater_equal",
+        "isnan", "isinf", "isfinite", "signbit",
+        "logical_and", "logical_or", "logical_xor", "logical_not",
+    )
+)  # fmt: skip
+
+
+@implements(np.float_power)
+def float_power(x: Any, y: Any, /) -> Number:
+    """The power of x to the exponent y, as `numpy.float_power`."""
+    return _table.power(as_number(x), as_number(y))
+
+
+@implements(*existing("conjugate", "conj"))
+def conjugate(x: Any, /) -> Number:
+    """The number itself: only real numbers carry derivatives."""
+    return as_number(x)
+
+
+@implements(np.divmod)
+def divmod(x: Any, y: Any, /) -> tuple[Number, Number]:
+    """Whole quotient and remainder, as `numpy.divmod`."""
+    x, y = as_number(x), as_number(y)
+    return _table.floor_divide(x, y), _table.mod(x, y)
+
+
+@implements(np.modf)
+def modf(x: Any, /) -> tuple[Number, Number]:
+    """Fractional and whole part, both with the sign of x, as `numpy.modf`."""
+    x = as_number(x)
+    signed_zero = np.copysign(0.0, value(x))
+    fraction = _table.where(np.isinf(value(x)), signed_zero, _table.fmod(x, 1.0))
+    return fraction, _table.trunc(x)
+
+
+@primitive
+def _scaled(x: Any, n: Any) -> Any:
+    return np.ldexp(x, n)
+
+
+_scaled.defpartials(lambda ans, x, n: np.ldexp(1.0, n))
+
+
+@implements(np.ldexp)
+def ldexp(x1: Any, x2: Any, /) -> Number:
+    """x1 times 2 to the power x2, which is plain, as `numpy.ldexp`."""
+    return _scaled(as_number(x1), np.asarray(value(x2)))
+
+
+@implements(np.frexp)
+def frexp(x: Any, /) -> tuple[Number, Any]:
+    """Mantissa, with a derivative, and exponent, without, as `numpy.frexp`."""
+    _, exponent = np.frexp(value(x))
+    return ldexp(x, -exponent), exponent

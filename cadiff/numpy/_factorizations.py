@@ -1,0 +1,698 @@
+"""Inverses and factorisations of matrices, with their derivatives.
+
+Each primitive takes float matrices, or stacks of them with equal leading dimensions, and calls
+NumPy. The rules use what the primitive computed, and solve with it rather than invert. Where they
+are written down:
+
+    Giles, "Collected matrix derivative results for forward and reverse mode algorithmic
+        differentiation" (2008): solve, inv, det, eig, svd
+    Murray, "Differentiation of the Cholesky decomposition" (2016)
+    Walter and Lehmann, "Algorithmic differentiation of linear algebra functions with application
+        in optimum experimental design" (2010): qr, eigh
+    Golub and Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems
+        whose variables separate" (1973): pinv, lstsq
+
+A function that reads one triangle of a symmetric matrix has derivatives by the elements of that
+triangle alone. This room knows matrices only; how NumPy's functions are called is for `linalg`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._dispatch import carries
+from .._table import where
+from ..arrays import concatenate, reshape, stack, sum, swapaxes
+from ..ops import value
+from ..primitives import primitive
+
+Mask = NDArray[np.bool_]
+
+EPSILON = float(np.finfo(float).eps)
+
+
+# --- parts of matrices ---------------------------------------------------------------------------
+
+
+def T(x: Any) -> Any:  # noqa: N802 - as in every formula
+    """The transposed matrix, or each of a stack."""
+    return swapaxes(x, -1, -2)
+
+
+def outer_product(x: Any, y: Any) -> Any:
+    """The product of x and y transposed."""
+    return x @ T(y)
+
+
+def triangle(n: int, lower: bool = True, strict: bool = False) -> Mask:
+    """Where the lower (or upper) triangle of a square matrix is."""
+    below = np.tri(n, k=-1 if strict else 0, dtype=bool)
+    return below if lower else below.T
+
+
+def part(x: Any, mask: Mask) -> Any:
+    """The elements of x in the mask, and 0 elsewhere."""
+    return where(mask, x, 0.0)
+
+
+def diagonal(x: Any) -> Any:
+    """The diagonal of each matrix."""
+    n = min(x.shape[-2:])
+    return x[..., np.arange(n), np.arange(n)]
+
+
+def on_diagonal(x: Any) -> Any:
+    """The matrix with x on its diagonal."""
+    return where(np.eye(x.shape[-1], dtype=bool), x[..., None], 0.0)
+
+
+def mirrored(x: Any, lower: bool = True) -> Any:
+    """The symmetric matrix of which x has the lower (or upper) triangle."""
+    return where(triangle(x.shape[-1], lower), x, T(x))
+
+
+def folded(x: Any, lower: bool = True) -> Any:
+    """What a symmetric cotangent is to the elements of one triangle: adjoint to `mirrored`."""
+    twice = triangle(x.shape[-1], lower, strict=True)
+    return part(where(twice, 2.0 * x, x), triangle(x.shape[-1], lower))
+
+
+def symmetric(x: Any) -> Any:
+    """The symmetric part."""
+    return 0.5 * (x + T(x))
+
+
+def skew(x: Any) -> Any:
+    """The skew-symmetric part."""
+    return 0.5 * (x - T(x))
+
+
+def scalars(x: Any, matrices: Any) -> Any:
+    """One number for each matrix of a stack, so that it multiplies the matrix."""
+    return reshape(x, (*matrices.shape[:-2], 1, 1))
+
+
+def cross(x: Any, y: Any) -> Any:
+    """The cross products of vectors along the last axis."""
+    right, left = [1, 2, 0], [2, 0, 1]
+    return x[..., right] * y[..., left] - x[..., left] * y[..., right]
+
+
+def inner(x: Any, y: Any) -> Any:
+    """The sum of the products of the elements of two matrices."""
+    return sum(x * y, axis=(-2, -1))
+
+
+# --- systems of equations ------------------------------------------------------------------------
+
+
+@primitive
+def solve(a: Any, b: Any) -> Any:
+    """The solution x of a @ x = b, for matrices b."""
+    return np.linalg.solve(a, b)
+
+
+solve.defvjp(
+    lambda ans, a, b: lambda g: -outer_product(solve(T(a), g), ans),
+    lambda ans, a, b: lambda g: solve(T(a), g),
+)
+solve.defjvp(
+    lambda g, ans, a, b: -solve(a, g @ ans),
+    lambda g, ans, a, b: solve(a, g),
+)
+
+
+def solve_triangle(t: Any, b: Any, lower: bool) -> Any:
+    """The solution of t @ x = b for a triangular t.
+
+    The LU factors of an upper triangle are the identity and itself, so that nothing but the
+    substitution remains; a lower triangle is one if it is read from its end.
+    """
+    if lower:
+        return solve(t[..., ::-1, ::-1], b[..., ::-1, :])[..., ::-1, :]
+    return solve(t, b)
+
+
+@primitive
+def inv(a: Any) -> Any:
+    """The inverse matrix."""
+    return np.linalg.inv(a)
+
+
+inv.defvjp(lambda ans, a: lambda g: -(T(ans) @ g @ T(ans)))
+inv.defjvp(lambda g, ans, a: -(ans @ g @ ans))
+
+
+# --- determinants --------------------------------------------------------------------------------
+
+# The condition (in the 1-norm) up to which cofactors are taken from the inverse. In themselves
+# they are accurate that way, since the smallest pivot's error is in the determinant, too, and
+# cancels; but each further derivative costs as many digits as the condition has.
+CONDITION = 1.0 / EPSILON
+CONDITION_DIFFERENTIATED = 1e4
+
+
+@primitive
+def det(a: Any) -> Any:
+    """The determinant."""
+    return np.linalg.det(a)
+
+
+det.defvjp(lambda ans, a: lambda g: scalars(g, a) * cofactors(a, ans))
+det.defjvp(lambda g, ans, a: inner(cofactors(a, ans), g))
+
+
+def cofactors(a: Any, determinant: Any) -> Any:
+    """The matrix of cofactors, the gradient of the determinant, of singular matrices too."""
+    if a.shape[-1] <= 3:
+        return _cofactors_of_few(a)
+    try:
+        inverse = inv(a)
+    except np.linalg.LinAlgError:
+        return _each(_cofactors_by_rotation, a)
+    condition = _norm1(value(a)) * _norm1(value(inverse))
+    limit = CONDITION_DIFFERENTIATED if carries(a) else CONDITION
+    if np.any(condition > limit):
+        return _each(_cofactors_by_rotation, a)
+    return scalars(determinant, a) * T(inverse)
+
+
+def _cofactors_of_few(a: Any) -> Any:
+    """The cofactors of up to three rows, as polynomials."""
+    if a.shape[-1] == 3:
+        return cross(a[..., [1, 2, 0], :], a[..., [2, 0, 1], :])
+    if a.shape[-1] == 2:
+        return a[..., ::-1, ::-1] * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    return np.ones(a.shape)
+
+
+def _norm1(a: Any) -> Any:
+    return np.max(np.sum(np.abs(a), axis=-2), axis=-1, initial=0.0)
+
+
+def _each(function: Callable[[Any], Any], a: Any) -> Any:
+    """A function of one matrix, applied to each of a stack."""
+    items = reshape(a, (-1, *a.shape[-2:]))
+    return reshape(stack([function(items[k]) for k in range(len(items))]), a.shape)
+
+
+def _cofactors_by_rotation(a: Any) -> Any:
+    """The cofactors by way of the singular vectors, which are held constant.
+
+    With a = u b vh the cofactors of a are det(u vh) u cofactors(b) vh, for whatever b: derivatives
+    of any order come from b, which itself is diagonal.
+    """
+    u, s, vh = np.linalg.svd(value(a))
+    adjugate, _ = _adjugate(u.T @ a @ vh.T, EPSILON * len(s) * s[0])
+    return round(np.linalg.det(u) * np.linalg.det(vh)) * (u @ T(adjugate) @ vh)
+
+
+def _adjugate(b: Any, noise: float) -> tuple[Any, Any]:
+    """Adjugate and determinant of a matrix that is diagonal, largest first, but for derivatives.
+
+    The leading elements of like size make a block that may be divided by; the rest is its Schur
+    complement, whose adjugate is found in the same way. What is nought is never divided by.
+    """
+    sizes = np.abs(np.diagonal(value(b)))
+    k = int(np.argmin(sizes >= 1e-2 * sizes[0])) or len(sizes)
+    if sizes[0] <= noise or k == len(sizes) <= 2:
+        return _adjugate_polynomial(b)
+    head = b[:k, :k]
+    if k == len(sizes):
+        determinant = det(head)
+        return determinant * inv(head), determinant
+    right = solve(head, b[:k, k:])
+    left = T(solve(T(head), T(b[k:, :k])))
+    adjugate, rest = _adjugate(b[k:, k:] - b[k:, :k] @ right, noise)
+    rows = (
+        concatenate([rest * inv(head) + right @ adjugate @ left, -(right @ adjugate)], axis=1),
+        concatenate([-(adjugate @ left), adjugate], axis=1),
+    )
+    factor = det(head)
+    return factor * concatenate(rows, axis=0), factor * rest
+
+
+def _adjugate_polynomial(b: Any) -> tuple[Any, Any]:
+    """Adjugate and determinant without any division, by the method of Faddeev and Le Verrier.
+
+    Gantmacher, The Theory of Matrices (1959), chapter IV, section 5. As polynomials they have
+    derivatives of all orders at 0; for large matrices elsewhere cancellation would spoil them.
+    """
+    n = b.shape[-1]
+    adjugate: Any = np.eye(n)
+    for k in range(1, n):
+        product = b @ adjugate
+        adjugate = on_diagonal(sum(diagonal(product)) / k * np.ones(n)) - product
+    return adjugate, sum(diagonal(b @ adjugate)) / n
+
+
+@primitive
+def slogdet(a: Any) -> Any:
+    """The sign of the determinant, and the logarithm of its absolute value."""
+    return tuple(np.linalg.slogdet(a))
+
+
+slogdet.defvjp(lambda ans, a: lambda g: scalars(g[1], a) * T(inv(a)))
+slogdet.defjvp(lambda g, ans, a: (np.zeros(a.shape[:-2]), inner(T(inv(a)), g)))
+
+
+# --- cholesky, qr --------------------------------------------------------------------------------
+
+
+@primitive
+def cholesky(a: Any, upper: bool = False) -> Any:
+    """The lower triangle l with a = l @ l.T, or the upper one u with a = u.T @ u."""
+    return np.linalg.cholesky(a, upper=upper)
+
+
+def _lower_half(x: Any) -> Any:
+    """The lower triangle, with half the diagonal: l + l.T is a symmetric x."""
+    n = x.shape[-1]
+    return part(where(np.eye(n, dtype=bool), 0.5 * x, x), triangle(n))
+
+
+def _cholesky_pull(ans: Any, a: Any, upper: bool = False) -> Callable[[Any], Any]:
+    def pull(g: Any) -> Any:
+        lower, g = (T(ans), T(g)) if upper else (ans, g)
+        middle = symmetric(_lower_half(T(lower) @ g))
+        half = solve_triangle(T(lower), middle, lower=False)
+        return folded(symmetric(T(solve_triangle(T(lower), T(half), lower=False))), not upper)
+
+    return pull
+
+
+def _cholesky_push(g: Any, ans: Any, a: Any, upper: bool = False) -> Any:
+    lower = T(ans) if upper else ans
+    half = solve_triangle(lower, mirrored(g, not upper), lower=True)
+    tangent = lower @ _lower_half(solve_triangle(lower, T(half), lower=True))
+    return T(tangent) if upper else tangent
+
+
+cholesky.defvjp(_cholesky_pull)
+cholesky.defjvp(_cholesky_push)
+
+
+@primitive
+def qr(a: Any, complete: bool = False) -> Any:
+    """The factors q and r of a matrix with at least as many rows as columns.
+
+    If complete, q is square: it has a basis of what the columns of a do not span as well. Any
+    such basis would do; its derivative is the one without rotations within that space.
+    """
+    return tuple(np.linalg.qr(a, mode="complete" if complete else "reduced"))
+
+
+def _independent(r: Any) -> None:
+    """Refuse a triangle that says that a column is a combination of those before it."""
+    r = value(r)
+    sizes = np.linalg.norm(r, axis=-2)
+    if np.any(np.abs(diagonal(r)) <= EPSILON * r.shape[-1] * sizes):
+        raise np.linalg.LinAlgError(
+            "the qr factors of a matrix with linearly dependent columns have no derivative"
+        )
+
+
+def _qr_pull(ans: Any, a: Any, complete: bool = False) -> Callable[[Any], Any]:
+    def pull(g: Any) -> Any:
+        n = a.shape[-1]
+        gq, q = _leading(g[0], ans[0], n), ans[0][..., :n]
+        gr, r = g[1][..., :n, :], ans[1][..., :n, :]
+        _independent(r)
+        middle = mirrored(outer_product(r, gr) - T(gq) @ q)
+        return T(solve_triangle(r, T(gq + q @ middle), lower=False))
+
+    return pull
+
+
+def _qr_push(g: Any, ans: Any, a: Any, complete: bool = False) -> Any:
+    n = a.shape[-1]
+    q, r = ans[0][..., :n], ans[1][..., :n, :]
+    _independent(r)
+    quotient = T(solve_triangle(T(r), T(g), lower=True))
+    inside = T(q) @ quotient
+    change = part(inside + T(part(inside, triangle(n, strict=True))), triangle(n, lower=False))
+    return _completed(quotient - q @ change, ans[0]), _padded(change @ r, ans[1])
+
+
+qr.defvjp(_qr_pull)
+qr.defjvp(_qr_push)
+
+
+# Orthogonal matrices whose first columns are determined, while the others complete the basis: u2
+# moves as far as it must to stay orthogonal to u1, du2 = -u1 du1.T u2.
+
+
+def _leading(g: Any, u: Any, k: int) -> Any:
+    """The cotangent of the first k columns of u, given that of all."""
+    if u.shape[-1] == k:
+        return g
+    u1, u2 = u[..., :k], u[..., k:]
+    return g[..., :k] - u2 @ (T(g[..., k:]) @ u1)
+
+
+def _completed(du1: Any, u: Any) -> Any:
+    """The tangent of all columns of u, given that of the first ones."""
+    k = du1.shape[-1]
+    if u.shape[-1] == k:
+        return du1
+    u1, u2 = u[..., :k], u[..., k:]
+    return concatenate([du1, -(u1 @ (T(du1) @ u2))], axis=-1)
+
+
+def _padded(x: Any, like: Any) -> Any:
+    """The matrix x with rows of zeros below."""
+    rows = like.shape[-2] - x.shape[-2]
+    if not rows:
+        return x
+    return concatenate([x, np.zeros((*x.shape[:-2], rows, x.shape[-1]))], axis=-2)
+
+
+# --- eigenvalues and singular values -------------------------------------------------------------
+
+
+TOLERANCE = 4.0 * EPSILON  # times n and the largest: what LAPACK's eigenvalues may be off
+
+
+def differences(x: Any) -> Any:
+    """The matrix of x[j] - x[i]."""
+    return x[..., None, :] - x[..., :, None]
+
+
+def largest(x: Any) -> Any:
+    """The largest absolute value in each matrix of a stack."""
+    return np.max(np.abs(value(x)), axis=(-2, -1), initial=0.0, keepdims=True)
+
+
+def touched(g: Any) -> Any:
+    """For each pair of columns, whether there is a cotangent of either: 0 if not."""
+    sizes = np.max(np.abs(value(g)), axis=-2, initial=0.0)
+    return sizes[..., :, None] + sizes[..., None, :]
+
+
+def over_gaps(x: Any, gaps: Any, values: Any, cause: Any, what: str) -> Any:
+    """Divide x by the gaps between values, off the diagonal; some values may be repeated.
+
+    Where a gap is nothing beside the largest value, the quotient is 0 if cause is 0 there, so that
+    nothing depends on it; otherwise nan, and a warning says so.
+    """
+    n = gaps.shape[-1]
+    off = ~np.eye(n, dtype=bool)
+    none = np.abs(value(gaps)) <= n * TOLERANCE * largest(value(values)[..., None])
+    lost = none & off & (np.abs(value(cause)) > n * TOLERANCE * largest(cause))
+    return _quotient(x, gaps, none | ~off, lost, f"{what} at repeated ones")
+
+
+def over_values(x: Any, values: Any, cause: Any, what: str) -> Any:
+    """The columns of x divided by singular values; at those that are 0 as in `over_gaps`."""
+    n = x.shape[-1]
+    none = value(values)[..., None, :] <= n * TOLERANCE * largest(value(values)[..., None])
+    lost = none & (np.abs(value(x)) > n * TOLERANCE * largest(cause))
+    return _quotient(x, values[..., None, :], none, lost, f"{what} at a singular value 0")
+
+
+def _quotient(x: Any, y: Any, none: Mask, lost: Mask, what: str) -> Any:
+    quotient = where(none, 0.0, x / where(none, 1.0, y))
+    if not np.any(lost):
+        return quotient
+    warnings.warn(f"the derivative of {what} does not exist: nan", RuntimeWarning, stacklevel=2)
+    return where(lost, np.nan, quotient)
+
+
+@primitive
+def eigh(a: Any, lower: bool = True) -> Any:
+    """Eigenvalues, and eigenvectors as columns, of a symmetric matrix."""
+    return tuple(np.linalg.eigh(a, UPLO="L" if lower else "U"))
+
+
+def eigh_pull(ans: Any, a: Any, lower: bool = True) -> Callable[[Any], Any]:
+    w, v = ans
+
+    def pull(g: Any) -> Any:
+        m = T(v) @ g[1]
+        turned = over_gaps(skew(m), differences(w), w, touched(g[1]), "eigenvectors")
+        return folded(v @ (on_diagonal(g[0]) + turned) @ T(v), lower)
+
+    return pull
+
+
+def eigh_push(g: Any, ans: Any, a: Any, lower: bool = True) -> Any:
+    w, v = ans
+    m = T(v) @ mirrored(g, lower) @ v
+    return diagonal(m), v @ over_gaps(m, differences(w), w, m, "eigenvectors")
+
+
+eigh.defvjp(eigh_pull)
+eigh.defjvp(eigh_push)
+
+
+@primitive
+def eigvalsh(a: Any, lower: bool = True) -> Any:
+    """Eigenvalues of a symmetric matrix."""
+    return np.linalg.eigvalsh(a, UPLO="L" if lower else "U")
+
+
+def _eigvalsh_pull(ans: Any, a: Any, lower: bool = True) -> Callable[[Any], Any]:
+    def pull(g: Any) -> Any:
+        _, v = eigh(a, lower=lower)
+        return folded(outer_product(v * g[..., None, :], v), lower)
+
+    return pull
+
+
+def _eigvalsh_push(g: Any, ans: Any, a: Any, lower: bool = True) -> Any:
+    _, v = eigh(a, lower=lower)
+    return sum(v * (mirrored(g, lower) @ v), axis=-2)
+
+
+eigvalsh.defvjp(_eigvalsh_pull)
+eigvalsh.defjvp(_eigvalsh_push)
+
+
+def _real(x: Any) -> Any:
+    if np.iscomplexobj(x):
+        raise TypeError(
+            "the eigenvalues of this matrix are complex: derivatives are of real numbers only; "
+            "for symmetric matrices write eigh or eigvalsh"
+        )
+    return x
+
+
+@primitive
+def eig(a: Any) -> Any:
+    """Eigenvalues, and eigenvectors as columns of length 1, of a matrix that has real ones."""
+    return tuple(map(_real, np.linalg.eig(a)))
+
+
+def _eig_pull(ans: Any, a: Any) -> Callable[[Any], Any]:
+    w, v = ans
+
+    def pull(g: Any) -> Any:
+        m = T(v) @ (g[1] - v * sum(v * g[1], axis=-2, keepdims=True))
+        turned = over_gaps(m, differences(w), w, touched(g[1]), "eigenvectors")
+        return solve(T(v), (on_diagonal(g[0]) + turned) @ T(v))
+
+    return pull
+
+
+def _eig_push(g: Any, ans: Any, a: Any) -> Any:
+    w, v = ans
+    m = solve(v, g @ v)
+    dv = v @ over_gaps(m, differences(w), w, m, "eigenvectors")
+    return diagonal(m), dv - v * sum(v * dv, axis=-2, keepdims=True)
+
+
+eig.defvjp(_eig_pull)
+eig.defjvp(_eig_push)
+
+
+@primitive
+def eigvals(a: Any) -> Any:
+    """Eigenvalues of a matrix that has real ones."""
+    return _real(np.linalg.eigvals(a))
+
+
+def _eigenvectors(a: Any, w: Any) -> Any:
+    """Eigenvectors in the order of the eigenvalues w, which `eigvals` may have put otherwise."""
+    found, v = eig(a)
+    rank = np.argsort(np.argsort(value(w), axis=-1), axis=-1)
+    order = np.take_along_axis(np.argsort(value(found), axis=-1), rank, axis=-1)
+    return v @ np.equal(np.arange(a.shape[-1])[:, None], order[..., None, :]).astype(float)
+
+
+def _eigvals_pull(ans: Any, a: Any) -> Callable[[Any], Any]:
+    def pull(g: Any) -> Any:
+        left = T(_eigenvectors(a, ans))
+        return solve(left, g[..., :, None] * left)
+
+    return pull
+
+
+def _eigvals_push(g: Any, ans: Any, a: Any) -> Any:
+    v = _eigenvectors(a, ans)
+    return diagonal(solve(v, g @ v))
+
+
+eigvals.defvjp(_eigvals_pull)
+eigvals.defjvp(_eigvals_push)
+
+
+@primitive
+def svd(a: Any, full: bool = False) -> Any:
+    """Singular vectors u, singular values s, and singular vectors vh, as rows.
+
+    If full, u and vh are square. Which basis of the rest they have is arbitrary; its derivative is
+    the one without rotations within that space.
+    """
+    return tuple(np.linalg.svd(a, full_matrices=full))
+
+
+def _signed(s: Any) -> Any:
+    """The derivative of the absolute value that a singular value is: 0 at 0."""
+    return (value(s) > 0.0).astype(float)
+
+
+# With p = u.T da v, and skew-symmetric du = u k, dv = v l:  p = k s + ds - s l. The sum and the
+# difference of this equation and its transpose give k + l and k - l, with no squares to cancel:
+# (k + l) (s[j] - s[i]) = p + p.T,  (k - l) (s[j] + s[i]) = p - p.T.
+
+
+def svd_pull(ans: Any, a: Any, full: bool = False) -> Callable[[Any], Any]:
+    s = ans[1]
+    k = s.shape[-1]
+    rows, columns = a.shape[-2:]
+    u, v = ans[0][..., :k], T(ans[2])[..., :k]
+
+    def pull(g: Any) -> Any:
+        gu, gv = _leading(g[0], ans[0], k), _leading(T(g[2]), T(ans[2]), k)
+        mu, mv = T(u) @ gu, T(v) @ gv
+        cause = touched(gu) + touched(gv)
+        both, one = skew(mu) + skew(mv), skew(mu) - skew(mv)
+        middle = on_diagonal(g[1] * _signed(s))
+        middle = middle + over_gaps(both, differences(s), s, cause, "singular vectors")
+        middle = middle + over_gaps(one, _sums(s), s, cause, "singular vectors")
+        result = u @ middle @ T(v)
+        if rows > k:
+            result = result + over_values(gu - u @ mu, s, gu, "singular vectors") @ T(v)
+        if columns > k:
+            result = result + u @ T(over_values(gv - v @ mv, s, gv, "singular vectors"))
+        return result
+
+    return pull
+
+
+def svd_push(g: Any, ans: Any, a: Any, full: bool = False) -> Any:
+    s = ans[1]
+    k = s.shape[-1]
+    u, v = ans[0][..., :k], T(ans[2])[..., :k]
+    right, left = g @ v, T(g) @ u
+    p = T(u) @ right
+    both = over_gaps(p + T(p), differences(s), s, p + T(p), "singular vectors")
+    one = over_gaps(p - T(p), _sums(s), s, p - T(p), "singular vectors")
+    du, dv = 0.5 * (u @ (both + one)), 0.5 * (v @ (both - one))
+    if a.shape[-2] > k:
+        du = du + over_values(right - u @ p, s, right, "singular vectors")
+    if a.shape[-1] > k:
+        dv = dv + over_values(left - v @ T(p), s, left, "singular vectors")
+    return _completed(du, ans[0]), diagonal(p) * _signed(s), T(_completed(dv, T(ans[2])))
+
+
+def _sums(x: Any) -> Any:
+    return x[..., None, :] + x[..., :, None]
+
+
+svd.defvjp(svd_pull)
+svd.defjvp(svd_push)
+
+
+@primitive
+def svdvals(a: Any) -> Any:
+    """Singular values, from the largest to the smallest."""
+    return np.linalg.svd(a, compute_uv=False)
+
+
+def _svdvals_pull(ans: Any, a: Any) -> Callable[[Any], Any]:
+    def pull(g: Any) -> Any:
+        u, _, vh = svd(a)
+        return (u * (g * _signed(ans))[..., None, :]) @ vh
+
+    return pull
+
+
+def _svdvals_push(g: Any, ans: Any, a: Any) -> Any:
+    u, _, vh = svd(a)
+    return sum(u * (g @ T(vh)), axis=-2) * _signed(ans)
+
+
+svdvals.defvjp(_svdvals_pull)
+svdvals.defjvp(_svdvals_push)
+
+
+# --- least squares -------------------------------------------------------------------------------
+
+# The rules hold as long as the rank stays what it is, as it does near a matrix of full rank. Along
+# other directions a pseudo-inverse is not even continuous.
+
+
+@primitive
+def pinv(a: Any, **options: Any) -> Any:
+    """The pseudo-inverse, with the options of NumPy."""
+    return np.linalg.pinv(a, **options)
+
+
+def pinv_pull(ans: Any, a: Any, **options: Any) -> Callable[[Any], Any]:
+    def pull(g: Any) -> Any:
+        left, right = ans @ T(ans), T(ans) @ ans
+        outside = T(g) @ left
+        inside = right @ T(g)
+        return outside - a @ (ans @ outside) + inside - (inside @ ans) @ a - T(ans) @ g @ T(ans)
+
+    return pull
+
+
+def pinv_push(g: Any, ans: Any, a: Any, **options: Any) -> Any:
+    outside = ans @ (T(ans) @ T(g))
+    inside = T(g) @ T(ans) @ ans
+    return outside - outside @ a @ ans + inside - ans @ (a @ inside) - ans @ g @ ans
+
+
+pinv.defvjp(pinv_pull)
+pinv.defjvp(pinv_push)
+
+
+@primitive
+def lstsq(a: Any, b: Any, cutoff: float) -> Any:
+    """The shortest of the x for which a @ x - b is shortest, column by column."""
+    return np.linalg.lstsq(a, b, cutoff)[0]
+
+
+def _lstsq_pull_a(ans: Any, a: Any, b: Any, cutoff: float) -> Callable[[Any], Any]:
+    def pull(g: Any) -> Any:
+        p = pinv(a, rcond=cutoff)
+        image = T(p) @ g
+        back = p @ image
+        result = outer_product(b - a @ ans, back) - outer_product(image, ans)
+        return result + outer_product(T(p) @ ans, g - p @ (a @ g))
+
+    return pull
+
+
+def _lstsq_push_a(g: Any, ans: Any, a: Any, b: Any, cutoff: float) -> Any:
+    p = pinv(a, rcond=cutoff)
+    shift = T(g) @ (T(p) @ ans)
+    change = p @ (T(p) @ (T(g) @ (b - a @ ans)) - g @ ans)
+    return change + shift - p @ (a @ shift)
+
+
+lstsq.defvjp(
+    _lstsq_pull_a,
+    lambda ans, a, b, cutoff: lambda g: T(pinv(a, rcond=cutoff)) @ g,
+)
+lstsq.defjvp(
+    _lstsq_push_a,
+    lambda g, ans, a, b, cutoff: pinv(a, rcond=cutoff) @ g,
+)

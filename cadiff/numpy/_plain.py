@@ -1,0 +1,50 @@
+"""Functions without derivatives: questions, positions and counts, answered from the values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import arrays
+from .._dispatch import implements, plain
+from ._common import Number, as_number, existing
+
+plain(
+    # questions
+    *existing(
+        "all", "allclose", "any", "array_equal", "array_equiv", "isclose", "iscomplex",
+        "iscomplexobj", "isin", "isneginf", "isposinf", "isreal", "isrealobj",
+    ),
+    # positions
+    *existing(
+        "argmax", "argmin", "argpartition", "argsort", "argwhere", "diag_indices_from", "digitize",
+        "flatnonzero", "lexsort", "nanargmax", "nanargmin", "nonzero", "searchsorted",
+        "tril_indices_from", "triu_indices_from", "unravel_index", "ravel_multi_index",
+    ),
+    # counts
+    *existing("count_nonzero", "unique_counts"),
+    # types and texts
+    *existing(
+        "array2string", "array_repr", "array_str", "can_cast", "common_type", "einsum_path",
+        "min_scalar_type", "result_type",
+    ),
+)  # fmt: skip
+
+
+@implements(np.real)
+def real(val: Any) -> Number:
+    """The number itself: only real numbers carry derivatives."""
+    return as_number(val)
+
+
+@implements(np.real_if_close)
+def real_if_close(a: Any, tol: float = 100) -> Number:
+    """The number itself: only real numbers carry derivatives."""
+    return as_number(a)
+
+
+@implements(np.imag)
+def imag(val: Any) -> Number:
+    """Zeros: only real numbers carry derivatives."""
+    return arrays.zeros(as_number(val).shape)

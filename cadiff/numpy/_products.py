@@ -1,0 +1,495 @@
+"""Products of arrays: matrices, tensors, Einstein sums, convolutions, polynomials.
+
+All are bilinear, so the derivatives of each are products of the same kind. Einstein sums and
+convolutions are operations with rules of their own; the others are composed of `matmul` and of
+elementwise products.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from .. import arrays
+from .._dispatch import implements
+from ..ops import value
+from ..primitives import primitive
+from ._common import Number, as_number, existing, refuse, unsupported, wants_floats
+from ._reductions import cumprod
+from ._shapes import diagonal, ravel
+
+# --- matrices and vectors ------------------------------------------------------------------------
+
+
+def _refuse_ufunc(name: str, options: dict[str, Any]) -> None:
+    """Refuse the options of a ufunc, apart from those that change nothing here."""
+    refuse(name, out=options.pop("out", None))
+    wants_floats(name, options.pop("dtype", None))
+    for option in set(options) - {"casting", "order", "subok"}:
+        unsupported(name, f"{option}=", "move the axes with cadiff.numpy.moveaxis")
+
+
+@implements(np.matmul)
+def matmul(x1: Any, x2: Any, /, out: None = None, **options: Any) -> Number:
+    """Matrix products, broadcast over leading axes, as `numpy.matmul`."""
+    _refuse_ufunc("matmul", {"out": out, **options})
+    return arrays.matmul(as_number(x1), as_number(x2))
+
+
+def vecdot(x1: Any, x2: Any, /, out: None = None, *, axis: int = -1, **options: Any) -> Number:
+    """Inner products of vectors along an axis, as `numpy.vecdot`."""
+    keepdims = options.pop("keepdims", False)
+    _refuse_ufunc("vecdot", {"out": out, **options})
+    x, y = (arrays.moveaxis(as_number(x), axis, -1) for x in (x1, x2))
+    if x.shape[-1] != y.shape[-1]:
+        raise ValueError(f"vecdot of vectors of {x.shape[-1]} and of {y.shape[-1]} elements")
+    product = arrays.matmul(x[..., None, :], y[..., :, None])[..., 0, 0]
+    return arrays.expand_dims(product, axis) if keepdims else product
+
+
+def matvec(x1: Any, x2: Any, /, out: None = None, **options: Any) -> Number:
+    """Products of matrices with vectors, as `numpy.matvec`."""
+    _refuse_ufunc("matvec", {"out": out, **options})
+    return arrays.matmul(as_number(x1), as_number(x2)[..., :, None])[..., 0]
+
+
+def vecmat(x1: Any, x2: Any, /, out: None = None, **options: Any) -> Number:
+    """Products of vectors with matrices, as `numpy.vecmat`."""
+    _refuse_ufunc("vecmat", {"out": out, **options})
+    return arrays.matmul(as_number(x1)[..., None, :], as_number(x2))[..., 0, :]
+
+
+for _function in (vecdot, matvec, vecmat):  # matvec and vecmat came with NumPy 2.2
+    for _original in existing(_function.__name__):
+        implements(_original)(_function)
+
+
+@implements(np.dot)
+def dot(a: Any, b: Any, out: None = None) -> Number:
+    """Sum over the last axis of a and the last but one of b, as `numpy.dot`."""
+    refuse("dot", out=out)
+    x, y = as_number(a), as_number(b)
+    if x.ndim == 0 or y.ndim == 0:
+        return x * y
+    if x.ndim <= 2 and y.ndim <= 2:
+        return arrays.matmul(x, y)
+    return _tensordot(x, y, (x.ndim - 1,), (max(y.ndim - 2, 0),))
+
+
+@implements(np.vdot)
+def vdot(a: Any, b: Any, /) -> Number:
+    """Inner product of all elements, as `numpy.vdot`."""
+    return arrays.matmul(ravel(a), ravel(b))
+
+
+@implements(np.inner)
+def inner(a: Any, b: Any, /) -> Number:
+    """Sum over the last axis of both, as `numpy.inner`."""
+    x, y = as_number(a), as_number(b)
+    if x.ndim == 0 or y.ndim == 0:
+        return x * y
+    return _tensordot(x, y, (x.ndim - 1,), (y.ndim - 1,))
+
+
+@implements(np.outer)
+def outer(a: Any, b: Any, out: None = None) -> Number:
+    """All products of an element of a and one of b, as `numpy.outer`."""
+    refuse("outer", out=out)
+    return ravel(a)[:, None] * ravel(b)[None, :]
+
+
+def _tensordot(x: Number, y: Number, of_x: Sequence[int], of_y: Sequence[int]) -> Number:
+    """Sum over pairs of axes: one matrix product."""
+    if [x.shape[k] for k in of_x] != [y.shape[k] for k in of_y]:
+        raise ValueError(
+            f"shape-mismatch for sum: axes {tuple(of_x)} of shape {x.shape}, "
+            f"axes {tuple(of_y)} of shape {y.shape}"
+        )
+    kept_x = [k for k in range(x.ndim) if k not in of_x]
+    kept_y = [k for k in range(y.ndim) if k not in of_y]
+    rows, columns = [x.shape[k] for k in kept_x], [y.shape[k] for k in kept_y]
+    summed = math.prod(x.shape[k] for k in of_x)
+    left = arrays.transpose(x, (*kept_x, *of_x)).reshape((math.prod(rows), summed))
+    right = arrays.transpose(y, (*of_y, *kept_y)).reshape((summed, math.prod(columns)))
+    return arrays.matmul(left, right).reshape((*rows, *columns))
+
+
+@implements(np.tensordot)
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Number:
+    """Sum over pairs of axes, as `numpy.tensordot`."""
+    x, y = as_number(a), as_number(b)
+    if np.ndim(axes) == 0:
+        return _tensordot(x, y, range(x.ndim - axes, x.ndim), range(axes))
+    of_x, of_y = (normalize_axis_tuple(k, z.ndim) for k, z in zip(axes, (x, y), strict=True))
+    return _tensordot(x, y, of_x, of_y)
+
+
+@implements(np.kron)
+def kron(a: Any, b: Any) -> Number:
+    """Kronecker product: b times each element of a, as `numpy.kron`."""
+    x, y = as_number(a), as_number(b)
+    n = max(x.ndim, y.ndim)
+    x, y = (z.reshape((1,) * (n - z.ndim) + tuple(z.shape)) for z in (x, y))
+    blocks = x.reshape(tuple(m for k in x.shape for m in (k, 1))) * y.reshape(
+        tuple(m for k in y.shape for m in (1, k))
+    )
+    return blocks.reshape(tuple(p * q for p, q in zip(x.shape, y.shape, strict=True)))
+
+
+@implements(np.cross)
+def cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Number:
+    """Vector products of vectors in two or three dimensions, as `numpy.cross`."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x = arrays.moveaxis(as_number(a), axisa, -1)
+    y = arrays.moveaxis(as_number(b), axisb, -1)
+    if x.shape[-1] not in (2, 3) or y.shape[-1] not in (2, 3):
+        raise ValueError("incompatible dimensions for cross product (must be 2 or 3)")
+    flat = x.shape[-1] == y.shape[-1] == 2
+    x0, x1, x2 = _components(x)
+    y0, y1, y2 = _components(y)
+    third = x0 * y1 - x1 * y0
+    if flat:
+        return third
+    product = arrays.stack([x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, third], -1)
+    return arrays.moveaxis(product, -1, axisc)
+
+
+def _components(x: Number) -> tuple[Number, Number, Number]:
+    """The three components of vectors along the last axis; those in the plane have none more."""
+    third = x[..., 2] if x.shape[-1] == 3 else np.zeros(x.shape[:-1])
+    return x[..., 0], x[..., 1], third
+
+
+@implements(np.trace)
+def trace(
+    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
+) -> Number:
+    """Sums of diagonals, as `numpy.trace`."""
+    refuse("trace", out=out)
+    wants_floats("trace", dtype)
+    return arrays.sum(diagonal(a, offset, axis1, axis2), -1)
+
+
+# --- Einstein sums -------------------------------------------------------------------------------
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@primitive
+def _contracted(terms: tuple[str, ...], result: str, how: Any, *operands: Any) -> Any:
+    """An Einstein sum whose operands have each label once, and equal lengths for equal labels."""
+    return np.einsum(f"{','.join(terms)}->{result}", *operands, optimize=how)
+
+
+def _lengths(terms: Sequence[str], operands: Sequence[Number]) -> dict[str, int]:
+    """The length of each label; shapes are those of values, whatever the operands carry."""
+    shapes = (np.shape(value(x)) for x in operands)
+    return dict(
+        chain.from_iterable(zip(t, s, strict=True) for t, s in zip(terms, shapes, strict=True))
+    )
+
+
+def _is_large(lengths: dict[str, int]) -> bool:
+    """Whether a contraction is worth the search for the best order, and a call of BLAS."""
+    return math.prod(lengths.values()) > 10_000
+
+
+def _contracted_pull(k: int) -> Callable[..., Callable[[Number], Number]]:
+    """The adjoint of operand k: the sum of the cotangent with all other operands."""
+
+    def maker(
+        ans: Number, terms: tuple[str, ...], result: str, how: Any, *operands: Number
+    ) -> Callable[[Number], Number]:
+        own = terms[k]
+        other_terms = (*terms[:k], *terms[k + 1 :])
+        others = (*operands[:k], *operands[k + 1 :])
+        reached = set(result).union(*other_terms)
+        found = "".join(label for label in own if label in reached)
+        lengths = _lengths(terms, operands)
+
+        def pull(g: Number) -> Number:
+            partial = _contracted((result, *other_terms), found, _is_large(lengths), g, *others)
+            # A label that stands nowhere else was summed: its elements all have the same adjoint.
+            shape = tuple(lengths[label] if label in reached else 1 for label in own)
+            return arrays.broadcast_to(
+                partial.reshape(shape), tuple(lengths[label] for label in own)
+            )
+
+        return pull
+
+    return maker
+
+
+def _contracted_push(k: int) -> Callable[..., Number]:
+    def push(
+        g: Number,
+        ans: Number,
+        terms: tuple[str, ...],
+        result: str,
+        how: Any,
+        *operands: Number,
+    ) -> Number:
+        return _contracted(terms, result, how, *operands[:k], g, *operands[k + 1 :])
+
+    return push
+
+
+MOST_OPERANDS = 32
+FIRST_OPERAND = 3  # of `_contracted`
+
+_contracted.defvjp(
+    *map(_contracted_pull, range(MOST_OPERANDS)),
+    argnums=range(FIRST_OPERAND, FIRST_OPERAND + MOST_OPERANDS),
+)
+_contracted.defjvp(
+    *map(_contracted_push, range(MOST_OPERANDS)),
+    argnums=range(FIRST_OPERAND, FIRST_OPERAND + MOST_OPERANDS),
+)
+
+
+def _subscripts(args: Sequence[Any]) -> tuple[str, list[Number]]:
+    """The subscripts as a string, from both forms of call, and the operands."""
+    if isinstance(args[0], str):
+        return args[0].replace(" ", ""), [as_number(x) for x in args[1:]]
+    pairs = len(args) // 2
+    lists = [*args[1 : 2 * pairs : 2], *args[2 * pairs :]]
+    texts = ["".join("..." if n is Ellipsis else LETTERS[n] for n in labels) for labels in lists]
+    arrow = "->" + texts.pop() if len(args) % 2 else ""
+    return ",".join(texts) + arrow, [as_number(x) for x in args[0 : 2 * pairs : 2]]
+
+
+def _spelt_out(text: str, operands: Sequence[Number]) -> tuple[list[str], str]:
+    """Subscripts without ellipses, and the labels of the result, given or implied."""
+    given, arrow, result = text.partition("->")
+    terms = given.split(",")
+    if len(terms) != len(operands):
+        raise ValueError(f"einsum has subscripts for {len(terms)} operands, got {len(operands)}")
+    free = [label for label in LETTERS if label not in text]
+    spare = [
+        x.ndim - len(term.replace("...", "")) if "..." in term else 0
+        for term, x in zip(terms, operands, strict=True)
+    ]
+    for term, x, n in zip(terms, operands, spare, strict=True):
+        if n < 0 or len(term.replace("...", "")) + n != x.ndim:
+            raise ValueError(
+                f"einsum subscripts {term!r} do not fit an operand of shape {x.shape}"
+            )
+    stretched = free[: max(spare)]
+    ellipses = ["".join(stretched[len(stretched) - n :]) for n in spare]
+    if not arrow:
+        once = sorted(c for c in set(given) - set(",.") if given.count(c) == 1)
+        result = ("..." if "..." in given else "") + "".join(once)
+    spelt = [term.replace("...", e) for term, e in zip(terms, ellipses, strict=True)]
+    return spelt, result.replace("...", "".join(stretched))
+
+
+def _diagonals(term: str, x: Number) -> tuple[str, Number]:
+    """An operand with each label once: the diagonal for labels that repeat."""
+    for label in dict.fromkeys(term):
+        while term.count(label) > 1:
+            first = term.index(label)
+            second = term.index(label, first + 1)
+            if x.shape[first] != x.shape[second]:
+                raise ValueError(
+                    f"dimensions of an einsum operand for collapsing index {label!r} don't match "
+                    f"({x.shape[first]} != {x.shape[second]})"
+                )
+            x = diagonal(x, 0, first, second)
+            term = "".join(c for k, c in enumerate(term) if k not in (first, second)) + label
+    return term, x
+
+
+@implements(np.einsum)
+def einsum(*operands: Any, out: None = None, optimize: Any = False, **kwargs: Any) -> Number:
+    """Einstein sums, as `numpy.einsum`: every form, with ellipses and repeated labels."""
+    refuse("einsum", out=out)
+    wants_floats("einsum", kwargs.get("dtype"))
+    text, numbers = _subscripts(operands)
+    terms, result = _spelt_out(text, numbers)
+    single = [_diagonals(term, x) for term, x in zip(terms, numbers, strict=True)]
+    lengths: dict[str, int] = {}
+    for term, x in single:
+        for label, n in zip(term, x.shape, strict=True):
+            if lengths.setdefault(label, n) == 1:
+                lengths[label] = n
+    fitted = [_stretched(term, x, lengths) for term, x in single]
+    terms = [term for term, _ in fitted]
+    missing = [label for label in result if label not in lengths]
+    if missing or len(set(result)) < len(result):
+        raise ValueError(f"einsum output subscripts {result!r} are not those of the operands")
+    numbers = [x for _, x in fitted]
+    return _contracted(tuple(terms), result, optimize, *numbers)
+
+
+def _stretched(term: str, x: Number, lengths: dict[str, int]) -> tuple[str, Number]:
+    """An operand without the axes of length 1 that other operands stretch."""
+    narrow = [k for k, c in enumerate(term) if x.shape[k] == 1 != lengths[c]]
+    if not narrow:
+        return term, x
+    return "".join(c for k, c in enumerate(term) if k not in narrow), arrays.squeeze(
+        x, tuple(narrow)
+    )
+
+
+# --- convolutions --------------------------------------------------------------------------------
+
+
+@primitive
+def _convolved(x: Any, y: Any, mode: str) -> Any:
+    """Convolution, full or valid; if valid, x is not shorter than y."""
+    return np.convolve(x, y, mode)  # type: ignore[call-overload]
+
+
+_OTHER = {"full": "valid", "valid": "full"}
+
+
+def _convolved_pull_short(
+    ans: Number, x: Number, y: Number, mode: str
+) -> Callable[[Number], Number]:
+    """The adjoint of y: where it slid over x, x slides over the cotangent."""
+    if mode == "full":
+        return lambda g: _convolved(g, x[::-1], "valid")
+    return lambda g: _convolved(x, g[::-1], "valid")[::-1]
+
+
+_convolved.defvjp(
+    lambda ans, x, y, mode: lambda g: _convolved(g, y[::-1], _OTHER[mode]),
+    _convolved_pull_short,
+)
+_convolved.defjvp(
+    lambda g, ans, x, y, mode: _convolved(g, y, mode),
+    lambda g, ans, x, y, mode: _convolved(x, g, mode),
+)
+
+MODES = ("full", "same", "valid")
+
+
+@implements(np.convolve)
+def convolve(a: Any, v: Any, mode: str = "full") -> Number:
+    """Convolution of two sequences, as `numpy.convolve`."""
+    x, y = _sequence(a), _sequence(v)
+    if mode not in MODES:
+        raise ValueError(f"mode must be one of {', '.join(MODES)} (got {mode!r})")
+    if len(y) > len(x):
+        x, y = y, x
+    if mode != "same":
+        return _convolved(x, y, mode)
+    start = (len(y) - 1) // 2
+    return _convolved(x, y, "full")[start : start + len(x)]
+
+
+def _sequence(a: Any) -> Number:
+    x = as_number(a)
+    x = x.reshape((1,)) if x.ndim == 0 else x
+    if x.ndim != 1:
+        raise ValueError("object too deep for desired array")
+    if len(x) == 0:
+        raise ValueError("a sequence to convolve or correlate cannot be empty")
+    return x
+
+
+@implements(np.correlate)
+def correlate(a: Any, v: Any, mode: str = "valid") -> Number:
+    """Cross-correlation of two sequences, as `numpy.correlate`."""
+    x, y = _sequence(a), _sequence(v)
+    if len(y) > len(x):
+        return convolve(x[::-1], y, mode)[::-1]
+    return convolve(x, y[::-1], mode)
+
+
+# --- polynomials ---------------------------------------------------------------------------------
+
+
+@implements(np.vander)
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Number:
+    """Powers of the elements of a vector as columns, as `numpy.vander`."""
+    x = as_number(x)
+    if x.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    n = len(x) if N is None else N
+    if n == 0:
+        return arrays.zeros((len(x), 0))
+    factors = [np.ones((len(x), 1)), arrays.broadcast_to(x[:, None], (len(x), n - 1))]
+    powers = cumprod(arrays.concatenate(factors, 1), 1)
+    return powers if increasing else powers[:, ::-1]
+
+
+@implements(np.polyval)
+def polyval(p: Any, x: Any) -> Number:
+    """A polynomial, highest power first, by Horner's rule, as `numpy.polyval`."""
+    x = as_number(x)
+    y = np.zeros(x.shape)
+    for coefficient in as_number(p):
+        y = y * x + coefficient
+    return y
+
+
+def _polynomial(a: Any) -> Number:
+    x = as_number(a)
+    return x.reshape((1,)) if x.ndim == 0 else x
+
+
+def _polynomials(a: Any, b: Any) -> tuple[Number, Number]:
+    """Two polynomials with as many coefficients."""
+    p, q = _polynomial(a), _polynomial(b)
+    n = max(len(p), len(q))
+    return _led_by_zeros(p, n), _led_by_zeros(q, n)
+
+
+def _led_by_zeros(p: Number, n: int) -> Number:
+    return arrays.concatenate([np.zeros(n - len(p)), p]) if len(p) < n else p
+
+
+@implements(np.polyadd)
+def polyadd(a1: Any, a2: Any) -> Number:
+    """The sum of two polynomials, as `numpy.polyadd`."""
+    p, q = _polynomials(a1, a2)
+    return p + q
+
+
+@implements(np.polysub)
+def polysub(a1: Any, a2: Any) -> Number:
+    """The difference of two polynomials, as `numpy.polysub`."""
+    p, q = _polynomials(a1, a2)
+    return p - q
+
+
+@implements(np.polymul)
+def polymul(a1: Any, a2: Any) -> Number:
+    """The product of two polynomials, as `numpy.polymul`; leading zeros are kept."""
+    return convolve(_polynomial(a1), _polynomial(a2))
+
+
+@implements(np.polyder)
+def polyder(p: Any, m: int = 1) -> Number:
+    """The m-th derivative of a polynomial, as `numpy.polyder`."""
+    if m < 0:
+        raise ValueError("Order of derivative must be positive (see polyint)")
+    p = _polynomial(p)
+    for _ in range(m):
+        p = p[:-1] * np.arange(len(p) - 1, 0, -1.0)
+    return p
+
+
+@implements(np.polyint)
+def polyint(p: Any, m: int = 1, k: Any = None) -> Number:
+    """The m-th antiderivative of a polynomial with constants k, as `numpy.polyint`."""
+    if m < 0:
+        raise ValueError("Order of integral must be positive (see polyder)")
+    constants = _polynomial(0.0 if k is None else k)
+    if len(constants) == 1 < m:
+        constants = arrays.broadcast_to(constants, (m,))
+    if len(constants) < m:
+        raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
+    p = _polynomial(p)
+    for step in range(m):
+        p = arrays.concatenate([p / np.arange(len(p), 0, -1.0), constants[step : step + 1]])
+    return p

@@ -1,0 +1,784 @@
+"""Sums, products, extremes and order statistics along axes.
+
+Means and variances are composed of sums. Products, running sums and extremes are operations with
+rules of their own: a product has no division in its derivatives, so zeros do no harm, and an
+extreme is the very value of an element.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+from numpy.typing import NDArray
+
+from .. import _table, arrays
+from .._dispatch import carries, implements
+from ..ops import value
+from ..primitives import primitive
+from ._common import (
+    Axis,
+    Number,
+    along,
+    as_number,
+    existing,
+    expanded,
+    reduced_axes,
+    refuse,
+    unsupported,
+    wants_floats,
+)
+
+NoValue: Any = None  # what is missing
+
+
+# --- sums ----------------------------------------------------------------------------------------
+
+
+def _masked(x: Number, where: Any, neutral: float) -> Number:
+    """The elements that take part, the others replaced by what changes nothing."""
+    if where is None or where is True:
+        return x
+    return _table.where(value(where), x, neutral)
+
+
+def _count(x: Number, axis: Axis, where: Any, keepdims: bool) -> Any:
+    """How many elements take part in a reduction: an int or an array of ints."""
+    if where is None or where is True:
+        return math.prod(x.shape[k] for k in reduced_axes(axis, x.ndim))
+    mask = np.broadcast_to(value(where), x.shape)
+    return np.sum(mask, axis=axis, keepdims=keepdims)
+
+
+@implements(np.sum)
+def sum(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = NoValue,
+    where: Any = NoValue,
+) -> Number:
+    """Sum along axes, as `numpy.sum`; `where` is a plain mask, `initial` may carry derivatives."""
+    refuse("sum", out=out)
+    wants_floats("sum", dtype)
+    total = arrays.sum(_masked(as_number(a), where, 0.0), axis, keepdims=bool(keepdims))
+    return total if initial is None else total + initial
+
+
+@implements(np.mean)
+def mean(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: Any = NoValue,
+) -> Number:
+    """Arithmetic mean along axes, as `numpy.mean`; nan if there are no elements."""
+    refuse("mean", out=out)
+    x = as_number(a)
+    total = sum(x, axis, dtype, None, keepdims, where=where)
+    return _table.divide(total, _count(x, axis, where, keepdims))
+
+
+@implements(np.var)
+def var(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = NoValue,
+    mean: Any = NoValue,
+    correction: Any = NoValue,
+) -> Number:
+    """Variance along axes, as `numpy.var`: the mean of squared deviations from the mean."""
+    refuse("var", out=out)
+    wants_floats("var", dtype)
+    x = as_number(a)
+    centre = _mean(x, axis, keepdims=True, where=where) if mean is None else mean
+    squares = sum(_table.square(x - centre), axis, keepdims=keepdims, where=where)
+    count = _count(x, axis, where, keepdims) - (ddof if correction is None else correction)
+    return _table.divide(squares, np.maximum(count, 0))
+
+
+_mean = mean
+
+
+@implements(np.std)
+def std(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = NoValue,
+    mean: Any = NoValue,
+    correction: Any = NoValue,
+) -> Number:
+    """Standard deviation along axes, as `numpy.std`; where it is 0, so is its derivative."""
+    refuse("std", out=out)
+    return _table.sqrt(
+        var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
+    )
+
+
+@implements(np.average)
+def average(
+    a: Any,
+    axis: Axis = None,
+    weights: Any = None,
+    returned: bool = False,
+    *,
+    keepdims: bool = False,
+) -> Any:
+    """Weighted mean along axes, as `numpy.average`; `weights` may carry derivatives, too."""
+    x = as_number(a)
+    if weights is None:
+        centre = mean(x, axis, keepdims=keepdims)
+        total: Number = np.float64(x.size / builtins.max(centre.size, 1))
+    else:
+        w = _weights_like(x, axis, as_number(weights))
+        total = arrays.sum(w, axis, keepdims=keepdims)
+        if np.any(value(total) == 0.0):
+            raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+        centre = arrays.sum(x * w, axis, keepdims=keepdims) / total
+    if not returned:
+        return centre
+    return centre, arrays.copy(arrays.broadcast_to(total, centre.shape))
+
+
+def _weights_like(x: Number, axis: Axis, w: Number) -> Number:
+    """Weights as an array of the shape of x: given so, or one for each element of the axes."""
+    if w.shape == x.shape:
+        return w
+    if axis is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    axes = reduced_axes(axis, x.ndim)
+    if w.shape != tuple(x.shape[k] for k in axes):
+        raise ValueError("Shape of weights must be consistent with shape of a along axis.")
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    shape = [n if k in axes else 1 for k, n in enumerate(x.shape)]
+    return arrays.broadcast_to(arrays.transpose(w, order).reshape(tuple(shape)), x.shape)
+
+
+# --- running sums and products -------------------------------------------------------------------
+
+
+@primitive
+def _running_sum(x: Any, axis: int) -> Any:
+    return np.cumsum(x, axis=axis)
+
+
+def _reversed(x: Number, axis: int) -> Number:
+    return x[along(axis, x.ndim, slice(None, None, -1))[0]]
+
+
+_running_sum.defvjp(
+    lambda ans, x, axis: lambda g: _reversed(_running_sum(_reversed(g, axis), axis), axis)
+)
+_running_sum.defjvp(lambda g, ans, x, axis: _running_sum(g, axis))
+
+
+@primitive
+def _recurrence(a: Any, b: Any) -> Any:
+    """s[k] = a[k] s[k - 1] + b[k] from s[-1] = 0, along the first axis."""
+    if a.ndim == 1:  # floats are many times faster than one-element arrays
+        return np.array(_steps(a.tolist(), b.tolist()), dtype=float)
+    return np.array(_steps(a, b), dtype=float).reshape(b.shape)
+
+
+def _steps(a: Any, b: Any) -> list[Any]:
+    s = 0.0
+    steps = []
+    for factor, term in zip(a, b, strict=True):
+        s = factor * s + term
+        steps.append(s)
+    return steps
+
+
+def _shifted(x: Number, fill: float) -> Number:
+    """One step later along the first axis: fill, x[0], x[1], ... without the last."""
+    return arrays.concatenate([np.full((1, *x.shape[1:]), fill), x[:-1]])[: len(x)]
+
+
+def _recurrence_adjoint(g: Number, a: Number) -> Number:
+    """The recurrence run from the end: t[k] = a[k + 1] t[k + 1] + g[k]."""
+    return _recurrence(_shifted(a[::-1], 0.0), g[::-1])[::-1]
+
+
+_recurrence.defvjp(
+    lambda s, a, b: lambda g: _recurrence_adjoint(g, a) * _shifted(s, 0.0),
+    lambda s, a, b: lambda g: _recurrence_adjoint(g, a),
+)
+_recurrence.defjvp(
+    lambda g, s, a, b: _recurrence(a, g * _shifted(s, 0.0)),
+    lambda g, s, a, b: _recurrence(a, g),
+)
+
+
+@primitive
+def _running_product(x: Any) -> Any:
+    """Running products along the first axis."""
+    return np.cumprod(x, axis=0)
+
+
+# y[k] = x[k] y[k - 1] is a recurrence in which 1 comes before the first element.
+_running_product.defvjp(lambda y, x: lambda g: _recurrence_adjoint(g, x) * _shifted(y, 1.0))
+_running_product.defjvp(lambda g, y, x: _recurrence(x, g * _shifted(y, 1.0)))
+
+
+def _along_first(f: Callable[[Number], Number], x: Number, axis: int) -> Number:
+    return arrays.moveaxis(f(arrays.moveaxis(x, axis, 0)), 0, axis)
+
+
+def _flat_axis(a: Any, axis: int | None) -> tuple[Number, int]:
+    """An array and the axis to run along; with axis None the flat array."""
+    x = as_number(a)
+    if axis is None:
+        return x.reshape(-1), 0
+    return x, normalize_axis_index(axis, x.ndim)
+
+
+@implements(np.cumsum)
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Number:
+    """Running sums along an axis, as `numpy.cumsum`."""
+    refuse("cumsum", out=out)
+    wants_floats("cumsum", dtype)
+    return _running_sum(*_flat_axis(a, axis))
+
+
+@implements(np.cumprod)
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Number:
+    """Running products along an axis, as `numpy.cumprod`; derivatives are right at zeros."""
+    refuse("cumprod", out=out)
+    wants_floats("cumprod", dtype)
+    x, axis = _flat_axis(a, axis)
+    return _along_first(_running_product, x, axis)
+
+
+def _cumulative(name: str, running: Callable[..., Number], first: float) -> Callable[..., Number]:
+    def cumulative(
+        x: Any,
+        /,
+        *,
+        axis: int | None = None,
+        dtype: Any = None,
+        out: None = None,
+        include_initial: bool = False,
+    ) -> Number:
+        refuse(name, out=out)
+        x = as_number(x)
+        if axis is None:
+            if x.ndim > 1:
+                raise ValueError("For arrays which have more than one dimension axis is required.")
+            axis = 0
+        result = running(arrays.expand_dims(x, 0) if x.ndim == 0 else x, axis, dtype)
+        if not include_initial:
+            return result
+        axis = normalize_axis_index(axis, result.ndim)
+        shape = (*result.shape[:axis], 1, *result.shape[axis + 1 :])
+        return arrays.concatenate([np.full(shape, first), result], axis)
+
+    cumulative.__name__ = name
+    cumulative.__doc__ = f"Along an axis, perhaps after a neutral element, as `numpy.{name}`."
+    return cumulative
+
+
+for _name, _running, _first in (
+    ("cumulative_sum", cumsum, 0.0),
+    ("cumulative_prod", cumprod, 1.0),
+):
+    for _original in existing(_name):
+        implements(_original)(_cumulative(_name, _running, _first))
+
+
+# --- products ------------------------------------------------------------------------------------
+
+
+@primitive
+def _product(x: Any, axes: tuple[int, ...]) -> Any:
+    """The product over axes, which stay with length 1."""
+    return np.prod(x, axis=axes, keepdims=True)
+
+
+def _others(x: Number, axes: tuple[int, ...]) -> Number:
+    """For each element the product of all others over the axes: those before times those after."""
+    kept = tuple(k for k in range(x.ndim) if k not in axes)
+    moved = arrays.transpose(x, axes + kept)
+    rows = moved.reshape((math.prod(x.shape[k] for k in axes), *(x.shape[k] for k in kept)))
+    before = _shifted(_running_product(rows), 1.0)
+    after = _shifted(_running_product(rows[::-1]), 1.0)[::-1]
+    back = tuple(int(k) for k in np.argsort(axes + kept))
+    return arrays.transpose((before * after).reshape(moved.shape), back)
+
+
+_product.defvjp(lambda ans, x, axes: lambda g: g * _others(x, axes))
+_product.defjvp(lambda g, ans, x, axes: arrays.sum(g * _others(x, axes), axes, keepdims=True))
+
+
+def _without(x: Number, axes: tuple[int, ...], keepdims: bool) -> Number:
+    """Drop reduced axes of length 1, unless they are to be kept."""
+    return x if keepdims or not axes else arrays.squeeze(x, axes)
+
+
+@implements(np.prod)
+def prod(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = NoValue,
+    where: Any = NoValue,
+) -> Number:
+    """Product along axes, as `numpy.prod`; derivatives are right at zeros, to every order."""
+    refuse("prod", out=out)
+    wants_floats("prod", dtype)
+    x = _masked(as_number(a), where, 1.0)
+    axes = reduced_axes(axis, x.ndim)
+    product = _without(_product(x, axes), axes, keepdims)
+    return product if initial is None else product * initial
+
+
+# --- extremes ------------------------------------------------------------------------------------
+
+
+@primitive
+def _extreme(x: Any, axes: tuple[int, ...], reduce: Callable[..., Any]) -> Any:
+    """The maximum or minimum over axes, which stay with length 1."""
+    return reduce(x, axis=axes, keepdims=True)
+
+
+def _ties(x: Number, ans: Number, axes: tuple[int, ...]) -> tuple[NDArray[np.bool_], Any]:
+    """Which elements are extreme (nan is, in either direction), and how many share an extreme."""
+    elements = np.asarray(value(x))
+    ties = (elements == np.asarray(value(ans))) | np.isnan(elements)
+    return ties, np.sum(ties, axis=axes, keepdims=True)
+
+
+def _extreme_pull(
+    ans: Number, x: Number, axes: tuple[int, ...], reduce: Callable[..., Any]
+) -> Callable[[Number], Number]:
+    ties, count = _ties(x, ans, axes)
+    return lambda g: _table.where(ties, g / count, 0.0)
+
+
+def _extreme_push(
+    g: Number, ans: Number, x: Number, axes: tuple[int, ...], reduce: Callable[..., Any]
+) -> Number:
+    ties, count = _ties(x, ans, axes)
+    return arrays.sum(_table.where(ties, g, 0.0), axes, keepdims=True) / count
+
+
+_extreme.defvjp(_extreme_pull)
+_extreme.defjvp(_extreme_push)
+
+
+def _extremum(
+    ufunc: Any, a: Any, axis: Axis, out: None, keepdims: bool, initial: Any, where: Any
+) -> Number:
+    """Reduction by `numpy.maximum` or `numpy.minimum`."""
+    name = "max" if ufunc is np.maximum else "min"
+    refuse(name, out=out)
+    x = as_number(a)
+    axes = reduced_axes(axis, x.ndim)
+    if initial is None:
+        if where is not None and where is not True:
+            raise ValueError(f"numpy.{name} with a where= mask wants initial=, too")
+        return _without(_extreme(x, axes, ufunc.reduce), axes, keepdims)
+    if 0 in x.shape:
+        shape = np.sum(np.empty(x.shape), axes, keepdims=keepdims).shape
+        return arrays.broadcast_to(as_number(initial) + 0.0, shape)
+    masked = _masked(x, where, -np.inf if ufunc is np.maximum else np.inf)
+    extreme = _without(_extreme(masked, axes, ufunc.reduce), axes, keepdims)
+    return (_table.maximum if ufunc is np.maximum else _table.minimum)(extreme, initial)
+
+
+@implements(*existing("max", "amax"))
+def max(
+    a: Any,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = NoValue,
+    where: Any = NoValue,
+) -> Number:
+    """Maximum along axes, as `numpy.max`; elements that tie share the derivative equally."""
+    return _extremum(np.maximum, a, axis, out, keepdims, initial, where)
+
+
+@implements(*existing("min", "amin"))
+def min(
+    a: Any,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = NoValue,
+    where: Any = NoValue,
+) -> Number:
+    """Minimum along axes, as `numpy.min`; elements that tie share the derivative equally."""
+    return _extremum(np.minimum, a, axis, out, keepdims, initial, where)
+
+
+@implements(np.ptp)
+def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Number:
+    """Maximum minus minimum along axes, as `numpy.ptp`."""
+    refuse("ptp", out=out)
+    return max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims)
+
+
+# --- order statistics ----------------------------------------------------------------------------
+
+
+# The plotting positions of Hyndman and Fan, Sample Quantiles in Statistical Packages, The American
+# Statistician 50 (1996): the quantile q of n elements stands at n q + a + q (1 - a - b) - 1.
+PLOTTING_POSITIONS = {
+    "interpolated_inverted_cdf": (0.0, 1.0),
+    "hazen": (0.5, 0.5),
+    "weibull": (0.0, 0.0),
+    "linear": (1.0, 1.0),
+    "median_unbiased": (1.0 / 3.0, 1.0 / 3.0),
+    "normal_unbiased": (3.0 / 8.0, 3.0 / 8.0),
+}
+
+
+def _rows(x: Number, axes: tuple[int, ...]) -> Number:
+    """The array with the given axes joined to one, which comes first."""
+    kept = tuple(k for k in range(x.ndim) if k not in axes)
+    shape = (math.prod(x.shape[k] for k in axes), *(x.shape[k] for k in kept))
+    return arrays.transpose(x, axes + kept).reshape(shape)
+
+
+def _picked(rows: Number, places: NDArray[np.intp]) -> Number:
+    """Elements along the first axis; the places have trailing axes like `rows`, or 1."""
+    key = (places, *np.ix_(*map(range, rows.shape[1:])))
+    return rows[key]
+
+
+def _sorted_rows(rows: Number) -> Number:
+    return _picked(rows, np.argsort(np.asarray(value(rows)), axis=0, kind="stable"))
+
+
+def _between(low: Number, high: Number, t: Number) -> Number:
+    """Linear interpolation from the nearer end, as NumPy does."""
+    gap = high - low
+    return _table.where(value(t) >= 0.5, high - gap * (1 - t), low + gap * t)
+
+
+def _places(n: Any, q: Number, method: str) -> Number:
+    """Where among n sorted elements the quantile stands: a number from 0 to n - 1."""
+    if method == "linear":
+        return (n - 1) * q
+    if method not in PLOTTING_POSITIONS:
+        return _discrete_places(n, value(q), method)
+    alpha, beta = PLOTTING_POSITIONS[method]
+    return n * q + (alpha + q * (1 - alpha - beta)) - 1
+
+
+def _discrete_places(n: Any, q: Any, method: str) -> Any:
+    """The places of the methods that jump, by asking NumPy for the quantiles of 0, 1, 2, ..."""
+    n, q = np.broadcast_arrays(n, q)
+    places = [
+        np.quantile(np.arange(float(builtins.max(m, 1))), p, method=method)  # type: ignore[call-overload]
+        for m, p in zip(n.flat, q.flat, strict=True)
+    ]
+    return np.array(places, dtype=float).reshape(q.shape)
+
+
+def _weighted_places(rows: Number, q: Any, method: str, weights: Any) -> Any:
+    """The places by weights: NumPy's quantiles of the ranks."""
+    order = np.argsort(np.asarray(value(rows)), axis=0, kind="stable")
+    ranks = np.argsort(order, axis=0).astype(float)
+    return np.quantile(ranks, value(q), axis=0, method=method, weights=weights)  # type: ignore[call-overload]
+
+
+def _quantiles(
+    x: Number,
+    q: Number,
+    axis: Axis,
+    method: str,
+    keepdims: bool,
+    *,
+    skip_nan: bool = False,
+    weights: Any = None,
+) -> Number:
+    axes = reduced_axes(axis, x.ndim)
+    rows = _rows(x, axes)
+    ordered = _sorted_rows(rows)
+    nans = np.isnan(np.asarray(value(rows)))
+    count = np.sum(~nans, axis=0) if skip_nan else np.array(rows.shape[0])
+    column = q.reshape(q.shape + (1,) * (rows.ndim - 1)) if q.ndim or rows.ndim > 1 else q
+    if weights is None:
+        where = _places(count, column, method)
+    else:
+        where = _weighted_places(rows, q, method, _weight_rows(value(weights), x, axes))
+    last = np.maximum(count - 1, 0)
+    low = np.clip(np.floor(np.asarray(value(where))), 0, last).astype(np.intp)
+    high = np.minimum(low + 1, last)
+    t = _table.clip(where - low, 0.0, 1.0)
+    result = _picked(ordered, low)
+    if method in PLOTTING_POSITIONS or np.any(t):  # else it is an element
+        result = _between(result, _picked(ordered, high), t)
+    if skip_nan:
+        result = _table.where(count == 0, np.nan, result)
+    elif nans.any():
+        result = _table.where(nans.any(axis=0), np.nan, result)
+    if not keepdims:
+        return result
+    lengths = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
+    return result.reshape(q.shape + lengths)
+
+
+def _weight_rows(weights: Any, x: Number, axes: tuple[int, ...]) -> Any:
+    return _rows(np.asarray(_weights_like(np.empty(x.shape), axes, np.asarray(weights))), axes)
+
+
+def _checked_quantiles(q: Any, scale: float) -> Number:
+    q = as_number(q) / scale
+    if not np.all((np.asarray(value(q)) >= 0) & (np.asarray(value(q)) <= 1)):
+        kind = "Percentiles must be in the range [0, 100]"
+        raise ValueError(kind if scale != 1 else "Quantiles must be in the range [0, 1]")
+    return q
+
+
+def _order_statistic(name: str, scale: float, skip_nan: bool) -> Callable[..., Number]:
+    def quantile(
+        a: Any,
+        q: Any,
+        axis: Axis = None,
+        out: None = None,
+        overwrite_input: bool = False,
+        method: str = "linear",
+        keepdims: bool = False,
+        *,
+        weights: Any = None,
+        interpolation: Any = None,
+    ) -> Number:
+        refuse(name, out=out)
+        if interpolation is not None:
+            unsupported(name, "interpolation=", "it is called method=")
+        if carries(weights):
+            unsupported(name, "weights with derivatives", "give cadiff.value(weights)")
+        share = _checked_quantiles(q, scale)
+        return _quantiles(
+            as_number(a), share, axis, method, keepdims, skip_nan=skip_nan, weights=weights
+        )
+
+    quantile.__name__ = name
+    quantile.__doc__ = (
+        f"Order statistics along axes, as `numpy.{name}`, by every method; `q` may carry\n"
+        "    derivatives. The derivative follows the elements between which the result stands."
+    )
+    return implements(getattr(np, name))(quantile)
+
+
+quantile = _order_statistic("quantile", 1, skip_nan=False)
+percentile = _order_statistic("percentile", 100, skip_nan=False)
+nanquantile = _order_statistic("nanquantile", 1, skip_nan=True)
+nanpercentile = _order_statistic("nanpercentile", 100, skip_nan=True)
+
+
+def _median(a: Any, axis: Axis, keepdims: bool, skip_nan: bool) -> Number:
+    """The mean of the two middle elements, or the middle one."""
+    x = as_number(a)
+    axes = reduced_axes(axis, x.ndim)
+    rows = _rows(x, axes)
+    nans = np.isnan(np.asarray(value(rows)))
+    count = np.sum(~nans, axis=0) if skip_nan else np.array(rows.shape[0])
+    if rows.shape[0] == 0:
+        return _without(mean(x, axis, keepdims=True), axes, keepdims)
+    ordered = _sorted_rows(rows)
+    middle = _picked(ordered, np.maximum(count - 1, 0) // 2)
+    if not np.all(count % 2):
+        other = _picked(ordered, np.minimum(count // 2, rows.shape[0] - 1))
+        middle = _table.where(count % 2, middle, (middle + other) / 2.0)
+    if nans.any():
+        lost = count == 0 if skip_nan else nans.any(axis=0)
+        middle = _table.where(lost, np.nan, middle)
+    return expanded(middle, axes) if keepdims else middle
+
+
+@implements(np.median)
+def median(
+    a: Any,
+    axis: Axis = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> Number:
+    """Median along axes, as `numpy.median`; of two middle elements each has half the share."""
+    refuse("median", out=out)
+    return _median(a, axis, keepdims, skip_nan=False)
+
+
+@implements(np.nanmedian)
+def nanmedian(
+    a: Any,
+    axis: Axis = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> Number:
+    """Median along axes of what is not nan, as `numpy.nanmedian`."""
+    refuse("nanmedian", out=out)
+    return _median(a, axis, keepdims, skip_nan=True)
+
+
+# --- what is not nan -----------------------------------------------------------------------------
+
+
+def _present(x: Number, where: Any) -> NDArray[np.bool_]:
+    """The elements that are not nan and that `where` lets take part."""
+    found: NDArray[np.bool_] = ~np.isnan(np.asarray(value(x)))
+    return found if where is None else np.logical_and(found, value(where), dtype=bool)
+
+
+@implements(np.nansum)
+def nansum(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = NoValue,
+    where: Any = NoValue,
+) -> Number:
+    """Sum along axes of what is not nan, as `numpy.nansum`."""
+    x = as_number(a)
+    return sum(x, axis, dtype, out, keepdims, initial, _present(x, where))
+
+
+@implements(np.nanprod)
+def nanprod(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = NoValue,
+    where: Any = NoValue,
+) -> Number:
+    """Product along axes of what is not nan, as `numpy.nanprod`."""
+    x = as_number(a)
+    return prod(x, axis, dtype, out, keepdims, initial, _present(x, where))
+
+
+@implements(np.nanmean)
+def nanmean(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: Any = NoValue,
+) -> Number:
+    """Mean along axes of what is not nan, as `numpy.nanmean`; nan if nothing is."""
+    x = as_number(a)
+    return mean(x, axis, dtype, out, keepdims, where=_present(x, where))
+
+
+@implements(np.nanvar)
+def nanvar(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = NoValue,
+    mean: Any = NoValue,
+    correction: Any = NoValue,
+) -> Number:
+    """Variance along axes of what is not nan, as `numpy.nanvar`; nan without enough elements."""
+    x = as_number(a)
+    present = _present(x, where)
+    freedom = ddof if correction is None else correction
+    result = var(x, axis, dtype, out, freedom, keepdims, where=present, mean=mean)
+    enough = _count(x, axis, present, keepdims) > freedom
+    return result if np.all(enough) else _table.where(enough, result, np.nan)
+
+
+@implements(np.nanstd)
+def nanstd(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = NoValue,
+    mean: Any = NoValue,
+    correction: Any = NoValue,
+) -> Number:
+    """Standard deviation along axes of what is not nan, as `numpy.nanstd`."""
+    return _table.sqrt(
+        nanvar(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
+    )
+
+
+def _present_extremum(
+    ufunc: Any, a: Any, axis: Axis, out: None, keepdims: bool, initial: Any, where: Any
+) -> Number:
+    x = as_number(a)
+    present = _present(x, None)
+    found = np.any(present, axis=axis, keepdims=keepdims)  # type: ignore[arg-type]
+    others = _table.where(present, x, -np.inf if ufunc is np.maximum else np.inf)
+    extreme = _extremum(ufunc, others, axis, out, keepdims, initial, where)
+    if initial is not None or np.all(found):
+        return extreme
+    return _table.where(found, extreme, np.nan)
+
+
+@implements(np.nanmax)
+def nanmax(
+    a: Any,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = NoValue,
+    where: Any = NoValue,
+) -> Number:
+    """Maximum along axes of what is not nan, as `numpy.nanmax`; nan if nothing is."""
+    return _present_extremum(np.maximum, a, axis, out, keepdims, initial, where)
+
+
+@implements(np.nanmin)
+def nanmin(
+    a: Any,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = NoValue,
+    where: Any = NoValue,
+) -> Number:
+    """Minimum along axes of what is not nan, as `numpy.nanmin`; nan if nothing is."""
+    return _present_extremum(np.minimum, a, axis, out, keepdims, initial, where)
+
+
+@implements(np.nancumsum)
+def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Number:
+    """Running sums in which nan counts as 0, as `numpy.nancumsum`."""
+    x = as_number(a)
+    return cumsum(_masked(x, _present(x, None), 0.0), axis, dtype, out)
+
+
+@implements(np.nancumprod)
+def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Number:
+    """Running products in which nan counts as 1, as `numpy.nancumprod`."""
+    x = as_number(a)
+    return cumprod(_masked(x, _present(x, None), 1.0), axis, dtype, out)

@@ -1,0 +1,21 @@
+"""Functions that numbers with derivatives must not enter: they say so instead of dropping any."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from .._dispatch import carries
+
+
+def refusing(function: Callable[..., Any], name: str, instead: str) -> Callable[..., Any]:
+    """A function that raises TypeError if an argument carries a derivative."""
+
+    @functools.wraps(function)
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        if carries(args) or carries(kwargs):
+            raise TypeError(f"{name} does not support numbers with derivatives: {instead}")
+        return function(*args, **kwargs)
+
+    return refuse

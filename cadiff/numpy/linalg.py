@@ -1,0 +1,583 @@
+"""`numpy.linalg` for numbers with derivatives: what it redefines is differentiated.
+
+Every function takes what NumPy's takes, stacks of matrices included, and gives the same values;
+names that are not redefined are NumPy's own. The rules of the factorisations are in the room
+`_factorizations`; here is how they are called, and what is composed of them.
+
+A matrix said to be symmetric is read from one triangle, and derivatives are by the elements of
+that triangle: those of the other are 0, and an element off the diagonal counts for both places.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.linalg import LinAlgError
+
+from .._dispatch import carries, implements, plain
+from .._table import power, sign, where
+from ..arrays import array, broadcast_to, concatenate, moveaxis, reshape, sum, transpose
+from ..ops import value
+from ..primitives import primitive
+from . import _factorizations as factor
+from ._factorizations import EPSILON, T
+
+__all__ = [
+    "LinAlgError",
+    "cholesky",
+    "cond",
+    "cross",
+    "det",
+    "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "lstsq",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_transpose",
+    "multi_dot",
+    "norm",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "tensorinv",
+    "tensorsolve",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]
+
+plain(np.linalg.matrix_rank)
+
+_ONE = np.eye(1)
+EigResult = type(np.linalg.eig(_ONE))
+EighResult = type(np.linalg.eigh(_ONE))
+QRResult = type(np.linalg.qr(_ONE))
+SVDResult = type(np.linalg.svd(_ONE))
+SlogdetResult = type(np.linalg.slogdet(_ONE))
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(np.linalg, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *dir(np.linalg)})
+
+
+# --- arguments -----------------------------------------------------------------------------------
+
+
+def number(x: Any) -> Any:
+    """An argument as an array of floats, or of numbers with derivatives."""
+    if carries(x):
+        return array(x) if isinstance(x, (list, tuple, np.ndarray)) else x
+    x = np.asarray(x)
+    if x.dtype.kind not in "fiub":
+        raise TypeError(
+            f"derivatives are of real numbers, not of {x.dtype}; write real and imaginary parts"
+        )
+    return x.astype(float, copy=False)
+
+
+def matrix(x: Any) -> Any:
+    """An argument that is a matrix or a stack of them."""
+    x = number(x)
+    if x.ndim < 2:
+        raise LinAlgError(f"a matrix has at least two dimensions; this array has {x.ndim}")
+    return x
+
+
+def square(x: Any) -> Any:
+    """An argument that is a square matrix or a stack of them."""
+    x = matrix(x)
+    if x.shape[-1] != x.shape[-2]:
+        raise LinAlgError(f"a square matrix was expected; this one has the shape {x.shape}")
+    return x
+
+
+def is_lower(UPLO: str) -> bool:
+    """Whether the name of a triangle means the lower one."""
+    if UPLO.upper() not in ("L", "U"):
+        raise ValueError("UPLO argument must be 'L' or 'U'")
+    return UPLO.upper() == "L"
+
+
+# --- systems of equations ------------------------------------------------------------------------
+
+
+@implements(np.linalg.solve)
+def solve(a: Any, b: Any) -> Any:
+    """Solve a @ x = b; a and b may be stacks that broadcast.
+
+    b is a vector if it has one dimension, otherwise a matrix or a stack of matrices.
+    """
+    a, b = square(a), number(b)
+    if b.ndim == 1:
+        return solve(a, b[:, None])[..., 0]
+    shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return factor.solve(stacked(a, shape), stacked(b, shape))
+
+
+def stacked(x: Any, shape: tuple[int, ...]) -> Any:
+    """A stack of matrices, broadcast to the shape of another."""
+    return x if x.shape[:-2] == shape else broadcast_to(x, shape + x.shape[-2:])
+
+
+@implements(np.linalg.tensorsolve)
+def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
+    """Solve tensordot(a, x, x.ndim) = b."""
+    a, b = number(a), number(b)
+    if axes is not None:
+        last = [axis % a.ndim for axis in axes]
+        a = transpose(a, [k for k in range(a.ndim) if k not in last] + last)
+    shape = a.shape[b.ndim :]
+    if math.prod(shape) != b.size or math.prod(a.shape[: b.ndim]) != b.size:
+        raise LinAlgError(f"tensorsolve: {a.shape} is not square beside b of shape {b.shape}")
+    return reshape(solve(reshape(a, (b.size, b.size)), reshape(b, (b.size,))), shape)
+
+
+@implements(np.linalg.inv)
+def inv(a: Any) -> Any:
+    """The inverse of a square matrix, or of each of a stack."""
+    return factor.inv(square(a))
+
+
+@implements(np.linalg.tensorinv)
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    """The inverse of a, taken as a map from its last dimensions to its first `ind` ones."""
+    if ind <= 0:
+        raise ValueError("Invalid ind argument.")
+    a = number(a)
+    size = math.prod(a.shape[ind:])
+    return reshape(inv(reshape(a, (size, -1))), a.shape[ind:] + a.shape[:ind])
+
+
+@implements(np.linalg.pinv)
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
+    """The pseudo-inverse; derivatives hold as long as the rank does not change."""
+    a = factor.mirrored(square(a)) if hermitian else matrix(a)
+    return factor.pinv(a, rcond=rcond, hermitian=hermitian, rtol=rtol)
+
+
+@implements(np.linalg.lstsq)
+def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, Any, int, Any]:
+    """The least-squares solution, the sums of squared residuals, the rank, the singular values.
+
+    If the rank is less than the number of columns, the shortest solution; derivatives hold as long
+    as the rank does not change.
+    """
+    a, b = matrix(a), number(b)
+    if b.ndim == 1:
+        x, residuals, rank, s = lstsq(a, b[:, None], rcond)
+        return x[:, 0], residuals, rank, s
+    cutoff = _cutoff(a.shape, rcond)
+    x = factor.lstsq(a, b, cutoff)
+    s = factor.svdvals(a)
+    rank = int(np.sum(value(s) > cutoff * np.max(value(s), initial=0.0)))
+    determined = rank == a.shape[1] < a.shape[0]
+    residuals = sum((b - a @ x) ** 2, axis=0) if determined else np.empty(0)
+    return x, residuals, rank, s
+
+
+def _cutoff(shape: tuple[int, ...], rcond: float | None) -> float:
+    """The part of the largest singular value that counts as 0, as NumPy and LAPACK take rcond."""
+    if rcond is None:
+        return max(shape) * EPSILON
+    return rcond if 0.0 < rcond < 1.0 else 0.5 * EPSILON
+
+
+# --- determinants and factorisations -------------------------------------------------------------
+
+
+@implements(np.linalg.det)
+def det(a: Any) -> Any:
+    """The determinant; its gradient, the cofactors, is exact at singular matrices, too."""
+    return factor.det(square(a))
+
+
+@implements(np.linalg.slogdet)
+def slogdet(a: Any) -> Any:
+    """The sign and the logarithm of the determinant's size.
+
+    The sign has no derivative. At a singular matrix the logarithm has none: `LinAlgError`.
+    """
+    sign_, logarithm = factor.slogdet(square(a))
+    return SlogdetResult(sign_, logarithm)
+
+
+@implements(np.linalg.cholesky)
+def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+    """The triangle of a Cholesky factorisation; only that triangle of a is read."""
+    return factor.cholesky(square(a), upper=bool(upper))
+
+
+@implements(np.linalg.qr)
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """The factorisation a = q @ r, of matrices with independent columns.
+
+    A matrix with more columns than rows must have independent ones to the left. The columns that
+    mode "complete" adds to q are an arbitrary basis: derivatives are right for whatever does not
+    depend on the choice. Mode "raw" is not supported.
+    """
+    a = matrix(a)
+    if mode not in ("reduced", "complete", "r"):
+        raise TypeError(f'qr has derivatives in modes "reduced", "complete", "r", not {mode!r}')
+    rows, columns = a.shape[-2:]
+    if rows >= columns:
+        q, r = factor.qr(a, complete=mode == "complete" and rows > columns)
+    else:
+        q, r = factor.qr(a[..., :rows])
+        r = concatenate([r, T(q) @ a[..., rows:]], axis=-1)
+    return r if mode == "r" else QRResult(q, r)
+
+
+@implements(np.linalg.eigh)
+def eigh(a: Any, UPLO: str = "L") -> Any:
+    """Eigenvalues and eigenvectors of a symmetric matrix, of which one triangle is read.
+
+    Derivatives of eigenvectors do not exist at a repeated eigenvalue: they are nan there, with a
+    RuntimeWarning, if anything depends on them. Use `eigvalsh` if eigenvalues are all you need.
+    """
+    return EighResult(*factor.eigh(square(a), lower=is_lower(UPLO)))
+
+
+@implements(np.linalg.eigvalsh)
+def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+    """Eigenvalues of a symmetric matrix, of which one triangle is read.
+
+    Those of a repeated eigenvalue have derivatives only taken together, as in a sum.
+    """
+    return factor.eigvalsh(square(a), lower=is_lower(UPLO))
+
+
+@implements(np.linalg.eig)
+def eig(a: Any) -> Any:
+    """Eigenvalues and eigenvectors of a matrix that has real ones; otherwise TypeError."""
+    return EigResult(*factor.eig(square(a)))
+
+
+@implements(np.linalg.eigvals)
+def eigvals(a: Any) -> Any:
+    """Eigenvalues of a matrix that has real ones; otherwise TypeError."""
+    return factor.eigvals(square(a))
+
+
+@implements(np.linalg.svd)
+def svd(
+    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
+    """Singular values and vectors.
+
+    Derivatives of singular vectors do not exist at a repeated singular value, or at 0 in a matrix
+    that is not square: they are nan there, with a RuntimeWarning, if anything depends on them. The
+    vectors that `full_matrices` adds are an arbitrary basis: derivatives are right for whatever
+    does not depend on the choice.
+    """
+    a = matrix(a)
+    if hermitian:
+        return _svd_by_eigenvalues(a, compute_uv)
+    if not compute_uv:
+        return factor.svdvals(a)
+    rows, columns = a.shape[-2:]
+    return SVDResult(*factor.svd(a, full=bool(full_matrices) and rows != columns))
+
+
+def _svd_by_eigenvalues(a: Any, compute_uv: bool) -> Any:
+    w = eigvalsh(a)
+    u: Any = None
+    if compute_uv:
+        w, u = eigh(a)
+    order = np.argsort(np.abs(value(w)), axis=-1)[..., ::-1]
+    turn = np.equal(np.arange(a.shape[-1])[:, None], order[..., None, :]).astype(float)
+    s = (abs(w)[..., None, :] @ turn)[..., 0, :]
+    if not compute_uv:
+        return s
+    u = u @ turn
+    signs = (np.sign(value(w))[..., None, :] @ turn)[..., 0, :]
+    return SVDResult(u, s, T(u * signs[..., None, :]))
+
+
+@implements(np.linalg.svdvals)
+def svdvals(x: Any, /) -> Any:
+    """Singular values, from the largest to the smallest; at 0 their derivatives are 0."""
+    return factor.svdvals(matrix(x))
+
+
+# --- norms ---------------------------------------------------------------------------------------
+
+
+@primitive
+def _p_norm(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
+    """The p-norm along one axis, or the 2-norm along two or (None) all of them."""
+    order = p if isinstance(axis, int) else None
+    return np.linalg.norm(x, order, axis, keepdims)
+
+
+def _direction(x: Any, norm: Any, p: float, axis: Any) -> Any:
+    """The gradient of the p-norm, 0 where the norm is 0; norm has the axes kept.
+
+    In terms of x / norm nothing overflows that the norm itself does not; and for even p it is a
+    polynomial, with right derivatives at elements 0.
+    """
+    none = value(norm) == 0.0
+    unit = x / where(none, 1.0, norm)
+    if p == 2:
+        slope = unit
+    elif p % 2 == 0 and p > 0:
+        slope = power(unit, p - 1)
+    else:
+        slope = sign(x) * power(abs(unit), p - 1)
+    return where(none, 0.0, slope) if np.any(none) else slope
+
+
+def _kept(norm: Any, x: Any, axis: Any) -> Any:
+    """The norms with the axes they were taken along, as axes of length 1."""
+    axes = range(x.ndim) if axis is None else np.atleast_1d(np.asarray(axis)) % x.ndim
+    return reshape(norm, tuple(1 if k in axes else n for k, n in enumerate(x.shape)))
+
+
+def p_norm_pull(ans: Any, x: Any, p: float, axis: Any, keepdims: bool) -> Any:
+    def pull(g: Any) -> Any:
+        return _kept(g, x, axis) * _direction(x, _kept(ans, x, axis), p, axis)
+
+    return pull
+
+
+def p_norm_push(g: Any, ans: Any, x: Any, p: float, axis: Any, keepdims: bool) -> Any:
+    slope = _direction(x, _kept(ans, x, axis), p, axis)
+    return sum(g * slope, axis=axis, keepdims=keepdims)
+
+
+_p_norm.defvjp(p_norm_pull)
+_p_norm.defjvp(p_norm_push)
+
+
+@implements(np.linalg.norm)
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """The norm of vectors or matrices, of every order; where it is 0, its derivatives are 0."""
+    x = number(x)
+    if axis is None:
+        flat = ord is None or (ord in ("f", "fro") and x.ndim == 2) or (ord == 2 and x.ndim == 1)
+        if flat and not x.ndim:
+            return abs(x)
+        if flat:
+            return _p_norm(x, 2, None, keepdims)
+        axis = tuple(range(x.ndim))
+    axes = axis if isinstance(axis, tuple) else (int(axis),)
+    if len(axes) == 1:
+        return _vector_norm(x, ord, axes[0], keepdims)
+    if len(axes) == 2:
+        return _matrix_norm(x, ord, axes, keepdims)
+    raise ValueError("Improper number of dimensions to norm.")
+
+
+def _vector_norm(x: Any, ord: Any, axis: int, keepdims: bool) -> Any:
+    if ord is None:
+        ord = 2
+    if isinstance(ord, str):
+        raise ValueError(f"Invalid norm order '{ord}' for vectors")
+    if ord == 0:
+        return np.linalg.norm(value(x), 0, axis, keepdims)
+    if ord == 1:
+        return sum(abs(x), axis=axis, keepdims=keepdims)
+    if ord in (np.inf, -np.inf):
+        return _extreme(abs(x), ord, axis, keepdims)
+    return _p_norm(x, ord, axis, keepdims)
+
+
+def _extreme(x: Any, ord: float, axis: int, keepdims: bool = False) -> Any:
+    return (np.max if ord > 0 else np.min)(x, axis=axis, keepdims=keepdims)
+
+
+def _matrix_norm(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any:
+    axes = (axes[0] % x.ndim, axes[1] % x.ndim)
+    if axes[0] == axes[1]:
+        raise ValueError("Duplicate axes given.")
+    if ord in (None, "fro", "f"):
+        return _p_norm(x, 2, axes, keepdims)
+    matrices = moveaxis(x, axes, (-2, -1))
+    if ord == "nuc":
+        result = sum(factor.svdvals(matrices), axis=-1)
+    elif ord in (2, -2):
+        result = _extreme(factor.svdvals(matrices), ord, -1)
+    elif ord in (1, -1, np.inf, -np.inf):
+        along = -2 if abs(ord) == 1 else -1
+        result = _extreme(sum(abs(matrices), axis=along), ord, -1)
+    else:
+        raise ValueError("Invalid norm order for matrices.")
+    return _kept(result, x, axes) if keepdims else result
+
+
+@implements(np.linalg.matrix_norm)
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    """The norm of a matrix, or of each of a stack; see `norm`."""
+    return norm(matrix(x), ord, (-2, -1), keepdims)
+
+
+@implements(np.linalg.vector_norm)
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    """The norm of the elements along one or several axes; see `norm`."""
+    x = number(x)
+    if isinstance(axis, int):
+        return norm(x, ord, axis, keepdims)
+    axes = tuple(k % x.ndim for k in (range(x.ndim) if axis is None else axis))
+    rest = [k for k in range(x.ndim) if k not in axes]
+    rows = reshape(transpose(x, rest + list(axes)), (*(x.shape[k] for k in rest), -1))
+    result = norm(rows, ord, -1)
+    return _kept(result, x, axes) if keepdims else result
+
+
+@implements(np.linalg.cond)
+def cond(x: Any, p: Any = None) -> Any:
+    """The condition number in a norm; inf, without derivative, where a matrix is singular."""
+    x = matrix(x)
+    if not x.size:
+        raise LinAlgError("cond is not defined on empty arrays")
+    if p in (None, 2, -2):
+        s = factor.svdvals(x)
+        largest, smallest = s[..., 0], s[..., -1]
+        ratio = smallest / largest if p == -2 else largest / smallest
+        return where(value(largest) == 0.0, np.inf, ratio)
+    x = square(x)
+    singular = np.isinf(np.linalg.cond(value(x), p))
+    matrices = where(singular[..., None, None], np.eye(x.shape[-1]), x)
+    numbers = norm(matrices, p, (-2, -1)) * norm(factor.inv(matrices), p, (-2, -1))
+    return where(singular, np.inf, numbers)
+
+
+# --- products ------------------------------------------------------------------------------------
+
+
+@implements(np.linalg.matmul)
+def matmul(x1: Any, x2: Any, /) -> Any:
+    """The product of matrices, or of stacks of them."""
+    return number(x1) @ number(x2)
+
+
+@implements(np.linalg.matrix_power)
+def matrix_power(a: Any, n: int) -> Any:
+    """A square matrix, or each of a stack, to an integer power, by repeated squaring."""
+    a = square(a)
+    if not isinstance(n, (int, np.integer)):
+        raise TypeError("exponent must be an integer")
+    if n < 0:
+        a, n = inv(a), -n
+    if n == 0:
+        return np.broadcast_to(np.eye(a.shape[-1]), a.shape).copy()
+    result, square_ = None, a
+    while True:
+        n, odd = divmod(n, 2)
+        if odd:
+            result = square_ if result is None else result @ square_
+        if not n:
+            return result
+        square_ = square_ @ square_
+
+
+@implements(np.linalg.multi_dot)
+def multi_dot(arrays: Sequence[Any], *, out: None = None) -> Any:
+    """The product of several matrices in the cheapest order; the outer two may be vectors."""
+    if out is not None:
+        raise TypeError("multi_dot of numbers with derivatives takes no out=; use what it returns")
+    if len(arrays) < 2:
+        raise ValueError("Expecting at least two arrays.")
+    items = [number(item) for item in arrays]
+    row, column = items[0].ndim == 1, items[-1].ndim == 1
+    items[0] = items[0][None, :] if row else items[0]
+    items[-1] = items[-1][:, None] if column else items[-1]
+    if any(item.ndim != 2 for item in items):
+        raise LinAlgError("multi_dot takes matrices; the first and the last may be vectors")
+    product = _chain(items)
+    product = product[:, 0] if column else product
+    return product[0] if row else product
+
+
+def _chain(items: list[Any]) -> Any:
+    """The product in the order that takes the fewest multiplications.
+
+    By dynamic programming: Cormen et al., Introduction to Algorithms, section 15.2.
+    """
+    sizes = [item.shape[0] for item in items] + [items[-1].shape[1]]
+    cost = {(k, k): (0, k) for k in range(len(items))}
+    for length in range(1, len(items)):
+        for i in range(len(items) - length):
+            j = i + length
+            cost[i, j] = min(
+                (cost[i, k][0] + cost[k + 1, j][0] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
+                for k in range(i, j)
+            )
+
+    def product(i: int, j: int) -> Any:
+        k = cost[i, j][1]
+        return items[i] if i == j else product(i, k) @ product(k + 1, j)
+
+    return product(0, len(items) - 1)
+
+
+@implements(np.linalg.matrix_transpose)
+def matrix_transpose(x: Any, /) -> Any:
+    """The transposed matrix, or each of a stack."""
+    x = number(x)
+    if x.ndim < 2:
+        raise ValueError(f"matrix_transpose takes arrays of at least 2 dimensions, not {x.ndim}")
+    return T(x)
+
+
+@implements(np.linalg.diagonal)
+def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    """A diagonal of a matrix, or of each of a stack."""
+    x = matrix(x)
+    rows = np.diagonal(np.broadcast_to(np.arange(x.shape[-2])[:, None], x.shape[-2:]), offset)
+    return x[..., rows, rows + offset]
+
+
+@implements(np.linalg.trace)
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    """The sum of a diagonal of a matrix, or of each of a stack."""
+    if dtype is not None:
+        raise TypeError("trace of numbers with derivatives takes no dtype=; they are float64")
+    return sum(diagonal(x, offset=offset), axis=-1)
+
+
+@implements(np.linalg.outer)
+def outer(x1: Any, x2: Any, /) -> Any:
+    """The products of all elements of one vector with all of another."""
+    x1, x2 = number(x1), number(x2)
+    if x1.ndim != 1 or x2.ndim != 1:
+        raise ValueError(f"outer takes two vectors, not arrays of {x1.ndim} and {x2.ndim} axes")
+    return x1[:, None] * x2[None, :]
+
+
+@implements(np.linalg.vecdot)
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """The inner product of vectors along an axis; the other axes broadcast."""
+    x1, x2 = moveaxis(number(x1), axis, -1), moveaxis(number(x2), axis, -1)
+    return (x1[..., None, :] @ x2[..., :, None])[..., 0, 0]
+
+
+@implements(np.linalg.cross)
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """The cross product of vectors of three elements along an axis."""
+    x1, x2 = moveaxis(number(x1), axis, -1), moveaxis(number(x2), axis, -1)
+    if x1.shape[-1] != 3 or x2.shape[-1] != 3:
+        raise ValueError("cross takes vectors of 3 elements: write an axis of that length")
+    return moveaxis(factor.cross(x1, x2), -1, axis)
+
+
+@implements(np.linalg.tensordot)
+def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    """The sum of products over axes: the last of x1 and the first of x2, or those told."""
+    return np.tensordot(x1, x2, axes=axes)

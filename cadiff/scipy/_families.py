@@ -1,0 +1,442 @@
+"""Functions that occur in the derivatives of SciPy's and that SciPy lacks.
+
+Each of them is closed under differentiation, within its family or with SciPy's functions, so that
+derivatives of any order come from formulas without cancellation. The values are plain NumPy; what
+is public in SciPy belongs into `special`, and this room knows nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.special as sp
+from numpy.typing import ArrayLike, NDArray
+
+from .._table import divide, exp, hypot, log, log1p, polygamma, reciprocal, square, where
+from ..ops import value
+from ..primitives import primitive
+
+Array = NDArray[np.float64]
+Kernel = Callable[..., Array]
+
+__all__ = [
+    "beta_density",
+    "choose",
+    "digamma_gap",
+    "erfcx_moment",
+    "gamma_density",
+    "hypot_ratio",
+    "i0e_moment",
+    "ive_tail",
+    "kve_moment",
+    "log_ratio",
+    "student_density",
+    "student_log_density",
+]
+
+# B_2k, k = 1 ...
+BERNOULLI = np.array(
+    [
+        1 / 6,
+        -1 / 30,
+        1 / 42,
+        -1 / 30,
+        5 / 66,
+        -691 / 2730,
+        7 / 6,
+        -3617 / 510,
+        43867 / 798,
+        -174611 / 330,
+    ]
+)
+
+
+def choose(condition: Any, special: Any, usual: Any) -> Any:
+    """`special()` where the condition holds, a plain bool array, and `usual()` elsewhere.
+
+    Most often it holds nowhere, or everywhere, and one of the two need not be computed.
+    """
+    if not np.any(condition):
+        return usual()
+    if np.all(condition):
+        return special()
+    return where(condition, special(), usual())
+
+
+def _floats(*args: ArrayLike) -> list[Array]:
+    """The arguments as float arrays of their common shape."""
+    return list(np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in args)))
+
+
+def _either(condition: Any, f: Kernel, g: Kernel, *args: Array) -> Array:
+    """f(*args) where the condition holds and g(*args) elsewhere, each computed only there."""
+    if np.all(condition):
+        return f(*args)
+    if not np.any(condition):
+        return g(*args)
+    result = np.empty(condition.shape)
+    for places, function in ((condition, f), (~condition, g)):
+        result[places] = function(*(x[places] for x in args))
+    return result
+
+
+# --- logarithms and factorials to the last digit -------------------------------------------------
+
+
+def _log1p_gap(t: Array) -> Array:
+    """The gap t - log1p(t), by the series of atanh(t / (2 + t)) where it would cancel."""
+    return _either((t > -0.6) & (t < 1.5), _log1p_gap_series, lambda t: t - np.log1p(t), t)
+
+
+def _log1p_gap_series(t: Array) -> Array:
+    r = t / (2.0 + t)
+    square_of_r = r * r
+    series = np.zeros_like(r)
+    for k in range(24, -1, -1):
+        series = series * square_of_r + 1.0 / (2 * k + 3)
+    return np.asarray(r * (t - 2.0 * square_of_r * series))
+
+
+def _deviance(k: Array, m: Array) -> Array:
+    """The deviance k log(k/m) + m - k for k > 0.
+
+    It is `bd0` of C. Loader (2000), Fast and accurate computation of binomial probabilities.
+    """
+    t = (m - k) / k
+    return np.asarray(k * np.where(t < -0.5, t - np.log(m / k), _log1p_gap(t)))
+
+
+def _stirling(a: Array) -> Array:
+    """The remainder of Stirling's formula, log Γ(a+1) - (a + ½) log a + a - ½ log 2π, a > 0."""
+    return _either(a > 9.0, _stirling_series, _stirling_by_recurrence, a)
+
+
+def _stirling_series(a: Array) -> Array:
+    """Abramowitz and Stegun 6.1.40."""
+    total = np.zeros_like(a)
+    for k, bernoulli in reversed(list(enumerate(BERNOULLI, 1))):
+        total = total / (a * a) + bernoulli / (2 * k * (2 * k - 1))
+    return np.asarray(total / a)
+
+
+def _stirling_by_recurrence(a: Array) -> Array:
+    """The remainder at a less the one at a + 1 is atanh(r) / r - 1, r = 1 / (2a + 1)."""
+    total = _stirling_series(a + 9.0) - 2.0
+    for j in range(2):
+        total = total + (a + (j + 0.5)) * np.log1p(1.0 / (a + j))
+    square_of_r = (2.0 * (a[..., np.newaxis] + np.arange(2, 9)) + 1.0) ** -2
+    series = np.zeros_like(square_of_r)
+    for k in range(11, 0, -1):
+        series = (series + 1.0 / (2 * k + 1)) * square_of_r
+    return np.asarray(total + series.sum(axis=-1))
+
+
+def _reciprocal_beta(a: Array, b: Array) -> Array:
+    """1 / B(a, b) for a of moderate size and b > 0: Γ(a+b) / Γ(b) by Stirling's formula."""
+    power = a * np.log(a + b) - a
+    exponent = (b - 0.5) * np.log1p(a / b) + power + _stirling(a + b) - _stirling(b)
+    usual = sp.rgamma(a) * np.exp(exponent)
+    return np.asarray(np.where((b > 0.0) & (a + b > 0.0), usual, 1.0 / sp.beta(a, b)))
+
+
+# --- digamma and its derivatives at two near points ----------------------------------------------
+
+
+@primitive
+def digamma_gap(n: int, a: ArrayLike, b: ArrayLike) -> Any:
+    """ψ⁽ⁿ⁾(a + b) - ψ⁽ⁿ⁾(a), also where b is small beside a."""
+    a, b = _floats(a, b)
+    with np.errstate(all="ignore"):
+        return _either(
+            (a > 0.0) & (a + b > 0.0),
+            lambda a, b: _digamma_gap(int(n), a, b),
+            lambda a, b: np.asarray(sp.polygamma(n, a + b) - sp.polygamma(n, a)),
+            a,
+            b,
+        )[()]
+
+
+def _digamma_gap(n: int, a: Array, b: Array) -> Array:
+    """Recurrence upwards, then the asymptotic series (Abramowitz and Stegun 6.4.6, 6.4.11).
+
+    Each difference of powers is at**-p expm1(-p log1p(b / at)).
+    """
+    sign = (-1.0) ** (n + 1)
+    factorial = sp.gamma(n + 1.0)
+    steps = 10 + n
+    at = a[..., np.newaxis] + np.arange(steps + 1)
+    b = b[..., np.newaxis]
+    growth = np.where(b < -0.5 * at, np.log((at + b) / at), np.log1p(b / at))
+    falls = at ** -(n + 1.0) * np.expm1(-(n + 1.0) * growth)
+    total = factorial * (falls[..., :steps].sum(axis=-1) + 0.5 * falls[..., steps])
+
+    at, growth = at[..., steps:], growth[..., steps:]
+    k = np.arange(1, len(BERNOULLI) + 1)
+    coefficients = BERNOULLI * sp.gamma(2 * k + n) / sp.gamma(2 * k + 1)
+    terms = coefficients * at ** -(2.0 * k + n) * np.expm1(-(2.0 * k + n) * growth)
+    total = total + terms.sum(axis=-1)
+    at, growth = at[..., 0], growth[..., 0]
+    leading = -growth if n == 0 else sp.gamma(n) * at**-n * np.expm1(-n * growth)
+    return np.asarray(sign * (total + leading))
+
+
+digamma_gap.defpartials(
+    lambda v, n, a, b: digamma_gap(n + 1, a, b),
+    lambda v, n, a, b: polygamma(n + 1, a + b),
+    argnums=(1, 2),
+)
+
+
+# --- densities -----------------------------------------------------------------------------------
+
+
+@primitive
+def gamma_density(a: ArrayLike, x: ArrayLike) -> Any:
+    """x**(a-1) exp(-x) / Γ(a); nan for x < 0, of which the density is not an extension."""
+    a, x = _floats(a, x)
+    with np.errstate(all="ignore"):
+        density = _either(a < 17.0, _gamma_density_by_powers, _gamma_density_by_stirling, a, x)
+        return np.where((x < 0.0) | np.isnan(x), np.nan, density)[()]
+
+
+def _gamma_density_by_powers(a: Array, x: Array) -> Array:
+    half = np.exp(-0.5 * x)
+    scale = sp.rgamma(a)
+    density = half * (np.power(x, a - 1.0) * scale) * half
+    return np.where((scale == 0.0) | (x > 1500.0), 0.0, density)
+
+
+def _gamma_density_by_stirling(a: Array, x: Array) -> Array:
+    k = a - 1.0
+    density = np.exp(-_stirling(k) - _deviance(k, x)) / np.sqrt(2.0 * np.pi * k)
+    return np.where(np.isinf(a) | np.isinf(x), 0.0, density)
+
+
+gamma_density.defpartials(
+    lambda v, a, x: v * (log(x) - polygamma(0, a)),
+    lambda v, a, x: choose(
+        value(x) == 0.0,
+        lambda: gamma_density(a - 1.0, x) - v,
+        lambda: v * ((a - 1.0 - x) / x),
+    ),
+)
+
+
+@primitive
+def beta_density(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Any:
+    """x**(a-1) (1-x)**(b-1) / B(a, b), by Loader's method where both exponents are positive."""
+    a, b, x = _floats(a, b, x)
+    with np.errstate(all="ignore"):
+        edge = (a <= 1.0) | (b <= 1.0) | (x <= 0.0) | (x >= 1.0)
+        density = _either(edge, _beta_density_by_powers, _beta_density_by_stirling, a, b, x)
+        return np.where((x < 0.0) | (x > 1.0) | np.isnan(x), np.nan, density)[()]
+
+
+def _beta_density_by_powers(a: Array, b: Array, x: Array) -> Array:
+    scale = _reciprocal_beta(np.minimum(a, b), np.maximum(a, b))
+    density = np.power(x, a - 1.0) * np.exp(sp.xlog1py(b - 1.0, -x)) * scale
+    return np.where(scale == 0.0, 0.0, density)
+
+
+def _beta_density_by_stirling(a: Array, b: Array, x: Array) -> Array:
+    k, m = a - 1.0, b - 1.0
+    n = k + m
+    exponent = _stirling(n) - _stirling(k) - _stirling(m)
+    exponent = exponent - _deviance(k, n * x) - _deviance(m, n * (1.0 - x))
+    return np.asarray((n + 1.0) * np.exp(exponent) * np.sqrt(n / (2.0 * np.pi * k * m)))
+
+
+def _beta_density_slope(v: Any, a: Any, b: Any, x: Any) -> Any:
+    """At the ends of the interval by the densities of lower parameters."""
+    at = value(x)
+    return choose(
+        (at == 0.0) | (at == 1.0),
+        lambda: (a + b - 1.0) * (beta_density(a - 1.0, b, x) - beta_density(a, b - 1.0, x)),
+        lambda: v * (((a - 1.0) * (1.0 - x) - (b - 1.0) * x) / (x * (1.0 - x))),
+    )
+
+
+beta_density.defpartials(
+    lambda v, a, b, x: v * (log(x) + digamma_gap(0, a, b)),
+    lambda v, a, b, x: v * (log1p(-x) + digamma_gap(0, b, a)),
+    _beta_density_slope,
+)
+
+
+@primitive
+def student_log_density(df: ArrayLike, t: ArrayLike) -> Any:
+    """Log of Γ((df+1)/2) / (√(π df) Γ(df/2)) (1 + t²/df)**(-(df+1)/2), Student's t."""
+    df, t = _floats(df, t)
+    with np.errstate(all="ignore"):
+        p = 0.5 * df
+        far = np.abs(t) > 1e100
+        large = 2.0 * np.log(np.abs(t)) - np.log(df)
+        fall = (p + 0.5) * np.where(far, large, np.log1p(np.where(far, 0.0, t) ** 2 / df))
+        constant = -p * _log1p_gap(0.5 / p) + _stirling(p + 0.5) - _stirling(p)
+        exponent = np.where(np.isinf(df), -0.5 * t * t, constant - fall)
+        return (exponent - 0.5 * np.log(2.0 * np.pi))[()]
+
+
+student_log_density.defpartials(
+    lambda v, df, t: choose(
+        np.isinf(value(df)),
+        lambda: 0.0,
+        lambda: (
+            0.5
+            * (digamma_gap(0, 0.5 * df, 0.5) + (t * t - 1.0) / (df + t * t) - log1p(t * t / df))
+        ),
+    ),
+    lambda v, df, t: choose(
+        np.isinf(value(df)), lambda: -t, lambda: -t * ((df + 1.0) / (df + t * t))
+    ),
+)
+
+
+def student_density(df: Any, t: Any) -> Any:
+    """The density of Student's t."""
+    return exp(student_log_density(df, t))
+
+
+# --- the error function --------------------------------------------------------------------------
+
+
+@primitive
+def erfcx_moment(n: int, z: ArrayLike) -> Any:
+    """2/√π ∫ tⁿ exp(-t² - 2zt) dt over t > 0: erfcx(z) for n = 0, and up to -2 its derivatives.
+
+    It is n! exp(z²) times the repeated integral iⁿerfc(z) (Abramowitz and Stegun 7.2.3). Forward
+    recurrence where it is stable, else the continued fraction of Gautschi (1961).
+    """
+    n = int(n)
+    (z,) = _floats(z)
+    with np.errstate(all="ignore"):
+        return _either(z < 1.2, lambda z: _by_recurrence(n, z), lambda z: _by_fraction(n, z), z)[
+            ()
+        ]
+
+
+def _by_recurrence(n: int, z: Array) -> Array:
+    before, last = np.zeros_like(z), np.asarray(sp.erfcx(z))
+    for k in range(n):
+        source = 1.0 / np.sqrt(np.pi) if k == 0 else 0.5 * k * before
+        before, last = last, source - z * last
+    return last
+
+
+def _by_fraction(n: int, z: Array) -> Array:
+    terms = int(180.0 / np.nanmin(z) ** 2) + 8 + n if np.any(z > 0.0) else n + 1
+    ratio = 0.5 * (np.sqrt(z * z + 2.0 * terms) - z)
+    product = np.asarray(sp.erfcx(z))
+    for k in range(terms - 1, 0, -1):
+        ratio = 0.5 * k / (z + ratio)
+        if k <= n:
+            product = product * ratio
+    return product
+
+
+erfcx_moment.defpartials(lambda v, n, z: -2.0 * erfcx_moment(n + 1, z), argnums=(1,))
+
+
+# --- Bessel functions ----------------------------------------------------------------------------
+
+
+@primitive
+def i0e_moment(n: int, x: ArrayLike) -> Any:
+    """1/π ∫ (1 - cos θ)ⁿ exp(-x (1 - cos θ)) dθ over (0, π), x ≥ 0: (-1)ⁿ times i0e⁽ⁿ⁾.
+
+    The rule of midpoints, which converges geometrically for a periodic integrand; for large x the
+    asymptotic series of Watson's lemma, all of whose terms are positive.
+    """
+    n = int(n)
+    (x,) = _floats(x)
+    with np.errstate(all="ignore"):
+        angles = (np.arange(40) + 0.5) * (np.pi / 80)
+        heights = 2.0 * np.sin(angles) ** 2
+        near = np.zeros_like(x)
+        for height in heights:
+            near = near + height**n * np.exp(-height * x) / len(heights)
+        term = sp.gamma(n + 0.5) / (np.pi * np.sqrt(2.0)) * x ** -(n + 0.5)
+        far = np.zeros_like(x)
+        for k in range(30):
+            far = far + term
+            term = term * ((2 * k + 1) * (n + k + 0.5) / (4 * (k + 1))) / x
+        return np.where(x < 30.0, near, far)[()]
+
+
+i0e_moment.defpartials(lambda v, n, x: -i0e_moment(n + 1, x), argnums=(1,))
+
+
+@primitive
+def ive_tail(n: int, v: ArrayLike, x: ArrayLike) -> Any:
+    """The n-th derivative of ive(v, x) for large x.
+
+    Hankel's expansion (Abramowitz and Stegun 9.7.1), differentiated term by term.
+    """
+    n = int(n)
+    v, x = _floats(v, x)
+    with np.errstate(all="ignore"):
+        term = (-1.0) ** n * sp.poch(0.5, n) * x**-n / np.sqrt(2.0 * np.pi * x)
+        total = np.zeros_like(x)
+        for k in range(36):
+            total = total + term
+            odd = 2 * k + 1
+            term = term * (odd * odd - 4.0 * v * v) / (8 * (k + 1) * x)
+            term = term * ((k + n + 0.5) / (k + 0.5))
+        return total[()]
+
+
+ive_tail.defpartials(lambda ans, n, v, x: ive_tail(n + 1, v, x), argnums=(2,))
+
+
+@primitive
+def kve_moment(n: int, v: ArrayLike, x: ArrayLike) -> Any:
+    """∫ (cosh t - 1)ⁿ cosh(vt) exp(-x (cosh t - 1)) dt over t > 0: (-1)ⁿ times kve⁽ⁿ⁾.
+
+    For x > 1 and x > |v|, by the trapezoidal rule, which converges geometrically.
+    """
+    n = int(n)
+    v, x = _floats(v, x)
+    with np.errstate(all="ignore"):
+        step = np.arccosh(1.0 + (60.0 + 10.0 * n) / x) / 40
+        total = np.where(n == 0, 0.5, np.zeros_like(x))
+        for k in range(1, 41):
+            height = 2.0 * np.sinh(0.5 * k * step) ** 2
+            total = total + height**n * np.cosh(v * k * step) * np.exp(-x * height)
+        return (step * total)[()]
+
+
+kve_moment.defpartials(lambda ans, n, v, x: -kve_moment(n + 1, v, x), argnums=(2,))
+
+
+# --- quotients -----------------------------------------------------------------------------------
+
+
+@primitive
+def log_ratio(x: ArrayLike, y: ArrayLike) -> Any:
+    """log(x / y) of positive numbers, also where the quotient overflows or is near 1."""
+    x, y = _floats(x, y)
+    with np.errstate(all="ignore"):
+        ratio = x / y
+        usual = np.where((ratio > 0.5) & (ratio < 2.0), np.log1p((x - y) / y), np.log(ratio))
+        extreme = (ratio < 1e-300) | (ratio > 1e300)
+        return np.where(extreme, np.log(x) - np.log(y), usual)[()]
+
+
+log_ratio.defpartials(lambda v, x, y: reciprocal(x), lambda v, x, y: -reciprocal(y))
+
+
+@primitive
+def hypot_ratio(x: ArrayLike, y: ArrayLike) -> Any:
+    """X / hypot(x, y), 0 at the origin."""
+    x, y = _floats(x, y)
+    with np.errstate(all="ignore"):
+        h = np.hypot(x, y)
+        return np.where(h == 0.0, 0.0, x / h)[()]
+
+
+hypot_ratio.defpartials(
+    lambda v, x, y: divide(square(hypot_ratio(y, x)), hypot(x, y)),
+    lambda v, x, y: -v * divide(hypot_ratio(y, x), hypot(x, y)),
+)

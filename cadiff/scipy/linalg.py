@@ -1,0 +1,768 @@
+"""`scipy.linalg` for numbers with derivatives: what it redefines is differentiated.
+
+Names that are not redefined are SciPy's own. Rules that `cadiff.numpy.linalg` has are used from
+there; those of triangular systems and of functions of matrices are here.
+
+A matrix said to have a structure is read where SciPy reads it, and derivatives are by the elements
+that are read. SciPy's `overwrite_a` and `overwrite_b` permit what is never done here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.linalg import LinAlgError
+
+from .._dispatch import implements
+from ..arrays import concatenate, reshape
+from ..numpy import _factorizations as factor
+from ..numpy import linalg as of_numpy
+from ..numpy._factorizations import EPSILON, T, outer_product, part, triangle
+from ..numpy.linalg import number
+from ..ops import value
+from ..primitives import primitive
+
+__all__ = [
+    "LinAlgError",
+    "block_diag",
+    "cho_factor",
+    "cho_solve",
+    "cholesky",
+    "circulant",
+    "det",
+    "eigh",
+    "eigvalsh",
+    "expm",
+    "expm_frechet",
+    "hankel",
+    "inv",
+    "logm",
+    "lstsq",
+    "lu",
+    "lu_factor",
+    "lu_solve",
+    "norm",
+    "pinv",
+    "qr",
+    "solve",
+    "solve_continuous_lyapunov",
+    "solve_sylvester",
+    "solve_triangular",
+    "sqrtm",
+    "svd",
+    "svdvals",
+    "toeplitz",
+]
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(scipy.linalg, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *dir(scipy.linalg)})
+
+
+# --- arguments -----------------------------------------------------------------------------------
+
+
+def finite(x: Any, check_finite: bool = True) -> Any:
+    """An argument as an array of numbers; ValueError if some are to be finite and are not."""
+    x = number(x)
+    if check_finite:
+        np.asarray_chkfinite(value(x))
+    return x
+
+
+def square(x: Any, check_finite: bool = True) -> Any:
+    """An argument that is a square matrix or a stack of them."""
+    return of_numpy.square(finite(x, check_finite))
+
+
+def supported(function: str, **options: tuple[Any, Any]) -> None:
+    """Refuse options that are not what they must be: each is given with that."""
+    for name, (given, needed) in options.items():
+        if given != needed:
+            raise TypeError(f"{function} has derivatives with {name}={needed!r}, not {given!r}")
+
+
+def systems(solve: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """Solve for a vector b, or for stacks of matrices that broadcast."""
+    if b.ndim == 1:
+        return systems(solve, a, b[:, None])[..., 0]
+    shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return solve(of_numpy.stacked(a, shape), of_numpy.stacked(b, shape))
+
+
+def each(function: Callable[..., Any], *stacks: Any) -> Any:
+    """A function of matrices, applied along stacks of them; the result is like the last."""
+    shape = stacks[-1].shape
+    if not stacks[-1].size:
+        return np.zeros(shape)
+    results = [function(*(x[k] for x in stacks)) for k in np.ndindex(shape[:-2])]
+    return np.reshape(results, shape)
+
+
+# --- systems of equations ------------------------------------------------------------------------
+
+SYMMETRIC = {"sym", "symmetric", "her", "hermitian", "pos", "positive definite"}
+
+
+def _as_read(a: Any, assume_a: str | None, lower: bool) -> Any:
+    """The whole of a matrix of which a part is read."""
+    n = a.shape[-1]
+    if assume_a in SYMMETRIC:
+        return factor.mirrored(a, lower)
+    if assume_a in ("lower triangular", "upper triangular"):
+        return part(a, triangle(n, assume_a == "lower triangular"))
+    if assume_a in ("diagonal", "tridiagonal"):
+        off = int(assume_a == "tridiagonal")
+        return part(a, np.abs(factor.differences(np.arange(n))) <= off)
+    return a
+
+
+@primitive
+def _solve(a: Any, b: Any, transposed: bool, **options: Any) -> Any:
+    return scipy.linalg.solve(a, b, transposed=transposed, check_finite=False, **options)
+
+
+def _solve_pull_a(ans: Any, a: Any, b: Any, transposed: bool, **options: Any) -> Any:
+    def pull(g: Any) -> Any:
+        product = outer_product(_solve(a, g, not transposed, **options), ans)
+        return -(T(product) if transposed else product)
+
+    return pull
+
+
+def _solve_push_a(g: Any, ans: Any, a: Any, b: Any, transposed: bool, **options: Any) -> Any:
+    return -_solve(a, (T(g) if transposed else g) @ ans, transposed, **options)
+
+
+_solve.defvjp(
+    _solve_pull_a,
+    lambda ans, a, b, transposed, **options: lambda g: _solve(a, g, not transposed, **options),
+)
+_solve.defjvp(
+    _solve_push_a,
+    lambda g, ans, a, b, transposed, **options: _solve(a, g, transposed, **options),
+)
+
+
+@implements(scipy.linalg.solve)
+def solve(
+    a: Any,
+    b: Any,
+    lower: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    assume_a: str | None = None,
+    transposed: bool = False,
+) -> Any:
+    """Solve a @ x = b; only what `assume_a` lets SciPy read of a is read."""
+    a, b = square(a, check_finite), finite(b, check_finite)
+    options: dict[str, Any] = {"lower": lower}
+    if assume_a is not None:
+        options["assume_a"] = assume_a
+    a = _as_read(a, assume_a, lower)
+    return systems(lambda a, b: _solve(a, b, bool(transposed), **options), a, b)
+
+
+@primitive
+def _solve_triangular(a: Any, b: Any, trans: bool, lower: bool, unit: bool) -> Any:
+    return scipy.linalg.solve_triangular(
+        a, b, trans=int(trans), lower=lower, unit_diagonal=unit, check_finite=False
+    )
+
+
+def _triangle_pull(ans: Any, a: Any, b: Any, trans: bool, lower: bool, unit: bool) -> Any:
+    def pull(g: Any) -> Any:
+        product = outer_product(_solve_triangular(a, g, not trans, lower, unit), ans)
+        mask = triangle(a.shape[-1], lower, strict=unit)
+        return -part(T(product) if trans else product, mask)
+
+    return pull
+
+
+def _triangle_push(g: Any, ans: Any, a: Any, b: Any, trans: bool, lower: bool, unit: bool) -> Any:
+    change = part(g, triangle(a.shape[-1], lower, strict=unit))
+    return -_solve_triangular(a, (T(change) if trans else change) @ ans, trans, lower, unit)
+
+
+_solve_triangular.defvjp(
+    _triangle_pull,
+    lambda ans, a, b, trans, lower, unit: (
+        lambda g: _solve_triangular(a, g, not trans, lower, unit)
+    ),
+)
+_solve_triangular.defjvp(
+    _triangle_push,
+    lambda g, ans, a, b, trans, lower, unit: _solve_triangular(a, g, trans, lower, unit),
+)
+
+
+@implements(scipy.linalg.solve_triangular)
+def solve_triangular(
+    a: Any,
+    b: Any,
+    trans: int | str = 0,
+    lower: bool = False,
+    unit_diagonal: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Solve a @ x = b, or a.T @ x = b, for a triangle a."""
+    transposed = {0: False, "N": False, 1: True, "T": True, 2: True, "C": True}[trans]
+    return systems(
+        lambda a, b: _solve_triangular(a, b, transposed, bool(lower), bool(unit_diagonal)),
+        square(a, check_finite),
+        finite(b, check_finite),
+    )
+
+
+@implements(scipy.linalg.inv)
+def inv(
+    a: Any,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    *,
+    assume_a: str | None = None,
+    lower: bool = False,
+) -> Any:
+    """The inverse matrix; only what `assume_a` lets SciPy read of a is read."""
+    return factor.inv(_as_read(square(a, check_finite), assume_a, lower))
+
+
+@implements(scipy.linalg.det)
+def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """The determinant; its gradient, the cofactors, is exact at singular matrices, too."""
+    return factor.det(square(a, check_finite))
+
+
+@implements(scipy.linalg.lstsq)
+def lstsq(
+    a: Any,
+    b: Any,
+    cond: float | None = None,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str | None = None,
+) -> tuple[Any, Any, int, Any]:
+    """The least-squares solution, squared residuals, rank and singular values.
+
+    Derivatives hold as long as the rank does not change. Driver "gelsy" is not supported.
+    """
+    if lapack_driver == "gelsy":
+        raise TypeError('lstsq has derivatives with lapack_driver="gelsd" or "gelss", not "gelsy"')
+    a, b = finite(a, check_finite), finite(b, check_finite)
+    x, residuals, rank, s = of_numpy.lstsq(a, b, EPSILON if cond is None else cond)
+    if b.ndim == 1 and np.size(value(residuals)):
+        residuals = residuals[0]
+    return x, residuals, rank, s
+
+
+@primitive
+def _pinv(a: Any, **options: Any) -> Any:
+    return scipy.linalg.pinv(a, check_finite=False, **options)
+
+
+_pinv.defvjp(factor.pinv_pull)
+_pinv.defjvp(factor.pinv_push)
+
+
+@implements(scipy.linalg.pinv)
+def pinv(
+    a: Any,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+    return_rank: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """The pseudo-inverse; derivatives hold as long as the rank does not change."""
+    a = of_numpy.matrix(finite(a, check_finite))
+    result = _pinv(a, atol=atol, rtol=rtol)
+    if not return_rank:
+        return result
+    return result, scipy.linalg.pinv(value(a), atol=atol, rtol=rtol, return_rank=True)[1]
+
+
+# --- factorisations ------------------------------------------------------------------------------
+
+
+@implements(scipy.linalg.cholesky)
+def cholesky(
+    a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Any:
+    """The triangle of a Cholesky factorisation; only that triangle of a is read."""
+    return factor.cholesky(square(a, check_finite), upper=not lower)
+
+
+@implements(scipy.linalg.cho_factor)
+def cho_factor(
+    a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Any, bool]:
+    """The triangle of a Cholesky factorisation, for `cho_solve`; the other triangle is 0."""
+    return cholesky(a, lower, check_finite=check_finite), lower
+
+
+@implements(scipy.linalg.cho_solve)
+def cho_solve(
+    c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
+    """Solve a @ x = b, given the Cholesky factorisation of a."""
+    c, lower = c_and_lower
+    c, lower = square(c, check_finite), bool(lower)
+
+    def solve(c: Any, b: Any) -> Any:
+        half = _solve_triangular(c, b, not lower, lower, False)
+        return _solve_triangular(c, half, lower, lower, False)
+
+    return systems(solve, c, finite(b, check_finite))
+
+
+@primitive
+def _lu_factor(a: Any) -> Any:
+    """The packed factors, and the pivots as floats: outputs with derivatives are floats."""
+    lu, pivots = scipy.linalg.lu_factor(a, check_finite=False)
+    return lu, pivots.astype(float)
+
+
+def _permutation(pivots: Any) -> Any:
+    """The order of rows that a list of exchanges leads to."""
+    order = np.arange(len(pivots))
+    for k, other in enumerate(value(pivots).astype(int)):
+        order[[k, other]] = order[[other, k]]
+    return order
+
+
+def _lu_pull(ans: Any, a: Any) -> Callable[[Any], Any]:
+    lu, pivots = ans
+    below, above = triangle(len(a), strict=True), triangle(len(a), lower=False)
+
+    def pull(g: Any) -> Any:
+        lower, upper = part(lu, below) + np.eye(len(a)), part(lu, above)
+        inside = part(T(lower) @ part(g[0], below), below)
+        inside = inside + part(outer_product(part(g[0], above), upper), above)
+        half = _solve_triangular(lu, T(inside), False, False, False)
+        rows = _solve_triangular(lu, T(half), True, True, True)
+        return rows[np.argsort(_permutation(pivots))]
+
+    return pull
+
+
+def _lu_push(g: Any, ans: Any, a: Any) -> Any:
+    lu, pivots = ans
+    below, above = triangle(len(a), strict=True), triangle(len(a), lower=False)
+    rows = _solve_triangular(lu, g[_permutation(pivots)], False, True, True)
+    inside = T(_solve_triangular(lu, T(rows), True, False, False))
+    lower = (part(lu, below) + np.eye(len(a))) @ part(inside, below)
+    return lower + part(inside, above) @ part(lu, above), np.zeros(len(a))
+
+
+_lu_factor.defvjp(_lu_pull)
+_lu_factor.defjvp(_lu_push)
+
+
+@implements(scipy.linalg.lu_factor)
+def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
+    """The factors of one square matrix in one array, and the exchanges of rows."""
+    a = square(a, check_finite)
+    if a.ndim != 2:
+        raise TypeError("lu_factor has derivatives for one matrix; write a loop over a stack")
+    lu, pivots = _lu_factor(a)
+    return lu, value(pivots).astype(np.int32)
+
+
+@implements(scipy.linalg.lu_solve)
+def lu_solve(
+    lu_and_piv: tuple[Any, Any],
+    b: Any,
+    trans: int = 0,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Solve a @ x = b, or a.T @ x = b, given the factors of a."""
+    lu, order = square(lu_and_piv[0], check_finite), _permutation(np.asarray(lu_and_piv[1]))
+    b = finite(b, check_finite)
+    if b.ndim == 1:
+        return lu_solve((lu, lu_and_piv[1]), b[:, None], trans, check_finite=False)[:, 0]
+    if trans:
+        half = _solve_triangular(lu, b, True, False, False)
+        return _solve_triangular(lu, half, True, True, True)[np.argsort(order)]
+    half = _solve_triangular(lu, b[order], False, True, True)
+    return _solve_triangular(lu, half, False, False, False)
+
+
+@implements(scipy.linalg.lu)
+def lu(
+    a: Any,
+    permute_l: bool = False,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    p_indices: bool = False,
+) -> tuple[Any, ...]:
+    """The factors p, l, u of a square matrix; the permutation p has no derivative."""
+    packed, pivots = lu_factor(a, check_finite=check_finite)
+    n = len(packed)
+    lower = part(packed, triangle(n, strict=True)) + np.eye(n)
+    upper = part(packed, triangle(n, lower=False))
+    rows = np.argsort(_permutation(pivots))
+    if permute_l:
+        return lower[rows], upper
+    return rows if p_indices else np.eye(n)[rows], lower, upper
+
+
+@implements(scipy.linalg.qr)
+def qr(
+    a: Any,
+    overwrite_a: bool = False,
+    lwork: Any = None,
+    mode: str = "full",
+    pivoting: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """The factorisation a = q @ r; see `cadiff.numpy.linalg.qr`. Mode "raw" is not supported."""
+    a = of_numpy.matrix(finite(a, check_finite))
+    modes = {"full": "complete", "r": "complete", "economic": "reduced"}
+    if mode not in modes:
+        raise TypeError(f'qr has derivatives in modes "full", "r", "economic", not {mode!r}')
+    order: tuple[Any, ...] = ()
+    if pivoting:
+        order = (scipy.linalg.qr(value(a), mode="r", pivoting=True)[1],)
+        a = a[:, order[0]]
+    q, r = of_numpy.qr(a, modes[mode])
+    return ((r,) if mode == "r" else (q, r)) + order
+
+
+@primitive
+def _eigh(a: Any, lower: bool, driver: str | None) -> Any:
+    return scipy.linalg.eigh(a, lower=lower, driver=driver, check_finite=False)
+
+
+_eigh.defvjp(lambda ans, a, lower, driver: factor.eigh_pull(ans, a, lower))
+_eigh.defjvp(lambda g, ans, a, lower, driver: factor.eigh_push(g, ans, a, lower))
+
+
+@implements(scipy.linalg.eigh)
+def eigh(
+    a: Any,
+    b: Any = None,
+    *,
+    lower: bool = True,
+    eigvals_only: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    type: int = 1,
+    check_finite: bool = True,
+    subset_by_index: Any = None,
+    subset_by_value: Any = None,
+    driver: str | None = None,
+) -> Any:
+    """Eigenvalues and eigenvectors of a symmetric matrix; see `cadiff.numpy.linalg.eigh`.
+
+    A positive definite b makes it the problem a @ v = w * (b @ v), of type 1.
+    """
+    supported("eigh", type=(type, 1), subset_by_value=(subset_by_value, None))
+    a, lower = square(a, check_finite), bool(lower)
+    first, last = (0, a.shape[-1] - 1) if subset_by_index is None else subset_by_index
+    chosen = slice(first, last + 1)
+    if b is not None:
+        results = _eigh_of_pair(a, square(b, check_finite), lower, eigvals_only)
+    elif eigvals_only:
+        results = (factor.eigvalsh(a, lower=lower),)
+    else:
+        results = _eigh(a, lower, driver)
+    results = tuple(x[..., chosen] for x in results)
+    return results[0] if eigvals_only else results
+
+
+def _eigh_of_pair(a: Any, b: Any, lower: bool, eigvals_only: bool) -> tuple[Any, ...]:
+    """By the triangle l with b = l @ l.T, the problem of inv(l) @ a @ inv(l.T)."""
+    l = factor.cholesky(b, upper=not lower)  # noqa: E741
+    l = l if lower else T(l)  # noqa: E741
+    half = _solve_triangular(l, factor.mirrored(a, lower), False, True, False)
+    single = _solve_triangular(l, T(half), False, True, False)
+    if eigvals_only:
+        return (factor.eigvalsh(single),)
+    w, v = _eigh(single, True, None)
+    v = _solve_triangular(l, v, True, True, False)
+    scipys = scipy.linalg.eigh(value(a), value(b), lower=lower)[1]
+    return w, v * np.where(np.sum(value(v) * scipys, axis=-2, keepdims=True) < 0.0, -1.0, 1.0)
+
+
+@implements(scipy.linalg.eigvalsh)
+def eigvalsh(a: Any, b: Any = None, **options: Any) -> Any:
+    """Eigenvalues of a symmetric matrix; see `eigh`."""
+    return eigh(a, b, eigvals_only=True, **options)
+
+
+@primitive
+def _svd(a: Any, full: bool, driver: str) -> Any:
+    return scipy.linalg.svd(a, full_matrices=full, check_finite=False, lapack_driver=driver)
+
+
+_svd.defvjp(lambda ans, a, full, driver: factor.svd_pull(ans, a, full))
+_svd.defjvp(lambda g, ans, a, full, driver: factor.svd_push(g, ans, a, full))
+
+
+@implements(scipy.linalg.svd)
+def svd(
+    a: Any,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> Any:
+    """Singular values and vectors; see `cadiff.numpy.linalg.svd`."""
+    a = of_numpy.matrix(finite(a, check_finite))
+    if not compute_uv:
+        return factor.svdvals(a)
+    return _svd(a, bool(full_matrices) and a.shape[-2] != a.shape[-1], lapack_driver)
+
+
+@implements(scipy.linalg.svdvals)
+def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """Singular values, from the largest to the smallest; at 0 their derivatives are 0."""
+    return factor.svdvals(of_numpy.matrix(finite(a, check_finite)))
+
+
+# --- functions of matrices -----------------------------------------------------------------------
+
+
+@primitive
+def _expm(a: Any) -> Any:
+    return scipy.linalg.expm(a)
+
+
+@primitive
+def _frechet(a: Any, e: Any) -> Any:
+    """The derivative of expm at a along e; its transpose is the derivative at a.T.
+
+    Al-Mohy and Higham, "Computing the Frechet derivative of the matrix exponential, with an
+    application to condition number estimation" (2009); SciPy has the algorithm.
+    """
+    return each(lambda a, e: scipy.linalg.expm_frechet(a, e, compute_expm=False), a, e)
+
+
+def _second(a: Any, e: Any, f: Any) -> Any:
+    """The second derivative of expm at a along e and f.
+
+    By Mathias, "A chain rule for matrix functions and applications" (1996), the derivative along e
+    is the upper right block of expm([[a, e], [0, a]]); here is the derivative of that.
+    """
+    zero = np.zeros(a.shape)
+    n = a.shape[-1]
+    return _frechet(_blocks(a, e, zero, a), _blocks(f, zero, zero, f))[..., :n, n:]
+
+
+def _blocks(a: Any, b: Any, c: Any, d: Any) -> Any:
+    rows = (concatenate([a, b], axis=-1), concatenate([c, d], axis=-1))
+    return concatenate(rows, axis=-2)
+
+
+_frechet.defvjp(
+    lambda ans, a, e: lambda g: _second(T(a), T(e), g),
+    lambda ans, a, e: lambda g: _frechet(T(a), g),
+)
+_frechet.defjvp(
+    lambda g, ans, a, e: _second(a, e, g),
+    lambda g, ans, a, e: _frechet(a, g),
+)
+
+
+_expm.defvjp(lambda ans, a: lambda g: _frechet(T(a), g))
+_expm.defjvp(lambda g, ans, a: _frechet(a, g))
+
+
+@implements(scipy.linalg.expm)
+def expm(A: Any) -> Any:
+    """The exponential of a matrix, or of each of a stack."""
+    A = number(A)
+    if not A.ndim:
+        A = reshape(A, (1, 1))
+    return _expm(of_numpy.square(A))
+
+
+@implements(scipy.linalg.expm_frechet)
+def expm_frechet(
+    A: Any,
+    E: Any,
+    method: str | None = None,
+    compute_expm: bool = True,
+    check_finite: bool = True,
+) -> Any:
+    """The exponential of A, and its derivative along E."""
+    A, E = square(A, check_finite), square(E, check_finite)
+    if A.shape != E.shape:
+        raise ValueError("expected A and E to be the same shape")
+    tangent = _frechet(A, E)
+    return (_expm(A), tangent) if compute_expm else tangent
+
+
+def _real(x: Any, what: str) -> Any:
+    """The real part of a matrix whose imaginary part is rounding; TypeError otherwise."""
+    noise = 1e3 * EPSILON * np.max(np.abs(x), initial=0.0)
+    if np.iscomplexobj(x) and np.max(np.abs(x.imag), initial=0.0) > noise:
+        raise TypeError(f"{what} of this matrix is complex: derivatives are of real numbers only")
+    return np.real(x)
+
+
+@primitive
+def _logm(a: Any) -> Any:
+    return each(lambda a: _real(scipy.linalg.logm(a), "the logarithm"), a)
+
+
+def _logm_derivative(a: Any, e: Any) -> Any:
+    """The derivative of logm at a along e, which is first made as large as a; see `_second`."""
+    sizes = np.linalg.norm(value(a), axis=(-2, -1), keepdims=True)
+    factors = np.linalg.norm(value(e), axis=(-2, -1), keepdims=True) / sizes
+    factors = np.where(factors == 0.0, 1.0, factors)
+    n = a.shape[-1]
+    return factors * _logm(_blocks(a, e / factors, np.zeros(a.shape), a))[..., :n, n:]
+
+
+_logm.defvjp(lambda ans, a: lambda g: _logm_derivative(T(a), g))
+_logm.defjvp(lambda g, ans, a: _logm_derivative(a, g))
+
+
+@implements(scipy.linalg.logm)
+def logm(A: Any, disp: bool = True) -> Any:
+    """The principal logarithm of a matrix that has a real one; otherwise TypeError."""
+    supported("logm", disp=(disp, True))
+    return _logm(square(A))
+
+
+@primitive
+def _sylvester(a: Any, b: Any, q: Any) -> Any:
+    return each(scipy.linalg.solve_sylvester, a, b, q)
+
+
+_sylvester.defvjp(
+    lambda ans, a, b, q: lambda g: -outer_product(_sylvester(T(a), T(b), g), ans),
+    lambda ans, a, b, q: lambda g: -(T(ans) @ _sylvester(T(a), T(b), g)),
+    lambda ans, a, b, q: lambda g: _sylvester(T(a), T(b), g),
+)
+_sylvester.defjvp(
+    lambda g, ans, a, b, q: -_sylvester(a, b, g @ ans),
+    lambda g, ans, a, b, q: -_sylvester(a, b, ans @ g),
+    lambda g, ans, a, b, q: _sylvester(a, b, g),
+)
+
+
+@implements(scipy.linalg.solve_sylvester)
+def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
+    """Solve a @ x + x @ b = q."""
+    return _sylvester(square(a), square(b), of_numpy.matrix(q))
+
+
+@implements(scipy.linalg.solve_continuous_lyapunov)
+def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
+    """Solve a @ x + x @ a.T = q."""
+    a = square(a)
+    return _sylvester(a, T(a), square(q))
+
+
+@primitive
+def _sqrtm(a: Any) -> Any:
+    return each(lambda a: _real(scipy.linalg.sqrtm(a), "the square root"), a)
+
+
+def _root_derivative(x: Any, g: Any) -> Any:
+    """The solution of dx @ x + x @ dx = g, which follows from x @ x = a."""
+    sizes = np.abs(np.linalg.eigvals(value(x)))
+    if np.any(sizes <= EPSILON * np.max(sizes, axis=-1, initial=0.0, keepdims=True)):
+        raise LinAlgError("the square root of a singular matrix has no derivative")
+    return _sylvester(x, x, g)
+
+
+_sqrtm.defvjp(lambda ans, a: lambda g: _root_derivative(T(ans), g))
+_sqrtm.defjvp(lambda g, ans, a: _root_derivative(ans, g))
+
+
+@implements(scipy.linalg.sqrtm)
+def sqrtm(A: Any, disp: bool = True, blocksize: int = 64) -> Any:
+    """The principal square root of a matrix that has a real one; otherwise TypeError."""
+    supported("sqrtm", disp=(disp, True))
+    return _sqrtm(square(A))
+
+
+# --- norms and special matrices ------------------------------------------------------------------
+
+
+@primitive
+def _euclidean(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
+    """The 2-norm of all elements by LAPACK, which does not overflow."""
+    return scipy.linalg.norm(x, keepdims=keepdims, check_finite=False)
+
+
+_euclidean.defvjp(of_numpy.p_norm_pull)
+_euclidean.defjvp(of_numpy.p_norm_push)
+
+
+@implements(scipy.linalg.norm)
+def norm(
+    a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True
+) -> Any:
+    """The norm of vectors or matrices; see `cadiff.numpy.linalg.norm`."""
+    a = finite(a, check_finite)
+    orders: dict[int, tuple[Any, ...]] = {1: (None, 2), 2: (None, "f", "fro")}
+    if axis is None and ord in orders.get(a.ndim, ()):
+        return _euclidean(a, 2, None, keepdims)
+    return of_numpy.norm(a, ord, axis, keepdims)
+
+
+def _vector(x: Any, function: str) -> Any:
+    x = number(x)
+    if x.ndim > 1:
+        raise TypeError(f"{function} has derivatives for vectors, not for {x.ndim} dimensions")
+    return reshape(x, (-1,))
+
+
+def _arranged(make: Callable[..., Any], *vectors: Any) -> Any:
+    """The special matrix of the elements, put where SciPy puts their numbers."""
+    ends = np.cumsum([len(vector) for vector in vectors])
+    places = np.split(np.arange(ends[-1]), ends[:-1])
+    return concatenate(vectors)[make(*places)]
+
+
+@implements(scipy.linalg.toeplitz)
+def toeplitz(c: Any, r: Any = None) -> Any:
+    """The matrix that is constant along diagonals, with first column c and first row r."""
+    vectors = (c,) if r is None else (c, r)
+    return _arranged(scipy.linalg.toeplitz, *(_vector(x, "toeplitz") for x in vectors))
+
+
+@implements(scipy.linalg.hankel)
+def hankel(c: Any, r: Any = None) -> Any:
+    """The matrix that is constant along antidiagonals, with first column c and last row r."""
+    c = _vector(c, "hankel")
+    r = np.zeros(len(c)) if r is None else _vector(r, "hankel")
+    return _arranged(scipy.linalg.hankel, c, r)
+
+
+@implements(scipy.linalg.circulant)
+def circulant(c: Any) -> Any:
+    """The matrix whose columns are c, shifted around."""
+    return _arranged(scipy.linalg.circulant, _vector(c, "circulant"))
+
+
+@implements(scipy.linalg.block_diag)
+def block_diag(*arrs: Any) -> Any:
+    """The matrix with the given ones along its diagonal."""
+    blocks = [number(block) for block in arrs]
+    blocks = [block if block.ndim > 1 else reshape(block, (1, -1)) for block in blocks]
+    if any(block.ndim > 2 for block in blocks):
+        raise TypeError("block_diag has derivatives for matrices; write a loop over stacks")
+    width, left, bands = np.sum([block.shape[1] for block in blocks], dtype=int), 0, []
+    for block in blocks:
+        rows, columns = block.shape
+        right = width - left - columns
+        bands.append(concatenate([np.zeros((rows, left)), block, np.zeros((rows, right))], axis=1))
+        left += columns
+    return concatenate(bands, axis=0)

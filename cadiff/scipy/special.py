@@ -1,0 +1,637 @@
+"""The names of `scipy.special`, for numbers with derivatives as well as floats and ndarrays.
+
+Functions of the table of operations are the package's own. The others take their values from
+SciPy's ufuncs and have one partial for each argument here; an argument without one (an order, a
+shape parameter) must be a plain number. All of them broadcast. At the end of a domain the
+derivative is the one-sided limit, outside it is nan. Names that are not defined here are SciPy's.
+
+A partial is written so that neither it nor its own derivatives cancel: see `_families`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+import scipy.special as sp
+
+from .. import nn
+from .._dispatch import FUNCTIONS, carries, implements
+from .._table import (
+    absolute,
+    cbrt,
+    clip,
+    cos,
+    digamma,
+    divide,
+    entr,
+    erf,
+    erfc,
+    exp,
+    exp2,
+    expit,
+    expm1,
+    gamma,
+    gammaln,
+    hypot,
+    log,
+    log1p,
+    log_expit,
+    power,
+    reciprocal,
+    relu,
+    rint,
+    sign,
+    sin,
+    softplus,
+    sqrt,
+    square,
+    where,
+    xlog1py,
+    xlogy,
+)
+from ..arrays import broadcast_to, reshape
+from ..arrays import sum as sum_
+from ..ops import value
+from ..primitives import primitive
+from ._families import (
+    beta_density,
+    choose,
+    digamma_gap,
+    erfcx_moment,
+    gamma_density,
+    hypot_ratio,
+    i0e_moment,
+    ive_tail,
+    kve_moment,
+    log_ratio,
+    student_density,
+)
+
+Function = Callable[..., Any]
+
+# SciPy's ufunc -> the function here that differentiates it.
+UFUNCS: dict[Any, Function] = {}
+
+LN10 = math.log(10.0)
+ROOT2 = math.sqrt(2.0)
+ROOT_PI = math.sqrt(math.pi)
+ROOT_2PI = math.sqrt(2.0 * math.pi)
+DEGREE = math.pi / 180.0
+
+
+# --- functions of the table ----------------------------------------------------------------------
+
+psi = digamma
+round = rint
+
+for _function in (cbrt, entr, erf, erfc, exp2, expit, expm1, gamma, gammaln, log1p, log_expit):
+    UFUNCS[getattr(sp, _function.__name__)] = _function
+UFUNCS |= {sp.psi: digamma, sp.xlogy: xlogy, sp.xlog1py: xlog1py, sp.round: rint}
+
+
+# --- one row for each ufunc ----------------------------------------------------------------------
+
+
+def _refusal(name: str, argument: str) -> Function:
+    """A rule for an argument by which there is no derivative."""
+
+    def refuse(*_: Any, **__: Any) -> NoReturn:
+        raise TypeError(
+            f"scipy.special.{name} has no known derivative by its argument {argument!r}: "
+            f"write cadiff.value({argument}) if it is a constant"
+        )
+
+    refuse.refuse = refuse  # type: ignore[attr-defined]  # what a primitive asks at the call
+    return refuse
+
+
+def _ufunc(head: str, **partials: Function) -> Function:
+    """The primitive of a ufunc of SciPy's.
+
+    `head` is its name and arguments; a partial is called with the value and the arguments. An
+    argument without a partial is refused if it carries a derivative.
+    """
+    name, _, arguments = head.rstrip(")").partition("(")
+    names = arguments.split(", ")
+    original = getattr(sp, name)
+
+    def evaluate(*args: Any, **kwargs: Any) -> Any:
+        return original(*args, **kwargs)
+
+    evaluate.__name__ = evaluate.__qualname__ = name
+    evaluate.__doc__ = f"As `scipy.special.{name}`; differentiable by {', '.join(partials)}."
+    evaluate.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(each, inspect.Parameter.POSITIONAL_ONLY) for each in names]
+    )
+    function = primitive(evaluate)
+    function.defpartials(*(partials.get(each) or _refusal(name, each) for each in names))
+    UFUNCS[original] = function
+    return function
+
+
+def _inside(v: Any, partial: Any) -> Any:
+    """The partial, but nan where the value is nan: outside the domain."""
+    plain = value(v)
+    return where(plain != plain, math.nan, partial)
+
+
+# --- error functions and the normal distribution -------------------------------------------------
+
+erfi = _ufunc("erfi(z)", z=lambda v, z: 2.0 / ROOT_PI * exp(square(z)))
+erfcx: Function = _ufunc("erfcx(x)", x=lambda v, x: -2.0 * erfcx_moment(1, x))
+dawsn: Function = _ufunc("dawsn(x)", x=lambda v, x: hyp1f1(1.0, 0.5, -square(x)))
+erfinv = _ufunc("erfinv(y)", y=lambda v, y: 0.5 * ROOT_PI * exp(square(v)))
+erfcinv = _ufunc(
+    "erfcinv(y)",
+    y=lambda v, y: choose(
+        np.abs(value(v)) < 1.0,
+        lambda: -0.5 * ROOT_PI * exp(square(v)),
+        lambda: -0.5 * ROOT_PI * _tail_ratio(v, y),
+    ),
+)
+ndtr: Function = _ufunc("ndtr(x)", x=lambda v, x: _normal_density(x))
+ndtri = _ufunc(
+    "ndtri(y)",
+    y=lambda v, y: choose(
+        np.abs(value(v)) < 1.5,
+        lambda: ROOT_2PI * exp(0.5 * square(v)),
+        lambda: math.sqrt(0.5 * math.pi) * _tail_ratio(v * (-1.0 / ROOT2), y),
+    ),
+)
+log_ndtr: Function = _ufunc(
+    "log_ndtr(x)",
+    x=lambda v, x: choose(
+        value(x) > 0.0,
+        lambda: _normal_density(x) / ndtr(x),
+        lambda: math.sqrt(2.0 / math.pi) * reciprocal(erfcx(x * (-1.0 / ROOT2))),  # Mills' ratio
+    ),
+)
+ndtri_exp = _ufunc(
+    "ndtri_exp(y)", y=lambda v, y: math.sqrt(0.5 * math.pi) * erfcx(v * (-1.0 / ROOT2))
+)
+owens_t = _ufunc(
+    "owens_t(h, a)",
+    h=lambda v, h, a: -0.5 * _normal_density(h) * erf(a * h / ROOT2),
+    a=lambda v, h, a: exp(-0.5 * square(h) * (1.0 + square(a))) / (1.0 + square(a)) / math.tau,
+)
+
+
+def _tail_ratio(v: Any, y: Any) -> Any:
+    """The quotient erfcx(v) / y: exp(v²) if y is erfc(v), without the error of v times v.
+
+    Far out that is much; near v = 0 it is nothing, and the derivative of this form would cancel.
+    """
+    return choose(value(y) == 0.0, lambda: math.inf, lambda: erfcx(v) / y)
+
+
+def _normal_density(x: Any) -> Any:
+    return exp(-0.5 * square(x)) / ROOT_2PI
+
+
+# --- elementary ----------------------------------------------------------------------------------
+
+logit = _ufunc("logit(x)", x=lambda v, x: _inside(v, reciprocal(x * (1.0 - x))))
+exp10 = _ufunc("exp10(x)", x=lambda v, x: LN10 * v)
+cosm1 = _ufunc("cosm1(x)", x=lambda v, x: -sin(x))
+exprel = _ufunc("exprel(x)", x=lambda v, x: 0.5 * hyp1f1(2.0, 3.0, x))
+sindg: Function = _ufunc("sindg(x)", x=lambda v, x: DEGREE * cosdg(x))
+cosdg: Function = _ufunc("cosdg(x)", x=lambda v, x: -DEGREE * sindg(x))
+tandg = _ufunc("tandg(x)", x=lambda v, x: DEGREE * (1.0 + square(v)))
+cotdg = _ufunc("cotdg(x)", x=lambda v, x: -DEGREE * (1.0 + square(v)))
+powm1 = _ufunc(
+    "powm1(x, y)",
+    x=lambda v, x, y: choose(
+        (value(x) == 0.0) & (value(y) == 0.0), lambda: 0.0, lambda: y * power(x, y - 1.0)
+    ),
+    y=lambda v, x, y: choose(
+        (value(x) == 0.0) & (value(y) >= 0.0), lambda: 0.0, lambda: power(x, y) * log(x)
+    ),
+)
+boxcox = _ufunc(
+    "boxcox(x, lmbda)",
+    x=lambda v, x, lmbda: _inside(v, power(x, lmbda - 1.0)),
+    lmbda=lambda v, x, lmbda: choose(
+        value(x) == 0.0,
+        lambda: reciprocal(square(lmbda)),
+        lambda: square(log(x)) * _exprel_slope(lmbda * log(x)),
+    ),
+)
+boxcox1p = _ufunc(
+    "boxcox1p(x, lmbda)",
+    x=lambda v, x, lmbda: _inside(v, power(1.0 + x, lmbda - 1.0)),
+    lmbda=lambda v, x, lmbda: choose(
+        value(x) == -1.0,
+        lambda: reciprocal(square(lmbda)),
+        lambda: square(log1p(x)) * _exprel_slope(lmbda * log1p(x)),
+    ),
+)
+inv_boxcox = _ufunc(
+    "inv_boxcox(y, lmbda)",
+    y=lambda v, y, lmbda: power(v, 1.0 - lmbda),
+    lmbda=lambda v, y, lmbda: v * square(y) * _log1prel_slope(lmbda * y),
+)
+inv_boxcox1p = _ufunc(
+    "inv_boxcox1p(y, lmbda)",
+    y=lambda v, y, lmbda: power(1.0 + v, 1.0 - lmbda),
+    lmbda=lambda v, y, lmbda: (1.0 + v) * square(y) * _log1prel_slope(lmbda * y),
+)
+
+
+def _exprel_slope(x: Any) -> Any:
+    """The derivative of (exp(x) - 1) / x."""
+    return 0.5 * hyp1f1(2.0, 3.0, x)
+
+
+def _log1prel_slope(x: Any) -> Any:
+    """The derivative of log1p(x) / x."""
+    return choose(
+        value(x) > 2.0,
+        lambda: (1.0 / (1.0 + x) - log1p(x) / x) / x,
+        lambda: -0.5 * hyp2f1(2.0, 2.0, 3.0, -x),
+    )
+
+
+# --- entropies and losses ------------------------------------------------------------------------
+
+
+def _positive(x: Any, y: Any, partial: Any) -> Any:
+    """The partial, but nan where x or y is negative."""
+    return where((value(x) < 0.0) | (value(y) < 0.0), math.nan, partial)
+
+
+def _at_origin(x: Any, y: Any) -> Any:
+    return (value(x) == 0.0) & (value(y) == 0.0)
+
+
+def _one_less_ratio(x: Any, y: Any) -> Any:
+    """1 - x / y, so that neither it nor its derivative cancels."""
+    return choose(value(x) < 0.5 * value(y), lambda: 1.0 - divide(x, y), lambda: divide(y - x, y))
+
+
+kl_div = _ufunc(
+    "kl_div(x, y)",
+    x=lambda v, x, y: log_ratio(x, y),
+    y=lambda v, x, y: _positive(
+        x, y, choose(_at_origin(x, y), lambda: 1.0, lambda: _one_less_ratio(x, y))
+    ),
+)
+rel_entr = _ufunc(
+    "rel_entr(x, y)",
+    x=lambda v, x, y: 1.0 + log_ratio(x, y),
+    y=lambda v, x, y: _positive(
+        x, y, choose(_at_origin(x, y), lambda: 0.0, lambda: -divide(x, y))
+    ),
+)
+huber = _ufunc(
+    "huber(delta, r)",
+    delta=lambda v, delta, r: _positive(delta, 0.0, relu(absolute(r) - delta)),
+    r=lambda v, delta, r: _positive(delta, 0.0, clip(r, -delta, delta)),
+)
+pseudo_huber = _ufunc(
+    "pseudo_huber(delta, r)",
+    delta=lambda v, delta, r: _positive(delta, 0.0, _pseudo_huber_by_delta(delta, r)),
+    r=lambda v, delta, r: _positive(
+        delta,
+        0.0,
+        choose(_at_origin(delta, r), lambda: 0.0, lambda: delta * hypot_ratio(r, delta)),
+    ),
+)
+
+
+def _pseudo_huber_by_delta(delta: Any, r: Any) -> Any:
+    """δ (s - 1)² / s with s = √(1 + (r/δ)²), and the limit |r| at δ = 0."""
+    h = hypot(delta, r)
+
+    def slope() -> Any:
+        excess = r * (r / (h + delta))  # h - δ
+        return excess * (excess / h)
+
+    return choose(_at_origin(delta, r), lambda: 0.0, slope)
+
+
+# --- gamma and its relatives ---------------------------------------------------------------------
+
+
+def _rgamma_slope(v: Any, x: Any) -> Any:
+    """-v ψ(x), and below ½ by reflection, since the poles of digamma are none of 1/Γ."""
+
+    def reflected() -> Any:
+        k = np.rint(value(x))
+        turn = math.pi * (x - k)
+        slope = cos(turn) - sin(turn) / math.pi * digamma(1.0 - x)
+        return (1.0 - 2.0 * (k % 2.0)) * gamma(1.0 - x) * slope
+
+    return choose(
+        value(x) < 0.5,
+        reflected,
+        lambda: choose(value(v) == 0.0, lambda: 0.0, lambda: -v * digamma(x)),
+    )
+
+
+loggamma = _ufunc("loggamma(z)", z=lambda v, z: _inside(v, digamma(z)))
+rgamma = _ufunc("rgamma(z)", z=_rgamma_slope)
+gammasgn = _ufunc("gammasgn(x)", x=lambda v, x: 0.0)
+beta = _ufunc(
+    "beta(a, b)",
+    a=lambda v, a, b: -v * digamma_gap(0, a, b),
+    b=lambda v, a, b: -v * digamma_gap(0, b, a),
+)
+betaln = _ufunc(
+    "betaln(a, b)",
+    a=lambda v, a, b: -digamma_gap(0, a, b),
+    b=lambda v, a, b: -digamma_gap(0, b, a),
+)
+poch = _ufunc(
+    "poch(z, m)",
+    z=lambda v, z, m: v * digamma_gap(0, z, m),
+    m=lambda v, z, m: v * digamma(z + m),
+)
+binom = _ufunc(
+    "binom(x, y)",
+    x=lambda v, x, y: v * digamma_gap(0, x - y + 1.0, y),
+    y=lambda v, x, y: v * digamma_gap(0, y + 1.0, x - 2.0 * y),
+)
+
+
+def multigammaln(a: Any, d: int) -> Any:
+    """As `scipy.special.multigammaln`; differentiable by a."""
+    if not carries(a):
+        return sp.multigammaln(a, d)
+    if not np.all(value(a) > 0.5 * (d - 1)):
+        raise ValueError(f"condition a > 0.5 * (d - 1) not met: d = {d}")
+    total = 0.25 * d * (d - 1) * math.log(math.pi)
+    for j in range(d):
+        total = gammaln(a - 0.5 * j) + total
+    return total
+
+
+_zeta = primitive(lambda x, q: sp.zeta(x, q))
+_zeta.defpartials(_refusal("zeta", "x"), lambda v, x, q: -x * _zeta(x + 1.0, q))
+
+
+@implements(sp.zeta)
+def zeta(x: Any, q: Any = None, out: None = None) -> Any:
+    """As `scipy.special.zeta`; differentiable by q."""
+    if out is not None:
+        raise TypeError("zeta of numbers with derivatives takes no out=: assign the result")
+    return _zeta(x, 1.0 if q is None else q)
+
+
+# --- incomplete gamma and beta functions, and distributions --------------------------------------
+
+gammainc = _ufunc("gammainc(a, x)", x=lambda v, a, x: gamma_density(a, x))
+gammaincc = _ufunc("gammaincc(a, x)", x=lambda v, a, x: -gamma_density(a, x))
+gammaincinv = _ufunc("gammaincinv(a, y)", y=lambda v, a, y: reciprocal(gamma_density(a, v)))
+gammainccinv = _ufunc("gammainccinv(a, y)", y=lambda v, a, y: -reciprocal(gamma_density(a, v)))
+betainc = _ufunc("betainc(a, b, x)", x=lambda v, a, b, x: beta_density(a, b, x))
+betaincc = _ufunc("betaincc(a, b, x)", x=lambda v, a, b, x: -beta_density(a, b, x))
+betaincinv = _ufunc("betaincinv(a, b, y)", y=lambda v, a, b, y: reciprocal(beta_density(a, b, v)))
+betainccinv = _ufunc(
+    "betainccinv(a, b, y)", y=lambda v, a, b, y: -reciprocal(beta_density(a, b, v))
+)
+stdtr = _ufunc("stdtr(df, t)", t=lambda v, df, t: student_density(df, t))
+stdtrit = _ufunc("stdtrit(df, p)", p=lambda v, df, p: reciprocal(student_density(df, v)))
+chdtr = _ufunc("chdtr(v, x)", x=lambda ans, v, x: 0.5 * gamma_density(0.5 * v, 0.5 * x))
+chdtrc = _ufunc("chdtrc(v, x)", x=lambda ans, v, x: -0.5 * gamma_density(0.5 * v, 0.5 * x))
+chdtri = _ufunc(
+    "chdtri(v, p)", p=lambda ans, v, p: -2.0 * reciprocal(gamma_density(0.5 * v, 0.5 * ans))
+)
+gdtr = _ufunc(
+    "gdtr(a, b, x)",
+    a=lambda v, a, b, x: x * gamma_density(b, a * x),
+    x=lambda v, a, b, x: a * gamma_density(b, a * x),
+)
+gdtrc = _ufunc(
+    "gdtrc(a, b, x)",
+    a=lambda v, a, b, x: -x * gamma_density(b, a * x),
+    x=lambda v, a, b, x: -a * gamma_density(b, a * x),
+)
+fdtr = _ufunc("fdtr(dfn, dfd, x)", x=lambda v, dfn, dfd, x: _f_density(dfn, dfd, x))
+fdtrc = _ufunc("fdtrc(dfn, dfd, x)", x=lambda v, dfn, dfd, x: -_f_density(dfn, dfd, x))
+pdtr = _ufunc("pdtr(k, m)", m=lambda v, k, m: -gamma_density(np.floor(k) + 1.0, m))
+pdtrc = _ufunc("pdtrc(k, m)", m=lambda v, k, m: gamma_density(np.floor(k) + 1.0, m))
+bdtr = _ufunc(
+    "bdtr(k, n, p)", p=lambda v, k, n, p: -beta_density(np.floor(k) + 1.0, n - np.floor(k), p)
+)
+bdtrc = _ufunc(
+    "bdtrc(k, n, p)", p=lambda v, k, n, p: beta_density(np.floor(k) + 1.0, n - np.floor(k), p)
+)
+nbdtr = _ufunc("nbdtr(k, n, p)", p=lambda v, k, n, p: beta_density(n, np.floor(k) + 1.0, p))
+nbdtrc = _ufunc("nbdtrc(k, n, p)", p=lambda v, k, n, p: -beta_density(n, np.floor(k) + 1.0, p))
+
+
+def _f_density(dfn: Any, dfd: Any, x: Any) -> Any:
+    """The density of F: that of beta at w = dfn x / (dfn x + dfd), or at 1 - w where w > ½."""
+    total = dfn * x + dfd
+    density = choose(
+        np.asarray(dfn * value(x) < dfd),
+        lambda: beta_density(0.5 * dfn, 0.5 * dfd, dfn * x / total),
+        lambda: beta_density(0.5 * dfd, 0.5 * dfn, dfd / total),
+    )
+    return density * (dfn / total) * (dfd / total)
+
+
+# --- Bessel functions ----------------------------------------------------------------------------
+
+j0: Function = _ufunc("j0(x)", x=lambda v, x: -j1(x))
+j1: Function = _ufunc("j1(x)", x=lambda v, x: 0.5 * (j0(x) - jv(2, x)))
+jv: Function = _ufunc("jv(v, z)", z=lambda ans, v, z: 0.5 * (jv(v - 1, z) - jv(v + 1, z)))
+jn = jv
+y0: Function = _ufunc("y0(x)", x=lambda v, x: -y1(x))
+y1: Function = _ufunc("y1(x)", x=lambda v, x: 0.5 * (y0(x) - yn(2, x)))
+yn: Function = _ufunc("yn(n, x)", x=lambda v, n, x: 0.5 * (yn(n - 1, x) - yn(n + 1, x)))
+yv: Function = _ufunc("yv(v, z)", z=lambda ans, v, z: 0.5 * (yv(v - 1, z) - yv(v + 1, z)))
+i0: Function = _ufunc("i0(x)", x=lambda v, x: i1(x))
+i1: Function = _ufunc("i1(x)", x=lambda v, x: 0.5 * (i0(x) + iv(2, x)))
+iv: Function = _ufunc("iv(v, z)", z=lambda ans, v, z: 0.5 * (iv(v - 1, z) + iv(v + 1, z)))
+k0: Function = _ufunc("k0(x)", x=lambda v, x: -k1(x))
+k1: Function = _ufunc("k1(x)", x=lambda v, x: -0.5 * (k0(x) + kn(2, x)))
+kn: Function = _ufunc("kn(n, x)", x=lambda v, n, x: -0.5 * (kn(abs(n - 1), x) + kn(abs(n + 1), x)))
+kv: Function = _ufunc("kv(v, z)", z=lambda ans, v, z: -0.5 * (kv(v - 1, z) + kv(v + 1, z)))
+i0e = _ufunc("i0e(x)", x=lambda v, x: -sign(x) * i0e_moment(1, absolute(x)))
+i1e = _ufunc("i1e(x)", x=lambda v, x: i0e_moment(2, absolute(x)) - i0e_moment(1, absolute(x)))
+ive: Function = _ufunc(
+    "ive(v, z)",
+    z=lambda ans, v, z: choose(
+        value(z) > 18.0 + 0.5 * np.square(v),
+        lambda: ive_tail(1, v, z),
+        lambda: 0.5 * (ive(v - 1, z) + ive(v + 1, z)) - sign(z) * ans,
+    ),
+)
+k0e = _ufunc("k0e(x)", x=lambda v, x: _kve_slope(v, 0, x))
+k1e = _ufunc("k1e(x)", x=lambda v, x: _kve_slope(v, 1, x))
+kve: Function = _ufunc("kve(v, z)", z=lambda ans, v, z: _kve_slope(ans, v, z))
+
+
+def _kve_slope(ans: Any, v: Any, z: Any) -> Any:
+    return choose(
+        value(z) > np.maximum(1.0, np.abs(v)),
+        lambda: -kve_moment(1, v, z),
+        lambda: ans - 0.5 * (kve(v - 1, z) + kve(v + 1, z)),
+    )
+
+
+# --- integrals, hypergeometric and elliptic functions --------------------------------------------
+
+exp1 = _ufunc("exp1(z)", z=lambda v, z: _inside(v, -divide(exp(-z), z)))
+expi = _ufunc("expi(x)", x=lambda v, x: divide(exp(x), x))
+expn: Function = _ufunc(
+    "expn(n, x)",
+    x=lambda v, n, x: choose(
+        np.equal(n, 0),
+        lambda: -v * (1.0 + reciprocal(x)),
+        lambda: -expn(np.maximum(n - 1, 0), x),
+    ),
+)
+spence = _ufunc(
+    "spence(z)",
+    z=lambda v, z: choose(
+        (value(z) < 0.5) | (value(z) > 3.0),
+        lambda: log(z) / (1.0 - z),
+        lambda: -hyp2f1(1.0, 1.0, 2.0, 1.0 - z),
+    ),
+)
+hyp0f1: Function = _ufunc("hyp0f1(v, z)", z=lambda ans, v, z: hyp0f1(v + 1.0, z) / v)
+hyp1f1: Function = _ufunc(
+    "hyp1f1(a, b, x)", x=lambda v, a, b, x: a / b * hyp1f1(a + 1.0, b + 1.0, x)
+)
+hyp2f1: Function = _ufunc(
+    "hyp2f1(a, b, c, z)",
+    z=lambda v, a, b, c, z: a * b / c * hyp2f1(a + 1.0, b + 1.0, c + 1.0, z),
+)
+ellipk: Function = _ufunc(
+    "ellipk(m)",
+    m=lambda v, m: choose(
+        value(m) < -2.0,
+        lambda: 0.5 * (ellipe(m) / (1.0 - m) - v) / m,
+        lambda: math.pi / 8.0 * hyp2f1(1.5, 1.5, 2.0, m),
+    ),
+)
+ellipkm1 = _ufunc(
+    "ellipkm1(p)", p=lambda v, p: -math.pi / 8.0 * hyp2f1(0.5, 0.5, 2.0, 1.0 - p) / p
+)
+ellipe: Function = _ufunc(
+    "ellipe(m)",
+    m=lambda v, m: choose(
+        value(m) < -2.0,
+        lambda: 0.5 * (v - ellipk(m)) / m,
+        lambda: -math.pi / 8.0 * hyp2f1(0.5, 1.5, 2.0, m),
+    ),
+)
+ellipkinc = _ufunc(
+    "ellipkinc(phi, m)", phi=lambda v, phi, m: reciprocal(sqrt(1.0 - m * square(sin(phi))))
+)
+ellipeinc = _ufunc("ellipeinc(phi, m)", phi=lambda v, phi, m: sqrt(1.0 - m * square(sin(phi))))
+wrightomega = _ufunc("wrightomega(z)", z=lambda v, z: divide(v, 1.0 + v))
+
+_lambertw = primitive(lambda z, k, tol: _real_branch(sp.lambertw(z, k, tol)))
+_lambertw.defpartials(
+    lambda v, z, k, tol: choose(
+        np.abs(value(v)) < 1.0,
+        lambda: divide(exp(-v), 1.0 + v),
+        lambda: divide(v, z * (1.0 + v)),
+    )
+)
+
+
+def _real_branch(w: Any) -> Any:
+    """The real part where w is real, else nan."""
+    w = np.asarray(w)
+    return np.where(w.imag == 0.0, w.real, math.nan)[()]
+
+
+@implements(sp.lambertw)
+def lambertw(z: Any, k: int = 0, tol: float = 1e-8) -> Any:
+    """As `scipy.special.lambertw`, differentiable by z; of a number with derivatives it is real.
+
+    Branch 0 is real from -1/e, branch -1 between -1/e and 0; elsewhere it is nan.
+    """
+    return _lambertw(z, k, tol)
+
+
+# --- sums of exponentials ------------------------------------------------------------------------
+
+
+@primitive
+def _logsumexp(a: Any, b: Any, axis: Any) -> Any:
+    """The log of |Σ b exp(a)|, with the summed axes kept; a and b have one shape, or b is None."""
+    return sp.logsumexp(a, axis=axis, b=b, keepdims=True, return_sign=True)[0]
+
+
+def _sum_sign(a: Any, b: Any, axis: Any) -> Any:
+    """The sign of Σ b exp(a), a plain number or array, with the summed axes kept."""
+    a, b = value(a), value(b)
+    return sp.logsumexp(a, axis=axis, b=b, keepdims=True, return_sign=True)[1]
+
+
+def _shares(ans: Any, a: Any, b: Any, axis: Any) -> Any:
+    """exp(a - ans), with the sign of the sum; an infinite sum is shared among its equal terms."""
+    top = value(a) == value(ans)
+    count = np.maximum(np.sum(top, axis=axis, keepdims=True), 1)
+    infinite = np.broadcast_to(np.isinf(value(ans)), top.shape)
+    shares = choose(infinite, lambda: top / count, lambda: exp(a - ans))
+    return shares if b is None else shares * _sum_sign(a, b, axis)
+
+
+def _weights(ans: Any, a: Any, b: Any, axis: Any) -> Any:
+    shares = _shares(ans, a, b, axis)
+    return shares if b is None else shares * b
+
+
+_logsumexp.defvjp(
+    lambda ans, a, b, axis: lambda g: g * _weights(ans, a, b, axis),
+    lambda ans, a, b, axis: lambda g: g * _shares(ans, a, b, axis),
+)
+_logsumexp.defjvp(
+    lambda g, ans, a, b, axis: sum_(g * _weights(ans, a, b, axis), axis, keepdims=True),
+    lambda g, ans, a, b, axis: sum_(g * _shares(ans, a, b, axis), axis, keepdims=True),
+)
+
+
+@implements(sp.logsumexp)
+def logsumexp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
+    """As `scipy.special.logsumexp`; differentiable by a and b, the sign is a plain number."""
+    if b is not None:
+        shape = np.broadcast_shapes(np.shape(value(a)), np.shape(value(b)))
+        a, b = broadcast_to(a, shape), broadcast_to(b, shape)
+    kept = _logsumexp(a, b, axis)
+    signs = np.ones(np.shape(value(kept))) if b is None else _sum_sign(a, b, axis)
+    if not return_sign:
+        kept = where(signs < 0.0, math.nan, kept)
+    if not keepdims:
+        shape = np.squeeze(signs, axis=axis).shape
+        kept, signs = reshape(kept, shape), signs.reshape(shape)[()]
+    return (kept, signs) if return_sign else kept
+
+
+@implements(sp.softmax)
+def softmax(x: Any, axis: Any = None) -> Any:
+    """As `scipy.special.softmax`."""
+    return nn.softmax(x, axis=axis)
+
+
+@implements(sp.log_softmax)
+def log_softmax(x: Any, axis: Any = None) -> Any:
+    """As `scipy.special.log_softmax`."""
+    return nn.log_softmax(x, axis=axis)
+
+
+# --- names ---------------------------------------------------------------------------------------
+
+FUNCTIONS.update(UFUNCS)
+if hasattr(sp, "softplus"):
+    FUNCTIONS[sp.softplus] = softplus
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(sp, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *dir(sp)})

@@ -1,0 +1,510 @@
+"""The distributions of `scipy.stats`, differentiable by the variable and by the parameters.
+
+`norm`, `gamma` and their like have the methods `pdf`, `logpdf` (`pmf`, `logpmf`), `cdf`, `logcdf`,
+`sf`, `logsf` with SciPy's signatures, and everything else (`rvs`, `fit`, `ppf` ...) from SciPy.
+Plain numbers get SciPy's own answer. Outside the support a density is 0 with derivative 0, and for
+parameters outside their domain it is nan. A parameter by which a function has no derivative in
+closed form, such as the shape of a gamma distribution in its `cdf`, must be a plain number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.stats as st
+
+from .._dispatch import carries
+from .._table import (
+    absolute,
+    arctan2,
+    divide,
+    exp,
+    expit,
+    expm1,
+    gammaln,
+    log,
+    log1p,
+    log_expit,
+    power,
+    square,
+    where,
+    xlog1py,
+    xlogy,
+)
+from ..arrays import broadcast_to, concatenate, reshape
+from ..arrays import sum as sum_
+from ..ops import value
+from . import special
+from ._families import beta_density, student_log_density
+
+Function = Callable[..., Any]
+
+INF = math.inf
+LOG2 = math.log(2.0)
+LOG_2PI = math.log(2.0 * math.pi)
+LOG_ROOT_2PI = 0.5 * LOG_2PI
+
+# What each function is below and above the support.
+OUTSIDE = {
+    "pdf": (0.0, 0.0),
+    "logpdf": (-INF, -INF),
+    "pmf": (0.0, 0.0),
+    "logpmf": (-INF, -INF),
+    "cdf": (0.0, 1.0),
+    "logcdf": (-INF, 0.0),
+    "sf": (1.0, 0.0),
+    "logsf": (0.0, -INF),
+}
+
+LOGARITHMS = {"logpdf": "pdf", "logpmf": "pmf", "logcdf": "cdf", "logsf": "sf"}
+
+
+def _fill(places: Any, fill: float, result: Any) -> Any:
+    """The result, but the fill where the plain bool array `places` holds."""
+    return where(places, fill, result) if np.any(places) else result
+
+
+class Distribution:
+    """A univariate distribution of SciPy's, with derivatives.
+
+    Parameters
+    ----------
+    original : rv_continuous or rv_discrete
+        SciPy's distribution; it names the shape parameters.
+    support : (low, high), or a function of the shape parameters
+        Of the standard distribution, both ends included.
+    valid : function of the shape parameters
+        Whether they are in their domain: a plain bool array.
+    fixed : names
+        Shape parameters by which the distribution function has no derivative.
+    formulas : functions of (z, *shapes)
+        The standard distribution, by the names of the methods. What is missing is the exponential
+        or the logarithm of another.
+    """
+
+    def __init__(
+        self,
+        original: Any,
+        support: tuple[float, float] | Function = (-INF, INF),
+        valid: Function = lambda *shapes: np.True_,
+        fixed: Sequence[str] = (),
+        **formulas: Function,
+    ) -> None:
+        self.original = original
+        self.support = support
+        self.valid = valid
+        self.fixed = fixed
+        self.formulas = formulas
+        self.shapes = original.shapes.split(", ") if original.shapes else []
+        self.__doc__ = f"As `scipy.stats.{original.name}`."
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
+        """The distribution with its parameters fixed, as SciPy's `rv_frozen`."""
+        return Frozen(self, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked for by copy and pickle, before there is an original
+            raise AttributeError(name)
+        return getattr(self.original, name)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.original.name}>"
+
+    def cdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """The probability of a number of at most x."""
+        return self._evaluate("cdf", x, args, kwargs)
+
+    def logcdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """The logarithm of `cdf`."""
+        return self._evaluate("logcdf", x, args, kwargs)
+
+    def sf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """The probability of a number greater than x."""
+        return self._evaluate("sf", x, args, kwargs)
+
+    def logsf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """The logarithm of `sf`."""
+        return self._evaluate("logsf", x, args, kwargs)
+
+    def _evaluate(self, name: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not (carries(x) or carries(args) or carries(kwargs)):
+            return getattr(self.original, name)(x, *args, **kwargs)
+        shapes, loc, scale = self._parameters(name, args, kwargs)
+        if not name.endswith(("pdf", "pmf")):
+            for parameter, shape in zip(self.shapes, shapes, strict=True):
+                if parameter in self.fixed:
+                    self._refuse(name, parameter, shape)
+        return self._located(name, x, shapes, loc, scale)
+
+    def _parameters(
+        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[list[Any], Any, Any]:
+        """The shape parameters, location and scale of a call."""
+        names = [*self.shapes, "loc", "scale"]
+        given = dict(zip(names, args, strict=False))
+        if len(args) > len(names) or not set(kwargs) <= set(names) - set(given):
+            raise TypeError(
+                f"scipy.stats.{self.original.name}.{name} takes x, {', '.join(names)}, each once"
+            )
+        given |= kwargs
+        missing = [shape for shape in self.shapes if shape not in given]
+        if missing:
+            raise TypeError(
+                f"scipy.stats.{self.original.name}.{name} wants {', '.join(missing)} as well"
+            )
+        return (
+            [given[shape] for shape in self.shapes],
+            given.get("loc", 0.0),
+            given.get("scale", 1.0),
+        )
+
+    def _refuse(self, name: str, parameter: str, given: Any) -> None:
+        if carries(given):
+            raise TypeError(
+                f"scipy.stats.{self.original.name}.{name} has no derivative by {parameter!r} in "
+                f"closed form: write cadiff.value({parameter}) if it is a constant"
+            )
+
+    def _located(self, name: str, x: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
+        raise NotImplementedError
+
+    def _standard(self, name: str, z: Any, shapes: list[Any]) -> Any:
+        """The function of the standard distribution, inside its support."""
+        if name in self.formulas:
+            return self.formulas[name](z, *shapes)
+        if name in LOGARITHMS:
+            return log(self.formulas[LOGARITHMS[name]](z, *shapes))
+        return exp(self.formulas["log" + name](z, *shapes))
+
+    def _masked(self, name: str, result: Any, z: Any, shapes: list[Any], valid: Any) -> Any:
+        """The result inside the support; z, shapes and valid are plain."""
+        low, high = self.support(*shapes) if callable(self.support) else self.support
+        below, above = OUTSIDE[name]
+        result = _fill(z < low, below, result)
+        result = _fill(z > high, above, result)
+        return _fill(~(valid & self.valid(*shapes)) | np.isnan(z), math.nan, result)
+
+
+class Continuous(Distribution):
+    """A distribution with a density, a location and a scale."""
+
+    def pdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """The density at x."""
+        return self._evaluate("pdf", x, args, kwargs)
+
+    def logpdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """The logarithm of `pdf`."""
+        return self._evaluate("logpdf", x, args, kwargs)
+
+    def _located(self, name: str, x: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
+        z = divide(x - loc, scale)
+        result = self._standard(name, z, shapes)
+        if name == "pdf":
+            result = divide(result, scale)
+        elif name == "logpdf":
+            result = result - log(scale)
+        plain = [value(shape) for shape in shapes]
+        return self._masked(name, result, value(z), plain, np.asarray(value(scale)) > 0.0)
+
+
+class Discrete(Distribution):
+    """A distribution over whole numbers, differentiable by its parameters."""
+
+    def pmf(self, k: Any, *args: Any, **kwargs: Any) -> Any:
+        """The probability of k."""
+        return self._evaluate("pmf", k, args, kwargs)
+
+    def logpmf(self, k: Any, *args: Any, **kwargs: Any) -> Any:
+        """The logarithm of `pmf`."""
+        return self._evaluate("logpmf", k, args, kwargs)
+
+    def _parameters(
+        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[list[Any], Any, Any]:
+        if "scale" in kwargs or len(args) > len(self.shapes) + 1:
+            raise TypeError(f"scipy.stats.{self.original.name}.{name} takes no scale")
+        return super()._parameters(name, args, kwargs)
+
+    def _located(self, name: str, x: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
+        self._refuse(name, "k", x)
+        self._refuse(name, "loc", loc)
+        z = np.asarray(x - loc, dtype=np.float64)
+        whole = np.floor(z)
+        result = self._standard(name, whole, shapes)
+        if name.endswith("pmf"):
+            result = _fill(whole != z, OUTSIDE[name][0], result)
+        return self._masked(name, result, z, [value(shape) for shape in shapes], np.True_)
+
+
+class Frozen:
+    """A distribution whose parameters are fixed; they may carry derivatives."""
+
+    def __init__(self, distribution: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.distribution = distribution
+        self.args = args
+        self.kwargs = kwargs
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in OUTSIDE and hasattr(self.distribution, name):
+            method = getattr(self.distribution, name)
+            return lambda x: method(x, *self.args, **self.kwargs)
+        args, kwargs = value(self.args), value(self.kwargs)
+        return getattr(self.distribution.original(*args, **kwargs), name)
+
+
+# --- continuous ----------------------------------------------------------------------------------
+
+norm = Continuous(
+    st.norm,
+    logpdf=lambda z: -square(z) / 2.0 - LOG_ROOT_2PI,
+    cdf=special.ndtr,
+    logcdf=special.log_ndtr,
+    sf=lambda z: special.ndtr(-z),
+    logsf=lambda z: special.log_ndtr(-z),
+)
+t = Continuous(
+    st.t,
+    valid=lambda df: np.asarray(df) > 0.0,
+    fixed=["df"],
+    logpdf=lambda z, df: student_log_density(df, z),
+    cdf=lambda z, df: special.stdtr(df, z),
+    sf=lambda z, df: special.stdtr(df, -z),
+)
+gamma = Continuous(
+    st.gamma,
+    support=(0.0, INF),
+    valid=lambda a: np.asarray(a) > 0.0,
+    fixed=["a"],
+    logpdf=lambda z, a: xlogy(a - 1.0, z) - z - gammaln(a),
+    cdf=lambda z, a: special.gammainc(a, z),
+    sf=lambda z, a: special.gammaincc(a, z),
+)
+chi2 = Continuous(
+    st.chi2,
+    support=(0.0, INF),
+    valid=lambda df: np.asarray(df) > 0.0,
+    fixed=["df"],
+    logpdf=lambda z, df: xlogy(df / 2.0 - 1.0, z) - z / 2.0 - gammaln(df / 2.0) - LOG2 * df / 2.0,
+    cdf=lambda z, df: special.chdtr(df, z),
+    sf=lambda z, df: special.chdtrc(df, z),
+)
+beta = Continuous(
+    st.beta,
+    support=(0.0, 1.0),
+    valid=lambda a, b: (np.asarray(a) > 0.0) & (np.asarray(b) > 0.0),
+    fixed=["a", "b"],
+    pdf=lambda z, a, b: beta_density(a, b, z),
+    logpdf=lambda z, a, b: xlog1py(b - 1.0, -z) + xlogy(a - 1.0, z) - special.betaln(a, b),
+    cdf=lambda z, a, b: special.betainc(a, b, z),
+    sf=lambda z, a, b: special.betaincc(a, b, z),
+)
+uniform = Continuous(
+    st.uniform,
+    support=(0.0, 1.0),
+    logpdf=lambda z: 0.0 * z,
+    cdf=lambda z: z,
+    sf=lambda z: 1.0 - z,
+)
+expon = Continuous(
+    st.expon,
+    support=(0.0, INF),
+    logpdf=lambda z: -z,
+    cdf=lambda z: -expm1(-z),
+    logsf=lambda z: -z,
+)
+laplace = Continuous(
+    st.laplace,
+    logpdf=lambda z: -absolute(z) - LOG2,
+    cdf=lambda z: exp(_laplace_logcdf(z)),
+    logcdf=lambda z: _laplace_logcdf(z),
+    sf=lambda z: exp(_laplace_logcdf(-z)),
+    logsf=lambda z: _laplace_logcdf(-z),
+)
+logistic = Continuous(
+    st.logistic,
+    logpdf=lambda z: -absolute(z) - 2.0 * log1p(exp(-absolute(z))),
+    cdf=expit,
+    logcdf=log_expit,
+    sf=lambda z: expit(-z),
+    logsf=lambda z: log_expit(-z),
+)
+lognorm = Continuous(
+    st.lognorm,
+    support=(0.0, INF),
+    valid=lambda s: np.asarray(s) > 0.0,
+    logpdf=lambda z, s: -square(log(z) / s) / 2.0 - log(s) - log(z) - LOG_ROOT_2PI,
+    cdf=lambda z, s: special.ndtr(log(z) / s),
+    logcdf=lambda z, s: special.log_ndtr(log(z) / s),
+    sf=lambda z, s: special.ndtr(-log(z) / s),
+    logsf=lambda z, s: special.log_ndtr(-log(z) / s),
+)
+cauchy = Continuous(
+    st.cauchy,
+    pdf=lambda z: 1.0 / math.pi / (1.0 + square(z)),
+    cdf=lambda z: arctan2(1.0, -z) / math.pi,
+    sf=lambda z: arctan2(1.0, z) / math.pi,
+)
+weibull_min = Continuous(
+    st.weibull_min,
+    support=(0.0, INF),
+    valid=lambda c: np.asarray(c) > 0.0,
+    logpdf=lambda z, c: log(c) + xlogy(c - 1.0, z) - power(z, c),
+    cdf=lambda z, c: -expm1(-power(z, c)),
+    logsf=lambda z, c: -power(z, c),
+)
+
+
+def _laplace_logcdf(z: Any) -> Any:
+    tail = -absolute(z) - LOG2
+    return where(value(z) < 0.0, tail, log1p(-exp(tail)))
+
+
+# --- discrete ------------------------------------------------------------------------------------
+
+
+def _probability(p: Any) -> Any:
+    return (np.asarray(p) >= 0.0) & (np.asarray(p) <= 1.0)
+
+
+poisson = Discrete(
+    st.poisson,
+    support=(0.0, INF),
+    valid=lambda mu: np.asarray(mu) >= 0.0,
+    logpmf=lambda k, mu: xlogy(k, mu) - gammaln(k + 1.0) - mu,
+    cdf=lambda k, mu: special.pdtr(k, mu),
+    sf=lambda k, mu: special.pdtrc(k, mu),
+)
+binom = Discrete(
+    st.binom,
+    support=lambda n, p: (0.0, n),
+    valid=lambda n, p: (np.asarray(n) >= 0) & _probability(p),
+    fixed=["n"],
+    pmf=lambda k, n, p: beta_density(k + 1.0, n - k + 1.0, p) / (n + 1.0),
+    logpmf=lambda k, n, p: (
+        gammaln(n + 1.0)
+        - (gammaln(k + 1.0) + gammaln(n - k + 1.0))
+        + xlogy(k, p)
+        + xlog1py(n - k, -p)
+    ),
+    cdf=lambda k, n, p: special.bdtr(k, n, p),
+    sf=lambda k, n, p: special.bdtrc(k, n, p),
+)
+bernoulli = Discrete(
+    st.bernoulli,
+    support=(0.0, 1.0),
+    valid=_probability,
+    pmf=lambda k, p: where(k == 1.0, p, 1.0 - p),
+    logpmf=lambda k, p: where(k == 1.0, log(p), log1p(-p)),
+    cdf=lambda k, p: where(k == 1.0, 1.0, 1.0 - p),
+    sf=lambda k, p: where(k == 1.0, 0.0, p),
+)
+
+
+# --- multivariate --------------------------------------------------------------------------------
+
+
+class Multivariate:
+    """A distribution of vectors with `pdf` and `logpdf`; all else is SciPy's."""
+
+    original: Any
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
+        """The distribution with its parameters fixed."""
+        return Frozen(self, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.original, name)
+
+
+class MultivariateNormal(Multivariate):
+    """As `scipy.stats.multivariate_normal`, for a positive definite covariance matrix.
+
+    The derivative by the covariance matrix is that by all its entries as independent ones, a
+    symmetric matrix.
+    """
+
+    original = st.multivariate_normal
+
+    def logpdf(
+        self, x: Any, mean: Any = None, cov: Any = 1.0, allow_singular: bool = False
+    ) -> Any:
+        """The logarithm of the density at x, shape (..., dimensions)."""
+        if not (carries(x) or carries(mean) or carries(cov)):
+            return self.original.logpdf(x, mean, cov, allow_singular)
+        if allow_singular:
+            raise TypeError(
+                "multivariate_normal.logpdf of numbers with derivatives takes no allow_singular=: "
+                "the density of a singular distribution has no derivative by cov"
+            )
+        mean, cov = _mean_and_covariance(mean, cov)
+        n = len(value(mean))
+        x_shape = np.shape(value(x))
+        points = x_shape[:-1] if n > 1 or len(x_shape) > 1 else x_shape
+        deviations = reshape(x, (-1, n)) - mean
+        np.linalg.cholesky(value(cov))  # refuses a matrix that is not positive definite
+        columns = deviations.T
+        squares = sum_(columns * np.linalg.solve(cov, columns), 0)
+        result = -0.5 * (n * LOG_2PI + np.linalg.slogdet(cov)[1] + squares)
+        return reshape(result, tuple(k for k in points if k != 1))
+
+    def pdf(self, x: Any, mean: Any = None, cov: Any = 1.0, allow_singular: bool = False) -> Any:
+        """The density at x, shape (..., dimensions)."""
+        if not (carries(x) or carries(mean) or carries(cov)):
+            return self.original.pdf(x, mean, cov, allow_singular)
+        return exp(self.logpdf(x, mean, cov, allow_singular))
+
+
+def _mean_and_covariance(mean: Any, cov: Any) -> tuple[Any, Any]:
+    """A vector and a matrix, from all that SciPy takes for them."""
+    given = [np.shape(value(each)) for each in (mean, cov) if each is not None]
+    n = max((shape[-1] for shape in given if shape), default=1)
+    mean = np.zeros(n) if mean is None else broadcast_to(mean, (n,))
+    if len(np.shape(value(cov))) < 2:
+        cov = reshape(broadcast_to(cov, (n,)), (n, 1)) * np.eye(n)
+    if np.shape(value(cov)) != (n, n):
+        raise ValueError(
+            f"mean and cov want {n} dimensions, but cov has the shape {np.shape(value(cov))}"
+        )
+    return mean, cov
+
+
+class Dirichlet(Multivariate):
+    """As `scipy.stats.dirichlet`; in a derivative by x its entries are independent."""
+
+    original = st.dirichlet
+
+    def logpdf(self, x: Any, alpha: Any) -> Any:
+        """The logarithm of the density at x, shape (k, ...) or (k - 1, ...)."""
+        plain = self.original.logpdf(value(x), value(alpha))  # with SciPy's checks
+        if not (carries(x) or carries(alpha)):
+            return plain
+        shape = np.shape(value(x))
+        k = len(value(alpha))
+        if shape[0] == k - 1:
+            x = concatenate([x, 1.0 - sum_(x, 0, keepdims=True)])
+        exponents = reshape(alpha - 1.0, (k,) + (1,) * (len(shape) - 1))
+        normaliser = sum_(gammaln(alpha)) - gammaln(sum_(alpha))
+        return sum_(xlogy(exponents, x), 0) - normaliser
+
+    def pdf(self, x: Any, alpha: Any) -> Any:
+        """The density at x, shape (k, ...) or (k - 1, ...)."""
+        if not (carries(x) or carries(alpha)):
+            return self.original.pdf(x, alpha)
+        return exp(self.logpdf(x, alpha))
+
+
+multivariate_normal = MultivariateNormal()
+dirichlet = Dirichlet()
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(st, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *dir(st)})

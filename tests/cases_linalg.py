@@ -1,0 +1,578 @@
+"""How the functions of `numpy.linalg` and `scipy.linalg` are called, for the common harness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from .derivatives import Case
+
+Draw = Callable[[np.random.Generator], tuple[Any, ...]]
+
+LOOSE = 1e-13  # values that another algorithm of LAPACK, or another order of sums, computes
+
+
+# --- arguments -----------------------------------------------------------------------------------
+
+
+def arrays(*shapes: tuple[int, ...]) -> Draw:
+    return lambda rng: tuple(rng.normal(size=shape) for shape in shapes)
+
+
+def with_matrix(make: Callable[..., Any], *shapes: tuple[int, ...]) -> Draw:
+    """A matrix of a kind, of the first shape, and arrays of the others."""
+    return lambda rng: (make(rng, *shapes[0]), *(rng.normal(size=shape) for shape in shapes[1:]))
+
+
+def regular(rng: np.random.Generator, *shape: int) -> Any:
+    """Singular values between 1 and 3, apart from each other."""
+    u, _, vh = np.linalg.svd(rng.normal(size=shape), full_matrices=False)
+    k = u.shape[-1]
+    return (u * (1.0 + 2.0 * (np.arange(k) + rng.uniform(0.0, 0.3, k)) / max(k, 1))) @ vh
+
+
+def symmetric(rng: np.random.Generator, *shape: int) -> Any:
+    """Eigenvalues of both signs, apart from each other and from 0."""
+    q, _ = np.linalg.qr(rng.normal(size=shape))
+    w = (0.5 + np.arange(shape[-1]) + rng.uniform(0.0, 0.3, shape[-1])) * (-1.0) ** np.arange(
+        shape[-1]
+    )
+    return (q * w) @ np.swapaxes(q, -1, -2)
+
+
+def positive(rng: np.random.Generator, *shape: int) -> Any:
+    """Symmetric, eigenvalues from 1 on."""
+    return symmetric(rng, *shape) + (shape[-1] + 1.0) * np.eye(shape[-1])
+
+
+def real_eigenvalues(rng: np.random.Generator, *shape: int) -> Any:
+    v = np.eye(shape[-1]) + 0.1 * rng.normal(size=shape)
+    w = 1.0 + np.arange(shape[-1]) + rng.uniform(0.0, 0.3, shape[-1])
+    return np.linalg.solve(np.swapaxes(v, -1, -2), np.swapaxes(v * w, -1, -2)).swapaxes(-1, -2)
+
+
+def graded(rng: np.random.Generator, *shape: int) -> Any:
+    """Rows and columns of different norms, in the inverse as well."""
+    return np.diag(2.5 ** np.arange(shape[-1])) + rng.uniform(-0.2, 0.2, shape)
+
+
+def spread(shape: tuple[int, ...]) -> Draw:
+    """Absolute values apart from each other and from 0."""
+
+    def draw(rng: np.random.Generator) -> tuple[Any, ...]:
+        size = int(np.prod(shape))
+        sizes = 0.3 * rng.permutation(size) + rng.uniform(0.5, 0.6, size)
+        return ((sizes * rng.choice([-1.0, 1.0], size)).reshape(shape),)
+
+    return draw
+
+
+def transposed(x: Any) -> Any:
+    return x.transpose((*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+
+
+def without_signs(v: Any) -> Any:
+    """Vectors as columns, each times its first element."""
+    return v * v[..., :1, :]
+
+
+def eigen(w: Any, v: Any) -> Any:
+    return w, without_signs(v)
+
+
+def singular(u: Any, s: Any, vh: Any) -> Any:
+    return without_signs(u), s, vh * transposed(u[..., :1, :])
+
+
+def spans(k: int, q: Any, *others: Any) -> Any:
+    """An orthogonal matrix whose columns from k on are any basis: what they span."""
+    rest = q[..., k:]
+    return q[..., :k], rest @ transposed(rest), *others
+
+
+def full_svd(u: Any, s: Any, vh: Any) -> Any:
+    """Of matrices with two rows or two columns; see `spans`."""
+    return spans(2, u)[1], s, spans(2, transposed(vh))[1]
+
+
+SQUARES = [(3, 3), (1, 1), (0, 0), (2, 3, 3), (0, 2, 2), (2, 1, 2, 2)]
+TALL, WIDE = [(4, 2), (2, 5, 3)], [(2, 4), (2, 3, 5)]
+
+
+def each(name: str, call: Any, make: Any, shapes: Any, **options: Any) -> Iterator[Case]:
+    for shape in shapes:
+        label = "x".join(map(str, shape))
+        yield Case(f"{name} {label}", call, with_matrix(make, shape), **options)
+
+
+# --- numpy.linalg --------------------------------------------------------------------------------
+
+
+def solves() -> Iterator[Case]:
+    for a, b in [
+        ((3, 3), (3,)),
+        ((3, 3), (3, 2)),
+        ((2, 3, 3), (3,)),
+        ((2, 3, 3), (3, 2)),
+        ((3, 3), (2, 3, 1)),
+        ((2, 1, 3, 3), (4, 3, 2)),
+        ((0, 0), (0,)),
+        ((0, 0), (0, 2)),
+        ((0, 2, 2), (2, 1)),
+    ]:
+        draw = with_matrix(regular, a, b)
+        yield Case(f"solve {a} {b}", lambda np, a, b: np.linalg.solve(a, b), draw, (0, 1))
+    yield from each("inv", lambda np, a: np.linalg.inv(a), regular, SQUARES)
+    yield Case(
+        "tensorsolve",
+        lambda np, a, b: np.linalg.tensorsolve(a, b),
+        lambda rng: (regular(rng, 6, 6).reshape(2, 3, 6), rng.normal(size=(2, 3))),
+        (0, 1),
+    )
+    yield Case(
+        "tensorsolve axes",
+        lambda np, a, b: np.linalg.tensorsolve(a, b, axes=(0, 2)),
+        lambda rng: (
+            regular(rng, 6, 6).reshape(2, 3, 3, 2).transpose(2, 0, 3, 1),
+            rng.normal(size=(2, 3)),
+        ),
+        (0, 1),
+    )
+    yield Case(
+        "tensorinv",
+        lambda np, a: np.linalg.tensorinv(a, ind=1),
+        lambda rng: (regular(rng, 6, 6).reshape(6, 2, 3),),
+    )
+    shapes = [(3, 3), *TALL, *WIDE, (0, 2), (2, 0)]
+    yield from each("pinv", lambda np, a: np.linalg.pinv(a), regular, shapes, value_rtol=LOOSE)
+    yield from each(
+        "pinv hermitian",
+        lambda np, a: np.linalg.pinv(a, hermitian=True, rtol=1e-10),
+        symmetric,
+        [(3, 3), (2, 2, 2)],
+    )
+    for a, b in [
+        ((5, 3), (5,)),
+        ((5, 3), (5, 2)),
+        ((3, 3), (3, 2)),
+        ((2, 4), (2,)),
+        ((2, 4), (2, 3)),
+    ]:
+        yield Case(
+            f"lstsq {a} {b}",
+            lambda np, a, b: np.linalg.lstsq(a, b)[0],
+            with_matrix(regular, a, b),
+            (0, 1),
+        )
+    yield Case(
+        "lstsq residuals, singular values",
+        lambda np, a, b: np.linalg.lstsq(a, b, rcond=1e-12)[1::2],
+        with_matrix(regular, (5, 3), (5, 2)),
+        (0, 1),
+        value_rtol=LOOSE,
+    )
+
+
+def factorizations() -> Iterator[Case]:
+    yield from each("det", lambda np, a: np.linalg.det(a), regular, SQUARES)
+    yield from each("slogdet", lambda np, a: np.linalg.slogdet(a)[1], regular, SQUARES)
+    yield from each("cholesky", lambda np, a: np.linalg.cholesky(a), positive, SQUARES)
+    yield from each(
+        "cholesky upper", lambda np, a: np.linalg.cholesky(a, upper=True), positive, SQUARES
+    )
+    shapes = [(3, 3), (1, 1), *TALL, *WIDE, (3, 0), (0, 3)]
+    for mode in ("reduced", "r"):
+        yield from each(
+            f"qr {mode}",
+            lambda np, a, mode=mode: np.linalg.qr(a, mode),
+            regular,
+            shapes,
+            value_rtol=LOOSE,
+        )
+    yield from each(
+        "qr complete",
+        lambda np, a: spans(2, *np.linalg.qr(a, "complete")),
+        regular,
+        [(4, 2), (3, 4, 2)],
+        value_rtol=1e-12,
+    )
+    for uplo in "LU":
+        yield from each(
+            f"eigh {uplo}",
+            lambda np, a, uplo=uplo: eigen(*np.linalg.eigh(a, uplo)),
+            symmetric,
+            SQUARES,
+            value_rtol=LOOSE,
+        )
+        yield from each(
+            f"eigvalsh {uplo}",
+            lambda np, a, uplo=uplo: np.linalg.eigvalsh(a, uplo),
+            symmetric,
+            SQUARES,
+        )
+    yield from each(
+        "eig",
+        lambda np, a: eigen(*np.linalg.eig(a)),
+        real_eigenvalues,
+        SQUARES,
+        value_rtol=LOOSE,
+    )
+    yield from each("eigvals", lambda np, a: np.linalg.eigvals(a), real_eigenvalues, SQUARES)
+    shapes = [(3, 3), (1, 1), *TALL, *WIDE]
+    yield from each(
+        "svd",
+        lambda np, a: singular(*np.linalg.svd(a, full_matrices=False)),
+        regular,
+        shapes,
+        value_rtol=LOOSE,
+    )
+    yield from each(
+        "svd full",
+        lambda np, a: full_svd(*np.linalg.svd(a)),
+        regular,
+        [(4, 2), (2, 4), (3, 2, 3)],
+        value_rtol=1e-11,
+    )
+    yield from each(
+        "svd values", lambda np, a: np.linalg.svd(a, compute_uv=False), regular, shapes
+    )
+    yield from each(
+        "svdvals", lambda np, a: np.linalg.svdvals(a), regular, [*shapes, (0, 2), (2, 0)]
+    )
+    yield from each(
+        "svd hermitian",
+        lambda np, a: singular(*np.linalg.svd(a, hermitian=True)),
+        symmetric,
+        [(3, 3), (2, 3, 3)],
+        value_rtol=LOOSE,
+    )
+
+
+def norms() -> Iterator[Case]:
+    def case(label: str, shape: tuple[int, ...], **how: Any) -> Case:
+        call = lambda np, x: np.linalg.norm(x, **how)  # noqa: E731
+        return Case(f"norm {label}", call, spread(shape), value_rtol=LOOSE)
+
+    for order in (None, 1, 2, 3, 4, 1.5, -1, -2.5, np.inf, -np.inf):
+        for shape, axis in [((5,), None), ((1,), None), ((3, 4), 0), ((2, 3, 4), -2)]:
+            if order is None or axis is not None or len(shape) == 1:
+                for keepdims in (False, True):
+                    label = f"vectors {order} {shape} {axis} {keepdims}"
+                    yield case(label, shape, ord=order, axis=axis, keepdims=keepdims)
+    for order in (None, "fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
+        for shape, axis in [((3, 4), None), ((3, 2, 4), (0, -1)), ((3, 2, 4), (2, 0))]:
+            for keepdims in (False, True):
+                label = f"matrices {order} {shape} {axis} {keepdims}"
+                yield case(label, shape, ord=order, axis=axis, keepdims=keepdims)
+    yield case("all 3-d", (2, 3, 2))
+    yield case("all 3-d, kept", (2, 3, 2), keepdims=True)
+    yield case("0-d", ())
+    for axis in (None, 1, (0, 2), (2, 0)):
+        for keepdims in (False, True):
+            yield Case(
+                f"vector_norm {axis} {keepdims}",
+                lambda np, x, axis=axis, k=keepdims: np.linalg.vector_norm(
+                    x, axis=axis, keepdims=k, ord=3
+                ),
+                spread((2, 3, 4)),
+                value_rtol=LOOSE,
+            )
+    for order in ("fro", "nuc", 1, 2):
+        yield Case(
+            f"matrix_norm {order}",
+            lambda np, x, ord=order: np.linalg.matrix_norm(x, ord=ord, keepdims=True),
+            spread((2, 3, 2)),
+            value_rtol=LOOSE,
+        )
+    for order in (None, 1, -1, 2, -2, np.inf, -np.inf, "fro", "nuc"):
+        yield from each(
+            f"cond {order}",
+            lambda np, a, order=order: np.linalg.cond(a, order),
+            graded,
+            [(3, 3), (2, 2, 2)],
+            value_rtol=LOOSE,
+        )
+
+
+def products() -> Iterator[Case]:
+    for n in (1, 2, 3, 5, 8, -1, -3):
+        yield from each(
+            f"matrix_power {n}",
+            lambda np, a, n=n: np.linalg.matrix_power(a, n),
+            regular,
+            [(3, 3), (2, 2, 2)],
+        )
+    for shapes in [
+        ((2, 5), (5, 3)),
+        ((2, 5), (5, 3), (3, 4)),
+        ((5,), (5, 3), (3,)),
+        ((5,), (5, 3), (3, 2)),
+        ((2, 5), (5, 1), (1, 6), (6, 2), (2,)),
+    ]:
+        yield Case(
+            f"multi_dot {shapes}",
+            lambda np, *items: np.linalg.multi_dot(items),
+            arrays(*shapes),
+            tuple(range(len(shapes))),
+            value_rtol=LOOSE,
+        )
+    yield Case(
+        "matmul", lambda np, x, y: np.linalg.matmul(x, y), arrays((2, 3), (4, 3, 2)), (0, 1)
+    )
+    for offset in (0, 1, -2, 5, -5):
+        for name in ("diagonal", "trace"):
+            yield Case(
+                f"{name} {offset}",
+                lambda np, x, name=name, k=offset: getattr(np.linalg, name)(x, offset=k),
+                arrays((2, 3, 4)),
+            )
+    yield Case("matrix_transpose", lambda np, x: np.linalg.matrix_transpose(x), arrays((2, 3, 4)))
+    yield Case("outer", lambda np, x, y: np.linalg.outer(x, y), arrays((2,), (3,)), (0, 1))
+    for shapes, axis in [(((3,), (4, 3)), -1), (((3, 4), (3, 1)), 0), (((2, 3), (2, 3)), 1)]:
+        for name in ("cross", "vecdot"):
+            yield Case(
+                f"{name} {shapes}",
+                lambda np, x, y, name=name, axis=axis: getattr(np.linalg, name)(x, y, axis=axis),
+                arrays(*shapes),
+                (0, 1),
+                value_rtol=LOOSE,
+            )
+    yield Case(
+        "tensordot",
+        lambda np, x, y: np.linalg.tensordot(x, y, axes=1),
+        arrays((2, 3), (3, 2)),
+        (0, 1),
+    )
+
+
+# --- scipy.linalg --------------------------------------------------------------------------------
+
+
+def known(assume_a: str | None) -> bool:
+    """Whether this version of SciPy knows the structure."""
+    try:
+        scipy.linalg.solve(np.eye(1), np.ones(1), assume_a=assume_a)
+    except (KeyError, ValueError):
+        return False
+    return True
+
+
+STRUCTURES = ["gen", "sym", "pos", "her", "upper triangular", "diagonal", "tridiagonal", None]
+
+
+def scipy_systems() -> Iterator[Case]:
+    for kind in filter(known, STRUCTURES):
+        for lower in (False, True):
+            for transposed in (False, True):
+                if kind in ("her",) and transposed:
+                    continue
+                yield Case(
+                    f"solve {kind} {lower} {transposed}",
+                    lambda scipy, a, b, kind=kind, lower=lower, transposed=transposed: (
+                        scipy.linalg.solve(a, b, assume_a=kind, lower=lower, transposed=transposed)
+                    ),
+                    with_matrix(positive, (3, 3), (3, 2)),
+                    (0, 1),
+                )
+    yield Case(
+        "solve vector",
+        lambda scipy, a, b: scipy.linalg.solve(a, b),
+        with_matrix(regular, (3, 3), (3,)),
+        (0, 1),
+    )
+    for lower in (False, True):
+        for trans in (0, 1, "N", "T", "C"):
+            for unit in (False, True):
+                for b in ((3,), (3, 2)):
+                    yield Case(
+                        f"solve_triangular {lower} {trans} {unit} {b}",
+                        lambda scipy, a, b, lower=lower, trans=trans, unit=unit: (
+                            scipy.linalg.solve_triangular(
+                                a, b, trans=trans, lower=lower, unit_diagonal=unit
+                            )
+                        ),
+                        with_matrix(positive, (3, 3), b),
+                        (0, 1),
+                    )
+        for b in ((3,), (3, 2)):
+            yield Case(
+                f"cho_solve {lower} {b}",
+                lambda scipy, a, b, lower=lower: scipy.linalg.cho_solve(
+                    scipy.linalg.cho_factor(a, lower=lower), b
+                ),
+                with_matrix(positive, (3, 3), b),
+                (0, 1),
+                value_rtol=LOOSE,
+            )
+            yield Case(
+                f"lu_solve {lower} {b}",
+                lambda scipy, a, b, trans=int(lower): scipy.linalg.lu_solve(
+                    scipy.linalg.lu_factor(a), b, trans=trans
+                ),
+                with_matrix(regular, (3, 3), b),
+                (0, 1),
+                value_rtol=LOOSE,
+            )
+    for permute in (False, True):
+        yield from each(
+            f"lu {permute}",
+            lambda scipy, a, permute=permute: scipy.linalg.lu(a, permute_l=permute)[-2:],
+            regular,
+            [(4, 4)],
+            value_rtol=LOOSE,
+        )
+    yield from each("lu_factor", lambda scipy, a: scipy.linalg.lu_factor(a)[0], regular, [(4, 4)])
+    yield from each(
+        "inv sym", lambda scipy, a: scipy.linalg.inv(a), regular, [(3, 3)], value_rtol=LOOSE
+    )
+    yield from each(
+        "det", lambda scipy, a: scipy.linalg.det(a), regular, [(3, 3)], value_rtol=LOOSE
+    )
+    yield from each(
+        "pinv",
+        lambda scipy, a: scipy.linalg.pinv(a),
+        regular,
+        [(3, 3), (4, 2), (2, 4)],
+        value_rtol=LOOSE,
+    )
+    for a, b in [((5, 3), (5,)), ((5, 3), (5, 2)), ((2, 4), (2,))]:
+        yield Case(
+            f"lstsq {a} {b}",
+            lambda scipy, a, b: tuple(
+                x for x in scipy.linalg.lstsq(a, b)[::3] + scipy.linalg.lstsq(a, b)[1:2] if x.size
+            ),
+            with_matrix(regular, a, b),
+            (0, 1),
+            value_rtol=LOOSE,
+        )
+
+
+def scipy_factorizations() -> Iterator[Case]:
+    for lower in (False, True):
+        yield from each(
+            f"cholesky {lower}",
+            lambda scipy, a, lower=lower: scipy.linalg.cholesky(a, lower=lower),
+            positive,
+            [(3, 3), (1, 1)],
+            value_rtol=LOOSE,
+        )
+        yield from each(
+            f"eigh {lower}",
+            lambda scipy, a, lower=lower: eigen(*scipy.linalg.eigh(a, lower=lower)),
+            symmetric,
+            [(4, 4), (1, 1)],
+            value_rtol=LOOSE,
+        )
+        yield Case(
+            f"eigh of a pair {lower}",
+            lambda scipy, a, b, lower=lower: eigen(
+                *scipy.linalg.eigh(a, b, lower=lower, subset_by_index=(1, 2))
+            ),
+            lambda rng: (symmetric(rng, 4, 4), positive(rng, 4, 4)),
+            (0, 1),
+            value_rtol=LOOSE,
+        )
+    yield from each(
+        "eigvalsh",
+        lambda scipy, a: scipy.linalg.eigvalsh(a),
+        symmetric,
+        [(4, 4)],
+        value_rtol=LOOSE,
+    )
+    shapes = [(3, 3), (4, 2), (2, 4)]
+    yield from each(
+        "svd",
+        lambda scipy, a: singular(*scipy.linalg.svd(a, full_matrices=False)),
+        regular,
+        shapes,
+        value_rtol=LOOSE,
+    )
+    yield from each(
+        "svdvals", lambda scipy, a: scipy.linalg.svdvals(a), regular, shapes, value_rtol=LOOSE
+    )
+    for pivoting in (False, True):
+        yield from each(
+            f"qr {pivoting}",
+            lambda scipy, a, p=pivoting: scipy.linalg.qr(a, mode="economic", pivoting=p)[:2],
+            regular,
+            shapes,
+            value_rtol=1e-12,
+        )
+        yield from each(
+            f"qr r {pivoting}",
+            lambda scipy, a, p=pivoting: scipy.linalg.qr(a, mode="r", pivoting=p)[0],
+            regular,
+            shapes,
+            value_rtol=1e-12,
+        )
+
+
+def scipy_matrices() -> Iterator[Case]:
+    shapes = [(3, 3), (1, 1), (0, 0)]
+    yield from each("expm", lambda scipy, a: scipy.linalg.expm(a), regular, [*shapes, (2, 3, 3)])
+    yield Case(
+        "expm_frechet",
+        lambda scipy, a, e: scipy.linalg.expm_frechet(a, e),
+        arrays((3, 3), (3, 3)),
+        (0, 1),
+        value_rtol=LOOSE,
+    )
+    yield from each(
+        "logm", lambda scipy, a: scipy.linalg.logm(a), graded, [(3, 3), (1, 1)], value_rtol=LOOSE
+    )
+    yield from each("sqrtm", lambda scipy, a: scipy.linalg.sqrtm(a), graded, [(3, 3), (1, 1)])
+    yield Case(
+        "solve_sylvester",
+        lambda scipy, a, b, q: scipy.linalg.solve_sylvester(a, b, q),
+        lambda rng: (graded(rng, 3, 3), graded(rng, 2, 2), rng.normal(size=(3, 2))),
+        (0, 1, 2),
+    )
+    yield Case(
+        "solve_continuous_lyapunov",
+        lambda scipy, a, q: scipy.linalg.solve_continuous_lyapunov(a, q),
+        lambda rng: (graded(rng, 3, 3), rng.normal(size=(3, 3))),
+        (0, 1),
+        value_rtol=LOOSE,
+    )
+    yield Case(
+        "vectors of a pair, with their signs",
+        lambda scipy, a, b: scipy.linalg.eigh(a, b)[1],
+        lambda rng: (symmetric(rng, 4, 4), positive(rng, 4, 4)),
+        (0, 1),
+        value_rtol=1e-12,
+    )
+    for order in (None, 1, 2, np.inf):
+        for shape in ((5,), (3, 4)):
+            yield Case(
+                f"norm {order} {shape}",
+                lambda scipy, x, order=order: scipy.linalg.norm(x, order),
+                spread(shape),
+                value_rtol=LOOSE,
+            )
+    for c, r in [((3,), (4,)), ((4,), (1,)), ((1,), (3,))]:
+        for name in ("toeplitz", "hankel"):
+            yield Case(
+                f"{name} {c} {r}",
+                lambda scipy, c, r, name=name: getattr(scipy.linalg, name)(c, r),
+                arrays(c, r),
+                (0, 1),
+            )
+    for name in ("toeplitz", "hankel", "circulant"):
+        yield Case(name, lambda scipy, c, name=name: getattr(scipy.linalg, name)(c), arrays((4,)))
+    yield Case(
+        "block_diag",
+        lambda scipy, *items: scipy.linalg.block_diag(*items),
+        arrays((2, 3), (2,), (1, 1), (2, 0)),
+        (0, 1, 2, 3),
+    )
+
+
+SCIPY = [
+    replace(case, dispatch=False)
+    for case in (*scipy_systems(), *scipy_factorizations(), *scipy_matrices())
+]
+NUMPY = [*solves(), *factorizations(), *norms(), *products()]
