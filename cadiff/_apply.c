@@ -4,6 +4,8 @@
  * and what the number slots of Var and Dual do not do themselves. */
 #include "_numbers.h"
 
+#include "kernels.h"
+
 #include <fenv.h>
 
 /* Filled by cad_numbers_ready, and never changed afterwards. */
@@ -125,6 +127,8 @@ end:
     return result;
 }
 
+int cad_quiet;
+
 /* At least one operand is an array. Arrays of objects are gone through number by number. */
 static PyObject *apply_arrays(CadOp op, PyObject *const *operands, int n) {
     int vars = 0, duals = 0, others = 0;
@@ -143,7 +147,8 @@ static PyObject *apply_arrays(CadOp op, PyObject *const *operands, int n) {
             return result;
         }
     }
-    const int plain = !vars && !duals && !others && numpy_functions[op] != NULL;
+    const int plain =
+        !vars && !duals && !others && numpy_functions[op] != NULL && cad_quiet == 0;
     return call_on_elements(plain ? numpy_functions[op] : own_ufuncs[op], operands, n, NULL);
 }
 
@@ -263,16 +268,30 @@ PyObject *cad_divmod(PyObject *left, PyObject *right) {
     return pair;
 }
 
+static PyObject *array_functions; /* {numpy.sum: the package's sum, ...} */
+static PyObject *ufunc_hook;
+
+/* The package's function for one of NumPy's (borrowed); NULL with an exception if there is none. */
+static PyObject *find_function(const char *name) {
+    PyObject *function = PyObject_GetAttrString(numpy_module, name);
+    PyObject *ours = function == NULL || array_functions == NULL
+                         ? NULL
+                         : PyDict_GetItemWithError(array_functions, function);
+    Py_XDECREF(function);
+    if (ours == NULL && !PyErr_Occurred()) {
+        PyErr_Format(PyExc_TypeError, "numbers with derivatives do not support %s", name);
+    }
+    return ours;
+}
+
 PyObject *cad_matmul(PyObject *left, PyObject *right) {
-    PyObject *const operands[2] = {left, right};
     PyObject *product = cad_array_matmul(left, right);
     if (product != NULL || PyErr_Occurred()) {
         return product;
     }
-    PyObject *matmul = PyObject_GetAttrString(numpy_module, "matmul");
-    PyObject *result = matmul == NULL ? NULL : call_on_elements(matmul, operands, 2, NULL);
-    Py_XDECREF(matmul);
-    return result;
+    PyObject *function = find_function("matmul");
+    return function == NULL ? NULL
+                            : PyObject_CallFunctionObjArgs(function, left, right, NULL);
 }
 
 /* The value of a number or of an array that may hold numbers, without derivatives. */
@@ -359,9 +378,6 @@ int cad_find_op(PyObject *ufunc) {
     }
     return PyDict_SetItem(op_of_function, ufunc, op) < 0 ? -2 : code;
 }
-
-static PyObject *array_functions; /* {numpy.sum: the package's sum, ...} */
-static PyObject *ufunc_hook;
 
 int cad_register(PyObject *functions, PyObject *hook) {
     Py_XSETREF(array_functions, Py_NewRef(functions));
@@ -474,15 +490,7 @@ static PyObject *array_function(PyObject *self, PyObject *arguments) {
  * the processor's flags behind, of which NumPy would make warnings. */
 static void loop_doubles(char **data, const npy_intp *dimensions, const npy_intp *steps,
                          void *code) {
-    const CadOp op = (CadOp)(intptr_t)code;
-    const int n = cad_op_info[op].arity;
-    for (npy_intp i = 0; i < dimensions[0]; i++) {
-        double x[3] = {0.0, 0.0, 0.0};
-        for (int k = 0; k < n; k++) {
-            x[k] = *(double *)(data[k] + i * steps[k]);
-        }
-        *(double *)(data[n] + i * steps[n]) = cad_op_value(op, x[0], x[1], x[2]);
-    }
+    cad_run_loop((CadOp)(intptr_t)code, data, dimensions, steps);
     feclearexcept(FE_ALL_EXCEPT);
 }
 
@@ -748,22 +756,12 @@ static PyObject *method_clip(PyObject *self, PyObject *args, PyObject *kwargs) {
 /* A method that is a function of NumPy: that finds its way back to the package. */
 static PyObject *numpy_method(PyObject *self, const char *name, PyObject *args,
                               PyObject *kwargs) {
-    PyObject *function = PyObject_GetAttrString(numpy_module, name);
+    PyObject *function = find_function(name);
     PyObject *first = function == NULL ? NULL : PyTuple_Pack(1, self);
     PyObject *all = first == NULL ? NULL : PySequence_Concat(first, args);
-    PyObject *result = NULL;
-    if (all != NULL) {
-        PyObject *ours = array_functions == NULL
-                             ? NULL
-                             : PyDict_GetItemWithError(array_functions, function);
-        result = ours != NULL ? PyObject_Call(ours, all, kwargs) : NULL;
-        if (ours == NULL && !PyErr_Occurred()) {
-            PyErr_Format(PyExc_TypeError, "numbers with derivatives have no method %s", name);
-        }
-    }
+    PyObject *result = all == NULL ? NULL : PyObject_Call(function, all, kwargs);
     Py_XDECREF(all);
     Py_XDECREF(first);
-    Py_XDECREF(function);
     return result;
 }
 

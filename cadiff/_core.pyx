@@ -211,6 +211,10 @@ cdef public object cad_gather_numbers(object array):
     return gather_numbers(array)
 
 
+cdef public object cad_with_axes(object number, int axes):
+    return numbers_array([number], (1,) * axes) if axes > 0 else number
+
+
 cdef public object cad_promote(object array, object other):
     if not CAD_IS_DUAL(other):
         return constant_array(array)
@@ -256,6 +260,11 @@ def check_alive(atom):
             check_alive(part)
     elif CAD_IS_VAR(atom) and CAD_VAR(atom).kind == CAD_STALE:
         cad_raise_stale()
+
+
+def matmul(x, y):
+    """The matrix product of two arrays, at least one of which is a Var, and none a Dual."""
+    return cad_array_matmul(x, y)
 
 
 def absorb(x, y):

@@ -589,6 +589,15 @@ static PyObject *apply_arrays(CadOp op, PyObject *const *operands, PyObject *con
     return result;
 }
 
+/* Whole numbers in arrays become floats: the words of a partial are not those of integers. */
+static PyObject *constant_operand(PyObject *operand) {
+    if (PyArray_Check(operand) && (PyTypeNum_ISINTEGER(PyArray_TYPE((PyArrayObject *)operand)) ||
+                                   PyTypeNum_ISBOOL(PyArray_TYPE((PyArrayObject *)operand)))) {
+        return PyArray_FROMANY(operand, NPY_DOUBLE, 0, 0, NPY_ARRAY_FORCECAST);
+    }
+    return Py_NewRef(operand);
+}
+
 static int any_array(PyObject *const *operands, int n) {
     for (int i = 0; i < n; i++) {
         if (cad_ndim(operands[i]) > 0) {
@@ -611,7 +620,7 @@ PyObject *cad_dual_apply(CadOp op, PyObject *const *operands) {
     PyObject *value = NULL, *tangent = NULL, *result = NULL;
     for (int i = 0; i < all.count; i++) {
         CadDual *dual = all.wanted >> i & 1 ? CAD_DUAL(operands[i]) : NULL;
-        primals[i] = dual == NULL                     ? Py_NewRef(operands[i])
+        primals[i] = dual == NULL                     ? constant_operand(operands[i])
                      : dual->kind == CAD_DUAL_ARRAY ? Py_NewRef(dual->primal_object)
                                                       : cad_dual_primal(dual);
         if (primals[i] == NULL) {
@@ -619,7 +628,9 @@ PyObject *cad_dual_apply(CadOp op, PyObject *const *operands) {
         }
     }
     if (arrays) {
+        cad_quiet++;
         result = apply_arrays(op, operands, primals, &all);
+        cad_quiet--;
         goto done;
     }
     value = cad_apply(op, primals);
@@ -944,7 +955,8 @@ static PyObject *tangent_key(const CadDual *dual, PyObject *key) {
 
 static PyObject *dual_subscript(CadDual *dual, PyObject *key) {
     if (dual->kind != CAD_DUAL_ARRAY) {
-        return not_array();
+        const int axes = cad_new_axes(key);
+        return axes < 0 ? not_array() : cad_with_axes((PyObject *)dual, axes);
     }
     PyObject *other = tangent_key(dual, key);
     PyObject *p = other == NULL ? NULL : PyObject_GetItem(dual->primal_object, key);

@@ -255,6 +255,12 @@ PyObject *cad_var_as_input(PyObject *var);
 /* The same view at another slot. */
 PyObject *cad_var_like(const CadVar *var, CadSlot slot);
 
+/* How many axes a key adds to a single number; -1 if it indexes anything. */
+int cad_new_axes(PyObject *key);
+
+/* A single number as an array of one with so many axes (by the binding). */
+PyObject *cad_with_axes(PyObject *number, int axes);
+
 /* The slots of all elements, as an int64 array of the Var's shape. */
 PyObject *cad_var_slots(const CadVar *var);
 
@@ -326,6 +332,9 @@ int cad_classify(PyObject *object, double *value);
 
 /* The value of a scalar number, through all levels; nan if there is none. */
 double cad_primal(PyObject *object);
+
+/* > 0 while plain arrays are components of numbers: then NumPy's warnings are not wanted. */
+extern int cad_quiet;
 
 /* Apply an operation to as many operands as it has. NotImplemented if one of them is foreign. */
 PyObject *cad_apply(CadOp op, PyObject *const *operands);

@@ -618,6 +618,21 @@ static PyObject *var_item(CadVar *var, Py_ssize_t index) {
     return item_at(var, index, index);
 }
 
+int cad_new_axes(PyObject *key) {
+    if (!PyTuple_Check(key)) {
+        return key == Py_None ? 1 : key == Py_Ellipsis ? 0 : -1;
+    }
+    int count = 0, ellipses = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++) {
+        PyObject *item = PyTuple_GET_ITEM(key, i);
+        if (item != Py_None && (item != Py_Ellipsis || ++ellipses > 1)) {
+            return -1;
+        }
+        count += item == Py_None;
+    }
+    return count;
+}
+
 static PyObject *var_subscript(CadVar *var, PyObject *key) {
     if (PyLong_CheckExact(key) || PyArray_IsScalar(key, Integer)) {
         Py_ssize_t index = PyLong_CheckExact(key) ? PyLong_AsSsize_t(key) : -1;
@@ -633,8 +648,12 @@ static PyObject *var_subscript(CadVar *var, PyObject *key) {
         return item_at(var, index + from_end, index);
     }
     if (!CAD_IS_VAR_ARRAY(var)) {
-        raise_not_array("elements: it cannot be indexed or iterated");
-        return NULL;
+        const int axes = cad_new_axes(key);
+        if (axes < 0) {
+            raise_not_array("elements: it cannot be indexed or iterated");
+            return NULL;
+        }
+        return cad_with_axes((PyObject *)var, axes);
     }
     if (var->kind == CAD_STALE) {
         cad_raise_stale();

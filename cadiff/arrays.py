@@ -17,6 +17,7 @@ from ._core import Dual, Var
 
 __all__ = [
     "array",
+    "blank",
     "broadcast_to",
     "concatenate",
     "copy",
@@ -85,15 +86,12 @@ def _last_axes(ndim: int, extra: int) -> Shape:
 
 def _view(x: Number, move: Callable[[Any], Any]) -> Number:
     """move(x) of a Var or plain array, where all it does is to look at x in another way."""
-    if isinstance(x, Var):
-        return _core.part_of(x, move) if x.ndim else move_single(x, move)
-    return move(x)
-
-
-def move_single(x: Var, move: Callable[[Any], Any]) -> Number:
-    """The same of a single number, which first becomes an array of one."""
-    shape = np.shape(move(np.zeros(())))
-    return _core.numbers_array([x], shape) if shape else x
+    if not isinstance(x, Var):
+        return move(x)
+    if x.ndim == 0:  # a single number first becomes an array of one
+        shape = move(np.zeros(())).shape
+        return _core.part_of(x[None], lambda a: move(a[0, ...])) if shape else x
+    return _core.part_of(x, move)
 
 
 def transpose(x: Number, axes: Sequence[int] | None = None) -> Number:
@@ -192,7 +190,7 @@ def _axes(axis: int | Sequence[int]) -> int | Shape:
 def matmul(x: Number, y: Number) -> Number:
     """The matrix product, for all combinations of dimensions that NumPy knows."""
     if not isinstance(x, Dual) and not isinstance(y, Dual):
-        return x @ y if isinstance(x, Var) or isinstance(y, Var) else np.matmul(x, y)
+        return _core.matmul(x, y) if isinstance(x, Var) or isinstance(y, Var) else np.matmul(x, y)
     tag = max(_core.tag_of(x), _core.tag_of(y))
     (p, dp), (q, dq) = (_split(number, tag) for number in (x, y))
     value = matmul(p, q)
@@ -282,7 +280,7 @@ def array(items: Any) -> Number:
     7.0
     """
     if isinstance(items, (Var, Dual)):
-        return copy(items)
+        return _opened(copy(items))
     if isinstance(items, np.ndarray):
         if items.dtype == object:
             return _opened(_core.gather_numbers(items))
@@ -298,7 +296,7 @@ def _from_list(items: Sequence[Any]) -> Number:
         return _open(np.asarray(parts))
     if all(_core.ndim(part) == 0 for part in parts):
         return _opened(_core.numbers_array([_plain_single(part) for part in parts], (len(parts),)))
-    return stack(parts)
+    return _opened(stack(parts))
 
 
 def _nested(item: Any) -> Number:
@@ -322,7 +320,14 @@ def _plain_single(x: Any) -> Number:
 
 
 def _opened(made: Number) -> Number:
-    return made if isinstance(made, (Var, Dual)) else _open(made)
+    """An array just made, such that any number of a differentiation under way can be assigned."""
+    if not isinstance(made, (Var, Dual)):
+        return _open(made)
+    for tag, lanes in _core.running_forward() if made.ndim else ():
+        if _core.tag_of(made) < tag:
+            zeros_of_tangent = np.zeros(made.shape + ((lanes,) if lanes >= 0 else ()))
+            made = _core.make_dual(made, zeros_of_tangent, tag)
+    return made
 
 
 def _open(values: Any) -> Number:
@@ -356,8 +361,24 @@ def ones(shape: int | Sequence[int]) -> Number:
 def full(shape: int | Sequence[int], fill_value: Any) -> Number:
     """An array of a shape that holds one number everywhere, and can be assigned to."""
     if isinstance(fill_value, (Var, Dual)):
-        return copy(broadcast_to(fill_value, shape))
+        return _opened(copy(broadcast_to(fill_value, shape)))
     return _open(np.full(shape, fill_value, dtype=np.float64))
+
+
+def blank(shape: int | Sequence[int], *like: Any) -> Number:
+    """An array of zeros to which numbers like these can be assigned, Duals made by hand included."""
+    tag = max(map(_core.tag_of, like), default=0)
+    if tag == 0 or tag in (running for running, _ in _core.running_forward()):
+        return zeros(shape)
+    pairs = [_core.split_dual(x, tag) for x in like]
+    primals, tangents = [p for p, _ in pairs], [t for _, t in pairs]
+    lanes = _core.lanes_of(primals, tangents)
+    lengths = np.empty(shape).shape
+    return _core.make_dual(
+        blank(lengths, *primals, *(t for t in tangents if not isinstance(t, tuple))),
+        blank(lengths + ((lanes,) if lanes >= 0 else ()), *primals),
+        tag,
+    )
 
 
 def stack(items: Any, axis: int = 0) -> Number:
@@ -389,6 +410,8 @@ def concatenate(items: Any, axis: int | None = 0) -> Number:
         lanes = _core.lanes_of(primals, [t for _, t in pairs])
         tangents = [_with_lanes(p, t, lanes) for p, t in pairs]
         return _core.make_dual(concatenate(primals, place), concatenate(tangents, place), tag)
+    if all(_core.is_constant(part) for part in parts if isinstance(part, Var)):
+        return _core.constant_array(np.concatenate(_core.strip(parts), place))
     joined = _core.active_array(shape)
     begin = 0
     for part in parts:

@@ -125,12 +125,14 @@ class primitive:  # noqa: N801 - a decorator
         ans = self(*primals, **kwargs)
         lanes = _core.lanes_of([p for p, _ in pairs], [t for _, t in pairs])
 
+        answer, inputs = _ruled(ans), [_ruled(x) for x in primals]
+
         def along(lane: int) -> list[Number]:
             total: list[Number] | None = None
             for k, (primal, tangent) in zip(which, pairs, strict=True):
-                g = tangent if lane < 0 else _core.lane_of(primal, tangent, lane)
+                g = _ruled(tangent if lane < 0 else _core.lane_of(primal, tangent, lane))
                 with np.errstate(all="ignore"):
-                    pushed = _as_list(self.pushes[k](g, ans, *primals, **kwargs))
+                    pushed = _as_list(self.pushes[k](g, answer, *inputs, **kwargs))
                 total = pushed if total is None else [x + y for x, y in zip(total, pushed)]  # noqa: B905
             return [_like(t, a) for t, a in zip(total or [], _as_list(ans), strict=True)]
 
@@ -190,11 +192,11 @@ class _Rule:
 
     def pull(self, operands: list[Any], outs: list[Any], cotangents: list[Any]) -> list[Any]:
         """A cotangent for each operand."""
-        args = list(self.args)
+        args = [_ruled(arg) for arg in self.args]
         for k, operand in zip(self.which, operands, strict=True):
-            args[k] = operand
-        ans = tuple(outs) if self.several else outs[0]
-        g = tuple(cotangents) if self.several else cotangents[0]
+            args[k] = _ruled(operand)
+        ans = _ruled(tuple(outs) if self.several else outs[0])
+        g = _ruled(tuple(cotangents) if self.several else cotangents[0])
         with np.errstate(all="ignore"):
             return [
                 _like(self.operation.pulls[k](ans, *args, **self.kwargs)(g), args[k])
@@ -204,6 +206,13 @@ class _Rule:
 
 def _nothing() -> None:
     pass
+
+
+def _ruled(x: Any) -> Any:
+    """A number as rules get it: plain floats as NumPy has them, which divide by zero."""
+    if type(x) is float:
+        return np.float64(x)
+    return tuple(map(_ruled, x)) if type(x) is tuple else x
 
 
 def _as_number(arg: Any) -> Any:

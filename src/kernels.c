@@ -76,6 +76,10 @@ void cad_set_loop(CadOp op, CadLoopFunction function, void *data) {
     loops[op] = (CadLoop){function, data};
 }
 
+void cad_run_loop(CadOp op, char **args, const intptr_t *dims, const intptr_t *steps) {
+    loops[op].function(args, dims, steps, loops[op].data);
+}
+
 enum { BYTES = sizeof(double) };
 
 void cad_strip_value(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStrip z, size_t n) {
@@ -88,7 +92,7 @@ void cad_strip_value(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStrip z,
         steps[k] = strips[k].step * BYTES;
     }
     const intptr_t length = (intptr_t)n;
-    loops[op].function(args, &length, steps, loops[op].data);
+    cad_run_loop(op, args, &length, steps);
 }
 
 void cad_strip_sum(double *out, CadStrip x, size_t n) {
@@ -108,7 +112,7 @@ void cad_multiply_matrices(CadMatrix product, CadMatrix a, CadMatrix b, size_t m
                                b.column * BYTES,
                                product.row * BYTES,
                                product.column * BYTES};
-    loops[CAD_OP_MATMUL].function(args, dims, steps, loops[CAD_OP_MATMUL].data);
+    cad_run_loop(CAD_OP_MATMUL, args, dims, steps);
 }
 
 /* --- products of the chain rule --- */

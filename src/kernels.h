@@ -24,6 +24,9 @@ typedef struct CadLoop {
  * before any tape is in use. */
 void cad_set_loop(CadOp op, CadLoopFunction function, void *data);
 
+/* Run the loop of an operation. */
+void cad_run_loop(CadOp op, char **args, const intptr_t *dims, const intptr_t *steps);
+
 enum { CAD_TILE = 256 };
 
 /* Some numbers, `step` apart; step 0 is one number for all. */

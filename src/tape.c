@@ -262,6 +262,11 @@ CadStatus cad_tape_push_plan(CadTape *tape, uint32_t code, size_t slots, size_t 
 static void stretch(int64_t ndim, const int64_t *shape, const int64_t *strides, int64_t *low,
                     int64_t *high) {
     for (int64_t i = 0; i < ndim; i++) {
+        if (shape[i] == 0) {
+            return; /* spans nothing */
+        }
+    }
+    for (int64_t i = 0; i < ndim; i++) {
         const int64_t reach = (shape[i] - 1) * strides[i];
         *(reach < 0 ? low : high) += reach;
     }

@@ -279,7 +279,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         conditions = np.concatenate([conditions, ~np.any(conditions, axis=0, keepdims=True)])
     elif len(funclist) != n:
         raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
-    result = arrays.zeros(x.shape)
+    result = arrays.blank(x.shape, x)
     for condition, piece in zip(conditions, funclist, strict=True):
         if not callable(piece):
             result[condition] = piece

@@ -134,7 +134,7 @@ def _full_like(
 ) -> Any:
     """As `numpy.full_like`, filled with a number that may carry a derivative."""
     lengths = _prototype("full_like", a, dtype, shape)
-    return arrays.copy(arrays.broadcast_to(as_number(fill_value) + 0.0, lengths))
+    return arrays.full(lengths, as_number(fill_value))
 
 
 implements(np.full_like)(_full_like)
@@ -166,10 +166,10 @@ def array(
 ) -> Number:
     """An array of numbers with derivatives, as `numpy.array`; they can be assigned to it."""
     if dtype is not None and np.dtype(dtype) == np.dtype(np.object_):
-        return np.array(object, dtype=object, ndmin=ndmin)
+        return np.array(object, dtype=np.object_, ndmin=ndmin)
     wants_floats("array", dtype)
     made = as_number(object)
-    made = arrays.copy(made) if copy and made is object else made
+    made = arrays.array(made) if copy and made is object else made
     return (
         made.reshape((1,) * (ndmin - made.ndim) + tuple(made.shape)) if ndmin > made.ndim else made
     )

@@ -507,7 +507,7 @@ def diag(v: Any, k: int = 0) -> Number:
     if x.ndim != 1:
         raise ValueError("Input must be 1- or 2-d.")
     n = len(x) + abs(k)
-    matrix = arrays.zeros((n, n))
+    matrix = arrays.blank((n, n), x)
     rows = np.arange(len(x)) + max(-k, 0)
     matrix[rows, rows + k] = x
     return matrix
