@@ -158,15 +158,14 @@ static PyObject *blend(Conditions *c, PyObject *x, PyObject *y) {
 #undef CAD_ROW2
 #undef CAD_ROW3
 
-PyObject *cad_object_partial(CadOp op, int which, PyObject *x, PyObject *y, PyObject *z,
-                             PyObject *v) {
+static PyObject *partial(CadOp op, int which, PyObject *x, PyObject *y, PyObject *z, PyObject *v) {
     (void)z;
     Conditions conditions = {.depth = 0};
     Conditions *const c = &conditions;
     switch ((int)op * 4 + which) {
-#define CASE(name, which, partial)                                                                \
+#define CASE(name, which, formula)                                                                \
     case CAD_OP_##name * 4 + which:                                                               \
-        return partial;
+        return formula;
 #define CAD_ROW1(name, value_, dx) CASE(name, 0, dx)
 #define CAD_ROW2(name, value_, dx, dy) CASE(name, 0, dx) CASE(name, 1, dy)
 #define CAD_ROW3(name, value_, dx, dy, dz) CASE(name, 0, dx) CASE(name, 1, dy) CASE(name, 2, dz)
@@ -175,4 +174,12 @@ PyObject *cad_object_partial(CadOp op, int which, PyObject *x, PyObject *y, PyOb
         PyErr_SetString(PyExc_SystemError, "cadiff: no such partial");
         return NULL;
     }
+}
+
+PyObject *cad_object_partial(CadOp op, int which, PyObject *x, PyObject *y, PyObject *z,
+                             PyObject *v) {
+    cad_quiet++;
+    PyObject *result = partial(op, which, x, y, z, v);
+    cad_quiet--;
+    return result;
 }

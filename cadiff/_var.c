@@ -827,37 +827,71 @@ static PyObject *var_grad(CadVar *var, void *closure) {
                                          : cad_tape_adjoint(var->tape, var->slot));
 }
 
+/* The slots that an entry on single numbers reads as variables; how many they are. */
+static int parent_slots(const CadTape *tape, size_t index, CadSlot slots[3]) {
+    const CadEntry e = tape->entries[index];
+    const int arity = cad_op_info[CAD_CODE_OP(e.code)].arity;
+    const CadSlot operands[3] = {e.a, e.b, arity == 3 ? tape->entries[index - 1].a : 0};
+    int count = 0;
+    for (int i = 0; i < arity; i++) {
+        /* A slot that no entry wrote is a constant, and no parent. */
+        if (cad_tape_find(tape, operands[i]) < tape->n_entries && (e.code & 3) != 1u << i) {
+            slots[count++] = operands[i];
+        }
+    }
+    return count;
+}
+
+/* The operand of an entry over arrays, without the axes along which it was repeated. The entry does
+ * not know how its axes were divided: as those of its result, if their number of elements allows. */
+static PyObject *parent_view(const CadVar *var, CadPlan *plan, int k) {
+    const int64_t *place = cad_plan_view(plan, k);
+    npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+    int ndim = 0;
+    for (int i = 0; i < plan->ndim; i++) {
+        if (place[i + 1] != 0) {
+            shape[ndim] = cad_plan_shape(plan)[i];
+            strides[ndim++] = place[i + 1];
+        }
+    }
+    if (CAD_IS_VAR_ARRAY(var) && ndim == 1 && strides[0] == 1 && shape[0] == var->view->size) {
+        return cad_var_view(var->tape, (CadSlot)place[0], var->view->ndim, CAD_SHAPE(var->view),
+                            NULL, 0);
+    }
+    return cad_var_view(var->tape, (CadSlot)place[0], ndim, shape, strides, 0);
+}
+
 static PyObject *var_parents(CadVar *var, void *closure) {
     (void)closure;
     if (var->kind == CAD_STALE) {
         cad_raise_stale();
         return NULL;
     }
-    if (var->kind != CAD_SCALAR) {
-        return PyTuple_New(0);
-    }
     CadTape *tape = var->tape;
-    const size_t index = cad_tape_find(tape, var->slot);
-    if (index == tape->n_entries || CAD_CODE_OP(tape->entries[index].code) == CAD_OP_LEAF) {
+    const size_t index = tape == NULL ? 0 : cad_tape_find(tape, var->slot);
+    if (tape == NULL || index == tape->n_entries ||
+        CAD_CODE_OP(tape->entries[index].code) == CAD_OP_LEAF) {
         return PyTuple_New(0);
     }
-    const CadEntry e = tape->entries[index];
-    const int arity = cad_op_info[CAD_CODE_OP(e.code)].arity;
-    const CadSlot slots[3] = {e.a, e.b, arity == 3 ? tape->entries[index - 1].a : 0};
-    tape->pinned++; /* a new list may run the garbage collector, and that a finalizer */
+    cad_tape_pin(tape); /* a new list may run the garbage collector, and that a finalizer */
     PyObject *list = PyList_New(0);
-    for (int i = 0; list != NULL && i < arity; i++) {
-        /* A slot that no entry wrote is a constant, and no parent. */
-        if (cad_tape_find(tape, slots[i]) == tape->n_entries || (e.code & 3) == 1u << i) {
+    const CadEntry e = tape->entries[index];
+    CadSlot slots[3];
+    const int count = CAD_IS_ARRAY_ENTRY(e) ? cad_tape_plan(tape, e)->n_views - 1
+                                            : parent_slots(tape, index, slots);
+    for (int i = 0; list != NULL && i < count; i++) {
+        if (CAD_IS_ARRAY_ENTRY(e) && cad_tape_plan(tape, e)->passive >> (i + 1) & 1) {
             continue;
         }
-        PyObject *parent = cad_var_new(tape, slots[i], tape->values[slots[i]]);
+        PyObject *parent = CAD_IS_ARRAY_ENTRY(e)
+                               ? parent_view(var, cad_tape_plan(tape, e), i + 1)
+                               : cad_var_new(tape, slots[i], tape->values[slots[i]]);
         if (parent == NULL || PyList_Append(list, parent) < 0) {
             Py_CLEAR(list);
         }
         Py_XDECREF(parent);
     }
-    tape->pinned--;
+    cad_tape_unpin(tape);
     PyObject *parents = list == NULL ? NULL : PyList_AsTuple(list);
     Py_XDECREF(list);
     return parents;

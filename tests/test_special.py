@@ -10,6 +10,7 @@ import math
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ import scipy.special as sp
 from mpmath import mp
 
 import cadiff
-from cadiff import Dual, Var
+from cadiff import Dual, Var, _table
 from cadiff.scipy import special
 
 from .cases_special import CASES, INVERSES, Case, Point, Real
@@ -146,13 +147,15 @@ def test_values_are_those_of_scipy(name: str) -> None:
     columns = arguments(name)
     want = np.real(getattr(sp, name)(*columns))
     function = getattr(special, name)
-    np.testing.assert_array_equal(np.real(function(*columns)), want)
+    # Rows of the table have values of their own, which are judged by mpmath elsewhere.
+    near = partial(np.testing.assert_allclose, rtol=2e-13 if name in _table.__all__ else 0.0)
+    near(np.real(function(*columns)), want)
     for i in CASES[name].wrt:
         for kind in (Var, lambda x: Dual(x, np.ones(x.shape))):
             lifted = [*columns[:i], kind(columns[i].astype(float)), *columns[i + 1 :]]
             result = function(*lifted)
             assert isinstance(result, (Var, Dual))
-            np.testing.assert_array_equal(cadiff.value(result), want)
+            near(cadiff.value(result), want)
 
 
 @pytest.mark.parametrize("name", sorted(CASES))

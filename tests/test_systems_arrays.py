@@ -357,7 +357,7 @@ def test_training_lowers_the_loss() -> None:
     weights, images, labels = make_network(np.float32, (20, 16, 4), 64)
     value_and_grad = cadiff.value_and_grad(loss)
     losses = []
-    for _ in range(100):
+    for _ in range(400):
         value, gradients = value_and_grad(weights, images, labels)
         losses.append(value)
         weights = [w - np.float32(0.3) * g for w, g in zip(weights, gradients, strict=True)]

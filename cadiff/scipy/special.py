@@ -194,7 +194,7 @@ def _normal_density(x: Any) -> Any:
 
 # --- elementary ----------------------------------------------------------------------------------
 
-logit = _ufunc("logit(x)", x=lambda v, x: _inside(v, reciprocal(x * (1.0 - x))))
+logit = _ufunc("logit(x)", x=lambda v, x: _inside(v, reciprocal(x) + reciprocal(1.0 - x)))
 exp10 = _ufunc("exp10(x)", x=lambda v, x: LN10 * v)
 cosm1 = _ufunc("cosm1(x)", x=lambda v, x: -sin(x))
 exprel = _ufunc("exprel(x)", x=lambda v, x: 0.5 * hyp1f1(2.0, 3.0, x))
@@ -569,12 +569,17 @@ def _sum_sign(a: Any, b: Any, axis: Any) -> Any:
 
 
 def _shares(ans: Any, a: Any, b: Any, axis: Any) -> Any:
-    """exp(a - ans), with the sign of the sum; an infinite sum is shared among its equal terms."""
+    """exp(a) / Σ b exp(a); an infinite sum is shared among its equal terms."""
     top = value(a) == value(ans)
     count = np.maximum(np.sum(top, axis=axis, keepdims=True), 1)
     infinite = np.broadcast_to(np.isinf(value(ans)), top.shape)
-    shares = choose(infinite, lambda: top / count, lambda: exp(a - ans))
-    return shares if b is None else shares * _sum_sign(a, b, axis)
+
+    def finite() -> Any:
+        exponentials = exp(a - np.max(value(a), axis=axis, keepdims=True, initial=-np.inf))
+        terms = exponentials if b is None else exponentials * b
+        return exponentials / sum_(terms, axis, keepdims=True)
+
+    return choose(infinite, lambda: top / count, finite)
 
 
 def _weights(ans: Any, a: Any, b: Any, axis: Any) -> Any:
