@@ -17,6 +17,7 @@ from ._core import Dual, Var
 
 __all__ = [
     "array",
+    "as_array",
     "blank",
     "broadcast_to",
     "concatenate",
@@ -52,7 +53,9 @@ def _lanes(x: Dual) -> int:
 def _tangent(x: Dual) -> Number:
     """The tangent as an array: lanes of a single number as an array of one axis."""
     tangent = _core.dual_components(x)[1]
-    return array(list(tangent)) if isinstance(tangent, tuple) else tangent
+    if not isinstance(tangent, tuple):
+        return tangent
+    return _core.numbers_array(list(tangent), (len(tangent),))
 
 
 def _by_components(x: Dual, change: Callable[[Number, int], Number]) -> Dual:
@@ -279,35 +282,23 @@ def array(items: Any) -> Number:
     >>> x.grad
     7.0
     """
+    return _opened(copy(items) if isinstance(items, (Var, Dual)) else as_array(items))
+
+
+def as_array(items: Any) -> Number:
+    """Numbers, arrays and lists of them joined to one array; what is one already stays as it is."""
     if isinstance(items, (Var, Dual)):
-        return _opened(copy(items))
+        return items
     if isinstance(items, np.ndarray):
-        if items.dtype == object:
-            return _opened(_core.gather_numbers(items))
-        return _open(items)
-    if isinstance(items, (list, tuple)):
-        return _from_list(items)
-    return _open(np.asarray(items))
-
-
-def _from_list(items: Sequence[Any]) -> Number:
-    parts = [_nested(item) for item in items]
+        return _core.gather_numbers(items) if items.dtype == object else items
+    if not isinstance(items, (list, tuple)):
+        return np.asarray(items)
+    parts = [as_array(item) if isinstance(item, (list, tuple, np.ndarray)) else item for item in items]
     if not any(isinstance(part, (Var, Dual)) for part in parts):
-        return _open(np.asarray(parts))
+        return np.asarray(parts)
     if all(_core.ndim(part) == 0 for part in parts):
-        return _opened(_core.numbers_array([_plain_single(part) for part in parts], (len(parts),)))
-    return _opened(stack(parts))
-
-
-def _nested(item: Any) -> Number:
-    """An item of a list: a list of plain numbers stays plain."""
-    if isinstance(item, (list, tuple)):
-        parts = [_nested(part) for part in item]
-        carries = any(isinstance(part, (Var, Dual)) for part in parts)
-        return _from_list(parts) if carries else np.asarray(parts)
-    if isinstance(item, np.ndarray) and item.dtype == object:
-        return _core.gather_numbers(item)
-    return item
+        return _core.numbers_array([_plain_single(part) for part in parts], (len(parts),))
+    return stack(parts)
 
 
 def _plain_single(x: Any) -> Number:
@@ -322,7 +313,7 @@ def _plain_single(x: Any) -> Number:
 def _opened(made: Number) -> Number:
     """An array just made, such that any number of a differentiation under way can be assigned."""
     if not isinstance(made, (Var, Dual)):
-        return _open(made)
+        return _open(np.asarray(made))
     for tag, lanes in _core.running_forward() if made.ndim else ():
         if _core.tag_of(made) < tag:
             zeros_of_tangent = np.zeros(made.shape + ((lanes,) if lanes >= 0 else ()))
@@ -383,7 +374,7 @@ def blank(shape: int | Sequence[int], *like: Any) -> Number:
 
 def stack(items: Any, axis: int = 0) -> Number:
     """Join arrays or numbers of one shape along a new axis."""
-    parts = [_nested(item) for item in items]
+    parts = [as_array(item) for item in items]
     if not any(isinstance(part, (Var, Dual)) for part in parts):
         return np.stack(parts, axis)
     if len({_core.shape(part) for part in parts}) != 1:
@@ -394,7 +385,7 @@ def stack(items: Any, axis: int = 0) -> Number:
 
 def concatenate(items: Any, axis: int | None = 0) -> Number:
     """Join arrays along an axis that they have; None joins them as vectors."""
-    parts = [_nested(item) for item in items]
+    parts = [as_array(item) for item in items]
     if not any(isinstance(part, (Var, Dual)) for part in parts):
         return np.concatenate(parts, axis)
     if axis is None:

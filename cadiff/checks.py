@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -97,16 +98,17 @@ def _check(
     before: tuple[str, ...],
 ) -> None:
     argnums = tuple(range(len(args)))
-    numbers, structure = _core.take_apart(args, argnums)
-    point = np.array(numbers, dtype=np.float64)
+    atoms, structure = _core.take_apart(args, argnums)
+    shapes = [_core.shape(atom) for atom in atoms]
+    point = _joined(atoms)
     direction = random.standard_normal(point.size)
 
     def at(vector: FloatArray) -> tuple[Any, ...]:
-        values = vector.tolist()
-        return tuple(structure.rebuild(k, values) for k in argnums)
+        parts = _split(vector, shapes)
+        return tuple(structure.rebuild(k, parts) for k in argnums)
 
     def run(vector: FloatArray) -> FloatArray:
-        return np.array(_core.strip(Output(f(*at(vector))).numbers), dtype=np.float64)
+        return _joined(Output(f(*at(vector))).atoms)
 
     step = eps * max(1.0, float(np.max(np.abs(point), initial=0.0)))
     expected = (run(point + step * direction) - run(point - step * direction)) / (2 * step)
@@ -114,15 +116,15 @@ def _check(
         path = (*before, mode)
         if mode == "fwd":
             _, tangent = jvp(f, args, at(direction))
-            found = np.array(Output(tangent).numbers, dtype=np.float64)
+            found = _joined(Output(tangent).atoms)
             _compare(found, expected, atol, rtol, path, "output")
         else:
             out, pullback = vjp(f, *args)
             output = Output(out)
-            weights = random.standard_normal(len(output.numbers))
-            cotangent = pullback(output.rebuild(weights.tolist()))
-            flat, _ = _core.take_apart(cotangent if len(args) != 1 else (cotangent,), argnums)
-            found = np.array([np.dot(np.array(flat, dtype=np.float64), direction)])
+            weights = random.standard_normal(_joined(output.atoms).size)
+            cotangent = pullback(output.fill(_split(weights, output.shapes)))
+            parts, _ = _core.take_apart(cotangent if len(args) != 1 else (cotangent,), argnums)
+            found = np.array([np.dot(_joined(parts), direction)])
             wanted = np.array([np.dot(weights, expected)])
             _compare(found, wanted, atol, rtol, path, "weighted sum of the outputs")
         if order > 1:
@@ -149,9 +151,24 @@ def _first_derivative(
     def pulled(*args: Any) -> Any:
         out, pullback = vjp(f, *args)
         output = Output(out)
-        return pullback(output.rebuild([1.0] * len(output.numbers)))
+        return pullback(output.fill([np.ones(shape) if shape else 1.0 for shape in output.shapes]))
 
     return pulled
+
+
+def _joined(atoms: Sequence[Any]) -> FloatArray:
+    """The values of all atoms as one vector."""
+    return np.concatenate([np.empty(0), *(np.ravel(_core.strip(atom)) for atom in atoms)])
+
+
+def _split(vector: FloatArray, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
+    """A vector as atoms of the shapes given."""
+    ends = np.cumsum([prod(shape) for shape in shapes])
+    parts = np.split(vector, ends[:-1]) if shapes else []
+    return [
+        part.reshape(shape) if shape else part.item()
+        for part, shape in zip(parts, shapes, strict=True)
+    ]
 
 
 def _compare(

@@ -219,7 +219,7 @@ def _as_number(arg: Any) -> Any:
     """Lists and object arrays with numbers in them as arrays of numbers."""
     if isinstance(arg, (Var, Dual)) or not carries(arg):
         return arg
-    return arrays.array(arg)
+    return arrays.as_array(arg)
 
 
 def _as_list(ans: Any) -> list[Any]:

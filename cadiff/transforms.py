@@ -231,7 +231,7 @@ class Output:
         if array.dtype.kind == "b":
             self._number(np.bool_(True))
         if array.dtype.kind not in "iuf":
-            raise self._refusal(array)
+            raise self._refusal(array, f" of dtype {array.dtype}")
         return np.array(array, dtype=np.float64)
 
     def _leaf(self, atom: Any) -> _Leaf:

@@ -50,7 +50,7 @@ def as_number(x: Any) -> Number:
     """Var and Dual as they are; what has them in it, joined to an array; the rest an ndarray."""
     if isinstance(x, (Var, Dual)):
         return x
-    return arrays.array(x) if carries(x) else np.asarray(x)
+    return arrays.as_array(x) if carries(x) else np.asarray(x)
 
 
 def is_float(dtype: Any) -> bool:

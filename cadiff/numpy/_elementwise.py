@@ -31,7 +31,7 @@ SINGLE = NUMBERS | {float, int, np.float64}
 def _joined(x: Any) -> Any:
     """Lists and object arrays with numbers in them as arrays; all else as it is."""
     may = x.dtype.hasobject if isinstance(x, np.ndarray) else isinstance(x, (list, tuple))
-    return arrays.array(x) if may and carries(x) else x
+    return arrays.as_array(x) if may and carries(x) else x
 
 
 def _of_one(ufunc: np.ufunc, operation: Callable[..., Any]) -> Callable[..., Any]:

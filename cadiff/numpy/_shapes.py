@@ -211,7 +211,7 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Number:
 @implements(np.copy)
 def copy(a: Any, order: str = "K", subok: bool = False) -> Number:
     """A copy with the same derivatives that can be assigned to, as `numpy.copy`."""
-    return arrays.copy(as_number(a))
+    return arrays.array(as_number(a))
 
 
 # --- joining -------------------------------------------------------------------------------------
