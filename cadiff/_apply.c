@@ -14,6 +14,8 @@ static PyObject *own_ufuncs[CAD_OP_COUNT];      /* the same over objects and dou
 static PyObject *op_of_function;                /* {numpy.sin: op code, ...} */
 static PyObject *op_of_name;                    /* {"sin": op code, ...}, aliases included */
 static PyObject *numpy_module;
+static PyObject *numpy_sum; /* the commonest of functions, which are not looked up */
+static PyObject *numpy_matmul;
 
 /* --- classification --- */
 
@@ -444,6 +446,9 @@ static PyObject *array_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n
             return result;
         }
     }
+    if (ufunc == numpy_matmul && n == 2 && names == NULL && is_call(args[1])) {
+        return cad_matmul(inputs[0], inputs[1]);
+    }
     const int op = is_call(args[1]) ? cad_find_op(ufunc) : -1;
     if (op == -2) {
         return NULL;
@@ -464,6 +469,10 @@ static PyObject *array_function(PyObject *self, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "OOO!O!:__array_function__", &function, &types, &PyTuple_Type,
                           &args, &PyDict_Type, &kwargs)) {
         return NULL;
+    }
+    if (function == numpy_sum && PyTuple_GET_SIZE(args) == 1 && PyDict_GET_SIZE(kwargs) == 0 &&
+        CAD_IS_VAR_ARRAY(PyTuple_GET_ITEM(args, 0))) {
+        return cad_array_sum(CAD_VAR(PyTuple_GET_ITEM(args, 0)), Py_None, 0);
     }
     PyObject *ours =
         array_functions == NULL ? NULL : PyDict_GetItemWithError(array_functions, function);
@@ -574,6 +583,10 @@ static PyObject *call_function(CadOp op, PyObject *const *args, Py_ssize_t n) {
         Py_SETREF(result, call_on_sequences(op, args));
     }
     return result;
+}
+
+PyObject *cad_call_tuple(CadOp op, PyObject *args) {
+    return call_function(op, &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args));
 }
 
 /* A function of one number answers floats, Vars and Duals itself: it is what loops call. */
@@ -825,7 +838,38 @@ static PyObject *with_sequence(PyObject *self, const char *name, PyObject *args,
     return result;
 }
 
+/* The lengths that reshape() was given; 0 if they are not plainly those of the array. */
+static int plain_lengths(const CadView *view, PyObject *args, npy_intp *shape) {
+    PyObject *given =
+        PyTuple_GET_SIZE(args) == 1 && PyTuple_Check(PyTuple_GET_ITEM(args, 0))
+            ? PyTuple_GET_ITEM(args, 0)
+            : args;
+    const Py_ssize_t ndim = PyTuple_GET_SIZE(given);
+    npy_intp size = 1;
+    for (Py_ssize_t i = 0; i < ndim; i++) {
+        PyObject *length = PyTuple_GET_ITEM(given, i);
+        shape[i < NPY_MAXDIMS ? i : 0] = PyLong_CheckExact(length) ? PyLong_AsSsize_t(length) : -1;
+        if (shape[i < NPY_MAXDIMS ? i : 0] < 0 || i >= NPY_MAXDIMS) {
+            PyErr_Clear();
+            return 0;
+        }
+        if (shape[i] != 0 && size > view->size / shape[i]) {
+            return 0;
+        }
+        size *= shape[i];
+    }
+    return size == view->size ? (int)ndim : 0;
+}
+
 static PyObject *array_reshape(PyObject *self, PyObject *args, PyObject *kwargs) {
+    if (CAD_IS_VAR_ARRAY(self) && CAD_VAR(self)->kind == CAD_ARRAY && kwargs == NULL) {
+        const CadVar *var = CAD_VAR(self);
+        npy_intp shape[NPY_MAXDIMS];
+        const int ndim = cad_var_is_contiguous(var) ? plain_lengths(var->view, args, shape) : 0;
+        if (ndim > 0) {
+            return cad_var_view(var->tape, var->slot, ndim, shape, NULL, var->view->flags);
+        }
+    }
     return with_sequence(self, "reshape", args, kwargs);
 }
 
@@ -1049,6 +1093,8 @@ static PyObject *attribute_of(const char *module_name, const char *name) {
 
 int cad_numbers_ready(PyObject *module) {
     if ((numpy_module = PyImport_ImportModule("numpy")) == NULL ||
+        (numpy_sum = PyObject_GetAttrString(numpy_module, "sum")) == NULL ||
+        (numpy_matmul = PyObject_GetAttrString(numpy_module, "matmul")) == NULL ||
         (cad_dtype = attribute_of("cadiff._dtype", "float64")) == NULL ||
         (op_of_function = PyDict_New()) == NULL || (op_of_name = PyDict_New()) == NULL) {
         return -1;

@@ -448,7 +448,7 @@ cdef int check_argnums(tuple args, tuple argnums) except -1:
                 f"argnums names argument {k}, but the function was called with {len(args)} "
                 "positional arguments; arguments passed by keyword are not differentiated"
             )
-    if len({k % len(args) for k in argnums}) != len(argnums):
+    if len(argnums) > 1 and len({k % len(args) for k in argnums}) != len(argnums):
         raise ValueError(
             f"argnums {argnums} name an argument twice: the function was called with {len(args)} "
             "positional arguments"

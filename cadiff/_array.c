@@ -116,10 +116,17 @@ static int put_array(CadTape *tape, Operand *operand, PyArrayObject *array, int 
     if (status != CAD_OK) {
         return cad_raise_status(status);
     }
-    PyObject *place = PyArray_New(&PyArray_Type, PyArray_NDIM(array), PyArray_DIMS(array),
-                                  NPY_DOUBLE, NULL, tape->values + slot, 0, NPY_ARRAY_CARRAY, NULL);
-    const int copied = place == NULL ? -1 : PyArray_CopyInto((PyArrayObject *)place, array);
-    Py_XDECREF(place);
+    int copied = 0;
+    if (PyArray_IS_C_CONTIGUOUS(array) && PyArray_TYPE(array) == NPY_DOUBLE &&
+        PyArray_ISBEHAVED_RO(array)) {
+        memcpy(tape->values + slot, PyArray_DATA(array), (size_t)size * sizeof(double));
+    } else {
+        PyObject *place =
+            PyArray_New(&PyArray_Type, PyArray_NDIM(array), PyArray_DIMS(array), NPY_DOUBLE, NULL,
+                        tape->values + slot, 0, NPY_ARRAY_CARRAY, NULL);
+        copied = place == NULL ? -1 : PyArray_CopyInto((PyArrayObject *)place, array);
+        Py_XDECREF(place);
+    }
     operand->slot = slot;
     int64_t stride = 1;
     for (int i = operand->ndim; i-- > 0;) {

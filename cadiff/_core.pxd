@@ -229,5 +229,6 @@ cdef extern from "_numbers.h":
     object cad_elements(object number)
     object cad_apply2(int op, object x, object y)
     int cad_find_op(object ufunc) except? -2
+    object cad_call_tuple(int op, tuple args)
     int cad_register(object functions, object hook) except -1
     int cad_numbers_ready(object module) except -1

@@ -255,6 +255,9 @@ PyObject *cad_var_as_input(PyObject *var);
 /* The same view at another slot. */
 PyObject *cad_var_like(const CadVar *var, CadSlot slot);
 
+/* Whether the elements of an array Var stand side by side, in C order. */
+int cad_var_is_contiguous(const CadVar *var);
+
 /* How many axes a key adds to a single number; -1 if it indexes anything. */
 int cad_new_axes(PyObject *key);
 
@@ -350,6 +353,9 @@ static inline PyObject *cad_apply2(CadOp op, PyObject *x, PyObject *y) {
 
 /* The operation that a ufunc stands for; -1 if there is none, -2 with an exception. */
 int cad_find_op(PyObject *ufunc);
+
+/* Call the package's function for an operation. */
+PyObject *cad_call_tuple(CadOp op, PyObject *args);
 
 /* Where NumPy's protocols go for functions, and for what is no plain call of an operation. */
 int cad_register(PyObject *functions, PyObject *hook);

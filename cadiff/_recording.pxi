@@ -266,10 +266,18 @@ cdef class Recording:
 
     cdef object gradient(self, object number):
         """The gradient of one number, as a tuple with one entry for each argnum."""
+        cdef CadSlot slot
+        cdef size_t end
         if CAD_IS_DUAL(number) or self.block is None or not self.is_closed([number]):
             cotangents = self.pull_atoms([number], [1.0])
             return tuple([(<Node>node).from_atoms(cotangents) for node in self.nodes])
-        self.pull_plain([number], [1.0])
+        if self.n > 0:
+            end = self.clear([number])
+            if on_tape(number, self.tape, self.base()):
+                slot = CAD_VAR(number).slot
+                cad_tape_prepare_adjoints(self.tape, slot, slot)
+                self.tape.adjoints[slot] = 1.0
+            cad_sweep(self.tape, self.begin(), end, False)
         return self.rebuild(self.read_adjoints())
 
     # --- first order, results of any kind
@@ -455,8 +463,30 @@ cdef class Recording:
                 cad_tape_read_adjoints(self.tape, base, base + self.n, data + i * self.n)
         return matrix
 
+    def plain_jacobian(self, out, bint forward):
+        """The Jacobian of one array by one array, out.shape + in.shape; None if it is not that.
+
+        `forward` allows for tangent sweeps, where they are cheaper.
+        """
+        cdef Node node
+        cdef bint scalar = CAD_IS_SCALAR(out)
+        if self.block is None or len(self.nodes) != 1 or not (CAD_IS_VAR_ARRAY(out) or scalar):
+            return None
+        node = self.nodes[0]
+        if node.shape != ARRAY or CAD_VAR(out).kind == CAD_STALE or not self.is_closed([out]):
+            return None
+        if cnp.PyArray_TYPE(node.original) == cnp.NPY_FLOAT32 or node.original.ndim == 0:
+            return None
+        if forward and self.n <= 4 * (1 if scalar else out.size) and not self.has_rules:
+            matrix = self.columns([out])
+        else:
+            matrix = self.rows([out])
+        return matrix.reshape((() if scalar else out.shape) + node.original.shape)
+
     cdef cnp.ndarray slots_of(self, list outputs):
         """The slots of all numbers of the outputs, in order; -1 for those of other places."""
+        if len(outputs) == 1 and self.n > 0 and on_tape(outputs[0], self.tape, self.base()):
+            return np.ascontiguousarray(cad_var_slots(CAD_VAR(outputs[0]))).ravel()
         parts = [np.empty(0, np.int64)]
         for output in outputs:
             if self.n > 0 and on_tape(output, self.tape, self.base()):

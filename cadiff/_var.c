@@ -618,6 +618,17 @@ static PyObject *var_item(CadVar *var, Py_ssize_t index) {
     return item_at(var, index, index);
 }
 
+int cad_var_is_contiguous(const CadVar *var) {
+    npy_intp stride = 1;
+    for (int i = var->view->ndim; i-- > 0;) {
+        if (CAD_SHAPE(var->view)[i] != 1 && CAD_STRIDES(var->view)[i] != stride) {
+            return 0;
+        }
+        stride *= CAD_SHAPE(var->view)[i];
+    }
+    return 1;
+}
+
 int cad_new_axes(PyObject *key) {
     if (!PyTuple_Check(key)) {
         return key == Py_None ? 1 : key == Py_Ellipsis ? 0 : -1;

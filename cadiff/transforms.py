@@ -618,11 +618,16 @@ class Jacobian(Transform):
             return self._forward(args, kwargs)
         recording = Recording(args, self._argnums)
         try:
-            output = Output(self._function(*recording.lifted, **kwargs))
+            out = self._function(*recording.lifted, **kwargs)
+            matrix = recording.plain_jacobian(out, self._mode == "auto") if self._single else None
+            if matrix is not None:
+                return matrix
+            output = Output(out)
             structure = recording.structure
             blocks = self._sweep(recording, output)
             output.atoms.clear()  # Vars that are alive when the tape is rewound have to be found
         finally:
+            out = None
             recording.close()
         return self._assemble(blocks, output, structure)
 

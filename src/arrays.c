@@ -18,18 +18,19 @@ typedef struct Walk {
     int64_t index[CAD_MOST_AXES];
 } Walk;
 
-static Walk start(CadPlan *plan, int kept) {
-    Walk walk;
-    walk.plan = plan;
-    walk.axes = plan->ndim > kept ? plan->ndim - kept : 0;
-    walk.n = plan->ndim > 0 ? (size_t)cad_plan_shape(plan)[plan->ndim - 1] : 1;
+static void start(Walk *walk, CadPlan *plan, int kept) {
+    const int ndim = plan->ndim;
+    walk->plan = plan;
+    walk->axes = ndim > kept ? ndim - kept : 0;
+    walk->n = ndim > 0 ? (size_t)cad_plan_shape(plan)[ndim - 1] : 1;
     for (int k = 0; k < plan->n_views; k++) {
         const int64_t *view = cad_plan_view(plan, k);
-        walk.at[k] = view[0];
-        walk.step[k] = plan->ndim > 0 ? view[plan->ndim] : 0;
+        walk->at[k] = view[0];
+        walk->step[k] = ndim > 0 ? view[ndim] : 0;
     }
-    memset(walk.index, 0, (size_t)walk.axes * sizeof *walk.index);
-    return walk;
+    for (int i = 0; i < walk->axes; i++) {
+        walk->index[i] = 0;
+    }
 }
 
 /* The next row; 0 if there is none. */
@@ -191,7 +192,8 @@ static void exchange(double *x, double *y) {
 }
 
 static void assign_values(CadTape *tape, CadEntry entry, CadPlan *plan) {
-    Walk walk = start(plan, 1);
+    Walk walk;
+    start(&walk, plan, 1);
     double *kept = tape->values + entry.out;
     do {
         const CadStrip target = strip_at(&walk, 0, tape->values, 0);
@@ -230,7 +232,8 @@ void cad_array_exchange(CadTape *tape, CadEntry entry, int undo) {
         }
         return;
     }
-    Walk walk = start(plan, 1);
+    Walk walk;
+    start(&walk, plan, 1);
     int64_t k = 0;
     do {
         const CadStrip target = strip_at(&walk, 0, tape->values, 0);
@@ -246,7 +249,8 @@ static CadMatrix matrix_at(const Walk *walk, int view, double *data, int rows, i
 }
 
 static void multiply_matrices(CadTape *tape, CadPlan *plan) {
-    Walk walk = start(plan, 3);
+    Walk walk;
+    start(&walk, plan, 3);
     const int64_t *core = cad_plan_shape(plan) + walk.axes;
     double *const value = tape->values;
     do {
@@ -261,7 +265,8 @@ static void sum_values(CadTape *tape, CadEntry entry, CadPlan *plan) {
     if (!cad_plan_extra(plan)[0]) {
         memset(tape->values + entry.out, 0, entry.b * sizeof *tape->values);
     }
-    Walk walk = start(plan, 1);
+    Walk walk;
+    start(&walk, plan, 1);
     do {
         cad_strip_add(strip_at(&walk, 0, tape->values, 0), strip_at(&walk, 1, tape->values, 0), 0,
                       walk.n);
@@ -269,7 +274,8 @@ static void sum_values(CadTape *tape, CadEntry entry, CadPlan *plan) {
 }
 
 static void row_values(CadTape *tape, CadOp op, CadPlan *plan) {
-    Walk walk = start(plan, 1);
+    Walk walk;
+    start(&walk, plan, 1);
     const int arity = plan->n_views - 1;
     do {
         const CadStrip x = strip_at(&walk, 1, tape->values, 0);
@@ -344,12 +350,23 @@ static void operands_at(const Walk *walk, double *values, size_t first, CadStrip
     x[3] = strip_at(walk, 0, values, first);
 }
 
+/* Whether all adjoints of a small result are 0, so that there is nothing to hand on. */
+static int is_all_zero(const CadTape *tape, CadEntry entry) {
+    for (CadSlot slot = entry.out; slot < entry.out + entry.b; slot++) {
+        if (tape->adjoints[slot] != 0.0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 static void reverse_row(CadTape *tape, CadOp op, CadPlan *plan) {
     int store[4] = {0};
     for (int k = 1; k < plan->n_views; k++) {
         store[k] = is_active(plan, k) && touch(tape, plan, k);
     }
-    Walk walk = start(plan, 1);
+    Walk walk;
+    start(&walk, plan, 1);
     do {
         for (size_t first = 0; first < walk.n; first += CAD_TILE) {
             const size_t n = tile_from(&walk, first);
@@ -373,7 +390,8 @@ static void reverse_sum(CadTape *tape, CadPlan *plan) {
         return;
     }
     const int store = touch(tape, plan, 1);
-    Walk walk = start(plan, 1);
+    Walk walk;
+    start(&walk, plan, 1);
     do {
         cad_strip_add(strip_at(&walk, 1, tape->adjoints, 0),
                       strip_at(&walk, 0, tape->adjoints, 0), store, walk.n);
@@ -424,7 +442,8 @@ static int touch_matrix(CadTape *tape, CadPlan *plan, int view, int axes) {
 }
 
 static void reverse_matmul(CadTape *tape, CadPlan *plan) {
-    Walk walk = start(plan, 3);
+    Walk walk;
+    start(&walk, plan, 3);
     const int64_t *core = cad_plan_shape(plan) + walk.axes;
     const size_t m = (size_t)core[0], n = (size_t)core[1], p = (size_t)core[2];
     double *const adjoint = tape->adjoints, *const value = tape->values;
@@ -470,7 +489,8 @@ static void reverse_assign(CadTape *tape, CadEntry entry, CadPlan *plan) {
     const int active = is_active(plan, 1);
     const int store = active && touch(tape, plan, 1);
     const double *former = tape->adjoints + entry.out;
-    Walk walk = start(plan, 1);
+    Walk walk;
+    start(&walk, plan, 1);
     do {
         const CadStrip target = strip_at(&walk, 0, tape->adjoints, 0);
         if (active) {
@@ -516,20 +536,24 @@ static void reverse_add_at(CadTape *tape, CadPlan *plan) {
     }
 }
 
-/* Whether no adjoint has reached what an entry wrote: then no tangent of one has reached it. */
-static int is_unreached(const CadTape *tape, CadOp op, CadPlan *plan) {
+/* Whether no adjoint has reached what an entry wrote. */
+static int is_unreached(const CadTape *tape, CadEntry entry, CadPlan *plan) {
+    const CadOp op = CAD_CODE_OP(entry.code);
     if (overwrites(op)) {
         return 0;
     }
-    const int64_t slot =
-        op == CAD_OP_ADD_AT ? cad_plan_extra(plan)[0] : cad_plan_view(plan, 0)[0];
-    return cad_tape_is_untouched(tape, (CadSlot)slot);
+    if (op == CAD_OP_ADD_AT) {
+        return cad_tape_is_untouched(tape, (CadSlot)cad_plan_extra(plan)[0]);
+    }
+    const int64_t slot = cad_plan_view(plan, 0)[0];
+    return slot == entry.out && entry.b < CAD_LARGE_BLOCK ? is_all_zero(tape, entry)
+                                                          : cad_tape_is_untouched(tape, (CadSlot)slot);
 }
 
 void cad_array_reverse(CadTape *tape, CadEntry entry) {
     CadPlan *plan = cad_tape_plan(tape, entry);
     const CadOp op = CAD_CODE_OP(entry.code);
-    if (is_unreached(tape, op, plan)) {
+    if (is_unreached(tape, entry, plan)) {
         return;
     }
     switch (op) {
@@ -567,7 +591,8 @@ static void add_lanes(const Walk *walk, int to, Lanes target, int from, Lanes so
 }
 
 static void tangent_row(const CadTape *tape, CadOp op, CadPlan *plan, Lanes lanes) {
-    Walk walk = start(plan, 1);
+    Walk walk;
+    start(&walk, plan, 1);
     do {
         for (size_t first = 0; first < walk.n; first += CAD_TILE) {
             const size_t n = tile_from(&walk, first);
@@ -598,7 +623,8 @@ static CadMatrix lane_matrix(const Walk *walk, int view, Lanes lanes, size_t k, 
 }
 
 static void tangent_matmul(CadTape *tape, CadPlan *plan, Lanes lanes) {
-    Walk walk = start(plan, 3);
+    Walk walk;
+    start(&walk, plan, 3);
     const int64_t *core = cad_plan_shape(plan) + walk.axes;
     const size_t m = (size_t)core[0], n = (size_t)core[1], p = (size_t)core[2];
     double *const value = tape->values;
@@ -642,7 +668,8 @@ static void tangent_scatter(const CadTape *tape, CadEntry entry, CadPlan *plan, 
 }
 
 static void tangent_assign(CadEntry entry, CadPlan *plan, Lanes lanes) {
-    Walk walk = start(plan, 1);
+    Walk walk;
+    start(&walk, plan, 1);
     int64_t kept = entry.out;
     do {
         for (size_t i = 0; i < walk.n; i++, kept++) {
@@ -662,7 +689,8 @@ void cad_array_tangent(const CadTape *tape, CadEntry entry, CadSlot base, size_t
     CadPlan *plan = cad_tape_plan(tape, entry);
     const CadOp op = CAD_CODE_OP(entry.code);
     const Lanes all = {tangents, base, lanes};
-    Walk walk = start(plan, 1);
+    Walk walk;
+    start(&walk, plan, 1);
     switch (op) {
     case CAD_OP_ASSIGN:
         cad_array_exchange((CadTape *)tape, entry, 0);
@@ -701,7 +729,8 @@ void cad_array_tangent(const CadTape *tape, CadEntry entry, CadSlot base, size_t
 }
 
 static void second_row(CadTape *tape, CadOp op, CadPlan *plan, Lanes tangents, Lanes results) {
-    Walk walk = start(plan, 1);
+    Walk walk;
+    start(&walk, plan, 1);
     do {
         for (size_t first = 0; first < walk.n; first += CAD_TILE) {
             const size_t n = tile_from(&walk, first);
@@ -733,7 +762,8 @@ static void second_row(CadTape *tape, CadOp op, CadPlan *plan, Lanes tangents, L
 }
 
 static void second_matmul(CadTape *tape, CadPlan *plan, Lanes tangents, Lanes results) {
-    Walk walk = start(plan, 3);
+    Walk walk;
+    start(&walk, plan, 3);
     const int64_t *core = cad_plan_shape(plan) + walk.axes;
     const size_t m = (size_t)core[0], n = (size_t)core[1], p = (size_t)core[2];
     double *const value = tape->values;
@@ -771,7 +801,8 @@ static void exchange_lanes(Lanes lanes, int64_t x, int64_t y) {
 
 /* Tangents go back to what they were, as the values do. */
 static void second_assign(CadEntry entry, CadPlan *plan, Lanes tangents, Lanes results) {
-    Walk walk = start(plan, 1);
+    Walk walk;
+    start(&walk, plan, 1);
     int64_t kept = entry.out;
     do {
         if (is_active(plan, 1)) {
@@ -803,10 +834,12 @@ void cad_array_second(CadTape *tape, CadEntry entry, CadSlot base, size_t lanes,
     const CadOp op = CAD_CODE_OP(entry.code);
     const Lanes along = {tangents, base, lanes};
     const Lanes results = {adjoint_tangents, base, lanes};
-    if (is_unreached(tape, op, plan)) {
-        return;
+    if (!overwrites(op) && op != CAD_OP_ADD_AT &&
+        cad_tape_is_untouched(tape, (CadSlot)cad_plan_view(plan, 0)[0])) {
+        return; /* no adjoint has reached it, so no tangent of one has */
     }
-    Walk walk = start(plan, 1);
+    Walk walk;
+    start(&walk, plan, 1);
     switch (op) {
     case CAD_OP_ASSIGN:
         second_assign(entry, plan, along, results);

@@ -33,6 +33,7 @@ CadTape *cad_tape_new(void) {
     }
     tape->reclaim_entries = FIRST_RECLAIM;
     tape->reclaim_slots = 8 * FIRST_RECLAIM;
+    tape->reclaim_plan_words = FIRST_RECLAIM / 2;
     forget_constants(tape);
     return tape;
 }
@@ -86,14 +87,22 @@ static size_t slot_limit(const CadTape *tape) {
     return tape->pinned > 0 ? SIZE_MAX : tape->reclaim_slots + wait;
 }
 
+/* Entries over arrays take longer to step over than those on single numbers. */
+static size_t plan_limit(const CadTape *tape) {
+    const size_t wait = tape->n_marks > 0 ? (size_t)FIRST_RECLAIM_MARKED : 0;
+    return tape->pinned > 0 ? SIZE_MAX : tape->reclaim_plan_words + wait;
+}
+
 static int reclaim_is_due(const CadTape *tape) {
-    return tape->n_entries >= entry_limit(tape) || tape->n_slots >= slot_limit(tape);
+    return tape->n_entries >= entry_limit(tape) || tape->n_slots >= slot_limit(tape) ||
+           tape->n_plan_words >= plan_limit(tape);
 }
 
 /* Reclaim next when the tape has grown by a factor. */
 static void reclaim_later(CadTape *tape, size_t factor) {
     tape->reclaim_entries = larger(tape->n_entries * factor, FIRST_RECLAIM);
     tape->reclaim_slots = larger(tape->n_slots * factor, 8 * FIRST_RECLAIM);
+    tape->reclaim_plan_words = larger(tape->n_plan_words * factor, FIRST_RECLAIM / 2);
 }
 
 /* Ask the holder to reclaim, and set when to ask again. Tracing costs time in proportion to what
@@ -115,6 +124,9 @@ static void set_room(CadTape *tape) {
     tape->entry_room = smaller(tape->entry_capacity - CAD_HEADROOM, entry_limit(tape));
     tape->slot_room = smaller(tape->slot_capacity - CAD_HEADROOM, slot_limit(tape));
     tape->slot_room = smaller(tape->slot_room, CAD_MOST_SLOTS - 2 * CAD_HEADROOM);
+    if (tape->n_plan_words >= plan_limit(tape)) {
+        tape->entry_room = 0; /* the next entry asks for room, and finds it due */
+    }
 }
 
 void cad_tape_pin(CadTape *tape) {
@@ -780,12 +792,27 @@ CadSlot cad_reclaim_target(const CadReclaim *reclaim, CadSlot slot) {
     return reclaim->before[word] + (CadSlot)count_bits(reclaim->live[word] & lower);
 }
 
-/* Move the live ones of buffer[begin .. end) to their targets. */
+/* Move the live ones of buffer[begin .. end) to their targets, whole words of bits at once. */
 static void compact_buffer(double *buffer, size_t begin, size_t end, const CadReclaim *reclaim) {
     size_t target = cad_reclaim_target(reclaim, (CadSlot)begin);
-    for (size_t slot = begin; slot < end; slot++) {
-        if (is_live(reclaim, slot)) {
-            buffer[target++] = buffer[slot];
+    for (size_t slot = begin; slot < end;) {
+        const uint64_t bits = slot % WORD == 0 && slot + WORD <= end ? reclaim->live[slot / WORD]
+                                                                    : 1;
+        if (bits == 0) {
+            slot += WORD;
+        } else if (bits == ~(uint64_t)0) {
+            if (target != slot) {
+                memmove(buffer + target, buffer + slot, WORD * sizeof *buffer);
+            }
+            target += WORD;
+            slot += WORD;
+        } else {
+            const size_t stop = smaller((slot / WORD + 1) * WORD, end);
+            for (; slot < stop; slot++) {
+                if (is_live(reclaim, slot)) {
+                    buffer[target++] = buffer[slot];
+                }
+            }
         }
     }
 }

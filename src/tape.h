@@ -179,8 +179,9 @@ struct CadTape {
     size_t n_marks;
     size_t mark_capacity;
 
-    size_t reclaim_entries; /* numbers of entries and slots at which make_room is called */
+    size_t reclaim_entries; /* how far the tape may grow before make_room is called */
     size_t reclaim_slots;
+    size_t reclaim_plan_words;
     void (*make_room)(CadTape *tape); /* may call cad_reclaim_*; NULL: nothing is reclaimed */
     int pinned;                       /* > 0 while slots must not move */
     int busy;                         /* a sweep is under way that lets other threads run */

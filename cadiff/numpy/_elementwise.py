@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import _table, arrays
-from .._core import Dual, Var
+from .._core import Elementwise
 from .._dispatch import FUNCTIONS, carries, implements, plain
 from ..ops import value
 from ..primitives import primitive
@@ -24,45 +24,33 @@ from ._common import Number, as_number, existing
 __all__ = ["elementwise"]
 
 
-NUMBERS = frozenset({Var, Dual})
-SINGLE = NUMBERS | {float, int, np.float64}
-
-
 def _joined(x: Any) -> Any:
     """Lists and object arrays with numbers in them as arrays; all else as it is."""
     may = x.dtype.hasobject if isinstance(x, np.ndarray) else isinstance(x, (list, tuple))
     return arrays.as_array(x) if may and carries(x) else x
 
 
-def _of_one(ufunc: np.ufunc, operation: Callable[..., Any]) -> Callable[..., Any]:
-    def call(x: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if type(x) in NUMBERS and not args and not kwargs:
-            return operation(x)
-        return ufunc(x if type(x) in SINGLE else _joined(x), *args, **kwargs)
-
-    return call
-
-
-def _of_two(ufunc: np.ufunc, operation: Callable[..., Any]) -> Callable[..., Any]:
-    def call(x: Any, y: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if type(x) in SINGLE and type(y) in SINGLE:
-            if (type(x) in NUMBERS or type(y) in NUMBERS) and not args and not kwargs:
-                return operation(x, y)
-            return ufunc(x, y, *args, **kwargs)
-        return ufunc(_joined(x), _joined(y), *args, **kwargs)
-
-    return call
-
-
 @functools.cache
 def elementwise(ufunc: np.ufunc) -> Callable[..., Any]:
     """What stands in the namespace for a ufunc: always the same, under all of its names."""
-    name = ufunc.__name__
-    operation = getattr(_table, name) if name in _table.__all__ else FUNCTIONS.get(ufunc, ufunc)
-    call = (_of_one if ufunc.nin == 1 else _of_two)(ufunc, operation)
+    if ufunc in FUNCTIONS:
+        return _dispatched(ufunc)
+    call = Elementwise(ufunc, _joined)
+    call.__name__ = call.__qualname__ = ufunc.__name__
+    call.__doc__ = ufunc.__doc__
+    call.__module__ = "cadiff.numpy"
+    return call
+
+
+def _dispatched(ufunc: np.ufunc) -> Callable[..., Any]:
+    """One that is no row of the table: the package's function for numbers, else the ufunc."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return ufunc(*map(_joined, args), **kwargs)
+
     for attribute in (k for k in dir(ufunc) if not k.startswith("_")):
         setattr(call, attribute, getattr(ufunc, attribute))
-    call.__name__ = call.__qualname__ = name
+    call.__name__ = call.__qualname__ = ufunc.__name__
     call.__doc__ = ufunc.__doc__
     call.__module__ = "cadiff.numpy"
     return call
