@@ -115,6 +115,7 @@ cdef extern from "tape.h" nogil:
     void cad_tape_activate(CadTape *tape, CadSlot slot)
     void cad_tape_skip(CadTape *tape, double value)
     size_t cad_tape_bytes(const CadTape *tape)
+    size_t cad_tape_all_handles(const CadTape *tape)
     CadStatus cad_tape_grow(CadTape *tape, size_t slots)
     CadStatus cad_tape_ensure(CadTape *tape)
     CadSlot cad_tape_push(CadTape *tape, uint32_t code, CadSlot a, CadSlot b, double value)

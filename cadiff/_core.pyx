@@ -600,6 +600,7 @@ def tape_usage():
         "numbers": tape.n_slots,
         "nbytes": cad_tape_bytes(tape),
         "recordings": tape.n_marks,
+        "handles": cad_tape_all_handles(tape),
     }
 
 

@@ -243,41 +243,42 @@ class Output:
 
     def fill(self, leaves: Sequence[Any]) -> Any:
         """The same containers around other leaves."""
-
-        def put(node: Any) -> Any:
-            if isinstance(node, _Leaf):
-                return leaves[node.index]
-            if isinstance(node, dict):
-                return {key: put(item) for key, item in node.items()}
-            if isinstance(node, tuple) and hasattr(node, "_fields"):
-                return type(node)(*map(put, node))
-            return type(node)(map(put, node))
-
-        return put(self._template)
+        return _filled(self._template, leaves)
 
     def match(self, tree: Any, what: str) -> list[Any]:
         """The atoms of another tree of this structure, in its order."""
         atoms: list[Any] = []
-
-        def walk(node: Any, part: Any, path: str) -> None:
-            keys = list(node) if isinstance(node, dict) else range(0)
-            if isinstance(node, _Leaf):
-                leaf = Output(part, path)
-                if leaf.shapes != [self.shapes[node.index]] or isinstance(part, dict):
-                    expected = f"a leaf of shape {self.shapes[node.index]}"
-                    raise _mismatch(path, expected, f"leaves of shapes {leaf.shapes}")
-                atoms.extend(leaf.atoms)
-                return
-            if isinstance(node, dict):
-                if not isinstance(part, dict) or part.keys() != node.keys():
-                    raise _mismatch(path, f"a dict with the keys {keys}", repr(part))
-            elif not isinstance(part, (list, tuple)) or len(part) != len(node):
-                raise _mismatch(path, f"a {type(node).__name__} of {len(node)}", repr(part))
-            for key in keys or range(len(node)):
-                walk(node[key], part[key], f"{path}[{key!r}]")
-
-        walk(self._template, tree, what)
+        self._walk(self._template, tree, what, atoms)
         return atoms
+
+    def _walk(self, node: Any, part: Any, path: str, atoms: list[Any]) -> None:
+        keys = list(node) if isinstance(node, dict) else range(0)
+        if isinstance(node, _Leaf):
+            leaf = Output(part, path)
+            if leaf.shapes != [self.shapes[node.index]] or isinstance(part, dict):
+                expected = f"a leaf of shape {self.shapes[node.index]}"
+                raise _mismatch(path, expected, f"leaves of shapes {leaf.shapes}")
+            atoms.extend(leaf.atoms)
+            return
+        if isinstance(node, dict):
+            if not isinstance(part, dict) or part.keys() != node.keys():
+                raise _mismatch(path, f"a dict with the keys {keys}", repr(part))
+        elif not isinstance(part, (list, tuple)) or len(part) != len(node):
+            raise _mismatch(path, f"a {type(node).__name__} of {len(node)}", repr(part))
+        for key in keys or range(len(node)):
+            self._walk(node[key], part[key], f"{path}[{key!r}]", atoms)
+
+
+def _filled(node: Any, leaves: Sequence[Any]) -> Any:
+    """A template with leaves in their places."""
+    if isinstance(node, _Leaf):
+        return leaves[node.index]
+    if isinstance(node, dict):
+        return {key: _filled(item, leaves) for key, item in node.items()}
+    parts = [_filled(item, leaves) for item in node]
+    if isinstance(node, tuple):
+        return type(node)(*parts) if hasattr(node, "_fields") else tuple(parts)
+    return parts
 
 
 def _mismatch(path: str, expected: str, got: str) -> ValueError:
