@@ -21,6 +21,8 @@ cdef class Node:
     cdef Py_ssize_t offset   # of its first number
     cdef Py_ssize_t size     # how many numbers
     cdef Py_ssize_t atom     # its first atom
+    cdef Py_ssize_t packed   # where its numbers stand in the collector; those of an ARRAY are in:
+    cdef object flat         # float64, C-contiguous
     cdef object original     # an ARRAY: for shape and dtype; a container: for its type and keys
     cdef tuple children
 
@@ -29,30 +31,33 @@ cdef class Node:
             return rebuild_mapping(self.original, parts)
         return rebuild_sequence(type(self.original), parts)
 
-    cdef object from_doubles(self, const double *numbers):
-        """The same structure, filled with plain numbers."""
+    cdef object from_adjoints(self, CadTape *tape, CadSlot base):
+        """The same structure, filled with the adjoints of slots from `base` on."""
         cdef Py_ssize_t i
         cdef cnp.ndarray array
+        cdef size_t slot = base + self.offset
         if self.shape == NUMBER:
-            return PyFloat_FromDouble(numbers[self.offset])
+            return PyFloat_FromDouble(cad_tape_adjoint(tape, <CadSlot>slot))
         if self.shape == ARRAY:
             array = <cnp.ndarray>self.original
             if cnp.PyArray_NDIM(array) == 0:
-                return PyFloat_FromDouble(numbers[self.offset])
+                return PyFloat_FromDouble(cad_tape_adjoint(tape, <CadSlot>slot))
             result = cnp.PyArray_SimpleNew(
                 cnp.PyArray_NDIM(array), cnp.PyArray_DIMS(array), cnp.NPY_DOUBLE
             )
-            memcpy(cnp.PyArray_DATA(result), numbers + self.offset, self.size * sizeof(double))
+            cad_tape_read_adjoints(
+                tape, slot, slot + self.size, <double *>cnp.PyArray_DATA(result)
+            )
             return in_precision_of(result, array)
         if self.shape == ROW:
             parts = PyList_New(self.size)
             for i in range(self.size):
-                number = PyFloat_FromDouble(numbers[self.offset + i])
+                number = PyFloat_FromDouble(cad_tape_adjoint(tape, <CadSlot>(slot + i)))
                 Py_INCREF(number)
                 PyList_SET_ITEM(parts, i, number)
             return self.rebuild_container(parts)
         return self.rebuild_container(
-            [(<Node>child).from_doubles(numbers) for child in self.children]
+            [(<Node>child).from_adjoints(tape, base) for child in self.children]
         )
 
     cdef object from_atoms(self, list atoms):
@@ -224,7 +229,8 @@ class _NotDifferentiable(TypeError):
 cdef class Collector:
     """Walks over arguments, takes them apart into nodes, and collects their atoms."""
 
-    cdef double *values  # the numbers, as long as all are plain
+    cdef double *values  # the single numbers, as long as all are plain
+    cdef Py_ssize_t n_packed
     cdef Py_ssize_t count
     cdef Py_ssize_t capacity
     cdef Py_ssize_t n_atoms
@@ -237,8 +243,8 @@ cdef class Collector:
     cdef int reserve(self, Py_ssize_t more) except -1:
         cdef Py_ssize_t wanted
         cdef void *grown
-        if self.count + more > self.capacity:
-            wanted = max(self.count + more, 2 * self.capacity, 16)
+        if self.n_packed + more > self.capacity:
+            wanted = max(self.n_packed + more, 2 * self.capacity, 16)
             grown = cad_memory_resize(self.values, wanted, sizeof(double))
             if grown == NULL:
                 raise MemoryError("cadiff: no memory left for the arguments")
@@ -249,31 +255,42 @@ cdef class Collector:
     cdef list all_atoms(self):
         cdef Node node
         cdef Py_ssize_t i
-        cdef cnp.ndarray flat
         if self.atoms is not None:
             return self.atoms
         atoms = []
         for node in self.nodes or ():
-            if node.shape == ARRAY and node.original.shape != ():
-                flat = np.empty(node.original.shape)
-                memcpy(
-                    cnp.PyArray_DATA(flat), self.values + node.offset, node.size * sizeof(double)
-                )
-                atoms.append(flat)
+            if node.shape == ARRAY:
+                atoms.append(node.flat.copy() if node.flat.shape != () else node.flat.item())
             else:
-                atoms.extend([self.values[node.offset + i] for i in range(node.size)])
+                atoms.extend([self.values[node.packed + i] for i in range(node.size)])
         return atoms
+
+    cdef void copy_to(self, double *target):
+        """All numbers, in order, if all are plain."""
+        cdef Node node
+        cdef const double *source
+        for node in self.nodes or ():
+            if node.shape == ARRAY:
+                source = <const double *>cnp.PyArray_DATA(node.flat)
+            else:
+                source = self.values + node.packed
+            memcpy(target + node.offset, source, node.size * sizeof(double))
 
     cdef int add_plain(self, Node node, double value) except -1:
         if self.atoms is not None:
             self.atoms.append(value)
         else:
             self.reserve(1)
-            self.values[self.count] = value
-            self.note(node)
+            self.values[self.n_packed] = value
+            self.note_packed(node, 1)
         self.count += 1
         self.n_atoms += 1
         return 0
+
+    cdef int note_packed(self, Node node, Py_ssize_t n) except -1:
+        node.packed = self.n_packed
+        self.n_packed += n
+        return self.note(node)
 
     cdef int note(self, Node node) except -1:
         if self.nodes is None:
@@ -344,11 +361,11 @@ cdef class Collector:
                 item = PyList_GET_ITEM(argument, i) if is_list else PyTuple_GET_ITEM(argument, i)
                 if not CAD_IS_FLOAT(<object>item):
                     break
-                self.values[self.count + i] = PyFloat_AS_DOUBLE(<object>item)
+                self.values[self.n_packed + i] = PyFloat_AS_DOUBLE(<object>item)
             else:
                 node.shape = ROW
                 node.size = n
-                self.note(node)
+                self.note_packed(node, n)
                 self.count += n
                 self.n_atoms += n
                 return 0
@@ -376,9 +393,7 @@ cdef class Collector:
         if self.atoms is not None:
             self.atoms.append(flat.copy() if flat.shape != () else flat.item())
         else:
-            self.reserve(n)
-            if n > 0:
-                memcpy(self.values + self.count, cnp.PyArray_DATA(flat), n * sizeof(double))
+            node.flat = flat
             self.note(node)
         self.count += n
         self.n_atoms += 1

@@ -121,8 +121,10 @@ cdef extern from "tape.h" nogil:
     CadSlot cad_tape_push(CadTape *tape, uint32_t code, CadSlot a, CadSlot b, double value)
     CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, bint accumulate,
                             CadSlot *out)
+    CadStatus cad_tape_open_leaf(CadTape *tape, size_t count, CadSlot *out)
     CadStatus cad_tape_note_block(CadTape *tape, size_t begin, size_t end, bint constant)
     void cad_tape_read_adjoints(const CadTape *tape, size_t begin, size_t end, double *adjoints)
+    double cad_tape_adjoint(const CadTape *tape, CadSlot slot)
     void cad_tape_prepare_adjoints(CadTape *tape, size_t low, size_t high)
     void cad_tape_pin(CadTape *tape)
     void cad_tape_unpin(CadTape *tape)

@@ -60,7 +60,8 @@ cdef class Recording:
         self.n = collector.count
         self.n_atoms = collector.n_atoms
         if collector.atoms is None:
-            check(cad_tape_leaf(self.tape, collector.values, collector.count, False, &base))
+            check(cad_tape_open_leaf(self.tape, collector.count, &base))
+            collector.copy_to(self.tape.values + base)
             for node in nodes:
                 (<Node>node).note_blocks(self.tape, base)
             size = collector.count
@@ -228,11 +229,10 @@ cdef class Recording:
             cad_sweep(self.tape, self.begin(), end, False)
         return 0
 
-    cdef tuple rebuild(self, cnp.ndarray flat):
-        """The structure of the arguments, filled with plain numbers."""
-        return tuple(
-            [(<Node>node).from_doubles(<double *>cnp.PyArray_DATA(flat)) for node in self.nodes]
-        )
+    cdef tuple plain_gradient(self):
+        """The structure of the arguments, filled with the adjoints of a pass."""
+        cdef CadSlot base = CAD_VAR(self.block).slot
+        return tuple([(<Node>node).from_adjoints(self.tape, base) for node in self.nodes])
 
     cdef cnp.ndarray read_adjoints(self):
         """Of all inputs, if one block holds them."""
@@ -278,7 +278,9 @@ cdef class Recording:
                 cad_tape_prepare_adjoints(self.tape, slot, slot)
                 self.tape.adjoints[slot] = 1.0
             cad_sweep(self.tape, self.begin(), end, False)
-        return self.rebuild(self.read_adjoints())
+        elif cad_tape_clear_adjoints(self.tape, self.base(), self.base()) != CAD_OK:
+            check(CAD_NO_MEMORY)
+        return self.plain_gradient()
 
     # --- first order, results of any kind
 

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ._table import erfc, relu, softplus
 from ._table import expit as sigmoid
 from .arrays import sum as sum_
+from ._core import carries
 from .ops import value
 from .primitives import primitive
 
@@ -138,39 +139,43 @@ def cross_entropy(logits: Any, labels: ArrayLike) -> Any:
         raise ValueError(
             f"logits of shape {shape} want labels of shape {shape[:-1]}, not {np.shape(labels)}"
         )
-    return _cross_entropy(logits, _labels(labels, shape[-1])[..., None])
-
-
-def _split(
-    logits: Any, places: NDArray[np.intp]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Exponentials of the wrong classes, their sum, that of the right one and its logarithm."""
-    shifted = _shifted(logits, -1)
-    right = np.take_along_axis(shifted, places, -1)
-    wrong = np.exp(shifted)
-    np.put_along_axis(wrong, places, 0.0, -1)
-    return wrong, wrong.sum(axis=-1, keepdims=True), np.exp(right), right
+    rows = math.prod(shape[:-1])
+    places = np.arange(rows) * shape[-1] + _labels(labels, shape[-1]).reshape(-1)
+    return _cross_entropy(logits, places)[0]
 
 
 @primitive
 def _cross_entropy(logits: Any, places: NDArray[np.intp]) -> Any:
-    _, others, own, right = _split(logits, places)
-    with np.errstate(divide="ignore", over="ignore"):
-        losses = np.where(right > -1.0, np.log1p(others / own), np.log(others + own) - right)
-    return losses.mean()
+    """The loss, and softmax(logits) - one_hot without cancellation at the labels.
+
+    places: of the right classes among all elements.
+    """
+    shifted = _shifted(logits, -1)
+    residual = np.exp(shifted)
+    flat = residual.reshape(-1)
+    own, right = flat[places], shifted.reshape(-1)[places]
+    flat[places] = 0.0
+    others = residual.sum(axis=-1).reshape(-1)
+    losses = np.where(right > -1.0, np.log1p(others / own), np.log(others + own) - right)
+    flat[places] = -others
+    residual /= (others + own).reshape(shifted.shape[:-1])[..., None]
+    return losses.mean() if losses.size else math.nan, residual
 
 
-@primitive
-def _residual(logits: Any, places: NDArray[np.intp]) -> Any:
-    """softmax(logits) - one_hot, without cancellation at the labels."""
-    wrong, others, own, _ = _split(logits, places)
-    np.put_along_axis(wrong, places, -others, -1)
-    wrong /= others + own
-    return wrong
+def _pull_cross_entropy(ans: Any, x: Any, places: NDArray[np.intp]) -> Any:
+    def pull(g: Any) -> Any:
+        of_loss = ans[1] * (g[0] / places.size)
+        if not carries(g[1]) and not g[1].any():
+            return of_loss
+        return of_loss + _along_softmax(_softmax(x, -1), g[1], -1)
+
+    return pull
 
 
-_residual.defvjp(lambda ans, x, places: lambda g: _along_softmax(_softmax(x, -1), g, -1))
-_residual.defjvp(lambda g, ans, x, places: _along_softmax(_softmax(x, -1), g, -1))
-
-_cross_entropy.defvjp(lambda ans, x, places: lambda g: _residual(x, places) * (g / places.size))
-_cross_entropy.defjvp(lambda g, ans, x, places: sum_(_residual(x, places) * g) / places.size)
+_cross_entropy.defvjp(_pull_cross_entropy)
+_cross_entropy.defjvp(
+    lambda g, ans, x, places: (
+        sum_(ans[1] * g) / places.size,
+        _along_softmax(_softmax(x, -1), g, -1),
+    )
+)

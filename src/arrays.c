@@ -318,13 +318,24 @@ void cad_array_value(CadTape *tape, CadEntry entry) {
 
 /* --- reverse --- */
 
+/* Whether a view has its elements side by side, in order. */
+static int is_contiguous(CadPlan *plan, int view) {
+    int64_t stride = 1;
+    for (int i = plan->ndim; i-- > 0;) {
+        if (cad_plan_view(plan, view)[i + 1] != stride) {
+            return 0;
+        }
+        stride *= cad_plan_shape(plan)[i];
+    }
+    return 1;
+}
+
 /* Make the adjoints of a view ready to be added to; 1 if they are to be overwritten instead. */
 static int touch(CadTape *tape, CadPlan *plan, int view) {
     int64_t low, high;
     cad_plan_bounds(plan, view, &low, &high);
     /* A view that covers its block in another order is not worth telling apart. */
-    const int whole = plan->size == high - low + 1 && plan->ndim == 1 &&
-                      cad_plan_view(plan, view)[1] == 1;
+    const int whole = is_contiguous(plan, view);
     if (!cad_tape_touch(tape, (size_t)low, (size_t)high)) {
         return 0;
     }

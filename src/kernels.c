@@ -14,12 +14,23 @@
 
 /* --- the table of loops --- */
 
+/* Side by side in memory, most operations are vectorised by the compiler. */
 #define AT(k) (*(double *)(args[k] + i * steps[k]))
+#define SIDE_BY_SIDE(k) (steps[k] == (intptr_t)sizeof(double))
 #define CAD_ROW1(name, value, dx)                                                                 \
     static void loop_##name(char **args, const intptr_t *dims, const intptr_t *steps,             \
                             void *data) {                                                         \
         (void)data;                                                                               \
-        for (intptr_t i = 0; i < dims[0]; i++) {                                                  \
+        const intptr_t n = dims[0];                                                               \
+        if (SIDE_BY_SIDE(0) && SIDE_BY_SIDE(1)) {                                                 \
+            const double *const x = (const double *)args[0];                                      \
+            double *const out = (double *)args[1];                                                \
+            for (intptr_t i = 0; i < n; i++) {                                                    \
+                out[i] = val_##name(x[i]);                                                        \
+            }                                                                                     \
+            return;                                                                               \
+        }                                                                                         \
+        for (intptr_t i = 0; i < n; i++) {                                                        \
             AT(1) = val_##name(AT(0));                                                            \
         }                                                                                         \
     }
@@ -27,7 +38,16 @@
     static void loop_##name(char **args, const intptr_t *dims, const intptr_t *steps,             \
                             void *data) {                                                         \
         (void)data;                                                                               \
-        for (intptr_t i = 0; i < dims[0]; i++) {                                                  \
+        const intptr_t n = dims[0];                                                               \
+        if (SIDE_BY_SIDE(0) && SIDE_BY_SIDE(1) && SIDE_BY_SIDE(2)) {                              \
+            const double *const x = (const double *)args[0], *const y = (const double *)args[1];  \
+            double *const out = (double *)args[2];                                                \
+            for (intptr_t i = 0; i < n; i++) {                                                    \
+                out[i] = val_##name(x[i], y[i]);                                                  \
+            }                                                                                     \
+            return;                                                                               \
+        }                                                                                         \
+        for (intptr_t i = 0; i < n; i++) {                                                        \
             AT(2) = val_##name(AT(0), AT(1));                                                     \
         }                                                                                         \
     }
@@ -256,16 +276,34 @@ static Mask free_mask(CadScratch *s) {
 #define COMPARE(word, sign)                                                                       \
     static Mask word(CadScratch *s, CadStrip x, CadStrip y) {                                     \
         const Mask mask = free_mask(s);                                                           \
-        for (size_t i = 0; i < s->n; i++) {                                                       \
-            mask[i] = x.data[(ptrdiff_t)i * x.step] sign y.data[(ptrdiff_t)i * y.step];           \
+        const size_t n = s->n;                                                                    \
+        if (x.step == 1 && y.step == 0) {                                                         \
+            const double here = y.data[0];                                                        \
+            for (size_t i = 0; i < n; i++) {                                                      \
+                mask[i] = x.data[i] sign here;                                                    \
+            }                                                                                     \
+        } else if (x.step == 1 && y.step == 1) {                                                  \
+            for (size_t i = 0; i < n; i++) {                                                      \
+                mask[i] = x.data[i] sign y.data[i];                                               \
+            }                                                                                     \
+        } else {                                                                                  \
+            for (size_t i = 0; i < n; i++) {                                                      \
+                mask[i] =                                                                         \
+                    x.data[(ptrdiff_t)i * x.step] sign y.data[(ptrdiff_t)i * y.step];             \
+            }                                                                                     \
         }                                                                                         \
         return mask;                                                                              \
     }
 
 COMPARE(less, <)
 COMPARE(less_equal, <=)
+COMPARE(greater, >)
 COMPARE(equal, ==)
 COMPARE(not_equal, !=)
+
+static inline Mask greater_equal(CadScratch *s, CadStrip x, CadStrip y) {
+    return less_equal(s, y, x);
+}
 
 static Mask is_nan(CadScratch *s, CadStrip x) {
     return not_equal(s, x, x);
@@ -322,6 +360,13 @@ static CadStrip chosen(CadScratch *s, CadStrip x) {
 static CadStrip blend(CadScratch *s, CadStrip x, CadStrip y) {
     const Mask mask = s->mask[--s->depth];
     const CadStrip out = free_strip(s);
+    if (x.step == 0 && y.step == 0) {
+        const double here = x.data[0], there = y.data[0];
+        for (size_t i = 0; i < s->n; i++) {
+            out.data[i] = mask[i] ? here : there;
+        }
+        return out;
+    }
     for (size_t i = 0; i < s->n; i++) {
         const double here = x.data[(ptrdiff_t)i * x.step], there = y.data[(ptrdiff_t)i * y.step];
         out.data[i] = mask[i] ? here : there;
@@ -350,8 +395,8 @@ static CadStrip blend(CadScratch *s, CadStrip x, CadStrip y) {
 #define OR(x, y) either(s, x, y)
 #define LT(x, y) less(s, x, y)
 #define LE(x, y) less_equal(s, x, y)
-#define GT(x, y) less(s, y, x)
-#define GE(x, y) less_equal(s, y, x)
+#define GT(x, y) greater(s, x, y)
+#define GE(x, y) greater_equal(s, x, y)
 #define EQ(x, y) equal(s, x, y)
 #define NE(x, y) not_equal(s, x, y)
 #define ISNAN(x) is_nan(s, x)

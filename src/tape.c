@@ -235,6 +235,19 @@ CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, int a
     return CAD_OK;
 }
 
+CadStatus cad_tape_open_leaf(CadTape *tape, size_t count, CadSlot *out) {
+    const CadStatus status = cad_tape_grow(tape, larger(count, 1));
+    if (status != CAD_OK) {
+        return status;
+    }
+    *out = (CadSlot)tape->n_slots;
+    tape->values[*out] = 0.0; /* an empty leaf takes a slot all the same */
+    tape->n_slots += larger(count, 1);
+    tape->entries[tape->n_entries++] =
+        (CadEntry){CAD_CODE(CAD_OP_LEAF, 0), *out, (CadSlot)count, 0};
+    return CAD_OK;
+}
+
 CadStatus cad_tape_block(CadTape *tape, size_t count, int may_change, CadSlot *out) {
     const CadStatus status = cad_tape_grow(tape, larger(count, 1));
     if (status != CAD_OK) {
@@ -639,7 +652,25 @@ void cad_tape_prepare_adjoints(CadTape *tape, size_t low, size_t high) {
     }
 }
 
+/* Copy adjoints [begin, end) if they are known, else write zeros. */
+static double *read_range(const CadTape *tape, size_t begin, size_t end, int known, double *to) {
+    if (known) {
+        memcpy(to, tape->adjoints + begin, (end - begin) * sizeof *to);
+    } else {
+        memset(to, 0, (end - begin) * sizeof *to);
+    }
+    return to + (end - begin);
+}
+
 void cad_tape_read_adjoints(const CadTape *tape, size_t begin, size_t end, double *adjoints) {
+    const size_t first = smaller(larger(tape->dirty_begin, begin), end);
+    const size_t last = smaller(larger(tape->known_end, first), end);
+    if (tape->n_blocks == 0) {
+        adjoints = read_range(tape, begin, first, 0, adjoints);
+        adjoints = read_range(tape, first, last, 1, adjoints);
+        read_range(tape, last, end, 0, adjoints);
+        return;
+    }
     for (size_t i = block_after(tape, begin); begin < end; i++) {
         while (i < tape->n_blocks && tape->blocks[i].eager) {
             i++;
@@ -647,13 +678,13 @@ void cad_tape_read_adjoints(const CadTape *tape, size_t begin, size_t end, doubl
         const CadBlock *block = i < tape->n_blocks ? &tape->blocks[i] : NULL;
         const size_t gap = block != NULL ? smaller(larger(block->begin, begin), end) : end;
         for (; begin < gap; begin++) {
-            const int known = begin >= tape->dirty_begin && begin < tape->known_end;
-            *adjoints++ = known ? tape->adjoints[begin] : 0.0;
+            *adjoints++ = begin >= first && begin < last ? tape->adjoints[begin] : 0.0;
         }
         const size_t stop = block != NULL ? smaller(block->end, end) : end;
-        const int known = block != NULL && block->pass == tape->pass && tape->pass > 0;
-        for (; begin < stop; begin++) {
-            *adjoints++ = known ? tape->adjoints[begin] : 0.0;
+        if (begin < stop) {
+            const int known = block->pass == tape->pass && tape->pass > 0;
+            adjoints = read_range(tape, begin, stop, known, adjoints);
+            begin = stop;
         }
     }
 }

@@ -248,6 +248,9 @@ static inline void cad_tape_skip(CadTape *tape, double value) {
 CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, int accumulate,
                         CadSlot *out);
 
+/* The same without gradients, and with values that the caller has to write. */
+CadStatus cad_tape_open_leaf(CadTape *tape, size_t count, CadSlot *out);
+
 /* Slots for an array of constants, not written yet; takes care of room itself. If it `may_change`,
  * numbers with derivatives can be assigned to it later on. */
 CadStatus cad_tape_block(CadTape *tape, size_t count, int may_change, CadSlot *out);
