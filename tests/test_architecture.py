@@ -202,7 +202,7 @@ def at_import(tree: ast.Module) -> ast.Module:
     """A module without what its functions do when they are called: that is their own affair."""
 
     class Forget(ast.NodeTransformer):
-        def visit_FunctionDef(self, node: ast.FunctionDef) -> None:  # noqa: N802
+        def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
             return None
 
     return ast.fix_missing_locations(Forget().visit(tree))
@@ -407,6 +407,7 @@ def test_stubs_cover_the_functions_of_the_core() -> None:
         name
         for name, thing in vars(_core).items()
         if callable(thing) and not isinstance(thing, type) and not name.startswith("_")
+        if getattr(thing, "__module__", None) != "math"  # what the core itself imports
     }
     assert public - stubbed - tabled == set()
     assert {name for name in stubbed if not hasattr(_core, name)} == set()
