@@ -76,8 +76,7 @@ static double largest_adjoint(const Twin *twin) {
     double most = 0.0;
     for (size_t i = 0; i < twin->n_leaves; i++) {
         for (size_t k = 0; k < view_size(twin->leaves[i]); k++) {
-            most = fmax(most,
-                        fabs(cad_tape_adjoint(twin->arrays, view_slot(twin->leaves[i], k))));
+            most = fmax(most, fabs(cad_tape_adjoint(twin->arrays, view_slot(twin->leaves[i], k))));
         }
     }
     return most;
@@ -225,8 +224,7 @@ static void check_second(Twin *twin, Random *random, size_t lanes) {
     check_values(twin);
     for (size_t i = 0; i < twin->arrays->n_slots * lanes; i++) {
         if (is_comparable(twin, i / lanes)) {
-            const double expected =
-                numbers[twin->original[i / lanes].slot * lanes + i % lanes];
+            const double expected = numbers[twin->original[i / lanes].slot * lanes + i % lanes];
             CHECK_NEAR(arrays[i], expected, near(expected));
         }
     }

@@ -289,18 +289,17 @@ View twin_multiply(Twin *twin, View a, View b) {
     for (int k = 0; k < 3; k++) {
         memcpy(strides[k] + stack, core[k], sizeof core[k]);
     }
-    const uint32_t passive =
-        (uint32_t)is_passive(twin, a) << 1 | (uint32_t)is_passive(twin, b) << 2;
-    const CadRequest request = {.op = CAD_OP_MATMUL,
-                                .passive = passive,
-                                .ndim = stack + 3,
-                                .shape = lengths,
-                                .n_views = 3,
-                                .views = {{CAD_OWN, strides[0]},
-                                          {a.slot, strides[1]},
-                                          {b.slot, strides[2]}},
-                                .slots = view_size(result),
-                                .index = -1};
+    const uint32_t passive = (uint32_t)is_passive(twin, a) << 1 | (uint32_t)is_passive(twin, b)
+                                                                      << 2;
+    const CadRequest request = {
+        .op = CAD_OP_MATMUL,
+        .passive = passive,
+        .ndim = stack + 3,
+        .shape = lengths,
+        .n_views = 3,
+        .views = {{CAD_OWN, strides[0]}, {a.slot, strides[1]}, {b.slot, strides[2]}},
+        .slots = view_size(result),
+        .index = -1};
     result.slot = push(twin, &request);
     for (size_t i = 0; i < view_size(result); i++) {
         const size_t above = i / (size_t)(m * p), row = i / (size_t)p % (size_t)m;
@@ -308,9 +307,8 @@ View twin_multiply(Twin *twin, View a, View b) {
         for (size_t k = 0; k < (size_t)n; k++) {
             const size_t left = (above * (size_t)m + row) * (size_t)n + k;
             const size_t right = (above * (size_t)n + k) * (size_t)p + i % (size_t)p;
-            const CadNumber term =
-                calculate2(twin, CAD_OP_multiply, twin->now[view_slot(a, left)],
-                           twin->now[view_slot(b, right)]);
+            const CadNumber term = calculate2(twin, CAD_OP_multiply, twin->now[view_slot(a, left)],
+                                              twin->now[view_slot(b, right)]);
             sum = calculate2(twin, CAD_OP_add, sum, term);
         }
         set(twin, view_slot(result, i), sum);
@@ -396,15 +394,15 @@ void twin_assign_number(Twin *twin, CadSlot target, CadSlot source) {
 }
 
 void twin_assign(Twin *twin, View target, View source) {
-    const CadRequest request = {.op = CAD_OP_ASSIGN,
-                                .passive = (uint32_t)is_passive(twin, source) << 1,
-                                .ndim = target.ndim,
-                                .shape = target.shape,
-                                .n_views = 2,
-                                .views = {{target.slot, target.strides},
-                                          {source.slot, source.strides}},
-                                .slots = view_size(target),
-                                .index = -1};
+    const CadRequest request = {
+        .op = CAD_OP_ASSIGN,
+        .passive = (uint32_t)is_passive(twin, source) << 1,
+        .ndim = target.ndim,
+        .shape = target.shape,
+        .n_views = 2,
+        .views = {{target.slot, target.strides}, {source.slot, source.strides}},
+        .slots = view_size(target),
+        .index = -1};
     const CadSlot out = push(twin, &request);
     cad_tape_activate(twin->arrays, target.slot);
     for (size_t i = 0; i < view_size(target); i++) {
@@ -428,15 +426,15 @@ void twin_scatter(Twin *twin, View target, size_t count, const int64_t *offsets,
 }
 
 void twin_write(Twin *twin, View target, View source) {
-    const CadRequest request = {.op = CAD_OP_positive,
-                                .passive = (uint32_t)is_passive(twin, source) << 1,
-                                .ndim = target.ndim,
-                                .shape = target.shape,
-                                .n_views = 2,
-                                .views = {{target.slot, target.strides},
-                                          {source.slot, source.strides}},
-                                .slots = 1,
-                                .index = -1};
+    const CadRequest request = {
+        .op = CAD_OP_positive,
+        .passive = (uint32_t)is_passive(twin, source) << 1,
+        .ndim = target.ndim,
+        .shape = target.shape,
+        .n_views = 2,
+        .views = {{target.slot, target.strides}, {source.slot, source.strides}},
+        .slots = 1,
+        .index = -1};
     push(twin, &request);
     cad_tape_activate(twin->arrays, target.slot);
     for (size_t i = 0; i < view_size(target); i++) {
@@ -450,16 +448,16 @@ static void accumulate(Twin *twin, CadSlot target, CadSlot source) {
 }
 
 void twin_accumulate(Twin *twin, View target, View source) {
-    const CadRequest request = {.op = CAD_OP_SUM,
-                                .passive = (uint32_t)is_passive(twin, source) << 1,
-                                .ndim = target.ndim,
-                                .shape = target.shape,
-                                .n_views = 2,
-                                .views = {{target.slot, target.strides},
-                                          {source.slot, source.strides}},
-                                .slots = 1,
-                                .index = -1,
-                                .extra = {1, 0}};
+    const CadRequest request = {
+        .op = CAD_OP_SUM,
+        .passive = (uint32_t)is_passive(twin, source) << 1,
+        .ndim = target.ndim,
+        .shape = target.shape,
+        .n_views = 2,
+        .views = {{target.slot, target.strides}, {source.slot, source.strides}},
+        .slots = 1,
+        .index = -1,
+        .extra = {1, 0}};
     push(twin, &request);
     cad_tape_activate(twin->arrays, target.slot);
     for (size_t i = 0; i < view_size(target); i++) {
@@ -684,8 +682,8 @@ Twin *random_twin(uint64_t seed, int steps) {
     static const int64_t shapes[][MOST_VIEW_AXES] = {{5}, {3, 4}, {30, 20}, {600}, {2, 3, 4}, {1}};
     static const int axes[] = {1, 2, 2, 1, 3, 1};
     static void (*const kinds[])(Twin *, Random *) = {
-        step_row,    step_row,    step_row,    step_multiply,       step_sum,
-        step_gather, step_assign, step_assign, step_assign_numbers, step_scatter,
+        step_row,    step_row,       step_row,    step_multiply,       step_sum,
+        step_gather, step_assign,    step_assign, step_assign_numbers, step_scatter,
         step_join,   step_accumulate};
     Random random = {seed};
     Twin *twin = twin_new();
