@@ -18,6 +18,7 @@ typedef struct Test {
 #define END_OF_TESTS {NULL, NULL}
 
 extern const Test array_tests[];
+extern const Test block_tests[];
 extern const Test kernel_tests[];
 extern const Test tape_tests[];
 extern const Test memory_tests[];
