@@ -84,7 +84,7 @@ static void blocks_in_use_by_number_are_cleared_as_all_others(void) {
     for (int pass = 0; pass < 3; pass++) {
         clear_adjoints(tape, 0, tape->n_slots);
         if (pass > 0) {
-            cad_tape_find_block(tape, x)->eager = 1; /* after a pass that left adjoints there */
+            cad_tape_use_singly(tape, x + 3); /* after a pass that left adjoints there */
             clear_adjoints(tape, 0, tape->n_slots);
             CHECK_SAME(tape->adjoints[x + 3], 0.0);
             CHECK(!cad_tape_is_untouched(tape, x));

@@ -349,18 +349,10 @@ View twin_gather(Twin *twin, View x, size_t count, const int64_t *offsets) {
     return noted(twin, result);
 }
 
-/* Single numbers of a block are in use from now on. */
-static void pick(Twin *twin, CadSlot slot) {
-    CadBlock *block = cad_tape_find_block(twin->arrays, slot);
-    if (block != NULL) {
-        block->eager = 1;
-    }
-}
-
 CadSlot twin_number(Twin *twin, CadOp op, const CadSlot *operands) {
     CadNumber here[3], there[3];
     for (int k = 0; k < cad_op_info[op].arity; k++) {
-        pick(twin, operands[k]);
+        cad_tape_use_singly(twin->arrays, operands[k]);
         there[k] = twin->now[operands[k]];
         here[k] = there[k].slot == CAD_NONE ? constant(twin->arrays->values[operands[k]])
                                             : variable(twin->arrays, operands[k]);
@@ -380,8 +372,8 @@ static void keep(Twin *twin, CadSlot kept, CadSlot target, CadNumber assigned) {
 void twin_assign_number(Twin *twin, CadSlot target, CadSlot source) {
     CadTape *const tape = twin->arrays;
     demand(cad_tape_ensure(tape));
-    pick(twin, target);
-    pick(twin, source);
+    cad_tape_use_singly(tape, target);
+    cad_tape_use_singly(tape, source);
     const int passive = twin->now[source].slot == CAD_NONE ? CAD_PASSIVE_B : 0;
     const double former = tape->values[target];
     tape->values[target] = tape->values[source];
