@@ -1044,6 +1044,52 @@ def test_results_can_be_assigned_to(kind: Kind) -> None:
     assert kind.derivative(f, 2.0) == (4.0 + 7.0 + 24.0, 4.0 + 3.0 * 3.0 * 4.0)
 
 
+IN_PLACE: list[Callable[[Any, Any], Any]] = [
+    operator.iadd,
+    operator.isub,
+    operator.imul,
+    operator.itruediv,
+    operator.ifloordiv,
+    operator.imod,
+    operator.ipow,
+]
+
+
+@both
+@pytest.mark.parametrize("op", IN_PLACE, ids=lambda op: op.__name__)
+def test_results_are_changed_in_place(kind: Kind, op: Callable[[Any, Any], Any]) -> None:
+    plain = {i: getattr(operator, i.__name__.replace("i", "", 1)) for i in IN_PLACE}[op]
+
+    def changed(x: Any) -> Any:
+        y = x * np.array([1.0, 2.0, 4.0])
+        same = y
+        y = op(y, 1.5 * x)
+        assert y is same
+        return (y * np.array([3.0, 2.0, 1.0])).sum()
+
+    def fresh(x: Any) -> Any:
+        return (plain(x * np.array([1.0, 2.0, 4.0]), 1.5 * x) * np.array([3.0, 2.0, 1.0])).sum()
+
+    assert kind.derivative(changed, 2.1) == kind.derivative(fresh, 2.1)
+
+
+@both
+@pytest.mark.parametrize("op", IN_PLACE, ids=lambda op: op.__name__)
+def test_numbers_are_not_changed_in_place(kind: Kind, op: Callable[[Any, Any], Any]) -> None:
+    x = kind.make(3.0)
+    y = x * 2.0
+    z = op(y, x)
+    assert z is not y
+    assert cadiff.value(y) == 6.0
+
+
+def test_leaves_are_not_changed_in_place() -> None:
+    x = y = Var([1.0, 2.0])
+    x += 1.0
+    np.testing.assert_array_equal(x.value, [2.0, 3.0])
+    np.testing.assert_array_equal(y.value, [1.0, 2.0])
+
+
 def test_duals_can_be_assigned_to() -> None:
     x = Dual([1.0, 2.0], [1.0, 0.0])
     x[1] = Dual(5.0, 7.0)
