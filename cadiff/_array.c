@@ -692,6 +692,15 @@ static int refuse_target(const CadVar *var) {
 
 /* What is to be assigned, as a Var or a plain array or number that does not overlap the target. */
 static PyObject *source_for(CadVar *target, PyObject *value) {
+    const int objects =
+        PyArray_Check(value) && PyArray_TYPE((PyArrayObject *)value) == NPY_OBJECT;
+    if (objects || PyList_Check(value) || PyTuple_Check(value)) {
+        PyObject *array = PyArray_FROM_O(value);
+        if (array != NULL && PyArray_TYPE((PyArrayObject *)array) == NPY_OBJECT) {
+            Py_SETREF(array, cad_gather_numbers(array));
+        }
+        return array;
+    }
     if (!CAD_IS_VAR_ARRAY(value) || CAD_VAR(value)->kind != CAD_ARRAY) {
         return Py_NewRef(value);
     }

@@ -284,9 +284,11 @@ typedef struct CadPass {
     size_t stale_begin;
     size_t stale_end;
     uint32_t pass;
+    uint32_t *passes; /* of each block the last one that touched it */
+    size_t n_blocks;
 } CadPass;
 
-CadPass cad_tape_leave_pass(CadTape *tape);
+CadStatus cad_tape_leave_pass(CadTape *tape, CadPass *pass);
 void cad_tape_resume_pass(CadTape *tape, CadPass pass);
 
 /* The lowest and highest slot of a view of a plan. */
