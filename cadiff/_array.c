@@ -910,7 +910,13 @@ int cad_array_assign(CadVar *var, PyObject *key, PyObject *value) {
     PyObject *source = source_for(var, value);
     Operands all = {.tape = var->tape, .n = 0};
     int status = source == NULL ? -1 : take_operand(&all, source);
-    if (status > 0) {
+    if (status > 0 && CAD_IS_DUAL(source)) {
+        PyErr_SetString(PyExc_TypeError,
+                        "a Dual is assigned to an array of Vars: collect Duals with "
+                        "cadiff.array([...]), or assign them to a Dual array, "
+                        "cadiff.Dual(np.zeros(shape), tangent); inside of cadiff.jvp, jacfwd and "
+                        "derivative cadiff.zeros makes such arrays by itself");
+    } else if (status > 0) {
         PyErr_Format(PyExc_TypeError,
                      "what is assigned to an array of numbers is a real number or an array of real "
                      "numbers, with or without derivatives, not %s",

@@ -755,6 +755,10 @@ static int is_live(const CadReclaim *reclaim, size_t slot) {
     return (int)(reclaim->live[slot / WORD] >> slot % WORD & 1);
 }
 
+int cad_reclaim_is_live(const CadReclaim *reclaim, CadSlot slot) {
+    return is_live(reclaim, slot);
+}
+
 static void set_live(CadReclaim *reclaim, size_t slot) {
     reclaim->live[slot / WORD] |= (uint64_t)1 << slot % WORD;
 }

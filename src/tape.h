@@ -383,6 +383,7 @@ void cad_reclaim_hold(CadReclaim *reclaim, CadSlot slot);
 void cad_reclaim_hold_range(CadReclaim *reclaim, size_t begin, size_t end);
 /* Answers the number of slots that stay: if that is nearly all, better end it at once. */
 size_t cad_reclaim_trace(const CadTape *tape, CadReclaim *reclaim);
+int cad_reclaim_is_live(const CadReclaim *reclaim, CadSlot slot);
 void cad_reclaim_end(CadReclaim *reclaim);
 CadSlot cad_reclaim_target(const CadReclaim *reclaim, CadSlot slot);
 void cad_reclaim_compact(CadTape *tape, CadReclaim *reclaim); /* and ends it */
