@@ -138,7 +138,11 @@ cdef class Node:
     cdef int note_blocks(self, CadTape *tape, CadSlot base) except -1:
         """Each array is a block of its own."""
         if self.shape == ARRAY:
-            check(cad_tape_note_block(tape, base + self.offset, base + self.offset + self.size, 0))
+            check(
+                cad_tape_note_block(
+                    tape, base + self.offset, base + self.offset + self.size, CAD_ARGUMENT
+                )
+            )
         elif self.children is not None:
             for child in self.children:
                 (<Node>child).note_blocks(tape, base)

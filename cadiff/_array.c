@@ -258,7 +258,7 @@ static PyObject *result_view(CadTape *tape, CadSlot out, int ndim, const npy_int
     if (slots >= CAD_LARGE_BLOCK) { /* noted already, as any block that large */
         tape->blocks[tape->n_blocks - 1].constant = 1;
     } else {
-        const CadStatus status = cad_tape_note_block(tape, out, out + slots, 1);
+        const CadStatus status = cad_tape_note_block(tape, out, out + slots, CAD_CONSTANTS);
         if (status != CAD_OK) {
             cad_raise_status(status);
             return NULL;
@@ -678,29 +678,45 @@ PyObject *cad_array_gather(CadVar *var, PyObject *key) {
 
 /* --- assignment --- */
 
-static int refuse_target(const CadVar *var) {
-    PyErr_SetString(PyExc_TypeError,
-                    var->view->flags & CAD_INPUT
-                        ? "an argument of a differentiated function, or a Var made from plain "
-                          "numbers, is not assigned to: the array that it was made from would not "
-                          "change with it; assign to a copy, x = x.copy()"
-                        : "an array that was made outside of the function that is being "
-                          "differentiated is not assigned to inside of it: make the array inside, "
-                          "or assign to a copy, y = y.copy()");
-    return -1;
+/* Whether an array may be assigned to; else -1 with an exception. */
+static int check_target(const CadVar *var) {
+    CadBlock *block = cad_tape_find_block(var->tape, var->slot);
+    const char *why = NULL;
+    if (var->view->flags & CAD_LEAF) {
+        why = "a Var made from plain numbers is not assigned to, so that its .grad belongs to the "
+              "numbers that it was made from: assign to a copy, y = x.copy(), or make a new Var";
+    } else if (var->slot < var->tape->mark_slots) {
+        why = "an array that was made outside of the function that is being differentiated is not "
+              "assigned to inside of it: make the array inside, or assign to a copy, y = y.copy()";
+    } else if (var->view->flags & CAD_INPUT && block != NULL && block->singly) {
+        why = "an argument whose single elements were taken, x[i], is not assigned to afterwards: "
+              "begin with a copy, x = x.copy()";
+    }
+    if (why != NULL) {
+        PyErr_SetString(PyExc_TypeError, why);
+        return -1;
+    }
+    if (var->view->flags & CAD_INPUT && block != NULL) {
+        block->changed = 1;
+    }
+    return 0;
+}
+
+PyObject *cad_numbers_of(PyObject *value) {
+    const int objects =
+        PyArray_Check(value) && PyArray_TYPE((PyArrayObject *)value) == NPY_OBJECT;
+    if (!objects && !PyList_Check(value) && !PyTuple_Check(value)) {
+        return Py_NewRef(value);
+    }
+    PyObject *array = PyArray_FROM_O(value);
+    if (array != NULL && PyArray_TYPE((PyArrayObject *)array) == NPY_OBJECT) {
+        Py_SETREF(array, cad_gather_numbers(array));
+    }
+    return array;
 }
 
 /* What is to be assigned, as a Var or a plain array or number that does not overlap the target. */
 static PyObject *source_for(CadVar *target, PyObject *value) {
-    const int objects =
-        PyArray_Check(value) && PyArray_TYPE((PyArrayObject *)value) == NPY_OBJECT;
-    if (objects || PyList_Check(value) || PyTuple_Check(value)) {
-        PyObject *array = PyArray_FROM_O(value);
-        if (array != NULL && PyArray_TYPE((PyArrayObject *)array) == NPY_OBJECT) {
-            Py_SETREF(array, cad_gather_numbers(array));
-        }
-        return array;
-    }
     if (!CAD_IS_VAR_ARRAY(value) || CAD_VAR(value)->kind != CAD_ARRAY) {
         return Py_NewRef(value);
     }
@@ -896,8 +912,8 @@ static int assign(CadVar *var, PyObject *key, Operands *all) {
 }
 
 int cad_array_assign(CadVar *var, PyObject *key, PyObject *value) {
-    if (var->view->flags & CAD_INPUT || var->slot < var->tape->mark_slots) {
-        return refuse_target(var);
+    if (check_target(var) < 0) {
+        return -1;
     }
     for (int i = 0; i < var->view->ndim; i++) {
         if (CAD_STRIDES(var->view)[i] == 0 && CAD_SHAPE(var->view)[i] > 1) {
@@ -907,7 +923,9 @@ int cad_array_assign(CadVar *var, PyObject *key, PyObject *value) {
             return -1;
         }
     }
-    PyObject *source = source_for(var, value);
+    PyObject *numbers = cad_numbers_of(value);
+    PyObject *source = numbers == NULL ? NULL : source_for(var, numbers);
+    Py_XDECREF(numbers);
     Operands all = {.tape = var->tape, .n = 0};
     int status = source == NULL ? -1 : take_operand(&all, source);
     if (status > 0 && CAD_IS_DUAL(source)) {
@@ -1067,6 +1085,13 @@ int cad_array_add_at(CadVar *target, PyObject *indices, PyObject *value) {
 
 PyObject *cad_var_as_input(PyObject *var) {
     if (CAD_IS_VAR_ARRAY(var)) {
+        const CadSlot begin = CAD_VAR(var)->slot;
+        const size_t end = begin + (size_t)CAD_VAR(var)->view->size;
+        const CadStatus status = cad_tape_note_block(CAD_VAR(var)->tape, begin, end, CAD_ARGUMENT);
+        if (status != CAD_OK) {
+            cad_raise_status(status);
+            return NULL;
+        }
         CAD_VAR(var)->view->flags = CAD_INPUT;
     }
     return Py_NewRef(var);

@@ -122,7 +122,10 @@ cdef extern from "tape.h" nogil:
     CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, bint accumulate,
                             CadSlot *out)
     CadStatus cad_tape_open_leaf(CadTape *tape, size_t count, CadSlot *out)
-    CadStatus cad_tape_note_block(CadTape *tape, size_t begin, size_t end, bint constant)
+    enum:
+        CAD_ARGUMENT
+
+    CadStatus cad_tape_note_block(CadTape *tape, size_t begin, size_t end, int kind)
     void cad_tape_read_adjoints(const CadTape *tape, size_t begin, size_t end, double *adjoints)
     enum:
         CAD_LARGE_BLOCK

@@ -1035,7 +1035,10 @@ static int dual_assign(CadDual *dual, PyObject *key, PyObject *value) {
     }
     PyObject *p = NULL, *t = NULL;
     PyObject *other = tangent_key(dual, key);
-    int status = other == NULL ? -1 : split_assigned(dual, value, &p, &t);
+    PyObject *numbers = cad_numbers_of(value);
+    int status =
+        other == NULL || numbers == NULL ? -1 : split_assigned(dual, numbers, &p, &t);
+    Py_XDECREF(numbers);
     if (status == 0) {
         status = PyObject_SetItem(dual->primal_object, key, p);
     }

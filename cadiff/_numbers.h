@@ -49,9 +49,10 @@ typedef struct CadView {
 } CadView;
 
 enum {
-    CAD_INPUT = 1,    /* of numbers that cannot be assigned to: single ones share their slots */
+    CAD_INPUT = 1,    /* single numbers share their slots, as long as it is not assigned to */
     CAD_PICKED = 2,   /* a single number was taken from it */
     CAD_CONSTANT = 4, /* nothing that carries a derivative was ever written to it */
+    CAD_LEAF = 8,     /* made by Var(...): not assigned to */
 };
 
 #define CAD_SHAPE(view) ((view)->shape_and_strides)
@@ -205,6 +206,9 @@ int cad_ndim(PyObject *object);
 
 /* An array of objects as an array of numbers (by the binding). */
 PyObject *cad_gather_numbers(PyObject *array);
+
+/* Lists and arrays of objects as arrays of numbers, anything else as it is. */
+PyObject *cad_numbers_of(PyObject *value);
 
 /* An array as a Var, or as a Dual of the tag of another one, without derivatives of its own (by the
  * binding). */

@@ -115,7 +115,7 @@ cdef class Recording:
         cdef size_t size = cnp.PyArray_SIZE(array)
         array = np.ascontiguousarray(array, dtype=np.float64)
         check(cad_tape_leaf(self.tape, <double *>cnp.PyArray_DATA(array), size, False, &slot))
-        check(cad_tape_note_block(self.tape, slot, slot + size, 0))
+        check(cad_tape_note_block(self.tape, slot, slot + size, CAD_ARGUMENT))
         return cad_var_view(
             self.tape,
             slot,
@@ -483,7 +483,8 @@ cdef class Recording:
         node = self.nodes[0]
         if node.shape != ARRAY or CAD_VAR(out).kind == CAD_STALE or not self.is_closed([out]):
             return None
-        if cnp.PyArray_TYPE(node.original) == cnp.NPY_FLOAT32 or node.original.ndim == 0:
+        kind = cnp.PyArray_TYPE(node.original)
+        if kind in (cnp.NPY_FLOAT32, cnp.NPY_FLOAT16) or node.original.ndim == 0:
             return None
         if forward and self.n <= 4 * (1 if scalar else out.size) and not self.has_rules:
             matrix = self.columns([out])

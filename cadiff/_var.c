@@ -455,6 +455,11 @@ PyObject *cad_var_grad(CadVar *var) {
     return copy;
 }
 
+static int is_changed(const CadTape *tape, CadSlot slot) {
+    const CadBlock *block = cad_tape_find_block(tape, slot);
+    return block != NULL && block->changed;
+}
+
 /* A single number of an input shares its slot. Of an array that may be assigned to it is a copy. */
 PyObject *cad_var_pick(CadVar *var, CadSlot slot) {
     CadTape *tape = var->tape;
@@ -463,7 +468,7 @@ PyObject *cad_var_pick(CadVar *var, CadSlot slot) {
         cad_tape_use_singly(tape, slot);
         view->flags |= CAD_PICKED;
     }
-    if (view->flags & CAD_INPUT) {
+    if (view->flags & CAD_INPUT && (tape->n_assigned == 0 || !is_changed(tape, slot))) {
         return cad_var_new(tape, slot, tape->values[slot]);
     }
     if (view->flags & CAD_CONSTANT && cad_tape_is_constant(tape, slot)) {
@@ -779,11 +784,11 @@ static PyObject *slot_positive(PyObject *operand) {
     return Py_NewRef(operand);
 }
 
-/* y += v writes to the array, so that all views of it see the result. A single number, or an
- * argument of a differentiated function, is bound to a new one instead. */
+/* y += v writes to the array, so that all views of it see the result. A single number is bound to a
+ * new one instead. */
 static PyObject *in_place(PyObject *target, PyObject *result) {
-    if (result == NULL || !CAD_IS_VAR_ARRAY(target) || CAD_VAR(target)->kind != CAD_ARRAY ||
-        CAD_VAR(target)->view->flags & CAD_INPUT || !CAD_IS_VAR(result)) {
+    if (result == NULL || result == Py_NotImplemented || !CAD_IS_VAR_ARRAY(target) ||
+        CAD_VAR(target)->kind != CAD_ARRAY) {
         return result;
     }
     const int status = cad_array_assign(CAD_VAR(target), Py_Ellipsis, result);
@@ -1181,13 +1186,14 @@ static PyObject *leaf_from_array(CadTape *tape, PyObject *value) {
     const size_t size = (size_t)PyArray_SIZE(values);
     CadStatus status = cad_tape_leaf(tape, PyArray_DATA(values), size, 1, &slot);
     if (status == CAD_OK) {
-        status = cad_tape_note_block(tape, slot, slot + size, 0);
+        status = cad_tape_note_block(tape, slot, slot + size, CAD_ARGUMENT);
     }
     PyObject *var = NULL;
     if (status != CAD_OK) {
         cad_raise_status(status);
     } else {
-        var = cad_var_view(tape, slot, PyArray_NDIM(values), PyArray_DIMS(values), NULL, CAD_INPUT);
+        var = cad_var_view(tape, slot, PyArray_NDIM(values), PyArray_DIMS(values), NULL,
+                           CAD_INPUT | CAD_LEAF);
     }
     Py_DECREF(array);
     return var;

@@ -512,8 +512,9 @@ static void reverse_assign(CadTape *tape, CadEntry entry, CadPlan *plan) {
     double *const to = cad_tape_adjoints(tape, cad_plan_view(plan, 1)[0]);
     Walk walk;
     start(&walk, plan, 1);
+    double *const from = cad_tape_adjoints(tape, cad_plan_view(plan, 0)[0]);
     do {
-        const CadStrip target = strip_at(&walk, 0, tape->adjoints, 0);
+        const CadStrip target = strip_at(&walk, 0, from, 0);
         if (active) {
             cad_strip_add(strip_at(&walk, 1, to, 0), target, store, walk.n);
         }
@@ -539,8 +540,9 @@ static void reverse_scatter(CadTape *tape, CadEntry entry, CadPlan *plan) {
     }
     /* Of several assignments to one target the last one counts. */
     double *const to = cad_tape_adjoints(tape, scattered(plan, 0));
+    double *const from = cad_tape_adjoints(tape, extra[0]);
     for (int64_t i = plan->size; i-- > 0;) {
-        double *const target = tape->adjoints + indexed(tape, plan, i);
+        double *const target = from + indexed(tape, plan, i);
         if (active) {
             to[scattered(plan, i)] += *target;
         }
@@ -573,12 +575,8 @@ static int is_unreached(const CadTape *tape, CadEntry entry, CadPlan *plan) {
                                                           : cad_tape_is_untouched(tape, (CadSlot)slot);
 }
 
-void cad_array_reverse(CadTape *tape, CadEntry entry) {
-    CadPlan *plan = cad_tape_plan(tape, entry);
+static void hand_on(CadTape *tape, CadEntry entry, CadPlan *plan) {
     const CadOp op = CAD_CODE_OP(entry.code);
-    if (is_unreached(tape, entry, plan)) {
-        return;
-    }
     switch (op) {
     case CAD_OP_ASSIGN:
         reverse_assign(tape, entry, plan);
@@ -600,6 +598,13 @@ void cad_array_reverse(CadTape *tape, CadEntry entry) {
         break;
     default:
         reverse_row(tape, op, plan);
+    }
+}
+
+void cad_array_reverse(CadTape *tape, CadEntry entry) {
+    CadPlan *plan = cad_tape_plan(tape, entry);
+    if (!is_unreached(tape, entry, plan)) {
+        hand_on(tape, entry, plan);
     }
 }
 
@@ -899,5 +904,5 @@ void cad_array_second(CadTape *tape, CadEntry entry, CadSlot base, size_t lanes,
     default:
         second_row(tape, op, plan, along, results);
     }
-    cad_array_reverse(tape, entry);
+    hand_on(tape, entry, plan); /* adjoints of 0 as well: what reads them tells by them what was reached */
 }

@@ -255,7 +255,8 @@ CadStatus cad_tape_block(CadTape *tape, size_t count, int may_change, CadSlot *o
     }
     *out = (CadSlot)tape->n_slots;
     const size_t end = tape->n_slots + larger(count, 1);
-    const CadStatus noted = cad_tape_note_block(tape, tape->n_slots, end, may_change);
+    const CadStatus noted = cad_tape_note_block(tape, tape->n_slots, end,
+                                                may_change ? CAD_CONSTANTS : CAD_RESULT);
     if (noted == CAD_OK) {
         tape->n_slots = end;
     }
@@ -274,7 +275,7 @@ CadStatus cad_tape_push_plan(CadTape *tape, uint32_t code, size_t slots, size_t 
     }
     const CadSlot out = (CadSlot)tape->n_slots;
     if (status == CAD_OK) {
-        status = cad_tape_note_block(tape, out, out + slots, 0);
+        status = cad_tape_note_block(tape, out, out + slots, CAD_RESULT);
     }
     if (status != CAD_OK) {
         return status;
@@ -398,16 +399,21 @@ static size_t block_after(const CadTape *tape, size_t slot) {
     return low;
 }
 
-CadStatus cad_tape_note_block(CadTape *tape, size_t begin, size_t end, int constant) {
+CadStatus cad_tape_note_block(CadTape *tape, size_t begin, size_t end, CadBlockKind kind) {
     const int large = end - begin >= CAD_LARGE_BLOCK;
-    if (!large && !constant) {
+    if ((!large && kind == CAD_RESULT) || begin == end) {
         return CAD_OK;
+    }
+    if (tape->n_blocks > 0 && tape->blocks[tape->n_blocks - 1].begin == begin) {
+        return CAD_OK; /* noted as the result of an operation */
     }
     const CadStatus status = grow_buffer((void **)&tape->blocks, &tape->block_capacity,
                                          tape->n_blocks + 1, sizeof *tape->blocks);
     if (status == CAD_OK) {
-        tape->blocks[tape->n_blocks++] =
-            (CadBlock){(CadSlot)begin, (CadSlot)end, 0, !large, constant != 0, NULL};
+        tape->blocks[tape->n_blocks++] = (CadBlock){.begin = (CadSlot)begin,
+                                                    .end = (CadSlot)end,
+                                                    .eager = !large,
+                                                    .constant = kind == CAD_CONSTANTS};
     }
     return status;
 }
@@ -500,7 +506,11 @@ int cad_tape_lend(CadTape *tape, size_t begin, size_t end, double *adjoints) {
 
 void cad_tape_use_singly(CadTape *tape, CadSlot slot) {
     CadBlock *block = cad_tape_find_block(tape, slot);
-    if (block == NULL || block->eager) {
+    if (block == NULL) {
+        return;
+    }
+    block->singly = 1;
+    if (block->eager) {
         return;
     }
     block->eager = 1;
@@ -700,9 +710,9 @@ void cad_tape_prepare_adjoints(CadTape *tape, size_t low, size_t high) {
 
 /* Copy adjoints [begin, end) if they are known, else write zeros. */
 static double *read_range(const CadTape *tape, size_t begin, size_t end, int known, double *to) {
-    if (known) {
+    if (known && begin < end) {
         memcpy(to, tape->adjoints + begin, (end - begin) * sizeof *to);
-    } else {
+    } else if (begin < end) {
         memset(to, 0, (end - begin) * sizeof *to);
     }
     return to + (end - begin);

@@ -120,9 +120,11 @@ typedef struct CadMark {
 typedef struct CadBlock {
     CadSlot begin;
     CadSlot end;
-    uint32_t pass;     /* the last one that touched it */
-    uint16_t eager;    /* single numbers of it are in use: cleared like all others */
-    uint16_t constant; /* nothing that carries a derivative was ever written to it */
+    uint32_t pass;    /* the last one that touched it */
+    uint8_t eager;    /* small, or single numbers of it are in use: cleared like all others */
+    uint8_t constant; /* nothing that carries a derivative was ever written to it */
+    uint8_t singly;   /* single numbers of it are in use */
+    uint8_t changed;  /* an input that was assigned to */
     double *adjoints;  /* where they are instead of in the buffer, or NULL */
 } CadBlock;
 
@@ -301,8 +303,10 @@ void cad_tape_unpin(CadTape *tape);
 /* While busy, the tape takes nothing new: cad_tape_ensure fails with CAD_BUSY. */
 void cad_tape_set_busy(CadTape *tape, int busy);
 
-/* Treat the last slots, from `begin` on, as a block of its own if they are many, or constants. */
-CadStatus cad_tape_note_block(CadTape *tape, size_t begin, size_t end, int constant);
+/* Treat slots behind all blocks as a block of its own if they are many, constants, or an input. */
+typedef enum CadBlockKind { CAD_RESULT, CAD_CONSTANTS, CAD_ARGUMENT } CadBlockKind;
+
+CadStatus cad_tape_note_block(CadTape *tape, size_t begin, size_t end, CadBlockKind kind);
 
 /* Whether a slot belongs to an array of constants; and that it does so no more. */
 int cad_tape_is_constant(const CadTape *tape, CadSlot slot);
