@@ -31,6 +31,33 @@ cdef class Node:
             return rebuild_mapping(self.original, parts)
         return rebuild_sequence(type(self.original), parts)
 
+    cdef int lend(self, CadTape *tape, CadSlot base) except -1:
+        """Have the adjoints of a large array written to where its result is to be."""
+        cdef size_t slot = base + self.offset
+        if self.shape == ARRAY:
+            if self.size >= CAD_LARGE_BLOCK and cnp.PyArray_TYPE(self.original) == cnp.NPY_DOUBLE:
+                self.flat = cnp.PyArray_SimpleNew(
+                    cnp.PyArray_NDIM(self.original),
+                    cnp.PyArray_DIMS(self.original),
+                    cnp.NPY_DOUBLE,
+                )
+                cad_tape_lend(
+                    tape, slot, slot + self.size, <double *>cnp.PyArray_DATA(self.flat)
+                )
+        elif self.children is not None:
+            for child in self.children:
+                (<Node>child).lend(tape, base)
+        return 0
+
+    cdef void take_back(self, CadTape *tape, CadSlot base):
+        cdef size_t slot = base + self.offset
+        if self.shape == ARRAY:
+            if self.size >= CAD_LARGE_BLOCK:
+                cad_tape_lend(tape, slot, slot + self.size, NULL)
+        elif self.children is not None:
+            for child in self.children:
+                (<Node>child).take_back(tape, base)
+
     cdef object from_adjoints(self, CadTape *tape, CadSlot base):
         """The same structure, filled with the adjoints of slots from `base` on."""
         cdef Py_ssize_t i
@@ -42,6 +69,10 @@ cdef class Node:
             array = <cnp.ndarray>self.original
             if cnp.PyArray_NDIM(array) == 0:
                 return PyFloat_FromDouble(cad_tape_adjoint(tape, <CadSlot>slot))
+            if self.size >= CAD_LARGE_BLOCK and cad_tape_is_lent(tape, <CadSlot>slot):
+                if cad_tape_is_untouched(tape, <CadSlot>slot):
+                    self.flat.fill(0.0)
+                return self.flat
             result = cnp.PyArray_SimpleNew(
                 cnp.PyArray_NDIM(array), cnp.PyArray_DIMS(array), cnp.NPY_DOUBLE
             )

@@ -1094,13 +1094,14 @@ int cad_var_seed(CadVar *var, PyObject *seed) {
     PyObject *array = slots == NULL ? NULL
                                     : PyArray_FROMANY(seed, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO);
     int status = array == NULL ? -1 : 0;
+    double *const adjoints = cad_tape_adjoints(tape, var->slot);
     if (status == 0 && PyArray_SIZE((PyArrayObject *)array) != var->view->size) {
         PyErr_SetString(PyExc_ValueError, "a cotangent must have the shape of its output");
         status = -1;
     }
     for (npy_intp i = 0; status == 0 && i < var->view->size; i++) {
         const npy_int64 slot = ((npy_int64 *)PyArray_DATA((PyArrayObject *)slots))[i];
-        tape->adjoints[slot] += ((double *)PyArray_DATA((PyArrayObject *)array))[i];
+        adjoints[slot] += ((double *)PyArray_DATA((PyArrayObject *)array))[i];
     }
     Py_XDECREF(array);
     Py_XDECREF(slots);

@@ -124,6 +124,12 @@ cdef extern from "tape.h" nogil:
     CadStatus cad_tape_open_leaf(CadTape *tape, size_t count, CadSlot *out)
     CadStatus cad_tape_note_block(CadTape *tape, size_t begin, size_t end, bint constant)
     void cad_tape_read_adjoints(const CadTape *tape, size_t begin, size_t end, double *adjoints)
+    enum:
+        CAD_LARGE_BLOCK
+
+    bint cad_tape_is_lent(const CadTape *tape, CadSlot slot)
+    bint cad_tape_lend(CadTape *tape, size_t begin, size_t end, double *adjoints)
+    bint cad_tape_is_untouched(const CadTape *tape, CadSlot slot)
     double cad_tape_adjoint(const CadTape *tape, CadSlot slot)
     void cad_tape_prepare_adjoints(CadTape *tape, size_t low, size_t high)
     void cad_tape_pin(CadTape *tape)

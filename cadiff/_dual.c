@@ -1167,6 +1167,35 @@ static PyMethodDef dual_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+/* --- in-place operators --- */
+
+/* As for Var: an array is written to, a single number bound to a new one. */
+static PyObject *in_place(PyObject *target, PyObject *result) {
+    if (result == NULL || result == Py_NotImplemented ||
+        !CAD_IS_TYPE(target, CadDualArray_Type)) {
+        return result;
+    }
+    const int status = dual_assign(CAD_DUAL(target), Py_Ellipsis, result);
+    Py_DECREF(result);
+    return status < 0 ? NULL : Py_NewRef(target);
+}
+
+#define IN_PLACE_SLOT(name)                                                                       \
+    static PyObject *in_place_##name(PyObject *left, PyObject *right) {                           \
+        return in_place(left, slot_##name(left, right));                                          \
+    }
+
+IN_PLACE_SLOT(add)
+IN_PLACE_SLOT(subtract)
+IN_PLACE_SLOT(multiply)
+IN_PLACE_SLOT(divide)
+IN_PLACE_SLOT(floor_divide)
+IN_PLACE_SLOT(mod)
+
+static PyObject *in_place_power(PyObject *base, PyObject *exponent, PyObject *modulus) {
+    return in_place(base, cad_power(base, exponent, modulus));
+}
+
 /* --- the type --- */
 
 static PyNumberMethods dual_number = {
@@ -1186,6 +1215,13 @@ static PyNumberMethods dual_number = {
     .nb_true_divide = slot_divide,
     .nb_index = cad_refuse_conversion,
     .nb_matrix_multiply = cad_matmul,
+    .nb_inplace_add = in_place_add,
+    .nb_inplace_subtract = in_place_subtract,
+    .nb_inplace_multiply = in_place_multiply,
+    .nb_inplace_true_divide = in_place_divide,
+    .nb_inplace_floor_divide = in_place_floor_divide,
+    .nb_inplace_remainder = in_place_mod,
+    .nb_inplace_power = in_place_power,
 };
 
 static PyMappingMethods dual_mapping = {

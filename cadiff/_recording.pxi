@@ -229,11 +229,6 @@ cdef class Recording:
             cad_sweep(self.tape, self.begin(), end, False)
         return 0
 
-    cdef tuple plain_gradient(self):
-        """The structure of the arguments, filled with the adjoints of a pass."""
-        cdef CadSlot base = CAD_VAR(self.block).slot
-        return tuple([(<Node>node).from_adjoints(self.tape, base) for node in self.nodes])
-
     cdef cnp.ndarray read_adjoints(self):
         """Of all inputs, if one block holds them."""
         cdef cnp.npy_intp n = self.n
@@ -271,16 +266,28 @@ cdef class Recording:
         if CAD_IS_DUAL(number) or self.block is None or not self.is_closed([number]):
             cotangents = self.pull_atoms([number], [1.0])
             return tuple([(<Node>node).from_atoms(cotangents) for node in self.nodes])
-        if self.n > 0:
-            end = self.clear([number])
-            if on_tape(number, self.tape, self.base()):
+        return self.plain_gradient(number)
+
+    cdef object plain_gradient(self, object number):
+        """The same where nothing else is involved: large arrays are swept into their results."""
+        cdef CadSlot slot, base = CAD_VAR(self.block).slot
+        cdef Node node
+        cdef size_t end
+        if self.n == 0:
+            return tuple([(<Node>node).from_adjoints(self.tape, base) for node in self.nodes])
+        end = self.clear([number])
+        try:
+            for node in self.nodes:
+                node.lend(self.tape, base)
+            if on_tape(number, self.tape, base):
                 slot = CAD_VAR(number).slot
                 cad_tape_prepare_adjoints(self.tape, slot, slot)
                 self.tape.adjoints[slot] = 1.0
             cad_sweep(self.tape, self.begin(), end, False)
-        elif cad_tape_clear_adjoints(self.tape, self.base(), self.base()) != CAD_OK:
-            check(CAD_NO_MEMORY)
-        return self.plain_gradient()
+            return tuple([(<Node>node).from_adjoints(self.tape, base) for node in self.nodes])
+        finally:
+            for node in self.nodes:
+                node.take_back(self.tape, base)
 
     # --- first order, results of any kind
 

@@ -781,6 +781,34 @@ static PyObject *slot_positive(PyObject *operand) {
     return Py_NewRef(operand);
 }
 
+/* y += v writes to the array, so that all views of it see the result. A single number, or an
+ * argument of a differentiated function, is bound to a new one instead. */
+static PyObject *in_place(PyObject *target, PyObject *result) {
+    if (result == NULL || !CAD_IS_VAR_ARRAY(target) || CAD_VAR(target)->kind != CAD_ARRAY ||
+        CAD_VAR(target)->view->flags & CAD_INPUT || !CAD_IS_VAR(result)) {
+        return result;
+    }
+    const int status = cad_array_assign(CAD_VAR(target), Py_Ellipsis, result);
+    Py_DECREF(result);
+    return status < 0 ? NULL : Py_NewRef(target);
+}
+
+#define IN_PLACE_SLOT(name)                                                                       \
+    static PyObject *in_place_##name(PyObject *left, PyObject *right) {                           \
+        return in_place(left, slot_##name(left, right));                                          \
+    }
+
+IN_PLACE_SLOT(add)
+IN_PLACE_SLOT(subtract)
+IN_PLACE_SLOT(multiply)
+IN_PLACE_SLOT(divide)
+IN_PLACE_SLOT(floor_divide)
+IN_PLACE_SLOT(mod)
+
+static PyObject *in_place_power(PyObject *base, PyObject *exponent, PyObject *modulus) {
+    return in_place(base, slot_power(base, exponent, modulus));
+}
+
 static int slot_bool(CadVar *var) {
     if (!CAD_IS_VAR_ARRAY(var)) {
         return var->value != 0.0;
@@ -1222,6 +1250,13 @@ static PyNumberMethods var_number = {
     .nb_true_divide = slot_divide,
     .nb_index = cad_refuse_conversion,
     .nb_matrix_multiply = cad_matmul,
+    .nb_inplace_add = in_place_add,
+    .nb_inplace_subtract = in_place_subtract,
+    .nb_inplace_multiply = in_place_multiply,
+    .nb_inplace_true_divide = in_place_divide,
+    .nb_inplace_floor_divide = in_place_floor_divide,
+    .nb_inplace_remainder = in_place_mod,
+    .nb_inplace_power = in_place_power,
 };
 
 static PyMappingMethods var_mapping = {

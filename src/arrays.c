@@ -340,7 +340,8 @@ static int touch(CadTape *tape, CadPlan *plan, int view) {
         return 0;
     }
     if (!whole) {
-        memset(tape->adjoints + low, 0, (size_t)(high - low + 1) * sizeof *tape->adjoints);
+        memset(cad_tape_adjoints(tape, low) + low, 0,
+               (size_t)(high - low + 1) * sizeof *tape->adjoints);
     }
     return whole;
 }
@@ -373,8 +374,10 @@ static int is_all_zero(const CadTape *tape, CadEntry entry) {
 
 static void reverse_row(CadTape *tape, CadOp op, CadPlan *plan) {
     int store[4] = {0};
+    double *adjoints[4];
     for (int k = 1; k < plan->n_views; k++) {
         store[k] = is_active(plan, k) && touch(tape, plan, k);
+        adjoints[k] = cad_tape_adjoints(tape, cad_plan_view(plan, k)[0]);
     }
     Walk walk;
     start(&walk, plan, 1);
@@ -388,8 +391,8 @@ static void reverse_row(CadTape *tape, CadOp op, CadPlan *plan) {
                 if (is_active(plan, k)) {
                     const CadStrip p = cad_strip_partial(tape->scratch, op, k - 1, x[0], x[1],
                                                          x[2], x[3], n);
-                    cad_strip_add_product(strip_at(&walk, k, tape->adjoints, first), g, p,
-                                          store[k], n);
+                    cad_strip_add_product(strip_at(&walk, k, adjoints[k], first), g, p, store[k],
+                                          n);
                 }
             }
         }
@@ -401,10 +404,11 @@ static void reverse_sum(CadTape *tape, CadPlan *plan) {
         return;
     }
     const int store = touch(tape, plan, 1);
+    double *const terms = cad_tape_adjoints(tape, cad_plan_view(plan, 1)[0]);
     Walk walk;
     start(&walk, plan, 1);
     do {
-        cad_strip_add(strip_at(&walk, 1, tape->adjoints, 0),
+        cad_strip_add(strip_at(&walk, 1, terms, 0),
                       strip_at(&walk, 0, tape->adjoints, 0), store, walk.n);
     } while (advance(&walk));
 }
@@ -448,7 +452,8 @@ static int touch_matrix(CadTape *tape, CadPlan *plan, int view, int axes) {
     if (size == high - low + 1 && is_spread(plan, view, axes)) {
         return 1;
     }
-    memset(tape->adjoints + low, 0, (size_t)(high - low + 1) * sizeof *tape->adjoints);
+    memset(cad_tape_adjoints(tape, low) + low, 0,
+           (size_t)(high - low + 1) * sizeof *tape->adjoints);
     return 0;
 }
 
@@ -460,16 +465,18 @@ static void reverse_matmul(CadTape *tape, CadPlan *plan) {
     double *const adjoint = tape->adjoints, *const value = tape->values;
     const int store_a = is_active(plan, 1) && touch_matrix(tape, plan, 1, walk.axes);
     const int store_b = is_active(plan, 2) && touch_matrix(tape, plan, 2, walk.axes);
+    double *const to_a = cad_tape_adjoints(tape, cad_plan_view(plan, 1)[0]);
+    double *const to_b = cad_tape_adjoints(tape, cad_plan_view(plan, 2)[0]);
     do {
         const CadMatrix g = matrix_at(&walk, 0, adjoint + walk.at[0], 0, 2);
         const CadMatrix g_transposed = {g.data, g.column, g.row};
         (void)g_transposed;
         if (is_active(plan, 1)) {
-            add_matrix_product(tape, matrix_at(&walk, 1, adjoint + walk.at[1], 0, 1), g,
+            add_matrix_product(tape, matrix_at(&walk, 1, to_a + walk.at[1], 0, 1), g,
                                matrix_at(&walk, 2, value + walk.at[2], 2, 1), store_a, m, p, n);
         }
         if (is_active(plan, 2)) {
-            add_matrix_product(tape, matrix_at(&walk, 2, adjoint + walk.at[2], 1, 2),
+            add_matrix_product(tape, matrix_at(&walk, 2, to_b + walk.at[2], 1, 2),
                                matrix_at(&walk, 1, value + walk.at[1], 1, 0), g, store_b, n, m, p);
         }
     } while (advance(&walk));
@@ -481,8 +488,9 @@ static void reverse_gather(CadTape *tape, CadEntry entry, CadPlan *plan) {
     }
     const int64_t *extra = cad_plan_extra(plan);
     cad_tape_prepare_adjoints(tape, (size_t)extra[0], (size_t)extra[1]);
+    double *const to = cad_tape_adjoints(tape, extra[0]);
     for (int64_t i = 0; i < plan->size; i++) {
-        tape->adjoints[indexed(tape, plan, i)] += tape->adjoints[entry.out + i];
+        to[indexed(tape, plan, i)] += tape->adjoints[entry.out + i];
     }
 }
 
@@ -500,12 +508,13 @@ static void reverse_assign(CadTape *tape, CadEntry entry, CadPlan *plan) {
     const int active = is_active(plan, 1);
     const int store = active && touch(tape, plan, 1);
     const double *former = tape->adjoints + entry.out;
+    double *const to = cad_tape_adjoints(tape, cad_plan_view(plan, 1)[0]);
     Walk walk;
     start(&walk, plan, 1);
     do {
         const CadStrip target = strip_at(&walk, 0, tape->adjoints, 0);
         if (active) {
-            cad_strip_add(strip_at(&walk, 1, tape->adjoints, 0), target, store, walk.n);
+            cad_strip_add(strip_at(&walk, 1, to, 0), target, store, walk.n);
         }
         for (size_t i = 0; i < walk.n; i++) {
             target.data[(ptrdiff_t)i * target.step] = kept ? *former++ : 0.0;
@@ -528,10 +537,11 @@ static void reverse_scatter(CadTape *tape, CadEntry entry, CadPlan *plan) {
         prepare(tape, plan, 0);
     }
     /* Of several assignments to one target the last one counts. */
+    double *const to = cad_tape_adjoints(tape, scattered(plan, 0));
     for (int64_t i = plan->size; i-- > 0;) {
         double *const target = tape->adjoints + indexed(tape, plan, i);
         if (active) {
-            tape->adjoints[scattered(plan, i)] += *target;
+            to[scattered(plan, i)] += *target;
         }
         *target = kept ? tape->adjoints[entry.out + i] : 0.0;
     }
@@ -542,8 +552,9 @@ static void reverse_add_at(CadTape *tape, CadPlan *plan) {
         return;
     }
     prepare(tape, plan, 0);
+    double *const to = cad_tape_adjoints(tape, scattered(plan, 0));
     for (int64_t i = 0; i < plan->size; i++) {
-        tape->adjoints[scattered(plan, i)] += tape->adjoints[indexed(tape, plan, i)];
+        to[scattered(plan, i)] += tape->adjoints[indexed(tape, plan, i)];
     }
 }
 

@@ -403,7 +403,7 @@ CadStatus cad_tape_note_block(CadTape *tape, size_t begin, size_t end, int const
                                          tape->n_blocks + 1, sizeof *tape->blocks);
     if (status == CAD_OK) {
         tape->blocks[tape->n_blocks++] =
-            (CadBlock){(CadSlot)begin, (CadSlot)end, 0, !large, constant != 0};
+            (CadBlock){(CadSlot)begin, (CadSlot)end, 0, !large, constant != 0, NULL};
     }
     return status;
 }
@@ -469,6 +469,21 @@ int cad_tape_is_untouched(const CadTape *tape, CadSlot slot) {
     return block != NULL && !block->eager && block->pass != tape->pass;
 }
 
+int cad_tape_lend(CadTape *tape, size_t begin, size_t end, double *adjoints) {
+    CadBlock *block = cad_tape_find_block(tape, (CadSlot)begin);
+    if (block == NULL || block->eager || block->begin != begin || block->end != end) {
+        return 0;
+    }
+    tape->n_lent += (block->adjoints == NULL && adjoints != NULL);
+    tape->n_lent -= (block->adjoints != NULL && adjoints == NULL);
+    block->adjoints = adjoints;
+    return 1;
+}
+
+int cad_tape_is_lent(const CadTape *tape, CadSlot slot) {
+    return tape->n_lent > 0 && cad_tape_adjoints(tape, slot) != tape->adjoints;
+}
+
 int cad_tape_touch(CadTape *tape, size_t low, size_t high) {
     tape->dirty_begin = smaller(tape->dirty_begin, low);
     CadBlock *block = tape->n_blocks == 0 ? NULL : cad_tape_find_block(tape, (CadSlot)low);
@@ -482,7 +497,7 @@ int cad_tape_touch(CadTape *tape, size_t low, size_t high) {
     if (low == block->begin && high + 1 == block->end) {
         return 1;
     }
-    memset(tape->adjoints + block->begin, 0,
+    memset(cad_tape_adjoints(tape, block->begin) + block->begin, 0,
            (size_t)(block->end - block->begin) * sizeof *tape->adjoints);
     return 0;
 }
@@ -548,7 +563,7 @@ void cad_tape_rewind(CadTape *tape) {
     tape->n_assigned = mark.assigned;
     tape->n_rules = mark.rules;
     while (tape->n_blocks > 0 && tape->blocks[tape->n_blocks - 1].begin >= mark.slots) {
-        tape->n_blocks--;
+        tape->n_blocks--; /* none of them is lent: who borrows takes back first */
     }
     tape->known_end = smaller(tape->known_end, mark.slots);
     forget_constants(tape);
@@ -648,7 +663,8 @@ CadStatus cad_tape_clear_adjoints(CadTape *tape, size_t begin, size_t end) {
 
 void cad_tape_prepare_adjoints(CadTape *tape, size_t low, size_t high) {
     if (cad_tape_touch(tape, low, high)) {
-        memset(tape->adjoints + low, 0, (high - low + 1) * sizeof *tape->adjoints);
+        memset(cad_tape_adjoints(tape, (int64_t)low) + low, 0,
+               (high - low + 1) * sizeof *tape->adjoints);
     }
 }
 
@@ -683,7 +699,13 @@ void cad_tape_read_adjoints(const CadTape *tape, size_t begin, size_t end, doubl
         const size_t stop = block != NULL ? smaller(block->end, end) : end;
         if (begin < stop) {
             const int known = block->pass == tape->pass && tape->pass > 0;
-            adjoints = read_range(tape, begin, stop, known, adjoints);
+            if (known) {
+                memcpy(adjoints, cad_tape_adjoints(tape, (int64_t)begin) + begin,
+                       (stop - begin) * sizeof *adjoints);
+            } else {
+                memset(adjoints, 0, (stop - begin) * sizeof *adjoints);
+            }
+            adjoints += stop - begin;
             begin = stop;
         }
     }

@@ -123,6 +123,7 @@ typedef struct CadBlock {
     uint32_t pass;     /* the last one that touched it */
     uint16_t eager;    /* single numbers of it are in use: cleared like all others */
     uint16_t constant; /* nothing that carries a derivative was ever written to it */
+    double *adjoints;  /* where they are instead of in the buffer, or NULL */
 } CadBlock;
 
 enum { CAD_CONSTANT_CACHE = 64, CAD_HEADROOM = 8, CAD_LARGE_BLOCK = 512 };
@@ -157,6 +158,7 @@ struct CadTape {
     /* Adjoints [stale_begin .. stale_end) may differ from 0 where blocks are or were. */
     CadBlock *blocks; /* in the order of their slots */
     size_t n_blocks;
+    size_t n_lent; /* whose adjoints are in other memory */
     size_t block_capacity;
     uint32_t pass;
     uint32_t last_pass;
@@ -306,6 +308,21 @@ void cad_tape_activate(CadTape *tape, CadSlot slot);
 
 /* The block that a slot belongs to; NULL if it is in none. */
 CadBlock *cad_tape_find_block(const CadTape *tape, CadSlot slot);
+
+/* The adjoints as seen from a slot: what stands at [slot] is its adjoint, and so for all slots of
+ * its block. */
+static inline double *cad_tape_adjoints(const CadTape *tape, int64_t slot) {
+    const CadBlock *block =
+        tape->n_lent == 0 ? NULL : cad_tape_find_block(tape, (CadSlot)slot);
+    return block != NULL && block->adjoints != NULL ? block->adjoints - block->begin
+                                                    : tape->adjoints;
+}
+
+/* Have the adjoints of a large block written to memory of the caller's, until he takes it back with
+ * NULL. Answers whether it is such a block, exactly [begin, end). */
+int cad_tape_lend(CadTape *tape, size_t begin, size_t end, double *adjoints);
+
+int cad_tape_is_lent(const CadTape *tape, CadSlot slot);
 
 /* Adjoints [low, high] are about to be added to. Answers 1 if they are a whole block that no one
  * has touched in this pass: it has to be overwritten instead. */
