@@ -459,10 +459,7 @@ PyObject *cad_var_pick(CadVar *var, CadSlot slot) {
     CadTape *tape = var->tape;
     CadView *view = var->view;
     if (!(view->flags & CAD_PICKED)) {
-        CadBlock *block = cad_tape_find_block(tape, slot);
-        if (block != NULL) {
-            block->eager = 1;
-        }
+        cad_tape_use_singly(tape, slot);
         view->flags |= CAD_PICKED;
     }
     if (view->flags & CAD_INPUT) {
@@ -1180,8 +1177,11 @@ static PyObject *leaf_from_array(CadTape *tape, PyObject *value) {
     }
     PyArrayObject *values = (PyArrayObject *)array;
     CadSlot slot;
-    const CadStatus status =
-        cad_tape_leaf(tape, PyArray_DATA(values), (size_t)PyArray_SIZE(values), 1, &slot);
+    const size_t size = (size_t)PyArray_SIZE(values);
+    CadStatus status = cad_tape_leaf(tape, PyArray_DATA(values), size, 1, &slot);
+    if (status == CAD_OK) {
+        status = cad_tape_note_block(tape, slot, slot + size, 0);
+    }
     PyObject *var = NULL;
     if (status != CAD_OK) {
         cad_raise_status(status);

@@ -480,6 +480,18 @@ int cad_tape_lend(CadTape *tape, size_t begin, size_t end, double *adjoints) {
     return 1;
 }
 
+void cad_tape_use_singly(CadTape *tape, CadSlot slot) {
+    CadBlock *block = cad_tape_find_block(tape, slot);
+    if (block == NULL || block->eager) {
+        return;
+    }
+    block->eager = 1;
+    if (block->end <= tape->adjoint_capacity && block->pass != tape->pass) {
+        memset(tape->adjoints + block->begin, 0,
+               (size_t)(block->end - block->begin) * sizeof *tape->adjoints);
+    }
+}
+
 int cad_tape_is_lent(const CadTape *tape, CadSlot slot) {
     return tape->n_lent > 0 && cad_tape_adjoints(tape, slot) != tape->adjoints;
 }

@@ -324,6 +324,10 @@ int cad_tape_lend(CadTape *tape, size_t begin, size_t end, double *adjoints);
 
 int cad_tape_is_lent(const CadTape *tape, CadSlot slot);
 
+/* A single number of a block is about to be used by itself: its adjoints are cleared with all others
+ * from now on. */
+void cad_tape_use_singly(CadTape *tape, CadSlot slot);
+
 /* Adjoints [low, high] are about to be added to. Answers 1 if they are a whole block that no one
  * has touched in this pass: it has to be overwritten instead. */
 int cad_tape_touch(CadTape *tape, size_t low, size_t high);
