@@ -4,7 +4,7 @@ scikit-learn's digits are 1797 images of 8 x 8 pixels; a fifth of them is held b
 The network is plain NumPy, its loss the cross-entropy of the ten classes; `cadiff.value_and_grad`
 takes the list of weights and gives the list of gradients, float32 like the weights. They are
 compared with forward mode, which carries several directions at once. Then stochastic gradient
-descent with momentum trains the network, and Adam; each must read at least 97 % of the test images.
+descent with momentum trains the network, then Adam; each must read at least 97 % of the test.
 
     pip install "cadiff[examples]"
     python examples/network.py --optimizer adam --plot loss.png
