@@ -318,10 +318,19 @@ def test_a_branch_on_equality_is_what_the_code_says() -> None:
 
 
 def test_assigning_to_a_plain_array_raises() -> None:
-    for number in (Var(1.0), Dual(1.0, 1.0), Var([1.0])):
+    for number in (Var(1.0), Dual(1.0, 1.0)):
         plain = np.zeros(3)
         with pytest.raises(TypeError, match="cadiff"):
             plain[0] = number
+        assert not plain.any()
+    for array in (Var([1.0]), Dual([1.0]), Var([1.0, 2.0])):
+        plain = np.zeros(3)
+        with pytest.raises((TypeError, ValueError)) as caught:
+            plain[0] = array  # for arrays, NumPy tells its own story first
+        assert "cadiff" in f"{caught.value} {caught.value.__cause__}"
+        with pytest.raises((TypeError, ValueError)):
+            plain[:1] = array
+        assert not plain.any()
 
 
 def test_functions_of_math_raise() -> None:
