@@ -85,7 +85,7 @@ def compare(what: str, result: Any, expected: Any, rtol: float = RTOL) -> None:
     ----------
     what : str
         Names the result in the message.
-    result, expected : float, ndarray, or nested lists and tuples of them
+    result, expected : float, ndarray, Var, or nested lists and tuples of them
         Compared in order.
     rtol : float
         Relative to the largest of the numbers expected, since sums of large terms leave an
@@ -106,7 +106,7 @@ def compare(what: str, result: Any, expected: Any, rtol: float = RTOL) -> None:
 def _flat(tree: Any) -> FloatArray:
     if isinstance(tree, (list, tuple)):
         return np.concatenate([_flat(item) for item in tree]) if tree else np.empty(0)
-    return np.ravel(np.asarray(tree, dtype=np.float64))
+    return np.ravel(np.asarray(cadiff.value(tree), dtype=np.float64))
 
 
 # First order

@@ -9,6 +9,7 @@ code 1. A missed target does not, because not every machine is idle.
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import re
 import sys
@@ -20,7 +21,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 import cadiff
-from benchmarks import contests, memory, problems
+from benchmarks import array_contests, contests, memory, problems
+from benchmarks.array_contests import HAND, JACOBIAN, NUMPY, RECORDED
 from benchmarks.contests import ARRAY, DUAL, FLOATS, GRADIENT, GRAPH, LIST, Contest, Recorded
 from benchmarks.timing import Spread, interleave
 from cadiff import _core
@@ -28,6 +30,7 @@ from cadiff import _core
 CHAIN_STEPS = 100_000
 SWEPT_OPERATIONS = 1_000_000
 LOOP_ITERATIONS = 1_000_000
+BLAS_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS")
 TAPE_SIZES = (10**6, 10**7, 10**8)
 HEADINGS = ("work", "measured against", "median (min-max)", "target", "holds")
 WIDTHS = (54, 26, 30, 8, 5)
@@ -131,13 +134,23 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def machine() -> str:
-    """Processor, versions, and the compiler of the core where it has left its name."""
+    """Processor, versions, the compiler of the core where it has left its name, and BLAS."""
     python = f"{platform.python_implementation()} {platform.python_version()}"
     parts = [processor(), python, f"NumPy {np.__version__}", f"cadiff {cadiff.__version__}"]
     compiler = re.search(rb"GCC: \([^)]*\) [\d.]+|clang version [\d.]+", core_binary())
     if compiler is not None:
         parts.append(f"compiled by {compiler.group().decode()}")
-    return ", ".join(parts)
+    return ", ".join([*parts, blas()])
+
+
+def blas() -> str:
+    """NumPy's BLAS, and how many threads of it are at work, as far as the environment tells."""
+    config: Any = np.show_config(mode="dicts")
+    name = config["Build Dependencies"]["blas"].get("name", "BLAS")
+    limits = [f"{key}={os.environ[key]}" for key in BLAS_VARIABLES if os.environ.get(key)]
+    if limits:
+        return f"{name} with {', '.join(limits)}"
+    return f"{name} with no limit to its threads, on {os.cpu_count()} processors"
 
 
 def processor() -> str:
@@ -210,6 +223,21 @@ def gradient_call(effort: Effort) -> Iterator[Row]:
     )
     microseconds = timings.seconds(GRADIENT).scaled(1e6)
     yield Row(f"{contest.work}: {GRADIENT}", "", microseconds, "us a call")
+
+
+def jacobian(effort: Effort) -> Iterator[Row]:
+    """A small Jacobian, where the calls are all that counts."""
+    contest = array_contests.jacobian()
+    for name in contest.runners:
+        contest.check(name)
+    timings = interleave(
+        {name: runner.call for name, runner in contest.runners.items()},
+        rounds=effort.rounds,
+        seconds=effort.seconds,
+    )
+    work = f"{contest.work}: {JACOBIAN}"
+    yield Row(work, "", timings.seconds(JACOBIAN).scaled(1e6), "us a call", at_most(6))
+    yield Row(work, NUMPY, timings.ratio(JACOBIAN, NUMPY), target=at_most(3))
 
 
 def at_most(bound: float) -> Target:
@@ -344,6 +372,25 @@ PARTS: dict[str, Measure] = {
         compared, partial(contests.hessian, 100), [Compared("hessian", "gradient")]
     ),
     "hvp": partial(compared, partial(contests.hessian_product, 1000), [Compared("hvp", GRADIENT)]),
+    "array-logistic": partial(
+        compared, array_contests.logistic_regression, [Compared(GRADIENT, HAND, at_most(1.5))]
+    ),
+    "array-network-32": partial(
+        compared, partial(array_contests.network, 32), [Compared(GRADIENT, HAND, at_most(1.15))]
+    ),
+    "array-network-512": partial(
+        compared, partial(array_contests.network, 512), [Compared(GRADIENT, HAND, at_most(1.15))]
+    ),
+    "array-chain-4": partial(
+        compared, partial(array_contests.chain, 4), [Compared(GRADIENT, NUMPY, at_most(1.5))]
+    ),
+    "array-chain-million": partial(
+        compared, partial(array_contests.chain, 10**6), [Compared(GRADIENT, NUMPY, at_most(3))]
+    ),
+    "array-jacobian": jacobian,
+    "array-product": partial(
+        compared, partial(array_contests.product, 4), [Compared(RECORDED, NUMPY, at_most(1))]
+    ),
 }
 LARGE_PARTS: dict[str, Measure] = {"large-tapes": large_tapes}
 

@@ -11,10 +11,10 @@ from collections.abc import Callable
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from benchmarks import contests
+from benchmarks import array_contests, contests
 from benchmarks.contests import Contest, Recorded
 
-CONTESTS = [make() for make in contests.CONTESTS]
+CONTESTS = [make() for make in contests.CONTESTS + array_contests.CONTESTS]
 OPERATIONS = 1_000_000
 
 

@@ -9,6 +9,7 @@ version of NumPy lacks are missing from a list made with that version; make it w
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
 from collections.abc import Iterator
 from itertools import takewhile
@@ -21,6 +22,7 @@ import cadiff
 from cadiff import _table
 from cadiff._dispatch import FUNCTIONS, PLAIN
 from cadiff.numpy import _creation
+from cadiff.scipy import stats
 
 PAGE = Path(__file__).with_name("functions.md")
 
@@ -90,6 +92,19 @@ def lines_of(module: str, originals: list[Any]) -> Iterator[str]:
     yield "\n"
 
 
+def distributions() -> Iterator[str]:
+    """What has derivatives of each distribution: public methods of its class."""
+    yield "## `scipy.stats`\n\n"
+    yield "By argument and parameters, of frozen distributions too.\n\n"
+    yield "| distribution | methods with derivatives |\n|---|---|\n"
+    for name, distribution in sorted(vars(stats).items()):
+        if isinstance(distribution, (stats.Distribution, stats.Multivariate)):
+            found = inspect.getmembers(type(distribution), inspect.isfunction)
+            methods = [f"`{method}`" for method, _ in found if not method.startswith("_")]
+            yield f"| `{name}` | {', '.join(methods)} |\n"
+    yield "\n"
+
+
 def page() -> str:
     """The text of the page."""
     enter_rooms()
@@ -100,6 +115,7 @@ def page() -> str:
     parts = [HEAD, "\n", CONVENTIONS, "\n"]
     for module in sorted(modules):
         parts += lines_of(module, modules[module])
+    parts += distributions()
     plain = sorted({f"`{f.__name__}`" for f in PLAIN})
     parts += ["## Answered from values\n\nTheir results have no derivatives.\n\n"]
     parts += [", ".join(plain), ".\n"]

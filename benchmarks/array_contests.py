@@ -1,0 +1,138 @@
+"""The contests over arrays: cadiff against NumPy without derivatives, or with those made by hand.
+
+The programs differ in nothing but their namespace, cadiff.numpy here and numpy there. What NumPy
+computes from formulas is checked itself, by complex steps.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import cadiff
+import cadiff.numpy as cnp
+from benchmarks import array_problems as problems
+from benchmarks.contests import GRADIENT, Contest, Runner, compare
+from cadiff import nn
+
+__all__ = [
+    "CONTESTS",
+    "HAND",
+    "JACOBIAN",
+    "NUMPY",
+    "RECORDED",
+    "chain",
+    "jacobian",
+    "logistic_regression",
+    "network",
+    "product",
+]
+
+HAND = "gradient by hand"
+JACOBIAN = "jacobian"
+NUMPY = "NumPy alone"
+RECORDED = "recorded"
+
+
+def logistic_regression() -> Contest:
+    """Value and gradient of the cross-entropy of 1000 observations, by 5 coefficients."""
+    data = problems.classes()
+    expected = problems.logistic_steps(data, data.beta)
+    value_and_grad = cadiff.value_and_grad(problems.make_logistic(data, cnp))
+    return Contest(
+        "logistic regression, 1000 x 5",
+        {
+            HAND: Runner(partial(problems.logistic_gradient, data, data.beta), expected),
+            GRADIENT: Runner(partial(value_and_grad, data.beta), expected),
+        },
+    )
+
+
+def network(batch: int) -> Contest:
+    """Value and gradient of the loss of a network with one hidden layer."""
+    data = problems.network_data(batch)
+    work = f"network {'-'.join(map(str, problems.LAYERS))}, batch {batch}"
+    expected = problems.network_backpropagation(data, data.weights)
+    rng = np.random.default_rng(4)
+    direction = [rng.standard_normal(w.shape) for w in data.weights]
+    slope = sum(float(np.vdot(g, d)) for g, d in zip(expected[1], direction, strict=True))
+    true = problems.network_slope(data, data.weights, direction)
+    compare(f"{work}: {HAND}", (expected[0], slope), true)
+    value_and_grad = cadiff.value_and_grad(problems.make_network(data, nn.relu, nn.cross_entropy))
+    return Contest(
+        work,
+        {
+            HAND: Runner(partial(problems.network_backpropagation, data, data.weights), expected),
+            GRADIENT: Runner(partial(value_and_grad, data.weights), expected),
+        },
+    )
+
+
+def chain(n: int) -> Contest:
+    """Ten operations on each of n elements, and the gradient of their sum."""
+    x = problems.chain_point(n)
+
+    def total(x: Any) -> Any:
+        return cnp.sum(problems.chain(x, cnp))
+
+    values = problems.chain(x.astype(np.complex128), np).real
+    return Contest(
+        f"10 operations, {n:,} elements",
+        {
+            NUMPY: Runner(partial(problems.chain, x, np), values),
+            GRADIENT: Runner(partial(cadiff.value_and_grad(total), x), problems.chain_gradient(x)),
+        },
+    )
+
+
+def jacobian() -> Contest:
+    """The Jacobian of W sin(πx²) + b, three functions of four numbers."""
+    data = problems.mixing_data()
+    waves = [np.sin(np.pi * number**2) for number in data.x]
+    values = [
+        sum(w * wave for w, wave in zip(row, waves, strict=True)) + offset
+        for row, offset in zip(data.matrix, data.offset, strict=True)
+    ]
+    return Contest(
+        "W sin(πx²) + b, 3 x 4",
+        {
+            NUMPY: Runner(partial(problems.make_mixing(data, np), data.x), values),
+            JACOBIAN: Runner(
+                partial(cadiff.jacobian(problems.make_mixing(data, cnp)), data.x),
+                problems.mixing_jacobian(data, data.x),
+            ),
+        },
+    )
+
+
+def product(n: int) -> Contest:
+    """One operator on two arrays; what is to be differentiated was put on the tape before."""
+    x, y = problems.chain_point(n), problems.chain_point(2 * n)[n:]
+    expected = [a * b for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+    leaves = cadiff.Var(x), cadiff.Var(y)
+    work = f"x * y, {n} elements"
+    operator.mul(*leaves).backward(np.ones(n))
+    compare(f"{work}: backward()", [leaf.grad for leaf in leaves], [y, x])
+
+    return Contest(
+        work,
+        {
+            NUMPY: Runner(partial(operator.mul, x, y), expected),
+            RECORDED: Runner(partial(operator.mul, *leaves), expected),
+        },
+    )
+
+
+CONTESTS: tuple[Callable[[], Contest], ...] = (
+    logistic_regression,
+    partial(network, 32),
+    partial(network, 512),
+    partial(chain, 4),
+    partial(chain, 10**6),
+    jacobian,
+    partial(product, 4),
+)

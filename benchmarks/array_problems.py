@@ -1,0 +1,229 @@
+"""The problems over arrays that are timed, and what NumPy alone has to say about them.
+
+A program is written once: it gets its namespace (``np`` is NumPy, or one that mirrors it) or its
+functions as parameters, and knows nothing of derivatives. Opponents that were differentiated by
+hand are here as well, written as somebody would who wants them fast, and the formulas and complex
+steps that all answers are checked against; this room must not import cadiff.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "LAYERS",
+    "Classes",
+    "Mixing",
+    "NetworkData",
+    "chain",
+    "chain_gradient",
+    "chain_point",
+    "classes",
+    "logistic_gradient",
+    "logistic_steps",
+    "make_logistic",
+    "make_mixing",
+    "make_network",
+    "mixing_data",
+    "mixing_jacobian",
+    "network_backpropagation",
+    "network_data",
+    "network_slope",
+]
+
+FloatArray: TypeAlias = NDArray[np.float64]
+Function: TypeAlias = Callable[..., Any]
+
+LAYERS = (784, 256, 10)
+STEP = 1e-30  # of complex steps, in which nothing cancels
+
+
+# Logistic regression
+
+
+class Classes(NamedTuple):
+    """Observations in rows, the class of each (0 or 1), and the coefficients to start from."""
+
+    design: FloatArray
+    labels: FloatArray
+    beta: FloatArray
+
+
+def classes(n: int = 1000, features: int = 5) -> Classes:
+    """Two classes that overlap."""
+    rng = np.random.default_rng(1)
+    design = rng.standard_normal((n, features))
+    chances = 1.0 / (1.0 + np.exp(-design @ rng.standard_normal(features)))
+    labels = (rng.random(n) < chances).astype(np.float64)
+    return Classes(design, labels, 0.3 * rng.standard_normal(features))
+
+
+def make_logistic(data: Classes, np: ModuleType) -> Function:
+    """Make the binary cross-entropy from logits, summed, a function of the coefficients."""
+    design, labels, _ = data
+
+    def loss(beta: Any) -> Any:
+        z = design @ beta
+        return np.sum(np.logaddexp(0.0, z) - labels * z)
+
+    return loss
+
+
+def logistic_gradient(data: Classes, beta: FloatArray) -> tuple[float, FloatArray]:
+    """Value and gradient by hand: Xᵀ(σ(Xβ) - y)."""
+    design, labels, _ = data
+    z = design @ beta
+    value = np.sum(np.logaddexp(0.0, z) - labels * z)
+    return value, design.T @ (1.0 / (1.0 + np.exp(-z)) - labels)
+
+
+def logistic_steps(data: Classes, beta: FloatArray) -> tuple[float, FloatArray]:
+    """Value and gradient by complex steps."""
+    design, labels, _ = data
+    z = design @ (beta[:, None] + 1j * STEP * np.eye(beta.size))
+    losses = np.sum(np.log(1.0 + np.exp(z)) - labels[:, None] * z, axis=0)
+    return losses[0].real, losses.imag / STEP
+
+
+# A network
+
+
+class NetworkData(NamedTuple):
+    """Weights (a matrix and a bias for each layer), a batch of images and their labels."""
+
+    weights: list[FloatArray]
+    images: FloatArray
+    labels: NDArray[np.int64]
+
+
+def network_data(batch: int) -> NetworkData:
+    """Weights as they are before training, and noise for images."""
+    rng = np.random.default_rng(2)
+    inputs, hidden, outputs = LAYERS
+    weights = [
+        rng.standard_normal((inputs, hidden)) * np.sqrt(2.0 / inputs),
+        0.1 * rng.standard_normal(hidden),
+        rng.standard_normal((hidden, outputs)) * np.sqrt(2.0 / hidden),
+        0.1 * rng.standard_normal(outputs),
+    ]
+    return NetworkData(weights, rng.random((batch, inputs)), rng.integers(0, outputs, batch))
+
+
+def make_network(data: NetworkData, relu: Function, cross_entropy: Function) -> Function:
+    """Make the mean cross-entropy of a batch, a function of the list of weights.
+
+    Parameters
+    ----------
+    data : NetworkData
+        Whose images and labels are used.
+    relu : callable
+        Of an array.
+    cross_entropy : callable
+        Of logits, a row for each image, and integer labels.
+    """
+
+    def loss(weights: Sequence[Any]) -> Any:
+        first, first_bias, second, second_bias = weights
+        hidden = relu(data.images @ first + first_bias)
+        return cross_entropy(hidden @ second + second_bias, data.labels)
+
+    return loss
+
+
+def network_backpropagation(
+    data: NetworkData, weights: list[FloatArray]
+) -> tuple[float, list[FloatArray]]:
+    """Value and gradient by hand, every array used again as soon as it has served."""
+    first, first_bias, second, second_bias = weights
+    hidden = data.images @ first
+    hidden += first_bias
+    np.maximum(hidden, 0.0, out=hidden)
+    p = hidden @ second
+    p += second_bias
+    p -= p.max(axis=1, keepdims=True)
+    rows = np.arange(len(data.labels))
+    right = p[rows, data.labels]
+    np.exp(p, out=p)
+    total = p.sum(axis=1, keepdims=True)
+    loss = float((np.log(total[:, 0]) - right).mean())
+
+    p /= total
+    p[rows, data.labels] -= 1.0
+    p /= len(data.labels)
+    back = p @ second.T
+    back *= hidden > 0.0
+    return loss, [data.images.T @ back, back.sum(axis=0), hidden.T @ p, p.sum(axis=0)]
+
+
+def network_slope(
+    data: NetworkData, weights: list[FloatArray], direction: list[FloatArray]
+) -> tuple[float, float]:
+    """The loss, and its derivative along a direction by one complex step."""
+    first, first_bias, second, second_bias = (
+        w + 1j * STEP * d for w, d in zip(weights, direction, strict=True)
+    )
+    hidden = data.images @ first + first_bias
+    hidden[hidden.real < 0.0] = 0.0
+    logits = hidden @ second + second_bias
+    right = logits[np.arange(len(data.labels)), data.labels]
+    loss = np.mean(np.log(np.sum(np.exp(logits), axis=1)) - right)
+    return float(loss.real), float(loss.imag / STEP)
+
+
+# Ten operations, element by element
+
+
+def chain(x: Any, np: ModuleType) -> Any:
+    """Ten operations on each element of an array of positive numbers."""
+    y = np.log(np.exp(-x) + x)
+    y = np.tanh(y * y)
+    return np.sqrt(y * y + 1.0) / x
+
+
+def chain_point(n: int) -> FloatArray:
+    """So many numbers between 0.5 and 1.5."""
+    point: FloatArray = 1.0 + 0.5 * np.sin(np.arange(n))
+    return point
+
+
+def chain_gradient(x: FloatArray) -> tuple[float, FloatArray]:
+    """The sum of the chain over all elements, and its gradient by a complex step."""
+    y = chain(x + 1j * STEP, np)
+    return float(np.sum(y.real)), y.imag / STEP
+
+
+# A small vector-valued function
+
+
+class Mixing(NamedTuple):
+    """The matrix W and the vector b of W sin(πx²) + b, and where to evaluate it."""
+
+    matrix: FloatArray
+    offset: FloatArray
+    x: FloatArray
+
+
+def mixing_data() -> Mixing:
+    """Three functions of four numbers."""
+    rng = np.random.default_rng(3)
+    return Mixing(rng.random((3, 4)), rng.random(3), rng.random(4))
+
+
+def make_mixing(data: Mixing, np: ModuleType) -> Function:
+    """Make the function W sin(πx²) + b."""
+
+    def f(x: Any) -> Any:
+        return data.matrix @ np.sin(np.pi * x**2) + data.offset
+
+    return f
+
+
+def mixing_jacobian(data: Mixing, x: FloatArray) -> FloatArray:
+    """The Jacobian of W sin(πx²) + b by formula."""
+    jacobian: FloatArray = data.matrix * (2.0 * np.pi * x * np.cos(np.pi * x**2))
+    return jacobian
