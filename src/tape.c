@@ -509,7 +509,7 @@ void cad_tape_use_singly(CadTape *tape, CadSlot slot) {
     if (block == NULL) {
         return;
     }
-    block->singly = 1;
+    block->singly |= !block->changed; /* else they are copies */
     if (block->eager) {
         return;
     }

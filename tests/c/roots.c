@@ -28,5 +28,6 @@ void reclaim_roots(CadTape *tape) {
     for (size_t i = 0; i < roots.count; i++) {
         roots.slots[i] = cad_reclaim_target(&reclaim, roots.slots[i]);
     }
+    cad_sweep_undo_dead(tape, &reclaim);
     cad_reclaim_compact(tape, &reclaim);
 }

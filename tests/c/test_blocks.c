@@ -300,6 +300,7 @@ static Held reclaim_twin(Twin *twin, Random *random) {
     for (size_t i = 0; i < twin->n_leaves; i++) {
         twin->leaves[i].slot = cad_reclaim_target(&reclaim, twin->leaves[i].slot);
     }
+    cad_sweep_undo_dead(tape, &reclaim);
     cad_reclaim_compact(tape, &reclaim);
     CHECK_COUNT(tape->n_slots, stay);
     return held;
@@ -407,6 +408,7 @@ static void adjoints_of_arrays_move_with_them(void) {
         cad_reclaim_trace(tape, &reclaim);
         const CadSlot moved = cad_reclaim_target(&reclaim, x.slot);
         CHECK(moved < x.slot);
+        cad_sweep_undo_dead(tape, &reclaim);
         cad_reclaim_compact(tape, &reclaim);
         CHECK(expected != 0.0);
         CHECK_SAME(cad_tape_adjoint(tape, moved + 3), expected);
@@ -440,6 +442,7 @@ static void what_was_read_before_an_assignment_stays(void) {
     cad_reclaim_trace(tape, &reclaim);
     const CadSlot top = cad_reclaim_target(&reclaim, y.slot);
     const CadSlot bottom = cad_reclaim_target(&reclaim, leaf.slot);
+    cad_sweep_undo_dead(tape, &reclaim);
     cad_reclaim_compact(tape, &reclaim);
     clear_adjoints(tape, 0, tape->n_slots);
     tape->adjoints[top] = 1.0;

@@ -206,6 +206,7 @@ static CadStatus attempt_reclaim(CadTape *tape) {
     if (status == CAD_OK) {
         cad_reclaim_hold(&reclaim, CHAIN / 2);
         cad_reclaim_trace(tape, &reclaim);
+        cad_sweep_undo_dead(tape, &reclaim);
         cad_reclaim_compact(tape, &reclaim);
         CHECK_COUNT(tape->n_slots, CHAIN / 2 + 1);
     }
