@@ -129,6 +129,8 @@ end:
     return result;
 }
 
+static PyObject *call_on_sequences(CadOp op, PyObject *const *args);
+
 int cad_quiet;
 
 /* At least one operand is an array. Arrays of objects are gone through number by number. */
@@ -229,6 +231,11 @@ PyObject *cad_apply(CadOp op, PyObject *const *operands) {
         seen |= 1 << class;
     }
     if (seen & 1 << CAD_FOREIGN) {
+        for (int i = 0; i < n && seen & 1 << CAD_ARRAY_CLASS; i++) {
+            if (PyList_Check(operands[i]) || PyTuple_Check(operands[i])) {
+                return call_on_sequences(op, operands); /* as ndarrays have it */
+            }
+        }
         Py_RETURN_NOTIMPLEMENTED;
     }
     if (seen & 1 << CAD_ARRAY_CLASS) {
@@ -338,7 +345,10 @@ PyObject *cad_richcompare(PyObject *left, PyObject *right, int how) {
     if (right_class < 0) {
         return NULL;
     }
-    if (left_class == CAD_FOREIGN || right_class == CAD_FOREIGN) {
+    const int lists = PyList_Check(left) || PyTuple_Check(left) || PyList_Check(right) ||
+                      PyTuple_Check(right);
+    const int arrays = left_class == CAD_ARRAY_CLASS || right_class == CAD_ARRAY_CLASS;
+    if ((left_class == CAD_FOREIGN || right_class == CAD_FOREIGN) && !(lists && arrays)) {
         Py_RETURN_NOTIMPLEMENTED;
     }
     if (left_class == CAD_ARRAY_CLASS || right_class == CAD_ARRAY_CLASS) {

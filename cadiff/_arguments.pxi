@@ -34,61 +34,62 @@ cdef class Node:
     cdef int lend(self, CadTape *tape, CadSlot base) except -1:
         """Have the adjoints of a large array written to where its result is to be."""
         cdef size_t slot = base + self.offset
-        if self.shape == ARRAY:
-            if self.size >= CAD_LARGE_BLOCK and cnp.PyArray_TYPE(self.original) == cnp.NPY_DOUBLE:
-                self.flat = cnp.PyArray_SimpleNew(
-                    cnp.PyArray_NDIM(self.original),
-                    cnp.PyArray_DIMS(self.original),
-                    cnp.NPY_DOUBLE,
-                )
-                cad_tape_lend(
-                    tape, slot, slot + self.size, <double *>cnp.PyArray_DATA(self.flat)
-                )
-        elif self.children is not None:
-            for child in self.children:
-                (<Node>child).lend(tape, base)
+        if (
+            self.shape == ARRAY
+            and self.size >= CAD_LARGE_BLOCK
+            and cnp.PyArray_TYPE(self.original) == cnp.NPY_DOUBLE
+        ):
+            self.flat = empty_like(self.original)
+            cad_tape_lend(tape, slot, slot + self.size, <double *>cnp.PyArray_DATA(self.flat))
         return 0
 
     cdef void take_back(self, CadTape *tape, CadSlot base):
         cdef size_t slot = base + self.offset
-        if self.shape == ARRAY:
-            if self.size >= CAD_LARGE_BLOCK:
-                cad_tape_lend(tape, slot, slot + self.size, NULL)
-        elif self.children is not None:
-            for child in self.children:
-                (<Node>child).take_back(tape, base)
+        if self.shape == ARRAY and self.size >= CAD_LARGE_BLOCK:
+            cad_tape_lend(tape, slot, slot + self.size, NULL)
 
-    cdef object from_adjoints(self, CadTape *tape, CadSlot base):
-        """The same structure, filled with the adjoints of slots from `base` on."""
-        cdef Py_ssize_t i
-        cdef cnp.ndarray array
+    cdef object read(self, CadTape *tape, CadSlot base):
+        """The adjoints of an array, as its result; of anything else, as a vector."""
+        cdef cnp.npy_intp size = self.size
         cdef size_t slot = base + self.offset
+        cdef bint array = self.shape == ARRAY and cnp.PyArray_NDIM(self.original) > 0
+        if array and cad_tape_is_lent(tape, <CadSlot>slot):
+            if cad_tape_is_untouched(tape, <CadSlot>slot):
+                self.flat.fill(0.0)
+            return self.flat
+        if array:
+            result = empty_like(self.original)
+        else:
+            result = cnp.PyArray_SimpleNew(1, &size, cnp.NPY_DOUBLE)
+        cad_tape_read_adjoints(tape, slot, slot + size, <double *>cnp.PyArray_DATA(result))
+        return result
+
+    cdef object from_read(self, object read):
+        """The result that was read, in its containers: making these may run a user's code."""
+        if self.shape == ARRAY and cnp.PyArray_NDIM(self.original) > 0:
+            return in_precision_of(read, self.original)
+        return self.from_doubles(<double *>cnp.PyArray_DATA(read) - self.offset)
+
+    cdef object from_doubles(self, const double *numbers):
+        """The same structure, filled with plain numbers."""
+        cdef Py_ssize_t i
         if self.shape == NUMBER:
-            return PyFloat_FromDouble(cad_tape_adjoint(tape, <CadSlot>slot))
+            return PyFloat_FromDouble(numbers[self.offset])
         if self.shape == ARRAY:
-            array = <cnp.ndarray>self.original
-            if cnp.PyArray_NDIM(array) == 0:
-                return PyFloat_FromDouble(cad_tape_adjoint(tape, <CadSlot>slot))
-            if self.size >= CAD_LARGE_BLOCK and cad_tape_is_lent(tape, <CadSlot>slot):
-                if cad_tape_is_untouched(tape, <CadSlot>slot):
-                    self.flat.fill(0.0)
-                return self.flat
-            result = cnp.PyArray_SimpleNew(
-                cnp.PyArray_NDIM(array), cnp.PyArray_DIMS(array), cnp.NPY_DOUBLE
-            )
-            cad_tape_read_adjoints(
-                tape, slot, slot + self.size, <double *>cnp.PyArray_DATA(result)
-            )
-            return in_precision_of(result, array)
+            if cnp.PyArray_NDIM(self.original) == 0:
+                return PyFloat_FromDouble(numbers[self.offset])
+            result = empty_like(self.original)
+            memcpy(cnp.PyArray_DATA(result), numbers + self.offset, self.size * sizeof(double))
+            return in_precision_of(result, self.original)
         if self.shape == ROW:
             parts = PyList_New(self.size)
             for i in range(self.size):
-                number = PyFloat_FromDouble(cad_tape_adjoint(tape, <CadSlot>(slot + i)))
+                number = PyFloat_FromDouble(numbers[self.offset + i])
                 Py_INCREF(number)
                 PyList_SET_ITEM(parts, i, number)
             return self.rebuild_container(parts)
         return self.rebuild_container(
-            [(<Node>child).from_adjoints(tape, base) for child in self.children]
+            [(<Node>child).from_doubles(numbers) for child in self.children]
         )
 
     cdef object from_atoms(self, list atoms):
@@ -218,6 +219,13 @@ cdef class Node:
         if self.shape == ROW:
             return self.rebuild_container([next(leaves) for _ in range(self.size)])
         return self.rebuild_container([(<Node>child).fill(leaves) for child in self.children])
+
+
+cdef object empty_like(object array):
+    """A fresh float64 array of a shape."""
+    return cnp.PyArray_SimpleNew(
+        cnp.PyArray_NDIM(array), cnp.PyArray_DIMS(array), cnp.NPY_DOUBLE
+    )
 
 
 cdef object rebuild_mapping(object original, list parts):

@@ -692,6 +692,15 @@ static int refuse_target(const CadVar *var) {
 
 /* What is to be assigned, as a Var or a plain array or number that does not overlap the target. */
 static PyObject *source_for(CadVar *target, PyObject *value) {
+    const int objects =
+        PyArray_Check(value) && PyArray_TYPE((PyArrayObject *)value) == NPY_OBJECT;
+    if (objects || PyList_Check(value) || PyTuple_Check(value)) {
+        PyObject *array = PyArray_FROM_O(value);
+        if (array != NULL && PyArray_TYPE((PyArrayObject *)array) == NPY_OBJECT) {
+            Py_SETREF(array, cad_gather_numbers(array));
+        }
+        return array;
+    }
     if (!CAD_IS_VAR_ARRAY(value) || CAD_VAR(value)->kind != CAD_ARRAY) {
         return Py_NewRef(value);
     }
@@ -901,7 +910,13 @@ int cad_array_assign(CadVar *var, PyObject *key, PyObject *value) {
     PyObject *source = source_for(var, value);
     Operands all = {.tape = var->tape, .n = 0};
     int status = source == NULL ? -1 : take_operand(&all, source);
-    if (status > 0) {
+    if (status > 0 && CAD_IS_DUAL(source)) {
+        PyErr_SetString(PyExc_TypeError,
+                        "a Dual is assigned to an array of Vars: collect Duals with "
+                        "cadiff.array([...]), or assign them to a Dual array, "
+                        "cadiff.Dual(np.zeros(shape), tangent); inside of cadiff.jvp, jacfwd and "
+                        "derivative cadiff.zeros makes such arrays by itself");
+    } else if (status > 0) {
         PyErr_Format(PyExc_TypeError,
                      "what is assigned to an array of numbers is a real number or an array of real "
                      "numbers, with or without derivatives, not %s",

@@ -109,7 +109,7 @@ cdef extern from "tape.h" nogil:
     bint cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot)
     void cad_tape_allocation(const CadTape *tape, size_t slot, size_t *begin, size_t *end)
     bint cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end)
-    CadPass cad_tape_leave_pass(CadTape *tape)
+    CadStatus cad_tape_leave_pass(CadTape *tape, CadPass *put_aside)
     void cad_tape_resume_pass(CadTape *tape, CadPass put_aside)
     bint cad_tape_is_constant(const CadTape *tape, CadSlot slot)
     void cad_tape_activate(CadTape *tape, CadSlot slot)

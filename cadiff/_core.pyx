@@ -317,6 +317,9 @@ cdef class Elementwise:
     def __getattr__(self, name):
         return getattr(self.ufunc, name)
 
+    def __reduce__(self):
+        return self.ufunc.__name__
+
     def __repr__(self):
         return f"<{self.ufunc.__name__} of cadiff.numpy>"
 
@@ -593,7 +596,7 @@ def aliases():
 
 
 def tape_usage():
-    """What this thread's tape holds: entries, numbers, bytes in use, and open recordings."""
+    """What this thread's tape holds: entries, numbers, bytes in use, open recordings, Vars."""
     cdef CadTape *tape = cad_current_tape()
     return {
         "entries": tape.n_entries,

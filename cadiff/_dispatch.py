@@ -142,7 +142,7 @@ def _store(ufunc: Any, targets: tuple[Any, ...], results: tuple[Any, ...], where
 
 def _outer(ufunc: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     left, right = (x if carries(x) else np.asarray(x) for x in inputs)
-    left = left[(..., *(None,) * right.ndim)] if left.ndim else left
+    left = left[(...,) + (None,) * right.ndim] if left.ndim else left
     return ufunc(left, right, **kwargs)
 
 

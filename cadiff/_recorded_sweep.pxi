@@ -340,17 +340,19 @@ cdef class RecordedSweep:
     cdef int step_assign(self, CadEntry e, CadPlan *plan) except -1:
         cdef int64_t *view = cad_plan_view(plan, 0)
         cdef int64_t low, high
-        shape = tuple([cad_plan_shape(plan)[i] for i in range(plan.ndim)])
-        strides = tuple([view[i + 1] for i in range(plan.ndim)])
+        # A single element is assigned to as an array of one.
+        shape = tuple([cad_plan_shape(plan)[i] for i in range(plan.ndim)]) or (1,)
+        strides = tuple([view[i + 1] for i in range(plan.ndim)]) or (1,)
         if not self.linear:
             former = view_of(self.tape, e.out, shape)
             self.write_shadow(self.source_of(<CadSlot>view[0]), shape, strides, former)
         if not self.is_touched_view(plan, 0) and not self.is_touched(e.out, e.out + e.b - 1):
             return 0
-        target = self.place(plan, 0)
+        slot = self.region_slot + <CadSlot>view[0] - self.base
+        target = strided_view(self.tape, slot, shape, strides)
         source = None if plan.passive & 2 else self.place(plan, 1)
         if source is not None:
-            self.add_to(source, target.copy())
+            self.add_to(source, target.copy() if plan.ndim > 0 else self.pick(slot))
         cad_array_assign(CAD_VAR(target), Ellipsis, self.kept(e, shape))
         cad_plan_bounds(plan, 0, &low, &high)
         self.touch(low, high)

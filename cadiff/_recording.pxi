@@ -261,8 +261,6 @@ cdef class Recording:
 
     cdef object gradient(self, object number):
         """The gradient of one number, as a tuple with one entry for each argnum."""
-        cdef CadSlot slot
-        cdef size_t end
         if CAD_IS_DUAL(number) or self.block is None or not self.is_closed([number]):
             cotangents = self.pull_atoms([number], [1.0])
             return tuple([(<Node>node).from_atoms(cotangents) for node in self.nodes])
@@ -272,22 +270,23 @@ cdef class Recording:
         """The same where nothing else is involved: large arrays are swept into their results."""
         cdef CadSlot slot, base = CAD_VAR(self.block).slot
         cdef Node node
-        cdef size_t end
-        if self.n == 0:
-            return tuple([(<Node>node).from_adjoints(self.tape, base) for node in self.nodes])
-        end = self.clear([number])
+        cdef size_t end = self.clear([number]) if self.n > 0 else 0
+        cdef list results = []
         try:
+            if self.n > 0:
+                for node in self.nodes:
+                    node.lend(self.tape, base)
+                if on_tape(number, self.tape, base):
+                    slot = CAD_VAR(number).slot
+                    cad_tape_prepare_adjoints(self.tape, slot, slot)
+                    self.tape.adjoints[slot] = 1.0
+                cad_sweep(self.tape, self.begin(), end, False)
             for node in self.nodes:
-                node.lend(self.tape, base)
-            if on_tape(number, self.tape, base):
-                slot = CAD_VAR(number).slot
-                cad_tape_prepare_adjoints(self.tape, slot, slot)
-                self.tape.adjoints[slot] = 1.0
-            cad_sweep(self.tape, self.begin(), end, False)
-            return tuple([(<Node>node).from_adjoints(self.tape, base) for node in self.nodes])
+                results.append(node.read(self.tape, base))
         finally:
             for node in self.nodes:
                 node.take_back(self.tape, base)
+        return tuple([(<Node>node).from_read(read) for node, read in zip(self.nodes, results)])
 
     # --- first order, results of any kind
 

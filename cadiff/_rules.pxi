@@ -52,8 +52,8 @@ cdef int pull_rule(CadTape *tape, size_t index) except -1:
             break
     else:
         return 0
+    check(cad_tape_leave_pass(tape, &put_aside))
     cad_tape_pin(tape)
-    put_aside = cad_tape_leave_pass(tape)
     try:
         terms = call.rule.pull(
             [plain_value(x) for x in operands], [plain_value(out) for out in outs], cotangents

@@ -374,6 +374,7 @@ static void make_room(CadTape *tape) {
             cad_reclaim_end(&reclaim); /* moving so much for so little does not pay */
             return;
         }
+        cad_sweep_undo_dead(tape, &reclaim);
         for_each_var(tape, relocate, &reclaim);
         cad_reclaim_compact(tape, &reclaim);
         renumber_rules(tape);

@@ -156,7 +156,9 @@ def moveaxis(x: Number, source: int | Sequence[int], destination: int | Sequence
     ndim = _core.ndim(x)
     old, new = normalize_axis_tuple(source, ndim), normalize_axis_tuple(destination, ndim)
     if len(old) != len(new):
-        raise ValueError("`source` and `destination` arguments must have the same number of elements")
+        raise ValueError(
+            "`source` and `destination` arguments must have the same number of elements"
+        )
     order = [axis for axis in range(ndim) if axis not in old]
     for place, axis in sorted(zip(new, old, strict=True)):
         order.insert(place, axis)
@@ -226,7 +228,7 @@ def _lanes_at(primal: Number, tangent: Number) -> int:
 def _product(
     tangent: Number, other: Number, ndim: int, ndim_other: int, lanes: int, left: bool
 ) -> Number:
-    """tangent @ other (or other @ tangent); lanes are stacked matrices, and end up behind again."""
+    """A tangent @ other (or the reverse); lanes are stacked matrices, and end up behind again."""
     if lanes < 0:
         return matmul(tangent, other) if left else matmul(other, tangent)
     stacked = moveaxis(tangent, -1, 0)
@@ -282,18 +284,20 @@ def array(items: Any) -> Number:
     >>> x.grad
     7.0
     """
-    return _opened(copy(items) if isinstance(items, (Var, Dual)) else as_array(items))
+    return opened(copy(items) if isinstance(items, (Var, Dual)) else as_array(items))
 
 
 def as_array(items: Any) -> Number:
-    """Numbers, arrays and lists of them joined to one array; what is one already stays as it is."""
+    """Numbers, arrays and lists of them joined to one array; what is one already stays so."""
     if isinstance(items, (Var, Dual)):
         return items
     if isinstance(items, np.ndarray):
         return _core.gather_numbers(items) if items.dtype == object else items
     if not isinstance(items, (list, tuple)):
         return np.asarray(items)
-    parts = [as_array(item) if isinstance(item, (list, tuple, np.ndarray)) else item for item in items]
+    parts = [
+        as_array(item) if isinstance(item, (list, tuple, np.ndarray)) else item for item in items
+    ]
     if not any(isinstance(part, (Var, Dual)) for part in parts):
         return np.asarray(parts)
     if all(_core.ndim(part) == 0 for part in parts):
@@ -310,8 +314,8 @@ def _plain_single(x: Any) -> Number:
     return float(number)
 
 
-def _opened(made: Number) -> Number:
-    """An array just made, such that any number of a differentiation under way can be assigned."""
+def opened(made: Number) -> Number:
+    """An array just made, so that any number of a differentiation under way can be assigned."""
     if not isinstance(made, (Var, Dual)):
         return _open(np.asarray(made))
     for tag, lanes in _core.running_forward() if made.ndim else ():
@@ -352,12 +356,12 @@ def ones(shape: int | Sequence[int]) -> Number:
 def full(shape: int | Sequence[int], fill_value: Any) -> Number:
     """An array of a shape that holds one number everywhere, and can be assigned to."""
     if isinstance(fill_value, (Var, Dual)):
-        return _opened(copy(broadcast_to(fill_value, shape)))
+        return opened(copy(broadcast_to(fill_value, shape)))
     return _open(np.full(shape, fill_value, dtype=np.float64))
 
 
 def blank(shape: int | Sequence[int], *like: Any) -> Number:
-    """An array of zeros to which numbers like these can be assigned, Duals made by hand included."""
+    """An array of zeros that numbers like these can be assigned to, also Duals made by hand."""
     tag = max(map(_core.tag_of, like), default=0)
     if tag == 0 or tag in (running for running, _ in _core.running_forward()):
         return zeros(shape)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import math as _math
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _table
 from ._core import Dual, Var
@@ -135,6 +135,10 @@ def _mirror(name: str) -> Any:
 
 __all__ = [name for name in dir(_math) if not name.startswith("_")]
 globals().update({name: _mirror(name) for name in __all__})
+
+if TYPE_CHECKING:  # which cannot see these names
+
+    def __getattr__(name: str) -> Any: ...
 
 
 # --- functions of several arguments --------------------------------------------------------------

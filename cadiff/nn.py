@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._core import carries
 from ._table import erfc, relu, softplus
 from ._table import expit as sigmoid
 from .arrays import sum as sum_
-from ._core import carries
 from .ops import value
 from .primitives import primitive
 

@@ -63,7 +63,9 @@ class primitive:  # noqa: N801 - a decorator
         """
         self._define(self.pushes, rules, argnums)
 
-    def defpartials(self, *rules: Callable[..., Any], argnums: Sequence[int] | None = None) -> None:
+    def defpartials(
+        self, *rules: Callable[..., Any], argnums: Sequence[int] | None = None
+    ) -> None:
         """Elementwise partials, one for each argument: `rule(ans, *args, **kw)`.
 
         They give both modes; arguments are broadcast, and an exact zero absorbs.
@@ -236,13 +238,17 @@ def _like(derivative: Number, of: Number) -> Number:
     """A derivative in the shape of what it belongs to; one number may stand for all."""
     shape = _core.shape(of)
     derivative = _float_or_array(derivative)
-    return derivative if _core.shape(derivative) == shape else arrays.broadcast_to(derivative, shape)
+    return (
+        derivative if _core.shape(derivative) == shape else arrays.broadcast_to(derivative, shape)
+    )
 
 
 # --- elementwise partials ------------------------------------------------------------------------
 
 
-def _push_partial(rule: Callable[..., Any], g: Number, ans: Number, *args: Any, **kw: Any) -> Number:
+def _push_partial(
+    rule: Callable[..., Any], g: Number, ans: Number, *args: Any, **kw: Any
+) -> Number:
     return _like(_core.absorb(rule(ans, *args, **kw), g), ans)
 
 

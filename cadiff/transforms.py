@@ -231,7 +231,7 @@ class Output:
         if array.dtype.kind == "b":
             self._number(np.bool_(True))
         if array.dtype.kind not in "iuf":
-            raise self._refusal(array, f" of dtype {array.dtype}")
+            raise self._refusal(array, f" of dtype {array.dtype.name}")
         return np.array(array, dtype=np.float64)
 
     def _leaf(self, atom: Any) -> _Leaf:
@@ -339,7 +339,7 @@ def _forward(lanes: int = -1) -> Iterator[int]:
 def _lift(
     structure: Structure, atoms: Sequence[Any], tangents: Sequence[Any], tag: int
 ) -> list[Any]:
-    """Arguments with Duals for their atoms; tangents have their shapes, or an axis of lanes more."""
+    """Arguments with Duals for their atoms; tangents have their shapes, perhaps with lanes."""
     duals = [_core.make_dual(x, t, tag) for x, t in zip(atoms, tangents, strict=True)]
     counts = [len(shapes) for shapes in structure.leaf_shapes()]
     bounds = pairwise(accumulate(counts, initial=0))
@@ -662,9 +662,7 @@ class Jacobian(Transform):
             )
         return self._assemble(blocks, output, structure)
 
-    def _assemble(
-        self, blocks: list[list[Any]], output: Output, structure: Structure
-    ) -> Any:
+    def _assemble(self, blocks: list[list[Any]], output: Output, structure: Structure) -> Any:
         """Put blocks in containers: those of the input, inside those of the output."""
         return output.fill([_fill(row, structure, self._single) for row in blocks])
 
@@ -683,7 +681,7 @@ def _cut(block: NDArray[Any], shape: Shape) -> Any:
 
 
 def _blocks_by_pulls(recording: Recording, output: Output) -> list[list[Any]]:
-    """Blocks of the Jacobian that carry derivatives, or belong to such: one pull for each number."""
+    """Blocks of the Jacobian that carry derivatives, or belong to such: a pull for each number."""
     blocks = []
     inputs = _all_shapes(recording.structure)
     for index, shape in enumerate(output.shapes):
@@ -809,9 +807,7 @@ class Hessian(Transform):
         else:
             # Inputs or closures carry derivatives themselves, or there are rules: differentiate
             # twice.
-            pairs = _gradient_along(
-                self._function, args, kwargs, self._argnums, None
-            )
+            pairs = _gradient_along(self._function, args, kwargs, self._argnums, None)
             blocks = []
             for primal, tangent in pairs:
                 whole = _with_lanes(primal, tangent, sum(map(prod, shapes)))
@@ -819,7 +815,9 @@ class Hessian(Transform):
                 blocks.append(
                     [reshape(whole[..., part], above + leaf) for part, leaf in _parts(shapes)]
                 )
-        return _fill_rows([_fill(row, structure, self._single) for row in blocks], structure, self._single)
+        return _fill_rows(
+            [_fill(row, structure, self._single) for row in blocks], structure, self._single
+        )
 
 
 def _fill_rows(rows: Sequence[Any], structure: Structure, single: bool) -> Any:
@@ -837,8 +835,10 @@ def _gradient_along(
     argnums: tuple[int, ...],
     tangents: Sequence[Any] | None,
 ) -> list[tuple[Any, Any]]:
-    """Of each atom of the gradient its value and its derivative along tangents; None: along all
-    unit vectors, as lanes."""
+    """Of each atom of the gradient its value and its derivative along tangents.
+
+    None stands for all unit vectors, as lanes.
+    """
     atoms, structure = _core.take_apart(args, argnums)
     lanes = -1
     if tangents is None:

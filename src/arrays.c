@@ -133,9 +133,10 @@ CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out)
     const int fixed = request->ndim - (matrices ? 3 : 0);
     const int ndim = coalesce(request->ndim, fixed, shape, n_views, strides);
     size_t room = 0;
-    if (matrices) { /* for the product that belongs to either factor */
-        const int64_t *core = shape + ndim - 3;
-        room = (size_t)(core[1] * (core[0] > core[2] ? core[0] : core[2]));
+    if (matrices) { /* for products of the size of any of the three */
+        const int64_t m = shape[ndim - 3], n = shape[ndim - 2], p = shape[ndim - 1];
+        const int64_t outer = n > p ? n : p, inner = n < p ? n : p;
+        room = (size_t)(outer * (m > inner ? m : inner));
     }
     const int n_extra = request->index >= 0 || request->op == CAD_OP_SUM ? 2 : 0;
     const size_t words = (size_t)(CAD_PLAN_WORDS + ndim + n_views * (ndim + 1) + n_extra);

@@ -29,6 +29,10 @@ CadStop cad_sweep_reverse(CadTape *tape, size_t begin, size_t end, int accumulat
 void cad_sweep_redo(CadTape *tape, size_t begin, size_t end);
 void cad_sweep_undo(CadTape *tape, size_t begin, size_t end);
 
+/* Before the tape is compacted: undo what entries have overwritten that will be gone. What they wrote
+ * nobody can reach, but what was there before may be needed by the entries that stay. */
+void cad_sweep_undo_dead(CadTape *tape, const CadReclaim *reclaim);
+
 /* Forward: `tangents` holds `lanes` numbers for each slot from `base` on, zero but for the seeds
  * at leaves. Entries [begin, end) may not read a variable below `base`, and none is a rule. */
 void cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,

@@ -134,3 +134,12 @@ void cad_sweep_undo(CadTape *tape, size_t begin, size_t end) {
         }
     }
 }
+
+void cad_sweep_undo_dead(CadTape *tape, const CadReclaim *reclaim) {
+    for (size_t i = tape->n_entries; i > 0 && tape->n_assigned > 0; i--) {
+        const CadEntry e = tape->entries[i - 1];
+        if (overwrites(e) && !cad_reclaim_is_live(reclaim, e.out)) {
+            exchange(tape, e, 1);
+        }
+    }
+}

@@ -254,8 +254,12 @@ CadStatus cad_tape_block(CadTape *tape, size_t count, int may_change, CadSlot *o
         return status;
     }
     *out = (CadSlot)tape->n_slots;
-    tape->n_slots += larger(count, 1);
-    return cad_tape_note_block(tape, *out, *out + larger(count, 1), may_change);
+    const size_t end = tape->n_slots + larger(count, 1);
+    const CadStatus noted = cad_tape_note_block(tape, tape->n_slots, end, may_change);
+    if (noted == CAD_OK) {
+        tape->n_slots = end;
+    }
+    return noted;
 }
 
 CadStatus cad_tape_push_plan(CadTape *tape, uint32_t code, size_t slots, size_t words,
@@ -439,14 +443,24 @@ void cad_tape_allocation(const CadTape *tape, size_t slot, size_t *begin, size_t
     }
 }
 
-CadPass cad_tape_leave_pass(CadTape *tape) {
-    const CadPass pass = {tape->adjoints,  tape->adjoint_capacity, tape->dirty_begin,
-                          tape->dirty_end, tape->known_end,        tape->stale_begin,
-                          tape->stale_end, tape->pass};
+CadStatus cad_tape_leave_pass(CadTape *tape, CadPass *pass) {
+    *pass = (CadPass){tape->adjoints,    tape->adjoint_capacity, tape->dirty_begin,
+                      tape->dirty_end,   tape->known_end,        tape->stale_begin,
+                      tape->stale_end,   tape->pass,             NULL,
+                      tape->n_blocks};
+    if (tape->n_blocks > 0) {
+        pass->passes = cad_memory_resize(NULL, tape->n_blocks, sizeof *pass->passes);
+        if (pass->passes == NULL) {
+            return CAD_NO_MEMORY;
+        }
+    }
+    for (size_t i = 0; i < tape->n_blocks; i++) {
+        pass->passes[i] = tape->blocks[i].pass;
+    }
     tape->adjoints = NULL;
     tape->adjoint_capacity = tape->dirty_begin = tape->dirty_end = tape->known_end = 0;
     tape->stale_begin = tape->stale_end = 0;
-    return pass;
+    return CAD_OK;
 }
 
 void cad_tape_resume_pass(CadTape *tape, CadPass pass) {
@@ -459,6 +473,10 @@ void cad_tape_resume_pass(CadTape *tape, CadPass pass) {
     tape->stale_begin = pass.stale_begin;
     tape->stale_end = pass.stale_end;
     tape->pass = pass.pass;
+    for (size_t i = 0; i < pass.n_blocks && i < tape->n_blocks; i++) {
+        tape->blocks[i].pass = pass.passes[i];
+    }
+    cad_memory_free(pass.passes);
 }
 
 int cad_tape_is_untouched(const CadTape *tape, CadSlot slot) {
@@ -735,6 +753,10 @@ static int count_bits(uint64_t word) {
 
 static int is_live(const CadReclaim *reclaim, size_t slot) {
     return (int)(reclaim->live[slot / WORD] >> slot % WORD & 1);
+}
+
+int cad_reclaim_is_live(const CadReclaim *reclaim, CadSlot slot) {
+    return is_live(reclaim, slot);
 }
 
 static void set_live(CadReclaim *reclaim, size_t slot) {

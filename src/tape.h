@@ -284,9 +284,11 @@ typedef struct CadPass {
     size_t stale_begin;
     size_t stale_end;
     uint32_t pass;
+    uint32_t *passes; /* of each block the last one that touched it */
+    size_t n_blocks;
 } CadPass;
 
-CadPass cad_tape_leave_pass(CadTape *tape);
+CadStatus cad_tape_leave_pass(CadTape *tape, CadPass *pass);
 void cad_tape_resume_pass(CadTape *tape, CadPass pass);
 
 /* The lowest and highest slot of a view of a plan. */
@@ -381,6 +383,7 @@ void cad_reclaim_hold(CadReclaim *reclaim, CadSlot slot);
 void cad_reclaim_hold_range(CadReclaim *reclaim, size_t begin, size_t end);
 /* Answers the number of slots that stay: if that is nearly all, better end it at once. */
 size_t cad_reclaim_trace(const CadTape *tape, CadReclaim *reclaim);
+int cad_reclaim_is_live(const CadReclaim *reclaim, CadSlot slot);
 void cad_reclaim_end(CadReclaim *reclaim);
 CadSlot cad_reclaim_target(const CadReclaim *reclaim, CadSlot slot);
 void cad_reclaim_compact(CadTape *tape, CadReclaim *reclaim); /* and ends it */

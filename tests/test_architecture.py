@@ -41,41 +41,94 @@ generate = _load("generate_for_architecture", SOURCES / "generate.py")
 
 # --- imports of the package --------------------------------------------------------------------
 
-# The rooms of the package, in groups; a room may import those of earlier groups alone.
+# The rooms of the package, in groups; a room may import those of earlier groups alone. A package
+# stands for its own __init__.py.
 ROOMS: list[set[str]] = [
-    {"_dtype", "_reductions"},
+    {"_dtype"},
     {"_core"},
-    {"_table"},
+    {"_table", "_dispatch"},
+    {"arrays"},
     {"ops"},
+    {"primitives"},
     {"transforms"},
     {"checks"},
+    {"nn", "math"},
+    {"numpy._common", "numpy._refusals", "numpy._factorizations"},
+    {
+        "numpy._plain",
+        "numpy._creation",
+        "numpy._elementwise",
+        "numpy._choices",
+        "numpy._shapes",
+        "numpy._reductions",
+        "numpy.fft",
+        "numpy.linalg",
+    },
+    {"numpy._products"},
+    {"numpy._calculus"},
+    {"numpy"},
     {"__init__"},
+    {"scipy._families", "scipy.linalg"},
+    {"scipy.special"},
+    {"scipy.stats"},
+    {"scipy"},
     {"_nist"},
     {"__main__"},
 ]
 RANK = {name: rank for rank, names in enumerate(ROOMS) for name in names}
-MODULES = sorted(path.stem for path in PACKAGE.glob("*.py"))
+
+# The rooms that are fetched by name while a program runs: the table of NumPy's and SciPy's ufuncs
+# is complete without SciPy, too.
+FETCHED = {"_dispatch": {"scipy.special"}}
 
 
-def imports_of(path: Path) -> set[str]:
-    """The modules of the package that a file imports, anywhere in it; `__init__` for itself."""
-    found = set()
-    known = {*MODULES, "_core"}
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def room_of(path: Path) -> str:
+    """The name of a file of the package, without the package's own."""
+    *above, name = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(above if name == "__init__" and above else [*above, name])
+
+
+MODULES = {room_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def named_imports(tree: ast.AST, package: str = "cadiff") -> set[str]:
+    """All that a file imports, by its full name; `package` is where the file stands."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.level == 1:
-            base = f"cadiff.{node.module}" if node.module else "cadiff"
-            names = [f"{base}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.level == 0:
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        for name in names:
-            package, *rest = name.split(".")
-            if package == "cadiff":
-                found.add(rest[0] if rest and rest[0] in known else "__init__")
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) + 1 - node.level]
+            base = ".".join([*(above if node.level else []), *filter(None, [node.module])])
+            found |= {f"{base}.{alias.name}" for alias in node.names}
     return found
+
+
+def room_called(name: str) -> str | None:
+    """The room of the package that a full name leads to; None outside of the package."""
+    package, *rest = name.split(".")
+    known = {*MODULES, "_core"}
+    while rest and ".".join(rest) not in known:
+        rest.pop()
+    return (".".join(rest) or "__init__") if package == "cadiff" else None
+
+
+def imports_of(path: Path, package: str = "cadiff") -> set[str]:
+    """The rooms of the package that a file imports, anywhere in it; `__init__` for itself."""
+    names = named_imports(ast.parse(path.read_text(encoding="utf-8")), package)
+    return {room for name in names if (room := room_called(name)) is not None}
+
+
+def fetches_of(path: Path) -> set[str]:
+    """The rooms that a file imports by `importlib.import_module`."""
+    found = re.findall(r"import_module\(\s*\"([\w.]+)\"", path.read_text(encoding="utf-8"))
+    return {room for name in found if (room := room_called(name)) is not None}
+
+
+def package_of(name: str) -> str:
+    """The package that a room stands in."""
+    path = MODULES[name].parent
+    return ".".join(path.relative_to(ROOT).parts)
 
 
 def test_every_module_has_its_place() -> None:
@@ -84,18 +137,31 @@ def test_every_module_has_its_place() -> None:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_a_module_imports_only_what_comes_before_it(name: str) -> None:
-    for imported in imports_of(PACKAGE / f"{name}.py"):
+    for imported in imports_of(MODULES[name], package_of(name)):
         assert RANK[imported] < RANK[name], f"{name} imports {imported}"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_fetches_no_room_behind_its_back(name: str) -> None:
+    assert fetches_of(MODULES[name]) == FETCHED.get(name, set())
+
+
+def test_every_package_is_installed() -> None:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    listed = re.search(r"^packages = \[(.*)\]$", text, re.MULTILINE)
+    assert listed is not None
+    packages = {package_of(name) for name in MODULES}
+    assert set(re.findall(r"[\w.]+", listed[1])) == packages
 
 
 def test_the_compiled_core_imports_only_what_comes_before_it() -> None:
     text = "\n".join(
         path.read_text(encoding="utf-8")
-        for pattern in ("*.pyx", "*.pxd", "*.c")
+        for pattern in ("*.pyx", "*.pxd", "*.pxi", "*.c")
         for path in PACKAGE.glob(pattern)
     )
     named = set(re.findall(r"\"cadiff\.(\w+)\"", text)) - {"tape", "StaleVarError", "Var", "Dual"}
-    assert named == {"_dtype", "_reductions"}
+    assert named == {"_dtype"}
     assert not re.search(r"^\s*(from|import)\s+(cadiff|\.)", text, re.MULTILINE)
 
 
@@ -105,8 +171,26 @@ def test_the_import_rule_can_be_broken(tmp_path: Path) -> None:
     path.write_text(
         "import cadiff.ops\nfrom . import checks\nfrom .transforms import grad\n"
         "def f():\n    from cadiff import sin\n    from cadiff._core import Var\n"
+        "    import numpy.linalg, cadiff.scipy.stats\n    from .numpy import linalg, sum\n"
+        'importlib.import_module(\n    "cadiff.scipy.special"\n)\n'
     )
-    assert imports_of(path) == {"ops", "checks", "transforms", "__init__", "_core"}
+    assert imports_of(path) == {
+        "ops",
+        "checks",
+        "transforms",
+        "__init__",
+        "_core",
+        "scipy.stats",
+        "numpy.linalg",
+        "numpy",
+    }
+    assert fetches_of(path) == {"scipy.special"}
+    path.write_text(
+        "from .. import arrays\nfrom . import _common\nfrom ._shapes import ravel\n"
+        "from ..numpy import linalg\nfrom .._table import sin\nfrom numpy import linalg\n"
+    )
+    expected = {"arrays", "numpy._common", "numpy._shapes", "numpy.linalg", "_table"}
+    assert imports_of(path, "cadiff.numpy") == expected
 
 
 @pytest.mark.parametrize("path", ["benchmarks/pure_python.py", "tests/oracle.py"])
@@ -114,18 +198,25 @@ def test_oracles_do_not_import_what_they_judge(path: str) -> None:
     assert imports_of(ROOT / path) == set()
 
 
+def at_import(tree: ast.Module) -> ast.Module:
+    """A module without what its functions do when they are called: that is their own affair."""
+
+    class Forget(ast.NodeTransformer):
+        def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+            return None
+
+    return ast.fix_missing_locations(Forget().visit(tree))
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_importing_the_package_needs_numpy_alone(name: str) -> None:
-    tree = ast.parse((PACKAGE / f"{name}.py").read_text(encoding="utf-8"))
-    for node in tree.body:  # what a function imports when it is called is its own affair
-        modules: list[str] = []
-        if isinstance(node, ast.Import):
-            modules = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.level == 0:
-            modules = [str(node.module)]
-        for module in modules:
-            top = module.split(".")[0]
-            assert top in {*sys.stdlib_module_names, "numpy", "cadiff"}, module
+    """And SciPy for the rooms called after it, which nobody enters without it."""
+    tree = at_import(ast.parse(MODULES[name].read_text(encoding="utf-8")))
+    allowed = {*sys.stdlib_module_names, "numpy", "cadiff"}
+    if name.split(".")[0] == "scipy":
+        allowed.add("scipy")
+    for module in named_imports(tree, package_of(name)):
+        assert module.split(".")[0] in allowed, module
 
 
 # --- the C core --------------------------------------------------------------------------------
@@ -134,7 +225,8 @@ def test_importing_the_package_needs_numpy_alone(name: str) -> None:
 C_ROOMS: list[set[str]] = [
     {"memory", "special"},
     {"ops"},
-    {"tape"},
+    {"kernels", "tape"},
+    {"arrays"},
     {"sweep"},
 ]
 C_RANK = {name: rank for rank, names in enumerate(C_ROOMS) for name in names}
@@ -167,7 +259,16 @@ def test_the_c_core_includes_only_what_comes_before(path: Path) -> None:
 
 @pytest.mark.parametrize("path", C_FILES, ids=lambda path: path.name)
 def test_the_c_core_knows_no_python(path: Path) -> None:
-    standard = {"float.h", "limits.h", "math.h", "stddef.h", "stdint.h", "stdlib.h", "string.h"}
+    standard = {
+        "assert.h",
+        "float.h",
+        "limits.h",
+        "math.h",
+        "stddef.h",
+        "stdint.h",
+        "stdlib.h",
+        "string.h",
+    }
     assert set(includes_of(path, r"<([^>]+)>")) <= standard
     text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
     assert not re.search(r"\bPy\w*_|\bPyObject\b|\bnpy_|\bNPY_", text)
@@ -306,6 +407,7 @@ def test_stubs_cover_the_functions_of_the_core() -> None:
         name
         for name, thing in vars(_core).items()
         if callable(thing) and not isinstance(thing, type) and not name.startswith("_")
+        if getattr(thing, "__module__", None) != "math"  # what the core itself imports
     }
     assert public - stubbed - tabled == set()
     assert {name for name in stubbed if not hasattr(_core, name)} == set()

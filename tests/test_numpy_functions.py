@@ -64,8 +64,9 @@ def differentiated() -> set[Any]:
 
 
 def public_name(original: Any) -> str:
-    if isinstance(original, numpy.ufunc):
-        return f"numpy.{original.__name__}" if hasattr(numpy, original.__name__) else "scipy"
+    if isinstance(original, numpy.ufunc):  # SciPy has some of the same names
+        name = original.__name__
+        return f"numpy.{name}" if getattr(numpy, name, None) is original else "scipy"
     module = "" if original.__module__.startswith("numpy.linalg") else original.__module__
     return f"{module}.{original.__name__}"
 

@@ -273,6 +273,21 @@ def test_speelpenning(n: int) -> None:
     check_second(np.prod, x, expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("n", [6, 600])
+def test_second_derivatives_where_the_adjoint_is_zero(n: int) -> None:
+    """The square of a sum that is 0: the gradient vanishes, and the Hessian does not."""
+
+    def f(x: Any) -> Any:
+        return np.sum(2.0 * x) ** 2
+
+    x = np.resize([1.0, -1.0], n)
+    assert np.all(cadiff.grad(f)(x) == 0.0)
+    np.testing.assert_array_equal(cadiff.hvp(f)(x, np.ones(n)), np.full(n, 8.0 * n))
+    np.testing.assert_array_equal(cadiff.hessian(f)(x), np.full((n, n), 8.0))
+    np.testing.assert_array_equal(cadiff.jacfwd(cadiff.grad(f))(x), np.full((n, n), 8.0))
+    np.testing.assert_array_equal(cadiff.jacrev(cadiff.grad(f))(x), np.full((n, n), 8.0))
+
+
 # --- nesting, kinds of input ---------------------------------------------------------------------
 
 
@@ -318,10 +333,19 @@ def test_a_branch_on_equality_is_what_the_code_says() -> None:
 
 
 def test_assigning_to_a_plain_array_raises() -> None:
-    for number in (Var(1.0), Dual(1.0, 1.0), Var([1.0])):
+    for number in (Var(1.0), Dual(1.0, 1.0)):
         plain = np.zeros(3)
         with pytest.raises(TypeError, match="cadiff"):
             plain[0] = number
+        assert not plain.any()
+    for array in (Var([1.0]), Dual([1.0]), Var([1.0, 2.0])):
+        plain = np.zeros(3)
+        with pytest.raises((TypeError, ValueError)) as caught:
+            plain[0] = array  # for arrays, NumPy tells its own story first
+        assert "cadiff" in f"{caught.value} {caught.value.__cause__}"
+        with pytest.raises((TypeError, ValueError)):
+            plain[:1] = array
+        assert not plain.any()
 
 
 def test_functions_of_math_raise() -> None:

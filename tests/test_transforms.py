@@ -931,6 +931,8 @@ def _spread(x: Any, shape: tuple[int, ...]) -> Any:
     """An array of a shape, of products and sines of the numbers of x."""
     numbers = list(leaves(x))
     total = sum(numbers)
+    if shape == ():
+        return numbers[0] * total
     out = cadiff.zeros(shape)
     for k, index in enumerate(np.ndindex(*shape)):
         out[index] = (k + 1.0) * numbers[k % len(numbers)] * total
@@ -1491,7 +1493,8 @@ def test_unflatten_puts_numbers_with_derivatives_into_the_containers() -> None:
 def test_flatten_of_numbers_with_derivatives() -> None:
     def f(x: Any) -> Any:
         vector, unflatten = cadiff.flatten([x, {"a": x * x}])
-        assert vector.dtype == object
+        assert cadiff.value(vector).tolist() == [cadiff.value(x), cadiff.value(x * x)]
+        assert not isinstance(vector, np.ndarray)
         tree = unflatten(vector)
         return tree[0] * tree[1]["a"]
 

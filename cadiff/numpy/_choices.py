@@ -197,7 +197,7 @@ def _writable(name: str, target: Any) -> Number:
     if not isinstance(target, (Var, Dual)):
         raise TypeError(
             f"numpy.{name} cannot write numbers with derivatives into {type(target).__name__}: "
-            "make the array with cadiff.numpy.zeros or cadiff.numpy.array of numbers"
+            "make the array with cadiff.numpy.zeros, cadiff.numpy.full or cadiff.numpy.array"
         )
     return target
 

@@ -1,8 +1,8 @@
 """Making arrays: from numbers, of a shape, like another.
 
 While a function is being differentiated, arrays of floats made here accept assignment of numbers
-with derivatives. Masks and indices (bool, int and other dtypes) are NumPy's own arrays, since nothing
-with a derivative belongs into them; so is everything that is made outside.
+with derivatives. Masks and indices (bool, int and other dtypes) are NumPy's own arrays, since
+nothing with a derivative belongs into them; so is everything that is made outside.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import arrays
-from .._core import is_differentiating
+from .._core import Dual, is_differentiating
 from .._dispatch import carries, implements
 from ._common import Number, as_number, existing, rearranged, wants_floats
 
@@ -75,7 +75,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **kwa
     if not carries(fill_value):
         return _full(shape, fill_value, dtype, order, **kwargs)
     wants_floats("full", dtype)
-    return arrays.copy(arrays.broadcast_to(as_number(fill_value), shape))
+    return arrays.full(shape, as_number(fill_value))
 
 
 # --- like another --------------------------------------------------------------------------------
@@ -104,7 +104,10 @@ def _like(original: Callable[..., Any], fill: float) -> Callable[..., Any]:
     ) -> Any:
         if dtype is not None and np.dtype(dtype).kind != "f":
             return original(np.empty(as_number(a).shape), dtype, shape=shape)
-        return arrays.full(_prototype(name, a, dtype, shape), fill)
+        lengths = _prototype(name, a, dtype, shape)
+        if isinstance(a, Dual):  # also one made by hand, whose like can be assigned to it
+            return arrays.blank(lengths, a) + fill
+        return arrays.full(lengths, fill)
 
     like.__doc__ = plain.__doc__
     implements(original)(like)
@@ -169,7 +172,8 @@ def array(
         return np.array(object, dtype=np.object_, ndmin=ndmin)
     wants_floats("array", dtype)
     made = as_number(object)
-    made = arrays.array(made) if copy and made is object else made
+    if copy:
+        made = arrays.array(made) if made is object else arrays.opened(made)
     return (
         made.reshape((1,) * (ndmin - made.ndim) + tuple(made.shape)) if ndmin > made.ndim else made
     )

@@ -17,6 +17,9 @@ typedef struct Test {
 /* clang-format on */
 #define END_OF_TESTS {NULL, NULL}
 
+extern const Test array_tests[];
+extern const Test block_tests[];
+extern const Test kernel_tests[];
 extern const Test tape_tests[];
 extern const Test memory_tests[];
 extern const Test ops_tests[];

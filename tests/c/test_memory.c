@@ -150,7 +150,7 @@ static void new_tape_survives(void) {
 
 static CadStatus attempt_leaf(CadTape *tape) {
     CadSlot slot = 42;
-    const CadStatus status = cad_tape_leaf(tape, NULL, 1000000, &slot);
+    const CadStatus status = cad_tape_leaf(tape, NULL, 1000000, 1, &slot);
     CHECK(status == CAD_OK ? slot == CHAIN + 2 : slot == 42);
     return status;
 }

@@ -2,6 +2,8 @@
 #include "check.h"
 #include "roots.h"
 
+#include "arrays.h"
+
 /* --- when it happens --- */
 
 /* Append entries that nobody holds, until make_room is called; answers how many (up to `most`). */
@@ -202,6 +204,39 @@ static void endless_loop_of_arrays_runs_in_constant_memory(void) {
     cad_tape_free(tape);
 }
 
+/* Entries over arrays have plans besides, and large ones blocks. */
+static void endless_loop_over_arrays_runs_in_constant_memory(void) {
+    enum { ROUNDS = 100000 };
+    static const int64_t sizes[] = {4, 600};
+    for (int i = 0; i < 2; i++) {
+        const int64_t one = 1;
+        CadTape *tape = tape_with_roots();
+        CadSlot y = CAD_NONE;
+        size_t plans = 0, blocks = 0;
+        hold(append_leaf(tape, (size_t)sizes[i], NULL));
+        for (int round = 0; round < ROUNDS / (1 + 9 * i); round++) {
+            CHECK(cad_tape_ensure(tape) == CAD_OK); /* here, slots may move */
+            cad_tape_pin(tape);
+            const CadRequest request = {.op = CAD_OP_cos,
+                                        .ndim = 1,
+                                        .shape = &sizes[i],
+                                        .n_views = 2,
+                                        .views = {{CAD_OWN, &one}, {roots.slots[0], &one}},
+                                        .slots = (size_t)sizes[i],
+                                        .index = -1};
+            CHECK(cad_array_push(tape, &request, &y) == CAD_OK);
+            CHECK_SAME(tape->values[y], 1.0);
+            cad_tape_unpin(tape);
+            plans = tape->n_plan_words > plans ? tape->n_plan_words : plans;
+            blocks = tape->n_blocks > blocks ? tape->n_blocks : blocks;
+        }
+        CHECK(plans < 1 << 16);
+        CHECK(i == 0 ? blocks == 0 : blocks > 1 && blocks < 1 << 12);
+        CHECK(tape->slot_capacity <= 1 << 21);
+        cad_tape_free(tape);
+    }
+}
+
 /* --- recordings --- */
 
 /* A recording of some entries that is swept and rewound. */
@@ -284,6 +319,7 @@ const Test room_tests[] = {
     TEST(endless_loop_of_kept_recordings_runs_in_constant_memory),
     TEST(endless_recording_runs_in_constant_memory),
     TEST(endless_loop_of_arrays_runs_in_constant_memory),
+    TEST(endless_loop_over_arrays_runs_in_constant_memory),
     TEST(recordings_run_in_constant_memory),
     TEST(memory_of_a_huge_recording_comes_back),
     TEST(memory_of_huge_recordings_stays),

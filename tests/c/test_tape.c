@@ -287,7 +287,7 @@ static void full_tape_says_so(void) {
     tape->n_slots = last - 10;
     CHECK(cad_tape_grow(tape, 10) == CAD_OK);
     CHECK(cad_tape_grow(tape, 11) == CAD_TAPE_FULL);
-    CHECK(cad_tape_leaf(tape, NULL, 6, &unchanged) == CAD_TAPE_FULL);
+    CHECK(cad_tape_leaf(tape, NULL, 6, 1, &unchanged) == CAD_TAPE_FULL);
     CHECK(cad_tape_ensure(tape) == CAD_OK);
     CHECK(tape->slot_room <= last);
     tape->n_slots = last;
@@ -297,9 +297,9 @@ static void full_tape_says_so(void) {
     tape->n_slots = n_slots;
     tape->slot_capacity = capacity;
     tape->slot_room = 0;
-    CHECK(cad_tape_leaf(tape, NULL, CAD_MOST_SLOTS / 2, &unchanged) == CAD_TAPE_FULL);
-    CHECK(cad_tape_leaf(tape, NULL, SIZE_MAX / 2, &unchanged) == CAD_TAPE_FULL);
-    CHECK(cad_tape_leaf(tape, NULL, SIZE_MAX / 2 + 1, &unchanged) == CAD_TAPE_FULL);
+    CHECK(cad_tape_leaf(tape, NULL, CAD_MOST_SLOTS / 2, 1, &unchanged) == CAD_TAPE_FULL);
+    CHECK(cad_tape_leaf(tape, NULL, SIZE_MAX / 2, 1, &unchanged) == CAD_TAPE_FULL);
+    CHECK(cad_tape_leaf(tape, NULL, SIZE_MAX / 2 + 1, 1, &unchanged) == CAD_TAPE_FULL);
     CHECK(cad_tape_grow(tape, SIZE_MAX) == CAD_TAPE_FULL);
     CHECK_COUNT(unchanged, 42);
     CHECK_COUNT(tape->n_entries, 1);

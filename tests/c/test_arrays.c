@@ -1,0 +1,497 @@
+/* Entries over arrays in every sweep, against the same programs number by number. */
+#include "check.h"
+#include "twin.h"
+
+#include "arrays.h"
+
+#include <stdlib.h>
+
+enum { STEPS = 40, TWINS = 30 };
+
+/* Sums over many terms, added in another order. */
+static const double ROUNDING = 1e-11;
+
+static double near(double x) {
+    return ROUNDING * (1.0 + fabs(x));
+}
+
+/* --- comparing twins --- */
+
+static void check_values(const Twin *twin) {
+    for (size_t slot = 0; slot < twin->arrays->n_slots; slot++) {
+        const CadNumber number = twin->now[slot];
+        if (number.slot != CAD_NONE) {
+            CHECK_NEAR(twin->arrays->values[slot], number.value, near(number.value));
+        }
+    }
+}
+
+/* Add to the adjoint of a number that stands at a slot now. */
+static void seed(Twin *twin, CadSlot slot, double weight) {
+    cad_tape_prepare_adjoints(twin->arrays, slot, slot);
+    cad_tape_adjoints(twin->arrays, slot)[slot] += weight;
+    if (twin->now[slot].slot != CAD_NONE) {
+        twin->numbers->adjoints[twin->now[slot].slot] += weight;
+    }
+}
+
+/* Clear the adjoints of both tapes and seed some of them: of one array as a whole, and of others
+ * here and there. */
+static void seed_twin(Twin *twin, Random *random) {
+    clear_adjoints(twin->arrays, 0, twin->arrays->n_slots);
+    clear_adjoints(twin->numbers, 0, twin->numbers->n_slots);
+    const View last = twin->views[twin->n_views - 1];
+    for (size_t i = 0; i < view_size(last); i++) {
+        seed(twin, view_slot(last, i), random_between(random, -1.0, 1.0));
+    }
+    for (int i = 0; i < 20; i++) {
+        const View view = twin->views[random_below(random, twin->n_views)];
+        seed(twin, view_slot(view, random_below(random, view_size(view))),
+             random_between(random, -1.0, 1.0));
+    }
+}
+
+static void reverse_twin(Twin *twin, int accumulate) {
+    const CadStop stop = cad_sweep_reverse(twin->arrays, 0, twin->arrays->n_entries, accumulate);
+    CHECK(!stop.rule);
+    cad_sweep_reverse(twin->numbers, 0, twin->numbers->n_entries, accumulate);
+}
+
+/* Whether the adjoint of a slot can be told from outside: of kept values, and of what was a
+ * constant at first, it cannot. */
+static int is_comparable(const Twin *twin, size_t slot) {
+    return !twin->kept[slot] && twin->original[slot].slot != CAD_NONE;
+}
+
+static void check_adjoints(const Twin *twin) {
+    for (size_t slot = 0; slot < twin->arrays->n_slots; slot++) {
+        if (is_comparable(twin, slot)) {
+            const double expected = cad_tape_adjoint(twin->numbers, twin->original[slot].slot);
+            CHECK_NEAR(cad_tape_adjoint(twin->arrays, (CadSlot)slot), expected, near(expected));
+        }
+    }
+}
+
+static double largest_adjoint(const Twin *twin) {
+    double most = 0.0;
+    for (size_t i = 0; i < twin->n_leaves; i++) {
+        for (size_t k = 0; k < view_size(twin->leaves[i]); k++) {
+            most = fmax(most, fabs(cad_tape_adjoint(twin->arrays, view_slot(twin->leaves[i], k))));
+        }
+    }
+    return most;
+}
+
+/* --- values and first order, at random --- */
+
+static void array_programs_have_the_values_of_their_twins(void) {
+    size_t entries[CAD_OP_THIRD] = {0}, assigned = 0;
+    for (uint64_t number = 0; number < TWINS; number++) {
+        Twin *twin = random_twin(number, STEPS);
+        check_values(twin);
+        for (size_t i = 0; i < twin->arrays->n_entries; i++) {
+            const CadEntry e = twin->arrays->entries[i];
+            const CadOp op = CAD_CODE_OP(e.code);
+            if (op < CAD_OP_THIRD && CAD_IS_ARRAY_ENTRY(e)) {
+                entries[op]++;
+            }
+            assigned += op == CAD_OP_ASSIGN || op == CAD_OP_SCATTER;
+        }
+        twin_free(twin);
+    }
+    for (CadOp op = CAD_OP_ASSIGN; op < CAD_OP_RULE; op++) { /* all kinds take part */
+        check_subject(cad_op_info[op].name);
+        CHECK(entries[op] > 20);
+    }
+    CHECK(assigned > entries[CAD_OP_ASSIGN] + entries[CAD_OP_SCATTER]);
+}
+
+static void reverse_over_arrays_equals_that_over_numbers(void) {
+    for (uint64_t number = 0; number < TWINS; number++) {
+        Twin *twin = random_twin(number, STEPS);
+        Random random = {number};
+        for (int pass = 0; pass < 3; pass++) { /* a pass leaves nothing to the next one */
+            seed_twin(twin, &random);
+            reverse_twin(twin, 0);
+            check_adjoints(twin);
+            CHECK(largest_adjoint(twin) > 1e-6 && largest_adjoint(twin) < 1e6);
+            cad_sweep_redo(twin->arrays, 0, twin->arrays->n_entries);
+            check_values(twin);
+        }
+        twin_free(twin);
+    }
+}
+
+/* The adjoints of large leaves go where the caller wants them; the next pass has its own again. */
+static void adjoints_are_swept_into_lent_memory(void) {
+    for (uint64_t number = 0; number < 10; number++) {
+        Twin *twin = random_twin(number, STEPS);
+        CadTape *const tape = twin->arrays;
+        Random random = {number};
+        for (size_t i = 0; i < twin->n_leaves; i++) {
+            const View leaf = twin->leaves[i];
+            const size_t size = view_size(leaf);
+            double *results = test_memory(size, sizeof *results);
+            clear_adjoints(tape, 0, tape->n_slots);
+            const int lent = cad_tape_lend(tape, leaf.slot, leaf.slot + size, results);
+            CHECK(lent ==
+                  (size >= CAD_LARGE_BLOCK && !cad_tape_find_block(tape, leaf.slot)->eager));
+            CHECK(lent == cad_tape_is_lent(tape, leaf.slot));
+            seed_twin(twin, &random);
+            reverse_twin(twin, 0);
+            for (size_t k = 0; k < size && lent; k++) {
+                const CadSlot there = twin->original[leaf.slot + k].slot;
+                const double expected = cad_tape_adjoint(twin->numbers, there);
+                const int reached = !cad_tape_is_untouched(tape, leaf.slot);
+                CHECK_NEAR(reached ? results[k] : 0.0, expected, near(expected));
+            }
+            if (lent) {
+                cad_tape_lend(tape, leaf.slot, leaf.slot + size, NULL);
+                CHECK(!cad_tape_is_lent(tape, leaf.slot));
+            }
+            cad_sweep_redo(tape, 0, tape->n_entries);
+            seed_twin(twin, &random);
+            reverse_twin(twin, 0);
+            check_adjoints(twin);
+            cad_sweep_redo(tape, 0, tape->n_entries);
+            free(results);
+        }
+        twin_free(twin);
+    }
+}
+
+static void check_gradients(const Twin *twin, double times) {
+    for (size_t i = 0; i < twin->n_leaves; i++) {
+        const View leaf = twin->leaves[i];
+        const size_t size = view_size(leaf);
+        for (size_t k = 0; k < size; k++) {
+            const double *const there = twin->numbers->values + twin->original[leaf.slot + k].slot;
+            const double expected = times * there[size];
+            CHECK_NEAR(twin->arrays->values[leaf.slot + size + k], expected, near(expected));
+        }
+    }
+}
+
+static void gradients_of_leaves_over_arrays_accumulate(void) {
+    for (uint64_t number = 0; number < 6; number++) {
+        Twin *twin = random_twin(number, STEPS);
+        for (int pass = 1; pass < 3; pass++) {
+            Random random = {number};
+            seed_twin(twin, &random);
+            reverse_twin(twin, 1);
+            cad_sweep_redo(twin->arrays, 0, twin->arrays->n_entries);
+            check_gradients(twin, 1.0);
+        }
+        twin_free(twin);
+    }
+}
+
+/* As Var.backward of one number: where the adjoints run out, the sweep ends. */
+static void sweeps_from_one_number_end_early(void) {
+    for (uint64_t number = 0; number < 10; number++) {
+        Twin *twin = random_twin(number, STEPS);
+        for (size_t i = 0; i < twin->n_views; i += 7) {
+            const CadSlot slot = twin->views[i].slot;
+            clear_adjoints(twin->arrays, slot, twin->arrays->n_slots);
+            clear_adjoints(twin->numbers, 0, twin->numbers->n_slots);
+            seed(twin, slot, 2.0);
+            reverse_twin(twin, 0);
+            check_adjoints(twin);
+            cad_sweep_redo(twin->arrays, 0, twin->arrays->n_entries);
+        }
+        twin_free(twin);
+    }
+}
+
+/* --- the other sweeps, at random --- */
+
+typedef struct Tangents {
+    double *arrays;
+    double *numbers;
+} Tangents;
+
+static Tangents tangents_of(Twin *twin, Random *random, size_t lanes) {
+    Tangents t = {test_memory(twin->arrays->n_slots * lanes, sizeof *t.arrays),
+                  test_memory(twin->numbers->n_slots * lanes, sizeof *t.numbers)};
+    for (size_t i = 0; i < twin->n_leaves; i++) {
+        for (size_t k = 0; k < view_size(twin->leaves[i]) * lanes; k++) {
+            const CadSlot here = twin->leaves[i].slot, there = twin->original[here].slot;
+            t.arrays[here * lanes + k] = random_between(random, -1.0, 1.0);
+            t.numbers[there * lanes + k] = t.arrays[here * lanes + k];
+        }
+    }
+    cad_sweep_tangent(twin->arrays, 0, twin->arrays->n_entries, 0, lanes, t.arrays);
+    cad_sweep_tangent(twin->numbers, 0, twin->numbers->n_entries, 0, lanes, t.numbers);
+    return t;
+}
+
+static void free_tangents(Tangents *t) {
+    free(t->arrays);
+    free(t->numbers);
+}
+
+static void tangents_over_arrays_equal_those_over_numbers(void) {
+    static const size_t widths[] = {1, 3};
+    for (uint64_t number = 0; number < TWINS; number++) {
+        Twin *twin = random_twin(number, STEPS);
+        Random random = {number};
+        for (int w = 0; w < 2; w++) {
+            const size_t lanes = widths[w];
+            Tangents t = tangents_of(twin, &random, lanes);
+            for (size_t i = 0; i < twin->arrays->n_slots * lanes; i++) {
+                const CadSlot there = twin->now[i / lanes].slot;
+                const double expected =
+                    there == CAD_NONE ? 0.0 : t.numbers[there * lanes + i % lanes];
+                CHECK_NEAR(t.arrays[i], expected, near(expected));
+            }
+            check_values(twin);
+            free_tangents(&t);
+        }
+        twin_free(twin);
+    }
+}
+
+static void check_second(Twin *twin, Random *random, size_t lanes) {
+    Tangents t = tangents_of(twin, random, lanes);
+    double *arrays = test_memory(twin->arrays->n_slots * lanes, sizeof *arrays);
+    double *numbers = test_memory(twin->numbers->n_slots * lanes, sizeof *numbers);
+    seed_twin(twin, random);
+    cad_sweep_second(twin->arrays, 0, twin->arrays->n_entries, 0, lanes, t.arrays, arrays);
+    cad_sweep_second(twin->numbers, 0, twin->numbers->n_entries, 0, lanes, t.numbers, numbers);
+    check_adjoints(twin);
+    check_values(twin);
+    for (size_t i = 0; i < twin->arrays->n_slots * lanes; i++) {
+        if (is_comparable(twin, i / lanes)) {
+            const double expected = numbers[twin->original[i / lanes].slot * lanes + i % lanes];
+            CHECK_NEAR(arrays[i], expected, near(expected));
+        }
+    }
+    free(arrays);
+    free(numbers);
+    free_tangents(&t);
+}
+
+static void second_order_over_arrays_equals_that_over_numbers(void) {
+    for (uint64_t number = 0; number < TWINS; number++) {
+        Twin *twin = random_twin(number, STEPS);
+        Random random = {number};
+        check_second(twin, &random, 1);
+        check_second(twin, &random, 3);
+        twin_free(twin);
+    }
+}
+
+/* Where the adjoint of a number is 0 its derivative need not be: second order goes on there. */
+static void second_order_passes_adjoints_of_zero(void) {
+    static const int64_t sizes[] = {8, 600};
+    for (int i = 0; i < 2; i++) {
+        Twin *twin = twin_new();
+        Random random = {1};
+        View x = twin_leaf(twin, 1, &sizes[i], &random);
+        for (int64_t k = 0; k < sizes[i]; k++) {
+            const double value = k % 2 ? -1.0 : 1.0;
+            twin->arrays->values[x.slot + k] = value;
+            twin->numbers->values[twin->now[x.slot + k].slot] = value;
+            twin->now[x.slot + k].value = value;
+        }
+        const View doubled[2] = {x, x};
+        const View sum = twin_sum(twin, twin_row(twin, CAD_OP_add, doubled), 1);
+        const View s = twin_row(twin, CAD_OP_square, &sum);
+        Tangents t = tangents_of(twin, &random, 1);
+        double *arrays = test_memory(twin->arrays->n_slots, sizeof *arrays);
+        double *numbers = test_memory(twin->numbers->n_slots, sizeof *numbers);
+        clear_adjoints(twin->arrays, 0, twin->arrays->n_slots);
+        clear_adjoints(twin->numbers, 0, twin->numbers->n_slots);
+        seed(twin, s.slot, 1.0);
+        cad_sweep_second(twin->arrays, 0, twin->arrays->n_entries, 0, 1, t.arrays, arrays);
+        cad_sweep_second(twin->numbers, 0, twin->numbers->n_entries, 0, 1, t.numbers, numbers);
+        const double expected = numbers[twin->original[x.slot].slot];
+        CHECK(expected != 0.0);
+        CHECK_NEAR(arrays[x.slot], expected, near(expected));
+        free(arrays);
+        free(numbers);
+        free_tangents(&t);
+        twin_free(twin);
+    }
+}
+
+/* --- undo, redo, replay --- */
+
+static void undoing_and_doing_again_changes_nothing(void) {
+    for (uint64_t number = 0; number < TWINS; number++) {
+        Twin *twin = random_twin(number, STEPS);
+        CadTape *const tape = twin->arrays;
+        double *before = test_memory(tape->n_slots, sizeof *before);
+        memcpy(before, tape->values, tape->n_slots * sizeof *before);
+        CHECK(tape->n_assigned > 0);
+        cad_sweep_undo(tape, 0, tape->n_entries);
+        for (size_t slot = 0; slot < tape->n_slots; slot++) {
+            if (is_comparable(twin, slot)) {
+                const double value = twin->original[slot].value;
+                CHECK_NEAR(tape->values[slot], value, near(value));
+            }
+        }
+        cad_sweep_redo(tape, 0, tape->n_entries);
+        CHECK(memcmp(before, tape->values, tape->n_slots * sizeof *before) == 0);
+        free(before);
+        twin_free(twin);
+    }
+}
+
+/* Whether an entry adds to values that it did not make: it cannot be done twice. */
+static int adds(const CadTape *tape, CadEntry e) {
+    const CadOp op = CAD_CODE_OP(e.code);
+    return CAD_IS_ARRAY_ENTRY(e) &&
+           (op == CAD_OP_ADD_AT ||
+            (op == CAD_OP_SUM && cad_plan_extra(cad_tape_plan(tape, e))[0]));
+}
+
+/* Poison what entries wrote to slots of their own, and see it come back, bit by bit. */
+static void replay_over_arrays_gives_the_same_bits(void) {
+    size_t replayed = 0;
+    for (uint64_t number = 0; number < 4 * TWINS; number++) {
+        Twin *twin = random_twin(number, 12);
+        CadTape *const tape = twin->arrays;
+        int adding = 0;
+        for (size_t i = 0; i < tape->n_entries; i++) {
+            adding |= adds(tape, tape->entries[i]);
+        }
+        if (!adding) {
+            double *before = test_memory(tape->n_slots, sizeof *before);
+            memcpy(before, tape->values, tape->n_slots * sizeof *before);
+            cad_sweep_undo(tape, 0, tape->n_entries);
+            for (size_t i = 0; i < tape->n_entries; i++) {
+                const CadEntry e = tape->entries[i];
+                const size_t own = CAD_IS_ARRAY_ENTRY(e) && e.b > 1 ? e.b : 0;
+                for (size_t k = 0; k < own; k++) {
+                    tape->values[e.out + k] = NAN;
+                }
+            }
+            cad_sweep_redo(tape, 0, tape->n_entries);
+            cad_sweep_value(tape, 0, tape->n_entries);
+            CHECK(memcmp(before, tape->values, tape->n_slots * sizeof *before) == 0);
+            free(before);
+            replayed++;
+        }
+        twin_free(twin);
+    }
+    CHECK(replayed > 20);
+}
+
+/* --- small cases, by hand --- */
+
+static View leaf_of(Twin *twin, int64_t n, const double *values) {
+    Random random = {0};
+    const View x = twin_leaf(twin, 1, &n, &random);
+    for (int64_t i = 0; i < n; i++) {
+        twin->arrays->values[x.slot + i] = values[i];
+    }
+    return x;
+}
+
+static void reverse_from_all(CadTape *tape, View y) {
+    clear_adjoints(tape, 0, tape->n_slots);
+    for (size_t i = 0; i < view_size(y); i++) {
+        cad_tape_prepare_adjoints(tape, view_slot(y, i), view_slot(y, i));
+        tape->adjoints[view_slot(y, i)] = 1.0;
+    }
+    cad_sweep_reverse(tape, 0, tape->n_entries, 0);
+}
+
+/* a(3,1) * b(4) summed: SEMANTICS.md. */
+static void broadcasting_sums_adjoints(void) {
+    Twin *twin = twin_new();
+    const double ones[3] = {1.0, 1.0, 1.0}, range[4] = {0.0, 1.0, 2.0, 3.0};
+    const View a = leaf_of(twin, 3, ones), b = leaf_of(twin, 4, range);
+    const View wide[2] = {view_transposed(view_repeated(a, 4)), view_repeated(b, 3)};
+    reverse_from_all(twin->arrays, twin_sum(twin, twin_row(twin, CAD_OP_multiply, wide), 3));
+    for (CadSlot i = 0; i < 3; i++) {
+        CHECK_SAME(cad_tape_adjoint(twin->arrays, a.slot + i), 6.0);
+    }
+    for (CadSlot i = 0; i < 4; i++) {
+        CHECK_SAME(cad_tape_adjoint(twin->arrays, b.slot + i), 3.0);
+    }
+    twin_free(twin);
+}
+
+/* Of several assignments to one element the last one counts, and undoing them gives back the first
+ * value. */
+static void scattering_to_one_target_several_times(void) {
+    Twin *twin = twin_new();
+    const double three[3] = {2.0, 3.0, 5.0}, zeros[2] = {7.0, 11.0};
+    const int64_t offsets[3] = {1, 1, 1};
+    const View x = leaf_of(twin, 3, three), z = leaf_of(twin, 2, zeros);
+    const View target = twin_row(twin, CAD_OP_positive, &z);
+    twin_scatter(twin, target, 3, offsets, x);
+    CadTape *const tape = twin->arrays;
+    CHECK_SAME(tape->values[target.slot], 7.0);
+    CHECK_SAME(tape->values[target.slot + 1], 5.0);
+    reverse_from_all(tape, target);
+    CHECK_SAME(tape->values[target.slot + 1], 11.0);
+    for (CadSlot i = 0; i < 3; i++) {
+        CHECK_SAME(cad_tape_adjoint(tape, x.slot + i), i == 2 ? 1.0 : 0.0);
+    }
+    CHECK_SAME(cad_tape_adjoint(tape, z.slot), 1.0);
+    CHECK_SAME(cad_tape_adjoint(tape, z.slot + 1), 0.0);
+    cad_sweep_redo(tape, 0, tape->n_entries);
+    CHECK_SAME(tape->values[target.slot + 1], 5.0);
+    twin_free(twin);
+}
+
+/* An adjoint of 0 absorbs an infinite partial, in arrays as well, and in all sweeps. */
+static void zero_absorbs_in_arrays(void) {
+    Twin *twin = twin_new();
+    const double values[3] = {0.0, 4.0, 9.0};
+    const View x = leaf_of(twin, 3, values);
+    CadTape *const tape = twin->arrays;
+    View operands[2] = {x, x};
+    const View roots = twin_row(twin, CAD_OP_sqrt, &(View){x.slot, 1, {3}, {1}});
+    operands[1] = roots;
+    const View y = twin_row(twin, CAD_OP_multiply, operands); /* x * sqrt(x) */
+    reverse_from_all(tape, y);
+    CHECK_SAME(cad_tape_adjoint(tape, x.slot), 0.0);
+    CHECK_NEAR(cad_tape_adjoint(tape, x.slot + 1), 3.0, 1e-15);
+    double *tangents = test_memory(tape->n_slots, sizeof *tangents);
+    tangents[x.slot + 1] = 1.0;
+    cad_sweep_tangent(tape, 0, tape->n_entries, 0, 1, tangents);
+    CHECK_SAME(tangents[y.slot], 0.0);
+    CHECK_NEAR(tangents[y.slot + 1], 3.0, 1e-15);
+    CHECK_SAME(tangents[y.slot + 2], 0.0);
+    free(tangents);
+    twin_free(twin);
+}
+
+/* A matrix that is its own other factor, large ones, and one number times one number. */
+static void matrix_products_of_all_sizes(void) {
+    static const int64_t shapes[][2] = {{1, 1}, {1, 7}, {30, 30}, {40, 20}};
+    for (int i = 0; i < 4; i++) {
+        Twin *twin = twin_new();
+        Random random = {7};
+        const View a = twin_leaf(twin, 2, shapes[i], &random);
+        twin_multiply(twin, a, view_transposed(a));
+        seed_twin(twin, &random);
+        reverse_twin(twin, 0);
+        check_adjoints(twin);
+        check_values(twin);
+        check_second(twin, &random, 1);
+        twin_free(twin);
+    }
+}
+
+const Test array_tests[] = {
+    TEST(array_programs_have_the_values_of_their_twins),
+    TEST(reverse_over_arrays_equals_that_over_numbers),
+    TEST(adjoints_are_swept_into_lent_memory),
+    TEST(gradients_of_leaves_over_arrays_accumulate),
+    TEST(sweeps_from_one_number_end_early),
+    TEST(tangents_over_arrays_equal_those_over_numbers),
+    TEST(second_order_over_arrays_equals_that_over_numbers),
+    TEST(second_order_passes_adjoints_of_zero),
+    TEST(undoing_and_doing_again_changes_nothing),
+    TEST(replay_over_arrays_gives_the_same_bits),
+    TEST(broadcasting_sums_adjoints),
+    TEST(scattering_to_one_target_several_times),
+    TEST(zero_absorbs_in_arrays),
+    TEST(matrix_products_of_all_sizes),
+    END_OF_TESTS,
+};
