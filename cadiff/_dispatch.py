@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import numpy as np
@@ -155,11 +155,27 @@ def _at(ufunc: Any, inputs: tuple[Any, ...]) -> None:
             "the array with cadiff.zeros or cadiff.array"
         )
     places = np.arange(target.size).reshape(target.shape)[indices]
-    values = [np.broadcast_to(x, places.shape) if not carries(x) else x for x in others]
-    for index in np.ndindex(places.shape):
-        place = np.unravel_index(places[index], target.shape)
-        operands = [x[index] if x.ndim else x for x in values]
-        target[place] = ufunc(target[place], *operands)
+    operands = [_copied_to(places.shape, x) for x in others]
+    places = places.ravel()
+    for chosen in _occurrences(places):
+        where = np.unravel_index(places[chosen], target.shape)
+        target[where] = ufunc(target[where], *(x[chosen] for x in operands))
+
+
+def _copied_to(shape: tuple[int, ...], x: Any) -> Any:
+    """A vector of the numbers of x, broadcast; a copy, since x may be what is written to."""
+    if not carries(x):
+        return np.broadcast_to(np.asarray(x), shape).flatten()
+    return np.broadcast_to(x, shape).flatten()
+
+
+def _occurrences(places: Any) -> Iterator[Any]:
+    """Positions of the first occurrence of each place, of the second ones, and so on."""
+    order = np.argsort(places, kind="stable")
+    begins = np.flatnonzero(np.diff(places[order], prepend=-1))
+    lengths = np.diff(begins, append=len(places))
+    for k in range(max(lengths, default=0)):
+        yield order[begins[lengths > k] + k]
 
 
 def _method(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
