@@ -258,7 +258,7 @@ cdef object in_precision_of(object result, object original):
         return result
     kind = cnp.PyArray_TYPE(original)
     if kind == cnp.NPY_FLOAT32 or kind == cnp.NPY_FLOAT16:
-        return result.astype(original.dtype)
+        return result.astype(original.dtype.newbyteorder("="))
     return result
 
 

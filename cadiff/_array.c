@@ -696,6 +696,16 @@ static int check_target(const CadVar *var) {
         PyErr_SetString(PyExc_TypeError, why);
         return -1;
     }
+    int frozen = (var->view->flags & CAD_FROZEN) != 0;
+    for (int i = 0; i < var->view->ndim && var->view->size > 0; i++) {
+        frozen = frozen || (CAD_STRIDES(var->view)[i] == 0 && CAD_SHAPE(var->view)[i] > 1);
+    }
+    if (frozen) {
+        PyErr_SetString(PyExc_ValueError,
+                        "assignment destination is read-only: it is a diagonal, or a view in which "
+                        "elements are repeated; assign to a copy");
+        return -1;
+    }
     if (var->view->flags & CAD_INPUT && block != NULL) {
         block->changed = 1;
     }
@@ -914,14 +924,6 @@ static int assign(CadVar *var, PyObject *key, Operands *all) {
 int cad_array_assign(CadVar *var, PyObject *key, PyObject *value) {
     if (check_target(var) < 0) {
         return -1;
-    }
-    for (int i = 0; i < var->view->ndim; i++) {
-        if (CAD_STRIDES(var->view)[i] == 0 && CAD_SHAPE(var->view)[i] > 1) {
-            PyErr_SetString(PyExc_ValueError,
-                            "assignment destination is read-only: several of its elements are one "
-                            "and the same number; assign to a copy");
-            return -1;
-        }
     }
     PyObject *numbers = cad_numbers_of(value);
     PyObject *source = numbers == NULL ? NULL : source_for(var, numbers);
@@ -1282,6 +1284,9 @@ static CadStop sweep_part(CadTape *tape, size_t begin, size_t end, int accumulat
 }
 
 int cad_sweep(CadTape *tape, size_t begin, size_t end, int accumulate) {
+    if (tape->busy) {
+        return cad_raise_status(CAD_BUSY);
+    }
     CadStop stop = sweep_part(tape, begin, end, accumulate);
     int status = 0;
     while (stop.rule && status == 0) {

@@ -113,6 +113,8 @@ cdef extern from "tape.h" nogil:
     void cad_tape_resume_pass(CadTape *tape, CadPass put_aside)
     bint cad_tape_is_constant(const CadTape *tape, CadSlot slot)
     void cad_tape_activate(CadTape *tape, CadSlot slot)
+    void cad_tape_use_singly(CadTape *tape, CadSlot slot)
+    size_t cad_tape_entries_through(const CadTape *tape, CadSlot slot)
     void cad_tape_skip(CadTape *tape, double value)
     size_t cad_tape_bytes(const CadTape *tape)
     size_t cad_tape_all_handles(const CadTape *tape)
@@ -218,6 +220,7 @@ cdef extern from "_numbers.h":
     int cad_array_accumulate(CadVar *target, object value) except -1
     int cad_array_add_at(CadVar *target, object indices, object value) except -1
     int cad_array_write(CadVar *target, object value) except -1
+    void cad_var_freeze(CadVar *var)
     object cad_var_as_input(object var)
     object cad_var_like(const CadVar *var, CadSlot slot)
     object cad_var_slots(const CadVar *var)

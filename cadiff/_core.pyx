@@ -165,11 +165,13 @@ def numbers_array(list numbers, tuple shape):
     if tag > 0:
         return dual_array([split_dual(number, tag) for number in numbers], shape, tag)
     for number in numbers:
-        plain = plain and not CAD_IS_VAR(number)
+        plain = plain and (not CAD_IS_VAR(number) or CAD_VAR(number).kind == CAD_PASSIVE)
     if plain:
-        return np.array(numbers, dtype=np.float64).reshape(shape)
+        return np.array([plain_value(x) for x in numbers], dtype=np.float64).reshape(shape)
     if not shape:
         return numbers[0]
+    if len(shape) > MOST_AXES:
+        raise ValueError(f"an array has at most {MOST_AXES} axes, not {len(shape)}")
     tape = cad_current_tape()
     check(cad_tape_grow(tape, len(numbers)))
     cad_tape_pin(tape)
@@ -187,6 +189,8 @@ def numbers_array(list numbers, tuple shape):
                 cad_raise_stale()
             else:
                 cad_tape_skip(tape, value)
+        check(cad_tape_note_block(tape, first, tape.n_slots, CAD_ARGUMENT))
+        cad_tape_use_singly(tape, first)
         return view_of(tape, first, shape)
     finally:
         cad_tape_unpin(tape)
@@ -216,13 +220,36 @@ cdef public object cad_with_axes(object number, int axes):
 
 
 cdef public object cad_promote(object array, object other):
-    if not CAD_IS_DUAL(other):
+    """An array as what the other one is, a Var or a Dual, without derivatives of its own."""
+    if CAD_IS_DUAL(other):
+        primal, tangent = dual_components(other)
+        lengths = shape(array)
+        if ndim(tangent) > ndim(primal):
+            lengths = (*lengths, shape(tangent)[ndim(tangent) - 1])
+        if CAD_IS_DUAL(array) and CAD_DUAL(array).tag == CAD_DUAL(other).tag:
+            own, along = dual_components(array)
+        else:
+            own, along = array, np.zeros(lengths)
+        return make_dual(cad_promote(own, primal), cad_promote(along, primal), CAD_DUAL(other).tag)
+    if CAD_IS_VAR(other) and not (CAD_IS_VAR(array) or CAD_IS_DUAL(array)):
         return constant_array(array)
-    primal, tangent = dual_components(other)
-    lengths = shape(array)
-    if ndim(tangent) > ndim(primal):
-        lengths = (*lengths, shape(tangent)[ndim(tangent) - 1])
-    return make_dual(array, np.zeros(lengths), CAD_DUAL(other).tag)
+    return array
+
+
+def settled(atom):
+    """An atom as it leaves a differentiation: plain, where nothing in it carries a derivative."""
+    if CAD_IS_DUAL(atom):
+        primal, tangent = dual_components(atom)
+        if isinstance(tangent, tuple):
+            tangent = tuple([settled(lane) for lane in tangent])
+        else:
+            tangent = settled(tangent)
+        return cad_dual_from(settled(primal), tangent, CAD_DUAL(atom).tag)
+    return plain_value(atom) if is_constant(atom) else atom
+
+
+cdef public object cad_settled(object atom):
+    return settled(atom)
 
 
 def constant_array(values):
@@ -345,6 +372,8 @@ def is_constant(x):
 def part_of(x, function):
     """function(x), a view of an array Var: of the array itself, where NumPy has to copy."""
     cdef object array, part
+    if not CAD_IS_VAR_ARRAY(x):
+        raise TypeError(f"expected an array Var, not {type(x).__name__}")
     if CAD_VAR(x).kind == CAD_STALE:
         cad_raise_stale()
     for var in (x, None):
@@ -352,17 +381,22 @@ def part_of(x, function):
             var = cad_array_copy(CAD_VAR(x))
         cad_tape_pin(CAD_VAR(var).tape)
         try:
-            array = cad_var_transient(CAD_VAR(var), CAD_VAR(var).tape.values, 0)
+            array = cad_var_transient(
+                CAD_VAR(var), CAD_VAR(var).tape.values, cnp.NPY_ARRAY_WRITEABLE
+            )
             part = function(array)
             if part.size == 0 or cad_is_in_values(CAD_VAR(var).tape, part):
-                return cad_var_part(CAD_VAR(var), part)
+                result = cad_var_part(CAD_VAR(var), part)
+                if CAD_IS_VAR_ARRAY(result) and not part.flags.writeable:
+                    cad_var_freeze(CAD_VAR(result))
+                return result
         finally:
             cad_tape_unpin(CAD_VAR(var).tape)
     raise TypeError("not a view of the array")
 
 
 def write_into(target, key, value):
-    """target[key] = value in an array that was just made: nothing is kept of what stood there."""
+    """target[key] = value in an array Var that was just made: no former values are kept."""
     place = part_of(target, lambda array: array[key])
     cad_array_write(CAD_VAR(place), value)
 

@@ -131,9 +131,16 @@ int cad_ndim(PyObject *object) {
     return PyArray_Check(object) ? PyArray_NDIM((PyArrayObject *)object) : 0;
 }
 
-/* How much an array can hold: plain numbers, Vars, Duals of a tag. */
+/* How much an array can hold: plain numbers, Vars, Duals of a tag, which may hold Vars. */
 static CadTag rank(PyObject *object) {
-    return CAD_IS_DUAL(object) ? CAD_DUAL(object)->tag : CAD_IS_VAR(object) ? 1 : 0;
+    if (!CAD_IS_DUAL(object)) {
+        return CAD_IS_VAR(object);
+    }
+    const CadTag tag = CAD_DUAL(object)->tag;
+    while (CAD_IS_DUAL(object)) {
+        object = CAD_DUAL(object)->primal_object;
+    }
+    return 2 * tag + (CAD_IS_VAR(object) != 0);
 }
 
 /* A component such that whatever can be assigned to the other one can be assigned to it as well. */
@@ -142,11 +149,38 @@ static PyObject *cad_array_like(PyObject *component, PyObject *other) {
                                           : cad_promote(component, other);
 }
 
-PyObject *cad_dual_from(PyObject *primal, PyObject *tangent, CadTag tag) {
-    if (cad_ndim(primal) > 0) {
-        return new_from_objects(CAD_DUAL_ARRAY, cad_array_like(primal, tangent),
-                                cad_array_like(tangent, primal), tag);
+/* A component that is one number as the kinds hold it: NumPy's scalars and 0-d arrays as floats,
+ * arrays of lanes as tuples. */
+static PyObject *as_component(PyObject *object) {
+    if (PyArray_Check(object) && PyArray_NDIM((PyArrayObject *)object) > 0) {
+        PyObject *lanes = PyObject_CallMethod(object, "tolist", NULL);
+        if (lanes != NULL) {
+            Py_SETREF(lanes, PyList_AsTuple(lanes));
+        }
+        return lanes;
     }
+    if (PyArray_Check(object) || PyArray_IsScalar(object, Generic)) {
+        return PyNumber_Float(object);
+    }
+    return Py_NewRef(object);
+}
+
+static PyObject *single_from(PyObject *primal, PyObject *tangent, CadTag tag);
+
+PyObject *cad_dual_from(PyObject *primal, PyObject *tangent, CadTag tag) {
+    if (cad_ndim(primal) == 0) {
+        PyObject *p = as_component(primal);
+        PyObject *t = p == NULL ? NULL : as_component(tangent);
+        PyObject *dual = t == NULL ? NULL : single_from(p, t, tag);
+        Py_XDECREF(p);
+        Py_XDECREF(t);
+        return dual;
+    }
+    return new_from_objects(CAD_DUAL_ARRAY, cad_array_like(primal, tangent),
+                            cad_array_like(tangent, primal), tag);
+}
+
+static PyObject *single_from(PyObject *primal, PyObject *tangent, CadTag tag) {
     if (PyFloat_CheckExact(primal) && PyFloat_CheckExact(tangent)) {
         return cad_dual_new(PyFloat_AS_DOUBLE(primal), PyFloat_AS_DOUBLE(tangent), tag);
     }
@@ -668,7 +702,8 @@ static PyObject *float64_array(PyObject *object, const char *what) {
     }
     Py_SETREF(array,
               PyArray_FROMANY(array, NPY_DOUBLE, 0, 0,
-                              NPY_ARRAY_DEFAULT | NPY_ARRAY_ENSURECOPY | NPY_ARRAY_FORCECAST));
+                              NPY_ARRAY_DEFAULT | NPY_ARRAY_ENSURECOPY | NPY_ARRAY_FORCECAST |
+                                  NPY_ARRAY_ENSUREARRAY));
     return array;
 }
 
@@ -872,6 +907,11 @@ static PyObject *dual_seed(PyObject *type, PyObject *x) {
     }
     shape[ndim] = size;
     PyObject *tangent = ndim < NPY_MAXDIMS ? PyArray_ZEROS(ndim + 1, shape, NPY_DOUBLE, 0) : NULL;
+    if (ndim >= NPY_MAXDIMS) {
+        PyErr_Format(PyExc_ValueError,
+                     "Dual.seed(x) adds an axis of lanes: x has at most %d axes, not %d",
+                     NPY_MAXDIMS - 1, ndim);
+    }
     if (tangent != NULL) {
         double *data = PyArray_DATA((PyArrayObject *)tangent);
         for (npy_intp i = 0; i < size; i++) {
@@ -1024,6 +1064,14 @@ static int split_assigned(const CadDual *dual, PyObject *value, PyObject **prima
     return *tangent == NULL ? -1 : 0;
 }
 
+/* A plain component takes what is constant as plain numbers. */
+static int assign_component(PyObject *component, PyObject *key, PyObject *value) {
+    PyObject *settled = PyArray_Check(component) ? cad_settled(value) : Py_NewRef(value);
+    const int status = settled == NULL ? -1 : PyObject_SetItem(component, key, settled);
+    Py_XDECREF(settled);
+    return status;
+}
+
 static int dual_assign(CadDual *dual, PyObject *key, PyObject *value) {
     if (dual->kind != CAD_DUAL_ARRAY) {
         not_array();
@@ -1040,10 +1088,10 @@ static int dual_assign(CadDual *dual, PyObject *key, PyObject *value) {
         other == NULL || numbers == NULL ? -1 : split_assigned(dual, numbers, &p, &t);
     Py_XDECREF(numbers);
     if (status == 0) {
-        status = PyObject_SetItem(dual->primal_object, key, p);
+        status = assign_component(dual->primal_object, key, p);
     }
     if (status == 0) {
-        status = PyObject_SetItem(dual->tangent_object, other, t);
+        status = assign_component(dual->tangent_object, other, t);
     }
     Py_XDECREF(t);
     Py_XDECREF(p);

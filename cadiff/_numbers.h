@@ -53,6 +53,7 @@ enum {
     CAD_PICKED = 2,   /* a single number was taken from it */
     CAD_CONSTANT = 4, /* nothing that carries a derivative was ever written to it */
     CAD_LEAF = 8,     /* made by Var(...): not assigned to */
+    CAD_FROZEN = 16,  /* a view that NumPy makes for reading only */
 };
 
 #define CAD_SHAPE(view) ((view)->shape_and_strides)
@@ -207,6 +208,9 @@ int cad_ndim(PyObject *object);
 /* An array of objects as an array of numbers (by the binding). */
 PyObject *cad_gather_numbers(PyObject *array);
 
+/* A number or array as plain, where nothing in it carries a derivative (by the binding). */
+PyObject *cad_settled(PyObject *atom);
+
 /* Lists and arrays of objects as arrays of numbers, anything else as it is. */
 PyObject *cad_numbers_of(PyObject *value);
 
@@ -255,6 +259,10 @@ int cad_array_add_at(CadVar *target, PyObject *indices, PyObject *value);
 
 /* An array Var, fresh, that from now on is an input: it is not assigned to. Returns it. */
 PyObject *cad_var_as_input(PyObject *var);
+
+static inline void cad_var_freeze(CadVar *var) {
+    var->view->flags |= CAD_FROZEN;
+}
 
 /* The same view at another slot. */
 PyObject *cad_var_like(const CadVar *var, CadSlot slot);

@@ -208,10 +208,10 @@ cdef class RecordedSweep:
         return 0
 
     cdef object operand(self, CadPlan *plan, int k, bint plain):
-        """View k of a plan, of its whole shape."""
+        """View k of a plan, of its whole shape; a single element is an array of one."""
         cdef int64_t *view = cad_plan_view(plan, k)
-        shape = tuple([cad_plan_shape(plan)[i] for i in range(plan.ndim)])
-        strides = tuple([view[i + 1] for i in range(plan.ndim)])
+        shape = tuple([cad_plan_shape(plan)[i] for i in range(plan.ndim)]) or (1,)
+        strides = tuple([view[i + 1] for i in range(plan.ndim)]) or (1,)
         var = strided_view(self.tape, self.source_of(<CadSlot>view[0]), shape, strides)
         return plain_value(var) if plain or self.linear else var
 
@@ -220,8 +220,8 @@ cdef class RecordedSweep:
         cdef int64_t *view = cad_plan_view(plan, k)
         if view[0] < self.base:
             return None
-        shape = tuple([cad_plan_shape(plan)[i] for i in range(plan.ndim)])
-        strides = tuple([view[i + 1] for i in range(plan.ndim)])
+        shape = tuple([cad_plan_shape(plan)[i] for i in range(plan.ndim)]) or (1,)
+        strides = tuple([view[i + 1] for i in range(plan.ndim)]) or (1,)
         slot = self.region_slot + <CadSlot>view[0] - self.base
         return strided_view(self.tape, slot, shape, strides)
 
@@ -340,7 +340,6 @@ cdef class RecordedSweep:
     cdef int step_assign(self, CadEntry e, CadPlan *plan) except -1:
         cdef int64_t *view = cad_plan_view(plan, 0)
         cdef int64_t low, high
-        # A single element is assigned to as an array of one.
         shape = tuple([cad_plan_shape(plan)[i] for i in range(plan.ndim)]) or (1,)
         strides = tuple([view[i + 1] for i in range(plan.ndim)]) or (1,)
         if not self.linear:
@@ -352,7 +351,7 @@ cdef class RecordedSweep:
         target = strided_view(self.tape, slot, shape, strides)
         source = None if plan.passive & 2 else self.place(plan, 1)
         if source is not None:
-            self.add_to(source, target.copy() if plan.ndim > 0 else self.pick(slot))
+            self.add_to(source, target.copy())
         cad_array_assign(CAD_VAR(target), Ellipsis, self.kept(e, shape))
         cad_plan_bounds(plan, 0, &low, &high)
         self.touch(low, high)
@@ -435,9 +434,16 @@ cdef class RecordedSweep:
         return strided_view(self.tape, slot, shape, strides)
 
 
+cdef int check_axes(tuple shape) except -1:
+    if len(shape) > MOST_AXES:
+        raise ValueError(f"an array has at most {MOST_AXES} axes, not {len(shape)}")
+    return 0
+
+
 cdef object view_of(CadTape *tape, CadSlot slot, tuple shape):
     """A contiguous view of slots; a number for ()."""
     cdef Py_ssize_t lengths[MOST_AXES]
+    check_axes(shape)
     for i, length in enumerate(shape):
         lengths[i] = length
     return cad_var_view(tape, slot, <int>len(shape), lengths, NULL, 0)
@@ -446,6 +452,7 @@ cdef object view_of(CadTape *tape, CadSlot slot, tuple shape):
 cdef object strided_view(CadTape *tape, CadSlot slot, tuple shape, tuple strides):
     cdef Py_ssize_t lengths[MOST_AXES]
     cdef Py_ssize_t steps[MOST_AXES]
+    check_axes(shape)
     for i in range(len(shape)):
         lengths[i] = shape[i]
         steps[i] = strides[i]

@@ -19,6 +19,7 @@ cdef class Recording:
     cdef bint kept       # results refer to the recording
     cdef object block    # a Var over all inputs, if they are plain; else None
     cdef list inputs     # else: the innermost Var of each atom, in order
+    cdef object fence    # the last number of what was recorded, if arrays were assigned to
     cdef tuple nodes
     cdef readonly tuple lifted
     cdef readonly Py_ssize_t n        # numbers
@@ -35,7 +36,7 @@ cdef class Recording:
         try:
             self.lift(args, argnums)
         except BaseException:
-            self.lifted = self.block = self.inputs = None
+            self.lifted = self.block = self.inputs = self.fence = None
             self.close()
             raise
         finally:
@@ -159,8 +160,13 @@ cdef class Recording:
         cdef size_t low, high
         # At least all inputs, each of which is an entry unless one leaf holds them all.
         cdef size_t index, last = self.begin() + (1 if self.block is not None else self.n_atoms)
-        if self.tape.n_assigned > 0:  # what an output depends on may have been written behind it
-            return self.tape.n_entries
+        if self.tape.n_assigned > 0:
+            # What an output depends on may have been written behind it: all counts that was there
+            # when this was asked first.
+            if self.fence is None:
+                low = self.tape.n_slots - 1
+                self.fence = cad_var_new(self.tape, <CadSlot>low, self.tape.values[low])
+            return cad_tape_entries_through(self.tape, CAD_VAR(self.fence).slot)
         for output in outputs:
             if on_tape(output, self.tape, base):
                 cad_var_bounds(CAD_VAR(output), &low, &high)
@@ -196,7 +202,7 @@ cdef class Recording:
             return cad_dual_from(self.outlives(primal), tangent, CAD_DUAL(atom).tag)
         if on_tape(atom, self.tape, <CadSlot>self.tape.mark_slots):
             return plain_value(atom)
-        return atom
+        return settled(atom)
 
     cpdef close(self, bint keep=False):
         """End the recording; with `keep`, what was recorded lives as long as its Vars."""
@@ -206,7 +212,7 @@ cdef class Recording:
             if keep or self.kept:
                 cad_tape_keep(self.tape)
             else:
-                self.block = self.inputs = None
+                self.block = self.inputs = self.fence = None
                 cad_rewind(self.tape)
 
     # --- first order, plain results

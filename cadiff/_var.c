@@ -420,6 +420,10 @@ PyObject *cad_var_values(CadVar *var) {
         }
         return copy;
     }
+    if (var->tape->busy && var->tape->n_assigned > 0) {
+        cad_raise_status(CAD_BUSY); /* values are not those that the array has in the end */
+        return NULL;
+    }
     return transient_copy(var, var->tape->values, 0);
 }
 
@@ -1098,7 +1102,8 @@ static PyObject *var_backward(CadVar *var, PyObject *args, PyObject *kwargs) {
     CadTape *tape = var->tape;
     size_t low, high;
     cad_var_bounds(var, &low, &high);
-    const CadStatus status = cad_tape_clear_adjoints(tape, low, high + 1);
+    const CadStatus status =
+        tape->busy ? CAD_BUSY : cad_tape_clear_adjoints(tape, low, high + 1);
     if (status != CAD_OK) {
         Py_DECREF(seed);
         cad_raise_status(status);

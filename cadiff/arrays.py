@@ -22,6 +22,7 @@ __all__ = [
     "broadcast_to",
     "concatenate",
     "copy",
+    "diagonal",
     "expand_dims",
     "full",
     "matmul",
@@ -93,7 +94,7 @@ def _view(x: Number, move: Callable[[Any], Any]) -> Number:
         return move(x)
     if x.ndim == 0:  # a single number first becomes an array of one
         shape = move(np.zeros(())).shape
-        return _core.part_of(x[None], lambda a: move(a[0, ...])) if shape else x
+        return _view(x[None], lambda a: move(a[0, ...])) if shape else x
     return _core.part_of(x, move)
 
 
@@ -171,6 +172,20 @@ def swapaxes(x: Number, axis1: int, axis2: int) -> Number:
     first, second = (normalize_axis_index(axis, len(order)) for axis in (axis1, axis2))
     order[first], order[second] = second, first
     return transpose(x, order)
+
+
+def diagonal(x: Number, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Number:
+    """The diagonals of matrices along two axes, as the last axis of a view for reading only."""
+    ndim = _core.ndim(x)
+    first, second = (normalize_axis_index(axis, ndim) for axis in (axis1, axis2))
+    if isinstance(x, Dual):
+
+        def of_component(c: Number, extra: int) -> Number:
+            part = diagonal(c, offset, first, second)
+            return swapaxes(part, -1, -2) if extra else part
+
+        return _by_components(x, of_component)
+    return _view(x, lambda a: np.diagonal(a, offset, first, second))
 
 
 # --- sums and products ---------------------------------------------------------------------------

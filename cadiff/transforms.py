@@ -316,10 +316,8 @@ def _all_shapes(structure: Structure) -> list[Shape]:
 
 def _result(atom: Any) -> Any:
     """An atom as it is handed to the user: fresh, and plain if it carries no derivative."""
-    if isinstance(atom, Dual):
-        return atom
-    if isinstance(atom, Var):
-        return _core.strip(atom) if _core.is_constant(atom) else atom
+    if isinstance(atom, (Var, Dual)):
+        return _core.settled(atom)
     return np.array(atom) if isinstance(atom, np.ndarray) and atom.ndim else float(atom)
 
 
@@ -383,7 +381,7 @@ def _run_forward(
         aux = None
         if has_aux:
             out, aux = _core.split_aux(out)
-            aux = _core.map_numbers(aux, lambda number: _core.split_dual(number, tag)[0])
+            aux = _core.map_numbers(aux, lambda x: _core.settled(_core.split_dual(x, tag)[0]))
         output = Output(out)
         pairs = [_core.split_dual(atom, tag) for atom in output.atoms]
     return output, [p for p, _ in pairs], [t for _, t in pairs], structure, aux

@@ -325,8 +325,7 @@ static size_t slots_of(CadEntry entry) {
     return 1;
 }
 
-size_t cad_tape_find(const CadTape *tape, CadSlot slot) {
-    /* The last entry whose output begins at or before the slot. */
+size_t cad_tape_entries_through(const CadTape *tape, CadSlot slot) {
     size_t low = 0;
     size_t high = tape->n_entries;
     while (low < high) {
@@ -337,6 +336,12 @@ size_t cad_tape_find(const CadTape *tape, CadSlot slot) {
             high = middle;
         }
     }
+    return low;
+}
+
+size_t cad_tape_find(const CadTape *tape, CadSlot slot) {
+    /* The last entry whose output begins at or before the slot. */
+    const size_t low = cad_tape_entries_through(tape, slot);
     if (low == 0) {
         return tape->n_entries;
     }

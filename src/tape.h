@@ -344,6 +344,9 @@ int cad_tape_is_untouched(const CadTape *tape, CadSlot slot);
 /* Index of the entry that wrote a slot, or n_entries if the slot is a constant. */
 size_t cad_tape_find(const CadTape *tape, CadSlot slot);
 
+/* How many entries there are whose slots begin at or before a slot. */
+size_t cad_tape_entries_through(const CadTape *tape, CadSlot slot);
+
 /* Marks nest. Setting the first may move slots, by reclaiming. Rewinding forgets all that came
  * after the last mark; keeping it forgets the mark alone. The holder of the numbers has to have
  * let go of what is rewound. */

@@ -494,8 +494,8 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Nu
 
 @implements(np.diagonal)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Number:
-    """Diagonals of matrices, as `numpy.diagonal`."""
-    return rearranged(lambda x: np.diagonal(x, offset, axis1, axis2), a)
+    """Diagonals of matrices, as `numpy.diagonal`: a view for reading only."""
+    return arrays.diagonal(as_number(a), offset, axis1, axis2)
 
 
 @implements(np.diag)
