@@ -451,25 +451,32 @@ def split_aux(out):
 cdef dict running = {}  # by tape: the forward differentiations under way, outer ones first
 
 
-def begin_forward(lanes=-1):
-    """Begin a forward differentiation along so many lanes (-1: a single direction): its tag.
+@cython.final
+cdef class Forward:
+    """A forward differentiation along so many lanes (-1: a single direction): a context.
 
-    While it runs, Duals made by hand are given higher tags: to them its variables are constants.
+    Entering it gives the tag of its Duals. While it is under way, Duals made by hand are given
+    higher tags: to them its variables are constants. An interrupt finds it entered or left.
     """
-    cdef CadTape *tape = cad_current_tape()
-    tape.running_tag = cad_fresh_tag()
-    running.setdefault(<size_t>tape, []).append((tape.running_tag, lanes))
-    return tape.running_tag
 
+    cdef object lanes
 
-def end_forward():
-    """End it: the one around it is under way again."""
-    cdef CadTape *tape = cad_current_tape()
-    cdef list under_way = running[<size_t>tape]
-    under_way.pop()
-    tape.running_tag = under_way[len(under_way) - 1][0] if under_way else 0
-    if not under_way:
-        del running[<size_t>tape]
+    def __init__(self, lanes=-1):
+        self.lanes = lanes
+
+    def __enter__(self):
+        cdef CadTape *tape = cad_current_tape()
+        tape.running_tag = cad_fresh_tag()
+        running.setdefault(<size_t>tape, []).append((tape.running_tag, self.lanes))
+        return tape.running_tag
+
+    def __exit__(self, *_):
+        cdef CadTape *tape = cad_current_tape()
+        cdef list under_way = running[<size_t>tape]
+        under_way.pop()
+        tape.running_tag = under_way[len(under_way) - 1][0] if under_way else 0
+        if not under_way:
+            del running[<size_t>tape]
 
 
 def running_forward():
@@ -557,23 +564,38 @@ def lane_of(primal, tangent, k):
     return tangent[..., k] if ndim(tangent) > ndim(primal) else tangent
 
 
-def join_lanes(lanes, primal):
-    """The tangent of a number or an array, given its lanes."""
-    if ndim(primal) == 0:
+def join_lanes(list lanes, primal):
+    """The tangent of a number or an array, given its lanes.
+
+    The lanes become an axis behind those of the primal; lanes of their own, of inner derivatives,
+    come after it.
+    """
+    cdef int place = ndim(primal)
+    if place == 0:
         return tuple(lanes)
-    lengths = shape(primal)
-    if all([cnp.PyArray_Check(lane) for lane in lanes]):
-        return np.stack(lanes, axis=-1) if lanes else np.zeros((*lengths, 0))
+    if not lanes:
+        return np.zeros((*shape(primal), 0))
     tag = highest_tag(lanes)
     if tag > 0:
-        pairs = [split_dual(lane, tag) for lane in lanes]
-        return make_dual(
-            join_lanes([p for p, _ in pairs], primal), join_lanes([t for _, t in pairs], primal), tag
-        )
-    joined = active_array((*lengths, len(lanes)))
+        primals, tangents = zip(*[split_dual(lane, tag) for lane in lanes])
+        return make_dual(join_lanes(list(primals), primal), join_lanes(list(tangents), primal), tag)
+    most = max(lanes, key=ndim)
+    lanes = [lane if ndim(lane) == ndim(most) else spread_lanes(lane, shape(most)) for lane in lanes]
+    for lane in lanes:
+        if CAD_IS_VAR(lane):
+            break
+    else:
+        return np.stack(lanes, axis=place)
+    lengths = shape(most)
+    joined = active_array((*lengths[:place], len(lanes), *lengths[place:]))
     for k, lane in enumerate(lanes):
-        write_into(joined, (..., k), lane)
+        write_into(joined, (slice(None),) * place + (k,), lane)
     return joined
+
+
+cdef object spread_lanes(object lane, tuple lengths):
+    """A tangent that is the same along lanes of an inner derivative, for each of them."""
+    return cad_apply2(CAD_OP_add, lane[..., None], np.zeros(lengths))
 
 
 def stop_gradient(x):

@@ -160,18 +160,18 @@ cdef class Recording:
         cdef size_t low, high
         # At least all inputs, each of which is an entry unless one leaf holds them all.
         cdef size_t index, last = self.begin() + (1 if self.block is not None else self.n_atoms)
+        for output in outputs:
+            if on_tape(output, self.tape, base):
+                cad_var_bounds(CAD_VAR(output), &low, &high)
+                index = cad_tape_find_entry(self.tape, <CadSlot>high)
+                last = max(last, index + 1)
         if self.tape.n_assigned > 0:
             # What an output depends on may have been written behind it: all counts that was there
             # when this was asked first.
             if self.fence is None:
                 low = self.tape.n_slots - 1
                 self.fence = cad_var_new(self.tape, <CadSlot>low, self.tape.values[low])
-            return cad_tape_entries_through(self.tape, CAD_VAR(self.fence).slot)
-        for output in outputs:
-            if on_tape(output, self.tape, base):
-                cad_var_bounds(CAD_VAR(output), &low, &high)
-                index = cad_tape_find_entry(self.tape, <CadSlot>high)
-                last = max(last, index + 1)
+            last = max(last, cad_tape_entries_through(self.tape, CAD_VAR(self.fence).slot))
         return min(last, self.tape.n_entries)
 
     cdef size_t slots(self, size_t end):

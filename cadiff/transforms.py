@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import accumulate, pairwise
 from math import prod
 from types import MethodType
@@ -324,16 +323,6 @@ def _result(atom: Any) -> Any:
 # --- forward mode ----------------------------------------------------------------------------
 
 
-@contextmanager
-def _forward(lanes: int = -1) -> Iterator[int]:
-    """A forward differentiation along so many lanes; gives the tag of its Duals."""
-    tag = _core.begin_forward(lanes)
-    try:
-        yield tag
-    finally:
-        _core.end_forward()
-
-
 def _lift(
     structure: Structure, atoms: Sequence[Any], tangents: Sequence[Any], tag: int
 ) -> list[Any]:
@@ -373,7 +362,7 @@ def _run_forward(
     if tangents is None:
         shapes = _all_shapes(structure)
         tangents, lanes = _identity(shapes), sum(map(prod, shapes))
-    with _forward(lanes) as tag:
+    with _core.Forward(lanes) as tag:
         lifted = list(args)
         for k, argument in zip(argnums, _lift(structure, atoms, tangents, tag), strict=True):
             lifted[k] = argument
@@ -842,7 +831,7 @@ def _gradient_along(
     if tangents is None:
         shapes = _all_shapes(structure)
         tangents, lanes = _identity(shapes), sum(map(prod, shapes))
-    with _forward(lanes) as tag:
+    with _core.Forward(lanes) as tag:
         lifted = list(args)
         for k, argument in zip(argnums, _lift(structure, atoms, tangents, tag), strict=True):
             lifted[k] = argument

@@ -101,7 +101,7 @@ COPIES = [
     "0.3 * np.inner({a}, {b})",
     "0.3 * np.outer({a}, {b})",
     "0.3 * np.tensordot({a}, {b}, axes=1)",
-    "np.einsum('i...->i', {a})",
+    "np.array(np.einsum('i...->i', {a}))",
     "np.stack([{x}, {y}])",
     "np.stack([{x}, {e}], axis=-1)",
     "np.concatenate([{x}, {y}])",
@@ -382,7 +382,8 @@ class Fields(dict[str, str]):
             parts.append(str(self._indices(length, 1)[0]) if single else self._slice(length))
             if self.rng.random() < 0.1:
                 parts.append("None")
-        if self.rng.random() < 0.2:
+        # With an ellipsis NumPy makes views of single elements: 0-d arrays, which are numbers here.
+        if self.rng.random() < 0.2 and any(":" in part for part in parts):
             parts.insert(self.rng.randint(0, len(parts)), "...")
         return ", ".join(parts)
 

@@ -1008,14 +1008,8 @@ def refuse_assignments(v: Any, message: str) -> None:
 
 
 def test_leaves_cannot_be_assigned_to() -> None:
-    refuse_assignments(Var([1.0, 2.0]), r"x = x\.copy\(\)")
-    refuse_assignments(Var([[0.0, 1.0], [3.0, 2.0]])[1], r"x = x\.copy\(\)")
-
-    def f(x: Any) -> Any:
-        refuse_assignments(x, r"x = x\.copy\(\)")
-        return (x * x).sum()
-
-    np.testing.assert_array_equal(cadiff.grad(f)(np.array([1.0, 2.0])), [2.0, 4.0])
+    refuse_assignments(Var([1.0, 2.0]), r"y = x\.copy\(\)")
+    refuse_assignments(Var([[0.0, 1.0], [3.0, 2.0]])[1], r"y = x\.copy\(\)")
 
 
 def test_what_was_made_outside_of_a_differentiation_cannot_be_assigned_to_inside() -> None:
@@ -1084,10 +1078,10 @@ def test_numbers_are_not_changed_in_place(kind: Kind, op: Callable[[Any, Any], A
 
 
 def test_leaves_are_not_changed_in_place() -> None:
-    x = y = Var([1.0, 2.0])
-    x += 1.0
-    np.testing.assert_array_equal(x.value, [2.0, 3.0])
-    np.testing.assert_array_equal(y.value, [1.0, 2.0])
+    x = Var([1.0, 2.0])
+    with pytest.raises(TypeError, match=r"y = x\.copy\(\)"):
+        x += 1.0
+    np.testing.assert_array_equal(x.value, [1.0, 2.0])
 
 
 def test_duals_can_be_assigned_to() -> None:
@@ -1712,7 +1706,7 @@ def test_a_ufunc_does_not_write_to_what_cannot_be_assigned_to(kind: Kind) -> Non
 
 
 def test_a_ufunc_does_not_write_to_a_leaf() -> None:
-    with pytest.raises(TypeError, match=r"x = x\.copy\(\)"):
+    with pytest.raises(TypeError, match=r"y = x\.copy\(\)"):
         np.sin(1.0, out=(Var([1.0]),))
 
 
