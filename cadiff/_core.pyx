@@ -575,6 +575,7 @@ def join_lanes(list lanes, primal):
         return tuple(lanes)
     if not lanes:
         return np.zeros((*shape(primal), 0))
+    lanes = [settled(lane) for lane in lanes]
     tag = highest_tag(lanes)
     if tag > 0:
         primals, tangents = zip(*[split_dual(lane, tag) for lane in lanes])
