@@ -139,8 +139,8 @@ static PyObject *apply_arrays(CadOp op, PyObject *const *operands, int n) {
     for (int i = 0; i < n; i++) {
         vars |= CAD_IS_VAR(operands[i]);
         duals |= CAD_IS_DUAL(operands[i]);
-        others |= PyArray_Check(operands[i]) &&
-                  PyArray_TYPE((PyArrayObject *)operands[i]) == NPY_OBJECT;
+        others |=
+            PyArray_Check(operands[i]) && PyArray_TYPE((PyArrayObject *)operands[i]) == NPY_OBJECT;
     }
     if (duals && !others) {
         return cad_dual_apply(op, operands);
@@ -151,8 +151,7 @@ static PyObject *apply_arrays(CadOp op, PyObject *const *operands, int n) {
             return result;
         }
     }
-    const int plain =
-        !vars && !duals && !others && numpy_functions[op] != NULL && cad_quiet == 0;
+    const int plain = !vars && !duals && !others && numpy_functions[op] != NULL && cad_quiet == 0;
     return call_on_elements(plain ? numpy_functions[op] : own_ufuncs[op], operands, n, NULL);
 }
 
@@ -280,7 +279,8 @@ PyObject *cad_divmod(PyObject *left, PyObject *right) {
 static PyObject *array_functions; /* {numpy.sum: the package's sum, ...} */
 static PyObject *ufunc_hook;
 
-/* The package's function for one of NumPy's (borrowed); NULL with an exception if there is none. */
+/* The package's function for one of NumPy's (borrowed); NULL with an exception if there is none.
+ */
 static PyObject *find_function(const char *name) {
     PyObject *function = PyObject_GetAttrString(numpy_module, name);
     PyObject *ours = function == NULL || array_functions == NULL
@@ -299,8 +299,7 @@ PyObject *cad_matmul(PyObject *left, PyObject *right) {
         return product;
     }
     PyObject *function = find_function("matmul");
-    return function == NULL ? NULL
-                            : PyObject_CallFunctionObjArgs(function, left, right, NULL);
+    return function == NULL ? NULL : PyObject_CallFunctionObjArgs(function, left, right, NULL);
 }
 
 /* The value of a number or of an array that may hold numbers, without derivatives. */
@@ -345,8 +344,8 @@ PyObject *cad_richcompare(PyObject *left, PyObject *right, int how) {
     if (right_class < 0) {
         return NULL;
     }
-    const int lists = PyList_Check(left) || PyTuple_Check(left) || PyList_Check(right) ||
-                      PyTuple_Check(right);
+    const int lists =
+        PyList_Check(left) || PyTuple_Check(left) || PyList_Check(right) || PyTuple_Check(right);
     const int arrays = left_class == CAD_ARRAY_CLASS || right_class == CAD_ARRAY_CLASS;
     if ((left_class == CAD_FOREIGN || right_class == CAD_FOREIGN) && !(lists && arrays)) {
         Py_RETURN_NOTIMPLEMENTED;
@@ -777,8 +776,7 @@ static PyObject *method_clip(PyObject *self, PyObject *args, PyObject *kwargs) {
 }
 
 /* A method that is a function of NumPy: that finds its way back to the package. */
-static PyObject *numpy_method(PyObject *self, const char *name, PyObject *args,
-                              PyObject *kwargs) {
+static PyObject *numpy_method(PyObject *self, const char *name, PyObject *args, PyObject *kwargs) {
     PyObject *function = find_function(name);
     PyObject *first = function == NULL ? NULL : PyTuple_Pack(1, self);
     PyObject *all = first == NULL ? NULL : PySequence_Concat(first, args);
@@ -830,8 +828,7 @@ static PyObject *array_sum(PyObject *self, PyObject *args, PyObject *kwargs) {
 static PyObject *one_or_many(PyObject *args) {
     if (PyTuple_GET_SIZE(args) == 1) {
         PyObject *only = PyTuple_GET_ITEM(args, 0);
-        if (only == Py_None || PyTuple_Check(only) || PyList_Check(only) ||
-            PyLong_Check(only)) {
+        if (only == Py_None || PyTuple_Check(only) || PyList_Check(only) || PyLong_Check(only)) {
             return Py_NewRef(only);
         }
     }
@@ -850,10 +847,9 @@ static PyObject *with_sequence(PyObject *self, const char *name, PyObject *args,
 
 /* The lengths that reshape() was given; 0 if they are not plainly those of the array. */
 static int plain_lengths(const CadView *view, PyObject *args, npy_intp *shape) {
-    PyObject *given =
-        PyTuple_GET_SIZE(args) == 1 && PyTuple_Check(PyTuple_GET_ITEM(args, 0))
-            ? PyTuple_GET_ITEM(args, 0)
-            : args;
+    PyObject *given = PyTuple_GET_SIZE(args) == 1 && PyTuple_Check(PyTuple_GET_ITEM(args, 0))
+                          ? PyTuple_GET_ITEM(args, 0)
+                          : args;
     const Py_ssize_t ndim = PyTuple_GET_SIZE(given);
     npy_intp size = 1;
     for (Py_ssize_t i = 0; i < ndim; i++) {
@@ -909,8 +905,7 @@ static PyObject *array_tolist(PyObject *self, PyObject *unused) {
 static PyObject *array_astype(PyObject *self, PyObject *args, PyObject *kwargs) {
     (void)kwargs;
     PyArray_Descr *type = NULL;
-    if (PyTuple_GET_SIZE(args) < 1 ||
-        !PyArray_DescrConverter(PyTuple_GET_ITEM(args, 0), &type)) {
+    if (PyTuple_GET_SIZE(args) < 1 || !PyArray_DescrConverter(PyTuple_GET_ITEM(args, 0), &type)) {
         return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "astype() wants a dtype");
     }
     const int is_float = PyTypeNum_ISFLOAT(type->type_num);

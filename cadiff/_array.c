@@ -46,8 +46,8 @@ static int take_array(Operand *operand, PyObject *object) {
     if (type == NPY_DOUBLE && PyArray_ISBEHAVED_RO((PyArrayObject *)object)) {
         operand->kept = Py_NewRef(object);
     } else if (PyTypeNum_ISBOOL(type) || PyTypeNum_ISINTEGER(type) || PyTypeNum_ISFLOAT(type)) {
-        operand->kept = PyArray_FROMANY(object, NPY_DOUBLE, 0, 0,
-                                        NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST);
+        operand->kept =
+            PyArray_FROMANY(object, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST);
         if (operand->kept == NULL) {
             return -1;
         }
@@ -192,12 +192,13 @@ static PyObject *shape_tuple(int ndim, const npy_intp *shape) {
 static int refuse_shapes(const Operands *all) {
     PyObject *shapes[3] = {NULL, NULL, NULL};
     for (int i = 0; i < 3; i++) {
-        shapes[i] = i < all->n ? shape_tuple(all->of[i].ndim, all->of[i].shape)
-                               : PyUnicode_FromString("");
+        shapes[i] =
+            i < all->n ? shape_tuple(all->of[i].ndim, all->of[i].shape) : PyUnicode_FromString("");
     }
     if (shapes[0] != NULL && shapes[1] != NULL && shapes[2] != NULL) {
-        PyErr_Format(PyExc_ValueError, "operands could not be broadcast together with shapes %S %S %S",
-                     shapes[0], shapes[1], shapes[2]);
+        PyErr_Format(PyExc_ValueError,
+                     "operands could not be broadcast together with shapes %S %S %S", shapes[0],
+                     shapes[1], shapes[2]);
     }
     for (int i = 0; i < 3; i++) {
         Py_XDECREF(shapes[i]);
@@ -436,8 +437,7 @@ static PyObject *record_matmul(Operands *all) {
     }
     if (size == 0 || n == 0) {
         PyObject *zeros = PyArray_ZEROS(result.ndim, result.of, NPY_DOUBLE, 0);
-        PyObject *var =
-            zeros == NULL ? NULL : cad_array_constant(all->tape, zeros);
+        PyObject *var = zeros == NULL ? NULL : cad_array_constant(all->tape, zeros);
         Py_XDECREF(zeros);
         return var;
     }
@@ -701,9 +701,10 @@ static int check_target(const CadVar *var) {
         frozen = frozen || (CAD_STRIDES(var->view)[i] == 0 && CAD_SHAPE(var->view)[i] > 1);
     }
     if (frozen) {
-        PyErr_SetString(PyExc_ValueError,
-                        "assignment destination is read-only: it is a diagonal, or a view in which "
-                        "elements are repeated; assign to a copy");
+        PyErr_SetString(
+            PyExc_ValueError,
+            "assignment destination is read-only: it is a diagonal, or a view in which "
+            "elements are repeated; assign to a copy");
         return -1;
     }
     if (var->view->flags & CAD_INPUT && block != NULL) {
@@ -713,8 +714,7 @@ static int check_target(const CadVar *var) {
 }
 
 PyObject *cad_numbers_of(PyObject *value) {
-    const int objects =
-        PyArray_Check(value) && PyArray_TYPE((PyArrayObject *)value) == NPY_OBJECT;
+    const int objects = PyArray_Check(value) && PyArray_TYPE((PyArrayObject *)value) == NPY_OBJECT;
     if (!objects && !PyList_Check(value) && !PyTuple_Check(value)) {
         return Py_NewRef(value);
     }
@@ -937,10 +937,11 @@ int cad_array_assign(CadVar *var, PyObject *key, PyObject *value) {
                         "cadiff.Dual(np.zeros(shape), tangent); inside of cadiff.jvp, jacfwd and "
                         "derivative cadiff.zeros makes such arrays by itself");
     } else if (status > 0) {
-        PyErr_Format(PyExc_TypeError,
-                     "what is assigned to an array of numbers is a real number or an array of real "
-                     "numbers, with or without derivatives, not %s",
-                     Py_TYPE(value)->tp_name);
+        PyErr_Format(
+            PyExc_TypeError,
+            "what is assigned to an array of numbers is a real number or an array of real "
+            "numbers, with or without derivatives, not %s",
+            Py_TYPE(value)->tp_name);
     }
     if (status == 0 && pin(var->tape) == 0) {
         status = assign(var, key, &all);
@@ -1133,8 +1134,8 @@ int cad_var_seed(CadVar *var, PyObject *seed) {
         return 0;
     }
     PyObject *slots = cad_var_slots(var);
-    PyObject *array = slots == NULL ? NULL
-                                    : PyArray_FROMANY(seed, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO);
+    PyObject *array =
+        slots == NULL ? NULL : PyArray_FROMANY(seed, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO);
     int status = array == NULL ? -1 : 0;
     double *const adjoints = cad_tape_adjoints(tape, var->slot);
     if (status == 0 && PyArray_SIZE((PyArrayObject *)array) != var->view->size) {
@@ -1209,8 +1210,8 @@ PyObject *cad_record_rule(CadTape *tape, size_t number, PyObject *operands, PyOb
     }
     CadPlan *plan;
     PyObject *result = NULL;
-    const CadStatus status = cad_tape_push_plan(tape, CAD_CODE(CAD_OP_RULE, 0),
-                                                slots > 0 ? slots : 1, words, &plan);
+    const CadStatus status =
+        cad_tape_push_plan(tape, CAD_CODE(CAD_OP_RULE, 0), slots > 0 ? slots : 1, words, &plan);
     if (status != CAD_OK) {
         cad_raise_status(status);
     } else {

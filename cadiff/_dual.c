@@ -143,10 +143,10 @@ static CadTag rank(PyObject *object) {
     return 2 * tag + (CAD_IS_VAR(object) != 0);
 }
 
-/* A component such that whatever can be assigned to the other one can be assigned to it as well. */
+/* A component such that whatever can be assigned to the other one can be assigned to it as well.
+ */
 static PyObject *cad_array_like(PyObject *component, PyObject *other) {
-    return rank(component) >= rank(other) ? Py_NewRef(component)
-                                          : cad_promote(component, other);
+    return rank(component) >= rank(other) ? Py_NewRef(component) : cad_promote(component, other);
 }
 
 /* A component that is one number as the kinds hold it: NumPy's scalars and 0-d arrays as floats,
@@ -199,9 +199,8 @@ static PyObject *single_from(PyObject *primal, PyObject *tangent, CadTag tag) {
 
 /* A component of an array as it may leave it. */
 static PyObject *fresh(PyObject *component) {
-    return PyArray_Check(component)
-               ? PyArray_NewCopy((PyArrayObject *)component, NPY_CORDER)
-               : Py_NewRef(component);
+    return PyArray_Check(component) ? PyArray_NewCopy((PyArrayObject *)component, NPY_CORDER)
+                                    : Py_NewRef(component);
 }
 
 PyObject *cad_dual_primal(CadDual *dual) {
@@ -560,8 +559,8 @@ static PyObject *whole_tangent(PyObject *total, PyObject *value, Py_ssize_t n_la
         Py_SETREF(shape, lanes == NULL ? NULL : PySequence_Concat(shape, lanes));
         Py_XDECREF(lanes);
     }
-    PyObject *own = shape == NULL || cad_ndim(total) == 0 ? NULL
-                                                          : PyObject_GetAttrString(total, "shape");
+    PyObject *own =
+        shape == NULL || cad_ndim(total) == 0 ? NULL : PyObject_GetAttrString(total, "shape");
     const int same = own != NULL && PyObject_RichCompareBool(own, shape, Py_EQ) == 1;
     PyObject *result = NULL;
     if (same && !shared) {
@@ -596,9 +595,8 @@ static PyObject *apply_arrays(CadOp op, PyObject *const *operands, PyObject *con
         }
         PyObject *tangent = aligned_tangent(CAD_DUAL(operands[i]), cad_ndim(value), lanes);
         PyObject *partial =
-            tangent == NULL
-                ? NULL
-                : cad_object_partial(op, i, primals[0], primals[1], primals[2], value);
+            tangent == NULL ? NULL
+                            : cad_object_partial(op, i, primals[0], primals[1], primals[2], value);
         PyObject *term = partial == NULL ? NULL : array_term(partial, tangent, lanes);
         shared = term == tangent && total == NULL;
         Py_XDECREF(tangent);
@@ -654,9 +652,9 @@ PyObject *cad_dual_apply(CadOp op, PyObject *const *operands) {
     PyObject *value = NULL, *tangent = NULL, *result = NULL;
     for (int i = 0; i < all.count; i++) {
         CadDual *dual = all.wanted >> i & 1 ? CAD_DUAL(operands[i]) : NULL;
-        primals[i] = dual == NULL                     ? constant_operand(operands[i])
+        primals[i] = dual == NULL                   ? constant_operand(operands[i])
                      : dual->kind == CAD_DUAL_ARRAY ? Py_NewRef(dual->primal_object)
-                                                      : cad_dual_primal(dual);
+                                                    : cad_dual_primal(dual);
         if (primals[i] == NULL) {
             goto done;
         }
@@ -700,10 +698,9 @@ static PyObject *float64_array(PyObject *object, const char *what) {
         Py_DECREF(array);
         return NULL;
     }
-    Py_SETREF(array,
-              PyArray_FROMANY(array, NPY_DOUBLE, 0, 0,
-                              NPY_ARRAY_DEFAULT | NPY_ARRAY_ENSURECOPY | NPY_ARRAY_FORCECAST |
-                                  NPY_ARRAY_ENSUREARRAY));
+    Py_SETREF(array, PyArray_FROMANY(array, NPY_DOUBLE, 0, 0,
+                                     NPY_ARRAY_DEFAULT | NPY_ARRAY_ENSURECOPY |
+                                         NPY_ARRAY_FORCECAST | NPY_ARRAY_ENSUREARRAY));
     return array;
 }
 
@@ -809,10 +806,11 @@ static int refuse_shape(PyObject *primal, PyObject *tangent) {
     PyObject *want = PyObject_GetAttrString(primal, "shape");
     PyObject *have = PyObject_GetAttrString(tangent, "shape");
     if (have != NULL && want != NULL) {
-        PyErr_Format(PyExc_ValueError,
-                     "a primal of shape %S takes a tangent of that shape or with one axis of lanes "
-                     "behind it, not of shape %S",
-                     want, have);
+        PyErr_Format(
+            PyExc_ValueError,
+            "a primal of shape %S takes a tangent of that shape or with one axis of lanes "
+            "behind it, not of shape %S",
+            want, have);
     }
     Py_XDECREF(have);
     Py_XDECREF(want);
@@ -1046,19 +1044,20 @@ static int split_assigned(const CadDual *dual, PyObject *value, PyObject **prima
     }
     CadDual *source = CAD_DUAL(value);
     if (source->tag > dual->tag) {
-        PyErr_SetString(PyExc_TypeError,
-                        "a Dual of an inner derivative cannot be assigned into an array of an outer "
-                        "one: make the array inside, with cadiff.zeros or cadiff.array");
+        PyErr_SetString(
+            PyExc_TypeError,
+            "a Dual of an inner derivative cannot be assigned into an array of an outer "
+            "one: make the array inside, with cadiff.zeros or cadiff.array");
         return -1;
     }
     *primal = source->kind == CAD_DUAL_ARRAY ? Py_NewRef(source->primal_object)
                                              : cad_dual_primal(source);
     *tangent = *primal == NULL ? NULL : aligned_tangent(source, 0, has_lanes(dual));
-    if (*tangent != NULL && !has_lanes(dual) &&
-        cad_ndim(*tangent) > cad_ndim(*primal)) {
-        PyErr_SetString(PyExc_ValueError,
-                        "a Dual of several lanes is assigned into an array that has none: make the "
-                        "array with a tangent of shape (..., lanes)");
+    if (*tangent != NULL && !has_lanes(dual) && cad_ndim(*tangent) > cad_ndim(*primal)) {
+        PyErr_SetString(
+            PyExc_ValueError,
+            "a Dual of several lanes is assigned into an array that has none: make the "
+            "array with a tangent of shape (..., lanes)");
         return -1;
     }
     return *tangent == NULL ? -1 : 0;
@@ -1084,8 +1083,7 @@ static int dual_assign(CadDual *dual, PyObject *key, PyObject *value) {
     PyObject *p = NULL, *t = NULL;
     PyObject *other = tangent_key(dual, key);
     PyObject *numbers = cad_numbers_of(value);
-    int status =
-        other == NULL || numbers == NULL ? -1 : split_assigned(dual, numbers, &p, &t);
+    int status = other == NULL || numbers == NULL ? -1 : split_assigned(dual, numbers, &p, &t);
     Py_XDECREF(numbers);
     if (status == 0) {
         status = assign_component(dual->primal_object, key, p);
@@ -1222,8 +1220,7 @@ static PyMethodDef dual_methods[] = {
 
 /* As for Var: an array is written to, a single number bound to a new one. */
 static PyObject *in_place(PyObject *target, PyObject *result) {
-    if (result == NULL || result == Py_NotImplemented ||
-        !CAD_IS_TYPE(target, CadDualArray_Type)) {
+    if (result == NULL || result == Py_NotImplemented || !CAD_IS_TYPE(target, CadDualArray_Type)) {
         return result;
     }
     const int status = dual_assign(CAD_DUAL(target), Py_Ellipsis, result);

@@ -214,8 +214,8 @@ PyObject *cad_settled(PyObject *atom);
 /* Lists and arrays of objects as arrays of numbers, anything else as it is. */
 PyObject *cad_numbers_of(PyObject *value);
 
-/* An array as a Var, or as a Dual of the tag of another one, without derivatives of its own (by the
- * binding). */
+/* An array as a Var, or as a Dual of the tag of another one, without derivatives of its own (by
+ * the binding). */
 PyObject *cad_promote(PyObject *array, PyObject *other);
 
 PyObject *cad_dual_primal(CadDual *dual);

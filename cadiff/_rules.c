@@ -1,5 +1,6 @@
-/* The partials of the table over arbitrary Python numbers and arrays of them: the algebra of a Dual
- * whose components are arrays, Vars, Duals. Each word of a formula is an operation of the package.
+/* The partials of the table over arbitrary Python numbers and arrays of them: the algebra of a
+ * Dual whose components are arrays, Vars, Duals. Each word of a formula is an operation of the
+ * package.
  *
  * Words consume their operands and answer NULL if one of them is NULL, so that a nested expression
  * neither leaks nor has to look for failures itself. */

@@ -144,9 +144,10 @@ int cad_raise_status(CadStatus status) {
     if (status == CAD_NO_MEMORY) {
         PyErr_SetString(PyExc_MemoryError, "cadiff: no memory left to record operations");
     } else if (status == CAD_BUSY) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        "a Var was computed with while another thread, to which it belongs, sweeps "
-                        "over what it recorded: pass values between threads (cadiff.value(v))");
+        PyErr_SetString(
+            PyExc_RuntimeError,
+            "a Var was computed with while another thread, to which it belongs, sweeps "
+            "over what it recorded: pass values between threads (cadiff.value(v))");
     } else {
         PyErr_SetString(PyExc_OverflowError, "cadiff: a tape holds at most 2**32 numbers");
     }
@@ -464,7 +465,8 @@ static int is_changed(const CadTape *tape, CadSlot slot) {
     return block != NULL && block->changed;
 }
 
-/* A single number of an input shares its slot. Of an array that may be assigned to it is a copy. */
+/* A single number of an input shares its slot. Of an array that may be assigned to it is a copy.
+ */
 PyObject *cad_var_pick(CadVar *var, CadSlot slot) {
     CadTape *tape = var->tape;
     CadView *view = var->view;
@@ -788,8 +790,8 @@ static PyObject *slot_positive(PyObject *operand) {
     return Py_NewRef(operand);
 }
 
-/* y += v writes to the array, so that all views of it see the result. A single number is bound to a
- * new one instead. */
+/* y += v writes to the array, so that all views of it see the result. A single number is bound to
+ * a new one instead. */
 static PyObject *in_place(PyObject *target, PyObject *result) {
     if (result == NULL || result == Py_NotImplemented || !CAD_IS_VAR_ARRAY(target) ||
         CAD_VAR(target)->kind != CAD_ARRAY) {
@@ -888,8 +890,9 @@ static int parent_slots(const CadTape *tape, size_t index, CadSlot slots[3]) {
     return count;
 }
 
-/* The operand of an entry over arrays, without the axes along which it was repeated. The entry does
- * not know how its axes were divided: as those of its result, if their number of elements allows. */
+/* The operand of an entry over arrays, without the axes along which it was repeated. The entry
+ * does not know how its axes were divided: as those of its result, if their number of elements
+ * allows. */
 static PyObject *parent_view(const CadVar *var, CadPlan *plan, int k) {
     const int64_t *place = cad_plan_view(plan, k);
     npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
@@ -1102,8 +1105,7 @@ static PyObject *var_backward(CadVar *var, PyObject *args, PyObject *kwargs) {
     CadTape *tape = var->tape;
     size_t low, high;
     cad_var_bounds(var, &low, &high);
-    const CadStatus status =
-        tape->busy ? CAD_BUSY : cad_tape_clear_adjoints(tape, low, high + 1);
+    const CadStatus status = tape->busy ? CAD_BUSY : cad_tape_clear_adjoints(tape, low, high + 1);
     if (status != CAD_OK) {
         Py_DECREF(seed);
         cad_raise_status(status);

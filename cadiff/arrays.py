@@ -210,7 +210,10 @@ def _axes(axis: int | Sequence[int]) -> int | Shape:
 def matmul(x: Number, y: Number) -> Number:
     """The matrix product, for all combinations of dimensions that NumPy knows."""
     if not isinstance(x, Dual) and not isinstance(y, Dual):
-        return _core.matmul(x, y) if isinstance(x, Var) or isinstance(y, Var) else np.matmul(x, y)
+        if isinstance(x, Var) or isinstance(y, Var):
+            return _core.matmul(x, y)
+        with np.errstate(all="ignore"):  # a component of a perturbation
+            return np.matmul(x, y)
     tag = max(_core.tag_of(x), _core.tag_of(y))
     (p, dp), (q, dq) = (_split(number, tag) for number in (x, y))
     value = matmul(p, q)

@@ -256,9 +256,9 @@ static void multiply_matrices(CadTape *tape, CadPlan *plan) {
     double *const value = tape->values;
     do {
         cad_multiply_matrices(matrix_at(&walk, 0, value + walk.at[0], 0, 2),
-                   matrix_at(&walk, 1, value + walk.at[1], 0, 1),
-                   matrix_at(&walk, 2, value + walk.at[2], 1, 2), (size_t)core[0],
-                   (size_t)core[1], (size_t)core[2]);
+                              matrix_at(&walk, 1, value + walk.at[1], 0, 1),
+                              matrix_at(&walk, 2, value + walk.at[2], 1, 2), (size_t)core[0],
+                              (size_t)core[1], (size_t)core[2]);
     } while (advance(&walk));
 }
 
@@ -390,8 +390,8 @@ static void reverse_row(CadTape *tape, CadOp op, CadPlan *plan) {
             operands_at(&walk, tape->values, first, x);
             for (int k = 1; k < plan->n_views; k++) {
                 if (is_active(plan, k)) {
-                    const CadStrip p = cad_strip_partial(tape->scratch, op, k - 1, x[0], x[1],
-                                                         x[2], x[3], n);
+                    const CadStrip p =
+                        cad_strip_partial(tape->scratch, op, k - 1, x[0], x[1], x[2], x[3], n);
                     cad_strip_add_product(strip_at(&walk, k, adjoints[k], first), g, p, store[k],
                                           n);
                 }
@@ -409,8 +409,8 @@ static void reverse_sum(CadTape *tape, CadPlan *plan) {
     Walk walk;
     start(&walk, plan, 1);
     do {
-        cad_strip_add(strip_at(&walk, 1, terms, 0),
-                      strip_at(&walk, 0, tape->adjoints, 0), store, walk.n);
+        cad_strip_add(strip_at(&walk, 1, terms, 0), strip_at(&walk, 0, tape->adjoints, 0), store,
+                      walk.n);
     } while (advance(&walk));
 }
 
@@ -571,8 +571,9 @@ static int is_unreached(const CadTape *tape, CadEntry entry, CadPlan *plan) {
         return cad_tape_is_untouched(tape, (CadSlot)cad_plan_extra(plan)[0]);
     }
     const int64_t slot = cad_plan_view(plan, 0)[0];
-    return slot == entry.out && entry.b < CAD_LARGE_BLOCK ? is_all_zero(tape, entry)
-                                                          : cad_tape_is_untouched(tape, (CadSlot)slot);
+    return slot == entry.out && entry.b < CAD_LARGE_BLOCK
+               ? is_all_zero(tape, entry)
+               : cad_tape_is_untouched(tape, (CadSlot)slot);
 }
 
 static void hand_on(CadTape *tape, CadEntry entry, CadPlan *plan) {
@@ -630,8 +631,8 @@ static void tangent_row(const CadTape *tape, CadOp op, CadPlan *plan, Lanes lane
                 if (!is_active(plan, which)) {
                     continue;
                 }
-                const CadStrip p = cad_strip_partial(tape->scratch, op, which - 1, x[0], x[1],
-                                                     x[2], x[3], n);
+                const CadStrip p =
+                    cad_strip_partial(tape->scratch, op, which - 1, x[0], x[1], x[2], x[3], n);
                 for (size_t k = 0; k < lanes.count; k++) {
                     cad_strip_add_product(lane_at(&walk, 0, lanes, first, k),
                                           lane_at(&walk, which, lanes, first, k), p, 0, n);
@@ -768,8 +769,8 @@ static void second_row(CadTape *tape, CadOp op, CadPlan *plan, Lanes tangents, L
             for (int which = 1; which < plan->n_views; which++) {
                 for (size_t k = 0; is_active(plan, which) && k < tangents.count; k++) {
                     const CadStrip to = lane_at(&walk, which, results, first, k);
-                    const CadStrip p = cad_strip_partial(tape->scratch, op, which - 1, x[0], x[1],
-                                                         x[2], x[3], n);
+                    const CadStrip p =
+                        cad_strip_partial(tape->scratch, op, which - 1, x[0], x[1], x[2], x[3], n);
                     cad_strip_add_product(to, lane_at(&walk, 0, results, first, k), p, 0, n);
                     CadStrip t[4] = {{NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}};
                     for (int j = 1; j < plan->n_views; j++) {
@@ -856,8 +857,8 @@ static void second_scatter(const CadTape *tape, CadEntry entry, CadPlan *plan, L
     }
 }
 
-void cad_array_second(CadTape *tape, CadEntry entry, CadSlot base, size_t lanes,
-                      double *tangents, double *adjoint_tangents) {
+void cad_array_second(CadTape *tape, CadEntry entry, CadSlot base, size_t lanes, double *tangents,
+                      double *adjoint_tangents) {
     CadPlan *plan = cad_tape_plan(tape, entry);
     const CadOp op = CAD_CODE_OP(entry.code);
     const Lanes along = {tangents, base, lanes};
@@ -904,5 +905,6 @@ void cad_array_second(CadTape *tape, CadEntry entry, CadSlot base, size_t lanes,
     default:
         second_row(tape, op, plan, along, results);
     }
-    hand_on(tape, entry, plan); /* adjoints of 0 as well: what reads them tells by them what was reached */
+    hand_on(tape, entry,
+            plan); /* adjoints of 0 as well: what reads them tells by them what was reached */
 }

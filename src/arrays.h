@@ -41,7 +41,7 @@ void cad_array_reverse(CadTape *tape, CadEntry entry);
 /* Tangents and adjoint tangents: `lanes` numbers for each slot from `base` on. */
 void cad_array_tangent(const CadTape *tape, CadEntry entry, CadSlot base, size_t lanes,
                        double *tangents);
-void cad_array_second(CadTape *tape, CadEntry entry, CadSlot base, size_t lanes,
-                      double *tangents, double *adjoint_tangents);
+void cad_array_second(CadTape *tape, CadEntry entry, CadSlot base, size_t lanes, double *tangents,
+                      double *adjoint_tangents);
 
 #endif

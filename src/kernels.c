@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* The simplest loops are compiled for several instruction sets, chosen at run time. */
-#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) &&    \
+#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) &&  \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define CLONES __attribute__((target_clones("avx2", "default")))
 #else
@@ -120,7 +120,8 @@ void cad_strip_sum(double *out, CadStrip x, size_t n) {
     cad_strip_value(CAD_OP_add, total, total, x, x, n);
 }
 
-void cad_multiply_matrices(CadMatrix product, CadMatrix a, CadMatrix b, size_t m, size_t n, size_t p) {
+void cad_multiply_matrices(CadMatrix product, CadMatrix a, CadMatrix b, size_t m, size_t n,
+                           size_t p) {
     char *args[3] = {(char *)a.data, (char *)b.data, (char *)product.data};
     const intptr_t dims[4] = {1, (intptr_t)m, (intptr_t)n, (intptr_t)p};
     const intptr_t steps[9] = {0,
@@ -143,7 +144,8 @@ static inline double absorb(double g, double p) {
     return (g == 0.0) | (p == 0.0) ? 0.0 : product;
 }
 
-CLONES static void store_products(double *restrict to, const double *g, const double *p, size_t n) {
+CLONES static void store_products(double *restrict to, const double *g, const double *p,
+                                  size_t n) {
     for (size_t i = 0; i < n; i++) {
         to[i] = absorb(g[i], p[i]);
     }
@@ -203,8 +205,7 @@ void cad_strip_add_product(CadStrip to, CadStrip g, CadStrip p, int store, size_
     } else if (to.step == 0) {
         double products[CAD_TILE];
         for (size_t i = 0; i < n; i++) {
-            products[i] =
-                absorb(g.data[(ptrdiff_t)i * g.step], p.data[(ptrdiff_t)i * p.step]);
+            products[i] = absorb(g.data[(ptrdiff_t)i * g.step], p.data[(ptrdiff_t)i * p.step]);
         }
         cad_strip_add(to, (CadStrip){products, 1}, store, n);
     } else {
@@ -263,7 +264,8 @@ static CadStrip apply(CadScratch *s, CadOp op, CadStrip x, CadStrip y) {
     return out;
 }
 
-/* A condition is a mask on a stack, and whether it holds everywhere, nowhere, or here and there. */
+/* A condition is a mask on a stack, and whether it holds everywhere, nowhere, or here and there.
+ */
 typedef enum Truth { NOWHERE, EVERYWHERE, PARTLY } Truth;
 
 typedef unsigned char *Mask;
@@ -288,8 +290,7 @@ static Mask free_mask(CadScratch *s) {
             }                                                                                     \
         } else {                                                                                  \
             for (size_t i = 0; i < n; i++) {                                                      \
-                mask[i] =                                                                         \
-                    x.data[(ptrdiff_t)i * x.step] sign y.data[(ptrdiff_t)i * y.step];             \
+                mask[i] = x.data[(ptrdiff_t)i * x.step] sign y.data[(ptrdiff_t)i * y.step];       \
             }                                                                                     \
         }                                                                                         \
         return mask;                                                                              \

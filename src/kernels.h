@@ -1,8 +1,8 @@
 /* Loops over arrays: values, partials, and products of the chain rule.
  *
- * Everything is done in tiles of CAD_TILE numbers that stay in the cache. A partial is a formula of
- * the table in the algebra of tiles: each of its words is one loop over a tile. The loops are those
- * of the table of loops, which the binding fills with NumPy's. */
+ * Everything is done in tiles of CAD_TILE numbers that stay in the cache. A partial is a formula
+ * of the table in the algebra of tiles: each of its words is one loop over a tile. The loops are
+ * those of the table of loops, which the binding fills with NumPy's. */
 #ifndef CAD_KERNELS_H
 #define CAD_KERNELS_H
 
@@ -11,7 +11,8 @@
 
 #include <stddef.h>
 
-/* As NumPy's: args[k] and steps[k] (bytes) of each operand, the result last; dims[0] is the length. */
+/* As NumPy's: args[k] and steps[k] (bytes) of each operand, the result last; dims[0] is the
+ * length. */
 typedef void (*CadLoopFunction)(char **args, const intptr_t *dims, const intptr_t *steps,
                                 void *data);
 
@@ -35,7 +36,8 @@ typedef struct CadStrip {
     ptrdiff_t step;
 } CadStrip;
 
-/* out[i] = op(x[i], y[i], z[i]) for i < n. Operands that the operation does not have are ignored. */
+/* out[i] = op(x[i], y[i], z[i]) for i < n. Operands that the operation does not have are ignored.
+ */
 void cad_strip_value(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStrip z, size_t n);
 
 /* out += sum of x over n numbers, pairwise. */
@@ -71,6 +73,7 @@ typedef struct CadMatrix {
     ptrdiff_t column;
 } CadMatrix;
 
-void cad_multiply_matrices(CadMatrix product, CadMatrix a, CadMatrix b, size_t m, size_t n, size_t p);
+void cad_multiply_matrices(CadMatrix product, CadMatrix a, CadMatrix b, size_t m, size_t n,
+                           size_t p);
 
 #endif

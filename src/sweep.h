@@ -29,8 +29,8 @@ CadStop cad_sweep_reverse(CadTape *tape, size_t begin, size_t end, int accumulat
 void cad_sweep_redo(CadTape *tape, size_t begin, size_t end);
 void cad_sweep_undo(CadTape *tape, size_t begin, size_t end);
 
-/* Before the tape is compacted: undo what entries have overwritten that will be gone. What they wrote
- * nobody can reach, but what was there before may be needed by the entries that stay. */
+/* Before the tape is compacted: undo what entries have overwritten that will be gone. What they
+ * wrote nobody can reach, but what was there before may be needed by the entries that stay. */
 void cad_sweep_undo_dead(CadTape *tape, const CadReclaim *reclaim);
 
 /* Forward: `tangents` holds `lanes` numbers for each slot from `base` on, zero but for the seeds

@@ -255,8 +255,8 @@ CadStatus cad_tape_block(CadTape *tape, size_t count, int may_change, CadSlot *o
     }
     *out = (CadSlot)tape->n_slots;
     const size_t end = tape->n_slots + larger(count, 1);
-    const CadStatus noted = cad_tape_note_block(tape, tape->n_slots, end,
-                                                may_change ? CAD_CONSTANTS : CAD_RESULT);
+    const CadStatus noted =
+        cad_tape_note_block(tape, tape->n_slots, end, may_change ? CAD_CONSTANTS : CAD_RESULT);
     if (noted == CAD_OK) {
         tape->n_slots = end;
     }
@@ -310,8 +310,8 @@ void cad_plan_bounds(CadPlan *plan, int view, int64_t *low, int64_t *high) {
 
 void cad_operand_bounds(const CadOperand *operand, int64_t *low, int64_t *high) {
     *low = *high = operand->slot;
-    stretch(operand->ndim, operand->shape_and_strides,
-            operand->shape_and_strides + operand->ndim, low, high);
+    stretch(operand->ndim, operand->shape_and_strides, operand->shape_and_strides + operand->ndim,
+            low, high);
 }
 
 /* How many slots from entry.out on are the entry's. */
@@ -455,9 +455,15 @@ void cad_tape_allocation(const CadTape *tape, size_t slot, size_t *begin, size_t
 }
 
 CadStatus cad_tape_leave_pass(CadTape *tape, CadPass *pass) {
-    *pass = (CadPass){tape->adjoints,    tape->adjoint_capacity, tape->dirty_begin,
-                      tape->dirty_end,   tape->known_end,        tape->stale_begin,
-                      tape->stale_end,   tape->pass,             NULL,
+    *pass = (CadPass){tape->adjoints,
+                      tape->adjoint_capacity,
+                      tape->dirty_begin,
+                      tape->dirty_end,
+                      tape->known_end,
+                      tape->stale_begin,
+                      tape->stale_end,
+                      tape->pass,
+                      NULL,
                       tape->n_blocks};
     if (tape->n_blocks > 0) {
         pass->passes = cad_memory_resize(NULL, tape->n_blocks, sizeof *pass->passes);
@@ -579,9 +585,8 @@ CadStatus cad_tape_mark(CadTape *tape) {
     if (tape->n_marks == 0 && reclaim_is_due(tape)) {
         reclaim(tape);
     }
-    tape->marks[tape->n_marks++] = (CadMark){tape->n_entries, tape->n_slots, tape->handles,
-                                             tape->n_plan_words, tape->n_assigned,
-                                             tape->n_rules};
+    tape->marks[tape->n_marks++] = (CadMark){tape->n_entries,    tape->n_slots,    tape->handles,
+                                             tape->n_plan_words, tape->n_assigned, tape->n_rules};
     tape->mark_slots = tape->n_slots;
     tape->handles = 0;
     if (tape->n_marks == 1) {
@@ -834,7 +839,8 @@ static void trace_plan(const CadTape *tape, CadEntry entry, CadReclaim *reclaim)
     if (plan->n_views > 0) {
         cad_plan_bounds(plan, 0, &low, &high);
     }
-    if (op == CAD_OP_SCATTER || op == CAD_OP_ADD_AT) { /* anywhere in the array that holds the target */
+    if (op == CAD_OP_SCATTER ||
+        op == CAD_OP_ADD_AT) { /* anywhere in the array that holds the target */
         low = cad_plan_extra(plan)[0], high = cad_plan_extra(plan)[1];
     }
     if (!is_any_live(reclaim, entry.out, (size_t)entry.out + entry.b) &&
@@ -898,8 +904,8 @@ CadSlot cad_reclaim_target(const CadReclaim *reclaim, CadSlot slot) {
 static void compact_buffer(double *buffer, size_t begin, size_t end, const CadReclaim *reclaim) {
     size_t target = cad_reclaim_target(reclaim, (CadSlot)begin);
     for (size_t slot = begin; slot < end;) {
-        const uint64_t bits = slot % WORD == 0 && slot + WORD <= end ? reclaim->live[slot / WORD]
-                                                                    : 1;
+        const uint64_t bits =
+            slot % WORD == 0 && slot + WORD <= end ? reclaim->live[slot / WORD] : 1;
         if (bits == 0) {
             slot += WORD;
         } else if (bits == ~(uint64_t)0) {

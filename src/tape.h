@@ -53,12 +53,10 @@ enum { CAD_PASSIVE_A = 1, CAD_PASSIVE_B = 2 };
  * over.
  *
  *   row of the table  views: result, operands; `passive` bit k: operand k has no derivative
- *   CAD_OP_SUM        views: sum, terms. The terms are added into the sum; with extra[0] its former
- *                     value counts, else that is taken as 0
- *   CAD_OP_MATMUL     views: product, two factors; the last three axes are rows, inner length,
- *                     columns
- *   CAD_OP_GATHER     views: result; `index` holds slots of the array, counted from extra[0], its
- *                     lowest one; extra[1] is its highest one
+ *   CAD_OP_SUM        views: sum, terms. The terms are added into the sum; with extra[0] its
+ * former value counts, else that is taken as 0 CAD_OP_MATMUL     views: product, two factors; the
+ * last three axes are rows, inner length, columns CAD_OP_GATHER     views: result; `index` holds
+ * slots of the array, counted from extra[0], its lowest one; extra[1] is its highest one
  *   CAD_OP_ASSIGN     views: target, source. `out` keeps what was overwritten
  *   CAD_OP_SCATTER    views: source; `index`, extra as for CAD_OP_GATHER name the targets, in the
  *                     order of assignment; `out` keeps what was overwritten
@@ -71,8 +69,8 @@ typedef struct CadPlan {
     uint16_t n_views;
     uint32_t n_extra;
     uint32_t passive;
-    int64_t size;  /* elements of the shape */
-    int64_t index; /* slot of as many int64 offsets, or -1 */
+    int64_t size;   /* elements of the shape */
+    int64_t index;  /* slot of as many int64 offsets, or -1 */
     int64_t rest[]; /* shape; for each view: slot, strides; extra */
 } CadPlan;
 
@@ -125,7 +123,7 @@ typedef struct CadBlock {
     uint8_t constant; /* nothing that carries a derivative was ever written to it */
     uint8_t singly;   /* single numbers of it are in use */
     uint8_t changed;  /* an input that was assigned to */
-    double *adjoints;  /* where they are instead of in the buffer, or NULL */
+    double *adjoints; /* where they are instead of in the buffer, or NULL */
 } CadBlock;
 
 enum { CAD_CONSTANT_CACHE = 64, CAD_HEADROOM = 8, CAD_LARGE_BLOCK = 512 };
@@ -318,20 +316,19 @@ CadBlock *cad_tape_find_block(const CadTape *tape, CadSlot slot);
 /* The adjoints as seen from a slot: what stands at [slot] is its adjoint, and so for all slots of
  * its block. */
 static inline double *cad_tape_adjoints(const CadTape *tape, int64_t slot) {
-    const CadBlock *block =
-        tape->n_lent == 0 ? NULL : cad_tape_find_block(tape, (CadSlot)slot);
+    const CadBlock *block = tape->n_lent == 0 ? NULL : cad_tape_find_block(tape, (CadSlot)slot);
     return block != NULL && block->adjoints != NULL ? block->adjoints - block->begin
                                                     : tape->adjoints;
 }
 
-/* Have the adjoints of a large block written to memory of the caller's, until he takes it back with
- * NULL. Answers whether it is such a block, exactly [begin, end). */
+/* Have the adjoints of a large block written to memory of the caller's, until he takes it back
+ * with NULL. Answers whether it is such a block, exactly [begin, end). */
 int cad_tape_lend(CadTape *tape, size_t begin, size_t end, double *adjoints);
 
 int cad_tape_is_lent(const CadTape *tape, CadSlot slot);
 
-/* A single number of a block is about to be used by itself: its adjoints are cleared with all others
- * from now on. */
+/* A single number of a block is about to be used by itself: its adjoints are cleared with all
+ * others from now on. */
 void cad_tape_use_singly(CadTape *tape, CadSlot slot);
 
 /* Adjoints [low, high] are about to be added to. Answers 1 if they are a whole block that no one

@@ -520,3 +520,34 @@ def test_products_of_infinite_tangents_do_not_warn() -> None:
         wanted = cadiff.jacfwd(lambda x: np.sqrt(x) @ np.array([0.0, 1.0]))(x)
     got = cadiff.jacfwd(lambda x: np.sqrt(x) @ np.array([0.0, 1.0]))(x)
     numpy.testing.assert_array_equal(got, wanted)
+
+
+FRESH = {
+    "tile": lambda x: np.tile(x, 2),
+    "repeat": lambda x: np.repeat(x, 2),
+    "roll": lambda x: np.roll(x, 0),
+    "roll an axis": lambda x: np.roll(x, 1, axis=1),
+    "kron": lambda x: np.kron(x, np.ones((1, 1))),
+    "meshgrid": lambda x: np.meshgrid(x[0], np.ones(2))[0],
+    "max of none": lambda x: np.max(x[:, :0], axis=1, initial=x[0, 0]),
+    "linspace": lambda x: np.linspace(x, x, 1),
+    "concatenate": lambda x: np.concatenate([x]),
+    "pad": lambda x: np.pad(x, 0),
+    "sum": lambda x: np.sum(x, axis=0),
+    "sort": np.sort,
+}
+
+
+@pytest.mark.parametrize("transform", [cadiff.jacrev, cadiff.jacfwd])
+@pytest.mark.parametrize("name", FRESH)
+def test_results_of_one_element_are_copies(name: str, transform: Any) -> None:
+    def f(x: Any) -> Any:
+        y = FRESH[name](x)
+        before = y + 0.0
+        y += 3.0
+        return before, np.sum(x)
+
+    wanted, ones = transform(lambda x: (FRESH[name](x), np.sum(x)))(numpy.ones((1, 1)))
+    got, still = transform(f)(numpy.ones((1, 1)))
+    numpy.testing.assert_array_equal(got, wanted)
+    numpy.testing.assert_array_equal(still, ones)

@@ -382,7 +382,7 @@ class Fields(dict[str, str]):
             parts.append(str(self._indices(length, 1)[0]) if single else self._slice(length))
             if self.rng.random() < 0.1:
                 parts.append("None")
-        # With an ellipsis NumPy makes views of single elements: 0-d arrays, which are numbers here.
+        # With an ellipsis NumPy makes views of single elements: 0-d arrays, numbers here.
         if self.rng.random() < 0.2 and any(":" in part for part in parts):
             parts.insert(self.rng.randint(0, len(parts)), "...")
         return ", ".join(parts)

@@ -400,7 +400,7 @@ def _extremum(
         return _without(_extreme(x, axes, ufunc.reduce), axes, keepdims)
     if 0 in x.shape:
         shape = np.sum(np.empty(x.shape), axes, keepdims=keepdims).shape
-        return arrays.broadcast_to(as_number(initial) + 0.0, shape)
+        return arrays.copy(arrays.broadcast_to(as_number(initial) + 0.0, shape))
     masked = _masked(x, where, -np.inf if ufunc is np.maximum else np.inf)
     extreme = _without(_extreme(masked, axes, ufunc.reduce), axes, keepdims)
     return (_table.maximum if ufunc is np.maximum else _table.minimum)(extreme, initial)

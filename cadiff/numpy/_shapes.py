@@ -417,7 +417,7 @@ def tile(A: Any, reps: Any) -> Number:
     pairs = [m for pair in zip(times, lengths, strict=True) for m in pair]
     spread = x.reshape(tuple(m for length in lengths for m in (1, length)))
     shape = tuple(m * length for m, length in zip(times, lengths, strict=True))
-    return arrays.broadcast_to(spread, tuple(pairs)).reshape(shape)
+    return arrays.copy(arrays.broadcast_to(spread, tuple(pairs))).reshape(shape)
 
 
 @implements(np.delete)
@@ -446,7 +446,7 @@ def roll(a: Any, shift: Any, axis: Axis = None) -> Number:
         if steps:
             end, start = along(k, x.ndim, slice(-steps, None), slice(None, -steps))
             x = arrays.concatenate([x[end], x[start]], k)
-    return x
+    return x if x is not a else arrays.copy(x)
 
 
 @implements(np.trim_zeros)
