@@ -1270,30 +1270,31 @@ int cad_borrow_loops(PyObject *numpy, PyObject *const *functions) {
 
 enum { LONG_SWEEP = 1 << 16 }; /* slots: other threads may run meanwhile */
 
-static CadStop sweep_part(CadTape *tape, size_t begin, size_t end, int accumulate) {
+static CadStop sweep_part(CadTape *tape, size_t begin, size_t end, size_t transient,
+                          int accumulate) {
     const size_t first = begin < tape->n_entries ? tape->entries[begin].out : tape->n_slots;
     if (tape->n_slots - first < LONG_SWEEP) {
-        return cad_sweep_reverse(tape, begin, end, accumulate);
+        return cad_sweep_reverse(tape, begin, end, transient, accumulate);
     }
     CadStop stop;
     cad_tape_set_busy(tape, 1);
     Py_BEGIN_ALLOW_THREADS;
-    stop = cad_sweep_reverse(tape, begin, end, accumulate);
+    stop = cad_sweep_reverse(tape, begin, end, transient, accumulate);
     Py_END_ALLOW_THREADS;
     cad_tape_set_busy(tape, 0);
     return stop;
 }
 
-int cad_sweep(CadTape *tape, size_t begin, size_t end, int accumulate) {
+int cad_sweep(CadTape *tape, size_t begin, size_t end, size_t transient, int accumulate) {
     if (tape->busy) {
         return cad_raise_status(CAD_BUSY);
     }
-    CadStop stop = sweep_part(tape, begin, end, accumulate);
+    CadStop stop = sweep_part(tape, begin, end, transient, accumulate);
     int status = 0;
     while (stop.rule && status == 0) {
         status = cad_rule_hook(tape, stop.at - 1);
         if (status == 0) {
-            stop = sweep_part(tape, begin, stop.at - 1, accumulate);
+            stop = sweep_part(tape, begin, stop.at - 1, transient, accumulate);
         }
     }
     cad_sweep_redo(tape, stop.at, end);

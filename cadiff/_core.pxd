@@ -205,7 +205,9 @@ cdef extern from "_numbers.h":
     object cad_var_passive(double value)
     object cad_var_view(CadTape *tape, CadSlot slot, int ndim, const Py_ssize_t *shape,
                         const Py_ssize_t *strides, uint32_t flags)
-    int cad_sweep(CadTape *tape, size_t begin, size_t end, bint accumulate) except -1
+    int cad_sweep(
+        CadTape *tape, size_t begin, size_t end, size_t transient, bint accumulate
+    ) except -1
     int cad_raise_status(CadStatus status) except -1
     int cad_raise_stale() except -1
     CadTape *cad_current_tape() except NULL

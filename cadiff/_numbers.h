@@ -302,7 +302,7 @@ int cad_array_write(CadVar *target, PyObject *value);
 
 /* Sweep back over entries [begin, end): the one way into cad_sweep_reverse. 0, or -1 with an
  * exception if a rule raises one. */
-int cad_sweep(CadTape *tape, size_t begin, size_t end, int accumulate);
+int cad_sweep(CadTape *tape, size_t begin, size_t end, size_t transient, int accumulate);
 
 /* Give the core NumPy's loops for the operations that are ufuncs of NumPy. */
 int cad_borrow_loops(PyObject *numpy, PyObject *const *functions);

@@ -380,7 +380,7 @@ cdef class RecordedSweep:
             self.add_at_source(source, last, g)
             if type(kept) is not float:
                 order = np.argsort(indices, kind="stable")
-                again = np.flatnonzero(indices[order][1:] == indices[order][:-1])
+                again = np.flatnonzero(np.diff(indices[order]) == 0)
                 if again.size:
                     self.add_at_source(source, order[again], kept[order[again + 1]])
         target[indices[first]] = kept if type(kept) is float else kept[first]

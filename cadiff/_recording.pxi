@@ -144,6 +144,10 @@ cdef class Recording:
         """The first entry of the recording."""
         return cad_tape_find_entry(self.tape, self.base())
 
+    cdef size_t n_inputs(self):
+        """How many entries stand for the inputs: one leaf for all, or one for each atom."""
+        return 1 if self.block is not None else self.n_atoms
+
     cdef bint is_closed(self, list outputs):
         """Whether outputs depend on no variable outside, so that results are plain."""
         cdef CadSlot base
@@ -158,8 +162,8 @@ cdef class Recording:
         """Past the last entry that outputs depend on."""
         cdef CadSlot base = self.base()
         cdef size_t low, high
-        # At least all inputs, each of which is an entry unless one leaf holds them all.
-        cdef size_t index, last = self.begin() + (1 if self.block is not None else self.n_atoms)
+        # At least all inputs.
+        cdef size_t index, last = self.begin() + self.n_inputs()
         for output in outputs:
             if on_tape(output, self.tape, base):
                 cad_var_bounds(CAD_VAR(output), &low, &high)
@@ -224,6 +228,11 @@ cdef class Recording:
         check(cad_tape_clear_adjoints(self.tape, base, base + self.slots(end)))
         return end
 
+    cdef int sweep(self, size_t end) except -1:
+        """Sweep back from `end`; the adjoints of the inputs are those that count."""
+        cdef size_t begin = self.begin()
+        return cad_sweep(self.tape, begin, end, begin + self.n_inputs(), False)
+
     cdef int pull_plain(self, list outputs, list seeds) except -1:
         """Leave the cotangents of all inputs in the adjoints; seeds are plain."""
         cdef size_t end
@@ -232,7 +241,7 @@ cdef class Recording:
             for output, seed in zip(outputs, seeds):
                 if on_tape(output, self.tape, self.base()):
                     cad_var_seed(CAD_VAR(output), seed)
-            cad_sweep(self.tape, self.begin(), end, False)
+            self.sweep(end)
         return 0
 
     cdef cnp.ndarray read_adjoints(self):
@@ -286,7 +295,7 @@ cdef class Recording:
                     slot = CAD_VAR(number).slot
                     cad_tape_prepare_adjoints(self.tape, slot, slot)
                     self.tape.adjoints[slot] = 1.0
-                cad_sweep(self.tape, self.begin(), end, False)
+                self.sweep(end)
             for node in self.nodes:
                 results.append(node.read(self.tape, base))
         finally:
@@ -473,7 +482,7 @@ cdef class Recording:
                 end = self.clear(outputs)
                 cad_tape_prepare_adjoints(self.tape, place[i], place[i])
                 self.tape.adjoints[place[i]] = 1.0
-                cad_sweep(self.tape, self.begin(), end, False)
+                self.sweep(end)
                 cad_tape_read_adjoints(self.tape, base, base + self.n, data + i * self.n)
         return matrix
 

@@ -1119,7 +1119,7 @@ static PyObject *var_backward(CadVar *var, PyObject *args, PyObject *kwargs) {
     /* What was overwritten since has entries behind the Var's own. */
     const size_t own = cad_tape_find(tape, (CadSlot)high);
     const size_t end = tape->n_assigned > 0 || own == tape->n_entries ? tape->n_entries : own + 1;
-    return cad_sweep(tape, 0, end, 1) < 0 ? NULL : Py_NewRef(Py_None);
+    return cad_sweep(tape, 0, end, end, 1) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *var_zero_grad(CadVar *var, PyObject *unused) {

@@ -35,8 +35,13 @@ void cad_array_value(CadTape *tape, CadEntry entry);
  */
 void cad_array_exchange(CadTape *tape, CadEntry entry, int undo);
 
-/* Hand the adjoints of an entry's result to its operands, as the sweep of that name does. */
-void cad_array_reverse(CadTape *tape, CadEntry entry);
+/* Hand the adjoints of an entry's result on to its operands. */
+void cad_array_hand_on(CadTape *tape, CadEntry entry, CadPlan *plan);
+
+/* The same for the entry at an index and maybe more below it, down to `begin`, in the sweep of
+ * that name; answers the index of the lowest. Of the results of entries from `transient` on no
+ * adjoint will be read any more: those may be left as if nothing had reached them. */
+size_t cad_array_reverse(CadTape *tape, size_t begin, size_t at, size_t transient);
 
 /* Tangents and adjoint tangents: `lanes` numbers for each slot from `base` on. */
 void cad_array_tangent(const CadTape *tape, CadEntry entry, CadSlot base, size_t lanes,

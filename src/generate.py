@@ -4,7 +4,7 @@ This room parses the table and checks it; it knows the grammar of the rows and n
 of any algebra. The rows that it writes apply a word as `A(word, operands)`, so that a C file gives
 the words a meaning by defining `A` before it includes them.
 
-    python src/generate.py c OUTPUT        # generated/ops_rows.h, done by setup.py
+    python src/generate.py c OUTPUT        # generated/*.h, done by setup.py
     python src/generate.py derived         # cadiff/_table.pyi, _methods.pyi, docs/operations.md
 """
 
@@ -40,6 +40,8 @@ COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.NotEq: "NE",
 }
 PREDICATES = {"isnan": "ISNAN", "isinf": "ISINF"}
+# Operations that compilers turn into vector code.
+VECTORISED = {*ARITHMETIC.values(), "negative", "reciprocal", "square", "absolute", "_amul"}
 
 # Second names under which NumPy, SciPy or the trade know an operation.
 ALIASES = {
@@ -224,6 +226,32 @@ def c_rows(rows: list[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def is_vectorised(formula: ast.expr) -> bool:
+    """Whether a compiler can compute a partial for several elements at a time."""
+    calls = (node.func for node in ast.walk(formula) if isinstance(node, ast.Call))
+    names = {f.id for f in calls if isinstance(f, ast.Name)}
+    return names <= VECTORISED | PREDICATES.keys()
+
+
+def c_direct(rows: list[Row]) -> str:
+    """The partials that are best computed in one loop: CAD_DIRECT(word, which, reads, partial).
+
+    `reads` is what the partial depends on: bit 0 to 2 for an operand, bit 3 for the value.
+    """
+    arity = {row.word: len(row.operands) for row in rows}
+    lines = ["/* Generated from ops.def by generate.py: change the table, not this file. */"]
+    for row in rows:
+        for which, text in enumerate(row.partials):
+            formula = parse_formula(row, text)
+            names = {node.id for node in ast.walk(formula) if isinstance(node, ast.Name)}
+            bits = dict(zip(row.operands, (1, 2, 4), strict=False)) | {"v": 8}
+            reads = sum(bit for name, bit in bits.items() if name in names)
+            if reads and is_vectorised(formula):
+                partial = Translator(row, arity).number(formula)
+                lines.append(f"CAD_DIRECT({row.word}, {which}, {reads}, ({partial}))")
+    return "\n".join(lines) + "\n"
+
+
 def c_cards(rows: list[Row]) -> str:
     """The columns that only people and Python read: CAD_CARD(word, name, arity, ufunc, text)."""
     lines = ["/* Generated from ops.def by generate.py: change the table, not this file. */"]
@@ -348,8 +376,9 @@ def write_c(directory: Path) -> None:
     """Write the generated headers, touching only those that change."""
     rows = read_table()
     directory.mkdir(parents=True, exist_ok=True)
-    for name, text in [("ops_rows.h", c_rows(rows)), ("ops_cards.h", c_cards(rows))]:
-        path = directory / name
+    texts = {"ops_rows.h": c_rows, "ops_direct.h": c_direct, "ops_cards.h": c_cards}
+    for name, make in texts.items():
+        path, text = directory / name, make(rows)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
 

@@ -8,8 +8,10 @@
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) &&  \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define CLONES __attribute__((target_clones("avx2", "default")))
+#define INLINE inline __attribute__((always_inline))
 #else
 #define CLONES
+#define INLINE inline
 #endif
 
 /* --- the table of loops --- */
@@ -139,7 +141,7 @@ void cad_multiply_matrices(CadMatrix product, CadMatrix a, CadMatrix b, size_t m
 /* --- products of the chain rule --- */
 
 /* An exact zero absorbs: the second line matters where the product is nan. */
-static inline double absorb(double g, double p) {
+static INLINE double absorb(double g, double p) {
     const double product = g * p;
     return (g == 0.0) | (p == 0.0) ? 0.0 : product;
 }
@@ -169,6 +171,18 @@ CLONES static void add_scaled(double *restrict to, const double *g, double p, si
     }
 }
 
+CLONES static void add_number(double *to, double x, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        to[i] += x;
+    }
+}
+
+CLONES static void store_number(double *to, double x, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        to[i] = x;
+    }
+}
+
 CLONES static void add_plain(double *restrict to, const double *x, size_t n) {
     for (size_t i = 0; i < n; i++) {
         to[i] += x[i];
@@ -185,6 +199,8 @@ void cad_strip_add(CadStrip to, CadStrip x, int store, size_t n) {
         memcpy(to.data, x.data, n * sizeof(double));
     } else if (to.step == 1 && x.step == 1) {
         add_plain(to.data, x.data, n);
+    } else if (to.step == 1 && x.step == 0) {
+        (store ? store_number : add_number)(to.data, x.data[0], n);
     } else {
         for (size_t i = 0; i < n; i++) {
             double *const target = to.data + (ptrdiff_t)i * to.step;
@@ -217,6 +233,55 @@ void cad_strip_add_product(CadStrip to, CadStrip g, CadStrip p, int store, size_
     }
 }
 
+/* --- partials and products in one loop --- */
+
+#define A(name, ...) val_##name(__VA_ARGS__)
+#define K(constant) (constant)
+#define L(number) (number)
+#define P(number) (number)
+
+/* Reads operands and value where they stand side by side. */
+#define CAD_DIRECT(name, which, reads, partial)                                                   \
+    case CAD_OP_##name * 4 + which:                                                               \
+        if ((reads & scattered) != 0) {                                                           \
+            return 0;                                                                             \
+        }                                                                                         \
+        for (size_t i = 0; i < n; i++) {                                                          \
+            const double x = xs[i], y = ys[i], z = zs[i], v = vs[i];                              \
+            (void)x, (void)y, (void)z, (void)v;                                                   \
+            to[i] = (store ? 0.0 : to[i]) + absorb(g[i], partial);                                \
+        }                                                                                         \
+        return 1;
+
+/* to[i] += or = g[i] * partial; 0 if the partial is not one for such a loop. Operands whose bit is
+ * in `scattered` have their numbers elsewhere. */
+static INLINE int hand_on_directly(int op_and_which, int scattered, double *restrict to,
+                                   const double *g, const double *xs, const double *ys,
+                                   const double *zs, const double *vs, const int store, size_t n) {
+    switch (op_and_which) {
+#include "ops_direct.h"
+    default:
+        return 0;
+    }
+}
+
+CLONES static int store_directly(int op_and_which, int scattered, double *to, const double *g,
+                                 const CadStrip x[4], size_t n) {
+    return hand_on_directly(op_and_which, scattered, to, g, x[0].data, x[1].data, x[2].data,
+                            x[3].data, 1, n);
+}
+
+CLONES static int add_directly(int op_and_which, int scattered, double *to, const double *g,
+                               const CadStrip x[4], size_t n) {
+    return hand_on_directly(op_and_which, scattered, to, g, x[0].data, x[1].data, x[2].data,
+                            x[3].data, 0, n);
+}
+
+#undef A
+#undef K
+#undef L
+#undef P
+
 /* --- scratch --- */
 
 /* No formula of the table has more words than this, nor its derivative: tests/c sees to it. */
@@ -230,6 +295,7 @@ struct CadScratch {
     double constant[MOST_CONSTANTS];
     unsigned char state[MOST_MASKS];
     unsigned char mask[MOST_MASKS][CAD_TILE];
+    double spare[CAD_SPARE_TILES][CAD_TILE];
     double strip[MOST_STRIPS][CAD_TILE];
 };
 
@@ -239,6 +305,11 @@ CadScratch *cad_scratch_new(void) {
 
 void cad_scratch_free(CadScratch *scratch) {
     cad_memory_free(scratch);
+}
+
+double *cad_scratch_tile(CadScratch *scratch, int k) {
+    assert(k < CAD_SPARE_TILES);
+    return scratch->spare[k];
 }
 
 static CadStrip constant_strip(CadScratch *s, double value) {
@@ -445,6 +516,25 @@ CadStrip cad_strip_partial(CadScratch *s, CadOp op, int which, CadStrip x, CadSt
     s->strips = s->constants = s->depth = 0;
     s->n = n;
     return partial_of(s, op, which, x, y, z, v);
+}
+
+/* --- handing on --- */
+
+void cad_strip_hand_on(CadScratch *s, CadOp op, int which, CadStrip to, CadStrip g,
+                       const CadStrip x[4], int store, size_t n) {
+    if (to.step == 1 && g.step == 1) {
+        int scattered = 0;
+        for (int k = 0; k < 4; k++) {
+            scattered |= (x[k].step != 1) << k;
+        }
+        const int op_and_which = (int)op * 4 + which;
+        if ((store ? store_directly : add_directly)(op_and_which, scattered, to.data, g.data, x,
+                                                    n)) {
+            return;
+        }
+    }
+    const CadStrip p = cad_strip_partial(s, op, which, x[0], x[1], x[2], x[3], n);
+    cad_strip_add_product(to, g, p, store, n);
 }
 
 #undef A

@@ -28,7 +28,7 @@ void cad_set_loop(CadOp op, CadLoopFunction function, void *data);
 /* Run the loop of an operation. */
 void cad_run_loop(CadOp op, char **args, const intptr_t *dims, const intptr_t *steps);
 
-enum { CAD_TILE = 256 };
+enum { CAD_TILE = 1024 };
 
 /* Some numbers, `step` apart; step 0 is one number for all. */
 typedef struct CadStrip {
@@ -56,10 +56,20 @@ typedef struct CadScratch CadScratch;
 CadScratch *cad_scratch_new(void);
 void cad_scratch_free(CadScratch *scratch);
 
+enum { CAD_SPARE_TILES = 32 };
+
+/* CAD_TILE numbers for the caller's own use. */
+double *cad_scratch_tile(CadScratch *scratch, int k);
+
 /* The partial of an operation by operand `which`, n <= CAD_TILE. The result lives in the operands
  * or in the scratch, until the next call. */
 CadStrip cad_strip_partial(CadScratch *scratch, CadOp op, int which, CadStrip x, CadStrip y,
                            CadStrip z, CadStrip v, size_t n);
+
+/* What an entry hands on to its operand `which`, n <= CAD_TILE: to[i] += g[i] * partial[i], as
+ * cad_strip_add_product has it. `x` holds the three operands and the value. */
+void cad_strip_hand_on(CadScratch *scratch, CadOp op, int which, CadStrip to, CadStrip g,
+                       const CadStrip x[4], int store, size_t n);
 
 /* The derivative of a partial along one direction: `t` holds the tangents of x, y, z, v (data NULL
  * is zero). */

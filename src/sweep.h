@@ -14,6 +14,9 @@ void cad_sweep_value(CadTape *tape, size_t begin, size_t end);
  * through entries [begin, end). Seeds lie at or above tape->dirty_begin. With `accumulate`, the
  * adjoints of leaves are added into their gradients: the pass of Var.backward.
  *
+ * Of the results of entries from `transient` on nobody reads the adjoints afterwards: they need
+ * not be kept.
+ *
  * Overwritten values are restored on the way, until cad_sweep_redo.
  *
  * Answers where it ended: one past an entry CAD_OP_RULE, which is the caller's to carry out before
@@ -23,7 +26,8 @@ typedef struct CadStop {
     int rule;
 } CadStop;
 
-CadStop cad_sweep_reverse(CadTape *tape, size_t begin, size_t end, int accumulate);
+CadStop cad_sweep_reverse(CadTape *tape, size_t begin, size_t end, size_t transient,
+                          int accumulate);
 
 /* Overwrite again what a sweep has restored in entries [begin, end); and restore it. */
 void cad_sweep_redo(CadTape *tape, size_t begin, size_t end);

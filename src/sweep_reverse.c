@@ -45,7 +45,8 @@
         break;                                                                                    \
     }
 
-CadStop cad_sweep_reverse(CadTape *tape, size_t begin, size_t end, int accumulate) {
+CadStop cad_sweep_reverse(CadTape *tape, size_t begin, size_t end, size_t transient,
+                          int accumulate) {
     const CadEntry *const entries = tape->entries;
     double *const value = tape->values;
     double *const adjoint = tape->adjoints;
@@ -93,7 +94,8 @@ CadStop cad_sweep_reverse(CadTape *tape, size_t begin, size_t end, int accumulat
             }
             if (CAD_IS_ARRAY_ENTRY(e)) {
                 tape->dirty_begin = low;
-                cad_array_reverse(tape, e);
+                i = cad_array_reverse(tape, begin, i, transient);
+                next_out = entries[i].out;
                 low = tape->dirty_begin;
                 latest = CAD_NONE;
             }

@@ -553,6 +553,10 @@ int cad_tape_touch(CadTape *tape, size_t low, size_t high) {
     return 0;
 }
 
+void cad_tape_forget(CadTape *tape, CadSlot slot) {
+    cad_tape_find_block(tape, slot)->pass = 0;
+}
+
 /* Make the adjoints of a range 0, but for those of blocks. Answers whether it met one. */
 static int clear_range(CadTape *tape, size_t begin, size_t end) {
     int met = 0;

@@ -53,14 +53,23 @@ enum { CAD_PASSIVE_A = 1, CAD_PASSIVE_B = 2 };
  * over.
  *
  *   row of the table  views: result, operands; `passive` bit k: operand k has no derivative
+ *
  *   CAD_OP_SUM        views: sum, terms. The terms are added into the sum; with extra[0] its
- * former value counts, else that is taken as 0 CAD_OP_MATMUL     views: product, two factors; the
- * last three axes are rows, inner length, columns CAD_OP_GATHER     views: result; `index` holds
- * slots of the array, counted from extra[0], its lowest one; extra[1] is its highest one
+ *                     former value counts, else that is taken as 0
+ *
+ *   CAD_OP_MATMUL     views: product, two factors; the last three axes are rows, inner length,
+ *                     columns
+ *
+ *   CAD_OP_GATHER     views: result; `index` holds slots of the array, counted from extra[0], its
+ *                     lowest one; extra[1] is its highest one
+ *
  *   CAD_OP_ASSIGN     views: target, source. `out` keeps what was overwritten
+ *
  *   CAD_OP_SCATTER    views: source; `index`, extra as for CAD_OP_GATHER name the targets, in the
  *                     order of assignment; `out` keeps what was overwritten
+ *
  *   CAD_OP_ADD_AT     as CAD_OP_SCATTER, but the source is added; no values are kept
+ *
  *   CAD_OP_RULE       extra: number of the rule, number of operands, and for each of these a
  *                     CadOperand of a shape of its own */
 typedef struct CadPlan {
@@ -334,6 +343,9 @@ void cad_tape_use_singly(CadTape *tape, CadSlot slot);
 /* Adjoints [low, high] are about to be added to. Answers 1 if they are a whole block that no one
  * has touched in this pass: it has to be overwritten instead. */
 int cad_tape_touch(CadTape *tape, size_t low, size_t high);
+
+/* Have the adjoints of a large block be 0, as if nobody had touched it in this pass. */
+void cad_tape_forget(CadTape *tape, CadSlot slot);
 
 /* Whether the adjoint at a slot is 0 because its block was not touched. */
 int cad_tape_is_untouched(const CadTape *tape, CadSlot slot);

@@ -13,12 +13,10 @@ import math
 import operator
 import random
 import signal
-import subprocess
 import sys
 import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +24,8 @@ import pytest
 
 import cadiff
 from cadiff import Dual, StaleVarError, Var, _core
+
+from .processes import isolated
 
 Function = Callable[..., Any]
 
@@ -37,19 +37,6 @@ def _small_heap() -> Iterator[None]:
     gc.freeze()
     yield
     gc.unfreeze()
-
-
-def isolated(code: str) -> str:
-    """Run code in a process of its own, so that a crash fails one test only; its output."""
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=Path(cadiff.__file__).parents[1],  # where it imports the same package
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, f"exit code {run.returncode}\n{run.stderr}"
-    return run.stdout.strip()
 
 
 def in_thread(function: Callable[[], Any]) -> Any:

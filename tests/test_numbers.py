@@ -11,13 +11,10 @@ import copy
 import math
 import operator
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +24,8 @@ from scipy import special
 
 import cadiff
 from cadiff import Dual, Var
+
+from .processes import isolated
 
 Array = NDArray[Any]
 
@@ -57,19 +56,6 @@ VAR = Kind(Var, Var, _var_slope)
 DUAL = Kind(Dual, lambda x: Dual(x, 1.0), lambda x, y: y.tangent)
 
 both = pytest.mark.parametrize("kind", [VAR, DUAL], ids=["Var", "Dual"])
-
-
-def isolated(code: str) -> str:
-    """Run code in a process of its own, so that a crash fails one test only; its output."""
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=Path(cadiff.__file__).parents[1],  # where it imports the same package
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, f"exit code {run.returncode}\n{run.stderr}"
-    return run.stdout.strip()
 
 
 def same(got: float, expected: float) -> bool:

@@ -7,7 +7,6 @@ units in the last place, times the condition of the derivative at the point.
 from __future__ import annotations
 
 import math
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -23,6 +22,7 @@ from cadiff import Dual, Var, _table
 from cadiff.scipy import special
 
 from .cases_special import CASES, INVERSES, Case, Point, Real
+from .processes import isolated
 
 EPSILON = 2.0**-52
 INF = math.inf
@@ -406,8 +406,7 @@ def test_without_scipy_the_namespace_says_what_is_missing() -> None:
         "try: import cadiff.scipy.special\n"
         "except ModuleNotFoundError as error: print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert 'pip install "cadiff[scipy]"' in done.stdout, done.stderr
+    assert 'pip install "cadiff[scipy]"' in isolated(program)
 
 
 # --- names ---------------------------------------------------------------------------------------

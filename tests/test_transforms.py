@@ -14,11 +14,8 @@ import itertools
 import math
 import operator
 import pickle
-import subprocess
-import sys
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -32,6 +29,8 @@ import cadiff
 from benchmarks import pure_python
 from cadiff import Dual, Var
 
+from .processes import isolated
+
 Array = NDArray[Any]
 Function = Callable[..., Any]
 
@@ -41,19 +40,6 @@ class Pair(NamedTuple):
 
     weight: Any
     bias: Any
-
-
-def isolated(code: str) -> str:
-    """Run code in a process of its own, so that a crash fails one test only; its output."""
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=Path(cadiff.__file__).parents[1],  # where it imports the same package
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, f"exit code {run.returncode}\n{run.stderr}"
-    return run.stdout.strip()
 
 
 # --- functions with known derivatives ----------------------------------------------------------

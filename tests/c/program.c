@@ -89,13 +89,13 @@ void clear_adjoints(CadTape *tape, size_t begin, size_t end) {
 void reverse_from(CadTape *tape, size_t begin, CadSlot seeded) {
     clear_adjoints(tape, 0, (size_t)seeded + 1);
     tape->adjoints[seeded] = 1.0;
-    cad_sweep_reverse(tape, begin, past(tape, seeded), 0);
+    cad_sweep_reverse(tape, begin, past(tape, seeded), SIZE_MAX, 0);
 }
 
 void backward_from(CadTape *tape, CadSlot seeded) {
     clear_adjoints(tape, seeded, (size_t)seeded + 1);
     tape->adjoints[seeded] = 1.0;
-    cad_sweep_reverse(tape, 0, past(tape, seeded), 1);
+    cad_sweep_reverse(tape, 0, past(tape, seeded), SIZE_MAX, 1);
 }
 
 CadNumber *zero_numbers(size_t count) {

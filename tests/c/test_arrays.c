@@ -52,9 +52,10 @@ static void seed_twin(Twin *twin, Random *random) {
 }
 
 static void reverse_twin(Twin *twin, int accumulate) {
-    const CadStop stop = cad_sweep_reverse(twin->arrays, 0, twin->arrays->n_entries, accumulate);
+    const CadStop stop =
+        cad_sweep_reverse(twin->arrays, 0, twin->arrays->n_entries, SIZE_MAX, accumulate);
     CHECK(!stop.rule);
-    cad_sweep_reverse(twin->numbers, 0, twin->numbers->n_entries, accumulate);
+    cad_sweep_reverse(twin->numbers, 0, twin->numbers->n_entries, SIZE_MAX, accumulate);
 }
 
 /* Whether the adjoint of a slot can be told from outside: of kept values, and of what was a
@@ -395,7 +396,7 @@ static void reverse_from_all(CadTape *tape, View y) {
         cad_tape_prepare_adjoints(tape, view_slot(y, i), view_slot(y, i));
         tape->adjoints[view_slot(y, i)] = 1.0;
     }
-    cad_sweep_reverse(tape, 0, tape->n_entries, 0);
+    cad_sweep_reverse(tape, 0, tape->n_entries, SIZE_MAX, 0);
 }
 
 /* a(3,1) * b(4) summed: SEMANTICS.md. */

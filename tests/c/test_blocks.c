@@ -355,8 +355,8 @@ static void check_gradients(Twin *twin, const Held *held, const View *leaves, Ra
             }
         }
     }
-    cad_sweep_reverse(twin->arrays, 0, twin->arrays->n_entries, 0);
-    cad_sweep_reverse(twin->numbers, 0, twin->numbers->n_entries, 0);
+    cad_sweep_reverse(twin->arrays, 0, twin->arrays->n_entries, SIZE_MAX, 0);
+    cad_sweep_reverse(twin->numbers, 0, twin->numbers->n_entries, SIZE_MAX, 0);
     for (size_t i = 0; i < twin->n_leaves; i++) {
         for (size_t k = 0; k < view_size(leaves[i]); k++) {
             const CadSlot there = twin->original[view_slot(leaves[i], k)].slot;
@@ -400,7 +400,7 @@ static void adjoints_of_arrays_move_with_them(void) {
         clear_adjoints(tape, 0, tape->n_slots);
         cad_tape_prepare_adjoints(tape, y.slot, highest(y));
         tape->adjoints[y.slot + 3] = 2.0;
-        cad_sweep_reverse(tape, 0, tape->n_entries, 0);
+        cad_sweep_reverse(tape, 0, tape->n_entries, SIZE_MAX, 0);
         const double expected = cad_tape_adjoint(tape, x.slot + 3);
         CadReclaim reclaim;
         CHECK(cad_reclaim_begin(tape, &reclaim) == CAD_OK);
@@ -446,7 +446,7 @@ static void what_was_read_before_an_assignment_stays(void) {
     cad_reclaim_compact(tape, &reclaim);
     clear_adjoints(tape, 0, tape->n_slots);
     tape->adjoints[top] = 1.0;
-    cad_sweep_reverse(tape, 0, tape->n_entries, 0);
+    cad_sweep_reverse(tape, 0, tape->n_entries, SIZE_MAX, 0);
     CHECK_SAME(cad_tape_adjoint(tape, bottom), 2.0 * tape->values[bottom]);
     twin_free(twin);
 }

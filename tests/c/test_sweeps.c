@@ -21,7 +21,7 @@ static double *adjoints_of(Program *program, const double *weights) {
     double *adjoints = test_memory(program->slots, sizeof *adjoints);
     double *const buffer = program->tape->adjoints + program->base;
     memcpy(buffer, weights, program->slots * sizeof *weights);
-    cad_sweep_reverse(program->tape, program->begin, program->end, 0);
+    cad_sweep_reverse(program->tape, program->begin, program->end, SIZE_MAX, 0);
     memcpy(adjoints, buffer, program->slots * sizeof *adjoints);
     clear_adjoints(program->tape, program->base, program->base + program->slots);
     return adjoints;
@@ -266,7 +266,7 @@ static void reverse_over_recorded_equals_second_order(void) {
                 tape->adjoints[numbers[i].slot] += s.seeds[i * 8];
             }
         }
-        cad_sweep_reverse(tape, s.program.begin, tape->n_entries, 0);
+        cad_sweep_reverse(tape, s.program.begin, tape->n_entries, SIZE_MAX, 0);
         const double scale = largest(second, INPUTS);
         for (size_t i = 0; i < INPUTS; i++) {
             CHECK_NEAR(tape->adjoints[s.program.base + i], second[i], ROUNDING * scale);
@@ -381,7 +381,7 @@ static void backward_equals_reverse(void) {
         Setting s = setting_of(seed);
         CadTape *const tape = s.program.tape;
         memcpy(tape->adjoints + s.program.base, s.weights, s.program.slots * sizeof *s.weights);
-        cad_sweep_reverse(tape, 0, s.program.end, 1);
+        cad_sweep_reverse(tape, 0, s.program.end, SIZE_MAX, 1);
         for (size_t i = 0; i < INPUTS; i++) {
             CHECK_SAME(tape->values[s.program.base + INPUTS + i], s.adjoints[i]);
         }
@@ -427,7 +427,7 @@ static void check_stop(CadSlot which, int accumulate) {
     clear_adjoints(tape, z, (size_t)z + 1);
     tape->adjoints[unrelated] = NAN;
     tape->adjoints[z] = 1.0;
-    cad_sweep_reverse(tape, 0, past(tape, z), accumulate);
+    cad_sweep_reverse(tape, 0, past(tape, z), SIZE_MAX, accumulate);
     CHECK_SAME(tape->adjoints[early], 0.0);
     CHECK_SAME(tape->values[early + 1], 0.0);
     CHECK_SAME(tape->adjoints[x + which], 1.0);
@@ -456,7 +456,7 @@ static void backward_takes_several_seeds(void) {
     tape->adjoints[x] = 0.5;
     tape->adjoints[y] = 10.0;
     tape->adjoints[z] = 100.0;
-    cad_sweep_reverse(tape, 0, past(tape, z), 1);
+    cad_sweep_reverse(tape, 0, past(tape, z), SIZE_MAX, 1);
     CHECK_SAME(tape->values[x + 2], 40.5);
     CHECK_SAME(tape->values[x + 3], 600.0);
     cad_tape_free(tape);
@@ -480,8 +480,8 @@ static void sweeps_pass_over_an_empty_leaf(void) {
     CHECK_SAME(tangents[y], 1.0);
     cad_sweep_second(tape, 0, end, 0, 1, tangents, second);
     CHECK_SAME(second[x], 1.0);
-    cad_sweep_reverse(tape, 0, end, 1);
-    cad_sweep_reverse(tape, 0, end, 0);
+    cad_sweep_reverse(tape, 0, end, SIZE_MAX, 1);
+    cad_sweep_reverse(tape, 0, end, SIZE_MAX, 0);
     CHECK(cad_sweep_record(tape, 0, end, 0, 0, numbers) == CAD_OK);
     CHECK_SAME(numbers[x].value, 1.0);
     free(numbers);

@@ -1,0 +1,447 @@
+/* Adjoints of entries over arrays: each hands those of its result on to its operands. */
+#include "arrays_walk.h"
+
+/* Whether a view has its elements side by side, in order. */
+static int is_contiguous(CadPlan *plan, int view) {
+    int64_t stride = 1;
+    for (int i = plan->ndim; i-- > 0;) {
+        if (cad_plan_view(plan, view)[i + 1] != stride) {
+            return 0;
+        }
+        stride *= cad_plan_shape(plan)[i];
+    }
+    return 1;
+}
+
+/* Make the adjoints of a view ready to be added to; 1 if they are to be overwritten instead. */
+static int touch(CadTape *tape, CadPlan *plan, int view) {
+    int64_t low, high;
+    cad_plan_bounds(plan, view, &low, &high);
+    /* A view that covers its block in another order is not worth telling apart. */
+    const int whole = is_contiguous(plan, view);
+    if (!cad_tape_touch(tape, (size_t)low, (size_t)high)) {
+        return 0;
+    }
+    if (!whole) {
+        memset(cad_tape_adjoints(tape, low) + low, 0,
+               (size_t)(high - low + 1) * sizeof *tape->adjoints);
+    }
+    return whole;
+}
+
+/* Make the adjoints of a view ready to be added to. */
+static void prepare(CadTape *tape, CadPlan *plan, int view) {
+    int64_t low, high;
+    cad_plan_bounds(plan, view, &low, &high);
+    cad_tape_prepare_adjoints(tape, (size_t)low, (size_t)high);
+}
+
+/* Whether all adjoints of a small result are 0, so that there is nothing to hand on. */
+static int is_all_zero(const CadTape *tape, CadEntry entry) {
+    for (CadSlot slot = entry.out; slot < entry.out + entry.b; slot++) {
+        if (tape->adjoints[slot] != 0.0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static void reverse_row(CadTape *tape, CadOp op, CadPlan *plan) {
+    int store[4] = {0};
+    double *adjoints[4];
+    for (int k = 1; k < plan->n_views; k++) {
+        store[k] = is_active(plan, k) && touch(tape, plan, k);
+        adjoints[k] = cad_tape_adjoints(tape, cad_plan_view(plan, k)[0]);
+    }
+    Walk walk;
+    start_walk(&walk, plan, 1);
+    do {
+        for (size_t first = 0; first < walk.n; first += CAD_TILE) {
+            const size_t n = tile_from(&walk, first);
+            const CadStrip g = strip_at(&walk, 0, tape->adjoints, first);
+            CadStrip x[4];
+            operands_at(&walk, tape->values, first, x);
+            for (int k = 1; k < plan->n_views; k++) {
+                if (is_active(plan, k)) {
+                    cad_strip_hand_on(tape->scratch, op, k - 1,
+                                      strip_at(&walk, k, adjoints[k], first), g, x, store[k], n);
+                }
+            }
+        }
+    } while (advance(&walk));
+}
+
+static void reverse_sum(CadTape *tape, CadPlan *plan) {
+    if (!is_active(plan, 1)) {
+        return;
+    }
+    const int store = touch(tape, plan, 1);
+    double *const terms = cad_tape_adjoints(tape, cad_plan_view(plan, 1)[0]);
+    Walk walk;
+    start_walk(&walk, plan, 1);
+    do {
+        cad_strip_add(strip_at(&walk, 1, terms, 0), strip_at(&walk, 0, tape->adjoints, 0), store,
+                      walk.n);
+    } while (advance(&walk));
+}
+
+/* Whether a factor moves along all axes that are walked over: then no two products meet. */
+static int is_spread(CadPlan *plan, int view, int axes) {
+    for (int i = 0; i < axes; i++) {
+        if (cad_plan_view(plan, view)[i + 1] == 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int touch_matrix(CadTape *tape, CadPlan *plan, int view, int axes) {
+    int64_t low, high;
+    cad_plan_bounds(plan, view, &low, &high);
+    int64_t size = 1;
+    for (int i = 0; i < plan->ndim; i++) {
+        size *= cad_plan_view(plan, view)[i + 1] == 0 ? 1 : cad_plan_shape(plan)[i];
+    }
+    if (!cad_tape_touch(tape, (size_t)low, (size_t)high)) {
+        return 0;
+    }
+    if (size == high - low + 1 && is_spread(plan, view, axes)) {
+        return 1;
+    }
+    memset(cad_tape_adjoints(tape, low) + low, 0,
+           (size_t)(high - low + 1) * sizeof *tape->adjoints);
+    return 0;
+}
+
+static void reverse_matmul(CadTape *tape, CadPlan *plan) {
+    Walk walk;
+    start_walk(&walk, plan, 3);
+    const int64_t *core = cad_plan_shape(plan) + walk.axes;
+    const size_t m = (size_t)core[0], n = (size_t)core[1], p = (size_t)core[2];
+    double *const adjoint = tape->adjoints, *const value = tape->values;
+    const int store_a = is_active(plan, 1) && touch_matrix(tape, plan, 1, walk.axes);
+    const int store_b = is_active(plan, 2) && touch_matrix(tape, plan, 2, walk.axes);
+    double *const to_a = cad_tape_adjoints(tape, cad_plan_view(plan, 1)[0]);
+    double *const to_b = cad_tape_adjoints(tape, cad_plan_view(plan, 2)[0]);
+    do {
+        const CadMatrix g = matrix_at(&walk, 0, adjoint + walk.at[0], 0, 2);
+        if (is_active(plan, 1)) {
+            add_matrix_product(tape, matrix_at(&walk, 1, to_a + walk.at[1], 0, 1), g,
+                               matrix_at(&walk, 2, value + walk.at[2], 2, 1), store_a, m, p, n);
+        }
+        if (is_active(plan, 2)) {
+            add_matrix_product(tape, matrix_at(&walk, 2, to_b + walk.at[2], 1, 2),
+                               matrix_at(&walk, 1, value + walk.at[1], 1, 0), g, store_b, n, m, p);
+        }
+    } while (advance(&walk));
+}
+
+static void reverse_gather(CadTape *tape, CadEntry entry, CadPlan *plan) {
+    if (!is_active(plan, 1)) {
+        return;
+    }
+    const int64_t *extra = cad_plan_extra(plan);
+    cad_tape_prepare_adjoints(tape, (size_t)extra[0], (size_t)extra[1]);
+    double *const to = cad_tape_adjoints(tape, extra[0]);
+    for (int64_t i = 0; i < plan->size; i++) {
+        to[indexed(tape, plan, i)] += tape->adjoints[entry.out + i];
+    }
+}
+
+/* An assignment has two results: the target, and the kept values, which are those that the target
+ * had before. */
+static void reverse_assign(CadTape *tape, CadEntry entry, CadPlan *plan) {
+    cad_array_exchange(tape, entry, 1);
+    const int kept = !cad_tape_is_untouched(tape, entry.out);
+    if (cad_tape_is_untouched(tape, (CadSlot)cad_plan_view(plan, 0)[0])) {
+        if (!kept) {
+            return;
+        }
+        prepare(tape, plan, 0);
+    }
+    const int active = is_active(plan, 1);
+    const int store = active && touch(tape, plan, 1);
+    const double *former = tape->adjoints + entry.out;
+    double *const to = cad_tape_adjoints(tape, cad_plan_view(plan, 1)[0]);
+    Walk walk;
+    start_walk(&walk, plan, 1);
+    double *const from = cad_tape_adjoints(tape, cad_plan_view(plan, 0)[0]);
+    do {
+        const CadStrip target = strip_at(&walk, 0, from, 0);
+        if (active) {
+            cad_strip_add(strip_at(&walk, 1, to, 0), target, store, walk.n);
+        }
+        for (size_t i = 0; i < walk.n; i++) {
+            target.data[(ptrdiff_t)i * target.step] = kept ? *former++ : 0.0;
+        }
+    } while (advance(&walk));
+}
+
+static void reverse_scatter(CadTape *tape, CadEntry entry, CadPlan *plan) {
+    const int64_t *extra = cad_plan_extra(plan);
+    cad_array_exchange(tape, entry, 1);
+    const int kept = !cad_tape_is_untouched(tape, entry.out);
+    if (cad_tape_is_untouched(tape, (CadSlot)extra[0])) {
+        if (!kept) {
+            return;
+        }
+        cad_tape_prepare_adjoints(tape, (size_t)extra[0], (size_t)extra[1]);
+    }
+    const int active = is_active(plan, 0);
+    if (active) {
+        prepare(tape, plan, 0);
+    }
+    /* Of several assignments to one target the last one counts. */
+    double *const to = cad_tape_adjoints(tape, scattered(plan, 0));
+    double *const from = cad_tape_adjoints(tape, extra[0]);
+    for (int64_t i = plan->size; i-- > 0;) {
+        double *const target = from + indexed(tape, plan, i);
+        if (active) {
+            to[scattered(plan, i)] += *target;
+        }
+        *target = kept ? tape->adjoints[entry.out + i] : 0.0;
+    }
+}
+
+static void reverse_add_at(CadTape *tape, CadPlan *plan) {
+    if (!is_active(plan, 0)) {
+        return;
+    }
+    prepare(tape, plan, 0);
+    double *const to = cad_tape_adjoints(tape, scattered(plan, 0));
+    for (int64_t i = 0; i < plan->size; i++) {
+        to[scattered(plan, i)] += tape->adjoints[indexed(tape, plan, i)];
+    }
+}
+
+/* Whether no adjoint has reached what an entry wrote. */
+static int is_unreached(const CadTape *tape, CadEntry entry, CadPlan *plan) {
+    const CadOp op = CAD_CODE_OP(entry.code);
+    if (overwrites(op)) {
+        return 0;
+    }
+    if (op == CAD_OP_ADD_AT) {
+        return cad_tape_is_untouched(tape, (CadSlot)cad_plan_extra(plan)[0]);
+    }
+    const int64_t slot = cad_plan_view(plan, 0)[0];
+    return slot == entry.out && entry.b < CAD_LARGE_BLOCK
+               ? is_all_zero(tape, entry)
+               : cad_tape_is_untouched(tape, (CadSlot)slot);
+}
+
+void cad_array_hand_on(CadTape *tape, CadEntry entry, CadPlan *plan) {
+    const CadOp op = CAD_CODE_OP(entry.code);
+    switch (op) {
+    case CAD_OP_ASSIGN:
+        reverse_assign(tape, entry, plan);
+        break;
+    case CAD_OP_SCATTER:
+        reverse_scatter(tape, entry, plan);
+        break;
+    case CAD_OP_ADD_AT:
+        reverse_add_at(tape, plan);
+        break;
+    case CAD_OP_SUM:
+        reverse_sum(tape, plan);
+        break;
+    case CAD_OP_MATMUL:
+        reverse_matmul(tape, plan);
+        break;
+    case CAD_OP_GATHER:
+        reverse_gather(tape, entry, plan);
+        break;
+    default:
+        reverse_row(tape, op, plan);
+    }
+}
+
+/* --- runs --- */
+
+/* Entries one below the other that go element by element over arrays of one size are handed on
+ * together, a tile at a time: the adjoints that one of them adds to are still in the cache when
+ * the entry that wrote the array follows. Those that nobody else adds to or reads are not written
+ * to memory at all. */
+enum { MOST_STEPS = 32, SHORTEST = CAD_LARGE_BLOCK };
+
+/* Numbers that are walked over tile by tile, unless they stay where they are. */
+typedef struct Place {
+    double *data; /* NULL: there is none */
+    ptrdiff_t step;
+    int stays;
+} Place;
+
+typedef struct Step {
+    CadOp op;
+    int arity;
+    size_t index;    /* of the entry */
+    int64_t out;     /* its result */
+    Place values[4]; /* of the operands (missing ones repeat the first) and of the result */
+    Place from;      /* adjoints of the result, */
+    Place to[3];     /* and of the operands */
+    int64_t slots[3];
+    int store[3];
+} Step;
+
+typedef struct Run {
+    size_t size; /* of all arrays */
+    int n;
+    Step steps[MOST_STEPS];
+} Run;
+
+static CadStrip tile_of(Place place, size_t first) {
+    return (CadStrip){place.data + (place.stays ? 0 : (ptrdiff_t)first * place.step), place.step};
+}
+
+static int64_t step_of(CadPlan *plan, int view) {
+    return plan->ndim > 0 ? cad_plan_view(plan, view)[1] : 0;
+}
+
+/* Whether an entry goes through arrays side by side, and single numbers, to one result: a row of
+ * the table, or the sum of all. */
+static int can_run(const CadTape *tape, CadEntry entry) {
+    const CadOp op = CAD_CODE_OP(entry.code);
+    if (!CAD_IS_ARRAY_ENTRY(entry) || (op <= CAD_OP_THIRD && op != CAD_OP_SUM)) {
+        return 0;
+    }
+    CadPlan *plan = cad_tape_plan(tape, entry);
+    int flat = plan->ndim == 1 && plan->size >= SHORTEST;
+    for (int k = 0; k < plan->n_views && flat; k++) {
+        const int64_t step = step_of(plan, k);
+        const int single = step == 0 && (k > 0 || op == CAD_OP_SUM);
+        flat = single || step == 1;
+    }
+    return flat;
+}
+
+/* Whether what the run adds to adjoints of a result is complete, tile by tile, when the entry that
+ * wrote it follows: whatever reads the result does so element by element. */
+static int is_aligned(const Run *run, int64_t out, int64_t size) {
+    for (int i = 0; i < run->n; i++) {
+        const Step *step = &run->steps[i];
+        for (int k = 0; k < step->arity; k++) {
+            const int64_t low = step->slots[k];
+            const int64_t high = low + (step->to[k].step ? (int64_t)run->size : 1);
+            const int same = step->to[k].step != 0 && low == out && high == out + size;
+            if (step->to[k].data != NULL && low < out + size && out < high && !same) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+static void append(CadTape *tape, Run *run, size_t index) {
+    const CadEntry entry = tape->entries[index];
+    CadPlan *plan = cad_tape_plan(tape, entry);
+    Step *const step = &run->steps[run->n++];
+    *step = (Step){.op = CAD_CODE_OP(entry.code), .arity = plan->n_views - 1, .index = index};
+    step->out = cad_plan_view(plan, 0)[0];
+    step->from = (Place){tape->adjoints + step->out, (ptrdiff_t)step_of(plan, 0), 0};
+    step->values[3] = (Place){tape->values + step->out, step->from.step, 0};
+    for (int k = 0; k < 3; k++) {
+        const int view = k < step->arity ? k + 1 : 1;
+        const int64_t slot = cad_plan_view(plan, view)[0];
+        const ptrdiff_t along = (ptrdiff_t)step_of(plan, view);
+        step->values[k] = (Place){tape->values + slot, along, 0};
+        if (k < step->arity && is_active(plan, view)) {
+            step->slots[k] = slot;
+            step->store[k] = touch(tape, plan, view);
+            step->to[k] = (Place){cad_tape_adjoints(tape, slot) + slot, along, 0};
+        }
+    }
+}
+
+/* Find the entries of a run, from one downwards; answers the index of the lowest. */
+static size_t collect(CadTape *tape, size_t begin, size_t at, Run *run) {
+    run->n = 0;
+    run->size = (size_t)cad_tape_plan(tape, tape->entries[at])->size;
+    size_t i = at + 1;
+    while (i > begin && run->n < MOST_STEPS && can_run(tape, tape->entries[i - 1])) {
+        const CadEntry entry = tape->entries[i - 1];
+        CadPlan *plan = cad_tape_plan(tape, entry);
+        const int64_t written = step_of(plan, 0) ? plan->size : 1;
+        if ((size_t)plan->size != run->size ||
+            !is_aligned(run, cad_plan_view(plan, 0)[0], written)) {
+            break;
+        }
+        i--;
+        if (!is_unreached(tape, entry, plan)) {
+            append(tape, run, i);
+        }
+    }
+    return i;
+}
+
+/* Give the adjoints of a step's result a tile of their own, if it is the run that reaches them
+ * first and nobody reads them later. Answers whether it did. */
+static int shorten(CadTape *tape, Run *run, int which, double *tile) {
+    Step *const step = &run->steps[which];
+    int first = -1;
+    for (int i = 0; i < which && first < 0; i++) {
+        for (int k = 0; k < run->steps[i].arity; k++) {
+            const int reaches = run->steps[i].to[k].data == step->from.data;
+            first = reaches && run->steps[i].store[k] ? i : first;
+        }
+    }
+    if (first < 0) {
+        return 0;
+    }
+    double *const adjoints = step->from.data;
+    for (int i = first; i < which; i++) {
+        for (int k = 0; k < run->steps[i].arity; k++) {
+            if (run->steps[i].to[k].data == adjoints) {
+                run->steps[i].to[k] = (Place){tile, 1, 1};
+            }
+        }
+    }
+    step->from = (Place){tile, 1, 1};
+    cad_tape_forget(tape, (CadSlot)step->out);
+    return 1;
+}
+
+static void hand_on_tile(CadTape *tape, const Step *step, size_t first, size_t n) {
+    const CadStrip g = tile_of(step->from, first);
+    if (step->op == CAD_OP_SUM) {
+        if (step->to[0].data != NULL) {
+            cad_strip_add(tile_of(step->to[0], first), g, step->store[0], n);
+        }
+        return;
+    }
+    CadStrip x[4];
+    for (int k = 0; k < 4; k++) {
+        x[k] = tile_of(step->values[k], first);
+    }
+    for (int k = 0; k < step->arity; k++) {
+        if (step->to[k].data != NULL) {
+            cad_strip_hand_on(tape->scratch, step->op, k, tile_of(step->to[k], first), g, x,
+                              step->store[k], n);
+        }
+    }
+}
+
+static size_t reverse_run(CadTape *tape, size_t begin, size_t at, size_t transient) {
+    Run run;
+    const size_t lowest = collect(tape, begin, at, &run);
+    for (int i = 1, tiles = 0; i < run.n && run.steps[i].index >= transient; i++) {
+        tiles += shorten(tape, &run, i, cad_scratch_tile(tape->scratch, tiles));
+    }
+    for (size_t first = 0; first < run.size; first += CAD_TILE) {
+        const size_t n = run.size - first < CAD_TILE ? run.size - first : CAD_TILE;
+        for (int i = 0; i < run.n; i++) {
+            hand_on_tile(tape, &run.steps[i], first, n);
+        }
+    }
+    return lowest;
+}
+
+size_t cad_array_reverse(CadTape *tape, size_t begin, size_t at, size_t transient) {
+    const CadEntry entry = tape->entries[at];
+    if (can_run(tape, entry)) {
+        return reverse_run(tape, begin, at, transient);
+    }
+    CadPlan *plan = cad_tape_plan(tape, entry);
+    if (!is_unreached(tape, entry, plan)) {
+        cad_array_hand_on(tape, entry, plan);
+    }
+    return at;
+}

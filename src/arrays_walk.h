@@ -1,0 +1,139 @@
+/* Walking over the views of a plan, for the rooms that traverse entries over arrays: what
+ * arrays.c, arrays_reverse.c and arrays_tangent.c have in common. */
+#ifndef CAD_ARRAYS_WALK_H
+#define CAD_ARRAYS_WALK_H
+
+#include "arrays.h"
+#include "kernels.h"
+
+#include <string.h>
+
+/* All views of a plan, row by row: a row is the last axis. `at` are the slots of its first number,
+ * `step` the strides along it. */
+typedef struct Walk {
+    CadPlan *plan;
+    int axes; /* that are walked over: all but the last `kept` ones */
+    size_t n;
+    int64_t at[4];
+    int64_t step[4];
+    int64_t index[CAD_MOST_AXES];
+} Walk;
+
+static inline void start_walk(Walk *walk, CadPlan *plan, int kept) {
+    const int ndim = plan->ndim;
+    walk->plan = plan;
+    walk->axes = ndim > kept ? ndim - kept : 0;
+    walk->n = ndim > 0 ? (size_t)cad_plan_shape(plan)[ndim - 1] : 1;
+    for (int k = 0; k < plan->n_views; k++) {
+        const int64_t *view = cad_plan_view(plan, k);
+        walk->at[k] = view[0];
+        walk->step[k] = ndim > 0 ? view[ndim] : 0;
+    }
+    for (int i = 0; i < walk->axes; i++) {
+        walk->index[i] = 0;
+    }
+}
+
+/* The next row; 0 if there is none. */
+static inline int advance(Walk *walk) {
+    CadPlan *plan = walk->plan;
+    for (int axis = walk->axes; axis-- > 0;) {
+        const int64_t length = cad_plan_shape(plan)[axis];
+        const int64_t steps = ++walk->index[axis] < length ? 1 : 1 - length;
+        for (int k = 0; k < plan->n_views; k++) {
+            walk->at[k] += steps * cad_plan_view(plan, k)[axis + 1];
+        }
+        if (steps == 1) {
+            return 1;
+        }
+        walk->index[axis] = 0;
+    }
+    return 0;
+}
+
+/* Numbers [first, ...) of the row that a view has in a buffer. */
+static inline CadStrip strip_at(const Walk *walk, int view, double *buffer, size_t first) {
+    return (CadStrip){buffer + walk->at[view] + (int64_t)first * walk->step[view],
+                      (ptrdiff_t)walk->step[view]};
+}
+
+/* The same in a buffer of `lanes` numbers a slot, which begins at a slot. */
+typedef struct Lanes {
+    double *buffer;
+    CadSlot base;
+    size_t count;
+} Lanes;
+
+static inline CadStrip lane_at(const Walk *walk, int view, Lanes lanes, size_t first, size_t k) {
+    const int64_t slot = walk->at[view] + (int64_t)first * walk->step[view] - lanes.base;
+    return (CadStrip){lanes.buffer + slot * (int64_t)lanes.count + k,
+                      (ptrdiff_t)(walk->step[view] * (int64_t)lanes.count)};
+}
+
+static inline size_t tile_from(const Walk *walk, size_t first) {
+    return walk->n - first < CAD_TILE ? walk->n - first : CAD_TILE;
+}
+
+static inline int overwrites(CadOp op) {
+    return op == CAD_OP_ASSIGN || op == CAD_OP_SCATTER;
+}
+
+static inline int is_active(const CadPlan *plan, int view) {
+    return !(plan->passive >> view & 1);
+}
+
+static inline int64_t offset(const CadTape *tape, const CadPlan *plan, int64_t i) {
+    int64_t result;
+    memcpy(&result, &tape->values[plan->index + i], sizeof result);
+    return result;
+}
+
+/* The slot that the i-th offset names. */
+static inline int64_t indexed(const CadTape *tape, CadPlan *plan, int64_t i) {
+    return cad_plan_extra(plan)[0] + offset(tape, plan, i);
+}
+
+static inline void exchange(double *x, double *y) {
+    const double former = *x;
+    *x = *y;
+    *y = former;
+}
+
+/* The slot that the i-th number of a scatter comes from: its source has one axis at most. */
+static inline int64_t scattered(CadPlan *plan, int64_t i) {
+    const int64_t *view = cad_plan_view(plan, 0);
+    return view[0] + (plan->ndim > 0 ? i * view[1] : 0);
+}
+
+static inline CadMatrix matrix_at(const Walk *walk, int view, double *data, int rows,
+                                  int columns) {
+    const int64_t *strides = cad_plan_view(walk->plan, view) + 1 + walk->axes;
+    return (CadMatrix){data, (ptrdiff_t)strides[rows], (ptrdiff_t)strides[columns]};
+}
+
+/* The operands of a row in a tile; missing ones repeat the first. */
+static inline void operands_at(const Walk *walk, double *values, size_t first, CadStrip x[4]) {
+    const int arity = walk->plan->n_views - 1;
+    for (int k = 0; k < 3; k++) {
+        x[k] = strip_at(walk, k < arity ? k + 1 : 1, values, first);
+    }
+    x[3] = strip_at(walk, 0, values, first);
+}
+
+/* target (rows x columns) += or = a b, by way of the workspace where BLAS cannot write to the
+ * target, or has to add. */
+static inline void add_matrix_product(CadTape *tape, CadMatrix target, CadMatrix a, CadMatrix b,
+                                      int store, size_t rows, size_t inner, size_t columns) {
+    if (store && target.column == 1) {
+        cad_multiply_matrices(target, a, b, rows, inner, columns);
+        return;
+    }
+    const CadMatrix product = {tape->workspace, (ptrdiff_t)columns, 1};
+    cad_multiply_matrices(product, a, b, rows, inner, columns);
+    for (size_t i = 0; i < rows; i++) {
+        cad_strip_add((CadStrip){target.data + (ptrdiff_t)i * target.row, target.column},
+                      (CadStrip){product.data + i * columns, 1}, store, columns);
+    }
+}
+
+#endif

@@ -1,0 +1,20 @@
+"""Running code in a process of its own."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import cadiff
+
+
+def isolated(code: str) -> str:
+    """Run code in a process of its own, so that a crash fails one test only; its output."""
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=Path(cadiff.__file__).parents[1],  # where it imports the same package
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, f"exit code {run.returncode}\n{run.stderr}"
+    return run.stdout.strip()
