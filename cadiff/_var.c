@@ -814,6 +814,10 @@ IN_PLACE_SLOT(divide)
 IN_PLACE_SLOT(floor_divide)
 IN_PLACE_SLOT(mod)
 
+static PyObject *in_place_matmul(PyObject *left, PyObject *right) {
+    return in_place(left, cad_matmul_like(left, right));
+}
+
 static PyObject *in_place_power(PyObject *base, PyObject *exponent, PyObject *modulus) {
     return in_place(base, slot_power(base, exponent, modulus));
 }
@@ -1271,6 +1275,7 @@ static PyNumberMethods var_number = {
     .nb_inplace_floor_divide = in_place_floor_divide,
     .nb_inplace_remainder = in_place_mod,
     .nb_inplace_power = in_place_power,
+    .nb_inplace_matrix_multiply = in_place_matmul,
 };
 
 static PyMappingMethods var_mapping = {
@@ -1304,6 +1309,7 @@ PyTypeObject CadVar_Type = {
 static PySequenceMethods array_sequence = {
     .sq_length = (lenfunc)var_length,
     .sq_item = (ssizeargfunc)var_item,
+    .sq_contains = cad_contains,
 };
 
 PyTypeObject CadVarArray_Type = {

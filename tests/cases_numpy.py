@@ -612,6 +612,49 @@ case(
     normal((3,)),
     dispatch=False,
 )
+# --- methods of arrays that are no functions ---------------------------------------------------
+
+
+def _flat_assigned(y: Any, key: Any, numbers: Any) -> None:
+    y.flat[key] = numbers
+
+
+def _flat_set(y: Any, numbers: Any) -> None:
+    y.flat = numbers
+
+
+CHANGES: dict[str, tuple[Callable[[Any, Any], Any], Shape]] = {
+    "sort": (lambda y, v: y.sort(), ()),
+    "sort(0)": (lambda y, v: y.sort(axis=0), ()),
+    "partition": (lambda y, v: y.partition(1, axis=1), ()),
+    "fill": (lambda y, v: y.fill(v), ()),
+    "put": (lambda y, v: y.put([7, 0, -1], v), (2,)),
+    "flat[1]": (lambda y, v: _flat_assigned(y, 1, v), ()),
+    "flat[1:5]": (lambda y, v: _flat_assigned(y, slice(1, 5), v), (2,)),
+    "flat[mask]": (lambda y, v: _flat_assigned(y, np.arange(12) % 2 == 0, v), (6,)),
+    "flat": (_flat_set, (5,)),
+    "flat of transpose": (lambda y, v: _flat_set(y.T, v), (12,)),
+}
+
+
+def _changed(x: Any, change: Callable[[Any], Any]) -> Any:
+    y = x * 2.0
+    change(y)
+    return y
+
+
+for name, (change, shape) in CHANGES.items():
+    case(
+        f"x.{name}",
+        lambda np, x, v, change=change: _changed(x, lambda y: change(y, v)) + 0.0 * np.sum(v),
+        distinct((3, 4), shape),
+    )
+case("x.flat, iterated", lambda np, x: [e * e for e in x.T.flat], normal((2, 3)))
+case("x.flat, read", lambda np, x: [x.flat[1], x.T.flat[1:3], x.flat[[0, 5]]], normal((2, 3)))
+case("x.mT", lambda np, x: x.mT, normal((2, 3, 4)))
+case("x.compress", lambda np, x: x.compress([True, False, True], axis=1), normal((2, 3)))
+case("x.conj", lambda np, x: x.conj(), normal((2,)))
+
 case(
     "piecewise",
     lambda np, x: np.piecewise(x, [x < -1, x > 2], [lambda t: t**2, lambda t: -t, 4.0]),

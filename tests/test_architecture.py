@@ -367,6 +367,7 @@ def stub_members(name: str) -> set[str]:
 UNTYPED = {
     "__array_function__",
     "__array_ufunc__",
+    "__contains__",  # of arrays alone
     "__doc__",
     "__module__",
     "__pyx_vtable__",

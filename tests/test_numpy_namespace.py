@@ -465,3 +465,97 @@ def test_the_list_of_functions_is_up_to_date() -> None:
     names = {line: line.split("`")[1] for line in written if line.startswith("| `")}
     known = {*dir(numpy), *dir(numpy.linalg)}
     assert not [line for line, name in names.items() if line not in rows and name in known]
+
+
+# --- attributes of ndarrays ----------------------------------------------------------------------
+
+ABSENT = [
+    "base", "byteswap", "ctypes", "data", "dump", "dumps", "flags", "getfield", "resize",
+    "setfield", "setflags", "strides", "to_device", "tobytes", "tofile", "view",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("make", [Var, Dual])
+@pytest.mark.parametrize("name", ABSENT)
+def test_what_an_ndarray_has_and_numbers_do_not(make: Callable[[Any], Any], name: str) -> None:
+    x = make(numpy.ones((2, 3)))
+    assert not hasattr(x, name)
+    with pytest.raises(AttributeError, match=f"numbers with derivatives have no {name}: "):
+        getattr(x, name)
+
+
+@pytest.mark.parametrize("make", [Var, Dual])
+def test_every_name_of_an_ndarray_is_known(make: Callable[[Any], Any]) -> None:
+    public = {name for name in dir(numpy.ndarray) if not name.startswith("_")}
+    assert public <= set(dir(make(numpy.ones(3))))
+
+
+@pytest.mark.parametrize("make", [Var, Dual])
+def test_attributes_of_the_values(make: Callable[[Any], Any]) -> None:
+    plain = numpy.arange(6.0).reshape(2, 3)
+    x = make(plain)
+    assert (x.itemsize, x.nbytes, x.device) == (plain.itemsize, plain.nbytes, plain.device)
+    numpy.testing.assert_array_equal(x.argpartition(1), plain.argpartition(1))
+    assert 5.0 in x
+    assert 6.0 not in x
+    assert x[0] in x
+    with pytest.raises(ValueError, match="at least 2-dimensional"):
+        x[0].mT
+    with pytest.raises(TypeError, match="Cannot cast"):
+        x.choose([1.0, 2.0])
+
+
+@pytest.mark.parametrize("make", [Var, Dual])
+def test_flat_is_an_iterator(make: Callable[[Any], Any]) -> None:
+    plain = numpy.arange(6.0).reshape(2, 3)
+    x = make(plain)
+    flat, wanted = x.flat, plain.flat
+    assert cadiff.value(next(flat)) == next(wanted) == 0.0
+    assert (flat.index, flat.coords, len(flat)) == (wanted.index, wanted.coords, len(wanted))
+    assert cadiff.value(list(flat)) == list(wanted)
+    assert list(flat) == []
+    assert flat.base is x
+    numpy.testing.assert_array_equal(cadiff.value(flat.copy()), wanted.copy())
+    numpy.testing.assert_array_equal(flat == 2.0, wanted == 2.0)
+    numpy.testing.assert_array_equal(flat >= 2.0, wanted >= 2.0)
+    numpy.testing.assert_array_equal(flat != 2.0, wanted != 2.0)
+    numpy.testing.assert_array_equal(flat <= 2.0, wanted <= 2.0)
+    numpy.testing.assert_array_equal(flat < 2.0, wanted < 2.0)
+    numpy.testing.assert_array_equal(flat > 2.0, wanted > 2.0)
+    assert cadiff.value(numpy.sum(flat)) == 15.0
+    with pytest.raises(TypeError, match=r"cadiff\.value"):
+        numpy.asarray(flat, dtype=float)
+
+
+def test_flat_refuses() -> None:
+    x = Var(numpy.ones(3)) * 1.0
+    with pytest.raises(ValueError, match="a single number"):
+        x.flat[0] = [1.0, 2.0]
+    with pytest.raises(IndexError):
+        x.flat[3] = 1.0
+    with pytest.raises(AttributeError, match="cannot be deleted"):
+        del x.flat
+    with pytest.raises(ValueError, match="wants a single number"):
+        x.fill([1.0, 2.0, 3.0])
+    for number in (Var(1.0), Dual(1.0, 1.0)):
+        with pytest.raises(TypeError, match="0-d"):
+            number.flat = 2.0
+        with pytest.raises(TypeError, match="0-d"):
+            number.fill(2.0)
+    with pytest.raises(TypeError, match=r"x\.copy\(\)"):
+        Var([2.0, 1.0]).sort()
+
+
+def test_a_product_in_place_writes_to_the_array() -> None:
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        view = y
+        y @= numpy.diag([2.0, 3.0])
+        return np.sum(view)
+
+    for gradient in both_gradients(f, numpy.ones((2, 2))):
+        assert gradient.tolist() == [[2.0, 3.0], [2.0, 3.0]]
+    for make in (Var, Dual):
+        y = make(numpy.ones((2, 2))) * 1.0
+        with pytest.raises(ValueError, match="write y = y @ z"):
+            y @= numpy.ones(2)

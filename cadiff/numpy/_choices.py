@@ -14,7 +14,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from .. import _table, arrays
 from .._core import Dual, Var
-from .._dispatch import carries, implements
+from .._dispatch import FUNCTIONS, carries, implements
 from ..ops import round as round_number
 from ..ops import value
 from ._common import Number, as_number, existing, rearranged, refuse, unsupported
@@ -262,6 +262,76 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     marks = np.zeros(target.shape, dtype=bool)
     np.fill_diagonal(marks, True, wrap)
     _write_flat(target, np.flatnonzero(marks), val)
+
+
+class flatiter:  # noqa: N801 - NumPy's name
+    """The elements of an array in order: what `x.flat` is, as `numpy.flatiter`."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, base: Number) -> None:
+        self.base = base
+        self.index = 0
+
+    @property
+    def coords(self) -> tuple[int, ...]:
+        """The indices of the element that comes next."""
+        return tuple(int(k) for k in np.unravel_index(self.index, self.base.shape))
+
+    def copy(self) -> Number:
+        """All elements in a row."""
+        return arrays.copy(self.base.reshape(-1))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        elements = np.empty(len(self), dtype=object)
+        elements[:] = self.base.reshape(-1).tolist()
+        return elements if dtype is None else elements.astype(dtype)
+
+    def __len__(self) -> int:
+        return int(self.base.size)
+
+    def __iter__(self) -> flatiter:
+        return self
+
+    def __next__(self) -> Number:
+        if self.index >= len(self):
+            raise StopIteration
+        element = self.base[self.coords]
+        self.index += 1
+        return element
+
+    def __getitem__(self, key: Any) -> Number:
+        chosen = self.base.reshape(-1)[key]
+        return arrays.copy(chosen) if chosen.ndim else chosen
+
+    def __setitem__(self, key: Any, numbers: Any) -> None:
+        places = np.arange(len(self))[key]
+        if np.ndim(places) == 0 and as_number(numbers).size != 1:
+            raise ValueError("a single element is assigned a single number")
+        if self.base.ndim == 0:
+            self.base[...] = numbers
+        _write_flat(self.base, places, numbers)
+
+    def __eq__(self, other: Any) -> Any:
+        return self.base.reshape(-1) == other
+
+    def __ne__(self, other: Any) -> Any:
+        return self.base.reshape(-1) != other
+
+    def __lt__(self, other: Any) -> Any:
+        return self.base.reshape(-1) < other
+
+    def __le__(self, other: Any) -> Any:
+        return self.base.reshape(-1) <= other
+
+    def __gt__(self, other: Any) -> Any:
+        return self.base.reshape(-1) > other
+
+    def __ge__(self, other: Any) -> Any:
+        return self.base.reshape(-1) >= other
+
+
+FUNCTIONS[np.flatiter] = flatiter
 
 
 # --- piece by piece ------------------------------------------------------------------------------
