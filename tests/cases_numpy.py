@@ -612,6 +612,55 @@ case(
     normal((3,)),
     dispatch=False,
 )
+# --- methods of ufuncs ---------------------------------------------------------------------------
+
+EXTREMES = ("maximum", "minimum", "fmax", "fmin")
+for name in (*EXTREMES, "add", "multiply"):
+    variants(
+        f"{name}.reduce", lambda np, name=name: getattr(np, name).reduce, distinct((2, 3, 4)),
+        {}, {"axis": None}, {"axis": (0, 2), "keepdims": True},
+        {"axis": -1, "initial": 0.7, "where": MASK},
+    )  # fmt: skip
+for name in (*EXTREMES, "add", "multiply", "logaddexp", "logaddexp2", "hypot", "subtract"):
+    draw = distinct((2, 3, 4)) if name in EXTREMES else positive((2, 3, 4))
+    for method in ("reduce", "accumulate"):
+        variants(
+            f"{name}.{method} ", lambda np, n=name, m=method: getattr(getattr(np, n), m), draw,
+            {}, {"axis": 1}, {"axis": -1, "dtype": float},
+        )  # fmt: skip
+    for indices in ([0, 2, 1], [1], [2, 2, 0]):
+        case(
+            f"{name}.reduceat({indices})",
+            lambda np, x, n=name, i=indices: getattr(np, n).reduceat(x, i, axis=1),
+            draw,
+        )
+for name in ("divide", "copysign", "float_power"):
+    case(
+        f"{name}.reduce",
+        lambda np, x, n=name: getattr(np, n).reduce(x, axis=1),
+        positive((2, 3)),
+        rtol=1e-6,
+    )
+for options in (
+    {"axis": None},
+    {"axis": (2, 0), "keepdims": True},
+    {"axis": 1, "initial": 0.7},
+    {"axis": 1, "where": MASK},
+    {"axis": None, "where": MASK, "initial": 0.3},
+):
+    for name in ("logaddexp", "hypot"):
+        variants(
+            f"{name}.reduce",
+            lambda np, n=name: getattr(np, n).reduce,
+            positive((2, 3, 4)),
+            options,
+            value_rtol=2e-14,
+        )
+case("maximum.accumulate of one", lambda np, x: np.maximum.accumulate(x), normal((1,)))
+case("hypot.accumulate of nothing", lambda np, x: np.hypot.accumulate(x), normal((0, 3)))
+case("fmax.accumulate, nan", lambda np, x: np.fmax.accumulate(x), with_nan((9,)))
+case("multiply.outer", lambda np, x, y: np.multiply.outer(x, y), normal((2, 3), (2,)))
+
 # --- methods of arrays that are no functions ---------------------------------------------------
 
 

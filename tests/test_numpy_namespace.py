@@ -51,6 +51,8 @@ CONVENTIONS: list[tuple[str, Callable[[Any], Any], Any, Any]] = [
     ("nanmax", lambda x: np.nanmax(x), [1.0, NAN, 1.0], [0.5, 0.0, 0.5]),
     ("ptp of equals", lambda x: np.ptp(x), [2.0, 2.0], [0.0, 0.0]),
     ("maximum", lambda x: np.sum(np.maximum(x, 0.0)), [-1.0, 0.0, 1.0], [0.0, 0.5, 1.0]),
+    ("accumulate", lambda x: np.maximum.accumulate(x)[3], [1.0, 3.0, 3.0, 2.0], [0, 0.5, 0.5, 0]),
+    ("accumulate, three", lambda x: np.minimum.accumulate(x)[-1], [1.0, 1.0, 1.0], [1 / 3] * 3),
     ("prod, a zero", lambda x: np.prod(x), [0.0, 2.0, 3.0], [6.0, 0.0, 0.0]),
     ("prod, two zeros", lambda x: np.prod(x), [0.0, 2.0, 0.0], [0.0, 0.0, 0.0]),
     ("cumprod", lambda x: np.sum(np.cumprod(x)), [0.0, 1.0, 2.0], [4.0, 0.0, 0.0]),
@@ -559,3 +561,46 @@ def test_a_product_in_place_writes_to_the_array() -> None:
         y = make(numpy.ones((2, 2))) * 1.0
         with pytest.raises(ValueError, match="write y = y @ z"):
             y @= numpy.ones(2)
+
+
+# --- methods of ufuncs ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [Var, Dual])
+def test_methods_of_ufuncs_refuse_what_numpy_refuses(make: Callable[[Any], Any]) -> None:
+    x = make(numpy.ones((2, 3)))
+    for attempt, error in (
+        (lambda: numpy.sin.reduce(x), ValueError),
+        (lambda: numpy.matmul.reduce(x), RuntimeError),
+        (lambda: numpy.subtract.reduce(x, axis=(0, 1)), ValueError),
+        (lambda: numpy.power.reduce(x, where=[True, False, True]), ValueError),
+        (lambda: numpy.hypot.reduce(x, axis=2), numpy.exceptions.AxisError),
+        (lambda: numpy.maximum.reduce(x[:0]), ValueError),
+        (lambda: numpy.add.reduceat(x, [2]), IndexError),
+        (lambda: numpy.hypot.accumulate(x[0, 0]), TypeError),
+        (lambda: numpy.hypot.reduce(x, dtype=complex), TypeError),
+    ):
+        with pytest.raises(error):
+            attempt()  # type: ignore[no-untyped-call]
+    with pytest.raises(TypeError, match="numbers with derivatives does not support dtype=int64"):
+        numpy.add.accumulate(x, dtype=int)
+    with pytest.raises(TypeError, match=r"cadiff\.zeros"):
+        numpy.hypot.reduce(x, out=numpy.zeros(3))
+
+
+@pytest.mark.parametrize("make", [Var, Dual])
+def test_methods_of_ufuncs_without_derivatives(make: Callable[[Any], Any]) -> None:
+    x = make([[1.0, 0.0], [2.0, 3.0]])
+    assert numpy.logical_and.reduce(x).tolist() == [True, False]
+    assert numpy.logical_or.accumulate(x, axis=1).tolist() == [[True, True], [True, True]]
+    assert numpy.less.outer(x[0], x[1]).tolist() == [[True, True], [True, True]]
+
+
+def test_methods_of_ufuncs_write_to_out() -> None:
+    def f(x: Any) -> Any:
+        y = np.zeros(3)
+        numpy.hypot.reduce(x, out=y)
+        return np.sum(y)
+
+    for gradient in both_gradients(f, [[3.0, 1.0, 0.0], [4.0, 0.0, 2.0]]):
+        numpy.testing.assert_allclose(gradient, [[0.6, 1, 0], [0.8, 0, 1]], rtol=1e-15)

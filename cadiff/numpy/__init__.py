@@ -31,6 +31,7 @@ from . import (
     _products,
     _reductions,
     _shapes,
+    _ufunc_methods,
     fft,
     linalg,
 )

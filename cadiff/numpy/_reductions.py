@@ -192,7 +192,7 @@ _running_sum.defjvp(lambda g, ans, x, axis: _running_sum(g, axis))
 
 
 @primitive
-def _recurrence(a: Any, b: Any) -> Any:
+def recurrence(a: Any, b: Any) -> Any:
     """s[k] = a[k] s[k - 1] + b[k] from s[-1] = 0, along the first axis."""
     if a.ndim == 1:  # floats are many times faster than one-element arrays
         return np.array(_steps(a.tolist(), b.tolist()), dtype=float)
@@ -213,18 +213,18 @@ def _shifted(x: Number, fill: float) -> Number:
     return arrays.concatenate([np.full((1, *x.shape[1:]), fill), x[:-1]])[: len(x)]
 
 
-def _recurrence_adjoint(g: Number, a: Number) -> Number:
+def recurrence_adjoint(g: Number, a: Number) -> Number:
     """The recurrence run from the end: t[k] = a[k + 1] t[k + 1] + g[k]."""
-    return _recurrence(_shifted(a[::-1], 0.0), g[::-1])[::-1]
+    return recurrence(_shifted(a[::-1], 0.0), g[::-1])[::-1]
 
 
-_recurrence.defvjp(
-    lambda s, a, b: lambda g: _recurrence_adjoint(g, a) * _shifted(s, 0.0),
-    lambda s, a, b: lambda g: _recurrence_adjoint(g, a),
+recurrence.defvjp(
+    lambda s, a, b: lambda g: recurrence_adjoint(g, a) * _shifted(s, 0.0),
+    lambda s, a, b: lambda g: recurrence_adjoint(g, a),
 )
-_recurrence.defjvp(
-    lambda g, s, a, b: _recurrence(a, g * _shifted(s, 0.0)),
-    lambda g, s, a, b: _recurrence(a, g),
+recurrence.defjvp(
+    lambda g, s, a, b: recurrence(a, g * _shifted(s, 0.0)),
+    lambda g, s, a, b: recurrence(a, g),
 )
 
 
@@ -235,11 +235,11 @@ def _running_product(x: Any) -> Any:
 
 
 # y[k] = x[k] y[k - 1] is a recurrence in which 1 comes before the first element.
-_running_product.defvjp(lambda y, x: lambda g: _recurrence_adjoint(g, x) * _shifted(y, 1.0))
-_running_product.defjvp(lambda g, y, x: _recurrence(x, g * _shifted(y, 1.0)))
+_running_product.defvjp(lambda y, x: lambda g: recurrence_adjoint(g, x) * _shifted(y, 1.0))
+_running_product.defjvp(lambda g, y, x: recurrence(x, g * _shifted(y, 1.0)))
 
 
-def _along_first(f: Callable[[Number], Number], x: Number, axis: int) -> Number:
+def along_first(f: Callable[[Number], Number], x: Number, axis: int) -> Number:
     return arrays.moveaxis(f(arrays.moveaxis(x, axis, 0)), 0, axis)
 
 
@@ -265,7 +265,7 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
     refuse("cumprod", out=out)
     wants_floats("cumprod", dtype)
     x, axis = _flat_axis(a, axis)
-    return _along_first(_running_product, x, axis)
+    return along_first(_running_product, x, axis)
 
 
 def _cumulative(name: str, running: Callable[..., Number], first: float) -> Callable[..., Number]:
@@ -454,7 +454,7 @@ PLOTTING_POSITIONS = {
 }
 
 
-def _rows(x: Number, axes: tuple[int, ...]) -> Number:
+def joined_axes(x: Number, axes: tuple[int, ...]) -> Number:
     """The array with the given axes joined to one, which comes first."""
     kept = tuple(k for k in range(x.ndim) if k not in axes)
     shape = (math.prod(x.shape[k] for k in axes), *(x.shape[k] for k in kept))
@@ -515,7 +515,7 @@ def _quantiles(
     weights: Any = None,
 ) -> Number:
     axes = reduced_axes(axis, x.ndim)
-    rows = _rows(x, axes)
+    rows = joined_axes(x, axes)
     ordered = _sorted_rows(rows)
     nans = np.isnan(np.asarray(value(rows)))
     count = np.sum(~nans, axis=0) if skip_nan else np.array(rows.shape[0])
@@ -542,7 +542,9 @@ def _quantiles(
 
 
 def _weight_rows(weights: Any, x: Number, axes: tuple[int, ...]) -> Any:
-    return _rows(np.asarray(_weights_like(np.empty(x.shape), axes, np.asarray(weights))), axes)
+    return joined_axes(
+        np.asarray(_weights_like(np.empty(x.shape), axes, np.asarray(weights))), axes
+    )
 
 
 def _checked_quantiles(q: Any, scale: float) -> Number:
@@ -594,7 +596,7 @@ def _median(a: Any, axis: Axis, keepdims: bool, skip_nan: bool) -> Number:
     """The mean of the two middle elements, or the middle one."""
     x = as_number(a)
     axes = reduced_axes(axis, x.ndim)
-    rows = _rows(x, axes)
+    rows = joined_axes(x, axes)
     nans = np.isnan(np.asarray(value(rows)))
     count = np.sum(~nans, axis=0) if skip_nan else np.array(rows.shape[0])
     if rows.shape[0] == 0:
