@@ -25,6 +25,7 @@ __all__ = [
     "diagonal",
     "expand_dims",
     "full",
+    "gathered",
     "matmul",
     "moveaxis",
     "ones",
@@ -321,6 +322,12 @@ def as_array(items: Any) -> Number:
     if all(_core.ndim(part) == 0 for part in parts):
         return _core.numbers_array([_plain_single(part) for part in parts], (len(parts),))
     return stack(parts)
+
+
+def gathered(x: Any) -> Any:
+    """Lists, tuples and arrays of objects as arrays of numbers; all else as it is."""
+    listed = isinstance(x, (list, tuple)) or (isinstance(x, np.ndarray) and x.dtype.hasobject)
+    return as_array(x) if listed else x
 
 
 def _plain_single(x: Any) -> Number:

@@ -185,6 +185,38 @@ def test_broadcasting() -> None:
     assert by_scale == pytest.approx(((z * z - 1.0) / 2.0).sum(), rel=1e-13)
 
 
+LISTED = [
+    *((name, method) for name in CONTINUOUS for method in DENSITIES + PROBABILITIES),
+    *((name, method) for name in DISCRETE for method in MASSES + PROBABILITIES),
+]
+
+
+@pytest.mark.parametrize(("name", "method"), LISTED)
+def test_lists_are_arrays(name: str, method: str) -> None:
+    """Beside numbers with derivatives, and with such numbers in them."""
+    if name in DISCRETE:
+        x: list[Any] = [1, 3]
+        *shapes, last = DISCRETE[name][0]
+    else:
+        x, shapes, last = [0.2, 0.9], list(CONTINUOUS[name][0]), 0.1
+    want = getattr(getattr(st, name), method)(x, *shapes, last)
+    for make in (Var, Dual):
+        for parameter in (make(last), [make(last), last]):
+            got = getattr(getattr(stats, name), method)(x, *shapes, parameter)
+            assert isinstance(got, make)
+            np.testing.assert_allclose(cadiff.value(got), want, rtol=1e-13)
+
+
+def test_lists_in_multivariate_distributions() -> None:
+    v = Var(0.3)
+    got = stats.multivariate_normal.logpdf([0.1, 0.7], [v, 1.0], [[2.0, v], [v, 1.0]])
+    want = st.multivariate_normal.logpdf([0.1, 0.7], [0.3, 1.0], [[2, 0.3], [0.3, 1]])
+    assert got.value == pytest.approx(want, rel=1e-14)
+    got = stats.dirichlet.logpdf([0.1, 0.9], [v, 1.0])
+    want = st.dirichlet.logpdf([0.1, 0.9], [0.3, 1.0])
+    assert got.value == pytest.approx(want, rel=1e-14)
+
+
 def test_mixed_in_and_out_of_the_support() -> None:
     x = np.array([-1.0, 0.5, 2.0])
     value, gradient = cadiff.value_and_grad(lambda x: np.sum(stats.gamma.pdf(x, 2.5)))(x)

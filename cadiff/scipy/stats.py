@@ -34,7 +34,7 @@ from .._table import (
     xlog1py,
     xlogy,
 )
-from ..arrays import broadcast_to, concatenate, reshape
+from ..arrays import broadcast_to, concatenate, gathered, reshape
 from ..arrays import sum as sum_
 from ..ops import value
 from . import special
@@ -132,12 +132,14 @@ class Distribution:
     def _evaluate(self, name: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not (carries(x) or carries(args) or carries(kwargs)):
             return getattr(self.original, name)(x, *args, **kwargs)
-        shapes, loc, scale = self._parameters(name, args, kwargs)
+        shapes, loc, scale = self._parameters(
+            name, tuple(map(gathered, args)), {k: gathered(given) for k, given in kwargs.items()}
+        )
         if not name.endswith(("pdf", "pmf")):
             for parameter, shape in zip(self.shapes, shapes, strict=True):
                 if parameter in self.fixed:
                     self._refuse(name, parameter, shape)
-        return self._located(name, x, shapes, loc, scale)
+        return self._located(name, gathered(x), shapes, loc, scale)
 
     def _parameters(
         self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -441,6 +443,7 @@ class MultivariateNormal(Multivariate):
                 "multivariate_normal.logpdf of numbers with derivatives takes no allow_singular=: "
                 "the density of a singular distribution has no derivative by cov"
             )
+        x, mean, cov = map(gathered, (x, mean, cov))
         mean, cov = _mean_and_covariance(mean, cov)
         n = len(value(mean))
         x_shape = np.shape(value(x))
@@ -483,6 +486,7 @@ class Dirichlet(Multivariate):
         plain = self.original.logpdf(value(x), value(alpha))  # with SciPy's checks
         if not (carries(x) or carries(alpha)):
             return plain
+        x, alpha = gathered(x), gathered(alpha)
         shape = np.shape(value(x))
         k = len(value(alpha))
         if shape[0] == k - 1:
