@@ -7,7 +7,9 @@ public functions of numbers, so that they can be differentiated again.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,7 +17,7 @@ import numpy as np
 from . import _core, arrays
 from ._core import Dual, Var, carries
 
-__all__ = ["primitive"]
+__all__ = ["doubt", "primitive", "settle_doubts", "warn_nan"]
 
 Number: TypeAlias = Any  # a Var, a Dual, a float or an ndarray
 
@@ -241,6 +243,53 @@ def _like(derivative: Number, of: Number) -> Number:
     return (
         derivative if _core.shape(derivative) == shape else arrays.broadcast_to(derivative, shape)
     )
+
+
+# --- derivatives that do not exist ---------------------------------------------------------------
+
+# Forward mode computes the tangents of all results of a rule, whoever will use them. Where one
+# does not exist it is nan, and there is a warning only if the nan is seen in the end.
+
+
+class _Doubts(threading.local):
+    """Warnings held back while a forward differentiation is under way, that of the given tag."""
+
+    tag = 0
+    messages: tuple[str, ...] = ()
+
+
+_doubts = _Doubts()
+
+
+def warn_nan(message: str) -> None:
+    """Warn that a derivative does not exist."""
+    warnings.warn(message, RuntimeWarning, stacklevel=2)
+
+
+def doubt(message: str) -> None:
+    """Warn of a tangent that is nan, or wait until a forward differentiation has its result."""
+    running = _core.running_forward()
+    if not running:
+        warn_nan(message)
+        return
+    outermost = running[0][0]
+    held = _doubts.messages if _doubts.tag == outermost else ()
+    _doubts.tag, _doubts.messages = outermost, (*held, message)
+
+
+def settle_doubts(results: Iterable[Number]) -> None:
+    """Issue the warnings held back, if there is a nan in what a forward differentiation found."""
+    running = _core.running_forward()
+    if not _doubts.messages:
+        return
+    if running[0][0] != _doubts.tag:  # of one that an exception has ended
+        _doubts.messages = ()
+    elif any(np.isnan(np.asarray(_core.strip(x))).any() for x in results):
+        messages, _doubts.messages = dict.fromkeys(_doubts.messages), ()
+        for message in messages:
+            warn_nan(message)
+    elif len(running) == 1:
+        _doubts.messages = ()
 
 
 # --- elementwise partials ------------------------------------------------------------------------
