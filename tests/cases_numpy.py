@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+import cadiff
+
 from .derivatives import Case
 
 VERSION = tuple(int(number) for number in np.__version__.split(".")[:2])
@@ -330,6 +332,48 @@ case(
 for mode in ("edge", "reflect", "symmetric", "wrap"):
     case(f"pad {mode}", lambda np, x, mode=mode: np.pad(x, ((1, 2), (0, 3)), mode), normal((3, 4)))
 case("pad", lambda np, x: np.pad(x, 1), normal((2, 3)))
+for mode in ("linear_ramp", "mean", "median", "maximum", "minimum"):
+    for width in (2, (1, 3), ((0, 2), (3, 0)), ((1,), (2,)), 0):
+        case(
+            f"pad {mode}, {width}",
+            lambda np, x, w=width, m=mode: np.pad(x, w, m),
+            distinct((3, 4)),
+        )
+for length in (1, (2, 3), ((1, 9), (2, 2))):
+    for mode in ("mean", "median", "maximum", "minimum"):
+        case(
+            f"pad {mode}, stat_length {length}",
+            lambda np, x, s=length, m=mode: np.pad(x, 2, m, stat_length=s),
+            distinct((3, 4)),
+        )
+case(
+    "pad linear_ramp, end_values",
+    lambda np, x, v: np.pad(x, (2, 3), "linear_ramp", end_values=v),
+    normal((3, 4), (2, 2)),
+)
+for mode in ("reflect", "symmetric"):
+    for shape, width in (((4,), (2, 3)), ((3,), 11), ((2, 3), ((1, 5), (7, 0))), ((2, 1), 3)):
+        case(
+            f"pad odd {mode}, {shape}, {width}",
+            lambda np, x, w=width, m=mode: np.pad(x, w, m, reflect_type="odd"),
+            normal(shape),
+            value_rtol=1e-12,
+        )
+
+
+def _padded_by(row: Any, pair: tuple[int, int], axis: int, options: dict[str, Any]) -> None:
+    before, after = pair
+    row[:before] = options["factor"] * row[before]
+    row[len(row) - after :] = axis + row[len(row) - after - 1] ** 2
+
+
+case(
+    "pad by a function",
+    lambda np, x, v: np.pad(x, ((1, 2), (0, 1)), _padded_by, factor=v),
+    normal((2, 3), ()),
+    0,
+    dispatch=False,
+)
 case(
     "pad constant",
     lambda np, x, v: np.pad(x, ((0, 2), (1, 0)), constant_values=v),
@@ -487,6 +531,12 @@ case("polyder(2)", lambda np, p: np.polyder(p, 2), normal((4,)))
 case("polyint", lambda np, p: np.polyint(p), normal((4,)))
 case("polyint(2, k)", lambda np, p, k: np.polyint(p, 2, k), normal((4,), (2,)))
 
+
+def _differentiable(results: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Without the rank and the cut-off."""
+    return tuple(x for x in results if np.ndim(cadiff.value(x)) > 0)
+
+
 FIT = ([0.0, 0.7, 1.1, 2.0, 3.0], [1.0, -0.5, 0.2, 2.0, 2.5])
 case("polyfit", lambda np, x, y: np.polyfit(x, y, 2), fixed(*FIT), value_rtol=1e-12)
 case(
@@ -495,6 +545,14 @@ case(
     fixed(*FIT, [1.0, 2, 1, 0.5, 1]),
     value_rtol=1e-12,
 )
+for options in ({"full": True}, {"cov": True}, {"cov": "unscaled"}):
+    for name, points in (("polyfit", FIT), ("polyfit of two", (FIT[0], np.reshape(FIT, (5, 2))))):
+        case(
+            f"{name}({options})",
+            lambda np, x, y, o=options: _differentiable(np.polyfit(x, y, 2, w=x + 0.5, **o)),
+            fixed(*points),
+            value_rtol=1e-11,
+        )
 case(
     "polyfit of two",
     lambda np, x, y: np.polyfit(x, y, 2),

@@ -64,7 +64,7 @@ ROOMS: list[set[str]] = [
         "numpy.fft",
         "numpy.linalg",
     },
-    {"numpy._products", "numpy._ufunc_methods"},
+    {"numpy._padding", "numpy._products", "numpy._ufunc_methods"},
     {"numpy._calculus"},
     {"numpy"},
     {"__init__"},

@@ -351,8 +351,6 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
     (lambda v: np.concatenate([v, v], out=numpy.empty(6)), "numpy.concatenate .*out="),
     (lambda v: np.stack([v, v], dtype=int), "numpy.stack .*dtype"),
     (lambda v: np.einsum("i->", v, out=numpy.empty(())), "numpy.einsum .*out="),
-    (lambda v: np.pad(v, 1, "linear_ramp"), "numpy.pad .*linear_ramp.*constant"),
-    (lambda v: np.pad(v, 1, "reflect", reflect_type="odd"), "numpy.pad .*odd"),
     (lambda v: np.sort(v, order="x"), "numpy.sort .*order="),
     (lambda v: np.copyto(numpy.zeros(3), v), "numpy.copyto .*zeros"),
     (lambda v: np.put(numpy.zeros(3), [0], v[0]), "numpy.put .*zeros"),

@@ -27,6 +27,7 @@ from . import (
     _choices,
     _creation,
     _elementwise,
+    _padding,
     _plain,
     _products,
     _reductions,
