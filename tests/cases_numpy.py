@@ -537,6 +537,13 @@ def _differentiable(results: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(x for x in results if np.ndim(cadiff.value(x)) > 0)
 
 
+case("polydiv", lambda np, p, q: np.polydiv(p, q), positive((5,), (3,)), value_rtol=1e-13)
+case("polydiv, no quotient", lambda np, p, q: np.polydiv(p, q)[1], positive((2,), (3,)))
+case("poly", lambda np, z: np.poly(z), normal((4,)), value_rtol=1e-13)
+case("poly of a matrix", lambda np, a: np.poly(a + a.T), normal((3, 3)), value_rtol=1e-12)
+case("roots", lambda np, p: np.roots(p), fixed([2.0, 1.0, -13.0, 6.0]), value_rtol=1e-13)
+case("roots, zeros", lambda np, p: np.roots(p * [0, 1, 1, 0]), fixed([1.0, 2, 3, 4]))
+
 FIT = ([0.0, 0.7, 1.1, 2.0, 3.0], [1.0, -0.5, 0.2, 2.0, 2.5])
 case("polyfit", lambda np, x, y: np.polyfit(x, y, 2), fixed(*FIT), value_rtol=1e-12)
 case(
@@ -593,6 +600,9 @@ if VERSION < (2, 5):  # which warns that it is to go
 case("sinc", lambda np, x: np.sinc(x), normal((5,)), value_rtol=1e-14)
 case("real", lambda np, x: np.real(x), normal((2, 3)))
 case("real_if_close", lambda np, x: np.real_if_close(x), normal((2, 3)))
+case("angle", lambda np, x: np.angle(x), distinct((4,)))
+case("angle(deg)", lambda np, x: np.angle(x, deg=True), distinct((4,)))
+case("clip(dtype)", lambda np, x: np.clip(x, -1.0, 2.0, dtype=float), distinct((7,)))
 case("imag", lambda np, x: np.imag(x) + 0.0 * x, normal((2, 3)))
 
 case("take", lambda np, x: np.take(x, [[0, 5], [2, 2]]), normal((2, 3)))
@@ -615,6 +625,14 @@ case(
 case("compress", lambda np, x: np.compress([True, False, True], x, axis=1), normal((2, 3)))
 case("extract", lambda np, x: np.extract(MASK, x), normal((3, 4)))
 case("unique", lambda np, x: np.unique(x), distinct((2, 3)))
+if hasattr(np, "unique_values"):
+    case("unique_values", lambda np, x: np.sort(np.unique_values(x)), distinct((2, 3)))
+for name in ("union1d", "intersect1d", "setdiff1d", "setxor1d"):
+    case(
+        name,
+        lambda np, x, y, n=name: getattr(np, n)(np.append(x, y[1]), y),
+        lambda rng: (distinct((2, 3))(rng)[0], distinct((4,))(rng)[0] + 20.0),
+    )
 case("unique(axis)", lambda np, x: np.unique(x, axis=0), distinct((3, 2)))
 
 for axis in (-1, 0, None):

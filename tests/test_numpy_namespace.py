@@ -344,7 +344,9 @@ def test_questions_are_answered_from_values(call: Any, make: Any, module: Any) -
 REFUSED: list[tuple[Callable[[Any], Any], str]] = [
     (lambda v: np.sum(v, out=numpy.empty(())), "numpy.sum .*out=.*zeros"),
     (lambda v: np.sum(v, dtype=int), "numpy.sum .*dtype=int64.*float64"),
-    (lambda v: np.mean(v, dtype=complex), "numpy.mean|numpy.sum .*dtype=complex128"),
+    (lambda v: np.mean(v, dtype=complex), "numpy.mean .*dtype=complex128"),
+    (lambda v: np.std(v, dtype=int), "numpy.std .*dtype=int64"),
+    (lambda v: np.clip(v, 0, 1, dtype=int), "numpy.clip .*dtype=int64"),
     (lambda v: np.cumsum(v, dtype=int), "numpy.cumsum .*dtype"),
     (lambda v: np.array(v, dtype=int), "numpy.array .*dtype"),
     (lambda v: np.full(3, v[0], dtype=int), "numpy.full .*dtype"),
@@ -361,6 +363,12 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
     (lambda v: np.quantile([1.0, 2.0], 0.5, weights=v[:2]), "numpy.quantile .*weights"),
     (lambda v: np.vectorize(lambda a: (a, a))(v), "vectorize"),
 ]
+
+
+@pytest.mark.parametrize("name", ["var", "std", "nanvar", "nanstd"])
+def test_degrees_of_freedom_have_one_name_in_a_call(name: str) -> None:
+    with pytest.raises(ValueError, match="ddof and correction"):
+        getattr(np, name)(Var([1.0, 2.0, 4.0]), ddof=1, correction=1)
 
 
 @pytest.mark.parametrize(("call", "message"), REFUSED)

@@ -22,6 +22,7 @@ from ..primitives import primitive
 from ._common import Number, as_number, existing, refuse, unsupported, wants_floats
 from ._reductions import cumprod
 from ._shapes import diagonal, ravel
+from .linalg import eigvals
 
 # --- matrices and vectors ------------------------------------------------------------------------
 
@@ -466,6 +467,56 @@ def polysub(a1: Any, a2: Any) -> Number:
 def polymul(a1: Any, a2: Any) -> Number:
     """The product of two polynomials, as `numpy.polymul`; leading zeros are kept."""
     return convolve(_polynomial(a1), _polynomial(a2))
+
+
+@implements(np.polydiv)
+def polydiv(u: Any, v: Any) -> tuple[Number, Number]:
+    """Quotient and remainder of two polynomials, as `numpy.polydiv`."""
+    rest, divisor = _polynomial(u) + 0.0, _polynomial(v) + 0.0
+    scale = 1.0 / divisor[0]
+    steps = len(rest) - len(divisor) + 1
+    quotient = []
+    for k in range(steps):
+        factor = scale * rest[k]
+        quotient.append(factor)
+        begin, end = rest[:k], rest[k + len(divisor) :]
+        rest = arrays.concatenate([begin, rest[k : k + len(divisor)] - factor * divisor, end])
+    while len(rest) > 1 and np.allclose(value(rest[0]), 0.0, rtol=1e-14):
+        rest = rest[1:]
+    return arrays.stack(quotient or [np.float64(0.0)]), rest
+
+
+@implements(np.poly)
+def poly(seq_of_zeros: Any) -> Number:
+    """The polynomial with given zeros, or of a matrix with real eigenvalues, as `numpy.poly`."""
+    zeros = as_number(seq_of_zeros)
+    zeros = zeros if zeros.ndim else zeros.reshape(1)
+    if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] != 0:
+        zeros = eigvals(zeros)
+    elif zeros.ndim != 1:
+        raise ValueError("input must be 1d or non-empty square 2d array.")
+    result: Number = np.ones(1)
+    for zero in zeros:
+        result = convolve(result, arrays.stack([np.float64(1.0), -zero]))
+    return result
+
+
+@implements(np.roots)
+def roots(p: Any) -> Number:
+    """The roots of a polynomial that has real ones, otherwise TypeError, as `numpy.roots`."""
+    p = _polynomial(p)
+    if p.ndim != 1:
+        raise ValueError("Input must be a rank-1 array.")
+    places = np.flatnonzero(np.asarray(value(p)))
+    if len(places) == 0:
+        return np.array([])
+    at_zero = np.zeros(len(p) - int(places[-1]) - 1)
+    p = p[int(places[0]) : int(places[-1]) + 1]
+    if len(p) == 1:
+        return at_zero
+    first = -p[1:] / p[0]
+    companion = arrays.concatenate([first[None], np.eye(len(p) - 2, len(p) - 1)])
+    return arrays.concatenate([eigvals(companion), at_zero])
 
 
 @implements(np.polyder)

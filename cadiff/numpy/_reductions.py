@@ -83,9 +83,19 @@ def mean(
 ) -> Number:
     """Arithmetic mean along axes, as `numpy.mean`; nan if there are no elements."""
     refuse("mean", out=out)
+    wants_floats("mean", dtype)
     x = as_number(a)
-    total = sum(x, axis, dtype, None, keepdims, where=where)
+    total = sum(x, axis, None, None, keepdims, where=where)
     return _table.divide(total, _count(x, axis, where, keepdims))
+
+
+def _lost(ddof: float, correction: Any) -> Any:
+    """The degrees of freedom that are lost, by either of their names."""
+    if correction is None:
+        return ddof
+    if ddof != 0:
+        raise ValueError("ddof and correction can't be provided simultaneously.")
+    return correction
 
 
 @implements(np.var)
@@ -107,7 +117,7 @@ def var(
     x = as_number(a)
     centre = _mean(x, axis, keepdims=True, where=where) if mean is None else mean
     squares = sum(_table.square(x - centre), axis, keepdims=keepdims, where=where)
-    count = _count(x, axis, where, keepdims) - (ddof if correction is None else correction)
+    count = _count(x, axis, where, keepdims) - _lost(ddof, correction)
     return _table.divide(squares, np.maximum(count, 0))
 
 
@@ -129,6 +139,7 @@ def std(
 ) -> Number:
     """Standard deviation along axes, as `numpy.std`; where it is 0, so is its derivative."""
     refuse("std", out=out)
+    wants_floats("std", dtype)
     return _table.sqrt(
         var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
     )
@@ -708,9 +719,9 @@ def nanvar(
     """Variance along axes of what is not nan, as `numpy.nanvar`; nan without enough elements."""
     x = as_number(a)
     present = _present(x, where)
-    freedom = ddof if correction is None else correction
-    result = var(x, axis, dtype, out, freedom, keepdims, where=present, mean=mean)
-    enough = _count(x, axis, present, keepdims) > freedom
+    lost = _lost(ddof, correction)
+    result = var(x, axis, dtype, out, lost, keepdims, where=present, mean=mean)
+    enough = _count(x, axis, present, keepdims) > lost
     return result if np.all(enough) else _table.where(enough, result, np.nan)
 
 
