@@ -7,6 +7,7 @@ back; a Var is worked on by the tape; a Dual component by component, at any dept
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -121,7 +122,14 @@ def reshape(x: Number, shape: int | Sequence[int]) -> Number:
 
 def _full_shape(x: Number, shape: int | Sequence[int]) -> Shape:
     lengths = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-    return np.broadcast_to(np.zeros(()), _core.shape(x)).reshape(lengths).shape
+    have = _core.shape(x)
+    size, known = prod(have), prod(lengths)
+    if known < 0 and lengths.count(-1) == 1 and size % known == 0:
+        lengths = tuple(-size // known if n == -1 else n for n in lengths)
+        known = size
+    if known == size and all(isinstance(n, int) and n >= 0 for n in lengths):
+        return lengths
+    return np.broadcast_to(np.zeros(()), have).reshape(lengths).shape
 
 
 def broadcast_to(x: Number, shape: int | Sequence[int]) -> Number:
@@ -150,7 +158,13 @@ def expand_dims(x: Number, axis: int | Sequence[int]) -> Number:
 
 def squeeze(x: Number, axis: int | Sequence[int] | None = None) -> Number:
     """The array without axes of length 1."""
-    return reshape(x, np.squeeze(np.broadcast_to(np.zeros(()), _core.shape(x)), axis).shape)
+    lengths = _core.shape(x)
+    if axis is None:
+        return reshape(x, [n for n in lengths if n != 1])
+    axes = normalize_axis_tuple(axis, len(lengths))
+    if any(lengths[k] != 1 for k in axes):
+        raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    return reshape(x, [n for k, n in enumerate(lengths) if k not in axes])
 
 
 def moveaxis(x: Number, source: int | Sequence[int], destination: int | Sequence[int]) -> Number:

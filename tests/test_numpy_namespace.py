@@ -151,6 +151,37 @@ def test_large_products_overflow_no_earlier_than_numpy() -> None:
     assert cadiff.value(np.median(Var([1e308, 1.5e308, 1.7e308]))) == 1.5e308
 
 
+@pytest.mark.parametrize("shape", [(1500,), (100, 3), (100, 40)])
+@pytest.mark.parametrize("zeros", [0, 1, 5])
+def test_long_running_products(shape: tuple[int, ...], zeros: int) -> None:
+    rng = numpy.random.default_rng(0)
+    x = rng.uniform(0.5, 2.0, shape)
+    x[rng.integers(0, len(x), zeros)] = 0.0
+    g, t = rng.normal(size=shape), rng.normal(size=shape)
+    gradient = cadiff.grad(lambda x: np.sum(g * np.cumprod(x, axis=0)))(x)
+    tangent = cadiff.jvp(lambda x: np.cumprod(x, axis=0), (x,), (t,))[1]
+    y = numpy.concatenate([numpy.ones((1, *shape[1:])), numpy.cumprod(x, axis=0)])
+    slope = numpy.zeros(shape[1:])
+    for k in range(len(x)):
+        slope = slope * x[k] + y[k] * t[k]
+        numpy.testing.assert_allclose(tangent[k], slope, rtol=1e-10, atol=1e-13 * abs(y).max())
+    assert numpy.sum(gradient * t) == pytest.approx(numpy.sum(g * tangent), rel=1e-10)
+
+
+@pytest.mark.parametrize("factor", [1e10, 1e-10])
+def test_long_running_products_of_any_size(factor: float) -> None:
+    """Blocks of factors would overflow, or underflow, where the products themselves do not."""
+    x = numpy.tile([factor, 1.0 / factor], 600)
+    t = numpy.ones(x.size)
+    tangent = cadiff.jvp(np.cumprod, (x,), (t,))[1]
+    wanted = numpy.cumprod(x) * numpy.cumsum(1.0 / x)
+    numpy.testing.assert_allclose(tangent, wanted, rtol=1e-12)
+    x = numpy.full(1200, factor)
+    x[0] = 0.0
+    assert cadiff.jvp(np.cumprod, (x,), (t,))[1][5] == pytest.approx(factor**5)
+    assert cadiff.jvp(np.cumprod, (x,), (0.0 * t,))[1].tolist() == [0.0] * 1200
+
+
 def test_the_median_of_nothing_is_nan() -> None:
     assert numpy.isnan(cadiff.value(np.median(Var(numpy.zeros(0)))))
 

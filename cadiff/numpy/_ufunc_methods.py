@@ -18,7 +18,7 @@ from .. import _table, arrays
 from .._dispatch import METHODS, PLAIN, carries, function_for, store
 from ..ops import value
 from ..primitives import primitive
-from ._common import Axis, Number, along, as_number, expanded, reduced_axes, wants_floats
+from ._common import Axis, Number, along, as_number, chosen, expanded, reduced_axes, wants_floats
 from ._reductions import (
     along_first,
     cumprod,
@@ -55,12 +55,12 @@ def _running_ties(ans: Number, x: Number) -> tuple[Any, Any, Any]:
 
 def _running_extreme_pull(ans: Number, x: Number, ufunc: Any) -> Callable[[Number], Number]:
     ties, lasts, count = _running_ties(ans, x)
-    return lambda g: _table.where(ties, recurrence_adjoint(g / count, lasts), 0.0)
+    return lambda g: chosen(ties, recurrence_adjoint(g / count, lasts))
 
 
 def _running_extreme_push(g: Number, ans: Number, x: Number, ufunc: Any) -> Number:
     ties, lasts, count = _running_ties(ans, x)
-    return recurrence(lasts, _table.where(ties, g, 0.0)) / count
+    return recurrence(lasts, chosen(ties, g)) / count
 
 
 _running_extreme.defvjp(_running_extreme_pull)
@@ -187,9 +187,9 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, /, *others: Any) -> None:
     places = np.arange(a.size).reshape(a.shape)[indices]
     operands = [_copied_to(places.shape, x) for x in others]
     places = places.ravel()
-    for chosen in _occurrences(places):
-        where = np.unravel_index(places[chosen], a.shape)
-        a[where] = ufunc(a[where], *(x[chosen] for x in operands))
+    for each in _occurrences(places):
+        where = np.unravel_index(places[each], a.shape)
+        a[where] = ufunc(a[where], *(x[each] for x in operands))
 
 
 METHODS.update(outer=outer, at=at)
