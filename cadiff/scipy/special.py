@@ -40,6 +40,7 @@ from .._table import (
     log,
     log1p,
     log_expit,
+    polygamma,
     power,
     reciprocal,
     relu,
@@ -630,6 +631,7 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
 # --- names ---------------------------------------------------------------------------------------
 
 FUNCTIONS.update(UFUNCS)
+FUNCTIONS[sp.polygamma] = polygamma  # a function of SciPy's that is no ufunc
 if hasattr(sp, "softplus"):
     FUNCTIONS[sp.softplus] = softplus
 

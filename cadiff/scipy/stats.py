@@ -34,7 +34,7 @@ from .._table import (
     xlog1py,
     xlogy,
 )
-from ..arrays import broadcast_to, concatenate, reshape
+from ..arrays import as_array, broadcast_to, concatenate, reshape
 from ..arrays import sum as sum_
 from ..ops import value
 from . import special
@@ -65,6 +65,11 @@ LOGARITHMS = {"logpdf": "pdf", "logpmf": "pmf", "logcdf": "cdf", "logsf": "sf"}
 def _fill(places: Any, fill: float, result: Any) -> Any:
     """The result, but the fill where the plain bool array `places` holds."""
     return where(places, fill, result) if np.any(places) else result
+
+
+def _joined(given: Any) -> Any:
+    """A list or tuple of numbers as an array."""
+    return as_array(given) if isinstance(given, (list, tuple)) else given
 
 
 class Distribution:
@@ -132,7 +137,7 @@ class Distribution:
     def _evaluate(self, name: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not (carries(x) or carries(args) or carries(kwargs)):
             return getattr(self.original, name)(x, *args, **kwargs)
-        shapes, loc, scale = self._parameters(name, args, kwargs)
+        x, shapes, loc, scale = _joined(x), *self._parameters(name, args, kwargs)
         if not name.endswith(("pdf", "pmf")):
             for parameter, shape in zip(self.shapes, shapes, strict=True):
                 if parameter in self.fixed:
@@ -156,9 +161,9 @@ class Distribution:
                 f"scipy.stats.{self.original.name}.{name} wants {', '.join(missing)} as well"
             )
         return (
-            [given[shape] for shape in self.shapes],
-            given.get("loc", 0.0),
-            given.get("scale", 1.0),
+            [_joined(given[shape]) for shape in self.shapes],
+            _joined(given.get("loc", 0.0)),
+            _joined(given.get("scale", 1.0)),
         )
 
     def _refuse(self, name: str, parameter: str, given: Any) -> None:
@@ -250,11 +255,18 @@ class Frozen:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if name in OUTSIDE and hasattr(self.distribution, name):
+        methods = [known for known in OUTSIDE if hasattr(type(self.distribution), known)]
+        if name in methods:
             method = getattr(self.distribution, name)
             return lambda x: method(x, *self.args, **self.kwargs)
-        args, kwargs = value(self.args), value(self.kwargs)
-        return getattr(self.distribution.original(*args, **kwargs), name)
+        original = self.distribution.original
+        if carries(self.args) or carries(self.kwargs):
+            raise TypeError(
+                f"{type(original).__name__.removesuffix('_gen')}(...).{name} is not supported for "
+                f"parameters with derivatives, only {', '.join(methods)}: make the distribution "
+                "of cadiff.value(parameter) if its derivative is not wanted"
+            )
+        return getattr(original(*self.args, **self.kwargs), name)
 
 
 # --- continuous ----------------------------------------------------------------------------------
@@ -441,7 +453,8 @@ class MultivariateNormal(Multivariate):
                 "multivariate_normal.logpdf of numbers with derivatives takes no allow_singular=: "
                 "the density of a singular distribution has no derivative by cov"
             )
-        mean, cov = _mean_and_covariance(mean, cov)
+        x = _joined(x)
+        mean, cov = _mean_and_covariance(_joined(mean), _joined(cov))
         n = len(value(mean))
         x_shape = np.shape(value(x))
         points = x_shape[:-1] if n > 1 or len(x_shape) > 1 else x_shape
@@ -483,6 +496,7 @@ class Dirichlet(Multivariate):
         plain = self.original.logpdf(value(x), value(alpha))  # with SciPy's checks
         if not (carries(x) or carries(alpha)):
             return plain
+        x, alpha = _joined(x), _joined(alpha)
         shape = np.shape(value(x))
         k = len(value(alpha))
         if shape[0] == k - 1:
