@@ -157,6 +157,17 @@ def _at(ufunc: Any, inputs: tuple[Any, ...]) -> None:
     places = np.arange(target.size).reshape(target.shape)[indices]
     operands = [_copied_to(places.shape, x) for x in others]
     places = places.ravel()
+    if ufunc in (np.add, np.subtract):
+        added = operands[0] if ufunc is np.add else -operands[0]
+        written, index = np.arange(target.size), places
+        if target.size > places.size:
+            written, index = np.unique(places, return_inverse=True)
+        where = np.unravel_index(written, target.shape)
+        # The order of the summands is NumPy's: first what stood there, then one after the other.
+        parts = FUNCTIONS[np.concatenate]([target[where], added])
+        order = np.concatenate([np.arange(len(written)), index])
+        target[where] = FUNCTIONS[np.bincount](order, parts)
+        return
     for chosen in _occurrences(places):
         where = np.unravel_index(places[chosen], target.shape)
         target[where] = ufunc(target[where], *(x[chosen] for x in operands))

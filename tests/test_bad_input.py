@@ -725,3 +725,23 @@ def test_every_operation_refuses_text_by_its_name(name: str) -> None:
     arity = {name: arity for name, arity, _ in _core.operations()}[name]
     words = [rf"cadiff\.{name}\b", "real numbers", "str"]
     check((lambda: getattr(cadiff, name)(*["a"] * arity), TypeError, words))
+
+
+class Operator:
+    def __rmatmul__(self, other: Any) -> str:
+        return "theirs"
+
+
+@pytest.mark.parametrize("number", [Var([1.0, 2.0]), Dual([1.0, 2.0], 1.0)])
+def test_matrix_products_with_what_is_no_array(number: Any) -> None:
+    assert number @ Operator() == "theirs"
+    for other in (None, "a", object()):
+        with pytest.raises(TypeError, match=r"unsupported operand|returned NotImplemented"):
+            number @ other
+        with pytest.raises(TypeError, match="returned NotImplemented"):
+            np.matmul(number, other)
+
+
+def test_a_matrix_product_with_an_array_of_no_real_numbers_names_its_dtype() -> None:
+    with pytest.raises(TypeError, match=r"arrays of real numbers.*complex128"):
+        Var([1.0, 2.0]) @ np.array([1j, 1.0])
