@@ -54,7 +54,7 @@ from .._table import (
     xlog1py,
     xlogy,
 )
-from ..arrays import broadcast_to, reshape
+from ..arrays import as_array, broadcast_to, reshape
 from ..arrays import sum as sum_
 from ..ops import value
 from ..primitives import primitive
@@ -604,6 +604,7 @@ def logsumexp(
 ) -> Any:
     """As `scipy.special.logsumexp`; differentiable by a and b, the sign is a plain number."""
     if b is not None:
+        a, b = as_array(a), as_array(b)
         shape = np.broadcast_shapes(np.shape(value(a)), np.shape(value(b)))
         a, b = broadcast_to(a, shape), broadcast_to(b, shape)
     kept = _logsumexp(a, b, axis)
