@@ -293,10 +293,22 @@ static PyObject *find_function(const char *name) {
     return ours;
 }
 
+/* Whether an operand is neither a number nor a collection of them, so that it may know better. */
+static int is_foreign(PyObject *operand) {
+    double number;
+    if (PyList_Check(operand) || PyTuple_Check(operand) || PyLong_Check(operand)) {
+        return 0;
+    }
+    return cad_classify(operand, &number) == CAD_FOREIGN;
+}
+
 PyObject *cad_matmul(PyObject *left, PyObject *right) {
     PyObject *product = cad_array_matmul(left, right);
     if (product != NULL || PyErr_Occurred()) {
         return product;
+    }
+    if (is_foreign(left) || is_foreign(right)) {
+        Py_RETURN_NOTIMPLEMENTED;
     }
     PyObject *function = find_function("matmul");
     return function == NULL ? NULL : PyObject_CallFunctionObjArgs(function, left, right, NULL);

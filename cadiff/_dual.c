@@ -315,7 +315,8 @@ UNARY_SLOT(negative)
 UNARY_SLOT(absolute)
 
 static PyObject *slot_positive(PyObject *operand) {
-    return Py_NewRef(operand);
+    return CAD_IS_TYPE(operand, CadDualArray_Type) ? PyObject_CallMethod(operand, "copy", NULL)
+                                                   : Py_NewRef(operand);
 }
 
 static int slot_bool(CadDual *dual) {

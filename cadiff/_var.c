@@ -786,8 +786,9 @@ static PyObject *slot_power(PyObject *base, PyObject *exponent, PyObject *modulu
     return cad_power(base, exponent, modulus);
 }
 
+/* A number is itself one; what is assigned to +y must not reach an array y. */
 static PyObject *slot_positive(PyObject *operand) {
-    return Py_NewRef(operand);
+    return CAD_IS_VAR_ARRAY(operand) ? cad_array_copy(CAD_VAR(operand)) : Py_NewRef(operand);
 }
 
 /* y += v writes to the array, so that all views of it see the result. A single number is bound to

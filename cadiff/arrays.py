@@ -30,6 +30,8 @@ __all__ = [
     "matmul",
     "moveaxis",
     "ones",
+    "ravel",
+    "relabelled",
     "reshape",
     "squeeze",
     "stack",
@@ -120,6 +122,23 @@ def reshape(x: Number, shape: int | Sequence[int]) -> Number:
     return _view(x, lambda a: np.reshape(a, lengths))
 
 
+def ravel(x: Number) -> Number:
+    """All elements in a row; a copy, as NumPy's, unless they stand in this order already."""
+    if not isinstance(x, Dual):
+        return _view(x, np.ravel)
+    row = reshape(x, -1)
+    return row if _is_in_order(x) else copy(row)
+
+
+def _is_in_order(x: Number) -> bool:
+    """Whether the elements of an array stand one behind the other: of a Dual, of its primal."""
+    if isinstance(x, Dual):
+        return _is_in_order(_core.dual_components(x)[0])
+    if isinstance(x, Var):
+        return x.ndim == 0 or _core.is_in_order(x)
+    return bool(np.asarray(x).flags.c_contiguous)
+
+
 def _full_shape(x: Number, shape: int | Sequence[int]) -> Shape:
     lengths = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
     have = _core.shape(x)
@@ -201,6 +220,13 @@ def diagonal(x: Number, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Numb
 
         return _by_components(x, of_component)
     return _view(x, lambda a: np.diagonal(a, offset, first, second))
+
+
+def relabelled(x: Number, term: str, result: str) -> Number:
+    """The view `term->result` of an Einstein sum that sums nothing: axes in order, diagonals."""
+    if isinstance(x, Dual):
+        return _by_components(x, lambda c, _: relabelled(c, term, result))
+    return _view(x, lambda a: np.einsum(f"{term}...->{result}...", a))
 
 
 # --- sums and products ---------------------------------------------------------------------------

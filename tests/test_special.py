@@ -416,6 +416,13 @@ def test_logsumexp_of_a_negative_sum_is_nan() -> None:
     assert math.isnan(special.logsumexp(Var([0.0, 0.0]), b=[1.0, -2.0]).value)
 
 
+def test_polygamma() -> None:
+    x = np.array([0.3, 1.5, 4.0])
+    np.testing.assert_allclose(special.polygamma(1, x), sp.polygamma(1, x), rtol=1e-14)
+    slope = cadiff.elementwise_grad(lambda x: special.polygamma(1, x))(x)
+    np.testing.assert_allclose(slope, sp.polygamma(2, x), rtol=1e-13)
+
+
 def test_multigammaln() -> None:
     assert special.multigammaln(Var(3.5), 2).value == pytest.approx(sp.multigammaln(3.5, 2))
     want = sp.digamma(3.5) + sp.digamma(3.0)

@@ -314,8 +314,8 @@ def einsum(*operands: Any, out: None = None, optimize: Any = False, **kwargs: An
     refuse("einsum", out=out)
     wants_floats("einsum", kwargs.get("dtype"))
     text, numbers = _subscripts(operands)
-    terms, result = _spelt_out(text, numbers)
-    single = [_diagonals(term, x) for term, x in zip(terms, numbers, strict=True)]
+    whole, result = _spelt_out(text, numbers)
+    single = [_diagonals(term, x) for term, x in zip(whole, numbers, strict=True)]
     lengths: dict[str, int] = {}
     for term, x in single:
         for label, n in zip(term, x.shape, strict=True):
@@ -326,6 +326,8 @@ def einsum(*operands: Any, out: None = None, optimize: Any = False, **kwargs: An
     missing = [label for label in result if label not in lengths]
     if missing or len(set(result)) < len(result):
         raise ValueError(f"einsum output subscripts {result!r} are not those of the operands")
+    if len(numbers) == 1 and set(result) == set(lengths):
+        return arrays.relabelled(numbers[0], whole[0], result)
     numbers = [x for _, x in fitted]
     return _contracted(tuple(terms), result, optimize, *numbers)
 

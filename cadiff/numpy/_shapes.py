@@ -83,7 +83,8 @@ def reshape(
 @implements(np.ravel)
 def ravel(a: Any, order: str = "C") -> Number:
     """All elements in a row, as `numpy.ravel`; orders A and K are C."""
-    return reshape(a, -1, order)
+    x = as_number(a)
+    return arrays.ravel(arrays.transpose(x) if _by_columns(order) else x)
 
 
 @implements(*existing("transpose", "permute_dims"))

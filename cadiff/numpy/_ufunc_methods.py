@@ -18,6 +18,7 @@ from .. import _table, arrays
 from .._dispatch import METHODS, PLAIN, carries, function_for, store
 from ..ops import value
 from ..primitives import primitive
+from ._calculus import bincount
 from ._common import Axis, Number, along, as_number, chosen, expanded, reduced_axes, wants_floats
 from ._reductions import (
     along_first,
@@ -187,12 +188,25 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, /, *others: Any) -> None:
     places = np.arange(a.size).reshape(a.shape)[indices]
     operands = [_copied_to(places.shape, x) for x in others]
     places = places.ravel()
+    if ufunc in (np.add, np.subtract):
+        _add_at(a, places, operands[0] if ufunc is np.add else -operands[0])
+        return
     for each in _occurrences(places):
         where = np.unravel_index(places[each], a.shape)
         a[where] = ufunc(a[where], *(x[each] for x in operands))
 
 
 METHODS.update(outer=outer, at=at)
+
+
+def _add_at(a: Number, places: Any, added: Number) -> None:
+    """Add numbers at places, in NumPy's order: to what stands there, one after the other."""
+    written, index = np.arange(a.size), places
+    if a.size > places.size:
+        written, index = np.unique(places, return_inverse=True)
+    where = np.unravel_index(written, a.shape)
+    summands = arrays.concatenate([a[where], added])
+    a[where] = bincount(np.concatenate([np.arange(len(written)), index]), summands)
 
 
 def _copied_to(shape: tuple[int, ...], x: Any) -> Any:

@@ -40,6 +40,7 @@ from .._table import (
     log,
     log1p,
     log_expit,
+    polygamma,
     power,
     reciprocal,
     relu,
@@ -53,7 +54,7 @@ from .._table import (
     xlog1py,
     xlogy,
 )
-from ..arrays import broadcast_to, gathered, reshape
+from ..arrays import as_array, broadcast_to, gathered, reshape
 from ..arrays import sum as sum_
 from ..ops import value
 from ..primitives import primitive
@@ -612,6 +613,7 @@ def logsumexp(
     """As `scipy.special.logsumexp`; differentiable by a and b, the sign is a plain number."""
     a, b = gathered(a), gathered(b)
     if b is not None:
+        a, b = as_array(a), as_array(b)
         shape = np.broadcast_shapes(np.shape(value(a)), np.shape(value(b)))
         a, b = broadcast_to(a, shape), broadcast_to(b, shape)
     kept = _logsumexp(a, b, axis)
@@ -639,6 +641,7 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
 # --- names ---------------------------------------------------------------------------------------
 
 FUNCTIONS.update(UFUNCS)
+FUNCTIONS[sp.polygamma] = polygamma  # a function of SciPy's that is no ufunc
 if hasattr(sp, "softplus"):
     FUNCTIONS[sp.softplus] = softplus
 

@@ -132,9 +132,7 @@ class Distribution:
     def _evaluate(self, name: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not (carries(x) or carries(args) or carries(kwargs)):
             return getattr(self.original, name)(x, *args, **kwargs)
-        shapes, loc, scale = self._parameters(
-            name, tuple(map(gathered, args)), {k: gathered(given) for k, given in kwargs.items()}
-        )
+        shapes, loc, scale = self._parameters(name, args, kwargs)
         if not name.endswith(("pdf", "pmf")):
             for parameter, shape in zip(self.shapes, shapes, strict=True):
                 if parameter in self.fixed:
@@ -158,9 +156,9 @@ class Distribution:
                 f"scipy.stats.{self.original.name}.{name} wants {', '.join(missing)} as well"
             )
         return (
-            [given[shape] for shape in self.shapes],
-            given.get("loc", 0.0),
-            given.get("scale", 1.0),
+            [gathered(given[shape]) for shape in self.shapes],
+            gathered(given.get("loc", 0.0)),
+            gathered(given.get("scale", 1.0)),
         )
 
     def _refuse(self, name: str, parameter: str, given: Any) -> None:
@@ -252,11 +250,18 @@ class Frozen:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if name in OUTSIDE and hasattr(self.distribution, name):
+        methods = [known for known in OUTSIDE if hasattr(type(self.distribution), known)]
+        if name in methods:
             method = getattr(self.distribution, name)
             return lambda x: method(x, *self.args, **self.kwargs)
-        args, kwargs = value(self.args), value(self.kwargs)
-        return getattr(self.distribution.original(*args, **kwargs), name)
+        original = self.distribution.original
+        if carries(self.args) or carries(self.kwargs):
+            raise TypeError(
+                f"{type(original).__name__.removesuffix('_gen')}(...).{name} is not supported for "
+                f"parameters with derivatives, only {', '.join(methods)}: make the distribution "
+                "of cadiff.value(parameter) if its derivative is not wanted"
+            )
+        return getattr(original(*self.args, **self.kwargs), name)
 
 
 # --- continuous ----------------------------------------------------------------------------------
