@@ -248,7 +248,7 @@ def test_frozen_distributions_drop_no_derivative(name: str) -> None:
         stats.multivariate_normal(Var([1.0, 2.0]), np.eye(2)).mean
 
 
-def test_lists_are_arrays() -> None:
+def test_lists_for_numbers() -> None:
     ls, p = [0.5, 1.0, 2.0], [0.2, 0.3, 0.5]
     v = Var(p)
     for got, want in [
