@@ -293,13 +293,48 @@ static PyObject *find_function(const char *name) {
     return ours;
 }
 
+/* Whether an operand is neither a number nor a collection of them, so that it may know better. */
+static int is_foreign(PyObject *operand) {
+    double number;
+    if (PyList_Check(operand) || PyTuple_Check(operand) || PyLong_Check(operand)) {
+        return 0;
+    }
+    return cad_classify(operand, &number) == CAD_FOREIGN;
+}
+
 PyObject *cad_matmul(PyObject *left, PyObject *right) {
     PyObject *product = cad_array_matmul(left, right);
     if (product != NULL || PyErr_Occurred()) {
         return product;
     }
+    if (is_foreign(left) || is_foreign(right)) {
+        Py_RETURN_NOTIMPLEMENTED;
+    }
     PyObject *function = find_function("matmul");
     return function == NULL ? NULL : PyObject_CallFunctionObjArgs(function, left, right, NULL);
+}
+
+/* The product for an array to be written to, whose shape it must have. */
+PyObject *cad_matmul_like(PyObject *left, PyObject *right) {
+    PyObject *product = cad_matmul(left, right);
+    if (product == NULL || product == Py_NotImplemented) {
+        return product;
+    }
+    PyObject *shape = PyObject_GetAttrString(left, "shape");
+    PyObject *given = shape == NULL ? NULL : PyObject_GetAttrString(product, "shape");
+    const int same = given == NULL ? -1 : PyObject_RichCompareBool(shape, given, Py_EQ);
+    if (same == 0) {
+        PyErr_Format(PyExc_ValueError,
+                     "@= of an array of shape %R wants a product of that shape, "
+                     "not %R: write y = y @ z",
+                     shape, given);
+    }
+    if (same != 1) {
+        Py_CLEAR(product);
+    }
+    Py_XDECREF(shape);
+    Py_XDECREF(given);
+    return product;
 }
 
 /* The value of a number or of an array that may hold numbers, without derivatives. */
@@ -361,6 +396,18 @@ PyObject *cad_richcompare(PyObject *left, PyObject *right, int how) {
     x = cad_primal(left);
     y = cad_primal(right);
     Py_RETURN_RICHCOMPARE(x, y, how);
+}
+
+/* `item in array`, as for an ndarray. */
+int cad_contains(PyObject *array, PyObject *item) {
+    PyObject *equal = PyObject_RichCompare(array, item, Py_EQ);
+    PyObject *any = equal == NULL         ? NULL
+                    : PyBool_Check(equal) ? Py_NewRef(equal)
+                                          : PyObject_CallMethod(equal, "any", NULL);
+    const int found = any == NULL ? -1 : PyObject_IsTrue(any);
+    Py_XDECREF(equal);
+    Py_XDECREF(any);
+    return found;
 }
 
 static PyObject *call_function(CadOp op, PyObject *const *args, Py_ssize_t n);
@@ -816,6 +863,46 @@ NUMPY_METHOD(take)
 NUMPY_METHOD(round)
 NUMPY_METHOD(dot)
 NUMPY_METHOD(searchsorted)
+NUMPY_METHOD(argpartition)
+NUMPY_METHOD(choose)
+NUMPY_METHOD(put)
+
+/* Methods that change an array: the result of a function is written to it. */
+static PyObject *written_to(PyObject *self, PyObject *result) {
+    const int status = result == NULL ? -1 : PyObject_SetItem(self, Py_Ellipsis, result);
+    Py_XDECREF(result);
+    return status < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *array_sort(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return written_to(self, numpy_method(self, "sort", args, kwargs));
+}
+
+static PyObject *array_partition(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return written_to(self, numpy_method(self, "partition", args, kwargs));
+}
+
+static PyObject *array_fill(PyObject *self, PyObject *number) {
+    if (PySequence_Check(number) && !CAD_IS_SCALAR(number) && !PyArray_CheckAnyScalar(number)) {
+        return PyErr_Format(PyExc_ValueError,
+                            "fill() wants a single number: write x[...] = y for an array y");
+    }
+    return written_to(self, Py_NewRef(number));
+}
+
+/* x.compress(condition, ...), where the function has the condition first. */
+static PyObject *array_compress(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *condition, *axis = Py_None, *out = Py_None;
+    static char *names[] = {"condition", "axis", "out", NULL};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO:compress", names, &condition, &axis,
+                                     &out)) {
+        return NULL;
+    }
+    PyObject *function = find_function("compress");
+    return function == NULL
+               ? NULL
+               : PyObject_CallFunctionObjArgs(function, condition, self, axis, out, NULL);
+}
 
 static PyObject *array_sum(PyObject *self, PyObject *args, PyObject *kwargs) {
     if (CAD_IS_VAR_ARRAY(self) && PyTuple_GET_SIZE(args) == 0 && kwargs == NULL) {
@@ -937,6 +1024,93 @@ static PyObject *array_copy(PyObject *self, PyObject *args, PyObject *kwargs) {
     return copy;
 }
 
+/* --- attributes that both types share --- */
+
+static PyObject *get_flat(PyObject *self, void *closure) {
+    (void)closure;
+    PyObject *type = find_function("flatiter");
+    return type == NULL ? NULL : PyObject_CallOneArg(type, self);
+}
+
+/* x.flat = y */
+static int set_flat(PyObject *self, PyObject *numbers, void *closure) {
+    if (numbers == NULL) {
+        PyErr_SetString(PyExc_AttributeError, "flat cannot be deleted");
+        return -1;
+    }
+    PyObject *flat = get_flat(self, closure);
+    const int status = flat == NULL ? -1 : PyObject_SetItem(flat, Py_Ellipsis, numbers);
+    Py_XDECREF(flat);
+    return status;
+}
+
+static PyObject *get_matrix_transpose(PyObject *self, void *closure) {
+    (void)closure;
+    PyObject *function = find_function("matrix_transpose");
+    return function == NULL ? NULL : PyObject_CallOneArg(function, self);
+}
+
+static PyObject *get_itemsize(PyObject *self, void *closure) {
+    (void)self, (void)closure;
+    return PyLong_FromSize_t(sizeof(double));
+}
+
+static PyObject *get_nbytes(PyObject *self, void *closure) {
+    (void)closure;
+    PyObject *size = PyObject_GetAttrString(self, "size");
+    const Py_ssize_t n = size == NULL ? -1 : PyLong_AsSsize_t(size);
+    Py_XDECREF(size);
+    return n < 0 ? NULL : PyLong_FromSsize_t(n * (Py_ssize_t)sizeof(double));
+}
+
+static PyObject *get_device(PyObject *self, void *closure) {
+    (void)self, (void)closure;
+    return PyUnicode_FromString("cpu");
+}
+
+/* What an ndarray has and numbers with derivatives do not; the closure says what to write. */
+static PyObject *get_absent(PyObject *self, void *closure) {
+    (void)self;
+    PyErr_SetString(PyExc_AttributeError, closure);
+    return NULL;
+}
+
+#define OF_VALUES(name, use)                                                                      \
+    {name, get_absent, NULL, "Raises AttributeError.",                                            \
+     "numbers with derivatives have no " name ": take cadiff.value(x)." use}
+#define ABSENT(name, instead)                                                                     \
+    {name, get_absent, NULL, "Raises AttributeError.",                                            \
+     "numbers with derivatives have no " name ": " instead}
+
+static PyGetSetDef common_getset[] = {
+    {"flat", get_flat, set_flat, "The elements in order, to iterate over, read and assign.", NULL},
+    {"mT", get_matrix_transpose, NULL, "The last two axes exchanged.", NULL},
+    {"itemsize", get_itemsize, NULL, "Bytes of the value of an element.", NULL},
+    {"nbytes", get_nbytes, NULL, "Bytes of the values of all elements.", NULL},
+    {"device", get_device, NULL, "\"cpu\".", NULL},
+    OF_VALUES("base", "base"),
+    OF_VALUES("byteswap", "byteswap()"),
+    OF_VALUES("ctypes", "ctypes"),
+    OF_VALUES("data", "data"),
+    OF_VALUES("dump", "dump(file)"),
+    OF_VALUES("dumps", "dumps()"),
+    OF_VALUES("flags", "flags"),
+    OF_VALUES("getfield", "getfield(dtype)"),
+    OF_VALUES("strides", "strides"),
+    OF_VALUES("tobytes", "tobytes()"),
+    OF_VALUES("tofile", "tofile(file)"),
+    ABSENT("imag", "they are real; cadiff.numpy.imag(x) is 0"),
+    ABSENT("itemset", "write x[index] = number"),
+    ABSENT("newbyteorder", "they are float64 of this machine"),
+    ABSENT("resize", "take cadiff.numpy.resize(x, shape), or x.reshape(shape)"),
+    ABSENT("setfield", "write x[index] = number"),
+    ABSENT("setflags", "take x.copy() to assign to, cadiff.stop_gradient(x) for a constant"),
+    ABSENT("to_device", "they are on the CPU"),
+    ABSENT("view", "x[...] is another view of the same numbers, cadiff.value(x).view(dtype) one "
+                   "of their values"),
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 #define KEYWORDS(function) (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
 
 static PyMethodDef common_methods[] = {
@@ -953,6 +1127,7 @@ static PyMethodDef common_methods[] = {
     {"__deepcopy__", KEYWORDS(array_copy), "A copy of an array; a number is itself one."},
     {"__reduce_ex__", method_reduce, METH_O, "Raises TypeError."},
     {"conjugate", method_itself, METH_NOARGS, "The number itself."},
+    {"conj", method_itself, METH_NOARGS, "The number itself."},
     {"item", method_item, METH_VARARGS, "The value as a float."},
     {"clip", KEYWORDS(method_clip), "As for an ndarray; the derivative is 1 at the bounds."},
     {"mean", KEYWORDS(array_mean), "As for an ndarray."},
@@ -980,6 +1155,13 @@ static PyMethodDef common_methods[] = {
     {"round", KEYWORDS(array_round), "As for an ndarray."},
     {"dot", KEYWORDS(array_dot), "As for an ndarray."},
     {"searchsorted", KEYWORDS(array_searchsorted), "As for an ndarray."},
+    {"argpartition", KEYWORDS(array_argpartition), "As for an ndarray."},
+    {"choose", KEYWORDS(array_choose), "As for an ndarray."},
+    {"compress", KEYWORDS(array_compress), "As for an ndarray."},
+    {"put", KEYWORDS(array_put), "As for an ndarray."},
+    {"sort", KEYWORDS(array_sort), "Sort in place, as for an ndarray."},
+    {"partition", KEYWORDS(array_partition), "Partition in place, as for an ndarray."},
+    {"fill", array_fill, METH_O, "Assign one number to all elements."},
     {"sum", KEYWORDS(array_sum), "As for an ndarray."},
     {"reshape", KEYWORDS(array_reshape), "As for an ndarray."},
     {"transpose", KEYWORDS(array_transpose), "As for an ndarray."},
@@ -1001,14 +1183,23 @@ static PyMethodDef value_function = {
 
 /* --- set-up --- */
 
-static int add_method(PyTypeObject *type, PyMethodDef *method) {
-    PyObject *descriptor = PyDescr_NewMethod(type, method);
-    if (descriptor == NULL) {
-        return -1;
-    }
-    const int status = PyDict_SetItemString(type->tp_dict, method->ml_name, descriptor);
-    Py_DECREF(descriptor);
+static int add_descriptor(PyTypeObject *type, const char *name, PyObject *descriptor) {
+    const int status =
+        descriptor == NULL ? -1 : PyDict_SetItemString(type->tp_dict, name, descriptor);
+    Py_XDECREF(descriptor);
     return status;
+}
+
+static int add_method(PyTypeObject *type, PyMethodDef *method) {
+    return add_descriptor(type, method->ml_name, PyDescr_NewMethod(type, method));
+}
+
+/* An attribute that the type does not have of its own. */
+static int add_attribute(PyTypeObject *type, PyGetSetDef *attribute) {
+    if (PyDict_GetItemString(type->tp_dict, attribute->name) != NULL) {
+        return 0;
+    }
+    return add_descriptor(type, attribute->name, PyDescr_NewGetSet(type, attribute));
 }
 
 static int ready_type(PyObject *module, const char *name, PyTypeObject *type) {
@@ -1017,6 +1208,11 @@ static int ready_type(PyObject *module, const char *name, PyTypeObject *type) {
     }
     for (PyMethodDef *method = common_methods; method->ml_name != NULL; method++) {
         if (add_method(type, method) < 0) {
+            return -1;
+        }
+    }
+    for (PyGetSetDef *attribute = common_getset; attribute->name != NULL; attribute++) {
+        if (add_attribute(type, attribute) < 0) {
             return -1;
         }
     }

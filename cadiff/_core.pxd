@@ -214,7 +214,7 @@ cdef extern from "_numbers.h":
     void cad_rewind(CadTape *tape)
     object cad_object_partial(int op, int which, object x, object y, object z, object v)
     object cad_matmul(object left, object right)
-    object cad_array_matmul(object left, object right)
+    PyObject *cad_array_matmul(object left, object right) except? NULL
     object cad_array_copy(CadVar *var)
     object cad_array_sum(CadVar *var, object axis, bint keepdims)
     object cad_array_constant(CadTape *tape, object values)
@@ -229,6 +229,7 @@ cdef extern from "_numbers.h":
     object cad_var_pick(CadVar *var, CadSlot slot)
     object cad_var_part(CadVar *var, object array)
     object cad_var_transient(const CadVar *var, double *buffer, int flags)
+    bint cad_var_is_contiguous(const CadVar *var)
     bint cad_is_in_values(const CadTape *tape, object array)
     void cad_var_bounds(const CadVar *var, size_t *low, size_t *high)
     int cad_var_seed(CadVar *var, object seed) except -1

@@ -18,7 +18,7 @@ cimport numpy as cnp
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_FromDouble
 from cpython.list cimport PyList_GET_ITEM, PyList_New, PyList_SET_ITEM
 from cpython.object cimport PyObject, PyObject_Call
-from cpython.ref cimport Py_INCREF
+from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
@@ -291,7 +291,13 @@ def check_alive(atom):
 
 def matmul(x, y):
     """The matrix product of two arrays, at least one of which is a Var, and none a Dual."""
-    return cad_array_matmul(x, y)
+    cdef PyObject *product = cad_array_matmul(x, y)
+    if product is NULL:
+        found = [getattr(z, "dtype", type(z).__name__) for z in (x, y) if not CAD_IS_VAR(z)]
+        raise TypeError(f"matmul takes arrays of real numbers, Vars and Duals, not {found[0]}")
+    result = <object>product
+    Py_DECREF(result)
+    return result
 
 
 def absorb(x, y):
@@ -393,6 +399,11 @@ def part_of(x, function):
         finally:
             cad_tape_unpin(CAD_VAR(var).tape)
     raise TypeError("not a view of the array")
+
+
+def is_in_order(x):
+    """Whether the elements of an array Var stand one behind the other, in C order."""
+    return cad_var_is_contiguous(CAD_VAR(x)) != 0
 
 
 def write_into(target, key, value):

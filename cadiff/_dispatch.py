@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,7 +18,16 @@ import numpy as np
 from . import _core
 from ._core import carries
 
-__all__ = ["FUNCTIONS", "PLAIN", "carries", "implements", "plain"]
+__all__ = [
+    "FUNCTIONS",
+    "METHODS",
+    "PLAIN",
+    "carries",
+    "function_for",
+    "implements",
+    "plain",
+    "store",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -69,17 +78,8 @@ def _on_values(original: Callable[..., Any]) -> Callable[..., Any]:
 
 # --- ufuncs --------------------------------------------------------------------------------------
 
-# NumPy's function that a method of a ufunc comes to.
-REDUCTIONS: dict[tuple[str, str], Any] = {
-    ("add", "reduce"): np.sum,
-    ("multiply", "reduce"): np.prod,
-    ("maximum", "reduce"): np.max,
-    ("minimum", "reduce"): np.min,
-    ("fmax", "reduce"): np.nanmax,
-    ("fmin", "reduce"): np.nanmin,
-    ("add", "accumulate"): np.cumsum,
-    ("multiply", "accumulate"): np.cumprod,
-}
+# Methods of ufuncs, called as NumPy's with the ufunc before their arguments.
+METHODS: dict[str, Callable[..., Any]] = {}
 
 
 def _call(ufunc: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -95,14 +95,14 @@ def _call(ufunc: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             "they are float64"
         )
     if out is None and where is True:
-        return _function_for(ufunc)(*inputs, **kwargs)
+        return function_for(ufunc)(*inputs, **kwargs)
     result = ufunc(*inputs, **kwargs)
     targets = out if isinstance(out, tuple) else (out,)
     results = result if isinstance(result, tuple) else (result,)
-    return _store(ufunc, targets, results, where)
+    return store(ufunc, targets, results, where)
 
 
-def _function_for(ufunc: Any) -> Callable[..., Any]:
+def function_for(ufunc: Any) -> Callable[..., Any]:
     """The function of the package that stands for a ufunc."""
     function = FUNCTIONS.get(ufunc) or _core.operation_of(ufunc)
     if function is None and "scipy.special" in sys.modules:
@@ -116,7 +116,7 @@ def _function_for(ufunc: Any) -> Callable[..., Any]:
     return function
 
 
-def _store(ufunc: Any, targets: tuple[Any, ...], results: tuple[Any, ...], where: Any) -> Any:
+def store(ufunc: Any, targets: tuple[Any, ...], results: tuple[Any, ...], where: Any) -> Any:
     """Write results where `out=` says, as far as the mask `where=` goes."""
     stored = []
     for target, result in zip(targets, results, strict=True):
@@ -140,64 +140,11 @@ def _store(ufunc: Any, targets: tuple[Any, ...], results: tuple[Any, ...], where
     return stored[0] if len(stored) == 1 else tuple(stored)
 
 
-def _outer(ufunc: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    left, right = (x if carries(x) else np.asarray(x) for x in inputs)
-    left = left[(...,) + (None,) * right.ndim] if left.ndim else left
-    return ufunc(left, right, **kwargs)
-
-
-def _at(ufunc: Any, inputs: tuple[Any, ...]) -> None:
-    """`ufunc.at(a, indices, b)`: unlike a[indices] = ..., each occurrence of an index counts."""
-    target, indices, *others = inputs
-    if not carries(target):
-        raise TypeError(
-            f"numpy.{ufunc.__name__}.at cannot write numbers with derivatives to an ndarray: make "
-            "the array with cadiff.zeros or cadiff.array"
-        )
-    places = np.arange(target.size).reshape(target.shape)[indices]
-    operands = [_copied_to(places.shape, x) for x in others]
-    places = places.ravel()
-    for chosen in _occurrences(places):
-        where = np.unravel_index(places[chosen], target.shape)
-        target[where] = ufunc(target[where], *(x[chosen] for x in operands))
-
-
-def _copied_to(shape: tuple[int, ...], x: Any) -> Any:
-    """A vector of the numbers of x, broadcast; a copy, since x may be what is written to."""
-    if not carries(x):
-        return np.broadcast_to(np.asarray(x), shape).flatten()
-    return np.broadcast_to(x, shape).flatten()
-
-
-def _occurrences(places: Any) -> Iterator[Any]:
-    """Positions of the first occurrence of each place, of the second ones, and so on."""
-    order = np.argsort(places, kind="stable")
-    begins = np.flatnonzero(np.diff(places[order], prepend=-1))
-    lengths = np.diff(begins, append=len(places))
-    for k in range(max(lengths, default=0)):
-        yield order[begins[lengths > k] + k]
-
-
 def _method(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What NumPy's ufunc protocol asks for, and is no plain call of an operation."""
     if method == "__call__":
         return _call(ufunc, inputs, kwargs)
-    if method == "outer":
-        return _outer(ufunc, inputs, kwargs)
-    if method == "at":
-        return _at(ufunc, inputs)
-    original = REDUCTIONS.get((ufunc.__name__, method))
-    if original is None:
-        raise TypeError(
-            f"cadiff does not differentiate numpy.{ufunc.__name__}.{method}: write it with the "
-            "functions of cadiff.numpy"
-        )
-    x, *rest = inputs
-    out = kwargs.pop("out", None)
-    kwargs = {name: given for name, given in kwargs.items() if given is not None}
-    axis = kwargs.pop("axis", rest[0] if rest else 0)
-    result = FUNCTIONS[original](x, axis=axis, **kwargs)
-    return _store(ufunc, out, (result,), True) if out is not None else result
+    return METHODS[method](ufunc, *inputs, **kwargs)
 
 
 _core.register(FUNCTIONS, _method)

@@ -315,7 +315,8 @@ UNARY_SLOT(negative)
 UNARY_SLOT(absolute)
 
 static PyObject *slot_positive(PyObject *operand) {
-    return Py_NewRef(operand);
+    return CAD_IS_TYPE(operand, CadDualArray_Type) ? PyObject_CallMethod(operand, "copy", NULL)
+                                                   : Py_NewRef(operand);
 }
 
 static int slot_bool(CadDual *dual) {
@@ -1240,6 +1241,10 @@ IN_PLACE_SLOT(divide)
 IN_PLACE_SLOT(floor_divide)
 IN_PLACE_SLOT(mod)
 
+static PyObject *in_place_matmul(PyObject *left, PyObject *right) {
+    return in_place(left, cad_matmul_like(left, right));
+}
+
 static PyObject *in_place_power(PyObject *base, PyObject *exponent, PyObject *modulus) {
     return in_place(base, cad_power(base, exponent, modulus));
 }
@@ -1270,6 +1275,7 @@ static PyNumberMethods dual_number = {
     .nb_inplace_floor_divide = in_place_floor_divide,
     .nb_inplace_remainder = in_place_mod,
     .nb_inplace_power = in_place_power,
+    .nb_inplace_matrix_multiply = in_place_matmul,
 };
 
 static PyMappingMethods dual_mapping = {
@@ -1304,6 +1310,7 @@ PyTypeObject CadDual_Type = {
 static PySequenceMethods array_sequence = {
     .sq_length = (lenfunc)dual_length,
     .sq_item = (ssizeargfunc)dual_item,
+    .sq_contains = cad_contains,
 };
 
 PyTypeObject CadDualArray_Type = {

@@ -374,8 +374,10 @@ int cad_register(PyObject *functions, PyObject *hook);
 
 /* Shared by Var and Dual: slots and methods that do not depend on the type. */
 PyObject *cad_richcompare(PyObject *left, PyObject *right, int how);
+int cad_contains(PyObject *array, PyObject *item);
 PyObject *cad_divmod(PyObject *left, PyObject *right);
 PyObject *cad_matmul(PyObject *left, PyObject *right);
+PyObject *cad_matmul_like(PyObject *left, PyObject *right);
 PyObject *cad_power(PyObject *base, PyObject *exponent, PyObject *modulus);
 
 /* Append an operation on two scalar Vars of one tape, or on a Var and a constant; `passive` names

@@ -786,8 +786,9 @@ static PyObject *slot_power(PyObject *base, PyObject *exponent, PyObject *modulu
     return cad_power(base, exponent, modulus);
 }
 
+/* A number is itself one; what is assigned to +y must not reach an array y. */
 static PyObject *slot_positive(PyObject *operand) {
-    return Py_NewRef(operand);
+    return CAD_IS_VAR_ARRAY(operand) ? cad_array_copy(CAD_VAR(operand)) : Py_NewRef(operand);
 }
 
 /* y += v writes to the array, so that all views of it see the result. A single number is bound to
@@ -813,6 +814,10 @@ IN_PLACE_SLOT(multiply)
 IN_PLACE_SLOT(divide)
 IN_PLACE_SLOT(floor_divide)
 IN_PLACE_SLOT(mod)
+
+static PyObject *in_place_matmul(PyObject *left, PyObject *right) {
+    return in_place(left, cad_matmul_like(left, right));
+}
 
 static PyObject *in_place_power(PyObject *base, PyObject *exponent, PyObject *modulus) {
     return in_place(base, slot_power(base, exponent, modulus));
@@ -1271,6 +1276,7 @@ static PyNumberMethods var_number = {
     .nb_inplace_floor_divide = in_place_floor_divide,
     .nb_inplace_remainder = in_place_mod,
     .nb_inplace_power = in_place_power,
+    .nb_inplace_matrix_multiply = in_place_matmul,
 };
 
 static PyMappingMethods var_mapping = {
@@ -1304,6 +1310,7 @@ PyTypeObject CadVar_Type = {
 static PySequenceMethods array_sequence = {
     .sq_length = (lenfunc)var_length,
     .sq_item = (ssizeargfunc)var_item,
+    .sq_contains = cad_contains,
 };
 
 PyTypeObject CadVarArray_Type = {

@@ -7,6 +7,7 @@ back; a Var is worked on by the tape; a Dual component by component, at any dept
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,9 +26,12 @@ __all__ = [
     "diagonal",
     "expand_dims",
     "full",
+    "gathered",
     "matmul",
     "moveaxis",
     "ones",
+    "ravel",
+    "relabelled",
     "reshape",
     "squeeze",
     "stack",
@@ -118,9 +122,33 @@ def reshape(x: Number, shape: int | Sequence[int]) -> Number:
     return _view(x, lambda a: np.reshape(a, lengths))
 
 
+def ravel(x: Number) -> Number:
+    """All elements in a row; a copy, as NumPy's, unless they stand in this order already."""
+    if not isinstance(x, Dual):
+        return _view(x, np.ravel)
+    row = reshape(x, -1)
+    return row if _is_in_order(x) else copy(row)
+
+
+def _is_in_order(x: Number) -> bool:
+    """Whether the elements of an array stand one behind the other: of a Dual, of its primal."""
+    if isinstance(x, Dual):
+        return _is_in_order(_core.dual_components(x)[0])
+    if isinstance(x, Var):
+        return x.ndim == 0 or _core.is_in_order(x)
+    return bool(np.asarray(x).flags.c_contiguous)
+
+
 def _full_shape(x: Number, shape: int | Sequence[int]) -> Shape:
     lengths = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-    return np.broadcast_to(np.zeros(()), _core.shape(x)).reshape(lengths).shape
+    have = _core.shape(x)
+    size, known = prod(have), prod(lengths)
+    if known < 0 and lengths.count(-1) == 1 and size % known == 0:
+        lengths = tuple(-size // known if n == -1 else n for n in lengths)
+        known = size
+    if known == size and all(isinstance(n, int) and n >= 0 for n in lengths):
+        return lengths
+    return np.broadcast_to(np.zeros(()), have).reshape(lengths).shape
 
 
 def broadcast_to(x: Number, shape: int | Sequence[int]) -> Number:
@@ -149,7 +177,13 @@ def expand_dims(x: Number, axis: int | Sequence[int]) -> Number:
 
 def squeeze(x: Number, axis: int | Sequence[int] | None = None) -> Number:
     """The array without axes of length 1."""
-    return reshape(x, np.squeeze(np.broadcast_to(np.zeros(()), _core.shape(x)), axis).shape)
+    lengths = _core.shape(x)
+    if axis is None:
+        return reshape(x, [n for n in lengths if n != 1])
+    axes = normalize_axis_tuple(axis, len(lengths))
+    if any(lengths[k] != 1 for k in axes):
+        raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    return reshape(x, [n for k, n in enumerate(lengths) if k not in axes])
 
 
 def moveaxis(x: Number, source: int | Sequence[int], destination: int | Sequence[int]) -> Number:
@@ -186,6 +220,13 @@ def diagonal(x: Number, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Numb
 
         return _by_components(x, of_component)
     return _view(x, lambda a: np.diagonal(a, offset, first, second))
+
+
+def relabelled(x: Number, term: str, result: str) -> Number:
+    """The view `term->result` of an Einstein sum that sums nothing: axes in order, diagonals."""
+    if isinstance(x, Dual):
+        return _by_components(x, lambda c, _: relabelled(c, term, result))
+    return _view(x, lambda a: np.einsum(f"{term}...->{result}...", a))
 
 
 # --- sums and products ---------------------------------------------------------------------------
@@ -321,6 +362,12 @@ def as_array(items: Any) -> Number:
     if all(_core.ndim(part) == 0 for part in parts):
         return _core.numbers_array([_plain_single(part) for part in parts], (len(parts),))
     return stack(parts)
+
+
+def gathered(x: Any) -> Any:
+    """Lists, tuples and arrays of objects as arrays of numbers; all else as it is."""
+    listed = isinstance(x, (list, tuple)) or (isinstance(x, np.ndarray) and x.dtype.hasobject)
+    return as_array(x) if listed else x
 
 
 def _plain_single(x: Any) -> Number:

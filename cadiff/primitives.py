@@ -7,7 +7,10 @@ public functions of numbers, so that they can be differentiated again.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+import math
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,7 +18,7 @@ import numpy as np
 from . import _core, arrays
 from ._core import Dual, Var, carries
 
-__all__ = ["primitive"]
+__all__ = ["doubt", "primitive", "settle_doubts", "warn_nan"]
 
 Number: TypeAlias = Any  # a Var, a Dual, a float or an ndarray
 
@@ -41,6 +44,8 @@ class primitive:  # noqa: N801 - a decorator
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        if not callable(function):
+            raise TypeError(f"primitive takes a function, not {type(function).__name__}")
         functools.update_wrapper(self, function)
         self.function = function
         self.pulls: dict[int, Callable[..., Any]] = {}
@@ -72,8 +77,8 @@ class primitive:  # noqa: N801 - a decorator
         """
         positions = range(len(rules)) if argnums is None else argnums
         for k, rule in zip(positions, rules, strict=True):
-            self.pushes[k] = functools.partial(_push_partial, rule)
-            self.pulls[k] = functools.partial(_pull_partial, rule, k)
+            self.pushes[k] = functools.partial(_push_partial, self, rule)
+            self.pulls[k] = functools.partial(_pull_partial, self, rule, k)
             if hasattr(rule, "refuse"):  # at the call already, not in the sweep
                 self.pulls[k].refuse = rule.refuse  # type: ignore[attr-defined]
 
@@ -99,13 +104,60 @@ class primitive:  # noqa: N801 - a decorator
                 f"{self._name}: keyword arguments are not differentiated, but {', '.join(names)} "
                 "carries a derivative: pass it by position, or cadiff.value of it"
             )
-        args = tuple(map(_as_number, args))
+        args = tuple(self._number(k, arg) for k, arg in enumerate(args))
         tag = max(map(_core.tag_of, args))
         return self._push(args, kwargs, tag) if tag > 0 else self._record(args, kwargs)
 
     @property
     def _name(self) -> str:
         return getattr(self.function, "__name__", repr(self.function))
+
+    def _number(self, k: int, arg: Any) -> Any:
+        """Lists and object arrays with numbers in them as arrays of numbers."""
+        if isinstance(arg, (Var, Dual)) or not carries(arg):
+            return arg
+        if isinstance(arg, (list, tuple, np.ndarray)):
+            return arrays.as_array(arg)
+        raise TypeError(
+            f"the primitive {self._name} is differentiated by numbers and arrays, but something "
+            f"in its argument {k}, a {type(arg).__name__}, carries a derivative: pass that as an "
+            "argument of its own, or cadiff.value of it"
+        )
+
+    def _real(self, x: Any, what: str) -> Number:
+        """A result of the function or of a rule: a float, a float64 array, a Var or a Dual."""
+        if isinstance(x, (Var, Dual, float)):
+            return x
+        array = arrays.as_array(x)
+        if isinstance(array, (Var, Dual)):
+            return array
+        if array.dtype.kind not in "biuf":
+            kind = type(x).__name__ if array.ndim == 0 else f"an array of dtype {array.dtype}"
+            raise TypeError(
+                f"the primitive {self._name}: {what} is no real number and no array of them, but "
+                f"{kind}{'; is a return missing?' if x is None else ''}"
+            )
+        return array.astype(np.float64, copy=False) if array.ndim else float(array)
+
+    def _results(self, ans: Any) -> list[Number]:
+        """What the function returned, one or several."""
+        return [self._real(x, "what the function returned") for x in _as_list(ans)]
+
+    def _like(self, derivative: Any, of: Number, what: str) -> Number:
+        """A derivative in the shape of what it belongs to; one number may stand for all."""
+        shape = _core.shape(of)
+        derivative = self._real(derivative, what)
+        given = _core.shape(derivative)
+        if given == shape:
+            return derivative
+        if math.prod(given) != 1 and not _stretches(given, shape):
+            raise ValueError(
+                f"the primitive {self._name}: {what} has the shape {given}, where {shape} was "
+                "expected"
+            )
+        if len(given) > len(shape):
+            derivative = arrays.reshape(derivative, ())
+        return arrays.broadcast_to(derivative, shape)
 
     def _missing(self, k: int, mode: str) -> TypeError:
         how = "defvjp" if mode == "reverse" else "defjvp"
@@ -127,6 +179,7 @@ class primitive:  # noqa: N801 - a decorator
         ans = self(*primals, **kwargs)
         lanes = _core.lanes_of([p for p, _ in pairs], [t for _, t in pairs])
 
+        results = self._results(ans)
         answer, inputs = _ruled(ans), [_ruled(x) for x in primals]
 
         def along(lane: int) -> list[Number]:
@@ -134,9 +187,11 @@ class primitive:  # noqa: N801 - a decorator
             for k, (primal, tangent) in zip(which, pairs, strict=True):
                 g = _ruled(tangent if lane < 0 else _core.lane_of(primal, tangent, lane))
                 with np.errstate(all="ignore"):
-                    pushed = _as_list(self.pushes[k](g, answer, *inputs, **kwargs))
+                    tangents = _as_list(self.pushes[k](g, answer, *inputs, **kwargs))
+                what = f"the tangent by argument {k}"
+                pushed = [self._like(t, a, what) for t, a in zip(tangents, results, strict=True)]
                 total = pushed if total is None else [x + y for x, y in zip(total, pushed)]  # noqa: B905
-            return [_like(t, a) for t, a in zip(total or [], _as_list(ans), strict=True)]
+            return total or []
 
         if lanes < 0:
             tangents = along(-1)
@@ -144,12 +199,9 @@ class primitive:  # noqa: N801 - a decorator
             columns = [along(lane) for lane in range(lanes)]
             tangents = [
                 _core.join_lanes([column[i] for column in columns], a)
-                for i, a in enumerate(_as_list(ans))
+                for i, a in enumerate(results)
             ]
-        duals = [
-            _core.make_dual(_float_or_array(a), t, tag)
-            for a, t in zip(_as_list(ans), tangents, strict=True)
-        ]
+        duals = [_core.make_dual(a, t, tag) for a, t in zip(results, tangents, strict=True)]
         return tuple(duals) if isinstance(ans, tuple) else duals[0]
 
     def _record(self, args: tuple[Number, ...], kwargs: dict[str, Any]) -> Any:
@@ -171,7 +223,7 @@ class primitive:  # noqa: N801 - a decorator
             for k, arg in enumerate(args)
         ]
         rule = _Rule(self, kept, kwargs, which, isinstance(ans, tuple))
-        outs = _core.record_rule(rule, [args[k] for k in which], _as_list(ans))
+        outs = _core.record_rule(rule, [args[k] for k in which], self._results(ans))
         return tuple(outs) if isinstance(ans, tuple) else outs[0]
 
 
@@ -201,7 +253,11 @@ class _Rule:
         g = _ruled(tuple(cotangents) if self.several else cotangents[0])
         with np.errstate(all="ignore"):
             return [
-                _like(self.operation.pulls[k](ans, *args, **self.kwargs)(g), args[k])
+                self.operation._like(
+                    self.operation.pulls[k](ans, *args, **self.kwargs)(g),
+                    args[k],
+                    f"the cotangent of argument {k}",
+                )
                 for k in self.which
             ]
 
@@ -217,46 +273,90 @@ def _ruled(x: Any) -> Any:
     return tuple(map(_ruled, x)) if type(x) is tuple else x
 
 
-def _as_number(arg: Any) -> Any:
-    """Lists and object arrays with numbers in them as arrays of numbers."""
-    if isinstance(arg, (Var, Dual)) or not carries(arg):
-        return arg
-    return arrays.as_array(arg)
-
-
 def _as_list(ans: Any) -> list[Any]:
     return list(ans) if isinstance(ans, tuple) else [ans]
 
 
-def _float_or_array(x: Number) -> Number:
-    if isinstance(x, (Var, Dual)):
-        return x
-    return np.asarray(x, dtype=np.float64) if np.ndim(x) else float(x)
+def _stretches(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Whether an array of one shape broadcasts to another."""
+    pairs = zip(given[::-1], shape[::-1], strict=False)
+    return len(given) <= len(shape) and all(n in (1, length) for n, length in pairs)
 
 
-def _like(derivative: Number, of: Number) -> Number:
-    """A derivative in the shape of what it belongs to; one number may stand for all."""
-    shape = _core.shape(of)
-    derivative = _float_or_array(derivative)
-    return (
-        derivative if _core.shape(derivative) == shape else arrays.broadcast_to(derivative, shape)
-    )
+# --- derivatives that do not exist ---------------------------------------------------------------
+
+# Forward mode computes the tangents of all results of a rule, whoever will use them. Where one
+# does not exist it is nan, and there is a warning only if the nan is seen in the end.
+
+
+class _Doubts(threading.local):
+    """Warnings held back while a forward differentiation is under way, that of the given tag."""
+
+    tag = 0
+    messages: tuple[str, ...] = ()
+
+
+_doubts = _Doubts()
+
+
+def warn_nan(message: str) -> None:
+    """Warn that a derivative does not exist."""
+    warnings.warn(message, RuntimeWarning, stacklevel=2)
+
+
+def doubt(message: str) -> None:
+    """Warn of a tangent that is nan, or wait until a forward differentiation has its result."""
+    running = _core.running_forward()
+    if not running:
+        warn_nan(message)
+        return
+    outermost = running[0][0]
+    held = _doubts.messages if _doubts.tag == outermost else ()
+    _doubts.tag, _doubts.messages = outermost, (*held, message)
+
+
+def settle_doubts(results: Iterable[Number]) -> None:
+    """Issue the warnings held back, if there is a nan in what a forward differentiation found."""
+    running = _core.running_forward()
+    if not _doubts.messages:
+        return
+    if running[0][0] != _doubts.tag:  # of one that an exception has ended
+        _doubts.messages = ()
+    elif any(np.isnan(np.asarray(_core.strip(x))).any() for x in results):
+        messages, _doubts.messages = dict.fromkeys(_doubts.messages), ()
+        for message in messages:
+            warn_nan(message)
+    elif len(running) == 1:
+        _doubts.messages = ()
 
 
 # --- elementwise partials ------------------------------------------------------------------------
 
 
-def _push_partial(
-    rule: Callable[..., Any], g: Number, ans: Number, *args: Any, **kw: Any
+def _scaled(
+    operation: primitive, rule: Callable[..., Any], g: Number, ans: Number, args: Any, kw: Any
 ) -> Number:
-    return _like(_core.absorb(rule(ans, *args, **kw), g), ans)
+    """The tangent or cotangent g times the partial that a rule gives, in the shape of ans."""
+    partial = operation._real(rule(ans, *args, **kw), "a partial")
+    if not _stretches(_core.shape(partial), _core.shape(ans)):
+        raise ValueError(
+            f"the primitive {operation._name}: a partial has the shape {_core.shape(partial)}, "
+            f"where {_core.shape(ans)} was expected"
+        )
+    return _core.absorb(partial, g)
+
+
+def _push_partial(
+    operation: primitive, rule: Callable[..., Any], g: Number, ans: Number, *args: Any, **kw: Any
+) -> Number:
+    return _scaled(operation, rule, g, ans, args, kw)
 
 
 def _pull_partial(
-    rule: Callable[..., Any], k: int, ans: Number, *args: Any, **kw: Any
+    operation: primitive, rule: Callable[..., Any], k: int, ans: Number, *args: Any, **kw: Any
 ) -> Callable[[Number], Number]:
     def pull(g: Number) -> Number:
-        return _summed_to(_core.absorb(rule(ans, *args, **kw), g), _core.shape(args[k]))
+        return _summed_to(_scaled(operation, rule, g, ans, args, kw), _core.shape(args[k]))
 
     return pull
 

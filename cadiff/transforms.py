@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from math import prod
 from types import MethodType
 from typing import Any, Literal, NoReturn
@@ -22,6 +22,7 @@ from . import _core
 from ._core import Dual, Recording, Structure, Var
 from .arrays import concatenate, reshape, stack
 from .arrays import sum as total_of
+from .primitives import settle_doubts
 
 __all__ = [
     "check_derivative",
@@ -373,6 +374,7 @@ def _run_forward(
             aux = _core.map_numbers(aux, lambda x: _core.settled(_core.split_dual(x, tag)[0]))
         output = Output(out)
         pairs = [_core.split_dual(atom, tag) for atom in output.atoms]
+        settle_doubts(chain.from_iterable(pairs))
     return output, [p for p, _ in pairs], [t for _, t in pairs], structure, aux
 
 
@@ -837,7 +839,9 @@ def _gradient_along(
             lifted[k] = argument
         gradients = Grad("grad", f, argnums)(*lifted, **kwargs)
         entries, _ = _core.take_apart(gradients, tuple(range(len(argnums))))
-        return [_core.split_dual(entry, tag) for entry in entries]
+        pairs = [_core.split_dual(entry, tag) for entry in entries]
+        settle_doubts(chain.from_iterable(pairs))
+        return pairs
 
 
 def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:

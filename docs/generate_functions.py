@@ -33,7 +33,7 @@ Generated from the registry by `python docs/generate_functions.py`. Numbers with
 into all of these, called by NumPy's or SciPy's name or from `cadiff.numpy` and `cadiff.scipy`.
 Given plain numbers, they are NumPy's and SciPy's own. Any other function raises `TypeError` when
 given a number that carries a derivative. NumPy's ufuncs are rows of the
-[table of operations](operations.md).
+[table of operations](operations.md); they have `reduce`, `accumulate`, `reduceat`, `outer`, `at`.
 
 Of all functions: numbers are float64, so `dtype=` may name floats only; there is no `out=` (assign
 to an array made by `cadiff.numpy.zeros`); `where=` and `initial=` work. What looks at values
@@ -46,7 +46,7 @@ CONVENTIONS = """\
 
 | where | derivative |
 |---|---|
-| `max`, `min`, `nanmax`, `nanmin`, `ptp`: elements that tie | equal shares |
+| `max`, `min`, `nanmax`, `nanmin`, `ptp`, `maximum.accumulate`: elements that tie | equal shares |
 | `clip` at a bound | 1 |
 | `prod`, `cumprod` with zeros | exact, to every order |
 | `sort`, `partition`, `median`, `quantile`: equal elements | that of the element chosen |

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+import cadiff
+
 from .derivatives import Case
 
 VERSION = tuple(int(number) for number in np.__version__.split(".")[:2])
@@ -330,6 +332,48 @@ case(
 for mode in ("edge", "reflect", "symmetric", "wrap"):
     case(f"pad {mode}", lambda np, x, mode=mode: np.pad(x, ((1, 2), (0, 3)), mode), normal((3, 4)))
 case("pad", lambda np, x: np.pad(x, 1), normal((2, 3)))
+for mode in ("linear_ramp", "mean", "median", "maximum", "minimum"):
+    for width in (2, (1, 3), ((0, 2), (3, 0)), ((1,), (2,)), 0):
+        case(
+            f"pad {mode}, {width}",
+            lambda np, x, w=width, m=mode: np.pad(x, w, m),
+            distinct((3, 4)),
+        )
+for length in (1, (2, 3), ((1, 9), (2, 2))):
+    for mode in ("mean", "median", "maximum", "minimum"):
+        case(
+            f"pad {mode}, stat_length {length}",
+            lambda np, x, s=length, m=mode: np.pad(x, 2, m, stat_length=s),
+            distinct((3, 4)),
+        )
+case(
+    "pad linear_ramp, end_values",
+    lambda np, x, v: np.pad(x, (2, 3), "linear_ramp", end_values=v),
+    normal((3, 4), (2, 2)),
+)
+for mode in ("reflect", "symmetric"):
+    for shape, width in (((4,), (2, 3)), ((3,), 11), ((2, 3), ((1, 5), (7, 0))), ((2, 1), 3)):
+        case(
+            f"pad odd {mode}, {shape}, {width}",
+            lambda np, x, w=width, m=mode: np.pad(x, w, m, reflect_type="odd"),
+            normal(shape),
+            value_rtol=1e-12,
+        )
+
+
+def _padded_by(row: Any, pair: tuple[int, int], axis: int, options: dict[str, Any]) -> None:
+    before, after = pair
+    row[:before] = options["factor"] * row[before]
+    row[len(row) - after :] = axis + row[len(row) - after - 1] ** 2
+
+
+case(
+    "pad by a function",
+    lambda np, x, v: np.pad(x, ((1, 2), (0, 1)), _padded_by, factor=v),
+    normal((2, 3), ()),
+    0,
+    dispatch=False,
+)
 case(
     "pad constant",
     lambda np, x, v: np.pad(x, ((0, 2), (1, 0)), constant_values=v),
@@ -487,6 +531,19 @@ case("polyder(2)", lambda np, p: np.polyder(p, 2), normal((4,)))
 case("polyint", lambda np, p: np.polyint(p), normal((4,)))
 case("polyint(2, k)", lambda np, p, k: np.polyint(p, 2, k), normal((4,), (2,)))
 
+
+def _differentiable(results: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Without the rank and the cut-off."""
+    return tuple(x for x in results if np.ndim(cadiff.value(x)) > 0)
+
+
+case("polydiv", lambda np, p, q: np.polydiv(p, q), positive((5,), (3,)), value_rtol=1e-13)
+case("polydiv, no quotient", lambda np, p, q: np.polydiv(p, q)[1], positive((2,), (3,)))
+case("poly", lambda np, z: np.poly(z), normal((4,)), value_rtol=1e-13)
+case("poly of a matrix", lambda np, a: np.poly(a + a.T), normal((3, 3)), value_rtol=1e-12)
+case("roots", lambda np, p: np.roots(p), fixed([2.0, 1.0, -13.0, 6.0]), value_rtol=1e-13)
+case("roots, zeros", lambda np, p: np.roots(p * [0, 1, 1, 0]), fixed([1.0, 2, 3, 4]))
+
 FIT = ([0.0, 0.7, 1.1, 2.0, 3.0], [1.0, -0.5, 0.2, 2.0, 2.5])
 case("polyfit", lambda np, x, y: np.polyfit(x, y, 2), fixed(*FIT), value_rtol=1e-12)
 case(
@@ -495,6 +552,14 @@ case(
     fixed(*FIT, [1.0, 2, 1, 0.5, 1]),
     value_rtol=1e-12,
 )
+for options in ({"full": True}, {"cov": True}, {"cov": "unscaled"}):
+    for name, points in (("polyfit", FIT), ("polyfit of two", (FIT[0], np.reshape(FIT, (5, 2))))):
+        case(
+            f"{name}({options})",
+            lambda np, x, y, o=options: _differentiable(np.polyfit(x, y, 2, w=x + 0.5, **o)),
+            fixed(*points),
+            value_rtol=1e-11,
+        )
 case(
     "polyfit of two",
     lambda np, x, y: np.polyfit(x, y, 2),
@@ -535,6 +600,9 @@ if VERSION < (2, 5):  # which warns that it is to go
 case("sinc", lambda np, x: np.sinc(x), normal((5,)), value_rtol=1e-14)
 case("real", lambda np, x: np.real(x), normal((2, 3)))
 case("real_if_close", lambda np, x: np.real_if_close(x), normal((2, 3)))
+case("angle", lambda np, x: np.angle(x), distinct((4,)))
+case("angle(deg)", lambda np, x: np.angle(x, deg=True), distinct((4,)))
+case("clip(dtype)", lambda np, x: np.clip(x, -1.0, 2.0, dtype=float), distinct((7,)))
 case("imag", lambda np, x: np.imag(x) + 0.0 * x, normal((2, 3)))
 
 case("take", lambda np, x: np.take(x, [[0, 5], [2, 2]]), normal((2, 3)))
@@ -557,6 +625,14 @@ case(
 case("compress", lambda np, x: np.compress([True, False, True], x, axis=1), normal((2, 3)))
 case("extract", lambda np, x: np.extract(MASK, x), normal((3, 4)))
 case("unique", lambda np, x: np.unique(x), distinct((2, 3)))
+if hasattr(np, "unique_values"):
+    case("unique_values", lambda np, x: np.sort(np.unique_values(x)), distinct((2, 3)))
+for name in ("union1d", "intersect1d", "setdiff1d", "setxor1d"):
+    case(
+        name,
+        lambda np, x, y, n=name: getattr(np, n)(np.append(x, y[1]), y),
+        lambda rng: (distinct((2, 3))(rng)[0], distinct((4,))(rng)[0] + 20.0),
+    )
 case("unique(axis)", lambda np, x: np.unique(x, axis=0), distinct((3, 2)))
 
 for axis in (-1, 0, None):
@@ -612,6 +688,98 @@ case(
     normal((3,)),
     dispatch=False,
 )
+# --- methods of ufuncs ---------------------------------------------------------------------------
+
+EXTREMES = ("maximum", "minimum", "fmax", "fmin")
+for name in (*EXTREMES, "add", "multiply"):
+    variants(
+        f"{name}.reduce", lambda np, name=name: getattr(np, name).reduce, distinct((2, 3, 4)),
+        {}, {"axis": None}, {"axis": (0, 2), "keepdims": True},
+        {"axis": -1, "initial": 0.7, "where": MASK},
+    )  # fmt: skip
+for name in (*EXTREMES, "add", "multiply", "logaddexp", "logaddexp2", "hypot", "subtract"):
+    draw = distinct((2, 3, 4)) if name in EXTREMES else positive((2, 3, 4))
+    for method in ("reduce", "accumulate"):
+        variants(
+            f"{name}.{method} ", lambda np, n=name, m=method: getattr(getattr(np, n), m), draw,
+            {}, {"axis": 1}, {"axis": -1, "dtype": float},
+        )  # fmt: skip
+    for indices in ([0, 2, 1], [1], [2, 2, 0]):
+        case(
+            f"{name}.reduceat({indices})",
+            lambda np, x, n=name, i=indices: getattr(np, n).reduceat(x, i, axis=1),
+            draw,
+        )
+for name in ("divide", "copysign", "float_power"):
+    case(
+        f"{name}.reduce",
+        lambda np, x, n=name: getattr(np, n).reduce(x, axis=1),
+        positive((2, 3)),
+        rtol=1e-6,
+    )
+for options in (
+    {"axis": None},
+    {"axis": (2, 0), "keepdims": True},
+    {"axis": 1, "initial": 0.7},
+    {"axis": 1, "where": MASK},
+    {"axis": None, "where": MASK, "initial": 0.3},
+):
+    for name in ("logaddexp", "hypot"):
+        variants(
+            f"{name}.reduce",
+            lambda np, n=name: getattr(np, n).reduce,
+            positive((2, 3, 4)),
+            options,
+            value_rtol=2e-14,
+        )
+case("maximum.accumulate of one", lambda np, x: np.maximum.accumulate(x), normal((1,)))
+case("hypot.accumulate of nothing", lambda np, x: np.hypot.accumulate(x), normal((0, 3)))
+case("fmax.accumulate, nan", lambda np, x: np.fmax.accumulate(x), with_nan((9,)))
+case("multiply.outer", lambda np, x, y: np.multiply.outer(x, y), normal((2, 3), (2,)))
+
+# --- methods of arrays that are no functions ---------------------------------------------------
+
+
+def _flat_assigned(y: Any, key: Any, numbers: Any) -> None:
+    y.flat[key] = numbers
+
+
+def _flat_set(y: Any, numbers: Any) -> None:
+    y.flat = numbers
+
+
+CHANGES: dict[str, tuple[Callable[[Any, Any], Any], Shape]] = {
+    "sort": (lambda y, v: y.sort(), ()),
+    "sort(0)": (lambda y, v: y.sort(axis=0), ()),
+    "partition": (lambda y, v: y.partition(1, axis=1), ()),
+    "fill": (lambda y, v: y.fill(v), ()),
+    "put": (lambda y, v: y.put([7, 0, -1], v), (2,)),
+    "flat[1]": (lambda y, v: _flat_assigned(y, 1, v), ()),
+    "flat[1:5]": (lambda y, v: _flat_assigned(y, slice(1, 5), v), (2,)),
+    "flat[mask]": (lambda y, v: _flat_assigned(y, np.arange(12) % 2 == 0, v), (6,)),
+    "flat": (_flat_set, (5,)),
+    "flat of transpose": (lambda y, v: _flat_set(y.T, v), (12,)),
+}
+
+
+def _changed(x: Any, change: Callable[[Any], Any]) -> Any:
+    y = x * 2.0
+    change(y)
+    return y
+
+
+for name, (change, shape) in CHANGES.items():
+    case(
+        f"x.{name}",
+        lambda np, x, v, change=change: _changed(x, lambda y: change(y, v)) + 0.0 * np.sum(v),
+        distinct((3, 4), shape),
+    )
+case("x.flat, iterated", lambda np, x: [e * e for e in x.T.flat], normal((2, 3)))
+case("x.flat, read", lambda np, x: [x.flat[1], x.T.flat[1:3], x.flat[[0, 5]]], normal((2, 3)))
+case("x.mT", lambda np, x: x.mT, normal((2, 3, 4)))
+case("x.compress", lambda np, x: x.compress([True, False, True], axis=1), normal((2, 3)))
+case("x.conj", lambda np, x: x.conj(), normal((2,)))
+
 case(
     "piecewise",
     lambda np, x: np.piecewise(x, [x < -1, x > 2], [lambda t: t**2, lambda t: -t, 4.0]),

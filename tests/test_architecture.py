@@ -64,7 +64,7 @@ ROOMS: list[set[str]] = [
         "numpy.fft",
         "numpy.linalg",
     },
-    {"numpy._products"},
+    {"numpy._padding", "numpy._products", "numpy._ufunc_methods"},
     {"numpy._calculus"},
     {"numpy"},
     {"__init__"},
@@ -365,6 +365,7 @@ def stub_members(name: str) -> set[str]:
 UNTYPED = {
     "__array_function__",
     "__array_ufunc__",
+    "__contains__",  # of arrays alone
     "__doc__",
     "__module__",
     "__pyx_vtable__",

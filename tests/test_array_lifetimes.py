@@ -526,6 +526,7 @@ FRESH = {
     "tile": lambda x: np.tile(x, 2),
     "repeat": lambda x: np.repeat(x, 2),
     "roll": lambda x: np.roll(x, 0),
+    "plus": lambda x: +x,
     "roll an axis": lambda x: np.roll(x, 1, axis=1),
     "kron": lambda x: np.kron(x, np.ones((1, 1))),
     "meshgrid": lambda x: np.meshgrid(x[0], np.ones(2))[0],
@@ -551,3 +552,53 @@ def test_results_of_one_element_are_copies(name: str, transform: Any) -> None:
     got, still = transform(f)(numpy.ones((1, 1)))
     numpy.testing.assert_array_equal(got, wanted)
     numpy.testing.assert_array_equal(still, ones)
+
+
+ROWS = {
+    "steps": lambda x: x[0, ::2].ravel(),
+    "backwards": lambda x: x[0, ::-1].ravel(),
+    "column": lambda x: np.ravel(x[:, 1]),
+    "part of a matrix": lambda x: x[:, 1:].ravel(),
+    "transposed": lambda x: x.T.ravel(),
+    "by columns": lambda x: np.ravel(x, order="F"),
+    "matrix": lambda x: x.ravel(),
+    "row": lambda x: x[1].ravel(),
+    "reshaped column": lambda x: x[:, 1].reshape(-1),
+    "diagonal": lambda x: np.einsum("ii->i", x[:, :2]),
+    "einsum transposed": lambda x: np.einsum("ij->ji", x),
+    "einsum of three axes": lambda x: np.einsum("i...i->...i", x.reshape(2, 2, 2)),
+}
+
+
+@pytest.mark.parametrize("transform", [cadiff.jacrev, cadiff.jacfwd])
+@pytest.mark.parametrize("name", ROWS)
+def test_what_shares_memory_in_numpy_does_so_here(name: str, transform: Any) -> None:
+    x = numpy.arange(8.0).reshape(2, 4)
+
+    def f(x: Any) -> Any:
+        y = 2.0 * x
+        part = ROWS[name](y)
+        part *= 3.0
+        return y, part
+
+    wanted, part = f(x)
+    value = f(cadiff.Dual(x, x))
+    numpy.testing.assert_array_equal(value[0].primal, wanted)
+    slopes = transform(f)(x)  # f is linear
+    numpy.testing.assert_array_equal(numpy.tensordot(slopes[0], x, 2), wanted)
+    numpy.testing.assert_array_equal(numpy.tensordot(slopes[1], x, 2), part)
+
+
+def test_many_additions_at_one_place() -> None:
+    n = 20_000
+    x = numpy.linspace(0.0, 1.0, n)
+
+    def f(x: Any) -> Any:
+        y = np.zeros_like(x[:3])
+        np.add.at(y, numpy.arange(n) % 2, x)
+        np.subtract.at(y, numpy.zeros(n, dtype=int), 2.0 * x)
+        return y
+
+    assert numpy.array_equal(f(Var(x)).value, f(x))
+    slopes = cadiff.jacrev(f)(x)
+    numpy.testing.assert_array_equal(slopes[:, :2], [[-1.0, -2.0], [0.0, 1.0], [0.0, 0.0]])

@@ -725,3 +725,83 @@ def test_every_operation_refuses_text_by_its_name(name: str) -> None:
     arity = {name: arity for name, arity, _ in _core.operations()}[name]
     words = [rf"cadiff\.{name}\b", "real numbers", "str"]
     check((lambda: getattr(cadiff, name)(*["a"] * arity), TypeError, words))
+
+
+class Operator:
+    def __rmatmul__(self, other: Any) -> str:
+        return "theirs"
+
+
+@pytest.mark.parametrize("number", [Var([1.0, 2.0]), Dual([1.0, 2.0], 1.0)])
+def test_matrix_products_with_what_is_no_array(number: Any) -> None:
+    assert number @ Operator() == "theirs"
+    for other in (None, "a", object()):
+        with pytest.raises(TypeError, match=r"unsupported operand|returned NotImplemented"):
+            number @ other
+        with pytest.raises(TypeError, match="returned NotImplemented"):
+            np.matmul(number, other)
+
+
+def test_a_matrix_product_with_an_array_of_no_real_numbers_names_its_dtype() -> None:
+    with pytest.raises(TypeError, match=r"arrays of real numbers.*complex128"):
+        Var([1.0, 2.0]) @ np.array([1j, 1.0])
+
+
+# --- rules of primitives -------------------------------------------------------------------------
+
+RESULTS = {
+    "NoneType; is a return missing": None,
+    "str": "text",
+    "dict": {},
+    "an array of dtype complex128": np.ones(3) * 1j,
+}
+SHAPES = [(2,), (3, 1), (2, 3)]
+X = np.array([1.0, 2.0, 3.0])
+
+
+def operations(result: Any) -> dict[str, Callable[[], Any]]:
+    """Calls of primitives that give a result where a derivative is expected."""
+    primitives = [cadiff.primitive(np.sin) for _ in range(3)]
+    primitives[0].defvjp(lambda ans, x: lambda g: result)
+    primitives[1].defjvp(lambda g, ans, x: result)
+    primitives[2].defpartials(lambda ans, x: result)
+    return {
+        "the cotangent of argument 0": lambda: cadiff.vjp(primitives[0], X)[1](X),
+        "the tangent by argument 0": lambda: cadiff.jvp(primitives[1], (X,), (X,)),
+        "a partial": lambda: cadiff.jvp(primitives[2], (X,), (X,)),
+        " a partial": lambda: cadiff.vjp(primitives[2], X)[1](X),
+    }
+
+
+@pytest.mark.parametrize("kind", RESULTS)
+def test_a_rule_that_gives_no_number_is_named(kind: str) -> None:
+    for what, run in operations(RESULTS[kind]).items():
+        with pytest.raises(TypeError, match=f"the primitive sin: {what.strip()} is no .*{kind}"):
+            run()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_rule_that_gives_another_shape_is_named(shape: tuple[int, ...]) -> None:
+    for what, run in operations(np.ones(shape)).items():
+        wanted = rf"sin: {what.strip()} has the shape {re.escape(str(shape))}, where \(3,\)"
+        with pytest.raises(ValueError, match=wanted):
+            run()
+
+
+@pytest.mark.parametrize("kind", RESULTS)
+def test_a_primitive_that_returns_no_number_is_named(kind: str) -> None:
+    p = cadiff.primitive(lambda x: RESULTS[kind])
+    p.defpartials(lambda ans, x: 1.0)
+    for transform in (cadiff.jacrev, cadiff.jacfwd):
+        with pytest.raises(TypeError, match=f"what the function returned is no .*{kind}"):
+            transform(p)(X)
+
+
+def test_primitives_take_functions_and_numbers() -> None:
+    with pytest.raises(TypeError, match="primitive takes a function, not int"):
+        cadiff.primitive(3)  # type: ignore[arg-type]
+    p = cadiff.primitive(lambda x, options: options["scale"] * x)
+    p.defvjp(lambda ans, x, options: lambda g: options["scale"] * g)
+    assert cadiff.grad(p)(2.0, {"scale": 3.0}) == 3.0
+    with pytest.raises(TypeError, match="argument 1, a dict, carries a derivative"):
+        cadiff.grad(lambda x: p(x, {"scale": x}))(2.0)

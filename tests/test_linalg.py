@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -274,6 +275,48 @@ def test_sums_of_repeated_eigenvalues_need_no_warning(a: Any) -> None:
         np.testing.assert_allclose(gradient, np.eye(len(a)), atol=1e-14)
     tangent = cadiff.jvp(lambda a: np.linalg.eigvalsh(a).sum(), (a,), (np.ones(a.shape),))[1]
     assert tangent == pytest.approx(len(a))
+
+
+VALUES_ALONE = {
+    "eigh": lambda a: np.linalg.eigh(a)[0],
+    "eigvalsh": lambda a: np.linalg.eigvalsh(a),
+    "eig": lambda a: np.linalg.eig(a)[0],
+    "svd": lambda a: np.linalg.svd(a)[1],
+    "svdvals": lambda a: np.linalg.svdvals(a),
+    "2-norm": lambda a: np.linalg.norm(a, 2),
+    "vectors times 0": lambda a: np.linalg.eigh(a)[0].sum() + 0.0 * np.linalg.eigh(a)[1].sum(),
+    "scipy eigh": lambda a: cadiff.scipy.linalg.eigh(a)[0],
+    "scipy svd": lambda a: cadiff.scipy.linalg.svd(a)[1],
+}
+
+
+@repeated
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("f", VALUES_ALONE.values(), ids=VALUES_ALONE.keys())
+def test_values_alone_need_no_warning(f: Any, a: Any) -> None:
+    """Forward mode computes the tangents of the vectors, too, but nothing depends on them."""
+    t = np.arange(a.size).reshape(a.shape) + np.arange(a.size).reshape(a.shape).T ** 2.0
+    assert np.all(np.isfinite(cadiff.jvp(f, (a,), (t,))[1]))
+    assert np.all(np.isfinite(cadiff.jacfwd(f)(a)))
+    assert np.all(np.isfinite(cadiff.jacrev(f)(a)))
+
+
+def test_a_warning_held_back_ends_with_its_differentiation() -> None:
+    def fails(a: Any) -> Any:
+        np.linalg.eigh(a)
+        raise KeyError
+
+    a, t = np.eye(2), np.array([[1.0, 2.0], [2.0, 3.0]])
+    with pytest.raises(KeyError):
+        cadiff.jvp(fails, (a,), (t,))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _, tangent = cadiff.jvp(lambda x: x * np.nan, (1.0,), (1.0,))
+        assert np.isnan(tangent)
+        inner = lambda x: cadiff.jvp(np.linalg.eigvalsh, (a,), (t,))[1].sum() * x  # noqa: E731
+        assert cadiff.derivative(inner, 0, (1.0,)) == pytest.approx(4.0)
+    with pytest.warns(RuntimeWarning, match="eigenvectors at repeated ones"):
+        np.linalg.eigh(cadiff.Dual(a, t))
 
 
 def test_the_other_vectors_of_a_matrix_with_a_repeated_eigenvalue() -> None:

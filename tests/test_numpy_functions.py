@@ -74,7 +74,7 @@ def public_name(original: Any) -> str:
 # What looks at shapes only, has gone from some versions, or is no matter of NumPy's dispatch.
 WITHOUT_CASE = {
     "shape", "ndim", "size", "fix", "trapz", "row_stack", "array", "asarray", "asanyarray",
-    "ascontiguousarray", "asfortranarray", "require", "asarray_chkfinite",
+    "ascontiguousarray", "asfortranarray", "require", "asarray_chkfinite", "flatiter",
 }  # fmt: skip
 
 

@@ -196,6 +196,32 @@ def test_scipy_itself_accepts_numbers_with_derivatives(name: str) -> None:
     assert got == cadiff.derivative(getattr(special, name), i, point)
 
 
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_lists_are_arrays(name: str) -> None:
+    """Beside numbers with derivatives, and with such numbers in them."""
+    point, function = CASES[name].points[0], getattr(special, name)
+    want = np.real(getattr(sp, name)(*point))
+    for i in CASES[name].wrt:
+        for number in (Var(float(point[i])), Dual(float(point[i]))):
+            beside = [[x, x] if j != i else number for j, x in enumerate(point)]
+            within = [x if j != i else [number, float(x)] for j, x in enumerate(point)]
+            for arguments in (beside, within):
+                got = np.atleast_1d(cadiff.value(function(*arguments)))
+                np.testing.assert_allclose(got, np.broadcast_to(want, got.shape), rtol=2e-13)
+
+
+def test_lists_in_reductions() -> None:
+    v = Var(0.5)
+    for got, want in (
+        (special.logsumexp([v, 2.0]), sp.logsumexp([0.5, 2.0])),
+        (special.logsumexp([1.0, 2.0], b=[v, 1.0]), sp.logsumexp([1.0, 2.0], b=[0.5, 1.0])),
+        (special.softmax([v, 2.0]), sp.softmax([0.5, 2.0])),
+        (special.multigammaln([v + 1.0, 3.0], 2), sp.multigammaln([1.5, 3.0], 2)),
+    ):
+        assert isinstance(got, Var)
+        np.testing.assert_allclose(got.value, want, rtol=1e-14)
+
+
 # --- ends of domains -----------------------------------------------------------------------------
 
 EDGES: list[tuple[str, Point, int, float]] = [
@@ -388,6 +414,13 @@ def test_logsumexp_at_infinity(a: list[float], want: list[float]) -> None:
 
 def test_logsumexp_of_a_negative_sum_is_nan() -> None:
     assert math.isnan(special.logsumexp(Var([0.0, 0.0]), b=[1.0, -2.0]).value)
+
+
+def test_polygamma() -> None:
+    x = np.array([0.3, 1.5, 4.0])
+    np.testing.assert_allclose(special.polygamma(1, x), sp.polygamma(1, x), rtol=1e-14)
+    slope = cadiff.elementwise_grad(lambda x: special.polygamma(1, x))(x)
+    np.testing.assert_allclose(slope, sp.polygamma(2, x), rtol=1e-13)
 
 
 def test_multigammaln() -> None:

@@ -185,6 +185,38 @@ def test_broadcasting() -> None:
     assert by_scale == pytest.approx(((z * z - 1.0) / 2.0).sum(), rel=1e-13)
 
 
+LISTED = [
+    *((name, method) for name in CONTINUOUS for method in DENSITIES + PROBABILITIES),
+    *((name, method) for name in DISCRETE for method in MASSES + PROBABILITIES),
+]
+
+
+@pytest.mark.parametrize(("name", "method"), LISTED)
+def test_lists_are_arrays(name: str, method: str) -> None:
+    """Beside numbers with derivatives, and with such numbers in them."""
+    if name in DISCRETE:
+        x: list[Any] = [1, 3]
+        *shapes, last = DISCRETE[name][0]
+    else:
+        x, shapes, last = [0.2, 0.9], list(CONTINUOUS[name][0]), 0.1
+    want = getattr(getattr(st, name), method)(x, *shapes, last)
+    for make in (Var, Dual):
+        for parameter in (make(last), [make(last), last]):
+            got = getattr(getattr(stats, name), method)(x, *shapes, parameter)
+            assert isinstance(got, make)
+            np.testing.assert_allclose(cadiff.value(got), want, rtol=1e-13)
+
+
+def test_lists_in_multivariate_distributions() -> None:
+    v = Var(0.3)
+    got = stats.multivariate_normal.logpdf([0.1, 0.7], [v, 1.0], [[2.0, v], [v, 1.0]])
+    want = st.multivariate_normal.logpdf([0.1, 0.7], [0.3, 1.0], [[2, 0.3], [0.3, 1]])
+    assert got.value == pytest.approx(want, rel=1e-14)
+    got = stats.dirichlet.logpdf([0.1, 0.9], [v, 1.0])
+    want = st.dirichlet.logpdf([0.1, 0.9], [0.3, 1.0])
+    assert got.value == pytest.approx(want, rel=1e-14)
+
+
 def test_mixed_in_and_out_of_the_support() -> None:
     x = np.array([-1.0, 0.5, 2.0])
     value, gradient = cadiff.value_and_grad(lambda x: np.sum(stats.gamma.pdf(x, 2.5)))(x)
@@ -199,10 +231,39 @@ def test_mixed_in_and_out_of_the_support() -> None:
 def test_frozen_distributions() -> None:
     frozen = stats.norm(loc=1.0, scale=Var(2.0))
     assert frozen.logpdf(3.0).value == st.norm(1.0, 2.0).logpdf(3.0)
-    assert frozen.mean() == 1.0
+    assert stats.norm(loc=1.0, scale=2.0).mean() == 1.0
     assert stats.norm(1.0, 2.0).rvs(random_state=1) == st.norm(1.0, 2.0).rvs(random_state=1)
     assert cadiff.grad(lambda m: stats.norm(m, 2.0).logpdf(1.0))(-0.5) == 0.375
     assert cadiff.grad(lambda m: stats.poisson(m).logpmf(3))(2.0) == 0.5
+
+
+@pytest.mark.parametrize("name", ["mean", "std", "rvs", "ppf", "entropy", "interval"])
+def test_frozen_distributions_drop_no_derivative(name: str) -> None:
+    for frozen in (stats.norm(Var(1.0), 2.0), stats.poisson(mu=Var(2.0))):
+        with pytest.raises(
+            TypeError, match=rf"{name} is not supported .* only p[dm]f, logp.*value"
+        ):
+            getattr(frozen, name)
+    with pytest.raises(TypeError, match=r"multivariate_normal\(\.\.\.\)\.mean is not .*logpdf: "):
+        stats.multivariate_normal(Var([1.0, 2.0]), np.eye(2)).mean
+
+
+def test_lists_for_numbers() -> None:
+    ls, p = [0.5, 1.0, 2.0], [0.2, 0.3, 0.5]
+    v = Var(p)
+    for got, want in [
+        (stats.norm.logpdf(ls, v), st.norm.logpdf(ls, p)),
+        (stats.gamma.cdf(v, ls, scale=(1, 2, 3)), st.gamma.cdf(p, ls, scale=(1, 2, 3))),
+        (stats.norm.pdf(0.1, [v[0], 1.0]), st.norm.pdf(0.1, [0.2, 1.0])),
+        (stats.poisson.logpmf([1, 0, 2], v), st.poisson.logpmf([1, 0, 2], p)),
+        (stats.dirichlet.logpdf(p, [v[0], 1, 2]), st.dirichlet.logpdf(p, [0.2, 1, 2])),
+        (stats.multivariate_normal.logpdf(ls, v), st.multivariate_normal.logpdf(ls, p)),
+        (
+            stats.multivariate_normal.logpdf([1, 2], [0, v[0]], [[v[1], 0], [0, 1]]),
+            st.multivariate_normal.logpdf([1, 2], [0, 0.2], [[0.3, 0], [0, 1]]),
+        ),
+    ]:
+        np.testing.assert_allclose(got.value, want, rtol=1e-13)
 
 
 def test_everything_else_is_from_scipy() -> None:

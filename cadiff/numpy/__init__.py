@@ -27,10 +27,12 @@ from . import (
     _choices,
     _creation,
     _elementwise,
+    _padding,
     _plain,
     _products,
     _reductions,
     _shapes,
+    _ufunc_methods,
     fft,
     linalg,
 )

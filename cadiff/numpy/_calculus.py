@@ -28,7 +28,7 @@ from ._common import (
 from ._products import vander
 from ._reductions import average
 from ._shapes import diag
-from .linalg import lstsq
+from .linalg import inv, lstsq
 
 # --- differences and integrals -------------------------------------------------------------------
 
@@ -240,26 +240,52 @@ def polyfit(
     full: bool = False,
     w: Any = None,
     cov: Any = False,
-) -> Number:
-    """The polynomial of a degree nearest to points, as `numpy.polyfit`; all points may vary."""
-    if full or cov:
-        unsupported("polyfit", "full= and cov=", "compute them from the residuals")
+) -> Any:
+    """The polynomial of a degree nearest to points, as `numpy.polyfit`; all points may vary.
+
+    With `full` and `cov` the residuals, singular values and covariances have derivatives, too.
+    """
     if np.ndim(deg):
         unsupported("polyfit", "a list of degrees", "solve lstsq with the columns of vander")
+    order = int(deg) + 1
     x, y = as_number(x) + 0.0, as_number(y) + 0.0
+    if order < 1:
+        raise ValueError("expected deg >= 0")
     if x.ndim != 1 or x.size == 0:
         raise TypeError("expected non-empty 1D vector for x")
+    if y.ndim not in (1, 2):
+        raise TypeError("expected 1D or 2D array for y")
     if len(y) != len(x):
         raise TypeError("expected x and y to have same length")
-    columns = vander(x, deg + 1)
+    columns = vander(x, order)
     if w is not None:
-        weights = as_number(w)
+        weights = as_number(w) + 0.0
+        if weights.ndim != 1:
+            raise TypeError("expected a 1-d array for weights")
+        if len(weights) != len(y):
+            raise TypeError("expected w and y to have the same length")
         columns = columns * weights[:, None]
         y = y * (weights[:, None] if y.ndim == 2 else weights)
-    scale = np.sqrt(np.sum(np.square(value(columns)), axis=0))  # any constant: it cancels
+    scale = _table.sqrt(arrays.sum(_table.square(columns if full else value(columns)), 0))
+    columns = columns / scale  # any constant would do: it cancels, but for the singular values
     small = len(x) * np.finfo(float).eps if rcond is None else rcond
-    solution = lstsq(columns / scale, y, small)[0]
-    return solution / (scale[:, None] if y.ndim == 2 else scale)
+    solution, residuals, rank, singular = lstsq(columns, y, small)
+    solution = solution / (scale[:, None] if y.ndim == 2 else scale)
+    if full:
+        return solution, residuals, rank, singular, small
+    if rank != order:
+        warnings.warn("Polyfit may be poorly conditioned", np.exceptions.RankWarning, stacklevel=2)
+    if not cov:
+        return solution
+    base = inv(arrays.matmul(arrays.transpose(columns), columns)) / (scale[:, None] * scale)
+    base = base[:, :, None] if y.ndim == 2 else base
+    if isinstance(cov, str) and cov == "unscaled":
+        return solution, base
+    if len(x) <= order:
+        raise ValueError(
+            "the number of data points must exceed order to scale the covariance matrix"
+        )
+    return solution, base * (residuals / (len(x) - order))
 
 
 # --- statistics of several variables -------------------------------------------------------------

@@ -14,10 +14,10 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from .. import _table, arrays
 from .._core import Dual, Var
-from .._dispatch import carries, implements
+from .._dispatch import FUNCTIONS, carries, implements
 from ..ops import round as round_number
 from ..ops import value
-from ._common import Number, as_number, existing, rearranged, refuse, unsupported
+from ._common import Number, as_number, existing, rearranged, refuse, unsupported, wants_floats
 
 # --- by masks ------------------------------------------------------------------------------------
 
@@ -58,7 +58,10 @@ def clip(
     **kwargs: Any,
 ) -> Number:
     """Limited to an interval, as `numpy.clip`; inside and at its ends the derivative is 1."""
-    refuse("clip", out=out, dtype=kwargs.get("dtype"))
+    refuse("clip", out=out)
+    wants_floats("clip", kwargs.get("dtype"))
+    if (a_min is not None or a_max is not None) and (min is not None or max is not None):
+        raise ValueError("clip takes either a_min and a_max, or min and max")
     low, high = a_min if min is None else min, a_max if max is None else max
     return _table.clip(
         as_number(a),
@@ -159,6 +162,41 @@ def unique(
     distinct = take(x, first, axis)
     results = (distinct, *((first,) if return_index else ()), *others)
     return results if len(results) > 1 else distinct
+
+
+@implements(*existing("unique_values"))
+def unique_values(x: Any, /) -> Number:
+    """The different elements in order, as `numpy.unique_values`."""
+    return unique(x)
+
+
+@implements(np.union1d)
+def union1d(ar1: Any, ar2: Any) -> Number:
+    """The elements of two arrays in order, as `numpy.union1d`; of equal ones the first."""
+    return unique(arrays.concatenate([as_number(ar1).reshape(-1), as_number(ar2).reshape(-1)]))
+
+
+@implements(np.intersect1d)
+def intersect1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
+) -> Any:
+    """The elements of ar1 that are in ar2, too, in order, as `numpy.intersect1d`."""
+    _, first, second = np.intersect1d(value(ar1), value(ar2), assume_unique, return_indices=True)
+    common = as_number(ar1).reshape(-1)[first]
+    return (common, first, second) if return_indices else common
+
+
+@implements(np.setdiff1d)
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Number:
+    """The elements of ar1 that are not in ar2, in order, as `numpy.setdiff1d`."""
+    x = as_number(ar1).reshape(-1) if assume_unique else unique(ar1)
+    return x[~np.isin(np.asarray(value(x)), value(ar2))]
+
+
+@implements(np.setxor1d)
+def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Number:
+    """The elements that are in one of two arrays only, in order, as `numpy.setxor1d`."""
+    return union1d(setdiff1d(ar1, ar2, assume_unique), setdiff1d(ar2, ar1, assume_unique))
 
 
 # --- by order ------------------------------------------------------------------------------------
@@ -262,6 +300,76 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     marks = np.zeros(target.shape, dtype=bool)
     np.fill_diagonal(marks, True, wrap)
     _write_flat(target, np.flatnonzero(marks), val)
+
+
+class flatiter:  # noqa: N801 - NumPy's name
+    """The elements of an array in order: what `x.flat` is, as `numpy.flatiter`."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, base: Number) -> None:
+        self.base = base
+        self.index = 0
+
+    @property
+    def coords(self) -> tuple[int, ...]:
+        """The indices of the element that comes next."""
+        return tuple(int(k) for k in np.unravel_index(self.index, self.base.shape))
+
+    def copy(self) -> Number:
+        """All elements in a row."""
+        return arrays.copy(self.base.reshape(-1))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        elements = np.empty(len(self), dtype=object)
+        elements[:] = self.base.reshape(-1).tolist()
+        return elements if dtype is None else elements.astype(dtype)
+
+    def __len__(self) -> int:
+        return int(self.base.size)
+
+    def __iter__(self) -> flatiter:
+        return self
+
+    def __next__(self) -> Number:
+        if self.index >= len(self):
+            raise StopIteration
+        element = self.base[self.coords]
+        self.index += 1
+        return element
+
+    def __getitem__(self, key: Any) -> Number:
+        chosen = self.base.reshape(-1)[key]
+        return arrays.copy(chosen) if chosen.ndim else chosen
+
+    def __setitem__(self, key: Any, numbers: Any) -> None:
+        places = np.arange(len(self))[key]
+        if np.ndim(places) == 0 and as_number(numbers).size != 1:
+            raise ValueError("a single element is assigned a single number")
+        if self.base.ndim == 0:
+            self.base[...] = numbers
+        _write_flat(self.base, places, numbers)
+
+    def __eq__(self, other: Any) -> Any:
+        return self.base.reshape(-1) == other
+
+    def __ne__(self, other: Any) -> Any:
+        return self.base.reshape(-1) != other
+
+    def __lt__(self, other: Any) -> Any:
+        return self.base.reshape(-1) < other
+
+    def __le__(self, other: Any) -> Any:
+        return self.base.reshape(-1) <= other
+
+    def __gt__(self, other: Any) -> Any:
+        return self.base.reshape(-1) > other
+
+    def __ge__(self, other: Any) -> Any:
+        return self.base.reshape(-1) >= other
+
+
+FUNCTIONS[np.flatiter] = flatiter
 
 
 # --- piece by piece ------------------------------------------------------------------------------

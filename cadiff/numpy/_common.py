@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from .. import arrays
+from .. import _table, arrays
 from .._core import Dual, Var
 from .._dispatch import carries
 
@@ -21,6 +21,7 @@ __all__ = [
     "Number",
     "along",
     "as_number",
+    "chosen",
     "existing",
     "expanded",
     "is_float",
@@ -86,6 +87,11 @@ def reduced_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
 def expanded(x: Number, axes: Sequence[int]) -> Number:
     """The result of a reduction with its axes put back, of length 1."""
     return arrays.expand_dims(x, tuple(axes)) if axes else x
+
+
+def chosen(mask: Any, x: Number) -> Number:
+    """The elements of x where a plain mask holds, 0 elsewhere."""
+    return _table.where(mask, x, 0.0) if carries(x) else np.where(mask, x, 0.0)
 
 
 def along(axis: int, ndim: int, *keys: Any) -> list[tuple[Any, ...]]:

@@ -18,7 +18,6 @@ triangle alone. This room knows matrices only; how NumPy's functions are called 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -29,9 +28,10 @@ from .._dispatch import carries
 from .._table import where
 from ..arrays import concatenate, reshape, stack, sum, swapaxes
 from ..ops import value
-from ..primitives import primitive
+from ..primitives import doubt, primitive, warn_nan
 
 Mask = NDArray[np.bool_]
+Warn = Callable[[str], None]
 
 EPSILON = float(np.finfo(float).eps)
 
@@ -394,32 +394,32 @@ def touched(g: Any) -> Any:
     return sizes[..., :, None] + sizes[..., None, :]
 
 
-def over_gaps(x: Any, gaps: Any, values: Any, cause: Any, what: str) -> Any:
+def over_gaps(x: Any, gaps: Any, values: Any, cause: Any, what: str, warn: Warn) -> Any:
     """Divide x by the gaps between values, off the diagonal; some values may be repeated.
 
     Where a gap is nothing beside the largest value, the quotient is 0 if cause is 0 there, so that
-    nothing depends on it; otherwise nan, and a warning says so.
+    nothing depends on it; otherwise nan, of which `warn` is told.
     """
     n = gaps.shape[-1]
     off = ~np.eye(n, dtype=bool)
     none = np.abs(value(gaps)) <= n * TOLERANCE * largest(value(values)[..., None])
     lost = none & off & (np.abs(value(cause)) > n * TOLERANCE * largest(cause))
-    return _quotient(x, gaps, none | ~off, lost, f"{what} at repeated ones")
+    return _quotient(x, gaps, none | ~off, lost, f"{what} at repeated ones", warn)
 
 
-def over_values(x: Any, values: Any, cause: Any, what: str) -> Any:
+def over_values(x: Any, values: Any, cause: Any, what: str, warn: Warn) -> Any:
     """The columns of x divided by singular values; at those that are 0 as in `over_gaps`."""
     n = x.shape[-1]
     none = value(values)[..., None, :] <= n * TOLERANCE * largest(value(values)[..., None])
     lost = none & (np.abs(value(x)) > n * TOLERANCE * largest(cause))
-    return _quotient(x, values[..., None, :], none, lost, f"{what} at a singular value 0")
+    return _quotient(x, values[..., None, :], none, lost, f"{what} at a singular value 0", warn)
 
 
-def _quotient(x: Any, y: Any, none: Mask, lost: Mask, what: str) -> Any:
+def _quotient(x: Any, y: Any, none: Mask, lost: Mask, what: str, warn: Warn) -> Any:
     quotient = where(none, 0.0, x / where(none, 1.0, y))
     if not np.any(lost):
         return quotient
-    warnings.warn(f"the derivative of {what} does not exist: nan", RuntimeWarning, stacklevel=2)
+    warn(f"the derivative of {what} does not exist: nan")
     return where(lost, np.nan, quotient)
 
 
@@ -434,7 +434,7 @@ def eigh_pull(ans: Any, a: Any, lower: bool = True) -> Callable[[Any], Any]:
 
     def pull(g: Any) -> Any:
         m = T(v) @ g[1]
-        turned = over_gaps(skew(m), differences(w), w, touched(g[1]), "eigenvectors")
+        turned = over_gaps(skew(m), differences(w), w, touched(g[1]), "eigenvectors", warn_nan)
         return folded(v @ (on_diagonal(g[0]) + turned) @ T(v), lower)
 
     return pull
@@ -443,7 +443,7 @@ def eigh_pull(ans: Any, a: Any, lower: bool = True) -> Callable[[Any], Any]:
 def eigh_push(g: Any, ans: Any, a: Any, lower: bool = True) -> Any:
     w, v = ans
     m = T(v) @ mirrored(g, lower) @ v
-    return diagonal(m), v @ over_gaps(m, differences(w), w, m, "eigenvectors")
+    return diagonal(m), v @ over_gaps(m, differences(w), w, m, "eigenvectors", doubt)
 
 
 eigh.defvjp(eigh_pull)
@@ -494,7 +494,7 @@ def _eig_pull(ans: Any, a: Any) -> Callable[[Any], Any]:
 
     def pull(g: Any) -> Any:
         m = T(v) @ (g[1] - v * sum(v * g[1], axis=-2, keepdims=True))
-        turned = over_gaps(m, differences(w), w, touched(g[1]), "eigenvectors")
+        turned = over_gaps(m, differences(w), w, touched(g[1]), "eigenvectors", warn_nan)
         return solve(T(v), (on_diagonal(g[0]) + turned) @ T(v))
 
     return pull
@@ -503,7 +503,7 @@ def _eig_pull(ans: Any, a: Any) -> Callable[[Any], Any]:
 def _eig_push(g: Any, ans: Any, a: Any) -> Any:
     w, v = ans
     m = solve(v, g @ v)
-    dv = v @ over_gaps(m, differences(w), w, m, "eigenvectors")
+    dv = v @ over_gaps(m, differences(w), w, m, "eigenvectors", doubt)
     return diagonal(m), dv - v * sum(v * dv, axis=-2, keepdims=True)
 
 
@@ -574,13 +574,13 @@ def svd_pull(ans: Any, a: Any, full: bool = False) -> Callable[[Any], Any]:
         cause = touched(gu) + touched(gv)
         both, one = skew(mu) + skew(mv), skew(mu) - skew(mv)
         middle = on_diagonal(g[1] * _signed(s))
-        middle = middle + over_gaps(both, differences(s), s, cause, "singular vectors")
-        middle = middle + over_gaps(one, _sums(s), s, cause, "singular vectors")
+        middle = middle + over_gaps(both, differences(s), s, cause, "singular vectors", warn_nan)
+        middle = middle + over_gaps(one, _sums(s), s, cause, "singular vectors", warn_nan)
         result = u @ middle @ T(v)
         if rows > k:
-            result = result + over_values(gu - u @ mu, s, gu, "singular vectors") @ T(v)
+            result = result + over_values(gu - u @ mu, s, gu, "singular vectors", warn_nan) @ T(v)
         if columns > k:
-            result = result + u @ T(over_values(gv - v @ mv, s, gv, "singular vectors"))
+            result = result + u @ T(over_values(gv - v @ mv, s, gv, "singular vectors", warn_nan))
         return result
 
     return pull
@@ -592,13 +592,13 @@ def svd_push(g: Any, ans: Any, a: Any, full: bool = False) -> Any:
     u, v = ans[0][..., :k], T(ans[2])[..., :k]
     right, left = g @ v, T(g) @ u
     p = T(u) @ right
-    both = over_gaps(p + T(p), differences(s), s, p + T(p), "singular vectors")
-    one = over_gaps(p - T(p), _sums(s), s, p - T(p), "singular vectors")
+    both = over_gaps(p + T(p), differences(s), s, p + T(p), "singular vectors", doubt)
+    one = over_gaps(p - T(p), _sums(s), s, p - T(p), "singular vectors", doubt)
     du, dv = 0.5 * (u @ (both + one)), 0.5 * (v @ (both - one))
     if a.shape[-2] > k:
-        du = du + over_values(right - u @ p, s, right, "singular vectors")
+        du = du + over_values(right - u @ p, s, right, "singular vectors", doubt)
     if a.shape[-1] > k:
-        dv = dv + over_values(left - v @ T(p), s, left, "singular vectors")
+        dv = dv + over_values(left - v @ T(p), s, left, "singular vectors", doubt)
     return _completed(du, ans[0]), diagonal(p) * _signed(s), T(_completed(dv, T(ans[2])))
 
 

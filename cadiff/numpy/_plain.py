@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays
+from .. import _table, arrays
 from .._dispatch import implements, plain
 from ._common import Number, as_number, existing
 
@@ -42,6 +42,13 @@ def real(val: Any) -> Number:
 def real_if_close(a: Any, tol: float = 100) -> Number:
     """The number itself: only real numbers carry derivatives."""
     return as_number(a)
+
+
+@implements(np.angle)
+def angle(z: Any, deg: bool = False) -> Number:
+    """0 or pi by the sign, as `numpy.angle`, with the derivative 0."""
+    radians = _table.arctan2(0.0, as_number(z))
+    return _table.rad2deg(radians) if deg else radians
 
 
 @implements(np.imag)

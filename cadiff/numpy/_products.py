@@ -22,6 +22,7 @@ from ..primitives import primitive
 from ._common import Number, as_number, existing, refuse, unsupported, wants_floats
 from ._reductions import cumprod
 from ._shapes import diagonal, ravel
+from .linalg import eigvals
 
 # --- matrices and vectors ------------------------------------------------------------------------
 
@@ -313,8 +314,8 @@ def einsum(*operands: Any, out: None = None, optimize: Any = False, **kwargs: An
     refuse("einsum", out=out)
     wants_floats("einsum", kwargs.get("dtype"))
     text, numbers = _subscripts(operands)
-    terms, result = _spelt_out(text, numbers)
-    single = [_diagonals(term, x) for term, x in zip(terms, numbers, strict=True)]
+    whole, result = _spelt_out(text, numbers)
+    single = [_diagonals(term, x) for term, x in zip(whole, numbers, strict=True)]
     lengths: dict[str, int] = {}
     for term, x in single:
         for label, n in zip(term, x.shape, strict=True):
@@ -325,6 +326,8 @@ def einsum(*operands: Any, out: None = None, optimize: Any = False, **kwargs: An
     missing = [label for label in result if label not in lengths]
     if missing or len(set(result)) < len(result):
         raise ValueError(f"einsum output subscripts {result!r} are not those of the operands")
+    if len(numbers) == 1 and set(result) == set(lengths):
+        return arrays.relabelled(numbers[0], whole[0], result)
     numbers = [x for _, x in fitted]
     return _contracted(tuple(terms), result, optimize, *numbers)
 
@@ -466,6 +469,56 @@ def polysub(a1: Any, a2: Any) -> Number:
 def polymul(a1: Any, a2: Any) -> Number:
     """The product of two polynomials, as `numpy.polymul`; leading zeros are kept."""
     return convolve(_polynomial(a1), _polynomial(a2))
+
+
+@implements(np.polydiv)
+def polydiv(u: Any, v: Any) -> tuple[Number, Number]:
+    """Quotient and remainder of two polynomials, as `numpy.polydiv`."""
+    rest, divisor = _polynomial(u) + 0.0, _polynomial(v) + 0.0
+    scale = 1.0 / divisor[0]
+    steps = len(rest) - len(divisor) + 1
+    quotient = []
+    for k in range(steps):
+        factor = scale * rest[k]
+        quotient.append(factor)
+        begin, end = rest[:k], rest[k + len(divisor) :]
+        rest = arrays.concatenate([begin, rest[k : k + len(divisor)] - factor * divisor, end])
+    while len(rest) > 1 and np.allclose(value(rest[0]), 0.0, rtol=1e-14):
+        rest = rest[1:]
+    return arrays.stack(quotient or [np.float64(0.0)]), rest
+
+
+@implements(np.poly)
+def poly(seq_of_zeros: Any) -> Number:
+    """The polynomial with given zeros, or of a matrix with real eigenvalues, as `numpy.poly`."""
+    zeros = as_number(seq_of_zeros)
+    zeros = zeros if zeros.ndim else zeros.reshape(1)
+    if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] != 0:
+        zeros = eigvals(zeros)
+    elif zeros.ndim != 1:
+        raise ValueError("input must be 1d or non-empty square 2d array.")
+    result: Number = np.ones(1)
+    for zero in zeros:
+        result = convolve(result, arrays.stack([np.float64(1.0), -zero]))
+    return result
+
+
+@implements(np.roots)
+def roots(p: Any) -> Number:
+    """The roots of a polynomial that has real ones, otherwise TypeError, as `numpy.roots`."""
+    p = _polynomial(p)
+    if p.ndim != 1:
+        raise ValueError("Input must be a rank-1 array.")
+    places = np.flatnonzero(np.asarray(value(p)))
+    if len(places) == 0:
+        return np.array([])
+    at_zero = np.zeros(len(p) - int(places[-1]) - 1)
+    p = p[int(places[0]) : int(places[-1]) + 1]
+    if len(p) == 1:
+        return at_zero
+    first = -p[1:] / p[0]
+    companion = arrays.concatenate([first[None], np.eye(len(p) - 2, len(p) - 1)])
+    return arrays.concatenate([eigvals(companion), at_zero])
 
 
 @implements(np.polyder)

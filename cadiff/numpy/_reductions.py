@@ -25,6 +25,7 @@ from ._common import (
     Number,
     along,
     as_number,
+    chosen,
     existing,
     expanded,
     reduced_axes,
@@ -83,9 +84,19 @@ def mean(
 ) -> Number:
     """Arithmetic mean along axes, as `numpy.mean`; nan if there are no elements."""
     refuse("mean", out=out)
+    wants_floats("mean", dtype)
     x = as_number(a)
-    total = sum(x, axis, dtype, None, keepdims, where=where)
+    total = sum(x, axis, None, None, keepdims, where=where)
     return _table.divide(total, _count(x, axis, where, keepdims))
+
+
+def _lost(ddof: float, correction: Any) -> Any:
+    """The degrees of freedom that are lost, by either of their names."""
+    if correction is None:
+        return ddof
+    if ddof != 0:
+        raise ValueError("ddof and correction can't be provided simultaneously.")
+    return correction
 
 
 @implements(np.var)
@@ -107,7 +118,7 @@ def var(
     x = as_number(a)
     centre = _mean(x, axis, keepdims=True, where=where) if mean is None else mean
     squares = sum(_table.square(x - centre), axis, keepdims=keepdims, where=where)
-    count = _count(x, axis, where, keepdims) - (ddof if correction is None else correction)
+    count = _count(x, axis, where, keepdims) - _lost(ddof, correction)
     return _table.divide(squares, np.maximum(count, 0))
 
 
@@ -129,6 +140,7 @@ def std(
 ) -> Number:
     """Standard deviation along axes, as `numpy.std`; where it is 0, so is its derivative."""
     refuse("std", out=out)
+    wants_floats("std", dtype)
     return _table.sqrt(
         var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
     )
@@ -192,8 +204,21 @@ _running_sum.defjvp(lambda g, ans, x, axis: _running_sum(g, axis))
 
 
 @primitive
-def _recurrence(a: Any, b: Any) -> Any:
+def recurrence(a: Any, b: Any) -> Any:
     """s[k] = a[k] s[k - 1] + b[k] from s[-1] = 0, along the first axis."""
+    n = len(a)
+    pays = n >= LONG_VECTOR if a.ndim == 1 else n >= LONG and a.size < WIDE * n
+    result = _in_blocks(a, b, math.isqrt(n)) if pays else None
+    return _one_by_one(a, b) if result is None else result
+
+
+# From so many steps on, if a step is not this wide, it pays to run blocks of them side by side.
+LONG_VECTOR = 1000
+LONG = 64
+WIDE = 32
+
+
+def _one_by_one(a: Any, b: Any) -> Any:
     if a.ndim == 1:  # floats are many times faster than one-element arrays
         return np.array(_steps(a.tolist(), b.tolist()), dtype=float)
     return np.array(_steps(a, b), dtype=float).reshape(b.shape)
@@ -208,23 +233,46 @@ def _steps(a: Any, b: Any) -> list[Any]:
     return steps
 
 
+def _in_blocks(a: Any, b: Any, steps: int) -> Any:
+    """The recurrence in blocks of so many steps, each from 0; then what came in from before.
+
+    None if a product of the factors of a block overflows or loses digits.
+    """
+    n, shape = len(a), b.shape[1:]
+    blocks = -(-n // steps)
+    factors, terms = np.zeros((2, steps, blocks, *shape))
+    for given, blocked in ((a, factors), (b, terms)):
+        padded = np.zeros((blocks * steps, *shape))
+        padded[:n] = given
+        blocked[:] = np.swapaxes(padded.reshape((blocks, steps, *shape)), 0, 1)
+    products = np.multiply.accumulate(factors, axis=0)
+    sizes = np.abs(products)
+    lost = (sizes < np.finfo(float).tiny) & ~np.logical_or.accumulate(factors == 0.0, axis=0)
+    if lost.any() or not np.isfinite(sizes).all():
+        return None
+    inside = np.array(_steps(factors, terms))
+    ends = np.array(_steps(products[-1], inside[-1]))
+    inside[:, 1:] += products[:, 1:] * ends[:-1]
+    return np.swapaxes(inside, 0, 1).reshape((blocks * steps, *shape))[:n]
+
+
 def _shifted(x: Number, fill: float) -> Number:
     """One step later along the first axis: fill, x[0], x[1], ... without the last."""
     return arrays.concatenate([np.full((1, *x.shape[1:]), fill), x[:-1]])[: len(x)]
 
 
-def _recurrence_adjoint(g: Number, a: Number) -> Number:
+def recurrence_adjoint(g: Number, a: Number) -> Number:
     """The recurrence run from the end: t[k] = a[k + 1] t[k + 1] + g[k]."""
-    return _recurrence(_shifted(a[::-1], 0.0), g[::-1])[::-1]
+    return recurrence(_shifted(a[::-1], 0.0), g[::-1])[::-1]
 
 
-_recurrence.defvjp(
-    lambda s, a, b: lambda g: _recurrence_adjoint(g, a) * _shifted(s, 0.0),
-    lambda s, a, b: lambda g: _recurrence_adjoint(g, a),
+recurrence.defvjp(
+    lambda s, a, b: lambda g: recurrence_adjoint(g, a) * _shifted(s, 0.0),
+    lambda s, a, b: lambda g: recurrence_adjoint(g, a),
 )
-_recurrence.defjvp(
-    lambda g, s, a, b: _recurrence(a, g * _shifted(s, 0.0)),
-    lambda g, s, a, b: _recurrence(a, g),
+recurrence.defjvp(
+    lambda g, s, a, b: recurrence(a, g * _shifted(s, 0.0)),
+    lambda g, s, a, b: recurrence(a, g),
 )
 
 
@@ -235,11 +283,11 @@ def _running_product(x: Any) -> Any:
 
 
 # y[k] = x[k] y[k - 1] is a recurrence in which 1 comes before the first element.
-_running_product.defvjp(lambda y, x: lambda g: _recurrence_adjoint(g, x) * _shifted(y, 1.0))
-_running_product.defjvp(lambda g, y, x: _recurrence(x, g * _shifted(y, 1.0)))
+_running_product.defvjp(lambda y, x: lambda g: recurrence_adjoint(g, x) * _shifted(y, 1.0))
+_running_product.defjvp(lambda g, y, x: recurrence(x, g * _shifted(y, 1.0)))
 
 
-def _along_first(f: Callable[[Number], Number], x: Number, axis: int) -> Number:
+def along_first(f: Callable[[Number], Number], x: Number, axis: int) -> Number:
     return arrays.moveaxis(f(arrays.moveaxis(x, axis, 0)), 0, axis)
 
 
@@ -265,7 +313,7 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
     refuse("cumprod", out=out)
     wants_floats("cumprod", dtype)
     x, axis = _flat_axis(a, axis)
-    return _along_first(_running_product, x, axis)
+    return along_first(_running_product, x, axis)
 
 
 def _cumulative(name: str, running: Callable[..., Number], first: float) -> Callable[..., Number]:
@@ -308,9 +356,9 @@ for _name, _running, _first in (
 
 
 @primitive
-def _product(x: Any, axes: tuple[int, ...]) -> Any:
-    """The product over axes, which stay with length 1."""
-    return np.prod(x, axis=axes, keepdims=True)
+def _product(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """The product over axes."""
+    return np.prod(x, axis=axes, keepdims=keepdims)
 
 
 def _others(x: Number, axes: tuple[int, ...]) -> Number:
@@ -324,13 +372,12 @@ def _others(x: Number, axes: tuple[int, ...]) -> Number:
     return arrays.transpose((before * after).reshape(moved.shape), back)
 
 
-_product.defvjp(lambda ans, x, axes: lambda g: g * _others(x, axes))
-_product.defjvp(lambda g, ans, x, axes: arrays.sum(g * _others(x, axes), axes, keepdims=True))
-
-
-def _without(x: Number, axes: tuple[int, ...], keepdims: bool) -> Number:
-    """Drop reduced axes of length 1, unless they are to be kept."""
-    return x if keepdims or not axes else arrays.squeeze(x, axes)
+_product.defvjp(
+    lambda ans, x, axes, keepdims: (
+        lambda g: (g if keepdims else expanded(g, axes)) * _others(x, axes)
+    )
+)
+_product.defjvp(lambda g, ans, x, axes, keepdims: arrays.sum(g * _others(x, axes), axes, keepdims))
 
 
 @implements(np.prod)
@@ -348,7 +395,7 @@ def prod(
     wants_floats("prod", dtype)
     x = _masked(as_number(a), where, 1.0)
     axes = reduced_axes(axis, x.ndim)
-    product = _without(_product(x, axes), axes, keepdims)
+    product = _product(x, axes, bool(keepdims))
     return product if initial is None else product * initial
 
 
@@ -356,30 +403,49 @@ def prod(
 
 
 @primitive
-def _extreme(x: Any, axes: tuple[int, ...], reduce: Callable[..., Any]) -> Any:
-    """The maximum or minimum over axes, which stay with length 1."""
-    return reduce(x, axis=axes, keepdims=True)
+def _extreme(x: Any, axes: tuple[int, ...], keepdims: bool, reduce: Callable[..., Any]) -> Any:
+    """The maximum or minimum over axes."""
+    return reduce(x, axis=axes, keepdims=keepdims)
 
 
-def _ties(x: Number, ans: Number, axes: tuple[int, ...]) -> tuple[NDArray[np.bool_], Any]:
-    """Which elements are extreme (nan is, in either direction), and how many share an extreme."""
-    elements = np.asarray(value(x))
-    ties = (elements == np.asarray(value(ans))) | np.isnan(elements)
-    return ties, np.sum(ties, axis=axes, keepdims=True)
+def _ties(x: Number, ans: Number, axes: tuple[int, ...], keepdims: bool) -> NDArray[np.bool_]:
+    """Which elements are extreme; nan is, in either direction."""
+    elements, extremes = np.asarray(value(x)), np.asarray(value(ans))
+    extremes = extremes if keepdims else np.expand_dims(extremes, axes)
+    ties: NDArray[np.bool_] = elements == extremes
+    return ties | np.isnan(elements) if np.isnan(extremes).any() else ties
+
+
+def _sharing(ties: NDArray[np.bool_], axes: tuple[int, ...], keepdims: bool) -> Any:
+    """How many elements share an extreme."""
+    if len(axes) == ties.ndim and not keepdims:
+        return np.count_nonzero(ties)
+    return np.sum(ties, axis=axes, keepdims=keepdims)
 
 
 def _extreme_pull(
-    ans: Number, x: Number, axes: tuple[int, ...], reduce: Callable[..., Any]
+    ans: Number, x: Number, axes: tuple[int, ...], keepdims: bool, reduce: Callable[..., Any]
 ) -> Callable[[Number], Number]:
-    ties, count = _ties(x, ans, axes)
-    return lambda g: _table.where(ties, g / count, 0.0)
+    ties = _ties(x, ans, axes, keepdims)
+    count = _sharing(ties, axes, keepdims)
+
+    def pull(g: Number) -> Number:
+        share = g / count
+        return chosen(ties, share if keepdims else expanded(share, axes))
+
+    return pull
 
 
 def _extreme_push(
-    g: Number, ans: Number, x: Number, axes: tuple[int, ...], reduce: Callable[..., Any]
+    g: Number,
+    ans: Number,
+    x: Number,
+    axes: tuple[int, ...],
+    keepdims: bool,
+    reduce: Callable[..., Any],
 ) -> Number:
-    ties, count = _ties(x, ans, axes)
-    return arrays.sum(_table.where(ties, g, 0.0), axes, keepdims=True) / count
+    ties = _ties(x, ans, axes, keepdims)
+    return arrays.sum(chosen(ties, g), axes, keepdims) / _sharing(ties, axes, keepdims)
 
 
 _extreme.defvjp(_extreme_pull)
@@ -397,12 +463,12 @@ def _extremum(
     if initial is None:
         if where is not None and where is not True:
             raise ValueError(f"numpy.{name} with a where= mask wants initial=, too")
-        return _without(_extreme(x, axes, ufunc.reduce), axes, keepdims)
+        return _extreme(x, axes, bool(keepdims), ufunc.reduce)
     if 0 in x.shape:
         shape = np.sum(np.empty(x.shape), axes, keepdims=keepdims).shape
         return arrays.copy(arrays.broadcast_to(as_number(initial) + 0.0, shape))
     masked = _masked(x, where, -np.inf if ufunc is np.maximum else np.inf)
-    extreme = _without(_extreme(masked, axes, ufunc.reduce), axes, keepdims)
+    extreme = _extreme(masked, axes, bool(keepdims), ufunc.reduce)
     return (_table.maximum if ufunc is np.maximum else _table.minimum)(extreme, initial)
 
 
@@ -454,7 +520,7 @@ PLOTTING_POSITIONS = {
 }
 
 
-def _rows(x: Number, axes: tuple[int, ...]) -> Number:
+def joined_axes(x: Number, axes: tuple[int, ...]) -> Number:
     """The array with the given axes joined to one, which comes first."""
     kept = tuple(k for k in range(x.ndim) if k not in axes)
     shape = (math.prod(x.shape[k] for k in axes), *(x.shape[k] for k in kept))
@@ -515,7 +581,7 @@ def _quantiles(
     weights: Any = None,
 ) -> Number:
     axes = reduced_axes(axis, x.ndim)
-    rows = _rows(x, axes)
+    rows = joined_axes(x, axes)
     ordered = _sorted_rows(rows)
     nans = np.isnan(np.asarray(value(rows)))
     count = np.sum(~nans, axis=0) if skip_nan else np.array(rows.shape[0])
@@ -542,7 +608,9 @@ def _quantiles(
 
 
 def _weight_rows(weights: Any, x: Number, axes: tuple[int, ...]) -> Any:
-    return _rows(np.asarray(_weights_like(np.empty(x.shape), axes, np.asarray(weights))), axes)
+    return joined_axes(
+        np.asarray(_weights_like(np.empty(x.shape), axes, np.asarray(weights))), axes
+    )
 
 
 def _checked_quantiles(q: Any, scale: float) -> Number:
@@ -594,11 +662,11 @@ def _median(a: Any, axis: Axis, keepdims: bool, skip_nan: bool) -> Number:
     """The mean of the two middle elements, or the middle one."""
     x = as_number(a)
     axes = reduced_axes(axis, x.ndim)
-    rows = _rows(x, axes)
+    rows = joined_axes(x, axes)
     nans = np.isnan(np.asarray(value(rows)))
     count = np.sum(~nans, axis=0) if skip_nan else np.array(rows.shape[0])
     if rows.shape[0] == 0:
-        return _without(mean(x, axis, keepdims=True), axes, keepdims)
+        return mean(x, axis, keepdims=keepdims)
     ordered = _sorted_rows(rows)
     middle = _picked(ordered, np.maximum(count - 1, 0) // 2)
     if not np.all(count % 2):
@@ -706,9 +774,9 @@ def nanvar(
     """Variance along axes of what is not nan, as `numpy.nanvar`; nan without enough elements."""
     x = as_number(a)
     present = _present(x, where)
-    freedom = ddof if correction is None else correction
-    result = var(x, axis, dtype, out, freedom, keepdims, where=present, mean=mean)
-    enough = _count(x, axis, present, keepdims) > freedom
+    lost = _lost(ddof, correction)
+    result = var(x, axis, dtype, out, lost, keepdims, where=present, mean=mean)
+    enough = _count(x, axis, present, keepdims) > lost
     return result if np.all(enough) else _table.where(enough, result, np.nan)
 
 

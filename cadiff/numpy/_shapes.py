@@ -1,4 +1,4 @@
-"""Elements moved about: views, joining, splitting, repeating, padding, triangles and diagonals.
+"""Elements moved about: views, joining, splitting, repeating, triangles and diagonals.
 
 What NumPy can do to an array of positions is not written anew: `rearranged` asks it where each
 element goes (or comes from) and fetches the elements. Views and joins, which are cheaper than
@@ -25,7 +25,6 @@ from ._common import (
     existing,
     rearranged,
     refuse,
-    unsupported,
     wants_floats,
 )
 
@@ -84,7 +83,8 @@ def reshape(
 @implements(np.ravel)
 def ravel(a: Any, order: str = "C") -> Number:
     """All elements in a row, as `numpy.ravel`; orders A and K are C."""
-    return reshape(a, -1, order)
+    x = as_number(a)
+    return arrays.ravel(arrays.transpose(x) if _by_columns(order) else x)
 
 
 @implements(*existing("transpose", "permute_dims"))
@@ -460,33 +460,6 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Axis = None) -> Number:
         front, back = "f" in trim.lower(), "b" in trim.lower()
         key[k] = slice(int(first) if front else None, int(last) + 1 if back else None)
     return x[tuple(key)] if len(places) else x[tuple(slice(0) for _ in key)]
-
-
-# --- padding -------------------------------------------------------------------------------------
-
-MOVING_MODES = ("edge", "reflect", "symmetric", "wrap")
-
-
-@implements(np.pad)
-def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Number:
-    """Elements around an array, as `numpy.pad`.
-
-    Modes: constant (whose values may carry derivatives), edge, reflect, symmetric, wrap, empty
-    (zeros).
-    """
-    width = value(pad_width)
-    if mode == "empty":
-        mode = "constant"
-    if mode == "constant":
-        fill = kwargs.pop("constant_values", 0)
-        return rearranged(
-            lambda x, v: np.pad(x, width, "constant", constant_values=v, **kwargs), array, fill
-        )
-    if mode not in MOVING_MODES:
-        unsupported("pad", f"mode={mode!r}", f"the modes are constant, {', '.join(MOVING_MODES)}")
-    if kwargs.get("reflect_type") == "odd":
-        unsupported("pad", "reflect_type='odd'", "compute 2 * edge - reflected")
-    return rearranged(lambda x: np.pad(x, width, mode, **kwargs), array)
 
 
 # --- diagonals and triangles ---------------------------------------------------------------------

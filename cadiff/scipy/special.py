@@ -40,6 +40,7 @@ from .._table import (
     log,
     log1p,
     log_expit,
+    polygamma,
     power,
     reciprocal,
     relu,
@@ -53,7 +54,7 @@ from .._table import (
     xlog1py,
     xlogy,
 )
-from ..arrays import broadcast_to, reshape
+from ..arrays import as_array, broadcast_to, gathered, reshape
 from ..arrays import sum as sum_
 from ..ops import value
 from ..primitives import primitive
@@ -109,6 +110,13 @@ def _refusal(name: str, argument: str) -> Function:
     return refuse
 
 
+class _Elementwise(primitive):
+    """A primitive of numbers and arrays: lists beside them are arrays, too."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return super().__call__(*map(gathered, args), **kwargs)
+
+
 def _ufunc(head: str, **partials: Function) -> Function:
     """The primitive of a ufunc of SciPy's.
 
@@ -127,7 +135,7 @@ def _ufunc(head: str, **partials: Function) -> Function:
     evaluate.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(each, inspect.Parameter.POSITIONAL_ONLY) for each in names]
     )
-    function = primitive(evaluate)
+    function = _Elementwise(evaluate)
     function.defpartials(*(partials.get(each) or _refusal(name, each) for each in names))
     UFUNCS[original] = function
     return function
@@ -361,6 +369,7 @@ def multigammaln(a: Any, d: int) -> Any:
     """As `scipy.special.multigammaln`; differentiable by a."""
     if not carries(a):
         return sp.multigammaln(a, d)
+    a = gathered(a)
     if not np.all(value(a) > 0.5 * (d - 1)):
         raise ValueError(f"condition a > 0.5 * (d - 1) not met: d = {d}")
     total = 0.25 * d * (d - 1) * math.log(math.pi)
@@ -369,7 +378,7 @@ def multigammaln(a: Any, d: int) -> Any:
     return total
 
 
-_zeta = primitive(lambda x, q: sp.zeta(x, q))
+_zeta = _Elementwise(lambda x, q: sp.zeta(x, q))
 _zeta.defpartials(_refusal("zeta", "x"), lambda v, x, q: -x * _zeta(x + 1.0, q))
 
 
@@ -528,7 +537,7 @@ ellipkinc = _ufunc(
 ellipeinc = _ufunc("ellipeinc(phi, m)", phi=lambda v, phi, m: sqrt(1.0 - m * square(sin(phi))))
 wrightomega = _ufunc("wrightomega(z)", z=lambda v, z: divide(v, 1.0 + v))
 
-_lambertw = primitive(lambda z, k, tol: _real_branch(sp.lambertw(z, k, tol)))
+_lambertw = _Elementwise(lambda z, k, tol: _real_branch(sp.lambertw(z, k, tol)))
 _lambertw.defpartials(
     lambda v, z, k, tol: choose(
         np.abs(value(v)) < 1.0,
@@ -602,7 +611,9 @@ def logsumexp(
     a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
 ) -> Any:
     """As `scipy.special.logsumexp`; differentiable by a and b, the sign is a plain number."""
+    a, b = gathered(a), gathered(b)
     if b is not None:
+        a, b = as_array(a), as_array(b)
         shape = np.broadcast_shapes(np.shape(value(a)), np.shape(value(b)))
         a, b = broadcast_to(a, shape), broadcast_to(b, shape)
     kept = _logsumexp(a, b, axis)
@@ -630,6 +641,7 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
 # --- names ---------------------------------------------------------------------------------------
 
 FUNCTIONS.update(UFUNCS)
+FUNCTIONS[sp.polygamma] = polygamma  # a function of SciPy's that is no ufunc
 if hasattr(sp, "softplus"):
     FUNCTIONS[sp.softplus] = softplus
 

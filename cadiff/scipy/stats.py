@@ -34,7 +34,7 @@ from .._table import (
     xlog1py,
     xlogy,
 )
-from ..arrays import broadcast_to, concatenate, reshape
+from ..arrays import broadcast_to, concatenate, gathered, reshape
 from ..arrays import sum as sum_
 from ..ops import value
 from . import special
@@ -137,7 +137,7 @@ class Distribution:
             for parameter, shape in zip(self.shapes, shapes, strict=True):
                 if parameter in self.fixed:
                     self._refuse(name, parameter, shape)
-        return self._located(name, x, shapes, loc, scale)
+        return self._located(name, gathered(x), shapes, loc, scale)
 
     def _parameters(
         self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -156,9 +156,9 @@ class Distribution:
                 f"scipy.stats.{self.original.name}.{name} wants {', '.join(missing)} as well"
             )
         return (
-            [given[shape] for shape in self.shapes],
-            given.get("loc", 0.0),
-            given.get("scale", 1.0),
+            [gathered(given[shape]) for shape in self.shapes],
+            gathered(given.get("loc", 0.0)),
+            gathered(given.get("scale", 1.0)),
         )
 
     def _refuse(self, name: str, parameter: str, given: Any) -> None:
@@ -250,11 +250,18 @@ class Frozen:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if name in OUTSIDE and hasattr(self.distribution, name):
+        methods = [known for known in OUTSIDE if hasattr(type(self.distribution), known)]
+        if name in methods:
             method = getattr(self.distribution, name)
             return lambda x: method(x, *self.args, **self.kwargs)
-        args, kwargs = value(self.args), value(self.kwargs)
-        return getattr(self.distribution.original(*args, **kwargs), name)
+        original = self.distribution.original
+        if carries(self.args) or carries(self.kwargs):
+            raise TypeError(
+                f"{type(original).__name__.removesuffix('_gen')}(...).{name} is not supported for "
+                f"parameters with derivatives, only {', '.join(methods)}: make the distribution "
+                "of cadiff.value(parameter) if its derivative is not wanted"
+            )
+        return getattr(original(*self.args, **self.kwargs), name)
 
 
 # --- continuous ----------------------------------------------------------------------------------
@@ -441,6 +448,7 @@ class MultivariateNormal(Multivariate):
                 "multivariate_normal.logpdf of numbers with derivatives takes no allow_singular=: "
                 "the density of a singular distribution has no derivative by cov"
             )
+        x, mean, cov = map(gathered, (x, mean, cov))
         mean, cov = _mean_and_covariance(mean, cov)
         n = len(value(mean))
         x_shape = np.shape(value(x))
@@ -483,6 +491,7 @@ class Dirichlet(Multivariate):
         plain = self.original.logpdf(value(x), value(alpha))  # with SciPy's checks
         if not (carries(x) or carries(alpha)):
             return plain
+        x, alpha = gathered(x), gathered(alpha)
         shape = np.shape(value(x))
         k = len(value(alpha))
         if shape[0] == k - 1:

@@ -1,0 +1,223 @@
+"""The methods of NumPy's ufuncs: `reduce`, `accumulate`, `reduceat`, `outer` and `at`.
+
+Sums, products and extremes are functions of NumPy's, and done where those are. All others apply
+their operation from element to element, as NumPy does.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from .. import _table, arrays
+from .._dispatch import METHODS, PLAIN, carries, function_for, store
+from ..ops import value
+from ..primitives import primitive
+from ._calculus import bincount
+from ._common import Axis, Number, along, as_number, chosen, expanded, reduced_axes, wants_floats
+from ._reductions import (
+    along_first,
+    cumprod,
+    cumsum,
+    joined_axes,
+    max,
+    min,
+    nanmax,
+    nanmin,
+    prod,
+    recurrence,
+    recurrence_adjoint,
+    sum,
+)
+
+# --- running extremes ----------------------------------------------------------------------------
+
+
+@primitive
+def _running_extreme(x: Any, ufunc: np.ufunc) -> Any:
+    """The extreme of the elements so far, along the first axis."""
+    return ufunc.accumulate(x, axis=0)
+
+
+def _running_ties(ans: Number, x: Number) -> tuple[Any, Any, Any]:
+    """Which elements are the extreme so far, which extremes last from before, and how many tie."""
+    elements, extremes = np.asarray(value(x)), np.asarray(value(ans))
+    ties = (elements == extremes) | (np.isnan(elements) & np.isnan(extremes))
+    lasts = np.zeros(ties.shape)
+    before, after = extremes[:-1], extremes[1:]
+    lasts[1:] = (before == after) | (np.isnan(before) & np.isnan(after))
+    return ties, lasts, recurrence(lasts, ties.astype(float))
+
+
+def _running_extreme_pull(ans: Number, x: Number, ufunc: Any) -> Callable[[Number], Number]:
+    ties, lasts, count = _running_ties(ans, x)
+    return lambda g: chosen(ties, recurrence_adjoint(g / count, lasts))
+
+
+def _running_extreme_push(g: Number, ans: Number, x: Number, ufunc: Any) -> Number:
+    ties, lasts, count = _running_ties(ans, x)
+    return recurrence(lasts, chosen(ties, g)) / count
+
+
+_running_extreme.defvjp(_running_extreme_pull)
+_running_extreme.defjvp(_running_extreme_push)
+
+
+def _extremes(ufunc: np.ufunc) -> Callable[[Any, int], Number]:
+    def running(x: Any, axis: int) -> Number:
+        return along_first(lambda rows: _running_extreme(rows, ufunc), x, axis)
+
+    return running
+
+
+REDUCED: dict[Any, Callable[..., Number]] = {
+    np.add: sum,
+    np.multiply: prod,
+    np.maximum: max,
+    np.minimum: min,
+    np.fmax: nanmax,
+    np.fmin: nanmin,
+}
+RUNNING: dict[Any, Callable[[Any, int], Number]] = {
+    np.add: cumsum,
+    np.multiply: cumprod,
+    **{ufunc: _extremes(ufunc) for ufunc in (np.maximum, np.minimum, np.fmax, np.fmin)},
+}
+
+
+# --- reductions ----------------------------------------------------------------------------------
+
+
+def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let NumPy try a method on values first: what it refuses is refused in its words."""
+    name = function.__name__
+
+    @functools.wraps(function)
+    def method(
+        ufunc: np.ufunc, *args: Any, dtype: Any = None, out: Any = None, **kwargs: Any
+    ) -> Any:
+        with np.errstate(all="ignore"):
+            plain = getattr(ufunc, name)(*value(args), **value(kwargs))
+        wants_floats(f"{ufunc.__name__}.{name}", dtype)
+        result = plain if ufunc in PLAIN else function(ufunc, *args, **kwargs)
+        return result if out is None else store(ufunc, out, (result,), True)
+
+    METHODS[name] = method
+    return method
+
+
+@_reduction
+def reduce(
+    ufunc: np.ufunc,
+    array: Any,
+    axis: Axis = 0,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Number:
+    """The operation applied from element to element along axes, as `numpy.ufunc.reduce`."""
+    x = as_number(array)
+    if ufunc in REDUCED:
+        mask = None if where is True else where
+        return REDUCED[ufunc](x, axis=axis, keepdims=keepdims, initial=initial, where=mask)
+    axes = reduced_axes(axis, x.ndim)
+    rows = joined_axes(x, axes)
+    masks = joined_axes(np.broadcast_to(value(where), x.shape), axes)
+    operation = function_for(ufunc)
+    whole = where is True
+    start = ufunc.identity if initial is None and not (whole and len(rows)) else initial
+    result, first = (rows[0], 1) if start is None else (as_number(start), 0)
+    result = arrays.broadcast_to(result, rows.shape[1:])
+    for row, mask in zip(rows[first:], masks[first:], strict=True):
+        longer = operation(result, row)
+        result = longer if whole else _table.where(mask, longer, result)
+    return expanded(result, sorted(axes)) if keepdims else result
+
+
+@_reduction
+def accumulate(ufunc: np.ufunc, array: Any, axis: int = 0) -> Number:
+    """The results of `reduce` over more and more elements, as `numpy.ufunc.accumulate`."""
+    x = as_number(array)
+    if ufunc in RUNNING:
+        return RUNNING[ufunc](x, axis)
+    operation = function_for(ufunc)
+
+    def running(rows: Number) -> Number:
+        results = [rows[0]] if len(rows) else []
+        for row in rows[1:]:
+            results.append(operation(results[-1], row))
+        return arrays.stack(results) if results else rows
+
+    return along_first(running, x, axis)
+
+
+@_reduction
+def reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: int = 0) -> Number:
+    """`reduce` of slices that begin at indices, as `numpy.ufunc.reduceat`."""
+    x = as_number(array)
+    axis = normalize_axis_index(axis, x.ndim)
+    begins = np.asarray(value(indices)).tolist()
+    ends = [end if begin < end else begin + 1 for begin, end in itertools.pairwise(begins)]
+    slices = map(slice, begins, [*ends, x.shape[axis]])
+    parts = [reduce(ufunc, x[key], axis=axis) for key in along(axis, x.ndim, *slices)]
+    return arrays.stack(parts, axis)
+
+
+# --- other methods -------------------------------------------------------------------------------
+
+
+def outer(ufunc: np.ufunc, a: Any, b: Any, /, **kwargs: Any) -> Any:
+    """The operation on all pairs of an element of a and one of b, as `numpy.ufunc.outer`."""
+    left, right = as_number(a), as_number(b)
+    left = left[(...,) + (None,) * right.ndim] if left.ndim else left
+    return ufunc(left, right, **kwargs)
+
+
+def at(ufunc: np.ufunc, a: Any, indices: Any, /, *others: Any) -> None:
+    """The operation in place at indices, each occurrence of which counts, as `numpy.ufunc.at`."""
+    if not carries(a):
+        raise TypeError(
+            f"numpy.{ufunc.__name__}.at cannot write numbers with derivatives to an ndarray: make "
+            "the array with cadiff.zeros or cadiff.array"
+        )
+    places = np.arange(a.size).reshape(a.shape)[indices]
+    operands = [_copied_to(places.shape, x) for x in others]
+    places = places.ravel()
+    if ufunc in (np.add, np.subtract):
+        _add_at(a, places, operands[0] if ufunc is np.add else -operands[0])
+        return
+    for each in _occurrences(places):
+        where = np.unravel_index(places[each], a.shape)
+        a[where] = ufunc(a[where], *(x[each] for x in operands))
+
+
+METHODS.update(outer=outer, at=at)
+
+
+def _add_at(a: Number, places: Any, added: Number) -> None:
+    """Add numbers at places, in NumPy's order: to what stands there, one after the other."""
+    written, index = np.arange(a.size), places
+    if a.size > places.size:
+        written, index = np.unique(places, return_inverse=True)
+    where = np.unravel_index(written, a.shape)
+    summands = arrays.concatenate([a[where], added])
+    a[where] = bincount(np.concatenate([np.arange(len(written)), index]), summands)
+
+
+def _copied_to(shape: tuple[int, ...], x: Any) -> Any:
+    """A vector of the numbers of x, broadcast; a copy, since x may be what is written to."""
+    return arrays.copy(arrays.broadcast_to(as_number(x), shape)).reshape(-1)
+
+
+def _occurrences(places: Any) -> Iterator[Any]:
+    """Positions of the first occurrence of each place, of the second ones, and so on."""
+    order = np.argsort(places, kind="stable")
+    begins = np.flatnonzero(np.diff(places[order], prepend=-1))
+    lengths = np.diff(begins, append=len(places))
+    for k in range(lengths.max(initial=0)):
+        yield order[begins[lengths > k] + k]
