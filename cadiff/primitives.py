@@ -126,7 +126,7 @@ class primitive:  # noqa: N801 - a decorator
 
     def _real(self, x: Any, what: str) -> Number:
         """A result of the function or of a rule: a float, a float64 array, a Var or a Dual."""
-        if isinstance(x, (Var, Dual, float)):
+        if isinstance(x, (Var, Dual)) or type(x) is float:
             return x
         array = arrays.as_array(x)
         if isinstance(array, (Var, Dual)):
