@@ -410,8 +410,6 @@ int cad_contains(PyObject *array, PyObject *item) {
     return found;
 }
 
-static PyObject *call_function(CadOp op, PyObject *const *args, Py_ssize_t n);
-
 /* --- the ufunc protocol --- */
 
 int cad_find_op(PyObject *ufunc) {
@@ -515,7 +513,11 @@ static PyObject *array_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n
     }
     last_ufunc = ufunc;
     last_op = op;
-    return call_function((CadOp)op, inputs, n);
+    return cad_call((CadOp)op, inputs, n);
+}
+
+int cad_is_sum_of_all(PyObject *function, PyObject *x) {
+    return function == numpy_sum && CAD_IS_VAR_ARRAY(x);
 }
 
 /* __array_function__(self, function, types, args, kwargs) */
@@ -526,8 +528,8 @@ static PyObject *array_function(PyObject *self, PyObject *arguments) {
                           &args, &PyDict_Type, &kwargs)) {
         return NULL;
     }
-    if (function == numpy_sum && PyTuple_GET_SIZE(args) == 1 && PyDict_GET_SIZE(kwargs) == 0 &&
-        CAD_IS_VAR_ARRAY(PyTuple_GET_ITEM(args, 0))) {
+    if (PyTuple_GET_SIZE(args) == 1 && PyDict_GET_SIZE(kwargs) == 0 &&
+        cad_is_sum_of_all(function, PyTuple_GET_ITEM(args, 0))) {
         return cad_array_sum(CAD_VAR(PyTuple_GET_ITEM(args, 0)), Py_None, 0);
     }
     PyObject *ours =
@@ -628,7 +630,7 @@ end:
     return result;
 }
 
-static PyObject *call_function(CadOp op, PyObject *const *args, Py_ssize_t n) {
+PyObject *cad_call(CadOp op, PyObject *const *args, Py_ssize_t n) {
     if (n != cad_op_info[op].arity) {
         PyErr_Format(PyExc_TypeError, "cadiff.%s takes %d arguments (%zd given)",
                      cad_op_info[op].name, cad_op_info[op].arity, n);
@@ -639,10 +641,6 @@ static PyObject *call_function(CadOp op, PyObject *const *args, Py_ssize_t n) {
         Py_SETREF(result, call_on_sequences(op, args));
     }
     return result;
-}
-
-PyObject *cad_call_tuple(CadOp op, PyObject *args) {
-    return call_function(op, &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args));
 }
 
 /* A function of one number answers floats, Vars and Duals itself: it is what loops call. */
@@ -666,7 +664,7 @@ PyObject *cad_call_tuple(CadOp op, PyObject *args) {
             const double t = cad_amul(d1_##name(dual->primal, v), dual->tangent);                 \
             return cad_dual_new(v, t, dual->tag);                                                 \
         }                                                                                         \
-        return call_function(CAD_OP_##name, &x, 1);                                               \
+        return cad_call(CAD_OP_##name, &x, 1);                                                    \
     }                                                                                             \
     static PyObject *method_##name(PyObject *self, PyObject *unused) {                            \
         (void)unused;                                                                             \
@@ -675,16 +673,16 @@ PyObject *cad_call_tuple(CadOp op, PyObject *args) {
 #define CAD_ROW2(name, value_, dx, dy)                                                            \
     static PyObject *function_##name(PyObject *module, PyObject *const *args, Py_ssize_t n) {     \
         (void)module;                                                                             \
-        return call_function(CAD_OP_##name, args, n);                                             \
+        return cad_call(CAD_OP_##name, args, n);                                                  \
     }                                                                                             \
     static PyObject *method_##name(PyObject *self, PyObject *other) {                             \
         PyObject *const args[2] = {self, other};                                                  \
-        return call_function(CAD_OP_##name, args, 2);                                             \
+        return cad_call(CAD_OP_##name, args, 2);                                                  \
     }
 #define CAD_ROW3(name, value_, dx, dy, dz)                                                        \
     static PyObject *function_##name(PyObject *module, PyObject *const *args, Py_ssize_t n) {     \
         (void)module;                                                                             \
-        return call_function(CAD_OP_##name, args, n);                                             \
+        return cad_call(CAD_OP_##name, args, n);                                                  \
     }
 #include "ops_rows.h"
 #undef CAD_ROW1
@@ -815,7 +813,7 @@ static PyObject *method_clip(PyObject *self, PyObject *args, PyObject *kwargs) {
     PyObject *result = NULL;
     if (low != NULL && high != NULL) {
         PyObject *const operands[3] = {self, low, high};
-        result = call_function(CAD_OP_clip, operands, 3);
+        result = cad_call(CAD_OP_clip, operands, 3);
     }
     Py_XDECREF(low);
     Py_XDECREF(high);

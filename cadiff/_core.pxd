@@ -247,6 +247,7 @@ cdef extern from "_numbers.h":
     object cad_elements(object number)
     object cad_apply2(int op, object x, object y)
     int cad_find_op(object ufunc) except? -2
-    object cad_call_tuple(int op, tuple args)
+    object cad_call(int op, PyObject *const *args, Py_ssize_t n)
+    bint cad_is_sum_of_all(object function, object x)
     int cad_register(object functions, object hook) except -1
     int cad_numbers_ready(object module) except -1

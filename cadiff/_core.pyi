@@ -293,6 +293,15 @@ def record_rule(rule: Any, operands: list[Any], results: list[Any]) -> Any: ...
 
 # Where NumPy's protocols lead.
 @final
+class Function:
+    __name__: str
+    __qualname__: str
+    __module__: str
+    __doc__: str | None
+    def __init__(self, function: Callable[..., Any], original: Callable[..., Any]) -> None: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+@final
 class Elementwise:
     __name__: str
     __qualname__: str

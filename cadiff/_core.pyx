@@ -41,6 +41,7 @@ include "_arguments.pxi"
 include "_recording.pxi"
 include "_recorded_sweep.pxi"
 include "_rules.pxi"
+include "_functions.pxi"
 
 # --- results -----------------------------------------------------------------------------------
 
@@ -309,52 +310,6 @@ def operation_of(ufunc):
     """The function of the table that stands for a ufunc; None if there is none."""
     cdef int op = cad_find_op(ufunc)
     return None if op < 0 else getattr(sys.modules[__name__], cad_op_info[op].name.decode())
-
-
-@cython.final
-cdef class Elementwise:
-    """A ufunc of NumPy's that finds numbers with derivatives faster than NumPy does.
-
-    Called with numbers it is the operation of the table; called in any other way it is the ufunc,
-    whose attributes and methods it has.
-
-    ufunc: the ufunc. join: what lists and arrays of objects have to pass first.
-    """
-
-    cdef object ufunc
-    cdef object join
-    cdef int op
-    cdef int arity
-    cdef dict __dict__
-
-    def __init__(self, ufunc, join):
-        self.ufunc = ufunc
-        self.join = join
-        self.op = cad_find_op(ufunc)
-        self.arity = ufunc.nin
-
-    def __call__(self, *args, **kwargs):
-        cdef bint numbers = False
-        if self.op >= 0 and not kwargs and len(args) == self.arity:
-            for arg in args:
-                numbers = numbers or CAD_IS_VAR(arg) or CAD_IS_DUAL(arg)
-            if numbers:
-                return cad_call_tuple(self.op, args)
-        for arg in args:
-            if isinstance(arg, (list, tuple)) or (
-                cnp.PyArray_Check(arg) and cnp.PyArray_TYPE(arg) == cnp.NPY_OBJECT
-            ):
-                return self.ufunc(*[self.join(x) for x in args], **kwargs)
-        return PyObject_Call(self.ufunc, args, kwargs)
-
-    def __getattr__(self, name):
-        return getattr(self.ufunc, name)
-
-    def __reduce__(self):
-        return self.ufunc.__name__
-
-    def __repr__(self):
-        return f"<{self.ufunc.__name__} of cadiff.numpy>"
 
 
 def register(functions, hook):

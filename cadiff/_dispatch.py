@@ -46,13 +46,7 @@ def implements(*originals: Any) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         original = originals[0]
-
-        @functools.wraps(function)
-        def dispatch(*args: Any, **kwargs: Any) -> Any:
-            if carries(args) or (kwargs and carries(kwargs)):
-                return function(*args, **kwargs)
-            return original(*args, **kwargs)
-
+        dispatch = functools.update_wrapper(_core.Function(function, original), function)
         dispatch.__doc__ = function.__doc__ or getattr(original, "__doc__", None)
         for name in originals:
             FUNCTIONS[name] = dispatch

@@ -367,7 +367,10 @@ static inline PyObject *cad_apply2(CadOp op, PyObject *x, PyObject *y) {
 int cad_find_op(PyObject *ufunc);
 
 /* Call the package's function for an operation. */
-PyObject *cad_call_tuple(CadOp op, PyObject *args);
+PyObject *cad_call(CadOp op, PyObject *const *args, Py_ssize_t n);
+
+/* Whether a call is that of numpy.sum with nothing but an array Var: the commonest one. */
+int cad_is_sum_of_all(PyObject *function, PyObject *x);
 
 /* Where NumPy's protocols go for functions, and for what is no plain call of an operation. */
 int cad_register(PyObject *functions, PyObject *hook);
