@@ -1,13 +1,16 @@
 """Types of the compiled core."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar, NoReturn, final
+from typing import Any, ClassVar, Generic, NoReturn, ParamSpec, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import Self
 
 from ._methods import Methods
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 class StaleVarError(RuntimeError): ...
 
@@ -293,13 +296,14 @@ def record_rule(rule: Any, operands: list[Any], results: list[Any]) -> Any: ...
 
 # Where NumPy's protocols lead.
 @final
-class Function:
+class Function(Generic[_P, _R]):
     __name__: str
     __qualname__: str
     __module__: str
     __doc__: str | None
-    def __init__(self, function: Callable[..., Any], original: Callable[..., Any]) -> None: ...
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __init__(self, function: Callable[_P, _R], original: Callable[..., Any]) -> None: ...
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+    def __get__(self, instance: Any, owner: Any) -> Any: ...
 
 @final
 class Elementwise:

@@ -10,6 +10,7 @@ formula.
 import copy
 import sys
 from math import prod
+from types import MethodType
 
 import numpy as np
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import functools
 import importlib
+import itertools
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -29,7 +30,8 @@ __all__ = [
     "store",
 ]
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 # NumPy's or SciPy's function -> the one of the package that differentiates it.
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
@@ -38,19 +40,17 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 PLAIN: set[Any] = set()
 
 
-def implements(*originals: Any) -> Callable[[F], F]:
+def implements(*originals: Any) -> Callable[[Callable[P, R]], _core.Function[P, R]]:
     """Make a function the one that differentiates `originals`; it is called like the first.
 
     The decorated function is called only if an argument carries a derivative.
     """
 
-    def decorate(function: F) -> F:
-        original = originals[0]
-        dispatch = functools.update_wrapper(_core.Function(function, original), function)
-        dispatch.__doc__ = function.__doc__ or getattr(original, "__doc__", None)
+    def decorate(function: Callable[P, R]) -> _core.Function[P, R]:
+        dispatch = _dispatched(function, originals[0])
         for name in originals:
             FUNCTIONS[name] = dispatch
-        return dispatch  # type: ignore[return-value]
+        return dispatch
 
     return decorate
 
@@ -59,14 +59,25 @@ def plain(*originals: Any) -> None:
     """Declare functions whose results have no derivatives: they are applied to the values."""
     for original in originals:
         PLAIN.add(original)
-        FUNCTIONS[original] = _on_values(original)
+        FUNCTIONS[original] = _dispatched(_on_values(original), original)
 
 
 def _on_values(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def dispatch(*args: Any, **kwargs: Any) -> Any:
+    def function(*args: Any, **kwargs: Any) -> Any:
         return original(*_core.strip(args), **_core.strip(kwargs))
 
+    return function
+
+
+def _dispatched(function: Callable[P, R], original: Callable[..., Any]) -> _core.Function[P, R]:
+    """A function under its public name: that of the original, in the package's namespace."""
+    dispatch = _core.Function(function, original)
+    functools.update_wrapper(dispatch, function)
+    public = itertools.takewhile(lambda part: part[0] != "_", original.__module__.split("."))
+    dispatch.__module__ = ".".join(["cadiff", *public])
+    dispatch.__name__ = dispatch.__qualname__ = original.__name__
+    dispatch.__doc__ = function.__doc__ or original.__doc__
     return dispatch
 
 

@@ -47,11 +47,15 @@ cdef class Function:
     def __call__(self, *args, **kwargs):
         return PyVectorcall_Call(self, args, kwargs)
 
+    def __get__(self, instance, owner):
+        """In a class it is a method, as any function of Python's."""
+        return self if instance is None else MethodType(self, instance)
+
     def __reduce__(self):
         return self.__name__
 
     def __repr__(self):
-        return f"<{self.original.__name__} of cadiff>"
+        return f"<{self.__module__}.{self.__name__}>"
 
 
 cdef object call_function(
@@ -106,7 +110,7 @@ cdef class Elementwise:
         return self.ufunc.__name__
 
     def __repr__(self):
-        return f"<{self.ufunc.__name__} of cadiff.numpy>"
+        return f"<cadiff.numpy.{self.ufunc.__name__}>"
 
 
 cdef object call_elementwise(

@@ -108,6 +108,9 @@ class primitive:  # noqa: N801 - a decorator
         tag = max(map(_core.tag_of, args))
         return self._push(args, kwargs, tag) if tag > 0 else self._record(args, kwargs)
 
+    def __reduce__(self) -> str:
+        return str(vars(self)["__qualname__"])  # pickled by name, as a function is
+
     @property
     def _name(self) -> str:
         return getattr(self.function, "__name__", repr(self.function))

@@ -5,8 +5,11 @@ The functions themselves are tested case by case in `test_numpy_functions`.
 
 from __future__ import annotations
 
+import copy
 import importlib.util
+import inspect
 import pickle
+import weakref
 from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
@@ -17,6 +20,8 @@ import pytest
 
 import cadiff
 import cadiff.numpy as np
+import cadiff.scipy.linalg
+import cadiff.scipy.special
 from cadiff import Dual, Var, _dispatch
 
 INF = numpy.inf
@@ -312,7 +317,6 @@ def test_ufuncs_of_plain_numbers_are_those_of_numpy() -> None:
     assert np.maximum.identity is None
     assert np.abs is np.absolute
     assert np.sin.__name__ == "sin"
-    assert pickle.loads(pickle.dumps(np.sin)) is np.sin
     assert np.add.nin == 2
     with pytest.raises(TypeError, match="sin"):
         np.sin(x, x, x, x)
@@ -641,3 +645,26 @@ def test_methods_of_ufuncs_write_to_out() -> None:
 
     for gradient in both_gradients(f, [[3.0, 1.0, 0.0], [4.0, 0.0, 2.0]]):
         numpy.testing.assert_allclose(gradient, [[0.6, 1, 0], [0.8, 0, 1]], rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        np.sin,
+        np.isnan,
+        np.sum,
+        np.hstack,
+        np.all,
+        np.linalg.solve,
+        cadiff.scipy.linalg.expm,
+        cadiff.scipy.special.erfinv,
+        cadiff.scipy.special.logsumexp,
+    ],
+    ids=repr,
+)
+def test_functions_are_known_by_their_public_names(function: Any) -> None:
+    assert pickle.loads(pickle.dumps(function)) is function
+    assert copy.deepcopy(function) is function
+    assert weakref.ref(function)() is function
+    assert function.__module__.startswith("cadiff.")
+    assert inspect.signature(function).parameters
