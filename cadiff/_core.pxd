@@ -25,6 +25,11 @@ cdef extern from "memory.h" nogil:
     void cad_memory_fail_after(long successes)
 
 
+cdef extern from "kernels.h" nogil:
+    void cad_cross_entropy(const double *logits, const int64_t *labels, size_t rows,
+                           size_t classes, double *losses, double *residuals)
+
+
 cdef extern from "ops.h" nogil:
     ctypedef enum CadOp:
         CAD_OP_LEAF

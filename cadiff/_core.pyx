@@ -307,6 +307,23 @@ def absorb(x, y):
     return cad_apply2(CAD_OP_amul, x, y)
 
 
+def cross_entropy(logits, labels):
+    """Losses and residuals of rows of logits: float64 of shape (rows, classes), and int64."""
+    cdef cnp.ndarray x = np.ascontiguousarray(logits, dtype=np.float64)
+    cdef cnp.ndarray right = np.ascontiguousarray(labels, dtype=np.int64)
+    cdef cnp.ndarray losses = np.empty(len(x))
+    cdef cnp.ndarray residuals = empty_like(x)
+    cad_cross_entropy(
+        <const double *>cnp.PyArray_DATA(x),
+        <const int64_t *>cnp.PyArray_DATA(right),
+        cnp.PyArray_DIM(x, 0),
+        cnp.PyArray_DIM(x, 1),
+        <double *>cnp.PyArray_DATA(losses),
+        <double *>cnp.PyArray_DATA(residuals),
+    )
+    return losses, residuals
+
+
 def operation_of(ufunc):
     """The function of the table that stands for a ufunc; None if there is none."""
     cdef int op = cad_find_op(ufunc)

@@ -47,10 +47,7 @@ cdef int pull_rule(CadTape *tape, size_t index) except -1:
     outs = [view_at(tape, place) for place in call.outs]
     operands = [view_at(tape, place) for place in call.operands]
     cotangents = [cad_var_adjoint(CAD_VAR(out)) for out in outs]
-    for cotangent in cotangents:
-        if np.any(cotangent):
-            break
-    else:
+    if are_zero(cotangents):
         return 0
     check(cad_tape_leave_pass(tape, &put_aside))
     cad_tape_pin(tape)
@@ -65,6 +62,22 @@ cdef int pull_rule(CadTape *tape, size_t index) except -1:
         if term is not None:
             cad_var_seed(CAD_VAR(operand), plain_value(term))
     return 0
+
+
+cdef bint are_zero(list cotangents):
+    """Whether floats and contiguous float64 arrays hold nothing but zeros."""
+    cdef Py_ssize_t i
+    cdef const double *numbers
+    for cotangent in cotangents:
+        if not cnp.PyArray_Check(cotangent):
+            if <double>cotangent != 0.0:
+                return False
+            continue
+        numbers = <const double *>cnp.PyArray_DATA(cotangent)
+        for i in range(cnp.PyArray_SIZE(cotangent)):
+            if numbers[i] != 0.0:
+                return False
+    return True
 
 
 cdef int rule_hook(CadTape *tape, size_t index) noexcept:
@@ -92,7 +105,7 @@ def record_rule(rule, list operands, list results):
             cad_raise_stale()
         if CAD_VAR(operand).tape != tape:
             raise RuntimeError("Vars of two threads do not mix: pass cadiff.value(v)")
-    results = [np.ascontiguousarray(result, dtype=np.float64).reshape(np.shape(result))
+    results = [cnp.PyArray_FROMANY(result, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO)
                for result in results]
     rules[tape.n_rules :] = [(rule, [result.shape for result in results])]
     return cad_record_rule(tape, tape.n_rules, operands, results)

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from . import _core
 from ._core import carries
 from ._table import erfc, relu, softplus
 from ._table import expit as sigmoid
+from .arrays import as_array
 from .arrays import sum as sum_
-from .ops import value
 from .primitives import primitive
 
 __all__ = [
@@ -92,14 +93,15 @@ def log_softmax(x: Any, axis: Axis = -1) -> Any:
 def _labels(labels: ArrayLike, classes: int) -> NDArray[np.intp]:
     """The labels as whole numbers from 0 to classes - 1."""
     result = np.asarray(labels)
-    if result.size and not np.issubdtype(result.dtype, np.integer):
+    if result.size and result.dtype.kind not in "iu":
         raise TypeError(f"labels are whole numbers, not {result.dtype}: use labels.astype(int)")
-    if result.size and not (result.min() >= 0 and result.max() < classes):
+    places = result.astype(np.intp, copy=False)
+    if (places.view(np.uintp) >= classes).any():  # a negative one is a very large one
         raise ValueError(
             f"labels of {classes} classes are 0 ... {classes - 1}, "
             f"not {result.min()} ... {result.max()}"
         )
-    return result.astype(np.intp, copy=False)
+    return places
 
 
 def one_hot(labels: ArrayLike, classes: int, dtype: Any = float) -> NDArray[Any]:
@@ -134,37 +136,28 @@ def cross_entropy(logits: Any, labels: ArrayLike) -> Any:
         The mean over all rows, and a derivative of (softmax - one_hot) / rows. Both keep their
         digits also where a row is nearly certain, or as good as impossible.
     """
-    shape = np.shape(value(logits))
+    logits = as_array(logits)
+    shape = logits.shape
     if not shape or np.shape(labels) != shape[:-1]:
         raise ValueError(
             f"logits of shape {shape} want labels of shape {shape[:-1]}, not {np.shape(labels)}"
         )
-    rows = math.prod(shape[:-1])
-    places = np.arange(rows) * shape[-1] + _labels(labels, shape[-1]).reshape(-1)
-    return _cross_entropy(logits, places)[0]
+    return _cross_entropy(logits, _labels(labels, shape[-1]))[0]
 
 
 @primitive
-def _cross_entropy(logits: Any, places: NDArray[np.intp]) -> Any:
-    """The loss, and softmax(logits) - one_hot without cancellation at the labels.
-
-    places: of the right classes among all elements.
-    """
-    shifted = _shifted(logits, -1)
-    residual = np.exp(shifted)
-    flat = residual.reshape(-1)
-    own, right = flat[places], shifted.reshape(-1)[places]
-    flat[places] = 0.0
-    others = residual.sum(axis=-1).reshape(-1)
-    losses = np.where(right > -1.0, np.log1p(others / own), np.log(others + own) - right)
-    flat[places] = -others
-    residual /= (others + own).reshape(shifted.shape[:-1])[..., None]
-    return losses.mean() if losses.size else math.nan, residual
+def _cross_entropy(logits: Any, labels: NDArray[np.intp]) -> Any:
+    """The loss, and softmax(logits) - one_hot without cancellation at the labels."""
+    x = np.asarray(logits)
+    losses, residuals = _core.cross_entropy(
+        x.reshape(labels.size, x.shape[-1]), labels.reshape(-1)
+    )
+    return losses.mean() if losses.size else math.nan, residuals.reshape(x.shape)
 
 
-def _pull_cross_entropy(ans: Any, x: Any, places: NDArray[np.intp]) -> Any:
+def _pull_cross_entropy(ans: Any, x: Any, labels: NDArray[np.intp]) -> Any:
     def pull(g: Any) -> Any:
-        of_loss = ans[1] * (g[0] / places.size)
+        of_loss = ans[1] * (g[0] / labels.size)
         if not carries(g[1]) and not g[1].any():
             return of_loss
         return of_loss + _along_softmax(_softmax(x, -1), g[1], -1)
@@ -174,8 +167,8 @@ def _pull_cross_entropy(ans: Any, x: Any, places: NDArray[np.intp]) -> Any:
 
 _cross_entropy.defvjp(_pull_cross_entropy)
 _cross_entropy.defjvp(
-    lambda g, ans, x, places: (
-        sum_(ans[1] * g) / places.size,
+    lambda g, ans, x, labels: (
+        sum_(ans[1] * g) / labels.size,
         _along_softmax(_softmax(x, -1), g, -1),
     )
 )

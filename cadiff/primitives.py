@@ -22,6 +22,8 @@ __all__ = ["doubt", "primitive", "settle_doubts", "warn_nan"]
 
 Number: TypeAlias = Any  # a Var, a Dual, a float or an ndarray
 
+FLOAT = np.dtype(np.float64)
+
 
 class primitive:  # noqa: N801 - a decorator
     """An operation of one's own.
@@ -96,9 +98,10 @@ class primitive:  # noqa: N801 - a decorator
     # --- calls
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not carries(args) and not (kwargs and carries(kwargs)):
+        of_keywords = bool(kwargs) and carries(kwargs)
+        if not (of_keywords or carries(args)):
             return self.function(*args, **kwargs)
-        if carries(kwargs):
+        if of_keywords:
             names = [name for name, given in kwargs.items() if carries(given)]
             raise TypeError(
                 f"{self._name}: keyword arguments are not differentiated, but {', '.join(names)} "
@@ -130,6 +133,8 @@ class primitive:  # noqa: N801 - a decorator
     def _real(self, x: Any, what: str) -> Number:
         """A result of the function or of a rule: a float, a float64 array, a Var or a Dual."""
         if isinstance(x, (Var, Dual)) or type(x) is float:
+            return x
+        if type(x) is np.ndarray and x.dtype == FLOAT and x.ndim:
             return x
         array = arrays.as_array(x)
         if isinstance(array, (Var, Dual)):

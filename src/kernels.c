@@ -138,6 +138,39 @@ void cad_multiply_matrices(CadMatrix product, CadMatrix a, CadMatrix b, size_t m
     cad_run_loop(CAD_OP_MATMUL, args, dims, steps);
 }
 
+/* --- cross-entropy --- */
+
+void cad_cross_entropy(const double *logits, const int64_t *labels, size_t rows, size_t classes,
+                       double *losses, double *residuals) {
+    for (size_t row = 0; row < rows; row++) {
+        const double *const x = logits + row * classes;
+        double *const e = residuals + row * classes;
+        double most = x[0];
+        for (size_t i = 1; i < classes; i++) {
+            most = x[i] > most || isnan(x[i]) ? x[i] : most;
+        }
+        for (size_t i = 0; i < classes; i++) {
+            e[i] = x[i] - most; /* which exp can take */
+        }
+        losses[row] = e[labels[row]];
+    }
+    const CadStrip all = {residuals, 1};
+    cad_strip_value(CAD_OP_exp, all, all, all, all, rows * classes);
+    for (size_t row = 0; row < rows; row++) {
+        double *const e = residuals + row * classes;
+        double *const at_label = e + labels[row];
+        const double right = losses[row], own = *at_label;
+        double others = *at_label = 0.0;
+        cad_strip_sum(&others, (CadStrip){e, 1}, classes);
+        const double total = own + others;
+        losses[row] = right > -1.0 ? log1p(others / own) : log(total) - right;
+        *at_label = -others;
+        for (size_t i = 0; i < classes; i++) {
+            e[i] /= total;
+        }
+    }
+}
+
 /* --- products of the chain rule --- */
 
 /* An exact zero absorbs: the second line matters where the product is nan. */

@@ -86,4 +86,9 @@ typedef struct CadMatrix {
 void cad_multiply_matrices(CadMatrix product, CadMatrix a, CadMatrix b, size_t m, size_t n,
                            size_t p);
 
+/* Of each row of logits (rows x classes): the loss -log softmax[label], and the residual softmax
+ * less one at the label, neither of which cancels digits. */
+void cad_cross_entropy(const double *logits, const int64_t *labels, size_t rows, size_t classes,
+                       double *losses, double *residuals);
+
 #endif
