@@ -24,6 +24,7 @@ cdef class Node:
     cdef Py_ssize_t packed   # where its numbers stand in the collector; those of an ARRAY are in:
     cdef object flat         # float64, C-contiguous
     cdef object original     # an ARRAY: for shape and dtype; a container: for its type and keys
+    cdef object adjoints     # while results are read
     cdef tuple children
 
     cdef object rebuild_container(self, list parts):
@@ -32,43 +33,64 @@ cdef class Node:
         return rebuild_sequence(type(self.original), parts)
 
     cdef int lend(self, CadTape *tape, CadSlot base) except -1:
-        """Have the adjoints of a large array written to where its result is to be."""
+        """Have the adjoints of large arrays written to where their results are to be."""
         cdef size_t slot = base + self.offset
-        if (
+        cdef Node child
+        if self.children is not None:
+            for child in self.children:
+                child.lend(tape, base)
+        elif (
             self.shape == ARRAY
             and self.size >= CAD_LARGE_BLOCK
             and cnp.PyArray_TYPE(self.original) == cnp.NPY_DOUBLE
         ):
-            self.flat = empty_like(self.original)
-            cad_tape_lend(tape, slot, slot + self.size, <double *>cnp.PyArray_DATA(self.flat))
+            self.adjoints = empty_like(self.original)
+            cad_tape_lend(tape, slot, slot + self.size, <double *>cnp.PyArray_DATA(self.adjoints))
         return 0
 
     cdef void take_back(self, CadTape *tape, CadSlot base):
         cdef size_t slot = base + self.offset
-        if self.shape == ARRAY and self.size >= CAD_LARGE_BLOCK:
+        cdef Node child
+        if self.children is not None:
+            for child in self.children:
+                child.take_back(tape, base)
+        elif self.shape == ARRAY and self.size >= CAD_LARGE_BLOCK:
             cad_tape_lend(tape, slot, slot + self.size, NULL)
 
-    cdef object read(self, CadTape *tape, CadSlot base):
-        """The adjoints of an array, as its result; of anything else, as a vector."""
+    cdef int read(self, CadTape *tape, CadSlot base) except -1:
+        """Read the adjoints, those of numbers as a vector. No containers are made here: that may
+        run a user's code."""
         cdef cnp.npy_intp size = self.size
         cdef size_t slot = base + self.offset
-        cdef bint array = self.shape == ARRAY and cnp.PyArray_NDIM(self.original) > 0
-        if array and cad_tape_is_lent(tape, <CadSlot>slot):
-            if cad_tape_is_untouched(tape, <CadSlot>slot):
-                self.flat.fill(0.0)
-            return self.flat
-        if array:
-            result = empty_like(self.original)
+        cdef Node child
+        if self.children is not None:
+            for child in self.children:
+                child.read(tape, base)
+            return 0
+        if self.is_array():
+            if cad_tape_is_lent(tape, <CadSlot>slot):
+                if cad_tape_is_untouched(tape, <CadSlot>slot):
+                    self.adjoints.fill(0.0)
+                return 0
+            self.adjoints = empty_like(self.original)
         else:
-            result = cnp.PyArray_SimpleNew(1, &size, cnp.NPY_DOUBLE)
-        cad_tape_read_adjoints(tape, slot, slot + size, <double *>cnp.PyArray_DATA(result))
-        return result
+            self.adjoints = cnp.PyArray_SimpleNew(1, &size, cnp.NPY_DOUBLE)
+        cad_tape_read_adjoints(
+            tape, slot, slot + size, <double *>cnp.PyArray_DATA(self.adjoints)
+        )
+        return 0
 
-    cdef object from_read(self, object read):
-        """The result that was read, in its containers: making these may run a user's code."""
-        if self.shape == ARRAY and cnp.PyArray_NDIM(self.original) > 0:
-            return in_precision_of(read, self.original)
-        return self.from_doubles(<double *>cnp.PyArray_DATA(read) - self.offset)
+    cdef bint is_array(self):
+        return self.shape == ARRAY and cnp.PyArray_NDIM(self.original) > 0
+
+    cdef object from_read(self):
+        """The same structure, filled with what was read."""
+        adjoints, self.adjoints = self.adjoints, None
+        if self.children is not None:
+            return self.rebuild_container([(<Node>child).from_read() for child in self.children])
+        if self.is_array():
+            return in_precision_of(adjoints, self.original)
+        return self.from_doubles(<double *>cnp.PyArray_DATA(adjoints) - self.offset)
 
     cdef object from_doubles(self, const double *numbers):
         """The same structure, filled with plain numbers."""
@@ -308,16 +330,21 @@ cdef class Collector:
                 atoms.extend([self.values[node.packed + i] for i in range(node.size)])
         return atoms
 
-    cdef void copy_to(self, double *target):
-        """All numbers, in order, if all are plain."""
+    cdef void copy_to(self, CadTape *tape, CadSlot base, bint borrow):
+        """All numbers, in order, if all are plain. With `borrow`, those of large arrays stay where
+        they are."""
         cdef Node node
         cdef const double *source
+        cdef CadSlot slot
         for node in self.nodes or ():
+            slot = base + <CadSlot>node.offset
             if node.shape == ARRAY:
                 source = <const double *>cnp.PyArray_DATA(node.flat)
+                if borrow and cad_tape_borrow(tape, slot, slot + node.size, source):
+                    continue
             else:
                 source = self.values + node.packed
-            memcpy(target + node.offset, source, node.size * sizeof(double))
+            memcpy(tape.values + slot, source, node.size * sizeof(double))
 
     cdef int add_plain(self, Node node, double value) except -1:
         if self.atoms is not None:

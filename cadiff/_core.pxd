@@ -118,6 +118,7 @@ cdef extern from "tape.h" nogil:
     void cad_tape_resume_pass(CadTape *tape, CadPass put_aside)
     bint cad_tape_is_constant(const CadTape *tape, CadSlot slot)
     void cad_tape_activate(CadTape *tape, CadSlot slot)
+    bint cad_tape_borrow(CadTape *tape, size_t begin, size_t end, const double *values)
     void cad_tape_use_singly(CadTape *tape, CadSlot slot)
     size_t cad_tape_entries_through(const CadTape *tape, CadSlot slot)
     void cad_tape_skip(CadTape *tape, double value)

@@ -222,7 +222,9 @@ class Structure:
 
 @final
 class Recording:
-    def __new__(cls, args: tuple[Any, ...], argnums: tuple[int, ...]) -> Recording: ...
+    def __new__(
+        cls, args: tuple[Any, ...], argnums: tuple[int, ...], borrow: bool = False
+    ) -> Recording: ...
     @property
     def lifted(self) -> tuple[Any, ...]: ...
     @property

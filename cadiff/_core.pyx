@@ -402,7 +402,7 @@ def value_and_grad(f, tuple argnums, bint single, bint has_aux, tuple args, dict
 
     `name` is what the user called, for error messages.
     """
-    cdef Recording recording = Recording.__new__(Recording, args, argnums)
+    cdef Recording recording = Recording.__new__(Recording, args, argnums, True)
     aux = None
     try:
         out = PyObject_Call(f, recording.lifted, kwargs)

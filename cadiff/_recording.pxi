@@ -10,6 +10,8 @@ cdef class Recording:
     returned, and close it. Closing forgets what was recorded, unless an outer differentiation (or
     a pullback, `close(keep=True)`) still needs it.
 
+    With `borrow`, the values of large arrays are not copied: these must not change meanwhile.
+
     Outputs are atoms: numbers or arrays. Where an atom consists of several numbers, its derivatives
     have its shape.
     """
@@ -26,7 +28,7 @@ cdef class Recording:
     cdef readonly Py_ssize_t n_atoms
     cdef size_t plan_words            # of the tape, when the recording began
 
-    def __cinit__(self, tuple args, tuple argnums):
+    def __cinit__(self, tuple args, tuple argnums, bint borrow=False):
         self.tape = cad_current_tape()
         check(cad_tape_mark(self.tape))
         self.marked = True
@@ -34,7 +36,7 @@ cdef class Recording:
         # that are held in C must not move meanwhile. The same holds wherever the tape is pinned.
         cad_tape_pin(self.tape)
         try:
-            self.lift(args, argnums)
+            self.lift(args, argnums, borrow)
         except BaseException:
             self.lifted = self.block = self.inputs = self.fence = None
             self.close()
@@ -46,7 +48,7 @@ cdef class Recording:
         if self.marked:
             cad_tape_keep(self.tape)
 
-    cdef int lift(self, tuple args, tuple argnums) except -1:
+    cdef int lift(self, tuple args, tuple argnums, bint borrow) except -1:
         cdef Collector collector = Collector.__new__(Collector)
         cdef CadSlot base = 0
         cdef Py_ssize_t size
@@ -62,9 +64,9 @@ cdef class Recording:
         self.n_atoms = collector.n_atoms
         if collector.atoms is None:
             check(cad_tape_open_leaf(self.tape, collector.count, &base))
-            collector.copy_to(self.tape.values + base)
             for node in nodes:
                 (<Node>node).note_blocks(self.tape, base)
+            collector.copy_to(self.tape, base, borrow)
             size = collector.count
             self.block = cad_var_view(self.tape, base, 1, &size, NULL, CAD_INPUT)
             atoms = None
@@ -286,7 +288,6 @@ cdef class Recording:
         cdef CadSlot slot, base = CAD_VAR(self.block).slot
         cdef Node node
         cdef size_t end = self.clear([number]) if self.n > 0 else 0
-        cdef list results = []
         try:
             if self.n > 0:
                 for node in self.nodes:
@@ -297,11 +298,11 @@ cdef class Recording:
                     self.tape.adjoints[slot] = 1.0
                 self.sweep(end)
             for node in self.nodes:
-                results.append(node.read(self.tape, base))
+                node.read(self.tape, base)
         finally:
             for node in self.nodes:
                 node.take_back(self.tape, base)
-        return tuple([(<Node>node).from_read(read) for node, read in zip(self.nodes, results)])
+        return tuple([(<Node>node).from_read() for node in self.nodes])
 
     # --- first order, results of any kind
 

@@ -283,8 +283,9 @@ static void keep_values(CadVar *var) {
     view->kept = PyMem_Malloc((size_t)(view->size > 0 ? view->size : 1) * sizeof(double));
     npy_intp index[NPY_MAXDIMS] = {0};
     CadSlot slot = var->slot;
+    const double *values = cad_tape_values(var->tape, slot);
     for (npy_intp i = 0; view->kept != NULL && i < view->size; i++) {
-        view->kept[i] = var->tape->values[slot];
+        view->kept[i] = values[slot];
         slot = next_slot(view, index, slot);
     }
 }
@@ -425,7 +426,7 @@ PyObject *cad_var_values(CadVar *var) {
         cad_raise_status(CAD_BUSY); /* values are not those that the array has in the end */
         return NULL;
     }
-    return transient_copy(var, var->tape->values, 0);
+    return transient_copy(var, cad_tape_values(var->tape, var->slot), 0);
 }
 
 /* Where a leaf's accumulated gradients begin, relative to its values; 0 if `slot` is no leaf. */
@@ -837,7 +838,7 @@ static int slot_bool(CadVar *var) {
     if (var->kind == CAD_STALE) {
         return cad_raise_stale();
     }
-    return var->tape->values[var->slot] != 0.0;
+    return cad_tape_values(var->tape, var->slot)[var->slot] != 0.0;
 }
 
 /* --- text --- */

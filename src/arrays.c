@@ -50,6 +50,9 @@ CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out)
         memcpy(strides[k], request->views[k].strides, (size_t)request->ndim * sizeof *shape);
     }
     const int matrices = request->op == CAD_OP_MATMUL;
+    if (request->index >= 0 || overwrites(request->op)) {
+        cad_tape_settle(tape);
+    }
     const int fixed = request->ndim - (matrices ? 3 : 0);
     const int ndim = coalesce(request->ndim, fixed, shape, n_views, strides);
     size_t room = 0;
@@ -95,11 +98,11 @@ CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out)
 
 static void assign_values(CadTape *tape, CadEntry entry, CadPlan *plan) {
     Walk walk;
-    start_walk(&walk, plan, 1);
+    start_walk(&walk, tape, plan, 1);
     double *kept = tape->values + entry.out;
     do {
-        const CadStrip target = strip_at(&walk, 0, tape->values, 0);
-        const CadStrip source = strip_at(&walk, 1, tape->values, 0);
+        const CadStrip target = values_at(&walk, 0, 0);
+        const CadStrip source = values_at(&walk, 1, 0);
         for (size_t i = 0; i < walk.n; i++) {
             double *const place = target.data + (ptrdiff_t)i * target.step;
             *kept++ = *place;
@@ -129,10 +132,10 @@ void cad_array_exchange(CadTape *tape, CadEntry entry, int undo) {
         return;
     }
     Walk walk;
-    start_walk(&walk, plan, 1);
+    start_walk(&walk, tape, plan, 1);
     int64_t k = 0;
     do {
-        const CadStrip target = strip_at(&walk, 0, tape->values, 0);
+        const CadStrip target = values_at(&walk, 0, 0);
         for (size_t i = 0; i < walk.n; i++) {
             exchange(&kept[k++], target.data + (ptrdiff_t)i * target.step);
         }
@@ -141,14 +144,12 @@ void cad_array_exchange(CadTape *tape, CadEntry entry, int undo) {
 
 static void multiply_matrices(CadTape *tape, CadPlan *plan) {
     Walk walk;
-    start_walk(&walk, plan, 3);
+    start_walk(&walk, tape, plan, 3);
     const int64_t *core = cad_plan_shape(plan) + walk.axes;
-    double *const value = tape->values;
     do {
-        cad_multiply_matrices(matrix_at(&walk, 0, value + walk.at[0], 0, 2),
-                              matrix_at(&walk, 1, value + walk.at[1], 0, 1),
-                              matrix_at(&walk, 2, value + walk.at[2], 1, 2), (size_t)core[0],
-                              (size_t)core[1], (size_t)core[2]);
+        cad_multiply_matrices(matrix_of_values(&walk, 0, 0, 2), matrix_of_values(&walk, 1, 0, 1),
+                              matrix_of_values(&walk, 2, 1, 2), (size_t)core[0], (size_t)core[1],
+                              (size_t)core[2]);
     } while (advance(&walk));
 }
 
@@ -157,22 +158,20 @@ static void sum_values(CadTape *tape, CadEntry entry, CadPlan *plan) {
         memset(tape->values + entry.out, 0, entry.b * sizeof *tape->values);
     }
     Walk walk;
-    start_walk(&walk, plan, 1);
+    start_walk(&walk, tape, plan, 1);
     do {
-        cad_strip_add(strip_at(&walk, 0, tape->values, 0), strip_at(&walk, 1, tape->values, 0), 0,
-                      walk.n);
+        cad_strip_add(values_at(&walk, 0, 0), values_at(&walk, 1, 0), 0, walk.n);
     } while (advance(&walk));
 }
 
 static void row_values(CadTape *tape, CadOp op, CadPlan *plan) {
     Walk walk;
-    start_walk(&walk, plan, 1);
+    start_walk(&walk, tape, plan, 1);
     const int arity = plan->n_views - 1;
     do {
-        const CadStrip x = strip_at(&walk, 1, tape->values, 0);
-        cad_strip_value(op, strip_at(&walk, 0, tape->values, 0), x,
-                        arity > 1 ? strip_at(&walk, 2, tape->values, 0) : x,
-                        arity > 2 ? strip_at(&walk, 3, tape->values, 0) : x, walk.n);
+        const CadStrip x = values_at(&walk, 1, 0);
+        cad_strip_value(op, values_at(&walk, 0, 0), x, arity > 1 ? values_at(&walk, 2, 0) : x,
+                        arity > 2 ? values_at(&walk, 3, 0) : x, walk.n);
     } while (advance(&walk));
 }
 

@@ -54,13 +54,13 @@ static void reverse_row(CadTape *tape, CadOp op, CadPlan *plan) {
         adjoints[k] = cad_tape_adjoints(tape, cad_plan_view(plan, k)[0]);
     }
     Walk walk;
-    start_walk(&walk, plan, 1);
+    start_walk(&walk, tape, plan, 1);
     do {
         for (size_t first = 0; first < walk.n; first += CAD_TILE) {
             const size_t n = tile_from(&walk, first);
             const CadStrip g = strip_at(&walk, 0, tape->adjoints, first);
             CadStrip x[4];
-            operands_at(&walk, tape->values, first, x);
+            operands_at(&walk, first, x);
             for (int k = 1; k < plan->n_views; k++) {
                 if (is_active(plan, k)) {
                     cad_strip_hand_on(tape->scratch, op, k - 1,
@@ -78,7 +78,7 @@ static void reverse_sum(CadTape *tape, CadPlan *plan) {
     const int store = touch(tape, plan, 1);
     double *const terms = cad_tape_adjoints(tape, cad_plan_view(plan, 1)[0]);
     Walk walk;
-    start_walk(&walk, plan, 1);
+    start_walk(&walk, tape, plan, 1);
     do {
         cad_strip_add(strip_at(&walk, 1, terms, 0), strip_at(&walk, 0, tape->adjoints, 0), store,
                       walk.n);
@@ -115,10 +115,10 @@ static int touch_matrix(CadTape *tape, CadPlan *plan, int view, int axes) {
 
 static void reverse_matmul(CadTape *tape, CadPlan *plan) {
     Walk walk;
-    start_walk(&walk, plan, 3);
+    start_walk(&walk, tape, plan, 3);
     const int64_t *core = cad_plan_shape(plan) + walk.axes;
     const size_t m = (size_t)core[0], n = (size_t)core[1], p = (size_t)core[2];
-    double *const adjoint = tape->adjoints, *const value = tape->values;
+    double *const adjoint = tape->adjoints;
     const int store_a = is_active(plan, 1) && touch_matrix(tape, plan, 1, walk.axes);
     const int store_b = is_active(plan, 2) && touch_matrix(tape, plan, 2, walk.axes);
     double *const to_a = cad_tape_adjoints(tape, cad_plan_view(plan, 1)[0]);
@@ -127,11 +127,11 @@ static void reverse_matmul(CadTape *tape, CadPlan *plan) {
         const CadMatrix g = matrix_at(&walk, 0, adjoint + walk.at[0], 0, 2);
         if (is_active(plan, 1)) {
             add_matrix_product(tape, matrix_at(&walk, 1, to_a + walk.at[1], 0, 1), g,
-                               matrix_at(&walk, 2, value + walk.at[2], 2, 1), store_a, m, p, n);
+                               matrix_of_values(&walk, 2, 2, 1), store_a, m, p, n);
         }
         if (is_active(plan, 2)) {
             add_matrix_product(tape, matrix_at(&walk, 2, to_b + walk.at[2], 1, 2),
-                               matrix_at(&walk, 1, value + walk.at[1], 1, 0), g, store_b, n, m, p);
+                               matrix_of_values(&walk, 1, 1, 0), g, store_b, n, m, p);
         }
     } while (advance(&walk));
 }
@@ -164,7 +164,7 @@ static void reverse_assign(CadTape *tape, CadEntry entry, CadPlan *plan) {
     const double *former = tape->adjoints + entry.out;
     double *const to = cad_tape_adjoints(tape, cad_plan_view(plan, 1)[0]);
     Walk walk;
-    start_walk(&walk, plan, 1);
+    start_walk(&walk, tape, plan, 1);
     double *const from = cad_tape_adjoints(tape, cad_plan_view(plan, 0)[0]);
     do {
         const CadStrip target = strip_at(&walk, 0, from, 0);
@@ -342,7 +342,7 @@ static void append(CadTape *tape, Run *run, size_t index) {
         const int view = k < step->arity ? k + 1 : 1;
         const int64_t slot = cad_plan_view(plan, view)[0];
         const ptrdiff_t along = (ptrdiff_t)step_of(plan, view);
-        step->values[k] = (Place){tape->values + slot, along, 0};
+        step->values[k] = (Place){cad_tape_values(tape, slot) + slot, along, 0};
         if (k < step->arity && is_active(plan, view)) {
             step->slots[k] = slot;
             step->store[k] = touch(tape, plan, view);

@@ -11,12 +11,12 @@ static void add_lanes(const Walk *walk, int to, Lanes target, int from, Lanes so
 
 static void tangent_row(const CadTape *tape, CadOp op, CadPlan *plan, Lanes lanes) {
     Walk walk;
-    start_walk(&walk, plan, 1);
+    start_walk(&walk, tape, plan, 1);
     do {
         for (size_t first = 0; first < walk.n; first += CAD_TILE) {
             const size_t n = tile_from(&walk, first);
             CadStrip x[4];
-            operands_at(&walk, tape->values, first, x);
+            operands_at(&walk, first, x);
             for (int which = 1; which < plan->n_views; which++) {
                 if (!is_active(plan, which)) {
                     continue;
@@ -43,19 +43,18 @@ static CadMatrix lane_matrix(const Walk *walk, int view, Lanes lanes, size_t k, 
 
 static void tangent_matmul(CadTape *tape, CadPlan *plan, Lanes lanes) {
     Walk walk;
-    start_walk(&walk, plan, 3);
+    start_walk(&walk, tape, plan, 3);
     const int64_t *core = cad_plan_shape(plan) + walk.axes;
     const size_t m = (size_t)core[0], n = (size_t)core[1], p = (size_t)core[2];
-    double *const value = tape->values;
     do {
         for (size_t k = 0; k < lanes.count; k++) {
             const CadMatrix out = lane_matrix(&walk, 0, lanes, k, 0, 2);
             if (is_active(plan, 1)) {
                 add_matrix_product(tape, out, lane_matrix(&walk, 1, lanes, k, 0, 1),
-                                   matrix_at(&walk, 2, value + walk.at[2], 1, 2), 0, m, n, p);
+                                   matrix_of_values(&walk, 2, 1, 2), 0, m, n, p);
             }
             if (is_active(plan, 2)) {
-                add_matrix_product(tape, out, matrix_at(&walk, 1, value + walk.at[1], 0, 1),
+                add_matrix_product(tape, out, matrix_of_values(&walk, 1, 0, 1),
                                    lane_matrix(&walk, 2, lanes, k, 1, 2), 0, m, n, p);
             }
         }
@@ -86,9 +85,9 @@ static void tangent_scatter(const CadTape *tape, CadEntry entry, CadPlan *plan, 
     }
 }
 
-static void tangent_assign(CadEntry entry, CadPlan *plan, Lanes lanes) {
+static void tangent_assign(const CadTape *tape, CadEntry entry, CadPlan *plan, Lanes lanes) {
     Walk walk;
-    start_walk(&walk, plan, 1);
+    start_walk(&walk, tape, plan, 1);
     int64_t kept = entry.out;
     do {
         for (size_t i = 0; i < walk.n; i++, kept++) {
@@ -109,11 +108,11 @@ void cad_array_tangent(const CadTape *tape, CadEntry entry, CadSlot base, size_t
     const CadOp op = CAD_CODE_OP(entry.code);
     const Lanes all = {tangents, base, lanes};
     Walk walk;
-    start_walk(&walk, plan, 1);
+    start_walk(&walk, tape, plan, 1);
     switch (op) {
     case CAD_OP_ASSIGN:
         cad_array_exchange((CadTape *)tape, entry, 0);
-        tangent_assign(entry, plan, all);
+        tangent_assign(tape, entry, plan, all);
         break;
     case CAD_OP_SCATTER:
         cad_array_exchange((CadTape *)tape, entry, 0);
@@ -149,13 +148,13 @@ void cad_array_tangent(const CadTape *tape, CadEntry entry, CadSlot base, size_t
 
 static void second_row(CadTape *tape, CadOp op, CadPlan *plan, Lanes tangents, Lanes results) {
     Walk walk;
-    start_walk(&walk, plan, 1);
+    start_walk(&walk, tape, plan, 1);
     do {
         for (size_t first = 0; first < walk.n; first += CAD_TILE) {
             const size_t n = tile_from(&walk, first);
             const CadStrip g = strip_at(&walk, 0, tape->adjoints, first);
             CadStrip x[4];
-            operands_at(&walk, tape->values, first, x);
+            operands_at(&walk, first, x);
             for (int which = 1; which < plan->n_views; which++) {
                 for (size_t k = 0; is_active(plan, which) && k < tangents.count; k++) {
                     const CadStrip to = lane_at(&walk, which, results, first, k);
@@ -182,18 +181,16 @@ static void second_row(CadTape *tape, CadOp op, CadPlan *plan, Lanes tangents, L
 
 static void second_matmul(CadTape *tape, CadPlan *plan, Lanes tangents, Lanes results) {
     Walk walk;
-    start_walk(&walk, plan, 3);
+    start_walk(&walk, tape, plan, 3);
     const int64_t *core = cad_plan_shape(plan) + walk.axes;
     const size_t m = (size_t)core[0], n = (size_t)core[1], p = (size_t)core[2];
-    double *const value = tape->values;
     do {
         const CadMatrix g = matrix_at(&walk, 0, tape->adjoints + walk.at[0], 0, 2);
         for (size_t k = 0; k < tangents.count; k++) {
             const CadMatrix gt = lane_matrix(&walk, 0, results, k, 0, 2);
             if (is_active(plan, 1)) {
                 const CadMatrix to = lane_matrix(&walk, 1, results, k, 0, 1);
-                add_matrix_product(tape, to, gt, matrix_at(&walk, 2, value + walk.at[2], 2, 1), 0,
-                                   m, p, n);
+                add_matrix_product(tape, to, gt, matrix_of_values(&walk, 2, 2, 1), 0, m, p, n);
                 if (is_active(plan, 2)) {
                     add_matrix_product(tape, to, g, lane_matrix(&walk, 2, tangents, k, 2, 1), 0, m,
                                        p, n);
@@ -201,8 +198,7 @@ static void second_matmul(CadTape *tape, CadPlan *plan, Lanes tangents, Lanes re
             }
             if (is_active(plan, 2)) {
                 const CadMatrix to = lane_matrix(&walk, 2, results, k, 1, 2);
-                add_matrix_product(tape, to, matrix_at(&walk, 1, value + walk.at[1], 1, 0), gt, 0,
-                                   n, m, p);
+                add_matrix_product(tape, to, matrix_of_values(&walk, 1, 1, 0), gt, 0, n, m, p);
                 if (is_active(plan, 1)) {
                     add_matrix_product(tape, to, lane_matrix(&walk, 1, tangents, k, 1, 0), g, 0, n,
                                        m, p);
@@ -219,9 +215,10 @@ static void exchange_lanes(Lanes lanes, int64_t x, int64_t y) {
 }
 
 /* Tangents go back to what they were, as the values do. */
-static void second_assign(CadEntry entry, CadPlan *plan, Lanes tangents, Lanes results) {
+static void second_assign(const CadTape *tape, CadEntry entry, CadPlan *plan, Lanes tangents,
+                          Lanes results) {
     Walk walk;
-    start_walk(&walk, plan, 1);
+    start_walk(&walk, tape, plan, 1);
     int64_t kept = entry.out;
     do {
         if (is_active(plan, 1)) {
@@ -258,10 +255,10 @@ void cad_array_second(CadTape *tape, CadEntry entry, CadSlot base, size_t lanes,
         return; /* no adjoint has reached it, so no tangent of one has */
     }
     Walk walk;
-    start_walk(&walk, plan, 1);
+    start_walk(&walk, tape, plan, 1);
     switch (op) {
     case CAD_OP_ASSIGN:
-        second_assign(entry, plan, along, results);
+        second_assign(tape, entry, plan, along, results);
         break;
     case CAD_OP_SCATTER:
         second_scatter(tape, entry, plan, along, results);

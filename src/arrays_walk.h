@@ -9,17 +9,18 @@
 #include <string.h>
 
 /* All views of a plan, row by row: a row is the last axis. `at` are the slots of its first number,
- * `step` the strides along it. */
+ * `step` the strides along it, `values` where the value of slot 0 would be. */
 typedef struct Walk {
     CadPlan *plan;
     int axes; /* that are walked over: all but the last `kept` ones */
     size_t n;
     int64_t at[4];
     int64_t step[4];
+    double *values[4];
     int64_t index[CAD_MOST_AXES];
 } Walk;
 
-static inline void start_walk(Walk *walk, CadPlan *plan, int kept) {
+static inline void start_walk(Walk *walk, const CadTape *tape, CadPlan *plan, int kept) {
     const int ndim = plan->ndim;
     walk->plan = plan;
     walk->axes = ndim > kept ? ndim - kept : 0;
@@ -28,6 +29,7 @@ static inline void start_walk(Walk *walk, CadPlan *plan, int kept) {
         const int64_t *view = cad_plan_view(plan, k);
         walk->at[k] = view[0];
         walk->step[k] = ndim > 0 ? view[ndim] : 0;
+        walk->values[k] = cad_tape_values(tape, view[0]);
     }
     for (int i = 0; i < walk->axes; i++) {
         walk->index[i] = 0;
@@ -55,6 +57,11 @@ static inline int advance(Walk *walk) {
 static inline CadStrip strip_at(const Walk *walk, int view, double *buffer, size_t first) {
     return (CadStrip){buffer + walk->at[view] + (int64_t)first * walk->step[view],
                       (ptrdiff_t)walk->step[view]};
+}
+
+/* The same of the values. */
+static inline CadStrip values_at(const Walk *walk, int view, size_t first) {
+    return strip_at(walk, view, walk->values[view], first);
 }
 
 /* The same in a buffer of `lanes` numbers a slot, which begins at a slot. */
@@ -105,19 +112,24 @@ static inline int64_t scattered(CadPlan *plan, int64_t i) {
     return view[0] + (plan->ndim > 0 ? i * view[1] : 0);
 }
 
+/* The matrix of a view that begins at some place. */
 static inline CadMatrix matrix_at(const Walk *walk, int view, double *data, int rows,
                                   int columns) {
     const int64_t *strides = cad_plan_view(walk->plan, view) + 1 + walk->axes;
     return (CadMatrix){data, (ptrdiff_t)strides[rows], (ptrdiff_t)strides[columns]};
 }
 
+static inline CadMatrix matrix_of_values(const Walk *walk, int view, int rows, int columns) {
+    return matrix_at(walk, view, walk->values[view] + walk->at[view], rows, columns);
+}
+
 /* The operands of a row in a tile; missing ones repeat the first. */
-static inline void operands_at(const Walk *walk, double *values, size_t first, CadStrip x[4]) {
+static inline void operands_at(const Walk *walk, size_t first, CadStrip x[4]) {
     const int arity = walk->plan->n_views - 1;
     for (int k = 0; k < 3; k++) {
-        x[k] = strip_at(walk, k < arity ? k + 1 : 1, values, first);
+        x[k] = values_at(walk, k < arity ? k + 1 : 1, first);
     }
-    x[3] = strip_at(walk, 0, values, first);
+    x[3] = values_at(walk, 0, first);
 }
 
 /* target (rows x columns) += or = a b, by way of the workspace where BLAS cannot write to the

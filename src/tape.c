@@ -515,7 +515,30 @@ int cad_tape_lend(CadTape *tape, size_t begin, size_t end, double *adjoints) {
     return 1;
 }
 
+int cad_tape_borrow(CadTape *tape, size_t begin, size_t end, const double *values) {
+    CadBlock *block = cad_tape_find_block(tape, (CadSlot)begin);
+    if (block == NULL || block->eager || block->begin != begin || block->end != end) {
+        return 0;
+    }
+    block->values = (double *)values; /* never written to */
+    tape->n_borrowed++;
+    return 1;
+}
+
+void cad_tape_settle(CadTape *tape) {
+    for (size_t i = 0; tape->n_borrowed > 0; i++) {
+        CadBlock *const block = &tape->blocks[i];
+        if (block->values != NULL) {
+            memcpy(tape->values + block->begin, block->values,
+                   (size_t)(block->end - block->begin) * sizeof *tape->values);
+            block->values = NULL;
+            tape->n_borrowed--;
+        }
+    }
+}
+
 void cad_tape_use_singly(CadTape *tape, CadSlot slot) {
+    cad_tape_settle(tape);
     CadBlock *block = cad_tape_find_block(tape, slot);
     if (block == NULL) {
         return;
@@ -618,6 +641,7 @@ void cad_tape_rewind(CadTape *tape) {
     tape->n_rules = mark.rules;
     while (tape->n_blocks > 0 && tape->blocks[tape->n_blocks - 1].begin >= mark.slots) {
         tape->n_blocks--; /* none of them is lent: who borrows takes back first */
+        tape->n_borrowed -= tape->blocks[tape->n_blocks].values != NULL;
     }
     tape->known_end = smaller(tape->known_end, mark.slots);
     forget_constants(tape);
@@ -628,6 +652,7 @@ void cad_tape_rewind(CadTape *tape) {
 }
 
 void cad_tape_keep(CadTape *tape) {
+    cad_tape_settle(tape);
     tape->handles += pop_mark(tape).handles;
     if (tape->n_marks == 0) {
         outermost_mark_changed(tape);
@@ -1030,6 +1055,7 @@ static void compact_adjoints(CadTape *tape, const CadReclaim *reclaim) {
 }
 
 void cad_reclaim_compact(CadTape *tape, CadReclaim *reclaim) {
+    cad_tape_settle(tape);
     for (size_t i = 0; i < tape->n_marks; i++) {
         CadMark *mark = &tape->marks[i];
         const Kept kept = compact_entries(tape, mark->entries, reclaim, 0);

@@ -133,9 +133,14 @@ typedef struct CadBlock {
     uint8_t singly;   /* single numbers of it are in use */
     uint8_t changed;  /* an input that was assigned to */
     double *adjoints; /* where they are instead of in the buffer, or NULL */
+    double *values;   /* the same of the values, which are only read */
 } CadBlock;
 
-enum { CAD_CONSTANT_CACHE = 64, CAD_HEADROOM = 8, CAD_LARGE_BLOCK = 512 };
+#ifndef CAD_LARGE /* tests have small blocks treated like large ones */
+#define CAD_LARGE 512
+#endif
+
+enum { CAD_CONSTANT_CACHE = 64, CAD_HEADROOM = 8, CAD_LARGE_BLOCK = CAD_LARGE };
 
 typedef struct CadTape CadTape;
 
@@ -167,7 +172,8 @@ struct CadTape {
     /* Adjoints [stale_begin .. stale_end) may differ from 0 where blocks are or were. */
     CadBlock *blocks; /* in the order of their slots */
     size_t n_blocks;
-    size_t n_lent; /* whose adjoints are in other memory */
+    size_t n_lent;     /* whose adjoints are in other memory, */
+    size_t n_borrowed; /* whose values are */
     size_t block_capacity;
     uint32_t pass;
     uint32_t last_pass;
@@ -335,6 +341,21 @@ static inline double *cad_tape_adjoints(const CadTape *tape, int64_t slot) {
 int cad_tape_lend(CadTape *tape, size_t begin, size_t end, double *adjoints);
 
 int cad_tape_is_lent(const CadTape *tape, CadSlot slot);
+
+/* Have the values of a large block, exactly [begin, end), read from memory of the caller's, which
+ * stays as it is until they are settled or the block is gone. Answers whether it is such a block.
+ */
+int cad_tape_borrow(CadTape *tape, size_t begin, size_t end, const double *values);
+
+/* Copy values that are borrowed to their places: wanted by all but cad_tape_values. */
+void cad_tape_settle(CadTape *tape);
+
+/* The values as seen from a slot, as cad_tape_adjoints. */
+static inline double *cad_tape_values(const CadTape *tape, int64_t slot) {
+    const CadBlock *block =
+        tape->n_borrowed == 0 ? NULL : cad_tape_find_block(tape, (CadSlot)slot);
+    return block != NULL && block->values != NULL ? block->values - block->begin : tape->values;
+}
 
 /* A single number of a block is about to be used by itself: its adjoints are cleared with all
  * others from now on. */
