@@ -799,6 +799,7 @@ static int assign_number(CadTape *tape, const Operand *source, CadSlot slot) {
     if (status != CAD_OK) {
         return cad_raise_status(status);
     }
+    cad_tape_use_singly(tape, slot);
     const int passive = source->passive ? CAD_PASSIVE_B : 0;
     cad_tape_push(tape, CAD_CODE(CAD_OP_ASSIGN, passive), slot, (CadSlot)source->slot,
                   tape->values[slot]);
