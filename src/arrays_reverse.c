@@ -13,20 +13,50 @@ static int is_contiguous(CadPlan *plan, int view) {
     return 1;
 }
 
+static void clear(CadTape *tape, int64_t low, int64_t high) {
+    memset(cad_tape_adjoints(tape, low) + low, 0,
+           (size_t)(high - low + 1) * sizeof *tape->adjoints);
+}
+
 /* Make the adjoints of a view ready to be added to; 1 if they are to be overwritten instead. */
 static int touch(CadTape *tape, CadPlan *plan, int view) {
     int64_t low, high;
     cad_plan_bounds(plan, view, &low, &high);
-    /* A view that covers its block in another order is not worth telling apart. */
-    const int whole = is_contiguous(plan, view);
     if (!cad_tape_touch(tape, (size_t)low, (size_t)high)) {
         return 0;
     }
+    /* A view that covers its block in another order is not worth telling apart. */
+    const int whole = is_contiguous(plan, view);
     if (!whole) {
-        memset(cad_tape_adjoints(tape, low) + low, 0,
-               (size_t)(high - low + 1) * sizeof *tape->adjoints);
+        clear(tape, low, high);
     }
     return whole;
+}
+
+/* Whether two views have slots in common, but not one by one. */
+static int are_entangled(CadPlan *plan, int a, int b) {
+    int64_t low[2], high[2];
+    cad_plan_bounds(plan, a, &low[0], &high[0]);
+    cad_plan_bounds(plan, b, &low[1], &high[1]);
+    const size_t length = (size_t)(plan->ndim + 1) * sizeof(int64_t);
+    return low[0] <= high[1] && low[1] <= high[0] &&
+           memcmp(cad_plan_view(plan, a), cad_plan_view(plan, b), length) != 0;
+}
+
+/* The same for all operands of a row, which take turns: what one of them overwrites, another must
+ * not have added to before. */
+static void touch_operands(CadTape *tape, CadPlan *plan, int store[4]) {
+    for (int k = 1; k < plan->n_views; k++) {
+        store[k] = is_active(plan, k) && touch(tape, plan, k);
+        for (int first = 1; first < k; first++) {
+            if (store[first] && is_active(plan, k) && are_entangled(plan, first, k)) {
+                int64_t low, high;
+                cad_plan_bounds(plan, first, &low, &high);
+                clear(tape, low, high);
+                store[first] = 0;
+            }
+        }
+    }
 }
 
 /* Make the adjoints of a view ready to be added to. */
@@ -47,10 +77,10 @@ static int is_all_zero(const CadTape *tape, CadEntry entry) {
 }
 
 static void reverse_row(CadTape *tape, CadOp op, CadPlan *plan) {
-    int store[4] = {0};
+    int store[4];
     double *adjoints[4];
+    touch_operands(tape, plan, store);
     for (int k = 1; k < plan->n_views; k++) {
-        store[k] = is_active(plan, k) && touch(tape, plan, k);
         adjoints[k] = cad_tape_adjoints(tape, cad_plan_view(plan, k)[0]);
     }
     Walk walk;
@@ -105,12 +135,12 @@ static int touch_matrix(CadTape *tape, CadPlan *plan, int view, int axes) {
     if (!cad_tape_touch(tape, (size_t)low, (size_t)high)) {
         return 0;
     }
-    if (size == high - low + 1 && is_spread(plan, view, axes)) {
-        return 1;
+    const int whole = size == high - low + 1 && is_spread(plan, view, axes) &&
+                      (axes == 0 || !are_entangled(plan, 1, 2));
+    if (!whole) {
+        clear(tape, low, high);
     }
-    memset(cad_tape_adjoints(tape, low) + low, 0,
-           (size_t)(high - low + 1) * sizeof *tape->adjoints);
-    return 0;
+    return whole;
 }
 
 static void reverse_matmul(CadTape *tape, CadPlan *plan) {
@@ -330,6 +360,20 @@ static int is_aligned(const Run *run, int64_t out, int64_t size) {
     return 1;
 }
 
+/* Have no step overwrite the adjoint of a single number, which is added to out of its turn. */
+static void overwrite_none(Run *run, const double *adjoint) {
+    for (int i = 0; i < run->n; i++) {
+        Step *const step = &run->steps[i];
+        for (int k = 0; k < step->arity; k++) {
+            const double *const begin = step->to[k].data;
+            if (step->store[k] && begin <= adjoint && adjoint < begin + run->size) {
+                memset(step->to[k].data, 0, run->size * sizeof *begin);
+                step->store[k] = 0;
+            }
+        }
+    }
+}
+
 static void append(CadTape *tape, Run *run, size_t index) {
     const CadEntry entry = tape->entries[index];
     CadPlan *plan = cad_tape_plan(tape, entry);
@@ -338,6 +382,8 @@ static void append(CadTape *tape, Run *run, size_t index) {
     step->out = cad_plan_view(plan, 0)[0];
     step->from = (Place){tape->adjoints + step->out, (ptrdiff_t)step_of(plan, 0), 0};
     step->values[3] = (Place){tape->values + step->out, step->from.step, 0};
+    int store[4];
+    touch_operands(tape, plan, store);
     for (int k = 0; k < 3; k++) {
         const int view = k < step->arity ? k + 1 : 1;
         const int64_t slot = cad_plan_view(plan, view)[0];
@@ -345,8 +391,11 @@ static void append(CadTape *tape, Run *run, size_t index) {
         step->values[k] = (Place){cad_tape_values(tape, slot) + slot, along, 0};
         if (k < step->arity && is_active(plan, view)) {
             step->slots[k] = slot;
-            step->store[k] = touch(tape, plan, view);
+            step->store[k] = store[view];
             step->to[k] = (Place){cad_tape_adjoints(tape, slot) + slot, along, 0};
+            if (along == 0) {
+                overwrite_none(run, step->to[k].data);
+            }
         }
     }
 }
