@@ -558,6 +558,12 @@ int cad_tape_is_lent(const CadTape *tape, CadSlot slot) {
     return tape->n_lent > 0 && cad_tape_adjoints(tape, slot) != tape->adjoints;
 }
 
+static void note_stale(CadTape *tape, size_t begin, size_t end) {
+    const int none = tape->stale_begin == tape->stale_end;
+    tape->stale_begin = none ? begin : smaller(tape->stale_begin, begin);
+    tape->stale_end = none ? end : larger(tape->stale_end, end);
+}
+
 int cad_tape_touch(CadTape *tape, size_t low, size_t high) {
     tape->dirty_begin = smaller(tape->dirty_begin, low);
     CadBlock *block = tape->n_blocks == 0 ? NULL : cad_tape_find_block(tape, (CadSlot)low);
@@ -565,9 +571,7 @@ int cad_tape_touch(CadTape *tape, size_t low, size_t high) {
         return 0;
     }
     block->pass = tape->pass;
-    const int none = tape->stale_begin == tape->stale_end;
-    tape->stale_begin = none ? block->begin : smaller(tape->stale_begin, block->begin);
-    tape->stale_end = none ? block->end : larger(tape->stale_end, block->end);
+    note_stale(tape, block->begin, block->end);
     if (low == block->begin && high + 1 == block->end) {
         return 1;
     }
@@ -729,7 +733,9 @@ CadStatus cad_tape_clear_adjoints(CadTape *tape, size_t begin, size_t end) {
         tape->adjoint_capacity = tape->slot_capacity;
         tape->stale_begin = tape->stale_end = 0;
     } else {
-        clear_range(tape, tape->dirty_begin, tape->dirty_end);
+        if (clear_range(tape, tape->dirty_begin, tape->dirty_end)) {
+            note_stale(tape, tape->dirty_begin, tape->dirty_end);
+        }
         const size_t stop = smaller(tape->stale_end, end);
         if (tape->stale_begin < stop && !clear_range(tape, tape->stale_begin, stop)) {
             tape->stale_begin = stop;
