@@ -1184,6 +1184,9 @@ static PyObject *put_results(CadTape *tape, CadSlot slot, PyObject *values) {
         PyArrayObject *array = (PyArrayObject *)PyList_GET_ITEM(values, i);
         const size_t size = (size_t)PyArray_SIZE(array);
         memcpy(tape->values + slot, PyArray_DATA(array), size * sizeof(double));
+        if (PyArray_NDIM(array) == 0) {
+            cad_tape_use_singly(tape, slot);
+        }
         PyObject *var =
             cad_var_view(tape, slot, PyArray_NDIM(array), PyArray_DIMS(array), NULL, 0);
         if (var == NULL) {
