@@ -209,7 +209,8 @@ class primitive:  # noqa: N801 - a decorator
                 _core.join_lanes([column[i] for column in columns], a)
                 for i, a in enumerate(results)
             ]
-        duals = [_core.make_dual(a, t, tag) for a, t in zip(results, tangents, strict=True)]
+        pushed = zip(map(_unshared, results), map(_unshared, tangents), strict=True)
+        duals = [_core.make_dual(a, t, tag) for a, t in pushed]
         return tuple(duals) if isinstance(ans, tuple) else duals[0]
 
     def _record(self, args: tuple[Number, ...], kwargs: dict[str, Any]) -> Any:
@@ -279,6 +280,11 @@ def _ruled(x: Any) -> Any:
     if type(x) is float:
         return np.float64(x)
     return tuple(map(_ruled, x)) if type(x) is tuple else x
+
+
+def _unshared(x: Number) -> Number:
+    """A copy of an array: it may be an argument, or a view of one, that is assigned to later."""
+    return x.copy() if _core.shape(x) else x
 
 
 def _as_list(ans: Any) -> list[Any]:

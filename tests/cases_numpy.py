@@ -704,7 +704,7 @@ for name in (*EXTREMES, "add", "multiply", "logaddexp", "logaddexp2", "hypot", "
             f"{name}.{method} ", lambda np, n=name, m=method: getattr(getattr(np, n), m), draw,
             {}, {"axis": 1}, {"axis": -1, "dtype": float},
         )  # fmt: skip
-    for indices in ([0, 2, 1], [1], [2, 2, 0]):
+    for indices in ([0, 2, 1], [1], [2, 2, 0], [1, 2], []):
         case(
             f"{name}.reduceat({indices})",
             lambda np, x, n=name, i=indices: getattr(np, n).reduceat(x, i, axis=1),

@@ -295,6 +295,33 @@ def test_an_operation_of_ones_own() -> None:
     np.testing.assert_allclose(cadiff.grad(lambda x: np.sum(swish(x)))(x), expected, rtol=1e-13)
 
 
+@pytest.mark.parametrize("push", [lambda g, ans, x: g, lambda g, ans, x: g[:]])
+@pytest.mark.parametrize("function", [lambda x: x, lambda x: x[:]])
+@pytest.mark.parametrize("n", [3, 600])
+def test_an_operation_may_return_its_argument(function: Any, push: Any, n: int) -> None:
+    """What is assigned later to the argument or to the result does not reach the other."""
+    same = cadiff.primitive(function)
+    same.defvjp(lambda ans, x: lambda g: g)
+    same.defjvp(push)
+
+    def f(x: Any) -> Any:
+        y = 2.0 * x
+        z = same(y)
+        y[1:] = 3.0
+        z[0] = x[1]
+        return np.sum(y * y + z * z)
+
+    x = np.linspace(0.5, 1.5, n)
+    expected = 8.0 * x
+    expected[0], expected[1] = 8.0 * x[0], expected[1] + 2.0 * x[1]
+    value = 4.0 * x[0] ** 2 + 9.0 * (n - 1) + x[1] ** 2 + 4.0 * np.sum(x[1:] ** 2)
+    np.testing.assert_allclose(cadiff.grad(f)(x), expected, rtol=1e-13)
+    for direction in np.eye(n)[[0, 1, -1]]:
+        out, tangent = cadiff.jvp(f, (x,), (direction,))
+        np.testing.assert_allclose(out, value, rtol=1e-13)
+        np.testing.assert_allclose(tangent, expected @ direction, rtol=1e-13)
+
+
 def network(weights: Any, images: np.ndarray) -> Any:
     first, first_bias, second, second_bias = weights
     return nn.relu(images @ first + first_bias) @ second + second_bias

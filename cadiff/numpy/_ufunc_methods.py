@@ -156,12 +156,33 @@ def accumulate(ufunc: np.ufunc, array: Any, axis: int = 0) -> Number:
     return along_first(running, x, axis)
 
 
+@primitive
+def _sums_from(x: Any, begins: Any) -> Any:
+    """The sums of slices along the first axis, each of which ends where the next begins."""
+    return np.add.reduceat(x, begins, axis=0)
+
+
+def _sums_from_pull(ans: Number, x: Number, begins: Any) -> Callable[[Number], Number]:
+    which = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(x)))
+    before = np.zeros((begins[0], *x.shape[1:]))
+    return lambda g: arrays.concatenate([before, g[which]])
+
+
+_sums_from.defvjp(_sums_from_pull)
+_sums_from.defjvp(lambda g, ans, x, begins: _sums_from(g, begins))
+
+
 @_reduction
 def reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: int = 0) -> Number:
     """`reduce` of slices that begin at indices, as `numpy.ufunc.reduceat`."""
     x = as_number(array)
     axis = normalize_axis_index(axis, x.ndim)
-    begins = np.asarray(value(indices)).tolist()
+    begins = np.asarray(value(indices), dtype=np.intp)
+    if not begins.size:
+        return x[along(axis, x.ndim, slice(0))[0]]
+    if ufunc is np.add and np.all(np.diff(begins) > 0):
+        return along_first(lambda rows: _sums_from(rows, begins), x, axis)
+    begins = begins.tolist()
     ends = [end if begin < end else begin + 1 for begin, end in itertools.pairwise(begins)]
     slices = map(slice, begins, [*ends, x.shape[axis]])
     parts = [reduce(ufunc, x[key], axis=axis) for key in along(axis, x.ndim, *slices)]
