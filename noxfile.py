@@ -62,8 +62,10 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def debug(session: nox.Session) -> None:
-    """The test suite with Python's debugging allocator."""
-    session.install(".[test]")
+    """The test suite with assertions and Python's debugging allocator, on an extension that treats
+    small arrays as it does large ones."""
+    flags = "-UNDEBUG -DCAD_LARGE_BLOCK=2 -DCAD_TILE=3"
+    session.install(".[test]", env={"CADIFF_CFLAGS": flags})
     session.run("pytest", env={"PYTHONMALLOC": "debug"})
 
 

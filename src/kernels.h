@@ -28,7 +28,10 @@ void cad_set_loop(CadOp op, CadLoopFunction function, void *data);
 /* Run the loop of an operation. */
 void cad_run_loop(CadOp op, char **args, const intptr_t *dims, const intptr_t *steps);
 
-enum { CAD_TILE = 1024 };
+/* Numbers in a tile; tests have it a few. */
+#ifndef CAD_TILE
+#define CAD_TILE 1024
+#endif
 
 /* Some numbers, `step` apart; step 0 is one number for all. */
 typedef struct CadStrip {

@@ -136,11 +136,12 @@ typedef struct CadBlock {
     double *values;   /* the same of the values, which are only read */
 } CadBlock;
 
-#ifndef CAD_LARGE /* tests have small blocks treated like large ones */
-#define CAD_LARGE 512
+/* A block is large from so many slots on; tests have it a few. */
+#ifndef CAD_LARGE_BLOCK
+#define CAD_LARGE_BLOCK 512
 #endif
 
-enum { CAD_CONSTANT_CACHE = 64, CAD_HEADROOM = 8, CAD_LARGE_BLOCK = CAD_LARGE };
+enum { CAD_CONSTANT_CACHE = 64, CAD_HEADROOM = 8 };
 
 typedef struct CadTape CadTape;
 
