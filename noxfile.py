@@ -62,8 +62,7 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def debug(session: nox.Session) -> None:
-    """The test suite with assertions and Python's debugging allocator, on an extension that treats
-    small arrays as it does large ones."""
+    """The test suite with assertions, and small arrays treated as large ones are."""
     flags = "-UNDEBUG -DCAD_LARGE_BLOCK=2 -DCAD_TILE=3"
     session.install(".[test]", env={"CADIFF_CFLAGS": flags})
     session.run("pytest", env={"PYTHONMALLOC": "debug"})

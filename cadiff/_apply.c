@@ -19,6 +19,29 @@ static PyObject *numpy_matmul;
 
 /* --- classification --- */
 
+int cad_check_array(PyObject *array) {
+    if (PyArray_CheckExact(array)) {
+        return 0;
+    }
+    PyObject *const ancestors = Py_TYPE(array)->tp_mro;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ancestors); i++) {
+        const char *name = ((PyTypeObject *)PyTuple_GET_ITEM(ancestors, i))->tp_name;
+        if (strcmp(name, "MaskedArray") == 0) {
+            PyErr_SetString(PyExc_TypeError,
+                            "masked arrays have no place among numbers with derivatives: pass "
+                            "x.filled(0.0), and choose with cadiff.where(~x.mask, ...)");
+            return -1;
+        }
+        if (strcmp(name, "matrix") == 0) {
+            PyErr_SetString(PyExc_TypeError,
+                            "a numpy.matrix multiplies otherwise than arrays do: pass "
+                            "numpy.asarray(x), and multiply with @");
+            return -1;
+        }
+    }
+    return 0;
+}
+
 int cad_classify(PyObject *object, double *value) {
     if (PyFloat_Check(object)) {
         *value = PyFloat_AS_DOUBLE(object);
@@ -36,7 +59,7 @@ int cad_classify(PyObject *object, double *value) {
         return *value == -1.0 && PyErr_Occurred() ? -1 : CAD_PLAIN;
     }
     if (PyArray_Check(object)) {
-        return CAD_ARRAY_CLASS;
+        return cad_check_array(object) < 0 ? -1 : CAD_ARRAY_CLASS;
     }
     if (PyArray_IsScalar(object, Bool) || PyArray_IsScalar(object, Integer) ||
         PyArray_IsScalar(object, Floating)) {

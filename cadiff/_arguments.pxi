@@ -395,6 +395,7 @@ cdef class Collector:
             node.shape = NUMBER
             self.add_plain(node, PyFloat_AS_DOUBLE(argument))
         elif cnp.PyArray_Check(argument):
+            cad_check_array(argument)
             node.shape = ARRAY
             self.add_array(node, argument)
         elif isinstance(argument, dict):

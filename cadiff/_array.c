@@ -42,6 +42,9 @@ static int refuse_threads(void) {
 
 /* An array of real numbers as one of float64. 1 if it is none: an array of objects, say. */
 static int take_array(Operand *operand, PyObject *object) {
+    if (cad_check_array(object) < 0) {
+        return -1;
+    }
     const int type = PyArray_TYPE((PyArrayObject *)object);
     if (type == NPY_DOUBLE && PyArray_ISBEHAVED_RO((PyArrayObject *)object)) {
         operand->kept = Py_NewRef(object);

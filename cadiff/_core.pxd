@@ -253,6 +253,7 @@ cdef extern from "_numbers.h":
     object cad_elements(object number)
     object cad_apply2(int op, object x, object y)
     int cad_find_op(object ufunc) except? -2
+    int cad_check_array(object array) except -1
     object cad_call(int op, PyObject *const *args, Py_ssize_t n)
     bint cad_is_sum_of_all(object function, object x)
     int cad_register(object functions, object hook) except -1

@@ -210,6 +210,7 @@ cdef object dual_array(list pairs, tuple shape, tag):
 
 def gather_numbers(array):
     """An array of objects as an array of numbers."""
+    cad_check_array(array)
     return numbers_array(array.ravel().tolist(), array.shape)
 
 

@@ -689,6 +689,10 @@ static PyObject *float64_array(PyObject *object, const char *what) {
     if (array == NULL) {
         return NULL;
     }
+    if (cad_check_array(array) < 0) {
+        Py_DECREF(array);
+        return NULL;
+    }
     const int type = PyArray_TYPE((PyArrayObject *)array);
     if (!PyTypeNum_ISINTEGER(type) && !PyTypeNum_ISFLOAT(type)) {
         PyErr_Format(PyExc_TypeError,

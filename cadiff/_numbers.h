@@ -342,6 +342,9 @@ static inline int cad_is_constant(PyObject *object, double *value) {
     return 0;
 }
 
+/* Raise TypeError for arrays whose operations mean something else: masked ones and matrices. */
+int cad_check_array(PyObject *array);
+
 /* Returns -1 with an exception if the object is a number but out of range. */
 int cad_classify(PyObject *object, double *value);
 

@@ -1178,6 +1178,10 @@ static PyObject *leaf_from_array(CadTape *tape, PyObject *value) {
     if (array == NULL) {
         return NULL;
     }
+    if (cad_check_array(array) < 0) {
+        Py_DECREF(array);
+        return NULL;
+    }
     const int type = PyArray_TYPE((PyArrayObject *)array);
     if (!PyTypeNum_ISINTEGER(type) && !PyTypeNum_ISFLOAT(type)) {
         PyErr_Format(PyExc_TypeError,

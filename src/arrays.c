@@ -26,6 +26,28 @@ static int coalesce(int ndim, int fixed, int64_t *shape, int n_views,
     return count;
 }
 
+/* Have a long axis of an elementwise operation come last, along which it is gone through, if the
+ * last one is short. */
+static void lengthen_rows(int ndim, int64_t *shape, int n_views,
+                          int64_t strides[][CAD_MOST_AXES]) {
+    enum { SHORT = 16 };
+    int longest = ndim - 1;
+    for (int axis = 0; axis < ndim; axis++) {
+        longest = shape[axis] > shape[longest] ? axis : longest;
+    }
+    if (ndim == 0 || shape[ndim - 1] >= SHORT || shape[longest] < 2 * shape[ndim - 1]) {
+        return;
+    }
+    const int64_t length = shape[longest];
+    shape[longest] = shape[ndim - 1];
+    shape[ndim - 1] = length;
+    for (int k = 0; k < n_views; k++) {
+        const int64_t stride = strides[k][longest];
+        strides[k][longest] = strides[k][ndim - 1];
+        strides[k][ndim - 1] = stride;
+    }
+}
+
 static CadStatus prepare_workspace(CadTape *tape, size_t count) {
     if (tape->scratch == NULL && (tape->scratch = cad_scratch_new()) == NULL) {
         return CAD_NO_MEMORY;
@@ -55,6 +77,9 @@ CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out)
     }
     const int fixed = request->ndim - (matrices ? 3 : 0);
     const int ndim = coalesce(request->ndim, fixed, shape, n_views, strides);
+    if (request->op > CAD_OP_THIRD) {
+        lengthen_rows(ndim, shape, n_views, strides);
+    }
     size_t room = 0;
     if (matrices) { /* for products of the size of any of the three */
         const int64_t m = shape[ndim - 3], n = shape[ndim - 2], p = shape[ndim - 1];

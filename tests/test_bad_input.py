@@ -6,6 +6,7 @@ and the way out.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -805,3 +806,29 @@ def test_primitives_take_functions_and_numbers() -> None:
     assert cadiff.grad(p)(2.0, {"scale": 3.0}) == 3.0
     with pytest.raises(TypeError, match="argument 1, a dict, carries a derivative"):
         cadiff.grad(lambda x: p(x, {"scale": x}))(2.0)
+
+
+MASKED = np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
+MATRIX = np.ones((2, 2)).view(np.matrix)
+
+
+@mistakes(
+    {
+        f"{name} {use}": (functools.partial(run, array), TypeError, words)
+        for name, array, words in [
+            ("masked", MASKED, ["masked", "filled", "where"]),
+            ("matrix", MATRIX, [r"numpy\.matrix", "asarray", "@"]),
+        ]
+        for use, run in {
+            "Var": Var,
+            "Dual": Dual,
+            "operand": lambda x: Var(np.ones(x.shape)) * x,
+            "operand of a Dual": lambda x: Dual(np.ones(x.shape)) + x,
+            "factor": lambda x: x.T @ Var(np.ones(len(x))) if len(x) == 2 else Var(x[:2]),
+            "argument": lambda x: cadiff.grad(lambda x: (x * x).sum())(x),
+            "argument, forward": lambda x: cadiff.jvp(square, (x,), (x,)),
+        }.items()
+    }
+)
+def test_arrays_whose_operations_mean_something_else(mistake: Mistake) -> None:
+    check(mistake)
