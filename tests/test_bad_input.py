@@ -808,6 +808,7 @@ def test_primitives_take_functions_and_numbers() -> None:
         cadiff.grad(lambda x: p(x, {"scale": x}))(2.0)
 
 
+ROW = Var([1.0, 2.0, 3.0])
 MASKED = np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
 MATRIX = np.ones((2, 2)).view(np.matrix)
 
@@ -822,9 +823,9 @@ MATRIX = np.ones((2, 2)).view(np.matrix)
         for use, run in {
             "Var": Var,
             "Dual": Dual,
-            "operand": lambda x: Var(np.ones(x.shape)) * x,
+            "operand": lambda x: ROW[: len(x)] * x,
             "operand of a Dual": lambda x: Dual(np.ones(x.shape)) + x,
-            "factor": lambda x: x.T @ Var(np.ones(len(x))) if len(x) == 2 else Var(x[:2]),
+            "factor": lambda x: x @ ROW[: len(x)],
             "argument": lambda x: cadiff.grad(lambda x: (x * x).sum())(x),
             "argument, forward": lambda x: cadiff.jvp(square, (x,), (x,)),
         }.items()
