@@ -30,6 +30,8 @@ SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 BUILDS = {
     "sanitized": ["-O1", "-g", "-pedantic", *STRICT, *SANITIZE],
     "optimised": ["-O2", *STRICT],
+    # Small arrays go the ways of large ones, shorter rows those of long ones.
+    "small": ["-O1", "-g", "-DCAD_LARGE_BLOCK=16", "-DCAD_TILE=256", *STRICT, *SANITIZE],
 }
 NAMES = [
     name

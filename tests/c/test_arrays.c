@@ -51,10 +51,13 @@ static void seed_twin(Twin *twin, Random *random) {
     }
 }
 
-static void reverse_twin(Twin *twin, int accumulate) {
-    const CadStop stop =
-        cad_sweep_reverse(twin->arrays, 0, twin->arrays->n_entries, SIZE_MAX, accumulate);
+static void reverse_arrays(CadTape *tape, size_t transient, int accumulate) {
+    const CadStop stop = cad_sweep_reverse(tape, 0, tape->n_entries, transient, accumulate);
     CHECK(!stop.rule);
+}
+
+static void reverse_twin(Twin *twin, int accumulate) {
+    reverse_arrays(twin->arrays, SIZE_MAX, accumulate);
     cad_sweep_reverse(twin->numbers, 0, twin->numbers->n_entries, SIZE_MAX, accumulate);
 }
 
@@ -118,6 +121,34 @@ static void reverse_over_arrays_equals_that_over_numbers(void) {
             CHECK(largest_adjoint(twin) > 1e-6 && largest_adjoint(twin) < 1e6);
             cad_sweep_redo(twin->arrays, 0, twin->arrays->n_entries);
             check_values(twin);
+        }
+        twin_free(twin);
+    }
+}
+
+/* The adjoints of leaves are the same if those of all results behind them may get lost. */
+static void adjoints_that_nobody_reads_need_not_be_kept(void) {
+    for (uint64_t number = 0; number < TWINS; number++) {
+        Twin *twin = random_twin(number, STEPS);
+        CadTape *const tape = twin->arrays;
+        const size_t transient = cad_tape_find(tape, twin->leaves[twin->n_leaves - 1].slot) + 1;
+        Random random = {number};
+        for (int pass = 0; pass < 3; pass++) {
+            seed_twin(twin, &random);
+            reverse_twin(twin, 0);
+            cad_sweep_redo(tape, 0, tape->n_entries);
+            Random again = {number + (uint64_t)pass};
+            seed_twin(twin, &again);
+            reverse_arrays(tape, transient, 0);
+            cad_sweep_reverse(twin->numbers, 0, twin->numbers->n_entries, SIZE_MAX, 0);
+            for (CadSlot slot = 0; slot < tape->entries[transient].out; slot++) {
+                if (is_comparable(twin, slot)) {
+                    const CadSlot there = twin->original[slot].slot;
+                    const double expected = cad_tape_adjoint(twin->numbers, there);
+                    CHECK_NEAR(cad_tape_adjoint(tape, slot), expected, near(expected));
+                }
+            }
+            cad_sweep_redo(tape, 0, tape->n_entries);
         }
         twin_free(twin);
     }
@@ -482,6 +513,7 @@ static void matrix_products_of_all_sizes(void) {
 const Test array_tests[] = {
     TEST(array_programs_have_the_values_of_their_twins),
     TEST(reverse_over_arrays_equals_that_over_numbers),
+    TEST(adjoints_that_nobody_reads_need_not_be_kept),
     TEST(adjoints_are_swept_into_lent_memory),
     TEST(gradients_of_leaves_over_arrays_accumulate),
     TEST(sweeps_from_one_number_end_early),
