@@ -130,7 +130,8 @@ def grad(
         Returns one real number; with `has_aux`, a pair of that and anything else.
     argnums : int or tuple of ints
         The positional argument or arguments to differentiate by. Each is a float, an ndarray, or
-        a nested list, tuple or dict of them.
+        a nested list, tuple or dict of them. Large arrays are read where they are, so nobody may
+        write into them during the call.
     has_aux : bool
         Return `(gradient, aux)`.
 
