@@ -1120,6 +1120,7 @@ static PyGetSetDef common_getset[] = {
     OF_VALUES("strides", "strides"),
     OF_VALUES("tobytes", "tobytes()"),
     OF_VALUES("tofile", "tofile(file)"),
+    OF_VALUES("tostring", "tobytes()"),
     ABSENT("imag", "they are real; cadiff.numpy.imag(x) is 0"),
     ABSENT("itemset", "write x[index] = number"),
     ABSENT("newbyteorder", "they are float64 of this machine"),
