@@ -139,7 +139,7 @@ def store(ufunc: Any, targets: tuple[Any, ...], results: tuple[Any, ...], where:
         if where is True:
             target[...] = result
         else:
-            mask = np.broadcast_to(where, target.shape)
+            mask = np.broadcast_to(np.asarray(where, dtype=bool), target.shape)
             target[mask] = (result + np.zeros(target.shape))[mask]
         stored.append(target)
     return stored[0] if len(stored) == 1 else tuple(stored)

@@ -407,16 +407,20 @@ cdef class Recording:
             lambda part: self.pull_atoms(part, seeds),
         )
 
-    def by_components(self, pairs, tag, pull):
-        """Pull primals and tangents (lane by lane) one after the other; Duals of the results."""
+    def by_components(self, pairs, tag, pull, along=None):
+        """Pull primals and tangents (lane by lane) one after the other; Duals of the results.
+
+        along: pulls tangents, if that is not what `pull` does.
+        """
         primals, tangents = [list(part) for part in zip(*pairs)]
         of_primals = pull(primals)
+        along = along or pull
         lanes = lanes_of(primals, tangents)
         if lanes < 0:
-            parts = pull(tangents)
+            parts = along(tangents)
         else:
             columns = [
-                pull([lane_of(p, t, k) for p, t in zip(primals, tangents)]) for k in range(lanes)
+                along([lane_of(p, t, k) for p, t in zip(primals, tangents)]) for k in range(lanes)
             ]
             parts = [
                 join_lanes([column[i] for column in columns], of_primals[i])
@@ -443,12 +447,22 @@ cdef class Recording:
             return self.pull_linear(outputs, seeds)
         if plain:
             return self.pull_atoms(outputs, seeds)
-        # J depends on outer variables as the seeds do: pull the weighted sum.
-        total = 0.0
-        for output, seed in zip(outputs, seeds):
-            term = cad_apply2(CAD_OP_multiply, output, seed)
-            total = cad_apply2(CAD_OP_add, total, term.sum() if ndim(term) else term)
-        return self.pull_atoms([total], [1.0])
+        return self.pull_product(outputs, seeds)
+
+    cdef list pull_product(self, list outputs, list seeds):
+        """The same where outputs and seeds depend on variables outside. By the product rule, along a
+        direction the cotangents change with the outputs, and with the seeds."""
+        tag = max(highest_tag(outputs), highest_tag(seeds))
+        if tag == 0:
+            return self.pull_recorded(outputs, seeds)
+        pairs = [split_dual(number, tag) for number in outputs + seeds]
+        n = len(outputs)
+        primals = [primal for primal, _ in pairs]
+        return self.by_components(
+            pairs, tag,
+            lambda parts: self.pull(parts[:n], parts[n:]),
+            lambda parts: self.pull(parts[:n] + primals[:n], primals[n:] + parts[n:]),
+        )
 
     def pull_tree(self, list outputs, list seeds):
         """As `pull`, in the structure of the arguments."""

@@ -669,3 +669,22 @@ def test_functions_are_known_by_their_public_names(function: Any) -> None:
     assert function.__module__.startswith("cadiff.")
     if hasattr(function, "__wrapped__"):
         assert inspect.signature(function).parameters
+
+
+@pytest.mark.parametrize("where", [[True, False, True], [1, 0, 1], [[1], [0]]])
+def test_masks_of_whole_numbers(where: Any) -> None:
+    shape = numpy.broadcast_shapes(numpy.shape(where), (3,))
+    x = numpy.arange(1.0, 4.0)
+
+    def f(x: Any, np: Any) -> Any:
+        y = np.zeros(shape)
+        y[...] = x
+        np.add(y, 10.0, out=y, where=where)
+        np.multiply(y, x, out=y, where=where)
+        return np.sum(y * np.sum(y, axis=-1, keepdims=True, where=where))
+
+    value, gradient = cadiff.value_and_grad(f)(x, np)
+    assert value == f(x, numpy)
+    for k, step in enumerate(1e-6 * numpy.eye(3)):
+        slope = (f(x + step, numpy) - f(x - step, numpy)) / 2e-6
+        assert gradient[k] == pytest.approx(slope, rel=1e-7)

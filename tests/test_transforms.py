@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import cadiff
+import cadiff.numpy as cnp
 from benchmarks import pure_python
 from cadiff import Dual, Var
 
@@ -1938,3 +1939,43 @@ def test_nested_random_programs(
         behind = [a - h * (k == i) for k, a in enumerate(x)]
         difference = (exact(ahead) - exact(behind)) / (2 * h)
         assert math.isclose(gradient[i], difference, rel_tol=1e-4, abs_tol=1e-4)
+
+
+PULLED: dict[str, Callable[[Any, Any], Any]] = {
+    "number": lambda z, p: cnp.sum(z * p),
+    "product": lambda z, p: z * z * p,
+    "without p": lambda z, p: z**3,
+    "exponential": lambda z, p: cnp.exp(z) * p[0] * p,
+    "rule": lambda z, p: cnp.linalg.inv(cnp.outer(z, z) + 4.0 * np.eye(3)) @ p,
+}
+SEEDS: dict[str, Callable[[Any, Any], Any]] = {
+    "result": lambda out, p: out,
+    "square of it": lambda out, p: out * out,
+    "times p": lambda out, p: out * cnp.sum(p),
+    "p": lambda out, p: 0.0 * out + cnp.sum(p),
+}
+
+
+@pytest.mark.parametrize("seed", SEEDS.values(), ids=SEEDS)
+@pytest.mark.parametrize("f", PULLED.values(), ids=PULLED)
+def test_cotangents_may_depend_on_the_result(f: Any, seed: Any) -> None:
+    """A pullback is linear in its cotangent, whatever that was computed from."""
+
+    def h(p: Any) -> Any:
+        out, pull = cadiff.vjp(lambda z: f(z, p), 0.2 * p)
+        return cnp.sum(pull(seed(out, p)) * cnp.cos(p))
+
+    p, t = np.array([1.0, 2.0, 3.0]), np.array([0.3, -0.7, 0.2])
+    value, gradient = cadiff.value_and_grad(h)(p)
+    assert value == pytest.approx(h(p), rel=1e-12)
+    step = 1e-5 * t
+    assert gradient @ t == pytest.approx((h(p + step) - h(p - step)) / 2e-5, rel=1e-6)
+    np.testing.assert_allclose(cadiff.jacfwd(h)(p), gradient, rtol=1e-10)
+    np.testing.assert_allclose(cadiff.jacrev(h)(p), gradient, rtol=1e-10)
+    of_gradient = (cadiff.grad(h)(p + step) - cadiff.grad(h)(p - step)) / 2e-5
+    for curved in (
+        cadiff.jvp(cadiff.grad(h), (p,), (t,))[1],
+        cadiff.grad(lambda p: cnp.sum(cadiff.grad(h)(p) * t))(p),
+        cadiff.grad(lambda p: cadiff.jvp(h, (p,), (t,))[1])(p),
+    ):
+        np.testing.assert_allclose(curved, of_gradient, rtol=1e-5, atol=1e-5)

@@ -51,7 +51,7 @@ def _count(x: Number, axis: Axis, where: Any, keepdims: bool) -> Any:
     """How many elements take part in a reduction: an int or an array of ints."""
     if where is None or where is True:
         return math.prod(x.shape[k] for k in reduced_axes(axis, x.ndim))
-    mask = np.broadcast_to(value(where), x.shape)
+    mask = np.broadcast_to(np.asarray(value(where), dtype=bool), x.shape)
     return np.sum(mask, axis=axis, keepdims=keepdims)
 
 
