@@ -279,10 +279,15 @@ PyObject *cad_power(PyObject *base, PyObject *exponent, PyObject *modulus) {
         PyErr_SetString(PyExc_TypeError, "pow() of a number with a derivative takes no modulus");
         return NULL;
     }
-    double two;
-    const int class = cad_classify(exponent, &two);
-    if (class == CAD_PLAIN && two == 2.0) {
+    double number;
+    const int class = cad_classify(exponent, &number);
+    if (class == CAD_PLAIN && number == 2.0) {
         return cad_apply1(CAD_OP_square, base);
+    }
+    if (class == CAD_PLAIN && (CAD_IS_VAR_ARRAY(base) || CAD_IS_TYPE(base, CadDualArray_Type))) {
+        if (number == -1.0 || number == 0.5) { /* as NumPy does of arrays */
+            return cad_apply1(number < 0.0 ? CAD_OP_reciprocal : CAD_OP_sqrt, base);
+        }
     }
     return class < 0 ? NULL : cad_apply2(CAD_OP_power, base, exponent);
 }

@@ -30,10 +30,12 @@ HEAD = """\
 # The functions of NumPy and SciPy
 
 Generated from the registry by `python docs/generate_functions.py`. Numbers with derivatives go
-into all of these, called by NumPy's or SciPy's name or from `cadiff.numpy` and `cadiff.scipy`.
-Given plain numbers, they are NumPy's and SciPy's own. Any other function raises `TypeError` when
-given a number that carries a derivative. NumPy's ufuncs are rows of the
-[table of operations](operations.md); they have `reduce`, `accumulate`, `reduceat`, `outer`, `at`.
+into all of these: those of NumPy called by NumPy's name or from `cadiff.numpy`, those of SciPy from
+`cadiff.scipy` (the ufuncs of `scipy.special` by SciPy's name, too). Given plain numbers, they are
+NumPy's and SciPy's own. Any other function of these namespaces raises `TypeError` when given a
+number that carries a derivative; SciPy's own functions complain of arrays of objects. NumPy's
+ufuncs are rows of the [table of operations](operations.md); they have `reduce`, `accumulate`,
+`reduceat`, `outer`, `at`.
 
 Of all functions: numbers are float64, so `dtype=` may name floats only; there is no `out=` (assign
 to an array made by `cadiff.numpy.zeros`); `where=` and `initial=` work. What looks at values

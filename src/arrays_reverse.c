@@ -43,8 +43,8 @@ static int are_entangled(CadPlan *plan, int a, int b) {
            memcmp(cad_plan_view(plan, a), cad_plan_view(plan, b), length) != 0;
 }
 
-/* Make the adjoints of all operands of a row ready. They take turns, so what one of them overwrites
- * another must not have added to before. */
+/* Make the adjoints of all operands of a row ready. They take turns, so what one of them
+ * overwrites another must not have added to before. */
 static void touch_operands(CadTape *tape, CadPlan *plan, int store[4]) {
     for (int k = 1; k < plan->n_views; k++) {
         store[k] = is_active(plan, k) && touch(tape, plan, k);

@@ -132,10 +132,35 @@ static inline void operands_at(const Walk *walk, size_t first, CadStrip x[4]) {
     x[3] = values_at(walk, 0, first);
 }
 
+/* target (rows x columns) += or = a b, a a column and b a row. */
+static inline void add_outer_product(CadMatrix target, CadMatrix a, CadMatrix b, int store,
+                                     size_t rows, size_t columns) {
+    if (columns < rows) { /* the same of the transposes */
+        const CadMatrix transposed = {target.data, target.column, target.row};
+        add_outer_product(transposed, (CadMatrix){b.data, b.column, b.row},
+                          (CadMatrix){a.data, a.column, a.row}, store, columns, rows);
+        return;
+    }
+    for (size_t i = 0; i < rows; i++) {
+        const CadStrip factor = {a.data + (ptrdiff_t)i * a.row, 0};
+        for (size_t first = 0; first < columns; first += CAD_TILE) {
+            const size_t n = columns - first < CAD_TILE ? columns - first : CAD_TILE;
+            double *const to = target.data + (ptrdiff_t)i * target.row;
+            cad_strip_add_product((CadStrip){to + (ptrdiff_t)first * target.column, target.column},
+                                  (CadStrip){b.data + (ptrdiff_t)first * b.column, b.column},
+                                  factor, store, n);
+        }
+    }
+}
+
 /* target (rows x columns) += or = a b, by way of the workspace where BLAS cannot write to the
  * target, or has to add. */
 static inline void add_matrix_product(CadTape *tape, CadMatrix target, CadMatrix a, CadMatrix b,
                                       int store, size_t rows, size_t inner, size_t columns) {
+    if (inner == 1) {
+        add_outer_product(target, a, b, store, rows, columns);
+        return;
+    }
     if (store && target.column == 1) {
         cad_multiply_matrices(target, a, b, rows, inner, columns);
         return;
