@@ -63,7 +63,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def debug(session: nox.Session) -> None:
     """The test suite with assertions, and small arrays treated as large ones are."""
-    flags = "-UNDEBUG -DCAD_LARGE_BLOCK=2 -DCAD_TILE=3"
+    flags = "-UNDEBUG -DCAD_LARGE_BLOCK=2 -DCAD_BORROW=2 -DCAD_TILE=3"
     session.install(".[test]", env={"CADIFF_CFLAGS": flags})
     session.run("pytest", env={"PYTHONMALLOC": "debug"})
 

@@ -25,6 +25,8 @@ cdef class Node:
     cdef object flat         # float64, C-contiguous
     cdef object original     # an ARRAY: for shape and dtype; a container: for its type and keys
     cdef object adjoints     # while results are read
+    cdef bint borrowed       # an ARRAY whose values are read where they are, and
+    cdef uint64_t fingerprint  # what they were
     cdef tuple children
 
     cdef object rebuild_container(self, list parts):
@@ -91,6 +93,22 @@ cdef class Node:
         if self.is_array():
             return in_precision_of(adjoints, self.original)
         return self.from_doubles(<double *>cnp.PyArray_DATA(adjoints) - self.offset)
+
+    cdef int check_unchanged(self) except -1:
+        """Raise RuntimeError if an array that is read where it is was written to."""
+        cdef Node child
+        cdef const double *values
+        if self.children is not None:
+            for child in self.children:
+                child.check_unchanged()
+        elif self.borrowed:
+            values = <const double *>cnp.PyArray_DATA(self.flat)
+            if fingerprint(values, self.size) != self.fingerprint:
+                raise RuntimeError(
+                    f"an array of shape {self.original.shape} was written to while the gradient at "
+                    "it was computed: call with a copy of it, x.copy()"
+                )
+        return 0
 
     cdef object from_doubles(self, const double *numbers):
         """The same structure, filled with plain numbers."""
@@ -247,6 +265,22 @@ cdef class Node:
         return self.rebuild_container([(<Node>child).fill(leaves) for child in self.children])
 
 
+cdef enum:
+    PAGE = 512  # numbers
+
+
+cdef uint64_t fingerprint(const double *numbers, Py_ssize_t n):
+    """A number that tells one element of each page of memory, and the last, from others."""
+    cdef uint64_t result = 0
+    cdef uint64_t bits
+    cdef Py_ssize_t i = 0
+    while i < n:
+        memcpy(&bits, &numbers[i], sizeof(bits))
+        result = (result ^ bits) * <uint64_t>0x9E3779B97F4A7C15
+        i = i + PAGE if i + PAGE < n or i == n - 1 else n - 1
+    return result
+
+
 cdef object empty_like(object array):
     """A fresh float64 array of a shape."""
     return cnp.PyArray_SimpleNew(
@@ -341,6 +375,8 @@ cdef class Collector:
             if node.shape == ARRAY:
                 source = <const double *>cnp.PyArray_DATA(node.flat)
                 if borrow and cad_tape_borrow(tape, slot, slot + node.size, source):
+                    node.borrowed = True
+                    node.fingerprint = fingerprint(source, node.size)
                     continue
             else:
                 source = self.values + node.packed

@@ -21,7 +21,7 @@ from cpython.list cimport PyList_GET_ITEM, PyList_New, PyList_SET_ITEM
 from cpython.object cimport PyObject, PyObject_Call
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 cnp.import_array()
@@ -411,6 +411,7 @@ def value_and_grad(f, tuple argnums, bint single, bint has_aux, tuple args, dict
             out, aux = split_aux(out)
         number = out if CAD_IS_SCALAR(out) else scalar_output(out, name=name)
         gradient = recording.gradient(number)
+        recording.check_unchanged()
         if not recording.kept:
             number = recording.outlives(number)
         if has_aux:

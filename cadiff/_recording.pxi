@@ -10,7 +10,7 @@ cdef class Recording:
     returned, and close it. Closing forgets what was recorded, unless an outer differentiation (or
     a pullback, `close(keep=True)`) still needs it.
 
-    With `borrow`, the values of large arrays are not copied: these must not change meanwhile.
+    With `borrow`, the values of very large arrays are not copied: these must not change meanwhile.
 
     Outputs are atoms: numbers or arrays. Where an atom consists of several numbers, its derivatives
     have its shape.
@@ -21,7 +21,8 @@ cdef class Recording:
     cdef bint kept       # results refer to the recording
     cdef object block    # a Var over all inputs, if they are plain; else None
     cdef list inputs     # else: the innermost Var of each atom, in order
-    cdef object fence    # the last number of what was recorded, if arrays were assigned to
+    cdef object fence    # the last number of what was recorded, if arrays were assigned to, ...
+    cdef size_t n_assigned  # ... so many times
     cdef tuple nodes
     cdef readonly tuple lifted
     cdef readonly Py_ssize_t n        # numbers
@@ -136,6 +137,12 @@ cdef class Recording:
                 cad_raise_stale()
         return 0
 
+    cdef int check_unchanged(self) except -1:
+        """Raise RuntimeError if an argument that was not copied has been written to."""
+        for node in self.nodes:
+            (<Node>node).check_unchanged()
+        return 0
+
     cdef CadSlot base(self):
         """The lowest slot of the recording."""
         if self.block is not None:
@@ -172,9 +179,10 @@ cdef class Recording:
                 index = cad_tape_find_entry(self.tape, <CadSlot>high)
                 last = max(last, index + 1)
         if self.tape.n_assigned > 0:
-            # What an output depends on may have been written behind it: all counts that was there
-            # when this was asked first.
-            if self.fence is None:
+            # What an output depends on may have been written behind it: all counts up to the last
+            # time that something was.
+            if self.fence is None or self.n_assigned != self.tape.n_assigned:
+                self.n_assigned = self.tape.n_assigned
                 low = self.tape.n_slots - 1
                 self.fence = cad_var_new(self.tape, <CadSlot>low, self.tape.values[low])
             last = max(last, cad_tape_entries_through(self.tape, CAD_VAR(self.fence).slot))

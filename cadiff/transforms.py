@@ -130,8 +130,8 @@ def grad(
         Returns one real number; with `has_aux`, a pair of that and anything else.
     argnums : int or tuple of ints
         The positional argument or arguments to differentiate by. Each is a float, an ndarray, or
-        a nested list, tuple or dict of them. Large arrays are read where they are, so nobody may
-        write into them during the call.
+        a nested list, tuple or dict of them. Arrays of 32,768 elements or more are read where
+        they are: f does not write into them.
     has_aux : bool
         Return `(gradient, aux)`.
 
@@ -145,6 +145,8 @@ def grad(
     ------
     TypeError
         If f does not return one number, or an argument holds something else than real numbers.
+    RuntimeError
+        If such a large array was written to meanwhile.
 
     Examples
     --------

@@ -30,9 +30,9 @@ HEAD = """\
 # The functions of NumPy and SciPy
 
 Generated from the registry by `python docs/generate_functions.py`. Numbers with derivatives go
-into all of these: those of NumPy called by NumPy's name or from `cadiff.numpy`, those of SciPy from
-`cadiff.scipy` (the ufuncs of `scipy.special` by SciPy's name, too). Given plain numbers, they are
-NumPy's and SciPy's own. Any other function of these namespaces raises `TypeError` when given a
+into all of these: those of NumPy called by NumPy's name or from `cadiff.numpy`, those of SciPy
+from `cadiff.scipy` (the ufuncs of `scipy.special` by SciPy's name, too). Given plain numbers, they
+are NumPy's and SciPy's own. Any other function of these namespaces raises `TypeError` when given a
 number that carries a derivative; SciPy's own functions complain of arrays of objects. NumPy's
 ufuncs are rows of the [table of operations](operations.md); they have `reduce`, `accumulate`,
 `reduceat`, `outer`, `at`.

@@ -517,7 +517,8 @@ int cad_tape_lend(CadTape *tape, size_t begin, size_t end, double *adjoints) {
 
 int cad_tape_borrow(CadTape *tape, size_t begin, size_t end, const double *values) {
     CadBlock *block = cad_tape_find_block(tape, (CadSlot)begin);
-    if (block == NULL || block->eager || block->begin != begin || block->end != end) {
+    if (end - begin < CAD_BORROW || block == NULL || block->eager || block->begin != begin ||
+        block->end != end) {
         return 0;
     }
     block->values = (double *)values; /* never written to */
@@ -525,24 +526,27 @@ int cad_tape_borrow(CadTape *tape, size_t begin, size_t end, const double *value
     return 1;
 }
 
+static void settle_block(CadTape *tape, CadBlock *block) {
+    if (block->values != NULL) {
+        memcpy(tape->values + block->begin, block->values,
+               (size_t)(block->end - block->begin) * sizeof *tape->values);
+        block->values = NULL;
+        tape->n_borrowed--;
+    }
+}
+
 void cad_tape_settle(CadTape *tape) {
     for (size_t i = 0; tape->n_borrowed > 0; i++) {
-        CadBlock *const block = &tape->blocks[i];
-        if (block->values != NULL) {
-            memcpy(tape->values + block->begin, block->values,
-                   (size_t)(block->end - block->begin) * sizeof *tape->values);
-            block->values = NULL;
-            tape->n_borrowed--;
-        }
+        settle_block(tape, &tape->blocks[i]);
     }
 }
 
 void cad_tape_use_singly(CadTape *tape, CadSlot slot) {
-    cad_tape_settle(tape);
     CadBlock *block = cad_tape_find_block(tape, slot);
     if (block == NULL) {
         return;
     }
+    settle_block(tape, block);
     block->singly |= !block->changed; /* else they are copies */
     if (block->eager) {
         return;

@@ -343,9 +343,14 @@ int cad_tape_lend(CadTape *tape, size_t begin, size_t end, double *adjoints);
 
 int cad_tape_is_lent(const CadTape *tape, CadSlot slot);
 
-/* Have the values of a large block, exactly [begin, end), read from memory of the caller's, which
- * stays as it is until they are settled or the block is gone. Answers whether it is such a block.
- */
+/* Blocks of fewer slots are rather copied than borrowed; tests have it a few. */
+#ifndef CAD_BORROW
+#define CAD_BORROW 32768
+#endif
+
+/* Have the values of a very large block, exactly [begin, end), read from memory of the caller's,
+ * which stays as it is until they are settled or the block is gone. Answers whether it is such a
+ * block. */
 int cad_tape_borrow(CadTape *tape, size_t begin, size_t end, const double *values);
 
 /* Copy values that are borrowed to their places: wanted by all but cad_tape_values. */

@@ -601,3 +601,22 @@ def test_many_additions_at_one_place() -> None:
     assert numpy.array_equal(f(Var(x)).value, f(x))
     slopes = cadiff.jacrev(f)(x)
     numpy.testing.assert_array_equal(slopes[:, :2], [[-1.0, -2.0], [0.0, 1.0], [0.0, 0.0]])
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_assigning_to_what_was_put_aside_does_not_change_a_pullback(before: bool) -> None:
+    other = Var(BASE) * 1.0
+    if before:
+        other[0] = 2.0
+    kept: list[Any] = []
+
+    def f(x: Any) -> Any:
+        kept.append(np.tanh(x))
+        return np.sum(kept[0])
+
+    x = numpy.array([0.1, 0.2, 0.3])
+    _, pull = cadiff.vjp(f, x)
+    for number in (0.0, 1.0):
+        kept[0][:] = number
+        numpy.testing.assert_allclose(pull(1.0), 1.0 - numpy.tanh(x) ** 2, rtol=1e-14)
+    del other

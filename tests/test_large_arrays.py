@@ -184,9 +184,13 @@ def test_intermediate_results_keep_their_gradients() -> None:
         numpy.testing.assert_allclose(v.grad, times * 6.0 * y.value**2)
 
 
+def very_large() -> Any:
+    return numpy.random.default_rng(0).uniform(0.5, 1.5, 40_000)
+
+
 def test_arguments_are_copied_before_they_may_change() -> None:
     """While a gradient is computed they are read where they are; what outlives it is copied."""
-    x = vector(1000)
+    x = very_large()
     former = x.copy()
     kept: list[Any] = []
 
@@ -207,7 +211,7 @@ def test_arguments_are_copied_before_they_may_change() -> None:
 
 
 def test_values_of_arguments_within_a_function() -> None:
-    x = vector(1000)
+    x = very_large()
     seen: list[Any] = []
 
     def f(v: Any) -> Any:
@@ -229,3 +233,24 @@ def test_values_of_arguments_within_a_function() -> None:
 
     assert cadiff.grad(g)(x)[5] == pytest.approx(x.sum() + x[5])
     assert seen[-1] == x[3]
+
+
+@pytest.mark.parametrize("place", [slice(None), slice(100, 700), slice(-1, None)])
+def test_an_argument_that_is_written_to_meanwhile_is_noticed(place: slice) -> None:
+    x = very_large()
+
+    def step(v: Any) -> Any:
+        new = v + 0.1 * np.sin(v)
+        x[place] = 2.0
+        return np.sum(new * v)
+
+    with pytest.raises(RuntimeError, match=r"shape \(40000,\) was written to .* x\.copy\(\)"):
+        cadiff.grad(step)(x)
+    before = x.copy()
+    gradient = cadiff.grad(step)(x.copy())
+    numpy.testing.assert_array_equal(x, before)
+    slope = cadiff.jvp(step, (x,), (numpy.ones(x.shape),))[1]
+    assert gradient.sum() == pytest.approx(slope)
+    x[:] = 1.0
+    with pytest.raises(RuntimeError, match="written to"):
+        cadiff.value_and_grad(lambda xs: step(xs[0]["x"]))([{"x": x}])
