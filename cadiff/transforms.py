@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import Dual, Recording, Structure, Var
-from .arrays import concatenate, reshape, stack
+from .arrays import concatenate, copy, reshape, stack
 from .arrays import sum as total_of
 from .primitives import settle_doubts
 
@@ -588,6 +588,8 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
             out, aux = _core.split_aux(out)
         output = Output(out)
         values, aux = recording.settle(output.atoms), recording.settle(aux)
+        # Whoever holds what f returned may assign to it; the pullback is of what it was.
+        output.atoms = [copy(atom) if _core.shape(atom) else atom for atom in output.atoms]
         keep = True
     finally:
         recording.close(keep=keep)
