@@ -1937,6 +1937,21 @@ def test_a_pullback_is_of_what_the_function_returned_then() -> None:
     np.testing.assert_allclose(cadiff.jacfwd(assigned)(x), expected)
     np.testing.assert_allclose(cadiff.jacfwd(cadiff.jacrev(assigned))(x)[1, 1, 1], 72.0 * x[1])
 
+    def from_results(p: Any) -> Any:
+        def inner(z: Any) -> Any:
+            y = np.exp(z + p)
+            return y, y
+
+        out, pullback, aux = cadiff.vjp(inner, p, has_aux=True)
+        out *= 0.5
+        aux[:] = 0.0
+        return pullback(np.ones(3)) + pullback(p) + out + aux
+
+    np.testing.assert_allclose(from_results(x), (x + 1.5) * np.exp(2.0 * x))
+    expected = np.diag((2.0 * x + 4.0) * np.exp(2.0 * x))
+    np.testing.assert_allclose(cadiff.jacrev(from_results)(x), expected)
+    np.testing.assert_allclose(cadiff.jacfwd(from_results)(x), expected)
+
 
 @settings(max_examples=30, deadline=None)
 @given(_programs, _points, _programs)
