@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _core
 from ._core import carries
@@ -139,10 +140,17 @@ def store(ufunc: Any, targets: tuple[Any, ...], results: tuple[Any, ...], where:
         if where is True:
             target[...] = result
         else:
-            mask = np.broadcast_to(np.asarray(where, dtype=bool), target.shape)
+            mask = np.broadcast_to(_mask(where), target.shape)
             target[mask] = (result + np.zeros(target.shape))[mask]
         stored.append(target)
     return stored[0] if len(stored) == 1 else tuple(stored)
+
+
+def _mask(where: Any) -> NDArray[np.bool_]:
+    """What `where=` means, as NumPy takes it: anything by its truth, but arrays of bool only."""
+    if carries(where) or (isinstance(where, np.ndarray) and where.dtype != bool):
+        raise TypeError(f"where= is a mask of bool, not of {where.dtype}: write mask != 0 for it")
+    return np.asarray(where, dtype=bool)
 
 
 def _method(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import Dual, Recording, Structure, Var
-from .arrays import concatenate, reshape, stack
+from .arrays import concatenate, copy, reshape, stack
 from .arrays import sum as total_of
 from .primitives import settle_doubts
 
@@ -555,6 +555,11 @@ class Pullback:
         return cotangents[0] if self._single else cotangents
 
 
+def _own(atom: Any) -> Any:
+    """An atom of which nobody else can change the elements."""
+    return copy(atom) if _core.shape(atom) else atom
+
+
 def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     """Value and pullback (vector times Jacobian), by reverse mode.
 
@@ -591,6 +596,10 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
             out, aux = _core.split_aux(out)
         output = Output(out)
         values, aux = recording.settle(output.atoms), recording.settle(aux)
+        # What is returned may be assigned to, and so may what f put aside; the pullback is of what
+        # it was.
+        values, aux = [*map(_own, values)], _core.map_numbers(aux, _own)
+        output.atoms = [*map(_own, output.atoms)]
         keep = True
     finally:
         recording.close(keep=keep)

@@ -30,12 +30,13 @@ HEAD = """\
 # The functions of NumPy and SciPy
 
 Generated from the registry by `python docs/generate_functions.py`. Numbers with derivatives go
-into all of these: those of NumPy called by NumPy's name or from `cadiff.numpy`, those of SciPy
-from `cadiff.scipy` (the ufuncs of `scipy.special` by SciPy's name, too). Given plain numbers, they
-are NumPy's and SciPy's own. Any other function of these namespaces raises `TypeError` when given a
-number that carries a derivative; SciPy's own functions complain of arrays of objects. NumPy's
-ufuncs are rows of the [table of operations](operations.md); they have `reduce`, `accumulate`,
-`reduceat`, `outer`, `at`.
+into all of these from `cadiff.numpy` and `cadiff.scipy`. Called by their own names, NumPy's
+functions take them as well, and the ufuncs of `scipy.special`; what is a Python function of SciPy
+raises: `logsumexp`, `log_softmax`, `polygamma`, `zeta` and `lambertw`, nearly all of
+`scipy.linalg` and `scipy.stats`. Given plain numbers, they are NumPy's and SciPy's own. Any other
+function raises an error when given a number that carries a derivative. NumPy's ufuncs are rows of
+the [table of operations](operations.md); they have `reduce`, `accumulate`, `reduceat`, `outer`,
+`at`.
 
 Of all functions: numbers are float64, so `dtype=` may name floats only; there is no `out=` (assign
 to an array made by `cadiff.numpy.zeros`); `where=` and `initial=` work. What looks at values

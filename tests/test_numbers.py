@@ -1683,6 +1683,31 @@ def test_a_ufunc_writes_to_an_array_that_can_be_assigned_to(kind: Kind) -> None:
     assert kind.derivative(f, 2.0) == (4.0 * (4 + 4 + 16), 4.0 * (4 + 4 + 16))
 
 
+@pytest.mark.parametrize(
+    "mask",
+    [[1, 0, 1], [2.0, 0.0, 0.5], [True, False, True], [0], 0, 1, False, np.True_, np.int64(1)],
+    ids=repr,
+)
+@both
+def test_a_mask_of_a_ufunc_goes_by_its_truth(kind: Kind, mask: Any) -> None:
+    def f(x: Any) -> Any:
+        out = np.array([1.0, 2.0, 3.0]) * x
+        np.add(out, 10.0 * x, out=out, where=mask)
+        return (out * np.array([1.0, 100.0, 10_000.0])).sum()
+
+    assert kind.derivative(f, 2.0) == (f(2.0), f(2.0) / 2.0)
+
+
+@both
+@pytest.mark.parametrize("mask", [np.array([1, 0, 1]), np.array([1.0, 0.0, 1.0])])
+def test_an_array_of_other_numbers_is_no_mask_of_a_ufunc(kind: Kind, mask: Any) -> None:
+    with pytest.raises(TypeError):
+        np.add(np.zeros(3), 1.0, out=np.zeros(3), where=mask)
+    out = kind.make(2.0) * np.ones(3)
+    with pytest.raises(TypeError, match="mask of bool"):
+        np.add(out, 1.0, out=out, where=mask)
+
+
 @both
 def test_a_ufunc_does_not_write_to_what_cannot_be_assigned_to(kind: Kind) -> None:
     with pytest.raises(TypeError):

@@ -1914,6 +1914,46 @@ def test_hessians_of_random_programs(program: list[Instruction], x: list[float])
         np.testing.assert_allclose(hessian[i], difference, rtol=1e-5, atol=1e-5)
 
 
+def test_a_pullback_is_of_what_the_function_returned_then() -> None:
+    kept: list[Any] = []
+
+    def keeping(x: Any) -> Any:
+        y = x * x
+        kept.append(y)
+        return y
+
+    x = np.array([1.0, 2.0, 3.0])
+    _, pullback = cadiff.vjp(keeping, x)
+    kept[-1][:] = 0.0
+    np.testing.assert_array_equal(pullback(x), 2.0 * x * x)
+
+    def assigned(p: Any) -> Any:
+        out, pullback = cadiff.vjp(lambda z: z * z * p, p)
+        out *= 10.0
+        return pullback(p) + out  # 2 p^3 + 10 p^3
+
+    np.testing.assert_allclose(assigned(x), 12.0 * x**3)
+    expected = np.diag(36.0 * x**2)
+    np.testing.assert_allclose(cadiff.jacrev(assigned)(x), expected)
+    np.testing.assert_allclose(cadiff.jacfwd(assigned)(x), expected)
+    np.testing.assert_allclose(cadiff.jacfwd(cadiff.jacrev(assigned))(x)[1, 1, 1], 72.0 * x[1])
+
+    def from_results(p: Any) -> Any:
+        def inner(z: Any) -> Any:
+            y = np.exp(z + p)
+            return y, y
+
+        out, pullback, aux = cadiff.vjp(inner, p, has_aux=True)
+        out *= 0.5
+        aux[:] = 0.0
+        return pullback(np.ones(3)) + pullback(p) + out + aux
+
+    np.testing.assert_allclose(from_results(x), (x + 1.5) * np.exp(2.0 * x))
+    expected = np.diag((2.0 * x + 4.0) * np.exp(2.0 * x))
+    np.testing.assert_allclose(cadiff.jacrev(from_results)(x), expected)
+    np.testing.assert_allclose(cadiff.jacfwd(from_results)(x), expected)
+
+
 @settings(max_examples=30, deadline=None)
 @given(_programs, _points, _programs)
 def test_nested_random_programs(
