@@ -21,8 +21,8 @@ cdef class Recording:
     cdef bint kept       # results refer to the recording
     cdef object block    # a Var over all inputs, if they are plain; else None
     cdef list inputs     # else: the innermost Var of each atom, in order
-    cdef object fence    # the last number of what was recorded, if arrays were assigned to, ...
-    cdef size_t n_assigned  # ... so many times
+    cdef object fence    # the last number of what was recorded, if arrays were assigned to
+    cdef size_t n_assigned  # how many assignments the fence was last compared with
     cdef tuple nodes
     cdef readonly tuple lifted
     cdef readonly Py_ssize_t n        # numbers
@@ -179,14 +179,26 @@ cdef class Recording:
                 index = cad_tape_find_entry(self.tape, <CadSlot>high)
                 last = max(last, index + 1)
         if self.tape.n_assigned > 0:
-            # What an output depends on may have been written behind it: all counts up to the last
-            # time that something was.
-            if self.fence is None or self.n_assigned != self.tape.n_assigned:
-                self.n_assigned = self.tape.n_assigned
+            # What an output depends on may have been written behind it: all counts that was there
+            # when this was asked first, or when something of it was written to later.
+            if self.fence is None or self.is_written_behind():
                 low = self.tape.n_slots - 1
                 self.fence = cad_var_new(self.tape, <CadSlot>low, self.tape.values[low])
+            self.n_assigned = self.tape.n_assigned
             last = max(last, cad_tape_entries_through(self.tape, CAD_VAR(self.fence).slot))
         return min(last, self.tape.n_entries)
+
+    cdef bint is_written_behind(self):
+        """Whether an array on this side of the fence was assigned to from the other side."""
+        cdef size_t i, target
+        if self.n_assigned == self.tape.n_assigned:
+            return False
+        for i in range(cad_tape_entries_through(self.tape, CAD_VAR(self.fence).slot),
+                       self.tape.n_entries):
+            if cad_entry_target(self.tape, self.tape.entries[i], &target):
+                if self.base() <= target <= CAD_VAR(self.fence).slot:
+                    return True
+        return False
 
     cdef size_t slots(self, size_t end):
         """How many slots the entries up to `end` use."""
