@@ -331,6 +331,9 @@ static int take_operands(Operands *all, PyObject *const *operands, int n) {
 }
 
 PyObject *cad_array_apply(CadOp op, PyObject *const *operands, int n) {
+    if (op == CAD_OP_multiply && operands[0] == operands[1]) {
+        return cad_array_apply(CAD_OP_square, operands, 1); /* one partial to hand on, not two */
+    }
     Operands all;
     Shape shape;
     if (take_operands(&all, operands, n) != 0) {

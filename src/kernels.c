@@ -7,7 +7,7 @@
 /* The simplest loops are compiled for several instruction sets, chosen at run time. */
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) &&  \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define CLONES __attribute__((target_clones("avx2", "default")))
+#define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #define INLINE inline __attribute__((always_inline))
 #else
 #define CLONES
