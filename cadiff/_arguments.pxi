@@ -111,26 +111,16 @@ cdef class Node:
         return 0
 
     cdef object from_doubles(self, const double *numbers):
-        """The same structure, filled with plain numbers."""
+        """A single number, or a row of them."""
         cdef Py_ssize_t i
-        if self.shape == NUMBER:
+        if self.shape != ROW:
             return PyFloat_FromDouble(numbers[self.offset])
-        if self.shape == ARRAY:
-            if cnp.PyArray_NDIM(self.original) == 0:
-                return PyFloat_FromDouble(numbers[self.offset])
-            result = empty_like(self.original)
-            memcpy(cnp.PyArray_DATA(result), numbers + self.offset, self.size * sizeof(double))
-            return in_precision_of(result, self.original)
-        if self.shape == ROW:
-            parts = PyList_New(self.size)
-            for i in range(self.size):
-                number = PyFloat_FromDouble(numbers[self.offset + i])
-                Py_INCREF(number)
-                PyList_SET_ITEM(parts, i, number)
-            return self.rebuild_container(parts)
-        return self.rebuild_container(
-            [(<Node>child).from_doubles(numbers) for child in self.children]
-        )
+        parts = PyList_New(self.size)
+        for i in range(self.size):
+            number = PyFloat_FromDouble(numbers[self.offset + i])
+            Py_INCREF(number)
+            PyList_SET_ITEM(parts, i, number)
+        return self.rebuild_container(parts)
 
     cdef object from_atoms(self, list atoms):
         """The same structure, filled with other numbers and arrays."""

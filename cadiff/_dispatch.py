@@ -149,7 +149,8 @@ def store(ufunc: Any, targets: tuple[Any, ...], results: tuple[Any, ...], where:
 def _mask(where: Any) -> NDArray[np.bool_]:
     """What `where=` means, as NumPy takes it: anything by its truth, but arrays of bool only."""
     if carries(where) or (isinstance(where, np.ndarray) and where.dtype != bool):
-        raise TypeError(f"where= is a mask of bool, not of {where.dtype}: write mask != 0 for it")
+        kind = getattr(where, "dtype", type(where).__name__)
+        raise TypeError(f"where= is a mask of bool, not of {kind}: write mask != 0 for it")
     return np.asarray(where, dtype=bool)
 
 

@@ -138,7 +138,9 @@ def cross_entropy(logits: Any, labels: ArrayLike) -> Any:
     """
     logits = as_array(logits)
     shape = logits.shape
-    if not shape or np.shape(labels) != shape[:-1]:
+    if not shape or not shape[-1]:
+        raise ValueError(f"logits have a last axis of at least one class, not the shape {shape}")
+    if np.shape(labels) != shape[:-1]:
         raise ValueError(
             f"logits of shape {shape} want labels of shape {shape[:-1]}, not {np.shape(labels)}"
         )

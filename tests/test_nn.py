@@ -166,3 +166,9 @@ def test_one_hot() -> None:
     assert nn.one_hot([], 3).shape == (0, 3)
     with pytest.raises(ValueError, match=r"0 \.\.\. 2"):
         nn.one_hot([3], 3)
+
+
+@pytest.mark.parametrize("x", [3.0, np.zeros((4, 0))])
+def test_logits_have_classes(x: Any) -> None:
+    with pytest.raises(ValueError, match="at least one class"):
+        nn.cross_entropy(x, np.zeros(np.shape(x)[:-1], dtype=int))
