@@ -370,7 +370,8 @@ cdef class Collector:
                     continue
             else:
                 source = self.values + node.packed
-            memcpy(tape.values + slot, source, node.size * sizeof(double))
+            if node.size > 0:
+                memcpy(tape.values + slot, source, node.size * sizeof(double))
 
     cdef int add_plain(self, Node node, double value) except -1:
         if self.atoms is not None:
