@@ -386,11 +386,6 @@ def write_into(target, key, value):
     cad_array_write(CAD_VAR(place), value)
 
 
-def add_at(target, indices, values):
-    """numpy.add.at for an array Var of one axis that was just made, and integer indices."""
-    cad_array_add_at(CAD_VAR(target), np.asarray(indices, dtype=np.int64), values)
-
-
 def active_array(shape):
     """An array Var of zeros that is about to be written to."""
     return active_zeros(cad_current_tape(), tuple(shape))

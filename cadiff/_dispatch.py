@@ -48,7 +48,7 @@ def implements(*originals: Any) -> Callable[[Callable[P, R]], _core.Function[P, 
     """
 
     def decorate(function: Callable[P, R]) -> _core.Function[P, R]:
-        dispatch = _dispatched(function, originals[0])
+        dispatch = _named_as(function, originals[0])
         for name in originals:
             FUNCTIONS[name] = dispatch
         return dispatch
@@ -60,7 +60,7 @@ def plain(*originals: Any) -> None:
     """Declare functions whose results have no derivatives: they are applied to the values."""
     for original in originals:
         PLAIN.add(original)
-        FUNCTIONS[original] = _dispatched(_on_values(original), original)
+        FUNCTIONS[original] = _named_as(_on_values(original), original)
 
 
 def _on_values(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -71,7 +71,7 @@ def _on_values(original: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def _dispatched(function: Callable[P, R], original: Callable[..., Any]) -> _core.Function[P, R]:
+def _named_as(function: Callable[P, R], original: Callable[..., Any]) -> _core.Function[P, R]:
     """A function under its public name: that of the original, in the package's namespace."""
     dispatch = _core.Function(function, original)
     functools.update_wrapper(dispatch, function)

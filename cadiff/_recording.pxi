@@ -22,7 +22,7 @@ cdef class Recording:
     cdef object block    # a Var over all inputs, if they are plain; else None
     cdef list inputs     # else: the innermost Var of each atom, in order
     cdef object fence    # the last number of what was recorded, if arrays were assigned to
-    cdef size_t n_assigned  # how many assignments the fence was last compared with
+    cdef object checked  # up to where it is known that nothing before the fence was assigned to
     cdef tuple nodes
     cdef readonly tuple lifted
     cdef readonly Py_ssize_t n        # numbers
@@ -39,7 +39,7 @@ cdef class Recording:
         try:
             self.lift(args, argnums, borrow)
         except BaseException:
-            self.lifted = self.block = self.inputs = self.fence = None
+            self.lifted = self.block = self.inputs = self.fence = self.checked = None
             self.close()
             raise
         finally:
@@ -181,23 +181,26 @@ cdef class Recording:
         if self.tape.n_assigned > 0:
             # What an output depends on may have been written behind it: all counts that was there
             # when this was asked first, or when something of it was written to later.
-            if self.fence is None or self.is_written_behind():
-                low = self.tape.n_slots - 1
-                self.fence = cad_var_new(self.tape, <CadSlot>low, self.tape.values[low])
-            self.n_assigned = self.tape.n_assigned
+            if is_gone(self.fence) or self.is_written_behind():
+                self.fence = self.checked = self.last_number()
             last = max(last, cad_tape_entries_through(self.tape, CAD_VAR(self.fence).slot))
         return min(last, self.tape.n_entries)
 
+    cdef object last_number(self):
+        """The last number on the tape, which marks a place on it while entries may move."""
+        cdef CadSlot slot = <CadSlot>(self.tape.n_slots - 1)
+        return cad_var_new(self.tape, slot, self.tape.values[slot])
+
     cdef bint is_written_behind(self):
-        """Whether an array on this side of the fence was assigned to from the other side."""
+        """Whether something on this side of the fence was assigned to since this was checked."""
         cdef size_t i, target
-        if self.n_assigned == self.tape.n_assigned:
-            return False
-        for i in range(cad_tape_entries_through(self.tape, CAD_VAR(self.fence).slot),
+        mark = self.fence if is_gone(self.checked) else self.checked
+        for i in range(cad_tape_entries_through(self.tape, CAD_VAR(mark).slot),
                        self.tape.n_entries):
             if cad_entry_target(self.tape, self.tape.entries[i], &target):
                 if self.base() <= target <= CAD_VAR(self.fence).slot:
                     return True
+        self.checked = self.last_number()
         return False
 
     cdef size_t slots(self, size_t end):
@@ -238,7 +241,7 @@ cdef class Recording:
             if keep or self.kept:
                 cad_tape_keep(self.tape)
             else:
-                self.block = self.inputs = self.fence = None
+                self.block = self.inputs = self.fence = self.checked = None
                 cad_rewind(self.tape)
 
     # --- first order, plain results
@@ -683,3 +686,8 @@ cdef bint on_tape(object atom, CadTape *tape, CadSlot base):
 
 cdef object highest_tag(list atoms):
     return max([<object>CAD_DUAL(x).tag for x in atoms if CAD_IS_DUAL(x)], default=0)
+
+
+cdef bint is_gone(object mark):
+    """Whether a number that marks a place on the tape was never made, or was rewound."""
+    return mark is None or CAD_VAR(mark).kind == CAD_STALE

@@ -112,7 +112,7 @@ class primitive:  # noqa: N801 - a decorator
         return self._push(args, kwargs, tag) if tag > 0 else self._record(args, kwargs)
 
     def __reduce__(self) -> str:
-        return str(vars(self)["__qualname__"])  # pickled by name, as a function is
+        return str(getattr(self.function, "__qualname__", self._name))  # by name, as functions
 
     @property
     def _name(self) -> str:

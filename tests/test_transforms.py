@@ -2019,3 +2019,10 @@ def test_cotangents_may_depend_on_the_result(f: Any, seed: Any) -> None:
         cadiff.grad(lambda p: cadiff.jvp(h, (p,), (t,))[1])(p),
     ):
         np.testing.assert_allclose(curved, of_gradient, rtol=1e-5, atol=1e-5)
+
+
+def test_primitives_of_what_has_no_name_are_copied_as_functions_are() -> None:
+    doubled = cadiff.primitive(functools.partial(np.multiply, 2.0))
+    assert copy.deepcopy([doubled])[0] is doubled
+    with pytest.raises(pickle.PicklingError):
+        pickle.dumps(doubled)
