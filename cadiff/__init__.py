@@ -25,8 +25,9 @@ except ModuleNotFoundError as _error:
         "directory to use the installed package."
     ) from None
 
-from . import _table, nn, numpy, ops, transforms
+from . import _table, checkpoints, nn, numpy, ops, transforms
 from ._table import *
+from .checkpoints import *
 from .checks import check_grads
 from .ops import *
 from .primitives import primitive
@@ -45,5 +46,6 @@ __all__ = [
     "primitive",
 ]
 __all__ += _table.__all__
+__all__ += checkpoints.__all__
 __all__ += ops.__all__
 __all__ += transforms.__all__

@@ -148,9 +148,23 @@ cdef extern from "tape.h" nogil:
     size_t cad_tape_find_entry "cad_tape_find"(const CadTape *tape, CadSlot slot)
     CadStatus cad_tape_mark(CadTape *tape)
     void cad_tape_keep(CadTape *tape)
-    bint cad_tape_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below)
     CadStatus cad_tape_clear_adjoints(CadTape *tape, size_t begin, size_t end)
     uint32_t CAD_CODE(int op, int passive)
+
+
+cdef extern from "outside.h" nogil:
+    ctypedef struct CadRange:
+        size_t begin
+        size_t end
+
+    ctypedef struct CadRanges:
+        CadRange *items
+        size_t count
+
+    bint cad_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below)
+    bint cad_writes_below(const CadTape *tape, size_t begin, size_t end, CadSlot below)
+    CadStatus cad_find_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below,
+                                   CadRanges *ranges)
 
 
 cdef extern from "sweep.h" nogil:
@@ -163,6 +177,8 @@ cdef extern from "sweep.h" nogil:
                            size_t lanes, double *tangents)
     void cad_sweep_second(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,
                           double *tangents, double *adjoint_tangents)
+    void cad_sweep_undo(CadTape *tape, size_t begin, size_t end)
+    void cad_sweep_redo(CadTape *tape, size_t begin, size_t end)
     CadStatus cad_sweep_record(CadTape *tape, size_t begin, size_t end, CadSlot base, bint linear,
                                CadNumber *adjoints)
 

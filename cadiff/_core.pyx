@@ -41,6 +41,7 @@ cdef inline int check(CadStatus status) except -1:
 include "_arguments.pxi"
 include "_recording.pxi"
 include "_recorded_sweep.pxi"
+include "_outside.pxi"
 include "_rules.pxi"
 include "_functions.pxi"
 
@@ -114,6 +115,18 @@ cdef object map_checked(object tree, object function):
     if isinstance(tree, dict):
         return rebuild_mapping(tree, [map_numbers(item, function) for item in tree.values()])
     return tree
+
+
+def map_vars(atom, function):
+    """function(atom) for a Var; a Dual with function(...) in place of the Vars that it consists of."""
+    if not CAD_IS_DUAL(atom):
+        return function(atom) if CAD_IS_VAR(atom) else atom
+    primal, tangent = dual_components(atom)
+    if isinstance(tangent, tuple):
+        tangent = tuple([map_vars(lane, function) for lane in tangent])
+    else:
+        tangent = map_vars(tangent, function)
+    return cad_dual_from(map_vars(primal, function), tangent, CAD_DUAL(atom).tag)
 
 
 def strip(tree):
@@ -242,12 +255,7 @@ cdef public object cad_promote(object array, object other):
 def settled(atom):
     """An atom as it leaves a differentiation: plain, where nothing in it carries a derivative."""
     if CAD_IS_DUAL(atom):
-        primal, tangent = dual_components(atom)
-        if isinstance(tangent, tuple):
-            tangent = tuple([settled(lane) for lane in tangent])
-        else:
-            tangent = settled(tangent)
-        return cad_dual_from(settled(primal), tangent, CAD_DUAL(atom).tag)
+        return map_vars(atom, settled)
     return plain_value(atom) if is_constant(atom) else atom
 
 
@@ -279,6 +287,11 @@ cpdef bint carries(tree) except -1:
             if carries(item):
                 return True
     return False
+
+
+def is_stale(x):
+    """Whether a number is a Var of a recording that is over."""
+    return CAD_IS_VAR(x) and CAD_VAR(x).kind == CAD_STALE
 
 
 def check_alive(atom):
@@ -463,6 +476,12 @@ cdef class Forward:
 def running_forward():
     """The forward differentiations under way in this thread: a list of (tag, lanes)."""
     return running.get(<size_t>cad_current_tape(), [])
+
+
+def is_recording():
+    """Whether this thread has Vars, or is about to make some."""
+    cdef CadTape *tape = cad_current_tape()
+    return tape.n_marks > 0 or cad_tape_all_handles(tape) > 0
 
 
 def is_differentiating():

@@ -12,7 +12,11 @@ cdef class RecordedSweep:
 
     The adjoints of all slots of the recording are one more array on the tape, the region: what is
     added to it, and taken from it, are entries like any others. Blocks that the recorded function
-    assigned to are read from shadows, copies of them in which the assignments are undone one by one.
+    assigned to are read from shadows, copies of them in which the assignments are undone one by one;
+    where they count as constant, they are undone in place meanwhile.
+
+    Behind the slots of the recording, the region has those of Vars outside of it whose cotangents
+    are wanted as well.
     """
 
     cdef CadTape *tape
@@ -23,10 +27,11 @@ cdef class RecordedSweep:
     cdef bint linear          # what was recorded counts as constant
     cdef object region        # the adjoints, as a Var of one axis
     cdef CadSlot region_slot
-    cdef bytearray touched    # for each slot: whether its adjoint was added to
+    cdef bytearray touched    # for each place of the region: whether it was added to
     cdef list shadows         # (first slot, past the last one, slot of the copy, the copy)
+    cdef list outside         # (first slot, past the last one, place) of Vars outside
 
-    def __cinit__(self, Recording recording, list outputs, bint linear):
+    def __cinit__(self, Recording recording, list outputs, bint linear, outside=()):
         self.tape = recording.tape
         self.recording = recording
         self.linear = linear
@@ -34,6 +39,11 @@ cdef class RecordedSweep:
         self.first = recording.begin()
         self.last = recording.end(outputs)
         size = recording.slots(self.last)
+        self.outside = []
+        for var in outside:
+            low = CAD_VAR(var).slot
+            self.outside.append((low, low + var.size, size))
+            size += var.size
         self.touched = bytearray(size)
         self.region = active_zeros(self.tape, (size,))
         self.region_slot = CAD_VAR(self.region).slot
@@ -47,11 +57,23 @@ cdef class RecordedSweep:
         for output, seed in zip(outputs, seeds):
             if on_tape(output, self.tape, self.base):
                 self.add_to(self.adjoint_of(output), seed)
-        for i in range(self.last, self.first, -1):
-            self.step(i - 1)
+        i = self.last
+        try:
+            while i > self.first:
+                i -= 1
+                self.step(i)
+                if self.linear:
+                    cad_sweep_undo(self.tape, i, i + 1)
+        finally:
+            if self.linear:
+                cad_sweep_redo(self.tape, i, self.last)
         if self.recording.block is None:
-            return [self.result(var) for var in self.recording.inputs]
-        return self.results_of_block()
+            inputs = [self.result(var) for var in self.recording.inputs]
+        else:
+            inputs = self.results_of_block()
+        return inputs + [
+            self.result(view_of(self.tape, low, (high - low,))) for low, high, _ in self.outside
+        ]
 
     cdef list results_of_block(self):
         cdef CadSlot slot = CAD_VAR(self.recording.block).slot
@@ -72,24 +94,44 @@ cdef class RecordedSweep:
 
     # --- places
 
+    cdef int64_t place_of(self, int64_t slot):
+        """Where in the region the adjoint of a slot stands; -1 if nowhere."""
+        if slot >= self.base:
+            return slot - self.base
+        for low, high, place in self.outside:
+            if low <= slot < high:
+                return place + (slot - low)
+        return -1
+
     cdef bint is_touched(self, int64_t low, int64_t high):
         cdef const unsigned char *flags = self.touched
-        cdef int64_t slot
-        for slot in range(max(low, <int64_t>self.base), high + 1):
-            if flags[slot - self.base]:
+        cdef int64_t place, count
+        if low < self.base <= high:  # what lies below was never of interest
+            low = self.base
+        place = self.place_of(low)
+        for count in range(high - low + 1 if place >= 0 else 0):
+            if flags[place + count]:
                 return True
         return False
 
     cdef void touch(self, int64_t low, int64_t high):
+        self.touch_places(self.place_of(low), high - low + 1)
+
+    cdef void touch_places(self, int64_t first, int64_t count):
         cdef unsigned char *flags = self.touched
-        memset(flags + (low - self.base), 1, high - low + 1)
+        memset(flags + first, 1, count)
 
     cdef object adjoint_of(self, object var):
         """The place of a Var in the region."""
-        cdef CadSlot slot = self.region_slot + CAD_VAR(var).slot - self.base
         if CAD_IS_VAR_ARRAY(var):
-            return cad_var_like(CAD_VAR(var), slot)
-        return cad_var_new(self.tape, slot, self.tape.values[slot])
+            place = self.region_slot + <CadSlot>self.place_of(CAD_VAR(var).slot)
+            return cad_var_like(CAD_VAR(var), place)
+        return self.number_of(CAD_VAR(var).slot)
+
+    cdef object number_of(self, CadSlot slot):
+        """The adjoint of a single number, to be added to."""
+        cdef CadSlot place = self.region_slot + <CadSlot>self.place_of(slot)
+        return cad_var_new(self.tape, place, self.tape.values[place])
 
     cdef object pick(self, CadSlot slot):
         """A number of the region as it is now."""
@@ -99,10 +141,8 @@ cdef class RecordedSweep:
         """Add to a place of the region."""
         cdef size_t low, high
         cad_var_bounds(CAD_VAR(place), &low, &high)
-        low -= self.region_slot - self.base
-        high -= self.region_slot - self.base
         cad_array_accumulate(CAD_VAR(place), term)
-        self.touch(low, high)
+        self.touch_places(low - self.region_slot, high - low + 1)
         return 0
 
     cdef CadSlot source_of(self, CadSlot slot):
@@ -154,11 +194,10 @@ cdef class RecordedSweep:
         v = self.number(e.out, False)
         g = self.pick(self.region_slot + e.out - self.base)
         for k, place in enumerate(places):
-            if place >= self.base and not (passive >> k & 1 and len(places) < 3):
+            if self.place_of(place) >= 0 and not (passive >> k & 1 and len(places) < 3):
                 term = self.product(op, k, g, numbers, v)
                 if term is not None:
-                    slot = self.region_slot + place - self.base
-                    self.add_to(cad_var_new(self.tape, slot, self.tape.values[slot]), term)
+                    self.add_to(self.number_of(place), term)
         return 0
 
     cdef object number(self, CadSlot slot, bint passive):
@@ -192,9 +231,8 @@ cdef class RecordedSweep:
         former = self.pick(self.region_slot + e.out - self.base)
         self.region[<Py_ssize_t>(e.a - self.base)] = former
         self.touch(e.a, e.a)
-        if not e.code & CAD_PASSIVE_B and e.b >= self.base:
-            place = self.region_slot + e.b - self.base
-            self.add_to(cad_var_new(self.tape, place, self.tape.values[place]), g)
+        if not e.code & CAD_PASSIVE_B and self.place_of(e.b) >= 0:
+            self.add_to(self.number_of(e.b), g)
         return 0
 
     cdef int write_shadow(self, CadSlot place, tuple shape, tuple strides, object value) except -1:
@@ -218,11 +256,12 @@ cdef class RecordedSweep:
     cdef object place(self, CadPlan *plan, int k):
         """View k of a plan in the region; None if it lies outside."""
         cdef int64_t *view = cad_plan_view(plan, k)
-        if view[0] < self.base:
+        cdef int64_t first = self.place_of(view[0])
+        if first < 0:
             return None
         shape = tuple([cad_plan_shape(plan)[i] for i in range(plan.ndim)]) or (1,)
         strides = tuple([view[i + 1] for i in range(plan.ndim)]) or (1,)
-        slot = self.region_slot + <CadSlot>view[0] - self.base
+        slot = self.region_slot + <CadSlot>first
         return strided_view(self.tape, slot, shape, strides)
 
     cdef int step_array(self, CadEntry e, int op) except -1:
@@ -310,9 +349,8 @@ cdef class RecordedSweep:
     cdef object indexed_part(self, CadPlan *plan):
         """What offsets count in, as a part of the region; None if it lies outside."""
         cdef int64_t *extra = cad_plan_extra(plan)
-        if extra[0] < self.base:
-            return None
-        return self.region[extra[0] - self.base : extra[1] + 1 - self.base]
+        cdef int64_t first = self.place_of(extra[0])
+        return None if first < 0 else self.region[first : first + extra[1] + 1 - extra[0]]
 
     cdef int step_gather(self, CadEntry e, CadPlan *plan) except -1:
         cdef int64_t *extra = cad_plan_extra(plan)
@@ -395,20 +433,12 @@ cdef class RecordedSweep:
             self.add_to(cad_var_new(self.tape, slot, self.tape.values[slot]), g.sum())
             return 0
         cad_array_add_at(CAD_VAR(source), positions, g)
-        self.touch(
-            low - (self.region_slot - self.base), high - (self.region_slot - self.base)
-        )
+        self.touch_places(low - self.region_slot, high - low + 1)
         return 0
 
     cdef int step_rule(self, size_t i) except -1:
         cdef RuleCall call = rule_call(self.tape, i)
-        operands = [
-            self.shadowed(place) if not self.linear else plain_value(self.shadowed(place))
-            for place in call.operands
-        ]
         outs = [self.shadowed(place) for place in call.outs]
-        if self.linear:
-            outs = [plain_value(out) for out in outs]
         cotangents = []
         found = False
         for out in call.outs:
@@ -421,10 +451,26 @@ cdef class RecordedSweep:
                 cotangents.append(place if out[1] else self.pick(CAD_VAR(place).slot))
         if not found:
             return 0
-        for place, term in zip(call.operands, call.rule.pull(operands, outs, cotangents)):
-            if term is not None and place[0] >= self.base:
+        for place, term in zip(call.operands, self.pull(call, outs, cotangents)):
+            if term is not None and self.place_of(place[0]) >= 0:
                 self.add_to(self.adjoint_of(view_at(self.tape, place)), term)
         return 0
+
+    cdef object pull(self, RuleCall call, list outs, list cotangents):
+        """What a rule makes of cotangents."""
+        operands = [self.shadowed(place) for place in call.operands]
+        if call.rule.runs_again:
+            for operand, place in zip(operands, call.operands):
+                if CAD_VAR(operand).slot != <CadSlot>place[0]:
+                    raise RuntimeError(
+                        "an array that a checkpointed or implicit function has read was assigned "
+                        "to afterwards: for derivatives of higher order assign to a copy"
+                    )
+            return call.rule.record_again(operands, outs, cotangents, self.linear)
+        if self.linear:
+            operands = [plain_value(operand) for operand in operands]
+            outs = [plain_value(out) for out in outs]
+        return call.rule.pull(operands, outs, cotangents)
 
     cdef object shadowed(self, tuple place):
         slot, shape, strides = place

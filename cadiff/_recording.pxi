@@ -165,7 +165,7 @@ cdef class Recording:
         base = self.base()
         if base == 0:
             return True
-        return not cad_tape_reads_below(self.tape, self.begin(), self.end(outputs), base)
+        return not cad_reads_below(self.tape, self.begin(), self.end(outputs), base)
 
     cdef size_t end(self, list outputs):
         """Past the last entry that outputs depend on."""
@@ -209,6 +209,10 @@ cdef class Recording:
             return self.tape.n_slots - self.base()
         return self.tape.entries[end].out - self.base()
 
+    def holds(self, atom):
+        """Whether an atom came about in the recording."""
+        return on_tape(atom, self.tape, self.base())
+
     def settle(self, tree):
         """What f returned beside its result: plain values if it depends on nothing but the lifted
         arguments, else as it is, and what was recorded is kept."""
@@ -223,12 +227,7 @@ cdef class Recording:
         """An atom as it may leave a recording that is about to be forgotten: its value, unless it
         belongs to an outer computation."""
         if CAD_IS_DUAL(atom):
-            primal, tangent = dual_components(atom)
-            if isinstance(tangent, tuple):
-                tangent = tuple([self.outlives(lane) for lane in tangent])
-            else:
-                tangent = self.outlives(tangent)
-            return cad_dual_from(self.outlives(primal), tangent, CAD_DUAL(atom).tag)
+            return map_vars(atom, self.outlives)
         if on_tape(atom, self.tape, <CadSlot>self.tape.mark_slots):
             return plain_value(atom)
         return settled(atom)

@@ -52,9 +52,12 @@ cdef int pull_rule(CadTape *tape, size_t index) except -1:
     check(cad_tape_leave_pass(tape, &put_aside))
     cad_tape_pin(tape)
     try:
-        terms = call.rule.pull(
-            [plain_value(x) for x in operands], [plain_value(out) for out in outs], cotangents
-        )
+        if call.rule.runs_again:
+            terms = call.rule.pull_again(operands, outs, cotangents)
+        else:
+            terms = call.rule.pull(
+                [plain_value(x) for x in operands], [plain_value(out) for out in outs], cotangents
+            )
     finally:
         cad_tape_resume_pass(tape, put_aside)
         cad_tape_unpin(tape)
@@ -97,6 +100,11 @@ def record_rule(rule, list operands, list results):
 
     rule.pull(operands, results, cotangents), all lists of numbers or arrays, answers a list with a
     cotangent, or None, for each operand. The operands of the recording are Vars.
+
+    A rule that `runs_again` what it stands for needs the operands where they are: it has two
+    methods, pull_again(operands, results, cotangents) for plain cotangents, and
+    record_again(operands, results, cotangents, linear) for numbers that can be differentiated
+    again; with `linear` what is run counts as constant. Operands and results are Vars.
     """
     cdef CadTape *tape = cad_current_tape()
     cdef list rules = <list>tape.rules

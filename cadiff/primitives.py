@@ -239,6 +239,8 @@ class primitive:  # noqa: N801 - a decorator
 class _Rule:
     """One call of a primitive, as the tape keeps it."""
 
+    runs_again = False
+
     def __init__(
         self,
         operation: primitive,

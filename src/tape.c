@@ -464,16 +464,20 @@ CadStatus cad_tape_leave_pass(CadTape *tape, CadPass *pass) {
                       tape->stale_end,
                       tape->pass,
                       NULL,
-                      tape->n_blocks};
+                      tape->n_blocks,
+                      tape->n_lent};
     if (tape->n_blocks > 0) {
-        pass->passes = cad_memory_resize(NULL, tape->n_blocks, sizeof *pass->passes);
-        if (pass->passes == NULL) {
+        pass->blocks = cad_memory_resize(NULL, tape->n_blocks, sizeof *pass->blocks);
+        if (pass->blocks == NULL) {
             return CAD_NO_MEMORY;
         }
     }
     for (size_t i = 0; i < tape->n_blocks; i++) {
-        pass->passes[i] = tape->blocks[i].pass;
+        CadBlock *block = &tape->blocks[i];
+        pass->blocks[i] = (CadBlockPass){block->adjoints, block->pass};
+        block->adjoints = NULL; /* what is lent is lent to this pass */
     }
+    tape->n_lent = 0;
     tape->adjoints = NULL;
     tape->adjoint_capacity = tape->dirty_begin = tape->dirty_end = tape->known_end = 0;
     tape->stale_begin = tape->stale_end = 0;
@@ -490,10 +494,12 @@ void cad_tape_resume_pass(CadTape *tape, CadPass pass) {
     tape->stale_begin = pass.stale_begin;
     tape->stale_end = pass.stale_end;
     tape->pass = pass.pass;
+    tape->n_lent = pass.n_lent;
     for (size_t i = 0; i < pass.n_blocks && i < tape->n_blocks; i++) {
-        tape->blocks[i].pass = pass.passes[i];
+        tape->blocks[i].adjoints = pass.blocks[i].adjoints;
+        tape->blocks[i].pass = pass.blocks[i].pass;
     }
-    cad_memory_free(pass.passes);
+    cad_memory_free(pass.blocks);
 }
 
 int cad_tape_is_untouched(const CadTape *tape, CadSlot slot) {
@@ -681,48 +687,6 @@ size_t cad_tape_all_handles(const CadTape *tape) {
         count += tape->marks[i].handles;
     }
     return count;
-}
-
-/* Whether an entry over arrays reads a variable below a slot, or writes there. */
-static int plan_touches_below(const CadTape *tape, CadEntry entry, CadSlot below) {
-    CadPlan *plan = cad_tape_plan(tape, entry);
-    const CadOp op = CAD_CODE_OP(entry.code);
-    int64_t low, high;
-    for (int k = 0; k < plan->n_views; k++) {
-        cad_plan_bounds(plan, k, &low, &high);
-        if (low < below && !(plan->passive >> k & 1)) {
-            return 1;
-        }
-    }
-    if (op == CAD_OP_RULE) {
-        int64_t *place = cad_plan_extra(plan) + 2;
-        for (int64_t k = cad_plan_extra(plan)[1]; k > 0; k--) {
-            cad_operand_bounds(cad_next_operand(&place), &low, &high);
-            if (low < below) {
-                return 1;
-            }
-        }
-    }
-    return op == CAD_OP_GATHER && !(plan->passive & 2) && cad_plan_extra(plan)[0] < below;
-}
-
-int cad_tape_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below) {
-    if (below == 0) {
-        return 0;
-    }
-    for (size_t i = begin; i < end; i++) {
-        const CadEntry e = tape->entries[i];
-        if (CAD_IS_ARRAY_ENTRY(e)) {
-            if (plan_touches_below(tape, e, below)) {
-                return 1;
-            }
-        } else if (CAD_CODE_OP(e.code) != CAD_OP_LEAF &&
-                   ((e.a < below && !(e.code & CAD_PASSIVE_A)) ||
-                    (e.b < below && !(e.code & CAD_PASSIVE_B)))) {
-            return 1;
-        }
-    }
-    return 0;
 }
 
 CadStatus cad_tape_clear_adjoints(CadTape *tape, size_t begin, size_t end) {

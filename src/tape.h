@@ -290,6 +290,12 @@ void cad_tape_allocation(const CadTape *tape, size_t slot, size_t *begin, size_t
 
 int cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end);
 
+/* What a pass knows of a block: where its adjoints are if lent, and whether it touched it. */
+typedef struct CadBlockPass {
+    double *adjoints;
+    uint32_t pass;
+} CadBlockPass;
+
 /* The adjoints of a pass, put aside while another one runs. */
 typedef struct CadPass {
     double *adjoints;
@@ -300,8 +306,9 @@ typedef struct CadPass {
     size_t stale_begin;
     size_t stale_end;
     uint32_t pass;
-    uint32_t *passes; /* of each block the last one that touched it */
+    CadBlockPass *blocks;
     size_t n_blocks;
+    size_t n_lent;
 } CadPass;
 
 CadStatus cad_tape_leave_pass(CadTape *tape, CadPass *pass);
@@ -395,9 +402,6 @@ void cad_tape_count_handle(CadTape *tape, CadSlot slot, int change);
 
 /* How many handles there are in all. */
 size_t cad_tape_all_handles(const CadTape *tape);
-
-/* Whether one of the entries [begin, end) reads, as a variable, a slot below `below`. */
-int cad_tape_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below);
 
 /* Make all adjoints 0, for a sweep that will write those of the slots [begin, end). */
 CadStatus cad_tape_clear_adjoints(CadTape *tape, size_t begin, size_t end);

@@ -51,6 +51,7 @@ ROOMS: list[set[str]] = [
     {"ops"},
     {"primitives"},
     {"transforms"},
+    {"checkpoints"},
     {"checks"},
     {"nn", "math"},
     {"numpy._common", "numpy._refusals", "numpy._factorizations"},
@@ -227,7 +228,7 @@ C_ROOMS: list[set[str]] = [
     {"memory", "special"},
     {"ops"},
     {"kernels", "tape"},
-    {"arrays"},
+    {"arrays", "outside"},
     {"sweep"},
 ]
 C_RANK = {name: rank for rank, names in enumerate(C_ROOMS) for name in names}

@@ -7,6 +7,7 @@
 #ifndef PROGRAM_H
 #define PROGRAM_H
 
+#include "outside.h"
 #include "sweep.h"
 
 /* --- chance, the same on every machine --- */

@@ -46,7 +46,7 @@ static void random_programs_are_moderate(void) {
         double *adjoints = adjoints_of(&program, weights);
         CHECK(largest(adjoints, INPUTS) > 1e-3);
         CHECK(largest(adjoints, program.slots) < 1e3);
-        CHECK(!cad_tape_reads_below(program.tape, program.begin, program.end, program.base));
+        CHECK(!cad_reads_below(program.tape, program.begin, program.end, program.base));
         free(weights);
         free(adjoints);
         program_free(&program);
@@ -333,7 +333,7 @@ static void linear_recording_depends_on_its_seeds_alone(void) {
     numbers[last - s.program.base] = variable(tape, seed);
     CHECK(cad_sweep_record(tape, s.program.begin, s.program.end, s.program.base, 1, numbers) ==
           CAD_OK);
-    CHECK(!cad_tape_reads_below(tape, begin, tape->n_entries, seed));
+    CHECK(!cad_reads_below(tape, begin, tape->n_entries, seed));
     for (size_t i = 0; i < INPUTS; i++) {
         CHECK_SAME(numbers[i].value, s.adjoints[i]);
         if (numbers[i].slot != CAD_NONE) {

@@ -421,14 +421,14 @@ static void entries_that_read_below_are_noticed(void) {
     append(tape, CAD_OP_clip, operands); /* 7 and 8 */
     tape->entries[2].a = outer.slot;     /* a constant below, which is passive */
     tape->entries[3].b = outer.slot;
-    CHECK(!cad_tape_reads_below(tape, 1, 4, base));
-    CHECK(!cad_tape_reads_below(tape, 0, 9, 0));
-    CHECK(!cad_tape_reads_below(tape, 4, 4, base));
+    CHECK(!cad_reads_below(tape, 1, 4, base));
+    CHECK(!cad_reads_below(tape, 0, 9, 0));
+    CHECK(!cad_reads_below(tape, 4, 4, base));
     for (size_t i = 4; i < 8; i++) {
-        CHECK(cad_tape_reads_below(tape, i, i + 1, base));
+        CHECK(cad_reads_below(tape, i, i + 1, base));
     }
-    CHECK(!cad_tape_reads_below(tape, 8, 9, base)); /* the third operand is that of entry 7 */
-    CHECK(cad_tape_reads_below(tape, 1, 9, base));
+    CHECK(!cad_reads_below(tape, 8, 9, base)); /* the third operand is that of entry 7 */
+    CHECK(cad_reads_below(tape, 1, 9, base));
     cad_tape_free(tape);
 }
 

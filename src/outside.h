@@ -1,0 +1,31 @@
+/* What a stretch of the tape has to do with what lies before it: the numbers outside that its
+ * entries read, or write to. */
+#ifndef CAD_OUTSIDE_H
+#define CAD_OUTSIDE_H
+
+#include "tape.h"
+
+/* Whether one of the entries [begin, end) reads, as a variable, a slot below `below`. */
+int cad_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below);
+
+/* Whether one of them overwrites such a slot, or adds to it. */
+int cad_writes_below(const CadTape *tape, size_t begin, size_t end, CadSlot below);
+
+/* Slots [begin, end). */
+typedef struct CadRange {
+    size_t begin;
+    size_t end;
+} CadRange;
+
+typedef struct CadRanges {
+    CadRange *items;
+    size_t count;
+    size_t capacity;
+} CadRanges;
+
+/* All slots below `below` that entries [begin, end) read as variables: ascending, apart from each
+ * other, none across the border of a block. To be freed with cad_memory_free(ranges->items). */
+CadStatus cad_find_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below,
+                               CadRanges *ranges);
+
+#endif
