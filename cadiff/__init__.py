@@ -25,12 +25,13 @@ except ModuleNotFoundError as _error:
         "directory to use the installed package."
     ) from None
 
-from . import _table, checkpoints, nn, numpy, ops, transforms
+from . import _table, checkpoints, implicit, nn, numpy, ops, transforms
 from ._table import *
 from .checkpoints import *
 from .checks import check_grads
+from .implicit import *
 from .ops import *
-from .primitives import primitive
+from .primitives import custom, primitive
 from .transforms import *
 
 try:
@@ -43,9 +44,11 @@ __all__ = [
     "StaleVarError",
     "Var",
     "check_grads",
+    "custom",
     "primitive",
 ]
 __all__ += _table.__all__
 __all__ += checkpoints.__all__
+__all__ += implicit.__all__
 __all__ += ops.__all__
 __all__ += transforms.__all__

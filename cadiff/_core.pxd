@@ -162,7 +162,7 @@ cdef extern from "outside.h" nogil:
         size_t count
 
     bint cad_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below)
-    bint cad_writes_below(const CadTape *tape, size_t begin, size_t end, CadSlot below)
+    void cad_freeze(CadTape *tape, size_t begin, size_t end)
     CadStatus cad_find_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below,
                                    CadRanges *ranges)
 

@@ -473,6 +473,34 @@ cdef class Forward:
             del running[<size_t>tape]
 
 
+@cython.final
+cdef class ForwardThen:
+    """The forward differentiations under way now, to be under way again later: a context."""
+
+    cdef list then
+    cdef list before
+
+    def __init__(self):
+        self.then = list(running_forward())
+        self.before = []
+
+    def __enter__(self):
+        self.before.append(list(running_forward()))
+        set_running(self.then)
+
+    def __exit__(self, *_):
+        set_running(self.before.pop())
+
+
+cdef int set_running(list under_way) except -1:
+    cdef CadTape *tape = cad_current_tape()
+    tape.running_tag = under_way[len(under_way) - 1][0] if under_way else 0
+    running.pop(<size_t>tape, None)
+    if under_way:
+        running[<size_t>tape] = list(under_way)
+    return 0
+
+
 def running_forward():
     """The forward differentiations under way in this thread: a list of (tag, lanes)."""
     return running.get(<size_t>cad_current_tape(), [])

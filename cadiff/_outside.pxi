@@ -2,20 +2,12 @@
 # that leave a rule on the tape instead of all their entries.
 
 def outside_of(Recording recording, list outputs):
-    """What outputs read that was there before the recording: a list of vectors, Vars.
-
-    Writing to something outside raises RuntimeError: it would be done again, or be forgotten.
-    """
+    """What outputs read that was there before the recording: a list of vectors, Vars."""
     cdef CadTape *tape = recording.tape
     cdef CadRanges ranges
     cdef Py_ssize_t length
     cdef size_t i, begin = recording.begin(), end = recording.end(outputs)
     cdef CadSlot base = recording.base()
-    if cad_writes_below(tape, begin, tape.n_entries, base):
-        raise RuntimeError(
-            "a function that is run again for its derivatives has assigned to an array from outside "
-            "of it: assign to a copy, and return that"
-        )
     check(cad_find_reads_below(tape, begin, end, base, &ranges))
     vectors = []
     try:
@@ -59,12 +51,15 @@ cdef object adjoints_of(CadTape *tape, CadSlot slot, Py_ssize_t count):
 def record_pull_outside(Recording recording, list outputs, list seeds, list outside, bint linear):
     """The same as numbers that can be differentiated again, for cotangents that may be Vars.
 
-    With `linear`, what was recorded counts as constant.
+    With `linear`, what was recorded counts as constant, and becomes that.
     """
+    cdef size_t begin = recording.begin(), end = recording.end(outputs)
     recording.kept = True
     cad_tape_pin(recording.tape)
     try:
         cotangents = RecordedSweep(recording, outputs, linear, outside).run(outputs, seeds)
+        if linear:
+            cad_freeze(recording.tape, begin, end)
     finally:
         cad_tape_unpin(recording.tape)
     return cotangents[: recording.n_atoms], cotangents[recording.n_atoms :]

@@ -29,6 +29,7 @@ cdef class RecordedSweep:
     cdef CadSlot region_slot
     cdef bytearray touched    # for each place of the region: whether it was added to
     cdef list shadows         # (first slot, past the last one, slot of the copy, the copy)
+    cdef list undone          # those shadows in which an assignment was undone
     cdef list outside         # (first slot, past the last one, place) of Vars outside
 
     def __cinit__(self, Recording recording, list outputs, bint linear, outside=()):
@@ -48,6 +49,7 @@ cdef class RecordedSweep:
         self.region = active_zeros(self.tape, (size,))
         self.region_slot = CAD_VAR(self.region).slot
         self.shadows = []
+        self.undone = []
 
     cdef list run(self, list outputs, list seeds):
         """The cotangents of all input atoms."""
@@ -237,8 +239,10 @@ cdef class RecordedSweep:
 
     cdef int write_shadow(self, CadSlot place, tuple shape, tuple strides, object value) except -1:
         """Undo an assignment in the copy of its target."""
-        for _, _, copy_slot, copied in self.shadows:
+        for shadow in self.shadows:
+            _, _, copy_slot, copied = shadow
             if copy_slot <= place < copy_slot + copied.size:
+                self.undone.append(shadow)
                 part = copied if shape else copied[place - copy_slot : place - copy_slot + 1]
                 if shape:
                     part = strided_view(self.tape, place, shape, strides)
@@ -404,8 +408,10 @@ cdef class RecordedSweep:
         last = plan.size - 1 - behind
         if not self.linear:
             former = view_of(self.tape, e.out, (plan.size,))
-            for begin, end, copy_slot, copied in self.shadows:
+            for shadow in self.shadows:
+                begin, end, _, copied = shadow
                 if begin <= extra[0] < end:
+                    self.undone.append(shadow)
                     copied[indices[first] + (extra[0] - begin)] = former[first]
         if not self.is_touched(extra[0], extra[1]) and not self.is_touched(e.out, e.out + e.b - 1):
             return 0
@@ -460,17 +466,24 @@ cdef class RecordedSweep:
         """What a rule makes of cotangents."""
         operands = [self.shadowed(place) for place in call.operands]
         if call.rule.runs_again:
-            for operand, place in zip(operands, call.operands):
-                if CAD_VAR(operand).slot != <CadSlot>place[0]:
-                    raise RuntimeError(
-                        "an array that a checkpointed or implicit function has read was assigned "
-                        "to afterwards: for derivatives of higher order assign to a copy"
-                    )
+            self.check_unchanged(operands)
+            operands = [view_at(self.tape, place) for place in call.operands]
             return call.rule.record_again(operands, outs, cotangents, self.linear)
         if self.linear:
             operands = [plain_value(operand) for operand in operands]
             outs = [plain_value(out) for out in outs]
         return call.rule.pull(operands, outs, cotangents)
+
+    cdef int check_unchanged(self, list operands) except -1:
+        """Raise RuntimeError if operands have been assigned to since they were read."""
+        for operand in operands:
+            for _, _, copy_slot, copied in self.undone:
+                if copy_slot <= CAD_VAR(operand).slot < copy_slot + copied.size:
+                    raise RuntimeError(
+                        "an array that a checkpointed or implicit function has read was assigned "
+                        "to afterwards: for derivatives of higher order assign to a copy"
+                    )
+        return 0
 
     cdef object shadowed(self, tuple place):
         slot, shape, strides = place

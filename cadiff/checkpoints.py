@@ -48,10 +48,11 @@ def checkpoint(f: Function) -> Function:
 
     Raises
     ------
+    TypeError
+        If f assigns to an array from outside of it.
     RuntimeError
-        In the call: if f assigns to an array from outside of it. In a sweep: if f gives other
-        results when it is run again; in a sweep that is differentiated itself also if an array
-        that f has read was assigned to afterwards.
+        In a sweep: if f gives other results when it is run again. In a sweep that is itself
+        differentiated: if an array that f has read was assigned to afterwards.
 
     Examples
     --------
@@ -95,7 +96,8 @@ def _call(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _results(rule: _Rerun, outside: list[Var], values: list[Any]) -> list[Any]:
     """The results as numbers of the tape; constants if they depend on nothing."""
     if outside:
-        return _core.record_rule(rule, outside, values)
+        recorded: list[Any] = _core.record_rule(rule, outside, values)
+        return recorded
     return [_core.constant_array(x) if x.ndim else float(x) for x in values]
 
 
@@ -133,10 +135,11 @@ class _Rerun:
         # Containers may be changed by their owner before the sweep comes.
         self._args, self._kwargs = _map_vars((args, kwargs), lambda var: var)
         self._generators = generators
+        self._forward = _core.ForwardThen()
 
     def _run(self, recording: Recording, operands: list[Var], results: list[Any]) -> list[Var]:
         """The Vars that were made by the first run, made again."""
-        with self._generators:
+        with self._generators, self._forward:
             out = self._f(*self._args, **self._kwargs)
         made = _made_by(recording, out)
         same = len(made) == len(results) and all(map(_is_same, made, results))
@@ -166,7 +169,10 @@ class _Rerun:
     def record_again(
         self, operands: list[Var], results: list[Any], cotangents: list[Any], linear: bool
     ) -> list[Any]:
-        """Cotangents that can be differentiated again: a checkpointed function themselves."""
+        """Cotangents that can be differentiated again: a checkpointed function themselves.
+
+        If they are linear in the given ones, they are but a few sums and products, which stay.
+        """
         given = [g.copy() if _core.ndim(g) else g for g in cotangents]
 
         def pull() -> list[Any]:
@@ -180,7 +186,7 @@ class _Rerun:
                 recording.close(keep=keep)
             return pulled
 
-        return list(_call(pull, (), {}))
+        return pull() if linear else list(_call(pull, (), {}))
 
 
 def _is_same(x: Any, y: Any) -> bool:
@@ -200,7 +206,7 @@ class _Generators:
     def __init__(self, f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         brought = [x for x in _reached_by(f) if isinstance(x, _GENERATORS)]
         owned = (*_generators_in((args, kwargs)), *brought)
-        self._handles: list[_Handle] = [
+        self._handles: list[Any] = [
             (random.getstate, random.setstate),
             (_global_state, np.random.set_state),
             *(_handle(generator) for generator in {id(g): g for g in owned}.values()),
@@ -218,7 +224,7 @@ class _Generators:
         self._states = [state for _, state in used]
 
     def __enter__(self) -> None:
-        self._later = [get() for get, _ in self._handles]
+        self._later: list[Any] = [get() for get, _ in self._handles]
         for (_, put), state in zip(self._handles, self._states, strict=True):
             put(state)
 
@@ -236,10 +242,13 @@ _seen: tuple[Any, bytes, Any] = (None, b"", None)  # generator, its memory, the 
 
 
 def _global_state() -> Any:
-    """The state of `numpy.random`, which takes 60 microseconds to read: not read again while its
-    memory has not changed, unless there is half a pair of normal numbers left elsewhere."""
+    """The state of `numpy.random`, which takes 60 microseconds to read.
+
+    It is not read again while its memory has not changed, unless half a pair of normal numbers is
+    left elsewhere.
+    """
     global _seen
-    bits = np.random.get_bit_generator()
+    bits = np.random.get_bit_generator()  # type: ignore[attr-defined]
     if not isinstance(bits, np.random.MT19937):
         return np.random.get_state(legacy=False)
     memory = ctypes.string_at(bits.ctypes.state_address, MT19937_BYTES)
@@ -267,11 +276,11 @@ def _handle(generator: Any) -> _Handle:
 def _reached_by(f: Any) -> Iterator[Any]:
     """What a function brings along: its closure, its defaults, what it is bound to."""
     while isinstance(f, functools.partial):
-        yield from (f.args, *f.keywords.values())
+        yield from (*f.args, *f.keywords.values())
         f = f.func
     f = getattr(f, "__wrapped__", f)
     yield getattr(f, "__self__", None)
-    yield getattr(f, "__defaults__", None)
+    yield from getattr(f, "__defaults__", None) or ()
     yield from (getattr(f, "__kwdefaults__", None) or {}).values()
     yield from map(_contents, getattr(f, "__closure__", None) or ())
 
@@ -294,7 +303,7 @@ def _generators_in(tree: Any) -> Iterator[Any]:
 
 
 def _is_same_state(x: Any, y: Any) -> bool:
-    """Whether two states of a generator are the same: nested dicts and tuples, some with arrays."""
+    """Whether two states of a generator are the same: dicts and tuples, some with arrays."""
     if x is y:
         return True
     if isinstance(x, dict):
@@ -355,7 +364,7 @@ def checkpoint_scan(
 
     def run(state: Any, first: int, last: int, level: int) -> tuple[Any, list[Any]]:
         outputs: list[Any] = []
-        if level == 1 or last - first == 1:
+        if level == 1 or last - first <= 1:
             for i in range(first, last):
                 state, y = _pair(f(state, None if xs is None else _plain(xs[i])))
                 outputs.append(y)

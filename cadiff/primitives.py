@@ -18,7 +18,7 @@ import numpy as np
 from . import _core, arrays
 from ._core import Dual, Var, carries
 
-__all__ = ["doubt", "primitive", "settle_doubts", "warn_nan"]
+__all__ = ["custom", "doubt", "primitive", "settle_doubts", "warn_nan"]
 
 Number: TypeAlias = Any  # a Var, a Dual, a float or an ndarray
 
@@ -50,23 +50,29 @@ class primitive:  # noqa: N801 - a decorator
             raise TypeError(f"primitive takes a function, not {type(function).__name__}")
         functools.update_wrapper(self, function)
         self.function = function
-        self.pulls: dict[int, Callable[..., Any]] = {}
-        self.pushes: dict[int, Callable[..., Any]] = {}
+        self.pulls: dict[int, Callable[..., Any] | None] = {}
+        self.pushes: dict[int, Callable[..., Any] | None] = {}
 
     # --- rules
 
-    def defvjp(self, *makers: Callable[..., Any], argnums: Sequence[int] | None = None) -> None:
-        """Reverse rules, one for each argument.
+    def defvjp(
+        self, *makers: Callable[..., Any] | None, argnums: Sequence[int] | None = None
+    ) -> None:
+        """Reverse rules, one for each argument; None where the derivative is 0.
 
         `maker(ans, *args, **kw)` returns `pull(g)`, which maps the cotangent of ans, of its shape,
-        to that of the argument, of the argument's shape.
+        to that of the argument, of the argument's shape. Forward mode follows by transposing: g
+        may then be a number with derivatives.
         """
         self._define(self.pulls, makers, argnums)
 
-    def defjvp(self, *rules: Callable[..., Any], argnums: Sequence[int] | None = None) -> None:
-        """Forward rules, one for each argument.
+    def defjvp(
+        self, *rules: Callable[..., Any] | None, argnums: Sequence[int] | None = None
+    ) -> None:
+        """Forward rules, one for each argument; None where the derivative is 0.
 
-        `rule(g, ans, *args, **kw)` maps the tangent of the argument to that of ans.
+        `rule(g, ans, *args, **kw)` maps the tangent of the argument to that of ans. Reverse mode
+        follows by transposing: g may then be a number with derivatives.
         """
         self._define(self.pushes, rules, argnums)
 
@@ -80,20 +86,37 @@ class primitive:  # noqa: N801 - a decorator
         positions = range(len(rules)) if argnums is None else argnums
         for k, rule in zip(positions, rules, strict=True):
             self.pushes[k] = functools.partial(_push_partial, self, rule)
-            self.pulls[k] = functools.partial(_pull_partial, self, rule, k)
+            pull = functools.partial(_pull_partial, self, rule, k)
             if hasattr(rule, "refuse"):  # at the call already, not in the sweep
-                self.pulls[k].refuse = rule.refuse  # type: ignore[attr-defined]
+                pull.refuse = rule.refuse  # type: ignore[attr-defined]
+            self.pulls[k] = pull
 
     def _define(
         self,
-        table: dict[int, Callable[..., Any]],
-        rules: Sequence[Callable[..., Any]],
+        table: dict[int, Callable[..., Any] | None],
+        rules: Sequence[Callable[..., Any] | None],
         argnums: Sequence[int] | None,
     ) -> None:
         positions = range(len(rules)) if argnums is None else argnums
         table.update(zip(positions, rules, strict=len(rules) != 1 or argnums is None))
         if len(rules) == 1 and argnums is not None:
             table.update(dict.fromkeys(argnums, rules[0]))
+
+    def _push_rule(self, k: int) -> Callable[..., Any] | None:
+        """The forward rule of an argument, or what follows from its reverse rule."""
+        if k in self.pushes:
+            return self.pushes[k]
+        if k in self.pulls:
+            return functools.partial(_push_by_transposing, self, k) if self.pulls[k] else None
+        raise self._missing(k, "forward")
+
+    def _pull_rule(self, k: int) -> Callable[..., Any] | None:
+        """The reverse rule of an argument, or what follows from its forward rule."""
+        if k in self.pulls:
+            return self.pulls[k]
+        if k in self.pushes:
+            return functools.partial(_pull_by_transposing, self, k) if self.pushes[k] else None
+        raise self._missing(k, "reverse")
 
     # --- calls
 
@@ -177,9 +200,7 @@ class primitive:  # noqa: N801 - a decorator
     def _push(self, args: tuple[Number, ...], kwargs: dict[str, Any], tag: int) -> Any:
         """Forward mode: the arguments of the highest tag are taken apart."""
         which = [k for k, arg in enumerate(args) if _core.tag_of(arg) == tag]
-        for k in which:
-            if k not in self.pushes:
-                raise self._missing(k, "forward")
+        rules = [self._push_rule(k) for k in which]
         pairs = [_core.dual_components(args[k]) for k in which]
         primals = list(args)
         for k, (primal, _) in zip(which, pairs, strict=True):
@@ -192,14 +213,16 @@ class primitive:  # noqa: N801 - a decorator
 
         def along(lane: int) -> list[Number]:
             total: list[Number] | None = None
-            for k, (primal, tangent) in zip(which, pairs, strict=True):
+            for k, rule, (primal, tangent) in zip(which, rules, pairs, strict=True):
+                if rule is None:
+                    continue
                 g = _ruled(tangent if lane < 0 else _core.lane_of(primal, tangent, lane))
                 with np.errstate(all="ignore"):
-                    tangents = _as_list(self.pushes[k](g, answer, *inputs, **kwargs))
+                    tangents = _as_list(rule(g, answer, *inputs, **kwargs))
                 what = f"the tangent by argument {k}"
                 pushed = [self._like(t, a, what) for t, a in zip(tangents, results, strict=True)]
                 total = pushed if total is None else [x + y for x, y in zip(total, pushed)]  # noqa: B905
-            return total or []
+            return [np.zeros(_core.shape(a)) for a in results] if total is None else total
 
         if lanes < 0:
             tangents = along(-1)
@@ -218,22 +241,70 @@ class primitive:  # noqa: N801 - a decorator
         which = [
             k for k, arg in enumerate(args) if isinstance(arg, Var) and not _core.is_constant(arg)
         ]
-        for k in which:
-            if k not in self.pulls:
-                raise self._missing(k, "reverse")
+        rules = [self._pull_rule(k) for k in which]
+        which = [k for k, rule in zip(which, rules, strict=True) if rule is not None]
+        rules = [rule for rule in rules if rule is not None]
         with np.errstate(all="ignore"):
             ans = self.function(*_core.strip(args), **kwargs)
         if not which:
             return ans
-        for k in which:
-            getattr(self.pulls[k], "refuse", _nothing)()
+        for rule in rules:
+            getattr(rule, "refuse", _nothing)()
         kept = [
             arg.copy() if isinstance(arg, np.ndarray) else None if k in which else _core.strip(arg)
             for k, arg in enumerate(args)
         ]
-        rule = _Rule(self, kept, kwargs, which, isinstance(ans, tuple))
-        outs = _core.record_rule(rule, [args[k] for k in which], self._results(ans))
+        call = _Rule(self, kept, kwargs, which, isinstance(ans, tuple))
+        outs = _core.record_rule(call, [args[k] for k in which], self._results(ans))
         return tuple(outs) if isinstance(ans, tuple) else outs[0]
+
+
+Rules: TypeAlias = Callable[..., Any] | Sequence[Callable[..., Any] | None] | None
+
+
+def custom(
+    function: Callable[..., Any] | None = None,
+    *,
+    vjp: Rules = None,
+    jvp: Rules = None,
+    partials: Rules = None,
+) -> Any:
+    """A function with derivatives of one's own: a `primitive` and its rules in one step.
+
+    For derivatives that are known better than those of the steps, or to be others: where a formula
+    cancels or overflows, or a gradient is to be clipped.
+
+    Parameters
+    ----------
+    function : callable
+        Of plain floats and ndarrays. Without it, `custom(...)` is a decorator.
+    vjp, jvp, partials : callable, or a sequence with one for each argument
+        As for `primitive.defvjp`, `defjvp` and `defpartials`. One of them is enough.
+
+    Examples
+    --------
+    >>> import cadiff, numpy as np
+    >>> @cadiff.custom(partials=lambda ans, x: cadiff.expit(x))
+    ... def softplus(x):
+    ...     return np.logaddexp(0.0, x)
+    >>> cadiff.grad(softplus)(0.0)
+    0.5
+    >>> @cadiff.custom(vjp=lambda ans, x: lambda g: cadiff.clip(g, -1.0, 1.0))
+    ... def clipped(x):
+    ...     return x
+    >>> cadiff.grad(lambda x: 100.0 * clipped(x))(3.0)
+    1.0
+    """
+    if function is None:
+        return functools.partial(custom, vjp=vjp, jvp=jvp, partials=partials)
+    if vjp is None and jvp is None and partials is None:
+        raise TypeError("custom wants a rule: vjp, jvp or partials")
+    operation = primitive(function)
+    given = ((operation.defpartials, partials), (operation.defvjp, vjp), (operation.defjvp, jvp))
+    for define, rules in given:
+        if rules is not None:
+            define(*([rules] if callable(rules) else rules))  # type: ignore[arg-type]
+    return operation
 
 
 class _Rule:
@@ -265,7 +336,7 @@ class _Rule:
         with np.errstate(all="ignore"):
             return [
                 self.operation._like(
-                    self.operation.pulls[k](ans, *args, **self.kwargs)(g),
+                    self.operation._pull_rule(k)(ans, *args, **self.kwargs)(g),  # type: ignore[misc]
                     args[k],
                     f"the cotangent of argument {k}",
                 )
@@ -297,6 +368,71 @@ def _stretches(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
     """Whether an array of one shape broadcasts to another."""
     pairs = zip(given[::-1], shape[::-1], strict=False)
     return len(given) <= len(shape) and all(n in (1, length) for n, length in pairs)
+
+
+# --- one mode from the other ---------------------------------------------------------------------
+
+# A rule is linear in g: recorded and pulled back, it is the rule of the other mode.
+
+
+def _push_by_transposing(
+    operation: primitive, k: int, g: Number, ans: Any, *args: Any, **kw: Any
+) -> Any:
+    pull = operation._pull_rule(k)(ans, *args, **kw)  # type: ignore[misc]
+    several = type(ans) is tuple
+    cotangents = [np.zeros(_core.shape(x)) if _core.shape(x) else 0.0 for x in _as_list(ans)]
+
+    def along(*cotangents: Number) -> list[Number]:
+        given = _ruled(tuple(cotangents)) if several else _ruled(cotangents[0])
+        return [operation._like(pull(given), args[k], f"the cotangent of argument {k}")]
+
+    tangents = _transposed(operation, along, cotangents, [g], k, "forward")
+    return tuple(tangents) if several else tangents[0]
+
+
+def _pull_by_transposing(
+    operation: primitive, k: int, ans: Any, *args: Any, **kw: Any
+) -> Callable[[Any], Number]:
+    rule: Any = operation.pushes[k]
+    results = _as_list(ans)
+    tangent = np.zeros(_core.shape(args[k])) if _core.shape(args[k]) else 0.0
+
+    def along(tangent: Number) -> list[Number]:
+        tangents = _as_list(rule(_ruled(tangent), ans, *args, **kw))
+        what = f"the tangent by argument {k}"
+        return [operation._like(t, x, what) for t, x in zip(tangents, results, strict=True)]
+
+    def pull(g: Any) -> Number:
+        return _transposed(operation, along, [tangent], _as_list(g), k, "reverse")[0]
+
+    return pull
+
+
+def _transposed(
+    operation: primitive,
+    linear: Callable[..., list[Number]],
+    point: list[Number],
+    cotangents: list[Number],
+    k: int,
+    mode: str,
+) -> list[Number]:
+    """Cotangents pulled back through a linear function, recorded at any point."""
+    recording = _core.Recording(tuple(point), tuple(range(len(point))))
+    try:
+        try:
+            outs = linear(*recording.lifted)
+        except TypeError as error:
+            raise TypeError(
+                f"the primitive {operation._name} has no {mode}-mode rule for its argument {k}, "
+                "and none follows from the other one, which does not take a number with "
+                f"derivatives for g: write it in functions of cadiff, or add a rule with "
+                f"{'defvjp' if mode == 'reverse' else 'defjvp'}"
+            ) from error
+        pulled = recording.pull(outs, cotangents)
+        outs.clear()
+    finally:
+        recording.close()
+    return pulled
 
 
 # --- derivatives that do not exist ---------------------------------------------------------------

@@ -55,14 +55,16 @@ int cad_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below
     return 0;
 }
 
-int cad_writes_below(const CadTape *tape, size_t begin, size_t end, CadSlot below) {
+void cad_freeze(CadTape *tape, size_t begin, size_t end) {
     for (size_t i = begin; i < end; i++) {
-        size_t target;
-        if (cad_entry_target(tape, tape->entries[i], &target) && target < below) {
-            return 1;
+        CadEntry *const e = &tape->entries[i];
+        const CadOp op = CAD_CODE_OP(e->code);
+        if (op != CAD_OP_LEAF) {
+            const CadSlot slots = CAD_IS_ARRAY_ENTRY(*e) ? e->b : op != CAD_OP_THIRD;
+            tape->n_assigned -= op == CAD_OP_ASSIGN || op == CAD_OP_SCATTER;
+            *e = (CadEntry){CAD_CODE(CAD_OP_LEAF, 0), e->out, slots, 0};
         }
     }
-    return 0;
 }
 
 /* --- the slots themselves --- */

@@ -1,5 +1,5 @@
 /* What a stretch of the tape has to do with what lies before it: the numbers outside that its
- * entries read, or write to. */
+ * entries read. None writes to any. */
 #ifndef CAD_OUTSIDE_H
 #define CAD_OUTSIDE_H
 
@@ -8,8 +8,9 @@
 /* Whether one of the entries [begin, end) reads, as a variable, a slot below `below`. */
 int cad_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below);
 
-/* Whether one of them overwrites such a slot, or adds to it. */
-int cad_writes_below(const CadTape *tape, size_t begin, size_t end, CadSlot below);
+/* Make constants of what entries [begin, end) wrote: they read nothing any more, and nothing that
+ * they overwrote comes back. */
+void cad_freeze(CadTape *tape, size_t begin, size_t end);
 
 /* Slots [begin, end). */
 typedef struct CadRange {

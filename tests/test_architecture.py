@@ -69,6 +69,7 @@ ROOMS: list[set[str]] = [
     {"numpy._calculus"},
     {"numpy._ufunc_methods"},
     {"numpy"},
+    {"implicit"},
     {"__init__"},
     {"scipy._families", "scipy.linalg"},
     {"scipy.special"},

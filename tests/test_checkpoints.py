@@ -1,0 +1,437 @@
+"""Checkpointed functions: the same derivatives in every mode and order, without the memory.
+
+The truth is the same function without checkpoints.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import numpy.testing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cadiff
+import cadiff.numpy as np
+from cadiff import _core, checkpoint, checkpoint_scan
+
+Function = Callable[..., Any]
+POINT = numpy.array([0.3, -0.7, 1.1])
+
+
+def bumpy(x: Any) -> Any:
+    """Several operations on a number or an array."""
+    for _ in range(4):
+        x = np.sin(x) * x + 0.5
+    return x
+
+
+def entries() -> int:
+    return int(_core.tape_usage()["entries"])
+
+
+# --- derivatives ---------------------------------------------------------------------------------
+
+# Each takes a wrapper for the parts of it that may be checkpointed: `checkpoint`, or nothing.
+PROGRAMS: dict[str, Callable[[Function], Function]] = {
+    "whole": lambda c: c(lambda x: np.sum(bumpy(x) * x)),
+    "twice": lambda c: lambda x: c(np.sum)(c(bumpy)(c(bumpy)(x)) * x),
+    "nested": lambda c: c(lambda x: np.sum(c(bumpy)(x) * c(lambda y: bumpy(y) * x)(x[::-1]))),
+    "closure": lambda c: lambda x: c(lambda: np.sum(x[:2] @ x[1:]) * x[0])(),
+    "closure of numbers": lambda c: (
+        lambda x: (lambda a, b: c(lambda y: y * a * np.exp(b) + x[1])(2.0) * a)(x[0], x[2])
+    ),
+    "containers": lambda c: (
+        lambda x: (lambda r: r["a"] * np.sum(r["b"][1]) + r["b"][0])(
+            c(lambda p, *, k: {"a": p["x"][0] * k, "b": (np.prod(p["x"]), p["x"] ** 2)})(
+                {"x": x}, k=3.0
+            )
+        )
+    ),
+    "returns its argument": lambda c: (
+        lambda x: np.sum((lambda r: r[0] * r[1])(c(lambda y: (y, y * y))(x)))
+    ),
+    "returns a view": lambda c: lambda x: np.sum(c(lambda y: bumpy(y)[::-1])(x) * x),
+    "returns one number twice": lambda c: (
+        lambda x: (lambda r: r[0] * r[1])(c(lambda y: (s := np.sum(y**3), s))(x))
+    ),
+    "gradient inside": lambda c: (
+        lambda x: np.sum(c(cadiff.grad(lambda y: np.sum(bumpy(y) * x)))(x))
+    ),
+    "inside a gradient": lambda c: (
+        lambda x: np.sum(cadiff.grad(lambda y: np.sum(c(bumpy)(y) * x))(x) * x)
+    ),
+    "forward mode inside": lambda c: c(
+        lambda x: np.sum(cadiff.jvp(lambda y: bumpy(y) * x, (x,), (x,))[1])
+    ),
+    "assigns": lambda c: c(lambda x: np.sum(assigning(x) * x)),
+    "assigned to before": lambda c: lambda x: assigned_before(c, x),
+    "branches": lambda c: c(lambda x: x[0] * x[1] if x[2] > 0.0 else np.sum(x)),
+    "linear algebra": lambda c: c(
+        lambda x: np.linalg.slogdet(np.outer(x, x) + np.eye(3))[1] * np.linalg.norm(x)
+    ),
+}
+
+
+def assigning(x: Any) -> Any:
+    y = np.zeros(3)
+    y[0] = x[2]
+    y[1:] = x[:2] * y[0]
+    y[0] *= y[1]
+    return y
+
+
+def assigned_before(c: Function, x: Any) -> Any:
+    y = x.copy()
+    y[1] = y[0] * y[2]
+    return np.sum(c(lambda: bumpy(y) * y[1])())
+
+
+TRANSFORMS: dict[str, Callable[[Function], Function]] = {
+    "grad": cadiff.grad,
+    "jacfwd": cadiff.jacfwd,
+    "hessian": cadiff.hessian,
+    "hvp": lambda f: lambda x: cadiff.hvp(f)(x, numpy.array([1.0, -2.0, 0.5])),
+    "forward over reverse": lambda f: cadiff.jacfwd(cadiff.grad(f)),
+    "reverse over reverse": lambda f: cadiff.jacrev(cadiff.grad(f)),
+    "reverse over forward": lambda f: cadiff.jacrev(cadiff.jacfwd(f)),
+    "reverse over reverse over reverse": lambda f: cadiff.jacrev(
+        cadiff.grad(lambda x: np.sum(cadiff.grad(f)(x) * x))
+    ),
+    "forward over reverse over reverse": lambda f: cadiff.jacfwd(
+        cadiff.grad(lambda x: np.sum(cadiff.grad(f)(x) * x))
+    ),
+    "pullback": lambda f: lambda x: cadiff.jacobian(cadiff.vjp(f, x)[1])(2.0),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_derivatives_are_those_without_checkpoints(program: str, transform: str) -> None:
+    make, differentiate = PROGRAMS[program], TRANSFORMS[transform]
+    found = differentiate(make(checkpoint))(POINT)
+    wanted = differentiate(make(lambda f: f))(POINT)
+    npt.assert_allclose(found, wanted, rtol=1e-11, atol=1e-11)
+    assert make(checkpoint)(POINT) == make(lambda f: f)(POINT)
+    assert _core.tape_usage()["recordings"] == 0
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 4)), min_size=1, max_size=8))
+def test_any_part_of_a_program_may_be_checkpointed(steps: list[tuple[bool, int]]) -> None:
+    parts: list[Function] = [
+        lambda x, y: np.sin(x) * y,
+        lambda x, y: x @ np.outer(y, x),
+        lambda x, y: np.concatenate([x[1:], y[:1]]) / 2.0,
+        lambda x, y: np.where(x > y, x, y * y),
+        lambda x, y: np.cumsum(x) * np.sum(y),
+    ]
+
+    def program(x: Any, wrap: Function) -> Any:
+        y = x * 0.5
+        for is_wrapped, which in steps:
+            part = wrap(parts[which]) if is_wrapped else parts[which]
+            x, y = part(x, y) / 3.0, x
+        return np.sum(x)
+
+    def same(f: Function) -> Function:
+        return f
+
+    for transform in (cadiff.grad, cadiff.hessian):
+        npt.assert_allclose(
+            transform(lambda x: program(x, checkpoint))(POINT),
+            transform(lambda x: program(x, same))(POINT),
+            rtol=1e-10,
+            atol=1e-12,
+        )
+
+
+@pytest.mark.parametrize("size", [1, 511, 512, 1025, 40_000])
+def test_arrays_of_all_sizes(size: int) -> None:
+    x = numpy.linspace(0.1, 2.0, size)
+
+    def program(x: Any, wrap: Function) -> Any:
+        return np.sum(wrap(lambda y: np.exp(-y) * np.sin(y * x))(x[::-1]) * x)
+
+    found = cadiff.grad(lambda x: program(x, checkpoint))(x)
+    npt.assert_allclose(found, cadiff.grad(lambda x: program(x, lambda f: f))(x), rtol=1e-12)
+
+
+def test_empty_arrays_and_results_without_numbers() -> None:
+    assert (
+        cadiff.grad(lambda x: np.sum(checkpoint(lambda y: y * 2.0)(x)))(numpy.empty(0)).size == 0
+    )
+    out = []
+    cadiff.grad(lambda x: out.append(checkpoint(lambda y: (None, "text", 3))(x)) or x)(1.0)
+    assert out == [(None, "text", 3)]
+
+
+def test_constant_results_stay_constants() -> None:
+    def f(x: Any) -> Any:
+        y = checkpoint(lambda _: np.zeros(3))(x)
+        y[1] = x * x
+        return np.sum(y) + checkpoint(lambda _: 4.0)(x)
+
+    assert cadiff.value_and_grad(f)(3.0) == (13.0, 6.0)
+
+
+def test_variables_made_by_hand() -> None:
+    v, w = cadiff.Var(2.0), cadiff.Var([1.0, 3.0])
+    y = checkpoint(lambda: np.sum(v * v * w))()
+    y.backward()
+    y.backward()
+    assert (v.grad, w.grad.tolist()) == (32.0, [8.0, 8.0])
+
+
+def test_without_numbers_it_is_the_function() -> None:
+    calls = []
+    f = checkpoint(lambda x: calls.append(x) or x * 2)
+    assert f(3) == 6
+    assert calls == [3]
+    assert checkpoint(math.sin)(1.0) == math.sin(1.0)
+
+
+# --- memory --------------------------------------------------------------------------------------
+
+
+def test_one_entry_is_left() -> None:
+    left = []
+
+    def f(x: Any) -> Any:
+        before = entries()
+        y = checkpoint(bumpy)(x)
+        left.append(entries() - before)
+        return y
+
+    assert cadiff.grad(f)(1.0) == cadiff.grad(bumpy)(1.0)
+    assert left == [1]
+
+
+def most_entries(f: Function, x: Any) -> int:
+    """The longest that the tape gets in a gradient of f, which calls its argument at times."""
+    most = 0
+
+    def look() -> None:
+        nonlocal most
+        most = max(most, entries())
+
+    cadiff.grad(lambda x: f(x, look))(x)
+    return most
+
+
+@pytest.mark.parametrize(("levels", "share"), [(1, 1.1), (2, 0.1), (3, 0.05), (12, 0.04)])
+def test_a_scan_holds_a_part_of_the_tape(levels: int, share: float) -> None:
+    def scanned(x: Any, look: Function) -> Any:
+        def step(y: Any, _: None) -> tuple[Any, None]:
+            look()
+            return y * 0.99 + 0.01 * np.sin(y), None
+
+        return checkpoint_scan(step, x, length=4096, levels=levels)[0]
+
+    assert most_entries(scanned, 1.0) < share * 4 * 4096
+
+
+# --- what may go wrong ---------------------------------------------------------------------------
+
+
+def test_random_numbers_are_drawn_again_as_they_were() -> None:
+    generator, legacy = numpy.random.default_rng(1), numpy.random.RandomState(2)
+    own = random.Random(3)
+
+    def noisy(x: Any, rng: Any) -> Any:
+        noise = numpy.random.standard_normal() + numpy.random.rand() + random.random()
+        return x**2 * (noise + rng.normal() + legacy.normal() + own.random())
+
+    def run(wrap: Function, order: int) -> tuple[list[Any], list[Any]]:
+        numpy.random.seed(0)
+        random.seed(0)
+        legacy.seed(2)
+        own.seed(3)
+        rng = numpy.random.default_rng(1)
+        f = lambda x: wrap(noisy)(x, rng) + wrap(noisy)(x, rng) * wrap(noisy)(x, rng)  # noqa: E731
+        for _ in range(order):
+            f = cadiff.grad(f)
+        after = [f(1.5)]
+        after += [numpy.random.standard_normal() for _ in range(3)]
+        return after, [random.random(), legacy.normal(), rng.normal(), own.random()]
+
+    for order in (0, 1, 2):
+        npt.assert_allclose(run(checkpoint, order)[0][0], run(lambda f: f, order)[0][0])
+    assert run(checkpoint, 1)[0][1:] == run(lambda f: f, 1)[0][1:]
+    assert run(checkpoint, 1)[1] == run(lambda f: f, 1)[1]
+    _ = generator
+
+
+def test_generators_are_found_in_arguments_closures_and_what_is_bound() -> None:
+    rng = numpy.random.default_rng(0)
+
+    class Model:
+        def noise(self, x: Any, scale: float = 1.0) -> Any:
+            return x * x * rng.normal() * scale
+
+    def with_default(x: Any, g: Any = rng) -> Any:
+        return x * x * g.normal()
+
+    functions: list[Function] = [
+        lambda x: x * x * rng.normal(),
+        with_default,
+        functools.partial(lambda g, x: x * x * g.normal(), rng),
+        lambda x: checkpoint(lambda y: y * y * rng.normal())(x),
+        Model().noise,
+    ]
+    for f in functions:
+        rng.bit_generator.state = numpy.random.default_rng(5).bit_generator.state
+        wanted = cadiff.grad(f)(2.0)
+        rng.bit_generator.state = numpy.random.default_rng(5).bit_generator.state
+        assert cadiff.grad(checkpoint(f))(2.0) == wanted
+
+
+def test_a_function_that_changes_is_found_out() -> None:
+    count = iter(range(100))
+
+    def changing(x: Any) -> Any:
+        return x * next(count)
+
+    with pytest.raises(RuntimeError, match=r"changing gave other results when it was run again"):
+        cadiff.grad(checkpoint(changing))(2.0)
+    switch = iter([True, False])
+    with pytest.raises(RuntimeError, match="other results"):
+        cadiff.grad(lambda x: checkpoint(lambda y: y * 1.0 if next(switch) else x * 1.0)(x * 1.0))(
+            1.0
+        )
+    assert cadiff.grad(bumpy)(1.0) == cadiff.grad(checkpoint(bumpy))(1.0)
+
+
+def test_containers_are_those_of_the_call() -> None:
+    def f(x: Any) -> Any:
+        parameters = [x, 2.0]
+        y = checkpoint(lambda p: p[0] * p[1])(parameters)
+        parameters[1] = 5.0
+        return y
+
+    assert cadiff.grad(f)(3.0) == 2.0
+
+
+@pytest.mark.parametrize("run", [1, 2])
+def test_exceptions_pass_and_leave_nothing(run: int) -> None:
+    before, calls = entries(), []
+
+    def f(x: Any) -> Any:
+        calls.append(None)
+        y = bumpy(x)
+        if len(calls) == run:
+            raise KeyError("mine")
+        return y
+
+    with pytest.raises(KeyError, match="mine"):
+        cadiff.grad(checkpoint(f))(1.0)
+    assert len(calls) == run
+    assert entries() == before
+    assert _core.tape_usage()["recordings"] == 0
+    assert cadiff.grad(checkpoint(bumpy))(1.0) == cadiff.grad(bumpy)(1.0)
+
+
+def test_assigning_to_arrays_from_outside_is_refused() -> None:
+    def f(x: Any) -> Any:
+        y = x * 1.0
+
+        def inner() -> Any:
+            y[0] = 3.0
+            return y[1]
+
+        return checkpoint(inner)()
+
+    with pytest.raises(TypeError, match="made outside of the function"):
+        cadiff.grad(f)(POINT)
+
+
+def test_arrays_assigned_to_later() -> None:
+    def f(x: Any, wrap: Function) -> Any:
+        y = x * 1.0
+        z = wrap(bumpy)(y)
+        y[0] = z[1]
+        return np.sum(z * y)
+
+    wanted = cadiff.grad(lambda x: f(x, lambda g: g))(POINT)
+    npt.assert_allclose(cadiff.grad(lambda x: f(x, checkpoint))(POINT), wanted, rtol=1e-14)
+    with pytest.raises(RuntimeError, match="was assigned to afterwards"):
+        cadiff.jacrev(cadiff.grad(lambda x: f(x, checkpoint)))(POINT)
+
+
+def test_is_known_under_the_name_of_the_function() -> None:
+    assert checkpoint(bumpy).__name__ == "bumpy"
+    assert checkpoint(bumpy).__doc__ == bumpy.__doc__
+    with pytest.raises(TypeError, match="checkpoint takes a function, not float"):
+        checkpoint(2.0)  # type: ignore[arg-type]
+
+
+# --- scans ---------------------------------------------------------------------------------------
+
+
+def filtered(state: Any, x: Any) -> tuple[Any, Any]:
+    mean, scale = state["mean"], state["scale"]
+    mean = 0.9 * mean + 0.1 * x * scale
+    return {"mean": mean, "scale": scale}, (mean * mean, {"m": mean - x})
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3, 20])
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 50])
+def test_scan_is_the_loop(count: int, levels: int) -> None:
+    def looped(scale: Any, xs: Any) -> Any:
+        state, squares, rests = {"mean": 0.0, "scale": scale}, [], []
+        for x in xs:
+            state, (square, rest) = filtered(state, x)
+            squares.append(square)
+            rests.append(rest["m"])
+        return state["mean"] + sum(squares) * 2.0 + sum(r**3 for r in rests)
+
+    def scanned(scale: Any, xs: Any) -> Any:
+        state, ys = checkpoint_scan(filtered, {"mean": 0.0, "scale": scale}, xs, levels=levels)
+        if count == 0:
+            assert ys is None
+            return state["mean"]
+        squares, rests = ys
+        assert squares.shape == rests["m"].shape == (count,)
+        return state["mean"] + np.sum(squares) * 2.0 + np.sum(rests["m"] ** 3)
+
+    xs = numpy.cos(numpy.arange(count))
+    npt.assert_allclose(scanned(1.5, xs), looped(1.5, xs), rtol=1e-13)
+    for argnums in (0, 1):
+        found = cadiff.grad(scanned, argnums)(1.5, xs)
+        npt.assert_allclose(found, cadiff.grad(looped, argnums)(1.5, xs), rtol=1e-12, atol=1e-14)
+    npt.assert_allclose(
+        cadiff.hessian(scanned)(1.5, xs), cadiff.hessian(looped)(1.5, xs), rtol=1e-11, atol=1e-13
+    )
+
+
+def test_scan_over_rows_without_outputs() -> None:
+    rows = numpy.arange(12.0).reshape(4, 3) / 10.0
+
+    def f(w: Any) -> Any:
+        state, ys = checkpoint_scan(lambda s, row: (s * 0.5 + row @ w, None), 0.0, rows)
+        assert ys is None
+        return state
+
+    npt.assert_allclose(cadiff.grad(f)(POINT), [0.5**3, 0.25, 0.5, 1.0] @ rows, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: checkpoint_scan(filtered, 0.0), ValueError, "length is the number of steps"),
+        (lambda: checkpoint_scan(filtered, 0.0, length=-1), ValueError, "not -1"),
+        (lambda: checkpoint_scan(filtered, 0.0, [1.0], length=2), ValueError, "xs has 1 entries"),
+        (lambda: checkpoint_scan(filtered, 0.0, 3.0), TypeError, "one entry for each step"),
+        (lambda: checkpoint_scan(filtered, 0.0, [], levels=0), ValueError, "at least 1, not 0"),
+        (lambda: checkpoint_scan(lambda s, x: s, 0.0, [1.0]), TypeError, "returned float"),
+        (lambda: checkpoint_scan(lambda s, x: (s,), 0.0, [1.0]), TypeError, "a tuple of 1"),
+    ],
+)
+def test_scan_says_what_is_wrong(call: Function, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()
