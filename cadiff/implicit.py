@@ -25,7 +25,8 @@ FloatArray = NDArray[np.float64]
 Solver = Callable[[Callable[[FloatArray], FloatArray], FloatArray], Any]
 
 EPS = float(np.finfo(float).eps)
-MOST_STEPS = 100  # of Newton's method
+TINY = EPS**3  # of the first residual is none: multiple roots are approached for ever
+MOST_STEPS = 200  # of Newton's method
 MOST_ITERATIONS = 10_000  # of a fixed point
 
 
@@ -144,7 +145,7 @@ def _solved(
         raise ValueError(f"the solver returned the shape {x.shape}, expected {guess.shape}")
     if x.size == 0:
         return unflatten(x)
-    return unflatten(_with_tangents(equation, _on_tape(equation, x)))
+    return unflatten(_with_derivatives(equation, x))
 
 
 # --- finding it ----------------------------------------------------------------------------------
@@ -152,12 +153,13 @@ def _solved(
 
 def _newton(equation: _Equation, x: FloatArray) -> FloatArray:
     """Newton's method; steps are halved until they reduce the residual."""
-    first = np.inf
-    for _ in range(MOST_STEPS if x.size else 0):
+    if x.size == 0:
+        return x
+    first = float(np.linalg.norm(equation.values(x)))
+    for _ in range(MOST_STEPS):
         residual, slope = equation.linearised(x)
         norm = float(np.linalg.norm(residual))
-        first = min(first, norm)
-        if norm == 0.0:
+        if norm <= TINY * first:
             return x
         if not (np.isfinite(norm) and np.isfinite(slope).all()):
             break
@@ -173,9 +175,6 @@ def _newton(equation: _Equation, x: FloatArray) -> FloatArray:
                 return x
             break
         x = x + length * step
-    else:
-        if x.size == 0 or norm <= EPS * first:  # a multiple root, which is approached for ever
-            return x
     raise _no_solution(equation, x)
 
 
@@ -213,30 +212,28 @@ def _no_solution(equation: _Equation, x: FloatArray) -> RuntimeError:
 # --- its derivatives -----------------------------------------------------------------------------
 
 
-def _on_tape(equation: _Equation, x: FloatArray) -> Any:
-    """The solution as a number of the tape, if the equation reads any there."""
-    if not _core.is_recording():
-        return x
+def _with_derivatives(equation: _Equation, x: FloatArray) -> Any:
+    """The solution as a number that depends on what the equation reads."""
     recording = Recording((x,), (0,))
     try:
-        outside = _core.outside_of(recording, [equation.innermost(recording.lifted[0])])
+        residual = equation.residual(recording.lifted[0])
+        tags = sorted(_tags_in(residual))
+        outside = _core.outside_of(recording, [_without_tags(residual, 1)])
+        residual = None
     finally:
         recording.close()
-    return _core.record_rule(_Implicit(equation), outside, [x])[0] if outside else x
+    solution: Any = _core.record_rule(_Implicit(equation), outside, [x])[0] if outside else x
+    for tag in tags:  # inner differentiations first
+        solution = _with_tangent(equation, solution, tag)
+    return solution
 
 
-def _with_tangents(equation: _Equation, x: Any) -> Any:
-    """The solution with the tangents that the equation reads, inner differentiations first."""
-    tag = 0
-    while True:
-        residual = equation.residual(x)
-        tags = [t for t in _tags_in(residual) if t > tag]
-        if not tags:
-            return x
-        tag = min(tags)
-        _, tangent = _core.split_dual(_without_tags(residual, tag + 1), tag)
-        slope = jacobian(lambda x, tag=tag: _without_tags(equation.residual(x), tag))(x)
-        x = _core.make_dual(x, -_solve(equation, slope, tangent), tag)
+def _with_tangent(equation: _Equation, x: Any, tag: int) -> Any:
+    """The solution with its tangent of one tag, given those of lower ones."""
+    residual = _without_tags(equation.residual(x), tag + 1)
+    slope = jacobian(lambda x: _without_tags(equation.residual(x), tag))(x)
+    _, tangent = _core.split_dual(residual, tag)
+    return _core.make_dual(x, -_solve(equation, slope, tangent), tag)
 
 
 def _tags_in(x: Any) -> set[int]:
@@ -291,12 +288,13 @@ class _Implicit:
     ) -> list[Any]:
         """Cotangents that can be differentiated again: by the solution as well."""
         x = _core.strip(results[0]) if linear else results[0]
-        recording = Recording((x,), (0,))
+        equation = self._equation
+        slope = equation.linearised(x)[1] if linear else jacobian(equation.innermost)(x)
+        weights = -_solve(equation, np.transpose(slope), cotangents[0])
+        recording = Recording((x,), (0,))  # of the equation alone
         keep = False
         try:
-            residual = self._equation.innermost(recording.lifted[0])
-            slope = recording.rows([residual]) if linear else jacobian(self._equation.innermost)(x)
-            weights = -_solve(self._equation, np.transpose(slope), cotangents[0])
+            residual = equation.innermost(recording.lifted[0])
             _, pulled = _core.record_pull_outside(
                 recording, [residual], [weights], operands, linear
             )
