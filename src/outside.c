@@ -142,8 +142,7 @@ static int note(void *context, int64_t low, int64_t high) {
     }
     search->status = make_room(search->tape, search->ranges);
     if (search->status == CAD_OK) {
-        search->ranges->items[search->ranges->count++] =
-            (CadRange){(size_t)low, (size_t)high + 1};
+        search->ranges->items[search->ranges->count++] = (CadRange){(size_t)low, (size_t)high + 1};
     }
     return search->status != CAD_OK;
 }

@@ -22,6 +22,7 @@ extern const Test block_tests[];
 extern const Test kernel_tests[];
 extern const Test tape_tests[];
 extern const Test memory_tests[];
+extern const Test outside_tests[];
 extern const Test ops_tests[];
 extern const Test sweep_tests[];
 extern const Test zero_tests[];

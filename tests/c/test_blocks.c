@@ -203,8 +203,7 @@ static void entries_over_arrays_that_read_below_are_noticed(void) {
             twin_accumulate(twin, y, x);
             break;
         }
-        CHECK(cad_reads_below(twin->arrays, begin, twin->arrays->n_entries, base) ==
-              kind % 2);
+        CHECK(cad_reads_below(twin->arrays, begin, twin->arrays->n_entries, base) == kind % 2);
         CHECK(!cad_reads_below(twin->arrays, begin, twin->arrays->n_entries, 0));
         twin_free(twin);
     }

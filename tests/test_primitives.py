@@ -1,0 +1,182 @@
+"""Operations with rules of one's own: one mode from the other, several results, custom rules."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import numpy.testing as npt
+import pytest
+import scipy.special
+
+import cadiff
+import cadiff.numpy as np
+from cadiff import primitive
+
+Function = Callable[..., Any]
+X, Y = numpy.array([[1.0, -2.0, 0.5], [0.3, 0.7, 1.5]]), numpy.array([2.0, -0.4, 1.1])
+
+# One operation, several results, a keyword: a power of x summed with weights y, and x scaled.
+
+
+def explicit(x: Any, y: Any, n: int = 2) -> Any:
+    return np.sum(x**n @ y), x * y
+
+
+def original(x: Any, y: Any, n: int = 2) -> Any:
+    return numpy.sum(x**n @ y), x * y
+
+
+def with_pulls() -> Any:
+    p = primitive(original)
+    p.defvjp(
+        lambda ans, x, y, n=2: lambda g: g[0] * n * x ** (n - 1) * y + g[1] * y,
+        lambda ans, x, y, n=2: lambda g: np.sum(g[0] * x**n + g[1] * x, axis=0),
+    )
+    return p
+
+
+def with_pushes() -> Any:
+    p = primitive(original)
+    p.defjvp(
+        lambda g, ans, x, y, n=2: (np.sum((g * n * x ** (n - 1)) @ y), g * y),
+        lambda g, ans, x, y, n=2: (np.sum(x**n @ g), x * g),
+    )
+    return p
+
+
+def with_one_of_each() -> Any:
+    p = with_pulls()
+    del p.pulls[1]
+    p.pushes[1] = with_pushes().pushes[1]
+    return p
+
+
+TRANSFORMS: dict[str, Callable[[Function, int], Function]] = {
+    "reverse": cadiff.jacrev,
+    "forward": cadiff.jacfwd,
+    "hessian": cadiff.hessian,
+    "forward over reverse": lambda f, i: cadiff.jacfwd(cadiff.jacrev(f, i), i),
+    "reverse over forward": lambda f, i: cadiff.jacrev(cadiff.jacfwd(f, i), i),
+    "forward over forward": lambda f, i: cadiff.jacfwd(cadiff.jacfwd(f, i), i),
+    "reverse over reverse": lambda f, i: cadiff.jacrev(cadiff.jacrev(f, i), i),
+    "third": lambda f, i: cadiff.jacfwd(cadiff.jacrev(cadiff.jacfwd(f, i), i), i),
+    "pullback": lambda f, i: lambda x, y: cadiff.jacobian(cadiff.vjp(f, x, y)[1])(2.0)[i],
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("make", [with_pulls, with_pushes, with_one_of_each])
+def test_one_mode_follows_from_the_other(make: Function, transform: str) -> None:
+    p, differentiate = make(), TRANSFORMS[transform]
+
+    def program(f: Function, n: int) -> Function:
+        def run(x: Any, y: Any) -> Any:
+            a, b = f(x, y, n=n)
+            return np.sin(a) * np.sum(b * b) + a * b[0, 1]
+
+        return run
+
+    for n in (2, 3):
+        for argnum in (0, 1):
+            found = differentiate(program(p, n), argnum)(X, Y)
+            wanted = differentiate(program(explicit, n), argnum)(X, Y)
+            npt.assert_allclose(found, wanted, rtol=1e-11, atol=1e-11)
+
+
+def test_lanes_and_numbers() -> None:
+    p = primitive(lambda x: (math.sin(x), math.cos(x)))
+    p.defvjp(lambda ans, x: lambda g: g[0] * ans[1] - g[1] * ans[0])
+    npt.assert_allclose(
+        cadiff.jacfwd(lambda v: p(v[0] * v[1]))(Y[:2])[0], math.cos(-0.8) * Y[1::-1]
+    )
+    npt.assert_allclose(cadiff.derivative(lambda x: p(x)[0], 0.3, order=3), -math.cos(0.3))
+
+
+def test_the_rules_need_not_look_at_g() -> None:
+    p = primitive(lambda x: 3.0 * x)
+    p.defjvp(lambda g, ans, x: 0.0)
+    assert cadiff.grad(p)(2.0) == 0.0
+    assert cadiff.derivative(p, 2.0) == 0.0
+
+
+def test_none_is_a_derivative_of_zero() -> None:
+    for define in ("defvjp", "defjvp"):
+        p = primitive(lambda x, k: x * k)
+        rule = (
+            (lambda ans, x, k: lambda g: g * k)
+            if define == "defvjp"
+            else (lambda g, ans, x, k: g * k)
+        )
+        getattr(p, define)(rule, None)
+        assert cadiff.grad(p, (0, 1))(2.0, 3.0) == (3.0, 0.0)
+        assert cadiff.derivative(p, 1, (2.0, 3.0)) == 0.0
+        assert cadiff.derivative(p, 0, (2.0, 3.0)) == 3.0
+        assert cadiff.jacfwd(lambda x, p=p: p(3.0, x))(Y).tolist() == numpy.zeros((3, 3)).tolist()
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_a_rule_that_cannot_be_transposed_is_named(mode: str) -> None:
+    halved = primitive(lambda x: x / 2.0)
+    if mode == "forward":
+        halved.defvjp(lambda ans, x: lambda g: math.fsum([g, 0.0]) / 2.0)
+        differentiate: Function = cadiff.derivative
+    else:
+        halved.defjvp(lambda g, ans, x: math.fsum([g, 0.0]) / 2.0)
+        differentiate = lambda f, x: cadiff.grad(f)(x)  # noqa: E731
+    with pytest.raises(TypeError, match=rf"has no {mode}-mode rule .* none follows"):
+        differentiate(lambda x: halved(x), 3.0)
+
+
+def test_no_rule_at_all() -> None:
+    p = primitive(lambda x, y: x * y)
+    p.defvjp(lambda ans, x, y: lambda g: g * y)
+    with pytest.raises(TypeError, match="no reverse-mode rule for its argument 1"):
+        cadiff.grad(p, 1)(2.0, 3.0)
+    with pytest.raises(TypeError, match="no forward-mode rule for its argument 1"):
+        cadiff.derivative(p, 1, (2.0, 3.0))
+
+
+# --- custom --------------------------------------------------------------------------------------
+
+
+def test_custom_rules_for_stability() -> None:
+    @cadiff.custom(partials=lambda ans, x: cadiff.expit(x))
+    def log1pexp(x: Any) -> Any:
+        return numpy.where(x > 700.0, x, numpy.log1p(numpy.exp(numpy.minimum(x, 700.0))))
+
+    x = numpy.array([-800.0, -1.0, 0.0, 3.0, 800.0])
+    npt.assert_allclose(cadiff.elementwise_grad(log1pexp)(x), scipy.special.expit(x), rtol=1e-14)
+    twice = cadiff.elementwise_grad(cadiff.elementwise_grad(log1pexp))(x)
+    npt.assert_allclose(twice, scipy.special.expit(x) * scipy.special.expit(-x), rtol=1e-13)
+    npt.assert_allclose(cadiff.jacfwd(log1pexp)(x), numpy.diag(scipy.special.expit(x)), rtol=1e-14)
+
+
+def test_custom_takes_every_kind_of_rule() -> None:
+    by_vjp = cadiff.custom(
+        numpy.multiply,
+        vjp=[lambda ans, x, y: lambda g: g * y, lambda ans, x, y: lambda g: g * x],
+    )
+    by_jvp = cadiff.custom(
+        numpy.multiply, jvp=(lambda g, ans, x, y: g * y, lambda g, ans, x, y: g * x)
+    )
+    by_partials = cadiff.custom(
+        numpy.multiply, partials=(lambda ans, x, y: y, lambda ans, x, y: x)
+    )
+    for f in (by_vjp, by_jvp, by_partials):
+        assert cadiff.grad(f, (0, 1))(2.0, 5.0) == (5.0, 2.0)
+        assert cadiff.jvp(f, (2.0, 5.0), (1.0, 10.0)) == (10.0, 25.0)
+        assert cadiff.hessian(lambda x, f=f: f(x, x))(2.0) == 2.0
+    with pytest.raises(TypeError, match="custom wants a rule"):
+        cadiff.custom(numpy.multiply)
+
+
+def test_custom_gradients_may_be_others() -> None:
+    @cadiff.custom(vjp=lambda ans, x: lambda g: -g)
+    def reversed_gradient(x: Any) -> Any:
+        return x
+
+    assert cadiff.value_and_grad(lambda x: reversed_gradient(x * x))(3.0) == (9.0, -6.0)
+    assert cadiff.derivative(lambda x: reversed_gradient(x * x), 3.0) == -6.0
