@@ -21,6 +21,7 @@ import numpy as np
 from . import _core
 from ._core import Recording, Var
 from .arrays import as_array, concatenate, stack
+from .transforms import Transform
 
 __all__ = ["checkpoint", "checkpoint_scan"]
 
@@ -64,14 +65,19 @@ def checkpoint(f: Function) -> Function:
     >>> cadiff.grad(cadiff.checkpoint(many_steps))(1.0) == cadiff.grad(many_steps)(1.0)
     True
     """
-    if not callable(f):
-        raise TypeError(f"checkpoint takes a function, not {type(f).__name__}")
+    return Checkpoint("checkpoint", f)
 
-    @functools.wraps(f)
-    def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        return _call(f, args, kwargs)
 
-    return checkpointed
+class Checkpoint(Transform):
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return _call(self._function, args, kwargs)
+
+    def __repr__(self) -> str:
+        return f"<cadiff.checkpoint of {_name_of(self._function)}>"
+
+
+def _name_of(f: Function) -> str:
+    return str(getattr(f, "__qualname__", repr(f)))
 
 
 def _call(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -144,9 +150,8 @@ class _Rerun:
         made = _made_by(recording, out)
         same = len(made) == len(results) and all(map(_is_same, made, results))
         if not same or not _core.are_within(_core.outside_of(recording, made), operands):
-            name = getattr(self._f, "__qualname__", repr(self._f))
             raise RuntimeError(
-                f"the checkpointed function {name} gave other results when it was run again for "
+                f"the checkpointed function {_name_of(self._f)} gave other results when it was run again for "
                 "its derivative: it must depend on nothing but numbers that stay as they are "
                 "(random generators are put back only if they are arguments, or in the closure, "
                 "of the function)"

@@ -8,6 +8,7 @@ never sees a buffer, and every derivative comes from the core.
 from __future__ import annotations
 
 import functools
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, chain, pairwise
@@ -78,6 +79,14 @@ class Transform(ABC):
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
+
+    def __reduce__(self) -> Any:
+        """By name if the function was replaced by it, as by a decorator; else with the function."""
+        place: Any = sys.modules.get(getattr(self, "__module__", ""))
+        name = getattr(self, "__qualname__", "")
+        for part in name.split("."):
+            place = getattr(place, part, None)
+        return name if place is self else super().__reduce__()
 
     def __repr__(self) -> str:
         name = getattr(self._function, "__qualname__", repr(self._function))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
+import pickle
 import random
 from collections.abc import Callable
 from typing import Any
@@ -363,11 +364,31 @@ def test_arrays_assigned_to_later() -> None:
         cadiff.jacrev(cadiff.grad(lambda x: f(x, checkpoint)))(POINT)
 
 
+@checkpoint
+def decorated(x: Any) -> Any:
+    return x * x
+
+
+class Model:
+    @checkpoint
+    def method(self, x: Any) -> Any:
+        return x * x * x
+
+
 def test_is_known_under_the_name_of_the_function() -> None:
     assert checkpoint(bumpy).__name__ == "bumpy"
     assert checkpoint(bumpy).__doc__ == bumpy.__doc__
+    assert repr(checkpoint(bumpy)) == "<cadiff.checkpoint of bumpy>"
+    assert cadiff.grad(Model().method)(2.0) == 12.0
     with pytest.raises(TypeError, match="checkpoint takes a function, not float"):
         checkpoint(2.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("f", [decorated, checkpoint(bumpy), cadiff.grad(decorated)])
+def test_pickles(f: Function) -> None:
+    restored = pickle.loads(pickle.dumps(f))
+    assert restored(1.5) == f(1.5)
+    assert cadiff.grad(restored)(1.5) == cadiff.grad(f)(1.5)
 
 
 # --- scans ---------------------------------------------------------------------------------------
