@@ -27,6 +27,7 @@ __all__ = [
     "GRADIENT",
     "GRAPH",
     "LIST",
+    "SCAN",
     "Contest",
     "Recorded",
     "Runner",
@@ -41,6 +42,7 @@ __all__ = [
     "regression",
     "rosenbrock",
     "rosenbrock_products",
+    "scan",
 ]
 
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -50,6 +52,7 @@ LIST = "x a list"
 ARRAY = "x an ndarray"
 GRADIENT = "value and gradient"
 GRAPH = "pure-Python graph"
+SCAN = "checkpoint_scan"
 DUAL = "pure-Python dual"
 MOST_DUALS = 10  # a dual runs f once for each coordinate
 RTOL = 1e-9
@@ -231,6 +234,23 @@ def _along(x: FloatArray, v: FloatArray, h: float = 1e-30) -> FloatArray:
     return product
 
 
+# Time against memory
+
+
+def scan(steps: int) -> Contest:
+    """Value and gradient of a long chain, recorded as a whole, and with checkpoints."""
+    contest = chain(steps)
+    expected = contest.runners[GRADIENT].expected
+    at = problems.CHAIN_POINT
+    scanned = problems.scanned_chain(steps, cadiff.sin, cadiff.exp, cadiff.checkpoint_scan)
+    value_and_grad = cadiff.value_and_grad(scanned, argnums=(0, 1))
+    runners = {
+        GRADIENT: contest.runners[GRADIENT],
+        SCAN: Runner(partial(value_and_grad, *at), expected),
+    }
+    return Contest(contest.work, runners)
+
+
 # Recorded once, swept again and again
 
 
@@ -289,4 +309,5 @@ CONTESTS: tuple[Callable[[], Contest], ...] = (
     gradient_call,
     partial(hessian, 100),
     partial(hessian_product, 1000),
+    partial(scan, 100_000),
 )

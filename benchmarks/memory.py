@@ -2,6 +2,8 @@
 
     python -m benchmarks.memory tape 1000000    value and gradient of so many multiplications
     python -m benchmarks.memory loop 1000000    so many times new Vars, operations, backward()
+    python -m benchmarks.memory chain 1000000   value and gradient of so many steps of a chain
+    python -m benchmarks.memory scan 1000000    the same with checkpoints
 
 prints one line of JSON; `in_new_process` runs that and reads it. What the numbers should be is
 for the caller to know.
@@ -15,14 +17,26 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from functools import reduce
 from itertools import repeat
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import cadiff
+from benchmarks import problems
 
-__all__ = ["FACTOR", "LOOP_GRADIENT", "LOOP_POINT", "WARM_UP", "in_new_process", "loop", "tape"]
+__all__ = [
+    "FACTOR",
+    "LOOP_GRADIENT",
+    "LOOP_POINT",
+    "WARM_UP",
+    "chain",
+    "in_new_process",
+    "loop",
+    "scan",
+    "tape",
+]
 
 Report: TypeAlias = dict[str, float]
 
@@ -79,6 +93,23 @@ def _iterate(iterations: int) -> tuple[float, float]:
     return x.grad, y.grad
 
 
+def chain(steps: int) -> Report:
+    """Value and gradient of a long chain; ``bytes`` is by how much that raised the peak."""
+    return _raised(problems.chain(steps, cadiff.sin, cadiff.exp))
+
+
+def scan(steps: int) -> Report:
+    """The same chain as a scan with checkpoints."""
+    return _raised(problems.scanned_chain(steps, cadiff.sin, cadiff.exp, cadiff.checkpoint_scan))
+
+
+def _raised(f: Callable[[Any, Any], Any]) -> Report:
+    value_and_grad = cadiff.value_and_grad(f, argnums=(0, 1))
+    before = _peak()
+    value, (dx, dy) = value_and_grad(*problems.CHAIN_POINT)
+    return {"value": value, "dx": dx, "dy": dy, "bytes": float(_peak() - before)}
+
+
 def _resident() -> int:
     """Bytes of this process that are in memory; where the system does not tell, the peak."""
     try:
@@ -90,14 +121,19 @@ def _resident() -> int:
 
 def _peak() -> int:
     """The most bytes of this process that were in memory at once."""
+    try:
+        status = Path("/proc/self/status").read_text()
+        return 1024 * int(status.split("VmHWM:")[1].split()[0])
+    except (OSError, IndexError):
+        pass
     import resource  # not on every system
 
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else 1024 * most
 
 
-def in_new_process(work: Literal["tape", "loop"], count: int) -> Report:
-    """Run one of the two in a fresh interpreter, and return its report."""
+def in_new_process(work: Literal["tape", "loop", "chain", "scan"], count: int) -> Report:
+    """Run one of these in a fresh interpreter, and return its report."""
     command = [sys.executable, "-m", "benchmarks.memory", work, str(count)]
     root = Path(__file__).parent.parent
     done = subprocess.run(command, cwd=root, check=True, stdout=subprocess.PIPE, text=True)
@@ -106,4 +142,5 @@ def in_new_process(work: Literal["tape", "loop"], count: int) -> Report:
 
 
 if __name__ == "__main__":
-    print(json.dumps({"tape": tape, "loop": loop}[sys.argv[1]](int(sys.argv[2]))))
+    works = {"tape": tape, "loop": loop, "chain": chain, "scan": scan}
+    print(json.dumps(works[sys.argv[1]](int(sys.argv[2]))))

@@ -121,6 +121,20 @@ def chain(
     return run
 
 
+def scanned_chain(
+    steps: int, sin: Callable[[Any], Any], exp: Callable[[Any], Any], scan: Callable[..., Any]
+) -> Callable[[Any, Any], Any]:
+    """Make the same function as `chain`, its loop run by a scan, as that of `jax.lax`."""
+
+    def run(x0: Any, x1: Any) -> Any:
+        def step(y: Any, _: None) -> tuple[Any, None]:
+            return sin(y) * x0 + exp(-y * y) * x1, None
+
+        return scan(step, x0, length=steps)[0]
+
+    return run
+
+
 def complex_step(f: Callable[..., Any], args: Sequence[float], h: float = 1e-30) -> list[float]:
     """The gradient of ``f(*args)`` by complex steps: exact up to rounding, for analytic f.
 

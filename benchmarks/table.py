@@ -23,11 +23,22 @@ import numpy as np
 import cadiff
 from benchmarks import array_contests, contests, memory, problems
 from benchmarks.array_contests import HAND, JACOBIAN, NUMPY, RECORDED
-from benchmarks.contests import ARRAY, DUAL, FLOATS, GRADIENT, GRAPH, LIST, Contest, Recorded
+from benchmarks.contests import (
+    ARRAY,
+    DUAL,
+    FLOATS,
+    GRADIENT,
+    GRAPH,
+    LIST,
+    SCAN,
+    Contest,
+    Recorded,
+)
 from benchmarks.timing import Spread, interleave
 from cadiff import _core
 
 CHAIN_STEPS = 100_000
+SCAN_STEPS = 1_000_000
 SWEPT_OPERATIONS = 1_000_000
 LOOP_ITERATIONS = 1_000_000
 BLAS_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS")
@@ -265,6 +276,20 @@ def chain_memory(_effort: Effort) -> Iterator[Row]:
     yield Row(f"{contest.work}: tape", "", Spread.of([a_operation]), "bytes an op", at_most(34))
 
 
+def scan_memory(_effort: Effort) -> Iterator[Row]:
+    """How much memory a scan with checkpoints needs, each way in a fresh process."""
+    contest = contests.chain(SCAN_STEPS)
+    value, gradient = contest.runners[GRADIENT].expected
+    reports = {}
+    for way in ("chain", "scan"):
+        report = memory.in_new_process(way, SCAN_STEPS)
+        contests.compare(way, [report["value"], report["dx"], report["dy"]], [value, *gradient])
+        reports[way] = report["bytes"]
+    share = Spread.of([reports["scan"] / reports["chain"]])
+    work = f"{contest.work}: memory of {contests.SCAN}"
+    yield Row(work, GRADIENT, share, target=at_most(0.1))
+
+
 def sweep(
     record: Callable[[int], Recorded], target: Target | None, effort: Effort
 ) -> Iterator[Row]:
@@ -372,6 +397,10 @@ PARTS: dict[str, Measure] = {
         compared, partial(contests.hessian, 100), [Compared("hessian", "gradient")]
     ),
     "hvp": partial(compared, partial(contests.hessian_product, 1000), [Compared("hvp", GRADIENT)]),
+    "scan-time": partial(
+        compared, partial(contests.scan, SCAN_STEPS), [Compared(SCAN, GRADIENT, at_most(2.5))]
+    ),
+    "scan-memory": scan_memory,
     "array-logistic": partial(
         compared, array_contests.logistic_regression, [Compared(GRADIENT, HAND, at_most(1.5))]
     ),

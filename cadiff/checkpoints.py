@@ -12,6 +12,7 @@ import ctypes
 import functools
 import random
 from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
 from math import ceil
 from types import CellType
 from typing import Any
@@ -151,10 +152,10 @@ class _Rerun:
         same = len(made) == len(results) and all(map(_is_same, made, results))
         if not same or not _core.are_within(_core.outside_of(recording, made), operands):
             raise RuntimeError(
-                f"the checkpointed function {_name_of(self._f)} gave other results when it was run again for "
-                "its derivative: it must depend on nothing but numbers that stay as they are "
-                "(random generators are put back only if they are arguments, or in the closure, "
-                "of the function)"
+                f"the checkpointed function {_name_of(self._f)} gave other results when it was "
+                "run again for its derivative: it must depend on nothing but numbers that stay as "
+                "they are (random generators are put back only if they are arguments, or in the "
+                "closure, of the function)"
             )
         return made
 
@@ -364,14 +365,19 @@ def checkpoint_scan(
     True
     """
     count = _count(xs, length)
+    if type(xs) is np.ndarray and xs.ndim == 1:
+        xs = xs.tolist()  # floats, with which Python computes fastest
     if isinstance(levels, bool) or not isinstance(levels, (int, np.integer)) or levels < 1:
         raise ValueError(f"levels is a whole number, at least 1, not {levels!r}")
 
     def run(state: Any, first: int, last: int, level: int) -> tuple[Any, list[Any]]:
         outputs: list[Any] = []
         if level == 1 or last - first <= 1:
-            for i in range(first, last):
-                state, y = _pair(f(state, None if xs is None else _plain(xs[i])))
+            for x in repeat(None, last - first) if xs is None else xs[first:last]:
+                pair = f(state, x)
+                if type(pair) is not tuple or len(pair) != 2:
+                    raise _no_pair(pair)
+                state, y = pair
                 outputs.append(y)
             return state, [_joined(outputs, _stacked)]
         size = ceil((last - first) ** (1.0 - 1.0 / level))
@@ -404,22 +410,15 @@ def _count(xs: Any, length: int | None) -> int:
     return count
 
 
-def _plain(x: Any) -> Any:
-    """A number of an array as Python computes with it fastest."""
-    return float(x) if isinstance(x, np.float64) else x
-
-
 def _stacked(parts: list[Any]) -> Any:
     return stack(parts) if any(map(_core.ndim, parts)) else as_array(parts)
 
 
-def _pair(result: Any) -> tuple[Any, Any]:
-    if not isinstance(result, tuple) or len(result) != 2:
-        kind = f"a tuple of {len(result)}" if isinstance(result, tuple) else type(result).__name__
-        raise TypeError(
-            f"f returns a pair (state, output), (state, None) for no output; it returned {kind}"
-        )
-    return result
+def _no_pair(result: Any) -> TypeError:
+    kind = f"a tuple of {len(result)}" if isinstance(result, tuple) else type(result).__name__
+    return TypeError(
+        f"f returns a pair (state, output), (state, None) for no output; it returned {kind}"
+    )
 
 
 def _joined(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:

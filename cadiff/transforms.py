@@ -81,7 +81,7 @@ class Transform(ABC):
         return self if instance is None else MethodType(self, instance)
 
     def __reduce__(self) -> Any:
-        """By name if the function was replaced by it, as by a decorator; else with the function."""
+        """By name where it stands in the place of its function, as decorators do; else with it."""
         place: Any = sys.modules.get(getattr(self, "__module__", ""))
         name = getattr(self, "__qualname__", "")
         for part in name.split("."):

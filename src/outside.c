@@ -151,10 +151,10 @@ static void note_operands(Search *search, CadEntry entry) {
     if (CAD_CODE_OP(entry.code) == CAD_OP_LEAF) {
         return;
     }
-    if (!(entry.code & CAD_PASSIVE_A)) {
+    if (entry.a < search->below && !(entry.code & CAD_PASSIVE_A)) {
         note(search, entry.a, entry.a);
     }
-    if (!(entry.code & CAD_PASSIVE_B) && search->status == CAD_OK) {
+    if (entry.b < search->below && !(entry.code & CAD_PASSIVE_B) && search->status == CAD_OK) {
         note(search, entry.b, entry.b);
     }
 }

@@ -1,4 +1,4 @@
-"""Random programs that differentiate, solve, checkpoint and assign inside, differentiated in all ways.
+"""Random programs that differentiate, solve and checkpoint inside, differentiated in all ways.
 
 A program is a chain of layers, functions of an array and of a variable of the closure. Its first
 derivatives are compared with differences of its values, its second ones with differences of the
@@ -24,7 +24,7 @@ Layer = Callable[[Any, Any], Any]
 N = 3
 MATRIX = numpy.array([[0.4, -0.3, 0.2], [0.1, 0.5, -0.2], [-0.4, 0.2, 0.3]])
 
-# --- layers: an array of N numbers and an outer one in, an array of N out, all of moderate size ----
+# --- layers: an array of N numbers and an outer one in, an array of N out --------------------------
 
 # Where each operation of the table is smooth, for each operand; others are piecewise constant or
 # have kinks, and take part with the branch that they choose.
@@ -205,7 +205,7 @@ def program(choices: list[tuple[str, bool]]) -> Function:
     return run
 
 
-# --- truths ----------------------------------------------------------------------------------------
+# --- truths --------------------------------------------------------------------------------------
 
 
 def difference(f: Function, x: Any, direction: Any, step: float = 2.0**-9) -> Any:
