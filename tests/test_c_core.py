@@ -36,7 +36,7 @@ BUILDS = {
 NAMES = [
     name
     for path in sorted(TESTS.glob("test_*.c"))
-    for name in re.findall(r"^    TEST\((\w+)\),$", path.read_text(encoding="utf-8"), re.M)
+    for name in re.findall(r"\bTEST\((\w+)\)", path.read_text(encoding="utf-8"))
 ]
 
 

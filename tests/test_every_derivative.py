@@ -24,7 +24,7 @@ Layer = Callable[[Any, Any], Any]
 N = 3
 MATRIX = numpy.array([[0.4, -0.3, 0.2], [0.1, 0.5, -0.2], [-0.4, 0.2, 0.3]])
 
-# --- layers: an array of N numbers and an outer one in, an array of N out --------------------------
+# --- layers: an array of N numbers and an outer one in, an array of N out ------------------------
 
 # Where each operation of the table is smooth, for each operand; others are piecewise constant or
 # have kinks, and take part with the branch that they choose.
