@@ -1,0 +1,448 @@
+/* See series.h.
+ *
+ * For one operation a little graph is built, whose nodes are operations with their operands: the
+ * operation itself, its partials, the partials of those, and so on, as far as coefficients are
+ * wanted. Equal nodes are one: the partial of sin is cos, and the partial of that one's negative
+ * the sin that is there already. Nodes stand behind their operands; so all coefficients follow in
+ * one loop over k and, within, over the nodes, and nothing calls itself. */
+#include "series.h"
+
+#include "kernels_masks.h"
+
+#include <string.h>
+
+typedef int Number; /* the index of a node */
+
+enum { NONE = -1, ZERO = 0 };
+
+/* Coefficient k of a node are n numbers at numbers[at + k * n]. */
+typedef struct Node {
+    CadOp op; /* CAD_OP_LEAF: it is given */
+    Number operand[3];
+    Number partial[3]; /* by each operand; NONE by a constant */
+    size_t reach;      /* the highest coefficient; 0: it is constant, as far as anybody asks */
+    size_t at;
+    int uniform; /* the same constant n times */
+} Node;
+
+/* No formula of the table has more words than this: tests/c sees to it. */
+enum { MOST_WORDS = 64, MOST_NUMBERS = 4096, MOST_WIDTH = 128 };
+
+struct CadSeries {
+    size_t order;
+    size_t n;
+    size_t reach; /* of new nodes */
+    Node *nodes;
+    size_t n_nodes;
+    size_t node_room;
+    double *numbers;
+    size_t n_numbers;
+    size_t number_room;
+    CadMasks masks;
+};
+
+CadSeries *cad_series_new(size_t order) {
+    CadSeries *series = cad_memory_zeroed(1, sizeof *series);
+    if (series != NULL) {
+        series->order = order;
+    }
+    return series;
+}
+
+void cad_series_free(CadSeries *series) {
+    if (series != NULL) {
+        cad_memory_free(series->nodes);
+        cad_memory_free(series->numbers);
+        cad_memory_free(series);
+    }
+}
+
+/* As many as keep a node in the cache. */
+size_t cad_series_width(const CadSeries *series) {
+    const size_t most = CAD_TILE < MOST_WIDTH ? CAD_TILE : MOST_WIDTH;
+    const size_t width = MOST_NUMBERS / (series->order + 1);
+    return width < 1 ? 1 : width < most ? width : most;
+}
+
+/* --- nodes --- */
+
+/* Room for all nodes of a formula, so that in the midst of it nothing fails and nothing moves. */
+static CadStatus make_room(CadSeries *s) {
+    const size_t nodes = s->n_nodes + MOST_WORDS;
+    const size_t numbers = s->n_numbers + MOST_WORDS * (s->reach + 1) * s->n;
+    if (nodes > s->node_room) {
+        Node *grown = cad_memory_resize(s->nodes, 2 * nodes, sizeof *grown);
+        if (grown == NULL) {
+            return CAD_NO_MEMORY;
+        }
+        s->nodes = grown;
+        s->node_room = 2 * nodes;
+    }
+    if (numbers > s->number_room) {
+        double *grown = cad_memory_resize(s->numbers, 2 * numbers, sizeof *grown);
+        if (grown == NULL) {
+            return CAD_NO_MEMORY;
+        }
+        s->numbers = grown;
+        s->number_room = 2 * numbers;
+    }
+    return CAD_OK;
+}
+
+static double *coefficient(const CadSeries *s, Number x, size_t k) {
+    return s->numbers + s->nodes[x].at + k * s->n;
+}
+
+static CadStrip plain(const CadSeries *s, Number x) {
+    return (CadStrip){coefficient(s, x, 0), 1};
+}
+
+static double *free_numbers(CadSeries *s, size_t count) {
+    assert(s->n_numbers + count <= s->number_room);
+    double *const place = s->numbers + s->n_numbers;
+    s->n_numbers += count;
+    return place;
+}
+
+/* A node whose coefficients are not written yet. */
+static Number new_node(CadSeries *s, CadOp op, Number x, Number y, Number z, size_t reach) {
+    assert(s->n_nodes < s->node_room);
+    const size_t at = s->n_numbers;
+    free_numbers(s, (reach + 1) * s->n);
+    s->nodes[s->n_nodes] = (Node){op, {x, y, z}, {NONE, NONE, NONE}, reach, at, 0};
+    return (Number)s->n_nodes++;
+}
+
+static int is_uniform(const CadSeries *s, Number x, double value) {
+    return s->nodes[x].uniform && *coefficient(s, x, 0) == value;
+}
+
+static Number constant(CadSeries *s, double value) {
+    for (size_t i = 0; i < s->n_nodes; i++) {
+        if (s->nodes[i].uniform &&
+            memcmp(coefficient(s, (Number)i, 0), &value, sizeof value) == 0) {
+            return (Number)i;
+        }
+    }
+    const Number x = new_node(s, CAD_OP_LEAF, NONE, NONE, NONE, 0);
+    for (size_t i = 0; i < s->n; i++) {
+        coefficient(s, x, 0)[i] = value;
+    }
+    s->nodes[x].uniform = 1;
+    return x;
+}
+
+/* Operations that are others in disguise: the fewer there are, the more nodes are the same. */
+static CadOp simplest(CadSeries *s, CadOp op, Number operand[3]) {
+    switch (op) {
+    case CAD_OP_square:
+        operand[1] = operand[0];
+        return CAD_OP_multiply;
+    case CAD_OP_reciprocal:
+        operand[1] = operand[0];
+        operand[0] = constant(s, 1.0);
+        return CAD_OP_divide;
+    default:
+        return op;
+    }
+}
+
+static Number find(const CadSeries *s, CadOp op, const Number operand[3]) {
+    for (size_t i = s->n_nodes; i-- > 0;) {
+        const Node *const node = &s->nodes[i];
+        if (node->op == op && memcmp(node->operand, operand, sizeof node->operand) == 0) {
+            return (Number)i;
+        }
+    }
+    return NONE;
+}
+
+static Number apply(CadSeries *s, CadOp op, Number x, Number y, Number z) {
+    Number operand[3] = {x, y, z};
+    op = simplest(s, op, operand);
+    if (op == CAD_OP_negative && s->nodes[x].op == CAD_OP_negative) {
+        return s->nodes[x].operand[0];
+    }
+    if (op == CAD_OP_amul && (is_uniform(s, x, 0.0) || is_uniform(s, y, 0.0))) {
+        return ZERO;
+    }
+    double value[3] = {0.0, 0.0, 0.0};
+    int moves = 0, uniform = 1;
+    for (int k = 0; k < 3 && operand[k] != NONE; k++) {
+        moves |= s->nodes[operand[k]].reach > 0;
+        uniform &= s->nodes[operand[k]].uniform;
+        value[k] = *coefficient(s, operand[k], 0);
+    }
+    if (uniform) {
+        return constant(s, cad_op_value(op, value[0], value[1], value[2]));
+    }
+    const Number found = find(s, op, operand);
+    if (found != NONE) {
+        return found;
+    }
+    const Number v = new_node(s, op, operand[0], operand[1], operand[2], moves ? s->reach : 0);
+    if (s->n == 1) {
+        *coefficient(s, v, 0) = cad_op_value(op, value[0], value[1], value[2]);
+    } else {
+        const CadStrip first = plain(s, operand[0]);
+        cad_strip_value(op, plain(s, v), first, operand[1] == NONE ? first : plain(s, operand[1]),
+                        z == NONE ? first : plain(s, operand[2]), s->n);
+    }
+    return v;
+}
+
+/* --- the algebra of nodes --- */
+
+/* Ends a condition of which one branch was needed. */
+static Number chosen(CadSeries *s, Number x) {
+    s->masks.depth--;
+    return x;
+}
+
+static Number blend(CadSeries *s, Number x, Number y) {
+    const CadMask mask = cad_mask_pop(&s->masks);
+    const Number condition = new_node(s, CAD_OP_LEAF, NONE, NONE, NONE, 0);
+    for (size_t i = 0; i < s->n; i++) {
+        coefficient(s, condition, 0)[i] = mask[i];
+    }
+    return apply(s, CAD_OP_where, condition, x, y);
+}
+
+static CadStrip magnitude(CadSeries *s, CadStrip x) {
+    const CadStrip result = {free_numbers(s, s->n), 1};
+    cad_strip_value(CAD_OP_absolute, result, x, x, x, s->n);
+    return result;
+}
+
+#define MASKS (&s->masks)
+#define CHOSEN(x) chosen(s, x)
+#define BLEND(x, y) blend(s, x, y)
+#define ABS(x) magnitude(s, x)
+#define C(number) plain(s, constant(s, number))
+#define A(name, ...) node_##name(s, __VA_ARGS__)
+#define K(number) constant(s, number)
+#define L(number) (number)
+#define P(number) plain(s, number)
+
+#define CAD_ROW1(name, value, dx)                                                                 \
+    static inline Number node_##name(CadSeries *s, Number x) {                                    \
+        return apply(s, CAD_OP_##name, x, NONE, NONE);                                            \
+    }
+#define CAD_ROW2(name, value, dx, dy)                                                             \
+    static inline Number node_##name(CadSeries *s, Number x, Number y) {                          \
+        return apply(s, CAD_OP_##name, x, y, NONE);                                               \
+    }
+#define CAD_ROW3(name, value, dx, dy, dz) /* no partial is written with one */
+#include "ops_rows.h"
+#undef CAD_ROW1
+#undef CAD_ROW2
+#undef CAD_ROW3
+
+#define CASE(name, which, partial)                                                                \
+    case CAD_OP_##name * 4 + which:                                                               \
+        return partial;
+#define CAD_ROW1(name, value, dx) CASE(name, 0, dx)
+#define CAD_ROW2(name, value, dx, dy) CASE(name, 0, dx) CASE(name, 1, dy)
+#define CAD_ROW3(name, value, dx, dy, dz) CASE(name, 0, dx) CASE(name, 1, dy) CASE(name, 2, dz)
+
+static Number partial_of(CadSeries *s, CadOp op, int which, Number x, Number y, Number z,
+                         Number v) {
+    switch ((int)op * 4 + which) {
+#include "ops_rows.h"
+    default:
+        return constant(s, NAN);
+    }
+}
+
+/* --- building the graph --- */
+
+/* Those that are not have recurrences of their own: the arithmetic of series. */
+static int has_partials(CadOp op) {
+    return op != CAD_OP_LEAF && op != CAD_OP_multiply && op != CAD_OP_amul && op != CAD_OP_divide;
+}
+
+/* Give all nodes from the first on their partials, which reach one coefficient less: nodes are
+ * made in the order in which their reach falls, so one that is found reaches far enough. */
+static CadStatus add_partials(CadSeries *s, Number first) {
+    for (size_t i = (size_t)first; i < s->n_nodes; i++) {
+        const Node node = s->nodes[i];
+        if (node.reach == 0 || !has_partials(node.op)) {
+            continue;
+        }
+        s->reach = node.reach - 1;
+        int moves = 0;
+        for (int k = 0; k < 3 && node.operand[k] != NONE; k++) {
+            if (s->nodes[node.operand[k]].reach == 0) {
+                continue;
+            }
+            if (make_room(s) != CAD_OK) {
+                return CAD_NO_MEMORY;
+            }
+            const Number p = partial_of(s, node.op, k, node.operand[0], node.operand[1],
+                                        node.operand[2], (Number)i);
+            s->nodes[i].partial[k] = p;
+            moves |= p != ZERO;
+        }
+        if (!moves) {
+            s->nodes[i].reach = 0;
+        }
+    }
+    return CAD_OK;
+}
+
+/* --- coefficients --- */
+
+/* out += the sum over i = first..last of x_i y_(k-i), each times i if `weighted`. */
+static void add_products(const CadSeries *s, double *out, Number x, Number y, size_t k,
+                         size_t first, size_t last, int weighted) {
+    const size_t n = s->n;
+    if (n == 1) {
+        const double *const a = coefficient(s, x, 0), *const b = coefficient(s, y, 0);
+        double sum = *out;
+        for (size_t i = first; i <= last; i++) {
+            sum += (weighted ? (double)i * a[i] : a[i]) * b[k - i];
+        }
+        if (sum != sum) { /* the rule of zeros may be at stake */
+            sum = *out;
+            for (size_t i = first; i <= last; i++) {
+                sum += cad_amul(weighted ? (double)i * a[i] : a[i], b[k - i]);
+            }
+        }
+        *out = sum;
+        return;
+    }
+    for (size_t i = first; i <= last; i++) {
+        const double *const a = coefficient(s, x, i), *const b = coefficient(s, y, k - i);
+        const double weight = weighted ? (double)i : 1.0;
+        for (size_t j = 0; j < n; j++) {
+            const double product = weight * a[j] * b[j];
+            out[j] += (a[j] == 0.0) | (b[j] == 0.0) ? 0.0 : product;
+        }
+    }
+}
+
+static void multiply(const CadSeries *s, Node node, double *out, size_t k) {
+    const Number x = node.operand[0], y = node.operand[1];
+    add_products(s, out, x, y, k, s->nodes[y].reach == 0 ? k : 0, s->nodes[x].reach == 0 ? 0 : k,
+                 0);
+}
+
+/* v y = x, solved for v_k. A numerator of zero absorbs. */
+static void divide(const CadSeries *s, Node node, Number v, double *out, size_t k) {
+    const Number x = node.operand[0], y = node.operand[1];
+    if (s->nodes[y].reach > 0) {
+        add_products(s, out, y, v, k, 1, k, 0);
+    }
+    const double *const above = s->nodes[x].reach > 0 ? coefficient(s, x, k) : NULL;
+    const double *const below = coefficient(s, y, 0);
+    for (size_t i = 0; i < s->n; i++) {
+        const double rest = (above != NULL ? above[i] : 0.0) - out[i];
+        out[i] = rest == 0.0 ? 0.0 : rest / below[i];
+    }
+}
+
+/* The rule at the head of series.h. */
+static void chain(const CadSeries *s, Node node, double *out, size_t k) {
+    for (int which = 0; which < 3; which++) {
+        const Number p = node.partial[which];
+        if (p != NONE && s->nodes[p].reach > 0) {
+            add_products(s, out, node.operand[which], p, k, 1, k, 1);
+        }
+    }
+    for (size_t i = 0; i < s->n; i++) {
+        out[i] /= (double)k;
+    }
+    for (int which = 0; which < 3; which++) {
+        const Number p = node.partial[which];
+        if (p != NONE && s->nodes[p].reach == 0) {
+            add_products(s, out, node.operand[which], p, k, k, k, 0);
+        }
+    }
+}
+
+static void compute_coefficient(const CadSeries *s, Number v, size_t k) {
+    const Node node = s->nodes[v];
+    double *const out = coefficient(s, v, k);
+    memset(out, 0, s->n * sizeof *out);
+    if (node.op == CAD_OP_multiply || node.op == CAD_OP_amul) {
+        multiply(s, node, out, k);
+    } else if (node.op == CAD_OP_divide) {
+        divide(s, node, v, out, k);
+    } else {
+        chain(s, node, out, k);
+    }
+}
+
+/* --- in and out --- */
+
+static void copy_values(const CadSeries *s, Number x, CadStrip from) {
+    for (size_t i = 0; i < s->n; i++) {
+        coefficient(s, x, 0)[i] = from.data[(ptrdiff_t)i * from.step];
+    }
+}
+
+static Number load(CadSeries *s, CadJet jet) {
+    if (jet.coefficients == NULL && (jet.value.step == 0 || s->n == 1)) {
+        return constant(s, jet.value.data[0]);
+    }
+    const size_t reach = jet.coefficients == NULL ? 0 : s->order;
+    const Number x = new_node(s, CAD_OP_LEAF, NONE, NONE, NONE, reach);
+    copy_values(s, x, jet.value);
+    for (size_t i = 0; i < s->n; i++) {
+        for (size_t k = 1; k <= reach; k++) {
+            coefficient(s, x, k)[i] =
+                jet.coefficients[(ptrdiff_t)i * jet.stride + (ptrdiff_t)k - 1];
+        }
+    }
+    return x;
+}
+
+static void store(const CadSeries *s, Number x, CadJet jet) {
+    const size_t reach = s->nodes[x].reach;
+    for (size_t i = 0; i < s->n; i++) {
+        double *const to = jet.coefficients + (ptrdiff_t)i * jet.stride;
+        for (size_t k = 1; k <= s->order; k++) {
+            to[k - 1] = k <= reach ? coefficient(s, x, k)[i] : 0.0;
+        }
+    }
+}
+
+static int is_same(CadJet x, CadJet y) {
+    return x.value.data == y.value.data && x.value.step == y.value.step &&
+           x.coefficients == y.coefficients;
+}
+
+CadStatus cad_series_apply(CadSeries *s, CadOp op, const CadJet operands[3], CadJet result,
+                           size_t n) {
+    s->n = s->masks.n = n;
+    s->reach = s->order;
+    s->n_nodes = s->n_numbers = 0;
+    s->masks.depth = 0;
+    if (make_room(s) != CAD_OK) {
+        return CAD_NO_MEMORY;
+    }
+    constant(s, 0.0); /* is ZERO */
+    Number operand[3] = {NONE, NONE, NONE};
+    for (int k = 0; k < cad_op_info[op].arity; k++) {
+        int same = 0;
+        while (same < k && !is_same(operands[same], operands[k])) {
+            same++;
+        }
+        operand[k] = same < k ? operand[same] : load(s, operands[k]);
+    }
+    op = simplest(s, op, operand);
+    const Number v = new_node(s, op, operand[0], operand[1], operand[2], s->order);
+    copy_values(s, v, result.value);
+    const CadStatus status = add_partials(s, v);
+    for (size_t k = 1; k <= s->order && status == CAD_OK; k++) {
+        for (size_t i = (size_t)v; i < s->n_nodes; i++) {
+            if (s->nodes[i].op != CAD_OP_LEAF && s->nodes[i].reach >= k) {
+                compute_coefficient(s, (Number)i, k);
+            }
+        }
+    }
+    if (status == CAD_OK) {
+        store(s, v, result);
+    }
+    return status;
+}
