@@ -227,6 +227,7 @@ C_ROOMS: list[set[str]] = [
     {"memory", "special"},
     {"ops"},
     {"kernels", "tape"},
+    {"series"},
     {"arrays"},
     {"sweep"},
 ]
