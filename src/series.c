@@ -256,9 +256,18 @@ static Number partial_of(CadSeries *s, CadOp op, int which, Number x, Number y, 
 
 /* --- building the graph --- */
 
-/* Those that are not have recurrences of their own: the arithmetic of series. */
-static int has_partials(CadOp op) {
-    return op != CAD_OP_LEAF && op != CAD_OP_multiply && op != CAD_OP_amul && op != CAD_OP_divide;
+/* Whether a node has a recurrence of its own: the arithmetic of series that all have coefficients
+ * to multiply. All else follows from partials. */
+static int is_arithmetic(const CadSeries *s, const Node *node) {
+    switch (node->op) {
+    case CAD_OP_multiply:
+    case CAD_OP_amul:
+        return s->nodes[node->operand[0]].reach > 0 && s->nodes[node->operand[1]].reach > 0;
+    case CAD_OP_divide:
+        return s->nodes[node->operand[1]].reach > 0;
+    default:
+        return 0;
+    }
 }
 
 /* Give all nodes from the first on their partials, which reach one coefficient less: nodes are
@@ -266,7 +275,7 @@ static int has_partials(CadOp op) {
 static CadStatus add_partials(CadSeries *s, Number first) {
     for (size_t i = (size_t)first; i < s->n_nodes; i++) {
         const Node node = s->nodes[i];
-        if (node.reach == 0 || !has_partials(node.op)) {
+        if (node.reach == 0 || node.op == CAD_OP_LEAF || is_arithmetic(s, &node)) {
             continue;
         }
         s->reach = node.reach - 1;
@@ -321,18 +330,10 @@ static void add_products(const CadSeries *s, double *out, Number x, Number y, si
     }
 }
 
-static void multiply(const CadSeries *s, Node node, double *out, size_t k) {
-    const Number x = node.operand[0], y = node.operand[1];
-    add_products(s, out, x, y, k, s->nodes[y].reach == 0 ? k : 0, s->nodes[x].reach == 0 ? 0 : k,
-                 0);
-}
-
 /* v y = x, solved for v_k. A numerator of zero absorbs. */
 static void divide(const CadSeries *s, Node node, Number v, double *out, size_t k) {
     const Number x = node.operand[0], y = node.operand[1];
-    if (s->nodes[y].reach > 0) {
-        add_products(s, out, y, v, k, 1, k, 0);
-    }
+    add_products(s, out, y, v, k, 1, k, 0);
     const double *const above = s->nodes[x].reach > 0 ? coefficient(s, x, k) : NULL;
     const double *const below = coefficient(s, y, 0);
     for (size_t i = 0; i < s->n; i++) {
@@ -364,45 +365,91 @@ static void compute_coefficient(const CadSeries *s, Number v, size_t k) {
     const Node node = s->nodes[v];
     double *const out = coefficient(s, v, k);
     memset(out, 0, s->n * sizeof *out);
-    if (node.op == CAD_OP_multiply || node.op == CAD_OP_amul) {
-        multiply(s, node, out, k);
+    if (!is_arithmetic(s, &node)) {
+        chain(s, node, out, k);
     } else if (node.op == CAD_OP_divide) {
         divide(s, node, v, out, k);
     } else {
-        chain(s, node, out, k);
+        add_products(s, out, node.operand[0], node.operand[1], k, 0, k, 0);
     }
 }
 
 /* --- in and out --- */
 
-static void copy_values(const CadSeries *s, Number x, CadStrip from) {
+static void load_values(const CadSeries *s, Number x, CadStrip from) {
+    double *const to = coefficient(s, x, 0);
     for (size_t i = 0; i < s->n; i++) {
-        coefficient(s, x, 0)[i] = from.data[(ptrdiff_t)i * from.step];
+        to[i] = from.data[(ptrdiff_t)i * from.step];
     }
 }
 
-static Number load(CadSeries *s, CadJet jet) {
+static void load_coefficients(const CadSeries *s, Number x, CadJet jet) {
+    double *const to = coefficient(s, x, 1);
+    const size_t n = s->n, order = s->order;
+    for (size_t i = 0; i < n; i++) {
+        const double *const from = jet.coefficients + (ptrdiff_t)i * jet.stride;
+        for (size_t k = 0; k < order; k++) {
+            to[k * n + i] = from[k];
+        }
+    }
+}
+
+static void store_coefficients(const CadSeries *s, Number x, CadJet jet) {
+    const double *const from = coefficient(s, x, 1);
+    const size_t n = s->n, order = s->order;
+    for (size_t i = 0; i < n; i++) {
+        double *const to = jet.coefficients + (ptrdiff_t)i * jet.stride;
+        for (size_t k = 0; k < order; k++) {
+            to[k] = from[k * n + i];
+        }
+    }
+}
+
+/* An operand, as yet without its coefficients. */
+static Number new_operand(CadSeries *s, CadJet jet) {
     if (jet.coefficients == NULL && (jet.value.step == 0 || s->n == 1)) {
         return constant(s, jet.value.data[0]);
     }
     const size_t reach = jet.coefficients == NULL ? 0 : s->order;
     const Number x = new_node(s, CAD_OP_LEAF, NONE, NONE, NONE, reach);
-    copy_values(s, x, jet.value);
-    for (size_t i = 0; i < s->n; i++) {
-        for (size_t k = 1; k <= reach; k++) {
-            coefficient(s, x, k)[i] =
-                jet.coefficients[(ptrdiff_t)i * jet.stride + (ptrdiff_t)k - 1];
-        }
-    }
+    load_values(s, x, jet.value);
     return x;
 }
 
-static void store(const CadSeries *s, Number x, CadJet jet) {
-    const size_t reach = s->nodes[x].reach;
+/* to += from * factor, an exact zero absorbing. */
+static void add_scaled(double *to, const double *from, double factor, size_t count) {
+    if (isfinite(factor)) {
+        for (size_t k = 0; k < count && factor != 0.0; k++) {
+            to[k] += from[k] * factor;
+        }
+    } else {
+        for (size_t k = 0; k < count; k++) {
+            to[k] += cad_amul(from[k], factor);
+        }
+    }
+}
+
+/* All partials are constant: no coefficient has to do with another. */
+static int is_linear(const CadSeries *s, Number v) {
+    const Node *const node = &s->nodes[v];
+    int linear = !is_arithmetic(s, node);
+    for (int which = 0; which < 3; which++) {
+        linear &= node->partial[which] == NONE || s->nodes[node->partial[which]].reach == 0;
+    }
+    return linear;
+}
+
+static void store_linear(const CadSeries *s, Number v, const CadJet operands[3], CadJet result) {
+    const Number *const partial = s->nodes[v].partial;
     for (size_t i = 0; i < s->n; i++) {
-        double *const to = jet.coefficients + (ptrdiff_t)i * jet.stride;
-        for (size_t k = 1; k <= s->order; k++) {
-            to[k - 1] = k <= reach ? coefficient(s, x, k)[i] : 0.0;
+        double *const to = result.coefficients + (ptrdiff_t)i * result.stride;
+        memset(to, 0, s->order * sizeof *to);
+        for (int which = 0; which < 3; which++) {
+            if (partial[which] != NONE) {
+                const CadJet x = operands[which];
+                add_scaled(to, x.coefficients + (ptrdiff_t)i * x.stride,
+                           coefficient(s, partial[which], 0)[i], s->order);
+            }
         }
     }
 }
@@ -412,8 +459,30 @@ static int is_same(CadJet x, CadJet y) {
            x.coefficients == y.coefficients;
 }
 
+/* The operands as nodes; equal ones are one. */
+static void load_operands(CadSeries *s, int arity, const CadJet jets[3], Number operand[3]) {
+    for (int k = 0; k < arity; k++) {
+        int same = 0;
+        while (same < k && !is_same(jets[same], jets[k])) {
+            same++;
+        }
+        operand[k] = same < k ? operand[same] : new_operand(s, jets[k]);
+    }
+}
+
+static void run_recurrences(const CadSeries *s, Number v) {
+    for (size_t k = 1; k <= s->order; k++) {
+        for (size_t i = (size_t)v; i < s->n_nodes; i++) {
+            if (s->nodes[i].op != CAD_OP_LEAF && s->nodes[i].reach >= k) {
+                compute_coefficient(s, (Number)i, k);
+            }
+        }
+    }
+}
+
 CadStatus cad_series_apply(CadSeries *s, CadOp op, const CadJet operands[3], CadJet result,
                            size_t n) {
+    const int arity = cad_op_info[op].arity;
     s->n = s->masks.n = n;
     s->reach = s->order;
     s->n_nodes = s->n_numbers = 0;
@@ -422,27 +491,25 @@ CadStatus cad_series_apply(CadSeries *s, CadOp op, const CadJet operands[3], Cad
         return CAD_NO_MEMORY;
     }
     constant(s, 0.0); /* is ZERO */
-    Number operand[3] = {NONE, NONE, NONE};
-    for (int k = 0; k < cad_op_info[op].arity; k++) {
-        int same = 0;
-        while (same < k && !is_same(operands[same], operands[k])) {
-            same++;
+    Number x[3] = {NONE, NONE, NONE};
+    load_operands(s, arity, operands, x);
+    Number y[3] = {x[0], x[1], x[2]};
+    op = simplest(s, op, y);
+    const Number v = new_node(s, op, y[0], y[1], y[2], s->order);
+    load_values(s, v, result.value);
+    if (add_partials(s, v) != CAD_OK) {
+        return CAD_NO_MEMORY;
+    }
+    if (is_linear(s, v)) {
+        store_linear(s, v, operands, result);
+        return CAD_OK;
+    }
+    for (int k = 0; k < arity; k++) {
+        if (operands[k].coefficients != NULL) {
+            load_coefficients(s, x[k], operands[k]);
         }
-        operand[k] = same < k ? operand[same] : load(s, operands[k]);
     }
-    op = simplest(s, op, operand);
-    const Number v = new_node(s, op, operand[0], operand[1], operand[2], s->order);
-    copy_values(s, v, result.value);
-    const CadStatus status = add_partials(s, v);
-    for (size_t k = 1; k <= s->order && status == CAD_OK; k++) {
-        for (size_t i = (size_t)v; i < s->n_nodes; i++) {
-            if (s->nodes[i].op != CAD_OP_LEAF && s->nodes[i].reach >= k) {
-                compute_coefficient(s, (Number)i, k);
-            }
-        }
-    }
-    if (status == CAD_OK) {
-        store(s, v, result);
-    }
-    return status;
+    run_recurrences(s, v);
+    store_coefficients(s, v, result);
+    return CAD_OK;
 }
