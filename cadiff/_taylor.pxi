@@ -13,9 +13,10 @@ def high_derivatives(Recording recording, list outputs, Py_ssize_t order):
     # The derivative is order! times a coefficient, which by itself may be too small for a double:
     # so the series are in t where the argument is x + 2**scale t, and of the size of derivatives.
     factor = factorial(order)
-    cdef int exponent = factor.bit_length() - 1
-    cdef int scale = exponent // order
-    cdef double mantissa = factor / (1 << exponent)
+    bits = factor.bit_length() - 1
+    cdef int scale = bits // order
+    cdef int exponent = bits - scale * order
+    cdef double mantissa = factor / (1 << bits)
     cad_tape_pin(tape)
     try:
         slots = recording.slots_of(outputs)
@@ -30,10 +31,7 @@ def high_derivatives(Recording recording, list outputs, Py_ssize_t order):
         check(cad_sweep_taylor(tape, recording.begin(), end, base, order, series))
         for i in range(slots.size):
             if place[i] >= 0:
-                to[i] = ldexp(
-                    series[(place[i] - base) * order + order - 1] * mantissa,
-                    exponent - scale * <int>order,
-                )
+                to[i] = ldexp(series[(place[i] - base + 1) * order - 1] * mantissa, exponent)
     finally:
         cad_memory_free(series)
         cad_tape_unpin(tape)

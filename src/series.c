@@ -31,7 +31,8 @@ enum { MOST_WORDS = 64, MOST_NUMBERS = 4096, MOST_WIDTH = 128 };
 struct CadSeries {
     size_t order;
     size_t n;
-    size_t reach; /* of new nodes */
+    size_t reach;  /* of new nodes */
+    Number parent; /* whose partials they make up */
     Node *nodes;
     size_t n_nodes;
     size_t node_room;
@@ -157,6 +158,34 @@ static Number find(const CadSeries *s, CadOp op, const Number operand[3]) {
     return NONE;
 }
 
+/* Whether x^y may be divided by x: it is neither zero nor beyond the range of doubles, nor a
+ * polynomial, whose coefficients end in exact zeros. */
+static int may_lower(const CadSeries *s, Number v, Number x, Number y) {
+    const double *const values = coefficient(s, v, 0), *const bases = coefficient(s, x, 0);
+    const double *const exponents = coefficient(s, y, 0);
+    int may = 1;
+    for (size_t i = 0; i < s->n; i++) {
+        const double e = exponents[i];
+        may &= isfinite(values[i]) && values[i] != 0.0 && isfinite(bases[i]) && bases[i] != 0.0;
+        may &= s->nodes[y].reach > 0 || e < 0.0 || e != floor(e);
+    }
+    return may;
+}
+
+static Number apply(CadSeries *s, CadOp op, Number x, Number y, Number z);
+
+/* In the partial of x^y, its word x^(y-1) is x^y / x: else each partial had one more power in its
+ * own. NONE if this is not that word, or must not be so written. */
+static Number lowered_power(CadSeries *s, Number x, Number y) {
+    const Node parent = s->nodes[s->parent];
+    if (parent.op != CAD_OP_power || x != parent.operand[0] ||
+        y != apply(s, CAD_OP_subtract, parent.operand[1], constant(s, 1.0), NONE) ||
+        !may_lower(s, s->parent, x, parent.operand[1])) {
+        return NONE;
+    }
+    return apply(s, CAD_OP_divide, s->parent, x, NONE);
+}
+
 static Number apply(CadSeries *s, CadOp op, Number x, Number y, Number z) {
     Number operand[3] = {x, y, z};
     op = simplest(s, op, operand);
@@ -165,6 +194,12 @@ static Number apply(CadSeries *s, CadOp op, Number x, Number y, Number z) {
     }
     if (op == CAD_OP_amul && (is_uniform(s, x, 0.0) || is_uniform(s, y, 0.0))) {
         return ZERO;
+    }
+    if (op == CAD_OP_power) {
+        const Number quotient = lowered_power(s, x, y);
+        if (quotient != NONE) {
+            return quotient;
+        }
     }
     double value[3] = {0.0, 0.0, 0.0};
     int moves = 0, uniform = 1;
@@ -279,6 +314,7 @@ static CadStatus add_partials(CadSeries *s, Number first) {
             continue;
         }
         s->reach = node.reach - 1;
+        s->parent = (Number)i;
         int moves = 0;
         for (int k = 0; k < 3 && node.operand[k] != NONE; k++) {
             if (s->nodes[node.operand[k]].reach == 0) {
