@@ -259,6 +259,7 @@ class Recording:
 def high_derivatives(
     recording: Recording, outputs: list[Any], order: int
 ) -> NDArray[np.float64]: ...
+
 @final
 class Forward:
     def __init__(self, lanes: int = -1) -> None: ...

@@ -424,11 +424,20 @@ def jvp(
     return (*result, aux) if has_aux else result
 
 
+MOST_ORDER = 1000  # beyond it the coefficients of a power series leave the range of a double
+
+
 def derivative(f: Function, wrt: Any, args: Sequence[Any] | None = None, *, order: int = 1) -> Any:
-    """Derivative at a point, by forward mode.
+    """Derivative at a point, of any order.
 
     `derivative(f, wrt, args)` is the partial derivative of `f(*args)` by `args[wrt]`;
     `derivative(f, x)` that of a function of one variable.
+
+    The first derivative comes from forward mode. From the second one on f is recorded once and
+    power series are swept through what it did (Griewank and Walther, Evaluating Derivatives, 2008,
+    chapter 13): work and memory grow with the square of the order and with the order. Where f uses
+    numbers that carry derivatives themselves, or primitives with rules of their own, forward mode
+    is nested instead; that runs f again, and each order doubles the work.
 
     Parameters
     ----------
@@ -439,7 +448,20 @@ def derivative(f: Function, wrt: Any, args: Sequence[Any] | None = None, *, orde
     args : sequence, optional
         The point. Only `args[wrt]` has to be a number.
     order : int
-        0 is the value.
+        0 is the value; at most 1000.
+
+    Returns
+    -------
+    float, ndarray or container
+        What f returns, with derivatives for its numbers; inf where one is beyond the range of
+        floats.
+
+    Raises
+    ------
+    ValueError
+        If the order is not a whole number from 0 to 1000.
+    TypeError
+        If `args[wrt]`, or what f returns, is something else than real numbers.
 
     Examples
     --------
@@ -453,6 +475,8 @@ def derivative(f: Function, wrt: Any, args: Sequence[Any] | None = None, *, orde
         args, wrt = (wrt,), 0
     if not _is_int(order) or order < 0:
         raise ValueError(f"order is a whole number >= 0, not {order!r}")
+    if order > MOST_ORDER:
+        raise ValueError(f"order is at most {MOST_ORDER}, not {order}")
     point, wrt = _checked_point(args, wrt)
     numbers, _ = _core.take_apart(tuple(point), (wrt,))
 
