@@ -167,7 +167,7 @@ static int may_lower(const CadSeries *s, Number v, Number x, Number y) {
     for (size_t i = 0; i < s->n; i++) {
         const double e = exponents[i];
         may &= isfinite(values[i]) && values[i] != 0.0 && isfinite(bases[i]) && bases[i] != 0.0;
-        may &= s->nodes[y].reach > 0 || e < 0.0 || e != floor(e);
+        may &= isfinite(e) && (s->nodes[y].reach > 0 || e < 0.0 || e != floor(e));
     }
     return may;
 }
