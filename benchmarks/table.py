@@ -23,7 +23,18 @@ import numpy as np
 import cadiff
 from benchmarks import array_contests, contests, memory, problems
 from benchmarks.array_contests import HAND, JACOBIAN, NUMPY, RECORDED
-from benchmarks.contests import ARRAY, DUAL, FLOATS, GRADIENT, GRAPH, LIST, Contest, Recorded
+from benchmarks.contests import (
+    ARRAY,
+    DUAL,
+    FLOATS,
+    GRADIENT,
+    GRAPH,
+    LIST,
+    NESTED,
+    SERIES,
+    Contest,
+    Recorded,
+)
 from benchmarks.timing import Spread, interleave
 from cadiff import _core
 
@@ -372,6 +383,19 @@ PARTS: dict[str, Measure] = {
         compared, partial(contests.hessian, 100), [Compared("hessian", "gradient")]
     ),
     "hvp": partial(compared, partial(contests.hessian_product, 1000), [Compared("hvp", GRADIENT)]),
+    "order-5": partial(
+        compared, partial(contests.high_order, 5), [Compared(SERIES, NESTED, faster=True)]
+    ),
+    "order-10": partial(
+        compared,
+        partial(contests.high_order, 10),
+        [Compared(SERIES, NESTED, Target(">=", 50), faster=True)],
+    ),
+    "order-6-chain": partial(
+        compared,
+        partial(contests.high_order_chain, 1000, 6),
+        [Compared(SERIES, NESTED, faster=True)],
+    ),
     "array-logistic": partial(
         compared, array_contests.logistic_regression, [Compared(GRADIENT, HAND, at_most(1.5))]
     ),

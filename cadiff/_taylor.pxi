@@ -1,8 +1,8 @@
 # Derivatives of high order of what was recorded, by power series.
 
 def high_derivatives(Recording recording, list outputs, Py_ssize_t order):
-    """The derivative of an order > 0 of each number of the outputs by the one number that was
-    lifted; results have to be plain, and nothing recorded a primitive."""
+    """The derivatives of an order > 0 of outputs by the one number that was lifted, in the shapes
+    of the outputs. Results have to be plain, and nothing recorded a primitive."""
     cdef CadTape *tape = recording.tape
     cdef CadSlot base = recording.base()
     cdef double *series = NULL
@@ -20,9 +20,9 @@ def high_derivatives(Recording recording, list outputs, Py_ssize_t order):
     cad_tape_pin(tape)
     try:
         slots = recording.slots_of(outputs)
-        result = np.zeros(slots.size)
+        flat = np.zeros(slots.size)
         place = <int64_t *>cnp.PyArray_DATA(slots)
-        to = <double *>cnp.PyArray_DATA(result)
+        to = <double *>cnp.PyArray_DATA(flat)
         end = recording.end(outputs)
         series = <double *>cad_memory_zeroed(recording.slots(end) * order, sizeof(double))
         if series == NULL:
@@ -35,4 +35,12 @@ def high_derivatives(Recording recording, list outputs, Py_ssize_t order):
     finally:
         cad_memory_free(series)
         cad_tape_unpin(tape)
-    return result
+    leaves = []
+    i = 0
+    for output in outputs:
+        form = shape(output)
+        size = prod(form)
+        part = flat[i : i + size]
+        leaves.append(part.reshape(form).copy() if form != () else part.item())
+        i += size
+    return leaves

@@ -504,8 +504,7 @@ def _by_series(f: Function, x: float, order: int) -> Any:
         output = Output(f(*recording.lifted))
         if not recording.is_plain(output.atoms) or recording.has_rules:
             return None
-        derivatives = _core.high_derivatives(recording, output.atoms, order)
-        return output.fill([_cut(derivatives[k], shape) for k, shape in _parts(output.shapes)])
+        return output.fill(_core.high_derivatives(recording, output.atoms, order))
     finally:
         if output is not None:
             output.atoms.clear()  # Vars that are alive have to be found when the tape is rewound
