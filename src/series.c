@@ -39,12 +39,13 @@ struct CadSeries {
     double *numbers;
     size_t n_numbers;
     size_t number_room;
-    CadMasks masks;
+    CadMasks masks; /* many bytes, which need no clearing */
 };
 
 CadSeries *cad_series_new(size_t order) {
-    CadSeries *series = cad_memory_zeroed(1, sizeof *series);
+    CadSeries *series = cad_memory_resize(NULL, 1, sizeof *series);
     if (series != NULL) {
+        memset(series, 0, offsetof(CadSeries, masks));
         series->order = order;
     }
     return series;
