@@ -159,49 +159,9 @@ static Number find(const CadSeries *s, CadOp op, const Number operand[3]) {
     return NONE;
 }
 
-/* Whether x^y may be divided by x: it is neither zero nor beyond the range of doubles, nor a
- * polynomial, whose coefficients end in exact zeros. */
-static int may_lower(const CadSeries *s, Number v, Number x, Number y) {
-    const double *const values = coefficient(s, v, 0), *const bases = coefficient(s, x, 0);
-    const double *const exponents = coefficient(s, y, 0);
-    int may = 1;
-    for (size_t i = 0; i < s->n; i++) {
-        const double e = exponents[i];
-        may &= isfinite(values[i]) && values[i] != 0.0 && isfinite(bases[i]) && bases[i] != 0.0;
-        may &= isfinite(e) && (s->nodes[y].reach > 0 || e < 0.0 || e != floor(e));
-    }
-    return may;
-}
-
-static Number apply(CadSeries *s, CadOp op, Number x, Number y, Number z);
-
-/* In the partial of x^y, its word x^(y-1) is x^y / x: else each partial had one more power in its
- * own. NONE if this is not that word, or must not be so written. */
-static Number lowered_power(CadSeries *s, Number x, Number y) {
-    const Node parent = s->nodes[s->parent];
-    if (parent.op != CAD_OP_power || x != parent.operand[0] ||
-        y != apply(s, CAD_OP_subtract, parent.operand[1], constant(s, 1.0), NONE) ||
-        !may_lower(s, s->parent, x, parent.operand[1])) {
-        return NONE;
-    }
-    return apply(s, CAD_OP_divide, s->parent, x, NONE);
-}
-
-static Number apply(CadSeries *s, CadOp op, Number x, Number y, Number z) {
-    Number operand[3] = {x, y, z};
-    op = simplest(s, op, operand);
-    if (op == CAD_OP_negative && s->nodes[x].op == CAD_OP_negative) {
-        return s->nodes[x].operand[0];
-    }
-    if (op == CAD_OP_amul && (is_uniform(s, x, 0.0) || is_uniform(s, y, 0.0))) {
-        return ZERO;
-    }
-    if (op == CAD_OP_power) {
-        const Number quotient = lowered_power(s, x, y);
-        if (quotient != NONE) {
-            return quotient;
-        }
-    }
+/* The node of an operation: it may be a constant, or there already. */
+static Number node_of(CadSeries *s, CadOp op, Number x, Number y, Number z) {
+    const Number operand[3] = {x, y, z};
     double value[3] = {0.0, 0.0, 0.0};
     int moves = 0, uniform = 1;
     for (int k = 0; k < 3 && operand[k] != NONE; k++) {
@@ -216,15 +176,53 @@ static Number apply(CadSeries *s, CadOp op, Number x, Number y, Number z) {
     if (found != NONE) {
         return found;
     }
-    const Number v = new_node(s, op, operand[0], operand[1], operand[2], moves ? s->reach : 0);
+    const Number v = new_node(s, op, x, y, z, moves ? s->reach : 0);
     if (s->n == 1) {
         *coefficient(s, v, 0) = cad_op_value(op, value[0], value[1], value[2]);
     } else {
-        const CadStrip first = plain(s, operand[0]);
-        cad_strip_value(op, plain(s, v), first, operand[1] == NONE ? first : plain(s, operand[1]),
-                        z == NONE ? first : plain(s, operand[2]), s->n);
+        const CadStrip first = plain(s, x);
+        cad_strip_value(op, plain(s, v), first, y == NONE ? first : plain(s, y),
+                        z == NONE ? first : plain(s, z), s->n);
     }
     return v;
+}
+
+/* Whether x^y may be divided by x: it is neither zero nor beyond the range of doubles, nor a
+ * polynomial, whose coefficients end in exact zeros. */
+static int may_lower(const CadSeries *s, Number v, Number x, Number y) {
+    const double *const values = coefficient(s, v, 0), *const bases = coefficient(s, x, 0);
+    const double *const exponents = coefficient(s, y, 0);
+    int may = 1;
+    for (size_t i = 0; i < s->n; i++) {
+        const double e = exponents[i];
+        may &= isfinite(values[i]) && values[i] != 0.0 && isfinite(bases[i]) && bases[i] != 0.0;
+        may &= isfinite(e) && (s->nodes[y].reach > 0 || e < 0.0 || e != floor(e));
+    }
+    return may;
+}
+
+/* Whether a power is the word x^(y-1) in the partial of x^y and can be written as x^y / x: else
+ * each partial had one more power in its own. */
+static int is_lowered(CadSeries *s, Number x, Number y) {
+    const Node parent = s->nodes[s->parent];
+    return parent.op == CAD_OP_power && x == parent.operand[0] &&
+           y == node_of(s, CAD_OP_subtract, parent.operand[1], constant(s, 1.0), NONE) &&
+           may_lower(s, s->parent, x, parent.operand[1]);
+}
+
+static Number apply(CadSeries *s, CadOp op, Number x, Number y, Number z) {
+    if (op == CAD_OP_negative && s->nodes[x].op == CAD_OP_negative) {
+        return s->nodes[x].operand[0];
+    }
+    if (op == CAD_OP_amul && (is_uniform(s, x, 0.0) || is_uniform(s, y, 0.0))) {
+        return ZERO;
+    }
+    if (op == CAD_OP_power && is_lowered(s, x, y)) {
+        return node_of(s, CAD_OP_divide, s->parent, x, NONE);
+    }
+    Number operand[3] = {x, y, z};
+    op = simplest(s, op, operand);
+    return node_of(s, op, operand[0], operand[1], operand[2]);
 }
 
 /* --- the algebra of nodes --- */
