@@ -27,7 +27,9 @@ __all__ = [
     "GRADIENT",
     "GRAPH",
     "LIST",
+    "NESTED",
     "SCAN",
+    "SERIES",
     "Contest",
     "Recorded",
     "Runner",
@@ -37,6 +39,8 @@ __all__ = [
     "gradient_call",
     "hessian",
     "hessian_product",
+    "high_order",
+    "high_order_chain",
     "record_chain",
     "record_rosenbrock",
     "regression",
@@ -54,6 +58,8 @@ GRADIENT = "value and gradient"
 GRAPH = "pure-Python graph"
 SCAN = "checkpoint_scan"
 DUAL = "pure-Python dual"
+SERIES = "derivative(order=k)"
+NESTED = "derivative of derivative"
 MOST_DUALS = 10  # a dual runs f once for each coordinate
 RTOL = 1e-9
 
@@ -251,6 +257,51 @@ def scan(steps: int) -> Contest:
     return Contest(contest.work, runners)
 
 
+# High order
+
+
+def high_order(order: int) -> Contest:
+    """A derivative of exp(sin x), where the calls are most of the work."""
+    x = 0.7
+    return _high_order(
+        f"exp(sin x), order {order}",
+        lambda x: cadiff.exp(cadiff.sin(x)),
+        x,
+        order,
+        problems.circle(lambda z: cmath.exp(cmath.sin(z)), x, order, 1.5),
+    )
+
+
+def high_order_chain(operations: int, order: int) -> Contest:
+    """The same of a chain of sines and exponentials, by the first of its numbers."""
+    steps = operations // problems.CHAIN_OPERATIONS
+    x0, x1 = problems.CHAIN_POINT
+    f = problems.chain(steps, cadiff.sin, cadiff.exp)
+    reference = problems.chain(steps, cmath.sin, cmath.exp)
+    return _high_order(
+        f"chain of {operations} operations, order {order}",
+        lambda x: f(x, x1),
+        x0,
+        order,
+        problems.circle(lambda z: reference(z, x1), x0, order, problems.CHAIN_RADIUS),
+    )
+
+
+def _high_order(
+    work: str, f: Callable[[Any], Any], x: float, order: int, expected: float
+) -> Contest:
+    nested = f
+    for _ in range(order):
+        nested = partial(cadiff.derivative, nested)
+    return Contest(
+        work,
+        {
+            SERIES: Runner(partial(cadiff.derivative, f, x, order=order), expected),
+            NESTED: Runner(partial(nested, x), expected),
+        },
+    )
+
+
 # Recorded once, swept again and again
 
 
@@ -310,4 +361,7 @@ CONTESTS: tuple[Callable[[], Contest], ...] = (
     partial(hessian, 100),
     partial(hessian_product, 1000),
     partial(scan, 100_000),
+    partial(high_order, 5),
+    partial(high_order, 10),
+    partial(high_order_chain, 1000, 6),
 )

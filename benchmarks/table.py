@@ -30,7 +30,9 @@ from benchmarks.contests import (
     GRADIENT,
     GRAPH,
     LIST,
+    NESTED,
     SCAN,
+    SERIES,
     Contest,
     Recorded,
 )
@@ -401,6 +403,19 @@ PARTS: dict[str, Measure] = {
         compared, partial(contests.scan, SCAN_STEPS), [Compared(SCAN, GRADIENT, at_most(2.5))]
     ),
     "scan-memory": scan_memory,
+    "order-5": partial(
+        compared, partial(contests.high_order, 5), [Compared(SERIES, NESTED, faster=True)]
+    ),
+    "order-10": partial(
+        compared,
+        partial(contests.high_order, 10),
+        [Compared(SERIES, NESTED, Target(">=", 50), faster=True)],
+    ),
+    "order-6-chain": partial(
+        compared,
+        partial(contests.high_order_chain, 1000, 6),
+        [Compared(SERIES, NESTED, faster=True)],
+    ),
     "array-logistic": partial(
         compared, array_contests.logistic_regression, [Compared(GRADIENT, HAND, at_most(1.5))]
     ),

@@ -175,6 +175,8 @@ cdef extern from "sweep.h" nogil:
     void cad_sweep_value(CadTape *tape, size_t begin, size_t end)
     void cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, CadSlot base,
                            size_t lanes, double *tangents)
+    CadStatus cad_sweep_taylor(CadTape *tape, size_t begin, size_t end, CadSlot base,
+                               size_t order, double *coefficients)
     void cad_sweep_second(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,
                           double *tangents, double *adjoint_tangents)
     void cad_sweep_undo(CadTape *tape, size_t begin, size_t end)

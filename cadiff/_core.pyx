@@ -9,7 +9,7 @@ formula.
 
 import copy
 import sys
-from math import prod
+from math import factorial, prod
 from types import MethodType
 
 import numpy as np
@@ -21,6 +21,7 @@ from cpython.list cimport PyList_GET_ITEM, PyList_New, PyList_SET_ITEM
 from cpython.object cimport PyObject, PyObject_Call
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM
+from libc.math cimport ldexp
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -42,6 +43,7 @@ include "_arguments.pxi"
 include "_recording.pxi"
 include "_recorded_sweep.pxi"
 include "_outside.pxi"
+include "_taylor.pxi"
 include "_rules.pxi"
 include "_functions.pxi"
 

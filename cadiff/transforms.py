@@ -433,11 +433,20 @@ def jvp(
     return (*result, aux) if has_aux else result
 
 
+MOST_ORDER = 1000  # beyond it the coefficients of a power series leave the range of a double
+
+
 def derivative(f: Function, wrt: Any, args: Sequence[Any] | None = None, *, order: int = 1) -> Any:
-    """Derivative at a point, by forward mode.
+    """Derivative at a point, of any order.
 
     `derivative(f, wrt, args)` is the partial derivative of `f(*args)` by `args[wrt]`;
     `derivative(f, x)` that of a function of one variable.
+
+    The first derivative comes from forward mode. From the second one on f is recorded once and
+    power series are swept through what it did (Griewank and Walther, Evaluating Derivatives, 2008,
+    chapter 13): work and memory grow with the square of the order and with the order. Where f uses
+    numbers that carry derivatives themselves, or primitives with rules of their own, forward mode
+    is nested instead; that runs f again, and each order doubles the work.
 
     Parameters
     ----------
@@ -448,7 +457,20 @@ def derivative(f: Function, wrt: Any, args: Sequence[Any] | None = None, *, orde
     args : sequence, optional
         The point. Only `args[wrt]` has to be a number.
     order : int
-        0 is the value.
+        0 is the value; at most 1000.
+
+    Returns
+    -------
+    float, ndarray or container
+        What f returns, with derivatives for its numbers; inf where one is beyond the range of
+        floats.
+
+    Raises
+    ------
+    ValueError
+        If the order is not a whole number from 0 to 1000.
+    TypeError
+        If `args[wrt]`, or what f returns, is something else than real numbers.
 
     Examples
     --------
@@ -462,19 +484,50 @@ def derivative(f: Function, wrt: Any, args: Sequence[Any] | None = None, *, orde
         args, wrt = (wrt,), 0
     if not _is_int(order) or order < 0:
         raise ValueError(f"order is a whole number >= 0, not {order!r}")
+    if order > MOST_ORDER:
+        raise ValueError(f"order is at most {MOST_ORDER}, not {order}")
     point, wrt = _checked_point(args, wrt)
     numbers, _ = _core.take_apart(tuple(point), (wrt,))
 
-    def along(x: Any, order: int) -> Any:
-        if order == 0:
-            return f(*point[:wrt], x, *point[wrt:][1:])
-        output, _, tangents, _, _ = _run_forward(
-            lambda x: along(x, order - 1), (x,), {}, (0,), [1.0]
-        )
-        return output.fill([*map(_result, tangents)])
+    def at(x: Any) -> Any:
+        return f(*point[:wrt], x, *point[wrt:][1:])
 
-    result = along(numbers[0], int(order))
-    return _core.scalar_output(result) if order == 0 and _is_scalar(result) else result
+    if order == 0:
+        result = at(numbers[0])
+        return _core.scalar_output(result) if _is_scalar(result) else result
+    if order > 1 and not isinstance(numbers[0], (Var, Dual)):
+        output = _by_series(at, numbers[0], int(order))
+        if output is not None:
+            return output
+    return _by_nesting(at, numbers[0], int(order))
+
+
+def _by_series(f: Function, x: float, order: int) -> Any:
+    """A derivative of high order from one run and one sweep over power series.
+
+    None where that cannot serve: f uses numbers that carry derivatives themselves, or primitives.
+    """
+    recording = Recording((x,), (0,))
+    output = None
+    try:
+        output = Output(f(*recording.lifted))
+        if not recording.is_plain(output.atoms) or recording.has_rules:
+            return None
+        return output.fill(_core.high_derivatives(recording, output.atoms, order))
+    finally:
+        if output is not None:
+            output.atoms.clear()  # Vars that are alive have to be found when the tape is rewound
+        recording.close()
+
+
+def _by_nesting(f: Function, x: Any, order: int) -> Any:
+    """The same by forward mode over forward mode, which doubles the work with each order."""
+    if order == 0:
+        return f(x)
+    output, _, tangents, _, _ = _run_forward(
+        lambda x: _by_nesting(f, x, order - 1), (x,), {}, (0,), [1.0]
+    )
+    return output.fill([*map(_result, tangents)])
 
 
 def gradient(f: Function, args: Sequence[Any], *, mode: Mode = "auto") -> NDArray[Any]:

@@ -2,6 +2,7 @@
 #ifndef CAD_ARRAYS_H
 #define CAD_ARRAYS_H
 
+#include "series.h"
 #include "tape.h"
 
 /* Where an operand stands: its first slot, and a stride for each axis of the entry's shape. */
@@ -48,5 +49,9 @@ void cad_array_tangent(const CadTape *tape, CadEntry entry, CadSlot base, size_t
                        double *tangents);
 void cad_array_second(CadTape *tape, CadEntry entry, CadSlot base, size_t lanes, double *tangents,
                       double *adjoint_tangents);
+
+/* The coefficients of power series, as `order` lanes: see cad_sweep_taylor. */
+CadStatus cad_array_taylor(CadTape *tape, CadEntry entry, CadSlot base, size_t order,
+                           double *coefficients, CadSeries *series);
 
 #endif

@@ -32,15 +32,6 @@ static void tangent_row(const CadTape *tape, CadOp op, CadPlan *plan, Lanes lane
     } while (advance(&walk));
 }
 
-static CadMatrix lane_matrix(const Walk *walk, int view, Lanes lanes, size_t k, int rows,
-                             int columns) {
-    double *data = lanes.buffer + (walk->at[view] - lanes.base) * (int64_t)lanes.count + k;
-    CadMatrix matrix = matrix_at(walk, view, data, rows, columns);
-    matrix.row *= (ptrdiff_t)lanes.count;
-    matrix.column *= (ptrdiff_t)lanes.count;
-    return matrix;
-}
-
 static void tangent_matmul(CadTape *tape, CadPlan *plan, Lanes lanes) {
     Walk walk;
     start_walk(&walk, tape, plan, 3);

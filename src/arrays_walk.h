@@ -1,5 +1,5 @@
 /* Walking over the views of a plan, for the rooms that traverse entries over arrays: what
- * arrays.c, arrays_reverse.c and arrays_tangent.c have in common. */
+ * the files arrays*.c have in common. */
 #ifndef CAD_ARRAYS_WALK_H
 #define CAD_ARRAYS_WALK_H
 
@@ -121,6 +121,16 @@ static inline CadMatrix matrix_at(const Walk *walk, int view, double *data, int 
 
 static inline CadMatrix matrix_of_values(const Walk *walk, int view, int rows, int columns) {
     return matrix_at(walk, view, walk->values[view] + walk->at[view], rows, columns);
+}
+
+/* The same of one lane. */
+static inline CadMatrix lane_matrix(const Walk *walk, int view, Lanes lanes, size_t k, int rows,
+                                    int columns) {
+    double *data = lanes.buffer + (walk->at[view] - lanes.base) * (int64_t)lanes.count + k;
+    CadMatrix matrix = matrix_at(walk, view, data, rows, columns);
+    matrix.row *= (ptrdiff_t)lanes.count;
+    matrix.column *= (ptrdiff_t)lanes.count;
+    return matrix;
 }
 
 /* The operands of a row in a tile; missing ones repeat the first. */

@@ -317,17 +317,17 @@ CLONES static int add_directly(int op_and_which, int scattered, double *to, cons
 
 /* --- scratch --- */
 
+#include "kernels_masks.h" /* from here on, conditions are over strips */
+
 /* No formula of the table has more words than this, nor its derivative: tests/c sees to it. */
-enum { MOST_STRIPS = 640, MOST_MASKS = 32, MOST_CONSTANTS = 256 };
+enum { MOST_STRIPS = 640, MOST_CONSTANTS = 256 };
 
 struct CadScratch {
     int strips;
     int constants;
-    int depth;
     size_t n;
+    CadMasks masks;
     double constant[MOST_CONSTANTS];
-    unsigned char state[MOST_MASKS];
-    unsigned char mask[MOST_MASKS][CAD_TILE];
     double spare[CAD_SPARE_TILES][CAD_TILE];
     double strip[MOST_STRIPS][CAD_TILE];
 };
@@ -368,102 +368,14 @@ static CadStrip apply(CadScratch *s, CadOp op, CadStrip x, CadStrip y) {
     return out;
 }
 
-/* A condition is a mask on a stack, and whether it holds everywhere, nowhere, or here and there.
- */
-typedef enum Truth { NOWHERE, EVERYWHERE, PARTLY } Truth;
-
-typedef unsigned char *Mask;
-
-static Mask free_mask(CadScratch *s) {
-    assert(s->depth < MOST_MASKS);
-    return s->mask[s->depth++];
-}
-
-#define COMPARE(word, sign)                                                                       \
-    static Mask word(CadScratch *s, CadStrip x, CadStrip y) {                                     \
-        const Mask mask = free_mask(s);                                                           \
-        const size_t n = s->n;                                                                    \
-        if (x.step == 1 && y.step == 0) {                                                         \
-            const double here = y.data[0];                                                        \
-            for (size_t i = 0; i < n; i++) {                                                      \
-                mask[i] = x.data[i] sign here;                                                    \
-            }                                                                                     \
-        } else if (x.step == 1 && y.step == 1) {                                                  \
-            for (size_t i = 0; i < n; i++) {                                                      \
-                mask[i] = x.data[i] sign y.data[i];                                               \
-            }                                                                                     \
-        } else {                                                                                  \
-            for (size_t i = 0; i < n; i++) {                                                      \
-                mask[i] = x.data[(ptrdiff_t)i * x.step] sign y.data[(ptrdiff_t)i * y.step];       \
-            }                                                                                     \
-        }                                                                                         \
-        return mask;                                                                              \
-    }
-
-COMPARE(less, <)
-COMPARE(less_equal, <=)
-COMPARE(greater, >)
-COMPARE(equal, ==)
-COMPARE(not_equal, !=)
-
-static inline Mask greater_equal(CadScratch *s, CadStrip x, CadStrip y) {
-    return less_equal(s, y, x);
-}
-
-static Mask is_nan(CadScratch *s, CadStrip x) {
-    return not_equal(s, x, x);
-}
-
-static Mask is_infinite(CadScratch *s, CadStrip x) {
-    const Mask mask = free_mask(s);
-    for (size_t i = 0; i < s->n; i++) {
-        mask[i] = fabs(x.data[(ptrdiff_t)i * x.step]) == INFINITY;
-    }
-    return mask;
-}
-
-/* Both were made one after the other, in whatever order: the result takes the place of the lower
- * one. */
-static Mask both(CadScratch *s, Mask x, Mask y) {
-    const Mask mask = x < y ? x : y;
-    for (size_t i = 0; i < s->n; i++) {
-        mask[i] = x[i] & y[i];
-    }
-    s->depth--;
-    return mask;
-}
-
-static Mask either(CadScratch *s, Mask x, Mask y) {
-    const Mask mask = x < y ? x : y;
-    for (size_t i = 0; i < s->n; i++) {
-        mask[i] = x[i] | y[i];
-    }
-    s->depth--;
-    return mask;
-}
-
-static Truth judge(CadScratch *s, Mask mask) {
-    size_t count = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        count += mask[i];
-    }
-    const Truth truth = count == 0 ? NOWHERE : count == s->n ? EVERYWHERE : PARTLY;
-    s->state[s->depth - 1] = (unsigned char)truth;
-    return truth;
-}
-
-static Truth judged(const CadScratch *s) {
-    return (Truth)s->state[s->depth - 1];
-}
-
 /* Ends a condition: it was needed no longer than for the choice of one branch. */
 static CadStrip chosen(CadScratch *s, CadStrip x) {
-    s->depth--;
+    s->masks.depth--;
     return x;
 }
 
 static CadStrip blend(CadScratch *s, CadStrip x, CadStrip y) {
-    const Mask mask = s->mask[--s->depth];
+    const CadMask mask = cad_mask_pop(&s->masks);
     const CadStrip out = free_strip(s);
     if (x.step == 0 && y.step == 0) {
         const double here = x.data[0], there = y.data[0];
@@ -479,33 +391,9 @@ static CadStrip blend(CadScratch *s, CadStrip x, CadStrip y) {
     return out;
 }
 
-#undef IF
-#undef AND
-#undef OR
-#undef LT
-#undef LE
-#undef GT
-#undef GE
-#undef EQ
-#undef NE
-#undef ISNAN
-#undef ISINF
-#undef ABS
-#undef C
-#define IF(c, x, y)                                                                               \
-    (judge(s, c) == EVERYWHERE ? chosen(s, x)                                                     \
-     : judged(s) == NOWHERE    ? chosen(s, y)                                                     \
-                               : blend(s, x, y))
-#define AND(x, y) both(s, x, y)
-#define OR(x, y) either(s, x, y)
-#define LT(x, y) less(s, x, y)
-#define LE(x, y) less_equal(s, x, y)
-#define GT(x, y) greater(s, x, y)
-#define GE(x, y) greater_equal(s, x, y)
-#define EQ(x, y) equal(s, x, y)
-#define NE(x, y) not_equal(s, x, y)
-#define ISNAN(x) is_nan(s, x)
-#define ISINF(x) is_infinite(s, x)
+#define MASKS (&s->masks)
+#define CHOSEN(x) chosen(s, x)
+#define BLEND(x, y) blend(s, x, y)
 #define ABS(x) apply(s, CAD_OP_absolute, x, x)
 #define C(constant) constant_strip(s, constant)
 
@@ -546,8 +434,8 @@ static CadStrip partial_of(CadScratch *s, CadOp op, int which, CadStrip x, CadSt
 
 CadStrip cad_strip_partial(CadScratch *s, CadOp op, int which, CadStrip x, CadStrip y, CadStrip z,
                            CadStrip v, size_t n) {
-    s->strips = s->constants = s->depth = 0;
-    s->n = n;
+    s->strips = s->constants = s->masks.depth = 0;
+    s->n = s->masks.n = n;
     return partial_of(s, op, which, x, y, z, v);
 }
 
@@ -620,7 +508,7 @@ static Dual dual2(CadScratch *s, CadOp op, Dual x, Dual y) {
 }
 
 static Dual chosen_dual(CadScratch *s, Dual x) {
-    s->depth--;
+    s->masks.depth--;
     return x;
 }
 
@@ -629,18 +517,17 @@ static Dual blend_duals(CadScratch *s, Dual x, Dual y) {
     if (x.tangent.data == NULL && y.tangent.data == NULL) {
         return (Dual){value, zero};
     }
-    s->depth++; /* the mask serves twice */
+    s->masks.depth++; /* the mask serves twice */
     const CadStrip none = constant_strip(s, 0.0);
     const CadStrip xt = x.tangent.data == NULL ? none : x.tangent;
     const CadStrip yt = y.tangent.data == NULL ? none : y.tangent;
     return (Dual){value, blend(s, xt, yt)};
 }
 
-#undef IF
-#define IF(c, x, y)                                                                               \
-    (judge(s, c) == EVERYWHERE ? chosen_dual(s, x)                                                \
-     : judged(s) == NOWHERE    ? chosen_dual(s, y)                                                \
-                               : blend_duals(s, x, y))
+#undef CHOSEN
+#undef BLEND
+#define CHOSEN(x) chosen_dual(s, x)
+#define BLEND(x, y) blend_duals(s, x, y)
 #define A(name, ...) dual_##name(s, __VA_ARGS__)
 #define K(constant) constant_dual(s, constant)
 #define L(number) (number)
@@ -676,8 +563,8 @@ static Dual dual_partial(CadScratch *s, CadOp op, int which, Dual x, Dual y, Dua
 
 CadStrip cad_strip_curvature(CadScratch *s, CadOp op, int which, const CadStrip x[4],
                              const CadStrip t[4], size_t n) {
-    s->strips = s->constants = s->depth = 0;
-    s->n = n;
+    s->strips = s->constants = s->masks.depth = 0;
+    s->n = s->masks.n = n;
     const Dual d = dual_partial(s, op, which, (Dual){x[0], t[0]}, (Dual){x[1], t[1]},
                                 (Dual){x[2], t[2]}, (Dual){x[3], t[3]});
     return d.tangent;

@@ -1,5 +1,5 @@
 /* The traversals of a tape. Each lives in a room of its own: sweep_value.c, sweep_reverse.c,
- * sweep_tangent.c, sweep_second.c, sweep_record.c.
+ * sweep_tangent.c, sweep_taylor.c, sweep_second.c, sweep_record.c.
  *
  * In every product of the chain rule an exact zero absorbs (cad_amul), whichever factor it is. */
 #ifndef CAD_SWEEP_H
@@ -41,6 +41,12 @@ void cad_sweep_undo_dead(CadTape *tape, const CadReclaim *reclaim);
  * at leaves. Entries [begin, end) may not read a variable below `base`, and none is a rule. */
 void cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,
                        double *tangents);
+
+/* Forward, to high order: each number is a power series in t, the value its first coefficient.
+ * `coefficients` holds those of t, t^2, ... t^order for each slot from `base` on, zero but for the
+ * seeds at leaves. Else as the tangent sweep, which this is for the order 1. */
+CadStatus cad_sweep_taylor(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t order,
+                           double *coefficients);
 
 /* Tangent of reverse: with the tangents of a sweep above and the adjoints seeded as for
  * cad_sweep_reverse, leave in `adjoint_tangents` (zero at first) the derivatives of all adjoints

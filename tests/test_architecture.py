@@ -229,6 +229,7 @@ C_ROOMS: list[set[str]] = [
     {"memory", "special"},
     {"ops"},
     {"kernels", "tape"},
+    {"series"},
     {"arrays", "outside"},
     {"sweep"},
 ]

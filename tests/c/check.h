@@ -29,6 +29,7 @@ extern const Test zero_tests[];
 extern const Test reclaim_tests[];
 extern const Test room_tests[];
 extern const Test special_tests[];
+extern const Test taylor_tests[];
 
 /* A condition. */
 #define CHECK(condition) check_that((condition) != 0, __FILE__, __LINE__, #condition)
