@@ -28,6 +28,7 @@ except ModuleNotFoundError as _error:
 from . import _table, nn, numpy, ops, transforms
 from ._table import *
 from .checks import check_grads
+from .inspect import Tape, make_tape
 from .ops import *
 from .primitives import primitive
 from .transforms import *
@@ -40,8 +41,10 @@ except _metadata.PackageNotFoundError:  # run from a tree that was built but not
 __all__ = [
     "Dual",
     "StaleVarError",
+    "Tape",
     "Var",
     "check_grads",
+    "make_tape",
     "primitive",
 ]
 __all__ += _table.__all__

@@ -250,9 +250,19 @@ static void contiguous(const Shape *shape, int64_t *strides) {
     }
 }
 
+/* Have who watches the tape look at the array that the last entry made. */
+static int show_array(CadTape *tape, int ndim, const npy_intp *shape) {
+    const CadWatch *const watch = tape->watch;
+    const CadStatus status = watch->array(watch->holder, ndim, shape);
+    return status == CAD_OK ? 0 : cad_raise_status(status);
+}
+
 /* The handle of what an entry wrote. What comes of constants alone is constant. */
 static PyObject *result_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
                              size_t slots, int passive) {
+    if (tape->watch != NULL && show_array(tape, ndim, shape) < 0) {
+        return NULL;
+    }
     if (passive && ndim == 0) {
         return cad_var_passive(tape->values[out]);
     }

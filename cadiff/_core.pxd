@@ -18,6 +18,7 @@ cdef extern from "memory.h" nogil:
         CAD_NO_MEMORY
         CAD_TAPE_FULL
         CAD_BUSY
+        CAD_RAISED
 
     void *cad_memory_zeroed(size_t count, size_t size)
     void *cad_memory_resize(void *block, size_t count, size_t size)
@@ -67,8 +68,22 @@ cdef extern from "tape.h" nogil:
         CadSlot a
         CadSlot b
 
+    ctypedef struct CadOrigin:
+        uint32_t place
+        uint32_t shape
+
+    ctypedef struct CadWatch:
+        void *holder
+        uint32_t (*place)(void *holder) noexcept
+        CadStatus (*number)(void *holder, CadOp op, const double *operands, double value) noexcept
+        CadStatus (*array)(void *holder, int ndim, const Py_ssize_t *shape) noexcept
+
     ctypedef struct CadTape:
+        const CadWatch *watch
+        CadOrigin *origins
+        size_t n_origins
         CadEntry *entries
+        int64_t *plans
         double *values
         double *adjoints
         size_t n_entries
@@ -91,6 +106,7 @@ cdef extern from "tape.h" nogil:
         uint32_t words
         int ndim
         int n_views
+        uint32_t n_extra
         uint32_t passive
         int64_t size
         int64_t index
@@ -103,6 +119,8 @@ cdef extern from "tape.h" nogil:
     ctypedef struct CadPass:
         pass
 
+    void cad_tape_set_watch(CadTape *tape, const CadWatch *watch)
+    CadOrigin cad_tape_origin(const CadTape *tape, size_t entry)
     bint CAD_IS_ARRAY_ENTRY(CadEntry entry)
     CadOp CAD_CODE_OP(uint32_t code)
     CadPlan *cad_tape_plan(const CadTape *tape, CadEntry entry)
@@ -158,6 +176,8 @@ cdef extern from "sweep.h" nogil:
         double value
         CadSlot slot
 
+    void cad_sweep_redo(CadTape *tape, size_t begin, size_t end)
+    void cad_sweep_undo(CadTape *tape, size_t begin, size_t end)
     void cad_sweep_value(CadTape *tape, size_t begin, size_t end)
     void cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, CadSlot base,
                            size_t lanes, double *tangents)

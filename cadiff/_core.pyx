@@ -43,6 +43,8 @@ include "_recording.pxi"
 include "_recorded_sweep.pxi"
 include "_rules.pxi"
 include "_functions.pxi"
+include "_watch.pxi"
+include "_inspect.pxi"
 
 # --- results -----------------------------------------------------------------------------------
 

@@ -141,6 +141,9 @@ PyObject *cad_var_view(CadTape *tape, CadSlot slot, int ndim, const npy_intp *sh
 }
 
 int cad_raise_status(CadStatus status) {
+    if (status == CAD_RAISED) {
+        return -1;
+    }
     if (status == CAD_NO_MEMORY) {
         PyErr_SetString(PyExc_MemoryError, "cadiff: no memory left to record operations");
     } else if (status == CAD_BUSY) {
@@ -706,7 +709,7 @@ static PyObject *var_iter(CadVar *var) {
 
 PyObject *cad_record2(CadOp op, CadVar *x, CadVar *y, double value) {
     CadTape *tape = x->tape;
-    const CadStatus status = cad_tape_ensure(tape);
+    const CadStatus status = cad_tape_ensure_for(tape, op, x->value, y->value, 0.0, value);
     if (status != CAD_OK) {
         cad_raise_status(status);
         return NULL;
@@ -722,7 +725,9 @@ static PyObject *record1(CadOp op, CadVar *x, double value) {
 /* One operand is a constant: the one that `passive` names. */
 PyObject *cad_record_constant(CadOp op, CadVar *x, double constant, int passive, double value) {
     CadTape *tape = x->tape;
-    const CadStatus status = cad_tape_ensure(tape);
+    const int swap = passive == CAD_PASSIVE_A;
+    const CadStatus status = cad_tape_ensure_for(tape, op, swap ? constant : x->value,
+                                                 swap ? x->value : constant, 0.0, value);
     if (status != CAD_OK) {
         cad_raise_status(status);
         return NULL;

@@ -48,6 +48,7 @@ void cad_tape_free(CadTape *tape) {
         cad_memory_free(tape->plans);
         cad_memory_free(tape->scratch);
         cad_memory_free(tape->workspace);
+        cad_memory_free(tape->origins);
         cad_memory_free(tape);
     }
 }
@@ -117,7 +118,7 @@ static void reclaim(CadTape *tape) {
 
 /* How far the tape may be filled before cad_tape_grow is due; the buffers exist. */
 static void set_room(CadTape *tape) {
-    if (tape->busy) {
+    if (tape->busy || tape->watch != NULL) {
         tape->entry_room = 0;
         return;
     }
@@ -162,6 +163,9 @@ CadStatus cad_tape_grow(CadTape *tape, size_t slots) {
     if (status == CAD_OK) {
         status = grow_buffer((void **)&tape->values, &tape->slot_capacity,
                              tape->n_slots + slots + 2 * CAD_HEADROOM, sizeof *tape->values);
+    }
+    if (status == CAD_OK && tape->watch != NULL) {
+        status = cad_tape_note_origin(tape);
     }
     if (status != CAD_OK) {
         return status;
@@ -1023,6 +1027,9 @@ static Kept compact_entries(CadTape *tape, size_t end, const CadReclaim *reclaim
             }
             e.out = cad_reclaim_target(reclaim, e.out);
             tape->entries[kept.entries] = e;
+            if (i < tape->n_origins) {
+                tape->origins[kept.entries] = tape->origins[i];
+            }
         }
         kept.entries++;
         kept.plan_words += words;

@@ -136,6 +136,24 @@ typedef struct CadBlock {
     double *values;   /* the same of the values, which are only read */
 } CadBlock;
 
+/* Where an entry comes from, in the numbers of whoever watches the tape; 0 is unknown. */
+typedef struct CadOrigin {
+    uint32_t place; /* in the program */
+    uint32_t shape; /* of its result, if that is an array */
+} CadOrigin;
+
+/* Somebody who watches what is recorded. Then there is no room in advance: each entry asks for it,
+ * so that nobody else pays for this. The functions append nothing; they may be NULL. */
+typedef struct CadWatch {
+    void *holder;
+    /* Where the entry that is about to be appended comes from. */
+    uint32_t (*place)(void *holder);
+    /* A single number is about to be appended. */
+    CadStatus (*number)(void *holder, CadOp op, const double *operands, double value);
+    /* The last entry made an array. */
+    CadStatus (*array)(void *holder, int ndim, const ptrdiff_t *shape);
+} CadWatch;
+
 /* A block is large from so many slots on; tests have it a few. */
 #ifndef CAD_LARGE_BLOCK
 #define CAD_LARGE_BLOCK 512
@@ -204,6 +222,10 @@ struct CadTape {
     int pinned;                       /* > 0 while slots must not move */
     int busy;                         /* a sweep is under way that lets other threads run */
 
+    const CadWatch *watch; /* or NULL */
+    CadOrigin *origins;    /* of the entries, as far as they were watched */
+    size_t n_origins;
+
     size_t peak; /* most slots in use since the buffers were last found too large */
     int idle;    /* recordings since then that needed but a part of them */
 
@@ -220,13 +242,33 @@ size_t cad_tape_bytes(const CadTape *tape);
  * read them afterwards. */
 CadStatus cad_tape_grow(CadTape *tape, size_t slots);
 
+static inline int cad_tape_has_room(const CadTape *tape) {
+    return tape->n_entries < tape->entry_room && tape->n_slots < tape->slot_room;
+}
+
 /* To be called before the appending functions, which take the room for granted: it serves
  * CAD_HEADROOM of them. */
 static inline CadStatus cad_tape_ensure(CadTape *tape) {
-    if (tape->n_entries < tape->entry_room && tape->n_slots < tape->slot_room) {
+    return cad_tape_has_room(tape) ? CAD_OK : cad_tape_grow(tape, 0);
+}
+
+/* Have somebody watch the tape, or with NULL nobody any more. */
+void cad_tape_set_watch(CadTape *tape, const CadWatch *watch);
+
+/* Note where the entry comes from that is about to be appended: part of cad_tape_grow. */
+CadStatus cad_tape_note_origin(CadTape *tape);
+
+CadOrigin cad_tape_origin(const CadTape *tape, size_t entry);
+
+CadStatus cad_tape_grow_for(CadTape *tape, CadOp op, const double *operands, double value);
+
+/* As cad_tape_ensure, before one number is appended whose value is known. */
+static inline CadStatus cad_tape_ensure_for(CadTape *tape, CadOp op, double x, double y, double z,
+                                            double value) {
+    if (cad_tape_has_room(tape)) {
         return CAD_OK;
     }
-    return cad_tape_grow(tape, 0);
+    return cad_tape_grow_for(tape, op, (const double[]){x, y, z}, value);
 }
 
 /* Append an entry with its value; answers its slot. */
