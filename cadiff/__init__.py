@@ -27,7 +27,7 @@ except ModuleNotFoundError as _error:
 
 from . import _table, nn, numpy, ops, transforms
 from ._table import *
-from .checks import check_grads
+from .checks import NonFiniteError, check_grads, nan_check
 from .inspect import Tape, make_tape
 from .ops import *
 from .primitives import primitive
@@ -40,11 +40,13 @@ except _metadata.PackageNotFoundError:  # run from a tree that was built but not
 
 __all__ = [
     "Dual",
+    "NonFiniteError",
     "StaleVarError",
     "Tape",
     "Var",
     "check_grads",
     "make_tape",
+    "nan_check",
     "primitive",
 ]
 __all__ += _table.__all__

@@ -690,7 +690,7 @@ PyObject *cad_call(CadOp op, PyObject *const *args, Py_ssize_t n) {
             const CadDual *dual = CAD_DUAL(x);                                                    \
             const double v = val_##name(dual->primal);                                            \
             const double t = cad_amul(d1_##name(dual->primal, v), dual->tangent);                 \
-            return cad_dual_new(v, t, dual->tag);                                                 \
+            return cad_dual_seen(CAD_OP_##name, x, x, cad_dual_new(v, t, dual->tag));             \
         }                                                                                         \
         return cad_call(CAD_OP_##name, &x, 1);                                                    \
     }                                                                                             \

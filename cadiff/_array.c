@@ -1305,9 +1305,29 @@ static CadStop sweep_part(CadTape *tape, size_t begin, size_t end, size_t transi
     return stop;
 }
 
+/* Entry by entry, each of which is shown to who watches; all adjoints are kept. */
+static int sweep_watched(CadTape *tape, size_t begin, size_t end, int accumulate) {
+    const CadWatch *const watch = tape->watch;
+    int status = 0;
+    size_t i = end;
+    while (status == 0 && i > begin && (i == end || tape->entries[i].out > tape->dirty_begin)) {
+        i--;
+        const CadStop stop = cad_sweep_reverse(tape, i, i + 1, end, accumulate);
+        status = stop.rule ? cad_rule_hook(tape, i) : 0;
+        if (status == 0 && watch->swept(watch->holder, i) != CAD_OK) {
+            status = -1;
+        }
+    }
+    cad_sweep_redo(tape, i, end);
+    return status;
+}
+
 int cad_sweep(CadTape *tape, size_t begin, size_t end, size_t transient, int accumulate) {
     if (tape->busy) {
         return cad_raise_status(CAD_BUSY);
+    }
+    if (tape->watch != NULL && tape->watch->swept != NULL) {
+        return sweep_watched(tape, begin, end, accumulate);
     }
     CadStop stop = sweep_part(tape, begin, end, transient, accumulate);
     int status = 0;

@@ -76,6 +76,7 @@ cdef extern from "tape.h" nogil:
         void *holder
         uint32_t (*place)(void *holder) noexcept
         CadStatus (*number)(void *holder, CadOp op, const double *operands, double value) noexcept
+        CadStatus (*swept)(void *holder, size_t entry) noexcept
         CadStatus (*array)(void *holder, int ndim, const Py_ssize_t *shape) noexcept
 
     ctypedef struct CadTape:
@@ -128,6 +129,8 @@ cdef extern from "tape.h" nogil:
     int64_t *cad_plan_view(CadPlan *plan, int k)
     int64_t *cad_plan_extra(CadPlan *plan)
     CadOperand *cad_next_operand(int64_t **place)
+    double *cad_tape_values(const CadTape *tape, int64_t slot)
+    double *cad_tape_adjoints(const CadTape *tape, int64_t slot)
     void cad_plan_bounds(CadPlan *plan, int view, int64_t *low, int64_t *high)
     bint cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot)
     void cad_tape_allocation(const CadTape *tape, size_t slot, size_t *begin, size_t *end)
@@ -263,6 +266,7 @@ cdef extern from "_numbers.h":
     object cad_record_rule(CadTape *tape, size_t number, list operands, list values)
     void set_rule_hook(int (*hook)(CadTape *, size_t) noexcept)
     void cad_restore_exception(object error)
+    void set_dual_hook(int (*hook)(CadOp, PyObject *const *, object) except -1)
     object cad_dual_from(object primal, object tangent, CadTag tag)
     object cad_dual_primal(CadDual *dual)
     object cad_dual_tangent(CadDual *dual)

@@ -45,6 +45,7 @@ include "_rules.pxi"
 include "_functions.pxi"
 include "_watch.pxi"
 include "_inspect.pxi"
+include "_nan_check.pxi"
 
 # --- results -----------------------------------------------------------------------------------
 
@@ -400,7 +401,7 @@ def value_and_grad(f, tuple argnums, bint single, bint has_aux, tuple args, dict
 
     `name` is what the user called, for error messages.
     """
-    cdef Recording recording = Recording.__new__(Recording, args, argnums, True)
+    cdef Recording recording = Recording.__new__(Recording, args, argnums, True, f)
     aux = None
     try:
         out = PyObject_Call(f, recording.lifted, kwargs)
@@ -443,12 +444,18 @@ cdef class Forward:
     """
 
     cdef object lanes
+    cdef object call      # (function, args, argnums): for error messages, if they are to say more
+    cdef object suspects
 
-    def __init__(self, lanes=-1):
+    def __init__(self, lanes=-1, call=None):
         self.lanes = lanes
+        self.call = call
 
     def __enter__(self):
         cdef CadTape *tape = cad_current_tape()
+        if tape.watch != NULL and self.call is not None:
+            f, args, argnums = self.call
+            self.suspects = note_suspects(tape, f, args, argnums)
         tape.running_tag = cad_fresh_tag()
         running.setdefault(<size_t>tape, []).append((tape.running_tag, self.lanes))
         return tape.running_tag
@@ -456,6 +463,8 @@ cdef class Forward:
     def __exit__(self, *_):
         cdef CadTape *tape = cad_current_tape()
         cdef list under_way = running[<size_t>tape]
+        if self.suspects is not None:
+            forget_suspects(tape, self.suspects)
         under_way.pop()
         tape.running_tag = under_way[len(under_way) - 1][0] if under_way else 0
         if not under_way:

@@ -48,6 +48,8 @@ cdef class RecordedSweep:
             if on_tape(output, self.tape, self.base):
                 self.add_to(self.adjoint_of(output), seed)
         for i in range(self.last, self.first, -1):
+            if self.tape.watch != NULL:
+                enter_step(self.tape, i - 1)
             self.step(i - 1)
         if self.recording.block is None:
             return [self.result(var) for var in self.recording.inputs]

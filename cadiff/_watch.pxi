@@ -2,6 +2,23 @@
 # _nan_check.pxi the places in the program where operations are written.
 
 @cython.final
+cdef class Checks:
+    """What one thread looks for, and where it is in the program."""
+
+    cdef int users
+    cdef list places        # (code, file name, line, function, during), by their numbers
+    cdef dict place_numbers
+    cdef list suspects      # names of inputs that were not finite when a function was called
+    cdef object step        # (name, place) of the operation that is being differentiated, ...
+    cdef object step_frame  # ... and who asked for that
+
+    def __cinit__(self):
+        self.places = [None]
+        self.place_numbers = {}
+        self.suspects = []
+
+
+@cython.final
 cdef class Watch:
     """What is known of the entries of one tape while somebody watches it."""
 
@@ -11,6 +28,7 @@ cdef class Watch:
     cdef dict shape_numbers
 
     cdef int users        # how many want it
+    cdef Checks checks    # what looks for numbers that are not finite; or None
 
 
 cdef dict watches = {}  # by tape
@@ -49,7 +67,10 @@ cdef CadStatus watch_array(void *holder, int ndim, const Py_ssize_t *shape) noex
     # The collector would run finalizers, and these may append entries.
     cdef bint collecting = PyGC_Disable()
     try:
-        note_shape(<Watch>holder, tuple([shape[i] for i in range(ndim)]))
+        lengths = tuple([shape[i] for i in range(ndim)])
+        note_shape(<Watch>holder, lengths)
+        if (<Watch>holder).checks is not None:
+            look_at_array(<Watch>holder, lengths)
         return CAD_OK
     except BaseException as error:
         cad_restore_exception(error)

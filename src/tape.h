@@ -150,6 +150,8 @@ typedef struct CadWatch {
     uint32_t (*place)(void *holder);
     /* A single number is about to be appended. */
     CadStatus (*number)(void *holder, CadOp op, const double *operands, double value);
+    /* A reverse sweep has carried out an entry: then sweeps go entry by entry. */
+    CadStatus (*swept)(void *holder, size_t entry);
     /* The last entry made an array. */
     CadStatus (*array)(void *holder, int ndim, const ptrdiff_t *shape);
 } CadWatch;
