@@ -241,6 +241,7 @@ cdef extern from "_numbers.h":
     int cad_raise_stale() except -1
     CadTape *cad_current_tape() except NULL
     void cad_rewind(CadTape *tape)
+    int cad_partial_of
     object cad_object_partial(int op, int which, object x, object y, object z, object v)
     object cad_matmul(object left, object right)
     PyObject *cad_array_matmul(object left, object right) except? NULL

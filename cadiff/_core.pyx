@@ -444,7 +444,7 @@ cdef class Forward:
     """
 
     cdef object lanes
-    cdef object call      # (function, args, argnums): for error messages, if they are to say more
+    cdef object call      # (function, args): for error messages, if they are to say more
     cdef object suspects
 
     def __init__(self, lanes=-1, call=None):
@@ -454,8 +454,8 @@ cdef class Forward:
     def __enter__(self):
         cdef CadTape *tape = cad_current_tape()
         if tape.watch != NULL and self.call is not None:
-            f, args, argnums = self.call
-            self.suspects = note_suspects(tape, f, args, argnums)
+            f, args = self.call
+            self.suspects = note_suspects(tape, f, args)
         tape.running_tag = cad_fresh_tag()
         running.setdefault(<size_t>tape, []).append((tape.running_tag, self.lanes))
         return tape.running_tag

@@ -198,67 +198,79 @@ def value_text(x):
     return " ".join(text.split())
 
 
-cdef int complain(Checks checks, object name, object what, object number, list operands,
-                  object index=None, object shape=None, object place=None,
-                  object detail="") except -1:
-    """Raise the error. what: "value", "derivative"; number: what is not finite."""
+cdef object location(object filename, object lineno, object function):
+    """Where something is written, as tracebacks have it."""
+    line = linecache.getline(filename, lineno or 0).strip()
+    where = f'\n  File "{filename}", line {lineno}, in {function}\n'
+    return where + (f"    {line}" if line else "    (there is no source text)")
+
+
+cdef object call_text(object name, list operands):
+    name = "multiply" if name == "_amul" else name.removeprefix("_")
+    return f"{name}({', '.join([value_text(x) for x in operands])})"
+
+
+cdef int complain(Checks checks, object name, object text, list operands, object index=None,
+                  object shape=None, bint derivative=False, object place=None) except -1:
+    """Raise the error. text: what happened, up to the element."""
     if place is None:
         place = current_place(checks)
     _, filename, lineno, function, during = checks.places[place] or (None,) * 5
-    name = name.removeprefix("_")
-    if name == "amul":
-        name = "multiply"
-    call = f"{name}({', '.join([value_text(x) for x in operands])})"
-    text = call if what == "value" else f"the derivative of {call}"
-    text += f" is {value_text(number)}"
     if index:
         text += f", in element {index_text(index)} of shape {shape}"
-    text += detail
-    if during is not None:
-        text += f", in the derivative of {during[0].removeprefix('_')}"
+    whole = None if during is None else during[0]
+    if cad_partial_of >= 0 and whole is None:
+        whole = cad_op_info[cad_partial_of].name.decode()
+    if whole is not None:
+        text += f", in the derivative of {whole.removeprefix('_')}"
+        if during is None or during[1] is None:  # a step that the user did not write
+            name = whole
     if filename is not None:
-        line = linecache.getline(filename, lineno or 0).strip()
-        text += f'\n  File "{filename}", line {lineno}, in {function}'
-        text += f"\n    {line}" if line else "\n    (there is no source text)"
-    if during is not None and during[1]:
-        _, outer_file, outer_line, outer_function, _ = checks.places[during[1]]
-        text += f'\n  which is differentiated:\n  File "{outer_file}", line {outer_line}, in {outer_function}'
-    if not all([bool(np.all(np.isfinite(plain_value(x)))) for x in operands]):
-        named = [name for names in checks.suspects for name in names]
-        origin = (
-            f"among the arguments of the function these are not finite: {', '.join(named)}"
-            if named else "it is a constant, or was made before"
+        text += location(filename, lineno, function)
+    if during is not None and during[1] and checks.places[during[1]][1] is not None:
+        _, whose, line, whom, _ = checks.places[during[1]]
+        text += "\n  which belongs to the derivative of" + location(whose, line, whom)
+    if not all([bool(np.all(np.isfinite(x))) for x in operands]):
+        named = [given for names in checks.suspects for given in names]
+        text += "\n  an operand was not finite before: " + (
+            f"of the arguments, {', '.join(named)}" if named else "a constant, or made elsewhere"
         )
-        text += f"\n  An operand was not finite already: {origin}"
     error = NonFiniteError(text)
-    error.operation = name
-    error.derivative = what != "value" or during is not None
+    error.operation = "multiply" if name == "_amul" else name.removeprefix("_")
+    error.derivative = derivative or whole is not None or name == "_amul"
     error.index = index if index else None
     error.filename, error.lineno, error.function = filename, lineno, function
     raise error
 
 
-def suspects_among(f, tuple args, tuple argnums):
-    """The names of numbers in arguments that are not finite, the first few of them."""
-    cdef Py_ssize_t first = 0
-    atoms, structure = take_apart(args, argnums)
-    numbers = np.concatenate([np.empty(0), *[np.ravel(plain_value(x)) for x in atoms]])
-    names = argument_names(f, len(args))
-    parts = leaves(structure, [names[k] for k in argnums])
+cdef int complain_of_value(Checks checks, object name, double value, list operands,
+                           object index=None, object shape=None) except -1:
+    text = f"{call_text(name, operands)} is {value!r}"
+    return complain(checks, name, text, operands, index, shape)
+
+
+def suspects_among(f, tuple args):
+    """The numbers in arguments that are not finite, the first few of each, by their names."""
     found = []
-    for k in np.flatnonzero(~np.isfinite(numbers))[:5].tolist():
-        for leaf in parts:
-            if leaf[0] <= k < leaf[0] + leaf[1]:
-                found.append(f"{element_name(leaf, k)} is {numbers[k]}")
+    for name, arg in zip(argument_names(f, len(args)), args):
+        try:
+            atoms, structure = take_apart((arg,), (0,))
+        except TypeError:  # something else, which is not differentiated
+            continue
+        numbers = np.concatenate([np.empty(0), *[np.ravel(plain_value(x)) for x in atoms]])
+        parts = leaves(structure, [name])
+        for k in np.flatnonzero(~np.isfinite(numbers))[:5].tolist():
+            (leaf,) = [leaf for leaf in parts if leaf[0] <= k < leaf[0] + leaf[1]]
+            found.append(f"{element_name(leaf, k)} is {float(numbers[k])!r}")
     return found
 
 
-cdef object note_suspects(CadTape *tape, object f, tuple args, tuple argnums):
+cdef object note_suspects(CadTape *tape, object f, tuple args):
     """Remember which numbers are not finite that a function is called with."""
     cdef Checks checks = checks_of(tape)
     if checks is None:
         return None
-    suspects = suspects_among(f, args, argnums)
+    suspects = suspects_among(f, args)
     checks.suspects.append(suspects)
     return suspects
 
@@ -280,8 +292,8 @@ cdef CadStatus watch_number(void *holder, CadOp op, const double *operands, doub
     if is_finite(value) or <int>op == CAD_OP_positive:
         return CAD_OK
     try:
-        complain(
-            (<Watch>holder).checks, cad_op_info[<int>op].name.decode(), "value", value,
+        complain_of_value(
+            (<Watch>holder).checks, cad_op_info[<int>op].name.decode(), value,
             [operands[k] for k in range(cad_op_info[<int>op].arity)],
         )
     except BaseException as error:
@@ -311,7 +323,7 @@ cdef int look_at_array(Watch watch, tuple shape) except -1:
         operands = numbers_in_plan(tape, plan, place)
     else:
         operands = [whole_operand(tape, plan, v) for v in range(1, plan.n_views)]
-    return complain(watch.checks, name, "value", tape.values[e.out + k], operands, index, shape)
+    return complain_of_value(watch.checks, name, tape.values[e.out + k], operands, index, shape)
 
 
 cdef object plan_shape(CadPlan *plan):
@@ -361,10 +373,8 @@ cdef int look_at_rule(CadTape *tape, object rule, list operands, list results) e
         bad = ~np.isfinite(result)
         if np.any(bad):
             index = tuple([int(i) for i in np.argwhere(bad)[0]])
-            complain(
-                checks, rule_name(rule), "value", result[index], [plain_value(x) for x in operands],
-                index, result.shape,
-            )
+            numbers = [plain_value(x) for x in operands]
+            complain_of_value(checks, rule_name(rule), result[index], numbers, index, result.shape)
     return 0
 
 
@@ -411,23 +421,27 @@ cdef list scalar_operands(CadTape *tape, size_t entry):
 
 cdef int complain_of_partial(Checks checks, CadTape *tape, size_t entry, int k, list operands,
                              double v, double g, object index=None, object shape=None) except -1:
+    """An operation handed on what is not finite to operand k."""
     cdef int op = <int>CAD_CODE_OP(tape.entries[entry].code)
+    cdef double partial
+    name = cad_op_info[op].name.decode()
+    call = call_text(name, operands)
     x = operands[0]
     y = operands[1] if len(operands) > 1 else x
     z = operands[2] if len(operands) > 2 else x
-    partial = float(cad_object_partial(op, k, x, y, z, v))
-    detail = f" (times {g!r}, the adjoint of its result)"
+    partial = cad_object_partial(op, k, x, y, z, v)
+    by = f" by its {ORDINALS[k]} operand" if len(operands) > 1 else ""
+    text = f"the derivative of {call}{by} is {partial!r}, times {g!r} from what follows it"
     if not is_finite(g):
-        detail = f": it was given {g!r} as the adjoint of its result"
-    elif is_finite(partial * g) or partial * g != partial * g == 0.0:
-        detail = f" (times {g!r}, the adjoint of its result): the sum of such products overflows"
-    by = ("first", "second", "third")[k]
-    if len(operands) > 1:
-        detail = f" by its {by} operand{detail}"
+        text = f"the derivative by {call} is {g!r}: the cotangent was not finite"
+    elif is_finite(partial * g):
+        text += ": the sum of such products overflows"
     return complain(
-        checks, cad_op_info[op].name.decode(), "derivative", partial, operands, index, shape,
-        cad_tape_origin(tape, entry).place, detail,
+        checks, name, text, operands, index, shape, True, cad_tape_origin(tape, entry).place
     )
+
+
+cdef tuple ORDINALS = ("first", "second", "third")
 
 
 cdef int look_at_views(Watch watch, size_t entry) except -1:
@@ -448,10 +462,11 @@ cdef int look_at_views(Watch watch, size_t entry) except -1:
         if len(found) == 0:
             continue
         if op == CAD_OP_MATMUL:
+            operands = [whole_operand(tape, plan, v) for v in (1, 2)]
+            text = f"the derivative of {call_text('matmul', operands)} by its {ORDINALS[k - 1]} operand is not finite"
             complain(
-                watch.checks, "matmul", "derivative", np.nan,
-                [whole_operand(tape, plan, v) for v in (1, 2)], None, None,
-                cad_tape_origin(tape, entry).place, f", or inf, by its {('first', 'second')[k - 1]} operand",
+                watch.checks, "matmul", text, operands, None, None, True,
+                cad_tape_origin(tape, entry).place,
             )
         place = worst_place(tape, plan, op, k, found)
         if place is not None:
@@ -520,12 +535,17 @@ cdef int look_at_rule_adjoints(Watch watch, size_t entry) except -1:
         bad = np.argwhere(~np.isfinite(adjoint))
         if len(bad):
             index = tuple([int(i) for i in bad[0]])
+            name = rule_name(call.rule)
+            numbers = [plain_value(x) for x in operands]
             given = ", ".join([value_text(g) for g in cotangents])
+            by = f" by its {ORDINALS[k]} operand" if 1 < len(operands) <= 3 else ""
+            text = (
+                f"the rule for the derivative of {call_text(name, numbers)}{by} gives "
+                f"{float(adjoint[index])!r} for {given} from what follows it"
+            )
             complain(
-                watch.checks, rule_name(call.rule), "derivative", adjoint[index],
-                [plain_value(x) for x in operands], index, adjoint.shape,
+                watch.checks, name, text, numbers, index, adjoint.shape, True,
                 cad_tape_origin(tape, entry).place,
-                f" by its operand {k} (given {given}, the adjoint of its result)",
             )
     return 0
 
@@ -565,39 +585,36 @@ cdef int look_at_recorded(CadTape *tape, size_t entry, CadSlot base, CadNumber *
 cdef int dual_hook(CadOp op, PyObject *const *operands, object dual) except -1:
     """A Dual was made by an operation of the table: 0, or -1 with an exception."""
     cdef Checks checks = checks_of(cad_current_tape())
-    cdef int arity = cad_op_info[<int>op].arity
     if checks is None or <int>op == CAD_OP_positive:
         return 0
-    return look_at_dual(
-        checks, cad_op_info[<int>op].name.decode(), [<object>operands[k] for k in range(arity)], dual
-    )
+    numbers = [plain_value(<object>operands[k]) for k in range(cad_op_info[<int>op].arity)]
+    shape = np.shape(plain_value(dual))
+    if shape:
+        numbers = [np.broadcast_to(x, shape) for x in numbers]
+    return look_at_dual(checks, cad_op_info[<int>op].name.decode(), numbers, dual, True)
 
 
-cdef int look_at_dual(Checks checks, object name, list operands, object dual) except -1:
+cdef int look_at_dual(Checks checks, object name, list operands, object dual,
+                      bint elementwise) except -1:
+    """Whether the components of a result are finite. Operands are plain; elementwise ones have the
+    shape of the result."""
     primal, tangent = dual_components(dual)
-    for what, part in (("value", primal), ("derivative", tangent)):
-        plain = part if isinstance(part, tuple) else (part,)
-        for k, lane in enumerate(plain):
+    shape = np.shape(plain_value(primal))
+    for derivative, part in ((False, primal), (True, tangent)):
+        for lane in part if isinstance(part, tuple) else (part,):
             if CAD_IS_VAR(lane) or CAD_IS_DUAL(lane):
                 continue  # was looked at when it was made
             bad = np.argwhere(~np.isfinite(lane))
             if len(bad) == 0:
                 continue
-            shape = np.shape(plain_value(primal))
             place = tuple([int(i) for i in bad[0]])
             index = place[: len(shape)]
-            numbers = [element_at(x, shape, index) for x in operands]
-            complain(checks, name, what, np.asarray(lane)[place], numbers, index, shape)
+            number = float(np.asarray(lane)[place])
+            numbers = [x[index] for x in operands] if elementwise and shape else operands
+            of = "the derivative of " if derivative else ""
+            text = f"{of}{call_text(name, numbers)} is {number!r}"
+            complain(checks, name, text, numbers, index, shape, derivative)
     return 0
-
-
-cdef object element_at(object operand, tuple shape, tuple index):
-    """The element of an operand that belongs to one of the result; all of it, if that is unclear."""
-    value = np.asarray(plain_value(operand))
-    try:
-        return np.broadcast_to(value, shape)[index]
-    except ValueError:
-        return value
 
 
 def seen(result, operation, *operands):
@@ -607,7 +624,7 @@ def seen(result, operation, *operands):
         return result
     checks = checks_of(cad_current_tape())
     if checks is not None and all([is_plainly_finite(x) for x in operands]):
-        look_at_dual(checks, operation, list(operands), result)
+        look_at_dual(checks, operation, [plain_value(x) for x in operands], result, False)
     return result
 
 

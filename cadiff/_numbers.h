@@ -246,6 +246,9 @@ PyObject *cad_dual_apply(CadOp op, PyObject *const *operands);
 PyObject *cad_object_partial(CadOp op, int which, PyObject *x, PyObject *y, PyObject *z,
                              PyObject *v);
 
+/* The operation whose partial is being computed, for error messages; or -1. */
+extern int cad_partial_of;
+
 /* --- arrays on the tape (_array.c) --- */
 
 /* An operation on arrays and single numbers: Vars, at least one of them, and plain ones. NULL

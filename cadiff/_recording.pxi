@@ -41,7 +41,7 @@ cdef class Recording:
         try:
             self.lift(args, argnums, borrow)
             if self.tape.watch != NULL:
-                self.suspects = note_suspects(self.tape, f, args, argnums)
+                self.suspects = note_suspects(self.tape, f, args)
         except BaseException:
             self.lifted = self.block = self.inputs = self.fence = self.checked = None
             self.close()

@@ -492,7 +492,7 @@ class nan_check:  # noqa: N801 - a context
     >>> with cadiff.nan_check():
     ...     cadiff.grad(f)(0.0)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    cadiff._core.NonFiniteError: the derivative of sqrt(0.0) is inf (times 1.0, the adjoint of its result)
+    cadiff._core.NonFiniteError: the derivative of sqrt(0.0) is inf, times 1.0 from what follows it
       File "...", line 2, in f
         return cadiff.sqrt(x * x)
     """

@@ -366,7 +366,7 @@ def _run_forward(
     if tangents is None:
         shapes = _all_shapes(structure)
         tangents, lanes = _identity(shapes), sum(map(prod, shapes))
-    with _core.Forward(lanes, (f, args, argnums)) as tag:
+    with _core.Forward(lanes, (f, args)) as tag:
         lifted = list(args)
         for k, argument in zip(argnums, _lift(structure, atoms, tangents, tag), strict=True):
             lifted[k] = argument
@@ -845,7 +845,7 @@ def _gradient_along(
     if tangents is None:
         shapes = _all_shapes(structure)
         tangents, lanes = _identity(shapes), sum(map(prod, shapes))
-    with _core.Forward(lanes, (f, args, argnums)) as tag:
+    with _core.Forward(lanes, (f, args)) as tag:
         lifted = list(args)
         for k, argument in zip(argnums, _lift(structure, atoms, tangents, tag), strict=True):
             lifted[k] = argument
