@@ -202,7 +202,8 @@ static PyObject *apply_vars(CadOp op, PyObject *const *operands, int n, const do
     if (tape == NULL) {
         return cad_var_passive(value);
     }
-    const CadStatus status = cad_tape_ensure_for(tape, op, x[0], x[1], x[2], value);
+    const CadStatus status =
+        cad_tape_has_room(tape) ? CAD_OK : cad_tape_grow_for(tape, op, x[0], x[1], x[2], value);
     if (status != CAD_OK) {
         cad_raise_status(status);
         return NULL;

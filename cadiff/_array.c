@@ -250,19 +250,8 @@ static void contiguous(const Shape *shape, int64_t *strides) {
     }
 }
 
-/* Have who watches the tape look at the array that the last entry made. */
-static int show_array(CadTape *tape, int ndim, const npy_intp *shape) {
-    const CadWatch *const watch = tape->watch;
-    const CadStatus status = watch->array(watch->holder, ndim, shape);
-    return status == CAD_OK ? 0 : cad_raise_status(status);
-}
-
-/* The handle of what an entry wrote. What comes of constants alone is constant. */
-static PyObject *result_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
-                             size_t slots, int passive) {
-    if (tape->watch != NULL && show_array(tape, ndim, shape) < 0) {
-        return NULL;
-    }
+static PyObject *make_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
+                           size_t slots, int passive) {
     if (passive && ndim == 0) {
         return cad_var_passive(tape->values[out]);
     }
@@ -279,6 +268,24 @@ static PyObject *result_view(CadTape *tape, CadSlot out, int ndim, const npy_int
         }
     }
     return cad_var_view(tape, out, ndim, shape, NULL, CAD_CONSTANT);
+}
+
+/* The same after who watches the tape has had a look. */
+static PyObject *show_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
+                           size_t slots, int passive) {
+    const CadStatus status = tape->watch->array(tape->watch->holder, ndim, shape);
+    if (status != CAD_OK) {
+        cad_raise_status(status);
+        return NULL;
+    }
+    return make_view(tape, out, ndim, shape, slots, passive);
+}
+
+/* The handle of what an entry wrote. What comes of constants alone is constant. */
+static PyObject *result_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
+                             size_t slots, int passive) {
+    return tape->watch == NULL ? make_view(tape, out, ndim, shape, slots, passive)
+                               : show_view(tape, out, ndim, shape, slots, passive);
 }
 
 /* An array without elements, which needs no entry. */

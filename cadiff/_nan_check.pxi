@@ -5,7 +5,7 @@
 # off, nothing of this is there.
 
 import linecache
-from os.path import dirname
+from os.path import dirname as _dirname
 
 MOVING = {"_leaf", "_third", "_assign", "_scatter", "_add_at", "_gather", "positive"}
 
@@ -102,7 +102,7 @@ cdef bint is_inside(object filename):
     """Whether a file is the package's own, or NumPy's."""
     inside = inside_files.get(filename)
     if inside is None:
-        own = dirname(globals()["__file__"]), dirname(np.__file__)
+        own = _dirname(globals()["__file__"]), _dirname(np.__file__)
         inside = inside_files[filename] = filename.startswith(own)
     return inside
 

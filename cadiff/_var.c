@@ -709,7 +709,9 @@ static PyObject *var_iter(CadVar *var) {
 
 PyObject *cad_record2(CadOp op, CadVar *x, CadVar *y, double value) {
     CadTape *tape = x->tape;
-    const CadStatus status = cad_tape_ensure_for(tape, op, x->value, y->value, 0.0, value);
+    const CadStatus status = cad_tape_has_room(tape)
+                                 ? CAD_OK
+                                 : cad_tape_grow_for(tape, op, x->value, y->value, 0.0, value);
     if (status != CAD_OK) {
         cad_raise_status(status);
         return NULL;
@@ -725,9 +727,12 @@ static PyObject *record1(CadOp op, CadVar *x, double value) {
 /* One operand is a constant: the one that `passive` names. */
 PyObject *cad_record_constant(CadOp op, CadVar *x, double constant, int passive, double value) {
     CadTape *tape = x->tape;
-    const int swap = passive == CAD_PASSIVE_A;
-    const CadStatus status = cad_tape_ensure_for(tape, op, swap ? constant : x->value,
-                                                 swap ? x->value : constant, 0.0, value);
+    CadStatus status = CAD_OK;
+    if (!cad_tape_has_room(tape)) {
+        const double a = passive == CAD_PASSIVE_A ? constant : x->value;
+        const double b = passive == CAD_PASSIVE_A ? x->value : constant;
+        status = cad_tape_grow_for(tape, op, a, b, 0.0, value);
+    }
     if (status != CAD_OK) {
         cad_raise_status(status);
         return NULL;

@@ -118,7 +118,7 @@ static void reclaim(CadTape *tape) {
 
 /* How far the tape may be filled before cad_tape_grow is due; the buffers exist. */
 static void set_room(CadTape *tape) {
-    if (tape->busy || tape->watch != NULL) {
+    if (tape->shut) {
         tape->entry_room = 0;
         return;
     }
@@ -143,14 +143,15 @@ void cad_tape_unpin(CadTape *tape) {
 
 void cad_tape_set_busy(CadTape *tape, int busy) {
     tape->busy = busy;
+    tape->shut = busy || tape->watch != NULL;
     if (tape->slot_capacity > 0) {
         set_room(tape);
     }
 }
 
 CadStatus cad_tape_grow(CadTape *tape, size_t slots) {
-    if (tape->busy) {
-        return CAD_BUSY;
+    if (tape->shut) {
+        return cad_tape_grow_shut(tape, slots);
     }
     if (reclaim_is_due(tape)) {
         reclaim(tape);
@@ -163,9 +164,6 @@ CadStatus cad_tape_grow(CadTape *tape, size_t slots) {
     if (status == CAD_OK) {
         status = grow_buffer((void **)&tape->values, &tape->slot_capacity,
                              tape->n_slots + slots + 2 * CAD_HEADROOM, sizeof *tape->values);
-    }
-    if (status == CAD_OK && tape->watch != NULL) {
-        status = cad_tape_note_origin(tape);
     }
     if (status != CAD_OK) {
         return status;

@@ -223,15 +223,16 @@ struct CadTape {
     void (*make_room)(CadTape *tape); /* may call cad_reclaim_*; NULL: nothing is reclaimed */
     int pinned;                       /* > 0 while slots must not move */
     int busy;                         /* a sweep is under way that lets other threads run */
-
-    const CadWatch *watch; /* or NULL */
-    CadOrigin *origins;    /* of the entries, as far as they were watched */
-    size_t n_origins;
+    int shut;                         /* it is, or the tape is watched: no room in advance */
 
     size_t peak; /* most slots in use since the buffers were last found too large */
     int idle;    /* recordings since then that needed but a part of them */
 
     CadSlot constants[CAD_CONSTANT_CACHE];
+
+    const CadWatch *watch; /* or NULL */
+    CadOrigin *origins;    /* of the entries, as far as they were watched */
+    size_t n_origins;
 };
 
 CadTape *cad_tape_new(void);
@@ -257,21 +258,14 @@ static inline CadStatus cad_tape_ensure(CadTape *tape) {
 /* Have somebody watch the tape, or with NULL nobody any more. */
 void cad_tape_set_watch(CadTape *tape, const CadWatch *watch);
 
-/* Note where the entry comes from that is about to be appended: part of cad_tape_grow. */
-CadStatus cad_tape_note_origin(CadTape *tape);
+/* cad_tape_grow where the tape is busy or watched. */
+CadStatus cad_tape_grow_shut(CadTape *tape, size_t slots);
 
 CadOrigin cad_tape_origin(const CadTape *tape, size_t entry);
 
-CadStatus cad_tape_grow_for(CadTape *tape, CadOp op, const double *operands, double value);
-
-/* As cad_tape_ensure, before one number is appended whose value is known. */
-static inline CadStatus cad_tape_ensure_for(CadTape *tape, CadOp op, double x, double y, double z,
-                                            double value) {
-    if (cad_tape_has_room(tape)) {
-        return CAD_OK;
-    }
-    return cad_tape_grow_for(tape, op, (const double[]){x, y, z}, value);
-}
+/* As cad_tape_grow, before an operation on single numbers is appended, of which a watch is told.
+ */
+CadStatus cad_tape_grow_for(CadTape *tape, CadOp op, double x, double y, double z, double value);
 
 /* Append an entry with its value; answers its slot. */
 static inline CadSlot cad_tape_push(CadTape *tape, uint32_t code, CadSlot a, CadSlot b,

@@ -12,8 +12,9 @@ void cad_tape_set_watch(CadTape *tape, const CadWatch *watch) {
     cad_tape_set_busy(tape, tape->busy); /* sets the room as well */
 }
 
-/* What asked for room may append several entries, all from one place. */
-CadStatus cad_tape_note_origin(CadTape *tape) {
+/* Note where the entry comes from that is about to be appended. What asked for room may append
+ * several, all from one place. */
+static CadStatus note_origin(CadTape *tape) {
     const size_t first = tape->n_entries;
     const size_t needed = first + CAD_HEADROOM;
     if (needed > tape->n_origins) {
@@ -34,15 +35,26 @@ CadStatus cad_tape_note_origin(CadTape *tape) {
     return CAD_OK;
 }
 
+CadStatus cad_tape_grow_shut(CadTape *tape, size_t slots) {
+    if (tape->busy) {
+        return CAD_BUSY;
+    }
+    tape->shut = 0;
+    const CadStatus status = cad_tape_grow(tape, slots);
+    tape->shut = 1;
+    tape->entry_room = 0;
+    return status == CAD_OK ? note_origin(tape) : status;
+}
+
 CadOrigin cad_tape_origin(const CadTape *tape, size_t entry) {
     return entry < tape->n_origins ? tape->origins[entry] : (CadOrigin){0, 0};
 }
 
-CadStatus cad_tape_grow_for(CadTape *tape, CadOp op, const double *operands, double value) {
+CadStatus cad_tape_grow_for(CadTape *tape, CadOp op, double x, double y, double z, double value) {
     const CadStatus status = cad_tape_grow(tape, 0);
     const CadWatch *const watch = tape->watch;
     if (status != CAD_OK || watch == NULL || watch->number == NULL) {
         return status;
     }
-    return watch->number(watch->holder, op, operands, value);
+    return watch->number(watch->holder, op, (const double[]){x, y, z}, value);
 }
