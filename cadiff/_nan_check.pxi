@@ -7,7 +7,7 @@
 import linecache
 from os.path import dirname as _dirname
 
-MOVING = {"_leaf", "_third", "_assign", "_scatter", "_add_at", "_gather", "positive"}
+cdef set MOVING = {"_leaf", "_third", "_assign", "_scatter", "_add_at", "_gather", "positive"}
 
 
 class NonFiniteError(FloatingPointError):
