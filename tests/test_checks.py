@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cadiff
-from cadiff import _core
+from cadiff import _core, checks
 
 INSIDE = {"R": 0.4, "[-1, 1]": 0.4, "[0, inf)": 0.7, "[1, inf)": 1.7, "[-1, inf)": 0.4, "int": 1.0}
 
@@ -309,3 +310,7 @@ def test_arguments_are_left_alone() -> None:
     cadiff.check_grads(lambda p, y: np.sum(p["w"]) * y[0], args)
     assert args == ({"w": x}, [3.0])
     np.testing.assert_array_equal(x, [1.0, 2.0])
+
+
+def test_the_examples() -> None:
+    assert doctest.testmod(checks).failed == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import pickle
 import re
 import xml.etree.ElementTree as ElementTree
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff import _core
+from cadiff import _core, inspect
 
 
 def lines_of(tape: cadiff.Tape, **kwargs: Any) -> list[str]:
@@ -441,3 +442,7 @@ def test_empty_constant_and_strided(f: Any, args: Any, operations: int) -> None:
     check_dot(tape.to_dot())
     ElementTree.fromstring(tape._repr_svg_())
     assert tape.to_text()
+
+
+def test_the_examples() -> None:
+    assert doctest.testmod(inspect).failed == 0
