@@ -28,8 +28,9 @@ except ModuleNotFoundError as _error:
 from . import _table, checkpoints, implicit, nn, numpy, ops, transforms
 from ._table import *
 from .checkpoints import *
-from .checks import check_grads
+from .checks import NonFiniteError, check_grads, nan_check
 from .implicit import *
+from .inspect import Tape, make_tape
 from .ops import *
 from .primitives import custom, primitive
 from .transforms import *
@@ -41,10 +42,14 @@ except _metadata.PackageNotFoundError:  # run from a tree that was built but not
 
 __all__ = [
     "Dual",
+    "NonFiniteError",
     "StaleVarError",
+    "Tape",
     "Var",
     "check_grads",
     "custom",
+    "make_tape",
+    "nan_check",
     "primitive",
 ]
 __all__ += _table.__all__

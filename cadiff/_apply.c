@@ -202,7 +202,8 @@ static PyObject *apply_vars(CadOp op, PyObject *const *operands, int n, const do
     if (tape == NULL) {
         return cad_var_passive(value);
     }
-    const CadStatus status = cad_tape_ensure(tape);
+    const CadStatus status =
+        cad_tape_has_room(tape) ? CAD_OK : cad_tape_grow_for(tape, op, x[0], x[1], x[2], value);
     if (status != CAD_OK) {
         cad_raise_status(status);
         return NULL;
@@ -680,7 +681,7 @@ PyObject *cad_call(CadOp op, PyObject *const *args, Py_ssize_t n) {
         }                                                                                         \
         if (CAD_IS_SCALAR(x)) {                                                                   \
             CadTape *tape = CAD_VAR(x)->tape;                                                     \
-            if (cad_tape_ensure(tape) == CAD_OK) {                                                \
+            if (cad_tape_has_room(tape)) { /* else the general way makes it */                    \
                 const double v = val_##name(CAD_VAR(x)->value);                                   \
                 const CadSlot a = CAD_VAR(x)->slot;                                               \
                 const CadSlot out = cad_tape_push(tape, CAD_CODE(CAD_OP_##name, 0), a, a, v);     \
@@ -690,7 +691,7 @@ PyObject *cad_call(CadOp op, PyObject *const *args, Py_ssize_t n) {
             const CadDual *dual = CAD_DUAL(x);                                                    \
             const double v = val_##name(dual->primal);                                            \
             const double t = cad_amul(d1_##name(dual->primal, v), dual->tangent);                 \
-            return cad_dual_new(v, t, dual->tag);                                                 \
+            return cad_dual_seen(CAD_OP_##name, x, x, cad_dual_new(v, t, dual->tag));             \
         }                                                                                         \
         return cad_call(CAD_OP_##name, &x, 1);                                                    \
     }                                                                                             \

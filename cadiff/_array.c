@@ -250,9 +250,8 @@ static void contiguous(const Shape *shape, int64_t *strides) {
     }
 }
 
-/* The handle of what an entry wrote. What comes of constants alone is constant. */
-static PyObject *result_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
-                             size_t slots, int passive) {
+static PyObject *make_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
+                           size_t slots, int passive) {
     if (passive && ndim == 0) {
         return cad_var_passive(tape->values[out]);
     }
@@ -269,6 +268,24 @@ static PyObject *result_view(CadTape *tape, CadSlot out, int ndim, const npy_int
         }
     }
     return cad_var_view(tape, out, ndim, shape, NULL, CAD_CONSTANT);
+}
+
+/* The same after who watches the tape has had a look. */
+static PyObject *show_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
+                           size_t slots, int passive) {
+    const CadStatus status = tape->watch->array(tape->watch->holder, ndim, shape);
+    if (status != CAD_OK) {
+        cad_raise_status(status);
+        return NULL;
+    }
+    return make_view(tape, out, ndim, shape, slots, passive);
+}
+
+/* The handle of what an entry wrote. What comes of constants alone is constant. */
+static PyObject *result_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
+                             size_t slots, int passive) {
+    return tape->watch == NULL ? make_view(tape, out, ndim, shape, slots, passive)
+                               : show_view(tape, out, ndim, shape, slots, passive);
 }
 
 /* An array without elements, which needs no entry. */
@@ -1295,9 +1312,29 @@ static CadStop sweep_part(CadTape *tape, size_t begin, size_t end, size_t transi
     return stop;
 }
 
+/* Entry by entry, each of which is shown to who watches; all adjoints are kept. */
+static int sweep_watched(CadTape *tape, size_t begin, size_t end, int accumulate) {
+    const CadWatch *const watch = tape->watch;
+    int status = 0;
+    size_t i = end;
+    while (status == 0 && i > begin && (i == end || tape->entries[i].out > tape->dirty_begin)) {
+        i--;
+        const CadStop stop = cad_sweep_reverse(tape, i, i + 1, end, accumulate);
+        status = stop.rule ? cad_rule_hook(tape, i) : 0;
+        if (status == 0 && watch->swept(watch->holder, i) != CAD_OK) {
+            status = -1;
+        }
+    }
+    cad_sweep_redo(tape, i, end);
+    return status;
+}
+
 int cad_sweep(CadTape *tape, size_t begin, size_t end, size_t transient, int accumulate) {
     if (tape->busy) {
         return cad_raise_status(CAD_BUSY);
+    }
+    if (tape->watch != NULL && tape->watch->swept != NULL) {
+        return sweep_watched(tape, begin, end, accumulate);
     }
     CadStop stop = sweep_part(tape, begin, end, transient, accumulate);
     int status = 0;

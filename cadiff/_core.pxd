@@ -18,6 +18,7 @@ cdef extern from "memory.h" nogil:
         CAD_NO_MEMORY
         CAD_TAPE_FULL
         CAD_BUSY
+        CAD_RAISED
 
     void *cad_memory_zeroed(size_t count, size_t size)
     void *cad_memory_resize(void *block, size_t count, size_t size)
@@ -67,8 +68,23 @@ cdef extern from "tape.h" nogil:
         CadSlot a
         CadSlot b
 
+    ctypedef struct CadOrigin:
+        uint32_t place
+        uint32_t shape
+
+    ctypedef struct CadWatch:
+        void *holder
+        uint32_t (*place)(void *holder) noexcept
+        CadStatus (*number)(void *holder, CadOp op, const double *operands, double value) noexcept
+        CadStatus (*swept)(void *holder, size_t entry) noexcept
+        CadStatus (*array)(void *holder, int ndim, const Py_ssize_t *shape) noexcept
+
     ctypedef struct CadTape:
+        const CadWatch *watch
+        CadOrigin *origins
+        size_t n_origins
         CadEntry *entries
+        int64_t *plans
         double *values
         double *adjoints
         size_t n_entries
@@ -91,6 +107,7 @@ cdef extern from "tape.h" nogil:
         uint32_t words
         int ndim
         int n_views
+        uint32_t n_extra
         uint32_t passive
         int64_t size
         int64_t index
@@ -103,6 +120,8 @@ cdef extern from "tape.h" nogil:
     ctypedef struct CadPass:
         pass
 
+    void cad_tape_set_watch(CadTape *tape, const CadWatch *watch)
+    CadOrigin cad_tape_origin(const CadTape *tape, size_t entry)
     bint CAD_IS_ARRAY_ENTRY(CadEntry entry)
     CadOp CAD_CODE_OP(uint32_t code)
     CadPlan *cad_tape_plan(const CadTape *tape, CadEntry entry)
@@ -110,6 +129,8 @@ cdef extern from "tape.h" nogil:
     int64_t *cad_plan_view(CadPlan *plan, int k)
     int64_t *cad_plan_extra(CadPlan *plan)
     CadOperand *cad_next_operand(int64_t **place)
+    double *cad_tape_values(const CadTape *tape, int64_t slot)
+    double *cad_tape_adjoints(const CadTape *tape, int64_t slot)
     void cad_plan_bounds(CadPlan *plan, int view, int64_t *low, int64_t *high)
     bint cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot)
     void cad_tape_allocation(const CadTape *tape, size_t slot, size_t *begin, size_t *end)
@@ -172,6 +193,8 @@ cdef extern from "sweep.h" nogil:
         double value
         CadSlot slot
 
+    void cad_sweep_redo(CadTape *tape, size_t begin, size_t end)
+    void cad_sweep_undo(CadTape *tape, size_t begin, size_t end)
     void cad_sweep_value(CadTape *tape, size_t begin, size_t end)
     void cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, CadSlot base,
                            size_t lanes, double *tangents)
@@ -236,6 +259,7 @@ cdef extern from "_numbers.h":
     int cad_raise_stale() except -1
     CadTape *cad_current_tape() except NULL
     void cad_rewind(CadTape *tape)
+    int cad_partial_of
     object cad_object_partial(int op, int which, object x, object y, object z, object v)
     object cad_matmul(object left, object right)
     PyObject *cad_array_matmul(object left, object right) except? NULL
@@ -261,6 +285,7 @@ cdef extern from "_numbers.h":
     object cad_record_rule(CadTape *tape, size_t number, list operands, list values)
     void set_rule_hook(int (*hook)(CadTape *, size_t) noexcept)
     void cad_restore_exception(object error)
+    void set_dual_hook(int (*hook)(CadOp, PyObject *const *, object) except -1)
     object cad_dual_from(object primal, object tangent, CadTag tag)
     object cad_dual_primal(CadDual *dual)
     object cad_dual_tangent(CadDual *dual)

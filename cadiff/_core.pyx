@@ -46,6 +46,9 @@ include "_outside.pxi"
 include "_taylor.pxi"
 include "_rules.pxi"
 include "_functions.pxi"
+include "_watch.pxi"
+include "_inspect.pxi"
+include "_nan_check.pxi"
 
 # --- results -----------------------------------------------------------------------------------
 
@@ -413,7 +416,7 @@ def value_and_grad(f, tuple argnums, bint single, bint has_aux, tuple args, dict
 
     `name` is what the user called, for error messages.
     """
-    cdef Recording recording = Recording.__new__(Recording, args, argnums, True)
+    cdef Recording recording = Recording.__new__(Recording, args, argnums, True, f)
     aux = None
     try:
         out = PyObject_Call(f, recording.lifted, kwargs)
@@ -456,12 +459,18 @@ cdef class Forward:
     """
 
     cdef object lanes
+    cdef object call      # (function, args): for error messages, if they are to say more
+    cdef object suspects
 
-    def __init__(self, lanes=-1):
+    def __init__(self, lanes=-1, call=None):
         self.lanes = lanes
+        self.call = call
 
     def __enter__(self):
         cdef CadTape *tape = cad_current_tape()
+        if tape.watch != NULL and self.call is not None:
+            f, args = self.call
+            self.suspects = note_suspects(tape, f, args)
         tape.running_tag = cad_fresh_tag()
         running.setdefault(<size_t>tape, []).append((tape.running_tag, self.lanes))
         return tape.running_tag
@@ -469,6 +478,8 @@ cdef class Forward:
     def __exit__(self, *_):
         cdef CadTape *tape = cad_current_tape()
         cdef list under_way = running[<size_t>tape]
+        if self.suspects is not None:
+            forget_suspects(tape, self.suspects)
         under_way.pop()
         tape.running_tag = under_way[len(under_way) - 1][0] if under_way else 0
         if not under_way:

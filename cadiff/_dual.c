@@ -265,10 +265,22 @@ PyObject *cad_dual_tangent(CadDual *dual) {
     return tangent_components(dual);
 }
 
+int (*cad_dual_hook)(CadOp op, PyObject *const *operands, PyObject *dual);
+
+PyObject *cad_dual_show(CadOp op, PyObject *x, PyObject *y, PyObject *dual) {
+    PyObject *const operands[2] = {x, y};
+    if (dual != NULL && cad_dual_hook(op, operands, dual) < 0) {
+        Py_CLEAR(dual);
+    }
+    return dual;
+}
+
 /* --- arithmetic over floats --- */
 
 #define IS_FLOAT_DUAL(object)                                                                     \
     (CAD_IS_TYPE(object, CadDual_Type) && CAD_DUAL(object)->kind == CAD_DUAL_FLOAT)
+
+#define SEEN(name, left, right, dual) cad_dual_seen(CAD_OP_##name, left, right, dual)
 
 #define BINARY_SLOT(name)                                                                         \
     static PyObject *slot_##name(PyObject *left, PyObject *right) {                               \
@@ -280,16 +292,18 @@ PyObject *cad_dual_tangent(CadDual *dual) {
                 const double v = val_##name(x->primal, y->primal);                                \
                 const double t = cad_amul(d1_##name(x->primal, y->primal, v), x->tangent) +       \
                                  cad_amul(d2_##name(x->primal, y->primal, v), y->tangent);        \
-                return cad_dual_new(v, t, x->tag);                                                \
+                return SEEN(name, left, right, cad_dual_new(v, t, x->tag));                       \
             }                                                                                     \
             if (cad_is_constant(right, &c)) {                                                     \
                 const double v = val_##name(x->primal, c);                                        \
-                return cad_dual_new(v, cad_amul(d1_##name(x->primal, c, v), x->tangent), x->tag); \
+                const double t = cad_amul(d1_##name(x->primal, c, v), x->tangent);                \
+                return SEEN(name, left, right, cad_dual_new(v, t, x->tag));                       \
             }                                                                                     \
         } else if (IS_FLOAT_DUAL(right) && cad_is_constant(left, &c)) {                           \
             const CadDual *y = CAD_DUAL(right);                                                   \
             const double v = val_##name(c, y->primal);                                            \
-            return cad_dual_new(v, cad_amul(d2_##name(c, y->primal, v), y->tangent), y->tag);     \
+            const double t = cad_amul(d2_##name(c, y->primal, v), y->tangent);                    \
+            return SEEN(name, left, right, cad_dual_new(v, t, y->tag));                           \
         }                                                                                         \
         return cad_apply2(CAD_OP_##name, left, right);                                            \
     }
@@ -306,7 +320,8 @@ BINARY_SLOT(mod)
         const CadDual *x = CAD_DUAL(operand);                                                     \
         if (x->kind == CAD_DUAL_FLOAT) {                                                          \
             const double v = val_##name(x->primal);                                               \
-            return cad_dual_new(v, cad_amul(d1_##name(x->primal, v), x->tangent), x->tag);        \
+            const double t = cad_amul(d1_##name(x->primal, v), x->tangent);                       \
+            return SEEN(name, operand, operand, cad_dual_new(v, t, x->tag));                      \
         }                                                                                         \
         return cad_apply1(CAD_OP_##name, operand);                                                \
     }
@@ -640,7 +655,7 @@ static int any_array(PyObject *const *operands, int n) {
     return 0;
 }
 
-PyObject *cad_dual_apply(CadOp op, PyObject *const *operands) {
+static PyObject *dual_apply(CadOp op, PyObject *const *operands) {
     Operands all;
     if (survey(op, operands, &all) < 0) {
         return NULL;
@@ -680,6 +695,14 @@ done:
         Py_XDECREF(primals[i]);
     }
     return result;
+}
+
+PyObject *cad_dual_apply(CadOp op, PyObject *const *operands) {
+    PyObject *dual = dual_apply(op, operands);
+    if (cad_dual_hook != NULL && dual != NULL && cad_dual_hook(op, operands, dual) < 0) {
+        Py_CLEAR(dual);
+    }
+    return dual;
 }
 
 /* --- making --- */

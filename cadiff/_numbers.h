@@ -225,12 +225,29 @@ PyObject *cad_dual_elements(CadDual *dual);
 /* A tag above all that are in use. */
 CadTag cad_fresh_tag(void);
 
+/* Set by the binding while Duals are to be looked at: 0, or -1 with an exception. */
+extern int (*cad_dual_hook)(CadOp op, PyObject *const *operands, PyObject *dual);
+
+static inline void set_dual_hook(int (*hook)(CadOp, PyObject *const *, PyObject *)) {
+    cad_dual_hook = hook;
+}
+
+/* A Dual that an operation made (or NULL), once it has been looked at. */
+PyObject *cad_dual_show(CadOp op, PyObject *x, PyObject *y, PyObject *dual);
+
+static inline PyObject *cad_dual_seen(CadOp op, PyObject *x, PyObject *y, PyObject *dual) {
+    return cad_dual_hook == NULL ? dual : cad_dual_show(op, x, y, dual);
+}
+
 /* An operation at least one of whose operands is a Dual, all others scalars. */
 PyObject *cad_dual_apply(CadOp op, PyObject *const *operands);
 
 /* The partial of an operation by operand `which`, over any numbers (_rules.c). */
 PyObject *cad_object_partial(CadOp op, int which, PyObject *x, PyObject *y, PyObject *z,
                              PyObject *v);
+
+/* The operation whose partial is being computed, for error messages; or -1. */
+extern int cad_partial_of;
 
 /* --- arrays on the tape (_array.c) --- */
 

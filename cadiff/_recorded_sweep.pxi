@@ -63,6 +63,8 @@ cdef class RecordedSweep:
         try:
             while i > self.first:
                 i -= 1
+                if self.tape.watch != NULL:
+                    enter_step(self.tape, i)
                 self.step(i)
                 if self.linear:
                     cad_sweep_undo(self.tape, i, i + 1)

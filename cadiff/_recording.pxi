@@ -11,6 +11,7 @@ cdef class Recording:
     a pullback, `close(keep=True)`) still needs it.
 
     With `borrow`, the values of very large arrays are not copied: these must not change meanwhile.
+    `f` is the function, for error messages.
 
     Outputs are atoms: numbers or arrays. Where an atom consists of several numbers, its derivatives
     have its shape.
@@ -28,8 +29,9 @@ cdef class Recording:
     cdef readonly Py_ssize_t n        # numbers
     cdef readonly Py_ssize_t n_atoms
     cdef size_t plan_words            # of the tape, when the recording began
+    cdef object suspects              # of nan_check: arguments that are not finite
 
-    def __cinit__(self, tuple args, tuple argnums, bint borrow=False):
+    def __cinit__(self, tuple args, tuple argnums, bint borrow=False, f=None):
         self.tape = cad_current_tape()
         check(cad_tape_mark(self.tape))
         self.marked = True
@@ -38,6 +40,8 @@ cdef class Recording:
         cad_tape_pin(self.tape)
         try:
             self.lift(args, argnums, borrow)
+            if self.tape.watch != NULL:
+                self.suspects = note_suspects(self.tape, f, args)
         except BaseException:
             self.lifted = self.block = self.inputs = self.fence = self.checked = None
             self.close()
@@ -234,6 +238,8 @@ cdef class Recording:
 
     cpdef close(self, bint keep=False):
         """End the recording; with `keep`, what was recorded lives as long as its Vars."""
+        if self.suspects is not None:
+            forget_suspects(self.tape, self.suspects)
         if self.marked:
             self.marked = False
             self.lifted = None
@@ -337,6 +343,7 @@ cdef class Recording:
             return []
         self.kept = True
         cad_tape_pin(self.tape)
+        former = step_under_way(self.tape)
         try:
             if self.tape.n_plan_words > self.plan_words or self.block is None:
                 return RecordedSweep(self, outputs, linear).run(outputs, seeds)
@@ -345,6 +352,7 @@ cdef class Recording:
                     return RecordedSweep(self, outputs, linear).run(outputs, seeds)
             return self.pull_numbers(outputs, seeds, linear)
         finally:
+            leave_step(self.tape, former)
             cad_tape_unpin(self.tape)
 
     cdef list pull_numbers(self, list outputs, list seeds, bint linear):
@@ -364,7 +372,10 @@ cdef class Recording:
             for k in range(len(outputs)):
                 if on_tape(outputs[k], self.tape, base):
                     self.seed_recorded(&adjoints[CAD_VAR(outputs[k]).slot - base], seeds[k])
-            check(cad_sweep_record(self.tape, self.begin(), end, base, linear, adjoints))
+            if checks_of(self.tape) is None:
+                check(cad_sweep_record(self.tape, self.begin(), end, base, linear, adjoints))
+            else:
+                record_checked(self.tape, self.begin(), end, base, linear, adjoints)
             numbers = []
             for k in range(self.n):
                 if adjoints[k].slot == CAD_NONE:
@@ -499,8 +510,11 @@ cdef class Recording:
 
     @property
     def has_rules(self):
-        """Whether a primitive was recorded, which sweeps forward and of second order cannot do."""
-        return cad_tape_has_rules(self.tape, self.begin(), self.tape.n_entries)
+        """Whether a primitive was recorded, or each step is to be looked at, which sweeps forward
+        and of second order cannot do."""
+        return checks_of(self.tape) is not None or cad_tape_has_rules(
+            self.tape, self.begin(), self.tape.n_entries
+        )
 
     cpdef cnp.ndarray rows(self, list outputs):
         """The Jacobian (m, n) of all numbers of the outputs, one reverse sweep a row."""

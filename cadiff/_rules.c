@@ -177,10 +177,15 @@ static PyObject *partial(CadOp op, int which, PyObject *x, PyObject *y, PyObject
     }
 }
 
+int cad_partial_of = -1;
+
 PyObject *cad_object_partial(CadOp op, int which, PyObject *x, PyObject *y, PyObject *z,
                              PyObject *v) {
+    const int outer = cad_partial_of;
+    cad_partial_of = (int)op;
     cad_quiet++;
     PyObject *result = partial(op, which, x, y, z, v);
     cad_quiet--;
+    cad_partial_of = outer;
     return result;
 }

@@ -51,6 +51,7 @@ cdef int pull_rule(CadTape *tape, size_t index) except -1:
         return 0
     check(cad_tape_leave_pass(tape, &put_aside))
     cad_tape_pin(tape)
+    former = enter_step(tape, index)
     try:
         if call.rule.runs_again:
             terms = call.rule.pull_again(operands, outs, cotangents)
@@ -61,6 +62,7 @@ cdef int pull_rule(CadTape *tape, size_t index) except -1:
     finally:
         cad_tape_resume_pass(tape, put_aside)
         cad_tape_unpin(tape)
+        leave_step(tape, former)
     for operand, term in zip(operands, terms):
         if term is not None:
             cad_var_seed(CAD_VAR(operand), plain_value(term))
@@ -116,4 +118,6 @@ def record_rule(rule, list operands, list results):
     results = [cnp.PyArray_FROMANY(result, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO)
                for result in results]
     rules[tape.n_rules :] = [(rule, [result.shape for result in results])]
-    return cad_record_rule(tape, tape.n_rules, operands, results)
+    recorded = cad_record_rule(tape, tape.n_rules, operands, results)
+    look_at_rule(tape, rule, operands, results)
+    return recorded

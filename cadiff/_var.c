@@ -141,6 +141,9 @@ PyObject *cad_var_view(CadTape *tape, CadSlot slot, int ndim, const npy_intp *sh
 }
 
 int cad_raise_status(CadStatus status) {
+    if (status == CAD_RAISED) {
+        return -1;
+    }
     if (status == CAD_NO_MEMORY) {
         PyErr_SetString(PyExc_MemoryError, "cadiff: no memory left to record operations");
     } else if (status == CAD_BUSY) {
@@ -184,7 +187,7 @@ static Orphan *orphans;
 static void free_deserted_tapes(void) {
     for (Orphan **link = &orphans; *link != NULL;) {
         Orphan *orphan = *link;
-        if (cad_tape_all_handles(orphan->tape) == 0) {
+        if (cad_tape_all_handles(orphan->tape) == 0 && orphan->tape->watch == NULL) {
             *link = orphan->next;
             Py_XDECREF((PyObject *)orphan->tape->rules);
             cad_tape_free(orphan->tape);
@@ -706,7 +709,9 @@ static PyObject *var_iter(CadVar *var) {
 
 PyObject *cad_record2(CadOp op, CadVar *x, CadVar *y, double value) {
     CadTape *tape = x->tape;
-    const CadStatus status = cad_tape_ensure(tape);
+    const CadStatus status = cad_tape_has_room(tape)
+                                 ? CAD_OK
+                                 : cad_tape_grow_for(tape, op, x->value, y->value, 0.0, value);
     if (status != CAD_OK) {
         cad_raise_status(status);
         return NULL;
@@ -722,7 +727,12 @@ static PyObject *record1(CadOp op, CadVar *x, double value) {
 /* One operand is a constant: the one that `passive` names. */
 PyObject *cad_record_constant(CadOp op, CadVar *x, double constant, int passive, double value) {
     CadTape *tape = x->tape;
-    const CadStatus status = cad_tape_ensure(tape);
+    CadStatus status = CAD_OK;
+    if (!cad_tape_has_room(tape)) {
+        const double a = passive == CAD_PASSIVE_A ? constant : x->value;
+        const double b = passive == CAD_PASSIVE_A ? x->value : constant;
+        status = cad_tape_grow_for(tape, op, a, b, 0.0, value);
+    }
     if (status != CAD_OK) {
         cad_raise_status(status);
         return NULL;

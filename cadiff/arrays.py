@@ -241,7 +241,7 @@ def sum(x: Number, axis: int | Sequence[int] | None = None, keepdims: bool = Fal
         return _core.sum_var(x, axes, keepdims) if x.ndim else x
     if x.ndim == 0:
         return x
-    return _by_components(x, lambda c, _: sum(c, axes, keepdims))
+    return _core.seen(_by_components(x, lambda c, _: sum(c, axes, keepdims)), "sum", x)
 
 
 def _axes(axis: int | Sequence[int]) -> int | Shape:
@@ -270,7 +270,7 @@ def matmul(x: Number, y: Number) -> Number:
                 for t, has in ((tangent, _lanes_at(p, dp)), (other, _lanes_at(q, dq)))
             )
         tangent = other if tangent is None else tangent + other
-    return _dual(value, tangent, tag)
+    return _core.seen(_dual(value, tangent, tag), "matmul", x, y)
 
 
 def _split(x: Number, tag: int) -> tuple[Number, Number]:

@@ -233,7 +233,7 @@ class primitive:  # noqa: N801 - a decorator
                 for i, a in enumerate(results)
             ]
         pushed = zip(map(_unshared, results), map(_unshared, tangents), strict=True)
-        duals = [_core.make_dual(a, t, tag) for a, t in pushed]
+        duals = [_core.seen(_core.make_dual(a, t, tag), self._name, *args) for a, t in pushed]
         return tuple(duals) if isinstance(ans, tuple) else duals[0]
 
     def _record(self, args: tuple[Number, ...], kwargs: dict[str, Any]) -> Any:

@@ -375,7 +375,7 @@ def _run_forward(
     if tangents is None:
         shapes = _all_shapes(structure)
         tangents, lanes = _identity(shapes), sum(map(prod, shapes))
-    with _core.Forward(lanes) as tag:
+    with _core.Forward(lanes, (f, args)) as tag:
         lifted = list(args)
         for k, argument in zip(argnums, _lift(structure, atoms, tangents, tag), strict=True):
             lifted[k] = argument
@@ -649,7 +649,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     >>> pullback([1.0, 10.0])
     (13.0, 12.0)
     """
-    recording = Recording(primals, tuple(range(len(primals))))
+    recording = Recording(primals, tuple(range(len(primals))), f=f)
     keep = False
     try:
         out = f(*recording.lifted)
@@ -680,7 +680,7 @@ class Jacobian(Transform):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if self._mode == "fwd":
             return self._forward(args, kwargs)
-        recording = Recording(args, self._argnums)
+        recording = Recording(args, self._argnums, f=self._function)
         try:
             out = self._function(*recording.lifted, **kwargs)
             matrix = recording.plain_jacobian(out, self._mode == "auto") if self._single else None
@@ -849,7 +849,7 @@ def elementwise_grad(f: Function, argnums: int | Sequence[int] = 0) -> Callable[
 
 class Hessian(Transform):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        recording = Recording(args, self._argnums)
+        recording = Recording(args, self._argnums, f=self._function)
         matrix: NDArray[Any] | None = None
         try:
             number = _core.scalar_output(
@@ -907,7 +907,7 @@ def _gradient_along(
     if tangents is None:
         shapes = _all_shapes(structure)
         tangents, lanes = _identity(shapes), sum(map(prod, shapes))
-    with _core.Forward(lanes) as tag:
+    with _core.Forward(lanes, (f, args)) as tag:
         lifted = list(args)
         for k, argument in zip(argnums, _lift(structure, atoms, tangents, tag), strict=True):
             lifted[k] = argument
@@ -943,7 +943,7 @@ class HessianProduct(Transform):
         _, structure = _core.take_apart((args[k],), (0,))
         direction = structure.match((v,), ["the direction v"])
         if not any(isinstance(atom, (Var, Dual)) for atom in direction):
-            recording = Recording(args, self._argnums)
+            recording = Recording(args, self._argnums, f=self._function)
             product: list[Any] | None = None
             try:
                 number = _core.scalar_output(

@@ -48,6 +48,7 @@ void cad_tape_free(CadTape *tape) {
         cad_memory_free(tape->plans);
         cad_memory_free(tape->scratch);
         cad_memory_free(tape->workspace);
+        cad_memory_free(tape->origins);
         cad_memory_free(tape);
     }
 }
@@ -117,7 +118,7 @@ static void reclaim(CadTape *tape) {
 
 /* How far the tape may be filled before cad_tape_grow is due; the buffers exist. */
 static void set_room(CadTape *tape) {
-    if (tape->busy) {
+    if (tape->shut) {
         tape->entry_room = 0;
         return;
     }
@@ -142,14 +143,15 @@ void cad_tape_unpin(CadTape *tape) {
 
 void cad_tape_set_busy(CadTape *tape, int busy) {
     tape->busy = busy;
+    tape->shut = busy || tape->watch != NULL;
     if (tape->slot_capacity > 0) {
         set_room(tape);
     }
 }
 
 CadStatus cad_tape_grow(CadTape *tape, size_t slots) {
-    if (tape->busy) {
-        return CAD_BUSY;
+    if (tape->shut) {
+        return cad_tape_grow_shut(tape, slots);
     }
     if (reclaim_is_due(tape)) {
         reclaim(tape);
@@ -987,6 +989,9 @@ static Kept compact_entries(CadTape *tape, size_t end, const CadReclaim *reclaim
             }
             e.out = cad_reclaim_target(reclaim, e.out);
             tape->entries[kept.entries] = e;
+            if (i < tape->n_origins) {
+                tape->origins[kept.entries] = tape->origins[i];
+            }
         }
         kept.entries++;
         kept.plan_words += words;

@@ -136,6 +136,26 @@ typedef struct CadBlock {
     double *values;   /* the same of the values, which are only read */
 } CadBlock;
 
+/* Where an entry comes from, in the numbers of whoever watches the tape; 0 is unknown. */
+typedef struct CadOrigin {
+    uint32_t place; /* in the program */
+    uint32_t shape; /* of its result, if that is an array */
+} CadOrigin;
+
+/* Somebody who watches what is recorded. Then there is no room in advance: each entry asks for it,
+ * so that nobody else pays for this. The functions append nothing; they may be NULL. */
+typedef struct CadWatch {
+    void *holder;
+    /* Where the entry that is about to be appended comes from. */
+    uint32_t (*place)(void *holder);
+    /* A single number is about to be appended. */
+    CadStatus (*number)(void *holder, CadOp op, const double *operands, double value);
+    /* A reverse sweep has carried out an entry: then sweeps go entry by entry. */
+    CadStatus (*swept)(void *holder, size_t entry);
+    /* The last entry made an array. */
+    CadStatus (*array)(void *holder, int ndim, const ptrdiff_t *shape);
+} CadWatch;
+
 /* A block is large from so many slots on; tests have it a few. */
 #ifndef CAD_LARGE_BLOCK
 #define CAD_LARGE_BLOCK 512
@@ -203,11 +223,16 @@ struct CadTape {
     void (*make_room)(CadTape *tape); /* may call cad_reclaim_*; NULL: nothing is reclaimed */
     int pinned;                       /* > 0 while slots must not move */
     int busy;                         /* a sweep is under way that lets other threads run */
+    int shut;                         /* it is, or the tape is watched: no room in advance */
 
     size_t peak; /* most slots in use since the buffers were last found too large */
     int idle;    /* recordings since then that needed but a part of them */
 
     CadSlot constants[CAD_CONSTANT_CACHE];
+
+    const CadWatch *watch; /* or NULL */
+    CadOrigin *origins;    /* of the entries, as far as they were watched */
+    size_t n_origins;
 };
 
 CadTape *cad_tape_new(void);
@@ -220,14 +245,27 @@ size_t cad_tape_bytes(const CadTape *tape);
  * read them afterwards. */
 CadStatus cad_tape_grow(CadTape *tape, size_t slots);
 
+static inline int cad_tape_has_room(const CadTape *tape) {
+    return tape->n_entries < tape->entry_room && tape->n_slots < tape->slot_room;
+}
+
 /* To be called before the appending functions, which take the room for granted: it serves
  * CAD_HEADROOM of them. */
 static inline CadStatus cad_tape_ensure(CadTape *tape) {
-    if (tape->n_entries < tape->entry_room && tape->n_slots < tape->slot_room) {
-        return CAD_OK;
-    }
-    return cad_tape_grow(tape, 0);
+    return cad_tape_has_room(tape) ? CAD_OK : cad_tape_grow(tape, 0);
 }
+
+/* Have somebody watch the tape, or with NULL nobody any more. */
+void cad_tape_set_watch(CadTape *tape, const CadWatch *watch);
+
+/* cad_tape_grow where the tape is busy or watched. */
+CadStatus cad_tape_grow_shut(CadTape *tape, size_t slots);
+
+CadOrigin cad_tape_origin(const CadTape *tape, size_t entry);
+
+/* As cad_tape_grow, before an operation on single numbers is appended, of which a watch is told.
+ */
+CadStatus cad_tape_grow_for(CadTape *tape, CadOp op, double x, double y, double z, double value);
 
 /* Append an entry with its value; answers its slot. */
 static inline CadSlot cad_tape_push(CadTape *tape, uint32_t code, CadSlot a, CadSlot b,

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import cadiff
-from cadiff import _core, _table, checks, ops, transforms
+from cadiff import _core, _table, checks, inspect, ops, transforms
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "cadiff"
@@ -52,7 +52,7 @@ ROOMS: list[set[str]] = [
     {"primitives"},
     {"transforms"},
     {"checkpoints"},
-    {"checks"},
+    {"checks", "inspect"},
     {"nn", "math"},
     {"numpy._common", "numpy._refusals", "numpy._factorizations"},
     {
@@ -431,7 +431,7 @@ def test_the_package_is_typed() -> None:
 # --- names -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("module", [cadiff, _table, ops, transforms, checks])
+@pytest.mark.parametrize("module", [cadiff, _table, ops, transforms, checks, inspect])
 def test_all_names_exist_once_and_are_documented(module: ModuleType) -> None:
     names = module.__all__
     assert len(set(names)) == len(names)
@@ -441,7 +441,8 @@ def test_all_names_exist_once_and_are_documented(module: ModuleType) -> None:
 
 
 def test_the_package_offers_all_that_its_rooms_offer() -> None:
-    parts = {*_table.__all__, *ops.__all__, *transforms.__all__, *checks.__all__}
+    rooms = (_table, ops, transforms, checks, inspect)
+    parts = {name for room in rooms for name in room.__all__}
     assert parts <= set(cadiff.__all__)
     for name in parts:
         assert hasattr(cadiff, name)
