@@ -191,15 +191,8 @@ class primitive:  # noqa: N801 - a decorator
         answer, inputs = _ruled(ans), [_ruled(x) for x in primals]
 
         def along(lane: int) -> list[Number]:
-            total: list[Number] | None = None
-            for k, (primal, tangent) in zip(which, pairs, strict=True):
-                g = _ruled(tangent if lane < 0 else _core.lane_of(primal, tangent, lane))
-                with np.errstate(all="ignore"):
-                    tangents = _as_list(self.pushes[k](g, answer, *inputs, **kwargs))
-                what = f"the tangent by argument {k}"
-                pushed = [self._like(t, a, what) for t, a in zip(tangents, results, strict=True)]
-                total = pushed if total is None else [x + y for x, y in zip(total, pushed)]  # noqa: B905
-            return total or []
+            directions = [t if lane < 0 else _core.lane_of(p, t, lane) for p, t in pairs]
+            return self._pushed(which, directions, answer, results, inputs, kwargs)
 
         if lanes < 0:
             tangents = along(-1)
@@ -212,6 +205,27 @@ class primitive:  # noqa: N801 - a decorator
         pushed = zip(map(_unshared, results), map(_unshared, tangents), strict=True)
         duals = [_core.make_dual(a, t, tag) for a, t in pushed]
         return tuple(duals) if isinstance(ans, tuple) else duals[0]
+
+    def _pushed(
+        self,
+        which: list[int],
+        tangents: list[Number],
+        answer: Any,
+        results: list[Number],
+        inputs: list[Any],
+        kwargs: dict[str, Any],
+    ) -> list[Number]:
+        """The tangents of all results, for those of some arguments."""
+        total: list[Number] | None = None
+        for k, tangent in zip(which, tangents, strict=True):
+            if k not in self.pushes:
+                raise self._missing(k, "forward")
+            with np.errstate(all="ignore"):
+                parts = _as_list(self.pushes[k](_ruled(tangent), answer, *inputs, **kwargs))
+            what = f"the tangent by argument {k}"
+            pushed = [self._like(t, a, what) for t, a in zip(parts, results, strict=True)]
+            total = pushed if total is None else [x + y for x, y in zip(total, pushed)]  # noqa: B905
+        return total or []
 
     def _record(self, args: tuple[Number, ...], kwargs: dict[str, Any]) -> Any:
         """Reverse mode: what a sweep needs to know is left on the tape."""
@@ -255,10 +269,7 @@ class _Rule:
 
     def pull(self, operands: list[Any], outs: list[Any], cotangents: list[Any]) -> list[Any]:
         """A cotangent for each operand."""
-        args = [_ruled(arg) for arg in self.args]
-        for k, operand in zip(self.which, operands, strict=True):
-            args[k] = _ruled(operand)
-        ans = _ruled(tuple(outs) if self.several else outs[0])
+        args, ans = self._inputs(operands), _ruled(tuple(outs) if self.several else outs[0])
         g = _ruled(tuple(cotangents) if self.several else cotangents[0])
         with np.errstate(all="ignore"):
             return [
@@ -269,6 +280,20 @@ class _Rule:
                 )
                 for k in self.which
             ]
+
+    def push(self, operands: list[Any], outs: list[Any], tangents: list[Any]) -> list[Any]:
+        """A tangent for each result."""
+        ans = _ruled(tuple(outs) if self.several else outs[0])
+        return self.operation._pushed(
+            self.which, tangents, ans, outs, self._inputs(operands), self.kwargs
+        )
+
+    def _inputs(self, operands: list[Any]) -> list[Any]:
+        """All arguments, as rules get them."""
+        args = [_ruled(arg) for arg in self.args]
+        for k, operand in zip(self.which, operands, strict=True):
+            args[k] = _ruled(operand)
+        return args
 
 
 def _nothing() -> None:
