@@ -282,7 +282,8 @@ CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, int a
 CadStatus cad_tape_open_leaf(CadTape *tape, size_t count, CadSlot *out);
 
 /* Slots for an array of constants, not written yet; takes care of room itself. If it `may_change`,
- * numbers with derivatives can be assigned to it later on. */
+ * numbers with derivatives can be assigned to it later on; else it is known as constant if large.
+ */
 CadStatus cad_tape_block(CadTape *tape, size_t count, int may_change, CadSlot *out);
 
 /* Append an entry over arrays: `slots` of its own and a plan of that many words, all of which the
