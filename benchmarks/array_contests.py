@@ -22,19 +22,26 @@ from cadiff import nn
 __all__ = [
     "CONTESTS",
     "HAND",
+    "HESSIAN",
     "JACOBIAN",
     "NUMPY",
+    "PRODUCT",
     "RECORDED",
     "chain",
+    "chain_product",
     "jacobian",
+    "layer_hessian",
     "logistic_regression",
     "network",
+    "network_product",
     "product",
 ]
 
 HAND = "gradient by hand"
+HESSIAN = "hessian"
 JACOBIAN = "jacobian"
 NUMPY = "NumPy alone"
+PRODUCT = "hvp"
 RECORDED = "recorded"
 
 
@@ -127,6 +134,77 @@ def product(n: int) -> Contest:
     )
 
 
+# Second order
+
+
+def chain_product(n: int) -> Contest:
+    """Ten operations on each of n elements: the Hessian of the sum times a vector."""
+    x = problems.chain_point(n)
+    v = np.cos(np.arange(n))
+
+    def total(x: Any) -> Any:
+        return cnp.sum(problems.chain(x, cnp))
+
+    return Contest(
+        f"10 operations, {n:,} elements, second order",
+        {
+            GRADIENT: Runner(partial(cadiff.value_and_grad(total), x), problems.chain_gradient(x)),
+            PRODUCT: Runner(partial(cadiff.hvp(total), x, v), problems.chain_curvature(x) * v),
+        },
+    )
+
+
+def network_product(batch: int) -> Contest:
+    """The Hessian of the loss of a network times a direction."""
+    data = problems.network_data(batch)
+    work = f"network {'-'.join(map(str, problems.LAYERS))}, batch {batch}, second order"
+    rng = np.random.default_rng(5)
+    direction = [rng.standard_normal(w.shape) for w in data.weights]
+    expected = problems.network_product(data, data.weights, direction)
+    step = 1e-5
+    there, here = (
+        problems.network_slope(
+            data, [w + h * d for w, d in zip(data.weights, direction, strict=True)], direction
+        )[1]
+        for h in (step, -step)
+    )
+    along = sum(float(np.vdot(p, d)) for p, d in zip(expected, direction, strict=True))
+    compare(f"{work}: {HAND}", along, (there - here) / (2.0 * step), rtol=1e-6)
+    f = problems.make_network(data, nn.relu, nn.cross_entropy)
+    gradient = problems.network_backpropagation(data, data.weights)
+    return Contest(
+        work,
+        {
+            GRADIENT: Runner(partial(cadiff.value_and_grad(f), data.weights), gradient),
+            PRODUCT: Runner(partial(cadiff.hvp(f), data.weights, direction), expected),
+        },
+    )
+
+
+def layer_hessian(n: int) -> Contest:
+    """The Hessian of the sum of tanh(W x): Wᵀ diag(-2 v (1 - v²)) W with v = tanh(W x)."""
+    rng = np.random.default_rng(6)
+    weights, x = rng.standard_normal((n, n)) / np.sqrt(n), rng.standard_normal(n)
+    v = np.tanh(weights @ x)
+    slope = 1.0 - v**2
+
+    def total(x: Any) -> Any:
+        return cnp.sum(cnp.tanh(weights @ x))
+
+    return Contest(
+        f"Σ tanh(W x), n={n}",
+        {
+            GRADIENT: Runner(
+                partial(cadiff.value_and_grad(total), x), (float(np.sum(v)), slope @ weights)
+            ),
+            HESSIAN: Runner(
+                partial(cadiff.hessian(total), x),
+                weights.T @ ((-2.0 * v * slope)[:, None] * weights),
+            ),
+        },
+    )
+
+
 CONTESTS: tuple[Callable[[], Contest], ...] = (
     logistic_regression,
     partial(network, 32),
@@ -135,4 +213,7 @@ CONTESTS: tuple[Callable[[], Contest], ...] = (
     partial(chain, 10**6),
     jacobian,
     partial(product, 4),
+    partial(chain_product, 10**5),
+    partial(network_product, 32),
+    partial(layer_hessian, 100),
 )

@@ -22,7 +22,7 @@ import numpy as np
 
 import cadiff
 from benchmarks import array_contests, contests, memory, problems
-from benchmarks.array_contests import HAND, JACOBIAN, NUMPY, RECORDED
+from benchmarks.array_contests import HAND, HESSIAN, JACOBIAN, NUMPY, PRODUCT, RECORDED
 from benchmarks.contests import (
     ARRAY,
     DUAL,
@@ -434,6 +434,21 @@ PARTS: dict[str, Measure] = {
     "array-jacobian": jacobian,
     "array-product": partial(
         compared, partial(array_contests.product, 4), [Compared(RECORDED, NUMPY, at_most(1))]
+    ),
+    "array-hvp-chain": partial(
+        compared,
+        partial(array_contests.chain_product, 10**5),
+        [Compared(PRODUCT, GRADIENT, at_most(3))],
+    ),
+    "array-hvp-network": partial(
+        compared,
+        partial(array_contests.network_product, 32),
+        [Compared(PRODUCT, GRADIENT, at_most(3))],
+    ),
+    "array-hessian": partial(
+        compared,
+        partial(array_contests.layer_hessian, 100),
+        [Compared(HESSIAN, GRADIENT, at_most(60))],
     ),
 }
 LARGE_PARTS: dict[str, Measure] = {"large-tapes": large_tapes}

@@ -403,6 +403,17 @@ cdef class Collector:
         self.n_atoms += 1
         return 0
 
+    cdef object collect(self, tuple args, tuple argnums):
+        """Add some arguments; the structure that they have."""
+        check_argnums(args, argnums)
+        nodes = []
+        try:
+            for k in argnums:
+                nodes.append(self.add(args[k]))
+        except _NotDifferentiable:
+            refuse_argument(args, argnums)
+        return Structure(tuple(nodes))
+
     cdef Node add(self, object argument):
         cad_enter_recursion(" while taking an argument apart")
         try:
@@ -610,11 +621,10 @@ cdef class Structure:
 def take_apart(tuple args, tuple argnums):
     """The atoms of some arguments, in order, and the structure that they were in."""
     cdef Collector collector = Collector.__new__(Collector)
-    check_argnums(args, argnums)
-    nodes = []
-    try:
-        for k in argnums:
-            nodes.append(collector.add(args[k]))
-    except _NotDifferentiable:
-        refuse_argument(args, argnums)
-    return collector.all_atoms(), Structure(tuple(nodes))
+    structure = collector.collect(args, argnums)
+    return collector.all_atoms(), structure
+
+
+def structure_of(tuple args, tuple argnums):
+    """The structure alone."""
+    return (<Collector>Collector.__new__(Collector)).collect(args, argnums)

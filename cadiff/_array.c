@@ -1187,6 +1187,7 @@ void cad_restore_exception(PyObject *error) {
 }
 
 int (*cad_rule_hook)(CadTape *tape, size_t entry);
+int (*cad_second_rule_hook)(CadTape *tape, size_t entry, const CadAlong *along);
 
 /* Write an operand behind the others. */
 static int64_t *put_operand(int64_t *place, const CadVar *var) {

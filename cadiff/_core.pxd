@@ -196,14 +196,29 @@ cdef extern from "sweep.h" nogil:
     void cad_sweep_redo(CadTape *tape, size_t begin, size_t end)
     void cad_sweep_undo(CadTape *tape, size_t begin, size_t end)
     void cad_sweep_value(CadTape *tape, size_t begin, size_t end)
-    void cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, CadSlot base,
-                           size_t lanes, double *tangents)
     CadStatus cad_sweep_taylor(CadTape *tape, size_t begin, size_t end, CadSlot base,
                                size_t order, double *coefficients)
-    void cad_sweep_second(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,
-                          double *tangents, double *adjoint_tangents)
-    void cad_sweep_undo(CadTape *tape, size_t begin, size_t end)
-    void cad_sweep_redo(CadTape *tape, size_t begin, size_t end)
+    ctypedef struct CadLaneBuffer:
+        double *data
+
+    ctypedef struct CadLanes:
+        double *data
+        CadSlot base
+        size_t count
+
+    ctypedef struct CadAlong:
+        CadLanes tangents
+        CadLanes adjoints
+
+    void cad_array_prepare(CadTape *tape, const CadAlong *along, int64_t low, int64_t high)
+    CadStatus cad_lanes_take(CadTape *tape, size_t numbers, CadLaneBuffer *buffer)
+    void cad_lanes_give_back(CadTape *tape, CadLaneBuffer buffer)
+    void cad_lanes_clear_adjoints(const CadTape *tape, CadLanes lanes, size_t begin, size_t end)
+    CadStatus cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, CadSlot base,
+                                size_t lanes, double *tangents)
+    CadStatus cad_sweep_second(CadTape *tape, size_t begin, size_t end, size_t transient,
+                               CadSlot base, size_t lanes, double *tangents,
+                               double *adjoint_tangents)
     CadStatus cad_sweep_record(CadTape *tape, size_t begin, size_t end, CadSlot base, bint linear,
                                CadNumber *adjoints)
 
@@ -284,6 +299,7 @@ cdef extern from "_numbers.h":
     object cad_var_adjoint(CadVar *var)
     object cad_record_rule(CadTape *tape, size_t number, list operands, list values)
     void set_rule_hook(int (*hook)(CadTape *, size_t) noexcept)
+    void set_second_rule_hook(int (*hook)(CadTape *, size_t, const CadAlong *) noexcept)
     void cad_restore_exception(object error)
     void set_dual_hook(int (*hook)(CadOp, PyObject *const *, object) except -1)
     object cad_dual_from(object primal, object tangent, CadTag tag)

@@ -311,6 +311,13 @@ static inline void set_rule_hook(int (*hook)(CadTape *, size_t)) {
     cad_rule_hook = hook;
 }
 
+/* The same in sweeps of second order: what tape->second_rule does. */
+extern int (*cad_second_rule_hook)(CadTape *tape, size_t entry, const CadAlong *along);
+
+static inline void set_second_rule_hook(int (*hook)(CadTape *, size_t, const CadAlong *)) {
+    cad_second_rule_hook = hook;
+}
+
 /* Leave an exception set that was caught as an object. */
 void cad_restore_exception(PyObject *error);
 

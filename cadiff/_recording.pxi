@@ -292,16 +292,20 @@ cdef class Recording:
             return self.cut(self.read_adjoints())
         return [cad_var_adjoint(CAD_VAR(var)) for var in self.inputs]
 
-    cdef list cut(self, flat):
+    cdef list cut(self, cnp.ndarray flat):
         """A vector over all inputs as atoms."""
+        cdef const double *numbers = <const double *>cnp.PyArray_DATA(flat)
+        cdef Py_ssize_t offset = 0
         atoms = []
-        offset = 0
         for shapes in self.structure.leaf_shapes():
             for shape in shapes:
-                size = prod(shape)
-                part = flat[offset : offset + size]
-                atoms.append(part.reshape(shape).copy() if shape != () else part.item())
-                offset += size
+                if shape == ():
+                    atoms.append(PyFloat_FromDouble(numbers[offset]))
+                    offset += 1
+                else:
+                    size = prod(shape)
+                    atoms.append(flat[offset : offset + size].reshape(shape).copy())
+                    offset += size
         return atoms
 
     cdef object gradient(self, object number):
@@ -516,6 +520,19 @@ cdef class Recording:
             self.tape, self.begin(), self.tape.n_entries
         )
 
+    @property
+    def passes_rules(self):
+        """Whether sweeps along one direction can pass what was recorded: no rule runs again, and
+        nobody looks at each step."""
+        cdef size_t i
+        if not self.has_rules:
+            return True
+        for i in range(self.begin(), self.tape.n_entries):
+            if CAD_CODE_OP(self.tape.entries[i].code) == CAD_OP_RULE:
+                if rule_call(self.tape, i).rule.runs_again:
+                    return False
+        return checks_of(self.tape) is None
+
     cpdef cnp.ndarray rows(self, list outputs):
         """The Jacobian (m, n) of all numbers of the outputs, one reverse sweep a row."""
         cdef cnp.ndarray slots = self.slots_of(outputs)
@@ -558,13 +575,17 @@ cdef class Recording:
             matrix = self.rows([out])
         return matrix.reshape((() if scalar else out.shape) + node.original.shape)
 
+    cdef bint is_variable(self, output):
+        """Whether an output is an array or a number of the recording, and no constant."""
+        return on_tape(output, self.tape, self.base()) and not is_constant(output)
+
     cdef cnp.ndarray slots_of(self, list outputs):
-        """The slots of all numbers of the outputs, in order; -1 for those of other places."""
-        if len(outputs) == 1 and self.n > 0 and on_tape(outputs[0], self.tape, self.base()):
+        """The slots of all numbers of the outputs, in order; -1 for what is no variable here."""
+        if len(outputs) == 1 and self.n > 0 and self.is_variable(outputs[0]):
             return np.ascontiguousarray(cad_var_slots(CAD_VAR(outputs[0]))).ravel()
         parts = [np.empty(0, np.int64)]
         for output in outputs:
-            if self.n > 0 and on_tape(output, self.tape, self.base()):
+            if self.n > 0 and self.is_variable(output):
                 parts.append(cad_var_slots(CAD_VAR(output)).ravel())
             else:
                 parts.append(np.full(np.size(plain_value(output)), -1, np.int64))
@@ -577,114 +598,116 @@ cdef class Recording:
         cdef cnp.ndarray matrix = np.zeros((m, self.n))
         cdef double *data = <double *>cnp.PyArray_DATA(matrix)
         cdef int64_t *place = <int64_t *>cnp.PyArray_DATA(slots)
-        cdef double *tangents = NULL
+        cdef CadLaneBuffer tangents
         cdef CadSlot base
         cdef size_t end
         if self.n == 0:
             return matrix
         base = self.base()
         end = self.end(outputs)
+        check(cad_lanes_take(self.tape, self.slots(end) * LANES, &tangents))
         try:
             for first in range(0, self.n, LANES):
                 lanes = min(LANES, self.n - first)
-                tangents = self.sweep_identity(tangents, first, lanes, end)
+                self.push_identity(tangents.data, first, lanes, end)
                 for i in range(m):
                     if place[i] >= 0:
                         for k in range(lanes):
-                            data[i * self.n + first + k] = tangents[(place[i] - base) * lanes + k]
+                            data[i * self.n + first + k] = (
+                                tangents.data[(place[i] - base) * lanes + k]
+                            )
         finally:
-            cad_memory_free(tangents)
+            cad_lanes_give_back(self.tape, tangents)
         return matrix
 
-    cdef double *sweep_identity(self, double *tangents, Py_ssize_t first, Py_ssize_t lanes,
-                                size_t end) except NULL:
+    cdef int push_identity(self, double *tangents, Py_ssize_t first, Py_ssize_t lanes,
+                           size_t end) except -1:
         """Tangents of all slots along the unit vectors first, first + 1, ..."""
         cdef Py_ssize_t k
-        cdef CadSlot base = self.base()
-        cdef size_t n_slots = self.slots(end)
-        if tangents == NULL:
-            tangents = <double *>cad_memory_zeroed(n_slots * lanes, sizeof(double))
-            if tangents == NULL:
-                check(CAD_NO_MEMORY)
-        else:
-            memset(tangents, 0, n_slots * lanes * sizeof(double))
+        memset(tangents, 0, self.n * lanes * sizeof(double))
         for k in range(lanes):
             tangents[(first + k) * lanes + k] = 1.0
-        cad_sweep_tangent(self.tape, self.begin(), end, base, lanes, tangents)
-        return tangents
+        return self.push(tangents, lanes, end)
+
+    cdef int push(self, double *tangents, Py_ssize_t lanes, size_t end) except -1:
+        """Tangents of all slots; those of the inputs are there."""
+        check(cad_sweep_tangent(self.tape, self.begin(), end, self.base(), lanes, tangents))
+        return 0
 
     cdef int second(self, object number, double *tangents, Py_ssize_t lanes,
-                    double *result) except -1:
-        """Hessian times directions: result[i * lanes + k], i over the inputs."""
+                    double *results) except -1:
+        """Hessian times directions: results[i * lanes + k], i over the inputs at first, then over
+        all slots."""
         cdef CadSlot base = self.base()
-        cdef size_t end = self.clear([number])
+        cdef size_t begin = self.begin(), end = self.clear([number])
+        cdef CadLanes all_lanes = CadLanes(results, base, lanes)
         if on_tape(number, self.tape, base):
             cad_var_seed(CAD_VAR(number), 1.0)
-        cdef double *adjoint_tangents = <double *>cad_memory_zeroed(
-            self.slots(end) * lanes, sizeof(double)
-        )
-        if adjoint_tangents == NULL:
-            check(CAD_NO_MEMORY)
-        cad_sweep_second(
-            self.tape,
-            self.begin(),
-            end,
-            base,
-            lanes,
-            tangents,
-            adjoint_tangents,
-        )
-        memcpy(result, adjoint_tangents, self.n * lanes * sizeof(double))
-        cad_memory_free(adjoint_tangents)
+        memset(results, 0, self.n * lanes * sizeof(double))
+        cad_lanes_clear_adjoints(self.tape, all_lanes, base + self.n, base + self.slots(end))
+        check(cad_sweep_second(self.tape, begin, end, begin + self.n_inputs(), base, lanes,
+                               tangents, results))
         return 0
 
     cpdef cnp.ndarray hessian(self, object number):
         """The Hessian (n, n) of one number, some columns a second-order sweep."""
         cdef Py_ssize_t i, k, first, lanes
         cdef cnp.ndarray matrix = np.zeros((self.n, self.n))
-        cdef cnp.ndarray part = np.zeros(self.n * LANES)
         cdef double *data = <double *>cnp.PyArray_DATA(matrix)
-        cdef double *block = <double *>cnp.PyArray_DATA(part)
-        cdef double *tangents = NULL
+        cdef CadLaneBuffer tangents, results
         cdef size_t end
         if self.n == 0:
             return matrix
         end = self.end([number])
+        self.take_lanes(&tangents, &results, self.slots(end) * LANES)
         try:
             for first in range(0, self.n, LANES):
                 lanes = min(LANES, self.n - first)
-                tangents = self.sweep_identity(tangents, first, lanes, end)
-                self.second(number, tangents, lanes, block)
+                self.push_identity(tangents.data, first, lanes, end)
+                self.second(number, tangents.data, lanes, results.data)
                 for i in range(self.n):
                     for k in range(lanes):
-                        data[i * self.n + first + k] = block[i * lanes + k]
+                        data[i * self.n + first + k] = results.data[i * lanes + k]
         finally:
-            cad_memory_free(tangents)
+            cad_lanes_give_back(self.tape, tangents)
+            cad_lanes_give_back(self.tape, results)
         return matrix
+
+    cdef int take_lanes(self, CadLaneBuffer *tangents, CadLaneBuffer *results,
+                        size_t numbers) except -1:
+        check(cad_lanes_take(self.tape, numbers, tangents))
+        status = cad_lanes_take(self.tape, numbers, results)
+        if status != CAD_OK:
+            cad_lanes_give_back(self.tape, tangents[0])
+            check(status)
+        return 0
 
     cpdef list hessian_product(self, object number, list direction):
         """The Hessian of one number times a direction, given and answered in atoms."""
-        cdef cnp.ndarray flat = np.concatenate(
-            [np.empty(0), *[np.ravel(atom) for atom in direction]]
-        )
-        cdef cnp.ndarray result = np.zeros(self.n)
-        cdef double *tangents
-        cdef CadSlot base
+        cdef CadLaneBuffer tangents, results
+        cdef cnp.npy_intp n = self.n
+        cdef Py_ssize_t offset
         cdef size_t end
         if self.n == 0:
-            return self.cut(result)
-        base = self.base()
+            return self.cut(np.empty(0))
         end = self.end([number])
-        tangents = <double *>cad_memory_zeroed(self.slots(end), sizeof(double))
-        if tangents == NULL:
-            check(CAD_NO_MEMORY)
+        self.take_lanes(&tangents, &results, self.slots(end))
         try:
-            memcpy(tangents, cnp.PyArray_DATA(flat), self.n * sizeof(double))
-            cad_sweep_tangent(self.tape, self.begin(), end, base, 1, tangents)
-            self.second(number, tangents, 1, <double *>cnp.PyArray_DATA(result))
+            flat = cnp.PyArray_SimpleNewFromData(1, &n, cnp.NPY_DOUBLE, tangents.data)
+            offset = 0
+            for atom in direction:
+                if CAD_IS_FLOAT(atom):
+                    tangents.data[offset] = PyFloat_AS_DOUBLE(atom)
+                    offset += 1
+                else:
+                    flat[offset : offset + atom.size] = atom.ravel()
+                    offset += atom.size
+            self.push(tangents.data, 1, end)
+            self.second(number, tangents.data, 1, results.data)
+            return self.cut(cnp.PyArray_SimpleNewFromData(1, &n, cnp.NPY_DOUBLE, results.data))
         finally:
-            cad_memory_free(tangents)
-        return self.cut(result)
+            cad_lanes_give_back(self.tape, tangents)
+            cad_lanes_give_back(self.tape, results)
 
     @property
     def structure(self):

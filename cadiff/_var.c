@@ -142,7 +142,7 @@ PyObject *cad_var_view(CadTape *tape, CadSlot slot, int ndim, const npy_intp *sh
 
 int cad_raise_status(CadStatus status) {
     if (status == CAD_RAISED) {
-        return -1;
+        return -1; /* the exception is set */
     }
     if (status == CAD_NO_MEMORY) {
         PyErr_SetString(PyExc_MemoryError, "cadiff: no memory left to record operations");
@@ -219,6 +219,7 @@ static CadTape *new_thread_tape(PyObject *dict, PyObject *key) {
         return NULL;
     }
     tape->make_room = make_room;
+    tape->second_rule = cad_second_rule_hook;
     tape->rules = PyList_New(0);
     if (tape->rules == NULL) {
         cad_tape_free(tape);

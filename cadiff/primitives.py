@@ -200,7 +200,8 @@ class primitive:  # noqa: N801 - a decorator
     def _push(self, args: tuple[Number, ...], kwargs: dict[str, Any], tag: int) -> Any:
         """Forward mode: the arguments of the highest tag are taken apart."""
         which = [k for k, arg in enumerate(args) if _core.tag_of(arg) == tag]
-        rules = [self._push_rule(k) for k in which]
+        for k in which:
+            self._push_rule(k)  # if there is none, before the function is called
         pairs = [_core.dual_components(args[k]) for k in which]
         primals = list(args)
         for k, (primal, _) in zip(which, pairs, strict=True):
@@ -212,17 +213,8 @@ class primitive:  # noqa: N801 - a decorator
         answer, inputs = _ruled(ans), [_ruled(x) for x in primals]
 
         def along(lane: int) -> list[Number]:
-            total: list[Number] | None = None
-            for k, rule, (primal, tangent) in zip(which, rules, pairs, strict=True):
-                if rule is None:
-                    continue
-                g = _ruled(tangent if lane < 0 else _core.lane_of(primal, tangent, lane))
-                with np.errstate(all="ignore"):
-                    tangents = _as_list(rule(g, answer, *inputs, **kwargs))
-                what = f"the tangent by argument {k}"
-                pushed = [self._like(t, a, what) for t, a in zip(tangents, results, strict=True)]
-                total = pushed if total is None else [x + y for x, y in zip(total, pushed)]  # noqa: B905
-            return [np.zeros(_core.shape(a)) for a in results] if total is None else total
+            directions = [t if lane < 0 else _core.lane_of(p, t, lane) for p, t in pairs]
+            return self._pushed(which, directions, answer, results, inputs, kwargs)
 
         if lanes < 0:
             tangents = along(-1)
@@ -235,6 +227,28 @@ class primitive:  # noqa: N801 - a decorator
         pushed = zip(map(_unshared, results), map(_unshared, tangents), strict=True)
         duals = [_core.seen(_core.make_dual(a, t, tag), self._name, *args) for a, t in pushed]
         return tuple(duals) if isinstance(ans, tuple) else duals[0]
+
+    def _pushed(
+        self,
+        which: list[int],
+        tangents: list[Number],
+        answer: Any,
+        results: list[Number],
+        inputs: list[Any],
+        kwargs: dict[str, Any],
+    ) -> list[Number]:
+        """The tangents of all results, for those of some arguments."""
+        total: list[Number] | None = None
+        for k, tangent in zip(which, tangents, strict=True):
+            rule = self._push_rule(k)
+            if rule is None:
+                continue
+            with np.errstate(all="ignore"):
+                parts = _as_list(rule(_ruled(tangent), answer, *inputs, **kwargs))
+            what = f"the tangent by argument {k}"
+            pushed = [self._like(t, a, what) for t, a in zip(parts, results, strict=True)]
+            total = pushed if total is None else [x + y for x, y in zip(total, pushed)]  # noqa: B905
+        return [np.zeros(_core.shape(a)) for a in results] if total is None else total
 
     def _record(self, args: tuple[Number, ...], kwargs: dict[str, Any]) -> Any:
         """Reverse mode: what a sweep needs to know is left on the tape."""
@@ -328,10 +342,7 @@ class _Rule:
 
     def pull(self, operands: list[Any], outs: list[Any], cotangents: list[Any]) -> list[Any]:
         """A cotangent for each operand."""
-        args = [_ruled(arg) for arg in self.args]
-        for k, operand in zip(self.which, operands, strict=True):
-            args[k] = _ruled(operand)
-        ans = _ruled(tuple(outs) if self.several else outs[0])
+        args, ans = self._inputs(operands), _ruled(tuple(outs) if self.several else outs[0])
         g = _ruled(tuple(cotangents) if self.several else cotangents[0])
         with np.errstate(all="ignore"):
             return [
@@ -342,6 +353,20 @@ class _Rule:
                 )
                 for k in self.which
             ]
+
+    def push(self, operands: list[Any], outs: list[Any], tangents: list[Any]) -> list[Any]:
+        """A tangent for each result."""
+        ans = _ruled(tuple(outs) if self.several else outs[0])
+        return self.operation._pushed(
+            self.which, tangents, ans, outs, self._inputs(operands), self.kwargs
+        )
+
+    def _inputs(self, operands: list[Any]) -> list[Any]:
+        """All arguments, as rules get them."""
+        args = [_ruled(arg) for arg in self.args]
+        for k, operand in zip(self.which, operands, strict=True):
+            args[k] = _ruled(operand)
+        return args
 
 
 def _nothing() -> None:

@@ -423,7 +423,7 @@ def jvp(
             )
     args = tuple(primals)
     argnums = tuple(range(len(args)))
-    _, structure = _core.take_apart(args, argnums)
+    structure = _core.structure_of(args, argnums)
     if len(tangents) != len(args):
         arguments = "1 argument" if len(args) == 1 else f"{len(args)} arguments"
         raise ValueError(f"there are {len(tangents)} tangents for {arguments}")
@@ -583,7 +583,7 @@ def _checked_point(args: Any, wrt: int | None) -> tuple[list[Any], int]:
         raise TypeError(f"wrt is the position of an argument, an int, not {wrt!r}")
     if not -len(point) <= wrt < len(point):
         raise IndexError(f"wrt={wrt}, but there are {len(point)} arguments")
-    _, structure = _core.take_apart(tuple(point), (int(wrt),))
+    structure = _core.structure_of(tuple(point), (int(wrt),))
     if structure.leaf_shapes() != [[()]] or isinstance(point[wrt], (list, tuple, dict)):
         raise TypeError(
             f"derivatives by a number: but args[{wrt}] is a {type(point[wrt]).__name__}; use "
@@ -851,6 +851,7 @@ class Hessian(Transform):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         recording = Recording(args, self._argnums, f=self._function)
         matrix: NDArray[Any] | None = None
+        blocks: list[list[Any]]
         try:
             number = _core.scalar_output(
                 self._function(*recording.lifted, **kwargs), name=self._name
@@ -862,7 +863,9 @@ class Hessian(Transform):
         finally:
             recording.close()
         shapes = _all_shapes(structure)
-        if matrix is not None:
+        if matrix is not None and not any(shapes):
+            blocks = matrix.tolist()  # numbers alone
+        elif matrix is not None:
             blocks = [
                 [_cut(matrix[rows, columns], above + leaf) for columns, leaf in _parts(shapes)]
                 for rows, above in _parts(shapes)
@@ -940,7 +943,7 @@ class HessianProduct(Transform):
         k = self._argnums[0]
         if not -len(args) <= k < len(args):
             raise TypeError(f"argnums={k}, but there are {len(args)} arguments beside v")
-        _, structure = _core.take_apart((args[k],), (0,))
+        structure = _core.structure_of((args[k],), (0,))
         direction = structure.match((v,), ["the direction v"])
         if not any(isinstance(atom, (Var, Dual)) for atom in direction):
             recording = Recording(args, self._argnums, f=self._function)
@@ -949,8 +952,10 @@ class HessianProduct(Transform):
                 number = _core.scalar_output(
                     self._function(*recording.lifted, **kwargs), name=self._name
                 )
-                if recording.is_plain([number]) and not recording.has_rules:
-                    product = recording.hessian_product(number, direction)
+                if recording.is_plain([number]) and recording.passes_rules:
+                    with _core.Forward():
+                        product = recording.hessian_product(number, direction)
+                        settle_doubts(product)
                 number = None
             finally:
                 recording.close()

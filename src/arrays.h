@@ -36,19 +36,33 @@ void cad_array_value(CadTape *tape, CadEntry entry);
  */
 void cad_array_exchange(CadTape *tape, CadEntry entry, int undo);
 
-/* Hand the adjoints of an entry's result on to its operands. */
-void cad_array_hand_on(CadTape *tape, CadEntry entry, CadPlan *plan);
+/* Some numbers for each slot from `base` on: tangents along several directions. */
+typedef struct CadLanes {
+    double *data;
+    CadSlot base;
+    size_t count;
+} CadLanes;
 
-/* The same for the entry at an index and maybe more below it, down to `begin`, in the sweep of
- * that name; answers the index of the lowest. Of the results of entries from `transient` on no
- * adjoint will be read any more: those may be left as if nothing had reached them. */
-size_t cad_array_reverse(CadTape *tape, size_t begin, size_t at, size_t transient);
+/* What a sweep of second order knows of the directions: the tangents of values and of adjoints,
+ * and room for products of matrices (cad_lanes_open_room). */
+typedef struct CadAlong {
+    CadLanes tangents;
+    CadLanes adjoints;
+    double *room;
+} CadAlong;
 
-/* Tangents and adjoint tangents: `lanes` numbers for each slot from `base` on. */
-void cad_array_tangent(const CadTape *tape, CadEntry entry, CadSlot base, size_t lanes,
-                       double *tangents);
-void cad_array_second(CadTape *tape, CadEntry entry, CadSlot base, size_t lanes, double *tangents,
-                      double *adjoint_tangents);
+/* Make adjoints [low, high] ready to be added to, with their tangents: from outside of a sweep. */
+void cad_array_prepare(CadTape *tape, const CadAlong *along, int64_t low, int64_t high);
+
+/* The tangents of what an entry computes; where it overwrites values, it does so again. */
+void cad_array_tangent(CadTape *tape, CadEntry entry, CadLanes tangents, double *room);
+
+/* Hand the adjoints of an entry's result on to its operands: those of the entry at an index and
+ * maybe more below it, down to `begin`; answers the index of the lowest. Of the results of entries
+ * from `transient` on no adjoint will be read any more: those may be left as if nothing had
+ * reached them. With `along`, tangents of adjoints are handed on as well; else it is NULL. */
+size_t cad_array_reverse(CadTape *tape, size_t begin, size_t at, size_t transient,
+                         const CadAlong *along);
 
 /* The coefficients of power series, as `order` lanes: see cad_sweep_taylor. */
 CadStatus cad_array_taylor(CadTape *tape, CadEntry entry, CadSlot base, size_t order,

@@ -5,16 +5,16 @@
 #include "series.h"
 
 /* Some series of a row; `passive` ones are constant. */
-static CadJet jet_at(const Walk *walk, int view, Lanes lanes, size_t first, int passive) {
+static CadJet jet_at(const Walk *walk, int view, CadLanes lanes, size_t first, int passive) {
     const CadStrip value = values_at(walk, view, first);
     if (passive) {
         return (CadJet){value, NULL, 0};
     }
-    const CadStrip lane = lane_at(walk, view, lanes, first, 0);
+    const CadStrip lane = lanes_at(walk, view, lanes, first);
     return (CadJet){value, lane.data, lane.step};
 }
 
-static CadStatus taylor_row(const CadTape *tape, CadOp op, CadPlan *plan, Lanes lanes,
+static CadStatus taylor_row(const CadTape *tape, CadOp op, CadPlan *plan, CadLanes lanes,
                             CadSeries *series) {
     const size_t width = cad_series_width(series);
     Walk walk;
@@ -57,10 +57,10 @@ static Matrices open_matrices(const CadPlan *plan, int view, size_t order, size_
 }
 
 /* Read those of a place of the walk: the axes `row` and `column` are the matrix's. */
-static void read_matrices(Matrices *m, const Walk *walk, int view, Lanes lanes, int row,
+static void read_matrices(Matrices *m, const Walk *walk, int view, CadLanes lanes, int row,
                           int column) {
     m->value = matrix_of_values(walk, view, row, column);
-    const double *const from = lanes.buffer + (walk->at[view] - lanes.base) * (int64_t)lanes.count;
+    const double *const from = lanes_of(lanes, walk->at[view]);
     const size_t columns = (size_t)m->columns;
     for (size_t i = 0; m->count > 1 && i < m->size; i++) {
         const ptrdiff_t slot =
@@ -75,7 +75,7 @@ static CadMatrix matrix_of(const Matrices *m, size_t k) {
     return k == 0 ? m->value : (CadMatrix){m->copies + (k - 1) * m->size, m->columns, 1};
 }
 
-static CadStatus taylor_matmul(CadTape *tape, CadPlan *plan, Lanes lanes) {
+static CadStatus taylor_matmul(CadTape *tape, CadPlan *plan, CadLanes lanes) {
     Walk walk;
     start_walk(&walk, tape, plan, 3);
     const int64_t *core = cad_plan_shape(plan) + walk.axes;
@@ -90,7 +90,8 @@ static CadStatus taylor_matmul(CadTape *tape, CadPlan *plan, Lanes lanes) {
         read_matrices(&a, &walk, 1, lanes, 0, 1);
         read_matrices(&b, &walk, 2, lanes, 1, 2);
         for (size_t k = 1; k <= lanes.count; k++) {
-            const CadMatrix out = lane_matrix(&walk, 0, lanes, k - 1, 0, 2);
+            CadMatrix out = matrix_of_lanes(&walk, 0, lanes, 0, 2);
+            out.data += k - 1;
             for (size_t i = 0; i <= k; i++) {
                 if (i < a.count && k - i < b.count) {
                     add_matrix_product(tape, out, matrix_of(&a, i), matrix_of(&b, k - i), 0, rows,
@@ -108,13 +109,13 @@ CadStatus cad_array_taylor(CadTape *tape, CadEntry entry, CadSlot base, size_t o
                            double *coefficients, CadSeries *series) {
     CadPlan *plan = cad_tape_plan(tape, entry);
     const CadOp op = CAD_CODE_OP(entry.code);
-    const Lanes lanes = {coefficients, base, order};
+    const CadLanes lanes = {coefficients, base, order};
     if (op > CAD_OP_THIRD) {
         return taylor_row(tape, op, plan, lanes, series);
     }
     if (op == CAD_OP_MATMUL) {
         return taylor_matmul(tape, plan, lanes);
     }
-    cad_array_tangent(tape, entry, base, order, coefficients);
+    cad_array_tangent(tape, entry, lanes, NULL);
     return CAD_OK;
 }

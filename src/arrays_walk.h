@@ -1,9 +1,9 @@
 /* Walking over the views of a plan, for the rooms that traverse entries over arrays: what
- * the files arrays*.c have in common. */
+ * the files called arrays*.c have in common. */
 #ifndef CAD_ARRAYS_WALK_H
 #define CAD_ARRAYS_WALK_H
 
-#include "arrays.h"
+#include "arrays_lanes.h"
 #include "kernels.h"
 
 #include <string.h>
@@ -18,6 +18,8 @@ typedef struct Walk {
     int64_t step[4];
     double *values[4];
     int64_t index[CAD_MOST_AXES];
+    size_t first; /* the tile of the row: `width` numbers from this one on */
+    size_t width;
 } Walk;
 
 static inline void start_walk(Walk *walk, const CadTape *tape, CadPlan *plan, int kept) {
@@ -25,6 +27,7 @@ static inline void start_walk(Walk *walk, const CadTape *tape, CadPlan *plan, in
     walk->plan = plan;
     walk->axes = ndim > kept ? ndim - kept : 0;
     walk->n = ndim > 0 ? (size_t)cad_plan_shape(plan)[ndim - 1] : 1;
+    walk->first = walk->width = 0;
     for (int k = 0; k < plan->n_views; k++) {
         const int64_t *view = cad_plan_view(plan, k);
         walk->at[k] = view[0];
@@ -53,6 +56,19 @@ static inline int advance(Walk *walk) {
     return 0;
 }
 
+/* The next tile, at first the first one; 0 if there is none. */
+static inline int next_tile(Walk *walk) {
+    walk->first += walk->width;
+    if (walk->first == walk->n) {
+        walk->first = 0;
+        if (!advance(walk)) {
+            return 0;
+        }
+    }
+    walk->width = walk->n - walk->first < CAD_TILE ? walk->n - walk->first : CAD_TILE;
+    return 1;
+}
+
 /* Numbers [first, ...) of the row that a view has in a buffer. */
 static inline CadStrip strip_at(const Walk *walk, int view, double *buffer, size_t first) {
     return (CadStrip){buffer + walk->at[view] + (int64_t)first * walk->step[view],
@@ -64,21 +80,10 @@ static inline CadStrip values_at(const Walk *walk, int view, size_t first) {
     return strip_at(walk, view, walk->values[view], first);
 }
 
-/* The same in a buffer of `lanes` numbers a slot, which begins at a slot. */
-typedef struct Lanes {
-    double *buffer;
-    CadSlot base;
-    size_t count;
-} Lanes;
-
-static inline CadStrip lane_at(const Walk *walk, int view, Lanes lanes, size_t first, size_t k) {
-    const int64_t slot = walk->at[view] + (int64_t)first * walk->step[view] - lanes.base;
-    return (CadStrip){lanes.buffer + slot * (int64_t)lanes.count + k,
-                      (ptrdiff_t)(walk->step[view] * (int64_t)lanes.count)};
-}
-
-static inline size_t tile_from(const Walk *walk, size_t first) {
-    return walk->n - first < CAD_TILE ? walk->n - first : CAD_TILE;
+/* The same in lanes: numbers that begin with the first lane of each slot. */
+static inline CadStrip lanes_at(const Walk *walk, int view, CadLanes lanes, size_t first) {
+    const int64_t slot = walk->at[view] + (int64_t)first * walk->step[view];
+    return (CadStrip){lanes_of(lanes, slot), (ptrdiff_t)(walk->step[view] * (int64_t)lanes.count)};
 }
 
 static inline int overwrites(CadOp op) {
@@ -123,11 +128,9 @@ static inline CadMatrix matrix_of_values(const Walk *walk, int view, int rows, i
     return matrix_at(walk, view, walk->values[view] + walk->at[view], rows, columns);
 }
 
-/* The same of one lane. */
-static inline CadMatrix lane_matrix(const Walk *walk, int view, Lanes lanes, size_t k, int rows,
-                                    int columns) {
-    double *data = lanes.buffer + (walk->at[view] - lanes.base) * (int64_t)lanes.count + k;
-    CadMatrix matrix = matrix_at(walk, view, data, rows, columns);
+static inline CadMatrix matrix_of_lanes(const Walk *walk, int view, CadLanes lanes, int rows,
+                                        int columns) {
+    CadMatrix matrix = matrix_at(walk, view, lanes_of(lanes, walk->at[view]), rows, columns);
     matrix.row *= (ptrdiff_t)lanes.count;
     matrix.column *= (ptrdiff_t)lanes.count;
     return matrix;
@@ -140,6 +143,15 @@ static inline void operands_at(const Walk *walk, size_t first, CadStrip x[4]) {
         x[k] = values_at(walk, k < arity ? k + 1 : 1, first);
     }
     x[3] = values_at(walk, 0, first);
+}
+
+/* Their tangents, and that of the result; data NULL where there is none. */
+static inline void tangents_at(const Walk *walk, CadLanes tangents, CadStrip t[4]) {
+    for (int k = 0; k < 3; k++) {
+        const int has_one = k + 1 < walk->plan->n_views && is_active(walk->plan, k + 1);
+        t[k] = has_one ? lanes_at(walk, k + 1, tangents, walk->first) : (CadStrip){NULL, 0};
+    }
+    t[3] = lanes_at(walk, 0, tangents, walk->first);
 }
 
 /* target (rows x columns) += or = a b, a a column and b a row. */

@@ -1,18 +1,8 @@
 /* See kernels.h. */
-#include "kernels.h"
+#include "kernels_loops.h"
 
 #include <assert.h>
 #include <string.h>
-
-/* The simplest loops are compiled for several instruction sets, chosen at run time. */
-#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) &&  \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#define INLINE inline __attribute__((always_inline))
-#else
-#define CLONES
-#define INLINE inline
-#endif
 
 /* --- the table of loops --- */
 
@@ -173,12 +163,6 @@ void cad_cross_entropy(const double *logits, const int64_t *labels, size_t rows,
 
 /* --- products of the chain rule --- */
 
-/* An exact zero absorbs: the second line matters where the product is nan. */
-static INLINE double absorb(double g, double p) {
-    const double product = g * p;
-    return (g == 0.0) | (p == 0.0) ? 0.0 : product;
-}
-
 CLONES static void store_products(double *restrict to, const double *g, const double *p,
                                   size_t n) {
     for (size_t i = 0; i < n; i++) {
@@ -246,6 +230,11 @@ void cad_strip_add_product(CadStrip to, CadStrip g, CadStrip p, int store, size_
     if (p.step == 0 && p.data[0] == 1.0) {
         cad_strip_add(to, g, store, n);
         return;
+    }
+    if (g.step == 0) { /* whichever factor it is */
+        const CadStrip number = g;
+        g = p;
+        p = number;
     }
     if (to.step == 1 && g.step == 1 && p.step == 1) {
         (store ? store_products : add_products)(to.data, g.data, p.data, n);
@@ -465,11 +454,7 @@ void cad_strip_hand_on(CadScratch *s, CadOp op, int which, CadStrip to, CadStrip
 
 /* --- the algebra of dual strips: derivatives of partials --- */
 
-/* The tangent may be NULL: zero. */
-typedef struct Dual {
-    CadStrip value;
-    CadStrip tangent;
-} Dual;
+typedef CadDualStrip Dual;
 
 static const CadStrip zero = {NULL, 0};
 
@@ -561,11 +546,10 @@ static Dual dual_partial(CadScratch *s, CadOp op, int which, Dual x, Dual y, Dua
     }
 }
 
-CadStrip cad_strip_curvature(CadScratch *s, CadOp op, int which, const CadStrip x[4],
-                             const CadStrip t[4], size_t n) {
+CadDualStrip cad_strip_dual_partial(CadScratch *s, CadOp op, int which, const CadStrip x[4],
+                                    const CadStrip t[4], size_t n) {
     s->strips = s->constants = s->masks.depth = 0;
     s->n = s->masks.n = n;
-    const Dual d = dual_partial(s, op, which, (Dual){x[0], t[0]}, (Dual){x[1], t[1]},
-                                (Dual){x[2], t[2]}, (Dual){x[3], t[3]});
-    return d.tangent;
+    return dual_partial(s, op, which, (Dual){x[0], t[0]}, (Dual){x[1], t[1]}, (Dual){x[2], t[2]},
+                        (Dual){x[3], t[3]});
 }

@@ -59,7 +59,7 @@ typedef struct CadScratch CadScratch;
 CadScratch *cad_scratch_new(void);
 void cad_scratch_free(CadScratch *scratch);
 
-enum { CAD_SPARE_TILES = 32 };
+enum { CAD_SPARE_TILES = 64 };
 
 /* CAD_TILE numbers for the caller's own use. */
 double *cad_scratch_tile(CadScratch *scratch, int k);
@@ -74,10 +74,28 @@ CadStrip cad_strip_partial(CadScratch *scratch, CadOp op, int which, CadStrip x,
 void cad_strip_hand_on(CadScratch *scratch, CadOp op, int which, CadStrip to, CadStrip g,
                        const CadStrip x[4], int store, size_t n);
 
-/* The derivative of a partial along one direction: `t` holds the tangents of x, y, z, v (data NULL
- * is zero). */
-CadStrip cad_strip_curvature(CadScratch *scratch, CadOp op, int which, const CadStrip x[4],
-                             const CadStrip t[4], size_t n);
+/* A partial and its derivative along one direction; data NULL is a zero. `t` holds the tangents of
+ * x, y, z, v. */
+typedef struct CadDualStrip {
+    CadStrip value;
+    CadStrip tangent;
+} CadDualStrip;
+
+CadDualStrip cad_strip_dual_partial(CadScratch *scratch, CadOp op, int which, const CadStrip x[4],
+                                    const CadStrip t[4], size_t n);
+
+/* cad_strip_hand_on together with its derivative along one direction: to[0], g[0] are adjoints,
+ * to[1], g[1] their tangents, to[1][i] += g[1][i] * partial[i] + g[0][i] * its tangent[i]. */
+void cad_strip_hand_on_second(CadScratch *scratch, CadOp op, int which, const CadStrip to[2],
+                              const CadStrip g[2], const CadStrip x[4], const CadStrip t[4],
+                              int store, size_t n);
+
+/* Several lanes: numbers that stand side by side at each place of `to` and `t`.
+ * to[i][k] += t[i][k]; += t[i][k] * p[i]; += g[i] * (p[i] * t[i][k]). Or = that, if `store`. Where
+ * to.step is 0, the sums are added to the one place. Any n. */
+void cad_lanes_add(size_t lanes, CadStrip to, CadStrip t, int store, size_t n);
+void cad_lanes_add_product(size_t lanes, CadStrip to, CadStrip t, CadStrip p, int store, size_t n);
+void cad_lanes_add_curve(size_t lanes, CadStrip to, CadStrip t, CadStrip p, CadStrip g, size_t n);
 
 /* product (m x p, rows `out_step` apart) = A (m x n) B (n x p); steps in numbers. */
 typedef struct CadMatrix {

@@ -12,7 +12,7 @@ typedef enum CadStatus {
     CAD_NO_MEMORY,
     CAD_TAPE_FULL, /* more numbers than a slot can name */
     CAD_BUSY,      /* the tape is in use by a sweep of its own thread */
-    CAD_RAISED,    /* who watches the tape does not let it pass, and has said why */
+    CAD_RAISED,    /* the holder of the numbers failed, and knows why */
 } CadStatus;
 
 /* As realloc, for `count` items of `size` bytes; NULL also when the product overflows. */

@@ -5,7 +5,7 @@
 #ifndef CAD_SWEEP_H
 #define CAD_SWEEP_H
 
-#include "arrays.h"
+#include "arrays_lanes.h"
 
 /* Compute the values of entries [begin, end) again from those of the leaves and constants. */
 void cad_sweep_value(CadTape *tape, size_t begin, size_t end);
@@ -37,10 +37,11 @@ void cad_sweep_undo(CadTape *tape, size_t begin, size_t end);
  * wrote nobody can reach, but what was there before may be needed by the entries that stay. */
 void cad_sweep_undo_dead(CadTape *tape, const CadReclaim *reclaim);
 
-/* Forward: `tangents` holds `lanes` numbers for each slot from `base` on, zero but for the seeds
- * at leaves. Entries [begin, end) may not read a variable below `base`, and none is a rule. */
-void cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,
-                       double *tangents);
+/* Forward: `tangents` holds `lanes` numbers for each slot from `base` on: seeds at the leaves, and
+ * anything elsewhere. Entries [begin, end) may not read a variable below `base`; rules among them
+ * are carried out by tape->second_rule. What fails leaves all values as they were. */
+CadStatus cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,
+                            double *tangents);
 
 /* Forward, to high order: each number is a power series in t, the value its first coefficient.
  * `coefficients` holds those of t, t^2, ... t^order for each slot from `base` on, zero but for the
@@ -49,10 +50,13 @@ CadStatus cad_sweep_taylor(CadTape *tape, size_t begin, size_t end, CadSlot base
                            double *coefficients);
 
 /* Tangent of reverse: with the tangents of a sweep above and the adjoints seeded as for
- * cad_sweep_reverse, leave in `adjoint_tangents` (zero at first) the derivatives of all adjoints
- * along the tangents: Hessian times directions. The tangents are used up. */
-void cad_sweep_second(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,
-                      double *tangents, double *adjoint_tangents);
+ * cad_sweep_reverse, leave in `adjoint_tangents` the derivatives of all adjoints along the
+ * tangents: Hessian times directions. At first it holds zeros at least where
+ * cad_lanes_clear_adjoints writes them; for what no adjoint has reached nothing is written to it.
+ * The tangents are used up. Of the results of entries from `transient` on no adjoints are read
+ * afterwards. */
+CadStatus cad_sweep_second(CadTape *tape, size_t begin, size_t end, size_t transient, CadSlot base,
+                           size_t lanes, double *tangents, double *adjoint_tangents);
 
 /* A number of a sweep that is itself recorded: a value, and its slot or CAD_NONE. */
 typedef struct CadNumber {

@@ -94,7 +94,7 @@ CadStop cad_sweep_reverse(CadTape *tape, size_t begin, size_t end, size_t transi
             }
             if (CAD_IS_ARRAY_ENTRY(e)) {
                 tape->dirty_begin = low;
-                i = cad_array_reverse(tape, begin, i, transient);
+                i = cad_array_reverse(tape, begin, i, transient, NULL);
                 next_out = entries[i].out;
                 low = tape->dirty_begin;
                 latest = CAD_NONE;

@@ -2,57 +2,9 @@
  *
  * Where the reverse sweep does  A += g p(x, y, v),  its tangent is  A' += g' p + g (p_x x' + p_y
  * y'). The second partials p_x, p_y come from the partials of the table, evaluated over the dual
- * numbers defined here with x' or y' set to 1; they are then shared by all lanes. */
+ * numbers of ops_duals.h with x' or y' set to 1; they are then shared by all lanes. */
+#include "ops_duals.h"
 #include "sweep.h"
-
-/* --- the algebra of dual numbers, from the rows --- */
-
-typedef struct Dual {
-    double value;
-    double tangent;
-} Dual;
-
-#define A(name, ...) dual_##name(__VA_ARGS__)
-#define K(constant) ((Dual){constant, 0.0})
-#define L(number) (number)
-#define P(number) ((number).value)
-
-#define CAD_ROW1(name, value_, dx)                                                                \
-    static inline Dual dual_##name(Dual x) {                                                      \
-        const double v = val_##name(x.value);                                                     \
-        return (Dual){v, cad_amul(d1_##name(x.value, v), x.tangent)};                             \
-    }
-#define CAD_ROW2(name, value_, dx, dy)                                                            \
-    static inline Dual dual_##name(Dual x, Dual y) {                                              \
-        const double v = val_##name(x.value, y.value);                                            \
-        return (Dual){v, cad_amul(d1_##name(x.value, y.value, v), x.tangent) +                    \
-                             cad_amul(d2_##name(x.value, y.value, v), y.tangent)};                \
-    }
-#define CAD_ROW3(name, value_, dx, dy, dz) /* no partial is written with one */
-#include "ops_rows.h"
-#undef CAD_ROW1
-#undef CAD_ROW2
-#undef CAD_ROW3
-
-#define CAD_ROW1(name, value_, dx)                                                                \
-    static inline Dual dual_d1_##name(Dual x, Dual v) {                                           \
-        (void)x, (void)v;                                                                         \
-        return dx;                                                                                \
-    }
-#define CAD_ROW2(name, value_, dx, dy)                                                            \
-    static inline Dual dual_d1_##name(Dual x, Dual y, Dual v) {                                   \
-        (void)x, (void)y, (void)v;                                                                \
-        return dx;                                                                                \
-    }                                                                                             \
-    static inline Dual dual_d2_##name(Dual x, Dual y, Dual v) {                                   \
-        (void)x, (void)y, (void)v;                                                                \
-        return dy;                                                                                \
-    }
-#define CAD_ROW3(name, value_, dx, dy, dz) /* piecewise linear: see below */
-#include "ops_rows.h"
-#undef CAD_ROW1
-#undef CAD_ROW2
-#undef CAD_ROW3
 
 /* --- the sweep --- */
 
@@ -164,14 +116,26 @@ static void second_assign(CadTape *tape, CadEntry e, size_t lanes, const double 
     memcpy(target, former_lanes, lanes * sizeof *target);
 }
 
-void cad_sweep_second(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,
-                      double *tangents, double *adjoint_tangents) {
-    const double *const value = tape->values;
+CadStatus cad_sweep_second(CadTape *tape, size_t begin, size_t end, size_t transient, CadSlot base,
+                           size_t lanes, double *tangents, double *adjoint_tangents) {
+    const double *value = tape->values;
     double *const adjoint = tape->adjoints;
-    for (size_t i = end; i-- > begin;) {
+    CadAlong along = {{tangents, base, lanes}, {adjoint_tangents, base, lanes}, NULL};
+    CadStatus status = cad_lanes_open_room(tape, begin, end, lanes, &along.room);
+    if (status != CAD_OK) {
+        return status;
+    }
+    size_t i = end;
+    while (i > begin && status == CAD_OK) {
+        i--;
         const CadEntry e = tape->entries[i];
+        if (CAD_CODE_OP(e.code) == CAD_OP_RULE) {
+            status = tape->second_rule(tape, i, &along) < 0 ? CAD_RAISED : CAD_OK;
+            value = tape->values;
+            continue;
+        }
         if (CAD_IS_ARRAY_ENTRY(e)) {
-            cad_array_second(tape, e, base, lanes, tangents, adjoint_tangents);
+            i = cad_array_reverse(tape, begin, i, transient, &along);
             continue;
         }
         if (CAD_CODE_OP(e.code) == CAD_OP_ASSIGN) {
@@ -198,5 +162,7 @@ void cad_sweep_second(CadTape *tape, size_t begin, size_t end, CadSlot base, siz
             break;
         }
     }
-    cad_sweep_redo(tape, begin, end);
+    cad_sweep_redo(tape, i, end);
+    cad_memory_free(along.room);
+    return status;
 }

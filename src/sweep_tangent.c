@@ -58,14 +58,29 @@
         break;                                                                                    \
     }
 
-void cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,
-                       double *tangents) {
-    double *const value = tape->values;
+CadStatus cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,
+                            double *tangents) {
+    double *value = tape->values;
+    CadAlong along = {{tangents, base, lanes}, {NULL, base, lanes}, NULL};
+    CadStatus status = cad_lanes_open_room(tape, begin, end, lanes, &along.room);
+    if (status != CAD_OK) {
+        return status;
+    }
+    const size_t last = end < tape->n_entries ? tape->entries[end].out : tape->n_slots;
+    size_t next = begin < end ? tape->entries[begin].out : last;
     cad_sweep_undo(tape, begin, end);
-    for (size_t i = begin; i < end; i++) {
+    size_t i = begin;
+    for (; i < end && status == CAD_OK; i++) {
         const CadEntry e = tape->entries[i];
         double *const out = LANES_OF(e.out);
+        if (e.out > next) {
+            cad_lanes_clear_constants(tape, along.tangents, next, e.out);
+        }
+        next = (size_t)e.out + 1;
         switch (e.code) {
+        case CAD_CODE(CAD_OP_LEAF, 0):
+            next = (size_t)e.out + e.a;
+            break;
         case CAD_CODE(CAD_OP_ASSIGN, 0):
         case CAD_CODE(CAD_OP_ASSIGN, CAD_PASSIVE_B): {
             const double former = value[e.out];
@@ -80,9 +95,21 @@ void cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, CadSlot base, si
 #include "ops_rows.h"
         default:
             if (CAD_IS_ARRAY_ENTRY(e)) {
-                cad_array_tangent(tape, e, base, lanes, tangents);
+                next = (size_t)e.out + e.b;
+            }
+            if (CAD_CODE_OP(e.code) == CAD_OP_RULE) {
+                status = tape->second_rule(tape, i, &along) < 0 ? CAD_RAISED : CAD_OK;
+                value = tape->values;
+            } else if (CAD_IS_ARRAY_ENTRY(e)) {
+                cad_array_tangent(tape, e, along.tangents, along.room);
             }
             break;
         }
     }
+    if (next < last) {
+        cad_lanes_clear_constants(tape, along.tangents, next, last);
+    }
+    cad_sweep_redo(tape, i, end); /* what it did not come to */
+    cad_memory_free(along.room);
+    return status;
 }

@@ -49,6 +49,8 @@ void cad_tape_free(CadTape *tape) {
         cad_memory_free(tape->scratch);
         cad_memory_free(tape->workspace);
         cad_memory_free(tape->origins);
+        cad_memory_free(tape->spare_lanes[0].data);
+        cad_memory_free(tape->spare_lanes[1].data);
         cad_memory_free(tape);
     }
 }
@@ -198,6 +200,10 @@ static void trim(CadTape *tape, size_t used) {
     const size_t wanted = larger(2 * tape->peak, 2 * (tape->n_slots + tape->n_entries)) + 1024;
     shrink_buffer((void **)&tape->entries, &tape->entry_capacity, wanted, sizeof *tape->entries);
     shrink_buffer((void **)&tape->values, &tape->slot_capacity, wanted, sizeof *tape->values);
+    for (int k = 0; k < 2; k++) {
+        cad_memory_free(tape->spare_lanes[k].data);
+        tape->spare_lanes[k] = (CadLaneBuffer){NULL, 0};
+    }
     cad_memory_free(tape->adjoints);
     tape->adjoints = NULL;
     tape->adjoint_capacity = tape->dirty_begin = tape->dirty_end = tape->known_end = 0;
@@ -260,6 +266,10 @@ CadStatus cad_tape_block(CadTape *tape, size_t count, int may_change, CadSlot *o
     const CadStatus noted =
         cad_tape_note_block(tape, tape->n_slots, end, may_change ? CAD_CONSTANTS : CAD_RESULT);
     if (noted == CAD_OK) {
+        CadBlock *block = cad_tape_find_block(tape, *out);
+        if (block != NULL) {
+            block->constant = 1;
+        }
         tape->n_slots = end;
     }
     return noted;
@@ -392,7 +402,7 @@ int cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end) {
 /* --- blocks --- */
 
 /* The first block that ends after a slot. */
-static size_t block_after(const CadTape *tape, size_t slot) {
+size_t cad_tape_block_after(const CadTape *tape, size_t slot) {
     size_t low = 0;
     size_t high = tape->n_blocks;
     while (low < high) {
@@ -438,7 +448,7 @@ void cad_tape_activate(CadTape *tape, CadSlot slot) {
 }
 
 CadBlock *cad_tape_find_block(const CadTape *tape, CadSlot slot) {
-    const size_t i = block_after(tape, slot);
+    const size_t i = cad_tape_block_after(tape, slot);
     return i < tape->n_blocks && tape->blocks[i].begin <= slot ? &tape->blocks[i] : NULL;
 }
 
@@ -599,7 +609,7 @@ void cad_tape_forget(CadTape *tape, CadSlot slot) {
 /* Make the adjoints of a range 0, but for those of blocks. Answers whether it met one. */
 static int clear_range(CadTape *tape, size_t begin, size_t end) {
     int met = 0;
-    for (size_t i = block_after(tape, begin); begin < end; i++) {
+    for (size_t i = cad_tape_block_after(tape, begin); begin < end; i++) {
         while (i < tape->n_blocks && tape->blocks[i].eager) {
             i++;
         }
@@ -742,7 +752,7 @@ void cad_tape_read_adjoints(const CadTape *tape, size_t begin, size_t end, doubl
         read_range(tape, last, end, 0, adjoints);
         return;
     }
-    for (size_t i = block_after(tape, begin); begin < end; i++) {
+    for (size_t i = cad_tape_block_after(tape, begin); begin < end; i++) {
         while (i < tape->n_blocks && tape->blocks[i].eager) {
             i++;
         }

@@ -161,9 +161,16 @@ typedef struct CadWatch {
 #define CAD_LARGE_BLOCK 512
 #endif
 
+/* Memory for lanes, which serves again. */
+typedef struct CadLaneBuffer {
+    double *data;
+    size_t capacity;
+} CadLaneBuffer;
+
 enum { CAD_CONSTANT_CACHE = 64, CAD_HEADROOM = 8 };
 
 typedef struct CadTape CadTape;
+struct CadAlong; /* arrays.h */
 
 struct CadTape {
     CadEntry *entries;
@@ -212,6 +219,7 @@ struct CadTape {
     void *scratch; /* of the kernels, once there is an entry over arrays */
     double *workspace;
     size_t workspace_capacity;
+    CadLaneBuffer spare_lanes[2]; /* arrays_lanes.h */
 
     CadMark *marks;
     size_t n_marks;
@@ -221,9 +229,13 @@ struct CadTape {
     size_t reclaim_slots;
     size_t reclaim_plan_words;
     void (*make_room)(CadTape *tape); /* may call cad_reclaim_*; NULL: nothing is reclaimed */
-    int pinned;                       /* > 0 while slots must not move */
-    int busy;                         /* a sweep is under way that lets other threads run */
-    int shut;                         /* it is, or the tape is watched: no room in advance */
+
+    /* Carries out an entry CAD_OP_RULE in a sweep of second order, or in a tangent sweep, which
+     * has no adjoints. Buffers may move meanwhile. Answers < 0 if it failed. */
+    int (*second_rule)(CadTape *tape, size_t entry, const struct CadAlong *along);
+    int pinned; /* > 0 while slots must not move */
+    int busy;   /* a sweep is under way that lets other threads run */
+    int shut;   /* it is, or the tape is watched: no room in advance */
 
     size_t peak; /* most slots in use since the buffers were last found too large */
     int idle;    /* recordings since then that needed but a part of them */
@@ -308,7 +320,8 @@ CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, int a
 CadStatus cad_tape_open_leaf(CadTape *tape, size_t count, CadSlot *out);
 
 /* Slots for an array of constants, not written yet; takes care of room itself. If it `may_change`,
- * numbers with derivatives can be assigned to it later on. */
+ * numbers with derivatives can be assigned to it later on; else it is known as constant if large.
+ */
 CadStatus cad_tape_block(CadTape *tape, size_t count, int may_change, CadSlot *out);
 
 /* Append an entry over arrays: `slots` of its own and a plan of that many words, all of which the
@@ -373,6 +386,9 @@ void cad_tape_activate(CadTape *tape, CadSlot slot);
 
 /* The block that a slot belongs to; NULL if it is in none. */
 CadBlock *cad_tape_find_block(const CadTape *tape, CadSlot slot);
+
+/* The index of the first block that ends behind a slot. */
+size_t cad_tape_block_after(const CadTape *tape, size_t slot);
 
 /* The adjoints as seen from a slot: what stands at [slot] is its adjoint, and so for all slots of
  * its block. */

@@ -262,12 +262,15 @@ static void free_tangents(Tangents *t) {
     free(t->numbers);
 }
 
+/* Numbers of lanes: some loops know 1 and 8, and longer ones are done 8 at a time. */
+enum { WIDTHS = 4 };
+static const size_t widths[WIDTHS] = {1, 3, 8, 9};
+
 static void tangents_over_arrays_equal_those_over_numbers(void) {
-    static const size_t widths[] = {1, 3};
     for (uint64_t number = 0; number < TWINS; number++) {
         Twin *twin = random_twin(number, STEPS);
         Random random = {number};
-        for (int w = 0; w < 2; w++) {
+        for (int w = 0; w < WIDTHS; w++) {
             const size_t lanes = widths[w];
             Tangents t = tangents_of(twin, &random, lanes);
             for (size_t i = 0; i < twin->arrays->n_slots * lanes; i++) {
@@ -288,8 +291,10 @@ static void check_second(Twin *twin, Random *random, size_t lanes) {
     double *arrays = test_memory(twin->arrays->n_slots * lanes, sizeof *arrays);
     double *numbers = test_memory(twin->numbers->n_slots * lanes, sizeof *numbers);
     seed_twin(twin, random);
-    cad_sweep_second(twin->arrays, 0, twin->arrays->n_entries, 0, lanes, t.arrays, arrays);
-    cad_sweep_second(twin->numbers, 0, twin->numbers->n_entries, 0, lanes, t.numbers, numbers);
+    cad_sweep_second(twin->arrays, 0, twin->arrays->n_entries, twin->arrays->n_entries, 0, lanes,
+                     t.arrays, arrays);
+    cad_sweep_second(twin->numbers, 0, twin->numbers->n_entries, twin->numbers->n_entries, 0,
+                     lanes, t.numbers, numbers);
     check_adjoints(twin);
     check_values(twin);
     for (size_t i = 0; i < twin->arrays->n_slots * lanes; i++) {
@@ -307,8 +312,9 @@ static void second_order_over_arrays_equals_that_over_numbers(void) {
     for (uint64_t number = 0; number < TWINS; number++) {
         Twin *twin = random_twin(number, STEPS);
         Random random = {number};
-        check_second(twin, &random, 1);
-        check_second(twin, &random, 3);
+        for (int w = 0; w < WIDTHS; w++) {
+            check_second(twin, &random, widths[w]);
+        }
         twin_free(twin);
     }
 }
@@ -335,8 +341,10 @@ static void second_order_passes_adjoints_of_zero(void) {
         clear_adjoints(twin->arrays, 0, twin->arrays->n_slots);
         clear_adjoints(twin->numbers, 0, twin->numbers->n_slots);
         seed(twin, s.slot, 1.0);
-        cad_sweep_second(twin->arrays, 0, twin->arrays->n_entries, 0, 1, t.arrays, arrays);
-        cad_sweep_second(twin->numbers, 0, twin->numbers->n_entries, 0, 1, t.numbers, numbers);
+        cad_sweep_second(twin->arrays, 0, twin->arrays->n_entries, twin->arrays->n_entries, 0, 1,
+                         t.arrays, arrays);
+        cad_sweep_second(twin->numbers, 0, twin->numbers->n_entries, twin->numbers->n_entries, 0,
+                         1, t.numbers, numbers);
         const double expected = numbers[twin->original[x.slot].slot];
         CHECK(expected != 0.0);
         CHECK_NEAR(arrays[x.slot], expected, near(expected));
@@ -505,9 +513,54 @@ static void matrix_products_of_all_sizes(void) {
         reverse_twin(twin, 0);
         check_adjoints(twin);
         check_values(twin);
-        check_second(twin, &random, 1);
+        for (int w = 0; w < WIDTHS; w++) {
+            check_second(twin, &random, widths[w]);
+        }
         twin_free(twin);
     }
+}
+
+/* Products of matrices want room where there are several lanes. */
+static void sweeps_of_lanes_without_memory_change_nothing(void) {
+    static const int64_t shape[2] = {5, 6};
+    enum { LANES = 3 };
+    Twin *twin = twin_new();
+    CadTape *const tape = twin->arrays;
+    Random random = {7};
+    const View a = twin_leaf(twin, 2, shape, &random);
+    twin_multiply(twin, a, view_transposed(a));
+    seed_twin(twin, &random);
+    double *tangents = test_memory(tape->n_slots * LANES, sizeof *tangents);
+    double *seconds = test_memory(tape->n_slots * LANES, sizeof *seconds);
+    const size_t end = tape->n_entries;
+    CadLaneBuffer buffer = {NULL, 0};
+    cad_memory_fail_after(0);
+    CHECK(cad_sweep_tangent(tape, 0, end, 0, LANES, tangents) == CAD_NO_MEMORY);
+    CHECK(cad_sweep_second(tape, 0, end, end, 0, LANES, tangents, seconds) == CAD_NO_MEMORY);
+    CHECK(cad_lanes_take(tape, 100, &buffer) == CAD_NO_MEMORY);
+    cad_memory_fail_after(-1);
+    check_values(twin);
+    check_second(twin, &random, LANES);
+    free(tangents);
+    free(seconds);
+    twin_free(twin);
+}
+
+/* What was given back serves again, unless it is more than a tape of that size may keep. */
+static void lanes_are_kept_from_call_to_call(void) {
+    CadTape *tape = cad_tape_new();
+    CadLaneBuffer first, second, third;
+    CHECK(cad_lanes_take(tape, 1000, &first) == CAD_OK);
+    CHECK(cad_lanes_take(tape, 2000, &second) == CAD_OK);
+    cad_lanes_give_back(tape, first);
+    cad_lanes_give_back(tape, second);
+    CHECK(cad_lanes_take(tape, 1500, &third) == CAD_OK);
+    CHECK(third.data == second.data && third.capacity == 2000);
+    cad_lanes_give_back(tape, third);
+    CHECK(cad_lanes_take(tape, 5000000, &third) == CAD_OK);
+    cad_lanes_give_back(tape, third);
+    CHECK(tape->spare_lanes[0].capacity < 5000000 && tape->spare_lanes[1].capacity < 5000000);
+    cad_tape_free(tape);
 }
 
 const Test array_tests[] = {
@@ -526,5 +579,7 @@ const Test array_tests[] = {
     TEST(scattering_to_one_target_several_times),
     TEST(zero_absorbs_in_arrays),
     TEST(matrix_products_of_all_sizes),
+    TEST(sweeps_of_lanes_without_memory_change_nothing),
+    TEST(lanes_are_kept_from_call_to_call),
     END_OF_TESTS,
 };

@@ -161,7 +161,7 @@ static Second second_of(CadOp op, const double *x) {
     cad_sweep_tangent(tape, 0, tape->n_entries, 0, OPERANDS, tangents);
     clear_adjoints(tape, 0, tape->n_slots);
     tape->adjoints[out] = 1.0;
-    cad_sweep_second(tape, 0, tape->n_entries, 0, OPERANDS, tangents, adjoints);
+    cad_sweep_second(tape, 0, tape->n_entries, tape->n_entries, 0, OPERANDS, tangents, adjoints);
     for (int k = 0; k < OPERANDS; k++) {
         result.first[k] = tape->adjoints[leaf + (CadSlot)k];
         for (int j = 0; j < OPERANDS; j++) {
@@ -207,7 +207,8 @@ static void check_tile_curvature(CadScratch *scratch, const Tile *tile, int expl
             if (domains[tile->op][which].whole || domains[tile->op][j].whole) {
                 continue;
             }
-            const CadStrip c = cad_strip_curvature(scratch, tile->op, which, x, strips, tile->n);
+            const CadStrip c =
+                cad_strip_dual_partial(scratch, tile->op, which, x, strips, tile->n).tangent;
             for (size_t i = 0; i < tile->n; i++) {
                 const double expected = seconds[i].second[which][j];
                 CHECK_NEAR(c.data == NULL ? 0.0 : at(c, i), expected,

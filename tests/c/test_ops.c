@@ -90,7 +90,8 @@ static void sweep_second_order(Case *c) {
     cad_sweep_tangent(c->tape, 0, c->tape->n_entries, c->x, 3, tangents);
     clear_adjoints(c->tape, 0, c->tape->n_slots);
     c->tape->adjoints[c->out] = 1.0;
-    cad_sweep_second(c->tape, 0, c->tape->n_entries, c->x, 3, tangents, adjoint_tangents);
+    cad_sweep_second(c->tape, 0, c->tape->n_entries, c->tape->n_entries, c->x, 3, tangents,
+                     adjoint_tangents);
     for (int k = 0; k < c->arity; k++) {
         CHECK_SAME(c->tape->adjoints[c->x + k], c->reverse[k]);
         for (int j = 0; j < c->arity; j++) {

@@ -132,8 +132,8 @@ static double *second_of(Program *program, const double *weights, const double *
     cad_sweep_tangent(program->tape, program->begin, program->end, program->base, lanes, tangents);
     clear_adjoints(program->tape, program->base, program->base + program->slots);
     memcpy(program->tape->adjoints + program->base, weights, program->slots * sizeof *weights);
-    cad_sweep_second(program->tape, program->begin, program->end, program->base, lanes, tangents,
-                     result);
+    cad_sweep_second(program->tape, program->begin, program->end, program->end, program->base,
+                     lanes, tangents, result);
     free(tangents);
     return result;
 }
@@ -478,7 +478,7 @@ static void sweeps_pass_over_an_empty_leaf(void) {
     cad_sweep_value(tape, 0, end);
     cad_sweep_tangent(tape, 0, end, 0, 1, tangents);
     CHECK_SAME(tangents[y], 1.0);
-    cad_sweep_second(tape, 0, end, 0, 1, tangents, second);
+    cad_sweep_second(tape, 0, end, end, 0, 1, tangents, second);
     CHECK_SAME(second[x], 1.0);
     cad_sweep_reverse(tape, 0, end, SIZE_MAX, 1);
     cad_sweep_reverse(tape, 0, end, SIZE_MAX, 0);

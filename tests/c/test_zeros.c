@@ -22,7 +22,7 @@ static double second_order(CadTape *tape, CadSlot x, CadSlot y, double first) {
     CHECK_SAME(tangents[y], first);
     clear_adjoints(tape, 0, tape->n_slots);
     tape->adjoints[y] = 1.0;
-    cad_sweep_second(tape, 0, tape->n_entries, 0, 1, tangents, second);
+    cad_sweep_second(tape, 0, tape->n_entries, tape->n_entries, 0, 1, tangents, second);
     CHECK_SAME(tape->adjoints[x], first);
     const double result = second[x];
     free(tangents);
