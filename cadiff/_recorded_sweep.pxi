@@ -42,8 +42,7 @@ cdef class RecordedSweep:
     cdef list run(self, list outputs, list seeds):
         """The cotangents of all input atoms."""
         cdef size_t i
-        if not self.linear:
-            self.cast_shadows()
+        self.cast_shadows()
         for output, seed in zip(outputs, seeds):
             if on_tape(output, self.tape, self.base):
                 self.add_to(self.adjoint_of(output), seed)
@@ -125,9 +124,19 @@ cdef class RecordedSweep:
                 continue
             if cad_entry_target(self.tape, e, &low) and self.source_of(<CadSlot>low) == low:
                 cad_tape_allocation(self.tape, low, &low, &high)
-                copied = view_of(self.tape, <CadSlot>low, (high - low,)).copy()
+                copied = view_of(self.tape, <CadSlot>low, (high - low,))
+                copied = self.constant(copied) if self.linear else copied.copy()
                 self.shadows.append((low, high, CAD_VAR(copied).slot, copied))
         return 0
+
+    cdef object constant(self, object var):
+        """A copy that carries no derivative."""
+        return cad_array_constant(self.tape, plain_value(var))
+
+    cdef object former(self, CadEntry e, tuple shape):
+        """What an assignment overwrote."""
+        var = view_of(self.tape, e.out, shape)
+        return plain_value(var) if self.linear else var
 
     # --- steps
 
@@ -183,9 +192,8 @@ cdef class RecordedSweep:
 
     cdef int step_assign_number(self, CadEntry e) except -1:
         cdef CadSlot place
-        if not self.linear:
-            place = self.source_of(e.a)
-            self.write_shadow(place, (), (), self.number(e.out, False))
+        place = self.source_of(e.a)
+        self.write_shadow(place, (), (), self.number(e.out, False))
         if not self.is_touched(e.a, e.a) and not self.is_touched(e.out, e.out):
             return 0
         g = self.pick(self.region_slot + e.a - self.base)
@@ -342,9 +350,8 @@ cdef class RecordedSweep:
         cdef int64_t low, high
         shape = tuple([cad_plan_shape(plan)[i] for i in range(plan.ndim)]) or (1,)
         strides = tuple([view[i + 1] for i in range(plan.ndim)]) or (1,)
-        if not self.linear:
-            former = view_of(self.tape, e.out, shape)
-            self.write_shadow(self.source_of(<CadSlot>view[0]), shape, strides, former)
+        former = self.former(e, shape)
+        self.write_shadow(self.source_of(<CadSlot>view[0]), shape, strides, former)
         if not self.is_touched_view(plan, 0) and not self.is_touched(e.out, e.out + e.b - 1):
             return 0
         slot = self.region_slot + <CadSlot>view[0] - self.base
@@ -364,11 +371,10 @@ cdef class RecordedSweep:
         _, first = np.unique(indices, return_index=True)
         _, behind = np.unique(indices[::-1], return_index=True)
         last = plan.size - 1 - behind
-        if not self.linear:
-            former = view_of(self.tape, e.out, (plan.size,))
-            for begin, end, copy_slot, copied in self.shadows:
-                if begin <= extra[0] < end:
-                    copied[indices[first] + (extra[0] - begin)] = former[first]
+        former = self.former(e, (plan.size,))
+        for begin, end, copy_slot, copied in self.shadows:
+            if begin <= extra[0] < end:
+                copied[indices[first] + (extra[0] - begin)] = former[first]
         if not self.is_touched(extra[0], extra[1]) and not self.is_touched(e.out, e.out + e.b - 1):
             return 0
         target = self.indexed_part(plan)
