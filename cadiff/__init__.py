@@ -25,9 +25,10 @@ except ModuleNotFoundError as _error:
         "directory to use the installed package."
     ) from None
 
-from . import _table, nn, numpy, ops, transforms
+from . import _table, linear, nn, numpy, ops, transforms
 from ._table import *
 from .checks import check_grads
+from .linear import *
 from .ops import *
 from .primitives import primitive
 from .transforms import *
@@ -45,5 +46,6 @@ __all__ = [
     "primitive",
 ]
 __all__ += _table.__all__
+__all__ += linear.__all__
 __all__ += ops.__all__
 __all__ += transforms.__all__

@@ -4,16 +4,6 @@
 #include <assert.h>
 #include <string.h>
 
-/* The simplest loops are compiled for several instruction sets, chosen at run time. */
-#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) &&  \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#define INLINE inline __attribute__((always_inline))
-#else
-#define CLONES
-#define INLINE inline
-#endif
-
 /* --- the table of loops --- */
 
 /* Side by side in memory, most operations are vectorised by the compiler. */
@@ -174,49 +164,50 @@ void cad_cross_entropy(const double *logits, const int64_t *labels, size_t rows,
 /* --- products of the chain rule --- */
 
 /* An exact zero absorbs: the second line matters where the product is nan. */
-static INLINE double absorb(double g, double p) {
+static CAD_INLINE double absorb(double g, double p) {
     const double product = g * p;
     return (g == 0.0) | (p == 0.0) ? 0.0 : product;
 }
 
-CLONES static void store_products(double *restrict to, const double *g, const double *p,
-                                  size_t n) {
+CAD_CLONES static void store_products(double *restrict to, const double *g, const double *p,
+                                      size_t n) {
     for (size_t i = 0; i < n; i++) {
         to[i] = absorb(g[i], p[i]);
     }
 }
 
-CLONES static void add_products(double *restrict to, const double *g, const double *p, size_t n) {
+CAD_CLONES static void add_products(double *restrict to, const double *g, const double *p,
+                                    size_t n) {
     for (size_t i = 0; i < n; i++) {
         to[i] += absorb(g[i], p[i]);
     }
 }
 
-CLONES static void store_scaled(double *restrict to, const double *g, double p, size_t n) {
+CAD_CLONES static void store_scaled(double *restrict to, const double *g, double p, size_t n) {
     for (size_t i = 0; i < n; i++) {
         to[i] = absorb(g[i], p);
     }
 }
 
-CLONES static void add_scaled(double *restrict to, const double *g, double p, size_t n) {
+CAD_CLONES static void add_scaled(double *restrict to, const double *g, double p, size_t n) {
     for (size_t i = 0; i < n; i++) {
         to[i] += absorb(g[i], p);
     }
 }
 
-CLONES static void add_number(double *to, double x, size_t n) {
+CAD_CLONES static void add_number(double *to, double x, size_t n) {
     for (size_t i = 0; i < n; i++) {
         to[i] += x;
     }
 }
 
-CLONES static void store_number(double *to, double x, size_t n) {
+CAD_CLONES static void store_number(double *to, double x, size_t n) {
     for (size_t i = 0; i < n; i++) {
         to[i] = x;
     }
 }
 
-CLONES static void add_plain(double *restrict to, const double *x, size_t n) {
+CAD_CLONES static void add_plain(double *restrict to, const double *x, size_t n) {
     for (size_t i = 0; i < n; i++) {
         to[i] += x[i];
     }
@@ -288,9 +279,10 @@ void cad_strip_add_product(CadStrip to, CadStrip g, CadStrip p, int store, size_
 
 /* to[i] += or = g[i] * partial; 0 if the partial is not one for such a loop. Operands whose bit is
  * in `scattered` have their numbers elsewhere. */
-static INLINE int hand_on_directly(int op_and_which, int scattered, double *restrict to,
-                                   const double *g, const double *xs, const double *ys,
-                                   const double *zs, const double *vs, const int store, size_t n) {
+static CAD_INLINE int hand_on_directly(int op_and_which, int scattered, double *restrict to,
+                                       const double *g, const double *xs, const double *ys,
+                                       const double *zs, const double *vs, const int store,
+                                       size_t n) {
     switch (op_and_which) {
 #include "ops_direct.h"
     default:
@@ -298,14 +290,14 @@ static INLINE int hand_on_directly(int op_and_which, int scattered, double *rest
     }
 }
 
-CLONES static int store_directly(int op_and_which, int scattered, double *to, const double *g,
-                                 const CadStrip x[4], size_t n) {
+CAD_CLONES static int store_directly(int op_and_which, int scattered, double *to, const double *g,
+                                     const CadStrip x[4], size_t n) {
     return hand_on_directly(op_and_which, scattered, to, g, x[0].data, x[1].data, x[2].data,
                             x[3].data, 1, n);
 }
 
-CLONES static int add_directly(int op_and_which, int scattered, double *to, const double *g,
-                               const CadStrip x[4], size_t n) {
+CAD_CLONES static int add_directly(int op_and_which, int scattered, double *to, const double *g,
+                                   const CadStrip x[4], size_t n) {
     return hand_on_directly(op_and_which, scattered, to, g, x[0].data, x[1].data, x[2].data,
                             x[3].data, 0, n);
 }
