@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 import cadiff
-from benchmarks import array_contests, contests, memory, problems
+from benchmarks import array_contests, contests, linear_contests, memory, problems
 from benchmarks.array_contests import HAND, HESSIAN, JACOBIAN, NUMPY, PRODUCT, RECORDED
 from benchmarks.contests import (
     ARRAY,
@@ -36,6 +36,7 @@ from benchmarks.contests import (
     Contest,
     Recorded,
 )
+from benchmarks.linear_contests import FUNCTION, PULL, PULLBACK, PUSHES
 from benchmarks.timing import Spread, interleave
 from cadiff import _core
 
@@ -415,6 +416,32 @@ PARTS: dict[str, Measure] = {
         compared,
         partial(contests.high_order_chain, 1000, 6),
         [Compared(SERIES, NESTED, faster=True)],
+    ),
+    "linear-rosenbrock": partial(
+        compared,
+        partial(linear_contests.rosenbrock_pull, 1000),
+        [Compared(ARRAY, FLOATS, at_most(0.3)), Compared(LIST, FLOATS, at_most(0.3))],
+    ),
+    "linear-elementwise": partial(
+        compared,
+        partial(linear_contests.elementwise_pull, 10_000),
+        [Compared(PULL, FUNCTION), Compared(PULLBACK, FUNCTION)],
+    ),
+    "linear-jacobian-loop": partial(
+        compared,
+        partial(linear_contests.tridiagonal, 1000, arrays=False),
+        [
+            Compared("todense", PUSHES, Target(">=", 4), faster=True),
+            Compared(JACOBIAN, PUSHES, faster=True),
+        ],
+    ),
+    "linear-jacobian-arrays": partial(
+        compared,
+        partial(linear_contests.tridiagonal, 1000, arrays=True),
+        [
+            Compared("todense", PUSHES, Target(">=", 4), faster=True),
+            Compared(JACOBIAN, PUSHES, faster=True),
+        ],
     ),
     "array-logistic": partial(
         compared, array_contests.logistic_regression, [Compared(GRADIENT, HAND, at_most(1.5))]

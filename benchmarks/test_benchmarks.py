@@ -11,10 +11,12 @@ from collections.abc import Callable
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from benchmarks import array_contests, contests
+from benchmarks import array_contests, contests, linear_contests
 from benchmarks.contests import Contest, Recorded
 
-CONTESTS = [make() for make in contests.CONTESTS + array_contests.CONTESTS]
+CONTESTS = [
+    make() for make in contests.CONTESTS + array_contests.CONTESTS + linear_contests.CONTESTS
+]
 OPERATIONS = 1_000_000
 
 

@@ -25,12 +25,13 @@ except ModuleNotFoundError as _error:
         "directory to use the installed package."
     ) from None
 
-from . import _table, checkpoints, implicit, nn, numpy, ops, transforms
+from . import _table, checkpoints, implicit, linear, nn, numpy, ops, transforms
 from ._table import *
 from .checkpoints import *
 from .checks import NonFiniteError, check_grads, nan_check
 from .implicit import *
 from .inspect import Tape, make_tape
+from .linear import *
 from .ops import *
 from .primitives import custom, primitive
 from .transforms import *
@@ -55,5 +56,6 @@ __all__ = [
 __all__ += _table.__all__
 __all__ += checkpoints.__all__
 __all__ += implicit.__all__
+__all__ += linear.__all__
 __all__ += ops.__all__
 __all__ += transforms.__all__

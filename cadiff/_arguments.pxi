@@ -178,6 +178,30 @@ cdef class Node:
                 (<Node>child).note_blocks(tape, base)
         return 0
 
+    cdef Node bare(self):
+        """The same node without any numbers: it refers to nothing of the user's."""
+        cdef Node node = Node.__new__(Node)
+        node.shape, node.offset, node.size, node.atom = (
+            self.shape, self.offset, self.size, self.atom
+        )
+        if self.shape == ARRAY:
+            node.original = blank_array(self.original.shape, self.original.dtype)
+        elif self.shape == ROW:
+            node.original = self.rebuild_container([None] * self.size)
+        elif self.shape != NUMBER:
+            node.original = self.rebuild_container([None] * len(self.children))
+            node.children = tuple([(<Node>child).bare() for child in self.children])
+        return node
+
+    cdef tuple to_state(self):
+        """What a bare node is made of, to be pickled."""
+        original, children = self.original, None
+        if self.shape == ARRAY:
+            original = (self.original.shape, self.original.dtype)
+        if self.children is not None:
+            children = tuple([(<Node>child).to_state() for child in self.children])
+        return <int>self.shape, self.offset, self.size, self.atom, original, children
+
     cdef tuple leaf_shape(self):
         return self.original.shape if self.shape == ARRAY else ()
 
@@ -253,6 +277,23 @@ cdef class Node:
         if self.shape == ROW:
             return self.rebuild_container([next(leaves) for _ in range(self.size)])
         return self.rebuild_container([(<Node>child).fill(leaves) for child in self.children])
+
+
+cdef object blank_array(tuple shape, object dtype):
+    """An array that has a shape and a dtype, and a single number."""
+    return np.broadcast_to(np.zeros((), dtype), shape)
+
+
+cdef Node node_of_state(tuple state):
+    cdef Node node = Node.__new__(Node)
+    node.shape, node.offset, node.size, node.atom, original, children = state
+    node.original = original
+    if node.shape == ARRAY:
+        shape, dtype = original
+        node.original = blank_array(shape, dtype)
+    if children is not None:
+        node.children = tuple([node_of_state(child) for child in children])
+    return node
 
 
 cdef enum:
@@ -589,6 +630,14 @@ cdef class Structure:
     def __init__(self, tuple nodes):
         self.nodes = nodes
 
+    def bare(self):
+        """The same structure, which keeps none of the arguments alive, and pickles."""
+        return Structure(tuple([(<Node>node).bare() for node in self.nodes]))
+
+    def __reduce__(self):
+        states = [(<Node>node).to_state() for node in (<Structure>self.bare()).nodes]
+        return structure_of_states, (states,)
+
     def leaf_shapes(self):
         """For each argument, the list of the shapes of its atoms; () is a number."""
         result = []
@@ -616,6 +665,11 @@ cdef class Structure:
         for node, tree, name in zip(self.nodes, trees, names):
             (<Node>node).match(collector, tree, name)
         return collector.all_atoms()
+
+
+def structure_of_states(states):
+    """The Structure that was pickled."""
+    return Structure(tuple([node_of_state(state) for state in states]))
 
 
 def take_apart(tuple args, tuple argnums):

@@ -8,7 +8,9 @@ formula.
 """
 
 import copy
+import struct
 import sys
+import zlib
 from math import factorial, prod
 from types import MethodType
 
@@ -16,6 +18,7 @@ import numpy as np
 
 cimport cython
 cimport numpy as cnp
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_FromDouble
 from cpython.list cimport PyList_GET_ITEM, PyList_New, PyList_SET_ITEM
 from cpython.object cimport PyObject, PyObject_Call
@@ -33,6 +36,7 @@ cdef object plain_value = globals()["plain_value"]
 
 cdef enum:
     LANES = 8  # directions that a sweep carries at once
+    FEW_ROWS = 4  # reverse sweeps, which cost about as much as two tangent sweeps of all lanes
 
 
 cdef inline int check(CadStatus status) except -1:
@@ -40,6 +44,7 @@ cdef inline int check(CadStatus status) except -1:
 
 
 include "_arguments.pxi"
+include "_linear.pxi"
 include "_recording.pxi"
 include "_recorded_sweep.pxi"
 include "_outside.pxi"

@@ -501,11 +501,6 @@ cdef class Recording:
             lambda parts: self.pull(parts[:n] + primals[:n], primals[n:] + parts[n:]),
         )
 
-    def pull_tree(self, list outputs, list seeds):
-        """As `pull`, in the structure of the arguments."""
-        atoms = self.pull(outputs, seeds)
-        return tuple([(<Node>node).from_atoms(atoms) for node in self.nodes])
-
     # --- matrices, over plain results only
 
     cpdef bint is_plain(self, list outputs):
@@ -533,9 +528,50 @@ cdef class Recording:
                     return False
         return checks_of(self.tape) is None
 
-    cpdef cnp.ndarray rows(self, list outputs):
-        """The Jacobian (m, n) of all numbers of the outputs, one reverse sweep a row."""
+    cpdef FrozenMap freeze(self, list outputs):
+        """The derivative of all numbers of the outputs, which needs the recording no more; None
+        where it is not plain, or a primitive was recorded."""
+        if self.n_atoms > 0 and (not self.is_plain(outputs) or self.has_rules):
+            return None
+        return self.frozen(outputs, self.slots_of(outputs))
+
+    cdef FrozenMap frozen(self, list outputs, cnp.ndarray slots):
+        cdef CadLinear *linear = NULL
+        cdef CadSlot base = 0
+        cdef size_t begin = 0, end = 0
+        if self.n_atoms > 0:
+            base, begin, end = self.base(), self.begin(), self.end(outputs)
+        check(
+            cad_linear_build(
+                self.tape, begin, end, base, self.n, <int64_t *>cnp.PyArray_DATA(slots),
+                cnp.PyArray_SIZE(slots), &linear,
+            )
+        )
+        return frozen_map(linear)
+
+    cpdef cnp.ndarray jacobian(self, list outputs, bint forward):
+        """The Jacobian (m, n) of all numbers of the outputs; `forward` allows for tangent sweeps.
+
+        A sweep of a frozen map carries LANES rows or columns for about the price of one or two,
+        but freezing costs as much as some sweeps.
+        """
         cdef cnp.ndarray slots = self.slots_of(outputs)
+        cdef Py_ssize_t m = cnp.PyArray_SIZE(slots)
+        cdef bint rules = self.has_rules
+        forward = forward and not rules
+        if forward and self.n <= LANES and self.n <= FEW_ROWS * m:
+            return self.columns(outputs, slots)
+        if m <= FEW_ROWS or rules:
+            return self.rows(outputs, slots)
+        frozen = self.frozen(outputs, slots)
+        return frozen.columns() if forward and self.n <= m else frozen.rows()
+
+    def slope(self, output):
+        """The Jacobian of a vector by all inputs, whatever else it depends on."""
+        return self.rows([output], self.slots_of([output]))
+
+    cdef cnp.ndarray rows(self, list outputs, cnp.ndarray slots):
+        """The Jacobian, one reverse sweep a row."""
         cdef cnp.ndarray matrix = np.zeros((cnp.PyArray_SIZE(slots), self.n))
         cdef double *data = <double *>cnp.PyArray_DATA(matrix)
         cdef int64_t *place = <int64_t *>cnp.PyArray_DATA(slots)
@@ -554,6 +590,30 @@ cdef class Recording:
                 cad_tape_read_adjoints(self.tape, base, base + self.n, data + i * self.n)
         return matrix
 
+    cdef cnp.ndarray columns(self, list outputs, cnp.ndarray slots):
+        """The Jacobian, all columns one tangent sweep: they are LANES at most."""
+        cdef Py_ssize_t i, k, lanes = self.n, m = cnp.PyArray_SIZE(slots)
+        cdef cnp.ndarray matrix = np.zeros((m, self.n))
+        cdef double *data = <double *>cnp.PyArray_DATA(matrix)
+        cdef int64_t *place = <int64_t *>cnp.PyArray_DATA(slots)
+        cdef CadLaneBuffer tangents
+        cdef CadSlot base
+        cdef size_t end
+        if self.n == 0:
+            return matrix
+        base = self.base()
+        end = self.end(outputs)
+        check(cad_lanes_take(self.tape, self.slots(end) * lanes, &tangents))
+        try:
+            self.push_identity(tangents.data, 0, lanes, end)
+            for i in range(m):
+                if place[i] >= 0:
+                    for k in range(lanes):
+                        data[i * lanes + k] = tangents.data[(place[i] - base) * lanes + k]
+        finally:
+            cad_lanes_give_back(self.tape, tangents)
+        return matrix
+
     def plain_jacobian(self, out, bint forward):
         """The Jacobian of one array by one array, out.shape + in.shape; None if it is not that.
 
@@ -569,10 +629,7 @@ cdef class Recording:
         kind = cnp.PyArray_TYPE(node.original)
         if kind in (cnp.NPY_FLOAT32, cnp.NPY_FLOAT16) or node.original.ndim == 0:
             return None
-        if forward and self.n <= 4 * (1 if scalar else out.size) and not self.has_rules:
-            matrix = self.columns([out])
-        else:
-            matrix = self.rows([out])
+        matrix = self.jacobian([out], forward)
         return matrix.reshape((() if scalar else out.shape) + node.original.shape)
 
     cdef bint is_variable(self, output):
@@ -590,35 +647,6 @@ cdef class Recording:
             else:
                 parts.append(np.full(np.size(plain_value(output)), -1, np.int64))
         return np.ascontiguousarray(np.concatenate(parts))
-
-    cpdef cnp.ndarray columns(self, list outputs):
-        """The Jacobian (m, n) of all numbers of the outputs, some columns a tangent sweep."""
-        cdef cnp.ndarray slots = self.slots_of(outputs)
-        cdef Py_ssize_t i, k, first, lanes, m = cnp.PyArray_SIZE(slots)
-        cdef cnp.ndarray matrix = np.zeros((m, self.n))
-        cdef double *data = <double *>cnp.PyArray_DATA(matrix)
-        cdef int64_t *place = <int64_t *>cnp.PyArray_DATA(slots)
-        cdef CadLaneBuffer tangents
-        cdef CadSlot base
-        cdef size_t end
-        if self.n == 0:
-            return matrix
-        base = self.base()
-        end = self.end(outputs)
-        check(cad_lanes_take(self.tape, self.slots(end) * LANES, &tangents))
-        try:
-            for first in range(0, self.n, LANES):
-                lanes = min(LANES, self.n - first)
-                self.push_identity(tangents.data, first, lanes, end)
-                for i in range(m):
-                    if place[i] >= 0:
-                        for k in range(lanes):
-                            data[i * self.n + first + k] = (
-                                tangents.data[(place[i] - base) * lanes + k]
-                            )
-        finally:
-            cad_lanes_give_back(self.tape, tangents)
-        return matrix
 
     cdef int push_identity(self, double *tangents, Py_ssize_t first, Py_ssize_t lanes,
                            size_t end) except -1:

@@ -126,7 +126,7 @@ class _Equation:
         recording = Recording((x,), (0,))
         try:
             residual = self.innermost(recording.lifted[0])
-            pair = np.array(_core.strip(residual)), recording.rows([residual])
+            pair = np.array(_core.strip(residual)), recording.slope(residual)
             residual = None
         finally:
             recording.close()
@@ -276,7 +276,7 @@ class _Implicit:
         recording = Recording((_core.strip(results[0]),), (0,))
         try:
             residual = self._equation.innermost(recording.lifted[0])
-            weights = -_solve(self._equation, recording.rows([residual]).T, cotangents[0])
+            weights = -_solve(self._equation, recording.slope(residual).T, cotangents[0])
             _, pulled = _core.pull_outside(recording, [residual], [weights], operands)
             residual = None
         finally:

@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._core import Dual, Recording, Structure, Var
+from ._core import Dual, FrozenMap, Recording, Structure, Var
 from .arrays import concatenate, copy, reshape, stack
 from .arrays import sum as total_of
+from .frozen import carried
 from .primitives import settle_doubts
 
 __all__ = [
@@ -253,6 +254,10 @@ class Output:
         self.shapes.append(_core.shape(atom))
         return _Leaf(len(self.shapes) - 1)
 
+    def own_atoms(self) -> list[Any]:
+        """The atoms, of which nobody else can change the elements."""
+        return [*map(_own, self.atoms)]
+
     def fill(self, leaves: Sequence[Any]) -> Any:
         """The same containers around other leaves."""
         return _filled(self._template, leaves)
@@ -331,6 +336,11 @@ def _result(atom: Any) -> Any:
     if isinstance(atom, (Var, Dual)):
         return _core.settled(atom)
     return np.array(atom) if isinstance(atom, np.ndarray) and atom.ndim else float(atom)
+
+
+def handed_out(atoms: Sequence[Any]) -> list[Any]:
+    """Atoms that stay in use as they are handed to the user: he may assign to them."""
+    return [_result(_own(atom)) for atom in atoms]
 
 
 # --- forward mode ----------------------------------------------------------------------------
@@ -603,18 +613,40 @@ def _check_mode(mode: str) -> None:
 class Pullback:
     """Maps cotangents of what f returned to cotangents of its arguments; made by `vjp`."""
 
+    # A frozen map pulls faster than a recording; making it costs as much as some pulls.
+    FREEZE_AFTER = 8
+
     def __init__(self, recording: Recording, output: Output, single: bool) -> None:
-        self._recording = recording
+        self._recording: Recording | None = recording
+        self._structure = recording.structure.bare()
         self._output = output
         self._single = single
+        self._calls = 0
+        self._frozen: FrozenMap | None = None
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a pullback cannot be pickled: it holds a recording; pickle the function")
 
     def __call__(self, cotangent: Any) -> Any:
         weights = self._output.match(cotangent, "the cotangent")
-        cotangents = self._recording.pull_tree(self._output.atoms, weights)
+        if self._recording is None:
+            assert self._frozen is not None
+            atoms = carried(self._frozen, weights, _all_shapes(self._structure), True)
+        else:
+            atoms = self._recording.pull(self._output.atoms, weights)
+            self._calls += 1
+            if self._calls == self.FREEZE_AFTER:
+                self._freeze(self._recording)
+        count = len(self._structure.leaf_shapes())
+        cotangents = tuple(self._structure.rebuild(k, atoms) for k in range(count))
         return cotangents[0] if self._single else cotangents
+
+    def _freeze(self, recording: Recording) -> None:
+        """Let go of the recording, if a frozen map can do its work."""
+        self._frozen = recording.freeze(self._output.atoms)
+        if self._frozen is not None:
+            self._recording = None
+            self._output.atoms = []
 
 
 def _own(atom: Any) -> Any:
@@ -660,12 +692,12 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
         values, aux = recording.settle(output.atoms), recording.settle(aux)
         # What is returned may be assigned to, and so may what f put aside; the pullback is of what
         # it was.
-        values, aux = [*map(_own, values)], _core.map_numbers(aux, _own)
-        output.atoms = [*map(_own, output.atoms)]
+        values, aux = handed_out(values), _core.map_numbers(aux, _own)
+        output.atoms = output.own_atoms()
         keep = True
     finally:
         recording.close(keep=keep)
-    result = (output.fill([*map(_result, values)]), Pullback(recording, output, len(primals) == 1))
+    result = (output.fill(values), Pullback(recording, output, len(primals) == 1))
     return (*result, aux) if has_aux else result
 
 
@@ -699,10 +731,7 @@ class Jacobian(Transform):
         """For each output atom and each input atom the block of shape out.shape + in.shape."""
         if not recording.is_plain(output.atoms):
             return _blocks_by_pulls(recording, output)
-        m = sum(map(prod, output.shapes))
-        # A tangent sweep of 8 lanes costs about as much as two reverse sweeps.
-        forward = self._mode == "auto" and recording.n <= 4 * m and not recording.has_rules
-        matrix = (recording.columns if forward else recording.rows)(output.atoms)
+        matrix = recording.jacobian(output.atoms, self._mode == "auto")
         shapes = _all_shapes(recording.structure)
         return [
             [_cut(matrix[rows, columns], above + leaf) for columns, leaf in _parts(shapes)]
@@ -794,9 +823,9 @@ def jacobian(
     argnums : int or tuple of ints
         As for `grad`.
     mode : {"auto", "fwd", "rev"}
-        "rev" records f once and sweeps back once for each output. "fwd" runs f once on Duals with
-        a lane for each input, and records nothing. "auto" records once and sweeps whichever way
-        is cheaper.
+        "rev" records f once and sweeps back, for several outputs at once if they are many. "fwd"
+        runs f once on Duals with a lane for each input, and records nothing. "auto" records once
+        and sweeps whichever way is cheaper.
 
     Returns
     -------

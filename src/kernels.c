@@ -163,44 +163,45 @@ void cad_cross_entropy(const double *logits, const int64_t *labels, size_t rows,
 
 /* --- products of the chain rule --- */
 
-CLONES static void store_products(double *restrict to, const double *g, const double *p,
-                                  size_t n) {
+CAD_CLONES static void store_products(double *restrict to, const double *g, const double *p,
+                                      size_t n) {
     for (size_t i = 0; i < n; i++) {
         to[i] = absorb(g[i], p[i]);
     }
 }
 
-CLONES static void add_products(double *restrict to, const double *g, const double *p, size_t n) {
+CAD_CLONES static void add_products(double *restrict to, const double *g, const double *p,
+                                    size_t n) {
     for (size_t i = 0; i < n; i++) {
         to[i] += absorb(g[i], p[i]);
     }
 }
 
-CLONES static void store_scaled(double *restrict to, const double *g, double p, size_t n) {
+CAD_CLONES static void store_scaled(double *restrict to, const double *g, double p, size_t n) {
     for (size_t i = 0; i < n; i++) {
         to[i] = absorb(g[i], p);
     }
 }
 
-CLONES static void add_scaled(double *restrict to, const double *g, double p, size_t n) {
+CAD_CLONES static void add_scaled(double *restrict to, const double *g, double p, size_t n) {
     for (size_t i = 0; i < n; i++) {
         to[i] += absorb(g[i], p);
     }
 }
 
-CLONES static void add_number(double *to, double x, size_t n) {
+CAD_CLONES static void add_number(double *to, double x, size_t n) {
     for (size_t i = 0; i < n; i++) {
         to[i] += x;
     }
 }
 
-CLONES static void store_number(double *to, double x, size_t n) {
+CAD_CLONES static void store_number(double *to, double x, size_t n) {
     for (size_t i = 0; i < n; i++) {
         to[i] = x;
     }
 }
 
-CLONES static void add_plain(double *restrict to, const double *x, size_t n) {
+CAD_CLONES static void add_plain(double *restrict to, const double *x, size_t n) {
     for (size_t i = 0; i < n; i++) {
         to[i] += x[i];
     }
@@ -277,9 +278,10 @@ void cad_strip_add_product(CadStrip to, CadStrip g, CadStrip p, int store, size_
 
 /* to[i] += or = g[i] * partial; 0 if the partial is not one for such a loop. Operands whose bit is
  * in `scattered` have their numbers elsewhere. */
-static INLINE int hand_on_directly(int op_and_which, int scattered, double *restrict to,
-                                   const double *g, const double *xs, const double *ys,
-                                   const double *zs, const double *vs, const int store, size_t n) {
+static CAD_INLINE int hand_on_directly(int op_and_which, int scattered, double *restrict to,
+                                       const double *g, const double *xs, const double *ys,
+                                       const double *zs, const double *vs, const int store,
+                                       size_t n) {
     switch (op_and_which) {
 #include "ops_direct.h"
     default:
@@ -287,14 +289,14 @@ static INLINE int hand_on_directly(int op_and_which, int scattered, double *rest
     }
 }
 
-CLONES static int store_directly(int op_and_which, int scattered, double *to, const double *g,
-                                 const CadStrip x[4], size_t n) {
+CAD_CLONES static int store_directly(int op_and_which, int scattered, double *to, const double *g,
+                                     const CadStrip x[4], size_t n) {
     return hand_on_directly(op_and_which, scattered, to, g, x[0].data, x[1].data, x[2].data,
                             x[3].data, 1, n);
 }
 
-CLONES static int add_directly(int op_and_which, int scattered, double *to, const double *g,
-                               const CadStrip x[4], size_t n) {
+CAD_CLONES static int add_directly(int op_and_which, int scattered, double *to, const double *g,
+                                   const CadStrip x[4], size_t n) {
     return hand_on_directly(op_and_which, scattered, to, g, x[0].data, x[1].data, x[2].data,
                             x[3].data, 0, n);
 }

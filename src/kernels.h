@@ -11,6 +11,16 @@
 
 #include <stddef.h>
 
+/* The simplest loops are compiled for several instruction sets, chosen at run time. */
+#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) &&  \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define CAD_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#define CAD_INLINE inline __attribute__((always_inline))
+#else
+#define CAD_CLONES
+#define CAD_INLINE inline
+#endif
+
 /* As NumPy's: args[k] and steps[k] (bytes) of each operand, the result last; dims[0] is the
  * length. */
 typedef void (*CadLoopFunction)(char **args, const intptr_t *dims, const intptr_t *steps,

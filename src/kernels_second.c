@@ -7,7 +7,7 @@
 /* --- one direction --- */
 
 /* Number by number, so that compilers vectorise it. */
-static INLINE Dual choose(int condition, Dual x, Dual y) {
+static CAD_INLINE Dual choose(int condition, Dual x, Dual y) {
     return (Dual){condition ? x.value : y.value, condition ? x.tangent : y.tangent};
 }
 
@@ -31,10 +31,10 @@ static INLINE Dual choose(int condition, Dual x, Dual y) {
         }                                                                                         \
         return 1;
 
-static INLINE int hand_on_directly(int op_and_which, int scattered, double *restrict to,
-                                   double *restrict to_t, const double *g, const double *gt,
-                                   const double *const xs[4], const double *const ts[4],
-                                   const int store, size_t n) {
+static CAD_INLINE int hand_on_directly(int op_and_which, int scattered, double *restrict to,
+                                       double *restrict to_t, const double *g, const double *gt,
+                                       const double *const xs[4], const double *const ts[4],
+                                       const int store, size_t n) {
     switch (op_and_which) {
 #include "ops_direct.h"
     default:
@@ -42,16 +42,16 @@ static INLINE int hand_on_directly(int op_and_which, int scattered, double *rest
     }
 }
 
-CLONES static int store_directly(int op_and_which, int scattered, const CadStrip to[2],
-                                 const CadStrip g[2], const double *const xs[4],
-                                 const double *const ts[4], size_t n) {
+CAD_CLONES static int store_directly(int op_and_which, int scattered, const CadStrip to[2],
+                                     const CadStrip g[2], const double *const xs[4],
+                                     const double *const ts[4], size_t n) {
     return hand_on_directly(op_and_which, scattered, to[0].data, to[1].data, g[0].data, g[1].data,
                             xs, ts, 1, n);
 }
 
-CLONES static int add_directly(int op_and_which, int scattered, const CadStrip to[2],
-                               const CadStrip g[2], const double *const xs[4],
-                               const double *const ts[4], size_t n) {
+CAD_CLONES static int add_directly(int op_and_which, int scattered, const CadStrip to[2],
+                                   const CadStrip g[2], const double *const xs[4],
+                                   const double *const ts[4], size_t n) {
     return hand_on_directly(op_and_which, scattered, to[0].data, to[1].data, g[0].data, g[1].data,
                             xs, ts, 0, n);
 }
@@ -89,14 +89,14 @@ enum { AT_ONCE = 8, PART = 64 };
 
 typedef enum Term { PLAIN, PRODUCT, CURVE } Term;
 
-static INLINE double term_of(const Term term, double t, double p, double g) {
+static CAD_INLINE double term_of(const Term term, double t, double p, double g) {
     const double moved = term == PLAIN ? t : absorb(p, t);
     return term == CURVE ? absorb(g, moved) : moved;
 }
 
 /* Up to AT_ONCE lanes. */
-static INLINE void add_terms(const Term term, size_t lanes, CadStrip to, CadStrip t, CadStrip p,
-                             CadStrip g, const int store, size_t n) {
+static CAD_INLINE void add_terms(const Term term, size_t lanes, CadStrip to, CadStrip t,
+                                 CadStrip p, CadStrip g, const int store, size_t n) {
     for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) {
         double *const target = to.data + i * to.step;
         const double factor = term == PLAIN ? 1.0 : p.data[i * p.step];
@@ -109,7 +109,7 @@ static INLINE void add_terms(const Term term, size_t lanes, CadStrip to, CadStri
 }
 
 /* A number for each lane. */
-static INLINE void widen(double *wide, CadStrip x, const size_t lanes, size_t n) {
+static CAD_INLINE void widen(double *wide, CadStrip x, const size_t lanes, size_t n) {
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < lanes; k++) {
             wide[i * lanes + k] = x.data[(ptrdiff_t)i * x.step];
@@ -119,9 +119,9 @@ static INLINE void widen(double *wide, CadStrip x, const size_t lanes, size_t n)
 
 /* The same where all places stand side by side: then compilers vectorise it, once there is a
  * factor for each lane. */
-static INLINE void add_terms_side_by_side(const Term term, const size_t lanes, CadStrip to,
-                                          CadStrip t, CadStrip p, CadStrip g, const int store,
-                                          size_t n) {
+static CAD_INLINE void add_terms_side_by_side(const Term term, const size_t lanes, CadStrip to,
+                                              CadStrip t, CadStrip p, CadStrip g, const int store,
+                                              size_t n) {
     double factors[PART * AT_ONCE], adjoints[PART * AT_ONCE];
     for (size_t first = 0; first < n; first += PART) {
         const size_t count = n - first < PART ? n - first : PART;
@@ -142,8 +142,8 @@ static INLINE void add_terms_side_by_side(const Term term, const size_t lanes, C
 }
 
 /* The same to one place: part by part, so that errors do not add up. */
-static INLINE void sum_terms(const Term term, const size_t lanes, CadStrip to, CadStrip t,
-                             CadStrip p, CadStrip g, int store, size_t n) {
+static CAD_INLINE void sum_terms(const Term term, const size_t lanes, CadStrip to, CadStrip t,
+                                 CadStrip p, CadStrip g, int store, size_t n) {
     double total[AT_ONCE] = {0.0};
     for (size_t first = 0; first < n; first += PART) {
         double part[AT_ONCE] = {0.0};
@@ -162,8 +162,8 @@ static INLINE void sum_terms(const Term term, const size_t lanes, CadStrip to, C
     }
 }
 
-static INLINE void run_terms(const Term term, const size_t lanes, CadStrip to, CadStrip t,
-                             CadStrip p, CadStrip g, const int store, size_t n) {
+static CAD_INLINE void run_terms(const Term term, const size_t lanes, CadStrip to, CadStrip t,
+                                 CadStrip p, CadStrip g, const int store, size_t n) {
     if (to.step == (ptrdiff_t)lanes && t.step == to.step) {
         add_terms_side_by_side(term, lanes, to, t, p, g, store, n);
     } else if (to.step == 0) {
@@ -189,8 +189,8 @@ static INLINE void run_terms(const Term term, const size_t lanes, CadStrip to, C
         }                                                                                         \
         break;
 
-CLONES static void run_some(Term term, size_t lanes, CadStrip to, CadStrip t, CadStrip p,
-                            CadStrip g, int store, size_t n) {
+CAD_CLONES static void run_some(Term term, size_t lanes, CadStrip to, CadStrip t, CadStrip p,
+                                CadStrip g, int store, size_t n) {
     switch (term) {
         CASE(PLAIN)
         CASE(PRODUCT)

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import cadiff
-from cadiff import _core, _table, checks, inspect, ops, transforms
+from cadiff import _core, _table, checks, inspect, linear, ops, transforms
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "cadiff"
@@ -50,9 +50,10 @@ ROOMS: list[set[str]] = [
     {"arrays"},
     {"ops"},
     {"primitives"},
+    {"frozen"},
     {"transforms"},
     {"checkpoints"},
-    {"checks", "inspect"},
+    {"checks", "inspect", "linear"},
     {"nn", "math"},
     {"numpy._common", "numpy._refusals", "numpy._factorizations"},
     {
@@ -232,6 +233,7 @@ C_ROOMS: list[set[str]] = [
     {"series"},
     {"arrays", "outside"},
     {"sweep"},
+    {"linear"},
 ]
 C_RANK = {name: rank for rank, names in enumerate(C_ROOMS) for name in names}
 GENERATED = {"ops_rows", "ops_cards", "ops_direct"}
@@ -385,12 +387,16 @@ def runtime_members(kind: type[Any]) -> set[str]:
     return {name for name in members if not hasattr(object, name)} - UNTYPED
 
 
-@pytest.mark.parametrize("kind", [cadiff.Var, cadiff.Dual, _core.Recording, _core.Structure])
+@pytest.mark.parametrize(
+    "kind", [cadiff.Var, cadiff.Dual, _core.Recording, _core.Structure, _core.FrozenMap]
+)
 def test_stubs_cover_every_member_of_the_types(kind: type[Any]) -> None:
     assert runtime_members(kind) - stub_members(kind.__name__) == set()
 
 
-@pytest.mark.parametrize("kind", [cadiff.Var, cadiff.Dual, _core.Recording, _core.Structure])
+@pytest.mark.parametrize(
+    "kind", [cadiff.Var, cadiff.Dual, _core.Recording, _core.Structure, _core.FrozenMap]
+)
 def test_stubs_promise_nothing_that_the_types_lack(kind: type[Any]) -> None:
     assert {name for name in stub_members(kind.__name__) if not hasattr(kind, name)} == set()
 
@@ -431,7 +437,7 @@ def test_the_package_is_typed() -> None:
 # --- names -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("module", [cadiff, _table, ops, transforms, checks, inspect])
+@pytest.mark.parametrize("module", [cadiff, _table, ops, transforms, checks, inspect, linear])
 def test_all_names_exist_once_and_are_documented(module: ModuleType) -> None:
     names = module.__all__
     assert len(set(names)) == len(names)
@@ -441,7 +447,7 @@ def test_all_names_exist_once_and_are_documented(module: ModuleType) -> None:
 
 
 def test_the_package_offers_all_that_its_rooms_offer() -> None:
-    rooms = (_table, ops, transforms, checks, inspect)
+    rooms = (_table, ops, transforms, checks, inspect, linear)
     parts = {name for room in rooms for name in room.__all__}
     assert parts <= set(cadiff.__all__)
     for name in parts:

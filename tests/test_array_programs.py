@@ -488,6 +488,11 @@ def check(f: Function, x: Array, third: bool = False) -> None:
     value, tangent = cadiff.jvp(program, (argument,), (direction,))
     near(value, wanted, 1e-13, "value of jvp")
     near(tangent, contract(jacobian, v, x), 1e-12, "jvp")
+    value, linear = cadiff.linearize(program, argument)
+    near(value, wanted, 1e-13, "value of linearize")
+    near(linear.todense(), jacobian.reshape(wanted.size, x.size), 1e-12, "todense")
+    near(linear(direction), tangent, 1e-12, "push of linearize")
+    near(linear.vjp(u), pullback(u), 1e-12, "pull of linearize")
 
     if numpy.max(numpy.abs(jacobian), initial=0.0) > 1e2:
         return  # so steep that second differences say nothing

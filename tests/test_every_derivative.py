@@ -228,7 +228,6 @@ FIRST: dict[str, Callable[[Function], Function]] = {
     "pull": lambda f: lambda x: cadiff.linearize(f, x)[1].T(1.0),
     "vjp": lambda f: lambda x: cadiff.vjp(f, x)[1](1.0),
     "checkpoint": lambda f: cadiff.grad(checkpoint(f)),
-    "dual": lambda f: lambda x: f(cadiff.Dual.seed(x)).tangent,
 }
 SECOND: dict[str, Callable[[Function], Function]] = {
     "hessian": cadiff.hessian,
