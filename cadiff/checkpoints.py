@@ -105,7 +105,10 @@ def _results(rule: _Rerun, outside: list[Var], values: list[Any]) -> list[Any]:
     if outside:
         recorded: list[Any] = _core.record_rule(rule, outside, values)
         return recorded
-    return [_core.constant_array(x) if x.ndim else float(x) for x in values]
+    open_arrays = _core.is_differentiating()  # which can be assigned to, as where they were made
+    return [
+        float(x) if x.ndim == 0 else _core.constant_array(x) if open_arrays else x for x in values
+    ]
 
 
 def _map_vars(tree: Any, function: Callable[[Var], Any]) -> Any:

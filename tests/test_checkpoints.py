@@ -15,7 +15,7 @@ from typing import Any
 import numpy
 import numpy.testing as npt
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cadiff
@@ -123,6 +123,7 @@ def test_derivatives_are_those_without_checkpoints(program: str, transform: str)
     assert _core.tape_usage()["recordings"] == 0
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 4)), min_size=1, max_size=8))
 def test_any_part_of_a_program_may_be_checkpointed(steps: list[tuple[bool, int]]) -> None:
     parts: list[Function] = [
@@ -179,6 +180,13 @@ def test_constant_results_stay_constants() -> None:
         return np.sum(y) + checkpoint(lambda _: 4.0)(x)
 
     assert cadiff.value_and_grad(f)(3.0) == (13.0, 6.0)
+
+
+def test_plain_calls_stay_plain_where_there_are_variables() -> None:
+    v = cadiff.Var(1.0)
+    assert type(checkpoint(assigning)(POINT)) is numpy.ndarray
+    npt.assert_array_equal(checkpoint(assigning)(POINT), assigning(POINT))
+    assert v.value == 1.0
 
 
 def test_variables_made_by_hand() -> None:
