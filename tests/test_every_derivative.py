@@ -215,7 +215,7 @@ def difference(f: Function, x: Any, direction: Any, step: float = 2.0**-9) -> An
 
 
 def is_smooth(f: Function, x: Any, direction: Any) -> bool:
-    """Whether both sides, and two steps, see the same derivative: no kink and no jump is nearby."""
+    """Whether both sides, and two steps, see the same derivative: no kink or jump is nearby."""
     h = 2.0**-16
     right, left = f(x + h * direction) - f(x), f(x) - f(x - h * direction)
     near, nearer = difference(f, x, direction), difference(f, x, direction, 2.0**-11)
