@@ -102,7 +102,8 @@ def snapshot(Recording recording, list outputs):
     cdef CadSlot base = recording.base()
     cdef size_t begin = recording.begin()
     cdef size_t i, low, high, n = tape.n_entries - begin, n_slots = tape.n_slots - base
-    cdef size_t plan_words = tape.n_plan_words - recording.plan_words
+    cdef size_t first_plan = recording.first_plan()
+    cdef size_t plan_words = tape.n_plan_words - first_plan
     cdef cnp.ndarray entries = np.empty((n, 4), np.uint32)
     cdef cnp.ndarray shape_numbers = np.zeros(n, np.uint32)
     cdef cnp.ndarray plans = np.empty(plan_words, np.int64)
@@ -121,7 +122,7 @@ def snapshot(Recording recording, list outputs):
     memcpy(cnp.PyArray_DATA(values), tape.values + base, n_slots * sizeof(double))
     cad_sweep_redo(tape, begin, tape.n_entries)
     memcpy(cnp.PyArray_DATA(entries), tape.entries + begin, n * sizeof(CadEntry))
-    memcpy(cnp.PyArray_DATA(plans), tape.plans + recording.plan_words, plan_words * sizeof(int64_t))
+    memcpy(cnp.PyArray_DATA(plans), tape.plans + first_plan, plan_words * sizeof(int64_t))
     rules = {}
     outer = {}
     writes = []
@@ -146,7 +147,7 @@ def snapshot(Recording recording, list outputs):
         "n_input_entries": recording.n_inputs(),
         "entries": entries,
         "plans": plans,
-        "plan_base": recording.plan_words,
+        "plan_base": first_plan,
         "values": values,
         "adjoints": adjoints,
         "shapes": list(watch.shapes),

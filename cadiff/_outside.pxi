@@ -72,11 +72,14 @@ def are_within(list vectors, list others):
     cdef size_t low, high, begin, end
     for vector in vectors:
         cad_var_bounds(CAD_VAR(vector), &low, &high)
-        while k < n:
+        while low <= high:
+            if k == n:
+                return False
             cad_var_bounds(CAD_VAR(others[k]), &begin, &end)
-            if low <= end:
-                break
-            k += 1
-        if k == n or low < begin or high > end:
-            return False
+            if end < low:
+                k += 1
+            elif begin <= low:
+                low = end + 1  # the rest may be in the next one
+            else:
+                return False
     return True

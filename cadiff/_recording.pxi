@@ -28,7 +28,6 @@ cdef class Recording:
     cdef readonly tuple lifted
     cdef readonly Py_ssize_t n        # numbers
     cdef readonly Py_ssize_t n_atoms
-    cdef size_t plan_words            # of the tape, when the recording began
     cdef object suspects              # of nan_check: arguments that are not finite
 
     def __cinit__(self, tuple args, tuple argnums, bint borrow=False, f=None):
@@ -82,7 +81,6 @@ cdef class Recording:
         for k, node in zip(argnums, nodes):
             lifted[k] = (<Node>node).lift(atoms, self.block, self.tape, base)
         self.lifted = tuple(lifted)
-        self.plan_words = self.tape.n_plan_words
         return 0
 
     cdef object lift_atom(self, object atom):
@@ -349,7 +347,7 @@ cdef class Recording:
         cad_tape_pin(self.tape)
         former = step_under_way(self.tape)
         try:
-            if self.tape.n_plan_words > self.plan_words or self.block is None:
+            if self.block is None or self.first_plan() < self.tape.n_plan_words:
                 return RecordedSweep(self, outputs, linear).run(outputs, seeds)
             for output in outputs:
                 if CAD_IS_VAR_ARRAY(output):
@@ -358,6 +356,14 @@ cdef class Recording:
         finally:
             leave_step(self.tape, former)
             cad_tape_unpin(self.tape)
+
+    cdef size_t first_plan(self):
+        """Where the plans of entries over arrays begin; at the end of all, if there is none."""
+        cdef size_t i
+        for i in range(self.begin(), self.tape.n_entries):
+            if CAD_IS_ARRAY_ENTRY(self.tape.entries[i]):
+                return self.tape.entries[i].a
+        return self.tape.n_plan_words
 
     cdef list pull_numbers(self, list outputs, list seeds, bint linear):
         """The same where everything recorded is arithmetic on single numbers."""
@@ -699,6 +705,14 @@ cdef class Recording:
         finally:
             cad_lanes_give_back(self.tape, tangents)
             cad_lanes_give_back(self.tape, results)
+        return matrix
+
+    def hessian_by_rows(self, object number):
+        """The same by reverse sweeps over the reverse sweep, which can pass all that was recorded."""
+        kept = self.kept
+        gradient = self.pull_recorded([number], [1.0])
+        matrix = self.jacobian(gradient, False)
+        self.kept = kept  # the matrix is plain
         return matrix
 
     cdef int take_lanes(self, CadLaneBuffer *tangents, CadLaneBuffer *results,

@@ -14,7 +14,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 from math import ceil
-from types import CellType
+from types import CellType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from ._core import Recording, Var
 from .arrays import as_array, concatenate, stack
 from .transforms import Transform
 
-__all__ = ["checkpoint", "checkpoint_scan"]
+__all__ = ["as_it_is_now", "checkpoint", "checkpoint_scan"]
 
 Function = Callable[..., Any]
 
@@ -86,6 +86,7 @@ def _call(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if not _core.is_recording():
         return f(*args, **kwargs)
     generators = _Generators(f, args, kwargs)
+    f_now = as_it_is_now(f)
     recording = Recording((0.0,), (0,))  # the number marks its beginning
     try:
         out = f(*args, **kwargs)
@@ -96,7 +97,7 @@ def _call(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     finally:
         recording.close()
     generators.forget_unused()
-    results = iter(_results(_Rerun(f, args, kwargs, generators), outside, values))
+    results = iter(_results(_Rerun(f_now, args, kwargs, generators), outside, values))
     return _map_vars(out, lambda var: next(results) if _core.is_stale(var) else var)
 
 
@@ -129,6 +130,42 @@ def _made_by(recording: Recording, out: Any) -> list[Var]:
     return made
 
 
+def as_it_is_now(f: Any, copies: dict[int, Any] | None = None) -> Any:
+    """The function with what its closure holds now: a loop's variable is another one later.
+
+    `copies` holds what takes the place of functions and cells, by their ids.
+    """
+    copies = {} if copies is None else copies
+    if id(f) in copies:
+        return copies[id(f)]
+    if isinstance(f, functools.partial):
+        return functools.partial(as_it_is_now(f.func, copies), *f.args, **f.keywords)
+    if isinstance(f, Transform):
+        transform = copies[id(f)] = object.__new__(type(f))
+        transform.__dict__.update(f.__dict__, _function=as_it_is_now(f._function, copies))
+        return transform
+    if not isinstance(f, FunctionType) or not f.__closure__:
+        return f
+    new_cells = {id(cell): cell for cell in f.__closure__ if id(cell) not in copies}
+    copies.update({key: CellType() for key in new_cells})
+    closure = tuple(copies[id(cell)] for cell in f.__closure__)
+    now = FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, closure)
+    now.__kwdefaults__, now.__qualname__ = f.__kwdefaults__, f.__qualname__
+    copies[id(f)] = now
+    for key, cell in new_cells.items():
+        if _is_set(cell):
+            copies[key].cell_contents = as_it_is_now(cell.cell_contents, copies)
+    return now
+
+
+def _is_set(cell: CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018 - it raises where nothing was assigned yet
+    except ValueError:
+        return False
+    return True
+
+
 class _Rerun:
     """The rule of one call: it holds the arguments, and runs the function again."""
 
@@ -157,8 +194,9 @@ class _Rerun:
             raise RuntimeError(
                 f"the checkpointed function {_name_of(self._f)} gave other results when it was "
                 "run again for its derivative: it must depend on nothing but numbers that stay as "
-                "they are (random generators are put back only if they are arguments, or in the "
-                "closure, of the function)"
+                "they are. Lists and NumPy arrays that it reads are not to be changed meanwhile; "
+                "random generators are put back only if they are arguments, or in the closure, of "
+                "the function"
             )
         return made
 
@@ -291,14 +329,8 @@ def _reached_by(f: Any) -> Iterator[Any]:
     yield getattr(f, "__self__", None)
     yield from getattr(f, "__defaults__", None) or ()
     yield from (getattr(f, "__kwdefaults__", None) or {}).values()
-    yield from map(_contents, getattr(f, "__closure__", None) or ())
-
-
-def _contents(cell: CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # not assigned yet
-        return None
+    for cell in filter(_is_set, getattr(f, "__closure__", None) or ()):
+        yield cell.cell_contents
 
 
 def _generators_in(tree: Any) -> Iterator[Any]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from . import _core
 from ._core import Dual, Recording, Var
 from .arrays import concatenate, reshape
+from .checkpoints import as_it_is_now
 from .numpy import linalg
 from .transforms import Output, flatten, jacobian
 
@@ -138,6 +139,7 @@ def _solved(
 ) -> Any:
     """Find x, then give it its derivatives."""
     guess, unflatten = flatten(_core.strip(x0))
+    lasting = _Equation(name, as_it_is_now(f), unflatten, diagonal)
     equation = _Equation(name, f, unflatten, diagonal)
     argument = equation if solver in (_newton, _iterate) else equation.values
     x = np.array(_core.strip(solver(argument, guess)), dtype=np.float64)
@@ -145,7 +147,7 @@ def _solved(
         raise ValueError(f"the solver returned the shape {x.shape}, expected {guess.shape}")
     if x.size == 0:
         return unflatten(x)
-    return unflatten(_with_derivatives(equation, x))
+    return unflatten(_with_derivatives(lasting, x))
 
 
 # --- finding it ----------------------------------------------------------------------------------
@@ -218,11 +220,14 @@ def _with_derivatives(equation: _Equation, x: FloatArray) -> Any:
     try:
         residual = equation.residual(recording.lifted[0])
         tags = sorted(_tags_in(residual))
-        outside = _core.outside_of(recording, [_without_tags(residual, 1)])
+        residual = _without_tags(residual, 1)
+        outside, values = _core.outside_of(recording, [residual]), _core.strip(residual)
         residual = None
     finally:
         recording.close()
-    solution: Any = _core.record_rule(_Implicit(equation), outside, [x])[0] if outside else x
+    solution: Any = x
+    if outside:
+        solution = _core.record_rule(_Implicit(equation, values), outside, [x])[0]
     for tag in tags:  # inner differentiations first
         solution = _with_tangent(equation, solution, tag)
     return solution
@@ -266,8 +271,21 @@ class _Implicit:
 
     runs_again = True
 
-    def __init__(self, equation: _Equation) -> None:
+    def __init__(self, equation: _Equation, residual: FloatArray) -> None:
         self._equation = equation
+        self._residual = residual
+
+    def _run(self, recording: Recording, operands: list[Var]) -> Any:
+        """The residual, as it was when the solution was found."""
+        residual = self._equation.innermost(recording.lifted[0])
+        same = np.array_equal(_core.strip(residual), self._residual, equal_nan=True)
+        if not same or not _core.are_within(_core.outside_of(recording, [residual]), operands):
+            raise RuntimeError(
+                f"the function given to {self._equation.name} was another one when it was run "
+                "again for the derivative: lists and NumPy arrays that it reads are not to be "
+                "changed meanwhile, nor may it draw random numbers"
+            )
+        return residual
 
     def pull_again(
         self, operands: list[Var], results: list[Any], cotangents: list[Any]
@@ -275,7 +293,7 @@ class _Implicit:
         """Plain cotangents of the operands."""
         recording = Recording((_core.strip(results[0]),), (0,))
         try:
-            residual = self._equation.innermost(recording.lifted[0])
+            residual = self._run(recording, operands)
             weights = -_solve(self._equation, recording.slope(residual).T, cotangents[0])
             _, pulled = _core.pull_outside(recording, [residual], [weights], operands)
             residual = None
@@ -294,7 +312,8 @@ class _Implicit:
         recording = Recording((x,), (0,))  # of the equation alone
         keep = False
         try:
-            residual = equation.innermost(recording.lifted[0])
+            given = operands if linear else [*operands, x]
+            residual = self._run(recording, given)
             _, pulled = _core.record_pull_outside(
                 recording, [residual], [weights], operands, linear
             )

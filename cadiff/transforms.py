@@ -885,8 +885,11 @@ class Hessian(Transform):
             number = _core.scalar_output(
                 self._function(*recording.lifted, **kwargs), name=self._name
             )
-            if recording.is_plain([number]) and not recording.has_rules:
-                matrix = recording.hessian(number)
+            if recording.is_plain([number]):
+                if recording.has_rules:
+                    matrix = recording.hessian_by_rows(number)
+                else:
+                    matrix = recording.hessian(number)
             structure = recording.structure
             number = None
         finally:
@@ -900,8 +903,7 @@ class Hessian(Transform):
                 for rows, above in _parts(shapes)
             ]
         else:
-            # Inputs or closures carry derivatives themselves, or there are rules: differentiate
-            # twice.
+            # Inputs or closures carry derivatives themselves: differentiate twice.
             pairs = _gradient_along(self._function, args, kwargs, self._argnums, None)
             blocks = []
             for primal, tangent in pairs:

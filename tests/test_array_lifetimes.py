@@ -620,3 +620,19 @@ def test_assigning_to_what_was_put_aside_does_not_change_a_pullback(before: bool
         kept[0][:] = number
         numpy.testing.assert_allclose(pull(1.0), 1.0 - numpy.tanh(x) ** 2, rtol=1e-14)
     del other
+
+
+def test_a_pullback_has_a_derivative_after_the_tape_was_compacted() -> None:
+    """What it was recorded behind is gone by then, and so are the plans of that."""
+    x = np.array([0.3, 0.4, 0.5])
+    before = [Var(x)]
+    for _ in range(3000):
+        before.append(before[-1] * 1.0001)
+    _, pullback = cadiff.vjp(lambda x: np.sum(np.sin(x) * x), x)
+    del before
+    v = Var(1.0)
+    for _ in range(200_000):
+        _ = v * 2.0
+    np.testing.assert_allclose(
+        cadiff.jacobian(pullback)(2.0), np.sin(x) + x * np.cos(x), rtol=1e-14
+    )
