@@ -214,8 +214,8 @@ cdef extern from "sweep.h" nogil:
     CadStatus cad_lanes_take(CadTape *tape, size_t numbers, CadLaneBuffer *buffer)
     void cad_lanes_give_back(CadTape *tape, CadLaneBuffer buffer)
     void cad_lanes_clear_adjoints(const CadTape *tape, CadLanes lanes, size_t begin, size_t end)
-    CadStatus cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, CadSlot base,
-                                size_t lanes, double *tangents)
+    CadStatus cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, size_t inputs_end,
+                                CadSlot base, size_t lanes, double *tangents)
     CadStatus cad_sweep_second(CadTape *tape, size_t begin, size_t end, size_t transient,
                                CadSlot base, size_t lanes, double *tangents,
                                double *adjoint_tangents)

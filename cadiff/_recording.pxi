@@ -665,7 +665,9 @@ cdef class Recording:
 
     cdef int push(self, double *tangents, Py_ssize_t lanes, size_t end) except -1:
         """Tangents of all slots; those of the inputs are there."""
-        check(cad_sweep_tangent(self.tape, self.begin(), end, self.base(), lanes, tangents))
+        cdef size_t begin = self.begin()
+        check(cad_sweep_tangent(self.tape, begin, end, begin + self.n_inputs(), self.base(), lanes,
+                                tangents))
         return 0
 
     cdef int second(self, object number, double *tangents, Py_ssize_t lanes,

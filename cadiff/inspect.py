@@ -419,8 +419,7 @@ class Tape:
             )
             sources = [self._operand(views[0][0], shape, views[0][1])] if name != "_gather" else []
             return [named, *sources]
-        writes = name == "_assign" or (name == "_sum" and extra[0])
-        kept = views if writes else views[1:]
+        kept = views if name == "_assign" or self._writes_elsewhere(index) else views[1:]
         operands = [self._operand(slot, shape, strides) for slot, strides in kept]
         if name == "_matmul":
             steps = [[n for n in strides[-3:] if n] for _, strides in kept]
@@ -429,6 +428,14 @@ class Tape:
                 for x, two in zip(operands, steps, strict=True)
             ]
         return operands
+
+    def _writes_elsewhere(self, index: int) -> bool:
+        """Whether an operation over arrays puts its result into an array that is there already."""
+        if self._entries[index, 0] < _ARRAY_BIT or index in self._rules:
+            return False
+        views, where = self._plan(index)[1:4:2]
+        first = int(self._entries[index, 1])
+        return where < 0 and not first <= views[0][0] < first + max(self._n_slots(index), 1)
 
     # --- rows
 
@@ -469,8 +476,12 @@ class Tape:
             value, adjoint = (", ".join(parts) for parts in pairs)
         else:
             shape = self._shape_of(index)
-            value = self._shown(self._values, out, size, shape)
-            adjoint = "" if name in _WRITING else self._shown(self._adjoints, out, size, shape)
+            elsewhere = name not in _WRITING and self._writes_elsewhere(index)
+            value = "" if elsewhere else self._shown(self._values, out, size, shape)
+            has_none = elsewhere or name in _WRITING
+            adjoint = "" if has_none else self._shown(self._adjoints, out, size, shape)
+            if elsewhere:
+                name = "_add_at" if name == "_sum" else "_assign"
         operands = [self._as_written(operand, index) for operand in self._operands(index)]
         return Row(
             f"op{number}",

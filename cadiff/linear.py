@@ -210,11 +210,16 @@ class LinearMap:
                 "pip install 'cadiff[scipy]'"
             ) from None
 
-        def push(matrix: NDArray[np.float64]) -> Any:
-            return self._action.push_columns(matrix, self._transposed)
+        def carry(matrix: NDArray[Any], back: bool) -> Any:
+            if np.iscomplexobj(matrix):  # of an iteration, perhaps: the map is real
+                return carry(matrix.real, back) + 1j * carry(matrix.imag, back)
+            return self._action.push_columns(matrix, back)
 
-        def pull(matrix: NDArray[np.float64]) -> Any:
-            return self._action.push_columns(matrix, not self._transposed)
+        def push(matrix: NDArray[Any]) -> Any:
+            return carry(matrix, self._transposed)
+
+        def pull(matrix: NDArray[Any]) -> Any:
+            return carry(matrix, not self._transposed)
 
         return LinearOperator(
             self.shape,

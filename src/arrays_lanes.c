@@ -19,6 +19,9 @@ CadStatus cad_lanes_take(CadTape *tape, size_t numbers, CadLaneBuffer *buffer) {
     }
     *buffer = *from;
     *from = (CadLaneBuffer){NULL, 0};
+#ifndef NDEBUG
+    memset(buffer->data, 0xff, buffer->capacity * sizeof(double)); /* as fresh memory */
+#endif
     return CAD_OK;
 }
 

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The only state of the core that is not a tape's: it belongs to the tests. */
 static long remaining = -1;
@@ -28,7 +29,14 @@ static int refused(size_t count, size_t size) {
 /* A request for nothing is answered with a byte, so that NULL means failure alone. */
 
 void *cad_memory_resize(void *block, size_t count, size_t size) {
-    return refused(count, size) ? NULL : realloc(block, count != 0 ? count * size : 1);
+    const size_t bytes = count != 0 ? count * size : 1;
+    void *resized = refused(count, size) ? NULL : realloc(block, bytes);
+#ifndef NDEBUG
+    if (block == NULL && resized != NULL) {
+        memset(resized, 0xff, bytes); /* doubles are nan: nobody is to count on what is in it */
+    }
+#endif
+    return resized;
 }
 
 void *cad_memory_zeroed(size_t count, size_t size) {

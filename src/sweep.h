@@ -37,11 +37,12 @@ void cad_sweep_undo(CadTape *tape, size_t begin, size_t end);
  * wrote nobody can reach, but what was there before may be needed by the entries that stay. */
 void cad_sweep_undo_dead(CadTape *tape, const CadReclaim *reclaim);
 
-/* Forward: `tangents` holds `lanes` numbers for each slot from `base` on: seeds at the leaves, and
- * anything elsewhere. Entries [begin, end) may not read a variable below `base`; rules among them
- * are carried out by tape->second_rule. What fails leaves all values as they were. */
-CadStatus cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,
-                            double *tangents);
+/* Forward: `tangents` holds `lanes` numbers for each slot from `base` on: seeds at those leaves
+ * that stand before entry `inputs_end`, and anything elsewhere; other leaves are constants.
+ * Entries [begin, end) may not read a variable below `base`; rules among them are carried out by
+ * tape->second_rule. What fails leaves all values as they were. */
+CadStatus cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, size_t inputs_end,
+                            CadSlot base, size_t lanes, double *tangents);
 
 /* Forward, to high order: each number is a power series in t, the value its first coefficient.
  * `coefficients` holds those of t, t^2, ... t^order for each slot from `base` on, zero but for the

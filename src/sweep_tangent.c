@@ -58,8 +58,8 @@
         break;                                                                                    \
     }
 
-CadStatus cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t lanes,
-                            double *tangents) {
+CadStatus cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, size_t inputs_end,
+                            CadSlot base, size_t lanes, double *tangents) {
     double *value = tape->values;
     CadAlong along = {{tangents, base, lanes}, {NULL, base, lanes}, NULL};
     CadStatus status = cad_lanes_open_room(tape, begin, end, lanes, &along.room);
@@ -80,6 +80,9 @@ CadStatus cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, CadSlot bas
         switch (e.code) {
         case CAD_CODE(CAD_OP_LEAF, 0):
             next = (size_t)e.out + e.a;
+            if (i >= inputs_end) {
+                clear_lanes(along.tangents, e.out, (int64_t)next);
+            }
             break;
         case CAD_CODE(CAD_OP_ASSIGN, 0):
         case CAD_CODE(CAD_OP_ASSIGN, CAD_PASSIVE_B): {

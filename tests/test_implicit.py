@@ -171,6 +171,51 @@ def test_functions_that_optimise() -> None:
         npt.assert_allclose(transform(error)(0.3), transform(by_hand)(0.3), rtol=1e-9)
 
 
+def test_the_function_is_as_it_was_at_the_call() -> None:
+    def rebound(p: Any) -> Any:
+        total = 0.0
+        for a in [p, 2.0 * p, 5.0 * p]:
+            total = total + root(lambda x: x * x - a, 1.0) + checkpoint(lambda x: x * a)(3.0)  # noqa: B023
+        a = 100.0 * p
+        return total
+
+    factor = (1.0 + 2.0**0.5 + 5.0**0.5) / 2.0
+    npt.assert_allclose(cadiff.grad(rebound)(4.0), factor / 2.0 + 24.0, rtol=1e-12)
+    npt.assert_allclose(cadiff.hessian(rebound)(4.0), -factor / 16.0, rtol=1e-12)
+    npt.assert_allclose(cadiff.derivative(rebound, 4.0, order=2), -factor / 16.0, rtol=1e-12)
+
+    def recursive(p: Any) -> Any:
+        out = []
+        for a in (p, 2.0 * p):
+
+            def product(n: int, x: Any) -> Any:
+                return x * a if n == 0 else product(n - 1, x) * a  # noqa: B023
+
+            out.append(checkpoint(product)(2, 1.0))
+        return out[0] + out[1]
+
+    assert cadiff.grad(recursive)(1.0) == 27.0
+
+
+def test_what_changed_behind_its_back_is_found_out() -> None:
+    def in_a_list(p: Any) -> Any:
+        c = [p]
+        x = root(lambda x: x * x - c[0], 1.0)
+        c[0] = p * 50.0
+        return x
+
+    def in_an_array(p: Any) -> Any:
+        c = numpy.ones(2)
+        x = root(lambda x: x * x - p * c, numpy.ones(2))
+        c[:] = 77.0
+        return np.sum(x)
+
+    for f in (in_a_list, in_an_array):
+        for differentiate in (cadiff.grad(f), cadiff.grad(cadiff.grad(f))):
+            with pytest.raises(RuntimeError, match="given to root was another one"):
+                differentiate(4.0)
+
+
 # --- finding it ----------------------------------------------------------------------------------
 
 

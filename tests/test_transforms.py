@@ -2026,3 +2026,28 @@ def test_primitives_of_what_has_no_name_are_copied_as_functions_are() -> None:
     assert copy.deepcopy([doubled])[0] is doubled
     with pytest.raises(pickle.PicklingError):
         pickle.dumps(doubled)
+
+
+def test_leaves_made_inside_are_constants_to_sweeps_forward() -> None:
+    """Arguments of an inner derivative, and Vars made by hand, whatever memory held before."""
+    c, x = np.array([0.3, -0.5, 0.8]), np.array([0.1, 0.7, -0.4])
+
+    def inner(x: Any) -> Any:
+        return cadiff.jacrev(lambda u: np.sin(u) * x)(c)
+
+    def by_hand(x: Any) -> Any:
+        return np.sin(cadiff.Var(c)) * x
+
+    noise = np.full(1000, 1e300)
+    for _ in range(3):  # what is left of another sweep is no tangent
+        cadiff.jacobian(lambda x: x[:8] * noise[:8])(noise[:8])
+        cadiff.hessian(lambda x: np.sum(x**2))(noise)
+        expected = np.einsum("i,ij,ik->ijk", np.cos(c), np.eye(3), np.eye(3))
+        np.testing.assert_array_equal(cadiff.jacobian(inner)(x), expected)
+        np.testing.assert_array_equal(cadiff.jacobian(by_hand)(x), np.diag(np.sin(c)))
+        np.testing.assert_allclose(
+            cadiff.hessian(lambda x: np.sum(inner(x) ** 2))(x), np.diag(2 * np.cos(c) ** 2)
+        )
+        np.testing.assert_allclose(
+            cadiff.hvp(lambda x: np.sum(by_hand(x) ** 2))(x, x), 2 * np.sin(c) ** 2 * x
+        )

@@ -252,8 +252,10 @@ static Tangents tangents_of(Twin *twin, Random *random, size_t lanes) {
             t.numbers[there * lanes + k] = t.arrays[here * lanes + k];
         }
     }
-    cad_sweep_tangent(twin->arrays, 0, twin->arrays->n_entries, 0, lanes, t.arrays);
-    cad_sweep_tangent(twin->numbers, 0, twin->numbers->n_entries, 0, lanes, t.numbers);
+    cad_sweep_tangent(twin->arrays, 0, twin->arrays->n_entries, twin->arrays->n_entries, 0, lanes,
+                      t.arrays);
+    cad_sweep_tangent(twin->numbers, 0, twin->numbers->n_entries, twin->numbers->n_entries, 0,
+                      lanes, t.numbers);
     return t;
 }
 
@@ -493,7 +495,7 @@ static void zero_absorbs_in_arrays(void) {
     CHECK_NEAR(cad_tape_adjoint(tape, x.slot + 1), 3.0, 1e-15);
     double *tangents = test_memory(tape->n_slots, sizeof *tangents);
     tangents[x.slot + 1] = 1.0;
-    cad_sweep_tangent(tape, 0, tape->n_entries, 0, 1, tangents);
+    cad_sweep_tangent(tape, 0, tape->n_entries, tape->n_entries, 0, 1, tangents);
     CHECK_SAME(tangents[y.slot], 0.0);
     CHECK_NEAR(tangents[y.slot + 1], 3.0, 1e-15);
     CHECK_SAME(tangents[y.slot + 2], 0.0);
@@ -535,7 +537,7 @@ static void sweeps_of_lanes_without_memory_change_nothing(void) {
     const size_t end = tape->n_entries;
     CadLaneBuffer buffer = {NULL, 0};
     cad_memory_fail_after(0);
-    CHECK(cad_sweep_tangent(tape, 0, end, 0, LANES, tangents) == CAD_NO_MEMORY);
+    CHECK(cad_sweep_tangent(tape, 0, end, end, 0, LANES, tangents) == CAD_NO_MEMORY);
     CHECK(cad_sweep_second(tape, 0, end, end, 0, LANES, tangents, seconds) == CAD_NO_MEMORY);
     CHECK(cad_lanes_take(tape, 100, &buffer) == CAD_NO_MEMORY);
     cad_memory_fail_after(-1);

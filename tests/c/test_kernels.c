@@ -158,7 +158,7 @@ static Second second_of(CadOp op, const double *x) {
         tangents[k * OPERANDS + k] = 1.0;
     }
     const CadSlot out = append(tape, op, operands);
-    cad_sweep_tangent(tape, 0, tape->n_entries, 0, OPERANDS, tangents);
+    cad_sweep_tangent(tape, 0, tape->n_entries, tape->n_entries, 0, OPERANDS, tangents);
     clear_adjoints(tape, 0, tape->n_slots);
     tape->adjoints[out] = 1.0;
     cad_sweep_second(tape, 0, tape->n_entries, tape->n_entries, 0, OPERANDS, tangents, adjoints);

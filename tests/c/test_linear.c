@@ -42,7 +42,7 @@ static double *matrix_of(const Case *c) {
     for (size_t j = 0; j < c->n; j++) {
         double *const tangents = test_memory(c->tape->n_slots, sizeof *tangents);
         tangents[c->base + j] = 1.0;
-        cad_sweep_tangent(c->tape, c->begin, c->end, 0, 1, tangents);
+        cad_sweep_tangent(c->tape, c->begin, c->end, c->end, 0, 1, tangents);
         for (size_t i = 0; i < c->m; i++) {
             matrix[i * c->n + j] = c->outputs[i] < 0 ? 0.0 : tangents[c->outputs[i]];
         }

@@ -76,7 +76,7 @@ static void sweep_first_order(Case *c) {
         c->reverse[k] = c->tape->adjoints[c->x + k];
         tangents[k * 3 + k] = 1.0;
     }
-    cad_sweep_tangent(c->tape, 0, c->tape->n_entries, c->x, 3, tangents);
+    cad_sweep_tangent(c->tape, 0, c->tape->n_entries, c->tape->n_entries, c->x, 3, tangents);
     for (int k = 0; k < c->arity; k++) {
         c->tangent[k] = tangents[(c->out - c->x) * 3 + k];
     }
@@ -87,7 +87,7 @@ static void sweep_second_order(Case *c) {
     for (int k = 0; k < c->arity; k++) {
         tangents[k * 3 + k] = 1.0;
     }
-    cad_sweep_tangent(c->tape, 0, c->tape->n_entries, c->x, 3, tangents);
+    cad_sweep_tangent(c->tape, 0, c->tape->n_entries, c->tape->n_entries, c->x, 3, tangents);
     clear_adjoints(c->tape, 0, c->tape->n_slots);
     c->tape->adjoints[c->out] = 1.0;
     cad_sweep_second(c->tape, 0, c->tape->n_entries, c->tape->n_entries, c->x, 3, tangents,

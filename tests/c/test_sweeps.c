@@ -87,7 +87,8 @@ static void check_products(Program *program, Random *random, size_t lanes) {
     double *tangents = random_numbers(random, INPUTS * lanes, program->slots * lanes);
     double *seeds = test_memory(INPUTS * lanes, sizeof *seeds);
     memcpy(seeds, tangents, INPUTS * lanes * sizeof *seeds);
-    cad_sweep_tangent(program->tape, program->begin, program->end, program->base, lanes, tangents);
+    cad_sweep_tangent(program->tape, program->begin, program->end, program->end, program->base,
+                      lanes, tangents);
     for (size_t k = 0; k < lanes; k++) {
         double forward = 0.0, backward = 0.0, scale = 1.0;
         for (size_t i = 0; i < program->slots; i++) {
@@ -129,7 +130,8 @@ static double *second_of(Program *program, const double *weights, const double *
     for (size_t i = 0; i < INPUTS; i++) {
         memcpy(tangents + i * lanes, seeds + i * stride + lane, lanes * sizeof *tangents);
     }
-    cad_sweep_tangent(program->tape, program->begin, program->end, program->base, lanes, tangents);
+    cad_sweep_tangent(program->tape, program->begin, program->end, program->end, program->base,
+                      lanes, tangents);
     clear_adjoints(program->tape, program->base, program->base + program->slots);
     memcpy(program->tape->adjoints + program->base, weights, program->slots * sizeof *weights);
     cad_sweep_second(program->tape, program->begin, program->end, program->end, program->base,
@@ -476,7 +478,7 @@ static void sweeps_pass_over_an_empty_leaf(void) {
     clear_adjoints(tape, 0, slots);
     tape->adjoints[y] = tangents[x] = numbers[y].value = 1.0;
     cad_sweep_value(tape, 0, end);
-    cad_sweep_tangent(tape, 0, end, 0, 1, tangents);
+    cad_sweep_tangent(tape, 0, end, end, 0, 1, tangents);
     CHECK_SAME(tangents[y], 1.0);
     cad_sweep_second(tape, 0, end, end, 0, 1, tangents, second);
     CHECK_SAME(second[x], 1.0);

@@ -133,7 +133,7 @@ static void order_one_is_the_tangent_sweep(void) {
         double *taylor = seeded(&random, INPUTS, p.slots, 1);
         double *tangents = seeded(&again, INPUTS, p.slots, 1);
         CHECK(cad_sweep_taylor(p.tape, p.begin, p.end, p.base, 1, taylor) == CAD_OK);
-        cad_sweep_tangent(p.tape, p.begin, p.end, p.base, 1, tangents);
+        cad_sweep_tangent(p.tape, p.begin, p.end, p.end, p.base, 1, tangents);
         for (size_t i = 0; i < p.slots; i++) {
             CHECK_NEAR(taylor[i], tangents[i], ROUNDING * (1.0 + fabs(tangents[i])));
         }

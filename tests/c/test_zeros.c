@@ -18,7 +18,7 @@ static double second_order(CadTape *tape, CadSlot x, CadSlot y, double first) {
     double *tangents = test_memory(tape->n_slots, sizeof *tangents);
     double *second = test_memory(tape->n_slots, sizeof *second);
     tangents[x] = 1.0;
-    cad_sweep_tangent(tape, 0, tape->n_entries, 0, 1, tangents);
+    cad_sweep_tangent(tape, 0, tape->n_entries, tape->n_entries, 0, 1, tangents);
     CHECK_SAME(tangents[y], first);
     clear_adjoints(tape, 0, tape->n_slots);
     tape->adjoints[y] = 1.0;
