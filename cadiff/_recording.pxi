@@ -132,11 +132,22 @@ cdef class Recording:
         )
 
     cdef int check_alive(self) except -1:
-        """Raise StaleVarError if an outer gradient call, now over, took the recording along."""
+        """Raise StaleVarError if an outer gradient call, now over, took the recording along.
+
+        And RuntimeError in another thread, if a rule takes part: rules are Python functions, so
+        that meanwhile other threads run, and the tape is not theirs.
+        """
         if self.n_atoms > 0:
             var = self.block if self.block is not None else self.inputs[0]
             if CAD_VAR(var).kind == CAD_STALE:
                 cad_raise_stale()
+            if self.tape != cad_current_tape() and cad_tape_has_rules(
+                self.tape, self.begin(), self.tape.n_entries
+            ):
+                raise RuntimeError(
+                    "this derivative was recorded in another thread, and an operation with a rule "
+                    "of its own takes part in it: use it where it was made, or make it here"
+                )
         return 0
 
     cdef int check_unchanged(self) except -1:

@@ -610,3 +610,29 @@ def test_large_maps() -> None:
     wanted = np.exp(np.sin(y)) * (1.0 + y * np.cos(y))
     np.testing.assert_allclose(lin.vjp(1.0), wanted, rtol=1e-13)
     np.testing.assert_allclose(lin(np.ones(10**6)), np.sum(wanted), rtol=1e-12)
+
+
+@pytest.mark.parametrize("make", ["linearize", "vjp"])
+def test_recordings_with_rules_belong_to_their_thread(make: str) -> None:
+    """Rules are Python: while one runs, another thread would sweep over the same tape."""
+    x = np.linspace(0.1, 1.0, 1000)
+    _, derivative = getattr(cadiff, make)(lambda x: np.cumsum(np.sin(x)), x)
+    pull = derivative.vjp if make == "linearize" else derivative
+    expected = np.cumsum(x[::-1])[::-1] * np.cos(x)
+    raised: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            pull(x)
+        except RuntimeError as error:
+            raised.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    np.testing.assert_allclose(pull(x), expected, rtol=1e-12)
+    for thread in threads:
+        thread.join()
+    assert len(raised) == 4
+    assert all("recorded in another thread" in str(error) for error in raised)
+    np.testing.assert_allclose(pull(x), expected, rtol=1e-12)
