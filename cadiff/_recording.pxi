@@ -723,10 +723,10 @@ cdef class Recording:
     def hessian_by_rows(self, object number):
         """The same by reverse sweeps over the reverse sweep, which can pass all that was recorded."""
         kept = self.kept
-        gradient = self.pull_recorded([number], [1.0])
-        matrix = self.jacobian(gradient, False)
-        self.kept = kept  # the matrix is plain
-        return matrix
+        try:
+            return self.jacobian(self.pull_recorded([number], [1.0]), False)
+        finally:
+            self.kept = kept  # the matrix is plain
 
     cdef int take_lanes(self, CadLaneBuffer *tangents, CadLaneBuffer *results,
                         size_t numbers) except -1:
