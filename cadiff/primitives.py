@@ -77,14 +77,17 @@ class primitive:  # noqa: N801 - a decorator
         self._define(self.pushes, rules, argnums)
 
     def defpartials(
-        self, *rules: Callable[..., Any], argnums: Sequence[int] | None = None
+        self, *rules: Callable[..., Any] | None, argnums: Sequence[int] | None = None
     ) -> None:
-        """Elementwise partials, one for each argument: `rule(ans, *args, **kw)`.
+        """Elementwise partials, one for each argument: `rule(ans, *args, **kw)`; None for 0.
 
         They give both modes; arguments are broadcast, and an exact zero absorbs.
         """
         positions = range(len(rules)) if argnums is None else argnums
         for k, rule in zip(positions, rules, strict=True):
+            if rule is None:
+                self.pushes[k] = self.pulls[k] = None
+                continue
             self.pushes[k] = functools.partial(_push_partial, self, rule)
             pull = functools.partial(_pull_partial, self, rule, k)
             if hasattr(rule, "refuse"):  # at the call already, not in the sweep
@@ -255,12 +258,10 @@ class primitive:  # noqa: N801 - a decorator
         which = [
             k for k, arg in enumerate(args) if isinstance(arg, Var) and not _core.is_constant(arg)
         ]
-        rules = [self._pull_rule(k) for k in which]
-        which = [k for k, rule in zip(which, rules, strict=True) if rule is not None]
-        rules = [rule for rule in rules if rule is not None]
+        rules = [rule for rule in map(self._pull_rule, which) if rule is not None]
         with np.errstate(all="ignore"):
             ans = self.function(*_core.strip(args), **kwargs)
-        if not which:
+        if not rules:
             return ans
         for rule in rules:
             getattr(rule, "refuse", _nothing)()
@@ -345,14 +346,15 @@ class _Rule:
         args, ans = self._inputs(operands), _ruled(tuple(outs) if self.several else outs[0])
         g = _ruled(tuple(cotangents) if self.several else cotangents[0])
         with np.errstate(all="ignore"):
-            return [
-                self.operation._like(
-                    self.operation._pull_rule(k)(ans, *args, **self.kwargs)(g),  # type: ignore[misc]
-                    args[k],
-                    f"the cotangent of argument {k}",
-                )
-                for k in self.which
-            ]
+            return [self._cotangent(k, ans, args, g) for k in self.which]
+
+    def _cotangent(self, k: int, ans: Any, args: list[Any], g: Any) -> Any:
+        """That of one argument; None if it is 0. What the other rules read it is all the same."""
+        rule = self.operation._pull_rule(k)
+        if rule is None:
+            return None
+        cotangent = rule(ans, *args, **self.kwargs)(g)
+        return self.operation._like(cotangent, args[k], f"the cotangent of argument {k}")
 
     def push(self, operands: list[Any], outs: list[Any], tangents: list[Any]) -> list[Any]:
         """A tangent for each result."""

@@ -180,3 +180,25 @@ def test_custom_gradients_may_be_others() -> None:
 
     assert cadiff.value_and_grad(lambda x: reversed_gradient(x * x))(3.0) == (9.0, -6.0)
     assert cadiff.derivative(lambda x: reversed_gradient(x * x), 3.0) == -6.0
+
+
+@pytest.mark.parametrize("rules", ["defvjp", "defjvp", "defpartials"])
+def test_the_other_rules_vary_with_an_argument_that_has_none(rules):
+    product = cadiff.primitive(lambda x, k: x * k)
+    rule = {
+        "defvjp": lambda ans, x, k: lambda g: g * k,
+        "defjvp": lambda g, ans, x, k: g * k,
+        "defpartials": lambda ans, x, k: k,
+    }[rules]
+    getattr(product, rules)(rule, None)
+    f = lambda x: product(x, x**2)
+    assert cadiff.grad(f)(3.0) == 9.0
+    second = [
+        cadiff.jacrev(cadiff.grad(f))(3.0),
+        cadiff.jacfwd(cadiff.grad(f))(3.0),
+        cadiff.jacrev(cadiff.jacfwd(f))(3.0),
+        cadiff.hessian(f)(3.0),
+        cadiff.hvp(f)(3.0, 1.0),
+        cadiff.derivative(f, 3.0, order=2),
+    ]
+    assert second == [6.0] * 6
