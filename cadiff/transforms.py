@@ -563,10 +563,10 @@ def gradient(f: Function, args: Sequence[Any], *, mode: Mode = "auto") -> NDArra
     array([3., 2.])
     """
     _check_mode(mode)
-    for k in range(len(_checked_point(args, None)[0])):
-        _checked_point(args, k)
-    point = tuple(args)
+    point = tuple(_checked_point(args, None)[0])
     argnums = tuple(range(len(point)))
+    for k, shapes in enumerate(_core.structure_of(point, argnums).leaf_shapes()):
+        _check_is_number(point, k, shapes)
     if mode == "fwd":
 
         def number(*args: Any) -> Any:
@@ -593,13 +593,17 @@ def _checked_point(args: Any, wrt: int | None) -> tuple[list[Any], int]:
         raise TypeError(f"wrt is the position of an argument, an int, not {wrt!r}")
     if not -len(point) <= wrt < len(point):
         raise IndexError(f"wrt={wrt}, but there are {len(point)} arguments")
-    structure = _core.structure_of(tuple(point), (int(wrt),))
-    if structure.leaf_shapes() != [[()]] or isinstance(point[wrt], (list, tuple, dict)):
+    (shapes,) = _core.structure_of(tuple(point), (int(wrt),)).leaf_shapes()
+    _check_is_number(point, int(wrt), shapes)
+    return point, int(wrt)
+
+
+def _check_is_number(point: Sequence[Any], wrt: int, shapes: list[Shape]) -> None:
+    if shapes != [()] or isinstance(point[wrt], (list, tuple, dict)):
         raise TypeError(
             f"derivatives by a number: but args[{wrt}] is a {type(point[wrt]).__name__}; use "
             "cadiff.grad or cadiff.jacobian for arrays and containers"
         )
-    return point, int(wrt)
 
 
 def _check_mode(mode: str) -> None:
