@@ -167,6 +167,8 @@ def _newton(equation: _Equation, x: FloatArray) -> FloatArray:
         length = 1.0
         while not np.linalg.norm(equation.values(x + length * step)) < norm:
             length *= 0.5
+            if (x + length * step == x).all():  # nor would a shorter one change x
+                length = 0.0
             if length < EPS:
                 break
         if length < EPS:  # nothing is gained any more, which is as it should be after small steps

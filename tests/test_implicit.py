@@ -244,3 +244,15 @@ def test_nothing_is_left_of_the_search() -> None:
 
     npt.assert_allclose(cadiff.grad(f)(32.0), 1.0 / 80.0, rtol=1e-13)
     assert left == [2]  # the vector, and the number taken from it
+
+
+@pytest.mark.parametrize("a", [2.0, 3.0, 10.0, 1e-3])
+def test_the_search_ends_when_no_step_changes_the_solution(a: float) -> None:
+    calls = []
+
+    def f(x: Any) -> Any:
+        calls.append(None)
+        return x * x - a
+
+    npt.assert_allclose(root(f, 1.0), a**0.5, rtol=1e-15)
+    assert len(calls) < 30
