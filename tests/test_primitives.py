@@ -180,3 +180,31 @@ def test_custom_gradients_may_be_others() -> None:
 
     assert cadiff.value_and_grad(lambda x: reversed_gradient(x * x))(3.0) == (9.0, -6.0)
     assert cadiff.derivative(lambda x: reversed_gradient(x * x), 3.0) == -6.0
+
+
+def test_what_is_no_rule_is_refused_when_it_is_given() -> None:
+    operation = cadiff.primitive(lambda x, y: x * y)
+    for define in (operation.defvjp, operation.defjvp, operation.defpartials):
+        with pytest.raises(TypeError, match="a rule is a function, or None .* not float"):
+            define(2.0)  # type: ignore[arg-type]
+        for argnums in ("a", (-1,), (1.5,), (True,)):
+            with pytest.raises(TypeError, match="argnums is a tuple of positions"):
+                define(lambda *_: 1.0, argnums=argnums)
+        with pytest.raises(ValueError, match="2 rules for 3 arguments"):
+            define(lambda *_: 1.0, None, argnums=(0, 1, 2))
+    with pytest.raises(TypeError, match="no reverse-mode rule"):
+        cadiff.grad(operation)(1.0, 2.0)
+
+
+def test_a_reverse_rule_that_returns_no_function() -> None:
+    operation = cadiff.primitive(lambda x: 2.0 * x)
+    operation.defvjp(lambda ans, x: None)  # type: ignore[arg-type]
+    for transform in (cadiff.grad, cadiff.jacfwd):
+        with pytest.raises(TypeError, match="argument 0 returned NoneType; is a return missing"):
+            transform(operation)(1.0)
+
+
+def test_partials_of_some_arguments() -> None:
+    operation = cadiff.custom(lambda x, y: x * y, partials=(None, lambda ans, x, y: x))
+    assert cadiff.grad(operation, (0, 1))(2.0, 3.0) == (0.0, 2.0)
+    assert cadiff.derivative(operation, 0, (2.0, 3.0)) == 0.0
