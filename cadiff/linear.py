@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ._core import FrozenMap, Recording, Structure
 from .arrays import stack
 from .frozen import carried, joined, parted
-from .transforms import Output, handed_out, vjp
+from .transforms import Output, check_function, handed_out, vjp
 
 __all__ = ["LinearMap", "linearize"]
 
@@ -270,6 +270,7 @@ def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, LinearMap]:
     >>> x
     array([1.41421356, 1.73205081])
     """
+    check_function("linearize", f)
     recording = Recording(primals, tuple(range(len(primals))))
     keep = False
     try:
