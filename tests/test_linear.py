@@ -610,3 +610,20 @@ def test_large_maps() -> None:
     wanted = np.exp(np.sin(y)) * (1.0 + y * np.cos(y))
     np.testing.assert_allclose(lin.vjp(1.0), wanted, rtol=1e-13)
     np.testing.assert_allclose(lin(np.ones(10**6)), np.sum(wanted), rtol=1e-12)
+
+
+def test_damaged_bytes_give_the_same_map_or_an_error() -> None:
+    _, lin = cadiff.linearize(lambda x, y: {"a": x * y, "b": [cnp.sum(x)]}, np.ones(3), 2.0)
+    whole, shown = pickle.dumps(lin), repr(lin(np.ones(3), 1.0))
+    assert repr(pickle.loads(whole)(np.ones(3), 1.0)) == shown
+    for changes in (
+        {"_count": 1},
+        {"_output": cadiff.transforms.Output([1.0, 2.0])},
+        {"_action": None},
+    ):
+        with pytest.raises(ValueError, match="no LinearMap, or were damaged"):
+            cadiff.LinearMap.__new__(cadiff.LinearMap).__setstate__({**vars(lin), **changes})
+    state = vars(lin).copy()
+    del state["_single"]
+    with pytest.raises(ValueError, match="no LinearMap, or were damaged"):
+        cadiff.LinearMap.__new__(cadiff.LinearMap).__setstate__(state)
