@@ -250,7 +250,7 @@ class Tape:
         copies = (self._ops == _POSITIVE) & (self._entries[:, 0] >= _ARRAY_BIT)
         found = []
         ends: dict[int, int] = {}
-        for index in np.flatnonzero(copies):
+        for index in np.flatnonzero(copies).tolist():
             shape, views, _, _, _ = self._plan(index)
             target, strides = views[0]
             if target != int(self._entries[index, 1]) and self._maker(target) is None:

@@ -79,10 +79,10 @@ class primitive:  # noqa: N801 - a decorator
     def defpartials(
         self, *rules: Callable[..., Any] | None, argnums: int | Sequence[int] | None = None
     ) -> None:
-        """Elementwise partials, one for each argument: `rule(ans, *args, **kw)`; None where the
-        derivative is 0.
+        """Elementwise partials, one for each argument; None where the derivative is 0.
 
-        They give both modes; arguments are broadcast, and an exact zero absorbs.
+        `rule(ans, *args, **kw)` is a partial. They give both modes; arguments are broadcast, and an
+        exact zero absorbs.
         """
         for k, rule in self._by_argument(rules, argnums):
             if rule is None:
@@ -356,7 +356,7 @@ def custom(
     given = ((operation.defpartials, partials), (operation.defvjp, vjp), (operation.defjvp, jvp))
     for define, rules in given:
         if rules is not None:
-            define(*([rules] if callable(rules) else rules))  # type: ignore[arg-type]
+            define(*([rules] if callable(rules) else rules))
     return operation
 
 

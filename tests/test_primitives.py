@@ -185,7 +185,7 @@ def test_custom_gradients_may_be_others() -> None:
 def test_what_is_no_rule_is_refused_when_it_is_given() -> None:
     operation = cadiff.primitive(lambda x, y: x * y)
     for define in (operation.defvjp, operation.defjvp, operation.defpartials):
-        with pytest.raises(TypeError, match="a rule is a function, or None .* not float"):
+        with pytest.raises(TypeError, match=r"a rule is a function, or None .* not float"):
             define(2.0)  # type: ignore[arg-type]
         for argnums in ("a", (-1,), (1.5,), (True,)):
             with pytest.raises(TypeError, match="argnums is a tuple of positions"):
