@@ -22,7 +22,7 @@ import numpy as np
 from . import _core
 from ._core import Recording, Var
 from .arrays import as_array, concatenate, stack
-from .transforms import Transform
+from .transforms import Transform, check_function
 
 __all__ = ["as_it_is_now", "checkpoint", "checkpoint_scan"]
 
@@ -170,6 +170,7 @@ class _Rerun:
     """The rule of one call: it holds the arguments, and runs the function again."""
 
     runs_again = True
+    _name = "checkpoint"
 
     def __init__(
         self,
@@ -399,6 +400,7 @@ def checkpoint_scan(
     >>> cadiff.grad(lambda y: cadiff.checkpoint_scan(euler, y, length=1000)[0])(0.0) < 0.7
     True
     """
+    check_function("checkpoint_scan", f)
     count = _count(xs, length)
     if type(xs) is np.ndarray and xs.ndim == 1:
         xs = xs.tolist()  # floats, with which Python computes fastest
@@ -422,7 +424,8 @@ def checkpoint_scan(
             outputs += ys
         return state, outputs
 
-    state, parts = run(state, 0, count, int(levels))
+    most = max(1, (count - 1).bit_length())  # with which every piece is halved
+    state, parts = run(state, 0, count, min(int(levels), most))
     return state, _joined(parts, concatenate)
 
 
@@ -459,10 +462,30 @@ def _no_pair(result: Any) -> TypeError:
 def _joined(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
     """Outputs of one structure as one: their numbers or arrays joined, None for None."""
     first = parts[0] if parts else None
+    expected = _kind(first, join)
+    for part in parts:
+        if _kind(part, join) != expected:
+            raise ValueError(
+                "the outputs of all steps are alike: the first was "
+                f"{expected}, another one {_kind(part, join)}"
+            )
     if first is None:
         return None
     if isinstance(first, dict):
         return {key: _joined([part[key] for part in parts], join) for key in first}
     if isinstance(first, (list, tuple)):
-        return type(first)([_joined([part[i] for part in parts], join) for i in range(len(first))])
+        items = [_joined([part[i] for part in parts], join) for i in range(len(first))]
+        return type(first)(*items) if hasattr(first, "_fields") else type(first)(items)
     return join(parts)
+
+
+def _kind(part: Any, join: Callable[[list[Any]], Any]) -> str:
+    """What has to be the same in all outputs."""
+    if part is None:
+        return "None"
+    if isinstance(part, dict):
+        return f"a dict with the keys {sorted(part, key=repr)}"
+    if isinstance(part, (list, tuple)):
+        return f"a {type(part).__name__} of {len(part)}"
+    shape = _core.shape(part)[1:] if join is concatenate else _core.shape(part)
+    return f"an array of shape {shape}" if shape else "a number"

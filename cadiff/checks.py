@@ -6,6 +6,7 @@ import threading
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from math import prod
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import NonFiniteError
-from .transforms import Output, jvp, vjp
+from .transforms import Output, check_function, jvp, vjp
 
 __all__ = ["NonFiniteError", "check_grads", "nan_check"]
 
@@ -94,6 +95,13 @@ def check_grads(
         raise TypeError(
             f"args is a tuple with one entry for each argument of f, not {type(args).__name__}"
         )
+    check_function("check_grads", f)
+    _core.structure_of(tuple(args), tuple(range(len(args))))  # real numbers only
+    for what, given in (("atol", atol), ("rtol", rtol), ("eps", eps)):
+        if given is not None and not (isinstance(given, Real) and given >= 0.0):
+            raise ValueError(f"{what} is a number, at least 0, or None, not {given!r}")
+    if eps == 0.0:
+        raise ValueError("eps is a step, greater than 0")
     names = _core.argument_names(f, len(args))
     settings = _Settings(
         tuple(modes),

@@ -17,7 +17,7 @@ from ._core import Dual, Recording, Var
 from .arrays import concatenate, reshape
 from .checkpoints import as_it_is_now
 from .numpy import linalg
-from .transforms import Output, flatten, jacobian
+from .transforms import Output, check_function, flatten, jacobian
 
 __all__ = ["fixed_point", "root"]
 
@@ -65,6 +65,7 @@ def root(f: Function, x0: Any, *args: Any, solver: Solver | None = None) -> Any:
     >>> square_root(4.0), cadiff.grad(square_root)(4.0)
     (2.0, 0.25)
     """
+    check_function("root", f)
     return _solved("root", lambda x: f(x, *args), x0, solver or _newton, None)
 
 
@@ -81,6 +82,7 @@ def fixed_point(f: Function, x0: Any, *args: Any, solver: Solver | None = None) 
     ...     return cadiff.fixed_point(lambda E: 1.0 + eccentricity * cadiff.sin(E), 1.0)
     >>> cadiff.check_grads(kepler, (0.3,), order=2)
     """
+    check_function("fixed_point", f)
     return _solved("fixed_point", lambda x: f(x, *args), x0, solver or _iterate, -1.0)
 
 
@@ -142,12 +144,26 @@ def _solved(
     lasting = _Equation(name, as_it_is_now(f), unflatten, diagonal)
     equation = _Equation(name, f, unflatten, diagonal)
     argument = equation if solver in (_newton, _iterate) else equation.values
-    x = np.array(_core.strip(solver(argument, guess)), dtype=np.float64)
-    if x.shape != guess.shape:
-        raise ValueError(f"the solver returned the shape {x.shape}, expected {guess.shape}")
+    x = _checked_solution(name, solver(argument, guess), guess)
     if x.size == 0:
         return unflatten(x)
     return unflatten(_with_derivatives(lasting, x))
+
+
+def _checked_solution(name: str, found: Any, guess: FloatArray) -> FloatArray:
+    """What a solver returned, as a vector like the first guess."""
+    x = np.array(_core.strip(found))
+    if x.dtype.kind not in "iuf":
+        kind = f"an array of dtype {x.dtype}" if x.ndim else type(found).__name__
+        hint = ": return its x" if hasattr(found, "x") else ""
+        raise TypeError(
+            f"{name} wants an array of shape {guess.shape} from the solver, not {kind}{hint}"
+        )
+    if x.shape != guess.shape:
+        raise ValueError(f"the solver returned the shape {x.shape}, expected {guess.shape}")
+    if not np.isfinite(x).all():
+        raise RuntimeError(f"{name} found no solution: the solver returned {x}")
+    return x.astype(np.float64, copy=False)
 
 
 # --- finding it ----------------------------------------------------------------------------------
@@ -169,6 +185,8 @@ def _newton(equation: _Equation, x: FloatArray) -> FloatArray:
         length = 1.0
         while not np.linalg.norm(equation.values(x + length * step)) < norm:
             length *= 0.5
+            if (x + length * step == x).all():  # nor would a shorter one change x
+                length = 0.0
             if length < EPS:
                 break
         if length < EPS:  # nothing is gained any more, which is as it should be after small steps
@@ -273,6 +291,7 @@ class _Implicit:
 
     def __init__(self, equation: _Equation, residual: FloatArray) -> None:
         self._equation = equation
+        self._name = equation.name
         self._residual = residual
 
     def _run(self, recording: Recording, operands: list[Var]) -> Any:

@@ -29,6 +29,7 @@ Owner = tuple[str | None, str, int, int, Shape | None]
 _NAMES, _ARITIES = _core.operation_names()
 _CODES = {name: code for code, name in enumerate(_NAMES)}
 _LEAF, _THIRD, _RULE = _CODES["_leaf"], _CODES["_third"], _CODES["_rule"]
+_POSITIVE = _CODES["positive"]
 _ARRAY_BIT = 0x80000000
 _WRITING = {"_assign", "_scatter", "_add_at"}
 _READABLE = {
@@ -244,9 +245,33 @@ class Tape:
         return np.flatnonzero(is_operation)
 
     @cached_property
+    def _parts(self) -> NDArray[np.int64]:
+        """Entries that copy into a part of a new array, a joined one, and where that array is."""
+        copies = (self._ops == _POSITIVE) & (self._entries[:, 0] >= _ARRAY_BIT)
+        found = []
+        ends: dict[int, int] = {}
+        for index in np.flatnonzero(copies).tolist():
+            shape, views, _, _, _ = self._plan(index)
+            target, strides = views[0]
+            if target != int(self._entries[index, 1]) and self._maker(target) is None:
+                before = int(np.searchsorted(self._entries[:, 1], target, side="right")) - 1
+                first = int(self._entries[before, 1]) + self._n_slots(before)
+                past = target + 1 + sum((n - 1) * m for n, m in zip(shape, strides, strict=True))
+                ends[first] = max(ends.get(first, 0), past)
+                found.append((index, first))
+        parts = [(index, first, ends[first]) for index, first in found]
+        return np.array(parts, dtype=np.int64).reshape(-1, 3)
+
+    @cached_property
+    def _joins(self) -> frozenset[int]:
+        return frozenset(self._parts[:, 0].tolist())
+
+    @cached_property
     def _written(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Assignments in the order of the arrays they write to, and where each array begins."""
-        ordered = self._writes[np.argsort(self._writes[:, 1], kind="stable")]
+        writes = np.concatenate([self._writes, self._parts])
+        writes = writes[np.argsort(writes[:, 0], kind="stable")]
+        ordered = writes[np.argsort(writes[:, 1], kind="stable")]
         return ordered, np.flatnonzero(np.diff(ordered[:, 1], prepend=-1))
 
     @cached_property
@@ -258,7 +283,7 @@ class Tape:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what follows from the rest."""
-        derived = {"_ops", "_operations", "_written", "_made_of_constants"}
+        derived = {"_ops", "_operations", "_parts", "_joins", "_written", "_made_of_constants"}
         return {name: item for name, item in self.__dict__.items() if name not in derived}
 
     def _maker(self, slot: int) -> int | None:
@@ -419,7 +444,8 @@ class Tape:
             )
             sources = [self._operand(views[0][0], shape, views[0][1])] if name != "_gather" else []
             return [named, *sources]
-        kept = views if name == "_assign" or self._writes_elsewhere(index) else views[1:]
+        writes = name == "_assign" or self._adds_up(index) or index in self._joins
+        kept = views if writes else views[1:]
         operands = [self._operand(slot, shape, strides) for slot, strides in kept]
         if name == "_matmul":
             steps = [[n for n in strides[-3:] if n] for _, strides in kept]
@@ -429,13 +455,10 @@ class Tape:
             ]
         return operands
 
-    def _writes_elsewhere(self, index: int) -> bool:
-        """Whether an operation over arrays puts its result into an array that is there already."""
-        if self._entries[index, 0] < _ARRAY_BIT or index in self._rules:
-            return False
-        views, where = self._plan(index)[1:4:2]
-        first = int(self._entries[index, 1])
-        return where < 0 and not first <= views[0][0] < first + max(self._n_slots(index), 1)
+    def _adds_up(self, index: int) -> bool:
+        """Whether an entry adds to a part of an array, as sweeps do that were recorded."""
+        is_sum = _NAMES[self._ops[index]] == "_sum" and self._entries[index, 0] >= _ARRAY_BIT
+        return bool(is_sum and self._plan(index)[4][0])
 
     # --- rows
 
@@ -460,7 +483,9 @@ class Tape:
         first, end = self._made_of_constants[k]
         shape = (end - first,)
         value = self._shown(self._values, first, end - first, shape)
-        return Row(f"array{k}", f"array{k}", "constants", [], value, "", self._note(first, *shape))
+        joined = first in self._parts[:, 1]
+        kind = "joined" if joined else "constants"
+        return Row(f"array{k}", f"array{k}", kind, [], value, "", self._note(first, *shape))
 
     def _operation_row(self, number: int) -> Row:
         index = int(self._operations[number])
@@ -474,14 +499,16 @@ class Tape:
                 for buffer in (self._values, self._adjoints)
             ]
             value, adjoint = (", ".join(parts) for parts in pairs)
+        elif self._adds_up(index):
+            value = adjoint = ""  # what has been added up so far is not kept
+        elif index in self._joins:
+            name, adjoint = "_assign", ""
+            shape, views, _, _, _ = self._plan(index)
+            value = self._shown_at(*views[0], shape)
         else:
             shape = self._shape_of(index)
-            elsewhere = name not in _WRITING and self._writes_elsewhere(index)
-            value = "" if elsewhere else self._shown(self._values, out, size, shape)
-            has_none = elsewhere or name in _WRITING
-            adjoint = "" if has_none else self._shown(self._adjoints, out, size, shape)
-            if elsewhere:
-                name = "_add_at" if name == "_sum" else "_assign"
+            value = self._shown(self._values, out, size, shape)
+            adjoint = "" if name in _WRITING else self._shown(self._adjoints, out, size, shape)
         operands = [self._as_written(operand, index) for operand in self._operands(index)]
         return Row(
             f"op{number}",
@@ -498,6 +525,16 @@ class Tape:
         if shape == ():
             return _number(float(numbers[0]))
         return f"{shape} {_abridged(numbers.reshape(shape))}"
+
+    def _shown_at(self, slot: int, strides: Shape, shape: Shape) -> str:
+        """The values of a view."""
+        places = np.full(shape, slot - self._base)
+        for axis, stride in enumerate(strides):
+            steps = stride * np.arange(shape[axis])
+            places += steps.reshape((-1, *(1,) * (len(shape) - axis - 1)))
+        if shape == ():
+            return _number(float(self._values[places]))
+        return f"{shape} {_abridged(self._values[places])}"
 
     def _note(self, slot: int, size: int) -> str:
         """Which outputs stand among so many numbers."""
@@ -572,6 +609,8 @@ class Tape:
                 continue
             head = f"{row.label} {row.operation}" if row.operands else row.label
             label = [head, _joined(row), f"= {row.value}", f"adjoint {row.adjoint}", row.note]
+            if not row.value:
+                label[2] = ""
             if not row.adjoint:
                 label[3] = ""
             nodes.append((row.node, [line for line in label if line]))

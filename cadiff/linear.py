@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ._core import FrozenMap, Recording, Structure
 from .arrays import stack
 from .frozen import carried, joined, parted
-from .transforms import Output, handed_out, vjp
+from .transforms import Output, check_function, handed_out, vjp
 
 __all__ = ["LinearMap", "linearize"]
 
@@ -26,6 +26,12 @@ class _Frozen:
         self._frozen = frozen
         self._inputs = inputs
         self._outputs = outputs
+
+    def fits(self, inputs: list[Shape], outputs: list[Shape]) -> bool:
+        """Whether it maps numbers of these shapes."""
+        shapes = self._inputs, self._outputs
+        sizes = self._frozen.n, self._frozen.m
+        return shapes == (inputs, outputs) and sizes == tuple(sum(map(prod, x)) for x in shapes)
 
     def push(self, atoms: Sequence[Any]) -> list[Any]:
         return carried(self._frozen, atoms, self._outputs, False)
@@ -50,6 +56,9 @@ class _Recorded:
         self._atoms = atoms
         self._inputs = inputs
         self._outputs = outputs
+
+    def fits(self, inputs: list[Shape], outputs: list[Shape]) -> bool:
+        return (self._inputs, self._outputs) == (inputs, outputs)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
@@ -86,6 +95,9 @@ class _Recorded:
             return joined(carry(parted(matrix, shapes)))
         columns = [joined(carry(parted(column, shapes))) for column in matrix.T]
         return stack(columns, axis=1)
+
+
+_PARTS = {"_action", "_structure", "_output", "_count", "_single", "_transposed"}
 
 
 class LinearMap:
@@ -133,6 +145,19 @@ class LinearMap:
         self._count = len(structure.leaf_shapes())
         self._single = single
         self._transposed = transposed
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        try:
+            self._output.fill(self._output.shapes)
+            leaves = self._structure.leaf_shapes()
+            inputs = [shape for shapes in leaves for shape in shapes]
+            is_whole = state.keys() == _PARTS and self._count == len(leaves)
+            is_whole = is_whole and self._action.fits(inputs, self._output.shapes)
+        except (AttributeError, IndexError, TypeError):
+            is_whole = False
+        if not is_whole:
+            raise ValueError("these bytes are no LinearMap, or were damaged")
 
     def __call__(self, /, *vectors: Any) -> Any:
         if not self._transposed:
@@ -276,6 +301,7 @@ def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, LinearMap]:
     >>> x
     array([1.41421356, 1.73205081])
     """
+    check_function("linearize", f)
     recording = Recording(primals, tuple(range(len(primals))))
     keep = False
     try:

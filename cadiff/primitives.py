@@ -56,7 +56,7 @@ class primitive:  # noqa: N801 - a decorator
     # --- rules
 
     def defvjp(
-        self, *makers: Callable[..., Any] | None, argnums: Sequence[int] | None = None
+        self, *makers: Callable[..., Any] | None, argnums: int | Sequence[int] | None = None
     ) -> None:
         """Reverse rules, one for each argument; None where the derivative is 0.
 
@@ -67,7 +67,7 @@ class primitive:  # noqa: N801 - a decorator
         self._define(self.pulls, makers, argnums)
 
     def defjvp(
-        self, *rules: Callable[..., Any] | None, argnums: Sequence[int] | None = None
+        self, *rules: Callable[..., Any] | None, argnums: int | Sequence[int] | None = None
     ) -> None:
         """Forward rules, one for each argument; None where the derivative is 0.
 
@@ -77,14 +77,14 @@ class primitive:  # noqa: N801 - a decorator
         self._define(self.pushes, rules, argnums)
 
     def defpartials(
-        self, *rules: Callable[..., Any] | None, argnums: Sequence[int] | None = None
+        self, *rules: Callable[..., Any] | None, argnums: int | Sequence[int] | None = None
     ) -> None:
-        """Elementwise partials, one for each argument: `rule(ans, *args, **kw)`; None for 0.
+        """Elementwise partials, one for each argument; None where the derivative is 0.
 
-        They give both modes; arguments are broadcast, and an exact zero absorbs.
+        `rule(ans, *args, **kw)` is a partial. They give both modes; arguments are broadcast, and
+        an exact zero absorbs.
         """
-        positions = range(len(rules)) if argnums is None else argnums
-        for k, rule in zip(positions, rules, strict=True):
+        for k, rule in self._by_argument(rules, argnums):
             if rule is None:
                 self.pushes[k] = self.pulls[k] = None
                 continue
@@ -98,12 +98,48 @@ class primitive:  # noqa: N801 - a decorator
         self,
         table: dict[int, Callable[..., Any] | None],
         rules: Sequence[Callable[..., Any] | None],
-        argnums: Sequence[int] | None,
+        argnums: int | Sequence[int] | None,
     ) -> None:
-        positions = range(len(rules)) if argnums is None else argnums
-        table.update(zip(positions, rules, strict=len(rules) != 1 or argnums is None))
-        if len(rules) == 1 and argnums is not None:
-            table.update(dict.fromkeys(argnums, rules[0]))
+        if len(rules) == 1 and isinstance(argnums, Sequence):
+            rules = [rules[0]] * len(argnums)
+        table.update(self._by_argument(rules, argnums))
+
+    def _by_argument(
+        self, rules: Sequence[Callable[..., Any] | None], argnums: int | Sequence[int] | None
+    ) -> list[tuple[int, Callable[..., Any] | None]]:
+        """Rules with the positions of their arguments."""
+        for rule in rules:
+            if rule is not None and not callable(rule):
+                raise TypeError(
+                    f"the primitive {self._name}: a rule is a function, or None where the "
+                    f"derivative is 0, not {type(rule).__name__}"
+                )
+        if argnums is None:
+            return list(enumerate(rules))
+        positions = list(argnums) if isinstance(argnums, Sequence) else [argnums]
+        for k in positions:
+            if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 0:
+                raise TypeError(
+                    f"the primitive {self._name}: argnums is a tuple of positions, ints from 0 "
+                    f"on, not {argnums!r}"
+                )
+        if len(positions) != len(rules):
+            raise ValueError(
+                f"the primitive {self._name}: there are {len(rules)} rules for "
+                f"{len(positions)} arguments, argnums={argnums!r}"
+            )
+        return list(zip(map(int, positions), rules, strict=True))
+
+    def _puller(self, k: int, ans: Any, args: Sequence[Any], kw: dict[str, Any]) -> Any:
+        """What the reverse rule of an argument makes for one call."""
+        pull = self._pull_rule(k)(ans, *args, **kw)  # type: ignore[misc]
+        if not callable(pull):
+            raise TypeError(
+                f"the primitive {self._name}: a reverse rule returns a function of the cotangent, "
+                f"that of argument {k} returned {type(pull).__name__}"
+                f"{'; is a return missing?' if pull is None else ''}"
+            )
+        return pull
 
     def _push_rule(self, k: int) -> Callable[..., Any] | None:
         """The forward rule of an argument, or what follows from its reverse rule."""
@@ -318,7 +354,7 @@ def custom(
     given = ((operation.defpartials, partials), (operation.defvjp, vjp), (operation.defjvp, jvp))
     for define, rules in given:
         if rules is not None:
-            define(*([rules] if callable(rules) else rules))  # type: ignore[arg-type]
+            define(*([rules] if callable(rules) else rules))
     return operation
 
 
@@ -350,10 +386,9 @@ class _Rule:
 
     def _cotangent(self, k: int, ans: Any, args: list[Any], g: Any) -> Any:
         """That of one argument; None if it is 0. What the other rules read it is all the same."""
-        rule = self.operation._pull_rule(k)
-        if rule is None:
+        if self.operation._pull_rule(k) is None:
             return None
-        cotangent = rule(ans, *args, **self.kwargs)(g)
+        cotangent = self.operation._puller(k, ans, args, self.kwargs)(g)
         return self.operation._like(cotangent, args[k], f"the cotangent of argument {k}")
 
     def push(self, operands: list[Any], outs: list[Any], tangents: list[Any]) -> list[Any]:
@@ -405,7 +440,7 @@ def _stretches(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
 def _push_by_transposing(
     operation: primitive, k: int, g: Number, ans: Any, *args: Any, **kw: Any
 ) -> Any:
-    pull = operation._pull_rule(k)(ans, *args, **kw)  # type: ignore[misc]
+    pull = operation._puller(k, ans, args, kw)
     several = type(ans) is tuple
     cotangents = [np.zeros(_core.shape(x)) if _core.shape(x) else 0.0 for x in _as_list(ans)]
 

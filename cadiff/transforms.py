@@ -11,7 +11,7 @@ import functools
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, groupby, pairwise
 from math import prod
 from types import MethodType
 from typing import Any, Literal, NoReturn
@@ -52,6 +52,11 @@ FloatArray = NDArray[np.float64]
 # --- transforms as objects -------------------------------------------------------------------
 
 
+def check_function(name: str, function: Any) -> None:
+    if not callable(function):
+        raise TypeError(f"{name} takes a function, not {type(function).__name__}")
+
+
 class Transform(ABC):
     """A function made from another: callable, picklable if that one is, bindable as a method."""
 
@@ -63,8 +68,7 @@ class Transform(ABC):
         *,
         has_aux: bool = False,
     ) -> None:
-        if not callable(function):
-            raise TypeError(f"{name} takes a function, not {type(function).__name__}")
+        check_function(name, function)
         self._name = name
         self._function = function
         self._argnums, self._single = _checked_argnums(argnums)
@@ -245,6 +249,8 @@ class Output:
             self._number(np.bool_(True))
         if array.dtype.kind not in "iuf":
             raise self._refusal(array, f" of dtype {array.dtype.name}")
+        if type(array) is not np.ndarray:
+            _core.structure_of((array,), (0,))  # refuses masked arrays and matrices
         return np.array(array, dtype=np.float64)
 
     def _leaf(self, atom: Any) -> _Leaf:
@@ -431,6 +437,7 @@ def jvp(
                 f"{name} is a tuple with one entry for each argument of f, not "
                 f"{type(value).__name__}"
             )
+    check_function("jvp", f)
     args = tuple(primals)
     argnums = tuple(range(len(args)))
     structure = _core.structure_of(args, argnums)
@@ -492,6 +499,7 @@ def derivative(f: Function, wrt: Any, args: Sequence[Any] | None = None, *, orde
     """
     if args is None:
         args, wrt = (wrt,), 0
+    check_function("derivative", f)
     if not _is_int(order) or order < 0:
         raise ValueError(f"order is a whole number >= 0, not {order!r}")
     if order > MOST_ORDER:
@@ -562,11 +570,12 @@ def gradient(f: Function, args: Sequence[Any], *, mode: Mode = "auto") -> NDArra
     >>> cadiff.gradient(lambda x, y: x * y, (2.0, 3.0))
     array([3., 2.])
     """
+    check_function("gradient", f)
     _check_mode(mode)
-    for k in range(len(_checked_point(args, None)[0])):
-        _checked_point(args, k)
-    point = tuple(args)
+    point = tuple(_checked_point(args, None)[0])
     argnums = tuple(range(len(point)))
+    for k, shapes in enumerate(_core.structure_of(point, argnums).leaf_shapes()):
+        _check_is_number(point, k, shapes)
     if mode == "fwd":
 
         def number(*args: Any) -> Any:
@@ -593,13 +602,17 @@ def _checked_point(args: Any, wrt: int | None) -> tuple[list[Any], int]:
         raise TypeError(f"wrt is the position of an argument, an int, not {wrt!r}")
     if not -len(point) <= wrt < len(point):
         raise IndexError(f"wrt={wrt}, but there are {len(point)} arguments")
-    structure = _core.structure_of(tuple(point), (int(wrt),))
-    if structure.leaf_shapes() != [[()]] or isinstance(point[wrt], (list, tuple, dict)):
+    (shapes,) = _core.structure_of(tuple(point), (int(wrt),)).leaf_shapes()
+    _check_is_number(point, int(wrt), shapes)
+    return point, int(wrt)
+
+
+def _check_is_number(point: Sequence[Any], wrt: int, shapes: list[Shape]) -> None:
+    if shapes != [()] or isinstance(point[wrt], (list, tuple, dict)):
         raise TypeError(
             f"derivatives by a number: but args[{wrt}] is a {type(point[wrt]).__name__}; use "
             "cadiff.grad or cadiff.jacobian for arrays and containers"
         )
-    return point, int(wrt)
 
 
 def _check_mode(mode: str) -> None:
@@ -681,6 +694,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     >>> pullback([1.0, 10.0])
     (13.0, 12.0)
     """
+    check_function("vjp", f)
     recording = Recording(primals, tuple(range(len(primals))), f=f)
     keep = False
     try:
@@ -1077,7 +1091,13 @@ def flatten(tree: Any) -> tuple[FloatArray, Callable[[Any], Any]]:
     {'w': array([2., 4.]), 'b': 6.0}
     """
     atoms, structure = _core.take_apart((tree,), (0,))
-    parts = [reshape(atom, -1) for atom in atoms]
+    parts: list[Any] = []
+    for single, run in groupby(atoms, lambda atom: _core.shape(atom) == ()):
+        if single:
+            numbers = list(run)
+            parts.append(_core.numbers_array(numbers, (len(numbers),)))
+        else:
+            parts += [reshape(atom, -1) for atom in run]
     vector: FloatArray = concatenate(parts) if parts else np.empty(0)
     return vector, _Unflatten(structure, vector.size)
 

@@ -610,7 +610,7 @@ void cad_tape_forget(CadTape *tape, CadSlot slot) {
 static int clear_range(CadTape *tape, size_t begin, size_t end) {
     int met = 0;
     for (size_t i = cad_tape_block_after(tape, begin); begin < end; i++) {
-        while (i < tape->n_blocks && tape->blocks[i].eager) {
+        while (i < tape->n_blocks && tape->blocks[i].eager && tape->blocks[i].begin < end) {
             i++;
         }
         const int more = i < tape->n_blocks && tape->blocks[i].begin < end;
@@ -753,7 +753,7 @@ void cad_tape_read_adjoints(const CadTape *tape, size_t begin, size_t end, doubl
         return;
     }
     for (size_t i = cad_tape_block_after(tape, begin); begin < end; i++) {
-        while (i < tape->n_blocks && tape->blocks[i].eager) {
+        while (i < tape->n_blocks && tape->blocks[i].eager && tape->blocks[i].begin < end) {
             i++;
         }
         const CadBlock *block = i < tape->n_blocks ? &tape->blocks[i] : NULL;

@@ -828,8 +828,37 @@ MATRIX = np.ones((2, 2)).view(np.matrix)
             "factor": lambda x: x @ ROW[: len(x)],
             "argument": lambda x: cadiff.grad(lambda x: (x * x).sum())(x),
             "argument, forward": lambda x: cadiff.jvp(square, (x,), (x,)),
+            "result": lambda x: cadiff.jacobian(lambda y: x)(1.0),
         }.items()
     }
 )
 def test_arrays_whose_operations_mean_something_else(mistake: Mistake) -> None:
     check(mistake)
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    {
+        "linearize": lambda f: cadiff.linearize(f, 1.0),
+        "vjp": lambda f: cadiff.vjp(f, 1.0),
+        "jvp": lambda f: cadiff.jvp(f, (1.0,), (1.0,)),
+        "derivative": lambda f: cadiff.derivative(f, 1.0),
+        "gradient": lambda f: cadiff.gradient(f, (1.0,)),
+        "root": lambda f: cadiff.root(f, 1.0),
+        "fixed_point": lambda f: cadiff.fixed_point(f, 1.0),
+        "checkpoint_scan": lambda f: cadiff.checkpoint_scan(f, 1.0, length=2),
+        "check_grads": lambda f: cadiff.check_grads(f, (1.0,)),
+    }.items(),
+)
+def test_what_is_no_function(name: str, call: Callable[[Any], Any]) -> None:
+    with pytest.raises(TypeError, match=f"^{name} takes a function, not int$"):
+        call(3)
+
+
+@pytest.mark.parametrize("array", [MASKED, MATRIX], ids=["masked", "matrix"])
+def test_cotangents_whose_operations_mean_something_else(array: Any) -> None:
+    f = functools.partial(np.multiply, np.ones(array.shape))
+    for pull in (cadiff.vjp(f, 1.0)[1], cadiff.linearize(f, 1.0)[1].vjp):
+        with pytest.raises(TypeError, match=r"masked arrays|numpy\.matrix"):
+            pull(array)
+        assert pull(np.ones(array.shape)) == array.size

@@ -464,3 +464,33 @@ def test_scan_over_rows_without_outputs() -> None:
 def test_scan_says_what_is_wrong(call: Function, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        (lambda x: None if x == 0.0 else x, "the first was None, another one a number"),
+        (lambda x: x if x < 3.0 else None, "the first was a number, another one None"),
+        (lambda x: x if x < 3.0 else [x], "a number, another one a list of 1"),
+        (lambda x: [x] * (1 + int(x)), "a list of 1, another one a list of 2"),
+        (lambda x: {"a": x} if x < 3.0 else {"b": x}, r"keys \['a'\], .* keys \['b'\]"),
+        (lambda x: np.ones(1 + int(x)), r"shape \(1,\), another one an array of shape \(2,\)"),
+    ],
+)
+@pytest.mark.parametrize("levels", [1, 2])
+def test_outputs_that_are_not_alike(
+    output: Callable[[float], Any], message: str, levels: int
+) -> None:
+    def run(a: Any) -> Any:
+        xs = [0.0, 1.0, 2.0, 3.0, 4.0]
+        return checkpoint_scan(lambda s, x: (s * a, output(x)), a, xs, levels=levels)[0]
+
+    with pytest.raises(ValueError, match=message):
+        cadiff.grad(run)(2.0)
+
+
+def test_more_levels_than_halvings() -> None:
+    def run(a: Any) -> Any:
+        return checkpoint_scan(lambda s, _: (s * a, None), a, length=4, levels=1000)[0]
+
+    assert cadiff.grad(run)(2.0) == 80.0

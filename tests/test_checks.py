@@ -314,3 +314,18 @@ def test_arguments_are_left_alone() -> None:
 
 def test_the_examples() -> None:
     assert doctest.testmod(checks).failed == 0
+
+
+@pytest.mark.parametrize(
+    "x", [np.array([1j]), np.array([True]), np.array(["a"]), np.array([1.0, None])]
+)
+def test_arguments_that_are_no_real_numbers(x: Any) -> None:
+    with pytest.raises(TypeError, match="argument 0 is no real number"):
+        cadiff.check_grads(lambda x: 2.0, (x,))
+
+
+@pytest.mark.parametrize("name", ["atol", "rtol", "eps"])
+@pytest.mark.parametrize("number", [-1e-5, np.nan, "a"])
+def test_tolerances_and_steps_that_are_none(name: str, number: Any) -> None:
+    with pytest.raises(ValueError, match=f"{name} is a number, at least 0"):
+        cadiff.check_grads(cadiff.sin, (1.0,), **{name: number})

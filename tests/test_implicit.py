@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import mpmath
@@ -289,3 +290,32 @@ def test_nothing_is_left_of_the_search() -> None:
 
     npt.assert_allclose(cadiff.grad(f)(32.0), 1.0 / 80.0, rtol=1e-13)
     assert left == [2]  # the vector, and the number taken from it
+
+
+@pytest.mark.parametrize("a", [2.0, 3.0, 10.0, 1e-3])
+def test_the_search_ends_when_no_step_changes_the_solution(a: float) -> None:
+    calls = []
+
+    def f(x: Any) -> Any:
+        calls.append(None)
+        return x * x - a
+
+    npt.assert_allclose(root(f, 1.0), a**0.5, rtol=1e-15)
+    assert len(calls) < 30
+
+
+@pytest.mark.parametrize(
+    ("found", "error", "message"),
+    [
+        (None, TypeError, r"shape \(1,\) from the solver, not NoneType"),
+        (numpy.array([1j]), TypeError, "not an array of dtype complex128"),
+        (SimpleNamespace(x=numpy.ones(1)), TypeError, "not SimpleNamespace: return its x"),
+        (numpy.ones(2), ValueError, r"the shape \(2,\), expected \(1,\)"),
+        (numpy.array([numpy.nan]), RuntimeError, r"the solver returned \[nan\]"),
+    ],
+)
+def test_what_a_solver_returns_is_checked(
+    found: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        root(lambda x: x - 1.0, 0.5, solver=lambda residual, x0: found)

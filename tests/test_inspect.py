@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import functools
 import pickle
 import re
 import xml.etree.ElementTree as ElementTree
@@ -446,3 +447,25 @@ def test_empty_constant_and_strided(f: Any, args: Any, operations: int) -> None:
 
 def test_the_examples() -> None:
     assert doctest.testmod(inspect).failed == 0
+
+
+def test_joined_arrays_are_linked_to_their_parts() -> None:
+    tape = cadiff.make_tape(lambda x: cnp.sum(cnp.concatenate([np.full(1, 7.0), x, x * 2.0])))(
+        np.array([1.0, 3.0])
+    )
+    lines = [line.split() for line in tape.to_text().splitlines()[2:]]
+    assert lines[1] == ["array0", "joined", "(5,)", "[7.", "1.", "3.", "2.", "6.]"]
+    assert lines[3:5] == [
+        ["#1", "assign", "array0[0]", "=", "7", "7"],
+        ["#2", "assign", "array0[1:3]", "=", "x", "(2,)", "[1.", "3.]"],
+    ]
+    assert lines[6] == ["#4", "sum", "array0", "19", "1", "output"]
+    edges = re.findall(r"(\w+) -> (\w+)", tape.to_dot())
+    assert {("in0", "op2"), ("op0", "op3"), ("op2", "op3"), ("op3", "op4")} <= set(edges)
+
+
+def test_numbers_that_were_never_written_are_not_shown() -> None:
+    cadiff.grad(lambda x: functools.reduce(lambda y, _: cadiff.sin(y) * 7.0, range(200), x))(0.5)
+    text = cadiff.make_tape(lambda x: cadiff.grad(lambda y: y**3)(x))(2.0).to_text()
+    sums = [line.split() for line in text.splitlines() if " sum " in line]
+    assert [line[1:] for line in sums] == [["sum", "array0[2],", "1"], ["sum", "array0[0],", "#6"]]

@@ -636,3 +636,20 @@ def test_recordings_with_rules_belong_to_their_thread(make: str) -> None:
     assert len(raised) == 4
     assert all("recorded in another thread" in str(error) for error in raised)
     np.testing.assert_allclose(pull(x), expected, rtol=1e-12)
+
+
+def test_damaged_bytes_give_the_same_map_or_an_error() -> None:
+    _, lin = cadiff.linearize(lambda x, y: {"a": x * y, "b": [cnp.sum(x)]}, np.ones(3), 2.0)
+    whole, shown = pickle.dumps(lin), repr(lin(np.ones(3), 1.0))
+    assert repr(pickle.loads(whole)(np.ones(3), 1.0)) == shown
+    for changes in (
+        {"_count": 1},
+        {"_output": cadiff.transforms.Output([1.0, 2.0])},
+        {"_action": None},
+    ):
+        with pytest.raises(ValueError, match="no LinearMap, or were damaged"):
+            cadiff.LinearMap.__new__(cadiff.LinearMap).__setstate__({**vars(lin), **changes})
+    state = vars(lin).copy()
+    del state["_single"]
+    with pytest.raises(ValueError, match="no LinearMap, or were damaged"):
+        cadiff.LinearMap.__new__(cadiff.LinearMap).__setstate__(state)

@@ -183,7 +183,7 @@ def test_custom_gradients_may_be_others() -> None:
 
 
 @pytest.mark.parametrize("rules", ["defvjp", "defjvp", "defpartials"])
-def test_the_other_rules_vary_with_an_argument_that_has_none(rules):
+def test_the_other_rules_vary_with_an_argument_that_has_none(rules: str) -> None:
     product = cadiff.primitive(lambda x, k: x * k)
     rule = {
         "defvjp": lambda ans, x, k: lambda g: g * k,
@@ -191,7 +191,10 @@ def test_the_other_rules_vary_with_an_argument_that_has_none(rules):
         "defpartials": lambda ans, x, k: k,
     }[rules]
     getattr(product, rules)(rule, None)
-    f = lambda x: product(x, x**2)
+
+    def f(x: Any) -> Any:
+        return product(x, x**2)
+
     assert cadiff.grad(f)(3.0) == 9.0
     second = [
         cadiff.jacrev(cadiff.grad(f))(3.0),
@@ -202,3 +205,31 @@ def test_the_other_rules_vary_with_an_argument_that_has_none(rules):
         cadiff.derivative(f, 3.0, order=2),
     ]
     assert second == [6.0] * 6
+
+
+def test_what_is_no_rule_is_refused_when_it_is_given() -> None:
+    operation = cadiff.primitive(lambda x, y: x * y)
+    for define in (operation.defvjp, operation.defjvp, operation.defpartials):
+        with pytest.raises(TypeError, match=r"a rule is a function, or None .* not float"):
+            define(2.0)  # type: ignore[arg-type]
+        for argnums in ("a", (-1,), (1.5,), (True,)):
+            with pytest.raises(TypeError, match="argnums is a tuple of positions"):
+                define(lambda *_: 1.0, argnums=argnums)
+        with pytest.raises(ValueError, match="2 rules for 3 arguments"):
+            define(lambda *_: 1.0, None, argnums=(0, 1, 2))
+    with pytest.raises(TypeError, match="no reverse-mode rule"):
+        cadiff.grad(operation)(1.0, 2.0)
+
+
+def test_a_reverse_rule_that_returns_no_function() -> None:
+    operation = cadiff.primitive(lambda x: 2.0 * x)
+    operation.defvjp(lambda ans, x: None)  # type: ignore[arg-type]
+    for transform in (cadiff.grad, cadiff.jacfwd):
+        with pytest.raises(TypeError, match="argument 0 returned NoneType; is a return missing"):
+            transform(operation)(1.0)
+
+
+def test_partials_of_some_arguments() -> None:
+    operation = cadiff.custom(lambda x, y: x * y, partials=(None, lambda ans, x, y: x))
+    assert cadiff.grad(operation, (0, 1))(2.0, 3.0) == (0.0, 2.0)
+    assert cadiff.derivative(operation, 0, (2.0, 3.0)) == 0.0
