@@ -46,7 +46,8 @@ def root(f: Function, x0: Any, *args: Any, solver: Solver | None = None) -> Any:
         Passed on to f.
     solver : callable, optional
         `solver(residual, x0)` finds the solution, given a function from a vector, shape (n,), to a
-        vector, and the first guess, shape (n,). Newton's method with exact derivatives, and
+        vector, and the first guess, shape (n,); it is to be close to it. Newton's method with
+        exact derivatives, and
         halved steps where needed, unless told; for instance
         `lambda residual, x0: scipy.optimize.root(residual, x0).x`.
 
@@ -143,8 +144,11 @@ def _solved(
     guess, unflatten = flatten(_core.strip(x0))
     lasting = _Equation(name, as_it_is_now(f), unflatten, diagonal)
     equation = _Equation(name, f, unflatten, diagonal)
-    argument = equation if solver in (_newton, _iterate) else equation.values
-    x = _checked_solution(name, solver(argument, guess), guess)
+    if solver in (_newton, _iterate):
+        x = solver(equation, guess)
+    else:
+        x = _checked_solution(name, solver(equation.values, guess), guess)
+        _check_residual(equation, x, guess)
     if x.size == 0:
         return unflatten(x)
     return unflatten(_with_derivatives(lasting, x))
@@ -164,6 +168,17 @@ def _checked_solution(name: str, found: Any, guess: FloatArray) -> FloatArray:
     if not np.isfinite(x).all():
         raise RuntimeError(f"{name} found no solution: the solver returned {x}")
     return x.astype(np.float64, copy=False)
+
+
+def _check_residual(equation: _Equation, x: FloatArray, guess: FloatArray) -> None:
+    """Raise RuntimeError where Newton's method would still go far: a solver may fail quietly."""
+    residual, slope = equation.linearised(x)
+    way = float(np.linalg.norm(_step(slope, residual))) if residual.any() else 0.0
+    if not way <= 0.01 * max(np.linalg.norm(x), np.linalg.norm(guess)):
+        raise RuntimeError(
+            f"{equation.name} found no solution: at what the solver returned the residual is "
+            f"{np.max(np.abs(residual)):.3g}, and Newton's method would go on by {way:.3g}"
+        )
 
 
 # --- finding it ----------------------------------------------------------------------------------

@@ -239,6 +239,17 @@ def test_other_solvers() -> None:
         g(0.5)
 
 
+def test_a_solver_that_fails_quietly_is_not_believed() -> None:
+    def by_scipy(residual: Any, x0: Any) -> Any:
+        return scipy.optimize.root(residual, x0).x
+
+    with pytest.raises(RuntimeError, match="found no solution: at what the solver returned"):
+        root(lambda x: x * x + 2.0, 1.0, solver=by_scipy)
+    with pytest.raises(RuntimeError, match="found no solution"):
+        fixed_point(lambda x: x + 1.0, 1.0, solver=lambda residual, x0: x0)
+    assert root(lambda x: 3.0 * x, 1.0, solver=by_scipy) == pytest.approx(0.0, abs=1e-12)
+
+
 def test_plain_numbers_in_plain_numbers_out() -> None:
     assert root(lambda x: x * x - 4.0, 1.0) == 2.0
     assert type(root(lambda x: x - 1.0, 0.0)) is float

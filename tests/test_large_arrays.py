@@ -7,7 +7,6 @@ The debug build treats small arrays so, which sends all other tests the same way
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -255,27 +254,3 @@ def test_an_argument_that_is_written_to_meanwhile_is_noticed(place: slice) -> No
     x[:] = 1.0
     with pytest.raises(RuntimeError, match="written to"):
         cadiff.value_and_grad(lambda xs: step(xs[0]["x"]))([{"x": x}])
-
-
-def _fastest(job: Callable[[], Any]) -> float:
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        job()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
-@pytest.mark.parametrize(
-    "gradient",
-    [
-        lambda n: cadiff.grad(lambda xs: np.sum(xs[0]) * np.sum(xs[-1]))([numpy.ones(3)] * n),
-        lambda n: cadiff.gradient(lambda *xs: xs[0] * xs[-1], [2.0] * n),
-        lambda n: cadiff.gradient(lambda *xs: xs[0] * xs[-1], numpy.ones(n)),
-    ],
-    ids=["list of arrays", "gradient", "gradient at an array"],
-)
-def test_the_price_of_many_arguments_is_proportional_to_their_number(
-    gradient: Callable[[int], Any],
-) -> None:
-    assert _fastest(lambda: gradient(16_000)) < 14 * _fastest(lambda: gradient(2_000))  # not 64
