@@ -46,8 +46,7 @@ def root(f: Function, x0: Any, *args: Any, solver: Solver | None = None) -> Any:
         Passed on to f.
     solver : callable, optional
         `solver(residual, x0)` finds the solution, given a function from a vector, shape (n,), to a
-        vector, and the first guess, shape (n,); it is to be close to it. Newton's method with
-        exact derivatives, and
+        vector, and the first guess, shape (n,). Newton's method with exact derivatives, and
         halved steps where needed, unless told; for instance
         `lambda residual, x0: scipy.optimize.root(residual, x0).x`.
 
@@ -173,8 +172,12 @@ def _checked_solution(name: str, found: Any, guess: FloatArray) -> FloatArray:
 def _check_residual(equation: _Equation, x: FloatArray, guess: FloatArray) -> None:
     """Raise RuntimeError where Newton's method would still go far: a solver may fail quietly."""
     residual, slope = equation.linearised(x)
-    way = float(np.linalg.norm(_step(slope, residual))) if residual.any() else 0.0
-    if not way <= 0.01 * max(np.linalg.norm(x), np.linalg.norm(guess)):
+    if not residual.any():
+        return
+    step = -_step(slope, residual)
+    way = float(np.linalg.norm(step))
+    near = way <= 0.01 * max(np.linalg.norm(x), np.linalg.norm(guess))
+    if not near or not _solves(slope, step, residual):
         raise RuntimeError(
             f"{equation.name} found no solution: at what the solver returned the residual is "
             f"{np.max(np.abs(residual)):.3g}, and Newton's method would go on by {way:.3g}"
@@ -206,11 +209,16 @@ def _newton(equation: _Equation, x: FloatArray) -> FloatArray:
                 break
         if length < EPS:  # nothing is gained any more, which is as it should be after small steps
             small = np.abs(step) <= 1e-8 * (np.abs(x) + np.abs(step))
-            if small.all() and np.linalg.norm(residual + slope @ step) < 0.5 * norm:
+            if small.all() and _solves(slope, step, residual):
                 return x
             break
         x = x + length * step
     raise _no_solution(equation, x)
+
+
+def _solves(slope: FloatArray, step: FloatArray, residual: FloatArray) -> bool:
+    """Whether a step leads where the residual vanishes, as far as the slope tells."""
+    return bool(np.linalg.norm(residual + slope @ step) < 0.5 * np.linalg.norm(residual))
 
 
 def _step(slope: FloatArray, residual: FloatArray) -> FloatArray:
