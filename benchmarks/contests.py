@@ -26,6 +26,7 @@ __all__ = [
     "FLOATS",
     "GRADIENT",
     "GRAPH",
+    "KEPT",
     "LIST",
     "NESTED",
     "SCAN",
@@ -57,6 +58,7 @@ ARRAY = "x an ndarray"
 GRADIENT = "value and gradient"
 GRAPH = "pure-Python graph"
 SCAN = "checkpoint_scan"
+KEPT = "all steps kept"
 DUAL = "pure-Python dual"
 SERIES = "derivative(order=k)"
 NESTED = "derivative of derivative"
@@ -244,16 +246,17 @@ def _along(x: FloatArray, v: FloatArray, h: float = 1e-30) -> FloatArray:
 
 
 def scan(steps: int) -> Contest:
-    """Value and gradient of a long chain, recorded as a whole, and with checkpoints."""
+    """Value and gradient of a long chain as a scan, with checkpoints, and with all steps kept."""
     contest = chain(steps)
     expected = contest.runners[GRADIENT].expected
-    at = problems.CHAIN_POINT
-    scanned = problems.scanned_chain(steps, cadiff.sin, cadiff.exp, cadiff.checkpoint_scan)
-    value_and_grad = cadiff.value_and_grad(scanned, argnums=(0, 1))
-    runners = {
-        GRADIENT: contest.runners[GRADIENT],
-        SCAN: Runner(partial(value_and_grad, *at), expected),
-    }
+
+    def scanned(levels: int) -> Runner:
+        one_way = partial(cadiff.checkpoint_scan, levels=levels)
+        f = problems.scanned_chain(steps, cadiff.sin, cadiff.exp, one_way)
+        value_and_grad = cadiff.value_and_grad(f, argnums=(0, 1))
+        return Runner(partial(value_and_grad, *problems.CHAIN_POINT), expected)
+
+    runners = {GRADIENT: contest.runners[GRADIENT], KEPT: scanned(1), SCAN: scanned(2)}
     return Contest(contest.work, runners)
 
 

@@ -29,6 +29,7 @@ from benchmarks.contests import (
     FLOATS,
     GRADIENT,
     GRAPH,
+    KEPT,
     LIST,
     NESTED,
     SCAN,
@@ -401,7 +402,9 @@ PARTS: dict[str, Measure] = {
     ),
     "hvp": partial(compared, partial(contests.hessian_product, 1000), [Compared("hvp", GRADIENT)]),
     "scan-time": partial(
-        compared, partial(contests.scan, SCAN_STEPS), [Compared(SCAN, GRADIENT, at_most(2.5))]
+        compared,
+        partial(contests.scan, SCAN_STEPS),
+        [Compared(SCAN, KEPT, at_most(2.5)), Compared(KEPT, GRADIENT)],
     ),
     "scan-memory": scan_memory,
     "order-5": partial(
