@@ -186,14 +186,19 @@ cdef class Recording:
         cdef size_t low, high
         # At least all inputs.
         cdef size_t index, last = self.begin() + self.n_inputs()
+        # What an output depends on may have been written behind it: it was assigned to, or joined
+        # from parts. Then all counts that was there when this was asked first, or when something of
+        # it was written to later; but not what has been recorded since, by pulls among others.
+        cdef bint behind = self.tape.n_assigned > 0
         for output in outputs:
             if on_tape(output, self.tape, base):
                 cad_var_bounds(CAD_VAR(output), &low, &high)
                 index = cad_tape_find_entry(self.tape, <CadSlot>high)
-                last = max(last, index + 1)
-        if self.tape.n_assigned > 0:
-            # What an output depends on may have been written behind it: all counts that was there
-            # when this was asked first, or when something of it was written to later.
+                if index < self.tape.n_entries:
+                    last = max(last, index + 1)
+                else:
+                    behind = True
+        if behind:
             if is_gone(self.fence) or self.is_written_behind():
                 self.fence = self.checked = self.last_number()
             last = max(last, cad_tape_entries_through(self.tape, CAD_VAR(self.fence).slot))

@@ -2051,3 +2051,18 @@ def test_leaves_made_inside_are_constants_to_sweeps_forward() -> None:
         np.testing.assert_allclose(
             cadiff.hvp(lambda x: np.sum(by_hand(x) ** 2))(x, x), 2 * np.sin(c) ** 2 * x
         )
+
+
+def test_rows_of_a_nested_jacobian_do_not_sweep_over_each_other() -> None:
+    """Joined outputs have no entry of their own; what is recorded row by row lies behind them."""
+    c = np.linspace(0.1, 1.0, 40)
+
+    def joined(x: Any) -> Any:
+        matrix = cadiff.jacobian(lambda y: np.concatenate([np.sin(y) * x, y * y]))(c)
+        return np.sum(matrix[:40] ** 2)
+
+    x = np.ones(40)
+    np.testing.assert_allclose(cadiff.grad(joined)(x), 2.0 * np.cos(c) ** 2, rtol=1e-13)
+    np.testing.assert_allclose(
+        cadiff.hessian(joined)(x), np.diag(2.0 * np.cos(c) ** 2), rtol=1e-13, atol=1e-15
+    )
