@@ -22,7 +22,7 @@ if sys.platform == "win32":
 else:
     COMPILE_ARGS = ["-O3", "-std=c11", "-ffp-contract=off", "-fvisibility=hidden"]
     COMPILE_ARGS += ["-fno-trapping-math"]
-    # Else a sweep may take a fifth longer after a change elsewhere, by where its loop comes to lie.
+    # Else a sweep may take a fifth longer after a change elsewhere, by where its loop lies.
     COMPILE_ARGS += ["-falign-functions=64", "-falign-loops=32"]
 COMPILE_ARGS += os.environ.get("CADIFF_CFLAGS", "").split()
 LINK_ARGS = os.environ.get("CADIFF_LDFLAGS", "").split()
