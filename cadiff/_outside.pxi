@@ -22,8 +22,7 @@ def outside_of(Recording recording, list outputs):
 
 
 def pull_outside(Recording recording, list outputs, list seeds, list outside):
-    """Plain cotangents of all inputs, and of Vars outside, for plain cotangents of outputs: a list
-    for each."""
+    """Plain cotangents of Vars outside, for plain cotangents of outputs."""
     cdef CadTape *tape = recording.tape
     cdef CadSlot base = recording.base(), lowest = base
     cdef size_t end = recording.end(outputs)
@@ -34,10 +33,7 @@ def pull_outside(Recording recording, list outputs, list seeds, list outside):
         if on_tape(output, tape, base):
             cad_var_seed(CAD_VAR(output), seed)
     recording.sweep(end)
-    return (
-        recording.plain_cotangents() if recording.n_atoms else [],
-        [adjoints_of(tape, CAD_VAR(var).slot, var.size) for var in outside],
-    )
+    return [adjoints_of(tape, CAD_VAR(var).slot, var.size) for var in outside]
 
 
 cdef object adjoints_of(CadTape *tape, CadSlot slot, Py_ssize_t count):
@@ -62,8 +58,7 @@ def record_pull_outside(Recording recording, list outputs, list seeds, list outs
             cad_freeze(recording.tape, begin, end)
     finally:
         cad_tape_unpin(recording.tape)
-    return cotangents[: recording.n_atoms], cotangents[recording.n_atoms :]
-
+    return cotangents[recording.n_atoms :]
 
 
 def are_within(list vectors, list others):

@@ -163,8 +163,8 @@ cdef class Recording:
         return CAD_VAR(self.inputs[0]).slot
 
     cdef size_t begin(self):
-        """The first entry of the recording."""
-        return cad_tape_find_entry(self.tape, self.base())
+        """The first entry of the recording: the leaf of its inputs, be they none."""
+        return cad_tape_entries_through(self.tape, self.base()) - 1
 
     cdef size_t n_inputs(self):
         """How many entries stand for the inputs: one leaf for all, or one for each atom."""

@@ -87,7 +87,7 @@ def _call(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return f(*args, **kwargs)
     generators = _Generators(f, args, kwargs)
     f_now = as_it_is_now(f)
-    recording = Recording((0.0,), (0,))  # the number marks its beginning
+    recording = Recording((), ())
     try:
         out = f(*args, **kwargs)
         made = _made_by(recording, out)
@@ -122,6 +122,7 @@ def _made_by(recording: Recording, out: Any) -> list[Var]:
     made: list[Var] = []
 
     def note(var: Var) -> Var:
+        _core.check_alive(var)  # only what was made here may be stale when the recording is over
         if recording.holds(var):
             made.append(var)
         return var
@@ -205,10 +206,10 @@ class _Rerun:
         self, operands: list[Var], results: list[Any], cotangents: list[Any]
     ) -> list[Any]:
         """Plain cotangents of the operands."""
-        recording = Recording((0.0,), (0,))
+        recording = Recording((), ())
         try:
             made = self._run(recording, operands, results)
-            _, pulled = _core.pull_outside(recording, made, cotangents, operands)
+            pulled = _core.pull_outside(recording, made, cotangents, operands)
             made.clear()
         finally:
             recording.close()
@@ -224,11 +225,11 @@ class _Rerun:
         given = [g.copy() if _core.ndim(g) else g for g in cotangents]
 
         def pull() -> list[Any]:
-            recording = Recording((0.0,), (0,))
+            recording = Recording((), ())
             keep = False
             try:
                 made = self._run(recording, operands, results)
-                _, pulled = _core.record_pull_outside(recording, made, given, operands, linear)
+                pulled = _core.record_pull_outside(recording, made, given, operands, linear)
                 keep = True
             finally:
                 recording.close(keep=keep)

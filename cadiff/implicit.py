@@ -117,7 +117,7 @@ class _Equation:
 
     def values(self, x: FloatArray) -> FloatArray:
         """The residual at a plain point; what it records is forgotten."""
-        recording = Recording((0.0,), (0,))
+        recording = Recording((), ())
         try:
             values: FloatArray = np.array(_core.strip(self.residual(x)))
         finally:
@@ -337,7 +337,7 @@ class _Implicit:
         try:
             residual = self._run(recording, operands)
             weights = -_solve(self._equation, recording.slope(residual).T, cotangents[0])
-            _, pulled = _core.pull_outside(recording, [residual], [weights], operands)
+            pulled = _core.pull_outside(recording, [residual], [weights], operands)
             residual = None
         finally:
             recording.close()
@@ -356,9 +356,7 @@ class _Implicit:
         try:
             given = operands if linear else [*operands, x]
             residual = self._run(recording, given)
-            _, pulled = _core.record_pull_outside(
-                recording, [residual], [weights], operands, linear
-            )
+            pulled = _core.record_pull_outside(recording, [residual], [weights], operands, linear)
             keep = True
         finally:
             recording.close(keep=keep)

@@ -1,6 +1,10 @@
-"""Makes the repository's `benchmarks` importable without putting the source tree on the path.
+"""Makes the repository's `benchmarks` importable, and the examples of property tests repeatable.
 
-With the tree on the path, `import cadiff` would find the sources instead of the installed package.
+With the tree on the path, `import cadiff` would find the sources instead of the installed package;
+so the benchmarks are loaded from their place.
+
+Property tests draw the same examples each time, so that a change is judged by what it changed;
+`pytest --hypothesis-profile=explore` draws new ones.
 """
 
 from __future__ import annotations
@@ -8,6 +12,12 @@ from __future__ import annotations
 import importlib.util
 import sys
 from pathlib import Path
+
+from hypothesis import settings
+
+settings.register_profile("repeat", derandomize=True, deadline=None)
+settings.register_profile("explore", derandomize=False, deadline=None)
+settings.load_profile("repeat")
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 

@@ -55,7 +55,7 @@ def test_all_functions_of_the_table_pass(name: str) -> None:
         cadiff.check_grads(f, (at, at[::-1] + 0.05, at)[:arity])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.floats(-1.0, 1.0), min_size=1, max_size=6), st.integers(1, 3))
 def test_right_derivatives_pass_at_random_points(point: list[float], order: int) -> None:
     def f(x: Any) -> Any:

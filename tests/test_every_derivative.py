@@ -189,7 +189,12 @@ LAYERS: dict[str, Layer] = {
 CHOICES = st.lists(
     st.tuples(st.sampled_from(sorted(LAYERS)), st.booleans()), min_size=1, max_size=4
 )
-POINTS = st.lists(st.floats(-1.2, 1.2).map(lambda x: round(x, 3)), min_size=N, max_size=N)
+# Points lie off the symmetries of the layers: an even function has a smooth derivative on both
+# sides of zero, but at zero itself numbers tie, and their order there is not the one nearby.
+OFF = numpy.array([0.000137, 0.000291, -0.000213])
+POINTS = st.lists(st.floats(-1.2, 1.2).map(lambda x: round(x, 3)), min_size=N, max_size=N).map(
+    lambda numbers: numpy.array(numbers) + OFF
+)
 
 
 def program(choices: list[tuple[str, bool]]) -> Function:
@@ -252,12 +257,12 @@ THIRD: dict[str, Callable[[Function], Function]] = {
 }
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(CHOICES, POINTS)
 def test_all_ways_lead_to_the_same_derivatives(
-    choices: list[tuple[str, bool]], numbers: list[float]
+    choices: list[tuple[str, bool]], x: numpy.ndarray
 ) -> None:
-    f, x = program(choices), numpy.array(numbers)
+    f = program(choices)
     direction = numpy.array([0.6, -0.3, 0.8])
     with numpy.errstate(all="ignore"):
         first = {name: transform(f)(x) for name, transform in FIRST.items()}
@@ -279,10 +284,10 @@ def test_all_ways_lead_to_the_same_derivatives(
     assert _core.running_forward() == []
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(CHOICES.filter(lambda choices: len(choices) <= 2), POINTS)
-def test_third_derivatives(choices: list[tuple[str, bool]], numbers: list[float]) -> None:
-    f, x = program(choices), numpy.array(numbers)
+def test_third_derivatives(choices: list[tuple[str, bool]], x: numpy.ndarray) -> None:
+    f = program(choices)
     with numpy.errstate(all="ignore"):
         third = {name: transform(f)(x) for name, transform in THIRD.items()}
     size = numpy.max(numpy.abs(third["one of each"]), initial=1.0)

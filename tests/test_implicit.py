@@ -11,7 +11,7 @@ import numpy
 import numpy.testing as npt
 import pytest
 import scipy.optimize
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cadiff
@@ -129,7 +129,6 @@ def test_containers(transform: str) -> None:
     npt.assert_allclose(differentiate(implicit)(point), differentiate(explicit)(point), rtol=1e-10)
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(-1.0, 1.0), min_size=3, max_size=3))
 def test_fixed_points_agree_with_many_iterations(numbers: list[float]) -> None:
     def step(x: Any, a: Any) -> Any:

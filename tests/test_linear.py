@@ -113,7 +113,7 @@ points = st.lists(
 
 
 @pytest.mark.parametrize("name", CASES)
-@settings(max_examples=12, deadline=None, derandomize=True, database=None)
+@settings(max_examples=12)
 @given(point=points, seed=st.integers(0, 100))
 def test_a_map_is_the_derivative(name: str, point: list[float], seed: int) -> None:
     f = CASES[name]

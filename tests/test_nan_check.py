@@ -400,7 +400,7 @@ OPERATIONS = [
 ]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.lists(st.sampled_from(range(len(OPERATIONS))), max_size=8),
     st.lists(st.sampled_from(range(len(OPERATIONS))), max_size=8),
@@ -423,7 +423,7 @@ def test_the_one_bad_operation_of_random_programs(
     check(caught(lambda: MODES[mode](f)(0.7)), bad, "cadiff.log", "log", False)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.sampled_from(range(len(OPERATIONS))), max_size=8))
 def test_finite_programs_give_the_same_numbers(program: list[int]) -> None:
     def f(x: Any) -> Any:

@@ -137,7 +137,7 @@ def test_the_harness_sees_rules_that_are_not_differentiable() -> None:
 # --- any shape, any axis -------------------------------------------------------------------------
 
 LENGTHS = st.lists(st.integers(0, 3), min_size=0, max_size=4).map(tuple)
-PLENTY = settings(max_examples=40, deadline=None, derandomize=True)
+PLENTY = settings(max_examples=40)
 
 
 @st.composite

@@ -905,9 +905,6 @@ COORDINATES = st.floats(-3.0, 3.0).map(lambda x: round(x, 3) + 0.0123)
 POINTS = st.tuples(COORDINATES, COORDINATES, COORDINATES)
 SETTINGS = settings(
     max_examples=100,
-    deadline=None,
-    database=None,
-    derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

@@ -147,7 +147,7 @@ SMOOTH: dict[str, tuple[Function, Function]] = {
     x=st.floats(-1.5, 1.5),
     order=st.integers(2, 8),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_compositions_against_mpmath(names: list[str], x: float, order: int) -> None:
     def ours(x: Any) -> Any:
         return functools.reduce(lambda y, name: SMOOTH[name][0](y), names, x)
@@ -214,7 +214,7 @@ def run_program(program: Sequence[tuple[int, int, int]], x: Any) -> Any:
 
 
 @given(program=PROGRAMS, x=POINTS, order=st.integers(2, 4))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_programs_against_nesting(
     program: list[tuple[int, int, int]], x: float, order: int
 ) -> None:

@@ -584,7 +584,7 @@ _trees = st.recursive(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(_trees)
 def test_random_containers_come_back_with_their_gradients(tree: Any) -> None:
     value, gradient = cadiff.value_and_grad(weighted)(tree)
@@ -593,7 +593,7 @@ def test_random_containers_come_back_with_their_gradients(tree: Any) -> None:
     assert_same_tree(gradient, expected_gradient(tree))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(_trees, st.randoms(use_true_random=False))
 def test_forward_and_reverse_are_adjoint_on_random_containers(tree: Any, random: Any) -> None:
     def f(tree: Any) -> Any:
@@ -611,7 +611,7 @@ def test_forward_and_reverse_are_adjoint_on_random_containers(tree: Any, random:
     assert math.isclose(left, right, rel_tol=1e-10, abs_tol=1e-10)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(_trees)
 def test_flatten_and_unflatten_are_inverse(tree: Any) -> None:
     vector, unflatten = cadiff.flatten(tree)
@@ -1865,7 +1865,7 @@ def complex_gradient(program: Sequence[Instruction], x: Sequence[float]) -> list
     return gradient
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(_programs, _points)
 def test_gradients_of_random_programs(program: list[Instruction], x: list[float]) -> None:
     def f(x: Any) -> Any:
@@ -1889,7 +1889,7 @@ def test_gradients_of_random_programs(program: list[Instruction], x: list[float]
         np.testing.assert_allclose(other, gradient, **close)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(_programs, _points)
 def test_hessians_of_random_programs(program: list[Instruction], x: list[float]) -> None:
     def f(x: Any) -> Any:
@@ -1954,7 +1954,7 @@ def test_a_pullback_is_of_what_the_function_returned_then() -> None:
     np.testing.assert_allclose(cadiff.jacfwd(from_results)(x), expected)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(_programs, _points, _programs)
 def test_nested_random_programs(
     inner: list[Instruction], x: list[float], outer: list[Instruction]
