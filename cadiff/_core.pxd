@@ -58,7 +58,7 @@ cdef extern from "ops.h" nogil:
     const char *const cad_op_aliases[][2]
 
 
-cdef extern from "tape.h" nogil:
+cdef extern from "tape_entries.h" nogil:
     ctypedef uint32_t CadSlot
     CadSlot CAD_NONE
 
@@ -68,6 +68,35 @@ cdef extern from "tape.h" nogil:
         CadSlot a
         CadSlot b
 
+    enum:
+        CAD_PASSIVE_A
+        CAD_PASSIVE_B
+
+    ctypedef struct CadPlan:
+        uint32_t words
+        int ndim
+        int n_views
+        uint32_t n_extra
+        uint32_t passive
+        int64_t size
+        int64_t index
+
+    ctypedef struct CadOperand:
+        int64_t slot
+        int64_t ndim
+        int64_t *shape_and_strides
+
+    bint CAD_IS_ARRAY_ENTRY(CadEntry entry)
+    CadOp CAD_CODE_OP(uint32_t code)
+    uint32_t CAD_CODE(int op, int passive)
+    int64_t *cad_plan_shape(CadPlan *plan)
+    int64_t *cad_plan_view(CadPlan *plan, int k)
+    int64_t *cad_plan_extra(CadPlan *plan)
+    CadOperand *cad_next_operand(int64_t **place)
+    void cad_plan_bounds(CadPlan *plan, int view, int64_t *low, int64_t *high)
+
+
+cdef extern from "tape.h" nogil:
     ctypedef struct CadOrigin:
         uint32_t place
         uint32_t shape
@@ -99,48 +128,12 @@ cdef extern from "tape.h" nogil:
         size_t n_rules
         void *rules
 
-    enum:
-        CAD_PASSIVE_A
-        CAD_PASSIVE_B
-
-    ctypedef struct CadPlan:
-        uint32_t words
-        int ndim
-        int n_views
-        uint32_t n_extra
-        uint32_t passive
-        int64_t size
-        int64_t index
-
-    ctypedef struct CadOperand:
-        int64_t slot
-        int64_t ndim
-        int64_t *shape_and_strides
-
-    ctypedef struct CadPass:
-        pass
-
     void cad_tape_set_watch(CadTape *tape, const CadWatch *watch)
     CadOrigin cad_tape_origin(const CadTape *tape, size_t entry)
-    bint CAD_IS_ARRAY_ENTRY(CadEntry entry)
-    CadOp CAD_CODE_OP(uint32_t code)
     CadPlan *cad_tape_plan(const CadTape *tape, CadEntry entry)
-    int64_t *cad_plan_shape(CadPlan *plan)
-    int64_t *cad_plan_view(CadPlan *plan, int k)
-    int64_t *cad_plan_extra(CadPlan *plan)
-    CadOperand *cad_next_operand(int64_t **place)
-    double *cad_tape_values(const CadTape *tape, int64_t slot)
-    double *cad_tape_adjoints(const CadTape *tape, int64_t slot)
-    void cad_plan_bounds(CadPlan *plan, int view, int64_t *low, int64_t *high)
     bint cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot)
     void cad_tape_allocation(const CadTape *tape, size_t slot, size_t *begin, size_t *end)
     bint cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end)
-    CadStatus cad_tape_leave_pass(CadTape *tape, CadPass *put_aside)
-    void cad_tape_resume_pass(CadTape *tape, CadPass put_aside)
-    bint cad_tape_is_constant(const CadTape *tape, CadSlot slot)
-    void cad_tape_activate(CadTape *tape, CadSlot slot)
-    bint cad_tape_borrow(CadTape *tape, size_t begin, size_t end, const double *values)
-    void cad_tape_use_singly(CadTape *tape, CadSlot slot)
     size_t cad_tape_entries_through(const CadTape *tape, CadSlot slot)
     void cad_tape_skip(CadTape *tape, double value)
     size_t cad_tape_bytes(const CadTape *tape)
@@ -151,26 +144,40 @@ cdef extern from "tape.h" nogil:
     CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, bint accumulate,
                             CadSlot *out)
     CadStatus cad_tape_open_leaf(CadTape *tape, size_t count, CadSlot *out)
-    enum:
-        CAD_ARGUMENT
-
-    CadStatus cad_tape_note_block(CadTape *tape, size_t begin, size_t end, int kind)
-    void cad_tape_read_adjoints(const CadTape *tape, size_t begin, size_t end, double *adjoints)
-    enum:
-        CAD_LARGE_BLOCK
-
-    bint cad_tape_is_lent(const CadTape *tape, CadSlot slot)
-    bint cad_tape_lend(CadTape *tape, size_t begin, size_t end, double *adjoints)
-    bint cad_tape_is_untouched(const CadTape *tape, CadSlot slot)
-    double cad_tape_adjoint(const CadTape *tape, CadSlot slot)
-    void cad_tape_prepare_adjoints(CadTape *tape, size_t low, size_t high)
     void cad_tape_pin(CadTape *tape)
     void cad_tape_unpin(CadTape *tape)
     size_t cad_tape_find_entry "cad_tape_find"(const CadTape *tape, CadSlot slot)
     CadStatus cad_tape_mark(CadTape *tape)
     void cad_tape_keep(CadTape *tape)
+
+
+cdef extern from "tape_blocks.h" nogil:
+    enum:
+        CAD_LARGE_BLOCK
+        CAD_ARGUMENT
+
+    CadStatus cad_tape_note_block(CadTape *tape, size_t begin, size_t end, int kind)
+    bint cad_tape_is_constant(const CadTape *tape, CadSlot slot)
+    void cad_tape_activate(CadTape *tape, CadSlot slot)
+    double *cad_tape_adjoints(const CadTape *tape, int64_t slot)
+    bint cad_tape_lend(CadTape *tape, size_t begin, size_t end, double *adjoints)
+    bint cad_tape_is_lent(const CadTape *tape, CadSlot slot)
+    bint cad_tape_borrow(CadTape *tape, size_t begin, size_t end, const double *values)
+    double *cad_tape_values(const CadTape *tape, int64_t slot)
+    void cad_tape_use_singly(CadTape *tape, CadSlot slot)
+    bint cad_tape_is_untouched(const CadTape *tape, CadSlot slot)
+
+
+cdef extern from "tape_adjoints.h" nogil:
+    ctypedef struct CadPass:
+        pass
+
     CadStatus cad_tape_clear_adjoints(CadTape *tape, size_t begin, size_t end)
-    uint32_t CAD_CODE(int op, int passive)
+    void cad_tape_read_adjoints(const CadTape *tape, size_t begin, size_t end, double *adjoints)
+    double cad_tape_adjoint(const CadTape *tape, CadSlot slot)
+    void cad_tape_prepare_adjoints(CadTape *tape, size_t low, size_t high)
+    CadStatus cad_tape_leave_pass(CadTape *tape, CadPass *put_aside)
+    void cad_tape_resume_pass(CadTape *tape, CadPass put_aside)
 
 
 cdef extern from "outside.h" nogil:

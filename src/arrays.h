@@ -3,7 +3,7 @@
 #define CAD_ARRAYS_H
 
 #include "series.h"
-#include "tape.h"
+#include "tape_blocks.h"
 
 /* Where an operand stands: its first slot, and a stride for each axis of the entry's shape. */
 typedef struct CadPlace {

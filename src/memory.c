@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FIRST_CAPACITY = 1 << 10 };
+
 /* The only state of the core that is not a tape's: it belongs to the tests. */
 static long remaining = -1;
 
@@ -45,4 +47,21 @@ void *cad_memory_zeroed(size_t count, size_t size) {
 
 void cad_memory_free(void *block) {
     free(block);
+}
+
+CadStatus cad_memory_grow(void **buffer, size_t *capacity, size_t needed, size_t size) {
+    if (needed <= *capacity) {
+        return CAD_OK;
+    }
+    size_t wanted = *capacity < FIRST_CAPACITY ? FIRST_CAPACITY : *capacity * 2;
+    if (wanted < needed) {
+        wanted = needed;
+    }
+    void *grown = cad_memory_resize(*buffer, wanted, size);
+    if (grown == NULL) {
+        return CAD_NO_MEMORY;
+    }
+    *buffer = grown;
+    *capacity = wanted;
+    return CAD_OK;
 }

@@ -23,6 +23,9 @@ void *cad_memory_zeroed(size_t count, size_t size);
 
 void cad_memory_free(void *block);
 
+/* Grow a buffer, at least twofold, to hold `needed` items. */
+CadStatus cad_memory_grow(void **buffer, size_t *capacity, size_t needed, size_t size);
+
 /* Let the next `successes` requests pass and all later ones fail; a negative number ends it. */
 void cad_memory_fail_after(long successes);
 

@@ -1,6 +1,8 @@
 /* See outside.h. */
 #include "outside.h"
 
+#include "tape_blocks.h"
+
 #include <stdlib.h>
 
 /* Told of slots [low, high] that an entry reads; anything but 0 ends the search. */

@@ -6,6 +6,8 @@
 #define CAD_SWEEP_H
 
 #include "arrays_lanes.h"
+#include "tape_adjoints.h"
+#include "tape_reclaim.h"
 
 /* Compute the values of entries [begin, end) again from those of the leaves and constants. */
 void cad_sweep_value(CadTape *tape, size_t begin, size_t end);

@@ -6,112 +6,18 @@
  * every sweep is one loop. Slots are handed out in ascending order; so entry.out ascends too.
  *
  * This room knows how many operands an entry has, and nothing of derivatives, nor of who holds its
- * numbers: `make_room` asks the holder to reclaim what nobody can reach. */
+ * numbers: `make_room` asks the holder to reclaim what nobody can reach.
+ *
+ * Here are the tape itself, and how it is filled and rewound; tape_entries.h says what stands on
+ * it, tape_blocks.h what is done about arrays, tape_adjoints.h about the adjoints of a sweep. */
 #ifndef CAD_TAPE_H
 #define CAD_TAPE_H
 
 #include "memory.h"
-#include "ops.h"
+#include "tape_entries.h"
 
 #include <stdint.h>
 #include <string.h>
-
-typedef uint32_t CadSlot;
-
-#define CAD_NONE UINT32_MAX       /* the slot of a number that is not on the tape */
-#define CAD_MOST_SLOTS 0xfffffff0 /* slots below this one can be named */
-
-/* An operand that carries no derivative is marked as passive in the code of the entry, so that the
- * sweeps neither compute its partial nor write its adjoint. The unused operand of a unary entry
- * repeats the first: a shared dummy would chain all entries through one address. */
-typedef struct CadEntry {
-    uint32_t code; /* CAD_CODE(op, passive operands) */
-    CadSlot out;
-    CadSlot a;
-    CadSlot b;
-} CadEntry;
-
-enum { CAD_PASSIVE_A = 1, CAD_PASSIVE_B = 2 };
-
-#define CAD_CODE(op, passive) ((uint32_t)(op) << 2 | (uint32_t)(passive))
-#define CAD_CODE_OP(code) ((CadOp)(((code) & ~CAD_ARRAY_BIT) >> 2))
-
-/* Structure:
- *   CAD_OP_LEAF    `a` values from `out` on, then as many accumulated gradients (`a` of them, or
- *                  none if `b` is 0)
- *   CAD_OP_THIRD   `a` is the third operand of the entry that follows; `out` is that entry's
- *   CAD_OP_ASSIGN  the number at `b` was written to `a`, whose former value `out` keeps
- * A slot without an entry is a constant.
- *
- * With this bit set in the code, the entry is one over arrays: `a` is the index of its plan in
- * tape->plans, `b` how many slots it wrote or keeps from `out` on. */
-#define CAD_ARRAY_BIT 0x80000000u
-#define CAD_IS_ARRAY_ENTRY(e) ((e).code >= CAD_ARRAY_BIT)
-
-/* The plan of an entry over arrays: a shape, and where in the buffers each operand stands. What a
- * view holds for an axis is a stride, counted in slots; 0 where an operand is broadcast, or summed
- * over.
- *
- *   row of the table  views: result, operands; `passive` bit k: operand k has no derivative
- *
- *   CAD_OP_SUM        views: sum, terms. The terms are added into the sum; with extra[0] its
- *                     former value counts, else that is taken as 0
- *
- *   CAD_OP_MATMUL     views: product, two factors; the last three axes are rows, inner length,
- *                     columns
- *
- *   CAD_OP_GATHER     views: result; `index` holds slots of the array, counted from extra[0], its
- *                     lowest one; extra[1] is its highest one
- *
- *   CAD_OP_ASSIGN     views: target, source. `out` keeps what was overwritten
- *
- *   CAD_OP_SCATTER    views: source; `index`, extra as for CAD_OP_GATHER name the targets, in the
- *                     order of assignment; `out` keeps what was overwritten
- *
- *   CAD_OP_ADD_AT     as CAD_OP_SCATTER, but the source is added; no values are kept
- *
- *   CAD_OP_RULE       extra: number of the rule, number of operands, and for each of these a
- *                     CadOperand of a shape of its own */
-typedef struct CadPlan {
-    uint32_t words; /* length, in units of 8 bytes */
-    uint16_t ndim;
-    uint16_t n_views;
-    uint32_t n_extra;
-    uint32_t passive;
-    int64_t size;   /* elements of the shape */
-    int64_t index;  /* slot of as many int64 offsets, or -1 */
-    int64_t rest[]; /* shape; for each view: slot, strides; extra */
-} CadPlan;
-
-enum { CAD_PLAN_WORDS = sizeof(CadPlan) / sizeof(int64_t), CAD_MOST_AXES = 64 };
-
-static inline int64_t *cad_plan_shape(CadPlan *plan) {
-    return plan->rest;
-}
-
-static inline int64_t *cad_plan_view(CadPlan *plan, int k) {
-    return plan->rest + plan->ndim + k * (plan->ndim + 1);
-}
-
-static inline int64_t *cad_plan_extra(CadPlan *plan) {
-    return cad_plan_view(plan, plan->n_views);
-}
-
-/* An operand of a rule: slot, number of axes, shape, strides. */
-typedef struct CadOperand {
-    int64_t slot;
-    int64_t ndim;
-    int64_t shape_and_strides[];
-} CadOperand;
-
-/* The operand at `place`, which begins at cad_plan_extra(plan) + 2, and where the next one is. */
-static inline CadOperand *cad_next_operand(int64_t **place) {
-    CadOperand *operand = (CadOperand *)*place;
-    *place += 2 + 2 * operand->ndim;
-    return operand;
-}
-
-void cad_operand_bounds(const CadOperand *operand, int64_t *low, int64_t *high);
 
 typedef struct CadMark {
     size_t entries;
@@ -121,20 +27,6 @@ typedef struct CadMark {
     size_t assigned;
     size_t rules;
 } CadMark;
-
-/* A block of slots. Of a large one the adjoints are not cleared before a pass, but when the pass
- * first touches them: most often they are then overwritten as a whole. */
-typedef struct CadBlock {
-    CadSlot begin;
-    CadSlot end;
-    uint32_t pass;    /* the last one that touched it */
-    uint8_t eager;    /* small, or single numbers of it are in use: cleared like all others */
-    uint8_t constant; /* nothing that carries a derivative was ever written to it */
-    uint8_t singly;   /* single numbers of it are in use */
-    uint8_t changed;  /* an input that was assigned to */
-    double *adjoints; /* where they are instead of in the buffer, or NULL */
-    double *values;   /* the same of the values, which are only read */
-} CadBlock;
 
 /* Where an entry comes from, in the numbers of whoever watches the tape; 0 is unknown. */
 typedef struct CadOrigin {
@@ -156,11 +48,6 @@ typedef struct CadWatch {
     CadStatus (*array)(void *holder, int ndim, const ptrdiff_t *shape);
 } CadWatch;
 
-/* A block is large from so many slots on; tests have it a few. */
-#ifndef CAD_LARGE_BLOCK
-#define CAD_LARGE_BLOCK 512
-#endif
-
 /* Memory for lanes, which serves again. */
 typedef struct CadLaneBuffer {
     double *data;
@@ -170,7 +57,8 @@ typedef struct CadLaneBuffer {
 enum { CAD_CONSTANT_CACHE = 64, CAD_HEADROOM = 8 };
 
 typedef struct CadTape CadTape;
-struct CadAlong; /* arrays.h */
+typedef struct CadBlock CadBlock; /* tape_blocks.h */
+struct CadAlong;                  /* arrays.h */
 
 struct CadTape {
     CadEntry *entries;
@@ -253,6 +141,8 @@ void cad_tape_free(CadTape *tape);
 /* Bytes in use by entries, values and adjoints. */
 size_t cad_tape_bytes(const CadTape *tape);
 
+/* --- room --- */
+
 /* Make room for CAD_HEADROOM entries and slots and `slots` more. May move slots, by reclaiming:
  * read them afterwards. */
 CadStatus cad_tape_grow(CadTape *tape, size_t slots);
@@ -267,17 +157,14 @@ static inline CadStatus cad_tape_ensure(CadTape *tape) {
     return cad_tape_has_room(tape) ? CAD_OK : cad_tape_grow(tape, 0);
 }
 
-/* Have somebody watch the tape, or with NULL nobody any more. */
-void cad_tape_set_watch(CadTape *tape, const CadWatch *watch);
+/* While pinned, slots keep their places. */
+void cad_tape_pin(CadTape *tape);
+void cad_tape_unpin(CadTape *tape);
 
-/* cad_tape_grow where the tape is busy or watched. */
-CadStatus cad_tape_grow_shut(CadTape *tape, size_t slots);
+/* While busy, the tape takes nothing new: cad_tape_ensure fails with CAD_BUSY. */
+void cad_tape_set_busy(CadTape *tape, int busy);
 
-CadOrigin cad_tape_origin(const CadTape *tape, size_t entry);
-
-/* As cad_tape_grow, before an operation on single numbers is appended, of which a watch is told.
- */
-CadStatus cad_tape_grow_for(CadTape *tape, CadOp op, double x, double y, double z, double value);
+/* --- appending --- */
 
 /* Append an entry with its value; answers its slot. */
 static inline CadSlot cad_tape_push(CadTape *tape, uint32_t code, CadSlot a, CadSlot b,
@@ -333,6 +220,14 @@ static inline CadPlan *cad_tape_plan(const CadTape *tape, CadEntry entry) {
     return (CadPlan *)(tape->plans + entry.a);
 }
 
+/* --- finding entries --- */
+
+/* Index of the entry that wrote a slot, or n_entries if the slot is a constant. */
+size_t cad_tape_find(const CadTape *tape, CadSlot slot);
+
+/* How many entries there are whose slots begin at or before a slot. */
+size_t cad_tape_entries_through(const CadTape *tape, CadSlot slot);
+
 /* Whether an entry writes to slots that are not its own; the lowest of them. */
 int cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot);
 
@@ -341,108 +236,7 @@ void cad_tape_allocation(const CadTape *tape, size_t slot, size_t *begin, size_t
 
 int cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end);
 
-/* What a pass knows of a block: where its adjoints are if lent, and whether it touched it. */
-typedef struct CadBlockPass {
-    double *adjoints;
-    uint32_t pass;
-} CadBlockPass;
-
-/* The adjoints of a pass, put aside while another one runs. */
-typedef struct CadPass {
-    double *adjoints;
-    size_t capacity;
-    size_t dirty_begin;
-    size_t dirty_end;
-    size_t known_end;
-    size_t stale_begin;
-    size_t stale_end;
-    uint32_t pass;
-    CadBlockPass *blocks;
-    size_t n_blocks;
-    size_t n_lent;
-} CadPass;
-
-CadStatus cad_tape_leave_pass(CadTape *tape, CadPass *pass);
-void cad_tape_resume_pass(CadTape *tape, CadPass pass);
-
-/* The lowest and highest slot of a view of a plan. */
-void cad_plan_bounds(CadPlan *plan, int view, int64_t *low, int64_t *high);
-
-/* While pinned, slots keep their places. */
-void cad_tape_pin(CadTape *tape);
-void cad_tape_unpin(CadTape *tape);
-
-/* While busy, the tape takes nothing new: cad_tape_ensure fails with CAD_BUSY. */
-void cad_tape_set_busy(CadTape *tape, int busy);
-
-/* Treat slots behind all blocks as a block of its own if they are many, constants, or an input. */
-typedef enum CadBlockKind { CAD_RESULT, CAD_CONSTANTS, CAD_ARGUMENT } CadBlockKind;
-
-CadStatus cad_tape_note_block(CadTape *tape, size_t begin, size_t end, CadBlockKind kind);
-
-/* Whether a slot belongs to an array of constants; and that it does so no more. */
-int cad_tape_is_constant(const CadTape *tape, CadSlot slot);
-void cad_tape_activate(CadTape *tape, CadSlot slot);
-
-/* The block that a slot belongs to; NULL if it is in none. */
-CadBlock *cad_tape_find_block(const CadTape *tape, CadSlot slot);
-
-/* The index of the first block that ends behind a slot. */
-size_t cad_tape_block_after(const CadTape *tape, size_t slot);
-
-/* The adjoints as seen from a slot: what stands at [slot] is its adjoint, and so for all slots of
- * its block. */
-static inline double *cad_tape_adjoints(const CadTape *tape, int64_t slot) {
-    const CadBlock *block = tape->n_lent == 0 ? NULL : cad_tape_find_block(tape, (CadSlot)slot);
-    return block != NULL && block->adjoints != NULL ? block->adjoints - block->begin
-                                                    : tape->adjoints;
-}
-
-/* Have the adjoints of a large block written to memory of the caller's, until he takes it back
- * with NULL. Answers whether it is such a block, exactly [begin, end). */
-int cad_tape_lend(CadTape *tape, size_t begin, size_t end, double *adjoints);
-
-int cad_tape_is_lent(const CadTape *tape, CadSlot slot);
-
-/* Blocks of fewer slots are rather copied than borrowed; tests have it a few. */
-#ifndef CAD_BORROW
-#define CAD_BORROW 32768
-#endif
-
-/* Have the values of a very large block, exactly [begin, end), read from memory of the caller's,
- * which stays as it is until they are settled or the block is gone. Answers whether it is such a
- * block. */
-int cad_tape_borrow(CadTape *tape, size_t begin, size_t end, const double *values);
-
-/* Copy values that are borrowed to their places: wanted by all but cad_tape_values. */
-void cad_tape_settle(CadTape *tape);
-
-/* The values as seen from a slot, as cad_tape_adjoints. */
-static inline double *cad_tape_values(const CadTape *tape, int64_t slot) {
-    const CadBlock *block =
-        tape->n_borrowed == 0 ? NULL : cad_tape_find_block(tape, (CadSlot)slot);
-    return block != NULL && block->values != NULL ? block->values - block->begin : tape->values;
-}
-
-/* A single number of a block is about to be used by itself: its adjoints are cleared with all
- * others from now on. */
-void cad_tape_use_singly(CadTape *tape, CadSlot slot);
-
-/* Adjoints [low, high] are about to be added to. Answers 1 if they are a whole block that no one
- * has touched in this pass: it has to be overwritten instead. */
-int cad_tape_touch(CadTape *tape, size_t low, size_t high);
-
-/* Have the adjoints of a large block be 0, as if nobody had touched it in this pass. */
-void cad_tape_forget(CadTape *tape, CadSlot slot);
-
-/* Whether the adjoint at a slot is 0 because its block was not touched. */
-int cad_tape_is_untouched(const CadTape *tape, CadSlot slot);
-
-/* Index of the entry that wrote a slot, or n_entries if the slot is a constant. */
-size_t cad_tape_find(const CadTape *tape, CadSlot slot);
-
-/* How many entries there are whose slots begin at or before a slot. */
-size_t cad_tape_entries_through(const CadTape *tape, CadSlot slot);
+/* --- marks --- */
 
 /* Marks nest. Setting the first may move slots, by reclaiming. Rewinding forgets all that came
  * after the last mark; keeping it forgets the mark alone. The holder of the numbers has to have
@@ -457,36 +251,18 @@ void cad_tape_count_handle(CadTape *tape, CadSlot slot, int change);
 /* How many handles there are in all. */
 size_t cad_tape_all_handles(const CadTape *tape);
 
-/* Make all adjoints 0, for a sweep that will write those of the slots [begin, end). */
-CadStatus cad_tape_clear_adjoints(CadTape *tape, size_t begin, size_t end);
+/* --- watching --- */
 
-/* The adjoints of slots [begin, end) that the last sweep left; 0 for what no sweep has reached. */
-void cad_tape_read_adjoints(const CadTape *tape, size_t begin, size_t end, double *adjoints);
+/* Have somebody watch the tape, or with NULL nobody any more. */
+void cad_tape_set_watch(CadTape *tape, const CadWatch *watch);
 
-static inline double cad_tape_adjoint(const CadTape *tape, CadSlot slot) {
-    double adjoint;
-    cad_tape_read_adjoints(tape, slot, (size_t)slot + 1, &adjoint);
-    return adjoint;
-}
+/* cad_tape_grow where the tape is busy or watched. */
+CadStatus cad_tape_grow_shut(CadTape *tape, size_t slots);
 
-/* Make an adjoint that is about to be added to, from outside of any sweep, ready for it. */
-void cad_tape_prepare_adjoints(CadTape *tape, size_t low, size_t high);
+CadOrigin cad_tape_origin(const CadTape *tape, size_t entry);
 
-/* Reclaiming: mark the slots that are held, trace what they need, ask where they go, compact. */
-typedef struct CadReclaim {
-    uint64_t *live;   /* a bit for each slot */
-    uint32_t *before; /* live slots before each word of bits */
-    size_t words;
-} CadReclaim;
-
-CadStatus cad_reclaim_begin(const CadTape *tape, CadReclaim *reclaim);
-void cad_reclaim_hold(CadReclaim *reclaim, CadSlot slot);
-void cad_reclaim_hold_range(CadReclaim *reclaim, size_t begin, size_t end);
-/* Answers the number of slots that stay: if that is nearly all, better end it at once. */
-size_t cad_reclaim_trace(const CadTape *tape, CadReclaim *reclaim);
-int cad_reclaim_is_live(const CadReclaim *reclaim, CadSlot slot);
-void cad_reclaim_end(CadReclaim *reclaim);
-CadSlot cad_reclaim_target(const CadReclaim *reclaim, CadSlot slot);
-void cad_reclaim_compact(CadTape *tape, CadReclaim *reclaim); /* and ends it */
+/* As cad_tape_grow, before an operation on single numbers is appended, of which a watch is told.
+ */
+CadStatus cad_tape_grow_for(CadTape *tape, CadOp op, double x, double y, double z, double value);
 
 #endif
