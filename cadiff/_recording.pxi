@@ -6,9 +6,10 @@
 cdef class Recording:
     """One run of a function on Vars, and the sweeps over it.
 
-    Use: make it with the arguments, call the function on `.lifted`, ask for derivatives of what it
-    returned, and close it. Closing forgets what was recorded, unless an outer differentiation (or
-    a pullback, `close(keep=True)`) still needs it.
+    Use: `with Recording(args, argnums) as recording:` call the function on `.lifted`, and ask for
+    derivatives of what it returned. The end of it forgets what was recorded, unless an outer
+    differentiation (or a pullback, which calls `keep`) still needs it. Vars that are alive then
+    have to be found: better let go of them before.
 
     With `borrow`, the values of very large arrays are not copied: these must not change meanwhile.
     `f` is the function, for error messages.
@@ -250,18 +251,29 @@ cdef class Recording:
             return plain_value(atom)
         return settled(atom)
 
-    cpdef close(self, bint keep=False):
-        """End the recording; with `keep`, what was recorded lives as long as its Vars."""
+    def keep(self):
+        """Have what was recorded live as long as its Vars."""
+        self.kept = True
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    cdef int close(self) except -1:
+        """End the recording."""
         if self.suspects is not None:
             forget_suspects(self.tape, self.suspects)
         if self.marked:
             self.marked = False
             self.lifted = None
-            if keep or self.kept:
+            if self.kept:
                 cad_tape_keep(self.tape)
             else:
                 self.block = self.inputs = self.fence = self.checked = None
                 cad_rewind(self.tape)
+        return 0
 
     # --- first order, plain results
 

@@ -22,7 +22,7 @@ import numpy as np
 from . import _core
 from ._core import Recording, Var
 from .arrays import as_array, concatenate, stack
-from .transforms import Transform, check_function
+from .transforms._base import Transform, check_function
 
 __all__ = ["as_it_is_now", "checkpoint", "checkpoint_scan"]
 
@@ -87,15 +87,12 @@ def _call(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return f(*args, **kwargs)
     generators = _Generators(f, args, kwargs)
     f_now = as_it_is_now(f)
-    recording = Recording((), ())
-    try:
+    with Recording((), ()) as recording:
         out = f(*args, **kwargs)
         made = _made_by(recording, out)
         outside = _core.outside_of(recording, made)
         values = [np.asarray(_core.strip(var)) for var in made]
         made.clear()
-    finally:
-        recording.close()
     generators.forget_unused()
     results = iter(_results(_Rerun(f_now, args, kwargs, generators), outside, values))
     return _map_vars(out, lambda var: next(results) if _core.is_stale(var) else var)
@@ -206,13 +203,10 @@ class _Rerun:
         self, operands: list[Var], results: list[Any], cotangents: list[Any]
     ) -> list[Any]:
         """Plain cotangents of the operands."""
-        recording = Recording((), ())
-        try:
+        with Recording((), ()) as recording:
             made = self._run(recording, operands, results)
             pulled = _core.pull_outside(recording, made, cotangents, operands)
             made.clear()
-        finally:
-            recording.close()
         return pulled
 
     def record_again(
@@ -225,14 +219,10 @@ class _Rerun:
         given = [g.copy() if _core.ndim(g) else g for g in cotangents]
 
         def pull() -> list[Any]:
-            recording = Recording((), ())
-            keep = False
-            try:
+            with Recording((), ()) as recording:
                 made = self._run(recording, operands, results)
                 pulled = _core.record_pull_outside(recording, made, given, operands, linear)
-                keep = True
-            finally:
-                recording.close(keep=keep)
+                recording.keep()
             return pulled
 
         return pull() if linear else list(_call(pull, (), {}))

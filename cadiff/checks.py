@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import NonFiniteError
-from .transforms import Output, check_function, jvp, vjp
+from .transforms import jvp, vjp
+from .transforms._base import check_function
+from .transforms._outputs import Output
 
 __all__ = ["NonFiniteError", "check_grads", "nan_check"]
 

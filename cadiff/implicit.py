@@ -17,7 +17,9 @@ from ._core import Dual, Recording, Var
 from .arrays import concatenate, reshape
 from .checkpoints import as_it_is_now
 from .numpy import linalg
-from .transforms import Output, check_function, flatten, jacobian
+from .transforms import flatten, jacobian
+from .transforms._base import check_function
+from .transforms._outputs import Output
 
 __all__ = ["fixed_point", "root"]
 
@@ -117,22 +119,16 @@ class _Equation:
 
     def values(self, x: FloatArray) -> FloatArray:
         """The residual at a plain point; what it records is forgotten."""
-        recording = Recording((), ())
-        try:
+        with Recording((), ()):
             values: FloatArray = np.array(_core.strip(self.residual(x)))
-        finally:
-            recording.close()
         return values
 
     def linearised(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Residual and Jacobian at a plain point."""
-        recording = Recording((x,), (0,))
-        try:
+        with Recording((x,), (0,)) as recording:
             residual = self.innermost(recording.lifted[0])
             pair = np.array(_core.strip(residual)), recording.slope(residual)
             residual = None
-        finally:
-            recording.close()
         return pair
 
 
@@ -257,15 +253,12 @@ def _no_solution(equation: _Equation, x: FloatArray) -> RuntimeError:
 
 def _with_derivatives(equation: _Equation, x: FloatArray) -> Any:
     """The solution as a number that depends on what the equation reads."""
-    recording = Recording((x,), (0,))
-    try:
+    with Recording((x,), (0,)) as recording:
         residual = equation.residual(recording.lifted[0])
         tags = sorted(_tags_in(residual))
         residual = _without_tags(residual, 1)
         outside, values = _core.outside_of(recording, [residual]), _core.strip(residual)
         residual = None
-    finally:
-        recording.close()
     solution: Any = x
     if outside:
         solution = _core.record_rule(_Implicit(equation, values), outside, [x])[0]
@@ -333,14 +326,11 @@ class _Implicit:
         self, operands: list[Var], results: list[Any], cotangents: list[Any]
     ) -> list[Any]:
         """Plain cotangents of the operands."""
-        recording = Recording((_core.strip(results[0]),), (0,))
-        try:
+        with Recording((_core.strip(results[0]),), (0,)) as recording:
             residual = self._run(recording, operands)
             weights = -_solve(self._equation, recording.slope(residual).T, cotangents[0])
             pulled = _core.pull_outside(recording, [residual], [weights], operands)
             residual = None
-        finally:
-            recording.close()
         return pulled
 
     def record_again(
@@ -351,13 +341,9 @@ class _Implicit:
         equation = self._equation
         slope = equation.linearised(x)[1] if linear else jacobian(equation.innermost)(x)
         weights = -_solve(equation, np.transpose(slope), cotangents[0])
-        recording = Recording((x,), (0,))  # of the equation alone
-        keep = False
-        try:
+        with Recording((x,), (0,)) as recording:  # of the equation alone
             given = operands if linear else [*operands, x]
             residual = self._run(recording, given)
             pulled = _core.record_pull_outside(recording, [residual], [weights], operands, linear)
-            keep = True
-        finally:
-            recording.close(keep=keep)
+            recording.keep()
         return pulled

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import Dual, Recording
-from .transforms import Output, Transform
+from .transforms._base import Transform
+from .transforms._outputs import Output
 
 __all__ = ["Tape", "make_tape"]
 
@@ -65,21 +66,16 @@ class Row(NamedTuple):
 class MakeTape(Transform):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Tape:
         argnums = tuple(range(len(args)))
-        with _core.watch_shapes():
-            recording = Recording(args, argnums)
-            try:
-                out = self._function(*recording.lifted, **kwargs)
-                found: list[Any] = []
-                _core.map_numbers(out, found.append)
-                outputs = [_innermost(number) for number in found]
-                shapes = Output(_core.strip(out)).shapes
-                copied = _core.snapshot(recording, outputs)
-                names = _core.argument_names(self._function, len(args))
-                leaves = _core.leaves(recording.structure, names)
-            finally:
-                # Vars that are alive when the tape is rewound have to be found.
-                out = found = outputs = []
-                recording.close()
+        with _core.watch_shapes(), Recording(args, argnums) as recording:
+            out = self._function(*recording.lifted, **kwargs)
+            found: list[Any] = []
+            _core.map_numbers(out, found.append)
+            outputs = [_innermost(number) for number in found]
+            shapes = Output(_core.strip(out)).shapes
+            copied = _core.snapshot(recording, outputs)
+            names = _core.argument_names(self._function, len(args))
+            leaves = _core.leaves(recording.structure, names)
+            out = found = outputs = []  # Vars that are alive at a rewind have to be found
         name = getattr(self._function, "__name__", type(self._function).__name__)
         return Tape(name, leaves, sum(map(prod, shapes)), copied)
 

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from ._core import FrozenMap, Recording, Structure
 from .arrays import stack
 from .frozen import carried, joined, parted
-from .transforms import Output, check_function, handed_out, vjp
+from .transforms import vjp
+from .transforms._base import check_function
+from .transforms._outputs import Output, all_shapes, handed_out
 
 __all__ = ["LinearMap", "linearize"]
 
@@ -302,22 +304,18 @@ def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, LinearMap]:
     array([1.41421356, 1.73205081])
     """
     check_function("linearize", f)
-    recording = Recording(primals, tuple(range(len(primals))))
-    keep = False
-    try:
+    with Recording(primals, tuple(range(len(primals)))) as recording:
         output = Output(f(*recording.lifted))
         frozen = recording.freeze(output.atoms)
         values = recording.settle(output.atoms)
         structure = recording.structure.bare()
-        inputs = [shape for shapes in structure.leaf_shapes() for shape in shapes]
+        inputs = all_shapes(structure)
         action: _Frozen | _Recorded
         if frozen is None:
             action = _Recorded(recording, output.own_atoms(), inputs, output.shapes)
-            keep = True
+            recording.keep()
         else:
             action = _Frozen(frozen, inputs, output.shapes)
         output.atoms = []  # Vars that are alive when the tape is rewound have to be found
-    finally:
-        recording.close(keep=keep)
     result = output.fill(handed_out(values))
     return result, LinearMap(action, structure, output, len(primals) == 1)

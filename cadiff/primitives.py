@@ -479,8 +479,7 @@ def _transposed(
     mode: str,
 ) -> list[Number]:
     """Cotangents pulled back through a linear function, recorded at any point."""
-    recording = _core.Recording(tuple(point), tuple(range(len(point))))
-    try:
+    with _core.Recording(tuple(point), tuple(range(len(point)))) as recording:
         try:
             outs = linear(*recording.lifted)
         except TypeError as error:
@@ -492,8 +491,6 @@ def _transposed(
             ) from error
         pulled = recording.pull(outs, cotangents)
         outs.clear()
-    finally:
-        recording.close()
     return pulled
 
 

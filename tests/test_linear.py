@@ -644,7 +644,7 @@ def test_damaged_bytes_give_the_same_map_or_an_error() -> None:
     assert repr(pickle.loads(whole)(np.ones(3), 1.0)) == shown
     for changes in (
         {"_count": 1},
-        {"_output": cadiff.transforms.Output([1.0, 2.0])},
+        {"_output": cadiff.transforms._outputs.Output([1.0, 2.0])},
         {"_action": None},
     ):
         with pytest.raises(ValueError, match="no LinearMap, or were damaged"):

@@ -1,0 +1,30 @@
+"""Gradient functions: what becomes of a user's function.
+
+Reverse mode runs the function once on Vars (`_core.Recording`) and sweeps over what was recorded;
+forward mode runs it on Duals of a tag of its own. These rooms arrange arguments and results; they
+never see a buffer, and every derivative comes from the core.
+"""
+
+from ._flat import flatten
+from ._forward import jvp
+from ._jacobians import jacfwd, jacobian, jacrev
+from ._points import check_derivative, derivative, gradient
+from ._reverse import elementwise_grad, grad, value_and_grad, vjp
+from ._second import hessian, hvp
+
+__all__ = [
+    "check_derivative",
+    "derivative",
+    "elementwise_grad",
+    "flatten",
+    "grad",
+    "gradient",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "jvp",
+    "value_and_grad",
+    "vjp",
+]

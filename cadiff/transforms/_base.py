@@ -1,0 +1,85 @@
+"""What all gradient functions share: their class, and checks of what they are made with."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from types import MethodType
+from typing import Any, Literal
+
+import numpy as np
+
+Function = Callable[..., Any]
+Mode = Literal["auto", "fwd", "rev"]
+
+
+def check_function(name: str, function: Any) -> None:
+    if not callable(function):
+        raise TypeError(f"{name} takes a function, not {type(function).__name__}")
+
+
+class Transform(ABC):
+    """A function made from another: callable, picklable if that one is, bindable as a method."""
+
+    def __init__(
+        self,
+        name: str,
+        function: Function,
+        argnums: int | Sequence[int] = 0,
+        *,
+        has_aux: bool = False,
+    ) -> None:
+        check_function(name, function)
+        self._name = name
+        self._function = function
+        self._argnums, self._single = checked_argnums(argnums)
+        self._has_aux = bool(has_aux)
+        for attribute in functools.WRAPPER_ASSIGNMENTS:  # what help() shows
+            if hasattr(function, attribute):
+                setattr(self, attribute, getattr(function, attribute))
+        self.__wrapped__ = function
+
+    @abstractmethod
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Differentiate at a point."""
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __reduce__(self) -> Any:
+        """By name where it stands in the place of its function, as decorators do; else with it."""
+        place: Any = sys.modules.get(getattr(self, "__module__", ""))
+        name = getattr(self, "__qualname__", "")
+        for part in name.split("."):
+            place = getattr(place, part, None)
+        return name if place is self else super().__reduce__()
+
+    def __repr__(self) -> str:
+        name = getattr(self._function, "__qualname__", repr(self._function))
+        argnums = self._argnums[0] if self._single else self._argnums
+        return f"<cadiff.{self._name} of {name}, argnums={argnums}>"
+
+
+def checked_argnums(argnums: int | Sequence[int]) -> tuple[tuple[int, ...], bool]:
+    """Argnums as a tuple, and whether it was a single one."""
+    single = is_int(argnums)
+    chosen: tuple[Any, ...] = (argnums,) if single else ()
+    if not single and isinstance(argnums, (tuple, list)):
+        chosen = tuple(argnums)
+    if not single and (not isinstance(argnums, (tuple, list)) or not all(map(is_int, chosen))):
+        raise TypeError(f"argnums is an int or a tuple of ints, not {argnums!r}")
+    numbers = tuple(map(int, chosen))
+    if len(set(numbers)) != len(numbers):
+        raise ValueError(f"argnums names an argument twice: {numbers}")
+    return numbers, single
+
+
+def is_int(number: object) -> bool:
+    return isinstance(number, (int, np.integer)) and not isinstance(number, bool)
+
+
+def check_mode(mode: str) -> None:
+    if mode not in ("auto", "fwd", "rev"):
+        raise ValueError(f'mode is "auto", "fwd" or "rev", not {mode!r}')

@@ -1,0 +1,122 @@
+"""Forward mode: one run on Duals of a tag of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .._core import Structure
+from ..primitives import settle_doubts
+from ._base import Function, check_function
+from ._outputs import Output, Shape, all_shapes, as_result, places, refilled
+
+
+def seeds(structure: Structure, tangents: Sequence[Any] | None) -> tuple[Sequence[Any], int]:
+    """Tangents of the atoms, and how many lanes they have; None stands for all unit vectors."""
+    if tangents is not None:
+        return tangents, -1
+    shapes = all_shapes(structure)
+    return _identity(shapes), sum(map(prod, shapes))
+
+
+def _identity(shapes: Sequence[Shape]) -> list[Any]:
+    """Tangents of atoms along unit vectors: the lanes are those of the identity."""
+    n = sum(map(prod, shapes))
+    rows = np.eye(n)
+    return [
+        rows[part].reshape((*shape, n)) if shape != () else tuple(rows[part][0].tolist())
+        for part, shape in places(shapes)
+    ]
+
+
+def lift(
+    args: tuple[Any, ...],
+    argnums: tuple[int, ...],
+    structure: Structure,
+    atoms: Sequence[Any],
+    tangents: Sequence[Any],
+    tag: int,
+) -> list[Any]:
+    """Arguments with Duals for their atoms; tangents have their shapes, perhaps with lanes."""
+    duals = [_core.make_dual(x, t, tag) for x, t in zip(atoms, tangents, strict=True)]
+    lifted = list(args)
+    for k, argument in zip(argnums, refilled(structure, duals), strict=True):
+        lifted[k] = argument
+    return lifted
+
+
+def run_forward(
+    f: Function,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    argnums: tuple[int, ...],
+    tangents: Sequence[Any] | None,
+    has_aux: bool = False,
+) -> tuple[Output, list[Any], list[Any], Structure, Any]:
+    """One run on Duals; `tangents` None seeds the identity.
+
+    Returns the output, its primals, its tangents (with lanes, if any), the structure of the
+    arguments and aux.
+    """
+    atoms, structure = _core.take_apart(args, argnums)
+    tangents, lanes = seeds(structure, tangents)
+    with _core.Forward(lanes, (f, args)) as tag:
+        lifted = lift(args, argnums, structure, atoms, tangents, tag)
+        out = f(*lifted, **kwargs)
+        aux = None
+        if has_aux:
+            out, aux = _core.split_aux(out)
+            aux = _core.map_numbers(aux, lambda x: _core.settled(_core.split_dual(x, tag)[0]))
+        output = Output(out)
+        pairs = [_core.split_dual(atom, tag) for atom in output.atoms]
+        settle_doubts(chain.from_iterable(pairs))
+    return output, [p for p, _ in pairs], [t for _, t in pairs], structure, aux
+
+
+def jvp(
+    f: Function, primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False
+) -> Any:
+    """Value and directional derivative (Jacobian times vector), by forward mode.
+
+    Parameters
+    ----------
+    f : callable
+        Called as `f(*primals)`; returns numbers, arrays or containers of them.
+    primals, tangents : tuples
+        The arguments and the direction, which has their structure.
+    has_aux : bool
+        f returns `(out, aux)`.
+
+    Returns
+    -------
+    (out, tangent_out), or (out, tangent_out, aux)
+        Both of the structure that f returned.
+
+    Examples
+    --------
+    >>> import cadiff
+    >>> cadiff.jvp(lambda x, y: x * y, (2.0, 3.0), (1.0, 0.0))
+    (6.0, 3.0)
+    """
+    for name, value in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(value, (tuple, list)):
+            raise TypeError(
+                f"{name} is a tuple with one entry for each argument of f, not "
+                f"{type(value).__name__}"
+            )
+    check_function("jvp", f)
+    args = tuple(primals)
+    argnums = tuple(range(len(args)))
+    structure = _core.structure_of(args, argnums)
+    if len(tangents) != len(args):
+        arguments = "1 argument" if len(args) == 1 else f"{len(args)} arguments"
+        raise ValueError(f"there are {len(tangents)} tangents for {arguments}")
+    directions = structure.match(tuple(tangents), [f"tangents[{k}]" for k in argnums])
+    output, values, derivatives, _, aux = run_forward(f, args, {}, argnums, directions, has_aux)
+    result = (output.fill([*map(as_result, values)]), output.fill([*map(as_result, derivatives)]))
+    return (*result, aux) if has_aux else result

@@ -1,0 +1,131 @@
+"""Jacobians: by columns in forward mode, by rows in reverse mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .._core import Recording, Structure
+from ..arrays import reshape, stack
+from ._base import Function, Mode, Transform, check_mode
+from ._blocks import blocks_of_matrix, blocks_of_tangents
+from ._forward import run_forward
+from ._outputs import Output, Shape, all_shapes, as_result, in_containers
+
+
+class Jacobian(Transform):
+    def __init__(
+        self, name: str, function: Function, argnums: int | Sequence[int], mode: Mode
+    ) -> None:
+        check_mode(mode)
+        super().__init__(name, function, argnums)
+        self._mode = mode
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if self._mode == "fwd":
+            return self._forward(args, kwargs)
+        with Recording(args, self._argnums, f=self._function) as recording:
+            out = self._function(*recording.lifted, **kwargs)
+            matrix = recording.plain_jacobian(out, self._mode == "auto") if self._single else None
+            if matrix is not None:
+                out = None  # Vars that are alive when the tape is rewound have to be found
+                return matrix
+            output, out = Output(out), None
+            structure = recording.structure
+            blocks = self._sweep(recording, output)
+            output.atoms.clear()
+        return self._assemble(blocks, output, structure)
+
+    def _sweep(self, recording: Recording, output: Output) -> list[list[Any]]:
+        """For each output atom and each input atom the block of shape out.shape + in.shape."""
+        if not recording.is_plain(output.atoms):
+            return _blocks_by_pulls(recording, output)
+        matrix = recording.jacobian(output.atoms, self._mode == "auto")
+        return blocks_of_matrix(matrix, output.shapes, all_shapes(recording.structure))
+
+    def _forward(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        output, primals, tangents, structure, _ = run_forward(
+            self._function, args, kwargs, self._argnums, None
+        )
+        pairs = [*zip(primals, tangents, strict=True)]
+        blocks = blocks_of_tangents(pairs, all_shapes(structure))
+        return self._assemble(blocks, output, structure)
+
+    def _assemble(self, blocks: list[list[Any]], output: Output, structure: Structure) -> Any:
+        """Put blocks in containers: those of the input, inside those of the output."""
+        return output.fill(
+            [in_containers([*map(as_result, row)], structure, self._single) for row in blocks]
+        )
+
+
+def _blocks_by_pulls(recording: Recording, output: Output) -> list[list[Any]]:
+    """Blocks of the Jacobian that carry derivatives, or belong to such: a pull for each number."""
+    blocks = []
+    inputs = all_shapes(recording.structure)
+    for index, shape in enumerate(output.shapes):
+        rows = []
+        for k in range(prod(shape)):
+            seeds = [_unit(s, k if i == index else -1) for i, s in enumerate(output.shapes)]
+            rows.append(recording.pull(output.atoms, seeds))
+        blocks.append(
+            [
+                reshape(stack([row[i] for row in rows]), shape + leaf)
+                if rows
+                else np.zeros(shape + leaf)
+                for i, leaf in enumerate(inputs)
+            ]
+        )
+    return blocks
+
+
+def _unit(shape: Shape, k: int) -> Any:
+    """An atom of zeros, but for a 1 at the k-th place if k is not negative."""
+    flat = np.zeros(prod(shape))
+    flat[k : k + 1 if k >= 0 else 0] = 1.0
+    return flat.reshape(shape) if shape != () else flat.item()
+
+
+def jacobian(
+    f: Function, argnums: int | Sequence[int] = 0, *, mode: Mode = "auto"
+) -> Callable[..., Any]:
+    """The Jacobian of a function of arrays, vectors or numbers.
+
+    Parameters
+    ----------
+    f : callable
+        Returns a number, an array, or a container of them; a flat list or tuple of numbers is a
+        vector.
+    argnums : int or tuple of ints
+        As for `grad`.
+    mode : {"auto", "fwd", "rev"}
+        "rev" records f once and sweeps back, for several outputs at once if they are many. "fwd"
+        runs f once on Duals with a lane for each input, and records nothing. "auto" records once
+        and sweeps whichever way is cheaper.
+
+    Returns
+    -------
+    callable
+        Called like f; gives an array of shape `out.shape + in.shape`, in the containers of the
+        output, and inside those in the containers of the argument.
+
+    Examples
+    --------
+    >>> import cadiff, numpy as np
+    >>> cadiff.jacobian(lambda x: [x[0] * x[1], x[1]])(np.array([2.0, 3.0]))
+    array([[3., 2.],
+           [0., 1.]])
+    """
+    return Jacobian("jacobian", f, argnums, mode)
+
+
+def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+    """The Jacobian by forward mode: `jacobian(f, argnums, mode="fwd")`."""
+    return Jacobian("jacfwd", f, argnums, "fwd")
+
+
+def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+    """The Jacobian by reverse mode: `jacobian(f, argnums, mode="rev")`."""
+    return Jacobian("jacrev", f, argnums, "rev")

@@ -1,0 +1,207 @@
+"""Derivatives by numbers, at a point: of any order, as a gradient, and checked by a difference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from .._core import Dual, Recording, Var
+from ._base import Function, Mode, check_function, check_mode, is_int
+from ._forward import run_forward
+from ._outputs import Output, Shape, as_result, is_scalar
+
+MOST_ORDER = 1000  # beyond it the coefficients of a power series leave the range of a double
+
+
+def derivative(f: Function, wrt: Any, args: Sequence[Any] | None = None, *, order: int = 1) -> Any:
+    """Derivative at a point, of any order.
+
+    `derivative(f, wrt, args)` is the partial derivative of `f(*args)` by `args[wrt]`;
+    `derivative(f, x)` that of a function of one variable.
+
+    The first derivative comes from forward mode. From the second one on f is recorded once and
+    power series are swept through what it did (Griewank and Walther, Evaluating Derivatives, 2008,
+    chapter 13): work and memory grow with the square of the order and with the order. Where f uses
+    numbers that carry derivatives themselves, or primitives with rules of their own, forward mode
+    is nested instead; that runs f again, and each order doubles the work.
+
+    Parameters
+    ----------
+    f : callable
+        Returns a number, or an array or container of numbers.
+    wrt : int, or float
+        The position in `args`; without `args`, the point itself.
+    args : sequence, optional
+        The point. Only `args[wrt]` has to be a number.
+    order : int
+        0 is the value; at most 1000.
+
+    Returns
+    -------
+    float, ndarray or container
+        What f returns, with derivatives for its numbers; inf where one is beyond the range of
+        floats.
+
+    Raises
+    ------
+    ValueError
+        If the order is not a whole number from 0 to 1000.
+    TypeError
+        If `args[wrt]`, or what f returns, is something else than real numbers.
+
+    Examples
+    --------
+    >>> import cadiff
+    >>> cadiff.derivative(lambda x, y: x * y**2, 1, (2.0, 3.0))
+    12.0
+    >>> cadiff.derivative(cadiff.exp, 0.0, order=5)
+    1.0
+    """
+    if args is None:
+        args, wrt = (wrt,), 0
+    check_function("derivative", f)
+    if not is_int(order) or order < 0:
+        raise ValueError(f"order is a whole number >= 0, not {order!r}")
+    if order > MOST_ORDER:
+        raise ValueError(f"order is at most {MOST_ORDER}, not {order}")
+    point, wrt = _checked_point(args, wrt)
+    numbers, _ = _core.take_apart(tuple(point), (wrt,))
+
+    def at(x: Any) -> Any:
+        return f(*point[:wrt], x, *point[wrt:][1:])
+
+    if order == 0:
+        result = at(numbers[0])
+        return _core.scalar_output(result) if is_scalar(result) else result
+    if order > 1 and not isinstance(numbers[0], (Var, Dual)):
+        output = _by_series(at, numbers[0], int(order))
+        if output is not None:
+            return output
+    return _by_nesting(at, numbers[0], int(order))
+
+
+def _by_series(f: Function, x: float, order: int) -> Any:
+    """A derivative of high order from one run and one sweep over power series.
+
+    None where that cannot serve: f uses numbers that carry derivatives themselves, or primitives.
+    """
+    result = None
+    with Recording((x,), (0,)) as recording:
+        output = Output(f(*recording.lifted))
+        if recording.is_plain(output.atoms) and not recording.has_rules:
+            result = output.fill(_core.high_derivatives(recording, output.atoms, order))
+        output.atoms.clear()
+    return result
+
+
+def _by_nesting(f: Function, x: Any, order: int) -> Any:
+    """The same by forward mode over forward mode, which doubles the work with each order."""
+    if order == 0:
+        return f(x)
+    output, _, tangents, _, _ = run_forward(
+        lambda x: _by_nesting(f, x, order - 1), (x,), {}, (0,), [1.0]
+    )
+    return output.fill([*map(as_result, tangents)])
+
+
+def gradient(f: Function, args: Sequence[Any], *, mode: Mode = "auto") -> NDArray[Any]:
+    """Gradient of `f(*args)` at a point: an ndarray with one entry for each argument.
+
+    Parameters
+    ----------
+    f : callable
+        Takes numbers, returns one number.
+    args : sequence of numbers
+        The point, shape (n,).
+    mode : {"auto", "fwd", "rev"}
+        "fwd" runs f once on Duals of n lanes, "rev" once on Vars; "auto" is "rev".
+
+    Returns
+    -------
+    ndarray, shape (n,)
+
+    Examples
+    --------
+    >>> import cadiff
+    >>> cadiff.gradient(lambda x, y: x * y, (2.0, 3.0))
+    array([3., 2.])
+    """
+    check_function("gradient", f)
+    check_mode(mode)
+    point = tuple(_checked_point(args, None)[0])
+    argnums = tuple(range(len(point)))
+    for k, shapes in enumerate(_core.structure_of(point, argnums).leaf_shapes()):
+        _check_is_number(point, k, shapes)
+    if mode == "fwd":
+
+        def number(*args: Any) -> Any:
+            return _core.scalar_output(f(*args), name="gradient")
+
+        _, _, tangents, _, _ = run_forward(number, point, {}, argnums, None)
+        row = tangents[0] if isinstance(tangents[0], tuple) else (0.0,) * len(point)
+    else:
+        _, row, _ = _core.value_and_grad(f, argnums, False, False, point, {}, "gradient")
+    result: NDArray[Any] = _core.numbers_array(list(row), (len(point),))
+    return result
+
+
+def check_derivative(
+    f: Function,
+    wrt: int,
+    args: Sequence[Any],
+    suspect: float,
+    *,
+    h: float = 1e-7,
+    rtol: float = 1e-5,
+    atol: float = 1e-8,
+) -> bool:
+    """Whether a derivative agrees with a one-sided difference quotient.
+
+    Parameters
+    ----------
+    f, wrt, args
+        As for `derivative`; `args` is left as it is.
+    suspect : float
+        The value in question.
+    h : float
+        Step of the difference.
+    rtol, atol : float
+        Relative and absolute tolerance, as for `numpy.isclose`.
+    """
+    here, wrt = _checked_point(args, wrt)
+    there = list(here)
+    here[wrt] = float(_core.strip(here[wrt]))
+    there[wrt] = here[wrt] + h  # in double precision, whatever the point is in
+    high, low = (_core.strip(Output(f(*point)).atoms) for point in (there, here))
+    quotients = [(np.asarray(y) - np.asarray(x)) / h for x, y in zip(low, high, strict=True)]
+    return all(bool(np.all(np.isclose(q, suspect, rtol=rtol, atol=atol))) for q in quotients)
+
+
+def _checked_point(args: Any, wrt: int | None) -> tuple[list[Any], int]:
+    """The point as a list, and the position of one of its numbers."""
+    if isinstance(args, (str, dict)) or not isinstance(args, (Sequence, np.ndarray, Var, Dual)):
+        raise TypeError(
+            f"args is a sequence with one entry for each argument of f, not {type(args).__name__}"
+        )
+    point = list(args)
+    if wrt is None:
+        return point, 0
+    if not is_int(wrt):
+        raise TypeError(f"wrt is the position of an argument, an int, not {wrt!r}")
+    if not -len(point) <= wrt < len(point):
+        raise IndexError(f"wrt={wrt}, but there are {len(point)} arguments")
+    (shapes,) = _core.structure_of(tuple(point), (int(wrt),)).leaf_shapes()
+    _check_is_number(point, int(wrt), shapes)
+    return point, int(wrt)
+
+
+def _check_is_number(point: Sequence[Any], wrt: int, shapes: list[Shape]) -> None:
+    if shapes != [()] or isinstance(point[wrt], (list, tuple, dict)):
+        raise TypeError(
+            f"derivatives by a number: but args[{wrt}] is a {type(point[wrt]).__name__}; use "
+            "cadiff.grad or cadiff.jacobian for arrays and containers"
+        )

@@ -1,0 +1,188 @@
+"""Reverse mode: one run on Vars, and a sweep back over what was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from .. import _core
+from .._core import FrozenMap, Recording
+from ..arrays import sum as total_of
+from ..frozen import carried
+from ._base import Function, Transform, check_function
+from ._outputs import Output, all_shapes, handed_out, own
+
+
+class ValueAndGrad(Transform):
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        value, gradient, aux = _core.value_and_grad(
+            self._function, self._argnums, self._single, self._has_aux, args, kwargs, self._name
+        )
+        return ((value, aux), gradient) if self._has_aux else (value, gradient)
+
+
+class Grad(Transform):
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        _, gradient, aux = _core.value_and_grad(
+            self._function, self._argnums, self._single, self._has_aux, args, kwargs, self._name
+        )
+        return (gradient, aux) if self._has_aux else gradient
+
+
+def grad(
+    f: Function, argnums: int | Sequence[int] = 0, *, has_aux: bool = False
+) -> Callable[..., Any]:
+    """The gradient of a function of one number, by reverse mode.
+
+    Parameters
+    ----------
+    f : callable
+        Returns one real number; with `has_aux`, a pair of that and anything else.
+    argnums : int or tuple of ints
+        The positional argument or arguments to differentiate by. Each is a float, an ndarray, or
+        a nested list, tuple or dict of them. Arrays of 32,768 elements or more are read where
+        they are: f does not write into them.
+    has_aux : bool
+        Return `(gradient, aux)`.
+
+    Returns
+    -------
+    callable
+        Called like f. The gradient has the structure of the argument (a tuple of them for a tuple
+        of argnums); floats are floats, arrays are fresh arrays of the argument's shape.
+
+    Raises
+    ------
+    TypeError
+        If f does not return one number, or an argument holds something else than real numbers.
+    RuntimeError
+        If such a large array was written to meanwhile.
+
+    Examples
+    --------
+    >>> import cadiff
+    >>> cadiff.grad(lambda x, y: x * cadiff.exp(y))(2.0, 0.0)
+    1.0
+    >>> cadiff.grad(lambda p: p["a"] * p["b"][1])({"a": 2.0, "b": [3.0, 5.0]})
+    {'a': 5.0, 'b': [0.0, 2.0]}
+    """
+    return Grad("grad", f, argnums, has_aux=has_aux)
+
+
+def value_and_grad(
+    f: Function, argnums: int | Sequence[int] = 0, *, has_aux: bool = False
+) -> Callable[..., Any]:
+    """Value and gradient in one run: `(value, gradient)`, or `((value, aux), gradient)`.
+
+    As `grad`; it is what `scipy.optimize.minimize(..., jac=True)` takes.
+
+    Examples
+    --------
+    >>> import cadiff
+    >>> cadiff.value_and_grad(lambda x: x[0] * x[1])([3.0, 4.0])
+    (12.0, [4.0, 3.0])
+    """
+    return ValueAndGrad("value_and_grad", f, argnums, has_aux=has_aux)
+
+
+class ElementwiseGrad(Transform):
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        def total(*args: Any) -> Any:
+            atoms = Output(self._function(*args, **kwargs)).atoms
+            return sum(total_of(atom) for atom in atoms)
+
+        _, gradient, _ = _core.value_and_grad(
+            total, self._argnums, self._single, False, args, {}, self._name
+        )
+        return gradient
+
+
+def elementwise_grad(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+    """The derivative of each output by the input of the same index, for elementwise functions.
+
+    It is the gradient of the sum of all outputs, in one reverse sweep.
+    """
+    return ElementwiseGrad("elementwise_grad", f, argnums)
+
+
+class Pullback:
+    """Maps cotangents of what f returned to cotangents of its arguments; made by `vjp`."""
+
+    # A frozen map pulls faster than a recording; making it costs as much as some pulls.
+    FREEZE_AFTER = 8
+
+    def __init__(self, recording: Recording, output: Output, single: bool) -> None:
+        self._recording: Recording | None = recording
+        self._structure = recording.structure.bare()
+        self._output = output
+        self._single = single
+        self._calls = 0
+        self._frozen: FrozenMap | None = None
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a pullback cannot be pickled: it holds a recording; pickle the function")
+
+    def __call__(self, cotangent: Any) -> Any:
+        weights = self._output.match(cotangent, "the cotangent")
+        if self._recording is None:
+            assert self._frozen is not None
+            atoms = carried(self._frozen, weights, all_shapes(self._structure), True)
+        else:
+            atoms = self._recording.pull(self._output.atoms, weights)
+            self._calls += 1
+            if self._calls == self.FREEZE_AFTER:
+                self._freeze(self._recording)
+        count = len(self._structure.leaf_shapes())
+        cotangents = tuple(self._structure.rebuild(k, atoms) for k in range(count))
+        return cotangents[0] if self._single else cotangents
+
+    def _freeze(self, recording: Recording) -> None:
+        """Let go of the recording, if a frozen map can do its work."""
+        self._frozen = recording.freeze(self._output.atoms)
+        if self._frozen is not None:
+            self._recording = None
+            self._output.atoms = []
+
+
+def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
+    """Value and pullback (vector times Jacobian), by reverse mode.
+
+    Parameters
+    ----------
+    f : callable
+        Called as `f(*primals)`; returns numbers, arrays or containers of them.
+    *primals
+        The arguments, as for `grad`.
+    has_aux : bool
+        f returns `(out, aux)`.
+
+    Returns
+    -------
+    (out, pullback), or (out, pullback, aux)
+        `pullback(u)`, u of the structure of out, gives the cotangent of the one argument, or a
+        tuple of them. It may be called any number of times; f is not run again.
+
+    Examples
+    --------
+    >>> import cadiff
+    >>> out, pullback = cadiff.vjp(lambda x, y: [x * y, x + y], 2.0, 3.0)
+    >>> out
+    array([6., 5.])
+    >>> pullback([1.0, 10.0])
+    (13.0, 12.0)
+    """
+    check_function("vjp", f)
+    with Recording(primals, tuple(range(len(primals))), f=f) as recording:
+        out = f(*recording.lifted)
+        aux = None
+        if has_aux:
+            out, aux = _core.split_aux(out)
+        output = Output(out)
+        values, aux = recording.settle(output.atoms), recording.settle(aux)
+        # What is returned may be assigned to, and so may what f put aside; the pullback is of what
+        # it was.
+        values, aux = handed_out(values), _core.map_numbers(aux, own)
+        output.atoms = output.own_atoms()
+        recording.keep()
+    result = (output.fill(values), Pullback(recording, output, len(primals) == 1))
+    return (*result, aux) if has_aux else result

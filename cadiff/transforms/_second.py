@@ -1,0 +1,134 @@
+"""Second derivatives of functions of one number.
+
+They come from sweeps of second order over one recording, or, where inputs or closures carry
+derivatives themselves, from forward over reverse mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Any
+
+from numpy.typing import NDArray
+
+from .. import _core
+from .._core import Dual, Recording, Var
+from ..primitives import settle_doubts
+from ._base import Function, Transform
+from ._blocks import blocks_of_matrix, blocks_of_tangents
+from ._forward import lift, seeds
+from ._outputs import all_shapes, as_result, in_containers
+from ._reverse import Grad
+
+
+class Hessian(Transform):
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        matrix: NDArray[Any] | None = None
+        blocks: list[list[Any]]
+        with Recording(args, self._argnums, f=self._function) as recording:
+            number = _core.scalar_output(
+                self._function(*recording.lifted, **kwargs), name=self._name
+            )
+            if recording.is_plain([number]):
+                if recording.has_rules:
+                    matrix = recording.hessian_by_rows(number)
+                else:
+                    matrix = recording.hessian(number)
+            structure = recording.structure
+            number = None
+        shapes = all_shapes(structure)
+        if matrix is not None and not any(shapes):
+            blocks = matrix.tolist()  # numbers alone
+        elif matrix is not None:
+            blocks = blocks_of_matrix(matrix, shapes, shapes)
+        else:
+            # Inputs or closures carry derivatives themselves: differentiate twice.
+            pairs = _gradient_along(self._function, args, kwargs, self._argnums, None)
+            blocks = blocks_of_tangents(pairs, shapes)
+        rows = [in_containers([*map(as_result, row)], structure, self._single) for row in blocks]
+        return in_containers(rows, structure, self._single)
+
+
+def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+    """The Hessian of a function of one number: `in.shape + in.shape`.
+
+    f is recorded once; second-order sweeps give some columns each. For containers and several
+    argnums the result is a container of containers.
+
+    Examples
+    --------
+    >>> import cadiff, numpy as np
+    >>> cadiff.hessian(lambda x: x[0] ** 2 * x[1])(np.array([0.0, 3.0]))
+    array([[6., 0.],
+           [0., 0.]])
+    """
+    return Hessian("hessian", f, argnums)
+
+
+class HessianProduct(Transform):
+    def __call__(self, first: Any, v: Any, /, *others: Any, **kwargs: Any) -> Any:
+        args = (first, *others)
+        k = self._argnums[0]
+        if not -len(args) <= k < len(args):
+            raise TypeError(f"argnums={k}, but there are {len(args)} arguments beside v")
+        structure = _core.structure_of((args[k],), (0,))
+        direction = structure.match((v,), ["the direction v"])
+        if not any(isinstance(atom, (Var, Dual)) for atom in direction):
+            product: list[Any] | None = None
+            with Recording(args, self._argnums, f=self._function) as recording:
+                number = _core.scalar_output(
+                    self._function(*recording.lifted, **kwargs), name=self._name
+                )
+                if recording.is_plain([number]) and recording.passes_rules:
+                    with _core.Forward():
+                        product = recording.hessian_product(number, direction)
+                        settle_doubts(product)
+                number = None
+            if product is not None:
+                return structure.rebuild(0, product)
+        pairs = _gradient_along(self._function, args, kwargs, self._argnums, direction)
+        return structure.rebuild(0, [as_result(tangent) for _, tangent in pairs])
+
+
+def hvp(f: Function, argnums: int = 0) -> Callable[..., Any]:
+    """Hessian times vector, at about three times the price of the gradient.
+
+    Returns
+    -------
+    callable
+        `h(first argument, v, *others)`, v of the structure of argument `argnums`: what SciPy calls
+        `hessp`.
+
+    Examples
+    --------
+    >>> import cadiff
+    >>> cadiff.hvp(lambda x: x[0] ** 2 * x[1])([1.0, 3.0], [1.0, 0.0])
+    [6.0, 2.0]
+    """
+    transform = HessianProduct("hvp", f, argnums)
+    if not transform._single:
+        raise TypeError("hvp is by one argument: argnums is an int")
+    return transform
+
+
+def _gradient_along(
+    f: Function,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    argnums: tuple[int, ...],
+    tangents: Sequence[Any] | None,
+) -> list[tuple[Any, Any]]:
+    """Of each atom of the gradient its value and its derivative along tangents.
+
+    None stands for all unit vectors, as lanes.
+    """
+    atoms, structure = _core.take_apart(args, argnums)
+    tangents, lanes = seeds(structure, tangents)
+    with _core.Forward(lanes, (f, args)) as tag:
+        lifted = lift(args, argnums, structure, atoms, tangents, tag)
+        gradients = Grad("grad", f, argnums)(*lifted, **kwargs)
+        entries, _ = _core.take_apart(gradients, tuple(range(len(argnums))))
+        pairs = [_core.split_dual(entry, tag) for entry in entries]
+        settle_doubts(chain.from_iterable(pairs))
+        return pairs
