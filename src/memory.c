@@ -49,10 +49,7 @@ void cad_memory_free(void *block) {
     free(block);
 }
 
-CadStatus cad_memory_grow(void **buffer, size_t *capacity, size_t needed, size_t size) {
-    if (needed <= *capacity) {
-        return CAD_OK;
-    }
+CadStatus cad_memory_enlarge(void **buffer, size_t *capacity, size_t needed, size_t size) {
     size_t wanted = *capacity < FIRST_CAPACITY ? FIRST_CAPACITY : *capacity * 2;
     if (wanted < needed) {
         wanted = needed;

@@ -23,8 +23,14 @@ void *cad_memory_zeroed(size_t count, size_t size);
 
 void cad_memory_free(void *block);
 
-/* Grow a buffer, at least twofold, to hold `needed` items. */
-CadStatus cad_memory_grow(void **buffer, size_t *capacity, size_t needed, size_t size);
+/* Enlarge a buffer, at least twofold, to hold `needed` items. */
+CadStatus cad_memory_enlarge(void **buffer, size_t *capacity, size_t needed, size_t size);
+
+/* The same where it is too small. */
+static inline CadStatus cad_memory_grow(void **buffer, size_t *capacity, size_t needed,
+                                        size_t size) {
+    return needed <= *capacity ? CAD_OK : cad_memory_enlarge(buffer, capacity, needed, size);
+}
 
 /* Let the next `successes` requests pass and all later ones fail; a negative number ends it. */
 void cad_memory_fail_after(long successes);

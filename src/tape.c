@@ -1,13 +1,27 @@
-/* A tape as it comes about: made, and entries, leaves and constants appended to it. */
+/* How a tape comes about, and is filled: what is appended, and the room for it, which grows and
+ * shrinks. Appending itself only compares with the room that was set. */
 #include "tape_inner.h"
+
+enum {
+    FIRST_RECLAIM = 1 << 15, /* in entries; eight times as many slots */
+    LARGE = 1 << 22,
+    PATIENCE = 8,
+};
+
+/* Reclaim next when the tape has grown by a factor. */
+static void reclaim_later(CadTape *tape, size_t factor) {
+    tape->reclaim_entries = larger(tape->n_entries * factor, FIRST_RECLAIM);
+    tape->reclaim_slots = larger(tape->n_slots * factor, 8 * FIRST_RECLAIM);
+    tape->reclaim_plan_words = larger(tape->n_plan_words * factor, FIRST_RECLAIM / 2);
+}
 
 CadTape *cad_tape_new(void) {
     CadTape *tape = cad_memory_zeroed(1, sizeof *tape);
     if (tape == NULL) {
         return NULL;
     }
-    cad_tape_reclaim_later(tape, 1);
-    cad_tape_forget_constants(tape);
+    reclaim_later(tape, 1);
+    forget_constants(tape);
     return tape;
 }
 
@@ -32,6 +46,93 @@ size_t cad_tape_bytes(const CadTape *tape) {
     return tape->n_entries * sizeof(CadEntry) + 2 * tape->n_slots * sizeof(double) +
            tape->n_plan_words * sizeof *tape->plans + tape->n_blocks * sizeof *tape->blocks;
 }
+
+/* --- room --- */
+
+void cad_tape_reclaim(CadTape *tape) {
+    const size_t before = tape->n_slots;
+    if (tape->make_room != NULL) {
+        tape->make_room(tape);
+    }
+    reclaim_later(tape, tape->n_slots <= before / 2 ? 2 : 4);
+}
+
+void cad_tape_pin(CadTape *tape) {
+    tape->pinned++;
+}
+
+void cad_tape_unpin(CadTape *tape) {
+    tape->pinned--;
+    set_room(tape);
+}
+
+void cad_tape_set_busy(CadTape *tape, int busy) {
+    tape->busy = busy;
+    tape->shut = busy || tape->watch != NULL;
+    set_room(tape);
+}
+
+CadStatus cad_tape_grow(CadTape *tape, size_t slots) {
+    if (tape->shut) {
+        return cad_tape_grow_shut(tape, slots);
+    }
+    if (reclaim_is_due(tape)) {
+        cad_tape_reclaim(tape);
+    }
+    if (slots > CAD_MOST_SLOTS || tape->n_slots + slots + 2 * CAD_HEADROOM > CAD_MOST_SLOTS) {
+        return CAD_TAPE_FULL;
+    }
+    CadStatus status = cad_memory_grow((void **)&tape->entries, &tape->entry_capacity,
+                                       tape->n_entries + 2 * CAD_HEADROOM, sizeof *tape->entries);
+    if (status == CAD_OK) {
+        status = cad_memory_grow((void **)&tape->values, &tape->slot_capacity,
+                                 tape->n_slots + slots + 2 * CAD_HEADROOM, sizeof *tape->values);
+    }
+    if (status != CAD_OK) {
+        return status;
+    }
+    set_room(tape);
+    return CAD_OK;
+}
+
+/* Shrink a buffer; one that cannot be shrunk stays as it is. */
+static void shrink_buffer(void **buffer, size_t *capacity, size_t wanted, size_t size) {
+    void *shrunk = wanted < *capacity ? cad_memory_resize(*buffer, wanted, size) : NULL;
+    if (shrunk != NULL) {
+        *buffer = shrunk;
+        *capacity = wanted;
+    }
+}
+
+void cad_tape_trim(CadTape *tape, size_t used) {
+    if (tape->n_entries < tape->reclaim_entries / 4) {
+        reclaim_later(tape, 2);
+    }
+    tape->peak = larger(tape->peak, used);
+    if (tape->slot_capacity < LARGE || tape->peak > tape->slot_capacity / 8) {
+        tape->peak = 0;
+        tape->idle = 0;
+        return;
+    }
+    if (++tape->idle < PATIENCE) {
+        return;
+    }
+    const size_t wanted = larger(2 * tape->peak, 2 * (tape->n_slots + tape->n_entries)) + 1024;
+    shrink_buffer((void **)&tape->entries, &tape->entry_capacity, wanted, sizeof *tape->entries);
+    shrink_buffer((void **)&tape->values, &tape->slot_capacity, wanted, sizeof *tape->values);
+    for (int k = 0; k < 2; k++) {
+        cad_memory_free(tape->spare_lanes[k].data);
+        tape->spare_lanes[k] = (CadLaneBuffer){NULL, 0};
+    }
+    cad_memory_free(tape->adjoints);
+    tape->adjoints = NULL;
+    tape->adjoint_capacity = tape->dirty_begin = tape->dirty_end = tape->known_end = 0;
+    tape->stale_begin = tape->stale_end = 0;
+    tape->peak = 0;
+    tape->idle = 0;
+}
+
+/* --- appending --- */
 
 CadSlot cad_tape_push3(CadTape *tape, uint32_t code, CadSlot a, CadSlot b, CadSlot c,
                        double value) {

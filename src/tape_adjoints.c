@@ -31,7 +31,7 @@ CadStatus cad_tape_clear_adjoints(CadTape *tape, size_t begin, size_t end) {
         tape->stale_begin = tape->stale_end = 0;
     } else {
         if (clear_range(tape, tape->dirty_begin, tape->dirty_end)) {
-            cad_tape_note_stale(tape, tape->dirty_begin, tape->dirty_end);
+            note_stale(tape, tape->dirty_begin, tape->dirty_end);
         }
         const size_t stop = smaller(tape->stale_end, end);
         if (tape->stale_begin < stop && !clear_range(tape, tape->stale_begin, stop)) {

@@ -117,7 +117,7 @@ int cad_tape_touch(CadTape *tape, size_t low, size_t high) {
         return 0;
     }
     block->pass = tape->pass;
-    cad_tape_note_stale(tape, block->begin, block->end);
+    note_stale(tape, block->begin, block->end);
     if (low == block->begin && high + 1 == block->end) {
         return 1;
     }

@@ -8,18 +8,18 @@ CadStatus cad_tape_mark(CadTape *tape) {
     if (status != CAD_OK) {
         return status;
     }
-    if (tape->n_marks == 0) {
-        cad_tape_reclaim_if_due(tape);
+    if (tape->n_marks == 0 && reclaim_is_due(tape)) {
+        cad_tape_reclaim(tape);
     }
     tape->marks[tape->n_marks++] = (CadMark){tape->n_entries,    tape->n_slots,    tape->handles,
                                              tape->n_plan_words, tape->n_assigned, tape->n_rules};
     tape->mark_slots = tape->n_slots;
     tape->handles = 0;
     if (tape->n_marks == 1) {
-        cad_tape_set_room(tape);
+        set_room(tape);
     }
     /* A constant below the mark would look like an outer variable to what comes after it. */
-    cad_tape_forget_constants(tape);
+    forget_constants(tape);
     return CAD_OK;
 }
 
@@ -43,10 +43,10 @@ void cad_tape_rewind(CadTape *tape) {
         tape->n_borrowed -= tape->blocks[tape->n_blocks].values != NULL;
     }
     tape->known_end = smaller(tape->known_end, mark.slots);
-    cad_tape_forget_constants(tape);
+    forget_constants(tape);
     if (tape->n_marks == 0) {
         cad_tape_trim(tape, used);
-        cad_tape_set_room(tape);
+        set_room(tape);
     }
 }
 
@@ -54,7 +54,7 @@ void cad_tape_keep(CadTape *tape) {
     cad_tape_settle(tape);
     tape->handles += pop_mark(tape).handles;
     if (tape->n_marks == 0) {
-        cad_tape_set_room(tape);
+        set_room(tape);
     }
 }
 

@@ -118,8 +118,9 @@ static void trace_plan(const CadTape *tape, CadEntry entry, CadReclaim *reclaim)
 }
 
 size_t cad_reclaim_trace(const CadTape *tape, CadReclaim *reclaim) {
+    const CadEntry *const entries = tape->entries;
     for (size_t i = tape->n_entries; i-- > 0;) {
-        const CadEntry e = tape->entries[i];
+        const CadEntry e = entries[i];
         const CadOp op = CAD_CODE_OP(e.code);
         if (CAD_IS_ARRAY_ENTRY(e)) {
             trace_plan(tape, e, reclaim);
@@ -298,6 +299,6 @@ void cad_reclaim_compact(CadTape *tape, CadReclaim *reclaim) {
     tape->n_assigned = kept.assigned;
     tape->n_rules = kept.rules;
     tape->n_slots = cad_reclaim_target(reclaim, (CadSlot)tape->n_slots);
-    cad_tape_forget_constants(tape);
+    forget_constants(tape);
     cad_reclaim_end(reclaim);
 }
