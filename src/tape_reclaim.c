@@ -118,13 +118,14 @@ static void trace_plan(const CadTape *tape, CadEntry entry, CadReclaim *reclaim)
 }
 
 size_t cad_reclaim_trace(const CadTape *tape, CadReclaim *reclaim) {
-    const CadEntry *const entries = tape->entries;
     for (size_t i = tape->n_entries; i-- > 0;) {
-        const CadEntry e = entries[i];
-        const CadOp op = CAD_CODE_OP(e.code);
+        const CadEntry e = tape->entries[i];
         if (CAD_IS_ARRAY_ENTRY(e)) {
             trace_plan(tape, e, reclaim);
-        } else if (op == CAD_OP_LEAF) { /* stays or goes as a whole, with its gradients */
+            continue;
+        }
+        const CadOp op = CAD_CODE_OP(e.code);
+        if (op == CAD_OP_LEAF) { /* stays or goes as a whole, with its gradients */
             const size_t end = e.out + cad_entry_slots(e);
             if (is_any_live(reclaim, e.out, end)) {
                 cad_reclaim_hold_range(reclaim, e.out, end);
@@ -216,8 +217,9 @@ static void move_plan(CadTape *tape, CadEntry entry, size_t place, const CadRecl
 /* Count what stays of the entries before `end`, and move it if `move`. */
 static Kept compact_entries(CadTape *tape, size_t end, const CadReclaim *reclaim, int move) {
     Kept kept = {0, 0, 0, 0};
+    CadEntry *const entries = tape->entries;
     for (size_t i = 0; i < end; i++) {
-        CadEntry e = tape->entries[i];
+        CadEntry e = entries[i];
         const CadOp op = CAD_CODE_OP(e.code);
         if (!is_live(reclaim, e.out)) {
             continue;
@@ -232,7 +234,7 @@ static Kept compact_entries(CadTape *tape, size_t end, const CadReclaim *reclaim
                 e.b = cad_reclaim_target(reclaim, e.b);
             }
             e.out = cad_reclaim_target(reclaim, e.out);
-            tape->entries[kept.entries] = e;
+            entries[kept.entries] = e;
             if (i < tape->n_origins) {
                 tape->origins[kept.entries] = tape->origins[i];
             }
