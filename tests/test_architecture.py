@@ -148,6 +148,19 @@ def test_a_module_imports_only_what_comes_before_it(name: str) -> None:
         assert RANK[imported] < RANK[name], f"{name} imports {imported}"
 
 
+def private_names(path: Path, package: str = "cadiff") -> set[str]:
+    """The names with an underscore that a file takes out of rooms of the package."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    named = {name for name in named_imports(tree, package) if name.startswith("cadiff.")}
+    rooms = {f"cadiff.{room}" for room in {*MODULES, "_core"}}
+    return {name for name in named - rooms if name.split(".")[-1].startswith("_")}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_imports_no_private_name(name: str) -> None:
+    assert private_names(MODULES[name], package_of(name)) == set()
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_a_module_fetches_no_room_behind_its_back(name: str) -> None:
     assert fetches_of(MODULES[name]) == FETCHED.get(name, set())
@@ -198,6 +211,9 @@ def test_the_import_rule_can_be_broken(tmp_path: Path) -> None:
     )
     expected = {"arrays", "numpy._common", "numpy._shapes", "numpy.linalg", "_table"}
     assert imports_of(path, "cadiff.numpy") == expected
+    assert private_names(path, "cadiff.numpy") == set()
+    path.write_text("from ._common import _number, number\nfrom .. import _core, _leaf\n")
+    assert private_names(path, "cadiff.numpy") == {"cadiff.numpy._common._number", "cadiff._leaf"}
 
 
 @pytest.mark.parametrize("path", ["benchmarks/pure_python.py", "tests/oracle.py"])
@@ -279,6 +295,15 @@ def test_the_c_core_knows_no_python(path: Path) -> None:
     assert set(includes_of(path, r"<([^>]+)>")) <= standard
     text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
     assert not re.search(r"\bPy\w*_|\bPyObject\b|\bnpy_|\bNPY_", text)
+
+
+@pytest.mark.parametrize(
+    "path", [*C_FILES, *sorted(PACKAGE.glob("*.[ch]"))], ids=lambda path: path.name
+)
+def test_inner_headers_are_included_in_their_own_room_alone(path: Path) -> None:
+    for header in includes_of(path, r'"([^"]+_inner\.h)"'):
+        assert path.parent == SOURCES
+        assert _room(header) == _room(path.name), f"{path.name} includes {header}"
 
 
 @pytest.mark.parametrize("path", sorted(SOURCES.glob("*.h")), ids=lambda path: path.name)
