@@ -27,6 +27,11 @@ else:
 COMPILE_ARGS += os.environ.get("CADIFF_CFLAGS", "").split()
 LINK_ARGS = os.environ.get("CADIFF_LDFLAGS", "").split()
 
+
+def files(pattern: str) -> list[str]:
+    return sorted(str(path.relative_to(ROOT)) for path in ROOT.glob(pattern))
+
+
 generate = runpy.run_path(str(ROOT / "src" / "generate.py"))
 generate["write_c"](GENERATED)
 
@@ -34,13 +39,13 @@ core = Extension(
     "cadiff._core",
     sources=[
         "cadiff/_core.pyx",
-        *(f"cadiff/{name}.c" for name in ("_apply", "_array", "_dual", "_rules", "_var")),
-        *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "src").glob("*.c")),
+        *files("cadiff/*.c"),
+        *files("src/*.c"),
     ],
     depends=[
-        "cadiff/_numbers.h",
+        *files("cadiff/*.h"),
         "src/ops.def",
-        *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "src").rglob("*.h")),
+        *files("src/**/*.h"),
     ],
     include_dirs=["src", "src/generated", "cadiff", np.get_include()],
     define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],

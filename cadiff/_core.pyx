@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """The compiled core: Var, Dual, the operations, and recordings of functions.
 
-The types and the operations are written in C (_var.c, _array.c, _dual.c, _apply.c). This room owns
+The types and the operations are written in C (_var*.c, _array*.c, _dual*.c, _apply.c). This room owns
 what surrounds them: it lifts the arguments of a user's function onto the tape, sweeps over what was
 recorded, and reads the results into fresh objects. It knows lifetimes, errors and slots, and no
 formula.

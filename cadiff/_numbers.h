@@ -1,4 +1,5 @@
-/* Var and Dual as C types: what their rooms (_var.c, _dual.c, _apply.c) and the binding share.
+/* Var and Dual as C types: what the rooms in C and the binding share. What only the rooms of one
+ * subject need stands in a header of theirs: _var.h, _dual.h, _array.h, _apply.h.
  *
  * These files know Python and the tape, and no formula: values and partials are those of
  * src/ops.h. Everything here runs under the GIL. */
@@ -30,7 +31,22 @@ static inline int cad_enter_recursion(const char *where) {
     return Py_EnterRecursiveCall(where) ? -1 : 0;
 }
 
-/* --- Var --- */
+/* --- errors (_errors.c) --- */
+
+extern PyObject *cad_stale_error;
+
+/* Set MemoryError or OverflowError for a status that is not CAD_OK; answers -1. */
+int cad_raise_status(CadStatus status);
+int cad_raise_stale(void);
+int cad_raise_threads(void); /* Vars of two threads meet */
+
+/* Raise TypeError for a Var or Dual where a plain number is needed; answers NULL. */
+PyObject *cad_refuse_conversion(PyObject *self);
+
+/* Leave an exception set that was caught as an object. */
+void cad_restore_exception(PyObject *error);
+
+/* --- Var (_var*.c) --- */
 
 typedef enum CadKind {
     CAD_SCALAR,  /* a number on the tape */
@@ -74,7 +90,6 @@ typedef struct CadVar {
  * none, arrays are of a type of their own, derived from Var. */
 extern PyTypeObject CadVar_Type;
 extern PyTypeObject CadVarArray_Type;
-extern PyObject *cad_stale_error;
 extern PyObject *cad_dtype; /* what .dtype answers: _dtype.float64 */
 
 #define CAD_VAR(object) ((CadVar *)(object))
@@ -88,6 +103,9 @@ extern PyObject *cad_dtype; /* what .dtype answers: _dtype.float64 */
 /* Numbers are neither known to the cyclic garbage collector (they refer to no object) nor to
  * malloc: they live in slabs, so that the tape can find all that are alive, and are recycled
  * through a list of free ones, linked by `tape`. */
+#ifdef __GNUC__
+__attribute__((visibility("hidden"))) /* reached at once, not through a table of addresses */
+#endif
 extern CadVar *cad_free_vars;
 int cad_var_refill(void); /* 0, or -1 with MemoryError */
 
@@ -147,20 +165,55 @@ PyObject *cad_var_grad(CadVar *var);
 /* An object array of scalar Vars, of the Var's shape. */
 PyObject *cad_var_elements(CadVar *var);
 
-/* Set MemoryError or OverflowError for a status that is not CAD_OK; answers -1. */
-int cad_raise_status(CadStatus status);
-int cad_raise_stale(void);
+/* An array Var, fresh, that from now on is an input: it is not assigned to. Returns it. */
+PyObject *cad_var_as_input(PyObject *var);
 
-/* Raise TypeError for a Var or Dual where a plain number is needed; answers NULL. */
-PyObject *cad_refuse_conversion(PyObject *self);
+static inline void cad_var_freeze(CadVar *var) {
+    var->view->flags |= CAD_FROZEN;
+}
+
+/* The same view at another slot. */
+PyObject *cad_var_like(const CadVar *var, CadSlot slot);
+
+/* Whether the elements of an array Var stand side by side, in C order. */
+int cad_var_is_contiguous(const CadVar *var);
+
+/* How many axes a key adds to a single number; -1 if it indexes anything. */
+int cad_new_axes(PyObject *key);
+
+/* A single number as an array of one with so many axes (by the binding). */
+PyObject *cad_with_axes(PyObject *number, int axes);
+
+/* Add a plain number or array to the adjoints of a Var; read them: a float or a fresh array. */
+int cad_var_seed(CadVar *var, PyObject *seed);
+PyObject *cad_var_adjoint(CadVar *var);
+
+/* The lengths of axes as a tuple. */
+PyObject *cad_shape_tuple(int ndim, const npy_intp *shape);
+
+/* Append an operation on two scalar Vars of one tape, or on a Var and a constant; `passive` names
+ * the operand that is the constant. */
+PyObject *cad_record2(CadOp op, CadVar *x, CadVar *y, double value);
+PyObject *cad_record_constant(CadOp op, CadVar *x, double constant, int passive, double value);
 
 /* The tape of this thread (borrowed), NULL with an exception. */
 CadTape *cad_current_tape(void);
 
+/* Let a tape reclaim what it has to before slots are taken down, and no more until unpinned: 0, or
+ * -1 with an exception. */
+static inline int cad_pin(CadTape *tape) {
+    const CadStatus status = cad_tape_ensure(tape);
+    if (status != CAD_OK) {
+        return cad_raise_status(status);
+    }
+    cad_tape_pin(tape);
+    return 0;
+}
+
 /* Forget what came after the last mark; numbers that still refer to it become stale. */
 void cad_rewind(CadTape *tape);
 
-/* --- Dual --- */
+/* --- Dual (_dual*.c) --- */
 
 typedef enum CadDualKind {
     CAD_DUAL_FLOAT,  /* a float and a float */
@@ -249,7 +302,7 @@ PyObject *cad_object_partial(CadOp op, int which, PyObject *x, PyObject *y, PyOb
 /* The operation whose partial is being computed, for error messages; or -1. */
 extern int cad_partial_of;
 
-/* --- arrays on the tape (_array.c) --- */
+/* --- arrays on the tape (_array*.c) --- */
 
 /* An operation on arrays and single numbers: Vars, at least one of them, and plain ones. NULL
  * without an exception if an operand is something else. */
@@ -274,31 +327,16 @@ int cad_array_accumulate(CadVar *target, PyObject *value);
  * indices of one axis. */
 int cad_array_add_at(CadVar *target, PyObject *indices, PyObject *value);
 
-/* An array Var, fresh, that from now on is an input: it is not assigned to. Returns it. */
-PyObject *cad_var_as_input(PyObject *var);
-
-static inline void cad_var_freeze(CadVar *var) {
-    var->view->flags |= CAD_FROZEN;
-}
-
-/* The same view at another slot. */
-PyObject *cad_var_like(const CadVar *var, CadSlot slot);
-
-/* Whether the elements of an array Var stand side by side, in C order. */
-int cad_var_is_contiguous(const CadVar *var);
-
-/* How many axes a key adds to a single number; -1 if it indexes anything. */
-int cad_new_axes(PyObject *key);
-
-/* A single number as an array of one with so many axes (by the binding). */
-PyObject *cad_with_axes(PyObject *number, int axes);
-
 /* The slots of all elements, as an int64 array of the Var's shape. */
 PyObject *cad_var_slots(const CadVar *var);
 
-/* Add a plain number or array to the adjoints of a Var; read them: a float or a fresh array. */
-int cad_var_seed(CadVar *var, PyObject *seed);
-PyObject *cad_var_adjoint(CadVar *var);
+/* target[...] = value for a part of an array that was just made: no former values are kept. */
+int cad_array_write(CadVar *target, PyObject *value);
+
+/* An array Var of constants, which can be assigned to; a scalar for ndim 0. */
+PyObject *cad_array_constant(CadTape *tape, PyObject *values);
+
+/* --- rules and sweeps (_sweeps.c) --- */
 
 /* Record a rule: `number` is that under which the binding knows it. `operands` are Vars, `values`
  * plain results, a list of floats and arrays; answers a list of Vars. */
@@ -318,23 +356,11 @@ static inline void set_second_rule_hook(int (*hook)(CadTape *, size_t, const Cad
     cad_second_rule_hook = hook;
 }
 
-/* Leave an exception set that was caught as an object. */
-void cad_restore_exception(PyObject *error);
-
-/* target[...] = value for a part of an array that was just made: no former values are kept. */
-int cad_array_write(CadVar *target, PyObject *value);
-
 /* Sweep back over entries [begin, end): the one way into cad_sweep_reverse. 0, or -1 with an
  * exception if a rule raises one. */
 int cad_sweep(CadTape *tape, size_t begin, size_t end, size_t transient, int accumulate);
 
-/* Give the core NumPy's loops for the operations that are ufuncs of NumPy. */
-int cad_borrow_loops(PyObject *numpy, PyObject *const *functions);
-
-/* An array Var of constants, which can be assigned to; a scalar for ndim 0. */
-PyObject *cad_array_constant(CadTape *tape, PyObject *values);
-
-/* --- operations on any numbers --- */
+/* --- operations on any numbers (_apply.c) --- */
 
 /* A float, or a NumPy float64, which has the same layout. */
 #define CAD_IS_FLOAT(object)                                                                      \
@@ -390,17 +416,8 @@ static inline PyObject *cad_apply2(CadOp op, PyObject *x, PyObject *y) {
     return cad_apply(op, operands);
 }
 
-/* The operation that a ufunc stands for; -1 if there is none, -2 with an exception. */
-int cad_find_op(PyObject *ufunc);
-
 /* Call the package's function for an operation. */
 PyObject *cad_call(CadOp op, PyObject *const *args, Py_ssize_t n);
-
-/* Whether a call is that of numpy.sum with nothing but an array Var: the commonest one. */
-int cad_is_sum_of_all(PyObject *function, PyObject *x);
-
-/* Where NumPy's protocols go for functions, and for what is no plain call of an operation. */
-int cad_register(PyObject *functions, PyObject *hook);
 
 /* Shared by Var and Dual: slots and methods that do not depend on the type. */
 PyObject *cad_richcompare(PyObject *left, PyObject *right, int how);
@@ -410,16 +427,24 @@ PyObject *cad_matmul(PyObject *left, PyObject *right);
 PyObject *cad_matmul_like(PyObject *left, PyObject *right);
 PyObject *cad_power(PyObject *base, PyObject *exponent, PyObject *modulus);
 
-/* Append an operation on two scalar Vars of one tape, or on a Var and a constant; `passive` names
- * the operand that is the constant. */
-PyObject *cad_record2(CadOp op, CadVar *x, CadVar *y, double value);
-PyObject *cad_record_constant(CadOp op, CadVar *x, double constant, int passive, double value);
-
 /* The values of a number or array, without derivatives. */
 PyObject *cad_plain_value(PyObject *object);
 
 /* An object array of the scalars of an array Var or Dual; anything else as np.asarray has it. */
 PyObject *cad_elements(PyObject *object);
+
+/* --- NumPy's protocols (_ufuncs.c) --- */
+
+/* The operation that a ufunc stands for; -1 if there is none, -2 with an exception. */
+int cad_find_op(PyObject *ufunc);
+
+/* Whether a call is that of numpy.sum with nothing but an array Var: the commonest one. */
+int cad_is_sum_of_all(PyObject *function, PyObject *x);
+
+/* Where NumPy's protocols go for functions, and for what is no plain call of an operation. */
+int cad_register(PyObject *functions, PyObject *hook);
+
+/* --- set-up (_ready.c) --- */
 
 /* Make the types ready and fill the module with them, the functions and the errors. */
 int cad_numbers_ready(PyObject *module);

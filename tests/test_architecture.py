@@ -314,6 +314,50 @@ def test_headers_have_guards(path: Path) -> None:
     assert text.endswith("#endif")
 
 
+# --- the binding in C --------------------------------------------------------------------------
+
+# The rooms of each subject, by the header that is theirs alone; _numbers.h is for all.
+BINDING_ROOMS: dict[str, set[str]] = {
+    "_numbers": {"_errors", "_rules", "_sweeps"},
+    "_var": {"_var", "_var_handles", "_var_tape", "_var_views", "_var_operators", "_var_grad"},
+    "_array": {"_array", "_array_operands", "_array_index", "_array_assign"},
+    "_dual": {"_dual", "_dual_operators", "_dual_apply", "_dual_make", "_dual_index"},
+    "_apply": {"_apply", "_table", "_ufuncs", "_methods", "_ready"},
+}
+SUBJECT_OF = {room: subject for subject, rooms in BINDING_ROOMS.items() for room in rooms}
+BINDING_FILES = sorted(PACKAGE.glob("*.c"))
+
+
+def test_every_room_of_the_binding_has_its_place() -> None:
+    assert {path.stem for path in BINDING_FILES} == set(SUBJECT_OF)
+    assert {path.stem for path in PACKAGE.glob("*.h")} == set(BINDING_ROOMS)
+
+
+@pytest.mark.parametrize("path", BINDING_FILES, ids=lambda path: path.name)
+def test_a_room_of_the_binding_says_what_it_is_for(path: Path) -> None:
+    assert re.match(r"/\*.*?\*/\n#include", path.read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.mark.parametrize("path", BINDING_FILES, ids=lambda path: path.name)
+def test_a_room_of_the_binding_includes_the_header_of_its_subject_alone(path: Path) -> None:
+    own, *core = includes_of(path, r'"([^"]+)"')
+    assert own == f"{SUBJECT_OF[path.stem]}.h"
+    assert {Path(name).stem for name in core} <= set(GENERATED | {file.stem for file in C_FILES})
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.glob("*.h")), ids=lambda path: path.name)
+def test_headers_of_the_binding_have_guards(path: Path) -> None:
+    text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL).strip()
+    guard = f"CADIFF{path.stem.upper()}_H"
+    assert text.startswith(f"#ifndef {guard}\n#define {guard}\n")
+    assert text.endswith("#endif")
+    subjects = {Path(name).stem for name in includes_of(path, r'"([^"]+)"')} & set(BINDING_ROOMS)
+    assert subjects == ({"_numbers"} - {path.stem})
+
+
+# --- memory ------------------------------------------------------------------------------------
+
+
 def test_memory_is_taken_through_one_door() -> None:
     calls = re.compile(r"\b(malloc|calloc|realloc|free)\s*\(")
     for path in [*C_FILES, *PACKAGE.glob("*.c")]:
