@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import runpy
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).parent
 GENERATED = ROOT / "src" / "generated"
@@ -53,4 +56,25 @@ core = Extension(
     extra_link_args=LINK_ARGS,
 )
 
-setup(ext_modules=cythonize([core], build_dir="build/cython"))
+
+
+class BuildSideBySide(build_ext):
+    """Compiles the sources on all cores: all of them are of one extension."""
+
+    def build_extensions(self) -> None:
+        compile_one = self.compiler.compile
+
+        def compile_all(sources: list[str], **options: Any) -> list[str]:
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                objects = pool.map(lambda source: compile_one([source], **options), sources)
+                return [path for part in objects for path in part]
+
+        if sys.platform != "win32":  # whose compiler object sets itself up at the first call
+            self.compiler.compile = compile_all
+        super().build_extensions()
+
+
+setup(
+    ext_modules=cythonize([core], build_dir="build/cython"),
+    cmdclass={"build_ext": BuildSideBySide},
+)

@@ -1,11 +1,12 @@
 """The core as C alone, without Python: src/*.c compiled with tests/c/*.c, and run.
 
-It is built twice: under the address and undefined-behaviour sanitizers, and optimised. Each test
-of the C program is a test here; the program runs it by name.
+It is built under the address and undefined-behaviour sanitizers, optimised, and with small limits.
+Each test of the C program is a test here; the program runs it by name.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 import re
@@ -157,6 +158,9 @@ def program(
         demand_sanitizers(directory)
     includes = [f"-I{path}" for path in (CORE, headers, TESTS)]
     sources = [*sorted(CORE.glob("*.c")), *sorted(TESTS.glob("*.c"))]
+    kept = kept_program(options, sources, headers)
+    if kept.exists():
+        return kept
     objects = [directory / f"{path.stem}.o" for path in sources]
 
     def compile_one(pair: tuple[Path, Path]) -> None:
@@ -166,7 +170,31 @@ def program(
         list(pool.map(compile_one, zip(sources, objects, strict=True)))
     program = directory / "test_core"
     compile_c([*options, *objects, "-o", program, "-lm"])
-    return program
+    return keep(program, kept)
+
+
+def kept_program(options: list[str], sources: list[Path], headers: Path) -> Path:
+    """Where a program is kept that was built from just this: no Python takes part in it, so one
+    build serves the tests on all of them."""
+    digest = hashlib.sha256(repr([*COMPILER, *options]).encode())
+    digest.update(run([*COMPILER, "--version"]).stdout.encode())
+    for directory in (CORE, TESTS, headers):
+        sources = [*sources, *sorted(directory.glob("*.h"))]
+    for path in sources:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return ROOT / "build" / "core_tests" / digest.hexdigest()[:16]
+
+
+def keep(program: Path, place: Path) -> Path:
+    """Put a program where later runs find it, if that can be written to."""
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        whole = place.with_suffix(f".{os.getpid()}")
+        shutil.copy(program, whole)
+        whole.replace(place)
+    except OSError:
+        return program
+    return place
 
 
 # --- the tests -------------------------------------------------------------------------------
