@@ -57,7 +57,6 @@ core = Extension(
 )
 
 
-
 class BuildSideBySide(build_ext):
     """Compiles the sources on all cores: all of them are of one extension."""
 
