@@ -70,7 +70,8 @@ cdef class Node:
                 child.read(tape, base)
             return 0
         if self.is_array():
-            if cad_tape_is_lent(tape, <CadSlot>slot):
+            # An empty array has no slot of its own, but that of the next one.
+            if self.size > 0 and cad_tape_is_lent(tape, <CadSlot>slot):
                 if cad_tape_is_untouched(tape, <CadSlot>slot):
                     self.adjoints.fill(0.0)
                 return 0

@@ -2066,3 +2066,17 @@ def test_rows_of_a_nested_jacobian_do_not_sweep_over_each_other() -> None:
     np.testing.assert_allclose(
         cadiff.hessian(joined)(x), np.diag(2.0 * np.cos(c) ** 2), rtol=1e-13, atol=1e-15
     )
+
+
+@pytest.mark.parametrize("n", [3, 600, 100_000])
+def test_an_empty_array_beside_others(n: int) -> None:
+    def f(x: Any, y: Any) -> Any:
+        return np.sum(x) + np.sum(y * y)
+
+    x, y = np.zeros((0, 2)), np.ones(n)
+    of_x, of_y = cadiff.grad(f, argnums=(0, 1))(x, y)
+    np.testing.assert_array_equal(of_x, x)
+    np.testing.assert_array_equal(of_y, 2.0 * y)
+    of_y, of_x = cadiff.grad(lambda y, x: f(x, y), argnums=(0, 1))(y, x)
+    np.testing.assert_array_equal(of_x, x)
+    np.testing.assert_array_equal(of_y, 2.0 * y)
