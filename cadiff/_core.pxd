@@ -266,6 +266,53 @@ cdef extern from "linear.h" nogil:
                          double *room)
 
 
+cdef extern from "graph.h" nogil:
+    ctypedef uint32_t CadId
+
+    ctypedef struct CadGraph:
+        size_t n_nodes
+        size_t n_arrays
+        CadStatus status
+
+    CadGraph *cad_graph_new(bint optimize)
+    void cad_graph_free(CadGraph *graph)
+    CadId cad_graph_constant(CadGraph *graph, double value)
+    CadId cad_graph_input(CadGraph *graph, size_t size)
+    CadStatus cad_graph_guard(CadGraph *graph, CadId id, double outcome)
+    CadStatus cad_graph_read(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
+                             const size_t *sizes, size_t n_sizes, CadId *inputs, CadId *outputs,
+                             size_t n_outputs)
+    CadStatus cad_graph_pull(CadGraph *graph, const CadId *outputs, const CadId *seeds,
+                             size_t n_outputs, const CadId *wrt, size_t n_wrt, CadId *results)
+    CadStatus cad_graph_push(CadGraph *graph, const CadId *wrt, const CadId *along, size_t n_wrt,
+                             const CadId *outputs, size_t n_outputs, CadId *results)
+
+
+cdef extern from "program.h" nogil:
+    ctypedef struct CadProgram:
+        size_t n_inputs
+        size_t n_results
+        size_t n_operations
+        size_t n_places
+        size_t n_checks
+        size_t n_code
+        size_t n_singles
+        bint has_arrays
+
+    CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
+                               const CadId *roots, size_t n_roots, CadProgram **program)
+    void cad_program_free(CadProgram *program)
+    size_t cad_program_bytes(const CadProgram *program)
+    size_t cad_program_room(const CadProgram *program, size_t lanes)
+    void cad_program_prepare(const CadProgram *program, size_t lanes, double *room)
+    double *cad_program_places(const CadProgram *program, size_t lanes, double *room)
+    long cad_program_run(const CadProgram *program, double *room)
+    void cad_program_read(const CadProgram *program, const double *room, double *results)
+    size_t cad_program_run_lanes(const CadProgram *program, size_t lanes, double *room,
+                                 const double *inputs, size_t input_row, size_t n_points,
+                                 double *results, size_t result_row, unsigned char *missed)
+
+
 cdef extern from "_numbers.h":
     enum:
         CAD_SCALAR

@@ -22,7 +22,8 @@ typedef struct Walk {
     size_t width;
 } Walk;
 
-static inline void start_walk(Walk *walk, const CadTape *tape, CadPlan *plan, int kept) {
+/* Over numbers that stand in one buffer, where a view's slot is an index. */
+static inline void start_walk_in(Walk *walk, double *values, CadPlan *plan, int kept) {
     const int ndim = plan->ndim;
     walk->plan = plan;
     walk->axes = ndim > kept ? ndim - kept : 0;
@@ -32,10 +33,17 @@ static inline void start_walk(Walk *walk, const CadTape *tape, CadPlan *plan, in
         const int64_t *view = cad_plan_view(plan, k);
         walk->at[k] = view[0];
         walk->step[k] = ndim > 0 ? view[ndim] : 0;
-        walk->values[k] = cad_tape_values(tape, view[0]);
+        walk->values[k] = values;
     }
     for (int i = 0; i < walk->axes; i++) {
         walk->index[i] = 0;
+    }
+}
+
+static inline void start_walk(Walk *walk, const CadTape *tape, CadPlan *plan, int kept) {
+    start_walk_in(walk, tape->values, plan, kept);
+    for (int k = 0; k < plan->n_views && tape->n_borrowed > 0; k++) {
+        walk->values[k] = cad_tape_values(tape, walk->at[k]);
     }
 }
 

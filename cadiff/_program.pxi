@@ -1,0 +1,349 @@
+# What f computed as a graph, and programs made from it.
+
+cdef enum:
+    LONG_RUN = 20_000         # operations, from which on other threads may run meanwhile
+    LANE_NUMBERS = 1 << 12    # numbers in the workspace of a batch, if it can be
+    LEAST_LANES = 8
+    MOST_LANES = 256
+
+
+@cython.final
+@cython.no_gc
+cdef class Code:
+    """A program: from a vector of inputs to a vector of results.
+
+    Nothing in it changes, so that several threads may run it, each in a workspace of its own.
+    """
+
+    cdef CadProgram *program
+    cdef double *spare     # a workspace that nobody uses at the moment, or NULL
+    cdef bint is_long
+
+    def __init__(self):
+        raise TypeError("a Code comes from Graph.code")
+
+    def __dealloc__(self):
+        cad_program_free(self.program)
+        cad_memory_free(self.spare)
+
+    @property
+    def n_inputs(self):
+        return self.program.n_inputs
+
+    @property
+    def n_results(self):
+        return self.program.n_results
+
+    @property
+    def n_operations(self):
+        """How many operations on numbers it carries out."""
+        return self.program.n_operations
+
+    @property
+    def nbytes(self):
+        return cad_program_bytes(self.program) + 8 * cad_program_room(self.program, 1)
+
+    cdef double *take_room(self) except NULL:
+        """A workspace: the spare one, unless another thread has it."""
+        cdef double *room = self.spare
+        if room != NULL:
+            self.spare = NULL
+            return room
+        room = <double *>cad_memory_resize(NULL, cad_program_room(self.program, 1), sizeof(double))
+        if room == NULL:
+            check(CAD_NO_MEMORY)
+        cad_program_prepare(self.program, 1, room)
+        return room
+
+    cdef inline void give_back(self, double *room) noexcept:
+        if self.spare == NULL:
+            self.spare = room
+        else:
+            cad_memory_free(room)
+
+    cdef long carry(self, const double *inputs, double *results) except -2:
+        """Run it; answers the guard that does not hold (then there are no results), or -1."""
+        cdef double *room = self.take_room()
+        cdef long missed
+        if self.is_long:
+            with nogil:
+                missed = carry_out(self.program, room, inputs, results)
+        else:
+            missed = carry_out(self.program, room, inputs, results)
+        self.give_back(room)
+        return missed
+
+    def run(self, cnp.ndarray inputs):
+        """The results for a contiguous float64 vector of inputs, or the number of the guard that
+        does not hold."""
+        cdef cnp.npy_intp n = self.program.n_results
+        cdef cnp.ndarray results
+        cdef long missed
+        if (
+            cnp.PyArray_SIZE(inputs) != <Py_ssize_t>self.program.n_inputs
+            or cnp.PyArray_TYPE(inputs) != cnp.NPY_DOUBLE
+            or not cnp.PyArray_ISCARRAY_RO(inputs)
+        ):
+            raise ValueError(f"expected {self.program.n_inputs} numbers in a contiguous array")
+        results = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
+        missed = self.carry(
+            <const double *>cnp.PyArray_DATA(inputs), <double *>cnp.PyArray_DATA(results)
+        )
+        return results if missed < 0 else missed
+
+    def lanes(self):
+        """How many points are best computed side by side."""
+        cdef size_t room = cad_program_room(self.program, 1)
+        if self.program.has_arrays:
+            return 1
+        return max(<size_t>LEAST_LANES, min(<size_t>MOST_LANES, LANE_NUMBERS // (room + 1) * 8 // 8))
+
+    def run_rows(self, cnp.ndarray inputs, cnp.ndarray results, cnp.ndarray missed,
+                 Py_ssize_t begin, Py_ssize_t end):
+        """Rows [begin, end): of contiguous float64 matrices (points, numbers), and a uint8 vector
+        that marks the rows whose guards do not hold. Answers how many these are."""
+        cdef size_t lanes = self.lanes()
+        cdef size_t n_missed, n_inputs = self.program.n_inputs, n_results = self.program.n_results
+        cdef const double *source = <const double *>cnp.PyArray_DATA(inputs)
+        cdef double *target = <double *>cnp.PyArray_DATA(results)
+        cdef unsigned char *marks = <unsigned char *>cnp.PyArray_DATA(missed)
+        cdef double *room = <double *>cad_memory_resize(
+            NULL, cad_program_room(self.program, lanes), sizeof(double)
+        )
+        if room == NULL:
+            check(CAD_NO_MEMORY)
+        with nogil:
+            cad_program_prepare(self.program, lanes, room)
+            n_missed = cad_program_run_lanes(
+                self.program, lanes, room, source + begin * n_inputs, n_inputs, end - begin,
+                target + begin * n_results, n_results, marks + begin,
+            )
+        cad_memory_free(room)
+        return n_missed
+
+
+cdef inline long carry_out(const CadProgram *program, double *room, const double *inputs,
+                           double *results) noexcept nogil:
+    cdef long missed
+    memcpy(cad_program_places(program, 1, room), inputs, program.n_inputs * sizeof(double))
+    missed = cad_program_run(program, room)
+    if missed < 0:
+        cad_program_read(program, room, results)
+    return missed
+
+
+@cython.final
+cdef class Graph:
+    """What f computed while it was recorded: its outputs, as functions of its inputs.
+
+    `sizes` are the numbers of elements of the inputs. Codes for derivatives are made from it; it
+    refers to no tape. One thread at a time makes codes.
+    """
+
+    cdef CadGraph *graph
+    cdef readonly list sizes
+    cdef readonly Py_ssize_t n_outputs
+    cdef readonly Py_ssize_t n_recorded  # operations
+    cdef readonly tuple guards           # for each, whether it rests on equality
+    cdef CadId *inputs                   # the first elements of the inputs
+    cdef CadId *outputs
+    cdef CadId *gradient                 # by all inputs, once it is there
+    cdef object tangents                 # the first elements of the inputs for tangents
+    cdef object cotangents
+
+    def __init__(self):
+        raise TypeError("a Graph comes from graph_of")
+
+    def __dealloc__(self):
+        cad_graph_free(self.graph)
+        cad_memory_free(self.inputs)
+        cad_memory_free(self.outputs)
+
+    @property
+    def n_inputs(self):
+        return sum(self.sizes)
+
+    @property
+    def n_nodes(self):
+        return self.graph.n_nodes
+
+    cdef Ids elements(self, which):
+        """All elements of some inputs."""
+        cdef Ids result = new_ids(sum([self.sizes[k] for k in which]))
+        cdef Py_ssize_t i, at = 0
+        for k in which:
+            for i in range(self.sizes[k]):
+                result.data[at] = self.inputs[<Py_ssize_t>k] + <CadId>i
+                at += 1
+        return result
+
+    cdef Ids more_inputs(self, Py_ssize_t size):
+        """All elements of an input beside those of f."""
+        cdef Ids result = new_ids(size)
+        cdef CadId first = cad_graph_input(self.graph, size)
+        cdef Py_ssize_t i
+        check(self.graph.status)
+        for i in range(size):
+            result.data[i] = first + <CadId>i
+        return result
+
+    cdef Ids all_outputs(self):
+        cdef Ids result = new_ids(self.n_outputs)
+        memcpy(result.data, self.outputs, self.n_outputs * sizeof(CadId))
+        return result
+
+    cdef Ids ones(self, Py_ssize_t n):
+        cdef Ids result = new_ids(n)
+        cdef Py_ssize_t i
+        for i in range(n):
+            result.data[i] = cad_graph_constant(self.graph, 1.0)
+        return result
+
+    cdef Ids pulled(self, Ids outputs, Ids seeds, Ids wrt):
+        cdef Ids result = new_ids(wrt.n)
+        check(cad_graph_pull(
+            self.graph, outputs.data, seeds.data, outputs.n, wrt.data, wrt.n, result.data
+        ))
+        return result
+
+    cdef Ids pushed(self, Ids wrt, Ids along, Ids outputs):
+        cdef Ids result = new_ids(outputs.n)
+        check(cad_graph_push(
+            self.graph, wrt.data, along.data, wrt.n, outputs.data, outputs.n, result.data
+        ))
+        return result
+
+    cdef Code code(self, list more, list roots):
+        """A program from the inputs of f, and `more` (lists of elements), to some numbers."""
+        cdef Code code = Code.__new__(Code)
+        cdef Py_ssize_t k, n = len(self.sizes)
+        cdef Ids inputs = new_ids(n + len(more))
+        cdef Ids all_roots = joined_ids(roots)
+        memcpy(inputs.data, self.inputs, n * sizeof(CadId))
+        k = n
+        for extra in more:
+            if (<Ids>extra).n > 0:
+                inputs.data[k] = (<Ids>extra).data[0]
+                k += 1
+        check(cad_program_make(
+            self.graph, inputs.data, k, all_roots.data, all_roots.n, &code.program
+        ))
+        code.is_long = code.program.n_operations > LONG_RUN
+        return code
+
+    def value_code(self):
+        """inputs -> outputs."""
+        return self.code([], [self.all_outputs()])
+
+    def gradient_code(self, which):
+        """inputs -> the first output, and its gradient by some inputs."""
+        cdef Ids outputs = self.all_outputs()
+        return self.code([], [outputs, self.pulled(outputs, self.ones(outputs.n), self.elements(which))])
+
+    def pull_code(self, which):
+        """inputs, cotangents of the outputs -> outputs, cotangents of some inputs."""
+        cdef Ids outputs = self.all_outputs()
+        cdef Ids seeds = self.more_inputs(outputs.n)
+        return self.code([seeds], [outputs, self.pulled(outputs, seeds, self.elements(which))])
+
+    def push_code(self, which):
+        """inputs, tangents of some inputs -> outputs, their tangents."""
+        cdef Ids outputs = self.all_outputs()
+        cdef Ids wrt = self.elements(which)
+        cdef Ids along = self.more_inputs(wrt.n)
+        return self.code([along], [outputs, self.pushed(wrt, along, outputs)])
+
+    def second_code(self, which):
+        """inputs, a direction in some inputs -> the Hessian of the first output times it."""
+        cdef Ids outputs = self.all_outputs()
+        cdef Ids wrt = self.elements(which)
+        cdef Ids along = self.more_inputs(wrt.n)
+        cdef Ids gradient = self.pulled(outputs, self.ones(outputs.n), wrt)
+        return self.code([along], [self.pushed(wrt, along, gradient)])
+
+
+@cython.final
+@cython.no_gc
+cdef class Ids:
+    """Some numbers of a graph."""
+
+    cdef CadId *data
+    cdef Py_ssize_t n
+
+    def __dealloc__(self):
+        cad_memory_free(self.data)
+
+
+cdef Ids new_ids(Py_ssize_t n):
+    cdef Ids result = Ids.__new__(Ids)
+    result.data = <CadId *>cad_memory_resize(NULL, n, sizeof(CadId))
+    if result.data == NULL:
+        check(CAD_NO_MEMORY)
+    result.n = n
+    return result
+
+
+cdef Ids joined_ids(list parts):
+    cdef Py_ssize_t n = 0
+    for part in parts:
+        n += (<Ids>part).n
+    cdef Ids result = new_ids(n)
+    n = 0
+    for part in parts:
+        memcpy(result.data + n, (<Ids>part).data, (<Ids>part).n * sizeof(CadId))
+        n += (<Ids>part).n
+    return result
+
+
+def graph_of(Recording recording, list atoms, bint optimize):
+    """What a recording computes, as a Graph; `atoms` are its outputs."""
+    cdef CadTape *tape = recording.tape
+    cdef Graph result = Graph.__new__(Graph)
+    cdef CadSlot base = recording.base()
+    cdef size_t *sizes
+    cdef Py_ssize_t k, i, n = 0
+    cdef double *values
+    cdef cnp.ndarray slots, array
+    sizes_list = [prod(shape) for shapes in recording.structure.leaf_shapes() for shape in shapes]
+    result.sizes = sizes_list
+    result.graph = cad_graph_new(optimize)
+    result.inputs = <CadId *>cad_memory_resize(NULL, len(sizes_list), sizeof(CadId))
+    for atom in atoms:
+        n += prod(shape(atom))
+    result.n_outputs = n
+    result.outputs = <CadId *>cad_memory_resize(NULL, n, sizeof(CadId))
+    sizes = <size_t *>cad_memory_resize(NULL, len(sizes_list), sizeof(size_t))
+    try:
+        if result.graph == NULL or result.inputs == NULL or result.outputs == NULL or sizes == NULL:
+            check(CAD_NO_MEMORY)
+        for k in range(len(sizes_list)):
+            sizes[k] = sizes_list[k]
+        k = 0
+        for atom in atoms:
+            n = prod(shape(atom))
+            if on_tape(atom, tape, base):
+                slots = np.ascontiguousarray(cad_var_slots(CAD_VAR(atom)), dtype=np.int64).ravel()
+                for i in range(n):
+                    result.outputs[k + i] = <CadSlot>(<int64_t *>cnp.PyArray_DATA(slots))[i]
+            else:
+                for i in range(n):
+                    result.outputs[k + i] = base
+            k += n
+        check(cad_graph_read(
+            result.graph, tape, recording.begin(), tape.n_entries, sizes, len(sizes_list),
+            result.inputs, result.outputs, result.n_outputs,
+        ))
+        k = 0
+        for atom in atoms:
+            n = prod(shape(atom))
+            if not on_tape(atom, tape, base):
+                array = np.ascontiguousarray(plain_value(atom), dtype=np.float64)
+                values = <double *>cnp.PyArray_DATA(array)
+                for i in range(n):
+                    result.outputs[k + i] = cad_graph_constant(result.graph, values[i])
+            k += n
+        check(result.graph.status)
+    finally:
+        cad_memory_free(sizes)
+    result.n_recorded = tape.n_entries - recording.begin() - 1
+    return result

@@ -1,0 +1,101 @@
+/* Programs: instructions over numbered places, made from a graph, run without anything else.
+ *
+ * A place holds a number, or as many lanes of it as there are points. Inputs come first, constants
+ * have negative places. Operations of one kind that do not wait for each other are one
+ * instruction over vectors; what is left is carried out number by number. */
+#ifndef CAD_PROGRAM_H
+#define CAD_PROGRAM_H
+
+#include "graph.h"
+
+typedef enum CadStepKind {
+    CAD_SINGLES, /* `n` operations on single numbers, from singles[x] on */
+    CAD_VECTOR,  /* out[i] = op(x[i sx], y[i sy], z[i sz]) for i < n */
+    CAD_TAKE,    /* out[i] = the number at lists[x + i] */
+    CAD_TOTAL,   /* out = (or +=, if y) the sum of x[i sx] */
+    CAD_ZEROS,   /* out[i] = 0 */
+    CAD_ROWS,    /* the plan at x: a row of the table over several axes */
+    CAD_SUMS,    /* the plan at x: sums over axes; `n` numbers from `out` on */
+    CAD_PRODUCT, /* the plan at x: products of matrices */
+    CAD_ADD_TO,  /* the plan at x: the source is added to the target */
+    CAD_ADD_AT,  /* out[lists[z + i]] += x[i sx] */
+} CadStepKind;
+
+typedef struct CadInstruction {
+    uint16_t kind;
+    uint16_t op;
+    uint32_t n;
+    uint32_t fused; /* so many vectors from here on go tile by tile */
+    int32_t out;
+    int32_t x, y, z;
+    int32_t sx, sy, sz;
+} CadInstruction;
+
+typedef struct CadSingle {
+    uint32_t op;
+    int32_t out, x, y, z;
+} CadSingle;
+
+/* `n` numbers of a result: from `place` on, `step` apart; or at lists[place + i], if `listed`. */
+typedef struct CadStretch {
+    int32_t place;
+    int32_t step;
+    uint32_t n;
+    uint32_t listed;
+} CadStretch;
+
+typedef struct CadCheck {
+    int32_t place;
+    uint32_t number; /* of the guard */
+    double value;
+} CadCheck;
+
+typedef struct CadProgram {
+    CadInstruction *code;
+    CadSingle *singles;
+    int32_t *lists;
+    int64_t *plans;
+    double *constants; /* the one at place -k - 1 stands at index n_constants - k - 1 */
+    CadStretch *outputs;
+    CadCheck *checks;
+    size_t n_code, n_singles, n_lists, n_plan_words, n_constants, n_outputs, n_checks;
+    size_t code_capacity, single_capacity, list_capacity, plan_capacity, constant_capacity,
+        output_capacity, check_capacity;
+    size_t n_inputs;
+    size_t n_places;  /* that are no constants */
+    size_t n_results; /* numbers in all stretches */
+    size_t product_room;
+    size_t n_operations; /* on numbers, for people */
+    int has_arrays;      /* plans: lanes go one by one */
+} CadProgram;
+
+/* A program for the numbers `roots` of a graph. `inputs` are the first elements of the input
+ * arrays that they depend on, in the order in which they are to be given. */
+CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
+                           const CadId *roots, size_t n_roots, CadProgram **program);
+void cad_program_free(CadProgram *program);
+
+size_t cad_program_bytes(const CadProgram *program);
+
+/* Numbers in a workspace; and a workspace made ready. `lanes` > 1 for several points at once. */
+size_t cad_program_room(const CadProgram *program, size_t lanes);
+void cad_program_prepare(const CadProgram *program, size_t lanes, double *room);
+
+/* Where the places are in a workspace: inputs are written from here on. */
+static inline double *cad_program_places(const CadProgram *program, size_t lanes, double *room) {
+    return room + program->n_constants * lanes;
+}
+
+/* Carry it out: inputs stand in their places. Answers the guard that does not hold, or -1. */
+long cad_program_run(const CadProgram *program, double *room);
+
+/* Copy the results. */
+void cad_program_read(const CadProgram *program, const double *room, double *results);
+
+/* Many points: rows of inputs and of results. A row whose guards do not hold is marked in `missed`
+ * and its results are not written. Answers how many there are. */
+size_t cad_program_run_lanes(const CadProgram *program, size_t lanes, double *room,
+                             const double *inputs, size_t input_row, size_t n_points,
+                             double *results, size_t result_row, uint8_t *missed);
+
+#endif

@@ -1,0 +1,324 @@
+/* Carrying a program out: for one point, or for many in lanes. */
+#include "arrays_walk.h"
+#include "program.h"
+
+size_t cad_program_room(const CadProgram *program, size_t lanes) {
+    return (program->n_constants + program->n_places) * lanes;
+}
+
+void cad_program_prepare(const CadProgram *program, size_t lanes, double *room) {
+    if (lanes == 1) {
+        memcpy(room, program->constants, program->n_constants * sizeof *room);
+        return;
+    }
+    for (size_t k = 0; k < program->n_constants; k++) {
+        for (size_t lane = 0; lane < lanes; lane++) {
+            *room++ = program->constants[k];
+        }
+    }
+}
+
+/* --- one point --- */
+
+#define CAD_ROW1(name, value, dx)                                                                 \
+    case CAD_OP_##name:                                                                           \
+        at[s.out] = val_##name(at[s.x]);                                                          \
+        break;
+#define CAD_ROW2(name, value, dx, dy)                                                             \
+    case CAD_OP_##name:                                                                           \
+        at[s.out] = val_##name(at[s.x], at[s.y]);                                                 \
+        break;
+#define CAD_ROW3(name, value, dx, dy, dz)                                                         \
+    case CAD_OP_##name:                                                                           \
+        at[s.out] = val_##name(at[s.x], at[s.y], at[s.z]);                                        \
+        break;
+
+static void run_singles(const CadSingle *single, size_t n, double *at) {
+    for (const CadSingle *const end = single + n; single < end; single++) {
+        const CadSingle s = *single;
+        switch (s.op) {
+#include "ops_rows.h"
+        default:
+            break;
+        }
+    }
+}
+
+#undef CAD_ROW1
+#undef CAD_ROW2
+#undef CAD_ROW3
+
+static CadStrip strip(double *at, int32_t place, int32_t step, size_t first) {
+    return (CadStrip){at + place + (ptrdiff_t)step * (ptrdiff_t)first, step};
+}
+
+static void run_vector(const CadInstruction *i, double *at, size_t first, size_t n) {
+    cad_strip_value((CadOp)i->op, strip(at, i->out, 1, first), strip(at, i->x, i->sx, first),
+                    strip(at, i->y, i->sy, first), strip(at, i->z, i->sz, first), n);
+}
+
+/* Tile by tile, so that what one operation writes is in the cache when the next one reads it. */
+static void run_fused(const CadInstruction *code, double *at) {
+    for (size_t first = 0; first < code->n; first += CAD_TILE) {
+        const size_t n = code->n - first < CAD_TILE ? code->n - first : CAD_TILE;
+        for (uint32_t k = 0; k < code->fused; k++) {
+            run_vector(&code[k], at, first, n);
+        }
+    }
+}
+
+static void run_rows(CadOp op, CadPlan *plan, double *at) {
+    Walk walk;
+    start_walk_in(&walk, at, plan, 1);
+    const int arity = plan->n_views - 1;
+    do {
+        const CadStrip x = values_at(&walk, 1, 0);
+        cad_strip_value(op, values_at(&walk, 0, 0), x, arity > 1 ? values_at(&walk, 2, 0) : x,
+                        arity > 2 ? values_at(&walk, 3, 0) : x, walk.n);
+    } while (advance(&walk));
+}
+
+/* The first view += the second one. */
+static void run_additions(CadPlan *plan, double *at) {
+    Walk walk;
+    start_walk_in(&walk, at, plan, 1);
+    do {
+        cad_strip_add(values_at(&walk, 0, 0), values_at(&walk, 1, 0), 0, walk.n);
+    } while (advance(&walk));
+}
+
+static void run_product(CadPlan *plan, double *at) {
+    Walk walk;
+    start_walk_in(&walk, at, plan, 3);
+    const int64_t *core = cad_plan_shape(plan) + walk.axes;
+    do {
+        cad_multiply_matrices(matrix_of_values(&walk, 0, 0, 2), matrix_of_values(&walk, 1, 0, 1),
+                              matrix_of_values(&walk, 2, 1, 2), (size_t)core[0], (size_t)core[1],
+                              (size_t)core[2]);
+    } while (advance(&walk));
+}
+
+/* Sums of few terms are not worth a loop of NumPy's. */
+static void run_total(const CadInstruction *i, double *at) {
+    double sum = i->y ? at[i->out] : 0.0;
+    cad_strip_sum(&sum, strip(at, i->x, i->sx, 0), i->n);
+    at[i->out] = sum;
+}
+
+static void run_instruction(const CadProgram *program, const CadInstruction *i, double *at) {
+    switch ((CadStepKind)i->kind) {
+    case CAD_SINGLES:
+        run_singles(program->singles + i->x, i->n, at);
+        break;
+    case CAD_VECTOR:
+        if (i->fused > 1) {
+            run_fused(i, at);
+        } else {
+            run_vector(i, at, 0, i->n);
+        }
+        break;
+    case CAD_TAKE:
+        for (uint32_t k = 0; k < i->n; k++) {
+            at[i->out + (int32_t)k] = at[program->lists[i->x + (int32_t)k]];
+        }
+        break;
+    case CAD_TOTAL:
+        run_total(i, at);
+        break;
+    case CAD_ZEROS:
+        memset(at + i->out, 0, i->n * sizeof *at);
+        break;
+    case CAD_ROWS:
+        run_rows((CadOp)i->op, (CadPlan *)(program->plans + i->x), at);
+        break;
+    case CAD_SUMS:
+        memset(at + i->out, 0, i->n * sizeof *at);
+        run_additions((CadPlan *)(program->plans + i->x), at);
+        break;
+    case CAD_PRODUCT:
+        run_product((CadPlan *)(program->plans + i->x), at);
+        break;
+    case CAD_ADD_TO:
+        run_additions((CadPlan *)(program->plans + i->x), at);
+        break;
+    case CAD_ADD_AT:
+        for (uint32_t k = 0; k < i->n; k++) {
+            at[i->out + program->lists[i->z + (int32_t)k]] += at[i->x + (int32_t)k * i->sx];
+        }
+        break;
+    }
+}
+
+static long failed_check(const CadProgram *program, const double *at) {
+    for (size_t k = 0; k < program->n_checks; k++) {
+        if (at[program->checks[k].place] != program->checks[k].value) {
+            return (long)program->checks[k].number;
+        }
+    }
+    return -1;
+}
+
+long cad_program_run(const CadProgram *program, double *room) {
+    double *const at = cad_program_places(program, 1, room);
+    for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
+        run_instruction(program, &program->code[k], at);
+    }
+    return failed_check(program, at);
+}
+
+void cad_program_read(const CadProgram *program, const double *room, double *results) {
+    const double *const at = room + program->n_constants;
+    for (size_t k = 0; k < program->n_outputs; k++) {
+        const CadStretch s = program->outputs[k];
+        if (s.listed) {
+            const int32_t *list = program->lists + s.place;
+            for (uint32_t i = 0; i < s.n; i++) {
+                results[i] = at[list[i]];
+            }
+        } else if (s.step == 1) {
+            memcpy(results, at + s.place, s.n * sizeof *results);
+        } else {
+            for (uint32_t i = 0; i < s.n; i++) {
+                results[i] = at[s.place + (int32_t)i * s.step];
+            }
+        }
+        results += s.n;
+    }
+}
+
+/* --- many points --- */
+
+typedef struct Lanes {
+    double *at;
+    size_t count;
+} Lanes;
+
+static CadStrip lanes_of_place(Lanes lanes, int32_t place) {
+    return (CadStrip){lanes.at + (ptrdiff_t)place * (ptrdiff_t)lanes.count, 1};
+}
+
+static void run_lanes_of_vector(const CadInstruction *i, Lanes lanes) {
+    const int arity = cad_op_info[i->op].arity;
+    const int contiguous = (i->sx == 1) & (arity < 2 || i->sy == 1) & (arity < 3 || i->sz == 1);
+    const size_t width = contiguous ? i->n * lanes.count : lanes.count;
+    for (int32_t k = 0; k < (contiguous ? 1 : (int32_t)i->n); k++) {
+        cad_strip_value((CadOp)i->op, lanes_of_place(lanes, i->out + k),
+                        lanes_of_place(lanes, i->x + k * i->sx),
+                        lanes_of_place(lanes, i->y + k * i->sy),
+                        lanes_of_place(lanes, i->z + k * i->sz), width);
+    }
+}
+
+static void run_lanes(const CadProgram *program, const CadInstruction *i, Lanes lanes) {
+    const size_t bytes = lanes.count * sizeof(double);
+    switch ((CadStepKind)i->kind) {
+    case CAD_SINGLES:
+        for (const CadSingle *s = program->singles + i->x, *end = s + i->n; s < end; s++) {
+            cad_strip_value((CadOp)s->op, lanes_of_place(lanes, s->out),
+                            lanes_of_place(lanes, s->x), lanes_of_place(lanes, s->y),
+                            lanes_of_place(lanes, s->z), lanes.count);
+        }
+        break;
+    case CAD_VECTOR:
+        for (uint32_t k = 0; k < i->fused; k++) {
+            run_lanes_of_vector(&i[k], lanes);
+        }
+        break;
+    case CAD_TAKE:
+        for (uint32_t k = 0; k < i->n; k++) {
+            memcpy(lanes_of_place(lanes, i->out + (int32_t)k).data,
+                   lanes_of_place(lanes, program->lists[i->x + (int32_t)k]).data, bytes);
+        }
+        break;
+    case CAD_TOTAL:
+        for (uint32_t k = 0; k < i->n; k++) {
+            cad_strip_add(lanes_of_place(lanes, i->out),
+                          lanes_of_place(lanes, i->x + (int32_t)k * i->sx), k == 0 && !i->y,
+                          lanes.count);
+        }
+        break;
+    case CAD_ZEROS:
+        memset(lanes_of_place(lanes, i->out).data, 0, i->n * bytes);
+        break;
+    case CAD_ADD_AT:
+        for (uint32_t k = 0; k < i->n; k++) {
+            cad_strip_add(lanes_of_place(lanes, i->out + program->lists[i->z + (int32_t)k]),
+                          lanes_of_place(lanes, i->x + (int32_t)k * i->sx), 0, lanes.count);
+        }
+        break;
+    default: /* plans: see cad_program_run_lanes */
+        break;
+    }
+}
+
+static size_t run_one_by_one(const CadProgram *program, double *room, const double *inputs,
+                             size_t input_row, size_t n_points, double *results, size_t result_row,
+                             uint8_t *missed) {
+    size_t n_missed = 0;
+    for (size_t k = 0; k < n_points; k++) {
+        memcpy(cad_program_places(program, 1, room), inputs + k * input_row,
+               program->n_inputs * sizeof *room);
+        missed[k] = cad_program_run(program, room) >= 0;
+        n_missed += missed[k];
+        if (!missed[k]) {
+            cad_program_read(program, room, results + k * result_row);
+        }
+    }
+    return n_missed;
+}
+
+/* Some lanes of points; the last of them may be without one. */
+static size_t run_some(const CadProgram *program, Lanes lanes, const double *inputs,
+                       size_t input_row, size_t n_points, double *results, size_t result_row,
+                       uint8_t *missed) {
+    size_t n_missed = 0;
+    for (size_t lane = 0; lane < lanes.count; lane++) {
+        const double *row = inputs + (lane < n_points ? lane : 0) * input_row;
+        for (size_t i = 0; i < program->n_inputs; i++) {
+            lanes.at[i * lanes.count + lane] = row[i];
+        }
+    }
+    for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
+        run_lanes(program, &program->code[k], lanes);
+    }
+    memset(missed, 0, n_points);
+    for (size_t k = 0; k < program->n_checks; k++) {
+        const double *place = lanes_of_place(lanes, program->checks[k].place).data;
+        for (size_t lane = 0; lane < n_points; lane++) {
+            missed[lane] |= place[lane] != program->checks[k].value;
+        }
+    }
+    for (size_t lane = 0; lane < n_points; lane++) {
+        n_missed += missed[lane];
+    }
+    size_t column = 0;
+    for (size_t k = 0; k < program->n_outputs; k++) {
+        const CadStretch s = program->outputs[k];
+        for (uint32_t i = 0; i < s.n; i++, column++) {
+            const int32_t place =
+                s.listed ? program->lists[s.place + (int32_t)i] : s.place + (int32_t)i * s.step;
+            const double *from = lanes_of_place(lanes, place).data;
+            for (size_t lane = 0; lane < n_points; lane++) {
+                results[lane * result_row + column] = from[lane];
+            }
+        }
+    }
+    return n_missed;
+}
+
+size_t cad_program_run_lanes(const CadProgram *program, size_t lanes, double *room,
+                             const double *inputs, size_t input_row, size_t n_points,
+                             double *results, size_t result_row, uint8_t *missed) {
+    if (lanes == 1 || program->has_arrays) {
+        return run_one_by_one(program, room, inputs, input_row, n_points, results, result_row,
+                              missed);
+    }
+    size_t n_missed = 0;
+    for (size_t first = 0; first < n_points; first += lanes) {
+        const size_t n = n_points - first < lanes ? n_points - first : lanes;
+        n_missed += run_some(program, (Lanes){cad_program_places(program, lanes, room), lanes},
+                             inputs + first * input_row, input_row, n,
+                             results + first * result_row, result_row, missed + first);
+    }
+    return n_missed;
+}
