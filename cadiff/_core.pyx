@@ -43,11 +43,11 @@ cdef inline int check(CadStatus status) except -1:
     return 0 if status == CAD_OK else cad_raise_status(status)
 
 
-include "_guards.pxi"
 include "_arguments.pxi"
 include "_linear.pxi"
 include "_recording.pxi"
 include "_recorded_sweep.pxi"
+include "_guards.pxi"
 include "_outside.pxi"
 include "_taylor.pxi"
 include "_rules.pxi"

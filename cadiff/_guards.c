@@ -1,5 +1,6 @@
-/* What a program asks of the values of numbers while it is recorded for replays: comparisons become
- * guards, other readings are obstacles or refused. Outside of that nothing here is reached. */
+/* What a program asks of the values of numbers while it is recorded for replays: comparisons
+ * become guards, other readings are obstacles or refused. Outside of that nothing here is reached.
+ */
 #include "guards.h"
 #include "_numbers.h"
 #include "outside.h"
@@ -136,8 +137,7 @@ static PyObject *take_part(PyObject *object) {
         return PyArray_FROM_O(object);
     }
     object = cad_innermost(object);
-    return CAD_IS_DUAL(object) ? PyFloat_FromDouble(CAD_DUAL(object)->primal)
-                               : Py_NewRef(object);
+    return CAD_IS_DUAL(object) ? PyFloat_FromDouble(CAD_DUAL(object)->primal) : Py_NewRef(object);
 }
 
 int cad_guard_comparison(PyObject *left, PyObject *right, int how) {
@@ -149,7 +149,8 @@ int cad_guard_comparison(PyObject *left, PyObject *right, int how) {
     if (tape != NULL && (is_object_array(x) || is_object_array(y))) {
         status = guard_elements(x, y, how);
     } else if (tape != NULL) {
-        const int equality = (how == Py_EQ || how == Py_NE) && cad_formulas == 0 && !is_about_kind(x, y);
+        const int equality =
+            (how == Py_EQ || how == Py_NE) && cad_formulas == 0 && !is_about_kind(x, y);
         status = record_comparison(tape, x, y, how, equality);
     }
     Py_XDECREF(x);

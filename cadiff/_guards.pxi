@@ -51,6 +51,25 @@ def note_reading(tree):
         note_obstacle(f"{reading or caller_name()} reads values")
 
 
+def note_rule(tree, name):
+    """Note it as an obstacle if numbers of the tape are given to an operation with a rule."""
+    if is_guarding() and cad_current_tape().guards.obstacle[0] == 0 and depends(tree):
+        note_obstacle(f"{reading or name} has a rule of its own")
+
+
+cdef object call_named(object function, object self, PyObject *const *args, size_t nargsf,
+                       PyObject *names):
+    """Call what stands for a function of NumPy's or SciPy's, whose name reasons will give."""
+    global reading
+    if reading is not None:
+        return PyObject_Vectorcall(function, args, nargsf, names)
+    reading = f"{self.__module__}.{self.__name__}".removeprefix("cadiff.")
+    try:
+        return PyObject_Vectorcall(function, args, nargsf, names)
+    finally:
+        reading = None
+
+
 cdef str caller_name():
     """The function of Python's that called, for the rare case that no public one is known."""
     frame = sys._getframe()
@@ -88,19 +107,35 @@ def _start_guards():
     start_guards(cad_current_tape())
 
 
+cdef list noted_guards(CadTape *tape):
+    """A list of (slot, count, equality, outcomes), as they stand on the tape now."""
+    cdef CadGuard guard
+    cdef size_t i, k
+    guards = []
+    for i in range(tape.guards.count):
+        guard = tape.guards.items[i]
+        outcomes = [tape.values[guard.slot + k] != 0.0 for k in range(guard.count)]
+        guards.append((guard.slot, guard.count, guard.equality != 0, outcomes))
+    return guards
+
+
 def _end_guards():
     """A list of (slot, count, equality, outcomes), and the obstacle, "" if there is none."""
     cdef CadTape *tape = cad_current_tape()
-    cdef CadGuard guard
-    cdef size_t i, k
     if tape.guards == NULL:
         raise RuntimeError("this thread notes no guards")
     try:
-        guards = []
-        for i in range(tape.guards.count):
-            guard = tape.guards.items[i]
-            outcomes = [tape.values[guard.slot + k] != 0.0 for k in range(guard.count)]
-            guards.append((guard.slot, guard.count, guard.equality != 0, outcomes))
-        return guards, (<bytes>tape.guards.obstacle).decode()
+        return noted_guards(tape), (<bytes>tape.guards.obstacle).decode()
     finally:
         end_guards(tape)
+
+
+def _guards_elsewhere(Recording recording, numbers):
+    """The guards as they come out when what was recorded is computed again from other inputs, all in
+    a row: for tests, since afterwards numbers do not know their values."""
+    cdef CadTape *tape = recording.tape
+    cdef CadSlot slot = recording.base()
+    cdef cnp.ndarray flat = np.ascontiguousarray(numbers, dtype=np.float64).ravel()
+    memcpy(tape.values + slot, cnp.PyArray_DATA(flat), recording.n * sizeof(double))
+    cad_sweep_value(tape, recording.begin(), tape.n_entries)
+    return noted_guards(tape)

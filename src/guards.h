@@ -30,7 +30,8 @@ CadStatus cad_guards_new(CadTape *tape);
 
 /* What ends it stands in tape.h: cad_guards_free, and cad_guards_forget for what is rewound. */
 
-/* Note that the numbers of slots [slot, slot + count), just appended, are outcomes to be met again.
+/* Note that the numbers of slots [slot, slot + count), just appended, are outcomes to be met
+ * again.
  */
 CadStatus cad_guard_note(CadTape *tape, CadSlot slot, size_t count, int equality);
 

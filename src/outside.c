@@ -42,9 +42,8 @@ static int entry_reads_below(const CadTape *tape, CadEntry e, CadSlot below) {
     if (CAD_IS_ARRAY_ENTRY(e)) {
         return visit_plan(tape, e, is_below, &below);
     }
-    return CAD_CODE_OP(e.code) != CAD_OP_LEAF &&
-           ((e.a < below && !(e.code & CAD_PASSIVE_A)) ||
-            (e.b < below && !(e.code & CAD_PASSIVE_B)));
+    return CAD_CODE_OP(e.code) != CAD_OP_LEAF && ((e.a < below && !(e.code & CAD_PASSIVE_A)) ||
+                                                  (e.b < below && !(e.code & CAD_PASSIVE_B)));
 }
 
 /* Nothing is computed from the outcome of a comparison. */
@@ -66,8 +65,8 @@ int cad_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below
 int cad_depends_below(const CadTape *tape, size_t marks, CadSlot slot) {
     for (size_t i = tape->n_marks; i-- > marks;) {
         const CadMark *const mark = &tape->marks[i];
-        if (slot >= mark->slots && !cad_reads_below(tape, mark->entries, tape->n_entries,
-                                                    (CadSlot)mark->slots)) {
+        if (slot >= mark->slots &&
+            !cad_reads_below(tape, mark->entries, tape->n_entries, (CadSlot)mark->slots)) {
             return 0;
         }
     }

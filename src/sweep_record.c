@@ -1,8 +1,8 @@
 /* The recorded reverse sweep: the adjoints are numbers of the tape, so they have derivatives.
  *
  * It is the reverse sweep in another algebra: each word of a partial appends an entry, unless its
- * operands are constants. An adjoint is skipped only if it is a zero without derivative. Conditions
- * look at values; where what is recorded is to be replayed, they are guards. */
+ * operands are constants. An adjoint is skipped only if it is a zero without derivative.
+ * Conditions look at values; where what is recorded is to be replayed, they are guards. */
 #include "guards.h"
 #include "sweep.h"
 

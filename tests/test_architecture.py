@@ -46,6 +46,7 @@ generate = _load("generate_for_architecture", SOURCES / "generate.py")
 ROOMS: list[set[str]] = [
     {"_dtype"},
     {"_core"},
+    {"_guards"},
     {"_table", "_dispatch"},
     {"arrays"},
     {"ops"},
