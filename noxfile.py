@@ -53,7 +53,11 @@ def lint(session: nox.Session) -> None:
     session.install("-e", ".[test,lint]")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
-    sources = [str(p) for d in ("src", "cadiff", "tests/c") for p in (ROOT / d).glob("*.[ch]")]
+    sources = [
+        str(p)
+        for d in ("src", "cadiff", "tests/c", "benchmarks")
+        for p in (ROOT / d).glob("*.[ch]")
+    ]
     session.run("clang-format", "--dry-run", "-Werror", *sources)
     session.run("mypy")
     options = ["--allowlist", "tests/stubtest.txt", "--mypy-config-file", "pyproject.toml"]
