@@ -115,4 +115,6 @@ def examples(session: nox.Session) -> None:
     for example in sorted((ROOT / "examples").glob("*.py")):
         session.run("python", str(example))
     session.run("python", "-m", "benchmarks.table", "--quick")
+    plot = Path(session.create_tmp(), "programs.svg").resolve()
+    session.run("python", "-m", "benchmarks.plot", "--quick", str(plot))
     session.run("pytest", "benchmarks", "--benchmark-only", "--benchmark-min-rounds=1", "-q")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from benchmarks import by_hand, program_contests
 from benchmarks.contests import (
@@ -27,6 +28,7 @@ from benchmarks.timing import Spread, interleave
 try:
     import matplotlib as mpl
     from matplotlib import pyplot as plt
+    from matplotlib.backend_bases import FigureCanvasBase
 except ModuleNotFoundError as error:
     raise SystemExit(f'the plot needs {error.name}: pip install "cadiff[examples]"') from error
 
@@ -60,6 +62,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("file", help="where the plot goes: .svg, .png, .pdf")
     parser.add_argument("--quick", action="store_true", help="measure little: a smoke test")
     options = parser.parse_args(argv)
+    mpl.use("Agg")
+    refused = refusal(Path(options.file))
+    if refused:
+        parser.error(refused)
     rounds, seconds = (3, 0.002) if options.quick else (25, 0.02)
 
     print(machine())
@@ -76,6 +82,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     draw(costs, options.file)
     return 0
+
+
+def refusal(file: Path) -> str:
+    """Why nothing can be drawn there, before minutes are spent on measuring; "" if it can."""
+    if not file.parent.is_dir():
+        return f"there is no directory {str(file.parent)!r} for {file.name!r}"
+    formats = sorted(FigureCanvasBase.get_supported_filetypes())
+    if file.suffix[1:].lower() not in formats:
+        return f"{file.name!r} should end in one of {', '.join('.' + end for end in formats)}"
+    return ""
 
 
 def available() -> Callable[[int], Contest]:
@@ -99,7 +115,6 @@ def measured(contest: Contest, rounds: int, seconds: float) -> dict[str, Spread]
 
 def draw(costs: dict[str, list[Spread]], file: str) -> None:
     """Draw medians, with the extremes as bands."""
-    mpl.use("Agg")
     # Letters stay letters, and the same figures give the same file.
     mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "benchmarks"})
     figure, axes = plt.subplots(figsize=(7.2, 4.4), layout="constrained")
@@ -119,7 +134,7 @@ def draw(costs: dict[str, list[Spread]], file: str) -> None:
     axes.yaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_major_formatter("{x:,.0f}")
     figure.legend(loc="outside lower center", ncols=2, frameon=False)
-    metadata = {"Date": None} if file.endswith(".svg") else None
+    metadata = {"Date": None} if file.lower().endswith(".svg") else None
     figure.savefig(file, metadata=metadata)
     plt.close(figure)
 
