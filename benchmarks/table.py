@@ -51,7 +51,7 @@ from benchmarks.program_contests import (
     SPARSE_JACOBIAN,
     THREADS,
 )
-from benchmarks.timing import Spread, interleave
+from benchmarks.timing import Spread, Timings, interleave
 from cadiff import _core
 
 CHAIN_STEPS = 100_000
@@ -227,17 +227,11 @@ def compared(
 ) -> Iterator[Row]:
     """Check the runners that take part in a contest, and time them in turns."""
     contest = make()
-    names = dict.fromkeys(name for c in comparisons for name in (c.against, c.runner) if name)
-    for name in names:
-        contest.check(name)
-    timings = interleave(
-        {name: contest.runners[name].call for name in names},
-        rounds=effort.rounds,
-        seconds=effort.seconds,
-    )
+    names = dict.fromkeys(name for c in comparisons for name in (c.against, c.runner))
+    timings = timed(contest, [name for name in names if name != CLOCK], effort)
     for runner, against, target, faster in comparisons:
         work = f"{contest.work}: {runner}"
-        if not against:
+        if against == CLOCK:
             microseconds = timings.seconds(runner).scaled(1e6)
             yield Row(work, against, microseconds, "us a call", target)
             continue
@@ -246,21 +240,22 @@ def compared(
         yield Row(work, against, ratio, unit, target)
 
 
+def timed(contest: Contest, names: Sequence[str], effort: Effort) -> Timings:
+    """Check some runners of a contest, and time them in turns."""
+    for name in names:
+        contest.check(name)
+    calls = {name: contest.runners[name].call for name in names}
+    return interleave(calls, rounds=effort.rounds, seconds=effort.seconds)
+
+
 def compile_time(n: int, effort: Effort) -> Iterator[Row]:
     """What a program costs until it has given its first gradient, recording included."""
     contest = program_contests.first_call(n)
-    names = (EAGER, FIRST)
-    for name in names:
-        contest.check(name)
-    timings = interleave(
-        {name: contest.runners[name].call for name in names},
-        rounds=effort.rounds,
-        seconds=effort.seconds,
-    )
+    timings = timed(contest, (EAGER, FIRST), effort)
     operations = (n - 1) * problems.ROSENBROCK_OPERATIONS
     nanoseconds = timings.seconds(FIRST).scaled(1e9 / operations)
     work = f"{contest.work}: {FIRST}"
-    yield Row(work, "", nanoseconds, "ns an op", at_most(300))
+    yield Row(work, CLOCK, nanoseconds, "ns an op", at_most(300))
     yield Row(work, EAGER, timings.ratio(FIRST, EAGER))
 
 
