@@ -5,6 +5,7 @@ cdef enum:
     LANE_NUMBERS = 1 << 12    # numbers in the workspace of a batch, if it can be
     LEAST_LANES = 8
     MOST_LANES = 256
+    FEW_INPUTS = 3            # by which forward mode may be the cheaper one
 
 
 @cython.final
@@ -42,6 +43,10 @@ cdef class Code:
     @property
     def nbytes(self):
         return cad_program_bytes(self.program) + 8 * cad_program_room(self.program, 1)
+
+    cdef size_t cost(self):
+        """Operations, and the memory that they go through."""
+        return self.program.n_operations + self.program.n_places
 
     cdef double *take_room(self) except NULL:
         """A workspace, and behind it room for the results: the spare one, unless another thread has
@@ -238,7 +243,26 @@ cdef class Graph:
     def gradient_code(self, which):
         """inputs -> the first output, and its gradient by some inputs."""
         cdef Ids outputs = self.all_outputs()
-        return self.code([], [outputs, self.pulled(outputs, self.ones(outputs.n), self.elements(which))])
+        cdef Ids wrt = self.elements(which)
+        cdef Code back = self.code([], [outputs, self.pulled(outputs, self.ones(outputs.n), wrt)])
+        cdef Code forth
+        if wrt.n <= FEW_INPUTS:
+            # Tangents that go along need not remember all that was computed.
+            forth = self.code([], [outputs, *self.pushed_one_by_one(wrt, outputs)])
+            if forth.cost() < back.cost():
+                return forth
+        return back
+
+    cdef list pushed_one_by_one(self, Ids wrt, Ids outputs):
+        """The derivatives of all outputs by each of some inputs."""
+        cdef Ids along = new_ids(wrt.n)
+        cdef Py_ssize_t i, k
+        columns = []
+        for k in range(wrt.n):
+            for i in range(wrt.n):
+                along.data[i] = cad_graph_constant(self.graph, 1.0 if i == k else 0.0)
+            columns.append(self.pushed(wrt, along, outputs))
+        return columns
 
     def pull_code(self, which):
         """inputs, cotangents of the outputs -> outputs, cotangents of some inputs."""
