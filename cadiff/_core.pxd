@@ -307,6 +307,8 @@ cdef extern from "graph.h" nogil:
                              size_t n_outputs, const CadId *wrt, size_t n_wrt, CadId *results)
     CadStatus cad_graph_push(CadGraph *graph, const CadId *wrt, const CadId *along, size_t n_wrt,
                              const CadId *outputs, size_t n_outputs, CadId *results)
+    CadStatus cad_graph_forward(CadGraph *graph, const CadId *wrt, size_t n_wrt,
+                                const CadId *outputs, size_t n_outputs, CadId *results)
 
 
 cdef extern from "program.h" nogil:
@@ -323,6 +325,7 @@ cdef extern from "program.h" nogil:
     CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
                                const CadId *roots, size_t n_roots, CadProgram **program)
     void cad_program_free(CadProgram *program)
+    size_t cad_program_cost(const CadProgram *program)
     size_t cad_program_bytes(const CadProgram *program)
     size_t cad_program_room(const CadProgram *program, size_t lanes)
     void cad_program_prepare(const CadProgram *program, size_t lanes, double *room)

@@ -52,10 +52,6 @@ cdef class Code:
     def nbytes(self):
         return cad_program_bytes(self.program) + 8 * cad_program_room(self.program, 1)
 
-    cdef size_t cost(self):
-        """Operations, and the memory that they go through."""
-        return self.program.n_operations + self.program.n_places
-
     cdef double *take_room(self) except NULL:
         """A workspace, and behind it room for the results: the spare one, unless another thread has
         it."""
@@ -169,6 +165,7 @@ cdef class Graph:
     cdef readonly list sizes
     cdef readonly Py_ssize_t n_outputs
     cdef readonly Py_ssize_t n_recorded  # operations
+    cdef Py_ssize_t n_arrays             # in the graph, when it was read
     cdef readonly tuple guards           # for each, whether it rests on equality
     cdef CadId *inputs                   # the first elements of the inputs
     cdef CadId *outputs
@@ -263,23 +260,20 @@ cdef class Graph:
         cdef Ids wrt = self.elements(which)
         cdef Code back = self.code([], [outputs, self.pulled(outputs, self.ones(outputs.n), wrt)])
         cdef Code forth
-        if wrt.n <= FEW_INPUTS:
+        if wrt.n <= FEW_INPUTS and self.n_arrays == <Py_ssize_t>len(self.sizes):
             # Tangents that go along need not remember all that was computed.
-            forth = self.code([], [outputs, *self.pushed_one_by_one(wrt, outputs)])
-            if forth.cost() < back.cost():
+            forth = self.code([], [outputs, self.carried_forward(wrt, outputs)])
+            if cad_program_cost(forth.program) < cad_program_cost(back.program):
                 return forth
         return back
 
-    cdef list pushed_one_by_one(self, Ids wrt, Ids outputs):
+    cdef Ids carried_forward(self, Ids wrt, Ids outputs):
         """The derivatives of all outputs by each of some inputs."""
-        cdef Ids along = new_ids(wrt.n)
-        cdef Py_ssize_t i, k
-        columns = []
-        for k in range(wrt.n):
-            for i in range(wrt.n):
-                along.data[i] = cad_graph_constant(self.graph, 1.0 if i == k else 0.0)
-            columns.append(self.pushed(wrt, along, outputs))
-        return columns
+        cdef Ids result = new_ids(wrt.n * outputs.n)
+        check(cad_graph_forward(
+            self.graph, wrt.data, wrt.n, outputs.data, outputs.n, result.data
+        ))
+        return result
 
     def pull_code(self, which):
         """inputs, cotangents of the outputs -> outputs, cotangents of some inputs."""
@@ -414,6 +408,7 @@ def graph_of(Recording recording, list atoms, bint optimize):
         check(result.graph.status)
     finally:
         cad_memory_free(sizes)
+    result.n_arrays = result.graph.n_arrays
     result.n_recorded = tape.n_entries - recording.begin() - 1
     return result
 

@@ -75,6 +75,10 @@ CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs
                            const CadId *roots, size_t n_roots, CadProgram **program);
 void cad_program_free(CadProgram *program);
 
+/* To compare programs: operations, and the memory that they go through, instructions and numbers.
+ */
+size_t cad_program_cost(const CadProgram *program);
+
 size_t cad_program_bytes(const CadProgram *program);
 
 /* Numbers in a workspace; and a workspace made ready. `lanes` > 1 for several points at once. */
@@ -93,8 +97,8 @@ long cad_program_run(const CadProgram *program, double *room);
 void cad_program_read(const CadProgram *program, const double *room, double *results);
 
 /* Many points, one row each. The first `n_own` inputs differ from point to point, the others are
- * `shared` by all. Of the results the first `n_heads` go to `heads`, the others to `tails`. A point
- * whose guards do not hold is marked in `missed`; its results mean nothing. */
+ * `shared` by all. Of the results the first `n_heads` go to `heads`, the others to `tails`. A
+ * point whose guards do not hold is marked in `missed`; its results mean nothing. */
 typedef struct CadPoints {
     const double *own;
     size_t n_own;

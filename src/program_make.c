@@ -239,8 +239,8 @@ static size_t terms_of(Maker *m, CadId head) {
 /* While levels are looked for, they are counted from the end: m->highest is that of the reader. */
 static void put_before(Maker *m, CadId id) {
     id = resolved(m, id);
-    uint32_t *level = CAD_IS_ELEMENT(id) ? &m->array_level[cad_graph_array_of(m->graph, id)]
-                                         : &m->level[id];
+    uint32_t *level =
+        CAD_IS_ELEMENT(id) ? &m->array_level[cad_graph_array_of(m->graph, id)] : &m->level[id];
     *level = m->highest + 1 > *level ? m->highest + 1 : *level;
 }
 
@@ -251,8 +251,7 @@ static int is_operation(const Maker *m, size_t i) {
 
 static int is_made(const Maker *m, size_t i) {
     const CadArray *array = &m->graph->arrays[i];
-    return m->array_is_live[i] && array->op != CAD_ARRAY_INPUT &&
-           array->op != CAD_ARRAY_CONSTANTS;
+    return m->array_is_live[i] && array->op != CAD_ARRAY_INPUT && array->op != CAD_ARRAY_CONSTANTS;
 }
 
 static void put_operands_before(Maker *m, size_t i) {
@@ -283,8 +282,8 @@ static void put_parts_before(Maker *m, size_t i) {
     }
 }
 
-/* Each number as late as its readers allow: then few are waiting at any time. */
-static void find_levels(Maker *m) {
+/* Each number as late as its readers allow. */
+static void find_latest_levels(Maker *m) {
     size_t node = m->graph->n_nodes;
     for (size_t i = m->graph->n_arrays; i-- > 0 && m->status == CAD_OK;) {
         while (node > m->graph->arrays[i].before) {
@@ -301,6 +300,58 @@ static void find_levels(Maker *m) {
     }
     for (size_t i = 0; i < m->graph->n_arrays; i++) {
         m->array_level[i] = is_made(m, i) ? m->n_levels - m->array_level[i] : 0;
+    }
+}
+
+static void look_at_level(Maker *m, CadId id) {
+    id = resolved(m, id);
+    const uint32_t level =
+        CAD_IS_ELEMENT(id) ? m->array_level[cad_graph_array_of(m->graph, id)] : m->level[id];
+    m->highest = level > m->highest ? level : m->highest;
+}
+
+static uint32_t level_after(Maker *m) {
+    const uint32_t level = m->highest + 1;
+    m->n_levels = level + 1 > m->n_levels ? level + 1 : m->n_levels;
+    return level;
+}
+
+static void put_node_behind(Maker *m, size_t i) {
+    CadId x[3] = {0};
+    if (!is_operation(m, i)) {
+        return;
+    }
+    m->highest = 0;
+    if (is_chain(m, (CadId)i)) {
+        const size_t count = terms_of(m, (CadId)i);
+        for (size_t k = 0; k < count; k++) {
+            look_at_level(m, m->terms[k]);
+        }
+    } else {
+        const int arity = operands_of(&m->graph->nodes[i], x);
+        for (int k = 0; k < arity; k++) {
+            look_at_level(m, x[k]);
+        }
+    }
+    m->level[i] = level_after(m);
+}
+
+/* Each number as early as its operands allow. */
+static void find_earliest_levels(Maker *m) {
+    size_t node = 0;
+    m->n_levels = 1;
+    for (size_t i = 0; i < m->graph->n_arrays; i++) {
+        for (; node < m->graph->arrays[i].before; node++) {
+            put_node_behind(m, node);
+        }
+        if (is_made(m, i)) {
+            m->highest = 0;
+            visit_operands(m, &m->graph->arrays[i], look_at_level);
+            m->array_level[i] = level_after(m);
+        }
+    }
+    for (; node < m->graph->n_nodes; node++) {
+        put_node_behind(m, node);
     }
 }
 
@@ -371,11 +422,35 @@ static void find_last_reads(Maker *m, const CadId *roots, size_t n_roots) {
 
 /* --- places --- */
 
-static int32_t take_place(Maker *m) {
-    if (m->n_spare > 0) {
-        return m->spare[--m->n_spare];
+/* Single places that are free: a heap, of which the lowest is taken. So the turns of a loop find
+ * the same ones. */
+static void give_place(Maker *m, int32_t place) {
+    if (!GROW(m, spare, m->n_spare, spare_capacity, 1)) {
+        return;
     }
-    return m->n_places++;
+    size_t k = m->n_spare++;
+    for (; k > 0 && m->spare[(k - 1) / 2] > place; k = (k - 1) / 2) {
+        m->spare[k] = m->spare[(k - 1) / 2];
+    }
+    m->spare[k] = place;
+}
+
+static int32_t take_place(Maker *m) {
+    if (m->n_spare == 0) {
+        return m->n_places++;
+    }
+    const int32_t lowest = m->spare[0], last = m->spare[--m->n_spare];
+    size_t k = 0;
+    for (size_t child = 1; child < m->n_spare; child = 2 * k + 1) {
+        child += child + 1 < m->n_spare && m->spare[child + 1] < m->spare[child];
+        if (m->spare[child] >= last) {
+            break;
+        }
+        m->spare[k] = m->spare[child];
+        k = child;
+    }
+    m->spare[k] = last;
+    return lowest;
 }
 
 static int32_t take_block(Maker *m, size_t size) {
@@ -420,9 +495,7 @@ static void release_level(Maker *m, uint32_t level) {
             continue;
         }
         if (release.size == 1) {
-            if (GROW(m, spare, m->n_spare, spare_capacity, 1)) {
-                m->spare[m->n_spare++] = release.place;
-            }
+            give_place(m, release.place);
         } else if (m->n_blocks < MOST_BLOCKS && GROW(m, blocks, m->n_blocks, block_capacity, 1)) {
             m->blocks[m->n_blocks++] = (FreeBlock){release.place, release.size};
         }
@@ -502,10 +575,8 @@ static void emit_single(Maker *m, CadId id) {
     if (latest != NULL && latest->kind == CAD_SINGLES) {
         latest->n++;
     } else {
-        emit(m, (CadInstruction){.kind = CAD_SINGLES,
-                                 .n = 1,
-                                 .x = (int32_t)program->n_singles,
-                                 .y = 1});
+        emit(m, (CadInstruction){
+                    .kind = CAD_SINGLES, .n = 1, .x = (int32_t)program->n_singles, .y = 1});
     }
     program->singles[program->n_singles++] = single;
     program->n_operations++;
@@ -1302,8 +1373,8 @@ static int has_levels(Maker *m) {
     return 1;
 }
 
-CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
-                           const CadId *roots, size_t n_roots, CadProgram **program) {
+static CadStatus make(CadGraph *graph, const CadId *inputs, size_t n_inputs, const CadId *roots,
+                      size_t n_roots, int early, CadProgram **program) {
     Maker maker = {.graph = graph, .status = graph->status};
     Maker *m = &maker;
     m->program = cad_memory_zeroed(1, sizeof *m->program);
@@ -1314,7 +1385,7 @@ CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs
         place_inputs(m, inputs, n_inputs);
         find_live(m, roots, n_roots);
         find_chains(m);
-        find_levels(m);
+        (early ? find_earliest_levels : find_latest_levels)(m);
     }
     if (m->status == CAD_OK && has_levels(m)) {
         find_last_reads(m, roots, n_roots);
@@ -1337,6 +1408,27 @@ CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs
     }
     *program = m->program;
     return m->status;
+}
+
+size_t cad_program_cost(const CadProgram *program) {
+    return program->n_operations + 3 * program->n_singles + program->n_places;
+}
+
+CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
+                           const CadId *roots, size_t n_roots, CadProgram **program) {
+    enum { MANY_SINGLES = 4096 };
+    const CadStatus status = make(graph, inputs, n_inputs, roots, n_roots, 0, program);
+    if (status != CAD_OK || (*program)->n_singles < MANY_SINGLES) {
+        return status;
+    }
+    /* Where chains of unequal length run side by side, the one way or the other keeps in step. */
+    CadProgram *early;
+    if (make(graph, inputs, n_inputs, roots, n_roots, 1, &early) == CAD_OK) {
+        const int is_better = cad_program_cost(early) < cad_program_cost(*program);
+        cad_program_free(is_better ? *program : early);
+        *program = is_better ? early : *program;
+    }
+    return CAD_OK;
 }
 
 void cad_program_free(CadProgram *program) {

@@ -298,13 +298,13 @@ static void read_results(const CadProgram *program, Lanes lanes, const CadPoints
     for (size_t k = 0; k < program->n_outputs; k++) {
         const CadStretch s = program->outputs[k];
         for (uint32_t i = 0; i < s.n; i++, column++) {
-            const int32_t place = s.listed ? program->lists[s.place + (int32_t)i]
-                                           : s.place + (int32_t)i * s.step;
+            const int32_t place =
+                s.listed ? program->lists[s.place + (int32_t)i] : s.place + (int32_t)i * s.step;
             const double *from = lanes_of_place(lanes, place).data;
             const int is_head = column < points->n_heads;
             const size_t row = is_head ? points->n_heads : n_tails;
-            double *to = is_head ? points->heads + column
-                                 : points->tails + (column - points->n_heads);
+            double *to =
+                is_head ? points->heads + column : points->tails + (column - points->n_heads);
             to += first * row;
             for (size_t lane = 0; lane < n_points; lane++) {
                 to[lane * row] = from[lane];
