@@ -12,7 +12,7 @@ typedef enum CadStepKind {
     CAD_SINGLES, /* `n` operations on single numbers, from singles[x] on, `y` times */
     CAD_VECTOR,  /* out[i] = op(x[i sx], y[i sy], z[i sz]) for i < n */
     CAD_TAKE,    /* out[i] = the number at lists[x + i] */
-    CAD_TOTAL,   /* out = (or +=, if y) the sum of x[i sx] */
+    CAD_TOTAL,   /* out = (or +=, if y) the sum of x[i sx], or -= if z */
     CAD_ZEROS,   /* out[i] = 0 */
     CAD_ROWS,    /* the plan at x: a row of the table over several axes */
     CAD_SUMS,    /* the plan at x: sums over axes; `n` numbers from `out` on */

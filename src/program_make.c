@@ -30,6 +30,11 @@ typedef struct Release {
     uint32_t next; /* at the same level */
 } Release;
 
+typedef struct Term {
+    CadId id;
+    int minus;
+} Term;
+
 typedef struct Maker {
     CadGraph *graph;
     CadProgram *program;
@@ -63,7 +68,7 @@ typedef struct Maker {
     /* nodes in the order of their levels */
     uint32_t *order;
     uint32_t *level_begin;
-    CadId *terms;
+    Term *terms; /* of a chain */
     size_t term_capacity;
     struct Member *members;
     size_t member_capacity;
@@ -165,17 +170,21 @@ static void find_live(Maker *m, const CadId *roots, size_t n_roots) {
 
 /* --- chains of additions --- */
 
-/* The operand of a sum that is a sum itself, of nobody else's interest; the one of more terms. */
-static CadId inner_sum(const Maker *m, const CadNode *node, CadId *term) {
+static int adds(const Maker *m, CadId id) {
+    return !CAD_IS_ELEMENT(id) &&
+           (m->graph->nodes[id].op == CAD_OP_add || m->graph->nodes[id].op == CAD_OP_subtract);
+}
+
+/* The operand of a sum or difference that is one itself, of nobody else's interest: the one of
+ * more terms. What is subtracted is a term. */
+static CadId inner_sum(const Maker *m, const CadNode *node) {
     CadId found = CAD_NO_ID;
     uint32_t most = 0;
     const CadId x[2] = {resolved(m, node->x), resolved(m, node->y)};
-    for (int k = 0; k < 2; k++) {
-        if (!CAD_IS_ELEMENT(x[k]) && m->graph->nodes[x[k]].op == CAD_OP_add &&
-            m->uses[x[k]] == 1 && m->chain[x[k]] > most) {
+    for (int k = 0; k < (node->op == CAD_OP_add ? 2 : 1); k++) {
+        if (adds(m, x[k]) && m->uses[x[k]] == 1 && m->chain[x[k]] > most) {
             found = x[k];
             most = m->chain[x[k]];
-            *term = x[1 - k];
         }
     }
     return found;
@@ -186,21 +195,20 @@ static void find_chains(Maker *m) {
     if (!graph->optimize) {
         return;
     }
-    CadId term;
     for (size_t i = 0; i < graph->n_nodes; i++) {
-        if (graph->nodes[i].op == CAD_OP_add && m->uses[i] > 0) {
-            const CadId inner = inner_sum(m, &graph->nodes[i], &term);
+        if (m->uses[i] > 0 && adds(m, (CadId)i)) {
+            const CadId inner = inner_sum(m, &graph->nodes[i]);
             m->chain[i] = inner == CAD_NO_ID ? 2 : m->chain[inner] + 1;
         }
     }
-    /* Heads of long chains keep their number of terms, their parts have none of their own. */
+    /* Heads of long chains keep their number of terms; their parts are used no more. */
     for (size_t i = graph->n_nodes; i-- > 0;) {
-        if (graph->nodes[i].op != CAD_OP_add || m->uses[i] == 0 || m->chain[i] < LONG_CHAIN) {
+        if (m->uses[i] == 0 || m->chain[i] < LONG_CHAIN) {
             continue;
         }
-        CadId part = inner_sum(m, &graph->nodes[i], &term);
+        CadId part = inner_sum(m, &graph->nodes[i]);
         while (part != CAD_NO_ID) {
-            const CadId next = inner_sum(m, &graph->nodes[part], &term);
+            const CadId next = inner_sum(m, &graph->nodes[part]);
             m->uses[part] = 0;
             part = next;
         }
@@ -209,28 +217,28 @@ static void find_chains(Maker *m) {
 
 /* Whether a live node is the sum of a chain. */
 static int is_chain(const Maker *m, CadId id) {
-    return m->graph->nodes[id].op == CAD_OP_add && m->chain[id] >= LONG_CHAIN;
+    return m->chain[id] >= LONG_CHAIN;
 }
 
-/* The terms of a chain, in the order in which they were added; answers how many. */
+/* The terms of a chain, in the order in which they were added; answers how many. Those that are
+ * subtracted stand in m->terms with their `minus` set. */
 static size_t terms_of(Maker *m, CadId head) {
     const size_t count = m->chain[head];
     if (!GROW(m, terms, 0, term_capacity, count)) {
         return 0;
     }
-    size_t k = count;
     CadId part = head;
-    while (k > 2) {
+    for (size_t k = count; k > 2;) {
         const CadNode *node = &m->graph->nodes[part];
         /* Its parts have no uses any more; that is what tells them. */
         const CadId x = resolved(m, node->x), y = resolved(m, node->y);
-        const int x_is_part = !CAD_IS_ELEMENT(x) && m->graph->nodes[x].op == CAD_OP_add &&
-                              m->uses[x] == 0 && m->chain[x] == k - 1;
-        m->terms[--k] = x_is_part ? y : x;
+        const int x_is_part = adds(m, x) && m->uses[x] == 0 && m->chain[x] == k - 1;
+        m->terms[--k] = (Term){x_is_part ? y : x, x_is_part && node->op == CAD_OP_subtract};
         part = x_is_part ? x : y;
     }
-    m->terms[1] = resolved(m, m->graph->nodes[part].y);
-    m->terms[0] = resolved(m, m->graph->nodes[part].x);
+    const CadNode *first = &m->graph->nodes[part];
+    m->terms[1] = (Term){resolved(m, first->y), first->op == CAD_OP_subtract};
+    m->terms[0] = (Term){resolved(m, first->x), 0};
     return count;
 }
 
@@ -264,7 +272,7 @@ static void put_operands_before(Maker *m, size_t i) {
     if (is_chain(m, (CadId)i)) {
         const size_t count = terms_of(m, (CadId)i);
         for (size_t k = 0; k < count; k++) {
-            put_before(m, m->terms[k]);
+            put_before(m, m->terms[k].id);
         }
         return;
     }
@@ -325,7 +333,7 @@ static void put_node_behind(Maker *m, size_t i) {
     if (is_chain(m, (CadId)i)) {
         const size_t count = terms_of(m, (CadId)i);
         for (size_t k = 0; k < count; k++) {
-            look_at_level(m, m->terms[k]);
+            look_at_level(m, m->terms[k].id);
         }
     } else {
         const int arity = operands_of(&m->graph->nodes[i], x);
@@ -378,7 +386,7 @@ static void note_node_reads(Maker *m, size_t i) {
     if (is_chain(m, (CadId)i)) {
         const size_t count = terms_of(m, (CadId)i);
         for (size_t k = 0; k < count; k++) {
-            read_later(m, m->terms[k]);
+            read_later(m, m->terms[k].id);
         }
         return;
     }
@@ -766,23 +774,10 @@ static void emit_kind(Maker *m, Member *members, size_t count, uint32_t level) {
     emit_members(m, members, rest, level);
 }
 
-/* The sum of a chain: stretches of terms that stand side by side, and what lies between. */
-static void emit_chain(Maker *m, CadId head, uint32_t level) {
-    const size_t count = terms_of(m, head);
-    int32_t *places = cad_memory_resize(NULL, count, sizeof *places);
-    if (places == NULL || count == 0) {
-        cad_memory_free(places);
-        fail(m);
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        places[i] = place_of(m, m->terms[i]);
-    }
-    const int32_t out = m->place[head] = take_place(m);
-    m->group[head] = SINGLE_GROUP;
-    release_after(m, m->last[head], out, 1);
+/* Add up numbers at some places: those that stand side by side, and then what lies between. */
+static void emit_totals(Maker *m, int32_t *places, size_t count, int32_t out, int minus,
+                        int *started, uint32_t level) {
     size_t rest = 0;
-    int32_t started = 0;
     for (size_t i = 0; i < count;) {
         size_t end = i + 1;
         const int32_t step = end < count ? places[end] - places[i] : 0;
@@ -795,8 +790,9 @@ static void emit_chain(Maker *m, CadId head, uint32_t level) {
                                      .out = out,
                                      .x = places[i],
                                      .sx = step,
-                                     .y = started});
-            started = 1;
+                                     .y = *started,
+                                     .z = minus});
+            *started = 1;
             i = end;
         } else {
             places[rest++] = places[i++];
@@ -811,7 +807,33 @@ static void emit_chain(Maker *m, CadId head, uint32_t level) {
                                  .out = out,
                                  .x = to,
                                  .sx = 1,
-                                 .y = started});
+                                 .y = *started,
+                                 .z = minus});
+        *started = 1;
+    }
+}
+
+/* The sum of a chain: what is added, less what is subtracted. */
+static void emit_chain(Maker *m, CadId head, uint32_t level) {
+    const size_t count = terms_of(m, head);
+    int32_t *places = cad_memory_resize(NULL, count, sizeof *places);
+    if (places == NULL || count == 0) {
+        cad_memory_free(places);
+        fail(m);
+        return;
+    }
+    const int32_t out = m->place[head] = take_place(m);
+    m->group[head] = SINGLE_GROUP;
+    release_after(m, m->last[head], out, 1);
+    int started = 0;
+    for (int minus = 0; minus < 2; minus++) {
+        size_t n = 0;
+        for (size_t i = 0; i < count; i++) {
+            if (m->terms[i].minus == minus) {
+                places[n++] = place_of(m, m->terms[i].id);
+            }
+        }
+        emit_totals(m, places, n, out, minus, &started, level);
     }
     m->program->n_operations += count - 1;
     cad_memory_free(places);
@@ -1416,7 +1438,7 @@ size_t cad_program_cost(const CadProgram *program) {
 
 CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
                            const CadId *roots, size_t n_roots, CadProgram **program) {
-    enum { MANY_SINGLES = 4096 };
+    enum { MANY_SINGLES = 256 };
     const CadStatus status = make(graph, inputs, n_inputs, roots, n_roots, 0, program);
     if (status != CAD_OK || (*program)->n_singles < MANY_SINGLES) {
         return status;

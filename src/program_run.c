@@ -100,9 +100,10 @@ static void run_product(CadPlan *plan, double *at) {
 
 /* Sums of few terms are not worth a loop of NumPy's. */
 static void run_total(const CadInstruction *i, double *at) {
-    double sum = i->y ? at[i->out] : 0.0;
+    const double former = i->y ? at[i->out] : 0.0;
+    double sum = i->z ? 0.0 : former;
     cad_strip_sum(&sum, strip(at, i->x, i->sx, 0), i->n);
-    at[i->out] = sum;
+    at[i->out] = i->z ? former - sum : sum;
 }
 
 static void run_instruction(const CadProgram *program, const CadInstruction *i, double *at) {
@@ -239,9 +240,14 @@ static void run_lanes(const CadProgram *program, const CadInstruction *i, Lanes 
         break;
     case CAD_TOTAL:
         for (uint32_t k = 0; k < i->n; k++) {
-            cad_strip_add(lanes_of_place(lanes, i->out),
-                          lanes_of_place(lanes, i->x + (int32_t)k * i->sx), k == 0 && !i->y,
-                          lanes.count);
+            const CadStrip out = lanes_of_place(lanes, i->out);
+            const CadStrip x = lanes_of_place(lanes, i->x + (int32_t)k * i->sx);
+            if (k == 0 && !i->y) {
+                cad_strip_value(i->z ? CAD_OP_negative : CAD_OP_positive, out, x, x, x,
+                                lanes.count);
+            } else {
+                cad_strip_value(i->z ? CAD_OP_subtract : CAD_OP_add, out, out, x, x, lanes.count);
+            }
         }
         break;
     case CAD_ZEROS:
