@@ -91,6 +91,10 @@ cdef class Code:
         )
         return results if missed < 0 else missed
 
+    def parts(self):
+        """What it consists of, as NumPy arrays; see program.h."""
+        return parts_of_code(self)
+
     def lanes(self):
         """How many points are best computed side by side."""
         cdef size_t room = cad_program_room(self.program, 1)
@@ -147,6 +151,8 @@ cdef class Graph:
     cdef readonly tuple guards           # for each, whether it rests on equality
     cdef CadId *inputs                   # the first elements of the inputs
     cdef CadId *outputs
+    cdef size_t kept_nodes               # those that f computed, without derivatives
+    cdef size_t kept_arrays
     cdef CadId *gradient                 # by all inputs, once it is there
     cdef object tangents                 # the first elements of the inputs for tangents
     cdef object cotangents
@@ -159,6 +165,9 @@ cdef class Graph:
         cad_memory_free(self.inputs)
         cad_memory_free(self.outputs)
 
+    def __reduce__(self):
+        return graph_from_bytes, (graph_as_bytes(self),)
+
     @property
     def n_inputs(self):
         return sum(self.sizes)
@@ -166,6 +175,11 @@ cdef class Graph:
     @property
     def n_nodes(self):
         return self.graph.n_nodes
+
+    cdef void keep(self) noexcept:
+        """What there is by now is what f computed."""
+        self.kept_nodes = self.graph.n_nodes
+        self.kept_arrays = self.graph.n_arrays
 
     cdef Ids elements(self, which):
         """All elements of some inputs."""
@@ -219,8 +233,12 @@ cdef class Graph:
         cdef Py_ssize_t k, n = len(self.sizes)
         cdef Ids inputs = new_ids(n + len(more))
         cdef Ids all_roots = joined_ids(roots)
-        memcpy(inputs.data, self.inputs, n * sizeof(CadId))
-        k = n
+        cdef Py_ssize_t i
+        k = 0
+        for i in range(n):
+            if self.sizes[i] > 0:
+                inputs.data[k] = self.inputs[i]
+                k += 1
         for extra in more:
             if (<Ids>extra).n > 0:
                 inputs.data[k] = (<Ids>extra).data[0]
@@ -346,4 +364,5 @@ def graph_of(Recording recording, list atoms, bint optimize):
     finally:
         cad_memory_free(sizes)
     result.n_recorded = tape.n_entries - recording.begin() - 1
+    result.keep()
     return result

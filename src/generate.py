@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -265,6 +266,38 @@ def c_cards(rows: list[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def helpers(text: str) -> Iterator[tuple[str, str]]:
+    """What a file of C defines, by its name: constants, tables and functions, with the comments
+    before them. All of it as it is written in a single file: static."""
+    for part in re.split(r"\n\n+(?=\S)", text):
+        if "\n#define CAD_" in f"\n{part}" and "_H" not in part:
+            for line in part.splitlines():
+                yield line.split()[1], line
+        elif name := re.search(
+            r"^(?:static )?(?:inline )?(?:const )?double (\w+)(?:\[\] = |\([^)]*\) )\{|^enum \{ (\w+)",
+            part,
+            re.MULTILINE,
+        ):
+            yield (
+                name[1] or name[2],
+                re.sub(r"^double ", "static double ", part, flags=re.MULTILINE),
+            )
+
+
+def c_helpers(rows: list[Row]) -> str:
+    """What the values of the table call, as text: CAD_HELPER(name, text), in the order in which it
+    has to stand in a file."""
+    lines = ["/* Generated from special.h and special.c by generate.py: change those. */"]
+    for name in ("special.h", "special.c"):
+        text = TABLE.with_name(name).read_text(encoding="utf-8")
+        for helper, piece in helpers(text.strip()):
+            parts = "\n    ".join(
+                c_string(line + "\n").replace("\n", "\\n") for line in piece.splitlines()
+            )
+            lines.append(f"CAD_HELPER({c_string(helper)},\n    {parts})")
+    return "\n".join(lines) + "\n"
+
+
 def docstring(row: Row) -> str:
     """What `help(cadiff.name)` says."""
     lines = [f"{row.name}, elementwise." + (f" Values follow {row.ufunc}." * (row.ufunc != "-"))]
@@ -376,7 +409,12 @@ def write_c(directory: Path) -> None:
     """Write the generated headers, touching only those that change."""
     rows = read_table()
     directory.mkdir(parents=True, exist_ok=True)
-    texts = {"ops_rows.h": c_rows, "ops_direct.h": c_direct, "ops_cards.h": c_cards}
+    texts = {
+        "ops_rows.h": c_rows,
+        "ops_direct.h": c_direct,
+        "ops_cards.h": c_cards,
+        "ops_helpers.h": c_helpers,
+    }
     for name, make in texts.items():
         path, text = directory / name, make(rows)
         if not path.exists() or path.read_text(encoding="utf-8") != text:

@@ -364,6 +364,10 @@ static int32_t take_place(Maker *m) {
     if (m->n_spare > 0) {
         return m->spare[--m->n_spare];
     }
+    if (m->n_places == INT32_MAX - 1) {
+        m->status = CAD_TAPE_FULL;
+        return 0;
+    }
     return m->n_places++;
 }
 
@@ -1138,10 +1142,8 @@ static void place_inputs(Maker *m, const CadId *inputs, size_t n_inputs) {
     }
     for (size_t k = 0; k < n_inputs; k++) {
         const uint32_t i = cad_graph_array_of(m->graph, inputs[k]);
-        if (m->graph->arrays[i].first == inputs[k]) { /* else it is empty */
-            m->array_place[i] = m->n_places;
-            m->n_places += (int32_t)m->graph->arrays[i].size;
-        }
+        m->array_place[i] = m->n_places;
+        m->n_places += (int32_t)m->graph->arrays[i].size;
     }
     m->program->n_inputs = (size_t)m->n_places;
     m->n_groups = FIRST_GROUP + (uint32_t)m->graph->n_arrays;
