@@ -7,7 +7,7 @@ _NODE_NAMES = [cad_op_info[op].name.decode() for op in range(<int>CAD_OP_COUNT)]
 _NODE_NAMES += ["_constant", "_input", "_constants", "_pack", "_add_to"]
 
 
-cdef object version_here():
+def version_here():
     """The version of the package, for messages to people."""
     return getattr(sys.modules.get("cadiff"), "__version__", "unknown")
 

@@ -1,0 +1,429 @@
+"""Programs as text: a file of C that computes what a recorded function computes, and its gradient.
+
+This room knows the instructions of programs (src/program.h) and how C is written. What operations
+compute it takes from the table, and the functions that these call from src/special.c, as text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from . import _core
+
+__all__ = ["to_c"]
+
+_SINGLES, _VECTOR, _TAKE, _TOTAL, _ZEROS, _ROWS, _SUMS, _PRODUCT, _ADD_TO, _ADD_AT = range(10)
+
+_KEYWORDS = frozenset(
+    "auto break case char const continue default do double else enum extern float for goto if "
+    "inline int long register restrict return short signed sizeof static struct switch typedef "
+    "union unsigned void volatile while main".split()
+)
+
+_ON_STACK = 4096  # numbers of workspace, above which it is taken from the heap
+_PART = 1000  # lines of a function, above which it is divided
+_SHORT = 8  # results that are written one by one
+
+_TEXTS = _core.operation_texts()
+_HELPERS: dict[str, str] = _core.helper_texts()
+
+
+def to_c(graph: Any, which: Sequence[Any], name: str) -> str:
+    """A file of C99 with the value of a recorded function, and its gradient.
+
+    Parameters
+    ----------
+    graph : Graph
+        What f computed.
+    which
+        The inputs to differentiate by, as `graph.gradient_code` takes them.
+    name : str
+        What the names of the functions begin with: an identifier of C.
+
+    Returns
+    -------
+    str
+        The text of the file, which explains itself in its first lines.
+    """
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
+        raise ValueError(f"name must be an identifier of C, such as 'f', not {name!r}")
+    if name in _KEYWORDS:
+        raise ValueError(f"name must be free to be defined in C; {name!r} is a word of its own")
+    n, m = graph.n_inputs, graph.n_outputs
+    value = _Function(graph.value_code().parts(), f"{name}_value", [("x", n)], [("value", m)])
+    if m == 1:
+        code = graph.gradient_code(which).parts()
+        wrt = code["n_results"] - 1
+        more = _Function(code, f"{name}_value_and_grad", [("x", n)], [("value", 1), ("grad", wrt)])
+    else:
+        code = graph.pull_code(which).parts()
+        wrt = code["n_results"] - m
+        given = [("x", n), ("cotangents", m)]
+        more = _Function(code, f"{name}_value_and_vjp", given, [("value", m), ("grad", wrt)])
+    body = value.text() + "\n" + more.text()
+    parts = [
+        _explanation(graph, name, [value, more], wrt),
+        _includes(body),
+        *_called(body),
+        body,
+    ]
+    return "\n".join(parts)
+
+
+def _explanation(graph: Any, name: str, functions: Sequence[_Function], wrt: int) -> str:
+    n, m = graph.n_inputs, graph.n_outputs
+    value, more = functions
+    product = m != 1
+    sizes = ", ".join(map(str, graph.sizes)) or "none"
+    arguments = ", ".join(["x", *(["cotangents"] if product else []), "value", "grad"])
+    lines = [
+        f"{name}: a function from {_counted(n, 'number')} to {m}, written by cadiff "
+        f"{_core.version_here()}.",
+        "",
+        *(f"    {function.head()};" for function in functions),
+        "",
+        f"x has {_counted(n, 'element')}: one input after the other, of sizes {sizes}; the elements",
+        "of an array in the order of its rows. value "
+        + (f"has {_counted(m, 'element')}" if product else "is a single number")
+        + f", grad has {_counted(wrt, 'element')}:",
+        "the derivatives by the inputs that were chosen, in their order"
+        + ("; of the sum of all values, each" if product else "."),
+        *(["times its cotangent."] if product else []),
+        "",
+        "Both answer 0 if all went well and -1 if there is no memory. Where the function chose by",
+        f"comparing numbers, the choices of the recording hold ({len(graph.guards or ())} of them): "
+        "if one of",
+        "them would be another at x, its number, counted from 1, is answered, and nothing is",
+        "written. Any number of threads may call them at once.",
+        "",
+        "Example:",
+        "",
+        f"    double x[{max(n, 1)}] = {{0.0}}, value{f'[{max(m, 1)}]' if product else ''}, "
+        f"grad[{max(wrt, 1)}]"
+        + (f", cotangents[{max(m, 1)}] = {{1.0}}" if product else "")
+        + ";",
+        f"    int missed = {more.name}({arguments.replace('value', 'value' if product else '&value')});",
+        "",
+        "Compile with: cc -std=c99 -O2 file.c -lm",
+    ]
+    return "/* " + "\n * ".join(lines).replace(" * \n", " *\n") + "\n */\n"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" + ("s" if count != 1 else "")
+
+
+def _includes(body: str) -> str:
+    names = ["math", *(["stdlib"] if "malloc(" in body else []), "string"]
+    return "\n".join(f"#include <{name}.h>" for name in names) + "\n"
+
+
+def _called(body: str) -> Iterator[str]:
+    """The helpers that a text calls, and those that they call, in the order of the core."""
+    wanted = set(re.findall(r"\w+", body))
+    chosen = []
+    for name, text in reversed(_HELPERS.items()):
+        if name in wanted:
+            wanted |= set(re.findall(r"\w+", re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)))
+            chosen.append(text)
+    return reversed(chosen)
+
+
+def _number(x: float) -> str:
+    """A number as C writes it: exactly, and where it may stand beside any operator."""
+    if x != x:
+        return "NAN"
+    text = "INFINITY" if abs(x) == float("inf") else repr(abs(float(x)))
+    return f"(-{text})" if np.signbit(x) else text
+
+
+def _place(first: int, *steps: tuple[int, str]) -> str:
+    """An element of the workspace: `first`, and some steps further on."""
+    terms = [(step, index) for step, index in steps if step != 0]
+    text = "".join(
+        f" {'-' if step < 0 else '+'} {index if abs(step) == 1 else f'{abs(step)} * {index}'}"
+        for step, index in terms
+    )
+    if first == 0 and text:
+        return f"w[{text[3:] if text[1] == '+' else f'-{text[3:]}'}]"
+    return f"w[{first}{text}]"
+
+
+class _Function:
+    """A program as a function of C, and a function of its own for each part of a long one.
+
+    Places are elements of a workspace w, which begins with constants that are no literals.
+    """
+
+    def __init__(
+        self,
+        parts: dict[str, Any],
+        name: str,
+        inputs: Sequence[tuple[str, int]],
+        results: Sequence[tuple[str, int]],
+    ) -> None:
+        self.parts = parts
+        self.name = name
+        self.inputs = inputs
+        self.results = results
+        self.tables: list[str] = []
+        self.reaches_constants = False
+
+    # --- the whole ---
+
+    def head(self) -> str:
+        arguments = [f"const double *{name}" for name, _ in self.inputs]
+        arguments += [f"double *{name}" for name, _ in self.results]
+        return f"int {self.name}({', '.join(arguments)})"
+
+    def text(self) -> str:
+        steps = list(self.steps())
+        checks = list(self.checks())
+        results = list(self.write_results())
+        functions = []
+        if sum(step.count("\n") + 1 for step in steps) > _PART:
+            steps, functions = self.divided(steps)
+        begin = list(self.begin())
+        n_constants = len(self.parts["constants"]) if self.reaches_constants else 0
+        room = max(n_constants + self.parts["n_places"], 1)
+        names = [name for name, _ in [*self.inputs, *self.results]]
+        unused = [
+            f"(void){name};"
+            for name, size in [*self.inputs, *self.results]
+            if size == 0
+        ]
+        inner = self.head().replace(f"int {self.name}(", f"static int {self.name}_in(double *room, ")
+        work = [*unused, *begin, *steps, *checks, *results, "return 0;"]
+        call = f"{self.name}_in(room, {', '.join(names)})"
+        if room <= _ON_STACK:
+            outer = [f"double room[{room}];", f"return {call};"]
+        else:
+            outer = [
+                f"double *room = malloc({room} * sizeof *room);",
+                f"int missed = room == NULL ? -1 : {call};",
+                "free(room);",
+                "return missed;",
+            ]
+        return "\n".join([*self.tables, *functions, _block(inner, work), _block(self.head(), outer)])
+
+    def begin(self) -> Iterator[str]:
+        """The workspace made ready."""
+        constants = self.parts["constants"] if self.reaches_constants else []
+        yield f"double *w = room + {len(constants)};" if len(constants) else "double *w = room;"
+        if len(constants):
+            table = self.table("double", [_number(x) for x in constants])
+            yield f"memcpy(room, {table}, sizeof {table});"
+        at = 0
+        for name, size in self.inputs:
+            if size > 0:
+                yield f"memcpy({'w' if at == 0 else f'w + {at}'}, {name}, {size} * sizeof *w);"
+            at += size
+        if self.parts["n_places"] == 0 and not len(constants):
+            yield "(void)w;"
+
+    def divided(self, steps: list[str]) -> tuple[list[str], list[str]]:
+        """Calls of functions, and these."""
+        calls, functions, part, lines = [], [], [], 0
+        for k, step in enumerate(steps):
+            part.append(step)
+            lines += step.count("\n") + 1
+            if lines >= _PART or k == len(steps) - 1:
+                name = f"{self.name}_{len(calls)}"
+                functions.append(_block(f"static void {name}(double *w)", part))
+                calls.append(f"{name}(w);")
+                part, lines = [], 0
+        return calls, functions
+
+    # --- places ---
+
+    def table(self, kind: str, items: Sequence[str]) -> str:
+        """A table of constants; answers its name."""
+        name = f"{self.name}_{'numbers' if kind == 'double' else 'list'}{len(self.tables)}"
+        lines, line = [], "   "
+        for item in items:
+            if len(line) + len(item) > 96:
+                lines.append(line)
+                line = "   "
+            line += f" {item},"
+        text = "\n".join([*lines, line])
+        self.tables.append(f"static const {kind} {name}[{len(items)}] = {{\n{text}\n}};\n")
+        return name
+
+    def list_table(self, begin: int, count: int) -> str:
+        places = self.parts["lists"][begin : begin + count]
+        self.reaches_constants |= bool((places < 0).any())
+        return self.table("int", [str(place) for place in places.tolist()])
+
+    def operand(self, place: int, step: int, index: str) -> str:
+        if step == 0 and place < 0:
+            return _number(self.parts["constants"][place])
+        self.reaches_constants |= place < 0
+        return _place(place, (step, index))
+
+    # --- instructions ---
+
+    def steps(self) -> Iterator[str]:
+        for i in self.parts["code"]:
+            yield from self.step(*i.tolist())
+
+    def step(
+        self, kind: int, op: int, n: int, _fused: int, out: int, *operands: int
+    ) -> Iterator[str]:
+        x, y, z, sx, sy, sz = operands
+        if kind == _SINGLES:
+            for single in self.parts["singles"][x : x + n].tolist():
+                yield self.single(*single)
+        elif kind == _VECTOR:
+            index = [(x, sx), (y, sy), (z, sz)]
+            texts = [self.operand(place, step, "i") for place, step in index]
+            yield _loop(n, f"{_place(out, (1, 'i'))} = {_value(op, texts)};")
+        elif kind == _TAKE:
+            table = self.list_table(x, n)
+            yield _loop(n, f"{_place(out, (1, 'i'))} = w[{table}[i]];")
+        elif kind == _TOTAL:
+            term = self.operand(x, sx, "i")
+            yield _block("", [
+                f"double sum = {_place(out) if y else '0.0'};",
+                _loop(n, f"sum += {term};"),
+                f"{_place(out)} = sum;",
+            ], scope=True)
+        elif kind == _ZEROS:
+            yield _loop(n, f"{_place(out, (1, 'i'))} = 0.0;")
+        elif kind == _ADD_AT:
+            term = self.operand(x, sx, "i")
+            table = self.table("int", [str(place) for place in self.parts["lists"][z : z + n].tolist()])
+            yield _loop(n, f"w[{out} + {table}[i]] += {term};")
+        elif kind == _ROWS:
+            shape, (result, *given) = self.plan(x)
+            yield _loops(shape, f"{result} = {_value(op, given)};")
+        elif kind == _PRODUCT:
+            yield self.product(x)
+        else:
+            if kind == _SUMS:
+                yield _loop(n, f"{_place(out, (1, 'i'))} = 0.0;")
+            shape, (target, source) = self.plan(x)
+            yield _loops(shape, f"{target} += {source};")
+
+    def single(self, op: int, out: int, *operands: int) -> str:
+        return f"{_place(out)} = {_value(op, [self.operand(place, 0, '') for place in operands])};"
+
+    def views(self, at: int) -> tuple[list[int], list[tuple[int, list[int]]]]:
+        """The shape of a plan, and its views: where they begin, and strides."""
+        plans = self.parts["plans"]
+        ndim, n_views = plans[at : at + 2].view(np.uint16)[2:4].tolist()
+        at += 4
+        shape = plans[at : at + ndim].tolist()
+        at += ndim
+        words = plans[at : at + n_views * (ndim + 1)].reshape(n_views, ndim + 1).tolist()
+        return shape, [(first, strides) for first, *strides in words]
+
+    def plan(self, at: int) -> tuple[list[tuple[str, int]], list[str]]:
+        """The axes of a plan that are longer than 1: their indices and lengths; and what its views
+        are in the innermost loop."""
+        shape, views = self.views(at)
+        axes = [(k, f"i{k}", length) for k, length in enumerate(shape) if length != 1]
+        texts = []
+        for first, strides in views:
+            steps = [(strides[k], index) for k, index, _ in axes]
+            if first < 0 and not any(step for step, _ in steps):
+                texts.append(_number(self.parts["constants"][first]))
+            else:
+                self.reaches_constants |= first < 0
+                texts.append(_place(first, *steps))
+        return [(index, length) for _, index, length in axes], texts
+
+    def product(self, at: int) -> str:
+        """Products of matrices: rows of the second factor are added to rows of the result."""
+        shape, views = self.views(at)
+        axes, (target, a, b) = self.plan(at)
+        inner = f"i{len(shape) - 2}"
+        outer = [(index, length) for index, length in axes if index != inner]
+        ordered = [(index, length) for index, length in axes if index[1:] != str(len(shape) - 1)]
+        ordered += [(index, length) for index, length in axes if index[1:] == str(len(shape) - 1)]
+        return _loops(outer, f"{target} = 0.0;") + "\n" + _loops(ordered, f"{target} += {a} * {b};")
+
+    # --- the end ---
+
+    def checks(self) -> Iterator[str]:
+        for place, number, value in self.parts["checks"].tolist():
+            found = self.operand(place, 0, "")
+            yield _block(f"if ({found} != {_number(value)})", [f"return {number + 1};"], scope=True)
+
+    def result_places(self) -> Iterator[int]:
+        for place, step, n, listed in self.parts["outputs"].tolist():
+            if listed:
+                yield from self.parts["lists"][place : place + n].tolist()
+            else:
+                yield from range(place, place + n * step, step) if step else [place] * n
+
+    def write_results(self) -> Iterator[str]:
+        places = list(self.result_places())
+        at = 0
+        for name, size in self.results:
+            own = np.array(places[at : at + size], dtype=np.int64)
+            at += size
+            yield from self.write_result(name, own)
+
+    def write_result(self, name: str, places: Any) -> Iterator[str]:
+        """Stretches that stand evenly in loops, what lies between by a list or one by one."""
+        steps = np.diff(places)
+        ends = np.flatnonzero(np.diff(steps)) + 1 if len(steps) else []
+        begin, rest = 0, []
+        stretches = []
+        for end in [*ends, len(places) - 1]:
+            if end - begin >= _SHORT:
+                stretches.append((begin, int(end) + 1))
+                begin = int(end) + 1
+            else:
+                begin = max(begin, int(end))
+        covered = 0
+        for begin, end in stretches:
+            yield from self.listed_result(name, places, covered, begin)
+            step = int(places[begin + 1] - places[begin])
+            source = self.operand(int(places[begin]), step, "i")
+            yield _loop(end - begin, f"{name}[{begin} + i] = {source};" if begin else f"{name}[i] = {source};")
+            covered = end
+        yield from self.listed_result(name, places, covered, len(places))
+
+    def listed_result(self, name: str, places: Any, begin: int, end: int) -> Iterator[str]:
+        if end - begin <= _SHORT:
+            for k in range(begin, end):
+                yield f"{name}[{k}] = {self.operand(int(places[k]), 0, '')};"
+        else:
+            own = places[begin:end]
+            self.reaches_constants |= bool((own < 0).any())
+            table = self.table("int", [str(place) for place in own.tolist()])
+            yield _loop(end - begin, f"{name}[{begin} + i] = w[{table}[i]];")
+
+
+# --- C -------------------------------------------------------------------------------------------
+
+
+def _value(op: int, operands: Sequence[str]) -> str:
+    """The value of an operation, with operands in place of x, y and z."""
+    names = dict(zip("xyz", operands, strict=False))
+    return re.sub(r"\b[xyz]\b", lambda found: names[found[0]], _TEXTS[op][1:-1])
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" if line else line for line in text.split("\n"))
+
+
+def _block(head: str, lines: Sequence[str], scope: bool = False) -> str:
+    begin = f"{head} {{" if head else "{"
+    return "\n".join([begin, *map(_indented, lines), "}" if scope else "}\n"])
+
+
+def _loop(n: int, line: str, index: str = "i") -> str:
+    return _block(f"for (int {index} = 0; {index} < {n}; {index}++)", [line], scope=True)
+
+
+def _loops(axes: Sequence[tuple[str, int]], line: str) -> str:
+    for index, length in reversed(axes):
+        line = _loop(length, line, index)
+    return line
