@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -26,11 +25,26 @@ _KEYWORDS = frozenset(
 )
 
 _ON_STACK = 4096  # numbers of workspace, above which it is taken from the heap
-_PART = 1000  # lines of a function, above which it is divided
+_PART = 100  # statements of a function, above which it is divided
+_PLAN_WORDS = 4  # before the shape of a plan
 _SHORT = 8  # results that are written one by one
 
+# Sums as NumPy adds up: in halves, so that rounding hardly grows with the number of terms.
+_SUM = """\
+static double cad_sum(const double *x, int step, int n) {
+    if (n > 128) {
+        return cad_sum(x, step, n / 2) + cad_sum(x + n / 2 * step, step, n - n / 2);
+    }
+    double sum = 0.0;
+    for (int i = 0; i < n; i++) {
+        sum += x[i * step];
+    }
+    return sum;
+}
+"""
+
 _TEXTS = _core.operation_texts()
-_HELPERS: dict[str, str] = _core.helper_texts()
+_HELPERS: dict[str, str] = {**_core.helper_texts(), "cad_sum": _SUM}
 
 
 def to_c(graph: Any, which: Sequence[Any], name: str) -> str:
@@ -104,9 +118,7 @@ def _explanation(graph: Any, name: str, functions: Sequence[_Function], wrt: int
         "Example:",
         "",
         f"    double x[{max(n, 1)}] = {{0.0}}, value{f'[{max(m, 1)}]' if product else ''}, "
-        f"grad[{max(wrt, 1)}]"
-        + (f", cotangents[{max(m, 1)}] = {{1.0}}" if product else "")
-        + ";",
+        f"grad[{max(wrt, 1)}]" + (f", cotangents[{max(m, 1)}] = {{1.0}}" if product else "") + ";",
         f"    int missed = {more.name}({arguments.replace('value', 'value' if product else '&value')});",
         "",
         "Compile with: cc -std=c99 -O2 file.c -lm",
@@ -186,18 +198,16 @@ class _Function:
         checks = list(self.checks())
         results = list(self.write_results())
         functions = []
-        if sum(step.count("\n") + 1 for step in steps) > _PART:
+        if len(steps) > _PART:
             steps, functions = self.divided(steps)
         begin = list(self.begin())
         n_constants = len(self.parts["constants"]) if self.reaches_constants else 0
         room = max(n_constants + self.parts["n_places"], 1)
         names = [name for name, _ in [*self.inputs, *self.results]]
-        unused = [
-            f"(void){name};"
-            for name, size in [*self.inputs, *self.results]
-            if size == 0
-        ]
-        inner = self.head().replace(f"int {self.name}(", f"static int {self.name}_in(double *room, ")
+        unused = [f"(void){name};" for name, size in [*self.inputs, *self.results] if size == 0]
+        inner = self.head().replace(
+            f"int {self.name}(", f"static int {self.name}_in(double *room, "
+        )
         work = [*unused, *begin, *steps, *checks, *results, "return 0;"]
         call = f"{self.name}_in(room, {', '.join(names)})"
         if room <= _ON_STACK:
@@ -209,14 +219,16 @@ class _Function:
                 "free(room);",
                 "return missed;",
             ]
-        return "\n".join([*self.tables, *functions, _block(inner, work), _block(self.head(), outer)])
+        return "\n".join(
+            [*self.tables, *functions, _block(inner, work), _block(self.head(), outer)]
+        )
 
     def begin(self) -> Iterator[str]:
         """The workspace made ready."""
         constants = self.parts["constants"] if self.reaches_constants else []
         yield f"double *w = room + {len(constants)};" if len(constants) else "double *w = room;"
         if len(constants):
-            table = self.table("double", [_number(x) for x in constants])
+            table = self.table("double", constants)
             yield f"memcpy(room, {table}, sizeof {table});"
         at = 0
         for name, size in self.inputs:
@@ -227,23 +239,29 @@ class _Function:
             yield "(void)w;"
 
     def divided(self, steps: list[str]) -> tuple[list[str], list[str]]:
-        """Calls of functions, and these."""
-        calls, functions, part, lines = [], [], [], 0
+        """Calls of functions, and these: called through pointers, so that no compiler makes one
+        function of them again, which takes it minutes."""
+        functions: list[str] = []
+        part: list[str] = []
         for k, step in enumerate(steps):
             part.append(step)
-            lines += step.count("\n") + 1
-            if lines >= _PART or k == len(steps) - 1:
-                name = f"{self.name}_{len(calls)}"
-                functions.append(_block(f"static void {name}(double *w)", part))
-                calls.append(f"{name}(w);")
-                part, lines = [], 0
-        return calls, functions
+            if len(part) == _PART or k == len(steps) - 1:
+                functions.append(
+                    _block(f"static void {self.name}_{len(functions)}(double *w)", part)
+                )
+                part = []
+        names = ", ".join(f"{self.name}_{k}" for k in range(len(functions)))
+        table = f"{self.name}_parts"
+        functions.append(f"static void (*const {table}[])(double *) = {{\n    {names},\n}};\n")
+        call = _loop(len(functions) - 1, f"{table}[i](w);", always=True)
+        return [call], functions
 
     # --- places ---
 
-    def table(self, kind: str, items: Sequence[str]) -> str:
-        """A table of constants; answers its name."""
+    def table(self, kind: str, numbers: Any) -> str:
+        """A table of numbers; answers its name."""
         name = f"{self.name}_{'numbers' if kind == 'double' else 'list'}{len(self.tables)}"
+        items = [_number(x) if kind == "double" else str(x) for x in numbers.tolist()]
         lines, line = [], "   "
         for item in items:
             if len(line) + len(item) > 96:
@@ -254,16 +272,20 @@ class _Function:
         self.tables.append(f"static const {kind} {name}[{len(items)}] = {{\n{text}\n}};\n")
         return name
 
-    def list_table(self, begin: int, count: int) -> str:
+    def listed(self, begin: int, count: int) -> str:
+        """The numbers at some places."""
         places = self.parts["lists"][begin : begin + count]
+        if count == 1:
+            return self.operand(int(places[0]))
         self.reaches_constants |= bool((places < 0).any())
-        return self.table("int", [str(place) for place in places.tolist()])
+        return f"w[{self.table('int', places)}[i]]"
 
-    def operand(self, place: int, step: int, index: str) -> str:
-        if step == 0 and place < 0:
+    def operand(self, place: int, step: int = 0, n: int = 2) -> str:
+        """One of n numbers, or the only one."""
+        if place < 0 and (step == 0 or n == 1):
             return _number(self.parts["constants"][place])
         self.reaches_constants |= place < 0
-        return _place(place, (step, index))
+        return _place(place, (step, "i")) if n > 1 else _place(place)
 
     # --- instructions ---
 
@@ -280,47 +302,30 @@ class _Function:
                 yield self.single(*single)
         elif kind == _VECTOR:
             index = [(x, sx), (y, sy), (z, sz)]
-            texts = [self.operand(place, step, "i") for place, step in index]
-            yield _loop(n, f"{_place(out, (1, 'i'))} = {_value(op, texts)};")
+            texts = [self.operand(place, step, n) for place, step in index]
+            yield _loop(n, f"{self.operand(out, 1, n)} = {_value(op, texts)};")
         elif kind == _TAKE:
-            table = self.list_table(x, n)
-            yield _loop(n, f"{_place(out, (1, 'i'))} = w[{table}[i]];")
+            yield _loop(n, f"{self.operand(out, 1, n)} = {self.listed(x, n)};")
         elif kind == _TOTAL:
-            term = self.operand(x, sx, "i")
-            yield _block("", [
-                f"double sum = {_place(out) if y else '0.0'};",
-                _loop(n, f"sum += {term};"),
-                f"{_place(out)} = sum;",
-            ], scope=True)
+            self.reaches_constants |= x < 0
+            yield f"{_place(out)} {'+=' if y else '='} {_sum(_place(x), sx, n)};"
         elif kind == _ZEROS:
-            yield _loop(n, f"{_place(out, (1, 'i'))} = 0.0;")
+            yield _loop(n, f"{self.operand(out, 1, n)} = 0.0;")
         elif kind == _ADD_AT:
-            term = self.operand(x, sx, "i")
-            table = self.table("int", [str(place) for place in self.parts["lists"][z : z + n].tolist()])
-            yield _loop(n, f"w[{out} + {table}[i]] += {term};")
+            table = self.table("int", self.parts["lists"][z : z + n])
+            yield _loop(n, f"w[{out} + {table}[i]] += {self.operand(x, sx)};", always=True)
         elif kind == _ROWS:
-            shape, (result, *given) = self.plan(x)
-            yield _loops(shape, f"{result} = {_value(op, given)};")
+            axes, (result, *given) = self.plan(x)
+            yield _loops(axes, f"{result} = {_value(op, given)};")
         elif kind == _PRODUCT:
             yield self.product(x)
         else:
             if kind == _SUMS:
-                yield _loop(n, f"{_place(out, (1, 'i'))} = 0.0;")
-            shape, (target, source) = self.plan(x)
-            yield _loops(shape, f"{target} += {source};")
+                yield _loop(n, f"{self.operand(out, 1, n)} = 0.0;")
+            yield self.additions(x)
 
     def single(self, op: int, out: int, *operands: int) -> str:
-        return f"{_place(out)} = {_value(op, [self.operand(place, 0, '') for place in operands])};"
-
-    def views(self, at: int) -> tuple[list[int], list[tuple[int, list[int]]]]:
-        """The shape of a plan, and its views: where they begin, and strides."""
-        plans = self.parts["plans"]
-        ndim, n_views = plans[at : at + 2].view(np.uint16)[2:4].tolist()
-        at += 4
-        shape = plans[at : at + ndim].tolist()
-        at += ndim
-        words = plans[at : at + n_views * (ndim + 1)].reshape(n_views, ndim + 1).tolist()
-        return shape, [(first, strides) for first, *strides in words]
+        return f"{_place(out)} = {_value(op, [self.operand(place) for place in operands])};"
 
     def plan(self, at: int) -> tuple[list[tuple[str, int]], list[str]]:
         """The axes of a plan that are longer than 1: their indices and lengths; and what its views
@@ -337,22 +342,45 @@ class _Function:
                 texts.append(_place(first, *steps))
         return [(index, length) for _, index, length in axes], texts
 
+    def views(self, at: int) -> tuple[list[int], list[tuple[int, list[int]]]]:
+        """The shape of a plan, and its views: where they begin, and strides."""
+        plans = self.parts["plans"]
+        ndim, n_views = plans[at : at + 1].view(np.uint16)[2:4].tolist()
+        at += _PLAN_WORDS
+        shape = plans[at : at + ndim].tolist()
+        at += ndim
+        words = plans[at : at + n_views * (ndim + 1)].reshape(n_views, ndim + 1).tolist()
+        return shape, [(first, strides) for first, *strides in words]
+
+    def additions(self, at: int) -> str:
+        """What the second view sees is added to the first one."""
+        axes, (target, source) = self.plan(at)
+        shape, ((_, to), (first, strides)) = self.views(at)
+        if axes and shape[-1] > 1 and to[-1] == 0 and (first >= 0 or strides[-1] != 0):
+            _, length = axes.pop()
+            begin = _place(first, *[(strides[int(name[1:])], name) for name, _ in axes])
+            return _loops(axes, f"{target} += {_sum(begin, strides[-1], length)};")
+        return _loops(axes, f"{target} += {source};")
+
     def product(self, at: int) -> str:
         """Products of matrices: rows of the second factor are added to rows of the result."""
-        shape, views = self.views(at)
+        shape, _ = self.views(at)
         axes, (target, a, b) = self.plan(at)
-        inner = f"i{len(shape) - 2}"
-        outer = [(index, length) for index, length in axes if index != inner]
-        ordered = [(index, length) for index, length in axes if index[1:] != str(len(shape) - 1)]
-        ordered += [(index, length) for index, length in axes if index[1:] == str(len(shape) - 1)]
-        return _loops(outer, f"{target} = 0.0;") + "\n" + _loops(ordered, f"{target} += {a} * {b};")
+        inner, columns = f"i{len(shape) - 2}", f"i{len(shape) - 1}"
+        outer = [axis for axis in axes if axis[0] != inner]
+        ordered = sorted(axes, key=lambda axis: axis[0] == columns)
+        return (
+            _loops(outer, f"{target} = 0.0;") + "\n" + _loops(ordered, f"{target} += {a} * {b};")
+        )
 
     # --- the end ---
 
     def checks(self) -> Iterator[str]:
         for place, number, value in self.parts["checks"].tolist():
-            found = self.operand(place, 0, "")
-            yield _block(f"if ({found} != {_number(value)})", [f"return {number + 1};"], scope=True)
+            found = self.operand(place)
+            yield _block(
+                f"if ({found} != {_number(value)})", [f"return {number + 1};"], scope=True
+            )
 
     def result_places(self) -> Iterator[int]:
         for place, step, n, listed in self.parts["outputs"].tolist():
@@ -362,43 +390,34 @@ class _Function:
                 yield from range(place, place + n * step, step) if step else [place] * n
 
     def write_results(self) -> Iterator[str]:
-        places = list(self.result_places())
-        at = 0
+        places = np.fromiter(self.result_places(), np.int64)
         for name, size in self.results:
-            own = np.array(places[at : at + size], dtype=np.int64)
-            at += size
-            yield from self.write_result(name, own)
+            yield from self.write_result(name, places[:size])
+            places = places[size:]
 
     def write_result(self, name: str, places: Any) -> Iterator[str]:
-        """Stretches that stand evenly in loops, what lies between by a list or one by one."""
-        steps = np.diff(places)
-        ends = np.flatnonzero(np.diff(steps)) + 1 if len(steps) else []
-        begin, rest = 0, []
-        stretches = []
-        for end in [*ends, len(places) - 1]:
-            if end - begin >= _SHORT:
-                stretches.append((begin, int(end) + 1))
-                begin = int(end) + 1
+        """Stretches that stand evenly as loops; what lies between by a list, or one by one."""
+        turns = np.flatnonzero(np.diff(places, 2)) + 2  # where a new step begins
+        written = begin = 0
+        for end in [*turns.tolist(), len(places)]:
+            if end - begin > _SHORT:
+                yield from self.write_some(name, places, written, begin)
+                source = self.operand(int(places[begin]), int(places[begin + 1] - places[begin]))
+                yield _loop(end - begin, f"{name}[{f'{begin} + ' * (begin > 0)}i] = {source};")
+                written = begin = end
             else:
-                begin = max(begin, int(end))
-        covered = 0
-        for begin, end in stretches:
-            yield from self.listed_result(name, places, covered, begin)
-            step = int(places[begin + 1] - places[begin])
-            source = self.operand(int(places[begin]), step, "i")
-            yield _loop(end - begin, f"{name}[{begin} + i] = {source};" if begin else f"{name}[i] = {source};")
-            covered = end
-        yield from self.listed_result(name, places, covered, len(places))
+                begin = max(begin, end - 1)
+        yield from self.write_some(name, places, written, len(places))
 
-    def listed_result(self, name: str, places: Any, begin: int, end: int) -> Iterator[str]:
-        if end - begin <= _SHORT:
-            for k in range(begin, end):
-                yield f"{name}[{k}] = {self.operand(int(places[k]), 0, '')};"
+    def write_some(self, name: str, places: Any, begin: int, end: int) -> Iterator[str]:
+        places = places[begin:end]
+        if end - begin > _SHORT:
+            self.reaches_constants |= bool((places < 0).any())
+            table = self.table("int", places)
+            yield _loop(end - begin, f"{name}[{f'{begin} + ' * (begin > 0)}i] = w[{table}[i]];")
         else:
-            own = places[begin:end]
-            self.reaches_constants |= bool((own < 0).any())
-            table = self.table("int", [str(place) for place in own.tolist()])
-            yield _loop(end - begin, f"{name}[{begin} + i] = w[{table}[i]];")
+            for k, place in enumerate(places.tolist()):
+                yield f"{name}[{begin + k}] = {self.operand(place)};"
 
 
 # --- C -------------------------------------------------------------------------------------------
@@ -419,11 +438,19 @@ def _block(head: str, lines: Sequence[str], scope: bool = False) -> str:
     return "\n".join([begin, *map(_indented, lines), "}" if scope else "}\n"])
 
 
-def _loop(n: int, line: str, index: str = "i") -> str:
-    return _block(f"for (int {index} = 0; {index} < {n}; {index}++)", [line], scope=True)
+def _loop(n: int, line: str, index: str = "i", always: bool = False) -> str:
+    if n == 1 and not always:
+        return line
+    head = f"for (int {index} = 0; {index} < {n}; {index}++)"
+    return _block(head, [line], scope=True)
 
 
 def _loops(axes: Sequence[tuple[str, int]], line: str) -> str:
     for index, length in reversed(axes):
         line = _loop(length, line, index)
     return line
+
+
+def _sum(first: str, step: int, n: int) -> str:
+    """The sum of n numbers."""
+    return f"cad_sum(&{first}, {step}, {n})"
