@@ -142,7 +142,7 @@ cdef list counts_of_graph(bytes given, str complaint):
         raise ValueError(f"{complaint}, or were damaged: the checksum is wrong")
     _, *counts = _GRAPH_HEADER.unpack_from(given)
     sizes = [count * np.dtype(kind).itemsize for kind, _, count in parts_in_order(counts)]
-    if counts[0] + sum(sizes) != end - _GRAPH_HEADER.size or counts[3] > counts[7]:
+    if counts[0] + sum(sizes) != end - _GRAPH_HEADER.size or not 1 <= counts[3] <= counts[7]:
         raise ValueError(f"{complaint}: its parts are not of the lengths it says")
     if counts[2] > sys.maxsize:
         raise ValueError(f"{complaint}: it says that it has {counts[2]} operations")

@@ -250,7 +250,7 @@ class _Function:
                     _block(f"static void {self.name}_{len(functions)}(double *w)", part)
                 )
                 part = []
-        names = ", ".join(f"{self.name}_{k}" for k in range(len(functions)))
+        names = ",\n    ".join(f"{self.name}_{k}" for k in range(len(functions)))
         table = f"{self.name}_parts"
         functions.append(f"static void (*const {table}[])(double *) = {{\n    {names},\n}};\n")
         call = _loop(len(functions) - 1, f"{table}[i](w);", always=True)
@@ -298,8 +298,11 @@ class _Function:
     ) -> Iterator[str]:
         x, y, z, sx, sy, sz = operands
         if kind == _SINGLES:
-            for single in self.parts["singles"][x : x + n].tolist():
-                yield self.single(*single)
+            singles = [self.single(*s) for s in self.parts["singles"][x : x + n].tolist()]
+            if y > 1:
+                yield _block(f"for (int turn = 0; turn < {y}; turn++)", singles, scope=True)
+            else:
+                yield from singles
         elif kind == _VECTOR:
             index = [(x, sx), (y, sy), (z, sz)]
             texts = [self.operand(place, step, n) for place, step in index]
