@@ -7,6 +7,7 @@ compute it takes from the table, and the functions that these call from src/spec
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -18,15 +19,14 @@ __all__ = ["to_c"]
 
 _SINGLES, _VECTOR, _TAKE, _TOTAL, _ZEROS, _ROWS, _SUMS, _PRODUCT, _ADD_TO, _ADD_AT = range(10)
 
-_KEYWORDS = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if "
-    "inline int long register restrict return short signed sizeof static struct switch typedef "
-    "union unsigned void volatile while main".split()
-)
+_KEYWORDS = """
+    auto break case char const continue default do double else enum extern float for goto if inline
+    int long register restrict return short signed sizeof static struct switch typedef union
+    unsigned void volatile while main
+"""
 
 _ON_STACK = 4096  # numbers of workspace, above which it is taken from the heap
 _PART = 100  # statements of a function, above which it is divided
-_PLAN_WORDS = 4  # before the shape of a plan
 _SHORT = 8  # results that are written one by one
 
 # Sums as NumPy adds up: in halves, so that rounding hardly grows with the number of terms.
@@ -66,7 +66,7 @@ def to_c(graph: Any, which: Sequence[Any], name: str) -> str:
     """
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
         raise ValueError(f"name must be an identifier of C, such as 'f', not {name!r}")
-    if name in _KEYWORDS:
+    if name in _KEYWORDS.split():
         raise ValueError(f"name must be free to be defined in C; {name!r} is a word of its own")
     n, m = graph.n_inputs, graph.n_outputs
     value = _Function(graph.value_code().parts(), f"{name}_value", [("x", n)], [("value", m)])
@@ -81,7 +81,7 @@ def to_c(graph: Any, which: Sequence[Any], name: str) -> str:
         more = _Function(code, f"{name}_value_and_vjp", given, [("value", m), ("grad", wrt)])
     body = value.text() + "\n" + more.text()
     parts = [
-        _explanation(graph, name, [value, more], wrt),
+        _explanation(graph, name, [value, more]),
         _includes(body),
         *_called(body),
         body,
@@ -89,41 +89,47 @@ def to_c(graph: Any, which: Sequence[Any], name: str) -> str:
     return "\n".join(parts)
 
 
-def _explanation(graph: Any, name: str, functions: Sequence[_Function], wrt: int) -> str:
+def _explanation(graph: Any, name: str, functions: Sequence[_Function]) -> str:
     n, m = graph.n_inputs, graph.n_outputs
-    value, more = functions
-    product = m != 1
-    sizes = ", ".join(map(str, graph.sizes)) or "none"
-    arguments = ", ".join(["x", *(["cotangents"] if product else []), "value", "grad"])
-    lines = [
-        f"{name}: a function from {_counted(n, 'number')} to {m}, written by cadiff "
-        f"{_core.version_here()}.",
-        "",
-        *(f"    {function.head()};" for function in functions),
-        "",
-        f"x has {_counted(n, 'element')}: one input after the other, of sizes {sizes}; the elements",
-        "of an array in the order of its rows. value "
-        + (f"has {_counted(m, 'element')}" if product else "is a single number")
-        + f", grad has {_counted(wrt, 'element')}:",
-        "the derivatives by the inputs that were chosen, in their order"
-        + ("; of the sum of all values, each" if product else "."),
-        *(["times its cotangent."] if product else []),
-        "",
-        "Both answer 0 if all went well and -1 if there is no memory. Where the function chose by",
-        f"comparing numbers, the choices of the recording hold ({len(graph.guards or ())} of them): "
-        "if one of",
-        "them would be another at x, its number, counted from 1, is answered, and nothing is",
-        "written. Any number of threads may call them at once.",
-        "",
-        "Example:",
-        "",
-        f"    double x[{max(n, 1)}] = {{0.0}}, value{f'[{max(m, 1)}]' if product else ''}, "
-        f"grad[{max(wrt, 1)}]" + (f", cotangents[{max(m, 1)}] = {{1.0}}" if product else "") + ";",
-        f"    int missed = {more.name}({arguments.replace('value', 'value' if product else '&value')});",
-        "",
-        "Compile with: cc -std=c99 -O2 file.c -lm",
+    more = functions[1]
+    wrt = more.results[1][1]
+    sizes = ", ".join(map(str, graph.sizes))
+    values = f"value has {_counted(m, 'element')}, " if m != 1 else "value is one number, "
+    derivative = (
+        "of the value" if m == 1 else "of the sum of all values, each times its cotangent,"
+    )
+    paragraphs = [
+        f"{name}: a function of {_counted(n, 'number')}, from cadiff {_core.version_here()}.",
+        [f"    {function.head()};" for function in functions],
+        f"x has {_counted(n, 'element')}: one input after the other, of sizes {sizes}; the "
+        f"elements of an array row by row. {values}grad has {_counted(wrt, 'element')}: the "
+        f"derivatives {derivative} by those inputs that were chosen, in their order.",
+        "Both answer 0; or -1, if there is no memory. Where the function compared numbers to "
+        f"choose what to compute, this file has the choices of one recording: "
+        f"{len(graph.guards)} of them. If x asks for another one, the number of the choice is "
+        "answered, counted from 1, and nothing is written. Any number of threads may call both "
+        "at once.",
+        "An example of a call:",
+        [f"    {line}" for line in _example(more)],
+        "To compile: cc -std=c99 -O2 file.c -lm",
     ]
-    return "/* " + "\n * ".join(lines).replace(" * \n", " *\n") + "\n */\n"
+    lines: list[str] = []
+    for paragraph in paragraphs:
+        lines += ["", *(textwrap.wrap(paragraph, 96) if isinstance(paragraph, str) else paragraph)]
+    return "\n".join(["/*", *[f" * {line}".rstrip() for line in lines[1:]], " */", ""])
+
+
+def _example(function: _Function) -> list[str]:
+    """How a function is called."""
+    single = function.results[0] == ("value", 1)
+    variables = [f"{name}[{max(size, 1)}] = {{0.0}}" for name, size in function.inputs]
+    variables += [
+        "value" if single and name == "value" else f"{name}[{max(size, 1)}]"
+        for name, size in function.results
+    ]
+    arguments = [name for name, _ in [*function.inputs, *function.results]]
+    names = ", ".join(f"&{name}" if single and name == "value" else name for name in arguments)
+    return [f"double {', '.join(variables)};", f"int missed = {function.name}({names});"]
 
 
 def _counted(count: int, what: str) -> str:
@@ -197,7 +203,7 @@ class _Function:
         steps = list(self.steps())
         checks = list(self.checks())
         results = list(self.write_results())
-        functions = []
+        functions: list[str] = []
         if len(steps) > _PART:
             steps, functions = self.divided(steps)
         begin = list(self.begin())
@@ -239,8 +245,11 @@ class _Function:
             yield "(void)w;"
 
     def divided(self, steps: list[str]) -> tuple[list[str], list[str]]:
-        """Calls of functions, and these: called through pointers, so that no compiler makes one
-        function of them again, which takes it minutes."""
+        """Calls of functions, and these.
+
+        They are called through pointers: else compilers make one of them again, which takes
+        minutes.
+        """
         functions: list[str] = []
         part: list[str] = []
         for k, step in enumerate(steps):
@@ -331,8 +340,10 @@ class _Function:
         return f"{_place(out)} = {_value(op, [self.operand(place) for place in operands])};"
 
     def plan(self, at: int) -> tuple[list[tuple[str, int]], list[str]]:
-        """The axes of a plan that are longer than 1: their indices and lengths; and what its views
-        are in the innermost loop."""
+        """The axes of a plan that are longer than 1, and what its views are in the innermost loop.
+
+        An axis is the name of its index, and its length.
+        """
         shape, views = self.views(at)
         axes = [(k, f"i{k}", length) for k, length in enumerate(shape) if length != 1]
         texts = []
@@ -345,15 +356,9 @@ class _Function:
                 texts.append(_place(first, *steps))
         return [(index, length) for _, index, length in axes], texts
 
-    def views(self, at: int) -> tuple[list[int], list[tuple[int, list[int]]]]:
+    def views(self, at: int) -> tuple[tuple[int, ...], list[tuple[int, tuple[int, ...]]]]:
         """The shape of a plan, and its views: where they begin, and strides."""
-        plans = self.parts["plans"]
-        ndim, n_views = plans[at : at + 1].view(np.uint16)[2:4].tolist()
-        at += _PLAN_WORDS
-        shape = plans[at : at + ndim].tolist()
-        at += ndim
-        words = plans[at : at + n_views * (ndim + 1)].reshape(n_views, ndim + 1).tolist()
-        return shape, [(first, strides) for first, *strides in words]
+        return _core.read_plan(self.parts["plans"], at)[:2]
 
     def additions(self, at: int) -> str:
         """What the second view sees is added to the first one."""

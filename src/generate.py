@@ -44,6 +44,11 @@ PREDICATES = {"isnan": "ISNAN", "isinf": "ISINF"}
 # Operations that compilers turn into vector code.
 VECTORISED = {*ARITHMETIC.values(), "negative", "reciprocal", "square", "absolute", "_amul"}
 
+# A function, a table or a number that special.h or special.c define.
+DEFINITION = re.compile(
+    r"^(?:static )?(?:inline |const )?double (\w+)(?:\[\] =|\([^)]*\)) \{|^enum \{ (\w+)", re.M
+)
+
 # Second names under which NumPy, SciPy or the trade know an operation.
 ALIASES = {
     "abs": "absolute",
@@ -267,26 +272,20 @@ def c_cards(rows: list[Row]) -> str:
 
 
 def helpers(text: str) -> Iterator[tuple[str, str]]:
-    """What a file of C defines, by its name: constants, tables and functions, with the comments
-    before them. All of it as it is written in a single file: static."""
+    """What a file of C defines, by its name: constants, tables and functions with their comments.
+
+    All of it as it is written in a single file: static.
+    """
     for part in re.split(r"\n\n+(?=\S)", text):
         if "\n#define CAD_" in f"\n{part}" and "_H" not in part:
             for line in part.splitlines():
                 yield line.split()[1], line
-        elif name := re.search(
-            r"^(?:static )?(?:inline )?(?:const )?double (\w+)(?:\[\] = |\([^)]*\) )\{|^enum \{ (\w+)",
-            part,
-            re.MULTILINE,
-        ):
-            yield (
-                name[1] or name[2],
-                re.sub(r"^double ", "static double ", part, flags=re.MULTILINE),
-            )
+        elif name := DEFINITION.search(part):
+            yield name[1] or name[2], re.sub(r"^double ", "static double ", part, flags=re.M)
 
 
 def c_helpers(rows: list[Row]) -> str:
-    """What the values of the table call, as text: CAD_HELPER(name, text), in the order in which it
-    has to stand in a file."""
+    """What the values of the table call, callees first: CAD_HELPER(name, text)."""
     lines = ["/* Generated from special.h and special.c by generate.py: change those. */"]
     for name in ("special.h", "special.c"):
         text = TABLE.with_name(name).read_text(encoding="utf-8")
