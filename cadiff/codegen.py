@@ -384,11 +384,28 @@ class _Function:
     # --- the end ---
 
     def checks(self) -> Iterator[str]:
-        for place, number, value in self.parts["checks"].tolist():
-            found = self.operand(place)
-            yield _block(
-                f"if ({found} != {_number(value)})", [f"return {number + 1};"], scope=True
-            )
+        """Loops over checks for the same outcome, the first one that does not hold is answered."""
+        checks = self.parts["checks"]
+        ends = np.flatnonzero(np.diff(checks["value"], append=np.nan)) + 1
+        for begin, end in zip([0, *ends], ends, strict=False):
+            own = checks[begin:end]
+            outcome = _number(own["value"][0])
+            places = own["place"]
+            if len(own) == 1:
+                found, number = self.operand(int(places[0])), str(own["number"][0] + 1)
+            else:
+                self.reaches_constants |= bool((places < 0).any())
+                found = f"w[{self.sequence(places)}]"
+                number = self.sequence(own["number"].astype(np.int64) + 1)
+            check = _block(f"if ({found} != {outcome})", [f"return {number};"], scope=True)
+            yield _loop(len(own), check)
+
+    def sequence(self, numbers: Any) -> str:
+        """The i-th of several whole numbers: a formula if there is one, else out of a table."""
+        steps = np.diff(numbers)
+        if (steps == steps[0]).all():
+            return _place(int(numbers[0]), (int(steps[0]), "i"))[2:-1]
+        return f"{self.table('int', numbers)}[i]"
 
     def result_places(self) -> Iterator[int]:
         for place, step, n, listed in self.parts["outputs"].tolist():
