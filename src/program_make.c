@@ -896,11 +896,14 @@ static void emit_product(Maker *m, const CadArray *array, int32_t out) {
 
 /* Whether an array can take over the places of the one that something is added to. */
 static int takes_over(Maker *m, const CadArray *array, uint32_t level, uint32_t *former) {
-    CadPlan *plan = cad_graph_plan(m->graph, array);
-    if (array->op != CAD_ARRAY_ADD_TO || cad_plan_extra(plan)[0] < 0) {
+    if (array->op != CAD_ARRAY_ADD_TO) {
         return 0;
     }
-    *former = cad_graph_array_of(m->graph, (CadId)cad_plan_extra(plan)[0]);
+    const int64_t id = cad_plan_extra(cad_graph_plan(m->graph, array))[0];
+    if (id < 0) {
+        return 0;
+    }
+    *former = cad_graph_array_of(m->graph, (CadId)id);
     return m->graph->arrays[*former].op == CAD_ARRAY_ADD_TO && m->array_last[*former] == level &&
            m->array_reads[*former] == 1;
 }
