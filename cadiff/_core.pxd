@@ -1,7 +1,7 @@
 # What the binding sees of the C core and of the number types.
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 
 cdef extern from *:
@@ -56,6 +56,13 @@ cdef extern from "ops.h" nogil:
         const char *doc
 
     const CadOpInfo cad_op_info[]
+
+    ctypedef struct CadText:
+        const char *name
+        const char *text
+
+    const CadText cad_op_values[]
+    const CadText cad_op_helpers[]
     const char *const cad_op_aliases[][2]
 
 
@@ -290,10 +297,34 @@ cdef extern from "linear.h" nogil:
 cdef extern from "graph.h" nogil:
     ctypedef uint32_t CadId
 
+    ctypedef struct CadOutcome:
+        CadId id
+        double value
+
+    ctypedef struct CadArray:
+        CadId first
+        uint32_t size
+
     ctypedef struct CadGraph:
+        CadArray *arrays
+        CadOutcome *guards
         size_t n_nodes
         size_t n_arrays
+        size_t n_guards
+        bint optimize
         CadStatus status
+
+    ctypedef struct CadGraphParts:
+        uint32_t *nodes
+        uint32_t *arrays
+        int64_t *words
+        CadId *lists
+        double *constants
+        size_t n_nodes
+        size_t n_arrays
+        size_t n_words
+        size_t n_lists
+        size_t n_constants
 
     CadGraph *cad_graph_new(bint optimize)
     void cad_graph_free(CadGraph *graph)
@@ -303,6 +334,10 @@ cdef extern from "graph.h" nogil:
     CadStatus cad_graph_read(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
                              const size_t *sizes, size_t n_sizes, CadId *inputs, CadId *outputs,
                              size_t n_outputs)
+    void cad_graph_measure(const CadGraph *graph, CadGraphParts *parts)
+    void cad_graph_write(const CadGraph *graph, CadGraphParts *parts)
+    CadStatus cad_graph_restore(CadGraph *graph, const CadGraphParts *parts, size_t n_inputs)
+    bint cad_graph_has(const CadGraph *graph, CadId id)
     CadStatus cad_graph_pull(CadGraph *graph, const CadId *outputs, const CadId *seeds,
                              size_t n_outputs, const CadId *wrt, size_t n_wrt, CadId *results)
     CadStatus cad_graph_push(CadGraph *graph, const CadId *wrt, const CadId *along, size_t n_wrt,
@@ -312,7 +347,30 @@ cdef extern from "graph.h" nogil:
 
 
 cdef extern from "program.h" nogil:
+    ctypedef struct CadInstruction:
+        pass
+
+    ctypedef struct CadSingle:
+        pass
+
+    ctypedef struct CadStretch:
+        pass
+
+    ctypedef struct CadCheck:
+        pass
+
     ctypedef struct CadProgram:
+        CadInstruction *code
+        CadSingle *singles
+        int32_t *lists
+        int64_t *plans
+        double *constants
+        CadStretch *outputs
+        CadCheck *checks
+        size_t n_lists
+        size_t n_plan_words
+        size_t n_constants
+        size_t n_outputs
         size_t n_inputs
         size_t n_results
         size_t n_operations

@@ -103,6 +103,10 @@ cdef class Code:
         )
         return results if missed < 0 else missed
 
+    def parts(self):
+        """What it consists of, as NumPy arrays; see program.h."""
+        return parts_of_code(self)
+
     cdef size_t lanes(self):
         """How many points are best computed side by side: their numbers are to stay in the cache."""
         if self.program.has_arrays:
@@ -169,6 +173,8 @@ cdef class Graph:
     cdef readonly tuple guards           # for each, whether it rests on equality
     cdef CadId *inputs                   # the first elements of the inputs
     cdef CadId *outputs
+    cdef size_t kept_nodes               # those that f computed, without derivatives
+    cdef size_t kept_arrays
 
     def __init__(self):
         raise TypeError("a Graph comes from graph_of")
@@ -178,6 +184,9 @@ cdef class Graph:
         cad_memory_free(self.inputs)
         cad_memory_free(self.outputs)
 
+    def __reduce__(self):
+        return graph_from_bytes, (graph_as_bytes(self),)
+
     @property
     def n_inputs(self):
         return sum(self.sizes)
@@ -186,10 +195,18 @@ cdef class Graph:
     def n_nodes(self):
         return self.graph.n_nodes
 
+    cdef void keep(self) noexcept:
+        """What there is by now is what f computed."""
+        self.kept_nodes = self.graph.n_nodes
+        self.kept_arrays = self.graph.n_arrays
+
     cdef Ids elements(self, which):
         """Some inputs: ranges [begin, end) of all, which are elements one behind the other."""
+        cdef Py_ssize_t i, at = 0, n = self.n_inputs
+        for begin, end in which:
+            if not 0 <= begin <= end <= n:
+                raise ValueError(f"there are {n} inputs, not those from {begin} to {end}")
         cdef Ids result = new_ids(sum([end - begin for begin, end in which]))
-        cdef Py_ssize_t i, at = 0
         for begin, end in which:
             for i in range(begin, end):
                 result.data[at] = self.inputs[0] + <CadId>i
@@ -238,8 +255,12 @@ cdef class Graph:
         cdef Py_ssize_t k, n = len(self.sizes)
         cdef Ids inputs = new_ids(n + len(more))
         cdef Ids all_roots = joined_ids(roots)
-        memcpy(inputs.data, self.inputs, n * sizeof(CadId))
-        k = n
+        cdef Py_ssize_t i
+        k = 0
+        for i in range(n):
+            if self.sizes[i] > 0:
+                inputs.data[k] = self.inputs[i]
+                k += 1
         for extra in more:
             if (<Ids>extra).n > 0:
                 inputs.data[k] = (<Ids>extra).data[0]
@@ -410,6 +431,7 @@ def graph_of(Recording recording, list atoms, bint optimize):
         cad_memory_free(sizes)
     result.n_arrays = result.graph.n_arrays
     result.n_recorded = tape.n_entries - recording.begin() - 1
+    result.keep()
     return result
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +43,11 @@ COMPARISONS: dict[type[ast.cmpop], str] = {
 PREDICATES = {"isnan": "ISNAN", "isinf": "ISINF"}
 # Operations that compilers turn into vector code.
 VECTORISED = {*ARITHMETIC.values(), "negative", "reciprocal", "square", "absolute", "_amul"}
+
+# A function, a table or a number that special.h or special.c define.
+DEFINITION = re.compile(
+    r"^(?:static )?(?:inline |const )?double (\w+)(?:\[\] =|\([^)]*\)) \{|^enum \{ (\w+)", re.M
+)
 
 # Second names under which NumPy, SciPy or the trade know an operation.
 ALIASES = {
@@ -265,6 +271,32 @@ def c_cards(rows: list[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def helpers(text: str) -> Iterator[tuple[str, str]]:
+    """What a file of C defines, by its name: constants, tables and functions with their comments.
+
+    All of it as it is written in a single file: static.
+    """
+    for part in re.split(r"\n\n+(?=\S)", text):
+        if "\n#define CAD_" in f"\n{part}" and "_H" not in part:
+            for line in part.splitlines():
+                yield line.split()[1], line
+        elif name := DEFINITION.search(part):
+            yield name[1] or name[2], re.sub(r"^double ", "static double ", part, flags=re.M)
+
+
+def c_helpers(rows: list[Row]) -> str:
+    """What the values of the table call, callees first: CAD_HELPER(name, text)."""
+    lines = ["/* Generated from special.h and special.c by generate.py: change those. */"]
+    for name in ("special.h", "special.c"):
+        text = TABLE.with_name(name).read_text(encoding="utf-8")
+        for helper, piece in helpers(text.strip()):
+            parts = "\n    ".join(
+                c_string(line + "\n").replace("\n", "\\n") for line in piece.splitlines()
+            )
+            lines.append(f"CAD_HELPER({c_string(helper)},\n    {parts})")
+    return "\n".join(lines) + "\n"
+
+
 def docstring(row: Row) -> str:
     """What `help(cadiff.name)` says."""
     lines = [f"{row.name}, elementwise." + (f" Values follow {row.ufunc}." * (row.ufunc != "-"))]
@@ -376,7 +408,12 @@ def write_c(directory: Path) -> None:
     """Write the generated headers, touching only those that change."""
     rows = read_table()
     directory.mkdir(parents=True, exist_ok=True)
-    texts = {"ops_rows.h": c_rows, "ops_direct.h": c_direct, "ops_cards.h": c_cards}
+    texts = {
+        "ops_rows.h": c_rows,
+        "ops_direct.h": c_direct,
+        "ops_cards.h": c_cards,
+        "ops_helpers.h": c_helpers,
+    }
     for name, make in texts.items():
         path, text = directory / name, make(rows)
         if not path.exists() or path.read_text(encoding="utf-8") != text:

@@ -3,17 +3,22 @@
 
 enum { FIRST_TABLE = 1 << 10 };
 
+/* A new graph has one number: there is always some to answer. */
 CadGraph *cad_graph_new(int optimize) {
     CadGraph *graph = cad_memory_zeroed(1, sizeof *graph);
-    if (graph != NULL) {
-        graph->optimize = optimize;
-        graph->table_size = FIRST_TABLE;
-        graph->table = cad_memory_resize(NULL, FIRST_TABLE, sizeof *graph->table);
-        if (graph->table == NULL) {
-            cad_memory_free(graph);
-            return NULL;
-        }
+    if (graph == NULL) {
+        return NULL;
+    }
+    graph->optimize = optimize;
+    graph->table_size = FIRST_TABLE;
+    graph->table = cad_memory_resize(NULL, FIRST_TABLE, sizeof *graph->table);
+    if (graph->table != NULL) {
         memset(graph->table, 0xff, FIRST_TABLE * sizeof *graph->table);
+        cad_graph_constant(graph, 0.0);
+    }
+    if (graph->n_nodes == 0) {
+        cad_graph_free(graph);
+        return NULL;
     }
     return graph;
 }

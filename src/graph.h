@@ -152,6 +152,31 @@ CadStatus cad_graph_read(CadGraph *graph, CadTape *tape, size_t begin, size_t en
                          const size_t *sizes, size_t n_sizes, CadId *inputs, CadId *outputs,
                          size_t n_outputs);
 
+/* --- written down --- */
+
+/* What a graph is made of, without what follows from it: of each node the operation and three
+ * operands (of a constant: 0, and the lower and higher half of its bits); of each array the
+ * operation, its size, how many nodes come before it, and its number of axes; shapes and views of
+ * plans; numbers that arrays consist of; constants of arrays. Arrays have theirs in order. */
+typedef struct CadGraphParts {
+    uint32_t *nodes, *arrays;
+    int64_t *words;
+    CadId *lists;
+    double *constants;
+    size_t n_nodes, n_arrays, n_words, n_lists, n_constants;
+} CadGraphParts;
+
+/* How long the parts of the first n_nodes and n_arrays are; and to copy them. */
+void cad_graph_measure(const CadGraph *graph, CadGraphParts *parts);
+void cad_graph_write(const CadGraph *graph, CadGraphParts *parts);
+
+/* Make again, in an empty graph, what was written. CAD_RAISED: that is no graph whose first arrays
+ * are so many inputs. */
+CadStatus cad_graph_restore(CadGraph *graph, const CadGraphParts *parts, size_t n_inputs);
+
+/* Whether there is such a number. */
+int cad_graph_has(const CadGraph *graph, CadId id);
+
 /* --- derivatives --- */
 
 /* Cotangents of inputs: `seeds` are those of `outputs`. For the k-th number of `wrt` its cotangent

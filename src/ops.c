@@ -25,6 +25,23 @@ const char *const cad_op_aliases[][2] = {
     {NULL, NULL},
 };
 
+const CadText cad_op_values[CAD_OP_COUNT] = {
+#define CAD_ROW1(name, value, dx) [CAD_OP_##name] = {#name, #value},
+#define CAD_ROW2(name, value, dx, dy) [CAD_OP_##name] = {#name, #value},
+#define CAD_ROW3(name, value, dx, dy, dz) [CAD_OP_##name] = {#name, #value},
+#include "ops_rows.h"
+#undef CAD_ROW1
+#undef CAD_ROW2
+#undef CAD_ROW3
+};
+
+const CadText cad_op_helpers[] = {
+#define CAD_HELPER(name, text) {name, text},
+#include "ops_helpers.h"
+#undef CAD_HELPER
+    {NULL, NULL},
+};
+
 double cad_op_value(CadOp op, double x, double y, double z) {
     switch (op) {
 #define CAD_ROW1(name, value, dx)                                                                 \

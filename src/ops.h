@@ -64,6 +64,16 @@ extern const CadOpInfo cad_op_info[CAD_OP_COUNT];
 /* Other names of operations, ended by a row of nulls. */
 extern const char *const cad_op_aliases[][2];
 
+/* The value of each operation as text, over x, y and z; and what these texts call, ended by a row
+ * of nulls. Each of them comes after those that it calls itself. */
+typedef struct CadText {
+    const char *name;
+    const char *text;
+} CadText;
+
+extern const CadText cad_op_values[CAD_OP_COUNT];
+extern const CadText cad_op_helpers[];
+
 /* Value and partials by op code, for callers that do not know the operation beforehand. Unused
  * operands are ignored. Of the partials those are computed whose bit (1, 2, 4) is in `wanted`. */
 double cad_op_value(CadOp op, double x, double y, double z);

@@ -70,7 +70,7 @@ typedef struct CadProgram {
 } CadProgram;
 
 /* A program for the numbers `roots` of a graph. `inputs` are the first elements of the input
- * arrays that they depend on, in the order in which they are to be given. */
+ * arrays that they depend on, in the order in which they are to be given; none is empty. */
 CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
                            const CadId *roots, size_t n_roots, CadProgram **program);
 void cad_program_free(CadProgram *program);

@@ -444,6 +444,10 @@ static void give_place(Maker *m, int32_t place) {
 }
 
 static int32_t take_place(Maker *m) {
+    if (m->n_spare == 0 && m->n_places == INT32_MAX - 1) {
+        m->status = CAD_TAPE_FULL;
+        return 0;
+    }
     if (m->n_spare == 0) {
         return m->n_places++;
     }
@@ -999,11 +1003,14 @@ static void emit_product(Maker *m, const CadArray *array, int32_t out) {
 
 /* Whether an array can take over the places of the one that something is added to. */
 static int takes_over(Maker *m, const CadArray *array, uint32_t level, uint32_t *former) {
-    CadPlan *plan = cad_graph_plan(m->graph, array);
-    if (array->op != CAD_ARRAY_ADD_TO || cad_plan_extra(plan)[0] < 0) {
+    if (array->op != CAD_ARRAY_ADD_TO) {
         return 0;
     }
-    *former = cad_graph_array_of(m->graph, (CadId)cad_plan_extra(plan)[0]);
+    const int64_t id = cad_plan_extra(cad_graph_plan(m->graph, array))[0];
+    if (id < 0) {
+        return 0;
+    }
+    *former = cad_graph_array_of(m->graph, (CadId)id);
     return m->graph->arrays[*former].op == CAD_ARRAY_ADD_TO && m->array_last[*former] == level &&
            m->array_reads[*former] == 1;
 }
@@ -1340,10 +1347,8 @@ static void place_inputs(Maker *m, const CadId *inputs, size_t n_inputs) {
     }
     for (size_t k = 0; k < n_inputs; k++) {
         const uint32_t i = cad_graph_array_of(m->graph, inputs[k]);
-        if (m->graph->arrays[i].first == inputs[k]) { /* else it is empty */
-            m->array_place[i] = m->n_places;
-            m->n_places += (int32_t)m->graph->arrays[i].size;
-        }
+        m->array_place[i] = m->n_places;
+        m->n_places += (int32_t)m->graph->arrays[i].size;
     }
     m->program->n_inputs = (size_t)m->n_places;
     m->n_groups = FIRST_GROUP + (uint32_t)m->graph->n_arrays;

@@ -57,7 +57,7 @@ ROOMS: list[set[str]] = [
     {"transforms._jacobians", "transforms._second", "transforms._points"},
     {"transforms"},
     {"checkpoints"},
-    {"checks", "inspect", "linear"},
+    {"checks", "codegen", "inspect", "linear"},
     {"nn", "math"},
     {"numpy._common", "numpy._refusals", "numpy._factorizations"},
     {
@@ -254,9 +254,11 @@ C_ROOMS: list[set[str]] = [
     {"arrays", "outside", "guards"},
     {"sweep"},
     {"linear"},
+    {"graph"},
+    {"program"},
 ]
 C_RANK = {name: rank for rank, names in enumerate(C_ROOMS) for name in names}
-GENERATED = {"ops_rows", "ops_cards", "ops_direct"}
+GENERATED = {"ops_rows", "ops_cards", "ops_direct", "ops_helpers"}
 C_FILES = sorted([*SOURCES.glob("*.c"), *SOURCES.glob("*.h")])
 
 
