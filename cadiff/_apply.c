@@ -411,7 +411,7 @@ PyObject *cad_plain_value(PyObject *object) {
     return Py_NewRef(object);
 }
 
-PyObject *cad_richcompare(PyObject *left, PyObject *right, int how) {
+static PyObject *compare_values(PyObject *left, PyObject *right, int how) {
     double x, y;
     const int left_class = cad_classify(left, &x);
     const int right_class = left_class < 0 ? -1 : cad_classify(right, &y);
@@ -435,6 +435,15 @@ PyObject *cad_richcompare(PyObject *left, PyObject *right, int how) {
     x = cad_primal(left);
     y = cad_primal(right);
     Py_RETURN_RICHCOMPARE(x, y, how);
+}
+
+PyObject *cad_richcompare(PyObject *left, PyObject *right, int how) {
+    PyObject *result = compare_values(left, right, how);
+    if (cad_guarding > 0 && result != NULL && result != Py_NotImplemented &&
+        cad_guard_comparison(left, right, how) < 0) {
+        Py_CLEAR(result);
+    }
+    return result;
 }
 
 /* `item in array`, as for an ndarray. */

@@ -44,6 +44,7 @@ cdef extern from "ops.h" nogil:
         CAD_OP_THIRD
         CAD_OP_amul
         CAD_OP_positive
+        CAD_OP_stop
         CAD_OP_add
         CAD_OP_multiply
         CAD_OP_COUNT
@@ -96,6 +97,24 @@ cdef extern from "tape_entries.h" nogil:
     void cad_plan_bounds(CadPlan *plan, int view, int64_t *low, int64_t *high)
 
 
+cdef extern from "guards.h" nogil:
+    ctypedef struct CadGuard:
+        CadSlot slot
+        size_t count
+        int equality
+
+    ctypedef struct CadGuards:
+        CadGuard *items
+        size_t count
+        char obstacle[160]
+        size_t marks
+
+    CadStatus cad_guards_new(CadTape *tape)
+    void cad_guards_free(CadTape *tape)
+    CadStatus cad_guard_note(CadTape *tape, CadSlot slot, size_t count, int equality)
+    void cad_guard_obstacle(CadTape *tape, const char *text)
+
+
 cdef extern from "tape.h" nogil:
     ctypedef struct CadOrigin:
         uint32_t place
@@ -109,6 +128,7 @@ cdef extern from "tape.h" nogil:
         CadStatus (*array)(void *holder, int ndim, const Py_ssize_t *shape) noexcept
 
     ctypedef struct CadTape:
+        CadGuards *guards
         const CadWatch *watch
         CadOrigin *origins
         size_t n_origins
@@ -189,6 +209,7 @@ cdef extern from "outside.h" nogil:
         CadRange *items
         size_t count
 
+    bint cad_compares_below(const CadTape *tape)
     bint cad_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below)
     void cad_freeze(CadTape *tape, size_t begin, size_t end)
     CadStatus cad_find_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below,
@@ -400,7 +421,14 @@ cdef extern from "_numbers.h":
     double cad_primal(object number)
     int cad_ndim(object x)
     object cad_elements(object number)
+    object cad_apply1(int op, object x)
     object cad_apply2(int op, object x, object y)
+    int cad_guarding
+    int cad_formulas
+    PyObject *cad_innermost(object number)
+    CadTape *cad_guarded_tape(object number)
+    int cad_read_openly(object number, const char *what) except -1
+    object cad_richcompare(object left, object right, int how)
     int cad_find_op(object ufunc) except? -2
     int cad_check_array(object array) except -1
     object cad_call(int op, PyObject *const *args, Py_ssize_t n)

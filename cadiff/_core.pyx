@@ -47,6 +47,7 @@ include "_arguments.pxi"
 include "_linear.pxi"
 include "_recording.pxi"
 include "_recorded_sweep.pxi"
+include "_guards.pxi"
 include "_outside.pxi"
 include "_program.pxi"
 include "_taylor.pxi"
@@ -140,8 +141,16 @@ def map_vars(atom, function):
     return cad_dual_from(map_vars(primal, function), tangent, CAD_DUAL(atom).tag)
 
 
-def strip(tree):
+def plain_values(tree):
     """A container with plain values in place of its Vars and Duals; all else as it is."""
+    return map_numbers(tree, plain_value)
+
+
+def strip(tree):
+    """The same for the package's own use: what is recorded cannot be replayed then, if a replay may
+    find the values changed."""
+    if cad_guarding > 0:
+        note_reading(tree)
     return map_numbers(tree, plain_value)
 
 
@@ -653,6 +662,8 @@ def stop_gradient(x):
     values; lists, tuples, dicts and object arrays the same with values in place of numbers.
     """
     if CAD_IS_VAR(x):
+        if cad_guarding > 0 and cad_guarded_tape(x) != NULL:
+            return cad_apply1(CAD_OP_stop, x)  # for a replay, which finds another value
         if CAD_IS_VAR_ARRAY(x):
             return plain_value(x)
         return cad_var_passive(CAD_VAR(x).value)
@@ -661,8 +672,15 @@ def stop_gradient(x):
         zero = np.zeros(shape(tangent)) if ndim(tangent) else 0.0
         if ndim(tangent) and CAD_DUAL(x).kind != CAD_DUAL_ARRAY:
             zero = tuple(zero.tolist())
-        return cad_dual_from(plain_value(x), zero, CAD_DUAL(x).tag)
-    return map_numbers(x, plain_value)
+        return cad_dual_from(stopped(x), zero, CAD_DUAL(x).tag)
+    return map_numbers(x, stopped)
+
+
+cdef object stopped(object number):
+    """A number of a container, or a Dual's primal, without derivatives: its value."""
+    if cad_guarding > 0 and cad_guarded_tape(number) != NULL:
+        return cad_apply1(CAD_OP_stop, <object>cad_innermost(number))
+    return plain_value(number)
 
 
 def elements(x):

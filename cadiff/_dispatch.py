@@ -17,7 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _core
+from . import _core, _guards
 from ._core import carries
 
 __all__ = [
@@ -64,9 +64,16 @@ def plain(*originals: Any) -> None:
 
 
 def _on_values(original: Callable[..., Any]) -> Callable[..., Any]:
+    note = _guards.questions.get(original.__name__)
+
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
-        return original(*_core.strip(args), **_core.strip(kwargs))
+        if note is None:
+            return original(*_core.strip(args), **_core.strip(kwargs))
+        answer = original(*_core.plain_values(args), **_core.plain_values(kwargs))
+        if _core.depends((args, kwargs)):
+            note(*args, **kwargs)
+        return answer
 
     return function
 

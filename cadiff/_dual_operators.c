@@ -257,6 +257,9 @@ static int slot_bool(CadDual *dual) {
     if (dual->kind == CAD_DUAL_ARRAY) {
         return PyObject_IsTrue(dual->primal_object);
     }
+    if (cad_guarding > 0 && cad_guard_truth((PyObject *)dual) < 0) {
+        return -1;
+    }
     return cad_primal((PyObject *)dual) != 0.0;
 }
 

@@ -69,6 +69,8 @@ cdef object call_function(
         n += len(<object>names)
     for i in range(n):
         if carries(<object>args[i]):
+            if cad_guarding > 0:
+                return call_named(called.function, self, args, nargsf, names)
             return PyObject_Vectorcall(called.function, args, nargsf, names)
     return PyObject_Vectorcall(called.original, args, nargsf, names)
 

@@ -39,6 +39,7 @@ static PyObject *method_round(PyObject *self, PyObject *args) {
         return round_elements(self, args);
     }
     /* Python's own rounding to decimal digits; the derivative is 0 all the same. */
+    cad_read_quietly(self, "round(v, digits) rounds as Python does");
     PyObject *plain = cad_plain_value(self);
     PyObject *rounded =
         plain == NULL ? NULL : PyObject_CallMethod(plain, "__round__", "O", digits);
@@ -73,6 +74,9 @@ static PyObject *method_refuse(PyObject *self, PyObject *unused) {
 }
 
 static PyObject *method_item(PyObject *self, PyObject *args) {
+    if (cad_read_openly(self, "v.item()") < 0) {
+        return NULL;
+    }
     PyObject *value = cad_plain_value(self);
     PyObject *method = NULL, *result = NULL;
     if (value != NULL && PyFloat_Check(value)) {

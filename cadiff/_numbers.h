@@ -336,6 +336,30 @@ int cad_array_write(CadVar *target, PyObject *value);
 /* An array Var of constants, which can be assigned to; a scalar for ndim 0. */
 PyObject *cad_array_constant(CadTape *tape, PyObject *values);
 
+/* --- recordings that are to be replayed (_guards.c) --- */
+
+/* How many tapes note guards; what follows does nothing while there are none. */
+extern int cad_guarding;
+
+/* > 0 while comparisons are those of formulas, whose equalities are kinks, not the program's. */
+extern int cad_formulas;
+
+/* The primal of a Dual through all levels (borrowed): a Dual of floats, or no Dual. */
+PyObject *cad_innermost(PyObject *number);
+
+/* The tape with guards that a number belongs to whose value a replay may find changed; or NULL. */
+CadTape *cad_guarded_tape(PyObject *object);
+
+/* The user's program reads a value by `what`: -1 with TypeError if a replay would not. */
+int cad_read_openly(PyObject *object, const char *what);
+
+/* The package does, for the reason `what`: then the recording cannot be replayed. */
+void cad_read_quietly(PyObject *object, const char *what);
+
+/* Record a comparison, or `number != 0`, that a replay has to come out as now. */
+int cad_guard_comparison(PyObject *left, PyObject *right, int how);
+int cad_guard_truth(PyObject *number);
+
 /* --- rules and sweeps (_sweeps.c) --- */
 
 /* Record a rule: `number` is that under which the binding knows it. `operands` are Vars, `values`

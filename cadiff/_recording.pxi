@@ -268,12 +268,16 @@ cdef class Recording:
         if self.marked:
             self.marked = False
             self.lifted = None
-            if self.kept:
+            if self.kept or self.is_compared_with_outside():
                 cad_tape_keep(self.tape)
             else:
                 self.block = self.inputs = self.fence = self.checked = None
                 cad_rewind(self.tape)
         return 0
+
+    cdef bint is_compared_with_outside(self):
+        """Whether a replay needs what was recorded, though no result does: to choose as it did."""
+        return self.tape.guards != NULL and cad_compares_below(self.tape)
 
     # --- first order, plain results
 

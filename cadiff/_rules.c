@@ -37,7 +37,11 @@ typedef struct Conditions {
 } Conditions;
 
 static PyObject *compare(PyObject *x, PyObject *y, int how) {
-    PyObject *result = x == NULL || y == NULL ? NULL : PyObject_RichCompare(x, y, how);
+    PyObject *result = NULL;
+    if (x != NULL && y != NULL) {
+        result = CAD_IS_VAR(x) || CAD_IS_VAR(y) ? cad_richcompare(x, y, how)
+                                                : PyObject_RichCompare(x, y, how);
+    }
     Py_XDECREF(x);
     Py_XDECREF(y);
     return result;
@@ -56,9 +60,13 @@ static PyObject *magnitude(PyObject *x) {
     return result;
 }
 
-/* The value of a number, the values of an array. */
+/* The value of a number, the values of an array; where a replay may find them changed, the number
+ * itself, whose comparisons are guards. */
 static PyObject *plain(PyObject *number) {
     double value;
+    if (cad_guarding > 0 && cad_guarded_tape(number) != NULL) {
+        return Py_NewRef(cad_innermost(number));
+    }
     const int class = cad_classify(number, &value);
     if (class < 0) {
         return NULL;
@@ -184,7 +192,9 @@ PyObject *cad_object_partial(CadOp op, int which, PyObject *x, PyObject *y, PyOb
     const int outer = cad_partial_of;
     cad_partial_of = (int)op;
     cad_quiet++;
+    cad_formulas++;
     PyObject *result = partial(op, which, x, y, z, v);
+    cad_formulas--;
     cad_quiet--;
     cad_partial_of = outer;
     return result;

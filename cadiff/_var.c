@@ -26,6 +26,10 @@ static PyObject *var_repr(CadVar *var) {
 
 /* --- attributes --- */
 
+static PyObject *get_value(CadVar *var, void *what) {
+    return cad_read_openly((PyObject *)var, what) < 0 ? NULL : var_value(var, NULL);
+}
+
 /* The slots that an entry on single numbers reads as variables; how many they are. */
 static int parent_slots(const CadTape *tape, size_t index, CadSlot slots[3]) {
     const CadEntry e = tape->entries[index];
@@ -149,13 +153,14 @@ static PyObject *var_transpose(CadVar *var, void *closure) {
 }
 
 static PyGetSetDef var_getset[] = {
-    {"value", (getter)var_value, NULL, "The value: a float if 0-d, else a fresh ndarray.", NULL},
-    {"v", (getter)var_value, NULL, "Short for value.", NULL},
+    {"value", (getter)get_value, NULL, "The value: a float if 0-d, else a fresh ndarray.",
+     "v.value"},
+    {"v", (getter)get_value, NULL, "Short for value.", "v.v"},
     {"grad", (getter)cad_var_get_grad, NULL,
      "Of a leaf, the gradients that all passes have added up; of an intermediate number, the "
      "adjoint that the last pass left. 0 before any pass and after zero_grad().",
-     NULL},
-    {"gv", (getter)cad_var_get_grad, NULL, "Short for grad.", NULL},
+     "v.grad"},
+    {"gv", (getter)cad_var_get_grad, NULL, "Short for grad.", "v.gv"},
     {"parents", (getter)var_parents, NULL,
      "The Vars that this one was computed from; () for a leaf.", NULL},
     {"shape", (getter)var_shape, NULL, "Lengths of the axes.", NULL},

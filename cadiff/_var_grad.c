@@ -36,10 +36,12 @@ PyObject *cad_var_grad(CadVar *var) {
     return copy;
 }
 
-PyObject *cad_var_get_grad(CadVar *var, void *closure) {
-    (void)closure;
+PyObject *cad_var_get_grad(CadVar *var, void *what) {
     if (var->kind == CAD_STALE) {
         cad_raise_stale();
+        return NULL;
+    }
+    if (cad_read_openly((PyObject *)var, what) < 0) {
         return NULL;
     }
     if (var->kind == CAD_PASSIVE) {
@@ -162,6 +164,9 @@ static PyObject *var_backward(CadVar *var, PyObject *args, PyObject *kwargs) {
     }
     if (var->kind == CAD_PASSIVE || (CAD_IS_VAR_ARRAY(var) && var->view->size == 0)) {
         Py_RETURN_NONE;
+    }
+    if (cad_read_openly((PyObject *)var, "v.backward()") < 0) {
+        return NULL;
     }
     seed = seed_array(var, seed);
     if (seed == NULL) {

@@ -104,7 +104,7 @@ static PyObject *slot_positive(PyObject *operand) {
 
 static int slot_bool(CadVar *var) {
     if (!CAD_IS_VAR_ARRAY(var)) {
-        return var->value != 0.0;
+        return cad_guarding > 0 && cad_guard_truth((PyObject *)var) < 0 ? -1 : var->value != 0.0;
     }
     if (var->view->size != 1) {
         PyErr_Format(PyExc_ValueError,
@@ -115,6 +115,9 @@ static int slot_bool(CadVar *var) {
     }
     if (var->kind == CAD_STALE) {
         return cad_raise_stale();
+    }
+    if (cad_guarding > 0 && cad_guard_truth((PyObject *)var) < 0) {
+        return -1;
     }
     return cad_tape_values(var->tape, var->slot)[var->slot] != 0.0;
 }

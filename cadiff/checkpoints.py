@@ -83,7 +83,7 @@ def _name_of(f: Function) -> str:
 
 def _call(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """f(*args, **kwargs), of which one entry is left."""
-    if not _core.is_recording():
+    if not _core.is_recording() or _core.is_guarding():  # a replay saves nothing
         return f(*args, **kwargs)
     generators = _Generators(f, args, kwargs)
     f_now = as_it_is_now(f)

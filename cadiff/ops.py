@@ -34,7 +34,7 @@ def value(x: Any) -> Any:
     >>> cadiff.value([cadiff.Var(3.0), 4.0])
     [3.0, 4.0]
     """
-    return _core.strip(x)
+    return _core.read(x, "cadiff.value(v)")
 
 
 def round(x: Any, decimals: int = 0, /) -> Any:
@@ -42,6 +42,6 @@ def round(x: Any, decimals: int = 0, /) -> Any:
     if isinstance(x, (Var, Dual)):
         if not decimals:
             return rint(x)
-        return array(np.round(value(x), decimals)) if x.ndim else x.__round__(decimals)
+        return array(np.round(_core.strip(x), decimals)) if x.ndim else x.__round__(decimals)
     rounded = np.round(x, decimals)
     return float(rounded) if type(x) in (float, int) else rounded

@@ -291,18 +291,23 @@ class primitive:  # noqa: N801 - a decorator
 
     def _record(self, args: tuple[Number, ...], kwargs: dict[str, Any]) -> Any:
         """Reverse mode: what a sweep needs to know is left on the tape."""
+        _core.note_rule(args, self._name)
         which = [
             k for k, arg in enumerate(args) if isinstance(arg, Var) and not _core.is_constant(arg)
         ]
         rules = [rule for rule in map(self._pull_rule, which) if rule is not None]
         with np.errstate(all="ignore"):
-            ans = self.function(*_core.strip(args), **kwargs)
+            ans = self.function(*_core.plain_values(args), **kwargs)
         if not rules:
             return ans
         for rule in rules:
             getattr(rule, "refuse", _nothing)()
         kept = [
-            arg.copy() if isinstance(arg, np.ndarray) else None if k in which else _core.strip(arg)
+            arg.copy()
+            if isinstance(arg, np.ndarray)
+            else None
+            if k in which
+            else _core.plain_values(arg)
             for k, arg in enumerate(args)
         ]
         call = _Rule(self, kept, kwargs, which, isinstance(ans, tuple))
@@ -533,7 +538,7 @@ def settle_doubts(results: Iterable[Number]) -> None:
         return
     if running[0][0] != _doubts.tag:  # of one that an exception has ended
         _doubts.messages = ()
-    elif any(np.isnan(np.asarray(_core.strip(x))).any() for x in results):
+    elif any(np.isnan(np.asarray(_core.plain_values(x))).any() for x in results):
         messages, _doubts.messages = dict.fromkeys(_doubts.messages), ()
         for message in messages:
             warn_nan(message)

@@ -38,19 +38,45 @@ static int is_below(void *below, int64_t low, int64_t high) {
     return low < *(const CadSlot *)below;
 }
 
-int cad_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below) {
-    if (below == 0) {
-        return 0;
+static int entry_reads_below(const CadTape *tape, CadEntry e, CadSlot below) {
+    if (CAD_IS_ARRAY_ENTRY(e)) {
+        return visit_plan(tape, e, is_below, &below);
     }
-    for (size_t i = begin; i < end; i++) {
+    return CAD_CODE_OP(e.code) != CAD_OP_LEAF && ((e.a < below && !(e.code & CAD_PASSIVE_A)) ||
+                                                  (e.b < below && !(e.code & CAD_PASSIVE_B)));
+}
+
+/* Nothing is computed from the outcome of a comparison. */
+static int is_comparison(CadOp op) {
+    return op == CAD_OP_less || op == CAD_OP_less_equal || op == CAD_OP_equal ||
+           op == CAD_OP_not_equal;
+}
+
+int cad_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below) {
+    for (size_t i = begin; below > 0 && i < end; i++) {
         const CadEntry e = tape->entries[i];
-        if (CAD_IS_ARRAY_ENTRY(e)) {
-            if (visit_plan(tape, e, is_below, &below)) {
-                return 1;
-            }
-        } else if (CAD_CODE_OP(e.code) != CAD_OP_LEAF &&
-                   ((e.a < below && !(e.code & CAD_PASSIVE_A)) ||
-                    (e.b < below && !(e.code & CAD_PASSIVE_B)))) {
+        if (entry_reads_below(tape, e, below) && !is_comparison(CAD_CODE_OP(e.code))) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int cad_depends_below(const CadTape *tape, size_t marks, CadSlot slot) {
+    for (size_t i = tape->n_marks; i-- > marks;) {
+        const CadMark *const mark = &tape->marks[i];
+        if (slot >= mark->slots &&
+            !cad_reads_below(tape, mark->entries, tape->n_entries, (CadSlot)mark->slots)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+int cad_compares_below(const CadTape *tape) {
+    const CadMark mark = tape->marks[tape->n_marks - 1];
+    for (size_t i = mark.entries; i < tape->n_entries; i++) {
+        if (entry_reads_below(tape, tape->entries[i], (CadSlot)mark.slots)) {
             return 1;
         }
     }
@@ -170,6 +196,9 @@ CadStatus cad_find_reads_below(const CadTape *tape, size_t begin, size_t end, Ca
     }
     for (size_t i = begin; i < end && search.status == CAD_OK; i++) {
         const CadEntry e = tape->entries[i];
+        if (is_comparison(CAD_CODE_OP(e.code))) {
+            continue;
+        }
         if (CAD_IS_ARRAY_ENTRY(e)) {
             visit_plan(tape, e, note, &search);
         } else {

@@ -1,7 +1,9 @@
 /* The recorded reverse sweep: the adjoints are numbers of the tape, so they have derivatives.
  *
  * It is the reverse sweep in another algebra: each word of a partial appends an entry, unless its
- * operands are constants. An adjoint is skipped only if it is a zero without derivative. */
+ * operands are constants. An adjoint is skipped only if it is a zero without derivative.
+ * Conditions look at values; where what is recorded is to be replayed, they are guards. */
+#include "guards.h"
 #include "sweep.h"
 
 /* --- the algebra of recording, from the rows --- */
@@ -58,7 +60,7 @@ static Number record2(Recorder *recorder, CadOp op, Number x, Number y, double v
 #define A(name, ...) rec_##name(recorder, __VA_ARGS__)
 #define K(number) constant(number)
 #define L(number) (number)
-#define P(number) ((number).value)
+#define P(number) (number)
 
 #define CAD_ROW1(name, value_, dx)                                                                \
     static inline Number rec_##name(Recorder *recorder, Number x) {                               \
@@ -73,6 +75,55 @@ static Number record2(Recorder *recorder, CadOp op, Number x, Number y, double v
 #undef CAD_ROW1
 #undef CAD_ROW2
 #undef CAD_ROW3
+
+/* --- conditions --- */
+
+/* A replay must come to the same outcome. */
+static void guard(Recorder *recorder, CadOp op, Number x, Number y, int outcome) {
+    const Number noted = record2(recorder, op, x, y, outcome);
+    if (noted.slot != none) {
+        recorder->status = cad_guard_note(recorder->tape, noted.slot, 1, 0);
+    }
+}
+
+#define COMPARISON(op, sign)                                                                      \
+    static inline int is_##op(Recorder *recorder, Number x, Number y) {                           \
+        const int outcome = x.value sign y.value;                                                 \
+        if (recorder->tape->guards != NULL) {                                                     \
+            guard(recorder, CAD_OP_##op, x, y, outcome);                                          \
+        }                                                                                         \
+        return outcome;                                                                           \
+    }
+COMPARISON(less, <)
+COMPARISON(less_equal, <=)
+COMPARISON(equal, ==)
+COMPARISON(not_equal, !=)
+#undef COMPARISON
+
+static inline Number magnitude(Recorder *recorder, Number x) {
+    return recorder->tape->guards != NULL ? rec_absolute(recorder, x) : constant(fabs(x.value));
+}
+
+#undef LT
+#undef LE
+#undef GT
+#undef GE
+#undef EQ
+#undef NE
+#undef ISNAN
+#undef ISINF
+#undef ABS
+#undef C
+#define LT(x, y) is_less(recorder, x, y)
+#define LE(x, y) is_less_equal(recorder, x, y)
+#define GT(x, y) is_less(recorder, y, x)
+#define GE(x, y) is_less_equal(recorder, y, x)
+#define EQ(x, y) is_equal(recorder, x, y)
+#define NE(x, y) is_not_equal(recorder, x, y)
+#define ISNAN(x) is_not_equal(recorder, x, x)
+#define ISINF(x) is_equal(recorder, magnitude(recorder, x), constant(INFINITY))
+#define ABS(x) magnitude(recorder, x)
+#define C(number) constant(number)
 
 #define CAD_RULE1(prefix, name, partial)                                                          \
     static Number prefix##_##name(Recorder *recorder, Number x, Number v) {                       \

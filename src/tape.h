@@ -59,6 +59,7 @@ enum { CAD_CONSTANT_CACHE = 64, CAD_HEADROOM = 8 };
 typedef struct CadTape CadTape;
 typedef struct CadBlock CadBlock; /* tape_blocks.h */
 struct CadAlong;                  /* arrays.h */
+struct CadGuards;                 /* guards.h */
 
 struct CadTape {
     CadEntry *entries;
@@ -133,6 +134,8 @@ struct CadTape {
     const CadWatch *watch; /* or NULL */
     CadOrigin *origins;    /* of the entries, as far as they were watched */
     size_t n_origins;
+
+    struct CadGuards *guards; /* NULL: what is recorded is not to be replayed */
 };
 
 CadTape *cad_tape_new(void);
@@ -250,6 +253,12 @@ void cad_tape_count_handle(CadTape *tape, CadSlot slot, int change);
 
 /* How many handles there are in all. */
 size_t cad_tape_all_handles(const CadTape *tape);
+
+/* --- guards: see guards.h --- */
+
+/* Forget the guards on slots from `end` on, all of them and where they stood. */
+void cad_guards_forget(CadTape *tape, size_t end);
+void cad_guards_free(CadTape *tape);
 
 /* --- watching --- */
 

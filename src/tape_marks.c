@@ -44,6 +44,9 @@ void cad_tape_rewind(CadTape *tape) {
     }
     tape->known_end = smaller(tape->known_end, mark.slots);
     forget_constants(tape);
+    if (tape->guards != NULL) {
+        cad_guards_forget(tape, mark.slots);
+    }
     if (tape->n_marks == 0) {
         cad_tape_trim(tape, used);
         set_room(tape);

@@ -144,6 +144,11 @@ TWINS: dict[str, Twin] = {
     "deg2rad": lambda x: x * mp.pi / 180,
     "rad2deg": lambda x: x * 180 / mp.pi,
     "_amul": lambda x, y: mp.zero if x == 0 or y == 0 else x * y,
+    "_less": lambda x, y: mp.mpf(int(x < y)),
+    "_less_equal": lambda x, y: mp.mpf(int(x <= y)),
+    "_equal": lambda x, y: mp.mpf(int(x == y)),
+    "_not_equal": lambda x, y: mp.mpf(int(x != y)),
+    "_stop": lambda x: x,
     "absolute": abs,
     "sign": mp.sign,
     "floor": mp.floor,
@@ -236,10 +241,14 @@ DERIVATIVES: dict[str, Twin] = {
     "digamma": lambda k, x: polygamma(k, x),
     "polygamma": lambda k, n, x: polygamma(n + k, x),
     "_sinc_derivative": lambda k, n, x: sinc_derivative(n + k, x),
+    "_stop": lambda k, x: mp.zero if k else x,
 }
 
 # Piecewise constant: to a step longer than a stair these look like a slope.
-STAIRS = {"floor_divide", "sign", "floor", "ceil", "trunc", "rint"}
+STAIRS = {
+    *("floor_divide", "sign", "floor", "ceil", "trunc", "rint"),
+    *("_less", "_less_equal", "_equal", "_not_equal"),
+}
 
 NODES = 4  # total degree of the polynomial through which differences are taken
 

@@ -46,6 +46,7 @@ generate = _load("generate_for_architecture", SOURCES / "generate.py")
 ROOMS: list[set[str]] = [
     {"_dtype"},
     {"_core"},
+    {"_guards"},
     {"_table", "_dispatch"},
     {"arrays"},
     {"ops"},
@@ -250,7 +251,7 @@ C_ROOMS: list[set[str]] = [
     {"ops"},
     {"kernels", "tape"},
     {"series"},
-    {"arrays", "outside"},
+    {"arrays", "outside", "guards"},
     {"sweep"},
     {"linear"},
 ]
@@ -318,7 +319,7 @@ def test_headers_have_guards(path: Path) -> None:
 
 # The rooms of each subject, by the header that is theirs alone; _numbers.h is for all.
 BINDING_ROOMS: dict[str, set[str]] = {
-    "_numbers": {"_errors", "_rules", "_sweeps"},
+    "_numbers": {"_errors", "_guards", "_rules", "_sweeps"},
     "_var": {"_var", "_var_handles", "_var_tape", "_var_views", "_var_operators", "_var_grad"},
     "_array": {"_array", "_array_operands", "_array_index", "_array_assign"},
     "_dual": {"_dual", "_dual_operators", "_dual_apply", "_dual_make", "_dual_index"},

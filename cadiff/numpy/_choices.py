@@ -13,10 +13,12 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from .. import _table, arrays
-from .._core import Dual, Var
+from .._core import Dual, Var, plain_values
+from .._core import strip as value
 from .._dispatch import FUNCTIONS, carries, implements
+from .._guards import infinite, nans, truths
+from .._guards import order as ascending
 from ..ops import round as round_number
-from ..ops import value
 from ._common import Number, as_number, existing, rearranged, refuse, unsupported, wants_floats
 
 # --- by masks ------------------------------------------------------------------------------------
@@ -25,7 +27,7 @@ from ._common import Number, as_number, existing, rearranged, refuse, unsupporte
 @implements(np.where)
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     """Elements of x where a condition holds, of y elsewhere, as `numpy.where`; or the indices."""
-    plain = np.asarray(value(condition)) != 0
+    plain = truths(condition)
     if x is None and y is None:
         return np.nonzero(plain)
     if x is None or y is None:
@@ -76,11 +78,10 @@ def nan_to_num(
 ) -> Number:
     """Other numbers for nan and the infinities, as `numpy.nan_to_num`; always a copy."""
     x = as_number(x)
-    plain = np.asarray(value(x))
     largest = np.finfo(float).max
-    result = _table.where(np.isnan(plain), as_number(nan), x)
-    result = _table.where(np.isposinf(plain), largest if posinf is None else posinf, result)
-    return _table.where(np.isneginf(plain), -largest if neginf is None else neginf, result)
+    result = _table.where(nans(x), as_number(nan), x)
+    result = _table.where(infinite(x, 1.0), largest if posinf is None else posinf, result)
+    return _table.where(infinite(x, -1.0), -largest if neginf is None else neginf, result)
 
 
 @implements(*existing("round", "around"))
@@ -210,7 +211,7 @@ def sort(
     refuse("sort", order=order)
     x = as_number(a)
     x, axis = (x.reshape(-1), 0) if axis is None else (x, axis)
-    return take_along_axis(x, np.argsort(np.asarray(value(x)), axis, kind="stable"), axis)
+    return take_along_axis(x, ascending(x, axis), axis)
 
 
 @implements(np.partition)
@@ -221,9 +222,8 @@ def partition(
     refuse("partition", order=order)
     x = as_number(a)
     x, axis = (x.reshape(-1), 0) if axis is None else (x, axis)
-    plain = np.asarray(value(x))
-    parted = np.partition(plain, kth, axis, kind)  # type: ignore[call-overload]
-    order_before = np.argsort(plain, axis, kind="stable")
+    order_before = ascending(x, axis)
+    parted = np.partition(np.asarray(plain_values(x)), kth, axis, kind)  # type: ignore[call-overload]
     rank_after = np.argsort(np.argsort(parted, axis, kind="stable"), axis)
     return take_along_axis(x, np.take_along_axis(order_before, rank_after, axis), axis)
 
@@ -247,7 +247,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     if where is True:
         target[...] = source
     else:
-        mask = np.broadcast_to(np.asarray(value(where), dtype=bool), dst.shape)
+        mask = np.broadcast_to(truths(where), dst.shape)
         target[mask] = source[mask]
 
 

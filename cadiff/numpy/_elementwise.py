@@ -16,8 +16,8 @@ import numpy as np
 
 from .. import _table, arrays
 from .._core import Elementwise
+from .._core import strip as value
 from .._dispatch import FUNCTIONS, carries, implements, plain
-from ..ops import value
 from ..primitives import primitive
 from ._common import Number, as_number, existing
 

@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._core import strip as value
 from .._dispatch import carries
 from .._table import where
 from ..arrays import concatenate, reshape, stack, sum, swapaxes
-from ..ops import value
 from ..primitives import doubt, primitive, warn_nan
 
 Mask = NDArray[np.bool_]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from .. import _table, arrays
+from .._core import strip as value
 from .._dispatch import implements
-from ..ops import value
 from ._common import Number, along, as_number, rearranged
 from ._reductions import max, mean, median, min
 

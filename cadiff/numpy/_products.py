@@ -16,8 +16,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from .. import arrays
+from .._core import strip as value
 from .._dispatch import implements
-from ..ops import value
 from ..primitives import primitive
 from ._common import Number, as_number, existing, refuse, unsupported, wants_floats
 from ._reductions import cumprod

@@ -17,8 +17,10 @@ from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import NDArray
 
 from .. import _table, arrays
+from .._core import depends, plain_values
+from .._core import strip as value
 from .._dispatch import carries, implements
-from ..ops import value
+from .._guards import nans, order, peaks
 from ..primitives import primitive
 from ._common import (
     Axis,
@@ -452,6 +454,20 @@ _extreme.defvjp(_extreme_pull)
 _extreme.defjvp(_extreme_push)
 
 
+def _reduced(x: Number, axes: tuple[int, ...], keepdims: bool, ufunc: Any) -> Number:
+    """The extreme over axes; in a recording for replays an element, if it is the only one."""
+    if depends(x) and 0 not in x.shape and axes:
+        rows = joined_axes(x, axes)
+        plain = np.asarray(plain_values(rows))
+        if np.all(np.count_nonzero(plain == ufunc.reduce(plain, axis=0), axis=0) == 1):
+            largest = ufunc is np.maximum
+            peaks(1.0 if largest else -1.0)(rows, 0)
+            places = plain.argmax(axis=0) if largest else plain.argmin(axis=0)
+            extreme = _picked(rows, places)
+            return expanded(extreme, sorted(axes)) if keepdims else extreme
+    return _extreme(x, axes, keepdims, ufunc.reduce)
+
+
 def _extremum(
     ufunc: Any, a: Any, axis: Axis, out: None, keepdims: bool, initial: Any, where: Any
 ) -> Number:
@@ -463,12 +479,12 @@ def _extremum(
     if initial is None:
         if where is not None and where is not True:
             raise ValueError(f"numpy.{name} with a where= mask wants initial=, too")
-        return _extreme(x, axes, bool(keepdims), ufunc.reduce)
+        return _reduced(x, axes, bool(keepdims), ufunc)
     if 0 in x.shape:
         shape = np.sum(np.empty(x.shape), axes, keepdims=keepdims).shape
         return arrays.copy(arrays.broadcast_to(as_number(initial) + 0.0, shape))
     masked = _masked(x, where, -np.inf if ufunc is np.maximum else np.inf)
-    extreme = _extreme(masked, axes, bool(keepdims), ufunc.reduce)
+    extreme = _reduced(masked, axes, bool(keepdims), ufunc)
     return (_table.maximum if ufunc is np.maximum else _table.minimum)(extreme, initial)
 
 
@@ -534,7 +550,7 @@ def _picked(rows: Number, places: NDArray[np.intp]) -> Number:
 
 
 def _sorted_rows(rows: Number) -> Number:
-    return _picked(rows, np.argsort(np.asarray(value(rows)), axis=0, kind="stable"))
+    return _picked(rows, order(rows, 0))
 
 
 def _between(low: Number, high: Number, t: Number) -> Number:
@@ -565,8 +581,7 @@ def _discrete_places(n: Any, q: Any, method: str) -> Any:
 
 def _weighted_places(rows: Number, q: Any, method: str, weights: Any) -> Any:
     """The places by weights: NumPy's quantiles of the ranks."""
-    order = np.argsort(np.asarray(value(rows)), axis=0, kind="stable")
-    ranks = np.argsort(order, axis=0).astype(float)
+    ranks = np.argsort(order(rows, 0), axis=0).astype(float)
     return np.quantile(ranks, value(q), axis=0, method=method, weights=weights)  # type: ignore[call-overload]
 
 
@@ -583,8 +598,8 @@ def _quantiles(
     axes = reduced_axes(axis, x.ndim)
     rows = joined_axes(x, axes)
     ordered = _sorted_rows(rows)
-    nans = np.isnan(np.asarray(value(rows)))
-    count = np.sum(~nans, axis=0) if skip_nan else np.array(rows.shape[0])
+    missing = nans(rows)
+    count = np.sum(~missing, axis=0) if skip_nan else np.array(rows.shape[0])
     column = q.reshape(q.shape + (1,) * (rows.ndim - 1)) if q.ndim or rows.ndim > 1 else q
     if weights is None:
         where = _places(count, column, method)
@@ -599,8 +614,8 @@ def _quantiles(
         result = _between(result, _picked(ordered, high), t)
     if skip_nan:
         result = _table.where(count == 0, np.nan, result)
-    elif nans.any():
-        result = _table.where(nans.any(axis=0), np.nan, result)
+    elif missing.any():
+        result = _table.where(missing.any(axis=0), np.nan, result)
     if not keepdims:
         return result
     lengths = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
@@ -663,8 +678,8 @@ def _median(a: Any, axis: Axis, keepdims: bool, skip_nan: bool) -> Number:
     x = as_number(a)
     axes = reduced_axes(axis, x.ndim)
     rows = joined_axes(x, axes)
-    nans = np.isnan(np.asarray(value(rows)))
-    count = np.sum(~nans, axis=0) if skip_nan else np.array(rows.shape[0])
+    missing = nans(rows)
+    count = np.sum(~missing, axis=0) if skip_nan else np.array(rows.shape[0])
     if rows.shape[0] == 0:
         return mean(x, axis, keepdims=keepdims)
     ordered = _sorted_rows(rows)
@@ -672,8 +687,8 @@ def _median(a: Any, axis: Axis, keepdims: bool, skip_nan: bool) -> Number:
     if not np.all(count % 2):
         other = _picked(ordered, np.minimum(count // 2, rows.shape[0] - 1))
         middle = _table.where(count % 2, middle, (middle + other) / 2.0)
-    if nans.any():
-        lost = count == 0 if skip_nan else nans.any(axis=0)
+    if missing.any():
+        lost = count == 0 if skip_nan else missing.any(axis=0)
         middle = _table.where(lost, np.nan, middle)
     return expanded(middle, axes) if keepdims else middle
 
@@ -709,7 +724,7 @@ def nanmedian(
 
 def _present(x: Number, where: Any) -> NDArray[np.bool_]:
     """The elements that are not nan and that `where` lets take part."""
-    found: NDArray[np.bool_] = ~np.isnan(np.asarray(value(x)))
+    found: NDArray[np.bool_] = ~nans(x)
     return found if where is None else np.logical_and(found, value(where), dtype=bool)
 
 

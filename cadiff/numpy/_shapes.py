@@ -15,8 +15,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from .. import _table, arrays
+from .._core import strip as value
 from .._dispatch import implements
-from ..ops import value
 from ._common import (
     Axis,
     Number,

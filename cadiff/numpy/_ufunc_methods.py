@@ -15,8 +15,9 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from .. import _table, arrays
+from .._core import plain_values
+from .._core import strip as value
 from .._dispatch import METHODS, PLAIN, carries, function_for, store
-from ..ops import value
 from ..primitives import primitive
 from ._calculus import bincount
 from ._common import Axis, Number, along, as_number, chosen, expanded, reduced_axes, wants_floats
@@ -102,7 +103,8 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
         ufunc: np.ufunc, *args: Any, dtype: Any = None, out: Any = None, **kwargs: Any
     ) -> Any:
         with np.errstate(all="ignore"):
-            plain = getattr(ufunc, name)(*value(args), **value(kwargs))
+            read = value if ufunc in PLAIN else plain_values
+            plain = getattr(ufunc, name)(*read(args), **read(kwargs))
         wants_floats(f"{ufunc.__name__}.{name}", dtype)
         result = plain if ufunc in PLAIN else function(ufunc, *args, **kwargs)
         return result if out is None else store(ufunc, out, (result,), True)

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
+from .._core import strip as value
 from .._dispatch import carries, implements, plain
 from .._table import power, sign, where
 from ..arrays import array, broadcast_to, concatenate, moveaxis, reshape, sum, transpose
-from ..ops import value
 from ..primitives import primitive
 from . import _factorizations as factor
 from ._factorizations import EPSILON, T

@@ -14,8 +14,8 @@ import numpy as np
 import scipy.special as sp
 from numpy.typing import ArrayLike, NDArray
 
+from .._core import strip as value
 from .._table import divide, exp, hypot, log, log1p, polygamma, reciprocal, square, where
-from ..ops import value
 from ..primitives import primitive
 
 Array = NDArray[np.float64]

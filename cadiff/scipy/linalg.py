@@ -16,13 +16,13 @@ import numpy as np
 import scipy.linalg
 from numpy.linalg import LinAlgError
 
+from .._core import strip as value
 from .._dispatch import implements
 from ..arrays import concatenate, reshape
 from ..numpy import _factorizations as factor
 from ..numpy import linalg as of_numpy
 from ..numpy._factorizations import EPSILON, T, outer_product, part, triangle
 from ..numpy.linalg import number
-from ..ops import value
 from ..primitives import primitive
 
 __all__ = [

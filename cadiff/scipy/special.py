@@ -19,6 +19,7 @@ import numpy as np
 import scipy.special as sp
 
 from .. import nn
+from .._core import strip as value
 from .._dispatch import FUNCTIONS, carries, implements
 from .._table import (
     absolute,
@@ -56,7 +57,6 @@ from .._table import (
 )
 from ..arrays import as_array, broadcast_to, gathered, reshape
 from ..arrays import sum as sum_
-from ..ops import value
 from ..primitives import primitive
 from ._families import (
     beta_density,

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.stats as st
 
+from .._core import strip as value
 from .._dispatch import carries
 from .._table import (
     absolute,
@@ -36,7 +37,6 @@ from .._table import (
 )
 from ..arrays import broadcast_to, concatenate, gathered, reshape
 from ..arrays import sum as sum_
-from ..ops import value
 from . import special
 from ._families import beta_density, student_log_density
 

@@ -1,0 +1,166 @@
+/* What a program asks of the values of numbers while it is recorded for replays: comparisons
+ * become guards, other readings are obstacles or refused. Outside of that nothing here is reached.
+ */
+#include "guards.h"
+#include "_numbers.h"
+#include "outside.h"
+
+int cad_guarding;
+int cad_formulas;
+
+/* --- numbers whose values a replay may find changed --- */
+
+PyObject *cad_innermost(PyObject *number) {
+    while (CAD_IS_DUAL(number) && CAD_DUAL(number)->kind >= CAD_DUAL_OBJECT) {
+        number = CAD_DUAL(number)->primal_object;
+    }
+    return number;
+}
+
+/* Numbers on no tape are constants, and so are those of other threads. What an inner recording
+ * made of its own numbers alone is as constant as these. */
+static CadTape *tape_of_var(const CadVar *var) {
+    CadTape *const tape = var->tape;
+    if (tape == NULL || tape->guards == NULL) {
+        return NULL;
+    }
+    size_t low, high;
+    cad_var_bounds(var, &low, &high);
+    if (var->kind == CAD_ARRAY &&
+        (var->view->size == 0 ||
+         (var->view->flags & CAD_CONSTANT && cad_tape_is_constant(tape, (CadSlot)low)))) {
+        return NULL;
+    }
+    return cad_depends_below(tape, tape->guards->marks, (CadSlot)low) ? tape : NULL;
+}
+
+CadTape *cad_guarded_tape(PyObject *object) {
+    object = cad_innermost(object);
+    if (CAD_IS_VAR(object)) {
+        return tape_of_var(CAD_VAR(object));
+    }
+    if (!PyArray_Check(object) || PyArray_TYPE((PyArrayObject *)object) != NPY_OBJECT) {
+        return NULL;
+    }
+    CadTape *tape = NULL;
+    PyArrayIterObject *it = (PyArrayIterObject *)PyArray_IterNew(object);
+    if (it == NULL) {
+        PyErr_Clear();
+        return cad_current_tape();
+    }
+    while (tape == NULL && PyArray_ITER_NOTDONE(it)) {
+        PyObject *const item = *(PyObject **)PyArray_ITER_DATA(it);
+        tape = item == NULL ? NULL : cad_guarded_tape(item);
+        PyArray_ITER_NEXT(it);
+    }
+    Py_DECREF(it);
+    return tape;
+}
+
+/* --- readings --- */
+
+int cad_read_openly(PyObject *object, const char *what) {
+    if (cad_guarding == 0 || cad_guarded_tape(object) == NULL) {
+        return 0;
+    }
+    PyErr_Format(PyExc_TypeError,
+                 "%s inside a function that is being compiled: the program would keep the number "
+                 "that it gave while recording; use cadiff.stop_gradient(v), which keeps the "
+                 "number and cuts the derivative, compare numbers themselves, or do not compile "
+                 "this function",
+                 what);
+    return -1;
+}
+
+void cad_read_quietly(PyObject *object, const char *what) {
+    CadTape *const tape = cad_guarding == 0 ? NULL : cad_guarded_tape(object);
+    if (tape != NULL) {
+        cad_guard_obstacle(tape, what);
+    }
+}
+
+/* --- comparisons --- */
+
+/* Operations by Py_LT ... Py_GE; the last two exchange their operands. */
+static const CadOp comparisons[] = {
+    [Py_LT] = CAD_OP_less,      [Py_LE] = CAD_OP_less_equal, [Py_EQ] = CAD_OP_equal,
+    [Py_NE] = CAD_OP_not_equal, [Py_GT] = CAD_OP_less,       [Py_GE] = CAD_OP_less_equal,
+};
+
+static int is_object_array(PyObject *object) {
+    return PyArray_Check(object) && PyArray_TYPE((PyArrayObject *)object) == NPY_OBJECT;
+}
+
+/* Element by element: each comparison comes back here. */
+static int guard_elements(PyObject *left, PyObject *right, int how) {
+    PyObject *x = cad_elements(left);
+    PyObject *y = x == NULL ? NULL : cad_elements(right);
+    PyObject *result = y == NULL ? NULL : PyObject_RichCompare(x, y, how);
+    const int status = result == NULL ? -1 : 0;
+    Py_XDECREF(result);
+    Py_XDECREF(y);
+    Py_XDECREF(x);
+    return status;
+}
+
+/* Whether a number equals itself, or is infinite: two floats meet there by no accident. */
+static int is_about_kind(PyObject *left, PyObject *right) {
+    double x;
+    return left == right || (PyFloat_Check(left) && !isfinite(PyFloat_AS_DOUBLE(left))) ||
+           (cad_classify(right, &x) == CAD_PLAIN && !isfinite(x));
+}
+
+/* Record the comparison, and note what it came to. */
+static int record_comparison(CadTape *tape, PyObject *left, PyObject *right, int how,
+                             int equality) {
+    const int exchange = how == Py_GT || how == Py_GE;
+    PyObject *outcome =
+        cad_apply2(comparisons[how], exchange ? right : left, exchange ? left : right);
+    if (outcome == NULL) {
+        return -1;
+    }
+    CadStatus status = CAD_OK;
+    if (!CAD_IS_VAR(outcome) || CAD_VAR(outcome)->tape != tape) {
+        cad_guard_obstacle(tape, "numbers are compared with something that is no real number");
+    } else {
+        const CadVar *const var = CAD_VAR(outcome);
+        const size_t count = CAD_IS_VAR_ARRAY(outcome) ? (size_t)var->view->size : 1;
+        status = cad_guard_note(tape, var->slot, count, equality);
+    }
+    Py_DECREF(outcome);
+    return status == CAD_OK ? 0 : cad_raise_status(status);
+}
+
+/* What takes part in a comparison: the innermost primal, a list as an array. A new reference. */
+static PyObject *take_part(PyObject *object) {
+    if (PyList_Check(object) || PyTuple_Check(object)) {
+        return PyArray_FROM_O(object);
+    }
+    object = cad_innermost(object);
+    return CAD_IS_DUAL(object) ? PyFloat_FromDouble(CAD_DUAL(object)->primal) : Py_NewRef(object);
+}
+
+int cad_guard_comparison(PyObject *left, PyObject *right, int how) {
+    PyObject *x = take_part(left);
+    PyObject *y = x == NULL ? NULL : take_part(right);
+    int status = y == NULL ? -1 : 0;
+    CadTape *tape = status < 0 ? NULL : cad_guarded_tape(x);
+    tape = status == 0 && tape == NULL ? cad_guarded_tape(y) : tape;
+    if (tape != NULL && (is_object_array(x) || is_object_array(y))) {
+        status = guard_elements(x, y, how);
+    } else if (tape != NULL) {
+        const int equality =
+            (how == Py_EQ || how == Py_NE) && cad_formulas == 0 && !is_about_kind(x, y);
+        status = record_comparison(tape, x, y, how, equality);
+    }
+    Py_XDECREF(x);
+    Py_XDECREF(y);
+    return status;
+}
+
+int cad_guard_truth(PyObject *number) {
+    PyObject *zero = PyFloat_FromDouble(0.0);
+    const int status = zero == NULL ? -1 : cad_guard_comparison(number, zero, Py_NE);
+    Py_XDECREF(zero);
+    return status;
+}

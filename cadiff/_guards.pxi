@@ -1,0 +1,141 @@
+# Recordings that are to be replayed without their program: what begins and ends the noting of
+# guards, and readings of values by the package and by its users.
+
+cdef int start_guards(CadTape *tape) except -1:
+    """Note from now on what a replay of the recording has to meet again; the tape is pinned."""
+    global cad_guarding
+    if tape.guards != NULL:
+        raise RuntimeError("this thread notes guards already")
+    check(cad_guards_new(tape))
+    cad_tape_pin(tape)
+    cad_guarding += 1
+    return 0
+
+
+cdef int end_guards(CadTape *tape) except -1:
+    """Forget all guards; nothing happens if there are none."""
+    global cad_guarding
+    if tape.guards != NULL:
+        cad_guarding -= 1
+        cad_guards_free(tape)
+        cad_tape_unpin(tape)
+    return 0
+
+
+cpdef bint is_guarding() except -1:
+    """Whether what this thread records is to be replayed."""
+    return cad_guarding > 0 and cad_current_tape().guards != NULL
+
+
+def note_obstacle(text):
+    """Note a reason why what is recorded cannot be replayed; the first one stays."""
+    if is_guarding():
+        cad_guard_obstacle(cad_current_tape(), text.encode())
+
+
+def depends(tree):
+    """Whether there is a number in it whose value a replay may find changed."""
+    if cad_guarding == 0:
+        return False
+    found = []
+    map_numbers(tree, lambda number: found.append(cad_guarded_tape(number) != NULL))
+    return True in found
+
+
+cdef object reading = None  # the function of NumPy's or SciPy's that is at work
+
+
+def note_reading(tree):
+    """Note it as an obstacle if the package is about to read values that a replay may find changed."""
+    if is_guarding() and cad_current_tape().guards.obstacle[0] == 0 and depends(tree):
+        note_obstacle(f"{reading or caller_name()} reads values")
+
+
+def note_rule(tree, name):
+    """Note it as an obstacle if numbers of the tape are given to an operation with a rule."""
+    if is_guarding() and cad_current_tape().guards.obstacle[0] == 0 and depends(tree):
+        note_obstacle(f"{reading or name} has a rule of its own")
+
+
+cdef object call_named(object function, object self, PyObject *const *args, size_t nargsf,
+                       PyObject *names):
+    """Call what stands for a function of NumPy's or SciPy's, whose name reasons will give."""
+    global reading
+    if reading is not None:
+        return PyObject_Vectorcall(function, args, nargsf, names)
+    reading = f"{self.__module__}.{self.__name__}".removeprefix("cadiff.")
+    try:
+        return PyObject_Vectorcall(function, args, nargsf, names)
+    finally:
+        reading = None
+
+
+cdef str caller_name():
+    """The function of Python's that called, for the rare case that no public one is known."""
+    frame = sys._getframe()
+    return f"{frame.f_globals.get('__name__', '')}.{frame.f_code.co_name}"
+
+
+def read(tree, what):
+    """As plain_values, for the user's program: it is refused where a replay would not read again.
+
+    what: what was called, for the message.
+    """
+    if is_guarding():
+        text = what.encode()
+        map_numbers(tree, lambda number: read_one(number, text))
+    return plain_values(tree)
+
+
+cdef object read_one(object number, bytes what):
+    cad_read_openly(number, what)
+    return number
+
+
+def compare(left, right, int how, bint equality=True):
+    """left < right and so on for numbers and arrays; `how` as in Python.h. Without `equality`, that
+    two numbers are equal is no accident."""
+    global cad_formulas
+    cad_formulas += not equality
+    try:
+        return cad_richcompare(left, right, how)
+    finally:
+        cad_formulas -= not equality
+
+
+def _start_guards():
+    start_guards(cad_current_tape())
+
+
+cdef list noted_guards(CadTape *tape):
+    """A list of (slot, count, equality, outcomes), as they stand on the tape now."""
+    cdef CadGuard guard
+    cdef size_t i, k
+    guards = []
+    for i in range(tape.guards.count):
+        guard = tape.guards.items[i]
+        outcomes = [tape.values[guard.slot + k] != 0.0 for k in range(guard.count)]
+        guards.append((guard.slot, guard.count, guard.equality != 0, outcomes))
+    return guards
+
+
+def _end_guards():
+    """A list of (slot, count, equality, outcomes), and the obstacle, "" if there is none."""
+    cdef CadTape *tape = cad_current_tape()
+    if tape.guards == NULL:
+        raise RuntimeError("this thread notes no guards")
+    try:
+        return noted_guards(tape), (<bytes>tape.guards.obstacle).decode()
+    finally:
+        end_guards(tape)
+
+
+def _guards_elsewhere(Recording recording, numbers):
+    """The guards as they come out when what was recorded is computed again from other inputs, all in
+    a row: for tests, since afterwards numbers do not know their values."""
+    cdef CadTape *tape = recording.tape
+    cdef CadSlot slot = recording.base()
+    cdef cnp.ndarray flat = np.ascontiguousarray(numbers, dtype=np.float64).ravel()
+    memcpy(tape.values + slot, cnp.PyArray_DATA(flat), recording.n * sizeof(double))
+    cad_sweep_value(tape, recording.begin(), tape.n_entries)
+    return noted_guards(tape)

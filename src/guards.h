@@ -1,0 +1,42 @@
+/* Guards: what a recording that is to be replayed without its program has to meet again. A program
+ * chooses by comparisons; each of them that looks at numbers of the tape is an entry, and a guard
+ * says that a replay must come to the same outcome. What no comparison tells is an obstacle.
+ *
+ * The tape is pinned meanwhile: slots stay where they are. */
+#ifndef CAD_GUARDS_H
+#define CAD_GUARDS_H
+
+#include "tape.h"
+
+/* The outcomes of comparisons, 1.0 or 0.0, that stand on the tape from a slot on. */
+typedef struct CadGuard {
+    CadSlot slot;
+    size_t count;
+    int equality; /* whether they ask if two numbers are equal */
+} CadGuard;
+
+enum { CAD_OBSTACLE_ROOM = 160 };
+
+typedef struct CadGuards {
+    CadGuard *items; /* in the order of their slots */
+    size_t count;
+    size_t capacity;
+    char obstacle[CAD_OBSTACLE_ROOM]; /* the first reason why a replay is impossible, or "" */
+    size_t marks;                     /* how many there were when guarding began */
+} CadGuards;
+
+/* Begin to note guards on a tape, which has none: `tape->guards`. */
+CadStatus cad_guards_new(CadTape *tape);
+
+/* What ends it stands in tape.h: cad_guards_free, and cad_guards_forget for what is rewound. */
+
+/* Note that the numbers of slots [slot, slot + count), just appended, are outcomes to be met
+ * again.
+ */
+CadStatus cad_guard_note(CadTape *tape, CadSlot slot, size_t count, int equality);
+
+/* Note why the recording cannot be replayed; the first reason stays. What is too long is cut off
+ * between characters (UTF-8). */
+void cad_guard_obstacle(CadTape *tape, const char *text);
+
+#endif

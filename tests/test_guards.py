@@ -1,0 +1,661 @@
+"""Guards: what a recording for replays has to meet again, what makes it impossible, and what it
+refuses.
+
+A choice by value is caught if a recording, computed again at a point where the choice is another
+one, has other outcomes.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import cadiff
+import cadiff.math as cmath
+import cadiff.numpy as cnp
+from cadiff import _core
+from cadiff._core import Recording
+
+Function = Callable[..., Any]
+Guards = list[tuple[int, int, bool, list[bool]]]
+
+
+class Noted(NamedTuple):
+    guards: Guards
+    obstacle: str
+    out: Any
+    found: Guards
+
+
+def record(f: Function, *args: Any, elsewhere: Any = None) -> Noted:
+    """What is noted while f is recorded, and the values of what it returned; then the guards as a
+    replay at another point finds them."""
+    with Recording(args, tuple(range(len(args)))) as recording:
+        lifted = recording.lifted
+        found: Guards = []
+        _core._start_guards()
+        try:
+            out = f(*lifted)
+            values = _core.plain_values(out)
+            del out
+            if elsewhere is not None:
+                found = _core._guards_elsewhere(recording, elsewhere)
+        finally:
+            guards, obstacle = _core._end_guards()
+        del lifted
+        return Noted(guards, obstacle, values, found)
+
+
+def outcomes(f: Function, *args: Any) -> list[list[bool]]:
+    noted = record(f, *args)
+    assert noted.obstacle == ""
+    return [each for _, _, _, each in noted.guards]
+
+
+def is_caught(f: Function, at: Any, elsewhere: Any) -> bool:
+    """Whether a replay of the recording at one point finds another outcome at the other."""
+    guards = record(f, at).guards
+    noted = record(f, at, elsewhere=elsewhere)
+    assert noted.obstacle == ""
+    assert len(guards) == len(noted.found)
+    return [outcome for *_, outcome in guards] != [outcome for *_, outcome in noted.found]
+
+
+COMPARISONS = [
+    operator.lt,
+    operator.le,
+    operator.eq,
+    operator.ne,
+    operator.gt,
+    operator.ge,
+]
+NUMBERS = [-1.0, 0.0, 2.0, math.inf, math.nan]
+
+
+# --- comparisons ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("compare", COMPARISONS)
+@pytest.mark.parametrize("x", NUMBERS)
+@pytest.mark.parametrize("y", NUMBERS)
+def test_numbers(compare: Function, x: float, y: float) -> None:
+    expected = compare(x, y)
+    for noted in (
+        record(compare, x, y),
+        record(lambda v: compare(v, y), x),
+        record(lambda v: compare(x, v), y),
+        record(lambda v: compare(np.float64(x), v), y),
+        record(lambda v: compare(cadiff.Dual(v, 1.0), y), x),
+        record(lambda v: compare(x, cadiff.Dual(v, v)), y),
+        record(lambda v: compare(cadiff.Dual(v, 1.0), cadiff.Dual(y, 1.0)), x),
+    ):
+        assert noted.out == expected
+        assert noted.obstacle == ""
+        ((_, count, _, outcome),) = noted.guards
+        assert count == 1
+        if compare in (operator.eq, operator.ne, operator.lt, operator.le):
+            assert outcome == [expected]
+
+
+def test_an_exchange_is_the_other_comparison() -> None:
+    assert outcomes(lambda v: v > 1.0, 2.0) == [[True]]
+    assert outcomes(lambda v: v >= 2.0, math.nan) == [[False]]
+    assert is_caught(lambda v: v >= 2.0, 2.0, math.nan)
+
+
+@pytest.mark.parametrize("compare", COMPARISONS)
+def test_arrays(compare: Function) -> None:
+    x = np.array([[1.0, 2.0, math.nan], [0.0, -1.0, 2.0]])
+    others: list[Any] = [2.0, 2, x[0], x[:, :1], x.T.copy().T, x.astype(">f8"), x.tolist()]
+    others += [x.astype(np.float32), np.array([1, 2, 3]), np.array([True, False, True])]
+    others += [np.array(2.0), x[None]]
+    for y in others:
+        expected = compare(x, y)
+        for noted in (record(lambda v, y=y: compare(v, y), x), record(compare, x, y)):
+            np.testing.assert_array_equal(noted.out, expected)
+            assert noted.out.dtype == bool
+            assert noted.obstacle == ""
+            assert sum(count for _, count, _, _ in noted.guards) >= expected.size
+    expected = compare(x[0], x)
+    noted = record(lambda v: compare(x[0], v), x)
+    np.testing.assert_array_equal(noted.out, expected)
+    assert noted.obstacle == ""
+
+
+def test_views_and_exotic_arrays() -> None:
+    assert outcomes(lambda v: v.T[::-1] < 2.0, np.arange(4.0).reshape(2, 2)) == [
+        [True, False, True, False]
+    ]
+    assert outcomes(lambda v: v < 1.0, np.empty((0, 3))) == []
+    assert outcomes(lambda v: v[0] < 1.0, np.arange(3.0)) == [[True]]
+    objects = np.array([1.0, 2.0], dtype=object)
+    assert outcomes(lambda v: v < objects, np.array([0.0, 3.0])) == [[True], [False]]
+    assert outcomes(lambda v, w: np.array([v, w], dtype=object) < 1.0, 0.0, 2.0) == [
+        [True],
+        [False],
+    ]
+    assert outcomes(lambda v: cadiff.Dual(v, np.ones(2)) > 1.0, np.array([0.0, 2.0])) == [
+        [False, True]
+    ]
+    large = np.linspace(-1.0, 1.0, 40_000)
+    assert outcomes(lambda v: v > 0.0, large) == [(large > 0.0).tolist()]
+
+
+def test_a_comparison_that_fails_notes_nothing() -> None:
+    def f(v: Any) -> None:
+        with pytest.raises(ValueError):
+            _ = v < np.ones(2)
+
+    assert outcomes(f, np.arange(3.0)) == []
+    assert outcomes(lambda v: v == "text", 1.0) == []
+    assert outcomes(lambda v: v is None or v == None, 1.0) == []  # noqa: E711
+
+
+def test_what_is_no_real_number_is_an_obstacle() -> None:
+    noted = record(lambda v: v == np.array([1j, 2.0]), np.arange(2.0))
+    assert "no real number" in noted.obstacle
+
+
+def test_equality_is_flagged() -> None:
+    flags = [
+        flag
+        for _, _, flag, _ in record(
+            lambda v: (v == 1.0, v != 1.0, v < 1.0, v == v, v != math.inf, bool(v)), 1.0
+        ).guards
+    ]
+    assert flags == [True, True, False, False, False, True]
+
+
+def test_constants_are_not_guarded() -> None:
+    def f(v: Any) -> Any:
+        zeros = cnp.zeros(3)
+        return (
+            v.stop if hasattr(v, "stop") else 1.0 < 2.0,
+            zeros > 1.0,
+            cadiff.Dual(1.0, 2.0) > 0.0,
+            bool(cadiff.Dual(1.0)),
+            np.any(zeros),
+            zeros.value,
+            zeros[0].value,
+            cadiff.value(zeros),
+        )
+
+    noted = record(f, 1.0)
+    assert noted.guards == []
+    assert noted.obstacle == ""
+
+
+def test_without_guards_nothing_is_recorded() -> None:
+    with Recording((1.0,), (0,)) as recording:
+        before = _core.tape_usage()["entries"]
+        assert recording.lifted[0] < 2.0
+        assert bool(recording.lifted[0])
+        assert _core.tape_usage()["entries"] == before
+
+
+# --- Python's own choices ------------------------------------------------------------------------
+
+
+def _halved(x: Any) -> Any:
+    while x > 1.0:
+        x = x / 2.0
+    return x
+
+
+def _masked(x: Any) -> Any:
+    y = x * 1.0
+    y[x > 1.0] = 0.0
+    return y
+
+
+TWO = np.array([1.0, 2.0])
+CHOICES: dict[str, tuple[Function, Any, Any, Any]] = {
+    # a function, a point, one where it chooses the same, one where it chooses otherwise
+    "if": (lambda x: x if x > 0 else -x, 1.0, 2.0, -1.0),
+    "truth": (lambda x: 1.0 if x else 0.0, 1.0, 2.0, 0.0),
+    "not": (lambda x: not x, 1.0, -2.0, 0.0),
+    "truth of one element": (lambda x: bool(x), np.array([1.0]), np.array([3.0]), np.array([0.0])),
+    "while": (_halved, 5.0, 6.0, 10.0),
+    "max": (lambda x: max(x, 1.0), 0.0, -1.0, 2.0),
+    "min of elements": (lambda x: min(x), TWO, 2 * TWO, TWO[::-1]),
+    "sorted": (sorted, TWO, 2 * TWO, TWO[::-1]),
+    "chained": (lambda x: 0.0 < x < 1.0, 0.5, 0.25, 1.5),
+    "in": (lambda x: 2.0 in x, TWO, TWO, 2 * TWO + 1),
+    "in a list": (lambda x: x in [1.0, 2.0], 2.0, 2.0, 3.0),
+    "mask": (lambda x: x[x > 1.5], TWO, 1.2 * TWO, 2 * TWO),
+    "assignment by mask": (_masked, TWO, TWO, TWO + 1),
+    "all": (lambda x: (x > 0.0).all(), TWO, 2 * TWO, -TWO),
+    "dual": (lambda x: cadiff.jvp(lambda y: y if y > 0 else -y, (x,), (1.0,)), 1.0, 2.0, -1.0),
+    "dual of dual": (
+        lambda x: cadiff.derivative(cadiff.derivative(lambda y: y**3 if y > 0 else y))(x),
+        1.0,
+        2.0,
+        -1.0,
+    ),
+    "gradient": (lambda x: cadiff.grad(lambda y: y * y if y > 0 else y)(x), 1.0, 2.0, -1.0),
+    "gradient by closure": (
+        lambda x: cadiff.grad(lambda y: y * y if x > 0 else y)(3.0),
+        1.0,
+        2.0,
+        -1.0,
+    ),
+    "gradient of abs to a power": (
+        lambda x: cadiff.grad(lambda y: abs(y) ** y)(x),
+        1.5,
+        2.0,
+        math.nan,
+    ),
+    "gradient of a maximum": (
+        lambda x: cadiff.grad(lambda y: cadiff.maximum(y, 1.0) * y)(x),
+        0.0,
+        0.5,
+        2.0,
+    ),
+    "gradient of maxima": (
+        lambda x: cadiff.grad(lambda y: cnp.sum(cnp.maximum(y, 1.5)))(x),
+        TWO,
+        1.1 * TWO,
+        2 * TWO,
+    ),
+    "gradient of tanh": (lambda x: cadiff.grad(cadiff.tanh)(x), 0.1, 0.2, 3.0),
+    "jvp of a clip": (
+        lambda x: cadiff.jvp(lambda y: cnp.clip(y, 0.0, 1.5), (x,), (TWO,)),
+        TWO,
+        1.1 * TWO,
+        -TWO,
+    ),
+    # functions of NumPy
+    "less": (lambda x: np.less(x, 1.5), TWO, 1.1 * TWO, 2 * TWO),
+    "greater of a list": (lambda x: cnp.greater([x, 1.0], 1.5), 2.0, 3.0, 1.0),
+    "array on the left": (lambda x: np.array([1.0, 2.0]) < x, TWO + 1.0, TWO + 2.0, TWO - 1.0),
+    "isnan": (lambda x: np.isnan(x), TWO, 2 * TWO, np.array([1.0, math.nan])),
+    "isinf": (lambda x: np.isinf(x), TWO, 2 * TWO, np.array([1.0, -math.inf])),
+    "isfinite": (lambda x: np.isfinite(x), TWO, 2 * TWO, np.array([1.0, math.nan])),
+    "isclose": (lambda x: np.isclose(x, 1.0), 1.0, 1.0, 1.1),
+    "allclose": (lambda x: np.allclose(x, TWO), TWO, TWO, 2 * TWO),
+    "array_equal": (lambda x: np.array_equal(x, TWO), TWO, TWO, TWO[::-1]),
+    "any": (lambda x: np.any(x), TWO, 2 * TWO, 0 * TWO),
+    "all numbers": (lambda x: np.all(x), TWO, 2 * TWO, TWO - 1.0),
+    "count_nonzero": (lambda x: cnp.count_nonzero(x), TWO, 2 * TWO, TWO - 1.0),
+    "nonzero": (lambda x: cnp.nonzero(x), TWO, 2 * TWO, TWO - 1.0),
+    "logical_and": (lambda x: cnp.logical_and(x, True), TWO, 2 * TWO, TWO - 1.0),
+    "where": (lambda x: cnp.where(x), TWO, 2 * TWO, TWO - 1.0),
+    "where of a comparison": (lambda x: cnp.where(x > 1.5, x, 0.0), TWO, 1.1 * TWO, 2 * TWO),
+    "argmax": (lambda x: cnp.argmax(x), TWO, 2 * TWO, TWO[::-1]),
+    "argmin along an axis": (
+        lambda x: x.argmin(axis=1),
+        np.arange(4.0).reshape(2, 2),
+        2 * np.arange(4.0).reshape(2, 2),
+        -np.arange(4.0).reshape(2, 2),
+    ),
+    "argmax of a tie": (lambda x: cnp.argmax(x), TWO, 2 * TWO, np.ones(2)),
+    "argmax of nan": (lambda x: cnp.argmax(x), TWO, 2 * TWO, np.array([math.nan, 1.0])),
+    "nanargmin": (lambda x: cnp.nanargmin(x), TWO, 2 * TWO, np.array([math.nan, 1.0])),
+    "argsort": (lambda x: cnp.argsort(x), TWO, 2 * TWO, TWO[::-1]),
+    "argsort of a tie": (lambda x: cnp.argsort(x), TWO, 2 * TWO, np.ones(2)),
+    "sort": (lambda x: cnp.sort(x), TWO, 2 * TWO, TWO[::-1]),
+    "sort in place": (lambda x: (y := x * 1.0, y.sort()), TWO, 2 * TWO, TWO[::-1]),
+    "sort along an axis": (
+        lambda x: cnp.sort(x, axis=0),
+        np.arange(4.0).reshape(2, 2),
+        2 * np.arange(4.0).reshape(2, 2),
+        -np.arange(4.0).reshape(2, 2),
+    ),
+    "sort of nan": (
+        lambda x: cnp.sort(x),
+        np.array([math.nan, 1.0]),
+        np.array([math.nan, 2.0]),
+        np.array([1.0, math.nan]),
+    ),
+    "partition": (lambda x: cnp.partition(x, 1), TWO, 2 * TWO, TWO[::-1]),
+    "median": (lambda x: cnp.median(x), np.arange(3.0), 2 * np.arange(3.0), -np.arange(3.0)),
+    "quantile": (lambda x: cnp.quantile(x, 0.3), TWO, 2 * TWO, TWO[::-1]),
+    "max of an array": (lambda x: cnp.max(x), TWO, 2 * TWO, TWO[::-1]),
+    "min along an axis": (
+        lambda x: x.min(axis=0, keepdims=True),
+        np.arange(4.0).reshape(2, 2),
+        2 * np.arange(4.0).reshape(2, 2),
+        -np.arange(4.0).reshape(2, 2),
+    ),
+    "searchsorted": (lambda x: cnp.searchsorted(TWO, x), 1.5, 1.7, 2.5),
+    "searchsorted from the right": (
+        lambda x: cnp.searchsorted(TWO, x, side="right"),
+        1.0,
+        1.5,
+        2.0,
+    ),
+    "searchsorted below": (lambda x: cnp.searchsorted(TWO, x), 0.0, 0.5, 1.5),
+    "searchsorted of nan": (lambda x: cnp.searchsorted(TWO, x), 1.5, 1.7, math.nan),
+    "digitize": (lambda x: cnp.digitize(x, TWO), TWO + 0.1, TWO + 0.2, TWO - 0.5),
+    "nan_to_num": (lambda x: cnp.nan_to_num(x), TWO, 2 * TWO, np.array([math.nan, 1.0])),
+    "math.isclose": (lambda x: cmath.isclose(x, 1.0), 1.0, 1.0, 1.1),
+    "math.isnan": (cmath.isnan, 1.0, 2.0, math.nan),
+    "math.isfinite": (cmath.isfinite, 1.0, 2.0, math.inf),
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_choices_are_caught(name: str) -> None:
+    f, at, same, other = CHOICES[name]
+    assert record(f, at).guards
+    assert not is_caught(f, at, same)
+    assert is_caught(f, at, other)
+    assert is_caught(f, other, at)
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_guards_change_no_result(name: str) -> None:
+    f, *points = CHOICES[name]
+    for point in points:
+        with Recording((point,), (0,)) as recording:
+            expected = _core.plain_values(f(*recording.lifted))
+        out = record(f, point).out
+        np.testing.assert_equal(out, expected)
+
+
+RECORDED: dict[str, tuple[Function, Any]] = {
+    "abs": (abs, -1.0),
+    "round": (round, 1.4),
+    "floor": (math.floor, 1.5),
+    "divmod": (lambda x: divmod(x, 2.0), 3.0),
+    "sign": (np.sign, 1.0),
+    "maximum": (lambda x: np.maximum(x, 1.5), TWO),
+    "clip": (lambda x: np.clip(x, 0.0, 1.0), TWO),
+    "where of a number": (lambda x: cadiff.where(x, 1.0, 2.0), 1.0),
+    "text": (lambda x: f"{x} {x!r} {x:.2f}", 1.0),
+    "types": (lambda x: (cnp.result_type(x), cnp.isreal(x), np.shape(x), np.ndim(x)), TWO),
+    "tolist": (lambda x: x.tolist(), TWO),
+}
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_operations_need_no_guard(name: str) -> None:
+    noted = record(*RECORDED[name])
+    assert noted.guards == []
+    assert noted.obstacle == ""
+
+
+# --- numbers without derivatives -----------------------------------------------------------------
+
+
+def test_stop_gradient_is_an_operation() -> None:
+    def f(x: Any) -> Any:
+        y = cadiff.stop_gradient(x)
+        assert not _core.is_constant(y)
+        return cadiff.grad(lambda z: z * cadiff.stop_gradient(z * x))(y)
+
+    assert record(f, 3.0).out == 9.0
+
+
+@pytest.mark.parametrize(
+    ("make", "x"),
+    [
+        (lambda x: x, 2.0),
+        (lambda x: x, TWO),
+        (lambda x: [x, {"a": (x,)}], 2.0),
+        (lambda x: np.array([x, 1.0], dtype=object), 2.0),
+        (lambda x: cadiff.Dual(x, 1.0), 2.0),
+        (lambda x: cadiff.Dual(x, x), 2.0),
+        (lambda x: cadiff.Dual(x, TWO), TWO),
+        (lambda x: [cadiff.Dual(x, x)], TWO),
+    ],
+)
+def test_stopped_numbers_are_still_read(make: Function, x: Any) -> None:
+    found: list[Any] = []
+
+    def f(x: Any) -> Any:
+        stopped = cadiff.stop_gradient(make(x))
+        found.append(_core.depends(stopped))
+        _core.map_numbers(stopped, lambda v: found.append(_core.depends(v)))
+        return stopped
+
+    out = record(f, x).out
+    assert set(found) == {True}
+    expected = cadiff.stop_gradient(make(x))
+    np.testing.assert_equal(out, _core.plain_values(expected))
+
+
+def test_a_stopped_number_has_no_derivative() -> None:
+    with Recording((2.0,), (0,)) as recording:
+        _core._start_guards()
+        try:
+            y = recording.lifted[0] * cadiff.stop_gradient(recording.lifted[0])
+        finally:
+            _core._end_guards()
+        assert recording.pull([y], [1.0]) == [2.0]
+        del y
+
+
+# --- readings ------------------------------------------------------------------------------------
+
+REFUSED: dict[str, Function] = {
+    "v.value": lambda x: x.value,
+    "v.v": lambda x: x.v,
+    "v.grad": lambda x: x.grad,
+    "v.gv": lambda x: x.gv,
+    "v.backward()": lambda x: x.sum().backward() if x.ndim else x.backward(),
+    "v.item()": lambda x: x.item(0) if x.ndim else x.item(),
+    "cadiff.value(v)": cadiff.value,
+}
+
+
+@pytest.mark.parametrize("x", [2.0, TWO])
+@pytest.mark.parametrize("what", REFUSED)
+def test_readings_are_refused(what: str, x: Any) -> None:
+    with pytest.raises(TypeError, match="inside a function that is being compiled") as error:
+        record(REFUSED[what], x)
+    assert what in str(error.value)
+    assert "cadiff.stop_gradient(v)" in str(error.value)
+    assert record(lambda x: x * 2.0, x).obstacle == ""
+
+
+def test_readings_within_containers_and_duals_are_refused() -> None:
+    for make in (
+        lambda x: [x],
+        lambda x: {"a": (1.0, x)},
+        lambda x: np.array([x, 1.0], dtype=object),
+        lambda x: cadiff.Dual(x, 1.0),
+    ):
+        with pytest.raises(TypeError, match=r"cadiff\.value\(v\) inside"):
+            record(lambda x, make=make: cadiff.value(make(x)), 1.0)
+    with pytest.raises(TypeError, match=r"v\.item\(\) inside"):
+        record(lambda x: cadiff.Dual(x, 1.0).item(), 1.0)
+
+
+OBSTACLES: dict[str, tuple[Function, Any, str]] = {
+    "round to digits": (lambda x: round(x, 2), 1.0, "round(v, digits)"),
+    "round an array": (lambda x: cnp.round(x, 2), TWO, "numpy.round"),
+    "solve": (lambda x: np.linalg.solve(x, TWO), np.eye(2), "numpy.linalg.solve"),
+    "solve in the namespace": (
+        lambda x: cnp.linalg.solve(x, TWO),
+        np.eye(2),
+        "numpy.linalg.solve has a rule of its own",
+    ),
+    "prod": (lambda x: cnp.prod(x), TWO, "numpy.prod has a rule of its own"),
+    "max of a tie": (lambda x: cnp.max(x), np.ones(2), "numpy.max has a rule of its own"),
+    "unique": (lambda x: cnp.unique(x), TWO, "numpy.unique reads values"),
+    "isin": (lambda x: cnp.isin(x, TWO), TWO, "numpy.isin reads values"),
+    "signbit": (lambda x: cnp.signbit(x), TWO, "numpy.signbit reads values"),
+    "frexp": (cmath.frexp, 3.0, "reads values"),
+    "fsum": (lambda x: cmath.fsum([x, x]), 3.0, "reads values"),
+    "root": (lambda x: cadiff.root(lambda y: y * y - x, 1.0), 2.0, ""),
+    "gradient of a rule": (lambda x: cadiff.grad(lambda y: cnp.prod(y))(x), TWO, "numpy.prod"),
+    "jvp of a rule": (
+        lambda x: cadiff.jvp(lambda y: cnp.prod(y), (x,), (TWO,)),
+        TWO,
+        "numpy.prod",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OBSTACLES)
+def test_what_reads_values_is_an_obstacle(name: str) -> None:
+    f, x, reason = OBSTACLES[name]
+    obstacle = record(f, x).obstacle
+    assert obstacle != ""
+    assert reason in obstacle
+
+
+def test_the_first_obstacle_stays() -> None:
+    noted = record(lambda x: (cnp.prod(x), cnp.isin(x, TWO)), TWO)
+    assert noted.obstacle == "numpy.prod has a rule of its own"
+
+
+def test_primitives_are_named() -> None:
+    @cadiff.primitive
+    def twice(x: Any) -> Any:
+        return 2.0 * x
+
+    twice.defvjp(lambda ans, x: lambda g: 2.0 * g)
+    assert record(twice, 1.0).obstacle == "twice has a rule of its own"
+
+    @cadiff.primitive
+    def step(x: Any) -> Any:
+        return x > 0.0
+
+    step.defvjp(None)
+    assert record(step, 1.0).obstacle == "step has a rule of its own"
+
+
+def test_checkpoints_are_plain_calls() -> None:
+    noted = record(lambda x: cadiff.checkpoint(lambda y: y * x if y > x else y)(3.0), 2.0)
+    assert noted.obstacle == ""
+    assert [each for _, _, _, each in noted.guards] == [[True]]
+
+    def step(y: Any, _: Any) -> Any:
+        return (y * 2.0 if y < 4.0 else y), y
+
+    noted = record(lambda x: cadiff.checkpoint_scan(step, x, length=5), 1.0)
+    assert noted.obstacle == ""
+    assert [each for _, _, _, each in noted.guards] == [[True], [True], [False], [False], [False]]
+    np.testing.assert_equal(noted.out, cadiff.checkpoint_scan(step, 1.0, length=5))
+
+
+# --- inner recordings ----------------------------------------------------------------------------
+
+
+def test_a_closed_recording_leaves_nothing() -> None:
+    def inner(y: Any) -> Any:
+        assert y > 0.0
+        assert cadiff.value(y) == 2.0
+        assert y.value == 2.0
+        return y * y * cnp.prod(cnp.array([y, y])) + round(y, 1)
+
+    noted = record(lambda x: x * cadiff.grad(inner)(2.0), 3.0)
+    assert noted.guards == []
+    assert noted.obstacle == ""
+    assert noted.out == 3.0 * 32.0
+
+
+def test_an_inner_recording_may_not_read_what_is_outside() -> None:
+    def reads(x: Any) -> Any:
+        return cadiff.grad(lambda y: y * cadiff.value(x))(2.0)
+
+    def reads_what_depends(x: Any) -> Any:
+        return cadiff.grad(lambda y: y * cadiff.value(x * y))(2.0)
+
+    for f in (reads, reads_what_depends):
+        with pytest.raises(TypeError, match="being compiled"):
+            record(f, 3.0)
+
+    def rounds(x: Any) -> Any:
+        return cadiff.grad(lambda y: y * round(x, 1))(2.0)
+
+    assert "round" in record(rounds, 3.0).obstacle
+
+
+def test_an_inner_choice_by_an_outer_number_stays() -> None:
+    def f(x: Any) -> Any:
+        return cadiff.grad(lambda y: y * y if x > 0.0 else y)(2.0)
+
+    noted = record(f, 1.0)
+    assert noted.out == 4.0
+    assert type(noted.out) is float
+    assert [each for _, _, _, each in noted.guards] == [[True]]
+
+
+def test_numbers_that_leave_a_closed_recording_are_not_lost() -> None:
+    kept: list[Any] = []
+
+    def inner(y: Any, x: Any) -> Any:
+        result = y * y
+        kept.append(y * x)
+        return result
+
+    def f(x: Any) -> Any:
+        kept.clear()
+        gradient = cadiff.grad(lambda y: inner(y, x))(2.0)
+        return gradient if kept[0] > 1.0 else 0.0
+
+    assert is_caught(f, 1.0, -1.0)
+    kept.clear()
+
+
+def test_aux_of_a_closed_recording_is_a_constant() -> None:
+    def f(x: Any) -> Any:
+        gradient, aux = cadiff.grad(lambda y: (y * y, y + 1.0), has_aux=True)(2.0)
+        return x * gradient if aux > 1.0 else aux
+
+    noted = record(f, 1.0)
+    assert noted.guards == []
+    assert noted.obstacle == ""
+
+
+@pytest.mark.parametrize("x", [1.5, -0.5])
+def test_derivatives_of_higher_order(x: float) -> None:
+    def g(y: Any) -> Any:
+        return cadiff.sqrt(cadiff.maximum(y, -1.0) ** 2 + 1.0) * cadiff.expit(y)
+
+    second = cadiff.grad(cadiff.grad(g))
+    noted = record(second, x)
+    assert noted.obstacle == ""
+    assert noted.out == second(x)
+    hessian = cadiff.hessian(lambda y: cnp.sum(g(y)))
+    point = np.array([x, 2.0])
+    noted = record(hessian, point)
+    assert noted.obstacle == ""
+    np.testing.assert_allclose(noted.out, hessian(point), rtol=1e-14)
+
+
+# --- beginning and end ---------------------------------------------------------------------------
+
+
+def test_guards_do_not_nest() -> None:
+    def f(x: Any) -> Any:
+        with pytest.raises(RuntimeError, match="already"):
+            _core._start_guards()
+        return x
+
+    assert record(f, 1.0).guards == []
+    with pytest.raises(RuntimeError, match="no guards"):
+        _core._end_guards()
+    assert not _core.is_guarding()
+
+
+def test_memory_may_fail_at_any_request() -> None:
+    """Afterwards nothing is guarded, and the next recording is right."""
+    x = np.linspace(-1.0, 1.0, 100)
+
+    def f(v: Any) -> Any:
+        return [v[v > c] if v[0] < c else v for c in x]
+
+    expected = record(f, x)
+    failures = 0
+    for successes in range(0, 400, 7):
+        _core._fail_allocations_after(successes)
+        try:
+            noted = record(f, x)
+        except MemoryError:
+            failures += 1
+        else:
+            assert noted.guards == expected.guards
+        finally:
+            _core._fail_allocations_after(-1)
+        assert not _core.is_guarding()
+    assert record(f, x).guards == expected.guards
+    del expected, failures
