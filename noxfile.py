@@ -53,7 +53,11 @@ def lint(session: nox.Session) -> None:
     session.install("-e", ".[test,lint]")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
-    sources = [str(p) for d in ("src", "cadiff", "tests/c") for p in (ROOT / d).glob("*.[ch]")]
+    sources = [
+        str(p)
+        for d in ("src", "cadiff", "tests/c", "benchmarks")
+        for p in (ROOT / d).glob("*.[ch]")
+    ]
     session.run("clang-format", "--dry-run", "-Werror", *sources)
     session.run("mypy")
     options = ["--allowlist", "tests/stubtest.txt", "--mypy-config-file", "pyproject.toml"]
@@ -111,4 +115,6 @@ def examples(session: nox.Session) -> None:
     for example in sorted((ROOT / "examples").glob("*.py")):
         session.run("python", str(example))
     session.run("python", "-m", "benchmarks.table", "--quick")
+    plot = Path(session.create_tmp(), "programs.svg").resolve()
+    session.run("python", "-m", "benchmarks.plot", "--quick", str(plot))
     session.run("pytest", "benchmarks", "--benchmark-only", "--benchmark-min-rounds=1", "-q")

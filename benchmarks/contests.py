@@ -34,6 +34,7 @@ __all__ = [
     "Contest",
     "Recorded",
     "Runner",
+    "UnavailableError",
     "WrongNumbersError",
     "chain",
     "compare",
@@ -70,6 +71,10 @@ class WrongNumbersError(Exception):
     """A value or gradient is not what it should be, so that its time is worth nothing."""
 
 
+class UnavailableError(Exception):
+    """A contest needs what this machine does not have."""
+
+
 class Runner(NamedTuple):
     """One way of doing the work, and the result it must give: numbers in any containers."""
 
@@ -96,8 +101,8 @@ def compare(what: str, result: Any, expected: Any, rtol: float = RTOL) -> None:
     ----------
     what : str
         Names the result in the message.
-    result, expected : float, ndarray, Var, or nested lists and tuples of them
-        Compared in order.
+    result, expected : float, ndarray, Var, sparse array, or nested lists and tuples of them
+        Compared in order; of a sparse array, all numbers, those that are not stored too.
     rtol : float
         Relative to the largest of the numbers expected, since sums of large terms leave an
         absolute error.
@@ -117,6 +122,8 @@ def compare(what: str, result: Any, expected: Any, rtol: float = RTOL) -> None:
 def _flat(tree: Any) -> FloatArray:
     if isinstance(tree, (list, tuple)):
         return np.concatenate([_flat(item) for item in tree]) if tree else np.empty(0)
+    if hasattr(tree, "toarray"):
+        tree = tree.toarray()
     return np.ravel(np.asarray(cadiff.value(tree), dtype=np.float64))
 
 

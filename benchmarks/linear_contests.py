@@ -23,6 +23,8 @@ __all__ = [
     "PULL",
     "PULLBACK",
     "PUSHES",
+    "broyden",
+    "broyden_jacobian",
     "elementwise_pull",
     "rosenbrock_pull",
     "tridiagonal",

@@ -9,19 +9,21 @@ code 1. A missed target does not, because not every machine is idle.
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Any, Literal, NamedTuple
-
-import numpy as np
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import cadiff
-from benchmarks import array_contests, contests, linear_contests, memory, problems
+from benchmarks import (
+    array_contests,
+    contests,
+    linear_contests,
+    memory,
+    problems,
+    program_contests,
+)
 from benchmarks.array_contests import HAND, HESSIAN, JACOBIAN, NUMPY, PRODUCT, RECORDED
 from benchmarks.contests import (
     ARRAY,
@@ -38,17 +40,29 @@ from benchmarks.contests import (
     Recorded,
 )
 from benchmarks.linear_contests import FUNCTION, PULL, PULLBACK, PUSHES
-from benchmarks.timing import Spread, interleave
+from benchmarks.machine import machine
+from benchmarks.program_contests import (
+    BATCH,
+    EAGER,
+    FIRST,
+    IN_C,
+    SINGLE,
+    SPARSE_HESSIAN,
+    SPARSE_JACOBIAN,
+    THREADS,
+)
+from benchmarks.timing import Spread, Timings, interleave
 from cadiff import _core
 
 CHAIN_STEPS = 100_000
 SCAN_STEPS = 1_000_000
 SWEPT_OPERATIONS = 1_000_000
 LOOP_ITERATIONS = 1_000_000
-BLAS_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS")
+BATCH_POINTS = 10_000
+CLOCK = ""  # against nothing
 TAPE_SIZES = (10**6, 10**7, 10**8)
 HEADINGS = ("work", "measured against", "median (min-max)", "target", "holds")
-WIDTHS = (54, 26, 30, 8, 5)
+WIDTHS = (60, 26, 30, 8, 5)
 
 
 class Target(NamedTuple):
@@ -71,6 +85,11 @@ class Row(NamedTuple):
     unit: str = "x"
     target: Target | None = None
 
+    @property
+    def missed(self) -> bool:
+        """Whether there is a target, and it does not hold."""
+        return self.target is not None and not self.target.holds(self.measured.median)
+
 
 class Effort(NamedTuple):
     """How long to measure."""
@@ -81,13 +100,19 @@ class Effort(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """One runner of a contest as a multiple of another, or how many times faster it is."""
+    """One runner of a contest as a multiple of another, or how many times faster it is.
+
+    Against nothing, what is measured is microseconds.
+    """
 
     runner: str
     against: str
     target: Target | None = None
     faster: bool = False
 
+
+Measure: TypeAlias = Callable[[Effort], Iterator[Row]]
+Line: TypeAlias = Callable[[Sequence[str]], str]
 
 THOROUGH = Effort(rounds=25, seconds=0.02, iterations=LOOP_ITERATIONS)
 QUICK = Effort(rounds=3, seconds=0.002, iterations=LOOP_ITERATIONS // 10)
@@ -119,72 +144,54 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="measure only those parts whose name this regular expression finds: "
         + ", ".join([*PARTS, *LARGE_PARTS]),
     )
+    parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     options = parser.parse_args(argv)
     effort = QUICK if options.quick else THOROUGH
     parts = PARTS | LARGE_PARTS if options.large else PARTS
+    chosen = {
+        name: measure
+        for name, measure in parts.items()
+        if re.search(options.only, name, re.IGNORECASE)
+    }
+    line = in_markdown if options.markdown else in_columns
 
     print(machine())
     print()
-    print_line(HEADINGS)
-    print_line(["-" * width for width in WIDTHS])
-    missed = []
     try:
-        for name, measure in parts.items():
-            if re.search(options.only, name, re.IGNORECASE):
-                for row in measure(effort):
-                    print_row(row)
-                    if row.target is not None and not row.target.holds(row.measured.median):
-                        missed.append(
-                            f"{row.work}, against {row.against}" if row.against else row.work
-                        )
+        missed = print_table(chosen, effort, line)
     except contests.WrongNumbersError as error:
         print(f"\nWrong numbers, so nothing more is timed: {error}", file=sys.stderr)
         return 1
     print()
-    print(f"Targets missed: {len(missed)}" + "".join(f"\n  {work}" for work in missed))
+    print(f"Targets missed: {len(missed)}" + "".join(f"\n* {work}" for work in missed))
     return 0
 
 
 # Printing
 
 
-def machine() -> str:
-    """Processor, versions, the compiler of the core where it has left its name, and BLAS."""
-    python = f"{platform.python_implementation()} {platform.python_version()}"
-    parts = [processor(), python, f"NumPy {np.__version__}", f"cadiff {cadiff.__version__}"]
-    compiler = re.search(rb"GCC: \([^)]*\) [\d.]+|clang version [\d.]+", core_binary())
-    if compiler is not None:
-        parts.append(f"compiled by {compiler.group().decode()}")
-    return ", ".join([*parts, blas()])
+def print_table(parts: Mapping[str, Measure], effort: Effort, line: Line) -> list[str]:
+    """Measure parts, print each row as soon as it is there, and return what missed its target."""
+
+    def show(cells: Sequence[str]) -> None:
+        print(line(cells), flush=True)
+
+    show(HEADINGS)
+    show(["-" * width for width in WIDTHS])
+    missed = []
+    for name, measure in parts.items():
+        try:
+            for row in measure(effort):
+                show(row_cells(row))
+                if row.missed:
+                    missed.append(", against ".join(filter(None, [row.work, row.against])))
+        except contests.UnavailableError as error:
+            show([name, "", f"skipped: {error}", "", ""])
+    return missed
 
 
-def blas() -> str:
-    """NumPy's BLAS, and how many threads of it are at work, as far as the environment tells."""
-    config: Any = np.show_config(mode="dicts")
-    name = config["Build Dependencies"]["blas"].get("name", "BLAS")
-    limits = [f"{key}={os.environ[key]}" for key in BLAS_VARIABLES if os.environ.get(key)]
-    if limits:
-        return f"{name} with {', '.join(limits)}"
-    return f"{name} with no limit to its threads, on {os.cpu_count()} processors"
-
-
-def processor() -> str:
-    """The name of the processor, as far as the system tells."""
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        text = ""
-    name = re.search(r"^model name\s*: (.*)$", text, re.MULTILINE)
-    return name.group(1) if name else platform.processor() or platform.machine()
-
-
-def core_binary() -> bytes:
-    """The compiled core, as it lies on the disk."""
-    return Path(_core.__file__).read_bytes()
-
-
-def print_row(row: Row) -> None:
-    """Print a row as soon as it is measured."""
+def row_cells(row: Row) -> list[str]:
+    """What stands in a row."""
     median, low, high = row.measured
     text = f"{number(median)} {row.unit}"
     if low < high:
@@ -192,8 +199,8 @@ def print_row(row: Row) -> None:
     target, holds = "", ""
     if row.target is not None:
         target = f"{row.target.relation} {row.target.bound:g}"
-        holds = "yes" if row.target.holds(median) else "NO"
-    print_line([row.work, row.against, text, target, holds])
+        holds = "NO" if row.missed else "yes"
+    return [row.work, row.against, text, target, holds]
 
 
 def number(x: float) -> str:
@@ -201,10 +208,15 @@ def number(x: float) -> str:
     return f"{x:.0f}" if abs(x) >= 100.0 else f"{x:#.3g}"
 
 
-def print_line(cells: Sequence[str]) -> None:
-    """Print cells in columns."""
+def in_columns(cells: Sequence[str]) -> str:
+    """A line of cells in columns."""
     line = "  ".join(cell.ljust(width) for cell, width in zip(cells, WIDTHS, strict=True))
-    print(line.rstrip(), flush=True)
+    return line.rstrip()
+
+
+def in_markdown(cells: Sequence[str]) -> str:
+    """A line of a table in Markdown."""
+    return f"| {' | '.join(cells)} |"
 
 
 # Times of contests
@@ -216,43 +228,35 @@ def compared(
     """Check the runners that take part in a contest, and time them in turns."""
     contest = make()
     names = dict.fromkeys(name for c in comparisons for name in (c.against, c.runner))
-    for name in names:
-        contest.check(name)
-    timings = interleave(
-        {name: contest.runners[name].call for name in names},
-        rounds=effort.rounds,
-        seconds=effort.seconds,
-    )
+    timings = timed(contest, [name for name in names if name != CLOCK], effort)
     for runner, against, target, faster in comparisons:
+        work = f"{contest.work}: {runner}"
+        if against == CLOCK:
+            microseconds = timings.seconds(runner).scaled(1e6)
+            yield Row(work, against, microseconds, "us a call", target)
+            continue
         ratio = timings.ratio(against, runner) if faster else timings.ratio(runner, against)
         unit = "x faster" if faster else "x"
-        yield Row(f"{contest.work}: {runner}", against, ratio, unit, target)
+        yield Row(work, against, ratio, unit, target)
 
 
-def gradient_call(effort: Effort) -> Iterator[Row]:
-    """The time of a gradient that costs nothing but the call."""
-    contest = contests.gradient_call()
-    contest.check(GRADIENT)
-    timings = interleave(
-        {GRADIENT: contest.runners[GRADIENT].call}, rounds=effort.rounds, seconds=effort.seconds
-    )
-    microseconds = timings.seconds(GRADIENT).scaled(1e6)
-    yield Row(f"{contest.work}: {GRADIENT}", "", microseconds, "us a call")
-
-
-def jacobian(effort: Effort) -> Iterator[Row]:
-    """A small Jacobian, where the calls are all that counts."""
-    contest = array_contests.jacobian()
-    for name in contest.runners:
+def timed(contest: Contest, names: Sequence[str], effort: Effort) -> Timings:
+    """Check some runners of a contest, and time them in turns."""
+    for name in names:
         contest.check(name)
-    timings = interleave(
-        {name: runner.call for name, runner in contest.runners.items()},
-        rounds=effort.rounds,
-        seconds=effort.seconds,
-    )
-    work = f"{contest.work}: {JACOBIAN}"
-    yield Row(work, "", timings.seconds(JACOBIAN).scaled(1e6), "us a call", at_most(6))
-    yield Row(work, NUMPY, timings.ratio(JACOBIAN, NUMPY), target=at_most(3))
+    calls = {name: contest.runners[name].call for name in names}
+    return interleave(calls, rounds=effort.rounds, seconds=effort.seconds)
+
+
+def compile_time(n: int, effort: Effort) -> Iterator[Row]:
+    """What a program costs until it has given its first gradient, recording included."""
+    contest = program_contests.first_call(n)
+    timings = timed(contest, (EAGER, FIRST), effort)
+    operations = (n - 1) * problems.ROSENBROCK_OPERATIONS
+    nanoseconds = timings.seconds(FIRST).scaled(1e9 / operations)
+    work = f"{contest.work}: {FIRST}"
+    yield Row(work, CLOCK, nanoseconds, "ns an op", at_most(300))
+    yield Row(work, EAGER, timings.ratio(FIRST, EAGER))
 
 
 def at_most(bound: float) -> Target:
@@ -347,8 +351,6 @@ def checked_tape(operations: int) -> dict[str, float]:
     return report
 
 
-Measure = Callable[[Effort], Iterator[Row]]
-
 PARTS: dict[str, Measure] = {
     "rosenbrock-1000": partial(
         compared,
@@ -396,7 +398,7 @@ PARTS: dict[str, Measure] = {
     "sweep-rosenbrock": partial(sweep, contests.record_rosenbrock, at_most(3)),
     "sweep-chain": partial(sweep, contests.record_chain, at_most(3)),
     "loop": loop,
-    "call": gradient_call,
+    "call": partial(compared, contests.gradient_call, [Compared(GRADIENT, CLOCK)]),
     "hessian": partial(
         compared, partial(contests.hessian, 100), [Compared("hessian", "gradient")]
     ),
@@ -461,7 +463,11 @@ PARTS: dict[str, Measure] = {
     "array-chain-million": partial(
         compared, partial(array_contests.chain, 10**6), [Compared(GRADIENT, NUMPY, at_most(3))]
     ),
-    "array-jacobian": jacobian,
+    "array-jacobian": partial(
+        compared,
+        array_contests.jacobian,
+        [Compared(JACOBIAN, CLOCK, at_most(6)), Compared(JACOBIAN, NUMPY, at_most(3))],
+    ),
     "array-product": partial(
         compared, partial(array_contests.product, 4), [Compared(RECORDED, NUMPY, at_most(1))]
     ),
@@ -479,6 +485,66 @@ PARTS: dict[str, Measure] = {
         compared,
         partial(array_contests.layer_hessian, 100),
         [Compared(HESSIAN, GRADIENT, at_most(60))],
+    ),
+    "program-rosenbrock-1000": partial(
+        compared,
+        partial(program_contests.rosenbrock, 1000),
+        [Compared(GRADIENT, FLOATS, at_most(0.06)), Compared(GRADIENT, EAGER)],
+    ),
+    "program-rosenbrock-1000-c": partial(
+        compared,
+        partial(program_contests.rosenbrock_by_hand, 1000),
+        [Compared(GRADIENT, IN_C, at_most(7))],
+    ),
+    "program-rosenbrock-100": partial(
+        compared,
+        partial(program_contests.rosenbrock, 100),
+        [Compared(GRADIENT, FLOATS, at_most(0.15))],
+    ),
+    "program-rosenbrock-10": partial(
+        compared,
+        partial(program_contests.rosenbrock, 10),
+        [Compared(GRADIENT, CLOCK, at_most(0.5)), Compared(GRADIENT, FLOATS, at_most(0.4))],
+    ),
+    "program-regression": partial(
+        compared, program_contests.regression, [Compared(GRADIENT, FLOATS, at_most(0.06))]
+    ),
+    "program-chain-c": partial(
+        compared,
+        partial(program_contests.chain_by_hand, CHAIN_STEPS),
+        [Compared(GRADIENT, IN_C, at_most(1.8)), Compared(GRADIENT, FLOATS)],
+    ),
+    "program-logistic": partial(
+        compared, program_contests.logistic_regression, [Compared(GRADIENT, HAND, at_most(1))]
+    ),
+    "program-jacobian": partial(
+        compared, program_contests.jacobian, [Compared(JACOBIAN, CLOCK, at_most(1.5))]
+    ),
+    "program-sparse-jacobian": partial(
+        compared,
+        partial(program_contests.sparse_jacobian, 1000),
+        [Compared(SPARSE_JACOBIAN, CLOCK, at_most(8))],
+    ),
+    "program-sparse-hessian": partial(
+        compared,
+        partial(program_contests.sparse_hessian, 1000),
+        [Compared(SPARSE_HESSIAN, CLOCK, at_most(15))],
+    ),
+    "program-hessian": partial(
+        compared,
+        partial(program_contests.hessian, 100),
+        [Compared(HESSIAN, CLOCK, at_most(12))],
+    ),
+    "program-compile": partial(compile_time, 1000),
+    "program-batch": partial(
+        compared,
+        partial(program_contests.batch, BATCH_POINTS, 10),
+        [Compared(BATCH, SINGLE, Target(">=", 10), faster=True)],
+    ),
+    "program-threads": partial(
+        compared,
+        partial(program_contests.batch_in_threads, BATCH_POINTS, 10),
+        [Compared(THREADS, BATCH, Target(">=", 1.7), faster=True)],
     ),
 }
 LARGE_PARTS: dict[str, Measure] = {"large-tapes": large_tapes}

@@ -7,12 +7,13 @@ before they are timed; no time is asserted, because that depends on the machine.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from benchmarks import array_contests, contests, linear_contests
-from benchmarks.contests import Contest, Recorded
+from benchmarks import array_contests, contests, linear_contests, program_contests
+from benchmarks.contests import Contest, Recorded, UnavailableError
 
 CONTESTS = [
     make() for make in contests.CONTESTS + array_contests.CONTESTS + linear_contests.CONTESTS
@@ -31,6 +32,26 @@ OPERATIONS = 1_000_000
 def test_contest(benchmark: BenchmarkFixture, contest: Contest, name: str) -> None:
     contest.check(name)
     benchmark.group = contest.work
+    benchmark(contest.runners[name].call)
+
+
+@cache
+def program_contest(make: Callable[[], Contest]) -> Contest:
+    return make()
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [(make, name) for make, names in program_contests.CONTESTS for name in names],
+)
+def test_program(benchmark: BenchmarkFixture, make: Callable[[], Contest], name: str) -> None:
+    try:
+        contest = program_contest(make)
+    except UnavailableError as missing:
+        pytest.skip(str(missing))
+    contest.check(name)
+    benchmark.group = contest.work
+    benchmark.name = f"{contest.work}: {name}"
     benchmark(contest.runners[name].call)
 
 

@@ -25,7 +25,7 @@ except ModuleNotFoundError as _error:
         "directory to use the installed package."
     ) from None
 
-from . import _table, checkpoints, implicit, linear, nn, numpy, ops, transforms
+from . import _table, checkpoints, implicit, linear, nn, numpy, ops, program, transforms
 from ._table import *
 from .checkpoints import *
 from .checks import NonFiniteError, check_grads, nan_check
@@ -34,6 +34,7 @@ from .inspect import Tape, make_tape
 from .linear import *
 from .ops import *
 from .primitives import custom, primitive
+from .program import *
 from .transforms import *
 
 try:
@@ -58,4 +59,5 @@ __all__ += checkpoints.__all__
 __all__ += implicit.__all__
 __all__ += linear.__all__
 __all__ += ops.__all__
+__all__ += program.__all__
 __all__ += transforms.__all__

@@ -5,6 +5,7 @@ cdef enum:
     LANE_NUMBERS = 1 << 12    # numbers in the workspace of a batch, if it can be
     LEAST_LANES = 8
     MOST_LANES = 256
+    FEW_INPUTS = 3            # by which forward mode may be the cheaper one
 
 
 @cython.final
@@ -43,13 +44,20 @@ cdef class Code:
     def nbytes(self):
         return cad_program_bytes(self.program) + 8 * cad_program_room(self.program, 1)
 
+    cdef size_t cost(self):
+        """Operations, and the memory that they go through."""
+        return self.program.n_operations + self.program.n_places
+
     cdef double *take_room(self) except NULL:
-        """A workspace: the spare one, unless another thread has it."""
+        """A workspace, and behind it room for the results: the spare one, unless another thread has
+        it."""
         cdef double *room = self.spare
         if room != NULL:
             self.spare = NULL
             return room
-        room = <double *>cad_memory_resize(NULL, cad_program_room(self.program, 1), sizeof(double))
+        room = <double *>cad_memory_resize(
+            NULL, cad_program_room(self.program, 1) + self.program.n_results, sizeof(double)
+        )
         if room == NULL:
             check(CAD_NO_MEMORY)
         cad_program_prepare(self.program, 1, room)
@@ -136,8 +144,8 @@ cdef inline long carry_out(const CadProgram *program, double *room, const double
 cdef class Graph:
     """What f computed while it was recorded: its outputs, as functions of its inputs.
 
-    `sizes` are the numbers of elements of the inputs. Codes for derivatives are made from it; it
-    refers to no tape. One thread at a time makes codes.
+    Codes for derivatives are made from it; it refers to no tape. Inputs to differentiate by are
+    given as ranges (begin, end) of the numbers of all. One thread at a time makes codes.
     """
 
     cdef CadGraph *graph
@@ -147,9 +155,6 @@ cdef class Graph:
     cdef readonly tuple guards           # for each, whether it rests on equality
     cdef CadId *inputs                   # the first elements of the inputs
     cdef CadId *outputs
-    cdef CadId *gradient                 # by all inputs, once it is there
-    cdef object tangents                 # the first elements of the inputs for tangents
-    cdef object cotangents
 
     def __init__(self):
         raise TypeError("a Graph comes from graph_of")
@@ -168,12 +173,12 @@ cdef class Graph:
         return self.graph.n_nodes
 
     cdef Ids elements(self, which):
-        """All elements of some inputs."""
-        cdef Ids result = new_ids(sum([self.sizes[k] for k in which]))
+        """Some inputs: ranges [begin, end) of all, which are elements one behind the other."""
+        cdef Ids result = new_ids(sum([end - begin for begin, end in which]))
         cdef Py_ssize_t i, at = 0
-        for k in which:
-            for i in range(self.sizes[k]):
-                result.data[at] = self.inputs[<Py_ssize_t>k] + <CadId>i
+        for begin, end in which:
+            for i in range(begin, end):
+                result.data[at] = self.inputs[0] + <CadId>i
                 at += 1
         return result
 
@@ -238,7 +243,26 @@ cdef class Graph:
     def gradient_code(self, which):
         """inputs -> the first output, and its gradient by some inputs."""
         cdef Ids outputs = self.all_outputs()
-        return self.code([], [outputs, self.pulled(outputs, self.ones(outputs.n), self.elements(which))])
+        cdef Ids wrt = self.elements(which)
+        cdef Code back = self.code([], [outputs, self.pulled(outputs, self.ones(outputs.n), wrt)])
+        cdef Code forth
+        if wrt.n <= FEW_INPUTS:
+            # Tangents that go along need not remember all that was computed.
+            forth = self.code([], [outputs, *self.pushed_one_by_one(wrt, outputs)])
+            if forth.cost() < back.cost():
+                return forth
+        return back
+
+    cdef list pushed_one_by_one(self, Ids wrt, Ids outputs):
+        """The derivatives of all outputs by each of some inputs."""
+        cdef Ids along = new_ids(wrt.n)
+        cdef Py_ssize_t i, k
+        columns = []
+        for k in range(wrt.n):
+            for i in range(wrt.n):
+                along.data[i] = cad_graph_constant(self.graph, 1.0 if i == k else 0.0)
+            columns.append(self.pushed(wrt, along, outputs))
+        return columns
 
     def pull_code(self, which):
         """inputs, cotangents of the outputs -> outputs, cotangents of some inputs."""
@@ -295,6 +319,20 @@ cdef Ids joined_ids(list parts):
     return result
 
 
+cdef list sizes_of_blocks(Recording recording):
+    """The inputs of a recording: an array each, and all numbers that stand in a row."""
+    sizes = []
+    in_row = False
+    for shapes in recording.structure.leaf_shapes():
+        for lengths in shapes:
+            if lengths == () and in_row:
+                sizes[len(sizes) - 1] += 1
+            else:
+                sizes.append(prod(lengths))
+            in_row = lengths == ()
+    return sizes or [0]
+
+
 def graph_of(Recording recording, list atoms, bint optimize):
     """What a recording computes, as a Graph; `atoms` are its outputs."""
     cdef CadTape *tape = recording.tape
@@ -304,14 +342,16 @@ def graph_of(Recording recording, list atoms, bint optimize):
     cdef Py_ssize_t k, i, n = 0
     cdef double *values
     cdef cnp.ndarray slots, array
-    sizes_list = [prod(shape) for shapes in recording.structure.leaf_shapes() for shape in shapes]
+    sizes_list = sizes_of_blocks(recording)
     result.sizes = sizes_list
     result.graph = cad_graph_new(optimize)
     result.inputs = <CadId *>cad_memory_resize(NULL, len(sizes_list), sizeof(CadId))
     for atom in atoms:
         n += prod(shape(atom))
     result.n_outputs = n
-    result.outputs = <CadId *>cad_memory_resize(NULL, n, sizeof(CadId))
+    guards = noted_guards(tape) if tape.guards != NULL else []
+    n_all = n + sum([count for _, count, _, _ in guards])
+    result.outputs = <CadId *>cad_memory_resize(NULL, n_all, sizeof(CadId))
     sizes = <size_t *>cad_memory_resize(NULL, len(sizes_list), sizeof(size_t))
     try:
         if result.graph == NULL or result.inputs == NULL or result.outputs == NULL or sizes == NULL:
@@ -329,10 +369,22 @@ def graph_of(Recording recording, list atoms, bint optimize):
                 for i in range(n):
                     result.outputs[k + i] = base
             k += n
+        for slot, count, _, _ in guards:  # whose outcomes are numbers like any other
+            for i in range(count):
+                result.outputs[k + i] = <CadSlot>slot + <CadSlot>i
+            k += count
         check(cad_graph_read(
             result.graph, tape, recording.begin(), tape.n_entries, sizes, len(sizes_list),
-            result.inputs, result.outputs, result.n_outputs,
+            result.inputs, result.outputs, n_all,
         ))
+        k = result.n_outputs
+        equalities = []
+        for _, count, equality, outcomes in guards:
+            for i in range(count):
+                check(cad_graph_guard(result.graph, result.outputs[k + i], outcomes[i]))
+            k += count
+            equalities += [equality] * count
+        result.guards = tuple(equalities)
         k = 0
         for atom in atoms:
             n = prod(shape(atom))
@@ -347,3 +399,178 @@ def graph_of(Recording recording, list atoms, bint optimize):
         cad_memory_free(sizes)
     result.n_recorded = tape.n_entries - recording.begin() - 1
     return result
+
+
+# --- recording ---------------------------------------------------------------------------------
+
+@cython.final
+cdef class Guarded:
+    """What is recorded in this context is to be replayed: choices by values are noted.
+
+    `lifted` are the inputs, in the order in which they were given: floats or float64 arrays.
+    """
+
+    cdef Recording recording
+    cdef bint guarding
+    cdef readonly tuple lifted
+
+    def __init__(self, inputs, f):
+        self.recording = Recording(tuple(inputs), tuple(range(len(inputs))), f=f)
+
+    def __enter__(self):
+        try:
+            start_guards(self.recording.tape)
+        except BaseException:
+            self.recording.close()
+            raise
+        self.lifted = self.recording.lifted
+        return self
+
+    def __exit__(self, *exception):
+        end_guards(self.recording.tape)
+        self.lifted = None
+        self.recording.close()
+
+    @property
+    def obstacle(self):
+        """Why what was recorded cannot be replayed, or ""."""
+        cdef CadTape *tape = self.recording.tape
+        if tape.guards.obstacle[0] != 0:
+            return (<bytes>tape.guards.obstacle).decode()
+        if cad_tape_has_rules(tape, self.recording.begin(), tape.n_entries):
+            return "an operation has a rule of its own"
+        if self.recording.base() > 0 and cad_reads_below(
+            tape, self.recording.begin(), tape.n_entries, self.recording.base()
+        ):
+            return "it depends on numbers with derivatives that are no arguments"
+        return ""
+
+    def graph(self, list atoms, bint optimize):
+        """What was recorded, as a Graph; `atoms` are its outputs."""
+        return graph_of(self.recording, atoms, optimize)
+
+
+def is_watched():
+    """Whether somebody watches what this thread records, as nan_check does."""
+    return cad_current_tape().watch != NULL
+
+
+# --- calls, as fast as they get ----------------------------------------------------------------
+
+cdef object ZERO = 0
+
+
+cdef class Calls:
+    """The methods of a Program that are called most: a call with one vector, which is known from
+    the call before, goes straight to the code; any other goes to `self._run`.
+
+    Subclasses have `_run(what, args, kwargs, argnums)`.
+    """
+
+    cdef Code value_code
+    cdef Code gradient_code
+
+    def _shorten(self, Code value, Code gradient):
+        """From now on vectors of n numbers are for these codes: to one number, and to that and n
+        derivatives. None: no vector is."""
+        self.value_code = value
+        self.gradient_code = gradient
+
+    cdef double *carry(self, Code code, args, argnums) except? NULL:
+        """A workspace in which a call has been carried out; NULL if it is none of those."""
+        cdef cnp.ndarray x
+        cdef double *room
+        cdef PyObject *given
+        cdef long missed
+        if PyTuple_GET_SIZE(args) != 1 or argnums is not ZERO or cad_current_tape().watch != NULL:
+            return NULL
+        given = PyTuple_GET_ITEM(args, 0)
+        if not cnp.PyArray_CheckExact(<object>given):
+            return NULL
+        x = <cnp.ndarray>given
+        if (
+            cnp.PyArray_NDIM(x) != 1
+            or cnp.PyArray_DIM(x, 0) != <Py_ssize_t>code.program.n_inputs
+            or cnp.PyArray_TYPE(x) != cnp.NPY_DOUBLE
+            or not cnp.PyArray_ISCARRAY_RO(x)
+        ):
+            return NULL
+        room = code.take_room()
+        if code.is_long:
+            with nogil:
+                missed = compute(code.program, room, <const double *>cnp.PyArray_DATA(x))
+        else:
+            missed = compute(code.program, room, <const double *>cnp.PyArray_DATA(x))
+        if missed < 0:
+            return room
+        code.give_back(room)
+        return NULL
+
+    cdef object read_value(self, Code code, double *room):
+        cdef double value
+        cad_program_read(code.program, room, &value)
+        code.give_back(room)
+        return PyFloat_FromDouble(value)
+
+    cdef object read_gradient(self, Code code, double *room, double *value):
+        cdef cnp.npy_intp n = code.program.n_inputs
+        cdef double *results = room + cad_program_room(code.program, 1)
+        cdef cnp.ndarray gradient
+        try:
+            gradient = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
+            cad_program_read(code.program, room, results)
+            value[0] = results[0]
+            memcpy(cnp.PyArray_DATA(gradient), results + 1, n * sizeof(double))
+        finally:
+            code.give_back(room)
+        return gradient
+
+    def __call__(self, /, *args, **kwargs):
+        """What f returns."""
+        cdef double *room = NULL
+        cdef Code code = self.value_code
+        if code is not None and not kwargs:
+            room = self.carry(code, args, ZERO)
+        if room == NULL:
+            return self._run("value", args, kwargs, 0)
+        return self.read_value(code, room)
+
+    def value(self, /, *args, **kwargs):
+        """What f returns: the same as a call."""
+        cdef double *room = NULL
+        cdef Code code = self.value_code
+        if code is not None and not kwargs:
+            room = self.carry(code, args, ZERO)
+        if room == NULL:
+            return self._run("value", args, kwargs, 0)
+        return self.read_value(code, room)
+
+    def grad(self, /, *args, argnums=0, **kwargs):
+        """The gradient of the one number that f returns, as `cadiff.grad` gives it."""
+        cdef double value
+        cdef double *room = NULL
+        cdef Code code = self.gradient_code
+        if code is not None and not kwargs:
+            room = self.carry(code, args, argnums)
+        if room == NULL:
+            return self._run("grad", args, kwargs, argnums)
+        return self.read_gradient(code, room, &value)
+
+    def value_and_grad(self, /, *args, argnums=0, **kwargs):
+        """Value and gradient, as `cadiff.value_and_grad` gives them."""
+        cdef double value
+        cdef double *room = NULL
+        cdef Code code = self.gradient_code
+        if code is not None and not kwargs:
+            room = self.carry(code, args, argnums)
+        if room == NULL:
+            return self._run("value_and_grad", args, kwargs, argnums)
+        gradient = self.read_gradient(code, room, &value)
+        return PyFloat_FromDouble(value), gradient
+
+
+cdef inline long compute(const CadProgram *program, double *room,
+                         const double *inputs) noexcept nogil:
+    """As carry_out, without reading results."""
+    memcpy(cad_program_places(program, 1, room), inputs, program.n_inputs * sizeof(double))
+    return cad_program_run(program, room)

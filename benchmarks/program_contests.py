@@ -1,0 +1,279 @@
+"""The contests of compiled programs: against floats, C by hand, NumPy by hand, single calls.
+
+A program is made before the timing starts, and records at another point: what is checked and timed
+are replays. What making it costs is a contest of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import cadiff
+import cadiff.numpy as cnp
+from benchmarks import array_contests, array_problems, by_hand, contests, problems
+from benchmarks.array_contests import HAND, HESSIAN, JACOBIAN
+from benchmarks.contests import (
+    ARRAY,
+    FLOATS,
+    GRADIENT,
+    Contest,
+    Runner,
+    UnavailableError,
+    compare,
+)
+from benchmarks.linear_contests import broyden, broyden_jacobian
+
+__all__ = [
+    "BATCH",
+    "CONTESTS",
+    "EAGER",
+    "FIRST",
+    "IN_C",
+    "SINGLE",
+    "SPARSE_HESSIAN",
+    "SPARSE_JACOBIAN",
+    "THREADS",
+    "batch",
+    "batch_in_threads",
+    "chain_by_hand",
+    "first_call",
+    "hessian",
+    "jacobian",
+    "logistic_regression",
+    "regression",
+    "rosenbrock",
+    "rosenbrock_by_hand",
+    "sparse_hessian",
+    "sparse_jacobian",
+]
+
+BATCH = "batch, one thread"
+IN_C = "C by hand"
+EAGER = "eager value and gradient"
+FIRST = "compile, first gradient"
+SINGLE = "single calls"
+SPARSE_HESSIAN = "sparse_hessian"
+SPARSE_JACOBIAN = "sparse_jacobian"
+THREADS = "batch, two threads"
+
+
+def _replay(method: Callable[..., Any], *args: Any, **options: Any) -> Callable[[], Any]:
+    """Have a method of a program record somewhere else, and bind it to its arguments."""
+    method(*(0.9 * number for number in args), **options)
+    return partial(method, *args, **options)
+
+
+# Value and gradient
+
+
+def rosenbrock(n: int) -> Contest:
+    """Value and gradient of Rosenbrock's function, recorded afresh or replayed."""
+    eager = contests.rosenbrock(n).runners
+    floats, gradient = eager[FLOATS], eager[ARRAY]
+    x = np.array(problems.rosenbrock_point(n))
+    program = cadiff.compile(problems.rosenbrock)
+    return Contest(
+        f"Rosenbrock n={n}, compiled",
+        {
+            FLOATS: floats,
+            EAGER: gradient,
+            GRADIENT: Runner(_replay(program.value_and_grad, x), gradient.expected),
+        },
+    )
+
+
+def rosenbrock_by_hand(n: int) -> Contest:
+    """The same, and C that was differentiated by hand; UnavailableError without a compiler."""
+    evaluation = by_hand.rosenbrock(problems.rosenbrock_point(n))
+    contest = rosenbrock(n)
+    return _with_c(contest, evaluation)
+
+
+def chain_by_hand(steps: int) -> Contest:
+    """Value and gradient of a chain, where every step waits for the one before."""
+    evaluation = by_hand.chain(steps, problems.CHAIN_POINT)
+    eager = contests.chain(steps)
+    program = cadiff.compile(problems.chain(steps, cadiff.sin, cadiff.exp))
+    replay = _replay(program.value_and_grad, *problems.CHAIN_POINT, argnums=(0, 1))
+    contest = Contest(
+        f"{eager.work}, compiled",
+        {
+            FLOATS: eager.runners[FLOATS],
+            GRADIENT: Runner(replay, eager.runners[GRADIENT].expected),
+        },
+    )
+    return _with_c(contest, evaluation)
+
+
+def _with_c(contest: Contest, evaluation: by_hand.Evaluation) -> Contest:
+    """Add C by hand, whose gradient is checked here, since its call gives the value alone."""
+    value, gradient = contest.runners[GRADIENT].expected
+    evaluation.call()
+    compare(f"{contest.work}: gradient of {IN_C}", evaluation.gradient, gradient)
+    return Contest(contest.work, contest.runners | {IN_C: Runner(evaluation.call, value)})
+
+
+def regression() -> Contest:
+    """Value and gradient of the sum of squares about a line, a loop over 500 observations."""
+    eager = contests.regression(arrays=False)
+    program = cadiff.compile(problems.linear_regression(*problems.observations()))
+    p = np.array(problems.REGRESSION_POINT)
+    return Contest(
+        "regression, compiled",
+        {
+            FLOATS: eager.runners[FLOATS],
+            GRADIENT: Runner(_replay(program.value_and_grad, p), eager.runners[GRADIENT].expected),
+        },
+    )
+
+
+def logistic_regression() -> Contest:
+    """Value and gradient of the cross-entropy of 1000 observations, in arrays."""
+    eager = array_contests.logistic_regression()
+    data = array_problems.classes()
+    program = cadiff.compile(array_problems.make_logistic(data, cnp))
+    expected = eager.runners[GRADIENT].expected
+    return Contest(
+        f"{eager.work}, compiled",
+        {
+            HAND: eager.runners[HAND],
+            GRADIENT: Runner(_replay(program.value_and_grad, data.beta), expected),
+        },
+    )
+
+
+# Matrices
+
+
+def jacobian() -> Contest:
+    """The Jacobian of W sin(πx²) + b, three functions of four numbers."""
+    data = array_problems.mixing_data()
+    program = cadiff.compile(array_problems.make_mixing(data, cnp))
+    expected = array_problems.mixing_jacobian(data, data.x)
+    return Contest(
+        "W sin(πx²) + b, 3 x 4, compiled",
+        {JACOBIAN: Runner(_replay(program.jacobian, data.x), expected)},
+    )
+
+
+def sparse_jacobian(n: int) -> Contest:
+    """The Jacobian of Broyden's tridiagonal function, written as a loop."""
+    x = np.linspace(-1.0, 1.0, n)
+    program = cadiff.compile(broyden)
+    work = f"Broyden n={n}, a loop, compiled"
+    return Contest(
+        work,
+        {SPARSE_JACOBIAN: _tridiagonal(work, program.sparse_jacobian, x, broyden_jacobian(x))},
+    )
+
+
+def sparse_hessian(n: int) -> Contest:
+    """The Hessian of Rosenbrock's function as a sparse array."""
+    x, matrix = _hessian(n)
+    program = cadiff.compile(problems.rosenbrock)
+    work = f"Rosenbrock n={n}, second order, compiled"
+    return Contest(work, {SPARSE_HESSIAN: _tridiagonal(work, program.sparse_hessian, x, matrix)})
+
+
+def _tridiagonal(work: str, method: Callable[..., Any], x: Any, expected: Any) -> Runner:
+    """A method that gives a sparse array, which stores three diagonals and nothing else."""
+    call = _replay(method, x)
+    compare(f"{work}: numbers stored", float(call().nnz), 3.0 * len(x) - 2.0)
+    return Runner(call, expected)
+
+
+def hessian(n: int) -> Contest:
+    """The Hessian of Rosenbrock's function as a matrix."""
+    x, matrix = _hessian(n)
+    program = cadiff.compile(problems.rosenbrock)
+    work = f"Rosenbrock n={n}, second order, compiled"
+    return Contest(work, {HESSIAN: Runner(_replay(program.hessian, x), matrix)})
+
+
+def _hessian(n: int) -> tuple[Any, Any]:
+    """Where the Hessian of Rosenbrock's function is taken, and what it is."""
+    return np.array(problems.rosenbrock_point(n)), contests.hessian(n).runners[HESSIAN].expected
+
+
+# Making a program
+
+
+def first_call(n: int) -> Contest:
+    """Value and gradient of Rosenbrock's function by a program that is made for it each time."""
+    contest = rosenbrock(n)
+    x = np.array(problems.rosenbrock_point(n))
+
+    def compile_and_call() -> Any:
+        return cadiff.compile(problems.rosenbrock).value_and_grad(x)
+
+    eager = contest.runners[EAGER]
+    return Contest(
+        f"Rosenbrock n={n}", {EAGER: eager, FIRST: Runner(compile_and_call, eager.expected)}
+    )
+
+
+# Many points
+
+
+def batch(points: int, n: int) -> Contest:
+    """Values and gradients of Rosenbrock's function at many points: at once, or one by one."""
+    X, values, gradients = _points(points, n)
+    program = cadiff.compile(problems.rosenbrock)
+    value_and_grad = program.value_and_grad
+
+    def one_by_one() -> list[Any]:
+        return [value_and_grad(x) for x in X]
+
+    return Contest(
+        f"Rosenbrock n={n}, {points:,} points, compiled",
+        {
+            SINGLE: Runner(one_by_one, np.column_stack((values, gradients))),
+            BATCH: Runner(
+                _replay(program.batch, X, threads=1, what="value_and_grad"), (values, gradients)
+            ),
+        },
+    )
+
+
+def batch_in_threads(points: int, n: int) -> Contest:
+    """The same at once, in one thread or two; UnavailableError with a single processor."""
+    processors = os.cpu_count() or 1
+    if processors < 2:
+        raise UnavailableError("two threads need two processors, and this machine has one")
+    contest = batch(points, n)
+    X, values, gradients = _points(points, n)
+    program = cadiff.compile(problems.rosenbrock)
+    two = _replay(program.batch, X, threads=2, what="value_and_grad")
+    runners = {BATCH: contest.runners[BATCH], THREADS: Runner(two, (values, gradients))}
+    return Contest(contest.work, runners)
+
+
+def _points(points: int, n: int) -> tuple[Any, Any, Any]:
+    """So many points in rows, and the values and gradients there by formula."""
+    X = np.array(problems.rosenbrock_point(points * n)).reshape(points, n)
+    values = [problems.rosenbrock(x) for x in X.tolist()]
+    return X, np.array(values), np.array([problems.rosenbrock_gradient(x) for x in X])
+
+
+# And the ways of each that the tests under pytest-benchmark time, none of them twice.
+CONTESTS: tuple[tuple[Callable[[], Contest], tuple[str, ...]], ...] = (
+    (partial(rosenbrock, 1000), (FLOATS, GRADIENT)),
+    (partial(rosenbrock, 100), (FLOATS, GRADIENT)),
+    (partial(rosenbrock, 10), (FLOATS, GRADIENT)),
+    (partial(rosenbrock_by_hand, 1000), (IN_C,)),
+    (partial(chain_by_hand, 100_000), (IN_C, GRADIENT)),
+    (regression, (FLOATS, GRADIENT)),
+    (logistic_regression, (HAND, GRADIENT)),
+    (jacobian, (JACOBIAN,)),
+    (partial(sparse_jacobian, 1000), (SPARSE_JACOBIAN,)),
+    (partial(sparse_hessian, 1000), (SPARSE_HESSIAN,)),
+    (partial(hessian, 100), (HESSIAN,)),
+    (partial(first_call, 1000), (EAGER, FIRST)),
+    (partial(batch, 10_000, 10), (SINGLE, BATCH)),
+    (partial(batch_in_threads, 10_000, 10), (THREADS,)),
+)

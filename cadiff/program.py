@@ -1,0 +1,654 @@
+"""Compiled programs: a function is recorded once, and replayed in C."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from math import prod
+from types import MethodType
+from typing import Any, Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+from ._core import Calls, Code
+from .recordings import Call, Recorded, carries_derivatives, leaves_of, record
+from .transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
+from .transforms._base import Function, check_function, checked_argnums
+from .transforms._blocks import blocks_of_matrix
+from .transforms._outputs import Output, all_shapes, as_result, in_containers
+
+__all__ = ["Program", "compile"]
+
+OnBranchChange = Literal["retrace", "raise", "warn"]
+
+_EAGER: dict[str, Callable[..., Any]] = {
+    "grad": grad,
+    "value_and_grad": value_and_grad,
+    "jacobian": jacobian,
+    "hessian": hessian,
+}
+
+
+class _Missed(Exception):
+    """A replay met another outcome than the recording did."""
+
+    def __init__(self, guard: int) -> None:
+        super().__init__(guard)
+        self.guard = guard
+
+
+def _run(code: Code, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
+    found = code.run(inputs)
+    if isinstance(found, int):
+        raise _Missed(found)
+    return found
+
+
+class Program(Calls):
+    """A function that is recorded once for each structure of its arguments, then replayed in C.
+
+    Made by `compile`, which says what it does and what f may do. Called like f; the methods are
+    the gradient functions of the same names, applied to f. With `argnums` (an int or a tuple) they
+    differentiate by other arguments than the first.
+
+    A program is safe to call from several threads, and pickles if f does.
+    """
+
+    def __init__(
+        self,
+        f: Function,
+        on_branch_change: OnBranchChange = "retrace",
+        optimize: bool = True,
+        max_traces: int = 8,
+    ) -> None:
+        check_function("compile", f)
+        if on_branch_change not in ("retrace", "raise", "warn"):
+            raise ValueError(
+                f'on_branch_change is "retrace", "raise" or "warn", not {on_branch_change!r}'
+            )
+        if isinstance(max_traces, bool) or not isinstance(max_traces, int) or max_traces < 1:
+            raise ValueError(f"max_traces is an int of 1 or more, not {max_traces!r}")
+        self._function = f
+        self._on_branch_change = on_branch_change
+        self._optimize = bool(optimize)
+        self._max_traces = max_traces
+        for attribute in functools.WRAPPER_ASSIGNMENTS:  # what help() shows
+            if hasattr(f, attribute):
+                setattr(self, attribute, getattr(f, attribute))
+        self.__wrapped__ = f
+        self._reset()
+
+    def _reset(self) -> None:
+        self._lock = threading.RLock()
+        self._recordings: dict[Any, list[Recorded]] = {}
+        self._obstacles: dict[Any, str] = {}
+        self._counts = {"recordings": 0, "branch_changes": 0, "eager": 0}
+        self._shorten(None, None)
+
+    # --- as an object
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __reduce__(self) -> Any:
+        """By name where it stands in the place of its function, as decorators do; else with it."""
+        place: Any = sys.modules.get(getattr(self, "__module__", ""))
+        name = getattr(self, "__qualname__", "")
+        for part in name.split("."):
+            place = getattr(place, part, None)
+        if place is self:
+            return name
+        options = (self._on_branch_change, self._optimize, self._max_traces)
+        return Program, (self._function, *options), {"recordings": self._recordings}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._recordings = dict(state["recordings"])
+
+    def __repr__(self) -> str:
+        name = getattr(self._function, "__qualname__", repr(self._function))
+        count = sum(map(len, self._recordings.values()))
+        return f"<cadiff.Program of {name}, {count} recording{'s' * (count != 1)}>"
+
+    # --- recordings
+
+    def clear(self) -> None:
+        """Forget all recordings: for when something has changed that f reads but its arguments.
+
+        Closures, globals and attributes of objects are constants of a recording.
+        """
+        with self._lock:
+            self._reset()
+
+    def stats(self) -> dict[str, Any]:
+        """What there is, and what happened.
+
+        Returns
+        -------
+        dict
+            "recordings": how often f was recorded. "branch_changes": how often a replay met
+            another outcome of a comparison than all its recordings had. "eager": how often f was
+            run as it is; "obstacles": the reasons why, a list of str. "traces": for each recording
+            at hand a dict of "inputs" and "outputs" (numbers), "operations" recorded, "guards",
+            and "programs": for each derivative that was asked for the number of its operations
+            and its bytes.
+        """
+        with self._lock:
+            traces = [
+                {
+                    "inputs": recorded.graph.n_inputs,
+                    "outputs": recorded.graph.n_outputs,
+                    "operations": recorded.graph.n_recorded,
+                    "guards": len(recorded.guards),
+                    "programs": {
+                        what: {"operations": code.n_operations, "nbytes": code.nbytes}
+                        for (what, _), code in recorded.codes.items()
+                    },
+                }
+                for found in self._recordings.values()
+                for recorded in found
+            ]
+            return {
+                **self._counts,
+                "obstacles": sorted(set(self._obstacles.values())),
+                "traces": traces,
+            }
+
+    def _record(self, call: Call) -> Recorded | None:
+        """A new recording for a call; None if f has to be run as it is."""
+        with self._lock:
+            found = self._recordings.setdefault(call.key, [])
+            if len(found) >= self._max_traces:
+                return None
+            recorded = record(self._function, call, self._optimize)
+            if isinstance(recorded, str):
+                self._obstacles[call.key] = recorded
+                warnings.warn(
+                    f"{self!r} runs its function as it is, which cannot be replayed: {recorded}",
+                    RuntimeWarning,
+                    stacklevel=5,
+                )
+                return None
+            self._counts["recordings"] += 1
+            if any(recorded.guards):
+                warnings.warn(
+                    f"a branch of {self!r} rests on the equality of floats: its derivative is "
+                    "that of the branch that is taken, at such a point alone",
+                    RuntimeWarning,
+                    stacklevel=5,
+                )
+            self._recordings[call.key] = [recorded, *found]
+            return recorded
+
+    def _change_branch(self) -> None:
+        """No recording of a call has met the outcomes that it meets."""
+        self._counts["branch_changes"] += 1
+        if self._on_branch_change == "raise":
+            raise RuntimeError(
+                f"{self!r} met another outcome of a comparison than when it was recorded, and "
+                'on_branch_change="raise" forbids another recording; clear() forgets all of them'
+            )
+        if self._on_branch_change == "warn":
+            warnings.warn(
+                f"{self!r} met another outcome of a comparison than when it was recorded: its "
+                "function is recorded anew",
+                RuntimeWarning,
+                stacklevel=5,
+            )
+
+    def _replayed(self, call: Call, action: Callable[[Recorded], Any]) -> tuple[bool, Any]:
+        """action(recorded) for a recording whose outcomes the call meets, a new one if need be.
+
+        False if there is none: then f has to be run as it is.
+        """
+        if call.key in self._obstacles:
+            return False, None
+        known = self._recordings.get(call.key, [])
+        for recorded in known:
+            try:
+                return True, action(recorded)
+            except _Missed:
+                continue
+        if known:
+            self._change_branch()
+        fresh = self._record(call)
+        return (True, action(fresh)) if fresh is not None else (False, None)
+
+    def _is_eager(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether a call is part of an outer derivative, or watched: f is run as it is."""
+        return _core.is_watched() or carries_derivatives(args, kwargs)
+
+    def _eagerly(
+        self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any
+    ) -> Any:
+        self._counts["eager"] += 1
+        if what != "value":
+            return _EAGER[what](self._function, argnums)(*args, **kwargs)
+        out = self._function(*args, **kwargs)
+        if carries_derivatives((out, *args), kwargs):
+            return out
+        output = Output(out)
+        return output.fill([*map(as_result, output.atoms)])
+
+    def _run(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any) -> Any:
+        """A call of a method that is called like f."""
+        numbers, single = checked_argnums(argnums)
+        if not self._is_eager(args, kwargs):
+            call = Call(args, kwargs, numbers if args or what != "value" else ())
+            action = functools.partial(getattr(self, f"_{what}"), call, single)
+            done, result = self._replayed(call, action)
+            if done:
+                return result
+        return self._eagerly(what, args, kwargs, argnums)
+
+    # --- values and derivatives
+
+    def _value(self, call: Call, single: bool, recorded: Recorded) -> Any:
+        code = self._code(recorded, "value")
+        result = recorded.filled(_run(code, call.vector()))
+        self._note_vector(call, recorded)
+        return result
+
+    def _code(self, recorded: Recorded, what: str, ranges: Any = ()) -> Code:
+        with self._lock:
+            return recorded.code(what, ranges)
+
+    def _note_vector(self, call: Call, recorded: Recorded) -> None:
+        """Have further calls with a vector take the short way, if that is what this one was."""
+        if (
+            recorded.is_number
+            and recorded.output.shapes == [()]
+            and recorded.output.fill([1.0]) == 1.0
+            and call.argnums == (0,)
+            and len(call.args) == 1
+            and not call.kwargs
+            and isinstance(call.args[0], np.ndarray)
+            and call.args[0].ndim == 1
+            and call.args[0].dtype == np.float64
+        ):
+            codes = recorded.codes
+            ranges = call.ranges
+            self._shorten(codes.get(("value", ())), codes.get(("gradient", ranges)))
+
+    def _gradient(self, call: Call, recorded: Recorded) -> tuple[float, tuple[Any, ...]]:
+        if not recorded.is_number:  # says what is wrong
+            grad(self._function, call.argnums)(*call.args, **call.kwargs)
+        code = self._code(recorded, "gradient", call.ranges)
+        numbers = _run(code, call.vector())
+        self._note_vector(call, recorded)
+        structure = call.structure
+        shapes = structure.leaf_shapes()
+        leaves = iter(leaves_of(numbers[1:], all_shapes(structure)))
+        gradient = tuple(
+            structure.fill(k, [next(leaves) for _ in own]) for k, own in enumerate(shapes)
+        )
+        return float(numbers[0]), gradient
+
+    def _grad(self, call: Call, single: bool, recorded: Recorded) -> Any:
+        _, gradient = self._gradient(call, recorded)
+        return gradient[0] if single else gradient
+
+    def _value_and_grad(self, call: Call, single: bool, recorded: Recorded) -> Any:
+        value, gradient = self._gradient(call, recorded)
+        return value, gradient[0] if single else gradient
+
+    def jacobian(self, /, *args: Any, argnums: int | Sequence[int] = 0, **kwargs: Any) -> Any:
+        """The Jacobian, as `cadiff.jacobian` gives it."""
+        return self._run("jacobian", args, kwargs, argnums)
+
+    def _jacobian(self, call: Call, single: bool, recorded: Recorded) -> Any:
+        m = recorded.graph.n_outputs
+        matrix = self._matrix(call, recorded, "push", m, lambda rows: rows[:, m:])
+        structure = call.structure
+        blocks = blocks_of_matrix(matrix.T, recorded.output.shapes, all_shapes(structure))
+        return recorded.output.fill([in_containers(row, structure, single) for row in blocks])
+
+    def hessian(self, /, *args: Any, argnums: int | Sequence[int] = 0, **kwargs: Any) -> Any:
+        """The Hessian of the one number that f returns, as `cadiff.hessian` gives it."""
+        return self._run("hessian", args, kwargs, argnums)
+
+    def _hessian(self, call: Call, single: bool, recorded: Recorded) -> Any:
+        if not recorded.is_number:  # says what is wrong
+            hessian(self._function, call.argnums)(*call.args, **call.kwargs)
+        n = sum(end - begin for begin, end in call.ranges)
+        matrix = self._matrix(call, recorded, "second", n, lambda rows: rows)
+        structure = call.structure
+        shapes = all_shapes(structure)
+        blocks = blocks_of_matrix(matrix, shapes, shapes)
+        return in_containers(
+            [in_containers(row, structure, single) for row in blocks], structure, single
+        )
+
+    def _matrix(
+        self, call: Call, recorded: Recorded, what: str, width: int, part: Callable[..., Any]
+    ) -> NDArray[np.float64]:
+        """A row for each input: what a code gives along its unit vector."""
+        code = self._code(recorded, what, call.ranges)
+        n = sum(end - begin for begin, end in call.ranges)
+        inputs = np.zeros((n, code.n_inputs))
+        inputs[:, : code.n_inputs - n] = call.vector()
+        inputs[:, code.n_inputs - n :] = np.eye(n)
+        results = np.empty((n, code.n_results))
+        missed = np.zeros(n, dtype=np.uint8)
+        if code.run_rows(inputs, results, missed, 0, n):
+            raise _Missed(0)
+        if n == 0:
+            _run(self._code(recorded, "value"), call.vector())
+        rows: NDArray[np.float64] = part(results).reshape(n, width)
+        return rows
+
+    def hvp(self, first: Any, v: Any, /, *others: Any, argnums: int = 0, **kwargs: Any) -> Any:
+        """Hessian times vector: called `hvp(first argument, v, *others)`, as `cadiff.hvp` is."""
+        args = (first, *others)
+        (k,), _ = checked_argnums((argnums,))
+        if not self._is_eager((*args, v), kwargs) and -len(args) <= k < len(args):
+            call = Call(args, kwargs, (k,))
+            structure = call.structure
+            direction = structure.match((v,), ["the direction v"])
+
+            def product(recorded: Recorded) -> Any:
+                if not recorded.is_number:  # says what is wrong
+                    hvp(self._function, k)(first, v, *others, **kwargs)
+                code = self._code(recorded, "second", call.ranges)
+                along = [np.ravel(atom) for atom in direction]
+                numbers = _run(code, np.concatenate([call.vector(), *along]))
+                return structure.fill(0, leaves_of(numbers, all_shapes(structure)))
+
+            done, result = self._replayed(call, product)
+            if done:
+                return result
+        self._counts["eager"] += 1
+        return hvp(self._function, k)(first, v, *others, **kwargs)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        """Value and directional derivative, as `cadiff.jvp` gives them."""
+        if (
+            isinstance(primals, (tuple, list))
+            and isinstance(tangents, (tuple, list))
+            and len(primals) == len(tangents)
+            and not self._is_eager((*primals, *tangents), {})
+        ):
+            args = tuple(primals)
+            call = Call(args, {}, tuple(range(len(args))))
+            names = [f"tangents[{k}]" for k in range(len(args))]
+            direction = call.structure.match(tuple(tangents), names)
+
+            def pushed(recorded: Recorded) -> Any:
+                code = self._code(recorded, "push", call.ranges)
+                along = [np.ravel(atom) for atom in direction]
+                numbers = _run(code, np.concatenate([call.vector(), *along]))
+                m = recorded.graph.n_outputs
+                return recorded.filled(numbers[:m]), recorded.filled(numbers[m:])
+
+            done, result = self._replayed(call, pushed)
+            if done:
+                pair: tuple[Any, Any] = result
+                return pair
+        self._counts["eager"] += 1
+        eager: tuple[Any, Any] = jvp(self._function, primals, tangents)
+        return eager
+
+    def vjp(self, /, *primals: Any) -> tuple[Any, Callable[[Any], Any]]:
+        """Value and pullback, as `cadiff.vjp` gives them."""
+        if not self._is_eager(primals, {}):
+            call = Call(primals, {}, tuple(range(len(primals))))
+            done, result = self._replayed(call, functools.partial(self._pullback, call))
+            if done:
+                pair: tuple[Any, Callable[[Any], Any]] = result
+                return pair
+        self._counts["eager"] += 1
+        eager: tuple[Any, Callable[[Any], Any]] = vjp(self._function, *primals)
+        return eager
+
+    def _pullback(self, call: Call, recorded: Recorded) -> tuple[Any, Callable[[Any], Any]]:
+        inputs = call.vector()
+        out = recorded.filled(_run(self._code(recorded, "value"), inputs))
+        structure = call.structure.bare()
+        single = len(call.args) == 1
+
+        def pull(u: Any) -> Any:
+            cotangent = recorded.output.match(u, "the cotangent")
+            if carries_derivatives(tuple(cotangent), {}):
+                return vjp(self._function, *call.args)[1](u)
+            code = self._code(recorded, "pull", call.ranges)
+            seeds = [np.ravel(atom) for atom in cotangent]
+            numbers = _run(code, np.concatenate([inputs, *seeds]))[recorded.graph.n_outputs :]
+            leaves = leaves_of(numbers, all_shapes(structure))
+            return in_containers(leaves, structure, single)
+
+        return out, pull
+
+    # --- many points
+
+    def batch(
+        self,
+        X: Any,
+        /,
+        *others: Any,
+        what: str = "value",
+        threads: int | None = None,
+        argnums: int | Sequence[int] = 0,
+        **kwargs: Any,
+    ) -> Any:
+        """The same for many points: the first argument has one leading axis more.
+
+        Points are computed side by side, and by several threads, without the GIL.
+
+        Parameters
+        ----------
+        X : array_like, shape (points, ...)
+            One first argument after the other.
+        *others, **kwargs
+            The other arguments, which are the same for all points.
+        what : {"value", "grad", "value_and_grad", "jacobian", "hessian"}
+            What is wanted for each point.
+        threads : int, optional
+            How many threads share the points. None: as many as the process may use, if there is
+            enough to do.
+
+        Returns
+        -------
+        What the method of that name gives, with one leading axis more on each array.
+        """
+        if what not in ("value", *_EAGER):
+            raise ValueError(f"what is one of {['value', *_EAGER]}, not {what!r}")
+        if threads is not None and (isinstance(threads, bool) or threads < 1):
+            raise ValueError(f"threads is an int of 1 or more, or None, not {threads!r}")
+        numbers, single = checked_argnums(argnums)
+        if not self._is_eager((X, *others), kwargs):
+            X = np.asarray(X)
+        if _core.ndim(X) == 0:
+            raise ValueError(
+                "batch takes an array with a leading axis for the points, not a number"
+            )
+        if isinstance(X, np.ndarray) and X.dtype.kind in "iuf" and len(X) > 0:
+            stacked = self._batch(X.astype(np.float64), others, kwargs, what, threads, numbers)
+            if stacked is not None:
+                return stacked if single or what == "value" else stacked
+        call = getattr(self, what) if what != "value" else self.__call__
+        options = {} if what == "value" else {"argnums": argnums}
+        return _stacked([call(_point(x), *others, **options, **kwargs) for x in X])
+
+    def _batch(
+        self,
+        X: NDArray[np.float64],
+        others: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        what: str,
+        threads: int | None,
+        argnums: tuple[int, ...],
+    ) -> Any:
+        """By one code for all points; None if there is none for what is wanted."""
+        if what not in ("value", "grad", "value_and_grad") or argnums != (0,):
+            return None
+        call = Call((_point(X[0]), *others), kwargs, (0,))
+        kind = "value" if what == "value" else "gradient"
+
+        def prepared(recorded: Recorded) -> Recorded:
+            if kind == "gradient" and not recorded.is_number:
+                grad(self._function)(*call.args, **kwargs)  # says what is wrong
+            _run(self._code(recorded, "value"), call.vector())
+            return recorded
+
+        done, recorded = self._replayed(call, prepared)
+        if not done:
+            return None
+        code = self._code(recorded, kind, () if kind == "value" else call.ranges)
+        inputs = np.empty((len(X), code.n_inputs))
+        width = prod(X.shape[1:])
+        inputs[:, :width] = X.reshape(len(X), -1)
+        inputs[:, width:] = call.vector()[width:]
+        results = np.empty((len(X), code.n_results))
+        missed = np.zeros(len(X), dtype=np.uint8)
+        _run_rows(code, inputs, results, missed, threads)
+        for i in np.flatnonzero(missed):
+            other = Call((_point(X[i]), *others), kwargs, (0,))
+            vector = other.vector()
+
+            def alone(recorded: Recorded, vector: Any = vector, other: Call = other) -> Any:
+                ranges = () if kind == "value" else other.ranges
+                return _run(self._code(recorded, kind, ranges), vector), recorded.output.shapes
+
+            done, found = self._replayed(other, alone)
+            if not done or found[1] != recorded.output.shapes:
+                return None
+            results[i] = found[0]
+        return self._unpacked(X, recorded, results, what)
+
+    def _unpacked(
+        self, X: NDArray[np.float64], recorded: Recorded, results: Any, what: str
+    ) -> Any:
+        if what == "value":
+            leaves = []
+            at = 0
+            for shape in recorded.output.shapes:
+                part = results[:, at : at + prod(shape)]
+                leaves.append(part.reshape(len(X), *shape).copy())
+                at += prod(shape)
+            return recorded.output.fill(leaves)
+        gradients = results[:, 1:].reshape(X.shape).copy()
+        return gradients if what == "grad" else (results[:, 0].copy(), gradients)
+
+
+def _point(x: Any) -> Any:
+    return float(x) if isinstance(x, np.floating) else x
+
+
+def _run_rows(code: Code, inputs: Any, results: Any, missed: Any, threads: int | None) -> None:
+    """All rows, in as many parts as there are threads."""
+    n = len(inputs)
+    if threads is None:
+        enough = code.n_operations * n // 200_000
+        threads = max(1, min(_cores(), enough))
+    if threads == 1 or n < 2 * threads:
+        code.run_rows(inputs, results, missed, 0, n)
+        return
+    bounds = [n * k // threads for k in range(threads + 1)]
+    with ThreadPoolExecutor(threads) as pool:
+        parts = [
+            pool.submit(code.run_rows, inputs, results, missed, begin, end)
+            for begin, end in zip(bounds, bounds[1:], strict=False)
+        ]
+        for part in parts:
+            part.result()
+
+
+def _cores() -> int:
+    return (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+
+
+def _stacked(items: list[Any]) -> Any:
+    """Results for several points as one, with a leading axis on each leaf."""
+    first = items[0] if items else np.zeros(0)
+    if isinstance(first, dict):
+        return {key: _stacked([item[key] for item in items]) for key in first}
+    if isinstance(first, (list, tuple)):
+        parts = [_stacked([item[k] for item in items]) for k in range(len(first))]
+        if isinstance(first, list):
+            return parts
+        return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
+    return np.array(items)
+
+
+@overload
+def compile(
+    f: Function,
+    *,
+    on_branch_change: OnBranchChange = ...,
+    optimize: bool = ...,
+    max_traces: int = ...,
+) -> Program: ...
+@overload
+def compile(
+    f: None = None,
+    *,
+    on_branch_change: OnBranchChange = ...,
+    optimize: bool = ...,
+    max_traces: int = ...,
+) -> Callable[[Function], Program]: ...
+def compile(
+    f: Function | None = None,
+    *,
+    on_branch_change: OnBranchChange = "retrace",
+    optimize: bool = True,
+    max_traces: int = 8,
+) -> Any:
+    """Record a function once, and replay it and its derivatives in C.
+
+    Floats and arrays among the arguments are inputs: for new numbers nothing is recorded anew.
+    Integers, bools, strings, None and other objects are static: another value is another
+    recording, as are other shapes and other containers. (By what is differentiated, integers are
+    numbers, too.) All else that f reads is a constant of the recording: closures, globals,
+    attributes, random numbers, files. After a change of these call `clear()`.
+
+    f may be any Python code: loops, branches, recursion, assignment to arrays. Comparisons of
+    numbers are guards: a replay that comes to another outcome than its recording did is never
+    used; f is recorded anew. A branch that rests on the equality of floats warns. Where f needs
+    the value of a number as a float (`cadiff.value(v)`, `v.item()`), it cannot be compiled, and
+    says so.
+
+    Parameters
+    ----------
+    f : callable, optional
+        Without it, a decorator.
+    on_branch_change : {"retrace", "raise", "warn"}
+        What to do if no recording has the outcomes that a call meets: record f anew, raise
+        RuntimeError, or record and warn.
+    optimize : bool
+        False: each operation is carried out as it was recorded, one after the other.
+    max_traces : int
+        How many recordings are kept for arguments of one structure. When there are as many, calls
+        that meet other outcomes run f as it is.
+
+    Returns
+    -------
+    Program
+
+    Examples
+    --------
+    >>> import cadiff, numpy as np
+    >>> @cadiff.compile
+    ... def f(x):
+    ...     total = 0.0
+    ...     for i in range(len(x) - 1):
+    ...         total = total + (x[i + 1] - x[i] ** 2) ** 2
+    ...     return total
+    >>> f.value_and_grad(np.array([1.0, 2.0, 3.0]))
+    (2.0, array([-4., 10., -2.]))
+    """
+    if f is None:
+        return functools.partial(
+            compile,
+            on_branch_change=on_branch_change,
+            optimize=optimize,
+            max_traces=max_traces,
+        )
+    return Program(f, on_branch_change, optimize, max_traces)

@@ -1,0 +1,233 @@
+"""Calls of a function that is compiled, and what was recorded of them.
+
+A call is told from others by its key: the containers of its arguments, the shapes of arrays, and
+everything that is no float or array. What has the same key differs in its inputs alone, a vector
+of numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+from ._core import Code, Graph, Guarded, Structure
+from .transforms._base import Function, is_int
+from .transforms._outputs import Output, places
+
+FloatArray = NDArray[np.float64]
+Range = tuple[int, int]
+
+__all__ = ["Call", "Recorded", "carries_derivatives", "record"]
+
+
+class _Same:
+    """An object that is told from others by its identity."""
+
+    def __init__(self, item: object) -> None:
+        self._item = item
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other._item is self._item
+
+    def __hash__(self) -> int:
+        return id(self._item)
+
+
+def carries_derivatives(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    """Whether a number with a derivative is among the arguments."""
+    return any(map(_core.carries, args)) or any(map(_core.carries, kwargs.values()))
+
+
+class Call:
+    """Arguments taken apart: inputs, which are numbers, and the key, which is all else.
+
+    The arguments that `argnums` name come first among the inputs; all numbers in them are inputs,
+    integers too. In other arguments floats and arrays are.
+    """
+
+    def __init__(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], argnums: tuple[int, ...]
+    ) -> None:
+        self.args = args
+        self.kwargs = kwargs
+        self.argnums = tuple(k + len(args) if k < 0 else k for k in argnums)
+        self._inputs: list[Any] = []
+        self._sizes: list[int] = []
+        if any(not 0 <= k < len(args) for k in self.argnums):
+            _core.structure_of(args, argnums)  # says what is wrong
+        bounds = [0]
+        forms = []
+        for k in self.argnums:
+            forms.append(self._take(args[k], True))
+            bounds.append(sum(self._sizes))
+        self.ranges = tuple(zip(bounds, bounds[1:], strict=False))
+        others = [self._take(x, False) for k, x in enumerate(args) if k not in self.argnums]
+        named = [(name, self._take(kwargs[name], False)) for name in sorted(kwargs)]
+        self.key = (len(args), self.argnums, tuple(forms), tuple(others), tuple(named))
+
+    # --- taking apart
+
+    def _take(self, item: Any, differentiable: bool) -> Any:
+        """The form of an argument, which is hashable; its numbers become inputs."""
+        if isinstance(item, (float, np.floating)):
+            return self._note(float(item), 1, float)
+        if isinstance(item, np.ndarray) and (differentiable or item.dtype.kind in "iuf"):
+            return self._take_array(item, differentiable)
+        if isinstance(item, (list, tuple)):
+            if len(item) > 0 and all(type(number) is float for number in item):
+                return self._note(item, len(item), (type(item), len(item)))
+            return (type(item), *[self._take(part, differentiable) for part in item])
+        if isinstance(item, dict):
+            forms = [(key, self._take(part, differentiable)) for key, part in item.items()]
+            return (type(item), *forms)
+        if differentiable:
+            if not is_int(item):
+                _core.structure_of(self.args, self.argnums)  # says what is wrong
+            return self._note(float(item), 1, float)
+        return _static(item)
+
+    def _take_array(self, array: NDArray[Any], differentiable: bool) -> Any:
+        if array.dtype.kind not in "iuf" or type(array) is not np.ndarray:
+            # Arrays of objects that are numbers; others are refused.
+            atoms, _ = _core.take_apart((array,), (0,))
+            array = atoms[0] if isinstance(atoms[0], np.ndarray) else np.array(atoms[0])
+        return self._note(array, array.size, array.shape)
+
+    def _note(self, item: Any, size: int, form: Any) -> Any:
+        self._inputs.append(item)
+        self._sizes.append(size)
+        return form
+
+    # --- what it is made of
+
+    def vector(self, args: tuple[Any, ...] | None = None) -> FloatArray:
+        """All inputs in a row, float64."""
+        if len(self._inputs) == 1 and isinstance(self._inputs[0], np.ndarray):
+            return np.array(self._inputs[0], dtype=np.float64, order="C").reshape(-1)
+        vector = np.empty(sum(self._sizes))
+        at = 0
+        for item, size in zip(self._inputs, self._sizes, strict=True):
+            vector[at : at + size] = item.reshape(-1) if isinstance(item, np.ndarray) else item
+            at += size
+        return vector
+
+    @property
+    def inputs(self) -> list[Any]:
+        """Floats, sequences of them and arrays, in the order of the vector."""
+        return self._inputs
+
+    @property
+    def structure(self) -> Structure:
+        """That of the arguments to differentiate by."""
+        return _core.structure_of(self.args, self.argnums)
+
+    def with_inputs(self, lifted: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments of the call with other numbers in place of its inputs."""
+        numbers = iter(lifted)
+        args = list(self.args)
+        for k in self.argnums:
+            args[k] = _rebuilt(args[k], True, numbers)
+        for k, item in enumerate(args):
+            if k not in self.argnums:
+                args[k] = _rebuilt(item, False, numbers)
+        kwargs = {
+            name: _rebuilt(self.kwargs[name], False, numbers) for name in sorted(self.kwargs)
+        }
+        return args, kwargs
+
+
+def _static(item: Any) -> Any:
+    """The form of an argument that is no number to compute with."""
+    if isinstance(item, np.ndarray):
+        if item.dtype.kind in "bSU":
+            return (np.ndarray, item.dtype.str, item.shape, item.tobytes())
+        return _Same(item)
+    try:
+        hash(item)
+    except TypeError:
+        return _Same(item)
+    return (type(item), item)
+
+
+def _rebuilt(item: Any, differentiable: bool, numbers: Iterator[Any]) -> Any:
+    """As Call._take goes, with other numbers."""
+    if isinstance(item, (float, np.floating)):
+        return next(numbers)
+    if isinstance(item, np.ndarray) and (differentiable or item.dtype.kind in "iuf"):
+        return next(numbers)
+    if isinstance(item, (list, tuple)):
+        if len(item) > 0 and all(type(number) is float for number in item):
+            return next(numbers)
+        parts = [_rebuilt(part, differentiable, numbers) for part in item]
+        if isinstance(item, list):
+            return parts
+        return type(item)(*parts) if hasattr(item, "_fields") else tuple(parts)
+    if isinstance(item, dict):
+        return {key: _rebuilt(part, differentiable, numbers) for key, part in item.items()}
+    return next(numbers) if differentiable else item
+
+
+class Recorded:
+    """What f did in one call, as a graph: for all calls of the same key that choose alike."""
+
+    def __init__(self, graph: Graph, output: Output) -> None:
+        self.graph = graph
+        self.output = output
+        self.replays = 0
+        self._codes: dict[Any, Code] = {}
+
+    def __getstate__(self) -> Any:
+        return {"graph": self.graph, "output": self.output, "replays": 0, "_codes": {}}
+
+    @property
+    def is_number(self) -> bool:
+        """Whether f returned one number."""
+        return self.graph.n_outputs == 1 and len(self.output.shapes) == 1
+
+    @property
+    def guards(self) -> tuple[bool, ...]:
+        """Of each guard whether it rests on equality."""
+        return self.graph.guards
+
+    def code(self, what: str, ranges: tuple[Range, ...] = ()) -> Code:
+        """The program for something, made when it is first wanted."""
+        key = (what, ranges)
+        code = self._codes.get(key)
+        if code is None:
+            make: Callable[..., Code] = getattr(self.graph, f"{what}_code")
+            code = self._codes[key] = make() if what == "value" else make(ranges)
+        return code
+
+    @property
+    def codes(self) -> dict[Any, Code]:
+        return dict(self._codes)
+
+    def filled(self, numbers: FloatArray) -> Any:
+        """What f returns, given all its numbers in a row."""
+        return self.output.fill(leaves_of(numbers, self.output.shapes))
+
+
+def leaves_of(numbers: FloatArray, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
+    """Numbers in a row as fresh leaves: floats and arrays."""
+    return [
+        numbers[part].reshape(shape).copy() if shape != () else float(numbers[part.start])
+        for part, shape in places(shapes)
+    ]
+
+
+def record(f: Function, call: Call, optimize: bool) -> Recorded | str:
+    """Run f once; what it did, or the reason why that cannot be replayed."""
+    with Guarded(call.inputs, f) as guarded:
+        args, kwargs = call.with_inputs(guarded.lifted)
+        out = f(*args, **kwargs)
+        del args, kwargs
+        output = Output(out)
+        del out
+        obstacle: str = guarded.obstacle
+        graph = None if obstacle else guarded.graph(output.atoms, optimize)
+        output.atoms = []  # Vars that are alive when the tape is rewound have to be found
+    return obstacle if graph is None else Recorded(graph, output)
