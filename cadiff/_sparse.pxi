@@ -123,6 +123,7 @@ cdef class MatrixPlan:
 
     cdef readonly Code code
     cdef readonly Pattern pattern       # of the matrix
+    cdef public object assemble         # for its users: what makes a matrix of its numbers
     cdef readonly Py_ssize_t size       # numbers in the vector
     cdef readonly Py_ssize_t n_colors   # 0: there are no products
     # By one code: numbers that are there from the outset, or zeros; where the results go, and

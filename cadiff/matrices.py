@@ -178,21 +178,13 @@ class Assembler:
         return matrix
 
 
-class _Ready:
-    """A plan and what makes matrices of its numbers."""
-
-    def __init__(self, plan: MatrixPlan, format: str) -> None:
-        self.plan = plan
-        self.assemble = Assembler(plan.pattern, format)
-
-
 class SparseCalls:
     """The sparse matrices of a Program, which this is a part of."""
 
     _function: Function
     _optimize: bool
     _lock: threading.RLock
-    _recent: tuple[Request, _Ready] | None = None
+    _recent: tuple[Request, MatrixPlan] | None = None
 
     def sparse_jacobian(
         self, x: Any, /, *args: Any, sparsity: Any = None, format: Format = "csr", **kwargs: Any
@@ -210,7 +202,7 @@ class SparseCalls:
         """The matrix that is requested, by the first argument."""
         recent = self._recent
         if recent is not None and len(args) == 1 and not kwargs and recent[0] is request:
-            data = recent[1].plan.run_at(args[0])
+            data = recent[1].run_at(args[0])
             if data is not None:
                 return recent[1].assemble(data)
         return self._sparse(request, args, dict(kwargs))
@@ -227,13 +219,13 @@ class SparseCalls:
         def matrix(recorded: Recorded) -> Any:
             if request.what == "hessian" and not recorded.is_number:  # says what is wrong
                 hessian(self._function)(*args, **kwargs)
-            ready = self._ready(request, call, recorded)
-            data = ready.plan.run(call.vector())
+            plan = self._plan(request, call, recorded)
+            data = plan.run(call.vector())
             if isinstance(data, int):
                 raise Missed(data)
-            if len(args) == 1 and not kwargs and isinstance(args[0], np.ndarray):
-                self._recent = (request, ready)
-            return ready.assemble(_as_given(data, args[0]))
+            if call.is_one_vector:
+                self._recent = (request, plan)
+            return plan.assemble(_as_given(data, args[0]))
 
         done, result = False, None
         if not _core.is_watched():
@@ -249,19 +241,17 @@ class SparseCalls:
     def _replayed(self, call: Call, action: Callable[[Recorded], Any]) -> tuple[bool, Any]:
         raise NotImplementedError
 
-    def _ready(self, request: Request, call: Call, recorded: Recorded) -> _Ready:
+    def _plan(self, request: Request, call: Call, recorded: Recorded) -> MatrixPlan:
+        n = sum(end - begin for begin, end in call.ranges)
+        m = n if request.what == "hessian" else recorded.graph.n_outputs
+        layout = "columns" if request.format == "csc" else "rows"
         with self._lock:
-            plans: dict[Request, _Ready] = vars(recorded).setdefault("matrices", {})
-            ready = plans.get(request)
-            if ready is None:
-                n = sum(end - begin for begin, end in call.ranges)
-                m = n if request.what == "hessian" else recorded.graph.n_outputs
-                layout = "columns" if request.format == "csc" else "rows"
-                plan = _core.plan_matrix(
-                    recorded.graph, request.what, call.ranges, request.pattern((m, n)), layout
-                )
-                ready = plans[request] = _Ready(plan, request.format)
-        return ready
+            plan = recorded.plan(
+                request.what, call.ranges, layout, request, lambda: request.pattern((m, n))
+            )
+            if plan.assemble is None:
+                plan.assemble = Assembler(plan.pattern, request.format)
+        return plan
 
     def _from_dense(
         self, request: Request, args: tuple[Any, ...], kwargs: dict[str, Any]
