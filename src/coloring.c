@@ -96,10 +96,10 @@ CadStatus cad_color_columns(const CadPattern *pattern, CadColoring *coloring) {
     uint32_t *order = cad_memory_resize(NULL, n, sizeof *order);
     uint32_t *seen_by = cad_memory_resize(NULL, n + 1, sizeof *seen_by);
     size_t *degrees = cad_memory_zeroed(n, sizeof *degrees);
-    CadStatus status = coloring->colors == NULL || order == NULL || seen_by == NULL ||
-                               degrees == NULL
-                           ? CAD_NO_MEMORY
-                           : CAD_OK;
+    CadStatus status =
+        coloring->colors == NULL || order == NULL || seen_by == NULL || degrees == NULL
+            ? CAD_NO_MEMORY
+            : CAD_OK;
     if (status == CAD_OK && pairs > MOST_PAIRS) {
         color_each(coloring, n);
     } else if (status == CAD_OK) {

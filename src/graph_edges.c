@@ -176,6 +176,7 @@ static void find_of_terms(Finder *f, const CadArray *array, const CadPlanCopy *p
     }
     steps.at[0] += array->first;
     const int is_product = array->op == CAD_OP_MATMUL;
+    const size_t before = f->edges->n;
     do {
         const CadId of = (CadId)steps.at[0], x = (CadId)steps.at[1];
         add_edge(f, of, x, is_product ? (CadId)steps.at[2] : f->one);
@@ -183,6 +184,7 @@ static void find_of_terms(Finder *f, const CadArray *array, const CadPlanCopy *p
             add_edge(f, of, (CadId)steps.at[2], x);
         }
     } while (goes_on(f) && next_step(&steps));
+    f->edges->n_factors += is_product ? f->edges->n - before : 0;
 }
 
 static void find_of_addition(Finder *f, const CadArray *array, const CadPlanCopy *plan) {

@@ -12,6 +12,7 @@ typedef struct CadEdge {
 typedef struct CadEdges {
     CadEdge *items; /* an edge stands behind those of the number that it is by */
     size_t n, capacity;
+    size_t n_factors; /* edges to products of matrices, dropped ones included */
     size_t n_nodes, n_numbers;
     int too_many; /* then there are none */
 } CadEdges;

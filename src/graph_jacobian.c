@@ -4,9 +4,11 @@
 #include "graph_edges.h"
 #include "graph_inner.h"
 
-/* An entry is a number of its own, carried out by itself; tangents go in lanes or by arrays. So
- * there may be so many products for each edge, and in all. */
-enum { PRODUCTS_PER_EDGE = 24, FEW_PRODUCTS = 1 << 12, MOST_PRODUCTS = 1 << 22 };
+/* An entry is a number of its own, while tangents go in lanes and by arrays. By entries it is
+ * faster with up to so many products for each edge, fewer where they are of products of matrices,
+ * which go at several numbers a cycle. And in all not more than can be made in a second. */
+enum { PRODUCTS_PER_EDGE = 128, PRODUCTS_PER_FACTOR = 16, FEW_PRODUCTS = 1 << 12 };
+enum { MOST_PRODUCTS = 1 << 21 };
 enum { MOST_EDGES = 1 << 21, NONE = -1 };
 
 typedef struct Row {
@@ -111,9 +113,9 @@ static Row row_of(Way *way, size_t number) {
     return way->rows[number];
 }
 
-/* All rows that are on the way, from one end to the other. Edges stand in an order of their numbers:
- * forward all edges that lead to a number are due at the first of them. Backward all edges that
- * leave it are behind when the last one that leads to it comes. */
+/* All rows that are on the way, from one end to the other. Edges stand in an order of their
+ * numbers: forward all edges that lead to a number are due at the first of them. Backward all
+ * edges that leave it are behind when the last one that leads to it comes. */
 static void make_rows(Way *way) {
     const CadEdges *edges = way->edges;
     memset(way->rows, 0xff, edges->n_numbers * sizeof *way->rows);
@@ -168,10 +170,10 @@ static void read_entries(Way *way, const CadId *wrt, size_t n_wrt, const CadId *
     CadId *ids = cad_memory_resize(NULL, count, sizeof *ids);
     size_t *order = cad_memory_resize(NULL, count, sizeof *order);
     CadId *result = cad_memory_resize(NULL, count, sizeof *result);
-    CadStatus status = rows == NULL || columns == NULL || ids == NULL || order == NULL ||
-                               result == NULL
-                           ? CAD_NO_MEMORY
-                           : CAD_OK;
+    CadStatus status =
+        rows == NULL || columns == NULL || ids == NULL || order == NULL || result == NULL
+            ? CAD_NO_MEMORY
+            : CAD_OK;
     size_t kept = 0;
     for (size_t k = 0; k < n_others && status == CAD_OK; k++) {
         const Row row = row_of(way, cad_edge_index(way->edges, others[k]));
@@ -230,7 +232,10 @@ static void find_entries(Way *way, const CadId *wrt, size_t n_wrt, const CadId *
     }
     memset(way->place, 0xff, n_ends * sizeof *way->place);
     way->one = cad_graph_constant(way->graph, 1.0);
-    way->most = PRODUCTS_PER_EDGE * edges->n + FEW_PRODUCTS;
+    way->most = FEW_PRODUCTS + PRODUCTS_PER_FACTOR * edges->n_factors;
+    if (edges->n > edges->n_factors) {
+        way->most += PRODUCTS_PER_EDGE * (edges->n - edges->n_factors);
+    }
     way->most = way->most < MOST_PRODUCTS ? way->most : MOST_PRODUCTS;
     const size_t back = count_products(way, 0, outputs, n_outputs, wrt, n_wrt);
     if (way->graph->status != CAD_OK) {

@@ -49,8 +49,8 @@ CadStatus cad_pattern_of_pairs(size_t n_rows, size_t n_columns, const uint32_t *
     int64_t *starts = cad_memory_resize(NULL, most + 1, sizeof *starts);
     size_t *by_column = cad_memory_resize(NULL, *count, sizeof *by_column);
     size_t *by_row = cad_memory_resize(NULL, *count, sizeof *by_row);
-    CadStatus status = starts == NULL || by_column == NULL || by_row == NULL ? CAD_NO_MEMORY
-                                                                             : CAD_OK;
+    CadStatus status =
+        starts == NULL || by_column == NULL || by_row == NULL ? CAD_NO_MEMORY : CAD_OK;
     *pattern = (CadPattern){0};
     if (status == CAD_OK) {
         status = make(n_rows, n_columns, *count, pattern);

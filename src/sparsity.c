@@ -52,9 +52,8 @@ static CadStatus read_strip(Bits *bits, size_t begin, size_t end) {
             if (!(word >> (k - begin) % 64 & 1)) {
                 continue;
             }
-            CadStatus status =
-                cad_memory_grow((void **)&bits->ends_found, &bits->ends_capacity, bits->n + 1,
-                                sizeof *bits->ends_found);
+            CadStatus status = cad_memory_grow((void **)&bits->ends_found, &bits->ends_capacity,
+                                               bits->n + 1, sizeof *bits->ends_found);
             if (status == CAD_OK) {
                 status = cad_memory_grow((void **)&bits->others_found, &bits->others_capacity,
                                          bits->n + 1, sizeof *bits->others_found);
