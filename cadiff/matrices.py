@@ -253,9 +253,7 @@ class SparseCalls:
                 plan.assemble = Assembler(plan.pattern, request.format)
         return plan
 
-    def _from_dense(
-        self, request: Request, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def _from_dense(self, request: Request, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Of a function that cannot be replayed: the entries that are wanted, or are not 0."""
         vector, unflatten = flatten(args[0])
         transform = jacobian if request.what == "jacobian" else hessian

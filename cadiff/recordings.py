@@ -194,7 +194,13 @@ class Recorded:
         self._plans: dict[Any, MatrixPlan] = {}
 
     def __getstate__(self) -> Any:
-        return {"graph": self.graph, "output": self.output, "replays": 0, "_codes": {}, "_plans": {}}
+        return {
+            "graph": self.graph,
+            "output": self.output,
+            "replays": 0,
+            "_codes": {},
+            "_plans": {},
+        }
 
     @property
     def is_number(self) -> bool:

@@ -124,7 +124,7 @@ def check(what: str, f: Callable[..., Any], x: Any) -> Any:
 @pytest.mark.parametrize("n", [2, 3, 30, 200])
 @pytest.mark.parametrize("f", JACOBIANS)
 def test_sparse_jacobians_are_the_dense_ones(f: Callable[..., Any], n: int) -> None:
-    if f is network and n < 30 or f is banded and n < 3:
+    if (f is network and n < 30) or (f is banded and n < 3):
         return
     check("jacobian", f, np.linspace(-1.0, 1.3, n))
 
