@@ -366,9 +366,17 @@ cdef extern from "program.h" nogil:
     double *cad_program_places(const CadProgram *program, size_t lanes, double *room)
     long cad_program_run(const CadProgram *program, double *room)
     void cad_program_read(const CadProgram *program, const double *room, double *results)
-    size_t cad_program_run_lanes(const CadProgram *program, size_t lanes, double *room,
-                                 const double *inputs, size_t input_row, size_t n_points,
-                                 double *results, size_t result_row, unsigned char *missed)
+    ctypedef struct CadPoints:
+        const double *own
+        size_t n_own
+        const double *shared
+        double *heads
+        size_t n_heads
+        double *tails
+        unsigned char *missed
+
+    size_t cad_program_run_points(const CadProgram *program, size_t lanes, double *room,
+                                  const CadPoints *points, size_t begin, size_t end)
 
 
 cdef extern from "_numbers.h":

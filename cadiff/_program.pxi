@@ -41,6 +41,14 @@ cdef class Code:
         return self.program.n_operations
 
     @property
+    def shape(self):
+        """Instructions, single operations among them, places, checks."""
+        return (
+            self.program.n_code, self.program.n_singles, self.program.n_places,
+            self.program.n_checks,
+        )
+
+    @property
     def nbytes(self):
         return cad_program_bytes(self.program) + 8 * cad_program_room(self.program, 1)
 
@@ -99,33 +107,42 @@ cdef class Code:
         )
         return results if missed < 0 else missed
 
-    def lanes(self):
-        """How many points are best computed side by side."""
-        cdef size_t room = cad_program_room(self.program, 1)
+    cdef size_t lanes(self):
+        """How many points are best computed side by side: their numbers are to stay in the cache."""
         if self.program.has_arrays:
             return 1
-        return max(<size_t>LEAST_LANES, min(<size_t>MOST_LANES, LANE_NUMBERS // (room + 1) * 8 // 8))
+        lanes = LANE_NUMBERS // (cad_program_room(self.program, 1) + 1) // 8 * 8
+        return max(<size_t>LEAST_LANES, min(<size_t>MOST_LANES, <size_t>lanes))
 
-    def run_rows(self, cnp.ndarray inputs, cnp.ndarray results, cnp.ndarray missed,
-                 Py_ssize_t begin, Py_ssize_t end):
-        """Rows [begin, end): of contiguous float64 matrices (points, numbers), and a uint8 vector
-        that marks the rows whose guards do not hold. Answers how many these are."""
-        cdef size_t lanes = self.lanes()
-        cdef size_t n_missed, n_inputs = self.program.n_inputs, n_results = self.program.n_results
-        cdef const double *source = <const double *>cnp.PyArray_DATA(inputs)
-        cdef double *target = <double *>cnp.PyArray_DATA(results)
-        cdef unsigned char *marks = <unsigned char *>cnp.PyArray_DATA(missed)
-        cdef double *room = <double *>cad_memory_resize(
+    def run_points(self, cnp.ndarray own, cnp.ndarray shared, cnp.ndarray heads, cnp.ndarray tails,
+                   cnp.ndarray missed, Py_ssize_t begin, Py_ssize_t end):
+        """Points [begin, end), without the GIL: a row each of `own`, which are followed by the inputs
+        that are `shared`; the first results go to the rows of `heads`, the others to `tails`. All
+        are contiguous float64 matrices; `missed` is a uint8 vector that marks the points whose
+        guards do not hold. Answers how many these are."""
+        cdef size_t lanes = self.lanes(), n_missed
+        cdef CadPoints points
+        cdef double *room
+        points.own = <const double *>cnp.PyArray_DATA(own)
+        points.n_own = cnp.PyArray_DIM(own, 1)
+        points.shared = <const double *>cnp.PyArray_DATA(shared)
+        points.heads = <double *>cnp.PyArray_DATA(heads)
+        points.n_heads = cnp.PyArray_DIM(heads, 1)
+        points.tails = <double *>cnp.PyArray_DATA(tails)
+        points.missed = <unsigned char *>cnp.PyArray_DATA(missed)
+        if (
+            points.n_own + cnp.PyArray_SIZE(shared) != self.program.n_inputs
+            or points.n_heads + cnp.PyArray_DIM(tails, 1) != self.program.n_results
+        ):
+            raise ValueError("the matrices are not of the widths of this program")
+        room = <double *>cad_memory_resize(
             NULL, cad_program_room(self.program, lanes), sizeof(double)
         )
         if room == NULL:
             check(CAD_NO_MEMORY)
         with nogil:
             cad_program_prepare(self.program, lanes, room)
-            n_missed = cad_program_run_lanes(
-                self.program, lanes, room, source + begin * n_inputs, n_inputs, end - begin,
-                target + begin * n_results, n_results, marks + begin,
-            )
+            n_missed = cad_program_run_points(self.program, lanes, room, &points, begin, end)
         cad_memory_free(room)
         return n_missed
 

@@ -229,8 +229,9 @@ cdef class MatrixPlan:
             rows[:, :n] = inputs
             rows[:, n:] = self.seeds[begin:end]
             results = np.empty((end - begin, code.program.n_results))
-            missed = np.empty(end - begin, dtype=np.uint8)
-            if code.run_rows(rows, results, missed, 0, end - begin):
+            missed = np.zeros(end - begin, dtype=np.uint8)
+            heads = np.empty((end - begin, 0))
+            if code.run_points(rows, np.empty(0), heads, results, missed, 0, end - begin):
                 return 0
             data[entries] = results.reshape(-1)[places]
         return data

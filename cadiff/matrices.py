@@ -18,7 +18,7 @@ from .transforms._base import Function
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Format", "Missed", "Request", "SparseCalls"]
+__all__ = ["Format", "MissedError", "Request", "SparseCalls"]
 
 Format = Literal["csr", "csc", "coo"]
 FloatArray = NDArray[np.float64]
@@ -27,7 +27,7 @@ _KINDS = {"csr": "csr_array", "csc": "csc_array", "coo": "coo_array"}
 _LARGEST_INDEX = np.iinfo(np.int32).max
 
 
-class Missed(Exception):
+class MissedError(Exception):
     """A replay met another outcome than the recording did."""
 
     def __init__(self, guard: int) -> None:
@@ -119,8 +119,8 @@ def _entries_of(
     matrix = np.asarray(sparsity)
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
         raise TypeError(
-            f"{name}: sparsity is a matrix of scipy.sparse, a 2-D array of bools, or a pair (rows, "
-            f"columns), not {type(sparsity).__name__}"
+            f"{name}: sparsity is a matrix of scipy.sparse, a 2-D array of bools, or a pair "
+            f"(rows, columns), not {type(sparsity).__name__}"
             + (f" of shape {matrix.shape} and dtype {matrix.dtype}" if matrix.ndim else "")
         )
     rows, columns = matrix.nonzero()
@@ -222,7 +222,7 @@ class SparseCalls:
             plan = self._plan(request, call, recorded)
             data = plan.run(call.vector())
             if isinstance(data, int):
-                raise Missed(data)
+                raise MissedError(data)
             if call.is_one_vector:
                 self._recent = (request, plan)
             return plan.assemble(_as_given(data, args[0]))

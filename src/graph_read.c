@@ -180,7 +180,7 @@ static void read_row(Reader *r, CadEntry entry, CadPlan *plan) {
     }
     int64_t strides[4][CAD_MOST_AXES], own[CAD_MOST_AXES], none[CAD_MOST_AXES] = {0};
     const int64_t *result = cad_plan_view(plan, 0);
-    CadNumbers x[4];
+    CadNumbers x[4] = {{0, NULL}};
     for (int k = 1; k < plan->n_views; k++) {
         x[k] = numbers_of(r, plan->ndim, cad_plan_shape(plan), cad_plan_view(plan, k), strides[k]);
         if (!is_active(plan, k)) {

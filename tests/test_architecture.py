@@ -56,7 +56,7 @@ ROOMS: list[set[str]] = [
     {"transforms._blocks", "transforms._forward", "transforms._reverse", "transforms._flat"},
     {"transforms._jacobians", "transforms._second", "transforms._points"},
     {"transforms"},
-    {"recordings"},
+    {"batches", "recordings"},
     {"matrices"},
     {"program"},
     {"sparse"},
