@@ -25,7 +25,7 @@ except ModuleNotFoundError as _error:
         "directory to use the installed package."
     ) from None
 
-from . import _table, checkpoints, implicit, linear, nn, numpy, ops, program, transforms
+from . import _table, checkpoints, implicit, linear, nn, numpy, ops, program, sparse, transforms
 from ._table import *
 from .checkpoints import *
 from .checks import NonFiniteError, check_grads, nan_check
@@ -35,6 +35,7 @@ from .linear import *
 from .ops import *
 from .primitives import custom, primitive
 from .program import *
+from .sparse import *
 from .transforms import *
 
 try:
@@ -60,4 +61,5 @@ __all__ += implicit.__all__
 __all__ += linear.__all__
 __all__ += ops.__all__
 __all__ += program.__all__
+__all__ += sparse.__all__
 __all__ += transforms.__all__

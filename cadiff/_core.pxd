@@ -294,6 +294,34 @@ cdef extern from "linear.h" nogil:
                          double *room)
 
 
+cdef extern from "pattern.h" nogil:
+    ctypedef struct CadPattern:
+        size_t n_rows
+        size_t n_columns
+        int64_t *starts
+        int *columns
+
+    void cad_pattern_free(CadPattern *pattern)
+    CadStatus cad_pattern_of_pairs(size_t n_rows, size_t n_columns, const uint32_t *rows,
+                                   const uint32_t *columns, size_t *count, size_t *order,
+                                   CadPattern *pattern)
+    CadStatus cad_pattern_transpose(const CadPattern *pattern, size_t *order, CadPattern *result)
+    CadStatus cad_pattern_symmetric(const CadPattern *pattern, CadPattern *result)
+    int64_t cad_pattern_find(const CadPattern *pattern, size_t row, int column)
+
+
+cdef extern from "coloring.h" nogil:
+    ctypedef struct CadColoring:
+        uint32_t *colors
+        size_t n_colors
+
+    void cad_coloring_free(CadColoring *coloring)
+    CadStatus cad_color_columns(const CadPattern *pattern, CadColoring *coloring)
+    CadStatus cad_color_star(const CadPattern *pattern, CadColoring *coloring)
+    CadStatus cad_read_star(const CadPattern *pattern, const CadColoring *coloring,
+                            uint32_t *rows, uint32_t *colors)
+
+
 cdef extern from "graph.h" nogil:
     ctypedef uint32_t CadId
 
@@ -344,6 +372,15 @@ cdef extern from "graph.h" nogil:
                              const CadId *outputs, size_t n_outputs, CadId *results)
     CadStatus cad_graph_forward(CadGraph *graph, const CadId *wrt, size_t n_wrt,
                                 const CadId *outputs, size_t n_outputs, CadId *results)
+    CadStatus cad_graph_jacobian(CadGraph *graph, const CadId *wrt, size_t n_wrt,
+                                 const CadId *outputs, size_t n_outputs, CadPattern *pattern,
+                                 CadId **entries)
+    bint cad_graph_is_constant(CadGraph *graph, CadId id, double *value)
+
+
+cdef extern from "sparsity.h" nogil:
+    CadStatus cad_sparsity(CadGraph *graph, const CadId *wrt, size_t n_wrt, const CadId *outputs,
+                           size_t n_outputs, CadPattern *pattern)
 
 
 cdef extern from "program.h" nogil:

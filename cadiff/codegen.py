@@ -320,7 +320,8 @@ class _Function:
             yield _loop(n, f"{self.operand(out, 1, n)} = {self.listed(x, n)};")
         elif kind == _TOTAL:
             self.reaches_constants |= x < 0
-            yield f"{_place(out)} {'+=' if y else '='} {_sum(_place(x), sx, n)};"
+            sign = "-" if z else "+"
+            yield f"{_place(out)} {sign if y else ''}= {sign * (not y)}{_sum(_place(x), sx, n)};"
         elif kind == _ZEROS:
             yield _loop(n, f"{self.operand(out, 1, n)} = 0.0;")
         elif kind == _ADD_AT:

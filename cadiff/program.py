@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._core import Calls, Code
+from ._core import Calls, Code, MatrixPlan
 from .batches import Points
+from .matrices import MissedError, SparseCalls
 from .recordings import Call, Recorded, carries_derivatives, leaves_of, record
 from .transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from .transforms._base import Function, check_function, checked_argnums
@@ -35,22 +36,14 @@ _EAGER: dict[str, Callable[..., Any]] = {
 }
 
 
-class _MissedError(Exception):
-    """A replay met another outcome than the recording did."""
-
-    def __init__(self, guard: int) -> None:
-        super().__init__(guard)
-        self.guard = guard
-
-
 def _run(code: Code, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
     found = code.run(inputs)
     if isinstance(found, int):
-        raise _MissedError(found)
+        raise MissedError(found)
     return found
 
 
-class Program(Calls):
+class Program(Calls, SparseCalls):
     """A function that is recorded once for each structure of its arguments, then replayed in C.
 
     Made by `compile`, which says what it does and what f may do. Called like f; the methods are
@@ -90,6 +83,8 @@ class Program(Calls):
         self._obstacles: dict[Any, str] = {}
         self._counts = {"recordings": 0, "branch_changes": 0, "eager": 0}
         self._shorten(None, None)
+        self._recent = None
+        self._dense: dict[str, tuple[MatrixPlan, tuple[int, ...]]] = {}
 
     # --- as an object
 
@@ -212,7 +207,7 @@ class Program(Calls):
         for recorded in known:
             try:
                 return True, action(recorded)
-            except _MissedError:
+            except MissedError:
                 continue
         if known:
             self._change_branch()
@@ -264,12 +259,7 @@ class Program(Calls):
             recorded.is_number
             and recorded.output.shapes == [()]
             and recorded.output.fill([1.0]) == 1.0
-            and call.argnums == (0,)
-            and len(call.args) == 1
-            and not call.kwargs
-            and isinstance(call.args[0], np.ndarray)
-            and call.args[0].ndim == 1
-            and call.args[0].dtype == np.float64
+            and call.is_one_vector
         ):
             codes = recorded.codes
             ranges = call.ranges
@@ -299,47 +289,60 @@ class Program(Calls):
 
     def jacobian(self, /, *args: Any, argnums: int | Sequence[int] = 0, **kwargs: Any) -> Any:
         """The Jacobian, as `cadiff.jacobian` gives it."""
-        return self._run("jacobian", args, kwargs, argnums)
+        return self._at_vector("jacobian", args, kwargs, argnums)
 
     def _jacobian(self, call: Call, single: bool, recorded: Recorded) -> Any:
-        m = recorded.graph.n_outputs
-        matrix = self._matrix(call, recorded, "push", m)
+        plan, matrix = self._matrix(call, recorded, "jacobian", recorded.graph.n_outputs)
         structure = call.structure
-        blocks = blocks_of_matrix(matrix.T, recorded.output.shapes, all_shapes(structure))
-        return recorded.output.fill([in_containers(row, structure, single) for row in blocks])
+        blocks = blocks_of_matrix(matrix, recorded.output.shapes, all_shapes(structure))
+        result = recorded.output.fill([in_containers(row, structure, single) for row in blocks])
+        self._note_matrix("jacobian", call, plan, result)
+        return result
 
     def hessian(self, /, *args: Any, argnums: int | Sequence[int] = 0, **kwargs: Any) -> Any:
         """The Hessian of the one number that f returns, as `cadiff.hessian` gives it."""
-        return self._run("hessian", args, kwargs, argnums)
+        return self._at_vector("hessian", args, kwargs, argnums)
 
     def _hessian(self, call: Call, single: bool, recorded: Recorded) -> Any:
         if not recorded.is_number:  # says what is wrong
             hessian(self._function, call.argnums)(*call.args, **call.kwargs)
         n = sum(end - begin for begin, end in call.ranges)
-        matrix = self._matrix(call, recorded, "second", n)
+        plan, matrix = self._matrix(call, recorded, "hessian", n)
         structure = call.structure
         shapes = all_shapes(structure)
         blocks = blocks_of_matrix(matrix, shapes, shapes)
-        return in_containers(
+        result = in_containers(
             [in_containers(row, structure, single) for row in blocks], structure, single
         )
+        self._note_matrix("hessian", call, plan, result)
+        return result
 
     def _matrix(
-        self, call: Call, recorded: Recorded, what: str, width: int
-    ) -> NDArray[np.float64]:
-        """A row for each input: the last results of a code along its unit vector."""
-        code = self._code(recorded, what, call.ranges)
+        self, call: Call, recorded: Recorded, what: str, height: int
+    ) -> tuple[MatrixPlan, NDArray[np.float64]]:
+        """A row for each output."""
+        with self._lock:
+            plan = recorded.plan(what, call.ranges)
+        data = plan.run(call.vector())
+        if isinstance(data, int):
+            raise MissedError(data)
         n = sum(end - begin for begin, end in call.ranges)
-        inputs = np.empty((n, code.n_inputs))
-        inputs[:, : code.n_inputs - n] = call.vector()
-        inputs[:, code.n_inputs - n :] = np.eye(n)
-        points = Points(code, inputs, np.empty(0), code.n_results - width)
-        points.run(1)
-        if points.missed.any():
-            raise _MissedError(0)
-        if n == 0:
-            _run(self._code(recorded, "value"), call.vector())
-        return points.tails
+        return plan, data.reshape(height, n)
+
+    def _note_matrix(self, what: str, call: Call, plan: MatrixPlan, result: Any) -> None:
+        """Have further calls with a vector take the short way, if that is what this one was."""
+        if call.is_one_vector and isinstance(result, np.ndarray) and result.size == plan.size:
+            self._dense[what] = (plan, result.shape)
+
+    def _at_vector(
+        self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any
+    ) -> Any:
+        dense = self._dense.get(what)
+        if dense is not None and len(args) == 1 and not kwargs and argnums == 0:
+            data = dense[0].run_at(args[0])
+            if data is not None:
+                return data.reshape(dense[1])
+        return self._run(what, args, kwargs, argnums)
 
     def hvp(self, first: Any, v: Any, /, *others: Any, argnums: int = 0, **kwargs: Any) -> Any:
         """Hessian times vector: called `hvp(first argument, v, *others)`, as `cadiff.hvp` is."""

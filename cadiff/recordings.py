@@ -7,7 +7,7 @@ of numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._core import Code, Graph, Guarded, Structure
+from ._core import Code, Graph, Guarded, MatrixPlan, Pattern, Structure
 from .transforms._base import Function, is_int
 from .transforms._outputs import Output, places
 
@@ -122,6 +122,18 @@ class Call:
         return self._inputs
 
     @property
+    def is_one_vector(self) -> bool:
+        """Whether it has one argument, a float64 vector, and is by that."""
+        return (
+            self.argnums == (0,)
+            and len(self.args) == 1
+            and not self.kwargs
+            and isinstance(self.args[0], np.ndarray)
+            and self.args[0].ndim == 1
+            and self.args[0].dtype == np.float64
+        )
+
+    @property
     def structure(self) -> Structure:
         """That of the arguments to differentiate by."""
         return _core.structure_of(self.args, self.argnums)
@@ -180,9 +192,16 @@ class Recorded:
         self.output = output
         self.replays = 0
         self._codes: dict[Any, Code] = {}
+        self._plans: dict[Any, MatrixPlan] = {}
 
     def __getstate__(self) -> Any:
-        return {"graph": self.graph, "output": self.output, "replays": 0, "_codes": {}}
+        return {
+            "graph": self.graph,
+            "output": self.output,
+            "replays": 0,
+            "_codes": {},
+            "_plans": {},
+        }
 
     @property
     def is_number(self) -> bool:
@@ -203,9 +222,25 @@ class Recorded:
             code = self._codes[key] = make() if what == "value" else make(ranges)
         return code
 
+    def plan(
+        self,
+        what: str,
+        ranges: tuple[Range, ...],
+        layout: str = "dense",
+        sparsity: Hashable = None,
+        pattern: Callable[[], Pattern | None] = lambda: None,
+    ) -> MatrixPlan:
+        """The plan for a matrix, of the entries that `sparsity` stands for."""
+        key = (f"{layout} {what}", (ranges, sparsity))
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = _core.plan_matrix(self.graph, what, ranges, pattern(), layout)
+            self._plans[key] = plan
+        return plan
+
     @property
-    def codes(self) -> dict[Any, Code]:
-        return dict(self._codes)
+    def codes(self) -> dict[Any, Code | MatrixPlan]:
+        return {**self._codes, **self._plans}
 
     def filled(self, numbers: FloatArray) -> Any:
         """What f returns, given all its numbers in a row."""

@@ -11,6 +11,7 @@
 #ifndef CAD_GRAPH_H
 #define CAD_GRAPH_H
 
+#include "pattern.h"
 #include "tape.h"
 
 #include <stddef.h>
@@ -192,5 +193,11 @@ CadStatus cad_graph_push(CadGraph *graph, const CadId *wrt, const CadId *along, 
  * by the k-th one stand from k n_outputs on. */
 CadStatus cad_graph_forward(CadGraph *graph, const CadId *wrt, size_t n_wrt, const CadId *outputs,
                             size_t n_outputs, CadId *results);
+
+/* The Jacobian of outputs, entry by entry: its structure, and of each entry its number. Entries
+ * that are the constant 0 are none. If that would be too much work, compared with tangents along
+ * directions, *entries is NULL and there is no pattern. */
+CadStatus cad_graph_jacobian(CadGraph *graph, const CadId *wrt, size_t n_wrt, const CadId *outputs,
+                             size_t n_outputs, CadPattern *pattern, CadId **entries);
 
 #endif

@@ -65,4 +65,29 @@ static inline void cad_copy_plan(const CadGraph *graph, const CadArray *array, C
     }
 }
 
+/* A walk over all elements of a shape, in order, with the places of views. */
+typedef struct Steps {
+    int ndim;
+    const int64_t *shape;
+    int n_views;
+    const int64_t *strides[4];
+    int64_t at[4];
+    int64_t index[CAD_MOST_AXES];
+} Steps;
+
+static inline int next_step(Steps *steps) {
+    for (int axis = steps->ndim; axis-- > 0;) {
+        const int64_t length = steps->shape[axis];
+        const int64_t by = ++steps->index[axis] < length ? 1 : 1 - length;
+        for (int k = 0; k < steps->n_views; k++) {
+            steps->at[k] += by * steps->strides[k][axis];
+        }
+        if (by == 1) {
+            return 1;
+        }
+        steps->index[axis] = 0;
+    }
+    return 0;
+}
+
 #endif

@@ -45,31 +45,6 @@ static CadId *make_room(Reader *r, size_t count) {
 
 /* --- views --- */
 
-/* Call a function for each element of a shape, in order, with the places of views. */
-typedef struct Steps {
-    int ndim;
-    const int64_t *shape;
-    int n_views;
-    const int64_t *strides[4];
-    int64_t at[4];
-    int64_t index[CAD_MOST_AXES];
-} Steps;
-
-static int next_step(Steps *steps) {
-    for (int axis = steps->ndim; axis-- > 0;) {
-        const int64_t length = steps->shape[axis];
-        const int64_t by = ++steps->index[axis] < length ? 1 : 1 - length;
-        for (int k = 0; k < steps->n_views; k++) {
-            steps->at[k] += by * steps->strides[k][axis];
-        }
-        if (by == 1) {
-            return 1;
-        }
-        steps->index[axis] = 0;
-    }
-    return 0;
-}
-
 /* Constants that nobody has looked at yet become an array. */
 static int is_fresh_range(const Reader *r, int64_t low, int64_t high) {
     for (int64_t slot = low; slot <= high; slot++) {

@@ -30,6 +30,7 @@ extern const Test sweep_tests[];
 extern const Test zero_tests[];
 extern const Test reclaim_tests[];
 extern const Test room_tests[];
+extern const Test sparsity_tests[];
 extern const Test special_tests[];
 extern const Test taylor_tests[];
 

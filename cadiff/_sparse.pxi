@@ -1,0 +1,400 @@
+# Jacobians and Hessians of graphs as matrices, sparse ones above all: the structure is found once.
+
+cdef enum:
+    BLOCK_NUMBERS = 1 << 22   # in the inputs and results of the products that are taken together
+    SMALL_MATRIX = 64         # entries of a matrix whose zeros are not worth thinking of
+
+
+@cython.final
+cdef class Pattern:
+    """The structure of a sparse matrix by rows, as SciPy has it: `indptr` and `indices`.
+
+    `symmetric` makes it that of A + A'.
+    """
+
+    cdef CadPattern pattern
+
+    def __dealloc__(self):
+        cad_pattern_free(&self.pattern)
+
+    def __init__(self, shape, rows, columns):
+        """From the rows and columns of entries, in any order."""
+        cdef cnp.ndarray given_rows = np.ascontiguousarray(rows, dtype=np.uint32)
+        cdef cnp.ndarray given_columns = np.ascontiguousarray(columns, dtype=np.uint32)
+        cdef size_t count = cnp.PyArray_SIZE(given_rows)
+        check(cad_pattern_of_pairs(
+            shape[0], shape[1], <const uint32_t *>cnp.PyArray_DATA(given_rows),
+            <const uint32_t *>cnp.PyArray_DATA(given_columns), &count, NULL, &self.pattern,
+        ))
+
+    @property
+    def shape(self):
+        return (self.pattern.n_rows, self.pattern.n_columns)
+
+    @property
+    def count(self):
+        return self.pattern.starts[self.pattern.n_rows]
+
+    @property
+    def indptr(self):
+        return copied_numbers(self.pattern.starts, self.pattern.n_rows + 1, cnp.NPY_INT64)
+
+    @property
+    def indices(self):
+        return copied_numbers(self.pattern.columns, self.count, cnp.NPY_INT32)
+
+    def rows(self):
+        """Of each entry its row."""
+        return np.repeat(np.arange(self.pattern.n_rows), np.diff(self.indptr))
+
+    def transposed(self):
+        cdef Pattern result = new_pattern()
+        check(cad_pattern_transpose(&self.pattern, NULL, &result.pattern))
+        return result
+
+    def symmetric(self):
+        cdef Pattern result = new_pattern()
+        check(cad_pattern_symmetric(&self.pattern, &result.pattern))
+        return result
+
+    def find(self, rows, columns):
+        """The index of each of some entries, or -1."""
+        cdef cnp.ndarray wanted_rows = np.ascontiguousarray(rows, dtype=np.int64)
+        cdef cnp.ndarray wanted_columns = np.ascontiguousarray(columns, dtype=np.int32)
+        cdef cnp.ndarray result = np.empty(len(wanted_rows), dtype=np.int64)
+        cdef const int64_t *i = <const int64_t *>cnp.PyArray_DATA(wanted_rows)
+        cdef const int *j = <const int *>cnp.PyArray_DATA(wanted_columns)
+        cdef int64_t *found = <int64_t *>cnp.PyArray_DATA(result)
+        cdef Py_ssize_t k
+        for k in range(cnp.PyArray_SIZE(result)):
+            found[k] = cad_pattern_find(&self.pattern, i[k], j[k])
+        return result
+
+    def color_columns(self):
+        """Colours of the columns, such that no row has two entries of one; how many there are."""
+        cdef CadColoring coloring
+        check(cad_color_columns(&self.pattern, &coloring))
+        return taken_colors(&coloring, self.pattern.n_columns)
+
+    def color_star(self):
+        """Star colours of a symmetric pattern, how many there are, and of each entry the row and the
+        colour of the product that it is read from."""
+        cdef CadColoring coloring
+        cdef cnp.ndarray rows = np.empty(self.count, dtype=np.uint32)
+        cdef cnp.ndarray colors = np.empty(self.count, dtype=np.uint32)
+        check(cad_color_star(&self.pattern, &coloring))
+        cdef CadStatus status = cad_read_star(
+            &self.pattern, &coloring, <uint32_t *>cnp.PyArray_DATA(rows),
+            <uint32_t *>cnp.PyArray_DATA(colors),
+        )
+        result = taken_colors(&coloring, self.pattern.n_columns)
+        check(status)
+        return (*result, rows.astype(np.intp), colors.astype(np.intp))
+
+
+cdef Pattern new_pattern():
+    return Pattern.__new__(Pattern)
+
+
+cdef cnp.ndarray copied_numbers(const void *data, Py_ssize_t n, int kind):
+    cdef cnp.npy_intp size = n
+    cdef cnp.ndarray result = cnp.PyArray_EMPTY(1, &size, kind, 0)
+    memcpy(cnp.PyArray_DATA(result), data, cnp.PyArray_NBYTES(result))
+    return result
+
+
+cdef tuple taken_colors(CadColoring *coloring, Py_ssize_t n):
+    """Colours as an array; their memory is given back."""
+    cdef size_t count = coloring.n_colors
+    try:
+        colors = copied_numbers(coloring.colors, n, cnp.NPY_UINT32)
+    finally:
+        cad_coloring_free(coloring)
+    return colors.astype(np.intp), count
+
+
+@cython.final
+cdef class MatrixPlan:
+    """How the numbers of a matrix are computed: in `run`, as a vector.
+
+    Either each is a result of one code, or a constant; or they are read from products with the
+    matrix along several directions, one for each colour.
+    """
+
+    cdef readonly Code code
+    cdef readonly Pattern pattern       # of the matrix
+    cdef public object assemble         # for its users: what makes a matrix of its numbers
+    cdef readonly Py_ssize_t size       # numbers in the vector
+    cdef readonly Py_ssize_t n_colors   # 0: there are no products
+    # By one code: numbers that are there from the outset, or zeros; where the results go, and
+    # which numbers are there once more.
+    cdef bint direct
+    cdef cnp.ndarray template
+    cdef cnp.ndarray places
+    cdef cnp.ndarray sources
+    cdef cnp.ndarray copies
+    # By products: along which direction each goes, and for blocks of them which entries are read
+    # from which places.
+    cdef cnp.ndarray seeds
+    cdef list blocks
+
+    def __init__(self):
+        raise TypeError("a MatrixPlan comes from plan_matrix")
+
+    @property
+    def n_operations(self):
+        """How many operations on numbers are carried out."""
+        return self.code.n_operations * max(1, self.n_colors)
+
+    @property
+    def nbytes(self):
+        """Of the code and of what goes with it."""
+        arrays = [self.template, self.places, self.sources, self.copies, self.seeds]
+        arrays += [array for block in self.blocks or [] for array in block[2:]]
+        return self.code.nbytes + sum([array.nbytes for array in arrays if array is not None])
+
+    def run(self, cnp.ndarray inputs):
+        """A fresh vector for a contiguous float64 vector of inputs, or the number of a guard that
+        does not hold."""
+        cdef cnp.npy_intp n = self.size
+        if self.n_colors > 0:
+            return self.run_products(inputs)
+        if self.direct:
+            return self.code.run(inputs)
+        if (
+            cnp.PyArray_SIZE(inputs) != <Py_ssize_t>self.code.program.n_inputs
+            or cnp.PyArray_TYPE(inputs) != cnp.NPY_DOUBLE
+            or not cnp.PyArray_ISCARRAY_RO(inputs)
+        ):
+            raise ValueError(f"expected {self.code.program.n_inputs} numbers in a contiguous array")
+        cdef cnp.ndarray data
+        if self.template is None:
+            data = cnp.PyArray_ZEROS(1, &n, cnp.NPY_DOUBLE, 0)
+        else:
+            data = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
+            memcpy(cnp.PyArray_DATA(data), cnp.PyArray_DATA(self.template), n * sizeof(double))
+        cdef double *room = self.code.take_room()
+        cdef double *results = room + cad_program_room(self.code.program, 1)
+        cdef long missed
+        if self.code.is_long:
+            with nogil:
+                missed = carry_out(
+                    self.code.program, room, <const double *>cnp.PyArray_DATA(inputs), results
+                )
+        else:
+            missed = carry_out(
+                self.code.program, room, <const double *>cnp.PyArray_DATA(inputs), results
+            )
+        if missed < 0:
+            put(
+                <double *>cnp.PyArray_DATA(data), results,
+                <const cnp.npy_intp *>cnp.PyArray_DATA(self.places),
+                self.code.program.n_results,
+            )
+            copy_some(
+                <double *>cnp.PyArray_DATA(data),
+                <const cnp.npy_intp *>cnp.PyArray_DATA(self.copies),
+                <const cnp.npy_intp *>cnp.PyArray_DATA(self.sources),
+                cnp.PyArray_SIZE(self.copies),
+            )
+        self.code.give_back(room)
+        return data if missed < 0 else missed
+
+    def run_at(self, x):
+        """The vector for one argument that is a float64 vector; None if it is not, if a guard does
+        not hold, or if somebody watches what is computed."""
+        cdef cnp.ndarray array
+        if not cnp.PyArray_CheckExact(x) or cad_current_tape().watch != NULL:
+            return None
+        array = <cnp.ndarray>x
+        n = self.code.program.n_inputs
+        if self.n_colors > 0:
+            n -= self.seeds.shape[1]
+        if (
+            cnp.PyArray_NDIM(array) != 1
+            or cnp.PyArray_DIM(array, 0) != n
+            or cnp.PyArray_TYPE(array) != cnp.NPY_DOUBLE
+            or not cnp.PyArray_ISCARRAY_RO(array)
+        ):
+            return None
+        data = self.run(array)
+        return data if cnp.PyArray_CheckExact(data) else None
+
+    cdef object run_products(self, cnp.ndarray inputs):
+        cdef Code code = self.code
+        n = code.program.n_inputs - self.seeds.shape[1]
+        data = np.zeros(self.size)
+        for begin, end, entries, places in self.blocks:
+            rows = np.empty((end - begin, code.program.n_inputs))
+            rows[:, :n] = inputs
+            rows[:, n:] = self.seeds[begin:end]
+            results = np.empty((end - begin, code.program.n_results))
+            missed = np.zeros(end - begin, dtype=np.uint8)
+            heads = np.empty((end - begin, 0))
+            if code.run_points(rows, np.empty(0), heads, results, missed, 0, end - begin):
+                return 0
+            data[entries] = results.reshape(-1)[places]
+        return data
+
+
+cdef inline void put(double *data, const double *results, const cnp.npy_intp *places,
+                     Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t k
+    for k in range(n):
+        data[places[k]] = results[k]
+
+
+cdef inline void copy_some(double *data, const cnp.npy_intp *targets, const cnp.npy_intp *sources,
+                           Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t k
+    for k in range(n):
+        data[targets[k]] = data[sources[k]]
+
+
+def plan_matrix(Graph graph, str what, ranges, Pattern given, str layout):
+    """A plan for the "jacobian" of the outputs, or the "hessian" of the one output, by some inputs.
+
+    Its vector holds the entries of the pattern, by "rows" or by "columns", or the "dense" matrix.
+    With a given pattern these are the entries that are wanted.
+    """
+    cdef bint dense = layout == "dense"
+    cdef Ids wrt = graph.elements(ranges)
+    cdef Ids outputs = graph.all_outputs()
+    cdef bint hessian = what == "hessian"
+    if hessian:
+        outputs = graph.pulled(outputs, graph.ones(outputs.n), wrt)
+    cdef MatrixPlan plan = MatrixPlan.__new__(MatrixPlan)
+    cdef Pattern found = new_pattern()
+    cdef Ids entries = Ids.__new__(Ids)
+    check(cad_graph_jacobian(
+        graph.graph, wrt.data, wrt.n, outputs.data, outputs.n, &found.pattern, &entries.data
+    ))
+    cdef bint by_entries = entries.data != NULL
+    if by_entries:
+        entries.n = found.count
+    else:
+        check(cad_sparsity(
+            graph.graph, wrt.data, wrt.n, outputs.data, outputs.n, &found.pattern
+        ))
+    if hessian:
+        found, entries = symmetric_entries(found, entries if by_entries else None)
+    plan.pattern = found if given is None else given
+    rows, columns = plan.pattern.rows(), plan.pattern.indices
+    if dense:
+        places = rows * wrt.n + columns
+    elif layout == "columns":
+        places = np.empty(len(columns), dtype=np.intp)
+        places[np.argsort(columns, kind="stable")] = np.arange(len(columns))
+    else:
+        places = np.arange(len(columns))
+    plan.size = outputs.n * wrt.n if dense else plan.pattern.count
+    index = None if given is None else found.find(rows, columns)
+    if by_entries or found.count == 0:
+        set_entries(plan, graph, entries, index, places)
+    else:
+        set_products(plan, graph, found, wrt, outputs, hessian, index, places)
+    return plan
+
+
+cdef tuple symmetric_entries(Pattern pattern, Ids entries):
+    """The pattern with each entry's mirror image, and one number for both."""
+    cdef Pattern whole = pattern.symmetric()
+    cdef Ids result
+    cdef Py_ssize_t k
+    cdef int64_t at
+    if entries is None:
+        return whole, None
+    rows = whole.rows()
+    columns = whole.indices
+    own = pattern.find(np.minimum(rows, columns), np.maximum(rows, columns))
+    other = pattern.find(np.maximum(rows, columns), np.minimum(rows, columns))
+    cdef cnp.ndarray chosen = np.where(own >= 0, own, other)
+    result = new_ids(whole.count)
+    for k in range(result.n):
+        at = (<int64_t *>cnp.PyArray_DATA(chosen))[k]
+        result.data[k] = entries.data[at]
+    return whole, result
+
+
+cdef int set_entries(MatrixPlan plan, Graph graph, Ids entries, index, places) except -1:
+    """By one code. Each number is computed once, constants never."""
+    cdef Py_ssize_t k, n = len(places)
+    cdef int64_t at
+    cdef double value
+    cdef CadId number
+    cdef dict first = {}
+    cdef list constants = [], values = [], roots = [], wanted = [], copies = [], sources = []
+    cdef Ids ids
+    cdef CadId zero = cad_graph_constant(graph.graph, 0.0)
+    cdef list at_places = places.tolist()
+    for k in range(n):
+        at = k if index is None else index[k]
+        number = zero if at < 0 else entries.data[at]
+        if cad_graph_is_constant(graph.graph, number, &value):
+            constants.append(at_places[k])
+            values.append(value)
+        elif number in first:
+            copies.append(at_places[k])
+            sources.append(first[number])
+        else:
+            first[number] = at_places[k]
+            roots.append(number)
+            wanted.append(at_places[k])
+    if plan.size <= SMALL_MATRIX or 4 * len(roots) > 3 * plan.size:
+        plan.direct = True
+        ids = new_ids(plan.size)
+        for k in range(plan.size):
+            ids.data[k] = zero
+        for k in range(n):
+            at = k if index is None else index[k]
+            ids.data[<Py_ssize_t>at_places[k]] = zero if at < 0 else entries.data[at]
+    else:
+        if constants or n == plan.size:
+            plan.template = np.zeros(plan.size)
+            plan.template[constants] = values
+        plan.places = np.array(wanted, dtype=np.intp)
+        plan.copies = np.array(copies, dtype=np.intp)
+        plan.sources = np.array(sources, dtype=np.intp)
+        ids = new_ids(len(roots))
+        for k in range(ids.n):
+            ids.data[k] = roots[k]
+    check(graph.graph.status)
+    plan.code = graph.code([], [ids])
+    return 0
+
+
+cdef int set_products(MatrixPlan plan, Graph graph, Pattern found, Ids wrt, Ids outputs,
+                      bint hessian, index, places) except -1:
+    """By products along directions: each is the sum of the columns, or rows, of one colour."""
+    cdef Ids along
+    rows = found.rows()
+    columns = found.indices.astype(np.intp)
+    if hessian:
+        colors, n_colors, at, lane = found.color_star()
+    else:
+        colors, n_colors = found.color_columns()
+        at, lane = rows, colors[columns]
+        by_row, n_row_colors = found.transposed().color_columns()
+        if 2 * n_row_colors < n_colors:  # a pull costs more than a push
+            colors, n_colors, at, lane = by_row, n_row_colors, columns, by_row[rows]
+            along = graph.more_inputs(outputs.n)
+            plan.code = graph.code([along], [graph.pulled(outputs, along, wrt)])
+    if plan.code is None:
+        along = graph.more_inputs(wrt.n)
+        plan.code = graph.code([along], [graph.pushed(wrt, along, outputs)])
+    plan.n_colors = n_colors
+    plan.seeds = np.zeros((n_colors, len(colors)))
+    plan.seeds[colors, np.arange(len(colors))] = 1.0
+    if index is not None:
+        places = places[index >= 0]
+        index = index[index >= 0]
+        at, lane = at[index], lane[index]
+    cdef Py_ssize_t width = plan.code.program.n_inputs + plan.code.program.n_results
+    cdef Py_ssize_t step = max(1, BLOCK_NUMBERS // width)
+    plan.blocks = []
+    for begin in range(0, n_colors, step):
+        end = min(begin + step, n_colors)
+        chosen = np.flatnonzero((lane >= begin) & (lane < end))
+        source = (lane[chosen] - begin) * plan.code.program.n_results + at[chosen]
+        plan.blocks.append((begin, end, places[chosen], source))
+    return 0
