@@ -205,6 +205,9 @@ static void read_row(Reader *r, CadEntry entry, CadPlan *plan) {
     }
     int64_t strides[4][CAD_MOST_AXES], own[CAD_MOST_AXES], none[CAD_MOST_AXES] = {0};
     const int64_t *result = cad_plan_view(plan, 0);
+    /* Parts of a joined array are written to where that stands. */
+    const int is_elsewhere = result[0] < (int64_t)entry.out;
+    size_t size = entry.b;
     CadNumbers x[4];
     for (int k = 1; k < plan->n_views; k++) {
         x[k] = numbers_of(r, plan->ndim, cad_plan_shape(plan), cad_plan_view(plan, k), strides[k]);
@@ -216,14 +219,17 @@ static void read_row(Reader *r, CadEntry entry, CadPlan *plan) {
         x[k] = x[1];
     }
     memcpy(own, result + 1, (size_t)plan->ndim * sizeof *own);
+    if (is_elsewhere) {
+        size = cad_strides_in_order(plan->ndim, cad_plan_shape(plan), own);
+    }
     /* The strides of the result are those of an array in order, if with its axes exchanged. */
-    const CadShape shape = {r->graph, plan->ndim, cad_plan_shape(plan), own, none, entry.b};
+    const CadShape shape = {r->graph, plan->ndim, cad_plan_shape(plan), own, none, size};
     const CadNumbers made = cad_graph_apply_over(&shape, op, x[1], x[2], x[3]);
-    if (made.strides == own) {
+    if (made.strides == own && !is_elsewhere) {
         name_elements(r, entry.out, entry.b, made.first - (CadId)(result[0] - entry.out));
         return;
     }
-    /* It was simpler than an operation: some numbers that are there. */
+    /* Or it was simpler than an operation: some numbers that are there. */
     Steps steps = {.ndim = plan->ndim,
                    .shape = cad_plan_shape(plan),
                    .n_views = 2,

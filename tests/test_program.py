@@ -323,7 +323,7 @@ BRANCHES = [
     "a{k} = {a} + 1.0 if ({a} > 0.6).any() else 0.3 * {a}",
     "a{k} = max(np.sum({a}), np.sum({a} * {a}), 0.2) * {a}",
     "a{k} = min({a}.ravel()) * {a}",
-    "a{k} = {a} * 1.0\nwhile np.sum(a{k} * a{k}) > 1.2: a{k} = a{k} * 0.5",
+    "a{k} = {a} * 1.0\nwhile 1.2 < np.sum(a{k} * a{k}) < 1e3: a{k} = a{k} * 0.5",
     "a{k} = np.stack([t if t > 0.1 else -t for t in {a}.ravel()])",
     "a{k} = np.concatenate([{a}.ravel()[::-1], np.where({a} > 0.0, {a}, 0.3).ravel()])",
     "a{k} = {a}.copy()\nfor t in a{k}:\n  if np.sum(t) < 0.0: a{k}[0] = a{k}[0] + 0.25 * t",
