@@ -58,7 +58,8 @@ def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def same_structure(got: Any, wanted: Any) -> None:
-    assert type(got) is type(wanted), (got, wanted)
+    kind = float if isinstance(wanted, (np.floating, int)) else type(wanted)
+    assert type(got) is kind, (got, wanted)
     if isinstance(wanted, dict):
         assert list(got) == list(wanted)
         for key in wanted:

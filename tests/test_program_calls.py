@@ -50,7 +50,7 @@ def hinge(x: Any) -> Any:
 
 
 def wave(x: Any, scale: Any = 2.0) -> Any:
-    return cnp.sum(cadiff.sin(x) * scale) + cnp.prod(x[:2])
+    return cnp.sum(cadiff.sin(x) * scale) + x[0] * x[-1]
 
 
 class Pair(NamedTuple):
@@ -139,7 +139,6 @@ CHOICES: dict[str, Function] = {
     "in": lambda x: x[0] if 0.25 in [x[1], x[2]] else x[1] * x[2],
     "allclose": lambda x: x[0] if np.allclose(x, 0.25) else x[1] * x[2],
     "array_equal": lambda x: x[0] if np.array_equal(x, x[::-1]) else x[1] * x[2],
-    "searchsorted": lambda x: x[0] * float(np.searchsorted([0.0, 0.3], cadiff.value(x[1]))),
     "chained": lambda x: x[0] if -0.3 < x[1] < 0.3 else x[2] * x[2],
     "while": lambda x: halved(x[0]) * x[1],
     "dict of choices": lambda x: {True: x[0], False: x[1] * 2.0}[bool(x[2] > 0.1)],
@@ -149,9 +148,6 @@ CHOICES: dict[str, Function] = {
     "norms": lambda x: cnp.linalg.norm(x) + cnp.linalg.norm(x, 1) + cnp.linalg.norm(x, np.inf),
     "partition": lambda x: cnp.sum(cnp.partition(x, 1)[:2]),
     "tolist": lambda x: sum(t * t for t in x.tolist()),
-    "item": lambda x: x[0] * x[1].item(),
-    "value": lambda x: x[0] * cadiff.value(x[1]),
-    "value attribute": lambda x: x[0] * x[1].value if hasattr(x[1], "value") else x[0] * x[1],
     "text": lambda x: x[0] * float(f"{x[1]:.3f}"),
     "stop_gradient": lambda x: x[0] * cadiff.stop_gradient(x[1]),
     "array of objects": lambda x: np.array([x[0], x[1] * x[2]], dtype=object).max() * x[0],
@@ -171,7 +167,7 @@ def masked(x: Any) -> Any:
 
 
 def halved(t: Any) -> Any:
-    while abs(t) > 0.1:
+    while 0.1 < abs(t) < 10.0:
         t = t * 0.5
     return t
 
@@ -469,10 +465,8 @@ def test_batches_are_the_calls_one_by_one(what: str, threads: int | None, shape:
         near(program.batch(X, 1.5, what=what, threads=threads), wanted)
         same(X, before)
         if what != "value":
-            near(program.batch(X, c=1.5, what=what, argnums=(0,))
-                 if what != "value_and_grad" else
-                 (program.batch(X, c=1.5, what=what, argnums=(0,))),
-                 stacked([getattr(other, what)(point_of(x), c=1.5, argnums=(0,)) for x in X]))
+            wanted = [getattr(other, what)(point_of(x), c=1.5, argnums=(0,)) for x in X]
+            near(program.batch(X, c=1.5, what=what, argnums=(0,)), stacked(wanted))
 
 
 def test_batches_by_other_arguments_and_layouts() -> None:
@@ -606,7 +600,9 @@ def test_programs_within_programs() -> None:
     assert made_within.grad(3.0) == 29.0
 
 
+@pytest.mark.filterwarnings("ignore:.*runs its function as it is")
 def test_closures_over_numbers_of_an_outer_derivative() -> None:
+    warnings.simplefilter("ignore")
     assert cadiff.grad(lambda a: cadiff.compile(lambda x: a * x)(2.0))(3.0) == 2.0
     assert cadiff.grad(lambda a: cadiff.compile(lambda x: a * x * x).grad(2.0))(3.0) == 4.0
     assert cadiff.grad(lambda a: a * cadiff.compile(lambda x: a + x).grad(1.0))(1.0) == 1.0
@@ -679,9 +675,26 @@ RULES: dict[str, Function] = {
     "det": lambda x: cnp.linalg.det(cnp.outer(x, x) + np.eye(3)),
     "prod": lambda x: cnp.prod(x) * x[0],
     "primitive": lambda x: cnp.sum(doubled(x) * x),
-    "value": lambda x: x[0] * cadiff.value(x[1]),
-    "item": lambda x: x[0] * x[1].item() if isinstance(x[1], cadiff.Var) else x[0] * x[1],
 }
+
+READINGS: dict[str, Function] = {
+    "value": lambda x: x[0] * cadiff.value(x[1]),
+    "value of an array": lambda x: x[0] * cadiff.value(x)[1],
+    "item": lambda x: x[0] * x[1].item(),
+    "attribute": lambda x: x[0] * x[1].value,
+    "short attribute": lambda x: x[0] * x[1].v,
+}
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_readings_of_values_are_refused_with_the_reason(name: str) -> None:
+    program = cadiff.compile(READINGS[name])
+    before = usage()
+    for call in (program.grad, program, program.hessian):
+        with pytest.raises(TypeError, match="compiled.*stop_gradient"):
+            call(np.array([1.0, 2.0]))
+    assert usage() == before
+    assert program.stats()["recordings"] == 0
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -911,7 +924,7 @@ def test_bad_options(options: dict[str, Any], error: type[Exception], message: s
 
 
 BAD_CALLS: dict[str, tuple[Function, type[Exception], str]] = {
-    "no function": (lambda p: cadiff.compile(3.0), TypeError, "callable"),
+    "no function": (lambda p: cadiff.compile(3.0), TypeError, "takes a function"),
     "text": (lambda p: p.grad("text"), TypeError, "argument 0"),
     "None": (lambda p: p.grad(None), TypeError, "argument 0"),
     "bool": (lambda p: p.grad(True), TypeError, "argument 0"),
