@@ -307,6 +307,8 @@ cdef extern from "graph.h" nogil:
                              size_t n_outputs, const CadId *wrt, size_t n_wrt, CadId *results)
     CadStatus cad_graph_push(CadGraph *graph, const CadId *wrt, const CadId *along, size_t n_wrt,
                              const CadId *outputs, size_t n_outputs, CadId *results)
+    CadStatus cad_graph_forward(CadGraph *graph, const CadId *wrt, size_t n_wrt,
+                                const CadId *outputs, size_t n_outputs, CadId *results)
 
 
 cdef extern from "program.h" nogil:
@@ -323,15 +325,24 @@ cdef extern from "program.h" nogil:
     CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
                                const CadId *roots, size_t n_roots, CadProgram **program)
     void cad_program_free(CadProgram *program)
+    size_t cad_program_cost(const CadProgram *program)
     size_t cad_program_bytes(const CadProgram *program)
     size_t cad_program_room(const CadProgram *program, size_t lanes)
     void cad_program_prepare(const CadProgram *program, size_t lanes, double *room)
     double *cad_program_places(const CadProgram *program, size_t lanes, double *room)
     long cad_program_run(const CadProgram *program, double *room)
     void cad_program_read(const CadProgram *program, const double *room, double *results)
-    size_t cad_program_run_lanes(const CadProgram *program, size_t lanes, double *room,
-                                 const double *inputs, size_t input_row, size_t n_points,
-                                 double *results, size_t result_row, unsigned char *missed)
+    ctypedef struct CadPoints:
+        const double *own
+        size_t n_own
+        const double *shared
+        double *heads
+        size_t n_heads
+        double *tails
+        unsigned char *missed
+
+    size_t cad_program_run_points(const CadProgram *program, size_t lanes, double *room,
+                                  const CadPoints *points, size_t begin, size_t end)
 
 
 cdef extern from "_numbers.h":

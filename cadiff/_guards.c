@@ -1,8 +1,9 @@
 /* What a program asks of the values of numbers while it is recorded for replays: comparisons
  * become guards, other readings are obstacles or refused. Outside of that nothing here is reached.
  */
-#include "guards.h"
 #include "_numbers.h"
+
+#include "guards.h"
 #include "outside.h"
 
 int cad_guarding;
@@ -91,13 +92,23 @@ static int is_object_array(PyObject *object) {
     return PyArray_Check(object) && PyArray_TYPE((PyArrayObject *)object) == NPY_OBJECT;
 }
 
-/* Element by element: each comparison comes back here. */
+/* Element by element, as the answer was found. */
 static int guard_elements(PyObject *left, PyObject *right, int how) {
     PyObject *x = cad_elements(left);
     PyObject *y = x == NULL ? NULL : cad_elements(right);
-    PyObject *result = y == NULL ? NULL : PyObject_RichCompare(x, y, how);
-    const int status = result == NULL ? -1 : 0;
-    Py_XDECREF(result);
+    PyArrayMultiIterObject *it =
+        y == NULL ? NULL : (PyArrayMultiIterObject *)PyArray_MultiIterNew(2, x, y);
+    int status = it == NULL ? -1 : 0;
+    while (status == 0 && PyArray_MultiIter_NOTDONE(it)) {
+        PyObject *a = PyArray_GETITEM((PyArrayObject *)x, PyArray_MultiIter_DATA(it, 0));
+        PyObject *b =
+            a == NULL ? NULL : PyArray_GETITEM((PyArrayObject *)y, PyArray_MultiIter_DATA(it, 1));
+        status = b == NULL ? -1 : cad_guard_comparison(a, b, how);
+        Py_XDECREF(a);
+        Py_XDECREF(b);
+        PyArray_MultiIter_NEXT(it);
+    }
+    Py_XDECREF(it);
     Py_XDECREF(y);
     Py_XDECREF(x);
     return status;
@@ -116,6 +127,10 @@ static int record_comparison(CadTape *tape, PyObject *left, PyObject *right, int
     const int exchange = how == Py_GT || how == Py_GE;
     PyObject *outcome =
         cad_apply2(comparisons[how], exchange ? right : left, exchange ? left : right);
+    if (outcome == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear(); /* which the answer did not raise */
+        outcome = Py_NewRef(Py_None);
+    }
     if (outcome == NULL) {
         return -1;
     }
@@ -140,6 +155,12 @@ static PyObject *take_part(PyObject *object) {
     return CAD_IS_DUAL(object) ? PyFloat_FromDouble(CAD_DUAL(object)->primal) : Py_NewRef(object);
 }
 
+/* Whether it is no number, so that its type alone decides. */
+static int is_foreign(PyObject *object) {
+    double number;
+    return cad_classify(object, &number) == CAD_FOREIGN;
+}
+
 int cad_guard_comparison(PyObject *left, PyObject *right, int how) {
     PyObject *x = take_part(left);
     PyObject *y = x == NULL ? NULL : take_part(right);
@@ -148,7 +169,7 @@ int cad_guard_comparison(PyObject *left, PyObject *right, int how) {
     tape = status == 0 && tape == NULL ? cad_guarded_tape(y) : tape;
     if (tape != NULL && (is_object_array(x) || is_object_array(y))) {
         status = guard_elements(x, y, how);
-    } else if (tape != NULL) {
+    } else if (tape != NULL && !is_foreign(x) && !is_foreign(y)) {
         const int equality =
             (how == Py_EQ || how == Py_NE) && cad_formulas == 0 && !is_about_kind(x, y);
         status = record_comparison(tape, x, y, how, equality);

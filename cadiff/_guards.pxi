@@ -1,14 +1,23 @@
 # Recordings that are to be replayed without their program: what begins and ends the noting of
 # guards, and readings of values by the package and by its users.
 
+cdef str CHECKING = "cadiff.nan_check looks at every number"
+
+
 cdef int start_guards(CadTape *tape) except -1:
-    """Note from now on what a replay of the recording has to meet again; the tape is pinned."""
+    """Note from now on what a replay has to meet again; the tape is pinned.
+
+    What stands on the tape counts as what a replay finds changed; marks set later on are those of
+    inner recordings. So this comes after the arguments of the recording were lifted.
+    """
     global cad_guarding
     if tape.guards != NULL:
         raise RuntimeError("this thread notes guards already")
     check(cad_guards_new(tape))
     cad_tape_pin(tape)
     cad_guarding += 1
+    if checks_of(tape) is not None:
+        note_obstacle(CHECKING)
     return 0
 
 

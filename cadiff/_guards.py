@@ -2,8 +2,8 @@
 
 What a function answers from values alone (questions, positions, counts) is a constant of a
 recording. Where it follows from comparisons, these are recorded as guards; a function of another
-kind reads values by `_core.strip`, after which the recording cannot be replayed. Unless something is
-recorded for replays, nothing is done here but to answer.
+kind reads values by `_core.strip`, after which the recording cannot be replayed. Unless something
+is recorded for replays, nothing is done here but to answer.
 """
 
 from __future__ import annotations
@@ -184,7 +184,11 @@ def places(a: Any, v: Any, side: str = "left", sorter: Any = None) -> None:
         order(a)
     if len(a) == 0:
         return
-    found = np.searchsorted(np.asarray(plain_values(a)), np.asarray(plain_values(v)), side)
+    found: Any = np.searchsorted(
+        np.asarray(plain_values(a)),
+        np.asarray(plain_values(v)),
+        side,  # type: ignore[call-overload]
+    )
     before, after = LESS, LESS_EQUAL
     if side == "right":
         before, after = after, before

@@ -55,6 +55,7 @@ cdef class CheckUse:
         self.watch.checks.users += 1
         set_functions(self.watch)
         count_checks(1)
+        note_obstacle(CHECKING)
 
     def end(self):
         """Stop looking, unless another use goes on."""

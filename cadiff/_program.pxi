@@ -5,6 +5,7 @@ cdef enum:
     LANE_NUMBERS = 1 << 12    # numbers in the workspace of a batch, if it can be
     LEAST_LANES = 8
     MOST_LANES = 256
+    FEW_INPUTS = 3            # by which forward mode may be the cheaper one
 
 
 @cython.final
@@ -38,6 +39,14 @@ cdef class Code:
     def n_operations(self):
         """How many operations on numbers it carries out."""
         return self.program.n_operations
+
+    @property
+    def shape(self):
+        """Instructions, single operations among them, places, checks."""
+        return (
+            self.program.n_code, self.program.n_singles, self.program.n_places,
+            self.program.n_checks,
+        )
 
     @property
     def nbytes(self):
@@ -94,33 +103,42 @@ cdef class Code:
         )
         return results if missed < 0 else missed
 
-    def lanes(self):
-        """How many points are best computed side by side."""
-        cdef size_t room = cad_program_room(self.program, 1)
+    cdef size_t lanes(self):
+        """How many points are best computed side by side: their numbers are to stay in the cache."""
         if self.program.has_arrays:
             return 1
-        return max(<size_t>LEAST_LANES, min(<size_t>MOST_LANES, LANE_NUMBERS // (room + 1) * 8 // 8))
+        lanes = LANE_NUMBERS // (cad_program_room(self.program, 1) + 1) // 8 * 8
+        return max(<size_t>LEAST_LANES, min(<size_t>MOST_LANES, <size_t>lanes))
 
-    def run_rows(self, cnp.ndarray inputs, cnp.ndarray results, cnp.ndarray missed,
-                 Py_ssize_t begin, Py_ssize_t end):
-        """Rows [begin, end): of contiguous float64 matrices (points, numbers), and a uint8 vector
-        that marks the rows whose guards do not hold. Answers how many these are."""
-        cdef size_t lanes = self.lanes()
-        cdef size_t n_missed, n_inputs = self.program.n_inputs, n_results = self.program.n_results
-        cdef const double *source = <const double *>cnp.PyArray_DATA(inputs)
-        cdef double *target = <double *>cnp.PyArray_DATA(results)
-        cdef unsigned char *marks = <unsigned char *>cnp.PyArray_DATA(missed)
-        cdef double *room = <double *>cad_memory_resize(
+    def run_points(self, cnp.ndarray own, cnp.ndarray shared, cnp.ndarray heads, cnp.ndarray tails,
+                   cnp.ndarray missed, Py_ssize_t begin, Py_ssize_t end):
+        """Points [begin, end), without the GIL: a row each of `own`, which are followed by the inputs
+        that are `shared`; the first results go to the rows of `heads`, the others to `tails`. All
+        are contiguous float64 matrices; `missed` is a uint8 vector that marks the points whose
+        guards do not hold. Answers how many these are."""
+        cdef size_t lanes = self.lanes(), n_missed
+        cdef CadPoints points
+        cdef double *room
+        points.own = <const double *>cnp.PyArray_DATA(own)
+        points.n_own = cnp.PyArray_DIM(own, 1)
+        points.shared = <const double *>cnp.PyArray_DATA(shared)
+        points.heads = <double *>cnp.PyArray_DATA(heads)
+        points.n_heads = cnp.PyArray_DIM(heads, 1)
+        points.tails = <double *>cnp.PyArray_DATA(tails)
+        points.missed = <unsigned char *>cnp.PyArray_DATA(missed)
+        if (
+            points.n_own + cnp.PyArray_SIZE(shared) != self.program.n_inputs
+            or points.n_heads + cnp.PyArray_DIM(tails, 1) != self.program.n_results
+        ):
+            raise ValueError("the matrices are not of the widths of this program")
+        room = <double *>cad_memory_resize(
             NULL, cad_program_room(self.program, lanes), sizeof(double)
         )
         if room == NULL:
             check(CAD_NO_MEMORY)
         with nogil:
             cad_program_prepare(self.program, lanes, room)
-            n_missed = cad_program_run_lanes(
-                self.program, lanes, room, source + begin * n_inputs, n_inputs, end - begin,
-                target + begin * n_results, n_results, marks + begin,
-            )
+            n_missed = cad_program_run_points(self.program, lanes, room, &points, begin, end)
         cad_memory_free(room)
         return n_missed
 
@@ -147,6 +165,7 @@ cdef class Graph:
     cdef readonly list sizes
     cdef readonly Py_ssize_t n_outputs
     cdef readonly Py_ssize_t n_recorded  # operations
+    cdef Py_ssize_t n_arrays             # in the graph, when it was read
     cdef readonly tuple guards           # for each, whether it rests on equality
     cdef CadId *inputs                   # the first elements of the inputs
     cdef CadId *outputs
@@ -238,7 +257,23 @@ cdef class Graph:
     def gradient_code(self, which):
         """inputs -> the first output, and its gradient by some inputs."""
         cdef Ids outputs = self.all_outputs()
-        return self.code([], [outputs, self.pulled(outputs, self.ones(outputs.n), self.elements(which))])
+        cdef Ids wrt = self.elements(which)
+        cdef Code back = self.code([], [outputs, self.pulled(outputs, self.ones(outputs.n), wrt)])
+        cdef Code forth
+        if wrt.n <= FEW_INPUTS and self.n_arrays == <Py_ssize_t>len(self.sizes):
+            # Tangents that go along need not remember all that was computed.
+            forth = self.code([], [outputs, self.carried_forward(wrt, outputs)])
+            if cad_program_cost(forth.program) < cad_program_cost(back.program):
+                return forth
+        return back
+
+    cdef Ids carried_forward(self, Ids wrt, Ids outputs):
+        """The derivatives of all outputs by each of some inputs."""
+        cdef Ids result = new_ids(wrt.n * outputs.n)
+        check(cad_graph_forward(
+            self.graph, wrt.data, wrt.n, outputs.data, outputs.n, result.data
+        ))
+        return result
 
     def pull_code(self, which):
         """inputs, cotangents of the outputs -> outputs, cotangents of some inputs."""
@@ -373,6 +408,7 @@ def graph_of(Recording recording, list atoms, bint optimize):
         check(result.graph.status)
     finally:
         cad_memory_free(sizes)
+    result.n_arrays = result.graph.n_arrays
     result.n_recorded = tape.n_entries - recording.begin() - 1
     return result
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from math import prod
 from types import MethodType
 from typing import Any, Literal, overload
@@ -18,11 +16,12 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import Calls, Code
+from .batches import Points
 from .recordings import Call, Recorded, carries_derivatives, leaves_of, record
 from .transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from .transforms._base import Function, check_function, checked_argnums
 from .transforms._blocks import blocks_of_matrix
-from .transforms._outputs import Output, all_shapes, as_result, in_containers
+from .transforms._outputs import Output, all_shapes, as_result, in_containers, places
 
 __all__ = ["Program", "compile"]
 
@@ -36,7 +35,7 @@ _EAGER: dict[str, Callable[..., Any]] = {
 }
 
 
-class _Missed(Exception):
+class _MissedError(Exception):
     """A replay met another outcome than the recording did."""
 
     def __init__(self, guard: int) -> None:
@@ -47,7 +46,7 @@ class _Missed(Exception):
 def _run(code: Code, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
     found = code.run(inputs)
     if isinstance(found, int):
-        raise _Missed(found)
+        raise _MissedError(found)
     return found
 
 
@@ -213,7 +212,7 @@ class Program(Calls):
         for recorded in known:
             try:
                 return True, action(recorded)
-            except _Missed:
+            except _MissedError:
                 continue
         if known:
             self._change_branch()
@@ -304,7 +303,7 @@ class Program(Calls):
 
     def _jacobian(self, call: Call, single: bool, recorded: Recorded) -> Any:
         m = recorded.graph.n_outputs
-        matrix = self._matrix(call, recorded, "push", m, lambda rows: rows[:, m:])
+        matrix = self._matrix(call, recorded, "push", m)
         structure = call.structure
         blocks = blocks_of_matrix(matrix.T, recorded.output.shapes, all_shapes(structure))
         return recorded.output.fill([in_containers(row, structure, single) for row in blocks])
@@ -317,7 +316,7 @@ class Program(Calls):
         if not recorded.is_number:  # says what is wrong
             hessian(self._function, call.argnums)(*call.args, **call.kwargs)
         n = sum(end - begin for begin, end in call.ranges)
-        matrix = self._matrix(call, recorded, "second", n, lambda rows: rows)
+        matrix = self._matrix(call, recorded, "second", n)
         structure = call.structure
         shapes = all_shapes(structure)
         blocks = blocks_of_matrix(matrix, shapes, shapes)
@@ -326,22 +325,21 @@ class Program(Calls):
         )
 
     def _matrix(
-        self, call: Call, recorded: Recorded, what: str, width: int, part: Callable[..., Any]
+        self, call: Call, recorded: Recorded, what: str, width: int
     ) -> NDArray[np.float64]:
-        """A row for each input: what a code gives along its unit vector."""
+        """A row for each input: the last results of a code along its unit vector."""
         code = self._code(recorded, what, call.ranges)
         n = sum(end - begin for begin, end in call.ranges)
-        inputs = np.zeros((n, code.n_inputs))
+        inputs = np.empty((n, code.n_inputs))
         inputs[:, : code.n_inputs - n] = call.vector()
         inputs[:, code.n_inputs - n :] = np.eye(n)
-        results = np.empty((n, code.n_results))
-        missed = np.zeros(n, dtype=np.uint8)
-        if code.run_rows(inputs, results, missed, 0, n):
-            raise _Missed(0)
+        points = Points(code, inputs, np.empty(0), code.n_results - width)
+        points.run(1)
+        if points.missed.any():
+            raise _MissedError(0)
         if n == 0:
             _run(self._code(recorded, "value"), call.vector())
-        rows: NDArray[np.float64] = part(results).reshape(n, width)
-        return rows
+        return points.tails
 
     def hvp(self, first: Any, v: Any, /, *others: Any, argnums: int = 0, **kwargs: Any) -> Any:
         """Hessian times vector: called `hvp(first argument, v, *others)`, as `cadiff.hvp` is."""
@@ -451,6 +449,8 @@ class Program(Calls):
         threads : int, optional
             How many threads share the points. None: as many as the process may use, if there is
             enough to do.
+        argnums : int or tuple of ints
+            What to differentiate by.
 
         Returns
         -------
@@ -460,7 +460,7 @@ class Program(Calls):
             raise ValueError(f"what is one of {['value', *_EAGER]}, not {what!r}")
         if threads is not None and (isinstance(threads, bool) or threads < 1):
             raise ValueError(f"threads is an int of 1 or more, or None, not {threads!r}")
-        numbers, single = checked_argnums(argnums)
+        numbers, _ = checked_argnums(argnums)
         if not self._is_eager((X, *others), kwargs):
             X = np.asarray(X)
         if _core.ndim(X) == 0:
@@ -468,9 +468,10 @@ class Program(Calls):
                 "batch takes an array with a leading axis for the points, not a number"
             )
         if isinstance(X, np.ndarray) and X.dtype.kind in "iuf" and len(X) > 0:
-            stacked = self._batch(X.astype(np.float64), others, kwargs, what, threads, numbers)
+            X = np.asarray(X, dtype=np.float64)
+            stacked = self._batch(X, others, kwargs, what, threads, numbers)
             if stacked is not None:
-                return stacked if single or what == "value" else stacked
+                return stacked
         call = getattr(self, what) if what != "value" else self.__call__
         options = {} if what == "value" else {"argnums": argnums}
         return _stacked([call(_point(x), *others, **options, **kwargs) for x in X])
@@ -500,69 +501,37 @@ class Program(Calls):
         if not done:
             return None
         code = self._code(recorded, kind, () if kind == "value" else call.ranges)
-        inputs = np.empty((len(X), code.n_inputs))
         width = prod(X.shape[1:])
-        inputs[:, :width] = X.reshape(len(X), -1)
-        inputs[:, width:] = call.vector()[width:]
-        results = np.empty((len(X), code.n_results))
-        missed = np.zeros(len(X), dtype=np.uint8)
-        _run_rows(code, inputs, results, missed, threads)
-        for i in np.flatnonzero(missed):
+        rows = np.ascontiguousarray(X).reshape(len(X), width)
+        heads = 0 if what == "value" else 1
+        points = Points(code, rows, call.vector()[width:], heads)
+        points.run(threads)
+        for i in np.flatnonzero(points.missed):
             other = Call((_point(X[i]), *others), kwargs, (0,))
-            vector = other.vector()
-
-            def alone(recorded: Recorded, vector: Any = vector, other: Call = other) -> Any:
-                ranges = () if kind == "value" else other.ranges
-                return _run(self._code(recorded, kind, ranges), vector), recorded.output.shapes
-
+            alone = functools.partial(self._alone, other, kind)
             done, found = self._replayed(other, alone)
             if not done or found[1] != recorded.output.shapes:
                 return None
-            results[i] = found[0]
-        return self._unpacked(X, recorded, results, what)
-
-    def _unpacked(
-        self, X: NDArray[np.float64], recorded: Recorded, results: Any, what: str
-    ) -> Any:
+            points.heads[i] = found[0][:heads]
+            points.tails[i] = found[0][heads:]
         if what == "value":
-            leaves = []
-            at = 0
-            for shape in recorded.output.shapes:
-                part = results[:, at : at + prod(shape)]
-                leaves.append(part.reshape(len(X), *shape).copy())
-                at += prod(shape)
-            return recorded.output.fill(leaves)
-        gradients = results[:, 1:].reshape(X.shape).copy()
-        return gradients if what == "grad" else (results[:, 0].copy(), gradients)
+            leaves = [
+                points.tails[:, part].reshape(len(X), *shape)
+                for part, shape in places(recorded.output.shapes)
+            ]
+            single = len(leaves) == 1
+            return recorded.output.fill(leaves if single else [leaf.copy() for leaf in leaves])
+        gradients = points.tails.reshape(X.shape)
+        return gradients if what == "grad" else (points.heads[:, 0], gradients)
+
+    def _alone(self, call: Call, kind: str, recorded: Recorded) -> tuple[Any, list[Any]]:
+        """All results for one point, and the shapes of what f returns there."""
+        code = self._code(recorded, kind, () if kind == "value" else call.ranges)
+        return _run(code, call.vector()), recorded.output.shapes
 
 
 def _point(x: Any) -> Any:
     return float(x) if isinstance(x, np.floating) else x
-
-
-def _run_rows(code: Code, inputs: Any, results: Any, missed: Any, threads: int | None) -> None:
-    """All rows, in as many parts as there are threads."""
-    n = len(inputs)
-    if threads is None:
-        enough = code.n_operations * n // 200_000
-        threads = max(1, min(_cores(), enough))
-    if threads == 1 or n < 2 * threads:
-        code.run_rows(inputs, results, missed, 0, n)
-        return
-    bounds = [n * k // threads for k in range(threads + 1)]
-    with ThreadPoolExecutor(threads) as pool:
-        parts = [
-            pool.submit(code.run_rows, inputs, results, missed, begin, end)
-            for begin, end in zip(bounds, bounds[1:], strict=False)
-        ]
-        for part in parts:
-            part.result()
-
-
-def _cores() -> int:
-    return (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
 
 
 def _stacked(items: list[Any]) -> Any:

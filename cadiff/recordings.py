@@ -8,6 +8,7 @@ of numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ class Call:
         for k in self.argnums:
             forms.append(self._take(args[k], True))
             bounds.append(sum(self._sizes))
-        self.ranges = tuple(zip(bounds, bounds[1:], strict=False))
+        self.ranges = tuple(pairwise(bounds))
         others = [self._take(x, False) for k, x in enumerate(args) if k not in self.argnums]
         named = [(name, self._take(kwargs[name], False)) for name in sorted(kwargs)]
         self.key = (len(args), self.argnums, tuple(forms), tuple(others), tuple(named))

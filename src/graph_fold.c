@@ -86,6 +86,16 @@ static CadId fold_product(CadGraph *graph, CadOp op, Operand x, Operand y) {
     if (op == CAD_OP_multiply && x.id == y.id) {
         return apply1(graph, CAD_OP_square, x.id);
     }
+    const CadId minus_x = within(graph, CAD_OP_negative, x);
+    const CadId minus_y = within(graph, CAD_OP_negative, y);
+    if (minus_x != CAD_NO_ID && minus_y != CAD_NO_ID) {
+        return apply2(graph, op, minus_x, minus_y);
+    }
+    if (minus_x != CAD_NO_ID || minus_y != CAD_NO_ID) { /* signs go outwards, where they meet */
+        const CadId product = minus_x != CAD_NO_ID ? apply2(graph, op, minus_x, y.id)
+                                                   : apply2(graph, op, x.id, minus_y);
+        return apply1(graph, CAD_OP_negative, product);
+    }
     return CAD_NO_ID;
 }
 

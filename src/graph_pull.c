@@ -152,7 +152,7 @@ static CadId *some_room(Pull *p, size_t count) {
 /* The sum over axes along which the targets stay where they are; the shape that remains. */
 static CadNumbers sum_over(CadGraph *graph, int *ndim, int64_t *shape, int64_t *targets,
                            CadNumbers source, int64_t *strides) {
-    int64_t kept[CAD_MOST_AXES], to[CAD_MOST_AXES], result[CAD_MOST_AXES];
+    int64_t kept[CAD_MOST_AXES] = {0}, to[CAD_MOST_AXES], result[CAD_MOST_AXES];
     int count = 0;
     int64_t repeats = 1, size = 1;
     for (int i = 0; i < *ndim; i++) {

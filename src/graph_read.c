@@ -208,7 +208,7 @@ static void read_row(Reader *r, CadEntry entry, CadPlan *plan) {
     /* Parts of a joined array are written to where that stands. */
     const int is_elsewhere = result[0] < (int64_t)entry.out;
     size_t size = entry.b;
-    CadNumbers x[4];
+    CadNumbers x[4] = {{0, NULL}};
     for (int k = 1; k < plan->n_views; k++) {
         x[k] = numbers_of(r, plan->ndim, cad_plan_shape(plan), cad_plan_view(plan, k), strides[k]);
         if (!is_active(plan, k)) {

@@ -9,7 +9,7 @@
 #include "graph.h"
 
 typedef enum CadStepKind {
-    CAD_SINGLES, /* `n` operations on single numbers, from singles[x] on */
+    CAD_SINGLES, /* `n` operations on single numbers, from singles[x] on, `y` times */
     CAD_VECTOR,  /* out[i] = op(x[i sx], y[i sy], z[i sz]) for i < n */
     CAD_TAKE,    /* out[i] = the number at lists[x + i] */
     CAD_TOTAL,   /* out = (or +=, if y) the sum of x[i sx] */
@@ -75,6 +75,10 @@ CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs
                            const CadId *roots, size_t n_roots, CadProgram **program);
 void cad_program_free(CadProgram *program);
 
+/* To compare programs: operations, and the memory that they go through, instructions and numbers.
+ */
+size_t cad_program_cost(const CadProgram *program);
+
 size_t cad_program_bytes(const CadProgram *program);
 
 /* Numbers in a workspace; and a workspace made ready. `lanes` > 1 for several points at once. */
@@ -92,10 +96,22 @@ long cad_program_run(const CadProgram *program, double *room);
 /* Copy the results. */
 void cad_program_read(const CadProgram *program, const double *room, double *results);
 
-/* Many points: rows of inputs and of results. A row whose guards do not hold is marked in `missed`
- * and its results are not written. Answers how many there are. */
-size_t cad_program_run_lanes(const CadProgram *program, size_t lanes, double *room,
-                             const double *inputs, size_t input_row, size_t n_points,
-                             double *results, size_t result_row, uint8_t *missed);
+/* Many points, one row each. The first `n_own` inputs differ from point to point, the others are
+ * `shared` by all. Of the results the first `n_heads` go to `heads`, the others to `tails`. A
+ * point whose guards do not hold is marked in `missed`; its results mean nothing. */
+typedef struct CadPoints {
+    const double *own;
+    size_t n_own;
+    const double *shared;
+    double *heads;
+    size_t n_heads;
+    double *tails;
+    uint8_t *missed;
+} CadPoints;
+
+/* Points [begin, end); `room` is prepared for as many lanes. Answers how many points missed. With
+ * plans in the program there has to be one lane. */
+size_t cad_program_run_points(const CadProgram *program, size_t lanes, double *room,
+                              const CadPoints *points, size_t begin, size_t end);
 
 #endif

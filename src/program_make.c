@@ -133,7 +133,7 @@ static int operands_of(const CadNode *node, CadId x[3]) {
 }
 
 static void use_node(Maker *m, size_t i) {
-    CadId x[3];
+    CadId x[3] = {0};
     if (m->uses[i] > 0 && m->graph->nodes[i].op != CAD_OP_stop) {
         const int arity = operands_of(&m->graph->nodes[i], x);
         for (int k = 0; k < arity; k++) {
@@ -236,20 +236,89 @@ static size_t terms_of(Maker *m, CadId head) {
 
 /* --- levels, and who reads what last --- */
 
-static uint32_t level_of(const Maker *m, CadId id) {
+/* While levels are looked for, they are counted from the end: m->highest is that of the reader. */
+static void put_before(Maker *m, CadId id) {
     id = resolved(m, id);
-    return CAD_IS_ELEMENT(id) ? m->array_level[cad_graph_array_of(m->graph, id)] : m->level[id];
+    uint32_t *level =
+        CAD_IS_ELEMENT(id) ? &m->array_level[cad_graph_array_of(m->graph, id)] : &m->level[id];
+    *level = m->highest + 1 > *level ? m->highest + 1 : *level;
+}
+
+static int is_operation(const Maker *m, size_t i) {
+    return m->uses[i] > 0 && m->graph->nodes[i].op < CAD_OP_COUNT &&
+           m->graph->nodes[i].op != CAD_OP_stop;
+}
+
+static int is_made(const Maker *m, size_t i) {
+    const CadArray *array = &m->graph->arrays[i];
+    return m->array_is_live[i] && array->op != CAD_ARRAY_INPUT && array->op != CAD_ARRAY_CONSTANTS;
+}
+
+static void put_operands_before(Maker *m, size_t i) {
+    CadId x[3] = {0};
+    if (!is_operation(m, i)) {
+        return;
+    }
+    m->highest = m->level[i] = m->level[i] > 0 ? m->level[i] : 1;
+    m->n_levels = m->highest > m->n_levels ? m->highest : m->n_levels;
+    if (is_chain(m, (CadId)i)) {
+        const size_t count = terms_of(m, (CadId)i);
+        for (size_t k = 0; k < count; k++) {
+            put_before(m, m->terms[k]);
+        }
+        return;
+    }
+    const int arity = operands_of(&m->graph->nodes[i], x);
+    for (int k = 0; k < arity; k++) {
+        put_before(m, x[k]);
+    }
+}
+
+static void put_parts_before(Maker *m, size_t i) {
+    if (is_made(m, i)) {
+        m->highest = m->array_level[i] = m->array_level[i] > 0 ? m->array_level[i] : 1;
+        m->n_levels = m->highest > m->n_levels ? m->highest : m->n_levels;
+        visit_operands(m, &m->graph->arrays[i], put_before);
+    }
+}
+
+/* Each number as late as its readers allow. */
+static void find_latest_levels(Maker *m) {
+    size_t node = m->graph->n_nodes;
+    for (size_t i = m->graph->n_arrays; i-- > 0 && m->status == CAD_OK;) {
+        while (node > m->graph->arrays[i].before) {
+            put_operands_before(m, --node);
+        }
+        put_parts_before(m, i);
+    }
+    while (node > 0) {
+        put_operands_before(m, --node);
+    }
+    m->n_levels++; /* the first one is that of inputs and constants */
+    for (size_t i = 0; i < m->graph->n_nodes; i++) {
+        m->level[i] = is_operation(m, i) ? m->n_levels - m->level[i] : 0;
+    }
+    for (size_t i = 0; i < m->graph->n_arrays; i++) {
+        m->array_level[i] = is_made(m, i) ? m->n_levels - m->array_level[i] : 0;
+    }
 }
 
 static void look_at_level(Maker *m, CadId id) {
-    const uint32_t level = level_of(m, id);
+    id = resolved(m, id);
+    const uint32_t level =
+        CAD_IS_ELEMENT(id) ? m->array_level[cad_graph_array_of(m->graph, id)] : m->level[id];
     m->highest = level > m->highest ? level : m->highest;
 }
 
-static void put_node_on_level(Maker *m, size_t i) {
-    CadId x[3];
-    if (m->uses[i] == 0 || m->graph->nodes[i].op >= CAD_OP_COUNT ||
-        m->graph->nodes[i].op == CAD_OP_stop) {
+static uint32_t level_after(Maker *m) {
+    const uint32_t level = m->highest + 1;
+    m->n_levels = level + 1 > m->n_levels ? level + 1 : m->n_levels;
+    return level;
+}
+
+static void put_node_behind(Maker *m, size_t i) {
+    CadId x[3] = {0};
+    if (!is_operation(m, i)) {
         return;
     }
     m->highest = 0;
@@ -264,32 +333,25 @@ static void put_node_on_level(Maker *m, size_t i) {
             look_at_level(m, x[k]);
         }
     }
-    m->level[i] = m->highest + 1;
-    m->n_levels = m->level[i] >= m->n_levels ? m->level[i] + 1 : m->n_levels;
+    m->level[i] = level_after(m);
 }
 
-static void put_array_on_level(Maker *m, size_t i) {
-    const CadArray *array = &m->graph->arrays[i];
-    if (!m->array_is_live[i] || array->op == CAD_ARRAY_INPUT || array->op == CAD_ARRAY_CONSTANTS) {
-        return;
-    }
-    m->highest = 0;
-    visit_operands(m, array, look_at_level);
-    m->array_level[i] = m->highest + 1;
-    m->n_levels = m->array_level[i] >= m->n_levels ? m->array_level[i] + 1 : m->n_levels;
-}
-
-static void find_levels(Maker *m) {
+/* Each number as early as its operands allow. */
+static void find_earliest_levels(Maker *m) {
     size_t node = 0;
     m->n_levels = 1;
-    for (size_t i = 0; i < m->graph->n_arrays && m->status == CAD_OK; i++) {
+    for (size_t i = 0; i < m->graph->n_arrays; i++) {
         for (; node < m->graph->arrays[i].before; node++) {
-            put_node_on_level(m, node);
+            put_node_behind(m, node);
         }
-        put_array_on_level(m, i);
+        if (is_made(m, i)) {
+            m->highest = 0;
+            visit_operands(m, &m->graph->arrays[i], look_at_level);
+            m->array_level[i] = level_after(m);
+        }
     }
-    for (; node < m->graph->n_nodes && m->status == CAD_OK; node++) {
-        put_node_on_level(m, node);
+    for (; node < m->graph->n_nodes; node++) {
+        put_node_behind(m, node);
     }
 }
 
@@ -308,7 +370,7 @@ static void read_later(Maker *m, CadId id) {
 }
 
 static void note_node_reads(Maker *m, size_t i) {
-    CadId x[3];
+    CadId x[3] = {0};
     if (m->level[i] == 0) {
         return;
     }
@@ -360,11 +422,35 @@ static void find_last_reads(Maker *m, const CadId *roots, size_t n_roots) {
 
 /* --- places --- */
 
-static int32_t take_place(Maker *m) {
-    if (m->n_spare > 0) {
-        return m->spare[--m->n_spare];
+/* Single places that are free: a heap, of which the lowest is taken. So the turns of a loop find
+ * the same ones. */
+static void give_place(Maker *m, int32_t place) {
+    if (!GROW(m, spare, m->n_spare, spare_capacity, 1)) {
+        return;
     }
-    return m->n_places++;
+    size_t k = m->n_spare++;
+    for (; k > 0 && m->spare[(k - 1) / 2] > place; k = (k - 1) / 2) {
+        m->spare[k] = m->spare[(k - 1) / 2];
+    }
+    m->spare[k] = place;
+}
+
+static int32_t take_place(Maker *m) {
+    if (m->n_spare == 0) {
+        return m->n_places++;
+    }
+    const int32_t lowest = m->spare[0], last = m->spare[--m->n_spare];
+    size_t k = 0;
+    for (size_t child = 1; child < m->n_spare; child = 2 * k + 1) {
+        child += child + 1 < m->n_spare && m->spare[child + 1] < m->spare[child];
+        if (m->spare[child] >= last) {
+            break;
+        }
+        m->spare[k] = m->spare[child];
+        k = child;
+    }
+    m->spare[k] = last;
+    return lowest;
 }
 
 static int32_t take_block(Maker *m, size_t size) {
@@ -409,9 +495,7 @@ static void release_level(Maker *m, uint32_t level) {
             continue;
         }
         if (release.size == 1) {
-            if (GROW(m, spare, m->n_spare, spare_capacity, 1)) {
-                m->spare[m->n_spare++] = release.place;
-            }
+            give_place(m, release.place);
         } else if (m->n_blocks < MOST_BLOCKS && GROW(m, blocks, m->n_blocks, block_capacity, 1)) {
             m->blocks[m->n_blocks++] = (FreeBlock){release.place, release.size};
         }
@@ -475,7 +559,7 @@ static CadInstruction *emit(Maker *m, CadInstruction instruction) {
 static void emit_single(Maker *m, CadId id) {
     CadProgram *program = m->program;
     const CadNode *node = &m->graph->nodes[id];
-    CadId x[3];
+    CadId x[3] = {0};
     const int arity = operands_of(node, x);
     if (!GROW(program, singles, program->n_singles, single_capacity, 1)) {
         return;
@@ -491,7 +575,8 @@ static void emit_single(Maker *m, CadId id) {
     if (latest != NULL && latest->kind == CAD_SINGLES) {
         latest->n++;
     } else {
-        emit(m, (CadInstruction){.kind = CAD_SINGLES, .n = 1, .x = (int32_t)program->n_singles});
+        emit(m, (CadInstruction){
+                    .kind = CAD_SINGLES, .n = 1, .x = (int32_t)program->n_singles, .y = 1});
     }
     program->singles[program->n_singles++] = single;
     program->n_operations++;
@@ -557,7 +642,7 @@ static int order_of_members(const void *left, const void *right) {
 static Member member_of(Maker *m, CadId id) {
     const CadNode *node = &m->graph->nodes[id];
     Member member = {.op = node->op, .id = id};
-    CadId x[3];
+    CadId x[3] = {0};
     const int arity = operands_of(node, x);
     member.x_group = group_of(m, x[0]);
     member.x = member.x_group == CONSTANT_GROUP ? NOWHERE : place_of(m, x[0]);
@@ -568,7 +653,7 @@ static Member member_of(Maker *m, CadId id) {
 
 /* The k-th operands of members: where they stand, or are brought to. */
 static Strip operands(Maker *m, const Member *members, size_t count, int k, uint32_t level) {
-    CadId x[3];
+    CadId x[3] = {0};
     int all_constant = 1, one = 1;
     operands_of(&m->graph->nodes[members[0].id], x);
     const CadId first = resolved(m, x[k]);
@@ -1120,6 +1205,101 @@ static void fuse(CadProgram *program) {
     }
 }
 
+/* --- loops --- */
+
+/* Numbers of one turn of a loop go where those of the turn before went: places serve again. So the
+ * instructions of a long loop repeat themselves word by word; they are kept once, or reading them
+ * would take longer than carrying them out. */
+
+static int is_same(const CadSingle *a, const CadSingle *b) {
+    return memcmp(a, b, sizeof *a) == 0;
+}
+
+/* How many of `n` operations repeat the `period` ones before them. */
+static size_t repeated(const CadSingle *singles, size_t at, size_t n, size_t period) {
+    size_t k = at;
+    while (k < n && is_same(&singles[k], &singles[k - period])) {
+        k++;
+    }
+    return k - at;
+}
+
+static uint32_t hash_of_single(CadSingle s) {
+    uint64_t hash = (uint64_t)s.op << 32 ^ (uint32_t)s.out;
+    hash = hash * 0x9e3779b97f4a7c15u ^ ((uint64_t)(uint32_t)s.x << 32 ^ (uint32_t)s.y);
+    hash = hash * 0x9e3779b97f4a7c15u ^ (uint32_t)s.z;
+    return (uint32_t)(hash * 0x9e3779b97f4a7c15u >> 32);
+}
+
+static void emit_repeated(Maker *m, const CadSingle *singles, size_t n, size_t times) {
+    CadProgram *program = m->program;
+    if (n == 0 || !GROW(program, singles, program->n_singles, single_capacity, n)) {
+        return;
+    }
+    const size_t at = program->n_singles;
+    memcpy(program->singles + at, singles, n * sizeof *singles);
+    program->n_singles += n;
+    emit(m, (CadInstruction){
+                .kind = CAD_SINGLES, .n = (uint32_t)n, .x = (int32_t)at, .y = (int32_t)times});
+}
+
+/* Of one stretch of single operations: bodies of loops once, and what lies between. */
+static void roll_up(Maker *m, const CadSingle *singles, size_t n) {
+    enum { LATEST = 1 << 12, LEAST_TURNS = 4 };
+    uint32_t *latest = cad_memory_resize(NULL, LATEST, sizeof *latest); /* by hash: where */
+    if (latest == NULL) {
+        fail(m);
+        return;
+    }
+    memset(latest, 0xff, LATEST * sizeof *latest);
+    size_t done = 0;
+    for (size_t i = 0; i < n;) {
+        uint32_t *place = &latest[hash_of_single(singles[i]) % LATEST];
+        const size_t before = *place;
+        *place = (uint32_t)i;
+        const size_t period = before != UINT32_MAX && before >= done ? i - before : 0;
+        const size_t more = period > 0 && is_same(&singles[before], &singles[i])
+                                ? repeated(singles, i, n, period)
+                                : 0;
+        if (more >= LEAST_TURNS * period && more > 0) {
+            const size_t turns = 1 + more / period;
+            emit_repeated(m, singles + done, before - done, 1);
+            emit_repeated(m, singles + before, period, turns);
+            i = done = before + turns * period;
+        } else {
+            i++;
+        }
+    }
+    emit_repeated(m, singles + done, n - done, 1);
+    cad_memory_free(latest);
+}
+
+static void roll_up_all(Maker *m) {
+    enum { LONG = 256 };
+    CadProgram *program = m->program;
+    CadInstruction *code = program->code;
+    CadSingle *singles = program->singles;
+    const size_t n_code = program->n_code, n_singles = program->n_singles;
+    if (n_singles < LONG) {
+        return;
+    }
+    program->code = NULL;
+    program->singles = NULL;
+    program->n_code = program->code_capacity = 0;
+    program->n_singles = program->single_capacity = 0;
+    for (size_t k = 0; k < n_code && m->status == CAD_OK; k++) {
+        if (code[k].kind == CAD_SINGLES && code[k].n >= LONG) {
+            roll_up(m, singles + code[k].x, code[k].n);
+        } else if (code[k].kind == CAD_SINGLES) {
+            emit_repeated(m, singles + code[k].x, code[k].n, 1);
+        } else {
+            emit(m, code[k]);
+        }
+    }
+    cad_memory_free(code);
+    cad_memory_free(singles);
+}
+
 /* --- all of it --- */
 
 /* Constants were kept backwards: the one at place -k - 1 is the k-th. */
@@ -1193,8 +1373,8 @@ static int has_levels(Maker *m) {
     return 1;
 }
 
-CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
-                           const CadId *roots, size_t n_roots, CadProgram **program) {
+static CadStatus make(CadGraph *graph, const CadId *inputs, size_t n_inputs, const CadId *roots,
+                      size_t n_roots, int early, CadProgram **program) {
     Maker maker = {.graph = graph, .status = graph->status};
     Maker *m = &maker;
     m->program = cad_memory_zeroed(1, sizeof *m->program);
@@ -1205,7 +1385,7 @@ CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs
         place_inputs(m, inputs, n_inputs);
         find_live(m, roots, n_roots);
         find_chains(m);
-        find_levels(m);
+        (early ? find_earliest_levels : find_latest_levels)(m);
     }
     if (m->status == CAD_OK && has_levels(m)) {
         find_last_reads(m, roots, n_roots);
@@ -1215,6 +1395,9 @@ CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs
         emit_results(m, roots, n_roots);
         emit_checks(m);
         settle_constants(m->program);
+        roll_up_all(m);
+    }
+    if (m->status == CAD_OK) {
         fuse(m->program);
         m->program->n_places = (size_t)m->n_places;
     }
@@ -1225,6 +1408,27 @@ CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs
     }
     *program = m->program;
     return m->status;
+}
+
+size_t cad_program_cost(const CadProgram *program) {
+    return program->n_operations + 3 * program->n_singles + program->n_places;
+}
+
+CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
+                           const CadId *roots, size_t n_roots, CadProgram **program) {
+    enum { MANY_SINGLES = 4096 };
+    const CadStatus status = make(graph, inputs, n_inputs, roots, n_roots, 0, program);
+    if (status != CAD_OK || (*program)->n_singles < MANY_SINGLES) {
+        return status;
+    }
+    /* Where chains of unequal length run side by side, the one way or the other keeps in step. */
+    CadProgram *early;
+    if (make(graph, inputs, n_inputs, roots, n_roots, 1, &early) == CAD_OK) {
+        const int is_better = cad_program_cost(early) < cad_program_cost(*program);
+        cad_program_free(is_better ? *program : early);
+        *program = is_better ? early : *program;
+    }
+    return CAD_OK;
 }
 
 void cad_program_free(CadProgram *program) {

@@ -108,7 +108,9 @@ static void run_total(const CadInstruction *i, double *at) {
 static void run_instruction(const CadProgram *program, const CadInstruction *i, double *at) {
     switch ((CadStepKind)i->kind) {
     case CAD_SINGLES:
-        run_singles(program->singles + i->x, i->n, at);
+        for (int32_t turn = 0; turn < i->y; turn++) {
+            run_singles(program->singles + i->x, i->n, at);
+        }
         break;
     case CAD_VECTOR:
         if (i->fused > 1) {
@@ -209,14 +211,19 @@ static void run_lanes_of_vector(const CadInstruction *i, Lanes lanes) {
     }
 }
 
+static void run_lanes_of_singles(const CadSingle *single, size_t n, Lanes lanes) {
+    for (const CadSingle *s = single, *end = single + n; s < end; s++) {
+        cad_strip_value((CadOp)s->op, lanes_of_place(lanes, s->out), lanes_of_place(lanes, s->x),
+                        lanes_of_place(lanes, s->y), lanes_of_place(lanes, s->z), lanes.count);
+    }
+}
+
 static void run_lanes(const CadProgram *program, const CadInstruction *i, Lanes lanes) {
     const size_t bytes = lanes.count * sizeof(double);
     switch ((CadStepKind)i->kind) {
     case CAD_SINGLES:
-        for (const CadSingle *s = program->singles + i->x, *end = s + i->n; s < end; s++) {
-            cad_strip_value((CadOp)s->op, lanes_of_place(lanes, s->out),
-                            lanes_of_place(lanes, s->x), lanes_of_place(lanes, s->y),
-                            lanes_of_place(lanes, s->z), lanes.count);
+        for (int32_t turn = 0; turn < i->y; turn++) {
+            run_lanes_of_singles(program->singles + i->x, i->n, lanes);
         }
         break;
     case CAD_VECTOR:
@@ -246,41 +253,30 @@ static void run_lanes(const CadProgram *program, const CadInstruction *i, Lanes 
                           lanes_of_place(lanes, i->x + (int32_t)k * i->sx), 0, lanes.count);
         }
         break;
-    default: /* plans: see cad_program_run_lanes */
+    default: /* plans are for one lane */
         break;
     }
 }
 
-static size_t run_one_by_one(const CadProgram *program, double *room, const double *inputs,
-                             size_t input_row, size_t n_points, double *results, size_t result_row,
-                             uint8_t *missed) {
-    size_t n_missed = 0;
-    for (size_t k = 0; k < n_points; k++) {
-        memcpy(cad_program_places(program, 1, room), inputs + k * input_row,
-               program->n_inputs * sizeof *room);
-        missed[k] = cad_program_run(program, room) >= 0;
-        n_missed += missed[k];
-        if (!missed[k]) {
-            cad_program_read(program, room, results + k * result_row);
-        }
-    }
-    return n_missed;
-}
-
-/* Some lanes of points; the last of them may be without one. */
-static size_t run_some(const CadProgram *program, Lanes lanes, const double *inputs,
-                       size_t input_row, size_t n_points, double *results, size_t result_row,
-                       uint8_t *missed) {
-    size_t n_missed = 0;
+/* The inputs of some points, side by side; the last of them may be without one. */
+static void write_inputs(const CadProgram *program, Lanes lanes, const CadPoints *points,
+                         size_t first, size_t n_points) {
+    const size_t n = points->n_own;
     for (size_t lane = 0; lane < lanes.count; lane++) {
-        const double *row = inputs + (lane < n_points ? lane : 0) * input_row;
-        for (size_t i = 0; i < program->n_inputs; i++) {
+        const double *row = points->own + (first + (lane < n_points ? lane : 0)) * n;
+        for (size_t i = 0; i < n; i++) {
             lanes.at[i * lanes.count + lane] = row[i];
         }
     }
-    for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
-        run_lanes(program, &program->code[k], lanes);
+    for (size_t i = n; i < program->n_inputs; i++) {
+        for (size_t lane = 0; lane < lanes.count; lane++) {
+            lanes.at[i * lanes.count + lane] = points->shared[i - n];
+        }
     }
+}
+
+static size_t check_lanes(const CadProgram *program, Lanes lanes, uint8_t *missed,
+                          size_t n_points) {
     memset(missed, 0, n_points);
     for (size_t k = 0; k < program->n_checks; k++) {
         const double *place = lanes_of_place(lanes, program->checks[k].place).data;
@@ -288,9 +284,16 @@ static size_t run_some(const CadProgram *program, Lanes lanes, const double *inp
             missed[lane] |= place[lane] != program->checks[k].value;
         }
     }
+    size_t n_missed = 0;
     for (size_t lane = 0; lane < n_points; lane++) {
         n_missed += missed[lane];
     }
+    return n_missed;
+}
+
+static void read_results(const CadProgram *program, Lanes lanes, const CadPoints *points,
+                         size_t first, size_t n_points) {
+    const size_t n_tails = program->n_results - points->n_heads;
     size_t column = 0;
     for (size_t k = 0; k < program->n_outputs; k++) {
         const CadStretch s = program->outputs[k];
@@ -298,27 +301,46 @@ static size_t run_some(const CadProgram *program, Lanes lanes, const double *inp
             const int32_t place =
                 s.listed ? program->lists[s.place + (int32_t)i] : s.place + (int32_t)i * s.step;
             const double *from = lanes_of_place(lanes, place).data;
+            const int is_head = column < points->n_heads;
+            const size_t row = is_head ? points->n_heads : n_tails;
+            double *to =
+                is_head ? points->heads + column : points->tails + (column - points->n_heads);
+            to += first * row;
             for (size_t lane = 0; lane < n_points; lane++) {
-                results[lane * result_row + column] = from[lane];
+                to[lane * row] = from[lane];
             }
         }
     }
-    return n_missed;
 }
 
-size_t cad_program_run_lanes(const CadProgram *program, size_t lanes, double *room,
-                             const double *inputs, size_t input_row, size_t n_points,
-                             double *results, size_t result_row, uint8_t *missed) {
-    if (lanes == 1 || program->has_arrays) {
-        return run_one_by_one(program, room, inputs, input_row, n_points, results, result_row,
-                              missed);
-    }
+static void run_point(const CadProgram *program, double *room, const CadPoints *points, size_t k) {
+    double *const at = cad_program_places(program, 1, room);
+    const size_t n = points->n_own;
+    memcpy(at, points->own + k * n, n * sizeof *at);
+    memcpy(at + n, points->shared, (program->n_inputs - n) * sizeof *at);
+    points->missed[k] = cad_program_run(program, room) >= 0;
+    read_results(program, (Lanes){at, 1}, points, k, 1);
+}
+
+size_t cad_program_run_points(const CadProgram *program, size_t lanes, double *room,
+                              const CadPoints *points, size_t begin, size_t end) {
     size_t n_missed = 0;
-    for (size_t first = 0; first < n_points; first += lanes) {
-        const size_t n = n_points - first < lanes ? n_points - first : lanes;
-        n_missed += run_some(program, (Lanes){cad_program_places(program, lanes, room), lanes},
-                             inputs + first * input_row, input_row, n,
-                             results + first * result_row, result_row, missed + first);
+    if (lanes == 1) {
+        for (size_t k = begin; k < end; k++) {
+            run_point(program, room, points, k);
+            n_missed += points->missed[k];
+        }
+        return n_missed;
+    }
+    const Lanes all = {cad_program_places(program, lanes, room), lanes};
+    for (size_t first = begin; first < end; first += lanes) {
+        const size_t n = end - first < lanes ? end - first : lanes;
+        write_inputs(program, all, points, first, n);
+        for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
+            run_lanes(program, &program->code[k], all);
+        }
+        n_missed += check_lanes(program, all, points->missed + first, n);
+        read_results(program, all, points, first, n);
     }
     return n_missed;
 }

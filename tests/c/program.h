@@ -1,9 +1,9 @@
 /* Programs on a tape, by hand and at random, and helpers to differentiate them.
  *
- * A random program calls all operations of the table, with all combinations of variables and
- * constants as operands. The operands are kept inside the domains, which a header made from the
- * table tells (domains.h, written by tests/test_c_core.py), away from kinks, and where partials
- * are moderate: so derivatives of the whole can be compared with differences. */
+ * A random program calls all operations of the table but `stop`, with all combinations of
+ * variables and constants as operands. The operands are kept inside the domains, which a header
+ * made from the table tells (domains.h, written by tests/test_c_core.py), away from kinks, and
+ * where partials are moderate: so derivatives of the whole can be compared with differences. */
 #ifndef PROGRAM_H
 #define PROGRAM_H
 
