@@ -420,6 +420,33 @@ static void read_entry(Reader *r, size_t i) {
     }
 }
 
+/* What is added to in place are adjoints of recorded sweeps, which began as zeros: unlike
+ * assignments, additions are not undone. */
+static void clear_sums(Reader *r, size_t begin, size_t end) {
+    const CadId zero = cad_graph_constant(r->graph, 0.0);
+    for (size_t i = begin; i < end; i++) {
+        const CadEntry entry = r->tape->entries[i];
+        const CadOp op = CAD_CODE_OP(entry.code);
+        if (!CAD_IS_ARRAY_ENTRY(entry) || (op != CAD_OP_SUM && op != CAD_OP_ADD_AT)) {
+            continue;
+        }
+        CadPlan *plan = cad_tape_plan(r->tape, entry);
+        for (int64_t k = 0; op == CAD_OP_ADD_AT && k < plan->size; k++) {
+            r->at[indexed(r->tape, plan, k) - r->base] = zero;
+        }
+        if (op == CAD_OP_SUM && plan->size > 0 && cad_plan_extra(plan)[0] != 0) {
+            Steps steps = {.ndim = plan->ndim,
+                           .shape = cad_plan_shape(plan),
+                           .n_views = 1,
+                           .strides = {cad_plan_view(plan, 0) + 1},
+                           .at = {cad_plan_view(plan, 0)[0]}};
+            do {
+                r->at[steps.at[0] - r->base] = zero;
+            } while (next_step(&steps));
+        }
+    }
+}
+
 CadStatus cad_graph_read(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
                          const size_t *sizes, size_t n_sizes, CadId *inputs, CadId *outputs,
                          size_t n_outputs) {
@@ -437,6 +464,7 @@ CadStatus cad_graph_read(CadGraph *graph, CadTape *tape, size_t begin, size_t en
         name_elements(&reader, slot, sizes[k], inputs[k]);
         slot += (int64_t)sizes[k];
     }
+    clear_sums(&reader, begin + 1, end);
     cad_sweep_undo(tape, begin, end);
     for (size_t i = begin + 1; i < end && graph->status == CAD_OK; i++) {
         read_entry(&reader, i);
