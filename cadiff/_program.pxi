@@ -435,6 +435,9 @@ def graph_of(Recording recording, list atoms, bint optimize):
 
 # --- recording ---------------------------------------------------------------------------------
 
+OUTER = "it depends on numbers with derivatives that are no arguments"
+
+
 @cython.final
 cdef class Guarded:
     """What is recorded in this context is to be replayed: choices by values are noted.
@@ -474,7 +477,7 @@ cdef class Guarded:
         if self.recording.base() > 0 and cad_reads_below(
             tape, self.recording.begin(), tape.n_entries, self.recording.base()
         ):
-            return "it depends on numbers with derivatives that are no arguments"
+            return OUTER
         return ""
 
     def graph(self, list atoms, bint optimize):

@@ -15,14 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._core import Code, Graph, Guarded, MatrixPlan, Pattern, Structure
+from ._core import OUTER, Code, Graph, Guarded, MatrixPlan, Pattern, Recording, Structure
 from .transforms._base import Function, is_int
-from .transforms._outputs import Output, places
+from .transforms._outputs import Output, as_result, places
 
 FloatArray = NDArray[np.float64]
 Range = tuple[int, int]
 
-__all__ = ["Call", "Recorded", "carries_derivatives", "record"]
+__all__ = [
+    "OUTER",
+    "Call",
+    "Recorded",
+    "carries_derivatives",
+    "is_differentiable",
+    "leaves_of",
+    "record",
+    "run",
+]
 
 
 class _Same:
@@ -94,6 +103,8 @@ class Call:
     def _take_array(self, array: NDArray[Any], differentiable: bool) -> Any:
         if array.dtype.kind not in "iuf" or type(array) is not np.ndarray:
             # Arrays of objects that are numbers; others are refused.
+            if differentiable:
+                _core.structure_of(self.args, self.argnums)
             atoms, _ = _core.take_apart((array,), (0,))
             array = atoms[0] if isinstance(atoms[0], np.ndarray) else np.array(atoms[0])
         return self._note(array, array.size, array.shape)
@@ -253,6 +264,26 @@ def leaves_of(numbers: FloatArray, shapes: Sequence[tuple[int, ...]]) -> list[An
         numbers[part].reshape(shape).copy() if shape != () else float(numbers[part.start])
         for part, shape in places(shapes)
     ]
+
+
+def is_differentiable(tree: Any) -> bool:
+    """Whether a tree consists of real numbers."""
+    try:
+        _core.structure_of((tree,), (0,))
+    except TypeError:
+        return False
+    return True
+
+
+def run(f: Function, call: Call) -> Any:
+    """What f returns, run once on numbers as derivatives run it: its values are NumPy's."""
+    with Recording(tuple(call.inputs), tuple(range(len(call.inputs))), f=f) as recording:
+        args, kwargs = call.with_inputs(recording.lifted)
+        output = Output(f(*args, **kwargs))
+        del args, kwargs
+        values = recording.settle(output.atoms)
+        output.atoms = []  # Vars that are alive when the tape is rewound have to be found
+    return output.fill([*map(as_result, values)])
 
 
 def record(f: Function, call: Call, optimize: bool) -> Recorded | str:
