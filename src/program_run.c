@@ -7,7 +7,7 @@ size_t cad_program_room(const CadProgram *program, size_t lanes) {
 }
 
 void cad_program_prepare(const CadProgram *program, size_t lanes, double *room) {
-    if (lanes == 1) {
+    if (lanes == 1 && program->n_constants > 0) {
         memcpy(room, program->constants, program->n_constants * sizeof *room);
         return;
     }

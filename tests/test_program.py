@@ -190,7 +190,8 @@ class Script:
         elif kind == "put":
             self.lines.append(f"{indent}w[{self.rng.randrange(5)}] = {self.term()}")
         elif kind == "swap":
-            self.lines.append(f"{indent}w[1:] += w[:-1] * {self.operand()}")
+            self.lines.append(f"{indent}for j in range(4, 0, -1):")
+            self.lines.append(f"{indent}  w[j] += w[j - 1] * {self.operand()}")
         elif kind == "return":
             self.lines.append(f"{indent}if {self.condition()}:")
             self.lines.append(f"{indent}  return {self.term()}")
