@@ -460,7 +460,7 @@ class Program(Calls):
             raise ValueError(f"what is one of {['value', *_EAGER]}, not {what!r}")
         if threads is not None and (isinstance(threads, bool) or threads < 1):
             raise ValueError(f"threads is an int of 1 or more, or None, not {threads!r}")
-        numbers, _ = checked_argnums(argnums)
+        numbers, single = checked_argnums(argnums)
         if not self._is_eager((X, *others), kwargs):
             X = np.asarray(X)
         if _core.ndim(X) == 0:
@@ -470,6 +470,8 @@ class Program(Calls):
         if isinstance(X, np.ndarray) and X.dtype.kind in "iuf" and len(X) > 0:
             X = np.asarray(X, dtype=np.float64)
             stacked = self._batch(X, others, kwargs, what, threads, numbers)
+            if stacked is not None and not single and what != "value":
+                return (stacked,) if what == "grad" else (stacked[0], (stacked[1],))
             if stacked is not None:
                 return stacked
         call = getattr(self, what) if what != "value" else self.__call__
