@@ -228,7 +228,7 @@ class Program(Calls, SparseCalls):
         return [recorded for recorded in known if recorded not in tried]
 
     def _is_eager(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether a call is part of an outer derivative or program, or watched: f is run as it is."""
+        """Whether f is run as it is: within another derivative or program, or watched."""
         return _core.is_watched() or _core.is_guarding() or carries_derivatives(args, kwargs)
 
     def _eagerly(
@@ -555,9 +555,7 @@ class Program(Calls, SparseCalls):
 
 
 def _first(args: tuple[Any, ...]) -> tuple[int, ...]:
-    """The first argument, if it is one to differentiate by: so that values and gradients share
-    recordings.
-    """
+    """The first argument, if it can be differentiated by: as for gradients."""
     return (0,) if args and is_differentiable(args[0]) else ()
 
 
@@ -574,7 +572,7 @@ def _point(x: Any) -> Any:
 
 
 def _stacked(items: list[Any], count: int | None = None) -> Any:
-    """Results for several points as one, with a leading axis on each leaf; or of `count` points."""
+    """Results for several points (or for `count` of them) as one, with one axis more."""
     first = items[0]
     keys: Any = None
     if isinstance(first, dict):

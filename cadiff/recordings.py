@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._core import OUTER, Code, Graph, Guarded, MatrixPlan, Pattern, Recording, Structure
+from ._core import OUTER, Code, Dual, Graph, Guarded, MatrixPlan, Pattern, Recording, Structure
 from .transforms._base import Function, is_int
 from .transforms._outputs import Output, as_result, places
 
@@ -295,6 +295,8 @@ def record(f: Function, call: Call, optimize: bool) -> Recorded | str:
         output = Output(out)
         del out
         obstacle: str = guarded.obstacle
+        if any(isinstance(atom, Dual) for atom in output.atoms):  # of an outer forward mode
+            obstacle = obstacle or "it depends on numbers with derivatives that are no arguments"
         graph = None if obstacle else guarded.graph(output.atoms, optimize)
         output.atoms = []  # Vars that are alive when the tape is rewound have to be found
     return obstacle if graph is None else Recorded(graph, output)

@@ -136,14 +136,16 @@ static CadNumbers numbers_of(Reader *r, int ndim, const int64_t *shape, const in
 
 /* --- entries over arrays --- */
 
-/* Numbers whose derivative is cut. */
+/* Numbers whose derivative is cut; their strides, which `in_order` may hold, are overwritten. */
 static CadNumbers stopped(Reader *r, int ndim, const int64_t *shape, CadNumbers x,
                           int64_t *in_order) {
-    int64_t none[CAD_MOST_AXES] = {0};
+    int64_t none[CAD_MOST_AXES] = {0}, strides[CAD_MOST_AXES];
     double value;
     if (cad_graph_is_constant(r->graph, x.first, &value)) {
         return x;
     }
+    memcpy(strides, x.strides, (size_t)ndim * sizeof *strides);
+    x.strides = strides;
     const size_t size = cad_strides_in_order(ndim, shape, in_order);
     const CadShape over = {r->graph, ndim, shape, in_order, none, size};
     const CadNumbers result = cad_graph_apply_over(&over, CAD_OP_stop, x, x, x);
