@@ -272,9 +272,7 @@ class Program(Calls, SparseCalls):
             and recorded.output.fill([1.0]) == 1.0
             and call.is_one_vector
         ):
-            codes = recorded.codes
-            ranges = call.ranges
-            self._shorten(codes.get(("value", ())), codes.get(("gradient", ranges)))
+            self._shorten(recorded.made("value"), recorded.made("gradient", call.ranges))
 
     def _gradient(self, call: Call, recorded: Recorded) -> tuple[float, tuple[Any, ...]]:
         if not recorded.is_number:  # says what is wrong
@@ -556,7 +554,7 @@ class Program(Calls, SparseCalls):
 
 def _first(args: tuple[Any, ...]) -> tuple[int, ...]:
     """The first argument, if it can be differentiated by: as for gradients."""
-    return (0,) if args and is_differentiable(args[0]) else ()
+    return (0,) if args and not is_int(args[0]) and is_differentiable(args[0]) else ()
 
 
 def _warn(message: str) -> None:
@@ -620,10 +618,10 @@ def compile(
 ) -> Any:
     """Record a function once, and replay it and its derivatives in C.
 
-    Floats and arrays among the arguments are inputs: for new numbers nothing is recorded anew.
-    Integers, bools, strings, None and other objects are static: another value is another
-    recording, as are other shapes and other containers. (By what is differentiated, integers are
-    numbers, too.) All else that f reads is a constant of the recording: closures, globals,
+    Floats and arrays of floats among the arguments are inputs: for new numbers nothing is recorded
+    anew. Integers, bools, arrays of them (which may be indices), strings, None and other objects are
+    static: another value is another recording, as are other shapes and other containers. (In an
+    argument to differentiate by, integers are numbers, too.) All else that f reads is a constant of the recording: closures, globals,
     attributes, random numbers, files. After a change of these call `clear()`.
 
     f may be any Python code: loops, branches, recursion, assignment to arrays. Comparisons of

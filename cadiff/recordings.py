@@ -56,7 +56,7 @@ class Call:
     """Arguments taken apart: inputs, which are numbers, and the key, which is all else.
 
     The arguments that `argnums` name come first among the inputs; all numbers in them are inputs,
-    integers too. In other arguments floats and arrays are.
+    integers too. In other arguments floats and arrays of floats are.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Call:
         """The form of an argument, which is hashable; its numbers become inputs."""
         if isinstance(item, (float, np.floating)):
             return self._note(float(item), 1, float)
-        if isinstance(item, np.ndarray) and (differentiable or item.dtype.kind in "iuf"):
+        if isinstance(item, np.ndarray) and (differentiable or item.dtype.kind == "f"):
             return self._take_array(item, differentiable)
         if isinstance(item, (list, tuple)):
             if len(item) > 0 and all(type(number) is float for number in item):
@@ -167,7 +167,7 @@ class Call:
 def _static(item: Any) -> Any:
     """The form of an argument that is no number to compute with."""
     if isinstance(item, np.ndarray):
-        if item.dtype.kind in "bSU":
+        if item.dtype.kind in "biuSU":
             return (np.ndarray, item.dtype.str, item.shape, item.tobytes())
         return _Same(item)
     try:
@@ -181,7 +181,7 @@ def _rebuilt(item: Any, differentiable: bool, numbers: Iterator[Any]) -> Any:
     """As Call._take goes, with other numbers."""
     if isinstance(item, (float, np.floating)):
         return next(numbers)
-    if isinstance(item, np.ndarray) and (differentiable or item.dtype.kind in "iuf"):
+    if isinstance(item, np.ndarray) and (differentiable or item.dtype.kind == "f"):
         return next(numbers)
     if isinstance(item, (list, tuple)):
         if len(item) > 0 and all(type(number) is float for number in item):
@@ -248,6 +248,10 @@ class Recorded:
             plan = _core.plan_matrix(self.graph, what, ranges, pattern(), layout)
             self._plans[key] = plan
         return plan
+
+    def made(self, what: str, ranges: tuple[Range, ...] = ()) -> Code | None:
+        """The same if it is there already."""
+        return self._codes.get((what, ranges))
 
     @property
     def codes(self) -> dict[Any, Code | MatrixPlan]:

@@ -206,8 +206,8 @@ static void read_row(Reader *r, CadEntry entry, CadPlan *plan) {
         made = cad_graph_apply_over(&shape, op, x[1], x[2], x[3]);
     } else { /* even of one element: NumPy's loops round as they do */
         x[0] = (CadNumbers){0, own};
-        made.first = cad_graph_map(r->graph, op, size, plan->ndim, cad_plan_shape(plan),
-                                   plan->n_views, x);
+        made.first =
+            cad_graph_map(r->graph, op, size, plan->ndim, cad_plan_shape(plan), plan->n_views, x);
     }
     if (made.strides == own && !is_elsewhere) {
         name_elements(r, entry.out, entry.b, made.first - (CadId)(result[0] - entry.out));
