@@ -1176,7 +1176,7 @@ def jobs() -> dict[str, Callable[[], Any]]:
 @pytest.mark.parametrize("name", jobs())
 def test_no_call_leaks_memory(name: str) -> None:
     job = jobs()[name]
-    repeats = 100 if name == "refused" else 400
+    repeats = 20 if name == "refused" else 100
     grown = []
     before_all = usage()
     tracemalloc.start()
