@@ -476,6 +476,7 @@ class Program(Calls, SparseCalls):
         if not self._is_eager((X, *others), kwargs):
             X = np.asarray(X)
             _core.structure_of((X,), (0,))  # says what is wrong
+            X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
         if _core.ndim(X) == 0:
             raise ValueError(
                 "batch takes an array with a leading axis for the points, not a number"
@@ -638,7 +639,9 @@ def compile(
         What to do if no recording has the outcomes that a call meets: record f anew, raise
         RuntimeError, or record and warn.
     optimize : bool
-        False: each operation is carried out as it was recorded, one after the other.
+        False: each operation is carried out as it was recorded. Values are then those of f to the
+        last bit (but for products of matrices, where the layout may decide), derivatives equal
+        up to rounding.
     max_traces : int
         How many recordings are kept for arguments of one structure. When there are as many, calls
         that meet other outcomes run f as it is.
