@@ -478,6 +478,7 @@ def is_watched() -> bool: ...
 
 OUTER: str
 
+@final
 class Guarded:
     lifted: tuple[Any, ...]
     def __init__(self, inputs: Iterable[Any], f: Callable[..., Any]) -> None: ...
@@ -521,6 +522,7 @@ class Pattern:
 
 @final
 class MatrixPlan:
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     code: Code
     pattern: Pattern
     assemble: Any

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from . import _core
 from ._core import Calls, Code, MatrixPlan
 from .batches import Points
+from .codegen import to_c
 from .matrices import MissedError, SparseCalls
 from .recordings import (
     OUTER,
@@ -434,6 +435,55 @@ class Program(Calls, SparseCalls):
 
         return out, pull
 
+    # --- other forms
+
+    def to_c(self, /, *args: Any, name: str | None = None, **kwargs: Any) -> str:
+        """A file of C99 with value and gradient, which needs nothing but the C library.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Arguments of f, of which the first is differentiated by: they choose the recording, and
+            make it if need be. Without any, it is the only one that there is.
+        name : str, optional
+            What the functions are called: `name_value`, `name_value_and_grad`. None: as f is.
+
+        Returns
+        -------
+        str
+            The comment at its head says how to call them. A call that meets another outcome of a
+            comparison than the recording did returns the number of that guard, and no result.
+
+        Examples
+        --------
+        >>> import cadiff, numpy as np
+        >>> program = cadiff.compile(lambda x: x[0] * cadiff.sin(x[1]))
+        >>> text = program.to_c(np.ones(2), name="wave")
+        >>> "int wave_value_and_grad(const double *x" in text
+        True
+        """
+        if args or kwargs:
+            call = Call(args, kwargs, _first(args))
+            done, recorded = self._replayed(call, functools.partial(self._met, call))
+            if not done:
+                raise ValueError(f"{self!r} has no recording of this call, which is run as it is")
+        else:
+            every = [recorded for found in self._recordings.values() for recorded in found]
+            if len(every) != 1:
+                raise ValueError(
+                    f"{self!r}: call to_c with the arguments of f, which choose the recording"
+                )
+            recorded = every[0]
+        called = name or getattr(self._function, "__name__", "f")
+        with self._lock:
+            text: str = to_c(recorded.graph, recorded.ranges, called if called.isidentifier() else "f")
+        return text
+
+    def _met(self, call: Call, recorded: Recorded) -> Recorded:
+        """The recording, if it has the outcomes that a call meets."""
+        _run(self._code(recorded, "value"), call.vector())
+        return recorded
+
     # --- many points
 
     def batch(
@@ -508,8 +558,7 @@ class Program(Calls, SparseCalls):
         def prepared(recorded: Recorded) -> Recorded:
             if kind == "gradient" and not recorded.is_number:
                 grad(self._function)(*call.args, **kwargs)  # says what is wrong
-            _run(self._code(recorded, "value"), call.vector())
-            return recorded
+            return self._met(call, recorded)
 
         done, recorded = self._replayed(call, prepared)
         if not done:
@@ -620,10 +669,11 @@ def compile(
     """Record a function once, and replay it and its derivatives in C.
 
     Floats and arrays of floats among the arguments are inputs: for new numbers nothing is recorded
-    anew. Integers, bools, arrays of them (which may be indices), strings, None and other objects are
-    static: another value is another recording, as are other shapes and other containers. (In an
-    argument to differentiate by, integers are numbers, too.) All else that f reads is a constant of the recording: closures, globals,
-    attributes, random numbers, files. After a change of these call `clear()`.
+    anew. Integers, bools, arrays of them (which may be indices), strings, None and other objects
+    are static: another value is another recording, as are other shapes and other containers. (In
+    an argument to differentiate by, integers are numbers, too.) All else that f reads is a
+    constant of the recording: closures, globals, attributes, random numbers, files. After a
+    change of these call `clear()`.
 
     f may be any Python code: loops, branches, recursion, assignment to arrays. Comparisons of
     numbers are guards: a replay that comes to another outcome than its recording did is never

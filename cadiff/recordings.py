@@ -198,10 +198,10 @@ def _rebuilt(item: Any, differentiable: bool, numbers: Iterator[Any]) -> Any:
 class Recorded:
     """What f did in one call, as a graph: for all calls of the same key that choose alike."""
 
-    def __init__(self, graph: Graph, output: Output) -> None:
+    def __init__(self, graph: Graph, output: Output, ranges: tuple[Range, ...]) -> None:
         self.graph = graph
         self.output = output
-        self.replays = 0
+        self.ranges = ranges  # of the inputs, to differentiate by
         self._codes: dict[Any, Code] = {}
         self._plans: dict[Any, MatrixPlan] = {}
 
@@ -209,7 +209,7 @@ class Recorded:
         return {
             "graph": self.graph,
             "output": self.output,
-            "replays": 0,
+            "ranges": self.ranges,
             "_codes": {},
             "_plans": {},
         }
@@ -303,4 +303,4 @@ def record(f: Function, call: Call, optimize: bool) -> Recorded | str:
             obstacle = obstacle or "it depends on numbers with derivatives that are no arguments"
         graph = None if obstacle else guarded.graph(output.atoms, optimize)
         output.atoms = []  # Vars that are alive when the tape is rewound have to be found
-    return obstacle if graph is None else Recorded(graph, output)
+    return obstacle if graph is None else Recorded(graph, output, call.ranges)
