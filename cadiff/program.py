@@ -154,6 +154,55 @@ class Program(Calls, SparseCalls):
                 "traces": traces,
             }
 
+    def _listed(self) -> list[list[tuple[str, Code]]]:
+        """For each recording at hand its programs, with titles."""
+        with self._lock:
+            recordings = [
+                (recorded, recorded.codes)
+                for found in self._recordings.values()
+                for recorded in found
+            ]
+        return [
+            [
+                (f"recording {k}, {_title(*key, code)}", getattr(code, "code", code))
+                for key, code in codes.items()
+            ]
+            for k, (_, codes) in enumerate(recordings)
+        ]
+
+    def to_text(self, max_rows: int = 200) -> str:
+        """The programs that were made so far, instruction by instruction.
+
+        Parameters
+        ----------
+        max_rows : int
+            How many instructions of a program are shown at most: the first and the last ones.
+
+        Returns
+        -------
+        str
+            For each recording at hand what `stats` counts; then of each of its programs a line
+            for each instruction. w[k] is the number at place k: inputs come first. Constants
+            stand as their values or, among others, at places below 0.
+
+        Examples
+        --------
+        >>> import cadiff, cadiff.numpy as cnp, numpy as np
+        >>> f = cadiff.compile(lambda x: cnp.sum(cnp.sin(x) * x))
+        >>> f(np.zeros(99))
+        0.0
+        >>> print(f.to_text())
+        """
+        check_rows(max_rows)
+        lines = [f"{self!r}:"]
+        return "\n".join(lines)
+
+    def to_dot(self, max_rows: int = 100) -> str:
+        """The programs that were made so far as graphs, in the language of Graphviz."""
+        check_rows(max_rows)
+        codes = [pair for own in self._listed() for pair in own]
+        return listings.to_dot(codes, repr(self), max_rows)
+
     def _record(self, call: Call) -> Recorded | None:
         """A new recording for a call; None if f has to be run as it is."""
         with self._lock:
