@@ -252,13 +252,11 @@ cdef class Graph:
     cdef Code code(self, list more, list roots):
         """A program from the inputs of f, and `more` (lists of elements), to some numbers."""
         cdef Code code = Code.__new__(Code)
-        cdef Py_ssize_t k, n = len(self.sizes)
+        cdef Py_ssize_t i, k = 0, n = len(self.sizes)
         cdef Ids inputs = new_ids(n + len(more))
         cdef Ids all_roots = joined_ids(roots)
-        cdef Py_ssize_t i
-        k = 0
         for i in range(n):
-            if self.sizes[i] > 0:
+            if self.sizes[i] > 0:  # an empty array has no element that could name it
                 inputs.data[k] = self.inputs[i]
                 k += 1
         for extra in more:

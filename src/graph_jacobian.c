@@ -6,10 +6,11 @@
 
 /* An entry is a number of its own, while tangents go in lanes and by arrays. By entries it is
  * faster with up to so many products for each edge, fewer where they are of products of matrices,
- * which go at several numbers a cycle. And in all not more than can be made in a second. */
+ * which go at several numbers a cycle. And in all not more than can be made in a second, unless
+ * rows are short throughout. */
 enum { PRODUCTS_PER_EDGE = 128, PRODUCTS_PER_FACTOR = 16, FEW_PRODUCTS = 1 << 12 };
-enum { MOST_PRODUCTS = 1 << 21 };
-enum { MOST_EDGES = 1 << 21, NONE = -1 };
+enum { MOST_PRODUCTS = 1 << 21, SHORT_ROW = 6 };
+enum { MOST_EDGES = 1 << 23, NONE = -1 };
 
 typedef struct Row {
     size_t start, length;
@@ -236,7 +237,9 @@ static void find_entries(Way *way, const CadId *wrt, size_t n_wrt, const CadId *
     if (edges->n > edges->n_factors) {
         way->most += PRODUCTS_PER_EDGE * (edges->n - edges->n_factors);
     }
-    way->most = way->most < MOST_PRODUCTS ? way->most : MOST_PRODUCTS;
+    const size_t most =
+        SHORT_ROW * edges->n > MOST_PRODUCTS ? SHORT_ROW * edges->n : (size_t)MOST_PRODUCTS;
+    way->most = way->most < most ? way->most : most;
     const size_t back = count_products(way, 0, outputs, n_outputs, wrt, n_wrt);
     if (way->graph->status != CAD_OK) {
         return;

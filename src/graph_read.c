@@ -180,6 +180,9 @@ static void read_row(Reader *r, CadEntry entry, CadPlan *plan) {
     }
     int64_t strides[4][CAD_MOST_AXES], own[CAD_MOST_AXES], none[CAD_MOST_AXES] = {0};
     const int64_t *result = cad_plan_view(plan, 0);
+    /* Parts of a joined array are written to where that stands. */
+    const int is_elsewhere = result[0] < (int64_t)entry.out;
+    size_t size = entry.b;
     CadNumbers x[4] = {{0, NULL}};
     for (int k = 1; k < plan->n_views; k++) {
         x[k] = numbers_of(r, plan->ndim, cad_plan_shape(plan), cad_plan_view(plan, k), strides[k]);
@@ -191,14 +194,17 @@ static void read_row(Reader *r, CadEntry entry, CadPlan *plan) {
         x[k] = x[1];
     }
     memcpy(own, result + 1, (size_t)plan->ndim * sizeof *own);
+    if (is_elsewhere) {
+        size = cad_strides_in_order(plan->ndim, cad_plan_shape(plan), own);
+    }
     /* The strides of the result are those of an array in order, if with its axes exchanged. */
-    const CadShape shape = {r->graph, plan->ndim, cad_plan_shape(plan), own, none, entry.b};
+    const CadShape shape = {r->graph, plan->ndim, cad_plan_shape(plan), own, none, size};
     const CadNumbers made = cad_graph_apply_over(&shape, op, x[1], x[2], x[3]);
-    if (made.strides == own) {
+    if (made.strides == own && !is_elsewhere) {
         name_elements(r, entry.out, entry.b, made.first - (CadId)(result[0] - entry.out));
         return;
     }
-    /* It was simpler than an operation: some numbers that are there. */
+    /* Or it was simpler than an operation: some numbers that are there. */
     Steps steps = {.ndim = plan->ndim,
                    .shape = cad_plan_shape(plan),
                    .n_views = 2,
@@ -389,6 +395,33 @@ static void read_entry(Reader *r, size_t i) {
     }
 }
 
+/* What is added to in place are adjoints of recorded sweeps, which began as zeros: unlike
+ * assignments, additions are not undone. */
+static void clear_sums(Reader *r, size_t begin, size_t end) {
+    const CadId zero = cad_graph_constant(r->graph, 0.0);
+    for (size_t i = begin; i < end; i++) {
+        const CadEntry entry = r->tape->entries[i];
+        const CadOp op = CAD_CODE_OP(entry.code);
+        if (!CAD_IS_ARRAY_ENTRY(entry) || (op != CAD_OP_SUM && op != CAD_OP_ADD_AT)) {
+            continue;
+        }
+        CadPlan *plan = cad_tape_plan(r->tape, entry);
+        for (int64_t k = 0; op == CAD_OP_ADD_AT && k < plan->size; k++) {
+            r->at[indexed(r->tape, plan, k) - r->base] = zero;
+        }
+        if (op == CAD_OP_SUM && plan->size > 0 && cad_plan_extra(plan)[0] != 0) {
+            Steps steps = {.ndim = plan->ndim,
+                           .shape = cad_plan_shape(plan),
+                           .n_views = 1,
+                           .strides = {cad_plan_view(plan, 0) + 1},
+                           .at = {cad_plan_view(plan, 0)[0]}};
+            do {
+                r->at[steps.at[0] - r->base] = zero;
+            } while (next_step(&steps));
+        }
+    }
+}
+
 CadStatus cad_graph_read(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
                          const size_t *sizes, size_t n_sizes, CadId *inputs, CadId *outputs,
                          size_t n_outputs) {
@@ -406,6 +439,7 @@ CadStatus cad_graph_read(CadGraph *graph, CadTape *tape, size_t begin, size_t en
         name_elements(&reader, slot, sizes[k], inputs[k]);
         slot += (int64_t)sizes[k];
     }
+    clear_sums(&reader, begin + 1, end);
     cad_sweep_undo(tape, begin, end);
     for (size_t i = begin + 1; i < end && graph->status == CAD_OK; i++) {
         read_entry(&reader, i);

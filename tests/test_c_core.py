@@ -32,7 +32,11 @@ BUILDS = {
     "sanitized": ["-O1", "-g", "-pedantic", *STRICT, *SANITIZE],
     "optimised": ["-O2", *STRICT],
     # Small arrays go the ways of large ones, shorter rows those of long ones.
-    "small": ["-O1", "-g", "-DCAD_LARGE_BLOCK=16", "-DCAD_TILE=256", "-DCAD_STRIP_ROOM=1", *STRICT, *SANITIZE],
+    "small": [
+        *("-O1", "-g", "-DCAD_LARGE_BLOCK=16", "-DCAD_TILE=256", "-DCAD_STRIP_ROOM=1"),
+        *STRICT,
+        *SANITIZE,
+    ],
 }
 NAMES = [
     name
