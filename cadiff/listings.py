@@ -96,9 +96,9 @@ class _Listing:
             counted(self.n_operations, "operation"),
             counted(len(parts["code"]), "instruction"),
             counted(parts["n_places"], "place"),
-            counted(len(parts["constants"]), "constant"),
-            counted(len(parts["checks"]), "guard"),
         ]
+        rare = {"constant": len(parts["constants"]), "guard": len(parts["checks"])}
+        counts += [counted(count, what) for what, count in rare.items() if count > 0]
         return f"{title}: {', '.join(counts)}"
 
     def cells(self, k: int) -> tuple[str, ...]:
@@ -151,7 +151,7 @@ class _Listing:
         return word, counted(i.n, "number"), text, ""
 
     def stretch(self, place: int, step: int = 0, n: int = 1) -> str:
-        """n places, `step` apart; constants by their values."""
+        """So many places, `step` apart; constants by their values."""
         last = place + step * (n - 1)
         if place < 0 and last < 0:
             if step == 0 or n == 1:
@@ -181,6 +181,14 @@ class _Listing:
             else:
                 texts.append(place_text(first, *steps))
         return shape, texts
+
+    def constants(self, _k: int) -> tuple[str, ...]:
+        """All of them; one that an operation reads by itself stands there as its value, too."""
+        constants = self.parts["constants"]
+        n = len(constants)
+        where = f"w[{-n}..-1]" if n > 1 else "w[-1]"
+        text = f"{where} = {self.stretch(-n, 1, n)}"
+        return "", "constants", counted(n, "number"), text, ""
 
     def check(self, k: int) -> tuple[str, ...]:
         place, number, value = self.parts["checks"][k].tolist()
@@ -236,6 +244,8 @@ def _value(op: int, operands: Sequence[str]) -> str:
     """An operation as people write it."""
     name = readable(_NAMES[op])
     if name in _SIGNS:
+        if name == "power" and operands[0].startswith("-"):
+            operands = [f"({operands[0]})", *operands[1:]]
         return f" {_SIGNS[name]} ".join(operands)
     return f"{name}({', '.join(operands)})"
 
@@ -268,6 +278,7 @@ def to_text(code: Code, title: str, max_rows: int = 200) -> str:
     Parameters
     ----------
     code : Code
+        The program.
     title : str
         What the first line begins with.
     max_rows : int
@@ -277,20 +288,22 @@ def to_text(code: Code, title: str, max_rows: int = 200) -> str:
     Returns
     -------
     str
-        w[k] is the number at place k; the inputs come first. Constants stand as their values or,
-        among others, at places below 0.
+        w[k] is the number at place k; the inputs come first. Constants are at places below 0;
+        where they are read by themselves, their values are written.
     """
     check_rows(max_rows)
     listing = _Listing(code)
     parts = listing.parts
     groups: tuple[tuple[str, int, Callable[[int], tuple[str, ...]]], ...] = (
+        ("constants", min(len(parts["constants"]), 1), listing.constants),
         ("lines", len(listing), listing.cells),
         ("guards", len(parts["checks"]), listing.check),
         ("results", len(parts["outputs"]), listing.result),
     )
-    lines: list[tuple[str, ...] | str] = []
-    for row in first_and_last(groups, max_rows):
-        lines.append(row if len(row) > 2 else f"... {row[1]} {row[0]} left out ...")
+    lines = [
+        row if len(row) > 2 else f"... {row[1]} {row[0]} left out ..."
+        for row in first_and_last(groups, max_rows)
+    ]
     return "\n".join([listing.head(title), *table(lines)])
 
 
@@ -317,7 +330,7 @@ def to_dot(codes: Iterable[tuple[str, Code]], name: str, max_rows: int = 100) ->
         listing = _Listing(code, whole_loops=True)
         nodes, edges = _graph(listing, max_rows, f"p{k}_")
         inner = digraph(f"subgraph cluster_{k}", nodes, edges)
-        inner.insert(1, f"  label={quoted([listing.head(title)])};")
+        inner.insert(1, f"  label={quoted([title])};")
         lines += [f"  {line}" for line in inner]
     return "\n".join([*lines, "}"])
 
