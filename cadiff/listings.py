@@ -31,7 +31,17 @@ __all__ = ["to_dot", "to_text"]
 Places = NDArray[np.int64]
 
 _NAMES, _ARITIES = _core.operation_names()
-_SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "**"}
+_SIGNS = {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "divide": "/",
+    "power": "**",
+    "less": "<",
+    "less_equal": "<=",
+    "equal": "==",
+    "not_equal": "!=",
+}
 _FEW = 6  # places of a list, above which the middle ones are left out
 
 _WORDS = {
