@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from .instructions import Kind, instruction, place_text, result_places, views
+from .texts import counted
 
 __all__ = ["to_c"]
-
-_SINGLES, _VECTOR, _TAKE, _TOTAL, _ZEROS, _ROWS, _SUMS, _PRODUCT, _ADD_TO, _ADD_AT = range(10)
 
 _KEYWORDS = """
     auto break case char const continue default do double else enum extern float for goto if inline
@@ -94,15 +94,15 @@ def _explanation(graph: Any, name: str, functions: Sequence[_Function]) -> str:
     more = functions[1]
     wrt = more.results[1][1]
     sizes = ", ".join(map(str, graph.sizes))
-    values = f"value has {_counted(m, 'element')}, " if m != 1 else "value is one number, "
+    values = f"value has {counted(m, 'element')}, " if m != 1 else "value is one number, "
     derivative = (
         "of the value" if m == 1 else "of the sum of all values, each times its cotangent,"
     )
     paragraphs = [
-        f"{name}: a function of {_counted(n, 'number')}, from cadiff {_core.version_here()}.",
+        f"{name}: a function of {counted(n, 'number')}, from cadiff {_core.version_here()}.",
         [f"    {function.head()};" for function in functions],
-        f"x has {_counted(n, 'element')}: one input after the other, of sizes {sizes}; the "
-        f"elements of an array row by row. {values}grad has {_counted(wrt, 'element')}: the "
+        f"x has {counted(n, 'element')}: one input after the other, of sizes {sizes}; the "
+        f"elements of an array row by row. {values}grad has {counted(wrt, 'element')}: the "
         f"derivatives {derivative} by those inputs that were chosen, in their order.",
         "Both answer 0; or -1, if there is no memory. Where the function compared numbers to "
         f"choose what to compute, this file has the choices of one recording: "
@@ -132,10 +132,6 @@ def _example(function: _Function) -> list[str]:
     return [f"double {', '.join(variables)};", f"int missed = {function.name}({names});"]
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}" + ("s" if count != 1 else "")
-
-
 def _includes(body: str) -> str:
     names = ["math", *(["stdlib"] if "malloc(" in body else []), "string"]
     return "\n".join(f"#include <{name}.h>" for name in names) + "\n"
@@ -158,18 +154,6 @@ def _number(x: float) -> str:
         return "NAN"
     text = "INFINITY" if abs(x) == float("inf") else repr(abs(float(x)))
     return f"(-{text})" if np.signbit(x) else text
-
-
-def _place(first: int, *steps: tuple[int, str]) -> str:
-    """An element of the workspace: `first`, and some steps further on."""
-    terms = [(step, index) for step, index in steps if step != 0]
-    text = "".join(
-        f" {'-' if step < 0 else '+'} {index if abs(step) == 1 else f'{abs(step)} * {index}'}"
-        for step, index in terms
-    )
-    if first == 0 and text:
-        return f"w[{text[3:] if text[1] == '+' else f'-{text[3:]}'}]"
-    return f"w[{first}{text}]"
 
 
 class _Function:
@@ -294,86 +278,83 @@ class _Function:
         if place < 0 and (step == 0 or n == 1):
             return _number(self.parts["constants"][place])
         self.reaches_constants |= place < 0
-        return _place(place, (step, "i")) if n > 1 else _place(place)
+        return place_text(place, (step, "i")) if n > 1 else place_text(place)
 
     # --- instructions ---
 
     def steps(self) -> Iterator[str]:
-        for i in self.parts["code"]:
-            yield from self.step(*i.tolist())
+        for k in range(len(self.parts["code"])):
+            yield from self.step(*instruction(self.parts, k))
 
     def step(
         self, kind: int, op: int, n: int, _fused: int, out: int, *operands: int
     ) -> Iterator[str]:
         x, y, z, sx, sy, sz = operands
-        if kind == _SINGLES:
+        if kind == Kind.SINGLES:
             singles = [self.single(*s) for s in self.parts["singles"][x : x + n].tolist()]
             if y > 1:
                 yield _block(f"for (int turn = 0; turn < {y}; turn++)", singles, scope=True)
             else:
                 yield from singles
-        elif kind == _VECTOR:
+        elif kind == Kind.VECTOR:
             index = [(x, sx), (y, sy), (z, sz)]
             texts = [self.operand(place, step, n) for place, step in index]
             yield _loop(n, f"{self.operand(out, 1, n)} = {_value(op, texts)};")
-        elif kind == _TAKE:
+        elif kind == Kind.TAKE:
             yield _loop(n, f"{self.operand(out, 1, n)} = {self.listed(x, n)};")
-        elif kind == _TOTAL:
+        elif kind == Kind.TOTAL:
             self.reaches_constants |= x < 0
             sign = "-" if z else "+"
-            yield f"{_place(out)} {sign if y else ''}= {sign * (not y)}{_sum(_place(x), sx, n)};"
-        elif kind == _ZEROS:
+            total = _sum(place_text(x), sx, n)
+            yield f"{place_text(out)} {sign if y else ''}= {sign * (not y)}{total};"
+        elif kind == Kind.ZEROS:
             yield _loop(n, f"{self.operand(out, 1, n)} = 0.0;")
-        elif kind == _ADD_AT:
+        elif kind == Kind.ADD_AT:
             table = self.table("int", self.parts["lists"][z : z + n])
             yield _loop(n, f"w[{out} + {table}[i]] += {self.operand(x, sx)};", always=True)
-        elif kind == _ROWS:
+        elif kind == Kind.ROWS:
             axes, (result, *given) = self.plan(x)
             yield _loops(axes, f"{result} = {_value(op, given)};")
-        elif kind == _PRODUCT:
+        elif kind == Kind.PRODUCT:
             yield self.product(x)
         else:
-            if kind == _SUMS:
+            if kind == Kind.SUMS:
                 yield _loop(n, f"{self.operand(out, 1, n)} = 0.0;")
             yield self.additions(x)
 
     def single(self, op: int, out: int, *operands: int) -> str:
-        return f"{_place(out)} = {_value(op, [self.operand(place) for place in operands])};"
+        return f"{place_text(out)} = {_value(op, [self.operand(place) for place in operands])};"
 
     def plan(self, at: int) -> tuple[list[tuple[str, int]], list[str]]:
         """The axes of a plan that are longer than 1, and what its views are in the innermost loop.
 
         An axis is the name of its index, and its length.
         """
-        shape, views = self.views(at)
+        shape, found = views(self.parts, at)
         axes = [(k, f"i{k}", length) for k, length in enumerate(shape) if length != 1]
         texts = []
-        for first, strides in views:
+        for first, strides in found:
             steps = [(strides[k], index) for k, index, _ in axes]
             if first < 0 and not any(step for step, _ in steps):
                 texts.append(_number(self.parts["constants"][first]))
             else:
                 self.reaches_constants |= first < 0
-                texts.append(_place(first, *steps))
+                texts.append(place_text(first, *steps))
         return [(index, length) for _, index, length in axes], texts
-
-    def views(self, at: int) -> tuple[tuple[int, ...], list[tuple[int, tuple[int, ...]]]]:
-        """The shape of a plan, and its views: where they begin, and strides."""
-        return _core.read_plan(self.parts["plans"], at)[:2]
 
     def additions(self, at: int) -> str:
         """What the second view sees is added to the first one."""
         axes, (target, source) = self.plan(at)
-        shape, ((_, to), (first, strides)) = self.views(at)
+        shape, ((_, to), (first, strides)) = views(self.parts, at)
         if axes and shape[-1] > 1 and to[-1] == 0 and (first >= 0 or strides[-1] != 0):
             _, length = axes.pop()
-            begin = _place(first, *[(strides[int(name[1:])], name) for name, _ in axes])
+            begin = place_text(first, *[(strides[int(name[1:])], name) for name, _ in axes])
             return _loops(axes, f"{target} += {_sum(begin, strides[-1], length)};")
         return _loops(axes, f"{target} += {source};")
 
     def product(self, at: int) -> str:
         """Products of matrices: rows of the second factor are added to rows of the result."""
-        shape, _ = self.views(at)
+        shape, _ = views(self.parts, at)
         axes, (target, a, b) = self.plan(at)
         inner, columns = f"i{len(shape) - 2}", f"i{len(shape) - 1}"
         outer = [axis for axis in axes if axis[0] != inner]
@@ -405,18 +386,11 @@ class _Function:
         """The i-th of several whole numbers: a formula if there is one, else out of a table."""
         steps = np.diff(numbers)
         if (steps == steps[0]).all():
-            return _place(int(numbers[0]), (int(steps[0]), "i"))[2:-1]
+            return place_text(int(numbers[0]), (int(steps[0]), "i"))[2:-1]
         return f"{self.table('int', numbers)}[i]"
 
-    def result_places(self) -> Iterator[int]:
-        for place, step, n, listed in self.parts["outputs"].tolist():
-            if listed:
-                yield from self.parts["lists"][place : place + n].tolist()
-            else:
-                yield from range(place, place + n * step, step) if step else [place] * n
-
     def write_results(self) -> Iterator[str]:
-        places = np.fromiter(self.result_places(), np.int64)
+        places = np.fromiter(result_places(self.parts), np.int64)
         for name, size in self.results:
             yield from self.write_result(name, places[:size])
             places = places[size:]

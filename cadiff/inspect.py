@@ -19,6 +19,17 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import Dual, Recording
+from .texts import (
+    abridged,
+    check_rows,
+    counted,
+    digraph,
+    first_and_last,
+    number_text,
+    quoted,
+    readable,
+    table,
+)
 from .transforms._base import Transform
 from .transforms._outputs import Output
 
@@ -33,14 +44,6 @@ _LEAF, _THIRD, _RULE = _CODES["_leaf"], _CODES["_third"], _CODES["_rule"]
 _POSITIVE = _CODES["positive"]
 _ARRAY_BIT = 0x80000000
 _WRITING = {"_assign", "_scatter", "_add_at"}
-_READABLE = {
-    "_leaf": "Var",
-    "_assign": "assign",
-    "_scatter": "assign",
-    "_add_at": "add.at",
-    "_gather": "take",
-    "_amul": "multiply",
-}
 
 
 class Operand(NamedTuple):
@@ -177,10 +180,10 @@ class Tape:
     @property
     def _summary(self) -> str:
         counts = (
-            _counted(len(self), "operation"),
-            _counted(self._n_inputs, "input"),
-            _counted(self._n_outputs, "output"),
-            _counted(self.nbytes, "byte"),
+            counted(len(self), "operation"),
+            counted(self._n_inputs, "input"),
+            counted(self._n_outputs, "output"),
+            counted(self.nbytes, "byte"),
         )
         return f"{self._name}: {', '.join(counts)}"
 
@@ -210,7 +213,7 @@ class Tape:
         counts: dict[str, int] = {}
         for op, number in zip(ops.tolist(), numbers.tolist(), strict=True):
             if op != _RULE:
-                name = _readable(_NAMES[op])
+                name = readable(_NAMES[op])
                 counts[name] = counts.get(name, 0) + number
         for name, _ in self._rules.values():
             counts[name] = counts.get(name, 0) + 1
@@ -371,7 +374,7 @@ class Tape:
         low = slot + sum(min((n - 1) * stride, 0) for n, stride in moves)
         if low < self._base:
             value = self._outer.get(slot)
-            return Operand("outer" if value is None or moves else f"outer {_number(value)}")
+            return Operand("outer" if value is None or moves else f"outer {number_text(value)}")
         node, name, first, size, whole = self._owner(low)
         count = prod(n for n, _ in moves)
         if node is None:
@@ -390,11 +393,11 @@ class Tape:
     def _constant(self, slot: int, shape: Shape, strides: Sequence[int]) -> str:
         place = self._values[slot - self._base :]
         if not shape or not any(strides):
-            return _number(float(place[0]))
+            return number_text(float(place[0]))
         view = np.lib.stride_tricks.as_strided(
             place, shape, [8 * stride for stride in strides], writeable=False
         )
-        return _abridged(view)
+        return abridged(view)
 
     def _indexed(self, first: int, indices: NDArray[np.int64]) -> Operand:
         """The elements that offsets name, counted from a slot."""
@@ -402,7 +405,7 @@ class Tape:
         if node is None:
             node, name, start, shape = None, "constants", first, (1,)
         flat = "" if shape is not None and len(shape) <= 1 else ".flat"
-        return Operand(f"{name}{flat}[{_abridged(indices + (first - start))}]", node, first)
+        return Operand(f"{name}{flat}[{abridged(indices + (first - start))}]", node, first)
 
     def _operands(self, index: int) -> list[Operand]:
         code, _, a, b = self._entry(index)
@@ -509,7 +512,7 @@ class Tape:
         return Row(
             f"op{number}",
             f"#{number}",
-            _readable(name),
+            readable(name),
             operands,
             value,
             adjoint,
@@ -519,8 +522,8 @@ class Tape:
     def _shown(self, buffer: NDArray[Any], slot: int, size: int, shape: Shape) -> str:
         numbers = self._numbers_at(buffer, slot, size)
         if shape == ():
-            return _number(float(numbers[0]))
-        return f"{shape} {_abridged(numbers.reshape(shape))}"
+            return number_text(float(numbers[0]))
+        return f"{shape} {abridged(numbers.reshape(shape))}"
 
     def _shown_at(self, slot: int, strides: Shape, shape: Shape) -> str:
         """The values of a view."""
@@ -529,8 +532,8 @@ class Tape:
             steps = stride * np.arange(shape[axis])
             places += steps.reshape((-1, *(1,) * (len(shape) - axis - 1)))
         if shape == ():
-            return _number(float(self._values[places]))
-        return f"{shape} {_abridged(self._values[places])}"
+            return number_text(float(self._values[places]))
+        return f"{shape} {abridged(self._values[places])}"
 
     def _note(self, slot: int, size: int) -> str:
         """Which outputs stand among so many numbers."""
@@ -538,7 +541,7 @@ class Tape:
         found = np.flatnonzero((places >= slot) & (places < slot + size))
         if len(found) == 0:
             return ""
-        return "output" if len(places) == 1 else f"output {_abridged(found).strip('[]')}"
+        return "output" if len(places) == 1 else f"output {abridged(found).strip('[]')}"
 
     def _rows(self, max_rows: int) -> Iterator[Row | tuple[str, int]]:
         """Inputs, then operations; in place of those left out, what they are and how many."""
@@ -547,15 +550,7 @@ class Tape:
             ("arrays", len(self._made_of_constants), self._constants_row),
             ("operations", len(self), self._operation_row),
         )
-        for what, count, row in groups:
-            shown = min(count, max_rows)
-            ahead = shown if shown == count else (shown + 1) // 2
-            for k in range(ahead):
-                yield row(k)
-            if shown < count:
-                yield what, count - shown
-            for k in range(count - (shown - ahead), count):
-                yield row(k)
+        yield from first_and_last(groups, max_rows)
 
     def to_text(self, max_rows: int = 60) -> str:
         """A table of the inputs and the operations.
@@ -573,7 +568,7 @@ class Tape:
             and its adjoint: the derivative of what the function returned, or of the sum of all
             that, by this value. Operations that write into an array have no adjoint of their own.
         """
-        _check_rows(max_rows)
+        check_rows(max_rows)
         header = ("", "operation", "operands", "value", "adjoint", "")
         lines: list[tuple[str, ...] | str] = [header]
         for row in self._rows(max_rows):
@@ -583,15 +578,7 @@ class Tape:
                 )
             else:
                 lines.append(f"... {row[1]} {row[0]} left out ...")
-        cells = [line for line in lines if not isinstance(line, str)]
-        widths = [max(len(line[k]) for line in cells) for k in range(len(header))]
-        table = [
-            line
-            if isinstance(line, str)
-            else "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-            for line in lines
-        ]
-        return "\n".join([self._summary, *(line.rstrip() for line in table)])
+        return "\n".join([self._summary, *table(lines)])
 
     # --- drawings
 
@@ -632,15 +619,10 @@ class Tape:
           in0 -> op0;
         }
         """
-        _check_rows(max_rows)
+        check_rows(max_rows)
         nodes, edges = self._graph(max_rows)
-        head = f"digraph {_quoted([self._name])} {{"
-        lines = [head, '  node [shape=box, fontname="monospace"];']
-        for node, label in nodes:
-            style = ", style=rounded" if node.startswith("in") else ""
-            lines.append(f"  {node} [label={_quoted(label)}{style}];")
-        lines += [f"  {source} -> {node};" for source, node in edges]
-        return "\n".join([*lines, "}"])
+        styled = [(node, label, node.startswith("in")) for node, label in nodes]
+        return "\n".join(digraph(f"digraph {quoted([self._name])}", styled, edges))
 
     def _repr_svg_(self) -> str:
         return _drawing(self._name, *self._graph(_MOST_DRAWN))
@@ -649,43 +631,13 @@ class Tape:
 _MOST_DRAWN = 40
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
-
-
-def _check_rows(max_rows: int) -> None:
-    if isinstance(max_rows, bool) or not isinstance(max_rows, (int, np.integer)) or max_rows < 1:
-        raise ValueError(f"max_rows is a whole number, at least 1, not {max_rows!r}")
-
-
 def _joined(row: Row) -> str:
     return (" = " if row.operation == "assign" else ", ").join(x.text for x in row.operands)
-
-
-def _readable(name: str) -> str:
-    return _READABLE.get(name, name.removeprefix("_"))
-
-
-def _number(x: float) -> str:
-    return f"{x:.6g}"
-
-
-def _abridged(array: NDArray[Any]) -> str:
-    """On one line, at most some elements of each axis."""
-    edge = 2 if array.ndim == 1 else 1
-    text = np.array2string(array, precision=4, threshold=8, edgeitems=edge, max_line_width=10**6)
-    return " ".join(text.split())
 
 
 def _slice(start: int, length: int, step: int) -> str:
     stop = start + length * step
     return f"{start}:{stop if stop >= 0 else ''}" + (f":{step}" if step != 1 else "")
-
-
-def _quoted(lines: Sequence[str]) -> str:
-    """Lines as a string of Graphviz's; it has no control characters."""
-    clean = ["".join(c if c.isprintable() else "?" for c in line) for line in lines]
-    return '"' + r"\n".join(x.replace("\\", "\\\\").replace('"', '\\"') for x in clean) + '"'
 
 
 # --- drawing in layers -----------------------------------------------------------------------

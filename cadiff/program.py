@@ -6,7 +6,7 @@ import functools
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from types import MethodType
 from typing import Any, Literal, overload
@@ -14,7 +14,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _core
+from . import _core, listings
 from ._core import Calls, Code, MatrixPlan
 from .batches import Points
 from .codegen import to_c
@@ -29,6 +29,7 @@ from .recordings import (
     record,
     run,
 )
+from .texts import check_rows, counted
 from .transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from .transforms._base import Function, check_function, checked_argnums, is_int
 from .transforms._blocks import blocks_of_matrix
@@ -166,6 +167,115 @@ class Program(Calls, SparseCalls):
                 "obstacles": sorted(set(self._obstacles.values())),
                 "traces": traces,
             }
+
+    def _programs(self) -> Iterator[tuple[str, list[tuple[str, Code]]]]:
+        """For each recording at hand a title, and its programs with theirs."""
+        with self._lock:
+            recordings = [
+                (recorded.graph, list(recorded.codes.items()))
+                for found in self._recordings.values()
+                for recorded in found
+            ]
+        for k, (graph, codes) in enumerate(recordings):
+            counts = [
+                counted(graph.n_inputs, "input"),
+                counted(graph.n_outputs, "output"),
+                counted(graph.n_recorded, "operation"),
+                counted(len(graph.guards), "guard"),
+            ]
+            programs = [
+                (_title(*key), code.code if isinstance(code, MatrixPlan) else code)
+                for key, code in codes
+            ]
+            yield f"recording {k}: {', '.join(counts)}", programs
+
+    def to_text(self, max_rows: int = 200) -> str:
+        """The programs that were made so far, instruction by instruction.
+
+        Parameters
+        ----------
+        max_rows : int
+            How many lines of a program are shown at most: the first and the last ones.
+
+        Returns
+        -------
+        str
+            Each recording at hand; and for each derivative that was asked for, its program: a
+            line for each instruction. w[k] is the number at place k; the inputs come first.
+            Constants are at places below 0; where they are read by themselves, their values are
+            written.
+
+        Examples
+        --------
+        >>> import cadiff, cadiff.numpy as cnp, numpy as np
+        >>> f = cadiff.compile(lambda x: cnp.sum(cnp.sin(x) * x))
+        >>> f(np.zeros(99))
+        0.0
+        >>> print(f.to_text())
+        <cadiff.Program of <lambda>, 1 recording>
+        <BLANKLINE>
+        recording 0: 99 inputs, 1 output, 3 operations, 0 guards
+        <BLANKLINE>
+        value: 99 inputs, 1 result, 297 operations, 3 instructions, 298 places
+        #0  vector  99 × sin       w[99..197] = sin(w[0..98])
+        #1  vector  99 × multiply  w[198..296] = w[99..197] * w[0..98]
+        #2  sums    (99,)          w[297] = sum of w[198 + i0]
+            result  1 number       w[297]
+        """
+        check_rows(max_rows)
+        lines = [repr(self)]
+        for title, programs in self._programs():
+            lines += ["", title]
+            for what, code in programs:
+                lines += ["", listings.to_text(code, what, max_rows)]
+            if not programs:
+                lines.append("no program was made of it yet")
+        if len(lines) == 1:
+            lines.append("nothing was recorded yet: call it, or one of its methods")
+        return "\n".join(lines)
+
+    def to_dot(self, max_rows: int = 100) -> str:
+        r"""The programs that were made so far as a graph in the language of Graphviz.
+
+        Parameters
+        ----------
+        max_rows : int
+            How many instructions of a program are shown at most: the first and the last ones.
+
+        Returns
+        -------
+        str
+            A frame for each program, as `to_text` has them. Nodes are instructions; edges lead to
+            them from those that wrote what they read.
+
+        Examples
+        --------
+        >>> import cadiff
+        >>> f = cadiff.compile(lambda x: cadiff.sin(x) * x)
+        >>> f(0.0)
+        0.0
+        >>> print(f.to_dot())
+        digraph "<cadiff.Program of <lambda>, 1 recording>" {
+          subgraph cluster_0 {
+            label="recording 0, value";
+            node [shape=box, fontname="monospace"];
+            p0_inputs [label="inputs\nw[0]", style=rounded];
+            p0_op0 [label="#0.0 sin\nw[1] = sin(w[0])"];
+            p0_op1 [label="#0.1 multiply\nw[2] = w[1] * w[0]"];
+            p0_results [label="1 result", style=rounded];
+            p0_inputs -> p0_op0;
+            p0_inputs -> p0_op1;
+            p0_op0 -> p0_op1;
+            p0_op1 -> p0_results;
+          }
+        }
+        """
+        codes = [
+            (f"recording {k}, {what}", code)
+            for k, (_, programs) in enumerate(self._programs())
+            for what, code in programs
+        ]
+        return listings.to_dot(codes, repr(self), max_rows)
 
     def _record(self, call: Call) -> Recorded | None:
         """A new recording for a call; None if f has to be run as it is."""
@@ -476,7 +586,9 @@ class Program(Calls, SparseCalls):
             recorded = every[0]
         called = name or getattr(self._function, "__name__", "f")
         with self._lock:
-            text: str = to_c(recorded.graph, recorded.ranges, called if called.isidentifier() else "f")
+            text: str = to_c(
+                recorded.graph, recorded.ranges, called if called.isidentifier() else "f"
+            )
         return text
 
     def _met(self, call: Call, recorded: Recorded) -> Recorded:
@@ -613,6 +725,13 @@ def _warn(message: str) -> None:
     while frame.f_back is not None and frame.f_globals.get("__package__", "") in _OWN_PACKAGES:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, RuntimeWarning, stacklevel=level)
+
+
+def _title(what: str, by: Any) -> str:
+    """What a program computes; `by` are inputs [begin, end), or these and what goes with them."""
+    ranges = by[0] if " " in what else by
+    inputs = [f"{begin}..{end - 1}" for begin, end in ranges if begin < end]
+    return f"{what} by inputs {', '.join(inputs)}" if inputs else what
 
 
 def _point(x: Any) -> Any:

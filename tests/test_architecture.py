@@ -44,8 +44,9 @@ generate = _load("generate_for_architecture", SOURCES / "generate.py")
 # The rooms of the package, in groups; a room may import those of earlier groups alone. A package
 # stands for its own __init__.py.
 ROOMS: list[set[str]] = [
-    {"_dtype"},
+    {"_dtype", "texts"},
     {"_core"},
+    {"instructions"},
     {"_guards"},
     {"_table", "_dispatch"},
     {"arrays"},
@@ -56,7 +57,7 @@ ROOMS: list[set[str]] = [
     {"transforms._blocks", "transforms._forward", "transforms._reverse", "transforms._flat"},
     {"transforms._jacobians", "transforms._second", "transforms._points"},
     {"transforms"},
-    {"batches", "codegen", "recordings"},
+    {"batches", "codegen", "listings", "recordings"},
     {"matrices"},
     {"program"},
     {"sparse"},

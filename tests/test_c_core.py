@@ -1,7 +1,8 @@
 """The core as C alone, without Python: src/*.c compiled with tests/c/*.c, and run.
 
-It is built under the address and undefined-behaviour sanitizers, optimised, and with small limits.
-Each test of the C program is a test here; the program runs it by name.
+It is built under the address and undefined-behaviour sanitizers, optimised, and with small limits;
+and under the thread sanitizer, for the tests that have threads. Each test of the C program is a
+test here; the program runs it by name.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ TESTS = ROOT / "tests" / "c"
 # As in setup.py, exact arithmetic: no fused multiply-adds.
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+PTHREAD = [] if sys.platform == "darwin" else ["-pthread"]
+SANITIZE_THREADS = ["-O1", "-g", "-fsanitize=thread", *PTHREAD, *STRICT]
 BUILDS = {
     "sanitized": ["-O1", "-g", "-pedantic", *STRICT, *SANITIZE],
     "optimised": ["-O2", *STRICT],
@@ -38,11 +41,11 @@ BUILDS = {
         *SANITIZE,
     ],
 }
-NAMES = [
-    name
+NAMES_OF = {
+    path.stem: re.findall(r"\bTEST\((\w+)\)", path.read_text(encoding="utf-8"))
     for path in sorted(TESTS.glob("test_*.c"))
-    for name in re.findall(r"\bTEST\((\w+)\)", path.read_text(encoding="utf-8"))
-]
+}
+NAMES = [name for names in NAMES_OF.values() for name in names]
 
 
 def find_compiler() -> list[str] | None:
@@ -72,6 +75,7 @@ def run(command: list[str | Path], timeout: float = 120.0) -> subprocess.Complet
     } | {
         "ASAN_OPTIONS": leaks + "allocator_may_return_null=1",
         "UBSAN_OPTIONS": "print_stacktrace=1",
+        "TSAN_OPTIONS": "halt_on_error=1",
     }
     return subprocess.run(
         [str(part) for part in command],
@@ -145,6 +149,51 @@ def demand_sanitizers(directory: Path) -> None:
         )
 
 
+RACE = """
+#include <pthread.h>
+static int shared;
+static void *count(void *unused) {
+    for (int i = 0; i < 1000; i++) {
+        shared++;
+    }
+    return unused;
+}
+int main(void) {
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) {
+        if (pthread_create(&threads[i], 0, count, 0) != 0) {
+            return 1;
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        pthread_join(threads[i], 0);
+    }
+    return 0;
+}
+"""
+
+
+def thread_sanitizer(directory: Path) -> list[str]:
+    """The command to run a program with that was built with the thread sanitizer, often none.
+
+    Some systems lay out memory in ways that it cannot bear, unless they are told not to. Skips,
+    and says why, where it finds no race.
+    """
+    source, program = directory / "race.c", directory / "race"
+    source.write_text(RACE, encoding="utf-8")
+    found = run([*COMPILER, *SANITIZE_THREADS, source, "-o", program])
+    if found.returncode == 0:
+        for prefix in ([], ["setarch", "-R"]):
+            if not prefix or shutil.which(prefix[0]):
+                found = run([*prefix, program])
+                if "data race" in found.stderr:
+                    return prefix
+    pytest.skip(
+        f"the thread sanitizer does not work with {shlex.join(COMPILER)}, it finds no race in a "
+        f"program that has one: {found.stderr or f'exit status {found.returncode}'}"
+    )
+
+
 @pytest.fixture(scope="module")
 def headers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("headers")
@@ -160,6 +209,11 @@ def program(
     options = BUILDS[request.param]
     if request.param == "sanitized":
         demand_sanitizers(directory)
+    return build(directory, [*options, *PTHREAD], headers)
+
+
+def build(directory: Path, options: list[str], headers: Path) -> Path:
+    """The program of all tests."""
     includes = [f"-I{path}" for path in (CORE, headers, TESTS)]
     sources = [*sorted(CORE.glob("*.c")), *sorted(TESTS.glob("*.c"))]
     kept = kept_program(options, sources, headers)
@@ -218,5 +272,20 @@ def test_unknown_test_is_refused(program: Path) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_core(program: Path, name: str) -> None:
     done = run([program, name])
+    if done.returncode != 0:
+        pytest.fail(f"{done.stdout}{done.stderr}", pytrace=False)
+
+
+@pytest.fixture(scope="module")
+def watched(headers: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str | Path]:
+    """How the program is called that was built with the thread sanitizer."""
+    directory = tmp_path_factory.mktemp("threads")
+    prefix = thread_sanitizer(directory)
+    return [*prefix, build(directory, SANITIZE_THREADS, headers)]
+
+
+@pytest.mark.parametrize("name", NAMES_OF["test_threads"])
+def test_threads_do_not_race(watched: list[str | Path], name: str) -> None:
+    done = run([*watched, name], timeout=600.0)
     if done.returncode != 0:
         pytest.fail(f"{done.stdout}{done.stderr}", pytrace=False)

@@ -34,6 +34,7 @@ extern const Test room_tests[];
 extern const Test sparsity_tests[];
 extern const Test special_tests[];
 extern const Test taylor_tests[];
+extern const Test thread_tests[];
 
 /* A condition. */
 #define CHECK(condition) check_that((condition) != 0, __FILE__, __LINE__, #condition)

@@ -2,7 +2,7 @@
  * with memory that runs out. */
 #include "check.h"
 #include "coloring.h"
-#include "program.h"
+#include "on_tape.h"
 #include "sparsity.h"
 
 #include <stdlib.h>
