@@ -584,11 +584,11 @@ class Program(Calls, SparseCalls):
                     f"{self!r}: call to_c with the arguments of f, which choose the recording"
                 )
             recorded = every[0]
-        called = name or getattr(self._function, "__name__", "f")
+        if name is None:
+            own = str(getattr(self._function, "__name__", ""))
+            name = own if own.isidentifier() and own.isascii() else "f"
         with self._lock:
-            text: str = to_c(
-                recorded.graph, recorded.ranges, called if called.isidentifier() else "f"
-            )
+            text: str = to_c(recorded.graph, recorded.ranges, name)
         return text
 
     def _met(self, call: Call, recorded: Recorded) -> Recorded:
