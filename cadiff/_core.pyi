@@ -476,6 +476,9 @@ class Graph:
 def graph_of(recording: Recording, atoms: list[Any], optimize: bool) -> Graph: ...
 def is_watched() -> bool: ...
 
+OUTER: str
+
+@final
 class Guarded:
     lifted: tuple[Any, ...]
     def __init__(self, inputs: Iterable[Any], f: Callable[..., Any]) -> None: ...
@@ -519,6 +522,7 @@ class Pattern:
 
 @final
 class MatrixPlan:
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     code: Code
     pattern: Pattern
     assemble: Any

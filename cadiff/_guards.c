@@ -60,6 +60,13 @@ CadTape *cad_guarded_tape(PyObject *object) {
 
 /* --- readings --- */
 
+void cad_note_text(PyObject *number) {
+    CadTape *tape = cad_guarding == 0 ? NULL : cad_guarded_tape(number);
+    if (tape != NULL) {
+        cad_guard_obstacle(tape, "the text of a number is made");
+    }
+}
+
 int cad_read_openly(PyObject *object, const char *what) {
     if (cad_guarding == 0 || cad_guarded_tape(object) == NULL) {
         return 0;

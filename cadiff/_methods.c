@@ -5,6 +5,7 @@
 /* --- methods that both types share --- */
 
 static PyObject *method_format(PyObject *self, PyObject *spec) {
+    cad_note_text(self);
     PyObject *value = cad_plain_value(self);
     PyObject *text = value == NULL ? NULL : PyObject_Format(value, spec);
     Py_XDECREF(value);

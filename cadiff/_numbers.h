@@ -353,6 +353,9 @@ CadTape *cad_guarded_tape(PyObject *object);
 /* The user's program reads a value by `what`: -1 with TypeError if a replay would not. */
 int cad_read_openly(PyObject *object, const char *what);
 
+/* What a number looks like may decide something: that is an obstacle. */
+void cad_note_text(PyObject *number);
+
 /* The package does, for the reason `what`: then the recording cannot be replayed. */
 void cad_read_quietly(PyObject *object, const char *what);
 

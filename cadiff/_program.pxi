@@ -5,7 +5,8 @@ cdef enum:
     LANE_NUMBERS = 1 << 12    # numbers in the workspace of a batch, if it can be
     LEAST_LANES = 8
     MOST_LANES = 256
-    FEW_INPUTS = 3            # by which forward mode may be the cheaper one
+    FEW_INPUTS = 3            # by which forward mode may be the cheaper one, ...
+    LONG_CHAIN = 4096         # ... if a way back had to remember as many operations
 
 
 @cython.final
@@ -279,7 +280,11 @@ cdef class Graph:
         cdef Ids wrt = self.elements(which)
         cdef Code back = self.code([], [outputs, self.pulled(outputs, self.ones(outputs.n), wrt)])
         cdef Code forth
-        if wrt.n <= FEW_INPUTS and self.n_arrays == <Py_ssize_t>len(self.sizes):
+        if (
+            wrt.n <= FEW_INPUTS
+            and self.n_recorded >= LONG_CHAIN
+            and self.n_arrays == <Py_ssize_t>len(self.sizes)
+        ):
             # Tangents that go along need not remember all that was computed.
             forth = self.code([], [outputs, self.carried_forward(wrt, outputs)])
             if cad_program_cost(forth.program) < cad_program_cost(back.program):
@@ -435,6 +440,9 @@ def graph_of(Recording recording, list atoms, bint optimize):
 
 # --- recording ---------------------------------------------------------------------------------
 
+OUTER = "it depends on numbers with derivatives that are no arguments"
+
+
 @cython.final
 cdef class Guarded:
     """What is recorded in this context is to be replayed: choices by values are noted.
@@ -474,7 +482,7 @@ cdef class Guarded:
         if self.recording.base() > 0 and cad_reads_below(
             tape, self.recording.begin(), tape.n_entries, self.recording.base()
         ):
-            return "it depends on numbers with derivatives that are no arguments"
+            return OUTER
         return ""
 
     def graph(self, list atoms, bint optimize):

@@ -11,6 +11,7 @@ static PyObject *var_value(CadVar *var, void *closure) {
 }
 
 static PyObject *var_str(CadVar *var) {
+    cad_note_text((PyObject *)var);
     PyObject *value = var_value(var, NULL);
     PyObject *text = value == NULL ? NULL : PyObject_Str(value);
     Py_XDECREF(value);

@@ -17,13 +17,23 @@ from numpy.typing import NDArray
 from . import _core, listings
 from ._core import Calls, Code, MatrixPlan
 from .batches import Points
+from .codegen import to_c
 from .matrices import MissedError, SparseCalls
-from .recordings import Call, Recorded, carries_derivatives, leaves_of, record
+from .recordings import (
+    OUTER,
+    Call,
+    Recorded,
+    carries_derivatives,
+    is_differentiable,
+    leaves_of,
+    record,
+    run,
+)
 from .texts import check_rows, counted
 from .transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
-from .transforms._base import Function, check_function, checked_argnums
+from .transforms._base import Function, check_function, checked_argnums, is_int
 from .transforms._blocks import blocks_of_matrix
-from .transforms._outputs import Output, all_shapes, as_result, in_containers, places
+from .transforms._outputs import all_shapes, in_containers, places
 
 __all__ = ["Program", "compile"]
 
@@ -42,6 +52,9 @@ def _run(code: Code, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
     if isinstance(found, int):
         raise MissedError(found)
     return found
+
+
+_OWN_PACKAGES = ("cadiff", "cadiff.transforms")
 
 
 class Program(Calls, SparseCalls):
@@ -267,25 +280,21 @@ class Program(Calls, SparseCalls):
     def _record(self, call: Call) -> Recorded | None:
         """A new recording for a call; None if f has to be run as it is."""
         with self._lock:
-            found = self._recordings.setdefault(call.key, [])
+            found = self._recordings.get(call.key, [])
             if len(found) >= self._max_traces:
                 return None
             recorded = record(self._function, call, self._optimize)
+            if isinstance(recorded, str) and recorded == OUTER:
+                return None  # it is so in this call
             if isinstance(recorded, str):
                 self._obstacles[call.key] = recorded
-                warnings.warn(
-                    f"{self!r} runs its function as it is, which cannot be replayed: {recorded}",
-                    RuntimeWarning,
-                    stacklevel=5,
-                )
+                _warn(f"{self!r} runs its function as it is, which cannot be replayed: {recorded}")
                 return None
             self._counts["recordings"] += 1
             if any(recorded.guards):
-                warnings.warn(
+                _warn(
                     f"a branch of {self!r} rests on the equality of floats: its derivative is "
-                    "that of the branch that is taken, at such a point alone",
-                    RuntimeWarning,
-                    stacklevel=5,
+                    "that of the branch that is taken, at such a point alone"
                 )
             self._recordings[call.key] = [recorded, *found]
             return recorded
@@ -299,11 +308,9 @@ class Program(Calls, SparseCalls):
                 'on_branch_change="raise" forbids another recording; clear() forgets all of them'
             )
         if self._on_branch_change == "warn":
-            warnings.warn(
+            _warn(
                 f"{self!r} met another outcome of a comparison than when it was recorded: its "
-                "function is recorded anew",
-                RuntimeWarning,
-                stacklevel=5,
+                "function is recorded anew"
             )
 
     def _replayed(self, call: Call, action: Callable[[Recorded], Any]) -> tuple[bool, Any]:
@@ -311,22 +318,29 @@ class Program(Calls, SparseCalls):
 
         False if there is none: then f has to be run as it is.
         """
-        if call.key in self._obstacles:
-            return False, None
+        tried: list[Recorded] = []
+        while call.key not in self._obstacles:
+            for recorded in self._untried(call, tried):
+                try:
+                    return True, action(recorded)
+                except MissedError:
+                    tried.append(recorded)
+            with self._lock:
+                if self._untried(call, tried):
+                    continue  # another thread has recorded meanwhile
+                if tried:
+                    self._change_branch()
+                fresh = self._record(call)
+            return (True, action(fresh)) if fresh is not None else (False, None)
+        return False, None
+
+    def _untried(self, call: Call, tried: list[Recorded]) -> list[Recorded]:
         known = self._recordings.get(call.key, [])
-        for recorded in known:
-            try:
-                return True, action(recorded)
-            except MissedError:
-                continue
-        if known:
-            self._change_branch()
-        fresh = self._record(call)
-        return (True, action(fresh)) if fresh is not None else (False, None)
+        return [recorded for recorded in known if recorded not in tried]
 
     def _is_eager(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether a call is part of an outer derivative, or watched: f is run as it is."""
-        return _core.is_watched() or carries_derivatives(args, kwargs)
+        """Whether f is run as it is: within another derivative or program, or watched."""
+        return _core.is_watched() or _core.is_guarding() or carries_derivatives(args, kwargs)
 
     def _eagerly(
         self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any
@@ -334,17 +348,15 @@ class Program(Calls, SparseCalls):
         self._counts["eager"] += 1
         if what != "value":
             return _EAGER[what](self._function, argnums)(*args, **kwargs)
-        out = self._function(*args, **kwargs)
-        if carries_derivatives((out, *args), kwargs):
-            return out
-        output = Output(out)
-        return output.fill([*map(as_result, output.atoms)])
+        if self._is_eager(args, kwargs):
+            return self._function(*args, **kwargs)
+        return run(self._function, Call(args, kwargs, _first(args)))
 
     def _run(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any) -> Any:
         """A call of a method that is called like f."""
         numbers, single = checked_argnums(argnums)
         if not self._is_eager(args, kwargs):
-            call = Call(args, kwargs, numbers if args or what != "value" else ())
+            call = Call(args, kwargs, _first(args) if what == "value" else numbers)
             action = functools.partial(getattr(self, f"_{what}"), call, single)
             done, result = self._replayed(call, action)
             if done:
@@ -371,9 +383,7 @@ class Program(Calls, SparseCalls):
             and recorded.output.fill([1.0]) == 1.0
             and call.is_one_vector
         ):
-            codes = recorded.codes
-            ranges = call.ranges
-            self._shorten(codes.get(("value", ())), codes.get(("gradient", ranges)))
+            self._shorten(recorded.made("value"), recorded.made("gradient", call.ranges))
 
     def _gradient(self, call: Call, recorded: Recorded) -> tuple[float, tuple[Any, ...]]:
         if not recorded.is_number:  # says what is wrong
@@ -535,6 +545,55 @@ class Program(Calls, SparseCalls):
 
         return out, pull
 
+    # --- other forms
+
+    def to_c(self, /, *args: Any, name: str | None = None, **kwargs: Any) -> str:
+        """A file of C99 with value and gradient, which needs nothing but the C library.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Arguments of f, of which the first is differentiated by: they choose the recording, and
+            make it if need be. Without any, it is the only one that there is.
+        name : str, optional
+            What the functions are called: `name_value`, `name_value_and_grad`. None: as f is.
+
+        Returns
+        -------
+        str
+            The comment at its head says how to call them. A call that meets another outcome of a
+            comparison than the recording did returns the number of that guard, and no result.
+
+        Examples
+        --------
+        >>> import cadiff, numpy as np
+        >>> program = cadiff.compile(lambda x: x[0] * cadiff.sin(x[1]))
+        >>> text = program.to_c(np.ones(2), name="wave")
+        >>> "int wave_value_and_grad(const double *x" in text
+        True
+        """
+        if args or kwargs:
+            call = Call(args, kwargs, _first(args))
+            done, recorded = self._replayed(call, functools.partial(self._met, call))
+            if not done:
+                raise ValueError(f"{self!r} has no recording of this call, which is run as it is")
+        else:
+            every = [recorded for found in self._recordings.values() for recorded in found]
+            if len(every) != 1:
+                raise ValueError(
+                    f"{self!r}: call to_c with the arguments of f, which choose the recording"
+                )
+            recorded = every[0]
+        called = name or getattr(self._function, "__name__", "f")
+        with self._lock:
+            text: str = to_c(recorded.graph, recorded.ranges, called if called.isidentifier() else "f")
+        return text
+
+    def _met(self, call: Call, recorded: Recorded) -> Recorded:
+        """The recording, if it has the outcomes that a call meets."""
+        _run(self._code(recorded, "value"), call.vector())
+        return recorded
+
     # --- many points
 
     def batch(
@@ -571,44 +630,45 @@ class Program(Calls, SparseCalls):
         """
         if what not in ("value", *_EAGER):
             raise ValueError(f"what is one of {['value', *_EAGER]}, not {what!r}")
-        if threads is not None and (isinstance(threads, bool) or threads < 1):
+        if threads is not None and (not is_int(threads) or threads < 1):
             raise ValueError(f"threads is an int of 1 or more, or None, not {threads!r}")
-        numbers, _ = checked_argnums(argnums)
+        numbers, single = checked_argnums(argnums)
         if not self._is_eager((X, *others), kwargs):
             X = np.asarray(X)
+            _core.structure_of((X,), (0,))  # says what is wrong
+            X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
         if _core.ndim(X) == 0:
             raise ValueError(
                 "batch takes an array with a leading axis for the points, not a number"
             )
-        if isinstance(X, np.ndarray) and X.dtype.kind in "iuf" and len(X) > 0:
-            X = np.asarray(X, dtype=np.float64)
-            stacked = self._batch(X, others, kwargs, what, threads, numbers)
-            if stacked is not None:
-                return stacked
+        is_plain = isinstance(X, np.ndarray) and X.dtype == np.float64 and len(X) > 0
+        if is_plain and what in ("value", "grad", "value_and_grad") and numbers == (0,):
+            points = self._points(X, others, kwargs, what, threads)
+            if points is not None:
+                return self._unpacked(X, *points, what, single)
         call = getattr(self, what) if what != "value" else self.__call__
         options = {} if what == "value" else {"argnums": argnums}
+        if len(X) == 0:
+            nothing = call(_point(np.ones(X.shape[1:])[()]), *others, **options, **kwargs)
+            return _stacked([nothing], 0)
         return _stacked([call(_point(x), *others, **options, **kwargs) for x in X])
 
-    def _batch(
+    def _points(
         self,
         X: NDArray[np.float64],
         others: tuple[Any, ...],
         kwargs: dict[str, Any],
         what: str,
         threads: int | None,
-        argnums: tuple[int, ...],
-    ) -> Any:
-        """By one code for all points; None if there is none for what is wanted."""
-        if what not in ("value", "grad", "value_and_grad") or argnums != (0,):
-            return None
+    ) -> tuple[Points, Recorded] | None:
+        """By one code for all points; None if there is none."""
         call = Call((_point(X[0]), *others), kwargs, (0,))
         kind = "value" if what == "value" else "gradient"
 
         def prepared(recorded: Recorded) -> Recorded:
             if kind == "gradient" and not recorded.is_number:
                 grad(self._function)(*call.args, **kwargs)  # says what is wrong
-            _run(self._code(recorded, "value"), call.vector())
-            return recorded
+            return self._met(call, recorded)
 
         done, recorded = self._replayed(call, prepared)
         if not done:
@@ -621,26 +681,48 @@ class Program(Calls, SparseCalls):
         points.run(threads)
         for i in np.flatnonzero(points.missed):
             other = Call((_point(X[i]), *others), kwargs, (0,))
-            alone = functools.partial(self._alone, other, kind)
-            done, found = self._replayed(other, alone)
-            if not done or found[1] != recorded.output.shapes:
+            done, found = self._replayed(other, functools.partial(self._alone, other, kind))
+            if not done or found[1] != recorded.output.form:
                 return None
             points.heads[i] = found[0][:heads]
             points.tails[i] = found[0][heads:]
-        if what == "value":
-            leaves = [
-                points.tails[:, part].reshape(len(X), *shape)
-                for part, shape in places(recorded.output.shapes)
-            ]
-            single = len(leaves) == 1
-            return recorded.output.fill(leaves if single else [leaf.copy() for leaf in leaves])
-        gradients = points.tails.reshape(X.shape)
-        return gradients if what == "grad" else (points.heads[:, 0], gradients)
+        return points, recorded
 
-    def _alone(self, call: Call, kind: str, recorded: Recorded) -> tuple[Any, list[Any]]:
-        """All results for one point, and the shapes of what f returns there."""
+    def _unpacked(
+        self,
+        X: NDArray[np.float64],
+        points: Points,
+        recorded: Recorded,
+        what: str,
+        single: bool,
+    ) -> Any:
+        if what == "value":
+            shapes = recorded.output.shapes
+            leaves = [
+                points.tails[:, part].reshape(len(X), *shape) for part, shape in places(shapes)
+            ]
+            return recorded.output.fill([leaf.copy() for leaf in leaves] if leaves[1:] else leaves)
+        gradients: Any = points.tails.reshape(X.shape)
+        gradients = gradients if single else (gradients,)
+        return gradients if what == "grad" else (points.heads[:, 0].copy(), gradients)
+
+    def _alone(self, call: Call, kind: str, recorded: Recorded) -> tuple[Any, Any]:
+        """All results for one point, and the form of what f returns there."""
         code = self._code(recorded, kind, () if kind == "value" else call.ranges)
-        return _run(code, call.vector()), recorded.output.shapes
+        return _run(code, call.vector()), recorded.output.form
+
+
+def _first(args: tuple[Any, ...]) -> tuple[int, ...]:
+    """The first argument, if it can be differentiated by: as for gradients."""
+    return (0,) if args and not is_int(args[0]) and is_differentiable(args[0]) else ()
+
+
+def _warn(message: str) -> None:
+    """Warn of the line outside of the package that called."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__package__", "") in _OWN_PACKAGES:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, RuntimeWarning, stacklevel=level)
 
 
 def _title(what: str, by: Any) -> str:
@@ -654,17 +736,28 @@ def _point(x: Any) -> Any:
     return float(x) if isinstance(x, np.floating) else x
 
 
-def _stacked(items: list[Any]) -> Any:
-    """Results for several points as one, with a leading axis on each leaf."""
-    first = items[0] if items else np.zeros(0)
+def _stacked(items: list[Any], count: int | None = None) -> Any:
+    """Results for several points (or for `count` of them) as one, with one axis more."""
+    first = items[0]
+    keys: Any = None
     if isinstance(first, dict):
-        return {key: _stacked([item[key] for item in items]) for key in first}
-    if isinstance(first, (list, tuple)):
-        parts = [_stacked([item[k] for item in items]) for k in range(len(first))]
-        if isinstance(first, list):
-            return parts
-        return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
-    return np.array(items)
+        keys = list(first)
+    elif isinstance(first, (list, tuple)):
+        keys = list(range(len(first)))
+    if keys is None:
+        return np.array(items)[:count]
+    for item in items:
+        if type(item) is not type(first) or len(item) != len(keys):
+            raise ValueError(
+                f"what f returns differs from point to point: {type(first).__name__} of "
+                f"{len(keys)}, {type(item).__name__} of {len(item)}"
+            )
+    if isinstance(first, dict):
+        return {key: _stacked([item[key] for item in items], count) for key in keys}
+    parts = [_stacked([item[k] for item in items], count) for k in keys]
+    if isinstance(first, list):
+        return parts
+    return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
 
 
 @overload
@@ -692,11 +785,12 @@ def compile(
 ) -> Any:
     """Record a function once, and replay it and its derivatives in C.
 
-    Floats and arrays among the arguments are inputs: for new numbers nothing is recorded anew.
-    Integers, bools, strings, None and other objects are static: another value is another
-    recording, as are other shapes and other containers. (By what is differentiated, integers are
-    numbers, too.) All else that f reads is a constant of the recording: closures, globals,
-    attributes, random numbers, files. After a change of these call `clear()`.
+    Floats and arrays of floats among the arguments are inputs: for new numbers nothing is recorded
+    anew. Integers, bools, arrays of them (which may be indices), strings, None and other objects
+    are static: another value is another recording, as are other shapes and other containers. (In
+    an argument to differentiate by, integers are numbers, too.) All else that f reads is a
+    constant of the recording: closures, globals, attributes, random numbers, files. After a
+    change of these call `clear()`.
 
     f may be any Python code: loops, branches, recursion, assignment to arrays. Comparisons of
     numbers are guards: a replay that comes to another outcome than its recording did is never
@@ -712,7 +806,9 @@ def compile(
         What to do if no recording has the outcomes that a call meets: record f anew, raise
         RuntimeError, or record and warn.
     optimize : bool
-        False: each operation is carried out as it was recorded, one after the other.
+        False: each operation is carried out as it was recorded. Values are then those of f to the
+        last bit (but for products of matrices, where the layout may decide), derivatives equal
+        up to rounding.
     max_traces : int
         How many recordings are kept for arguments of one structure. When there are as many, calls
         that meet other outcomes run f as it is.

@@ -15,14 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._core import Code, Graph, Guarded, MatrixPlan, Pattern, Structure
+from ._core import OUTER, Code, Dual, Graph, Guarded, MatrixPlan, Pattern, Recording, Structure
 from .transforms._base import Function, is_int
-from .transforms._outputs import Output, places
+from .transforms._outputs import Output, as_result, places
 
 FloatArray = NDArray[np.float64]
 Range = tuple[int, int]
 
-__all__ = ["Call", "Recorded", "carries_derivatives", "record"]
+__all__ = [
+    "OUTER",
+    "Call",
+    "Recorded",
+    "carries_derivatives",
+    "is_differentiable",
+    "leaves_of",
+    "record",
+    "run",
+]
 
 
 class _Same:
@@ -47,7 +56,7 @@ class Call:
     """Arguments taken apart: inputs, which are numbers, and the key, which is all else.
 
     The arguments that `argnums` name come first among the inputs; all numbers in them are inputs,
-    integers too. In other arguments floats and arrays are.
+    integers too. In other arguments floats and arrays of floats are.
     """
 
     def __init__(
@@ -76,7 +85,7 @@ class Call:
         """The form of an argument, which is hashable; its numbers become inputs."""
         if isinstance(item, (float, np.floating)):
             return self._note(float(item), 1, float)
-        if isinstance(item, np.ndarray) and (differentiable or item.dtype.kind in "iuf"):
+        if isinstance(item, np.ndarray) and (differentiable or item.dtype.kind == "f"):
             return self._take_array(item, differentiable)
         if isinstance(item, (list, tuple)):
             if len(item) > 0 and all(type(number) is float for number in item):
@@ -94,6 +103,8 @@ class Call:
     def _take_array(self, array: NDArray[Any], differentiable: bool) -> Any:
         if array.dtype.kind not in "iuf" or type(array) is not np.ndarray:
             # Arrays of objects that are numbers; others are refused.
+            if differentiable:
+                _core.structure_of(self.args, self.argnums)
             atoms, _ = _core.take_apart((array,), (0,))
             array = atoms[0] if isinstance(atoms[0], np.ndarray) else np.array(atoms[0])
         return self._note(array, array.size, array.shape)
@@ -156,7 +167,7 @@ class Call:
 def _static(item: Any) -> Any:
     """The form of an argument that is no number to compute with."""
     if isinstance(item, np.ndarray):
-        if item.dtype.kind in "bSU":
+        if item.dtype.kind in "biuSU":
             return (np.ndarray, item.dtype.str, item.shape, item.tobytes())
         return _Same(item)
     try:
@@ -170,7 +181,7 @@ def _rebuilt(item: Any, differentiable: bool, numbers: Iterator[Any]) -> Any:
     """As Call._take goes, with other numbers."""
     if isinstance(item, (float, np.floating)):
         return next(numbers)
-    if isinstance(item, np.ndarray) and (differentiable or item.dtype.kind in "iuf"):
+    if isinstance(item, np.ndarray) and (differentiable or item.dtype.kind == "f"):
         return next(numbers)
     if isinstance(item, (list, tuple)):
         if len(item) > 0 and all(type(number) is float for number in item):
@@ -187,10 +198,10 @@ def _rebuilt(item: Any, differentiable: bool, numbers: Iterator[Any]) -> Any:
 class Recorded:
     """What f did in one call, as a graph: for all calls of the same key that choose alike."""
 
-    def __init__(self, graph: Graph, output: Output) -> None:
+    def __init__(self, graph: Graph, output: Output, ranges: tuple[Range, ...]) -> None:
         self.graph = graph
         self.output = output
-        self.replays = 0
+        self.ranges = ranges  # of the inputs, to differentiate by
         self._codes: dict[Any, Code] = {}
         self._plans: dict[Any, MatrixPlan] = {}
 
@@ -198,7 +209,7 @@ class Recorded:
         return {
             "graph": self.graph,
             "output": self.output,
-            "replays": 0,
+            "ranges": self.ranges,
             "_codes": {},
             "_plans": {},
         }
@@ -238,6 +249,10 @@ class Recorded:
             self._plans[key] = plan
         return plan
 
+    def made(self, what: str, ranges: tuple[Range, ...] = ()) -> Code | None:
+        """The same if it is there already."""
+        return self._codes.get((what, ranges))
+
     @property
     def codes(self) -> dict[Any, Code | MatrixPlan]:
         return {**self._codes, **self._plans}
@@ -255,6 +270,26 @@ def leaves_of(numbers: FloatArray, shapes: Sequence[tuple[int, ...]]) -> list[An
     ]
 
 
+def is_differentiable(tree: Any) -> bool:
+    """Whether a tree consists of real numbers."""
+    try:
+        _core.structure_of((tree,), (0,))
+    except TypeError:
+        return False
+    return True
+
+
+def run(f: Function, call: Call) -> Any:
+    """What f returns, run once on numbers as derivatives run it: its values are NumPy's."""
+    with Recording(tuple(call.inputs), tuple(range(len(call.inputs))), f=f) as recording:
+        args, kwargs = call.with_inputs(recording.lifted)
+        output = Output(f(*args, **kwargs))
+        del args, kwargs
+        values = recording.settle(output.atoms)
+        output.atoms = []  # Vars that are alive when the tape is rewound have to be found
+    return output.fill([*map(as_result, values)])
+
+
 def record(f: Function, call: Call, optimize: bool) -> Recorded | str:
     """Run f once; what it did, or the reason why that cannot be replayed."""
     with Guarded(call.inputs, f) as guarded:
@@ -264,6 +299,8 @@ def record(f: Function, call: Call, optimize: bool) -> Recorded | str:
         output = Output(out)
         del out
         obstacle: str = guarded.obstacle
+        if any(isinstance(atom, Dual) for atom in output.atoms):  # of an outer forward mode
+            obstacle = obstacle or "it depends on numbers with derivatives that are no arguments"
         graph = None if obstacle else guarded.graph(output.atoms, optimize)
         output.atoms = []  # Vars that are alive when the tape is rewound have to be found
-    return obstacle if graph is None else Recorded(graph, output)
+    return obstacle if graph is None else Recorded(graph, output, call.ranges)

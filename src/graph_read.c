@@ -136,14 +136,16 @@ static CadNumbers numbers_of(Reader *r, int ndim, const int64_t *shape, const in
 
 /* --- entries over arrays --- */
 
-/* Numbers whose derivative is cut. */
+/* Numbers whose derivative is cut; their strides, which `in_order` may hold, are overwritten. */
 static CadNumbers stopped(Reader *r, int ndim, const int64_t *shape, CadNumbers x,
                           int64_t *in_order) {
-    int64_t none[CAD_MOST_AXES] = {0};
+    int64_t none[CAD_MOST_AXES] = {0}, strides[CAD_MOST_AXES];
     double value;
     if (cad_graph_is_constant(r->graph, x.first, &value)) {
         return x;
     }
+    memcpy(strides, x.strides, (size_t)ndim * sizeof *strides);
+    x.strides = strides;
     const size_t size = cad_strides_in_order(ndim, shape, in_order);
     const CadShape over = {r->graph, ndim, shape, in_order, none, size};
     const CadNumbers result = cad_graph_apply_over(&over, CAD_OP_stop, x, x, x);
@@ -199,7 +201,14 @@ static void read_row(Reader *r, CadEntry entry, CadPlan *plan) {
     }
     /* The strides of the result are those of an array in order, if with its axes exchanged. */
     const CadShape shape = {r->graph, plan->ndim, cad_plan_shape(plan), own, none, size};
-    const CadNumbers made = cad_graph_apply_over(&shape, op, x[1], x[2], x[3]);
+    CadNumbers made = {0, own};
+    if (r->graph->optimize) {
+        made = cad_graph_apply_over(&shape, op, x[1], x[2], x[3]);
+    } else { /* even of one element: NumPy's loops round as they do */
+        x[0] = (CadNumbers){0, own};
+        made.first =
+            cad_graph_map(r->graph, op, size, plan->ndim, cad_plan_shape(plan), plan->n_views, x);
+    }
     if (made.strides == own && !is_elsewhere) {
         name_elements(r, entry.out, entry.b, made.first - (CadId)(result[0] - entry.out));
         return;

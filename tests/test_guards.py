@@ -376,7 +376,6 @@ RECORDED: dict[str, tuple[Function, Any]] = {
     "maximum": (lambda x: np.maximum(x, 1.5), TWO),
     "clip": (lambda x: np.clip(x, 0.0, 1.0), TWO),
     "where of a number": (lambda x: cadiff.where(x, 1.0, 2.0), 1.0),
-    "text": (lambda x: f"{x} {x!r} {x:.2f}", 1.0),
     "types": (lambda x: (cnp.result_type(x), cnp.isreal(x), np.shape(x), np.ndim(x)), TWO),
     "tolist": (lambda x: x.tolist(), TWO),
 }
@@ -387,6 +386,13 @@ def test_operations_need_no_guard(name: str) -> None:
     noted = record(*RECORDED[name])
     assert noted.guards == []
     assert noted.obstacle == ""
+
+
+@pytest.mark.parametrize("text", [str, repr, "{:.2f}".format])
+def test_the_text_of_a_number_is_an_obstacle(text: Function) -> None:
+    """It may decide something, as a value may."""
+    assert "text" in record(lambda x: [x, text(x)][0], 1.0).obstacle
+    assert record(lambda x: [x, text(2.0)][0], 1.0).obstacle == ""
 
 
 # --- numbers without derivatives -----------------------------------------------------------------

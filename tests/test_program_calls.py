@@ -242,7 +242,10 @@ def test_arguments_of_all_kinds() -> None:
                             program.hessian(*args, argnums=argnums, **named),
                             cadiff.hessian(mixed, argnums)(*args, **named),
                         )
-                    near(program.hvp(x, x, *args[1:], **named), cadiff.hvp(mixed)(x, x, *args[1:], **named))
+                    near(
+                        program.hvp(x, x, *args[1:], **named),
+                        cadiff.hvp(mixed)(x, x, *args[1:], **named),
+                    )
     assert program.stats()["branch_changes"] == 0
 
 
@@ -296,7 +299,7 @@ def test_points_of_all_kinds(x: Any) -> None:
         out, pullback = program.vjp(x)
         expected, other = cadiff.vjp(f, x)
         near((out, pullback(1.5)), (expected, other(1.5)))
-    same(x, before)
+    np.testing.assert_equal(x, before)
 
 
 RESULTS: dict[str, Function] = {
@@ -532,7 +535,7 @@ def test_batches_of_more_ways_than_are_kept() -> None:
         (np.ones(3), {"threads": "two"}, "threads"),
         (np.ones(3), {"threads": 1.5}, "threads"),
         (np.array([True, False]), {}, "bool"),
-        (np.array(["a"]), {}, "str"),
+        (np.array(["a"]), {}, "no real number"),
         (np.ones(3) * 1j, {}, "complex"),
     ],
 )
@@ -560,7 +563,10 @@ def test_transforms_of_programs_and_programs_of_transforms() -> None:
     near(cadiff.jacobian(program.grad)(x), np.diag(6.0 * x))
     near(cadiff.grad(lambda x: cnp.sum(program.grad(x)))(x), 6.0 * x)
     near(cadiff.grad(lambda x: program.value_and_grad(x)[0])(x), 3.0 * x * x)
-    near(cadiff.grad(lambda x: program(x) ** 2 + program(2.0 * x))(x), 2 * 9.0 * 3 * x * x + 24.0 * x * x)
+    near(
+        cadiff.grad(lambda x: program(x) ** 2 + program(2.0 * x))(x),
+        2 * 9.0 * 3 * x * x + 24.0 * x * x,
+    )
     assert cadiff.derivative(lambda t: program(t * x), 1.0, order=3) == 54.0
     out, linear = cadiff.linearize(program, x)
     assert (out, linear(x)) == (9.0, 27.0)
@@ -609,9 +615,7 @@ def test_closures_over_numbers_of_an_outer_derivative() -> None:
     assert cadiff.grad(lambda a: a * cadiff.compile(lambda x: a * x).grad(1.0))(4.0) == 8.0
     assert cadiff.derivative(lambda a: cadiff.compile(lambda x: a * x)(2.0), 3.0) == 2.0
     assert cadiff.jvp(lambda a: cadiff.compile(lambda x: a * x)(2.0), (3.0,), (1.0,)) == (6.0, 2.0)
-    near(
-        cadiff.hessian(lambda a: cadiff.compile(lambda x: a * a * x)(2.0) * a)(3.0), 36.0
-    )
+    near(cadiff.hessian(lambda a: cadiff.compile(lambda x: a * a * x)(2.0) * a)(3.0), 36.0)
     seen: list[Any] = []
 
     def shared(a: Any) -> Any:
@@ -691,7 +695,7 @@ def test_readings_of_values_are_refused_with_the_reason(name: str) -> None:
     program = cadiff.compile(READINGS[name])
     before = usage()
     for call in (program.grad, program, program.hessian):
-        with pytest.raises(TypeError, match="compiled.*stop_gradient"):
+        with pytest.raises(TypeError, match=r"compiled.*stop_gradient"):
             call(np.array([1.0, 2.0]))
     assert usage() == before
     assert program.stats()["recordings"] == 0
@@ -759,8 +763,8 @@ def test_a_branch_change_warns() -> None:
 
 
 def test_equality_warns_and_no_other_comparison_does() -> None:
+    program = cadiff.compile(lambda x: 1.0 if x == 1 else x**2)
     with pytest.warns(RuntimeWarning, match="equality") as caught:
-        program = cadiff.compile(lambda x: 1.0 if x == 1 else x**2)
         assert program.grad(1.0) == 0.0
     assert caught[0].filename == __file__
     warnings.simplefilter("ignore")
@@ -896,8 +900,8 @@ def module_decorated(x: Any) -> Any:
 def test_programs_pickle_and_copy() -> None:
     x = np.array([1.0, 2.0, 3.0])
     for program in (module_program, module_decorated):
-        for prepare in (lambda: None, lambda: program.grad(x), lambda: program(x, ) ):
-            prepare()
+        for prepare in (repr, lambda p: p.grad(x), lambda p: p(x)):
+            prepare(program)
             for other in (
                 pickle.loads(pickle.dumps(program)),
                 copy.copy(program),
@@ -930,17 +934,41 @@ BAD_CALLS: dict[str, tuple[Function, type[Exception], str]] = {
     "bool": (lambda p: p.grad(True), TypeError, "argument 0"),
     "complex": (lambda p: p.grad(1j), TypeError, "argument 0"),
     "array of bools": (lambda p: p.grad(np.array([True])), TypeError, "argument 0"),
-    "masked": (lambda p: p.grad(np.ma.array([1.0])), TypeError, "argument 0"),
+    "masked": (lambda p: p.grad(np.ma.array([1.0])), TypeError, "masked"),
     "text within": (lambda p: p.grad({"a": ["b"]}), TypeError, "argument 0"),
-    "argnums out of range": (lambda p: p.grad(np.ones(2), argnums=2), (ValueError, TypeError, IndexError), "argnums|argument"),
-    "negative argnums": (lambda p: p.grad(np.ones(2), argnums=-3), (ValueError, TypeError, IndexError), "argnums|argument"),
-    "argnums twice": (lambda p: p.grad(np.ones(2), 1.0, argnums=(0, -2)), (ValueError, TypeError), "argnums|argument"),
+    "argnums out of range": (
+        lambda p: p.grad(np.ones(2), argnums=2),
+        (ValueError, TypeError, IndexError),
+        "argnums|argument",
+    ),
+    "negative argnums": (
+        lambda p: p.grad(np.ones(2), argnums=-3),
+        (ValueError, TypeError, IndexError),
+        "argnums|argument",
+    ),
+    "argnums twice": (
+        lambda p: p.grad(np.ones(2), 1.0, argnums=(0, -2)),
+        (ValueError, TypeError),
+        "argnums|argument",
+    ),
     "argnums of text": (lambda p: p.grad(np.ones(2), argnums="0"), TypeError, "argnums"),
     "no argument": (lambda p: p.grad(), (ValueError, TypeError, IndexError), "argument"),
-    "tangent of another shape": (lambda p: p.jvp((np.ones(2),), (np.ones(3),)), (ValueError, TypeError), "tangent"),
+    "tangent of another shape": (
+        lambda p: p.jvp((np.ones(2),), (np.ones(3),)),
+        (ValueError, TypeError),
+        "tangent",
+    ),
     "too few tangents": (lambda p: p.jvp((np.ones(2),), ()), (ValueError, TypeError), "tangents"),
-    "direction of another shape": (lambda p: p.hvp(np.ones(2), np.ones(3)), (ValueError, TypeError), "direction"),
-    "cotangent of another shape": (lambda p: p.vjp(np.ones(2))[1](np.ones(3)), (ValueError, TypeError), "cotangent"),
+    "direction of another shape": (
+        lambda p: p.hvp(np.ones(2), np.ones(3)),
+        (ValueError, TypeError),
+        "direction",
+    ),
+    "cotangent of another shape": (
+        lambda p: p.vjp(np.ones(2))[1](np.ones(3)),
+        (ValueError, TypeError),
+        "cotangent",
+    ),
 }
 
 
@@ -984,13 +1012,13 @@ def test_vectors_are_refused_where_a_number_is_wanted() -> None:
 
 
 def test_exceptions_pass_through_and_leave_everything_as_it_was() -> None:
-    class Mine(Exception):
+    class MineError(Exception):
         pass
 
     def f(x: Any) -> Any:
         y = x * 2.0
         if y[0] > 1.0:
-            raise Mine(y[0] > 1.0)
+            raise MineError(y[0] > 1.0)
         return cnp.sum(y)
 
     program = cadiff.compile(f)
@@ -1007,7 +1035,7 @@ def test_exceptions_pass_through_and_leave_everything_as_it_was() -> None:
             lambda: program.batch(np.stack([low, high])),
             lambda: program.batch(np.stack([high, low]), what="grad"),
         ):
-            with pytest.raises(Mine):
+            with pytest.raises(MineError):
                 call()
             assert usage() == before
         if not warm:
@@ -1148,7 +1176,7 @@ def jobs() -> dict[str, Callable[[], Any]]:
 @pytest.mark.parametrize("name", jobs())
 def test_no_call_leaks_memory(name: str) -> None:
     job = jobs()[name]
-    repeats = 100 if name == "refused" else 400
+    repeats = 20 if name == "refused" else 100
     grown = []
     before_all = usage()
     tracemalloc.start()

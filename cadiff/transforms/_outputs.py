@@ -89,6 +89,11 @@ class Output:
         """The atoms, of which nobody else can change the elements."""
         return [*map(own, self.atoms)]
 
+    @property
+    def form(self) -> Any:
+        """The containers around the shapes of the leaves, to be compared."""
+        return self.fill([("leaf", *shape) for shape in self.shapes])
+
     def fill(self, leaves: Sequence[Any]) -> Any:
         """The same containers around other leaves."""
         return _filled(self._template, leaves)

@@ -3,7 +3,7 @@
 #ifndef ROOTS_H
 #define ROOTS_H
 
-#include "program.h"
+#include "on_tape.h"
 
 enum { MOST_ROOTS = 64 };
 

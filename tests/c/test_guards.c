@@ -3,7 +3,7 @@
 #include "guards.h"
 
 #include "check.h"
-#include "program.h"
+#include "on_tape.h"
 
 #include <stdlib.h>
 

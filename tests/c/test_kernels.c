@@ -1,6 +1,6 @@
 /* Loops over strips: what they give for every row of the table is what single numbers give. */
 #include "check.h"
-#include "program.h"
+#include "on_tape.h"
 
 #include "kernels.h"
 

@@ -2,7 +2,7 @@
  * at random; they are sound, and one that is not is refused. */
 #include "check.h"
 #include "linear.h"
-#include "program.h"
+#include "on_tape.h"
 #include "twin.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * the tape is as it was and goes on to give right numbers, and nothing is leaked (which
  * LeakSanitizer sees). */
 #include "check.h"
-#include "program.h"
+#include "on_tape.h"
 
 #include <stdlib.h>
 

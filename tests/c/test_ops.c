@@ -1,6 +1,6 @@
 /* The table as the core sees it, and every operation alone in every sweep. */
 #include "check.h"
-#include "program.h"
+#include "on_tape.h"
 
 #include <stdlib.h>
 

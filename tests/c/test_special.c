@@ -3,7 +3,7 @@
  * Each table is printed by the command above it, after
  *     from mpmath import mp, mpf; mp.dps = 50; show = lambda number: print(mp.nstr(number, 20)) */
 #include "check.h"
-#include "program.h"
+#include "on_tape.h"
 
 typedef struct Spot {
     double n; /* order, or first operand */

@@ -1,7 +1,7 @@
 /* The sweeps against each other, over random programs of all operations, and the pass of
  * Var.backward. */
 #include "check.h"
-#include "program.h"
+#include "on_tape.h"
 
 #include <stdlib.h>
 

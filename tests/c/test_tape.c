@@ -1,6 +1,6 @@
 /* The tape: what is appended is found again, marks bring back what was, nothing else moves. */
 #include "check.h"
-#include "program.h"
+#include "on_tape.h"
 
 #include <stdlib.h>
 

@@ -2,9 +2,8 @@
  * makes and runs programs of its own. What they find is compared with what one thread finds;
  * ThreadSanitizer sees whether they touch each other's memory. */
 #include "check.h"
+#include "on_tape.h"
 #include "program.h"
-
-#include "../../src/program.h" /* its name is that of the header beside this file */
 
 #include <pthread.h>
 #include <stdlib.h>

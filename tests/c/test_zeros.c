@@ -1,7 +1,7 @@
 /* An exact zero absorbs, in every sweep: the cases of SEMANTICS.md, where partials are infinite or
  * nan, and the conventions at kinks. */
 #include "check.h"
-#include "program.h"
+#include "on_tape.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
 #ifndef TWIN_H
 #define TWIN_H
 
-#include "program.h"
+#include "on_tape.h"
 
 enum { MOST_VIEW_AXES = 4, MOST_VIEWS = 256 };
 

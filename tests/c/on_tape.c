@@ -1,5 +1,5 @@
 /* See program.h. */
-#include "program.h"
+#include "on_tape.h"
 
 #include "check.h"
 

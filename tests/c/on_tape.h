@@ -4,8 +4,8 @@
  * variables and constants as operands. The operands are kept inside the domains, which a header
  * made from the table tells (domains.h, written by tests/test_c_core.py), away from kinks, and
  * where partials are moderate: so derivatives of the whole can be compared with differences. */
-#ifndef PROGRAM_H
-#define PROGRAM_H
+#ifndef ON_TAPE_H
+#define ON_TAPE_H
 
 #include "outside.h"
 #include "sweep.h"

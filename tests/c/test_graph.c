@@ -1,0 +1,472 @@
+/* Graphs and programs: what they compute is what stands on the tape they were read from, their
+ * derivatives those of the sweeps, for programs at random; what is folded is exact; a guard that
+ * does not hold is told; and all of it survives want of memory. */
+#include "program.h"
+
+#include "check.h"
+#include "on_tape.h"
+#include "twin.h"
+
+#include <stdlib.h>
+
+enum { TWINS = 40, STEPS = 40, MOST_OUTPUTS = 24, LANES = 16, GRANTED = 20000 };
+
+/* --- programs of a graph --- */
+
+/* A graph, read from a tape whose leaf at `base` holds n inputs. */
+typedef struct Case {
+    CadTape *tape;
+    CadSlot base;
+    size_t n;
+    CadSlot slots[MOST_OUTPUTS]; /* of the outputs */
+    size_t m;
+    CadGraph *graph;
+    CadId input;
+    CadId outputs[MOST_OUTPUTS];
+} Case;
+
+static Case case_of(CadTape *tape, CadSlot base, size_t n, Random *random) {
+    Case c = {.tape = tape, .base = base, .n = n};
+    c.m = 1 + random_below(random, MOST_OUTPUTS);
+    for (size_t i = 0; i < c.m; i++) {
+        c.slots[i] = base + (CadSlot)random_below(random, tape->n_slots - base);
+    }
+    c.slots[0] = tape->n_slots - 1;
+    return c;
+}
+
+static CadStatus read_graph(Case *c, int optimize) {
+    const size_t begin = cad_tape_find(c->tape, c->base);
+    memcpy(c->outputs, c->slots, c->m * sizeof *c->slots);
+    c->graph = cad_graph_new(optimize);
+    return c->graph == NULL ? CAD_NO_MEMORY
+                            : cad_graph_read(c->graph, c->tape, begin, c->tape->n_entries, &c->n,
+                                             1, &c->input, c->outputs, c->m);
+}
+
+/* Run a program once; the guard that does not hold, or -1. */
+static long run(const CadProgram *program, const double *inputs, double *results) {
+    double *const room = test_memory(cad_program_room(program, 1) + 1, sizeof *room);
+    cad_program_prepare(program, 1, room);
+    memcpy(cad_program_places(program, 1, room), inputs, program->n_inputs * sizeof *inputs);
+    const long missed = cad_program_run(program, room);
+    if (missed < 0) {
+        cad_program_read(program, room, results);
+    }
+    free(room);
+    return missed;
+}
+
+static int is_far(double x) {
+    return !isfinite(x) || fabs(x) > 1e6;
+}
+
+static void check_close(double actual, double expected, double scale) {
+    if (is_far(expected)) { /* so steep that rounding decides */
+        return;
+    }
+    CHECK_NEAR(actual, expected, 1e-9 * (1.0 + scale));
+}
+
+static CadProgram *make(CadGraph *graph, const CadId *inputs, size_t n_inputs, const CadId *roots,
+                        size_t n_roots) {
+    CadProgram *program = NULL;
+    CHECK(cad_program_make(graph, inputs, n_inputs, roots, n_roots, &program) == CAD_OK);
+    return program;
+}
+
+/* Values, pushed tangents and pulled cotangents, against the tangent sweep over the tape. */
+static void check_case(Case *c, int optimize) {
+    double *const inputs = test_memory(2 * c->n + 2 * MOST_OUTPUTS, sizeof *inputs);
+    double *const results = test_memory(c->n + 2 * MOST_OUTPUTS, sizeof *results);
+    const size_t begin = cad_tape_find(c->tape, c->base);
+    memcpy(inputs, c->tape->values + c->base, c->n * sizeof *inputs);
+    CHECK(read_graph(c, optimize) == CAD_OK);
+    CadProgram *program = make(c->graph, &c->input, 1, c->outputs, c->m);
+    CHECK_COUNT(program->n_inputs, c->n);
+    CHECK_COUNT(program->n_results, c->m);
+    CHECK(run(program, inputs, results) == -1);
+    for (size_t i = 0; i < c->m; i++) {
+        const double expected = c->tape->values[c->slots[i]];
+        check_close(results[i], expected, fabs(expected));
+    }
+    cad_program_free(program);
+
+    /* Tangents: every second input moves. */
+    double *const tangents = test_memory(c->tape->n_slots, sizeof *tangents);
+    CadId *const wrt = test_memory(c->n, sizeof *wrt);
+    CadId *const along = test_memory(c->n, sizeof *along);
+    CadId pushed[MOST_OUTPUTS];
+    const CadId direction = cad_graph_input(c->graph, c->n);
+    for (size_t j = 0; j < c->n; j++) {
+        wrt[j] = c->input + (CadId)j;
+        along[j] = direction + (CadId)j;
+        tangents[c->base + j] = inputs[c->n + j] = j % 2 ? 0.5 : 0.0;
+    }
+    cad_sweep_tangent(c->tape, begin, c->tape->n_entries, c->tape->n_entries, 0, 1, tangents);
+    CHECK(cad_graph_push(c->graph, wrt, along, c->n, c->outputs, c->m, pushed) == CAD_OK);
+    const CadId both[2] = {c->input, direction};
+    program = make(c->graph, both, 2, pushed, c->m);
+    CHECK(run(program, inputs, results) == -1);
+    double expected = 0.0, scale = 0.0;
+    int far = 0;
+    for (size_t i = 0; i < c->m; i++) {
+        const double t = tangents[c->slots[i]];
+        check_close(results[i], t, fabs(t));
+        far = far || is_far(t);
+        expected += (double)(i + 1) * t;
+        scale += (double)(i + 1) * fabs(t);
+    }
+    cad_program_free(program);
+
+    /* Cotangents: weighted, they are the same in sum. */
+    CadId seeds[MOST_OUTPUTS];
+    CadId *const pulled = test_memory(c->n, sizeof *pulled);
+    const CadId seed = cad_graph_input(c->graph, c->m);
+    for (size_t i = 0; i < c->m; i++) {
+        seeds[i] = seed + (CadId)i;
+        inputs[c->n + i] = (double)(i + 1);
+    }
+    CHECK(cad_graph_pull(c->graph, c->outputs, seeds, c->m, wrt, c->n, pulled) == CAD_OK);
+    const CadId seeded[2] = {c->input, seed};
+    program = make(c->graph, seeded, 2, pulled, c->n);
+    CHECK(run(program, inputs, results) == -1);
+    double sum = 0.0;
+    for (size_t j = 1; j < c->n; j += 2) {
+        sum += 0.5 * results[j];
+        scale += fabs(results[j]);
+        far = far || is_far(results[j]);
+    }
+    if (!far) {
+        CHECK_NEAR(sum, expected, 1e-9 * (1.0 + scale));
+    }
+    cad_program_free(program);
+    cad_graph_free(c->graph);
+    free(inputs);
+    free(results);
+    free(tangents);
+    free(wrt);
+    free(along);
+    free(pulled);
+}
+
+static void graphs_of_numbers_are_the_tape(void) {
+    for (uint64_t seed = 0; seed < PROGRAMS; seed++) {
+        Random random = {seed};
+        Program program = random_program(seed);
+        for (int optimize = 0; optimize < 2; optimize++) {
+            Case c = case_of(program.tape, program.base, program.inputs, &random);
+            check_case(&c, optimize);
+        }
+        program_free(&program);
+    }
+}
+
+static void graphs_of_arrays_are_the_tape(void) {
+    for (uint64_t seed = 0; seed < TWINS; seed++) {
+        Random random = {seed};
+        Twin *const twin = random_twin(seed, STEPS);
+        CadTape *const tape = twin->arrays;
+        double *const before = test_memory(tape->n_slots, sizeof *before);
+        memcpy(before, tape->values, tape->n_slots * sizeof *before);
+        for (int optimize = 0; optimize < 2; optimize++) {
+            Case c = case_of(tape, twin->leaves[0].slot, view_size(twin->leaves[0]), &random);
+            check_case(&c, optimize);
+            CHECK(memcmp(before, tape->values, tape->n_slots * sizeof *before) == 0);
+        }
+        free(before);
+        twin_free(twin);
+    }
+}
+
+/* Without optimisation each operation is the one of the table, to the last bit. */
+static void values_as_recorded_have_the_same_bits(void) {
+    for (uint64_t seed = 0; seed < PROGRAMS; seed++) {
+        Random random = {seed};
+        Program p = random_program(seed);
+        Case c = case_of(p.tape, p.base, p.inputs, &random);
+        double results[MOST_OUTPUTS];
+        CHECK(read_graph(&c, 0) == CAD_OK);
+        CadProgram *const program = make(c.graph, &c.input, 1, c.outputs, c.m);
+        CHECK(run(program, p.tape->values + p.base, results) == -1);
+        for (size_t i = 0; i < c.m; i++) {
+            CHECK_BITS(results[i], p.tape->values[c.slots[i]]);
+        }
+        cad_program_free(program);
+        cad_graph_free(c.graph);
+        program_free(&p);
+    }
+}
+
+/* --- numbers that are there already, and numbers that are simpler --- */
+
+static CadId apply(CadGraph *graph, CadOp op, CadId x, CadId y) {
+    return cad_graph_apply(graph, op, x, y, y);
+}
+
+static void equal_numbers_are_one(void) {
+    CadGraph *const graph = cad_graph_new(1);
+    const CadId x = cad_graph_input(graph, 3);
+    CHECK(cad_graph_constant(graph, 2.0) == cad_graph_constant(graph, 2.0));
+    CHECK(cad_graph_constant(graph, 0.0) != cad_graph_constant(graph, -0.0));
+    CHECK(cad_graph_constant(graph, NAN) == cad_graph_constant(graph, NAN));
+    const CadId sum = apply(graph, CAD_OP_add, x, x + 1);
+    CHECK(apply(graph, CAD_OP_add, x, x + 1) == sum);
+    CHECK(apply(graph, CAD_OP_add, x + 1, x) == sum);
+    CHECK(apply(graph, CAD_OP_subtract, x, x + 1) != apply(graph, CAD_OP_subtract, x + 1, x));
+    CHECK(apply(graph, CAD_OP_add, x, x + 2) != sum);
+    for (int i = 0; i < 5000; i++) { /* also past many others */
+        apply(graph, CAD_OP_add, sum, cad_graph_constant(graph, i + 1.0));
+    }
+    CHECK(apply(graph, CAD_OP_add, x, x + 1) == sum);
+    const int64_t length = 3, one = 1, none = 0;
+    const CadNumbers views[3] = {{0, &one}, {x, &one}, {sum, &none}};
+    const CadId map = cad_graph_map(graph, CAD_OP_multiply, 3, 1, &length, 3, views);
+    CHECK(cad_graph_map(graph, CAD_OP_multiply, 3, 1, &length, 3, views) == map);
+    CHECK(cad_graph_map(graph, CAD_OP_add, 3, 1, &length, 3, views) != map);
+    CHECK_COUNT(cad_graph_array_of(graph, map + 2), cad_graph_array_of(graph, map));
+    const CadId ids[3] = {x, sum, x + 2};
+    const CadId pack = cad_graph_pack(graph, ids, 3);
+    CHECK(cad_graph_pack(graph, ids, 3) == pack);
+    CHECK(cad_graph_pack(graph, ids, 2) != pack);
+    CHECK(cad_graph_pack(graph, ids + 1, 1) == sum);
+    double value;
+    CHECK(!cad_graph_is_constant(graph, sum, &value));
+    const CadId three =
+        apply(graph, CAD_OP_add, cad_graph_constant(graph, 1.0), cad_graph_constant(graph, 2.0));
+    CHECK(cad_graph_is_constant(graph, three, &value));
+    CHECK_SAME(value, 3.0);
+    CHECK(graph->status == CAD_OK);
+    cad_graph_free(graph);
+}
+
+static const double special[] = {0.0,    -0.0, 1.0,   -1.0,   0.5,    3.0,       -2.5,    7e300,
+                                 1e-300, NAN,  4e307, -7e307, 5e-324, -INFINITY, INFINITY};
+enum { SPECIAL = sizeof special / sizeof special[0] };
+
+/* Each binary operation with a constant on either side, and of a number with itself; powers alone
+ * may differ in the last digit. */
+static void what_is_folded_is_exact(void) {
+    static const CadOp ops[] = {CAD_OP_add,   CAD_OP_subtract, CAD_OP_multiply, CAD_OP_divide,
+                                CAD_OP_power, CAD_OP_amul,     CAD_OP_maximum,  CAD_OP_minimum,
+                                CAD_OP_less,  CAD_OP_equal,    CAD_OP_not_equal};
+    static const double constants[] = {0.0, -0.0, 1.0, -1.0, 2.0,   0.5,     4.0,
+                                       3.0, -2.0, NAN, 0.3,  1e300, INFINITY};
+    for (size_t k = 0; k < sizeof ops / sizeof ops[0]; k++) {
+        for (size_t i = 0; i < sizeof constants / sizeof constants[0]; i++) {
+            for (int way = 0; way < 5; way++) {
+                CadGraph *const graph = cad_graph_new(1);
+                const CadId x = cad_graph_input(graph, 1);
+                const CadId c = cad_graph_constant(graph, constants[i]);
+                const CadId minus = apply(graph, CAD_OP_negative, x, x);
+                const CadId twice =
+                    apply(graph, CAD_OP_multiply, x, cad_graph_constant(graph, 4.0));
+                const CadId root = way == 0   ? apply(graph, ops[k], x, c)
+                                   : way == 1 ? apply(graph, ops[k], c, x)
+                                   : way == 2 ? apply(graph, ops[k], minus, c)
+                                   : way == 3 ? apply(graph, ops[k], twice, c)
+                                              : apply(graph, ops[k], x, minus);
+                CadProgram *const program = make(graph, &x, 1, &root, 1);
+                for (int j = 0; j < SPECIAL; j++) {
+                    const double v = special[j];
+                    const double a = way == 1   ? constants[i]
+                                     : way == 2 ? -v
+                                     : way == 3 ? 4.0 * v
+                                                : v;
+                    const double b = way == 1 ? v : way == 4 ? -v : constants[i];
+                    const double expected = cad_op_value(ops[k], a, b, b);
+                    double found;
+                    CHECK(run(program, &v, &found) == -1);
+                    if (ops[k] == CAD_OP_power) {
+                        CHECK_NEAR(found, expected, 1e-15 * fabs(expected));
+                    } else if (isnan(expected) || ops[k] == CAD_OP_amul) { /* signs of zeros */
+                        CHECK_SAME(found, expected);
+                    } else {
+                        CHECK_BITS(found, expected);
+                    }
+                }
+                cad_program_free(program);
+                cad_graph_free(graph);
+            }
+        }
+    }
+}
+
+/* --- sizes --- */
+
+/* sin(x_i) x_{n-1-i}, and the sum of them: singles, vectors, tiles, and long chains. */
+static void programs_of_all_sizes(void) {
+    static const size_t sizes[] = {1, 2, 7, 8, 9, 23, 24, 25, 100, 1023, 1024, 1025, 2048, 5000};
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+        const size_t n = sizes[k];
+        double *const inputs = test_memory(n, sizeof *inputs);
+        double *const results = test_memory(n + 1, sizeof *results);
+        CadId *const roots = test_memory(n + 1, sizeof *roots);
+        for (size_t i = 0; i < n; i++) {
+            inputs[i] = 0.1 + (double)i / (double)n;
+        }
+        for (int optimize = 0; optimize < 2; optimize++) {
+            CadGraph *const graph = cad_graph_new(optimize);
+            const CadId x = cad_graph_input(graph, n);
+            double sum = 0.0;
+            roots[n] = cad_graph_constant(graph, 0.0);
+            for (size_t i = 0; i < n; i++) {
+                const CadId sine = apply(graph, CAD_OP_sin, x + (CadId)i, x);
+                roots[i] = apply(graph, CAD_OP_multiply, sine, x + (CadId)(n - 1 - i));
+                roots[n] = apply(graph, CAD_OP_add, roots[n], roots[i]);
+            }
+            CadProgram *const program = make(graph, &x, 1, roots, n + 1);
+            CHECK(run(program, inputs, results) == -1);
+            for (size_t i = 0; i < n; i++) {
+                const double expected = sin(inputs[i]) * inputs[n - 1 - i];
+                CHECK_NEAR(results[i], expected, 1e-15);
+                sum += expected;
+            }
+            CHECK_NEAR(results[n], sum, 1e-14 * sum);
+            CHECK(cad_program_bytes(program) > 0);
+            cad_program_free(program);
+            cad_graph_free(graph);
+        }
+        free(inputs);
+        free(results);
+        free(roots);
+    }
+}
+
+/* --- guards, and many points --- */
+
+/* x y if x < y was 1, with a guard that says so; then many points of which some miss it. */
+static void guards_are_looked_at(void) {
+    CadGraph *const graph = cad_graph_new(1);
+    const CadId x = cad_graph_input(graph, 2);
+    const CadId less = apply(graph, CAD_OP_less, x, x + 1);
+    const CadId equal = apply(graph, CAD_OP_equal, x, x + 1);
+    const CadId root = apply(graph, CAD_OP_multiply, x, x + 1);
+    CHECK(cad_graph_guard(graph, less, 1.0) == CAD_OK);
+    CHECK(cad_graph_guard(graph, equal, 0.0) == CAD_OK);
+    CHECK(cad_graph_guard(graph, cad_graph_constant(graph, 1.0), 1.0) == CAD_OK);
+    CadProgram *const program = make(graph, &x, 1, &root, 1);
+    double result = 7.0;
+    const double up[2] = {2.0, 3.0}, down[2] = {3.0, 2.0}, tie[2] = {2.0, 2.0}, none[2] = {NAN, 2};
+    CHECK(run(program, up, &result) == -1);
+    CHECK_SAME(result, 6.0);
+    result = 7.0;
+    CHECK(run(program, down, &result) == 0);
+    CHECK(run(program, tie, &result) >= 0);
+    CHECK(run(program, none, &result) == 0);
+    CHECK_SAME(result, 7.0);
+
+    enum { POINTS = 3 * LANES + 5 };
+    double own[POINTS], heads[POINTS];
+    uint8_t missed[POINTS] = {0};
+    const double shared = 2.0;
+    for (int i = 0; i < POINTS; i++) {
+        own[i] = i % 5 == 4 ? NAN : 0.125 * i;
+    }
+    const CadPoints points = {own, 1, &shared, heads, 1, NULL, missed};
+    for (size_t lanes = 1; lanes <= LANES; lanes *= 4) {
+        double *const room = test_memory(cad_program_room(program, lanes) + 1, sizeof *room);
+        cad_program_prepare(program, lanes, room);
+        memset(missed, 0, sizeof missed);
+        size_t n_missed = cad_program_run_points(program, lanes, room, &points, 0, 7);
+        n_missed += cad_program_run_points(program, lanes, room, &points, 7, POINTS);
+        size_t expected = 0;
+        for (int i = 0; i < POINTS; i++) {
+            const int misses = !(own[i] < shared);
+            expected += (size_t)misses;
+            CHECK_COUNT(missed[i], (size_t)misses);
+            if (!misses) {
+                CHECK_SAME(heads[i], own[i] * shared);
+            }
+        }
+        CHECK_COUNT(n_missed, expected);
+        free(room);
+    }
+    cad_program_free(program);
+    cad_graph_free(graph);
+}
+
+/* --- failure --- */
+
+/* All of it, from reading to a program for the derivatives. */
+static CadStatus all_steps(Case *c, const CadId *wrt_offsets, CadId *room, CadProgram **program) {
+    *program = NULL;
+    CadStatus status = read_graph(c, 1);
+    if (status != CAD_OK) {
+        return status;
+    }
+    CadId *const wrt = room, *const results = room + c->n, *const seeds = room + 2 * c->n;
+    for (size_t j = 0; j < c->n; j++) {
+        wrt[j] = c->input + wrt_offsets[j];
+    }
+    for (size_t i = 0; i < c->m; i++) {
+        seeds[i] = cad_graph_constant(c->graph, 1.0);
+    }
+    status = cad_graph_guard(c->graph, c->outputs[0], 1.0);
+    if (status == CAD_OK) {
+        status = cad_graph_pull(c->graph, c->outputs, seeds, c->m, wrt, c->n, results);
+    }
+    const CadId direction = status == CAD_OK ? cad_graph_input(c->graph, c->n) : 0;
+    if (status == CAD_OK && (status = c->graph->status) == CAD_OK) {
+        CadId *const along = room + 2 * c->n + MOST_OUTPUTS;
+        for (size_t j = 0; j < c->n; j++) {
+            along[j] = direction + (CadId)j;
+        }
+        status = cad_graph_push(c->graph, wrt, along, c->n, results, c->n, seeds + MOST_OUTPUTS);
+    }
+    if (status == CAD_OK) {
+        const CadId inputs[2] = {c->input, direction};
+        status = cad_program_make(c->graph, inputs, 2, results, c->n, program);
+    }
+    return status;
+}
+
+static void graphs_survive_want_of_memory(void) {
+    for (uint64_t seed = 0; seed < 3; seed++) {
+        Twin *const twin = random_twin(seed, 12);
+        CadTape *const tape = twin->arrays;
+        double *const before = test_memory(tape->n_slots, sizeof *before);
+        memcpy(before, tape->values, tape->n_slots * sizeof *before);
+        Random random = {seed};
+        Case c = case_of(tape, twin->leaves[0].slot, view_size(twin->leaves[0]), &random);
+        CadId *const offsets = test_memory(c.n, sizeof *offsets);
+        CadId *const room = test_memory(4 * c.n + 2 * MOST_OUTPUTS, sizeof *room);
+        for (size_t j = 0; j < c.n; j++) {
+            offsets[j] = (CadId)j;
+        }
+        CadStatus status = CAD_NO_MEMORY;
+        CadProgram *program = NULL;
+        long granted = 0;
+        for (; status != CAD_OK && granted < GRANTED; granted++) {
+            cad_memory_fail_after(granted);
+            status = all_steps(&c, offsets, room, &program);
+            cad_memory_fail_after(-1);
+            CHECK(status == CAD_OK || status == CAD_NO_MEMORY);
+            CHECK(status == CAD_OK || program == NULL);
+            CHECK(memcmp(before, tape->values, tape->n_slots * sizeof *before) == 0);
+            if (status != CAD_OK) {
+                cad_graph_free(c.graph);
+            }
+        }
+        CHECK(status == CAD_OK);
+        CHECK(granted > 20);
+        cad_program_free(program);
+        cad_graph_free(c.graph);
+        free(offsets);
+        free(room);
+        free(before);
+        twin_free(twin);
+    }
+}
+
+const Test graph_tests[] = {
+    TEST(graphs_of_numbers_are_the_tape),
+    TEST(graphs_of_arrays_are_the_tape),
+    TEST(values_as_recorded_have_the_same_bits),
+    TEST(equal_numbers_are_one),
+    TEST(what_is_folded_is_exact),
+    TEST(programs_of_all_sizes),
+    TEST(guards_are_looked_at),
+    TEST(graphs_survive_want_of_memory),
+    END_OF_TESTS,
+};
