@@ -1,6 +1,6 @@
 """Programs as text: their instructions in words, and as graphs of who reads what.
 
-A program of any length is listed in the time that its first and last lines take.
+Of long programs the first and the last instructions are shown, and no others are put in words.
 """
 
 from __future__ import annotations

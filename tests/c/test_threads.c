@@ -5,8 +5,6 @@
 #include "on_tape.h"
 #include "program.h"
 
-#include "../../src/program.h" /* its name is that of the header beside this file */
-
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -18,6 +16,7 @@ enum {
     TURNS = 300,   /* of a loop */
     RUNS = 40,     /* of one thread, single points */
     POINTS = 1000, /* of all threads */
+    OWN = 100,     /* inputs that differ from point to point */
     LANES = 16,
     OTHERS = 100, /* programs that are made meanwhile */
 };
@@ -240,17 +239,21 @@ static void threads_share_programs_over_arrays(void) {
 static void check_points(int with_arrays, size_t lanes) {
     CadProgram *program = gradient_program(with_arrays, TURNS);
     CHECK(program != NULL);
-    double *own = test_memory(POINTS * SIZE, sizeof *own);
+    double *own = test_memory(POINTS * OWN, sizeof *own);
+    double shared[SIZE - OWN];
     double *heads = test_memory(2 * POINTS, sizeof *heads);
     double *tails = test_memory(2 * POINTS * SIZE, sizeof *tails);
     uint8_t *missed = test_memory(2 * POINTS, 1);
     Random random = {3};
-    for (size_t k = 0; k < POINTS * SIZE; k++) {
+    for (size_t k = 0; k < POINTS * OWN; k++) {
         own[k] = random_between(&random, -1.0, 1.0);
+    }
+    for (size_t k = 0; k < SIZE - OWN; k++) {
+        shared[k] = random_between(&random, -1.0, 1.0);
     }
     Job alone = {
         .program = program,
-        .points = {own, SIZE, NULL, heads, 1, tails, missed},
+        .points = {own, OWN, shared, heads, 1, tails, missed},
         .lanes = lanes,
         .end = POINTS,
     };
