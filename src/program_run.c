@@ -323,7 +323,9 @@ static void run_point(const CadProgram *program, double *room, const CadPoints *
     double *const at = cad_program_places(program, 1, room);
     const size_t n = points->n_own;
     memcpy(at, points->own + k * n, n * sizeof *at);
-    memcpy(at + n, points->shared, (program->n_inputs - n) * sizeof *at);
+    if (program->n_inputs > n) {
+        memcpy(at + n, points->shared, (program->n_inputs - n) * sizeof *at);
+    }
     points->missed[k] = cad_program_run(program, room) >= 0;
     read_results(program, (Lanes){at, 1}, points, k, 1);
 }
