@@ -419,6 +419,8 @@ cdef extern from "program.h" nogil:
 
     CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
                                const CadId *roots, size_t n_roots, CadProgram **program)
+    CadStatus cad_program_make_for_lanes(CadGraph *graph, const CadId *inputs, size_t n_inputs,
+                                         const CadId *roots, size_t n_roots, CadProgram **program)
     void cad_program_free(CadProgram *program)
     size_t cad_program_cost(const CadProgram *program)
     size_t cad_program_bytes(const CadProgram *program)

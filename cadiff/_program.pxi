@@ -171,6 +171,7 @@ cdef class Graph:
     cdef readonly Py_ssize_t n_outputs
     cdef readonly Py_ssize_t n_recorded  # operations
     cdef Py_ssize_t n_arrays             # in the graph, when it was read
+    cdef bint for_lanes                  # codes are made for many points
     cdef readonly tuple guards           # for each, whether it rests on equality
     cdef CadId *inputs                   # the first elements of the inputs
     cdef CadId *outputs
@@ -264,11 +265,19 @@ cdef class Graph:
             if (<Ids>extra).n > 0:
                 inputs.data[k] = (<Ids>extra).data[0]
                 k += 1
-        check(cad_program_make(
+        check((cad_program_make_for_lanes if self.for_lanes else cad_program_make)(
             self.graph, inputs.data, k, all_roots.data, all_roots.n, &code.program
         ))
         code.is_long = code.program.n_operations > LONG_RUN
         return code
+
+    def code_for_points(self, what, *which):
+        """As the code of that name, for many points at once."""
+        self.for_lanes = True
+        try:
+            return getattr(self, f"{what}_code")(*which)
+        finally:
+            self.for_lanes = False
 
     def value_code(self):
         """inputs -> outputs."""
@@ -500,47 +509,85 @@ def is_watched():
 cdef object ZERO = 0
 
 
+@cython.final
+cdef class Shortcut:
+    """The codes for calls of one kind: all arguments are floats (their shape is None) or float64
+    arrays of known shapes. The results are a number, and its gradient by the first argument."""
+
+    cdef tuple shapes
+    cdef Code value
+    cdef Code gradient
+
+    def __init__(self, tuple shapes, Code value, Code gradient):
+        self.shapes = shapes
+        self.value = value
+        self.gradient = gradient
+
+    cdef bint fits(self, args):
+        cdef Py_ssize_t k, axis, n = PyTuple_GET_SIZE(self.shapes)
+        cdef object item, lengths
+        if PyTuple_GET_SIZE(args) != n or cad_current_tape().watch != NULL:
+            return False
+        for k in range(n):
+            item = <object>PyTuple_GET_ITEM(args, k)
+            lengths = <object>PyTuple_GET_ITEM(self.shapes, k)
+            if lengths is None:
+                if type(item) is not float:
+                    return False
+            elif (
+                not cnp.PyArray_CheckExact(item)
+                or cnp.PyArray_NDIM(item) != PyTuple_GET_SIZE(lengths)
+                or cnp.PyArray_TYPE(item) != cnp.NPY_DOUBLE
+                or not cnp.PyArray_ISCARRAY_RO(item)
+            ):
+                return False
+            else:
+                for axis in range(PyTuple_GET_SIZE(lengths)):
+                    if cnp.PyArray_DIM(item, axis) != <Py_ssize_t>lengths[axis]:
+                        return False
+        return True
+
+    cdef void write(self, args, double *place):
+        """The inputs one behind the other."""
+        cdef Py_ssize_t k, size
+        cdef object item
+        for k in range(PyTuple_GET_SIZE(self.shapes)):
+            item = <object>PyTuple_GET_ITEM(args, k)
+            if cnp.PyArray_CheckExact(item):
+                size = cnp.PyArray_SIZE(item)
+                memcpy(place, cnp.PyArray_DATA(item), size * sizeof(double))
+                place += size
+            else:
+                place[0] = PyFloat_AS_DOUBLE(item)
+                place += 1
+
+
 cdef class Calls:
-    """The methods of a Program that are called most: a call with one vector, which is known from
-    the call before, goes straight to the code; any other goes to `self._run`.
+    """The methods of a Program that are called most: a call of the kind that is known from the call
+    before goes straight to the code; any other goes to `self._run`.
 
     Subclasses have `_run(what, args, kwargs, argnums)`.
     """
 
-    cdef Code value_code
-    cdef Code gradient_code
+    cdef Shortcut short
 
-    def _shorten(self, Code value, Code gradient):
-        """From now on vectors of n numbers are for these codes: to one number, and to that and n
-        derivatives. None: no vector is."""
-        self.value_code = value
-        self.gradient_code = gradient
+    def _shorten(self, shapes, Code value, Code gradient):
+        """From now on such calls are for these codes: see Shortcut. None: no call is."""
+        self.short = None if shapes is None else Shortcut(shapes, value, gradient)
 
-    cdef double *carry(self, Code code, args, argnums) except? NULL:
+    cdef double *carry(self, Shortcut short, Code code, args) except? NULL:
         """A workspace in which a call has been carried out; NULL if it is none of those."""
-        cdef cnp.ndarray x
         cdef double *room
-        cdef PyObject *given
         cdef long missed
-        if PyTuple_GET_SIZE(args) != 1 or argnums is not ZERO or cad_current_tape().watch != NULL:
-            return NULL
-        given = PyTuple_GET_ITEM(args, 0)
-        if not cnp.PyArray_CheckExact(<object>given):
-            return NULL
-        x = <cnp.ndarray>given
-        if (
-            cnp.PyArray_NDIM(x) != 1
-            or cnp.PyArray_DIM(x, 0) != <Py_ssize_t>code.program.n_inputs
-            or cnp.PyArray_TYPE(x) != cnp.NPY_DOUBLE
-            or not cnp.PyArray_ISCARRAY_RO(x)
-        ):
+        if code is None or not short.fits(args):
             return NULL
         room = code.take_room()
+        short.write(args, cad_program_places(code.program, 1, room))
         if code.is_long:
             with nogil:
-                missed = compute(code.program, room, <const double *>cnp.PyArray_DATA(x))
+                missed = cad_program_run(code.program, room)
         else:
-            missed = compute(code.program, room, <const double *>cnp.PyArray_DATA(x))
+            missed = cad_program_run(code.program, room)
         if missed < 0:
             return room
         code.give_back(room)
@@ -552,15 +599,20 @@ cdef class Calls:
         code.give_back(room)
         return PyFloat_FromDouble(value)
 
-    cdef object read_gradient(self, Code code, double *room, double *value):
-        cdef cnp.npy_intp n = code.program.n_inputs
+    cdef object read_gradient(self, Code code, double *room, first, double *value):
+        """Value and gradient by the first argument, fresh."""
         cdef double *results = room + cad_program_room(code.program, 1)
-        cdef cnp.ndarray gradient
+        cdef object gradient
         try:
-            gradient = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
             cad_program_read(code.program, room, results)
             value[0] = results[0]
-            memcpy(cnp.PyArray_DATA(gradient), results + 1, n * sizeof(double))
+            if not cnp.PyArray_CheckExact(first):
+                return PyFloat_FromDouble(results[1])
+            gradient = empty_like(first)
+            memcpy(
+                cnp.PyArray_DATA(gradient), results + 1,
+                cnp.PyArray_SIZE(gradient) * sizeof(double),
+            )
         finally:
             code.give_back(room)
         return gradient
@@ -568,49 +620,42 @@ cdef class Calls:
     def __call__(self, /, *args, **kwargs):
         """What f returns."""
         cdef double *room = NULL
-        cdef Code code = self.value_code
-        if code is not None and not kwargs:
-            room = self.carry(code, args, ZERO)
+        cdef Shortcut short = self.short
+        if short is not None and not kwargs:
+            room = self.carry(short, short.value, args)
         if room == NULL:
             return self._run("value", args, kwargs, 0)
-        return self.read_value(code, room)
+        return self.read_value(short.value, room)
 
     def value(self, /, *args, **kwargs):
         """What f returns: the same as a call."""
         cdef double *room = NULL
-        cdef Code code = self.value_code
-        if code is not None and not kwargs:
-            room = self.carry(code, args, ZERO)
+        cdef Shortcut short = self.short
+        if short is not None and not kwargs:
+            room = self.carry(short, short.value, args)
         if room == NULL:
             return self._run("value", args, kwargs, 0)
-        return self.read_value(code, room)
+        return self.read_value(short.value, room)
 
     def grad(self, /, *args, argnums=0, **kwargs):
         """The gradient of the one number that f returns, as `cadiff.grad` gives it."""
         cdef double value
         cdef double *room = NULL
-        cdef Code code = self.gradient_code
-        if code is not None and not kwargs:
-            room = self.carry(code, args, argnums)
+        cdef Shortcut short = self.short
+        if short is not None and argnums is ZERO and not kwargs:
+            room = self.carry(short, short.gradient, args)
         if room == NULL:
             return self._run("grad", args, kwargs, argnums)
-        return self.read_gradient(code, room, &value)
+        return self.read_gradient(short.gradient, room, args[0], &value)
 
     def value_and_grad(self, /, *args, argnums=0, **kwargs):
         """Value and gradient, as `cadiff.value_and_grad` gives them."""
         cdef double value
         cdef double *room = NULL
-        cdef Code code = self.gradient_code
-        if code is not None and not kwargs:
-            room = self.carry(code, args, argnums)
+        cdef Shortcut short = self.short
+        if short is not None and argnums is ZERO and not kwargs:
+            room = self.carry(short, short.gradient, args)
         if room == NULL:
             return self._run("value_and_grad", args, kwargs, argnums)
-        gradient = self.read_gradient(code, room, &value)
+        gradient = self.read_gradient(short.gradient, room, args[0], &value)
         return PyFloat_FromDouble(value), gradient
-
-
-cdef inline long compute(const CadProgram *program, double *room,
-                         const double *inputs) noexcept nogil:
-    """As carry_out, without reading results."""
-    memcpy(cad_program_places(program, 1, room), inputs, program.n_inputs * sizeof(double))
-    return cad_program_run(program, room)

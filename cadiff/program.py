@@ -96,7 +96,7 @@ class Program(Calls, SparseCalls):
         self._recordings: dict[Any, list[Recorded]] = {}
         self._obstacles: dict[Any, str] = {}
         self._counts = {"recordings": 0, "branch_changes": 0, "eager": 0}
-        self._shorten(None, None)
+        self._shorten(None, None, None)
         self._recent = None
         self._dense: dict[str, tuple[MatrixPlan, tuple[int, ...]]] = {}
 
@@ -368,29 +368,29 @@ class Program(Calls, SparseCalls):
     def _value(self, call: Call, single: bool, recorded: Recorded) -> Any:
         code = self._code(recorded, "value")
         result = recorded.filled(_run(code, call.vector()))
-        self._note_vector(call, recorded)
+        self._note_call(call, recorded)
         return result
 
     def _code(self, recorded: Recorded, what: str, ranges: Any = ()) -> Code:
         with self._lock:
             return recorded.code(what, ranges)
 
-    def _note_vector(self, call: Call, recorded: Recorded) -> None:
-        """Have further calls with a vector take the short way, if that is what this one was."""
+    def _note_call(self, call: Call, recorded: Recorded) -> None:
+        """Have further calls like this one take the short way, if there is one for them."""
         if (
             recorded.is_number
             and recorded.output.shapes == [()]
             and recorded.output.fill([1.0]) == 1.0
-            and call.is_one_vector
         ):
-            self._shorten(recorded.made("value"), recorded.made("gradient", call.ranges))
+            value, gradient = recorded.made("value"), recorded.made("gradient", call.ranges)
+            self._shorten(call.shapes, value, gradient)
 
     def _gradient(self, call: Call, recorded: Recorded) -> tuple[float, tuple[Any, ...]]:
         if not recorded.is_number:  # says what is wrong
             grad(self._function, call.argnums)(*call.args, **call.kwargs)
         code = self._code(recorded, "gradient", call.ranges)
         numbers = _run(code, call.vector())
-        self._note_vector(call, recorded)
+        self._note_call(call, recorded)
         structure = call.structure
         shapes = structure.leaf_shapes()
         leaves = iter(leaves_of(numbers[1:], all_shapes(structure)))
@@ -450,7 +450,7 @@ class Program(Calls, SparseCalls):
         return plan, data.reshape(height, n)
 
     def _note_matrix(self, what: str, call: Call, plan: MatrixPlan, result: Any) -> None:
-        """Have further calls with a vector take the short way, if that is what this one was."""
+        """Have further calls like this one take the short way, if there is one for them."""
         if call.is_one_vector and isinstance(result, np.ndarray) and result.size == plan.size:
             self._dense[what] = (plan, result.shape)
 
@@ -675,7 +675,8 @@ class Program(Calls, SparseCalls):
         done, recorded = self._replayed(call, prepared)
         if not done:
             return None
-        code = self._code(recorded, kind, () if kind == "value" else call.ranges)
+        with self._lock:
+            code = recorded.code_for_points(kind, () if kind == "value" else call.ranges)
         width = prod(X.shape[1:])
         rows = np.ascontiguousarray(X).reshape(len(X), width)
         heads = 0 if what == "value" else 1

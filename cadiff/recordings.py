@@ -145,6 +145,19 @@ class Call:
         )
 
     @property
+    def shapes(self) -> tuple[tuple[int, ...] | None, ...] | None:
+        """Of each argument its shape, None for a float, if there is a short way for such calls."""
+        if self.kwargs or self.argnums != (0,):
+            return None
+        found = []
+        for item in self.args:
+            is_array = isinstance(item, np.ndarray) and item.dtype == np.float64 and item.ndim
+            if not is_array and type(item) is not float:
+                return None
+            found.append(item.shape if is_array else None)
+        return tuple(found)
+
+    @property
     def structure(self) -> Structure:
         """That of the arguments to differentiate by."""
         return _core.structure_of(self.args, self.argnums)
@@ -248,6 +261,15 @@ class Recorded:
             plan = _core.plan_matrix(self.graph, what, ranges, pattern(), layout)
             self._plans[key] = plan
         return plan
+
+    def code_for_points(self, what: str, ranges: tuple[Range, ...] = ()) -> Code:
+        """The same for many points at once."""
+        key = (f"{what} of points", ranges)
+        code = self._codes.get(key)
+        if code is None:
+            which = () if what == "value" else (ranges,)
+            code = self._codes[key] = self.graph.code_for_points(what, *which)
+        return code
 
     def made(self, what: str, ranges: tuple[Range, ...] = ()) -> Code | None:
         """The same if it is there already."""

@@ -39,6 +39,7 @@ typedef struct Maker {
     CadGraph *graph;
     CadProgram *program;
     CadStatus status;
+    int joins; /* operations of one kind to vectors, chains to sums */
     /* of nodes */
     uint32_t *uses;
     uint32_t *level;
@@ -192,7 +193,7 @@ static CadId inner_sum(const Maker *m, const CadNode *node) {
 
 static void find_chains(Maker *m) {
     const CadGraph *graph = m->graph;
-    if (!graph->optimize) {
+    if (!m->joins) {
         return;
     }
     for (size_t i = 0; i < graph->n_nodes; i++) {
@@ -844,7 +845,7 @@ static void emit_chain(Maker *m, CadId head, uint32_t level) {
 }
 
 static void emit_level_of_nodes(Maker *m, const uint32_t *ids, size_t count, uint32_t level) {
-    if (count < FEW || !m->graph->optimize) {
+    if (count < FEW || !m->joins) {
         for (size_t i = 0; i < count && m->status == CAD_OK; i++) {
             if (is_chain(m, ids[i])) {
                 emit_chain(m, ids[i], level);
@@ -1401,8 +1402,8 @@ static int has_levels(Maker *m) {
 }
 
 static CadStatus make(CadGraph *graph, const CadId *inputs, size_t n_inputs, const CadId *roots,
-                      size_t n_roots, int early, CadProgram **program) {
-    Maker maker = {.graph = graph, .status = graph->status};
+                      size_t n_roots, int joins, int early, CadProgram **program) {
+    Maker maker = {.graph = graph, .status = graph->status, .joins = joins};
     Maker *m = &maker;
     m->program = cad_memory_zeroed(1, sizeof *m->program);
     if (m->program == NULL) {
@@ -1444,18 +1445,24 @@ size_t cad_program_cost(const CadProgram *program) {
 CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
                            const CadId *roots, size_t n_roots, CadProgram **program) {
     enum { MANY_SINGLES = 256 };
-    const CadStatus status = make(graph, inputs, n_inputs, roots, n_roots, 0, program);
+    const int joins = graph->optimize;
+    const CadStatus status = make(graph, inputs, n_inputs, roots, n_roots, joins, 0, program);
     if (status != CAD_OK || (*program)->n_singles < MANY_SINGLES) {
         return status;
     }
     /* Where chains of unequal length run side by side, the one way or the other keeps in step. */
     CadProgram *early;
-    if (make(graph, inputs, n_inputs, roots, n_roots, 1, &early) == CAD_OK) {
+    if (make(graph, inputs, n_inputs, roots, n_roots, joins, 1, &early) == CAD_OK) {
         const int is_better = cad_program_cost(early) < cad_program_cost(*program);
         cad_program_free(is_better ? *program : early);
         *program = is_better ? early : *program;
     }
     return CAD_OK;
+}
+
+CadStatus cad_program_make_for_lanes(CadGraph *graph, const CadId *inputs, size_t n_inputs,
+                                     const CadId *roots, size_t n_roots, CadProgram **program) {
+    return make(graph, inputs, n_inputs, roots, n_roots, 0, 0, program);
 }
 
 void cad_program_free(CadProgram *program) {
