@@ -67,7 +67,7 @@ VIEWS = [
     "np.transpose({a}, {perm})",
     "np.swapaxes({a}, {i}, {j})",
     "np.moveaxis({a}, {i}, {j})",
-    "np.squeeze({a})",
+    "np.squeeze({a}[..., None], -1)",  # to a single number it is no view
     "np.expand_dims({a}, {i})",
     "np.flip({a}, {i})",
     "np.rot90({a})",
