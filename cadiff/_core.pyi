@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Generic, NoReturn, ParamSpec, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from typing_extensions import Self
+from typing_extensions import Self, disjoint_base
 
 from ._methods import Methods
 
@@ -432,7 +432,7 @@ def stop_gradient(x: Any) -> Any: ...
 # Programs.
 @final
 class Code:
-    def __init__(self) -> None: ...
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     @property
     def n_inputs(self) -> int: ...
     @property
@@ -462,7 +462,7 @@ class Graph:
     n_outputs: int
     n_recorded: int
     guards: tuple[bool, ...]
-    def __init__(self) -> None: ...
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     @property
     def n_inputs(self) -> int: ...
     @property
@@ -498,6 +498,7 @@ class Shortcut:
         gradient: Code | None,
     ) -> None: ...
 
+@disjoint_base
 class Calls:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
     def value(self, /, *args: Any, **kwargs: Any) -> Any: ...

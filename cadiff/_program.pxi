@@ -555,7 +555,8 @@ cdef class Shortcut:
             item = <object>PyTuple_GET_ITEM(args, k)
             if cnp.PyArray_CheckExact(item):
                 size = cnp.PyArray_SIZE(item)
-                memcpy(place, cnp.PyArray_DATA(item), size * sizeof(double))
+                if size > 0:
+                    memcpy(place, cnp.PyArray_DATA(item), size * sizeof(double))
                 place += size
             else:
                 place[0] = PyFloat_AS_DOUBLE(item)

@@ -190,7 +190,8 @@ _CHECK = np.dtype([("place", "i4"), ("number", "u4"), ("value", "f8")])
 cdef object copied(const void *items, size_t count, object dtype):
     """Some items as an array."""
     cdef cnp.ndarray result = np.empty(count, dtype)
-    memcpy(cnp.PyArray_DATA(result), items, count * <size_t>result.itemsize)
+    if count > 0:
+        memcpy(cnp.PyArray_DATA(result), items, count * <size_t>result.itemsize)
     return result
 
 

@@ -1181,7 +1181,7 @@ def test_no_call_leaks_memory(name: str) -> None:
     before_all = usage()
     tracemalloc.start()
     try:
-        for _ in range(15):  # caches of Python's own fill slowly
+        for _ in range(8):  # caches of Python's own fill slowly
             before = tracemalloc.get_traced_memory()[0]
             for _ in range(repeats):
                 job()
@@ -1189,7 +1189,7 @@ def test_no_call_leaks_memory(name: str) -> None:
             grown.append(tracemalloc.get_traced_memory()[0] - before)
     finally:
         tracemalloc.stop()
-    assert min(grown) < repeats * 16, grown
+    assert min(grown) < repeats * 64, grown  # less than the smallest array
     assert usage() == before_all
 
 
