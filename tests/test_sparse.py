@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +18,8 @@ import cadiff
 from cadiff import _core
 from cadiff import numpy as cnp
 from cadiff._core import Pattern
+
+from .processes import isolated
 
 FORMATS = {"csr": sparse.csr_array, "csc": sparse.csc_array, "coo": sparse.coo_array}
 
@@ -386,8 +386,7 @@ def test_without_scipy_the_error_says_what_to_install() -> None:
         "try:\n    cadiff.sparse_jacobian(lambda x: x)(numpy.zeros(2))\n"
         "except ImportError as error:\n    print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
-    assert "pip install 'cadiff[scipy]'" in done.stdout
+    assert "pip install 'cadiff[scipy]'" in isolated(text)
 
 
 # --- colourings --------------------------------------------------------------------------------
