@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -14,6 +15,7 @@ from ._core import Code
 __all__ = ["Points"]
 
 ENOUGH = 400_000  # operations, which a thread of its own is worth
+MOST_THREADS = 64
 
 
 class Points:
@@ -56,16 +58,22 @@ class Points:
             self._run_part(0, n)
             return
         bounds = [n * k // threads for k in range(threads + 1)]
-        with ThreadPoolExecutor(threads - 1) as pool:
-            first, *others = pairwise(bounds)
-            parts = [pool.submit(self._run_part, *part) for part in others]
-            self._run_part(*first)
-            for part in parts:
-                part.result()
+        first, *others = pairwise(bounds)
+        parts = [_pool(os.getpid()).submit(self._run_part, *part) for part in others]
+        self._run_part(*first)
+        for part in parts:
+            part.result()
 
     def _run_part(self, begin: int, end: int) -> None:
         code = self._code
         code.run_points(self._own, self._shared, self.heads, self.tails, self.missed, begin, end)
+
+
+@functools.lru_cache(maxsize=1)
+def _pool(process: int) -> ThreadPoolExecutor:
+    """The threads of a process, which wait for further batches; a fork has to have its own."""
+    del process
+    return ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="cadiff")
 
 
 def _cores() -> int:

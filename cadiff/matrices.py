@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
@@ -178,6 +179,18 @@ class Assembler:
         return matrix
 
 
+def _requested(what: str, sparsity: Any, format: str) -> Request:
+    """A request; of the same matrix, as it is detected, the same one."""
+    if sparsity is not None or not isinstance(format, str):
+        return Request(what, sparsity, format)
+    return _plain(what, format)
+
+
+@functools.lru_cache
+def _plain(what: str, format: str) -> Request:
+    return Request(what, None, format)
+
+
 class SparseCalls:
     """The sparse matrices of a Program, which this is a part of."""
 
@@ -190,13 +203,13 @@ class SparseCalls:
         self, x: Any, /, *args: Any, sparsity: Any = None, format: Format = "csr", **kwargs: Any
     ) -> Any:
         """The Jacobian as `cadiff.sparse_jacobian` gives it."""
-        return self.sparse(Request("jacobian", sparsity, format), (x, *args), kwargs)
+        return self.sparse(_requested("jacobian", sparsity, format), (x, *args), kwargs)
 
     def sparse_hessian(
         self, x: Any, /, *args: Any, sparsity: Any = None, format: Format = "csr", **kwargs: Any
     ) -> Any:
         """The Hessian of the one number that f returns, as `cadiff.sparse_hessian` gives it."""
-        return self.sparse(Request("hessian", sparsity, format), (x, *args), kwargs)
+        return self.sparse(_requested("hessian", sparsity, format), (x, *args), kwargs)
 
     def sparse(self, request: Request, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """The matrix that is requested, by the first argument."""
