@@ -4,26 +4,39 @@
 
 /* --- what is assigned, and to whom --- */
 
+/* Why the numbers that an array views, which are of a block, must stay what they are; or NULL. */
+static const char *why_kept(const CadVar *var, const CadBlock *block) {
+    if (var->view->flags & CAD_LEAF) {
+        return "a Var made from plain numbers is not assigned to, so that its .grad belongs to "
+               "the "
+               "numbers that it was made from: assign to a copy, y = x.copy(), or make a new Var";
+    }
+    if (var->slot < var->tape->mark_slots) {
+        return "an array that was made outside of the function that is being differentiated is "
+               "not "
+               "assigned to inside of it: make the array inside, or assign to a copy, y = "
+               "y.copy()";
+    }
+    if (var->view->flags & CAD_INPUT && block != NULL && block->singly) {
+        return "an argument whose single elements were taken, x[i], is not assigned to "
+               "afterwards: "
+               "begin with a copy, x = x.copy()";
+    }
+    return NULL;
+}
+
 /* Whether an array may be assigned to; else -1 with an exception. */
 static int check_target(const CadVar *var) {
-    CadBlock *block = cad_tape_find_block(var->tape, var->slot);
-    const char *why = NULL;
-    if (var->view->flags & CAD_LEAF) {
-        why = "a Var made from plain numbers is not assigned to, so that its .grad belongs to the "
-              "numbers that it was made from: assign to a copy, y = x.copy(), or make a new Var";
-    } else if (var->slot < var->tape->mark_slots) {
-        why = "an array that was made outside of the function that is being differentiated is not "
-              "assigned to inside of it: make the array inside, or assign to a copy, y = y.copy()";
-    } else if (var->view->flags & CAD_INPUT && block != NULL && block->singly) {
-        why = "an argument whose single elements were taken, x[i], is not assigned to afterwards: "
-              "begin with a copy, x = x.copy()";
-    }
+    /* An empty array has no slot: where it stands, another one begins. */
+    const int empty = var->view->size == 0;
+    CadBlock *block = empty ? NULL : cad_tape_find_block(var->tape, var->slot);
+    const char *why = empty ? NULL : why_kept(var, block);
     if (why != NULL) {
         PyErr_SetString(PyExc_TypeError, why);
         return -1;
     }
     int frozen = (var->view->flags & CAD_FROZEN) != 0;
-    for (int i = 0; i < var->view->ndim && var->view->size > 0; i++) {
+    for (int i = 0; i < var->view->ndim && !empty; i++) {
         frozen = frozen || (CAD_STRIDES(var->view)[i] == 0 && CAD_SHAPE(var->view)[i] > 1);
     }
     if (frozen) {
