@@ -330,8 +330,19 @@ cdef extern from "graph.h" nogil:
         double value
 
     ctypedef struct CadArray:
+        uint32_t op
         CadId first
         uint32_t size
+
+    enum: CAD_ARRAY_CALL
+    const CadId CAD_NO_ID
+
+    ctypedef struct CadCalls:
+        int64_t (*note)(void *owner, CadTape *tape, size_t entry, uint32_t *passive) noexcept
+        CadStatus (*pull)(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
+                          int64_t step, CadId *made) noexcept
+        CadStatus (*push)(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
+                          int64_t step, CadId *made) noexcept
 
     ctypedef struct CadGraph:
         CadArray *arrays
@@ -340,6 +351,8 @@ cdef extern from "graph.h" nogil:
         size_t n_arrays
         size_t n_guards
         bint optimize
+        const CadCalls *calls
+        void *owner
         CadStatus status
 
     ctypedef struct CadGraphParts:
@@ -360,7 +373,7 @@ cdef extern from "graph.h" nogil:
     CadId cad_graph_input(CadGraph *graph, size_t size)
     CadStatus cad_graph_guard(CadGraph *graph, CadId id, double outcome)
     CadStatus cad_graph_read(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
-                             const size_t *sizes, size_t n_sizes, CadId *inputs, CadId *outputs,
+                             const CadId *inputs, size_t n_inputs, CadId *outputs,
                              size_t n_outputs)
     void cad_graph_measure(const CadGraph *graph, CadGraphParts *parts)
     void cad_graph_write(const CadGraph *graph, CadGraphParts *parts)
@@ -375,6 +388,10 @@ cdef extern from "graph.h" nogil:
     CadStatus cad_graph_jacobian(CadGraph *graph, const CadId *wrt, size_t n_wrt,
                                  const CadId *outputs, size_t n_outputs, CadPattern *pattern,
                                  CadId **entries)
+    CadPlan *cad_graph_plan(const CadGraph *graph, const CadArray *array)
+    CadId cad_graph_pack(CadGraph *graph, const CadId *ids, size_t size)
+    CadId cad_graph_call(CadGraph *graph, uint32_t number, CadId operands, size_t count,
+                         size_t size)
     bint cad_graph_is_constant(CadGraph *graph, CadId id, double *value)
 
 
@@ -416,6 +433,12 @@ cdef extern from "program.h" nogil:
         size_t n_code
         size_t n_singles
         bint has_arrays
+        bint has_calls
+        int (*call)(void *owner, uint32_t number, const double *operands,
+                    double *results) noexcept nogil
+        void *owner
+
+    enum: CAD_CALL_FAILED
 
     CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
                                const CadId *roots, size_t n_roots, CadProgram **program)
@@ -438,8 +461,8 @@ cdef extern from "program.h" nogil:
         double *tails
         unsigned char *missed
 
-    size_t cad_program_run_points(const CadProgram *program, size_t lanes, double *room,
-                                  const CadPoints *points, size_t begin, size_t end)
+    long cad_program_run_points(const CadProgram *program, size_t lanes, double *room,
+                                const CadPoints *points, size_t begin, size_t end)
 
 
 cdef extern from "_numbers.h":

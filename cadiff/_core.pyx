@@ -19,13 +19,14 @@ import numpy as np
 cimport cython
 cimport numpy as cnp
 from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.exc cimport PyErr_Clear
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_FromDouble
 from cpython.list cimport PyList_GET_ITEM, PyList_New, PyList_SET_ITEM
 from cpython.object cimport PyObject, PyObject_Call
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.math cimport ldexp
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 cnp.import_array()
@@ -50,6 +51,7 @@ include "_recorded_sweep.pxi"
 include "_guards.pxi"
 include "_outside.pxi"
 include "_program.pxi"
+include "_program_calls.pxi"
 include "_program_files.pxi"
 include "_sparse.pxi"
 include "_taylor.pxi"

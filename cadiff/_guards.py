@@ -21,6 +21,7 @@ from ._core import depends, plain_values
 __all__ = [
     "EQUAL",
     "LESS_EQUAL",
+    "held",
     "infinite",
     "nans",
     "note_kinds",
@@ -206,6 +207,14 @@ def bins(x: Any, bins: Any, right: bool = False) -> None:
 
 
 # --- answers -------------------------------------------------------------------------------------
+
+
+def held(x: Any) -> Any:
+    """The values of x; where a replay finds others, x without its derivative.
+
+    So comparisons of them are guards, while what is computed of them is computed anew.
+    """
+    return _core.stop_gradient(x) if depends(x) else _core.strip(x)
 
 
 def truths(x: Any) -> NDArray[np.bool_]:

@@ -10,7 +10,6 @@ cdef enum:
 
 
 @cython.final
-@cython.no_gc
 cdef class Code:
     """A program: from a vector of inputs to a vector of results.
 
@@ -20,6 +19,7 @@ cdef class Code:
     cdef CadProgram *program
     cdef double *spare     # a workspace that nobody uses at the moment, or NULL
     cdef bint is_long
+    cdef list steps        # what its calls call
 
     def __init__(self):
         raise TypeError("a Code comes from Graph.code")
@@ -121,7 +121,8 @@ cdef class Code:
         that are `shared`; the first results go to the rows of `heads`, the others to `tails`. All
         are contiguous float64 matrices; `missed` is a uint8 vector that marks the points whose
         guards do not hold. Answers how many these are."""
-        cdef size_t lanes = self.lanes(), n_missed
+        cdef size_t lanes = self.lanes()
+        cdef long n_missed
         cdef CadPoints points
         cdef double *room
         points.own = <const double *>cnp.PyArray_DATA(own)
@@ -145,6 +146,8 @@ cdef class Code:
             cad_program_prepare(self.program, lanes, room)
             n_missed = cad_program_run_points(self.program, lanes, room, &points, begin, end)
         cad_memory_free(room)
+        if n_missed == CAD_CALL_FAILED:
+            check(CAD_RAISED)
         return n_missed
 
 
@@ -153,7 +156,7 @@ cdef inline long carry_out(const CadProgram *program, double *room, const double
     cdef long missed
     memcpy(cad_program_places(program, 1, room), inputs, program.n_inputs * sizeof(double))
     missed = cad_program_run(program, room)
-    if missed < 0:
+    if missed == -1:
         cad_program_read(program, room, results)
     return missed
 
@@ -173,10 +176,14 @@ cdef class Graph:
     cdef Py_ssize_t n_arrays             # in the graph, when it was read
     cdef bint for_lanes                  # codes are made for many points
     cdef readonly tuple guards           # for each, whether it rests on equality
+    cdef readonly list steps             # calls, by their numbers
+    cdef dict known_steps                # the numbers of those that can be told from others
     cdef CadId *inputs                   # the first elements of the inputs
     cdef CadId *outputs
     cdef size_t kept_nodes               # those that f computed, without derivatives
     cdef size_t kept_arrays
+    cdef size_t kept_guards
+    cdef Py_ssize_t kept_steps
 
     def __init__(self):
         raise TypeError("a Graph comes from graph_of")
@@ -187,7 +194,7 @@ cdef class Graph:
         cad_memory_free(self.outputs)
 
     def __reduce__(self):
-        return graph_from_bytes, (graph_as_bytes(self),)
+        return graph_from_bytes, (graph_as_bytes(self), self.steps[: self.kept_steps])
 
     @property
     def n_inputs(self):
@@ -201,6 +208,8 @@ cdef class Graph:
         """What there is by now is what f computed."""
         self.kept_nodes = self.graph.n_nodes
         self.kept_arrays = self.graph.n_arrays
+        self.kept_guards = self.graph.n_guards
+        self.kept_steps = len(self.steps)
 
     cdef Ids elements(self, which):
         """Some inputs: ranges [begin, end) of all, which are elements one behind the other."""
@@ -239,17 +248,152 @@ cdef class Graph:
 
     cdef Ids pulled(self, Ids outputs, Ids seeds, Ids wrt):
         cdef Ids result = new_ids(wrt.n)
-        check(cad_graph_pull(
+        self.settle(cad_graph_pull(
             self.graph, outputs.data, seeds.data, outputs.n, wrt.data, wrt.n, result.data
         ))
         return result
 
     cdef Ids pushed(self, Ids wrt, Ids along, Ids outputs):
         cdef Ids result = new_ids(outputs.n)
-        check(cad_graph_push(
+        self.settle(cad_graph_push(
             self.graph, wrt.data, along.data, wrt.n, outputs.data, outputs.n, result.data
         ))
         return result
+
+    cdef int settle(self, CadStatus status) except -1:
+        """Raise what went wrong; where that was a step, the graph stays as good as it was."""
+        if status == CAD_RAISED:
+            self.graph.status = CAD_OK
+            self.graph.n_guards = self.kept_guards
+        return check(status)
+
+    # --- calls
+
+    cdef void own_calls(self) noexcept:
+        self.steps = []
+        self.known_steps = {}
+        self.graph.calls = &STEPS
+        self.graph.owner = <void *>self
+
+    cdef int64_t add_step(self, rule, operands, results) except -1:
+        """The number of a call, which is that of an equal one."""
+        key = (rule.key(), tuple([shape(x) for x in operands])) if hasattr(rule, "key") else None
+        try:
+            number = self.known_steps.get(key)
+        except TypeError:  # something in it is not hashable
+            number = key = None
+        if number is None:
+            number = len(self.steps)
+            self.steps.append(_Step(rule, operands, results))
+            if key is not None:
+                self.known_steps[key] = number
+        return number
+
+    cdef CadStatus derive(self, uint32_t number, str way, CadId operands, CadId results,
+                          CadId given, int64_t step, CadId *made) except CAD_RAISED:
+        """The cotangents or tangents of a call: see CadCalls."""
+        call = self.steps[number]
+        if not hasattr(call.rule, way):
+            raise ObstacleError(f"the rule of {rule_name(call.rule)} has no derivative here")
+        n, m = call.sizes()
+        pulls = way == "pull"
+        seeds = [np.ones(np.shape(x)) if np.shape(x) else 1.0
+                 for x in (call.results if pulls else call.operands)]
+        targets = [np.shape(x) for x in (call.operands if pulls else call.results)]
+        cdef Ids names = joined_ids([
+            in_a_row(operands, n, n > 1), in_a_row(results, m, 1),
+            in_a_row(given, m if pulls else n, step),
+        ])
+        cdef Ids found
+        inputs = (*call.operands, *call.results, *seeds)
+        try:
+            found = self.derivative_steps(call, way, inputs, targets, names)
+        except (MemoryError, OverflowError):
+            raise
+        except Exception:  # what it is will be seen when plain numbers are given
+            found = self.opaque_step(call, way, inputs, targets, names)
+        if found is not None:
+            made[0] = cad_graph_pack(self.graph, found.data, found.n)
+        return self.graph.status
+
+    cdef Ids derivative_steps(self, call, str way, tuple inputs, list targets, Ids names):
+        """What the rule does, as numbers of the graph; None if all are zero."""
+        cdef size_t n_guards = self.graph.n_guards
+        with Guarded(inputs, call.rule) as guarded:
+            found = call.derivative(way, guarded.lifted)
+            if all([term is None for term in found]):
+                return None
+            atoms = [np.zeros(target) if term is None else term
+                     for term, target in zip(found, targets)]
+            del found
+            if [shape(atom) for atom in atoms] != targets:
+                raise ValueError("a derivative is not of the shape of what it belongs to")
+            obstacle = guarded.obstacle
+            if obstacle:
+                raise ObstacleError(obstacle)
+            try:
+                return self.read((<Guarded>guarded).recording, atoms, names)
+            except BaseException:
+                self.graph.n_guards = n_guards
+                self.graph.status = CAD_OK
+                raise
+            finally:
+                atoms.clear()
+
+    cdef Ids opaque_step(self, call, str way, tuple inputs, list targets, Ids names):
+        results = [np.zeros(target) for target in targets]
+        size = sum([result.size for result in results])
+        number = self.add_step(_OpaqueDerivative(call, way, targets), list(inputs), results)
+        cdef CadId operands = cad_graph_pack(self.graph, names.data, names.n)
+        return in_a_row(
+            cad_graph_call(self.graph, <uint32_t>number, operands, names.n, size), size, 1
+        )
+
+    cdef Ids read(self, Recording recording, list atoms, Ids inputs):
+        """The numbers that atoms are, as what is recorded makes them of the inputs; guards too."""
+        cdef CadTape *tape = recording.tape
+        cdef CadSlot base = recording.base()
+        cdef Py_ssize_t k = 0, i, n
+        cdef double *values
+        cdef cnp.ndarray slots, array
+        guards = noted_guards(tape) if tape.guards != NULL else []
+        n = sum([prod(shape(atom)) for atom in atoms])
+        cdef Ids found = new_ids(n + sum([count for _, count, _, _ in guards]))
+        for atom in atoms:
+            n = prod(shape(atom))
+            if on_tape(atom, tape, base):
+                slots = np.ascontiguousarray(cad_var_slots(CAD_VAR(atom)), dtype=np.int64).ravel()
+                for i in range(n):
+                    found.data[k + i] = <CadSlot>(<int64_t *>cnp.PyArray_DATA(slots))[i]
+            else:
+                for i in range(n):
+                    found.data[k + i] = base
+            k += n
+        for slot, count, _, _ in guards:  # whose outcomes are numbers like any other
+            for i in range(count):
+                found.data[k + i] = <CadSlot>slot + <CadSlot>i
+            k += count
+        check(cad_graph_read(
+            self.graph, tape, recording.begin(), tape.n_entries, inputs.data, inputs.n,
+            found.data, found.n,
+        ))
+        k = 0
+        for atom in atoms:
+            n = prod(shape(atom))
+            if not on_tape(atom, tape, base):
+                array = np.ascontiguousarray(plain_value(atom), dtype=np.float64)
+                values = <double *>cnp.PyArray_DATA(array)
+                for i in range(n):
+                    found.data[k + i] = cad_graph_constant(self.graph, values[i])
+            k += n
+        n = k
+        for _, count, equality, outcomes in guards:
+            for i in range(count):
+                check(cad_graph_guard(self.graph, found.data[k + i], outcomes[i]))
+            k += count
+        check(self.graph.status)
+        found.n = n
+        return found
 
     cdef Code code(self, list more, list roots):
         """A program from the inputs of f, and `more` (lists of elements), to some numbers."""
@@ -268,7 +412,11 @@ cdef class Graph:
         check((cad_program_make_for_lanes if self.for_lanes else cad_program_make)(
             self.graph, inputs.data, k, all_roots.data, all_roots.n, &code.program
         ))
-        code.is_long = code.program.n_operations > LONG_RUN
+        self.graph.n_guards = self.kept_guards  # those of derivatives are of this code alone
+        code.steps = self.steps
+        code.program.call = carry_out_step
+        code.program.owner = <void *>self.steps
+        code.is_long = code.program.n_operations > LONG_RUN and not code.program.has_calls
         return code
 
     def code_for_points(self, what, *which):
@@ -381,66 +529,30 @@ def graph_of(Recording recording, list atoms, bint optimize):
     """What a recording computes, as a Graph; `atoms` are its outputs."""
     cdef CadTape *tape = recording.tape
     cdef Graph result = Graph.__new__(Graph)
-    cdef CadSlot base = recording.base()
-    cdef size_t *sizes
+    cdef Ids inputs = new_ids(recording.n or 1), outputs
     cdef Py_ssize_t k, i, n = 0
-    cdef double *values
-    cdef cnp.ndarray slots, array
-    sizes_list = sizes_of_blocks(recording)
-    result.sizes = sizes_list
+    result.sizes = sizes_of_blocks(recording)
     result.graph = cad_graph_new(optimize)
-    result.inputs = <CadId *>cad_memory_resize(NULL, len(sizes_list), sizeof(CadId))
-    for atom in atoms:
-        n += prod(shape(atom))
-    result.n_outputs = n
-    guards = noted_guards(tape) if tape.guards != NULL else []
-    n_all = n + sum([count for _, count, _, _ in guards])
-    result.outputs = <CadId *>cad_memory_resize(NULL, n_all, sizeof(CadId))
-    sizes = <size_t *>cad_memory_resize(NULL, len(sizes_list), sizeof(size_t))
-    try:
-        if result.graph == NULL or result.inputs == NULL or result.outputs == NULL or sizes == NULL:
-            check(CAD_NO_MEMORY)
-        for k in range(len(sizes_list)):
-            sizes[k] = sizes_list[k]
-        k = 0
-        for atom in atoms:
-            n = prod(shape(atom))
-            if on_tape(atom, tape, base):
-                slots = np.ascontiguousarray(cad_var_slots(CAD_VAR(atom)), dtype=np.int64).ravel()
-                for i in range(n):
-                    result.outputs[k + i] = <CadSlot>(<int64_t *>cnp.PyArray_DATA(slots))[i]
-            else:
-                for i in range(n):
-                    result.outputs[k + i] = base
-            k += n
-        for slot, count, _, _ in guards:  # whose outcomes are numbers like any other
-            for i in range(count):
-                result.outputs[k + i] = <CadSlot>slot + <CadSlot>i
-            k += count
-        check(cad_graph_read(
-            result.graph, tape, recording.begin(), tape.n_entries, sizes, len(sizes_list),
-            result.inputs, result.outputs, n_all,
-        ))
-        k = result.n_outputs
-        equalities = []
-        for _, count, equality, outcomes in guards:
-            for i in range(count):
-                check(cad_graph_guard(result.graph, result.outputs[k + i], outcomes[i]))
-            k += count
+    result.inputs = <CadId *>cad_memory_resize(NULL, len(result.sizes), sizeof(CadId))
+    if result.graph == NULL or result.inputs == NULL:
+        check(CAD_NO_MEMORY)
+    result.own_calls()
+    for k in range(len(result.sizes)):
+        result.inputs[k] = cad_graph_input(result.graph, result.sizes[k])
+        for i in range(result.sizes[k]):
+            inputs.data[n] = result.inputs[k] + <CadId>i
+            n += 1
+    inputs.n = n
+    check(result.graph.status)
+    outputs = result.read(recording, atoms, inputs)
+    result.outputs = outputs.data
+    result.n_outputs = outputs.n
+    outputs.data = NULL
+    equalities = []
+    if tape.guards != NULL:
+        for _, count, equality, _ in noted_guards(tape):
             equalities += [equality] * count
-        result.guards = tuple(equalities)
-        k = 0
-        for atom in atoms:
-            n = prod(shape(atom))
-            if not on_tape(atom, tape, base):
-                array = np.ascontiguousarray(plain_value(atom), dtype=np.float64)
-                values = <double *>cnp.PyArray_DATA(array)
-                for i in range(n):
-                    result.outputs[k + i] = cad_graph_constant(result.graph, values[i])
-            k += n
-        check(result.graph.status)
-    finally:
-        cad_memory_free(sizes)
+    result.guards = tuple(equalities)
     result.n_arrays = result.graph.n_arrays
     result.n_recorded = tape.n_entries - recording.begin() - 1
     result.keep()
@@ -486,8 +598,6 @@ cdef class Guarded:
         cdef CadTape *tape = self.recording.tape
         if tape.guards.obstacle[0] != 0:
             return (<bytes>tape.guards.obstacle).decode()
-        if cad_tape_has_rules(tape, self.recording.begin(), tape.n_entries):
-            return "an operation has a rule of its own"
         if self.recording.base() > 0 and cad_reads_below(
             tape, self.recording.begin(), tape.n_entries, self.recording.base()
         ):
@@ -589,9 +699,11 @@ cdef class Calls:
                 missed = cad_program_run(code.program, room)
         else:
             missed = cad_program_run(code.program, room)
-        if missed < 0:
+        if missed == -1:
             return room
         code.give_back(room)
+        if missed == CAD_CALL_FAILED:  # f itself will raise what there is to raise
+            PyErr_Clear()
         return NULL
 
     cdef object read_value(self, Code code, double *room):

@@ -212,7 +212,7 @@ def record_rule(rule, list operands, list results):
     """
     cdef CadTape *tape = cad_current_tape()
     cdef list rules = <list>tape.rules
-    if cad_guarding > 0:
+    if cad_guarding > 0 and not hasattr(rule, "call"):
         note_rule(operands, rule_name(rule))
     for operand in operands:
         if CAD_VAR(operand).kind == CAD_STALE:

@@ -185,7 +185,7 @@ cdef class MatrixPlan:
             missed = carry_out(
                 self.code.program, room, <const double *>cnp.PyArray_DATA(inputs), results
             )
-        if missed < 0:
+        if missed == -1:
             put(
                 <double *>cnp.PyArray_DATA(data), results,
                 <const cnp.npy_intp *>cnp.PyArray_DATA(self.places),
@@ -198,6 +198,8 @@ cdef class MatrixPlan:
                 cnp.PyArray_SIZE(self.copies),
             )
         self.code.give_back(room)
+        if missed == CAD_CALL_FAILED:
+            check(CAD_RAISED)
         return data if missed < 0 else missed
 
     def run_at(self, x):

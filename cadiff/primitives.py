@@ -291,14 +291,17 @@ class primitive:  # noqa: N801 - a decorator
 
     def _record(self, args: tuple[Number, ...], kwargs: dict[str, Any]) -> Any:
         """Reverse mode: what a sweep needs to know is left on the tape."""
-        _core.note_rule(args, self._name)
-        which = [
+        active = [
             k for k, arg in enumerate(args) if isinstance(arg, Var) and not _core.is_constant(arg)
         ]
-        rules = [rule for rule in map(self._pull_rule, which) if rule is not None]
+        rules = [rule for rule in map(self._pull_rule, active) if rule is not None]
+        # To be replayed it is a step of the program, of whatever a replay may find changed.
+        is_step = _core.is_guarding() and (len(rules) > 0 or _core.depends(args))
+        which = [k for k, arg in enumerate(args) if k in active or is_step and _core.depends(arg)]
+        values = _core.plain_values(args)
         with np.errstate(all="ignore"):
-            ans = self.function(*_core.plain_values(args), **kwargs)
-        if not rules:
+            ans = self.function(*values, **kwargs)
+        if not rules and not is_step:
             return ans
         for rule in rules:
             getattr(rule, "refuse", _nothing)()
@@ -307,11 +310,14 @@ class primitive:  # noqa: N801 - a decorator
             if isinstance(arg, np.ndarray)
             else None
             if k in which
-            else _core.plain_values(arg)
+            else values[k]
             for k, arg in enumerate(args)
         ]
         call = _Rule(self, kept, kwargs, which, isinstance(ans, tuple))
-        outs = _core.record_rule(call, [args[k] for k in which], self._results(ans))
+        results = self._results(ans)
+        if is_step:
+            call.note_point([values[k] for k in which], results, [k not in active for k in which])
+        outs = _core.record_rule(call, [args[k] for k in which], results)
         return tuple(outs) if isinstance(ans, tuple) else outs[0]
 
 
@@ -381,6 +387,36 @@ class _Rule:
         self.kwargs = kwargs
         self.which = which
         self.several = several
+        self.passive = [False] * len(which)
+        self.point: tuple[list[Any], list[Any]] = ([], [])
+
+    # --- as a step of a program
+
+    def note_point(
+        self, operands: list[Any], results: list[Number], passive: list[bool]
+    ) -> None:
+        """The values that it is recorded with, and of which operands the derivative is cut."""
+        self.point = [_unshared(x) for x in operands], [_unshared(x) for x in results]
+        self.passive = passive
+
+    def call(self, operands: list[Any]) -> list[Number]:
+        """The results for other operands."""
+        args = list(self.args)
+        for k, operand in zip(self.which, operands, strict=True):
+            args[k] = operand
+        with np.errstate(all="ignore"):
+            return self.operation._results(self.operation.function(*args, **self.kwargs))
+
+    def key(self) -> Any:
+        """What tells it from other calls, beside its operands."""
+        kept = [
+            (arg.shape, arg.tobytes()) if isinstance(arg, np.ndarray) else (type(arg), arg)
+            for arg in self.args
+        ]
+        kwargs = tuple(sorted(self.kwargs.items()))
+        return self.operation, tuple(kept), kwargs, tuple(self.which), tuple(self.passive)
+
+    # --- derivatives
 
     def pull(self, operands: list[Any], outs: list[Any], cotangents: list[Any]) -> list[Any]:
         """A cotangent for each operand."""
@@ -391,7 +427,7 @@ class _Rule:
 
     def _cotangent(self, k: int, ans: Any, args: list[Any], g: Any) -> Any:
         """That of one argument; None if it is 0. What the other rules read it is all the same."""
-        if self.operation._pull_rule(k) is None:
+        if self.passive[self.which.index(k)] or self.operation._pull_rule(k) is None:
             return None
         cotangent = self.operation._puller(k, ans, args, self.kwargs)(g)
         return self.operation._like(cotangent, args[k], f"the cotangent of argument {k}")
@@ -399,8 +435,10 @@ class _Rule:
     def push(self, operands: list[Any], outs: list[Any], tangents: list[Any]) -> list[Any]:
         """A tangent for each result."""
         ans = _ruled(tuple(outs) if self.several else outs[0])
+        active = [k for k, cut in zip(self.which, self.passive, strict=True) if not cut]
+        along = [t for t, cut in zip(tangents, self.passive, strict=True) if not cut]
         return self.operation._pushed(
-            self.which, tangents, ans, outs, self._inputs(operands), self.kwargs
+            active, along, ans, outs, self._inputs(operands), self.kwargs
         )
 
     def _inputs(self, operands: list[Any]) -> list[Any]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core, listings
-from ._core import Calls, Code, MatrixPlan
+from ._core import CallError, Calls, Code, MatrixPlan, ObstacleError
 from .batches import Points
 from .codegen import to_c
 from .matrices import MissedError, SparseCalls
@@ -287,8 +287,7 @@ class Program(Calls, SparseCalls):
             if isinstance(recorded, str) and recorded == OUTER:
                 return None  # it is so in this call
             if isinstance(recorded, str):
-                self._obstacles[call.key] = recorded
-                _warn(f"{self!r} runs its function as it is, which cannot be replayed: {recorded}")
+                self._note_obstacle(call, recorded)
                 return None
             self._counts["recordings"] += 1
             if any(recorded.guards):
@@ -298,6 +297,11 @@ class Program(Calls, SparseCalls):
                 )
             self._recordings[call.key] = [recorded, *found]
             return recorded
+
+    def _note_obstacle(self, call: Call, obstacle: str) -> None:
+        """From now on calls of this kind run f as it is."""
+        self._obstacles[call.key] = obstacle
+        _warn(f"{self!r} runs its function as it is, which cannot be replayed: {obstacle}")
 
     def _change_branch(self) -> None:
         """No recording of a call has met the outcomes that it meets."""
@@ -319,19 +323,28 @@ class Program(Calls, SparseCalls):
         False if there is none: then f has to be run as it is.
         """
         tried: list[Recorded] = []
+        fresh: Recorded | None = None
         while call.key not in self._obstacles:
             for recorded in self._untried(call, tried):
                 try:
                     return True, action(recorded)
                 except MissedError:
+                    if recorded is fresh:  # a derivative chooses by more than the arguments
+                        return False, None
                     tried.append(recorded)
+                except CallError:  # f itself will raise what there is to raise
+                    return False, None
+                except ObstacleError as obstacle:
+                    self._note_obstacle(call, str(obstacle))
+                    return False, None
             with self._lock:
                 if self._untried(call, tried):
                     continue  # another thread has recorded meanwhile
                 if tried:
                     self._change_branch()
                 fresh = self._record(call)
-            return (True, action(fresh)) if fresh is not None else (False, None)
+            if fresh is None:
+                return False, None
         return False, None
 
     def _untried(self, call: Call, tried: list[Recorded]) -> list[Recorded]:

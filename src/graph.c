@@ -313,6 +313,21 @@ CadId cad_graph_add_at(CadGraph *graph, CadId former, size_t size, const CadId *
     return finish_array(graph, CAD_ARRAY_ADD_TO, size, place, list);
 }
 
+CadId cad_graph_call(CadGraph *graph, uint32_t number, CadId operands, size_t count, size_t size) {
+    const size_t place = graph->n_words;
+    const int64_t shape[1] = {(int64_t)count}, step[1] = {count > 1};
+    const CadNumbers view = {operands, step};
+    CadPlan *plan = NULL;
+    if (has_array_room(graph, size)) {
+        plan = append_plan(graph, 1, shape, 1, &view, 1, -1);
+    }
+    if (plan == NULL) {
+        return 0;
+    }
+    cad_plan_extra(plan)[0] = number;
+    return finish_array(graph, CAD_ARRAY_CALL, size, place, SIZE_MAX);
+}
+
 CadStatus cad_graph_guard(CadGraph *graph, CadId id, double outcome) {
     if (ROOM(guards, n_guards, guard_capacity, 1)) {
         graph->guards[graph->n_guards++] = (CadOutcome){id, outcome};

@@ -32,6 +32,7 @@ enum {
     CAD_ARRAY_CONSTANTS, /* `list`: their index in graph->constants */
     CAD_ARRAY_PACK,   /* `list`: index in graph->lists of as many numbers, which it consists of */
     CAD_ARRAY_ADD_TO, /* an array of its size with something added to some elements */
+    CAD_ARRAY_CALL,   /* the results of a call, which the owner of the graph carries out */
 };
 
 typedef struct CadNode {
@@ -45,7 +46,8 @@ typedef struct CadNode {
  *
  *   CAD_ARRAY_ADD_TO  views: target, source; extra: the former array's first element, or -1 for
  *                     zeros. With an index >= 0 (in graph->lists) the view is the source alone,
- *                     and the list holds the places of the targets within the array. */
+ *                     and the list holds the places of the targets within the array.
+ *   CAD_ARRAY_CALL    view: the operands, all in a row; extra: the number of the call. */
 typedef struct CadArray {
     uint32_t op;
     CadId first;
@@ -61,6 +63,21 @@ typedef struct CadOutcome {
     double value;
 } CadOutcome;
 
+/* Calls are what is not of the table. Their owner tells them by numbers, and makes derivatives of
+ * them as further numbers of the graph. `operands` and `results` stand in a row; derivatives, too,
+ * or one stands for all of them: then `step` is 0. */
+typedef struct CadCalls {
+    /* The number of the call that an entry CAD_OP_RULE stands for, or -1 with an exception; of
+     * `passive`, bit k says that the derivative by operand k is cut. */
+    int64_t (*note)(void *owner, CadTape *tape, size_t entry, uint32_t *passive);
+    /* Leave in *made the first of the cotangents of operands, given those of results, or of the
+     * tangents of results, given those of operands; CAD_NO_ID where all are zero. */
+    CadStatus (*pull)(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
+                      int64_t step, CadId *made);
+    CadStatus (*push)(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
+                      int64_t step, CadId *made);
+} CadCalls;
+
 typedef struct CadGraph {
     CadNode *nodes;
     CadArray *arrays;
@@ -75,8 +92,10 @@ typedef struct CadGraph {
     uint32_t *table;   /* of known nodes and arrays, by their content */
     size_t table_size; /* a power of 2 */
     size_t n_known;
-    uint32_t recent; /* the array that was looked up last */
-    int optimize;    /* else every operation is carried out as it was recorded */
+    uint32_t recent;       /* the array that was looked up last */
+    int optimize;          /* else every operation is carried out as it was recorded */
+    const CadCalls *calls; /* NULL: there are none */
+    void *owner;
     CadStatus status;
 } CadGraph;
 
@@ -115,6 +134,9 @@ CadId cad_graph_add_to(CadGraph *graph, CadId former, size_t size, int ndim, con
 CadId cad_graph_add_at(CadGraph *graph, CadId former, size_t size, const CadId *places,
                        CadNumbers source, size_t count);
 
+/* `size` results of a call of `count` operands, which stand in a row. */
+CadId cad_graph_call(CadGraph *graph, uint32_t number, CadId operands, size_t count, size_t size);
+
 CadStatus cad_graph_guard(CadGraph *graph, CadId id, double outcome);
 
 /* --- asking --- */
@@ -146,12 +168,10 @@ size_t cad_strides_in_order(int ndim, const int64_t *shape, int64_t *strides);
 /* --- from a tape --- */
 
 /* Turn what is recorded in entries [begin, end) into numbers: the leaf at `begin` holds the
- * inputs, of which one after the other `sizes` make an input array each; the first elements of
- * these are left in `inputs`. `outputs` are slots; they are replaced by numbers. The tape is not
- * changed. CAD_RAISED: there is an entry that is no operation on numbers. */
+ * inputs, which are the given numbers. `outputs` are slots; they are replaced by numbers. The tape
+ * is not changed. CAD_RAISED: there is an entry that is no operation on numbers, nor a call. */
 CadStatus cad_graph_read(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
-                         const size_t *sizes, size_t n_sizes, CadId *inputs, CadId *outputs,
-                         size_t n_outputs);
+                         const CadId *inputs, size_t n_inputs, CadId *outputs, size_t n_outputs);
 
 /* --- written down --- */
 

@@ -219,13 +219,30 @@ static const void *take(const void *items, size_t item, size_t n_items, size_t *
     return (const char *)items + (*next - count) * item;
 }
 
+/* Whether there is such a call is for its owner to say. */
+static CadId restore_call(Restorer *r, uint32_t size) {
+    CadGraph *graph = r->graph;
+    const int64_t *words = take(r->parts->words, sizeof *words, r->parts->n_words, &r->word, 4);
+    if (words == NULL || words[0] < 1 || words[0] > INT32_MAX || words[1] < 0 ||
+        words[1] > UINT32_MAX || words[2] != (words[0] > 1) || words[3] < 0 ||
+        words[3] > UINT32_MAX) {
+        return CAD_NO_ID;
+    }
+    const Frame frame = {.ndim = 1, .n_views = 1, .shape = words, .size = (size_t)words[0]};
+    const CadNumbers operands = {(CadId)words[1], words + 2};
+    return is_inside(graph, &frame, operands)
+               ? cad_graph_call(graph, (uint32_t)words[3], operands.first, frame.size, size)
+               : CAD_NO_ID;
+}
+
 static int restore_array(Restorer *r, const uint32_t *given) {
     const CadGraphParts *parts = r->parts;
     CadGraph *graph = r->graph;
     const uint32_t op = given[0], size = given[1], ndim = given[3];
     const CadId expected = CAD_ELEMENT_BIT + graph->n_elements;
     CadId made = CAD_NO_ID;
-    if (size > CAD_MOST_SLOTS - expected || (ndim > 0 && op >= CAD_OP_COUNT)) {
+    if (size > CAD_MOST_SLOTS - expected ||
+        (ndim > 0 && op >= CAD_OP_COUNT && op != CAD_ARRAY_CALL)) {
         return 0;
     }
     if (op == CAD_ARRAY_INPUT) {
@@ -241,6 +258,8 @@ static int restore_array(Restorer *r, const uint32_t *given) {
             sound = cad_graph_has(graph, ids[k]);
         }
         made = sound ? cad_graph_pack(graph, ids, size) : CAD_NO_ID;
+    } else if (op == CAD_ARRAY_CALL && size > 0 && ndim == 1) {
+        made = restore_call(r, size);
     } else if (is_operation(op) || op == CAD_OP_SUM || op == CAD_OP_MATMUL) {
         Frame frame;
         if (read_frame(r, op, ndim, &frame) && is_sound(graph, &frame, op, size)) {

@@ -58,7 +58,7 @@ static void use_operands_of_array(Finder *f, size_t i) {
         for (int k = plan->n_views > 1 ? 1 : 0; k < plan->n_views; k++) {
             use(f, (CadId)cad_plan_view(plan, k)[0]);
         }
-        if (plan->n_extra > 0 && cad_plan_extra(plan)[0] >= 0) {
+        if (array.op == CAD_ARRAY_ADD_TO && cad_plan_extra(plan)[0] >= 0) {
             use(f, (CadId)cad_plan_extra(plan)[0]);
         }
     }
@@ -188,8 +188,8 @@ static void find_of_terms(Finder *f, const CadArray *array, const CadPlanCopy *p
 }
 
 static void find_of_addition(Finder *f, const CadArray *array, const CadPlanCopy *plan) {
-    for (uint32_t k = 0; plan->former >= 0 && k < array->size && goes_on(f); k++) {
-        add_edge(f, array->first + k, (CadId)plan->former + k, f->one);
+    for (uint32_t k = 0; plan->extra >= 0 && k < array->size && goes_on(f); k++) {
+        add_edge(f, array->first + k, (CadId)plan->extra + k, f->one);
     }
     if (plan->index < 0) {
         find_of_terms(f, array, plan);
@@ -198,6 +198,17 @@ static void find_of_addition(Finder *f, const CadArray *array, const CadPlanCopy
     for (int64_t k = 0; k < plan->shape[0] && goes_on(f); k++) {
         add_edge(f, array->first + f->graph->lists[plan->index + k],
                  (CadId)(plan->views[0].first + k * plan->strides[0][0]), f->one);
+    }
+}
+
+/* Of a call nothing is known but what it is called with. */
+static void find_of_call(Finder *f, const CadArray *array, const CadPlanCopy *plan) {
+    f->edges->has_calls = 1;
+    for (uint32_t k = 0; k < array->size && goes_on(f); k++) {
+        for (int64_t i = 0; i < plan->shape[0] && goes_on(f); i++) {
+            add_edge(f, array->first + k, (CadId)(plan->views[0].first + i * plan->strides[0][0]),
+                     f->one);
+        }
     }
 }
 
@@ -217,6 +228,8 @@ static void find_of_array(Finder *f, size_t i) {
     cad_copy_plan(f->graph, &array, &plan);
     if (array.op == CAD_ARRAY_ADD_TO) {
         find_of_addition(f, &array, &plan);
+    } else if (array.op == CAD_ARRAY_CALL) {
+        find_of_call(f, &array, &plan);
     } else if (array.op == CAD_OP_SUM || array.op == CAD_OP_MATMUL) {
         find_of_terms(f, &array, &plan);
     } else {

@@ -49,7 +49,7 @@ typedef struct CadPlanCopy {
     int64_t strides[4][CAD_MOST_AXES];
     CadNumbers views[4];
     int64_t index;
-    int64_t former;
+    int64_t extra; /* the first one, or -1 */
 } CadPlanCopy;
 
 static inline void cad_copy_plan(const CadGraph *graph, const CadArray *array, CadPlanCopy *copy) {
@@ -57,7 +57,7 @@ static inline void cad_copy_plan(const CadGraph *graph, const CadArray *array, C
     copy->ndim = plan->ndim;
     copy->n_views = plan->n_views;
     copy->index = plan->index;
-    copy->former = plan->n_extra > 0 ? cad_plan_extra(plan)[0] : -1;
+    copy->extra = plan->n_extra > 0 ? cad_plan_extra(plan)[0] : -1;
     memcpy(copy->shape, cad_plan_shape(plan), plan->ndim * sizeof *copy->shape);
     for (int k = 0; k < plan->n_views; k++) {
         memcpy(copy->strides[k], cad_plan_view(plan, k) + 1, plan->ndim * sizeof *copy->shape);

@@ -502,9 +502,9 @@ static void pull_pack(Pull *p, const CadArray *array, Cotangents g) {
 }
 
 static void pull_add_to(Pull *p, const CadArray *array, const CadPlanCopy *plan, Cotangents g) {
-    if (plan->former >= 0) {
+    if (plan->extra >= 0) {
         const int64_t length = array->size, one = 1;
-        contribute(p, 1, &length, (CadNumbers){(CadId)plan->former, &one},
+        contribute(p, 1, &length, (CadNumbers){(CadId)plan->extra, &one},
                    (CadNumbers){g.first, &g.step});
     }
     const CadNumbers source = plan->views[plan->n_views - 1];
@@ -524,6 +524,20 @@ static void pull_add_to(Pull *p, const CadArray *array, const CadPlanCopy *plan,
     contribute(p, 1, plan->shape, source,
                g.step == 0 ? (CadNumbers){g.first, nowhere}
                            : (CadNumbers){cad_graph_pack(p->graph, ids, count), &one});
+}
+
+static void pull_call(Pull *p, const CadArray *array, const CadPlanCopy *plan, Cotangents g) {
+    const int64_t step = plan->shape[0] > 1;
+    CadGraph *graph = p->graph;
+    CadId made = CAD_NO_ID;
+    const CadStatus status =
+        graph->calls->pull(graph->owner, (uint32_t)plan->extra, plan->views[0].first, array->first,
+                           g.first, g.step, &made);
+    if (status != CAD_OK) {
+        graph->status = status;
+    } else if (made != CAD_NO_ID) {
+        contribute(p, 1, plan->shape, plan->views[0], (CadNumbers){made, &step});
+    }
 }
 
 static void pull_array(Pull *p, size_t i) {
@@ -557,6 +571,8 @@ static void pull_array(Pull *p, size_t i) {
         pull_matmul(p, &plan, g);
     } else if (array.op == CAD_ARRAY_ADD_TO) {
         pull_add_to(p, &array, &plan, g);
+    } else if (array.op == CAD_ARRAY_CALL) {
+        pull_call(p, &array, &plan, g);
     } else {
         pull_row(p, &array, &plan, g);
     }

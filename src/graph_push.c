@@ -190,9 +190,9 @@ static Tangents push_pack(Push *p, const CadArray *array) {
 
 static Tangents push_add_to(Push *p, const CadArray *array, const CadPlanCopy *plan) {
     Tangents former = {CAD_NO_ID, 0};
-    if (plan->former >= 0) {
+    if (plan->extra >= 0) {
         former =
-            as_array(p, p->arrays[cad_graph_array_of(p->graph, (CadId)plan->former)], array->size);
+            as_array(p, p->arrays[cad_graph_array_of(p->graph, (CadId)plan->extra)], array->size);
     }
     const CadNumbers source = seen(p, plan->views[plan->n_views - 1]);
     if (source.first == CAD_NO_ID) {
@@ -213,6 +213,19 @@ static Tangents push_add_to(Push *p, const CadArray *array, const CadPlanCopy *p
                       1};
 }
 
+static Tangents push_call(Push *p, const CadArray *array, const CadPlanCopy *plan) {
+    const CadNumbers given = seen(p, plan->views[0]);
+    CadGraph *graph = p->graph;
+    CadId made = CAD_NO_ID;
+    if (given.first != CAD_NO_ID) {
+        const CadStatus status =
+            graph->calls->push(graph->owner, (uint32_t)plan->extra, plan->views[0].first,
+                               array->first, given.first, given.strides[0], &made);
+        graph->status = status != CAD_OK ? status : graph->status;
+    }
+    return (Tangents){made, array->size > 1};
+}
+
 static void push_array(Push *p, size_t i) {
     const CadArray array = p->graph->arrays[i];
     if (array.op == CAD_ARRAY_INPUT || array.op == CAD_ARRAY_CONSTANTS ||
@@ -228,6 +241,7 @@ static void push_array(Push *p, size_t i) {
     p->arrays[i] = array.op == CAD_OP_SUM         ? push_sum(p, &array, &plan)
                    : array.op == CAD_OP_MATMUL    ? push_matmul(p, &array, &plan)
                    : array.op == CAD_ARRAY_ADD_TO ? push_add_to(p, &array, &plan)
+                   : array.op == CAD_ARRAY_CALL   ? push_call(p, &array, &plan)
                                                   : push_row(p, &array, &plan);
 }
 

@@ -13,6 +13,7 @@ typedef struct Reader {
     CadId *at; /* the number that each slot holds, from `base` on; CAD_NO_ID: not looked at yet */
     CadId *some; /* room for the numbers of an array */
     size_t room;
+    size_t entry; /* that is being read */
 } Reader;
 
 static CadId constant_at(Reader *r, int64_t slot) {
@@ -343,9 +344,72 @@ static void read_gather(Reader *r, CadEntry entry, CadPlan *plan) {
     }
 }
 
+static size_t operand_size(const CadOperand *operand) {
+    size_t size = 1;
+    for (int64_t i = 0; i < operand->ndim; i++) {
+        size *= (size_t)operand->shape_and_strides[i];
+    }
+    return size;
+}
+
+/* The numbers of an operand; answers where those of the next one go. */
+static CadId *read_operand(Reader *r, const CadOperand *operand, int passive, CadId *ids) {
+    Steps steps = {.ndim = (int)operand->ndim,
+                   .shape = operand->shape_and_strides,
+                   .n_views = 1,
+                   .strides = {operand->shape_and_strides + operand->ndim},
+                   .at = {operand->slot}};
+    do {
+        *ids = number_at(r, steps.at[0]);
+        if (passive) {
+            *ids = cad_graph_apply(r->graph, CAD_OP_stop, *ids, *ids, *ids);
+        }
+        ids++;
+    } while (next_step(&steps));
+    return ids;
+}
+
+/* A call gets its operands in a row. If it has none, its results are constants. */
+static void read_rule(Reader *r, CadEntry entry, CadPlan *plan) {
+    CadGraph *graph = r->graph;
+    uint32_t passive = 0;
+    int64_t number = -1;
+    if (graph->calls != NULL) {
+        number = graph->calls->note(graph->owner, r->tape, r->entry, &passive);
+    }
+    if (number < 0) {
+        graph->status = CAD_RAISED;
+        return;
+    }
+    int64_t *place = cad_plan_extra(plan) + 1;
+    const int64_t n_operands = *place++;
+    size_t count = 0;
+    int64_t *next = place;
+    for (int64_t k = 0; k < n_operands; k++) {
+        count += operand_size(cad_next_operand(&next));
+    }
+    CadId *ids = make_room(r, count);
+    if (ids == NULL || count == 0) {
+        return;
+    }
+    for (int64_t k = 0; k < n_operands; k++) {
+        const CadOperand *operand = cad_next_operand(&place);
+        if (operand_size(operand) > 0) {
+            ids = read_operand(r, operand, passive >> k & 1, ids);
+        }
+    }
+    const CadId operands = cad_graph_pack(graph, r->some, count);
+    name_elements(r, entry.out, entry.b,
+                  cad_graph_call(graph, (uint32_t)number, operands, count, entry.b));
+}
+
 static void read_array(Reader *r, CadEntry entry) {
     CadPlan *plan = cad_tape_plan(r->tape, entry);
     const CadOp op = CAD_CODE_OP(entry.code);
+    if (op == CAD_OP_RULE) {
+        read_rule(r, entry, plan);
+        return;
+    }
     if (plan->size == 0) {
         for (uint32_t i = 0; i < entry.b; i++) { /* the sum of nothing */
             r->at[entry.out + i - r->base] = cad_graph_constant(r->graph, 0.0);
@@ -369,9 +433,6 @@ static void read_array(Reader *r, CadEntry entry) {
     case CAD_OP_MATMUL:
         read_matmul(r, entry, plan);
         break;
-    case CAD_OP_RULE:
-        r->graph->status = CAD_RAISED;
-        break;
     default:
         read_row(r, entry, plan);
     }
@@ -388,6 +449,7 @@ static CadId operand(Reader *r, CadSlot slot, int passive) {
 }
 
 static void read_entry(Reader *r, size_t i) {
+    r->entry = i;
     const CadEntry e = r->tape->entries[i];
     const CadOp op = CAD_CODE_OP(e.code);
     if (CAD_IS_ARRAY_ENTRY(e)) {
@@ -432,8 +494,7 @@ static void clear_sums(Reader *r, size_t begin, size_t end) {
 }
 
 CadStatus cad_graph_read(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
-                         const size_t *sizes, size_t n_sizes, CadId *inputs, CadId *outputs,
-                         size_t n_outputs) {
+                         const CadId *inputs, size_t n_inputs, CadId *outputs, size_t n_outputs) {
     const CadSlot base = tape->entries[begin].out;
     const size_t n_slots = tape->n_slots - base;
     Reader reader = {.graph = graph, .tape = tape, .base = base};
@@ -442,12 +503,7 @@ CadStatus cad_graph_read(CadGraph *graph, CadTape *tape, size_t begin, size_t en
         return CAD_NO_MEMORY;
     }
     memset(reader.at, 0xff, n_slots * sizeof *reader.at);
-    int64_t slot = base;
-    for (size_t k = 0; k < n_sizes; k++) {
-        inputs[k] = cad_graph_input(graph, sizes[k]);
-        name_elements(&reader, slot, sizes[k], inputs[k]);
-        slot += (int64_t)sizes[k];
-    }
+    memcpy(reader.at, inputs, n_inputs * sizeof *inputs);
     clear_sums(&reader, begin + 1, end);
     cad_sweep_undo(tape, begin, end);
     for (size_t i = begin + 1; i < end && graph->status == CAD_OK; i++) {

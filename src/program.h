@@ -19,6 +19,7 @@ typedef enum CadStepKind {
     CAD_PRODUCT, /* the plan at x: products of matrices */
     CAD_ADD_TO,  /* the plan at x: the source is added to the target */
     CAD_ADD_AT,  /* out[lists[z + i]] += x[i sx] */
+    CAD_CALL,    /* the call z of `n` numbers from x on; `y` results from `out` on */
 } CadStepKind;
 
 typedef struct CadInstruction {
@@ -67,6 +68,11 @@ typedef struct CadProgram {
     size_t product_room;
     size_t n_operations; /* on numbers, for people */
     int has_arrays;      /* plans: lanes go one by one */
+    int has_calls;
+    /* Set by whoever owns the graph, if there are calls: carries one of them out, or answers -1.
+     */
+    int (*call)(void *owner, uint32_t number, const double *operands, double *results);
+    void *owner;
 } CadProgram;
 
 /* A program for the numbers `roots` of a graph. `inputs` are the first elements of the input
@@ -95,7 +101,9 @@ static inline double *cad_program_places(const CadProgram *program, size_t lanes
     return room + program->n_constants * lanes;
 }
 
-/* Carry it out: inputs stand in their places. Answers the guard that does not hold, or -1. */
+/* Carry it out: inputs stand in their places. Answers the guard that does not hold, or -1; if a
+ * call has failed, CAD_CALL_FAILED. */
+enum { CAD_CALL_FAILED = -2 };
 long cad_program_run(const CadProgram *program, double *room);
 
 /* Copy the results. */
@@ -114,9 +122,9 @@ typedef struct CadPoints {
     uint8_t *missed;
 } CadPoints;
 
-/* Points [begin, end); `room` is prepared for as many lanes. Answers how many points missed. With
- * plans in the program there has to be one lane. */
-size_t cad_program_run_points(const CadProgram *program, size_t lanes, double *room,
-                              const CadPoints *points, size_t begin, size_t end);
+/* Points [begin, end); `room` is prepared for as many lanes. Answers how many points missed, or
+ * CAD_CALL_FAILED. With plans in the program there has to be one lane. */
+long cad_program_run_points(const CadProgram *program, size_t lanes, double *room,
+                            const CadPoints *points, size_t begin, size_t end);
 
 #endif

@@ -118,8 +118,7 @@ static void visit_operands(Maker *m, const CadArray *array, void (*visit)(Maker 
         }
     } else if (array->plan != SIZE_MAX) {
         CadPlan *plan = cad_graph_plan(m->graph, array);
-        for (int k = array->op == CAD_ARRAY_ADD_TO && plan->index >= 0 ? 0 : 1; k < plan->n_views;
-             k++) {
+        for (int k = plan->n_views > 1 ? 1 : 0; k < plan->n_views; k++) {
             visit(m, (CadId)cad_plan_view(plan, k)[0]);
         }
         if (array->op == CAD_ARRAY_ADD_TO && cad_plan_extra(plan)[0] >= 0) {
@@ -1002,6 +1001,18 @@ static void emit_product(Maker *m, const CadArray *array, int32_t out) {
     emit(m, (CadInstruction){.kind = CAD_PRODUCT, .x = at, .out = out});
 }
 
+static void emit_call(Maker *m, const CadArray *array, int32_t out) {
+    CadPlan *plan = cad_graph_plan(m->graph, array);
+    emit(m, (CadInstruction){.kind = CAD_CALL,
+                             .n = (uint32_t)plan->size,
+                             .out = out,
+                             .x = place_of(m, (CadId)cad_plan_view(plan, 0)[0]),
+                             .y = (int32_t)array->size,
+                             .z = (int32_t)cad_plan_extra(plan)[0]});
+    m->program->n_operations++;
+    m->program->has_arrays = m->program->has_calls = 1;
+}
+
 /* Whether an array can take over the places of the one that something is added to. */
 static int takes_over(Maker *m, const CadArray *array, uint32_t level, uint32_t *former) {
     if (array->op != CAD_ARRAY_ADD_TO) {
@@ -1050,6 +1061,9 @@ static void emit_array(Maker *m, uint32_t i) {
     }
     case CAD_OP_MATMUL:
         emit_product(m, array, place);
+        break;
+    case CAD_ARRAY_CALL:
+        emit_call(m, array, place);
         break;
     default:
         if (!emit_simple_row(m, array, place)) {

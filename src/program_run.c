@@ -106,7 +106,8 @@ static void run_total(const CadInstruction *i, double *at) {
     at[i->out] = i->z ? former - sum : sum;
 }
 
-static void run_instruction(const CadProgram *program, const CadInstruction *i, double *at) {
+/* 0 if a call has failed. */
+static int run_instruction(const CadProgram *program, const CadInstruction *i, double *at) {
     switch ((CadStepKind)i->kind) {
     case CAD_SINGLES:
         for (int32_t turn = 0; turn < i->y; turn++) {
@@ -149,7 +150,10 @@ static void run_instruction(const CadProgram *program, const CadInstruction *i, 
             at[i->out + program->lists[i->z + (int32_t)k]] += at[i->x + (int32_t)k * i->sx];
         }
         break;
+    case CAD_CALL:
+        return program->call(program->owner, (uint32_t)i->z, at + i->x, at + i->out) >= 0;
     }
+    return 1;
 }
 
 static long failed_check(const CadProgram *program, const double *at) {
@@ -164,7 +168,9 @@ static long failed_check(const CadProgram *program, const double *at) {
 long cad_program_run(const CadProgram *program, double *room) {
     double *const at = cad_program_places(program, 1, room);
     for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
-        run_instruction(program, &program->code[k], at);
+        if (!run_instruction(program, &program->code[k], at)) {
+            return CAD_CALL_FAILED;
+        }
     }
     return failed_check(program, at);
 }
@@ -319,26 +325,31 @@ static void read_results(const CadProgram *program, Lanes lanes, const CadPoints
     }
 }
 
-static void run_point(const CadProgram *program, double *room, const CadPoints *points, size_t k) {
+/* Answers as cad_program_run. */
+static long run_point(const CadProgram *program, double *room, const CadPoints *points, size_t k) {
     double *const at = cad_program_places(program, 1, room);
     const size_t n = points->n_own;
     memcpy(at, points->own + k * n, n * sizeof *at);
     if (program->n_inputs > n) {
         memcpy(at + n, points->shared, (program->n_inputs - n) * sizeof *at);
     }
-    points->missed[k] = cad_program_run(program, room) >= 0;
+    const long missed = cad_program_run(program, room);
+    points->missed[k] = missed != -1;
     read_results(program, (Lanes){at, 1}, points, k, 1);
+    return missed;
 }
 
-size_t cad_program_run_points(const CadProgram *program, size_t lanes, double *room,
-                              const CadPoints *points, size_t begin, size_t end) {
+long cad_program_run_points(const CadProgram *program, size_t lanes, double *room,
+                            const CadPoints *points, size_t begin, size_t end) {
     size_t n_missed = 0;
     if (lanes == 1) {
         for (size_t k = begin; k < end; k++) {
-            run_point(program, room, points, k);
+            if (run_point(program, room, points, k) == CAD_CALL_FAILED) {
+                return CAD_CALL_FAILED;
+            }
             n_missed += points->missed[k];
         }
-        return n_missed;
+        return (long)n_missed;
     }
     const Lanes all = {cad_program_places(program, lanes, room), lanes};
     for (size_t first = begin; first < end; first += lanes) {
@@ -350,5 +361,5 @@ size_t cad_program_run_points(const CadProgram *program, size_t lanes, double *r
         n_missed += check_lanes(program, all, points->missed + first, n);
         read_results(program, all, points, first, n);
     }
-    return n_missed;
+    return (long)n_missed;
 }

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from .._core import strip as value
 from .._dispatch import carries
+from .._guards import held
 from .._table import where
 from ..arrays import concatenate, reshape, stack, sum, swapaxes
 from ..primitives import doubt, primitive, warn_nan
@@ -175,7 +176,7 @@ def cofactors(a: Any, determinant: Any) -> Any:
         inverse = inv(a)
     except np.linalg.LinAlgError:
         return _each(_cofactors_by_rotation, a)
-    condition = _norm1(value(a)) * _norm1(value(inverse))
+    condition = _norm1(held(a)) * _norm1(held(inverse))
     limit = CONDITION_DIFFERENTIATED if carries(a) else CONDITION
     if np.any(condition > limit):
         return _each(_cofactors_by_rotation, a)
@@ -385,12 +386,12 @@ def differences(x: Any) -> Any:
 
 def largest(x: Any) -> Any:
     """The largest absolute value in each matrix of a stack."""
-    return np.max(np.abs(value(x)), axis=(-2, -1), initial=0.0, keepdims=True)
+    return np.max(np.abs(held(x)), axis=(-2, -1), initial=0.0, keepdims=True)
 
 
 def touched(g: Any) -> Any:
     """For each pair of columns, whether there is a cotangent of either: 0 if not."""
-    sizes = np.max(np.abs(value(g)), axis=-2, initial=0.0)
+    sizes = np.max(np.abs(held(g)), axis=-2, initial=0.0)
     return sizes[..., :, None] + sizes[..., None, :]
 
 
@@ -402,17 +403,25 @@ def over_gaps(x: Any, gaps: Any, values: Any, cause: Any, what: str, warn: Warn)
     """
     n = gaps.shape[-1]
     off = ~np.eye(n, dtype=bool)
-    none = np.abs(value(gaps)) <= n * TOLERANCE * largest(value(values)[..., None])
-    lost = none & off & (np.abs(value(cause)) > n * TOLERANCE * largest(cause))
+    none = np.abs(held(gaps)) <= n * TOLERANCE * largest(values[..., None])
+    lost = _matters(none & off, cause)
     return _quotient(x, gaps, none | ~off, lost, f"{what} at repeated ones", warn)
 
 
 def over_values(x: Any, values: Any, cause: Any, what: str, warn: Warn) -> Any:
     """The columns of x divided by singular values; at those that are 0 as in `over_gaps`."""
     n = x.shape[-1]
-    none = value(values)[..., None, :] <= n * TOLERANCE * largest(value(values)[..., None])
-    lost = none & (np.abs(value(x)) > n * TOLERANCE * largest(cause))
+    none = held(values)[..., None, :] <= n * TOLERANCE * largest(values[..., None])
+    lost = _matters(none, x, cause)
     return _quotient(x, values[..., None, :], none, lost, f"{what} at a singular value 0", warn)
+
+
+def _matters(none: Mask, x: Any, cause: Any = None) -> Mask:
+    """Where that a gap is nothing matters: x is not nothing beside the largest of its cause."""
+    if not np.any(none):
+        return none
+    tolerance = none.shape[-1] * TOLERANCE
+    return none & (np.abs(held(x)) > tolerance * largest(x if cause is None else cause))
 
 
 def _quotient(x: Any, y: Any, none: Mask, lost: Mask, what: str, warn: Warn) -> Any:
@@ -554,7 +563,7 @@ def svd(a: Any, full: bool = False) -> Any:
 
 def _signed(s: Any) -> Any:
     """The derivative of the absolute value that a singular value is: 0 at 0."""
-    return (value(s) > 0.0).astype(float)
+    return (held(s) > 0.0).astype(float)
 
 
 # With p = u.T da v, and skew-symmetric du = u k, dv = v l:  p = k s + ds - s l. The sum and the

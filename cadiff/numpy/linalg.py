@@ -19,6 +19,7 @@ from numpy.linalg import LinAlgError
 
 from .._core import strip as value
 from .._dispatch import carries, implements, plain
+from .._guards import held
 from .._table import power, sign, where
 from ..arrays import array, broadcast_to, concatenate, moveaxis, reshape, sum, transpose
 from ..primitives import primitive
@@ -332,7 +333,7 @@ def _direction(x: Any, norm: Any, p: float, axis: Any) -> Any:
     In terms of x / norm nothing overflows that the norm itself does not; and for even p it is a
     polynomial, with right derivatives at elements 0.
     """
-    none = value(norm) == 0.0
+    none = held(norm) == 0.0
     unit = x / where(none, 1.0, norm)
     if p == 2:
         slope = unit

@@ -39,9 +39,18 @@ static CadStatus read_graph(Case *c, int optimize) {
     const size_t begin = cad_tape_find(c->tape, c->base);
     memcpy(c->outputs, c->slots, c->m * sizeof *c->slots);
     c->graph = cad_graph_new(optimize);
-    return c->graph == NULL ? CAD_NO_MEMORY
-                            : cad_graph_read(c->graph, c->tape, begin, c->tape->n_entries, &c->n,
-                                             1, &c->input, c->outputs, c->m);
+    if (c->graph == NULL) {
+        return CAD_NO_MEMORY;
+    }
+    c->input = cad_graph_input(c->graph, c->n);
+    CadId *const inputs = test_memory(c->n, sizeof *inputs);
+    for (size_t i = 0; i < c->n; i++) {
+        inputs[i] = c->input + (CadId)i;
+    }
+    const CadStatus status = cad_graph_read(c->graph, c->tape, begin, c->tape->n_entries, inputs,
+                                            c->n, c->outputs, c->m);
+    free(inputs);
+    return c->graph->status != CAD_OK ? c->graph->status : status;
 }
 
 /* Run a program once; the guard that does not hold, or -1. */

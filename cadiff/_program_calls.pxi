@@ -1,0 +1,150 @@
+# Calls in graphs and programs: operations that are no rows of the table, but rules of Python's.
+#
+# A rule that can be a step has, beside `pull` and `push` (see record_rule), `call(operands)`, which
+# answers the results; `point`, the operands and results that it was recorded with; and `passive`,
+# of each operand whether its derivative is cut. Derivatives of a step are found by running its
+# `pull` or `push` once, at that point, and reading what it does into the graph: so they have
+# derivatives themselves. Where that is impossible they are steps, too, that have none.
+
+class ObstacleError(Exception):
+    """A derivative cannot be made for a graph; the message says why."""
+
+
+class CallError(Exception):
+    """A step of a program has raised: its cause."""
+
+
+class _Step:
+    """A call in a graph: a rule, and the values that it was recorded with."""
+
+    def __init__(self, rule, operands, results):
+        self.rule = rule
+        self.operands = operands
+        self.results = results
+
+    def sizes(self):
+        return tuple([sum([np.size(x) for x in group]) for group in (self.operands, self.results)])
+
+    def derivative(self, way, lifted):
+        """Cotangents of operands, given those of results ("pull"), or tangents the other way."""
+        n, m = len(self.operands), len(self.results)
+        operands, results, given = lifted[:n], lifted[n : n + m], lifted[n + m :]
+        found = getattr(self.rule, way)(list(operands), list(results), list(given))
+        if way == "pull":
+            cut = self.rule.passive
+            found = [None if cut[k] else term for k, term in enumerate(found)]
+        return list(found)
+
+
+class _OpaqueDerivative:
+    """A derivative of a step that is computed with plain numbers alone."""
+
+    passive = ()
+
+    def __init__(self, step, way, shapes):
+        self.step = step
+        self.way = way
+        self.shapes = shapes
+        self._name = rule_name(step.rule)
+
+    def call(self, operands):
+        found = self.step.derivative(self.way, operands)
+        return [
+            np.zeros(shape) if term is None else np.broadcast_to(plain_value(term), shape)
+            for term, shape in zip(found, self.shapes, strict=True)
+        ]
+
+
+def as_steps(list steps):
+    """What `Graph.steps` may be, from a file."""
+    for step in steps:
+        if not isinstance(step, _Step):
+            raise ValueError(f"a step of a recorded function is a {type(step).__name__}")
+    return steps
+
+
+# --- while a graph is read -----------------------------------------------------------------------
+
+cdef int64_t note_step(void *owner, CadTape *tape, size_t entry, uint32_t *passive) noexcept:
+    """The number of the step that a rule on the tape is."""
+    cdef Graph graph = <Graph>owner
+    try:
+        rule = rule_call(tape, entry).rule
+        passive[0] = sum([1 << k for k, cut in enumerate(rule.passive) if cut])
+        operands, results = rule.point
+        return graph.add_step(rule, operands, results)
+    except BaseException as error:
+        cad_restore_exception(error)
+        return -1
+
+
+cdef CadStatus pull_step(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
+                         int64_t step, CadId *made) noexcept:
+    try:
+        return (<Graph>owner).derive(number, "pull", operands, results, given, step, made)
+    except BaseException as error:
+        cad_restore_exception(error)
+        return CAD_RAISED
+
+
+cdef CadStatus push_step(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
+                         int64_t step, CadId *made) noexcept:
+    try:
+        return (<Graph>owner).derive(number, "push", operands, results, given, step, made)
+    except BaseException as error:
+        cad_restore_exception(error)
+        return CAD_RAISED
+
+
+cdef CadCalls STEPS
+STEPS.note = note_step
+STEPS.pull = pull_step
+STEPS.push = push_step
+
+
+cdef Ids in_a_row(CadId first, Py_ssize_t n, int64_t step):
+    cdef Ids result = new_ids(n)
+    cdef Py_ssize_t i
+    for i in range(n):
+        result.data[i] = first + <CadId>(i * step)
+    return result
+
+
+# --- while a program runs ------------------------------------------------------------------------
+
+cdef int carry_out_step(void *owner, uint32_t number, const double *operands,
+                        double *results) noexcept with gil:
+    """What C calls; the exception is left set."""
+    cdef Py_ssize_t size
+    cdef cnp.ndarray array
+    try:
+        step = (<list>owner)[number]
+        given = []
+        for operand in step.operands:
+            size = np.size(operand)
+            if isinstance(operand, float):
+                given.append(operands[0])
+            else:
+                array = np.empty(np.shape(operand))
+                memcpy(cnp.PyArray_DATA(array), operands, size * sizeof(double))
+                given.append(array)
+            operands += size
+        found = step.rule.call(given)
+        for result, expected in zip(found, step.results, strict=True):
+            array = np.ascontiguousarray(result, dtype=np.float64)
+            if np.shape(result) != np.shape(expected):
+                raise ValueError(
+                    f"{rule_name(step.rule)} returned an array of the shape {np.shape(result)}, "
+                    f"where it had {np.shape(expected)} when it was recorded"
+                )
+            size = cnp.PyArray_SIZE(array)
+            memcpy(results, cnp.PyArray_DATA(array), size * sizeof(double))
+            results += size
+        return 0
+    except Exception as error:
+        failure = CallError(str(error))
+        failure.__cause__ = error
+        cad_restore_exception(failure)
+    except BaseException as error:
+        cad_restore_exception(error)
+    return -1
