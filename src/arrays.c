@@ -170,12 +170,7 @@ void cad_array_exchange(CadTape *tape, CadEntry entry, int undo) {
 static void multiply_matrices(CadTape *tape, CadPlan *plan) {
     Walk walk;
     start_walk(&walk, tape, plan, 3);
-    const int64_t *core = cad_plan_shape(plan) + walk.axes;
-    do {
-        cad_multiply_matrices(matrix_of_values(&walk, 0, 0, 2), matrix_of_values(&walk, 1, 0, 1),
-                              matrix_of_values(&walk, 2, 1, 2), (size_t)core[0], (size_t)core[1],
-                              (size_t)core[2]);
-    } while (advance(&walk));
+    multiply_views(&walk);
 }
 
 static void sum_values(CadTape *tape, CadEntry entry, CadPlan *plan) {
@@ -184,20 +179,13 @@ static void sum_values(CadTape *tape, CadEntry entry, CadPlan *plan) {
     }
     Walk walk;
     start_walk(&walk, tape, plan, 1);
-    do {
-        cad_strip_add(values_at(&walk, 0, 0), values_at(&walk, 1, 0), 0, walk.n);
-    } while (advance(&walk));
+    add_rows(&walk);
 }
 
 static void row_values(CadTape *tape, CadOp op, CadPlan *plan) {
     Walk walk;
     start_walk(&walk, tape, plan, 1);
-    const int arity = plan->n_views - 1;
-    do {
-        const CadStrip x = values_at(&walk, 1, 0);
-        cad_strip_value(op, values_at(&walk, 0, 0), x, arity > 1 ? values_at(&walk, 2, 0) : x,
-                        arity > 2 ? values_at(&walk, 3, 0) : x, walk.n);
-    } while (advance(&walk));
+    compute_rows(&walk, op);
 }
 
 void cad_array_value(CadTape *tape, CadEntry entry) {

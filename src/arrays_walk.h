@@ -162,6 +162,32 @@ static inline void tangents_at(const Walk *walk, CadLanes tangents, CadStrip t[4
     t[3] = lanes_at(walk, 0, tangents, walk->first);
 }
 
+/* The first view = an operation on the others. */
+static inline void compute_rows(Walk *walk, CadOp op) {
+    CadStrip x[4];
+    do {
+        operands_at(walk, 0, x);
+        cad_strip_value(op, x[3], x[0], x[1], x[2], walk->n);
+    } while (advance(walk));
+}
+
+/* The first view += the second one. */
+static inline void add_rows(Walk *walk) {
+    do {
+        cad_strip_add(values_at(walk, 0, 0), values_at(walk, 1, 0), 0, walk->n);
+    } while (advance(walk));
+}
+
+/* The first view = the product of the others; the walk keeps three axes. */
+static inline void multiply_views(Walk *walk) {
+    const int64_t *core = cad_plan_shape(walk->plan) + walk->axes;
+    do {
+        cad_multiply_matrices(matrix_of_values(walk, 0, 0, 2), matrix_of_values(walk, 1, 0, 1),
+                              matrix_of_values(walk, 2, 1, 2), (size_t)core[0], (size_t)core[1],
+                              (size_t)core[2]);
+    } while (advance(walk));
+}
+
 /* target (rows x columns) += or = a b, a a column and b a row. */
 static inline void add_outer_product(CadMatrix target, CadMatrix a, CadMatrix b, int store,
                                      size_t rows, size_t columns) {

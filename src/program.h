@@ -63,9 +63,8 @@ typedef struct CadProgram {
     size_t code_capacity, single_capacity, list_capacity, plan_capacity, constant_capacity,
         output_capacity, check_capacity;
     size_t n_inputs;
-    size_t n_places;  /* that are no constants */
-    size_t n_results; /* numbers in all stretches */
-    size_t product_room;
+    size_t n_places;     /* that are no constants */
+    size_t n_results;    /* numbers in all stretches */
     size_t n_operations; /* on numbers, for people */
     int has_arrays;      /* plans: lanes go one by one */
     int has_calls;

@@ -70,32 +70,19 @@ static void run_fused(const CadInstruction *code, double *at) {
 static void run_rows(CadOp op, CadPlan *plan, double *at) {
     Walk walk;
     start_walk_in(&walk, at, plan, 1);
-    const int arity = plan->n_views - 1;
-    do {
-        const CadStrip x = values_at(&walk, 1, 0);
-        cad_strip_value(op, values_at(&walk, 0, 0), x, arity > 1 ? values_at(&walk, 2, 0) : x,
-                        arity > 2 ? values_at(&walk, 3, 0) : x, walk.n);
-    } while (advance(&walk));
+    compute_rows(&walk, op);
 }
 
-/* The first view += the second one. */
 static void run_additions(CadPlan *plan, double *at) {
     Walk walk;
     start_walk_in(&walk, at, plan, 1);
-    do {
-        cad_strip_add(values_at(&walk, 0, 0), values_at(&walk, 1, 0), 0, walk.n);
-    } while (advance(&walk));
+    add_rows(&walk);
 }
 
 static void run_product(CadPlan *plan, double *at) {
     Walk walk;
     start_walk_in(&walk, at, plan, 3);
-    const int64_t *core = cad_plan_shape(plan) + walk.axes;
-    do {
-        cad_multiply_matrices(matrix_of_values(&walk, 0, 0, 2), matrix_of_values(&walk, 1, 0, 1),
-                              matrix_of_values(&walk, 2, 1, 2), (size_t)core[0], (size_t)core[1],
-                              (size_t)core[2]);
-    } while (advance(&walk));
+    multiply_views(&walk);
 }
 
 /* Sums of few terms are not worth a loop of NumPy's. */
