@@ -32,6 +32,9 @@ typedef struct CadInstruction {
     int32_t sx, sy, sz;
 } CadInstruction;
 
+/* What a single operation can be that is no row of the table: out = sin(x), and at y cos(x). */
+enum { CAD_SINGLE_SINCOS = CAD_OP_COUNT };
+
 typedef struct CadSingle {
     uint32_t op;
     int32_t out, x, y, z;

@@ -259,6 +259,9 @@ void cad_maker_emit_array(CadMaker *m, uint32_t i);
 
 /* --- program_loops.c --- */
 
+/* Have sine and cosine of one number found together. */
+void cad_maker_join_sines(CadMaker *m);
+
 /* Keep the bodies of loops once. */
 void cad_maker_roll_up(CadMaker *m);
 

@@ -1,4 +1,5 @@
-/* What is done to finished code: bodies of loops are kept once, and vectors share their tiles. */
+/* What is done to finished code: sine and cosine of one number are found together, bodies of loops
+ * are kept once, and vectors share their tiles. */
 #include "program_inner.h"
 
 /* --- vectors tile by tile --- */
@@ -53,6 +54,68 @@ void cad_maker_fuse(CadMaker *m) {
         }
         first->fused = (uint32_t)(end - i);
         i = end;
+    }
+}
+
+/* --- sine and cosine --- */
+
+/* Whether one of two operations may be carried out together with the other, ahead of those between
+ * them: these neither write what it reads nor touch what it writes. */
+static int can_join(const CadSingle *first, const CadSingle *second) {
+    if (second->x != first->x || first->out == first->x || second->out == first->x) {
+        return 0;
+    }
+    for (const CadSingle *s = first + 1; s < second; s++) {
+        if (s->out == first->x || s->out == second->out || s->x == second->out ||
+            s->y == second->out || s->z == second->out) {
+            return 0;
+        }
+    }
+    return first->out != second->out;
+}
+
+static int is_other_half(const CadSingle *a, const CadSingle *b) {
+    return (a->op == CAD_OP_sin && b->op == CAD_OP_cos) ||
+           (a->op == CAD_OP_cos && b->op == CAD_OP_sin);
+}
+
+/* Of one stretch of single operations; answers how many are left. */
+static size_t join_sines(CadSingle *singles, size_t n) {
+    enum { NEAR = 32, DROPPED = UINT16_MAX };
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        CadSingle *first = &singles[i];
+        const size_t end = n - i > NEAR ? i + NEAR : n;
+        if (first->op == DROPPED) {
+            continue;
+        }
+        if (first->op == CAD_OP_sin || first->op == CAD_OP_cos) {
+            for (size_t k = i + 1; k < end; k++) {
+                CadSingle *second = &singles[k];
+                if (is_other_half(first, second) && can_join(first, second)) {
+                    const int sine_first = first->op == CAD_OP_sin;
+                    *first = (CadSingle){.op = CAD_SINGLE_SINCOS,
+                                         .out = sine_first ? first->out : second->out,
+                                         .x = first->x,
+                                         .y = sine_first ? second->out : first->out,
+                                         .z = first->x};
+                    second->op = DROPPED;
+                    break;
+                }
+            }
+        }
+        singles[kept++] = *first;
+    }
+    return kept;
+}
+
+void cad_maker_join_sines(CadMaker *m) {
+    CadProgram *program = m->program;
+    for (size_t k = 0; k < program->n_code; k++) {
+        CadInstruction *i = &program->code[k];
+        if (i->kind == CAD_SINGLES) {
+            i->n = (uint32_t)join_sines(program->singles + i->x, i->n);
+        }
     }
 }
 

@@ -125,6 +125,9 @@ static CadStatus make(CadGraph *graph, const CadId *inputs, size_t n_inputs, con
         cad_maker_emit_results(m, roots, n_roots);
         cad_maker_emit_checks(m);
         cad_maker_settle_constants(m);
+        if (m->joins) {
+            cad_maker_join_sines(m);
+        }
         cad_maker_roll_up(m);
     }
     if (m->status == CAD_OK) {

@@ -20,30 +20,76 @@ void cad_program_prepare(const CadProgram *program, size_t lanes, double *room) 
 
 /* --- one point --- */
 
-#define CAD_ROW1(name, value, dx)                                                                 \
-    case CAD_OP_##name:                                                                           \
-        at[s.out] = val_##name(at[s.x]);                                                          \
-        break;
-#define CAD_ROW2(name, value, dx, dy)                                                             \
-    case CAD_OP_##name:                                                                           \
-        at[s.out] = val_##name(at[s.x], at[s.y]);                                                 \
-        break;
-#define CAD_ROW3(name, value, dx, dy, dz)                                                         \
-    case CAD_OP_##name:                                                                           \
-        at[s.out] = val_##name(at[s.x], at[s.y], at[s.z]);                                        \
-        break;
+static inline void run_sincos(const CadSingle *s, double *at) {
+    const double x = at[s->x];
+    const double sine = sin(x), cosine = cos(x); /* for compilers one function */
+    at[s->out] = sine;
+    at[s->y] = cosine;
+}
+
+/* What a row does, as STEP(operation, statement). */
+#define OUT at[single->out]
+#define X at[single->x]
+#define Y at[single->y]
+#define Z at[single->z]
+#define CAD_ROW1(name, value, dx) STEP(CAD_OP_##name, OUT = val_##name(X))
+#define CAD_ROW2(name, value, dx, dy) STEP(CAD_OP_##name, OUT = val_##name(X, Y))
+#define CAD_ROW3(name, value, dx, dy, dz) STEP(CAD_OP_##name, OUT = val_##name(X, Y, Z))
+#define OTHER_STEPS STEP(CAD_SINGLE_SINCOS, run_sincos(single, at))
+
+#ifdef __GNUC__
+/* Threaded code: each operation goes to the next one by itself, so that the processor learns for
+ * each where that leads. Where labels are no values, a switch has to do. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+
+static void run_singles(const CadSingle *single, size_t n, double *at) {
+#define STEP(code, statement) [code] = &&do_##code,
+    static const void *const labels[] = {
+#include "ops_rows.h"
+        OTHER_STEPS};
+#undef STEP
+#define STEP(code, statement)                                                                     \
+    do_##code : statement;                                                                        \
+    if (++single == end) {                                                                        \
+        return;                                                                                   \
+    }                                                                                             \
+    goto *labels[single->op];
+    const CadSingle *const end = single + n;
+    if (n > 0) {
+        goto *labels[single->op];
+    }
+    return;
+#include "ops_rows.h"
+    OTHER_STEPS
+}
+
+#pragma GCC diagnostic pop
+#else
 
 static void run_singles(const CadSingle *single, size_t n, double *at) {
     for (const CadSingle *const end = single + n; single < end; single++) {
-        const CadSingle s = *single;
-        switch (s.op) {
+        switch (single->op) {
+#define STEP(code, statement)                                                                     \
+    case code:                                                                                    \
+        statement;                                                                                \
+        break;
 #include "ops_rows.h"
+            OTHER_STEPS
         default:
             break;
         }
     }
 }
 
+#endif
+
+#undef STEP
+#undef OTHER_STEPS
+#undef OUT
+#undef X
+#undef Y
+#undef Z
 #undef CAD_ROW1
 #undef CAD_ROW2
 #undef CAD_ROW3
@@ -207,8 +253,14 @@ static void run_lanes_of_vector(const CadInstruction *i, Lanes lanes) {
 
 static void run_lanes_of_singles(const CadSingle *single, size_t n, Lanes lanes) {
     for (const CadSingle *s = single, *end = single + n; s < end; s++) {
-        cad_strip_value((CadOp)s->op, lanes_of_place(lanes, s->out), lanes_of_place(lanes, s->x),
-                        lanes_of_place(lanes, s->y), lanes_of_place(lanes, s->z), lanes.count);
+        const CadStrip out = lanes_of_place(lanes, s->out), x = lanes_of_place(lanes, s->x),
+                       y = lanes_of_place(lanes, s->y), z = lanes_of_place(lanes, s->z);
+        if (s->op == CAD_SINGLE_SINCOS) {
+            cad_strip_value(CAD_OP_sin, out, x, x, x, lanes.count);
+            cad_strip_value(CAD_OP_cos, y, x, x, x, lanes.count);
+        } else {
+            cad_strip_value((CadOp)s->op, out, x, y, z, lanes.count);
+        }
     }
 }
 
