@@ -184,8 +184,10 @@ class Program(Calls, SparseCalls):
                 counted(len(graph.guards), "guard"),
             ]
             programs = [
-                (_title(*key), code.code if isinstance(code, MatrixPlan) else code)
-                for key, code in codes
+                (_title(what, by[0]), code.code)  # besides the ranges, which entries
+                if isinstance(code, MatrixPlan)
+                else (_title(what, by), code)
+                for (what, by), code in codes
             ]
             yield f"recording {k}: {', '.join(counts)}", programs
 
@@ -741,9 +743,8 @@ def _warn(message: str) -> None:
     warnings.warn(message, RuntimeWarning, stacklevel=level)
 
 
-def _title(what: str, by: Any) -> str:
-    """What a program computes; `by` are inputs [begin, end), or these and what goes with them."""
-    ranges = by[0] if " " in what else by
+def _title(what: str, ranges: Any) -> str:
+    """What a program computes, by inputs [begin, end)."""
     inputs = [f"{begin}..{end - 1}" for begin, end in ranges if begin < end]
     return f"{what} by inputs {', '.join(inputs)}" if inputs else what
 

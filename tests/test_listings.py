@@ -411,6 +411,18 @@ def test_all_recordings_and_their_programs_are_listed() -> None:
     assert "nothing was recorded" in program.to_text()
 
 
+def test_programs_of_points_are_listed() -> None:
+    program = cadiff.compile(neighbours)
+    X = np.ones((5, 3))
+    program.batch(X)
+    program.batch(X, what="grad")
+    program.batch(X, what="hessian")
+    text = program.to_text()
+    for title in ("value of points", "gradient of points by inputs 0..2"):
+        assert re.search(rf"^{title}: ", text, re.MULTILINE), text
+        assert f"recording 0, {title}" in program.to_dot()
+
+
 def test_a_recording_that_was_read_from_bytes_has_no_program_yet() -> None:
     program = cadiff.compile(neighbours)
     program(np.ones(3))

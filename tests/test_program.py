@@ -22,6 +22,7 @@ import cadiff
 import cadiff.numpy as cnp
 from cadiff import Program
 
+from .programs import leaves, near, same, value_of
 from .test_array_programs import Draft, runs
 
 Array = np.ndarray
@@ -35,62 +36,6 @@ def _quiet() -> Iterator[None]:
         warnings.filterwarnings("ignore", message=".*rests on the equality.*")
         warnings.filterwarnings("ignore", message=".*runs its function as it is.*")
         yield
-
-
-# --- comparing -----------------------------------------------------------------------------------
-
-
-def value_of(f: Function, *args: Any) -> Any:
-    """What f returns, computed on numbers with derivatives, in the form of a program's results."""
-    return cadiff.vjp(f, *args)[0]
-
-
-def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(tree, dict):
-        for key, item in tree.items():
-            yield from leaves(item, f"{path}[{key!r}]")
-    elif isinstance(tree, (list, tuple)):
-        for k, item in enumerate(tree):
-            yield from leaves(item, f"{path}[{k}]")
-    else:
-        yield path, tree
-
-
-def same_structure(got: Any, wanted: Any) -> None:
-    kind = float if isinstance(wanted, (np.floating, int)) else type(wanted)
-    assert type(got) is kind, (got, wanted)
-    if isinstance(wanted, dict):
-        assert list(got) == list(wanted)
-        for key in wanted:
-            same_structure(got[key], wanted[key])
-    elif isinstance(wanted, (list, tuple)):
-        assert len(got) == len(wanted)
-        for mine, other in zip(got, wanted, strict=True):
-            same_structure(mine, other)
-    elif isinstance(wanted, np.ndarray):
-        assert got.shape == wanted.shape
-        assert got.dtype == wanted.dtype
-
-
-def same(got: Any, wanted: Any, what: str = "", signs: bool = True) -> None:
-    """Equal bits, all nans being one; zeros too, unless their signs are left out."""
-    same_structure(got, wanted)
-    for (path, mine), (_, other) in zip(leaves(got), leaves(wanted), strict=True):
-        message = f"{what} {path}"
-        np.testing.assert_array_equal(mine, other, message)
-        number = ~np.isnan(other) & signs
-        np.testing.assert_array_equal(
-            np.signbit(mine)[number], np.signbit(other)[number], message + ": signs"
-        )
-
-
-def near(got: Any, wanted: Any, what: str = "", rtol: float = 1e-11, scale: float = 1.0) -> None:
-    """Equal to rounding, relative to the largest number; nan and infinities in their places."""
-    same_structure(got, wanted)
-    finite = [np.abs(np.asarray(x)[np.isfinite(x)]).max(initial=0.0) for _, x in leaves(wanted)]
-    atol = rtol * max(scale, *finite, 0.0)
-    for (path, mine), (_, other) in zip(leaves(got), leaves(wanted), strict=True):
-        np.testing.assert_allclose(mine, other, rtol=0.0, atol=atol, err_msg=f"{what} {path}")
 
 
 # --- random programs over single numbers ---------------------------------------------------------
