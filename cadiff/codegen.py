@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from .instructions import Kind, instruction, place_text, result_places, views
+from .instructions import (
+    Kind,
+    instruction,
+    place_text,
+    result_places,
+    single_operations,
+    views,
+)
 from .texts import counted
 
 __all__ = ["to_c"]
@@ -291,7 +298,11 @@ class _Function:
     ) -> Iterator[str]:
         x, y, z, sx, sy, sz = operands
         if kind == Kind.SINGLES:
-            singles = [self.single(*s) for s in self.parts["singles"][x : x + n].tolist()]
+            singles = [
+                self.single(*operation)
+                for single in self.parts["singles"][x : x + n].tolist()
+                for operation in single_operations(single)
+            ]
             if y > 1:
                 yield _block(f"for (int turn = 0; turn < {y}; turn++)", singles, scope=True)
             else:
@@ -322,7 +333,7 @@ class _Function:
                 yield _loop(n, f"{self.operand(out, 1, n)} = 0.0;")
             yield self.additions(x)
 
-    def single(self, op: int, out: int, *operands: int) -> str:
+    def single(self, op: int, out: int, operands: list[int]) -> str:
         return f"{place_text(out)} = {_value(op, [self.operand(place) for place in operands])};"
 
     def plan(self, at: int) -> tuple[list[tuple[str, int]], list[str]]:

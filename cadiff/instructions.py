@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from . import _core
 
-__all__ = ["Instruction", "Kind", "instruction", "place_text", "result_places", "views"]
+__all__ = [
+    "Instruction",
+    "Kind",
+    "instruction",
+    "place_text",
+    "result_places",
+    "single_operations",
+    "views",
+    "written_by",
+]
 
 Shape = tuple[int, ...]
 
@@ -34,6 +46,24 @@ class Instruction(NamedTuple):
 
 def instruction(parts: dict[str, Any], k: int) -> Instruction:
     return Instruction(*parts["code"][k].tolist())
+
+
+_NAMES, _ARITIES = _core.operation_names()
+_SINCOS = len(_NAMES)  # CAD_SINGLE_SINCOS of src/program.h
+
+
+def single_operations(single: Sequence[int]) -> list[tuple[int, int, list[int]]]:
+    """What a single operation consists of: code, result and operands of one, or of two."""
+    op, out, x, y, z = single
+    if op == _SINCOS:
+        return [(_NAMES.index("sin"), out, [x]), (_NAMES.index("cos"), y, [x])]
+    return [(op, out, [x, y, z][: _ARITIES[op]])]
+
+
+def written_by(singles: Any) -> NDArray[np.int64]:
+    """The places that single operations write."""
+    other = singles["y"][singles["op"] == _SINCOS]
+    return np.concatenate([singles["out"], other]).astype(np.int64)
 
 
 def views(parts: dict[str, Any], at: int) -> tuple[Shape, list[tuple[int, Shape]]]:

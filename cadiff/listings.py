@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import Code
-from .instructions import Instruction, Kind, instruction, place_text, views
+from .instructions import (
+    Instruction,
+    Kind,
+    instruction,
+    place_text,
+    single_operations,
+    views,
+    written_by,
+)
 from .texts import (
     abridged,
     check_rows,
@@ -123,10 +131,13 @@ class _Listing:
                 return "loop", f"{i.y} × {{", "", ""
             if line.single == i.n:
                 return "", "}", "", ""
-            op, out, *operands = self.parts["singles"][i.x + line.single].tolist()
-            texts = [self.stretch(place) for place in operands[: _ARITIES[op]]]
-            name = readable(_NAMES[op])
-            return "single", name, f"{place_text(out)} = {_value(op, texts)}", ""
+            operations = single_operations(self.parts["singles"][i.x + line.single].tolist())
+            formulas = [
+                f"{place_text(out)} = {_value(op, [self.stretch(place) for place in operands])}"
+                for op, out, operands in operations
+            ]
+            name = " and ".join(readable(_NAMES[op]) for op, _, _ in operations)
+            return "single", name, "; ".join(formulas), ""
         out = self.stretch(i.out, 1, i.n)
         if i.kind == Kind.VECTOR:
             steps = [(i.x, i.sx), (i.y, i.sy), (i.z, i.sz)][: _ARITIES[i.op]]
@@ -218,7 +229,7 @@ class _Listing:
         if i.kind == Kind.SINGLES:
             begin = i.x + max(line.single, 0)
             singles = self.parts["singles"][begin : i.x + i.n if line.single < 0 else begin + 1]
-            return _reads_of_singles(singles), singles["out"].astype(np.int64)
+            return _reads_of_singles(singles), written_by(singles)
         out = _every(i.out, 1, i.n)
         if i.kind == Kind.VECTOR:
             steps = [(i.x, i.sx), (i.y, i.sy), (i.z, i.sz)][: _ARITIES[i.op]]
@@ -276,9 +287,10 @@ def _reads_of_singles(singles: Any) -> Places:
     """The places that operations read, but those that one before has written."""
     written: set[int] = set()
     found = []
-    for op, out, *operands in singles.tolist():
-        found += [place for place in operands[: _ARITIES[op]] if place not in written]
-        written.add(out)
+    for single in singles.tolist():
+        for _, out, operands in single_operations(single):
+            found += [place for place in operands if place not in written]
+            written.add(out)
     return np.array(found, dtype=np.int64)
 
 
@@ -401,7 +413,7 @@ def _written(listing: _Listing, begin: int, end: int) -> Iterator[Places]:
         if i.kind == Kind.SINGLES and i.y <= 1:
             n = min(end - k, i.n - line.single)
             first = i.x + line.single
-            yield listing.parts["singles"]["out"][first : first + n].astype(np.int64)
+            yield written_by(listing.parts["singles"][first : first + n])
             k += n
         else:
             yield listing.reads_and_writes(line)[1]

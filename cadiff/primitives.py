@@ -297,7 +297,9 @@ class primitive:  # noqa: N801 - a decorator
         rules = [rule for rule in map(self._pull_rule, active) if rule is not None]
         # To be replayed it is a step of the program, of whatever a replay may find changed.
         is_step = _core.is_guarding() and (len(rules) > 0 or _core.depends(args))
-        which = [k for k, arg in enumerate(args) if k in active or is_step and _core.depends(arg)]
+        which = list(active)
+        if is_step:
+            which = [k for k, arg in enumerate(args) if k in active or _core.depends(arg)]
         values = _core.plain_values(args)
         with np.errstate(all="ignore"):
             ans = self.function(*values, **kwargs)
@@ -306,11 +308,7 @@ class primitive:  # noqa: N801 - a decorator
         for rule in rules:
             getattr(rule, "refuse", _nothing)()
         kept = [
-            arg.copy()
-            if isinstance(arg, np.ndarray)
-            else None
-            if k in which
-            else values[k]
+            arg.copy() if isinstance(arg, np.ndarray) else None if k in which else values[k]
             for k, arg in enumerate(args)
         ]
         call = _Rule(self, kept, kwargs, which, isinstance(ans, tuple))
@@ -392,9 +390,7 @@ class _Rule:
 
     # --- as a step of a program
 
-    def note_point(
-        self, operands: list[Any], results: list[Number], passive: list[bool]
-    ) -> None:
+    def note_point(self, operands: list[Any], results: list[Number], passive: list[bool]) -> None:
         """The values that it is recorded with, and of which operands the derivative is cut."""
         self.point = [_unshared(x) for x in operands], [_unshared(x) for x in results]
         self.passive = passive

@@ -140,8 +140,9 @@ class Machine:
         elif cells[0] == "guard":
             self.guards.append(bool(self.value(cells[2].replace("==", "-")) == 0.0))
         else:
-            _, kind, size, formula, *_ = cells
-            self.instruction(kind, size, formula)
+            _, kind, size, formulas, *_ = cells
+            for formula in formulas.split("; "):
+                self.instruction(kind, size, formula)
 
     def instruction(self, kind: str, size: str, formula: str) -> None:
         target, change, rest = re.fullmatch(r"(w\[[^\]]*\]) ([-+]?)= (.*)", formula).groups()  # type: ignore[union-attr]
@@ -431,3 +432,14 @@ def test_a_recording_that_was_read_from_bytes_has_no_program_yet() -> None:
     assert "subgraph" not in again.to_dot()
     again(np.ones(3))
     assert again.to_text() == program.to_text()
+
+
+def test_sine_and_cosine_of_one_number_are_one_operation() -> None:
+    program = cadiff.compile(lambda x: cadiff.sin(x[0]) * x[1] + cadiff.cos(x[1]))
+    x = np.array([0.3, 0.7])
+    value, gradient = program.value_and_grad(x)
+    assert value == pytest.approx(np.sin(0.3) * 0.7 + np.cos(0.7), rel=1e-15)
+    expected = [np.cos(0.3) * 0.7, np.sin(0.3) - np.sin(0.7)]
+    np.testing.assert_allclose(gradient, expected, rtol=1e-15)
+    assert program.to_text().count("sin and cos") == 2
+    assert "sin(w[0])" in program.to_c() and "cos(w[0])" in program.to_c()
