@@ -202,6 +202,17 @@ cdef class MatrixPlan:
             check(CAD_RAISED)
         return data if missed < 0 else missed
 
+    def spread(self, results):
+        """The vectors for rows of results of the code, where it has all numbers."""
+        if self.direct:
+            return results
+        data = np.zeros((len(results), self.size))
+        if self.template is not None:
+            data[:] = self.template
+        data[:, self.places] = results
+        data[:, self.copies] = data[:, self.sources]
+        return data
+
     def run_at(self, x):
         """The vector for one argument that is a float64 vector; None if it is not, if a guard does
         not hold, or if somebody watches what is computed."""
@@ -253,12 +264,20 @@ cdef inline void copy_some(double *data, const cnp.npy_intp *targets, const cnp.
         data[targets[k]] = data[sources[k]]
 
 
-def plan_matrix(Graph graph, str what, ranges, Pattern given, str layout):
+def plan_matrix(Graph graph, str what, ranges, Pattern given, str layout, bint for_points=False):
     """A plan for the "jacobian" of the outputs, or the "hessian" of the one output, by some inputs.
 
     Its vector holds the entries of the pattern, by "rows" or by "columns", or the "dense" matrix.
-    With a given pattern these are the entries that are wanted.
+    With a given pattern these are the entries that are wanted. `for_points`: of many points.
     """
+    graph.for_lanes = for_points
+    try:
+        return planned_matrix(graph, what, ranges, given, layout)
+    finally:
+        graph.for_lanes = False
+
+
+cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str layout):
     cdef bint dense = layout == "dense"
     cdef Ids wrt = graph.elements(ranges)
     cdef Ids outputs = graph.all_outputs()

@@ -4,36 +4,28 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._core import MatrixPlan, Pattern
-from .recordings import Call, Recorded, carries_derivatives, record
+from ._core import CallError, MatrixPlan, ObstacleError, Pattern
+from .recordings import Call, MissedError, Recorded, carries_derivatives, met, record
 from .transforms import flatten, hessian, jacobian
-from .transforms._base import Function
+from .transforms._base import Function, checked_argnums
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Format", "MissedError", "Request", "SparseCalls"]
+__all__ = ["Format", "Request", "SparseCalls"]
 
 Format = Literal["csr", "csc", "coo"]
 FloatArray = NDArray[np.float64]
 
 _KINDS = {"csr": "csr_array", "csc": "csc_array", "coo": "coo_array"}
 _LARGEST_INDEX = np.iinfo(np.int32).max
-
-
-class MissedError(Exception):
-    """A replay met another outcome than the recording did."""
-
-    def __init__(self, guard: int) -> None:
-        super().__init__(guard)
-        self.guard = guard
 
 
 def _scipy_sparse() -> Any:
@@ -200,45 +192,84 @@ class SparseCalls:
     _recent: tuple[Request, MatrixPlan] | None = None
 
     def sparse_jacobian(
-        self, x: Any, /, *args: Any, sparsity: Any = None, format: Format = "csr", **kwargs: Any
+        self,
+        x: Any,
+        /,
+        *args: Any,
+        sparsity: Any = None,
+        format: Format = "csr",
+        argnums: int | Sequence[int] = 0,
+        **kwargs: Any,
     ) -> Any:
-        """The Jacobian as `cadiff.sparse_jacobian` gives it."""
-        return self.sparse(_requested("jacobian", sparsity, format), (x, *args), kwargs)
+        """The Jacobian as `cadiff.sparse_jacobian` gives it.
+
+        By several arguments it is one matrix, whose columns are those of one argument after the
+        other.
+        """
+        return self.sparse(_requested("jacobian", sparsity, format), (x, *args), kwargs, argnums)
 
     def sparse_hessian(
-        self, x: Any, /, *args: Any, sparsity: Any = None, format: Format = "csr", **kwargs: Any
+        self,
+        x: Any,
+        /,
+        *args: Any,
+        sparsity: Any = None,
+        format: Format = "csr",
+        argnums: int | Sequence[int] = 0,
+        **kwargs: Any,
     ) -> Any:
-        """The Hessian of the one number that f returns, as `cadiff.sparse_hessian` gives it."""
-        return self.sparse(_requested("hessian", sparsity, format), (x, *args), kwargs)
+        """The Hessian of the one number that f returns, as `cadiff.sparse_hessian` gives it.
 
-    def sparse(self, request: Request, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """The matrix that is requested, by the first argument."""
+        By several arguments it is one matrix by all their numbers, of one argument after the
+        other.
+        """
+        return self.sparse(_requested("hessian", sparsity, format), (x, *args), kwargs, argnums)
+
+    def sparse(
+        self,
+        request: Request,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        argnums: int | Sequence[int] = 0,
+    ) -> Any:
+        """The matrix that is requested."""
         recent = self._recent
-        if recent is not None and len(args) == 1 and not kwargs and recent[0] is request:
+        if (
+            recent is not None
+            and recent[0] is request
+            and len(args) == 1
+            and not kwargs
+            and argnums == 0
+        ):
             data = recent[1].run_at(args[0])
             if data is not None:
                 return recent[1].assemble(data)
-        return self._sparse(request, args, dict(kwargs))
+        numbers, _ = checked_argnums(argnums)
+        return self._sparse(request, args, dict(kwargs), numbers)
 
-    def _sparse(self, request: Request, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _sparse(
+        self,
+        request: Request,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        numbers: tuple[int, ...],
+    ) -> Any:
         if carries_derivatives(args, kwargs):
             raise TypeError(
                 f"sparse_{request.what} gives a matrix of floats, so it cannot be differentiated; "
                 f"differentiate cadiff.{request.what} instead"
             )
         _scipy_sparse()
-        call = Call(args, kwargs, (0,))
+        call = Call(args, kwargs, numbers)
 
         def matrix(recorded: Recorded) -> Any:
             if request.what == "hessian" and not recorded.is_number:  # says what is wrong
-                hessian(self._function)(*args, **kwargs)
+                hessian(self._function, numbers)(*args, **kwargs)
             plan = self._plan(request, call, recorded)
-            data = plan.run(call.vector())
-            if isinstance(data, int):
-                raise MissedError(data)
+            data = met(plan.run(call.vector()))
             if call.is_one_vector:
                 self._recent = (request, plan)
-            return plan.assemble(_as_given(data, args[0]))
+            return plan.assemble(_as_given(data, call))
 
         done, result = False, None
         if not _core.is_watched():
@@ -246,9 +277,13 @@ class SparseCalls:
         if not done:
             recorded = record(self._function, call, self._optimize)
             if isinstance(recorded, str):
-                return self._from_dense(request, args, kwargs)
-            result = matrix(recorded)
-            self._recent = None
+                return self._from_dense(request, call)
+            try:
+                result = matrix(recorded)
+            except (CallError, MissedError, ObstacleError):
+                return self._from_dense(request, call)
+            finally:
+                self._recent = None
         return result
 
     def _replayed(self, call: Call, action: Callable[[Recorded], Any]) -> tuple[bool, Any]:
@@ -266,13 +301,16 @@ class SparseCalls:
                 plan.assemble = Assembler(plan.pattern, request.format)
         return plan
 
-    def _from_dense(self, request: Request, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _from_dense(self, request: Request, call: Call) -> Any:
         """Of a function that cannot be replayed: the entries that are wanted, or are not 0."""
-        vector, unflatten = flatten(args[0])
+        vector, unflatten = flatten(tuple(call.args[k] for k in call.argnums))
         transform = jacobian if request.what == "jacobian" else hessian
 
         def of_vector(v: Any) -> Any:
-            return self._function(unflatten(v), *args[1:], **kwargs)
+            args = list(call.args)
+            for k, arg in zip(call.argnums, unflatten(v), strict=True):
+                args[k] = arg
+            return self._function(*args, **call.kwargs)
 
         blocks, _ = flatten(transform(of_vector)(vector))
         n = vector.size
@@ -284,11 +322,12 @@ class SparseCalls:
         data = matrix[pattern.rows(), pattern.indices]
         if request.format == "csc":
             data = data[np.argsort(pattern.indices, kind="stable")]
-        return Assembler(pattern, request.format)(_as_given(data, args[0]))
+        return Assembler(pattern, request.format)(_as_given(data, call))
 
 
-def _as_given(data: FloatArray, x: Any) -> NDArray[Any]:
-    """In single precision if the argument is."""
-    if isinstance(x, np.ndarray) and x.dtype == np.float32:
+def _as_given(data: FloatArray, call: Call) -> NDArray[Any]:
+    """In single precision if all that it is by is."""
+    given = [call.args[k] for k in call.argnums]
+    if all(isinstance(x, np.ndarray) and x.dtype == np.float32 for x in given):
         return data.astype(np.float32)
     return data

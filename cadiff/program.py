@@ -7,7 +7,6 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from math import prod
 from types import MethodType
 from typing import Any, Literal, overload
 
@@ -16,16 +15,18 @@ from numpy.typing import NDArray
 
 from . import _core, listings
 from ._core import CallError, Calls, Code, MatrixPlan, ObstacleError
-from .batches import Points
+from .batches import BatchCalls
 from .codegen import to_c
-from .matrices import MissedError, SparseCalls
+from .matrices import SparseCalls
 from .recordings import (
     OUTER,
     Call,
+    MissedError,
     Recorded,
     carries_derivatives,
     is_differentiable,
     leaves_of,
+    met,
     record,
     run,
 )
@@ -33,7 +34,7 @@ from .texts import check_rows, counted
 from .transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from .transforms._base import Function, check_function, checked_argnums, is_int
 from .transforms._blocks import blocks_of_matrix
-from .transforms._outputs import all_shapes, in_containers, places
+from .transforms._outputs import all_shapes, in_containers
 
 __all__ = ["Program", "compile"]
 
@@ -47,17 +48,10 @@ _EAGER: dict[str, Callable[..., Any]] = {
 }
 
 
-def _run(code: Code, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
-    found = code.run(inputs)
-    if isinstance(found, int):
-        raise MissedError(found)
-    return found
-
-
 _OWN_PACKAGES = ("cadiff", "cadiff.transforms")
 
 
-class Program(Calls, SparseCalls):
+class Program(Calls, SparseCalls, BatchCalls):
     """A function that is recorded once for each structure of its arguments, then replayed in C.
 
     Made by `compile`, which says what it does and what f may do. Called like f; the methods are
@@ -382,7 +376,7 @@ class Program(Calls, SparseCalls):
 
     def _value(self, call: Call, single: bool, recorded: Recorded) -> Any:
         code = self._code(recorded, "value")
-        result = recorded.filled(_run(code, call.vector()))
+        result = recorded.filled(met(code.run(call.vector())))
         self._note_call(call, recorded)
         return result
 
@@ -404,7 +398,7 @@ class Program(Calls, SparseCalls):
         if not recorded.is_number:  # says what is wrong
             grad(self._function, call.argnums)(*call.args, **call.kwargs)
         code = self._code(recorded, "gradient", call.ranges)
-        numbers = _run(code, call.vector())
+        numbers = met(code.run(call.vector()))
         self._note_call(call, recorded)
         structure = call.structure
         shapes = structure.leaf_shapes()
@@ -458,9 +452,7 @@ class Program(Calls, SparseCalls):
         """A row for each output."""
         with self._lock:
             plan = recorded.plan(what, call.ranges)
-        data = plan.run(call.vector())
-        if isinstance(data, int):
-            raise MissedError(data)
+        data = met(plan.run(call.vector()))
         n = sum(end - begin for begin, end in call.ranges)
         return plan, data.reshape(height, n)
 
@@ -493,7 +485,7 @@ class Program(Calls, SparseCalls):
                     hvp(self._function, k)(first, v, *others, **kwargs)
                 code = self._code(recorded, "second", call.ranges)
                 along = [np.ravel(atom) for atom in direction]
-                numbers = _run(code, np.concatenate([call.vector(), *along]))
+                numbers = met(code.run(np.concatenate([call.vector(), *along])))
                 return structure.fill(0, leaves_of(numbers, all_shapes(structure)))
 
             done, result = self._replayed(call, product)
@@ -518,7 +510,7 @@ class Program(Calls, SparseCalls):
             def pushed(recorded: Recorded) -> Any:
                 code = self._code(recorded, "push", call.ranges)
                 along = [np.ravel(atom) for atom in direction]
-                numbers = _run(code, np.concatenate([call.vector(), *along]))
+                numbers = met(code.run(np.concatenate([call.vector(), *along])))
                 m = recorded.graph.n_outputs
                 return recorded.filled(numbers[:m]), recorded.filled(numbers[m:])
 
@@ -544,7 +536,7 @@ class Program(Calls, SparseCalls):
 
     def _pullback(self, call: Call, recorded: Recorded) -> tuple[Any, Callable[[Any], Any]]:
         inputs = call.vector()
-        out = recorded.filled(_run(self._code(recorded, "value"), inputs))
+        out = recorded.filled(met(self._code(recorded, "value").run(inputs)))
         structure = call.structure.bare()
         single = len(call.args) == 1
 
@@ -554,7 +546,7 @@ class Program(Calls, SparseCalls):
                 return vjp(self._function, *call.args)[1](u)
             code = self._code(recorded, "pull", call.ranges)
             seeds = [np.ravel(atom) for atom in cotangent]
-            numbers = _run(code, np.concatenate([inputs, *seeds]))[recorded.graph.n_outputs :]
+            numbers = met(code.run(np.concatenate([inputs, *seeds])))[recorded.graph.n_outputs :]
             leaves = leaves_of(numbers, all_shapes(structure))
             return in_containers(leaves, structure, single)
 
@@ -608,126 +600,8 @@ class Program(Calls, SparseCalls):
 
     def _met(self, call: Call, recorded: Recorded) -> Recorded:
         """The recording, if it has the outcomes that a call meets."""
-        _run(self._code(recorded, "value"), call.vector())
+        met(self._code(recorded, "value").run(call.vector()))
         return recorded
-
-    # --- many points
-
-    def batch(
-        self,
-        X: Any,
-        /,
-        *others: Any,
-        what: str = "value",
-        threads: int | None = None,
-        argnums: int | Sequence[int] = 0,
-        **kwargs: Any,
-    ) -> Any:
-        """The same for many points: the first argument has one leading axis more.
-
-        Points are computed side by side, and by several threads, without the GIL.
-
-        Parameters
-        ----------
-        X : array_like, shape (points, ...)
-            One first argument after the other.
-        *others, **kwargs
-            The other arguments, which are the same for all points.
-        what : {"value", "grad", "value_and_grad", "jacobian", "hessian"}
-            What is wanted for each point.
-        threads : int, optional
-            How many threads share the points. None: as many as the process may use, if there is
-            enough to do.
-        argnums : int or tuple of ints
-            What to differentiate by.
-
-        Returns
-        -------
-        What the method of that name gives, with one leading axis more on each array.
-        """
-        if what not in ("value", *_EAGER):
-            raise ValueError(f"what is one of {['value', *_EAGER]}, not {what!r}")
-        if threads is not None and (not is_int(threads) or threads < 1):
-            raise ValueError(f"threads is an int of 1 or more, or None, not {threads!r}")
-        numbers, single = checked_argnums(argnums)
-        if not self._is_eager((X, *others), kwargs):
-            X = np.asarray(X)
-            _core.structure_of((X,), (0,))  # says what is wrong
-            X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-        if _core.ndim(X) == 0:
-            raise ValueError(
-                "batch takes an array with a leading axis for the points, not a number"
-            )
-        is_plain = isinstance(X, np.ndarray) and X.dtype == np.float64 and len(X) > 0
-        if is_plain and what in ("value", "grad", "value_and_grad") and numbers == (0,):
-            points = self._points(X, others, kwargs, what, threads)
-            if points is not None:
-                return self._unpacked(X, *points, what, single)
-        call = getattr(self, what) if what != "value" else self.__call__
-        options = {} if what == "value" else {"argnums": argnums}
-        if len(X) == 0:
-            nothing = call(_point(np.ones(X.shape[1:])[()]), *others, **options, **kwargs)
-            return _stacked([nothing], 0)
-        return _stacked([call(_point(x), *others, **options, **kwargs) for x in X])
-
-    def _points(
-        self,
-        X: NDArray[np.float64],
-        others: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        what: str,
-        threads: int | None,
-    ) -> tuple[Points, Recorded] | None:
-        """By one code for all points; None if there is none."""
-        call = Call((_point(X[0]), *others), kwargs, (0,))
-        kind = "value" if what == "value" else "gradient"
-
-        def prepared(recorded: Recorded) -> Recorded:
-            if kind == "gradient" and not recorded.is_number:
-                grad(self._function)(*call.args, **kwargs)  # says what is wrong
-            return self._met(call, recorded)
-
-        done, recorded = self._replayed(call, prepared)
-        if not done:
-            return None
-        with self._lock:
-            code = recorded.code_for_points(kind, () if kind == "value" else call.ranges)
-        width = prod(X.shape[1:])
-        rows = np.ascontiguousarray(X).reshape(len(X), width)
-        heads = 0 if what == "value" else 1
-        points = Points(code, rows, call.vector()[width:], heads)
-        points.run(threads)
-        for i in np.flatnonzero(points.missed):
-            other = Call((_point(X[i]), *others), kwargs, (0,))
-            done, found = self._replayed(other, functools.partial(self._alone, other, kind))
-            if not done or found[1] != recorded.output.form:
-                return None
-            points.heads[i] = found[0][:heads]
-            points.tails[i] = found[0][heads:]
-        return points, recorded
-
-    def _unpacked(
-        self,
-        X: NDArray[np.float64],
-        points: Points,
-        recorded: Recorded,
-        what: str,
-        single: bool,
-    ) -> Any:
-        if what == "value":
-            shapes = recorded.output.shapes
-            leaves = [
-                points.tails[:, part].reshape(len(X), *shape) for part, shape in places(shapes)
-            ]
-            return recorded.output.fill([leaf.copy() for leaf in leaves] if leaves[1:] else leaves)
-        gradients: Any = points.tails.reshape(X.shape)
-        gradients = gradients if single else (gradients,)
-        return gradients if what == "grad" else (points.heads[:, 0].copy(), gradients)
-
-    def _alone(self, call: Call, kind: str, recorded: Recorded) -> tuple[Any, Any]:
-        """All results for one point, and the form of what f returns there."""
-        code = self._code(recorded, kind, () if kind == "value" else call.ranges)
-        return _run(code, call.vector()), recorded.output.form
 
 
 def _first(args: tuple[Any, ...]) -> tuple[int, ...]:
@@ -747,34 +621,6 @@ def _title(what: str, ranges: Any) -> str:
     """What a program computes, by inputs [begin, end)."""
     inputs = [f"{begin}..{end - 1}" for begin, end in ranges if begin < end]
     return f"{what} by inputs {', '.join(inputs)}" if inputs else what
-
-
-def _point(x: Any) -> Any:
-    return float(x) if isinstance(x, np.floating) else x
-
-
-def _stacked(items: list[Any], count: int | None = None) -> Any:
-    """Results for several points (or for `count` of them) as one, with one axis more."""
-    first = items[0]
-    keys: Any = None
-    if isinstance(first, dict):
-        keys = list(first)
-    elif isinstance(first, (list, tuple)):
-        keys = list(range(len(first)))
-    if keys is None:
-        return np.array(items)[:count]
-    for item in items:
-        if type(item) is not type(first) or len(item) != len(keys):
-            raise ValueError(
-                f"what f returns differs from point to point: {type(first).__name__} of "
-                f"{len(keys)}, {type(item).__name__} of {len(item)}"
-            )
-    if isinstance(first, dict):
-        return {key: _stacked([item[key] for item in items], count) for key in keys}
-    parts = [_stacked([item[k] for item in items], count) for k in keys]
-    if isinstance(first, list):
-        return parts
-    return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
 
 
 @overload

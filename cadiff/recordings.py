@@ -25,13 +25,31 @@ Range = tuple[int, int]
 __all__ = [
     "OUTER",
     "Call",
+    "MissedError",
     "Recorded",
     "carries_derivatives",
     "is_differentiable",
     "leaves_of",
+    "met",
     "record",
     "run",
 ]
+
+
+class MissedError(Exception):
+    """A replay met another outcome than the recording did."""
+
+    def __init__(self, guard: int) -> None:
+        super().__init__(guard)
+        self.guard = guard
+
+
+def met(found: Any) -> FloatArray:
+    """The results of a run; if it gave the number of a guard that does not hold, an exception."""
+    if isinstance(found, int):
+        raise MissedError(found)
+    results: FloatArray = found
+    return results
 
 
 class _Same:
@@ -253,12 +271,13 @@ class Recorded:
         layout: str = "dense",
         sparsity: Hashable = None,
         pattern: Callable[[], Pattern | None] = lambda: None,
+        for_points: bool = False,
     ) -> MatrixPlan:
         """The plan for a matrix, of the entries that `sparsity` stands for."""
-        key = (f"{layout} {what}", (ranges, sparsity))
+        key = (f"{layout} {what}{' of points' if for_points else ''}", (ranges, sparsity))
         plan = self._plans.get(key)
         if plan is None:
-            plan = _core.plan_matrix(self.graph, what, ranges, pattern(), layout)
+            plan = _core.plan_matrix(self.graph, what, ranges, pattern(), layout, for_points)
             self._plans[key] = plan
         return plan
 

@@ -402,6 +402,8 @@ def stacked(items: list[Any]) -> Any:
     first = items[0]
     if isinstance(first, dict):
         return {key: stacked([item[key] for item in items]) for key in first}
+    if isinstance(first, dict):
+        return {key: stacked([item[key] for item in items]) for key in first}
     if isinstance(first, tuple):
         parts = [stacked(list(part)) for part in zip(*items, strict=True)]
         return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
@@ -429,6 +431,48 @@ def test_batches_are_the_calls_one_by_one(what: str, threads: int | None, shape:
         if what != "value":
             wanted = [getattr(other, what)(point_of(x), c=1.5, argnums=(0,)) for x in X]
             near(program.batch(X, c=1.5, what=what, argnums=(0,)), stacked(wanted))
+
+
+def of_three(x: Any, c: Any, y: Any) -> Any:
+    slope = x[0] ** 2 * y[1] if x[0] > 0 else x[1] * c**2
+    return cnp.sum(cnp.sin(x) * c * y) + slope
+
+
+def parts_of_three(x: Any, c: Any, y: Any) -> Any:
+    return {"wave": cnp.sin(x) * c, "total": cnp.sum(x * y[0]) * c}
+
+
+@pytest.mark.parametrize("argnums", [0, 1, (0,), (1, 0), (2, 0, 1), -1, (0, -1)])
+def test_batches_by_any_arguments(argnums: Any) -> None:
+    X = np.random.default_rng(0).normal(size=(9, 2))
+    others = 1.3, np.array([0.3, 0.4])
+    for f, whats in ((of_three, WHATS), (parts_of_three, ["value", "jacobian"])):
+        program = cadiff.compile(f)
+        for what in whats:
+            one = f if what == "value" else getattr(cadiff, what)(f, argnums)
+            for threads in (1, 2):
+                found = program.batch(X, *others, what=what, argnums=argnums, threads=threads)
+                near(found, stacked([one(x, *others) for x in X]))
+        assert program.stats()["eager"] == 0
+
+
+def test_batches_of_matrices_with_and_without_zeros() -> None:
+    X = np.random.default_rng(0).normal(size=(5, 40))
+
+    def neighbours(x: Any) -> Any:
+        return cnp.sin(x[1:]) * x[:-1] + 2.0 * x[1:]
+
+    def energy(x: Any) -> Any:
+        return cnp.sum(neighbours(x) ** 2)
+
+    near(
+        cadiff.compile(neighbours).batch(X, what="jacobian"),
+        np.stack([cadiff.jacobian(neighbours)(x) for x in X]),
+    )
+    near(
+        cadiff.compile(energy).batch(X, what="hessian"),
+        np.stack([cadiff.hessian(energy)(x) for x in X]),
+    )
 
 
 def test_batches_by_other_arguments_and_layouts() -> None:

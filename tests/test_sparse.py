@@ -306,6 +306,33 @@ def test_programs_have_the_same_methods() -> None:
 # --- given sparsity ----------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("argnums", [0, 1, -1, (0,), (1, 0), (2, 0, 1)])
+def test_by_other_arguments(argnums: Any) -> None:
+    def f(x: Any, c: Any, y: Any) -> Any:
+        return cnp.sin(x[1:]) * x[:-1] * c + y**2
+
+    args = np.array([0.3, 0.5, 0.7]), 1.5, np.array([0.2, 0.4])
+    program = cadiff.compile(f)
+    several = argnums if isinstance(argnums, tuple) else (argnums,)
+    blocks = [np.reshape(block, (2, -1)) for block in cadiff.jacobian(f, several)(*args)]
+    found = program.sparse_jacobian(*args, argnums=argnums)
+    np.testing.assert_allclose(found.toarray(), np.hstack(blocks), rtol=1e-14)
+
+    def total(x: Any, c: Any, y: Any) -> Any:
+        return cnp.sum(f(x, c, y) ** 2)
+
+    rows = cadiff.hessian(total, several)(*args)
+    sizes = [np.size(args[k]) for k in several]
+    dense = np.block(
+        [
+            [np.reshape(block, (n, m)) for block, m in zip(row, sizes, strict=True)]
+            for row, n in zip(rows, sizes, strict=True)
+        ]
+    )
+    found = cadiff.compile(total).sparse_hessian(*args, argnums=argnums)
+    np.testing.assert_allclose(found.toarray(), dense, rtol=1e-13)
+
+
 @pytest.mark.parametrize("f", [broyden, arrow_rows, network])
 def test_a_given_sparsity_is_what_is_computed(f: Callable[..., Any]) -> None:
     x = np.linspace(-1.0, 1.0, 30)

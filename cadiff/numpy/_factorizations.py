@@ -421,7 +421,8 @@ def _matters(none: Mask, x: Any, cause: Any = None) -> Mask:
     if not np.any(none):
         return none
     tolerance = none.shape[-1] * TOLERANCE
-    return none & (np.abs(held(x)) > tolerance * largest(x if cause is None else cause))
+    matters: Mask = np.abs(held(x)) > tolerance * largest(x if cause is None else cause)
+    return none & matters
 
 
 def _quotient(x: Any, y: Any, none: Mask, lost: Mask, what: str, warn: Warn) -> Any:
