@@ -27,6 +27,8 @@ else:
     COMPILE_ARGS += ["-fno-trapping-math"]
     # Else a sweep may take a fifth longer after a change elsewhere, by where its loop lies.
     COMPILE_ARGS += ["-falign-functions=64", "-falign-loops=32"]
+    # What debuggers read would be most of the wheel, and a fifth of the time that the build takes.
+    COMPILE_ARGS += ["-g0"]
 COMPILE_ARGS += os.environ.get("CADIFF_CFLAGS", "").split()
 LINK_ARGS = os.environ.get("CADIFF_LDFLAGS", "").split()
 
