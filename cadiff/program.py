@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core, listings
-from ._core import CallError, Calls, Code, MatrixPlan, ObstacleError
+from ._core import CallError, Calls, Code, MatrixPlan, ObstacleError, PointError
 from .batches import Points
 from .codegen import to_c
 from .matrices import MissedError, SparseCalls
@@ -95,6 +95,8 @@ class Program(Calls, SparseCalls):
         self._lock = threading.RLock()
         self._recordings: dict[Any, list[Recorded]] = {}
         self._obstacles: dict[Any, str] = {}
+        self._obstacles_of_derivatives: dict[str, None] = {}
+        self._futile: dict[Any, int] = {}  # recordings in a row that had not the derivative wanted
         self._counts = {"recordings": 0, "branch_changes": 0, "eager": 0}
         self._shorten(None, None, None)
         self._recent = None
@@ -164,7 +166,7 @@ class Program(Calls, SparseCalls):
             ]
             return {
                 **self._counts,
-                "obstacles": sorted(set(self._obstacles.values())),
+                "obstacles": sorted({*self._obstacles.values(), *self._obstacles_of_derivatives}),
                 "traces": traces,
             }
 
@@ -303,6 +305,12 @@ class Program(Calls, SparseCalls):
         self._obstacles[call.key] = obstacle
         _warn(f"{self!r} runs its function as it is, which cannot be replayed: {obstacle}")
 
+    def _note_missing_derivative(self, obstacle: str) -> None:
+        """A derivative is computed by f as it is; others need not be."""
+        if obstacle not in self._obstacles_of_derivatives:
+            self._obstacles_of_derivatives[obstacle] = None
+            _warn(f"{self!r} runs its function as it is for a derivative: {obstacle}")
+
     def _change_branch(self) -> None:
         """No recording of a call has met the outcomes that it meets."""
         self._counts["branch_changes"] += 1
@@ -324,28 +332,61 @@ class Program(Calls, SparseCalls):
         """
         tried: list[Recorded] = []
         fresh: Recorded | None = None
+        changed = False  # whether f itself chooses otherwise, not a derivative of it alone
         while call.key not in self._obstacles:
             for recorded in self._untried(call, tried):
                 try:
-                    return True, action(recorded)
-                except MissedError:
-                    if recorded is fresh:  # a derivative chooses by more than the arguments
-                        return False, None
+                    result = action(recorded)
+                except (MissedError, PointError) as error:
+                    changed = changed or self._chooses_otherwise(call, recorded, error)
                     tried.append(recorded)
                 except CallError:  # f itself will raise what there is to raise
                     return False, None
                 except ObstacleError as obstacle:
-                    self._note_obstacle(call, str(obstacle))
+                    self._note_missing_derivative(str(obstacle))
+                    return False, None
+                else:
+                    if recorded is fresh:
+                        self._futile.pop(call.key, None)
+                    return True, result
+                if recorded is fresh:
+                    self._forget_futile(call, recorded, len(tried) > 1 and not changed)
                     return False, None
             with self._lock:
                 if self._untried(call, tried):
                     continue  # another thread has recorded meanwhile
-                if tried:
+                if changed:
                     self._change_branch()
+                elif tried and self._futile.get(call.key, 0) >= self._max_traces:
+                    return False, None
                 fresh = self._record(call)
             if fresh is None:
                 return False, None
         return False, None
+
+    def _chooses_otherwise(
+        self, call: Call, recorded: Recorded, error: MissedError | PointError
+    ) -> bool:
+        """Whether f has other outcomes in a call than in a recording: else a derivative has."""
+        if isinstance(error, PointError):
+            return False
+        if error.guard >= 0:
+            return error.guard < len(recorded.guards)
+        try:
+            self._met(call, recorded)
+        except MissedError:
+            return True
+        except CallError:
+            pass
+        return False
+
+    def _forget_futile(self, call: Call, recorded: Recorded, superfluous: bool) -> None:
+        """A new recording has not had the derivative that was asked for."""
+        with self._lock:
+            self._futile[call.key] = self._futile.get(call.key, 0) + 1
+            if superfluous:
+                others = [known for known in self._recordings[call.key] if known is not recorded]
+                self._recordings[call.key] = others
 
     def _untried(self, call: Call, tried: list[Recorded]) -> list[Recorded]:
         known = self._recordings.get(call.key, [])
@@ -549,11 +590,15 @@ class Program(Calls, SparseCalls):
         def pull(u: Any) -> Any:
             cotangent = recorded.output.match(u, "the cotangent")
             if carries_derivatives(tuple(cotangent), {}):
-                return vjp(self._function, *call.args)[1](u)
-            code = self._code(recorded, "pull", call.ranges)
+                return vjp(self._function, *call.args_at(inputs))[1](u)
             seeds = [np.ravel(atom) for atom in cotangent]
-            numbers = _run(code, np.concatenate([inputs, *seeds]))[recorded.graph.n_outputs :]
-            leaves = leaves_of(numbers, all_shapes(structure))
+            try:
+                code = self._code(recorded, "pull", call.ranges)
+                numbers = _run(code, np.concatenate([inputs, *seeds]))
+            except (MissedError, CallError, ObstacleError, PointError):
+                self._counts["eager"] += 1
+                return vjp(self._function, *call.args_at(inputs))[1](u)
+            leaves = leaves_of(numbers[recorded.graph.n_outputs :], all_shapes(structure))
             return in_containers(leaves, structure, single)
 
         return out, pull
@@ -680,21 +725,26 @@ class Program(Calls, SparseCalls):
         call = Call((_point(X[0]), *others), kwargs, (0,))
         kind = "value" if what == "value" else "gradient"
 
-        def prepared(recorded: Recorded) -> Recorded:
+        def prepared(recorded: Recorded) -> tuple[Recorded, Code]:
             if kind == "gradient" and not recorded.is_number:
                 grad(self._function)(*call.args, **kwargs)  # says what is wrong
-            return self._met(call, recorded)
+            _run(self._code(recorded, "value"), call.vector())  # raises if it has other outcomes
+            with self._lock:
+                ranges = () if kind == "value" else call.ranges
+                return recorded, recorded.code_for_points(kind, ranges)
 
-        done, recorded = self._replayed(call, prepared)
+        done, found = self._replayed(call, prepared)
         if not done:
             return None
-        with self._lock:
-            code = recorded.code_for_points(kind, () if kind == "value" else call.ranges)
+        recorded, code = found
         width = prod(X.shape[1:])
         rows = np.ascontiguousarray(X).reshape(len(X), width)
         heads = 0 if what == "value" else 1
         points = Points(code, rows, call.vector()[width:], heads)
-        points.run(threads)
+        try:
+            points.run(threads)
+        except CallError:  # f itself will raise what there is to raise
+            return None
         for i in np.flatnonzero(points.missed):
             other = Call((_point(X[i]), *others), kwargs, (0,))
             done, found = self._replayed(other, functools.partial(self._alone, other, kind))
