@@ -432,7 +432,13 @@ def stop_gradient(x: Any) -> Any: ...
 
 # Programs.
 @final
+class ObstacleError(Exception): ...
+
+class PointError(Exception): ...
+class CallError(Exception): ...
+
 class Code:
+    steps: list[Any]
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     @property
     def n_inputs(self) -> int: ...
@@ -459,6 +465,7 @@ class Code:
 
 @final
 class Graph:
+    steps: list[Any]
     sizes: list[int]
     n_outputs: int
     n_recorded: int

@@ -19,7 +19,7 @@ cdef class Code:
     cdef CadProgram *program
     cdef double *spare     # a workspace that nobody uses at the moment, or NULL
     cdef bint is_long
-    cdef list steps        # what its calls call
+    cdef readonly list steps  # what its calls call
 
     def __init__(self):
         raise TypeError("a Code comes from Graph.code")
@@ -297,7 +297,10 @@ cdef class Graph:
         """The cotangents or tangents of a call: see CadCalls."""
         call = self.steps[number]
         if not hasattr(call.rule, way):
-            raise ObstacleError(f"the rule of {rule_name(call.rule)} has no derivative here")
+            raise ObstacleError(
+                f"a rule of {call.rule.step.name} takes plain numbers alone, and cannot be "
+                "differentiated again"
+            )
         n, m = call.sizes()
         pulls = way == "pull"
         seeds = [np.ones(np.shape(x)) if np.shape(x) else 1.0

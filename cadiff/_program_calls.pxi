@@ -30,6 +30,10 @@ class _Step:
         self.operands = operands
         self.results = results
 
+    @property
+    def name(self):
+        return rule_name(self.rule)
+
     def sizes(self):
         return tuple([sum([np.size(x) for x in group]) for group in (self.operands, self.results)])
 
@@ -47,13 +51,14 @@ class _OpaqueDerivative:
     """A derivative of a step that is computed with plain numbers alone."""
 
     passive = ()
+    is_exact = False
 
     def __init__(self, step, way, shapes, wanted):
         self.step = step
         self.way = way
         self.shapes = shapes
         self.wanted = wanted
-        self._name = rule_name(step.rule)
+        self._name = f"{'cotangents' if way == 'pull' else 'tangents'} of {rule_name(step.rule)}"
 
     def call(self, operands):
         given = operands[len(self.step.operands) + len(self.step.results) :]

@@ -268,6 +268,8 @@ def plan_matrix(Graph graph, str what, ranges, Pattern given, str layout):
     cdef bint hessian = what == "hessian"
     if hessian:
         outputs = graph.pulled(outputs, graph.ones(outputs.n), wrt)
+        # A dense one is as it comes, where rules may be at odds with values.
+        hessian = not dense or all([step.rule.is_exact for step in graph.steps[:graph.kept_steps]])
     cdef MatrixPlan plan = MatrixPlan.__new__(MatrixPlan)
     cdef Pattern found = new_pattern()
     cdef Ids entries = Ids.__new__(Ids)

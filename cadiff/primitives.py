@@ -306,11 +306,7 @@ class primitive:  # noqa: N801 - a decorator
         for rule in rules:
             getattr(rule, "refuse", _nothing)()
         kept = [
-            arg.copy()
-            if isinstance(arg, np.ndarray)
-            else None
-            if k in which
-            else values[k]
+            arg.copy() if isinstance(arg, np.ndarray) else None if k in which else values[k]
             for k, arg in enumerate(args)
         ]
         call = _Rule(self, kept, kwargs, which, isinstance(ans, tuple))
@@ -392,9 +388,15 @@ class _Rule:
 
     # --- as a step of a program
 
-    def note_point(
-        self, operands: list[Any], results: list[Number], passive: list[bool]
-    ) -> None:
+    @property
+    def is_exact(self) -> bool:
+        """Whether its rules are known to be the derivatives of what it computes.
+
+        A user's own may be others on purpose; then second derivatives need not be symmetric.
+        """
+        return str(getattr(self.operation.function, "__module__", "")).startswith("cadiff.")
+
+    def note_point(self, operands: list[Any], results: list[Number], passive: list[bool]) -> None:
         """The values that it is recorded with, and of which operands the derivative is cut."""
         copies = [x.copy(order="K") if isinstance(x, np.ndarray) else x for x in operands]
         self.point = copies, [_unshared(x) for x in results]

@@ -96,7 +96,7 @@ class Program(Calls, SparseCalls):
         self._recordings: dict[Any, list[Recorded]] = {}
         self._obstacles: dict[Any, str] = {}
         self._obstacles_of_derivatives: dict[str, None] = {}
-        self._futile: dict[Any, int] = {}  # recordings in a row that had not the derivative wanted
+        self._futile: dict[Any, int] = {}  # calls in a row whose derivative no recording had
         self._counts = {"recordings": 0, "branch_changes": 0, "eager": 0}
         self._shorten(None, None, None)
         self._recent = None
@@ -116,7 +116,12 @@ class Program(Calls, SparseCalls):
         if place is self:
             return name
         options = (self._on_branch_change, self._optimize, self._max_traces)
-        return Program, (self._function, *options), {"recordings": self._recordings}
+        recordings = {
+            key: kept
+            for key, found in self._recordings.items()
+            if (kept := [recorded for recorded in found if recorded.is_portable])
+        }
+        return Program, (self._function, *options), {"recordings": recordings}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._recordings = dict(state["recordings"])
@@ -357,7 +362,7 @@ class Program(Calls, SparseCalls):
                     continue  # another thread has recorded meanwhile
                 if changed:
                     self._change_branch()
-                elif tried and self._futile.get(call.key, 0) >= self._max_traces:
+                elif tried and not self._is_worth_a_try(call):
                     return False, None
                 fresh = self._record(call)
             if fresh is None:
@@ -380,10 +385,16 @@ class Program(Calls, SparseCalls):
             pass
         return False
 
+    def _is_worth_a_try(self, call: Call) -> bool:
+        """Whether a recording may have a derivative that others have not: the more have not had it,
+        the less often it is tried."""
+        count = self._futile.get(call.key, 0)
+        self._futile[call.key] = count + 1
+        return count & (count - 1) == 0
+
     def _forget_futile(self, call: Call, recorded: Recorded, superfluous: bool) -> None:
         """A new recording has not had the derivative that was asked for."""
         with self._lock:
-            self._futile[call.key] = self._futile.get(call.key, 0) + 1
             if superfluous:
                 others = [known for known in self._recordings[call.key] if known is not recorded]
                 self._recordings[call.key] = others
@@ -587,19 +598,25 @@ class Program(Calls, SparseCalls):
         structure = call.structure.bare()
         single = len(call.args) == 1
 
+        def pulled(recorded: Recorded, seeds: list[Any]) -> Any:
+            code = self._code(recorded, "pull", call.ranges)
+            numbers = _run(code, np.concatenate([inputs, *seeds]))[recorded.graph.n_outputs :]
+            return in_containers(leaves_of(numbers, all_shapes(structure)), structure, single)
+
         def pull(u: Any) -> Any:
             cotangent = recorded.output.match(u, "the cotangent")
-            if carries_derivatives(tuple(cotangent), {}):
-                return vjp(self._function, *call.args_at(inputs))[1](u)
-            seeds = [np.ravel(atom) for atom in cotangent]
-            try:
-                code = self._code(recorded, "pull", call.ranges)
-                numbers = _run(code, np.concatenate([inputs, *seeds]))
-            except (MissedError, CallError, ObstacleError, PointError):
+            if not carries_derivatives(tuple(cotangent), {}):
+                seeds = [np.ravel(atom) for atom in cotangent]
+                try:
+                    return pulled(recorded, seeds)
+                except (MissedError, PointError, CallError, ObstacleError):
+                    pass
+                again = Call(call.args_at(inputs), {}, call.argnums)
+                done, result = self._replayed(again, functools.partial(pulled, seeds=seeds))
+                if done:
+                    return result
                 self._counts["eager"] += 1
-                return vjp(self._function, *call.args_at(inputs))[1](u)
-            leaves = leaves_of(numbers[recorded.graph.n_outputs :], all_shapes(structure))
-            return in_containers(leaves, structure, single)
+            return vjp(self._function, *call.args_at(inputs))[1](u)
 
         return out, pull
 

@@ -7,6 +7,7 @@ of numbers.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -139,7 +140,7 @@ class Call:
             at += size
         return vector
 
-    def args_at(self, vector: FloatArray) -> list[Any]:
+    def args_at(self, vector: FloatArray) -> tuple[Any, ...]:
         """The positional arguments with the numbers of a vector."""
         parts: list[Any] = []
         at = 0
@@ -150,7 +151,7 @@ class Call:
             else:
                 parts.append(float(part[0]) if isinstance(item, float) else type(item)(part))
             at += size
-        return self.with_inputs(parts)[0]
+        return tuple(self.with_inputs(parts)[0])
 
     @property
     def inputs(self) -> list[Any]:
@@ -258,6 +259,15 @@ class Recorded:
     def is_number(self) -> bool:
         """Whether f returned one number."""
         return self.graph.n_outputs == 1 and len(self.output.shapes) == 1
+
+    @property
+    def is_portable(self) -> bool:
+        """Whether it can be pickled: its steps may be functions that cannot."""
+        try:
+            pickle.dumps(self.graph.steps)
+        except (pickle.PicklingError, AttributeError, TypeError):
+            return False
+        return True
 
     @property
     def guards(self) -> tuple[bool, ...]:

@@ -389,8 +389,7 @@ static void read_call(Reader *r, CadEntry entry, uint32_t number, int64_t n_oper
         }
     }
     const CadId operands = cad_graph_pack(graph, r->some, count);
-    name_elements(r, entry.out, entry.b,
-                  cad_graph_call(graph, number, operands, count, entry.b));
+    name_elements(r, entry.out, entry.b, cad_graph_call(graph, number, operands, count, entry.b));
 }
 
 static void read_rule(Reader *r, CadEntry entry, CadPlan *plan) {
