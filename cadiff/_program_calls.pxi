@@ -71,7 +71,7 @@ class _OpaqueDerivative:
         ]
 
 
-def as_steps(list steps):
+cdef list as_steps(list steps):
     """What `Graph.steps` may be, from a file."""
     for step in steps:
         if not isinstance(step, _Step):

@@ -29,7 +29,7 @@ _LARGEST_INDEX = np.iinfo(np.int32).max
 
 
 class MissedError(Exception):
-    """A replay met another outcome than the recording did, at a guard; -1: which one is not known."""
+    """A replay met another outcome than the recording did: at which guard, -1 if unknown."""
 
     def __init__(self, guard: int) -> None:
         super().__init__(guard)

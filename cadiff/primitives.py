@@ -297,7 +297,9 @@ class primitive:  # noqa: N801 - a decorator
         rules = [rule for rule in map(self._pull_rule, active) if rule is not None]
         # To be replayed it is a step of the program, of whatever a replay may find changed.
         is_step = _core.is_guarding() and (len(rules) > 0 or _core.depends(args))
-        which = [k for k, arg in enumerate(args) if k in active or is_step and _core.depends(arg)]
+        which = [
+            k for k, arg in enumerate(args) if k in active or (is_step and _core.depends(arg))
+        ]
         values = _core.plain_values(args)
         with np.errstate(all="ignore"):
             ans = self.function(*values, **kwargs)

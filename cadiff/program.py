@@ -386,8 +386,10 @@ class Program(Calls, SparseCalls):
         return False
 
     def _is_worth_a_try(self, call: Call) -> bool:
-        """Whether a recording may have a derivative that others have not: the more have not had it,
-        the less often it is tried."""
+        """Whether a new recording may have a derivative that others have not.
+
+        The more calls in a row have found none, the less often it is tried.
+        """
         count = self._futile.get(call.key, 0)
         self._futile[call.key] = count + 1
         return count & (count - 1) == 0
