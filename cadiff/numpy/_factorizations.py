@@ -310,7 +310,7 @@ def qr(a: Any, complete: bool = False) -> Any:
 
 def _independent(r: Any) -> None:
     """Refuse a triangle that says that a column is a combination of those before it."""
-    r = value(r)
+    r = held(r)
     sizes = np.linalg.norm(r, axis=-2)
     if np.any(np.abs(diagonal(r)) <= EPSILON * r.shape[-1] * sizes):
         raise np.linalg.LinAlgError(
