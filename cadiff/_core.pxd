@@ -1,7 +1,7 @@
 # What the binding sees of the C core and of the number types.
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 
 cdef extern from *:
@@ -338,9 +338,9 @@ cdef extern from "graph.h" nogil:
     const CadId CAD_NO_ID
 
     ctypedef struct CadCalls:
-        int64_t (*note)(void *owner, CadTape *tape, size_t entry, uint32_t *passive) noexcept
+        int64_t (*note)(void *owner, CadTape *tape, size_t entry, uint8_t *passive) noexcept
         CadStatus (*pull)(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
-                          int64_t step, CadId *made) noexcept
+                          int64_t step, const uint8_t *wanted, CadId *made) noexcept
         CadStatus (*push)(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
                           int64_t step, CadId *made) noexcept
 

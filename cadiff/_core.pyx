@@ -10,6 +10,7 @@ formula.
 import copy
 import struct
 import sys
+import threading
 import zlib
 from math import factorial, prod
 from types import MethodType
@@ -19,14 +20,14 @@ import numpy as np
 cimport cython
 cimport numpy as cnp
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from cpython.exc cimport PyErr_Clear
+from cpython.exc cimport PyErr_Clear, PyErr_ExceptionMatches
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_FromDouble
 from cpython.list cimport PyList_GET_ITEM, PyList_New, PyList_SET_ITEM
-from cpython.object cimport PyObject, PyObject_Call
+from cpython.object cimport Py_LT, PyObject, PyObject_Call
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
-from libc.math cimport ldexp
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.math cimport INFINITY, ldexp
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 cnp.import_array()

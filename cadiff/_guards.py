@@ -20,13 +20,17 @@ from ._core import depends, plain_values
 
 __all__ = [
     "EQUAL",
+    "LESS",
     "LESS_EQUAL",
+    "finite",
+    "fixed",
     "held",
     "infinite",
     "nans",
     "note_kinds",
     "order",
     "peaks",
+    "places",
     "questions",
     "truths",
 ]
@@ -215,6 +219,21 @@ def held(x: Any) -> Any:
     So comparisons of them are guards, while what is computed of them is computed anew.
     """
     return _core.stop_gradient(x) if depends(x) else _core.strip(x)
+
+
+def fixed(x: Any) -> Any:
+    """The values of x, which a replay has to find again: whole numbers, as a rule."""
+    if depends(x):
+        _core.compare(_taken(x), plain_values(x), EQUAL, False)
+    return plain_values(x)
+
+
+def finite(x: Any) -> Any:
+    """The values of x; whether all are finite, a replay has to find again."""
+    if depends(x):
+        total = (_taken(x) * 0.0).sum()
+        _core.compare(total, 0.0, EQUAL, False)
+    return plain_values(x)
 
 
 def truths(x: Any) -> NDArray[np.bool_]:

@@ -19,7 +19,7 @@ cdef class Code:
     cdef CadProgram *program
     cdef double *spare     # a workspace that nobody uses at the moment, or NULL
     cdef bint is_long
-    cdef list steps        # what its calls call
+    cdef readonly list steps  # what its calls call
 
     def __init__(self):
         raise TypeError("a Code comes from Graph.code")
@@ -277,7 +277,9 @@ cdef class Graph:
 
     cdef int64_t add_step(self, rule, operands, results) except -1:
         """The number of a call, which is that of an equal one."""
-        key = (rule.key(), tuple([shape(x) for x in operands])) if hasattr(rule, "key") else None
+        key = None
+        if self.graph.optimize and hasattr(rule, "key"):
+            key = rule.key()
         try:
             number = self.known_steps.get(key)
         except TypeError:  # something in it is not hashable
@@ -290,11 +292,15 @@ cdef class Graph:
         return number
 
     cdef CadStatus derive(self, uint32_t number, str way, CadId operands, CadId results,
-                          CadId given, int64_t step, CadId *made) except CAD_RAISED:
+                          CadId given, int64_t step, const uint8_t *active,
+                          CadId *made) except CAD_RAISED:
         """The cotangents or tangents of a call: see CadCalls."""
         call = self.steps[number]
         if not hasattr(call.rule, way):
-            raise ObstacleError(f"the rule of {rule_name(call.rule)} has no derivative here")
+            raise ObstacleError(
+                f"a rule of {call.rule.step.name} takes plain numbers alone, and cannot be "
+                "differentiated again"
+            )
         n, m = call.sizes()
         pulls = way == "pull"
         seeds = [np.ones(np.shape(x)) if np.shape(x) else 1.0
@@ -306,21 +312,27 @@ cdef class Graph:
         ])
         cdef Ids found
         inputs = (*call.operands, *call.results, *seeds)
+        wanted = are_any(active, [np.size(x) for x in call.operands])
         try:
-            found = self.derivative_steps(call, way, inputs, targets, names)
-        except (MemoryError, OverflowError):
+            found = self.derivative_steps(call, way, inputs, targets, wanted, names)
+        except (MemoryError, OverflowError, PointError):
             raise
         except Exception:  # what it is will be seen when plain numbers are given
-            found = self.opaque_step(call, way, inputs, targets, names)
+            found = self.opaque_step(call, way, inputs, targets, wanted, names)
         if found is not None:
             made[0] = cad_graph_pack(self.graph, found.data, found.n)
         return self.graph.status
 
-    cdef Ids derivative_steps(self, call, str way, tuple inputs, list targets, Ids names):
+    cdef Ids derivative_steps(self, call, str way, tuple inputs, list targets, list wanted,
+                              Ids names):
         """What the rule does, as numbers of the graph; None if all are zero."""
         cdef size_t n_guards = self.graph.n_guards
         with Guarded(inputs, call.rule) as guarded:
-            found = call.derivative(way, guarded.lifted)
+            deriving.now = True
+            try:
+                found = call.derivative(way, guarded.lifted, wanted)
+            finally:
+                deriving.now = False
             if all([term is None for term in found]):
                 return None
             atoms = [np.zeros(target) if term is None else term
@@ -331,6 +343,7 @@ cdef class Graph:
             obstacle = guarded.obstacle
             if obstacle:
                 raise ObstacleError(obstacle)
+            hold_finite(atoms, rule_name(call.rule))
             try:
                 return self.read((<Guarded>guarded).recording, atoms, names)
             except BaseException:
@@ -340,10 +353,11 @@ cdef class Graph:
             finally:
                 atoms.clear()
 
-    cdef Ids opaque_step(self, call, str way, tuple inputs, list targets, Ids names):
+    cdef Ids opaque_step(self, call, str way, tuple inputs, list targets, list wanted, Ids names):
         results = [np.zeros(target) for target in targets]
         size = sum([result.size for result in results])
-        number = self.add_step(_OpaqueDerivative(call, way, targets), list(inputs), results)
+        rule = _OpaqueDerivative(call, way, targets, wanted)
+        number = self.add_step(rule, list(inputs), results)
         cdef CadId operands = cad_graph_pack(self.graph, names.data, names.n)
         return in_a_row(
             cad_graph_call(self.graph, <uint32_t>number, operands, names.n, size), size, 1
@@ -409,10 +423,12 @@ cdef class Graph:
             if (<Ids>extra).n > 0:
                 inputs.data[k] = (<Ids>extra).data[0]
                 k += 1
-        check((cad_program_make_for_lanes if self.for_lanes else cad_program_make)(
-            self.graph, inputs.data, k, all_roots.data, all_roots.n, &code.program
-        ))
-        self.graph.n_guards = self.kept_guards  # those of derivatives are of this code alone
+        try:
+            check((cad_program_make_for_lanes if self.for_lanes else cad_program_make)(
+                self.graph, inputs.data, k, all_roots.data, all_roots.n, &code.program
+            ))
+        finally:
+            self.graph.n_guards = self.kept_guards  # those of derivatives are of this code alone
         code.steps = self.steps
         code.program.call = carry_out_step
         code.program.owner = <void *>self.steps
@@ -702,8 +718,8 @@ cdef class Calls:
         if missed == -1:
             return room
         code.give_back(room)
-        if missed == CAD_CALL_FAILED:  # f itself will raise what there is to raise
-            PyErr_Clear()
+        if missed == CAD_CALL_FAILED and PyErr_ExceptionMatches(CallError):
+            PyErr_Clear()  # f itself will raise what there is to raise
         return NULL
 
     cdef object read_value(self, Code code, double *room):

@@ -5,9 +5,17 @@
 # of each operand whether its derivative is cut. Derivatives of a step are found by running its
 # `pull` or `push` once, at that point, and reading what it does into the graph: so they have
 # derivatives themselves. Where that is impossible they are steps, too, that have none.
+#
+# A sweep over a tape leaves out rules that get nothing but zeros; a program runs them. That they
+# are linear makes it the same, unless a partial is not finite. So where a derivative of a step is
+# not, a program answers nothing, and f is recorded elsewhere or run as it is.
 
 class ObstacleError(Exception):
     """A derivative cannot be made for a graph; the message says why."""
+
+
+class PointError(Exception):
+    """A derivative cannot be made where the graph was recorded, but perhaps elsewhere."""
 
 
 class CallError(Exception):
@@ -22,40 +30,48 @@ class _Step:
         self.operands = operands
         self.results = results
 
+    @property
+    def name(self):
+        return rule_name(self.rule)
+
     def sizes(self):
         return tuple([sum([np.size(x) for x in group]) for group in (self.operands, self.results)])
 
-    def derivative(self, way, lifted):
-        """Cotangents of operands, given those of results ("pull"), or tangents the other way."""
+    def derivative(self, way, lifted, wanted):
+        """Cotangents of those operands that are wanted, given those of results ("pull"), or
+        tangents of results the other way. None stands for zeros."""
         n, m = len(self.operands), len(self.results)
         operands, results, given = lifted[:n], lifted[n : n + m], lifted[n + m :]
-        found = getattr(self.rule, way)(list(operands), list(results), list(given))
-        if way == "pull":
-            cut = self.rule.passive
-            found = [None if cut[k] else term for k, term in enumerate(found)]
-        return list(found)
+        if way == "push":
+            return self.rule.push(list(operands), list(results), list(given))
+        return self.rule.pull(list(operands), list(results), list(given), wanted)
 
 
 class _OpaqueDerivative:
     """A derivative of a step that is computed with plain numbers alone."""
 
     passive = ()
+    is_exact = False
 
-    def __init__(self, step, way, shapes):
+    def __init__(self, step, way, shapes, wanted):
         self.step = step
         self.way = way
         self.shapes = shapes
-        self._name = rule_name(step.rule)
+        self.wanted = wanted
+        self._name = f"{'cotangents' if way == 'pull' else 'tangents'} of {rule_name(step.rule)}"
 
     def call(self, operands):
-        found = self.step.derivative(self.way, operands)
+        given = operands[len(self.step.operands) + len(self.step.results) :]
+        found = [None] * len(self.shapes)
+        if self.way == "push" or not are_zero(given):
+            found = self.step.derivative(self.way, operands, self.wanted)
         return [
             np.zeros(shape) if term is None else np.broadcast_to(plain_value(term), shape)
             for term, shape in zip(found, self.shapes, strict=True)
         ]
 
 
-def as_steps(list steps):
+cdef list as_steps(list steps):
     """What `Graph.steps` may be, from a file."""
     for step in steps:
         if not isinstance(step, _Step):
@@ -65,12 +81,14 @@ def as_steps(list steps):
 
 # --- while a graph is read -----------------------------------------------------------------------
 
-cdef int64_t note_step(void *owner, CadTape *tape, size_t entry, uint32_t *passive) noexcept:
+cdef int64_t note_step(void *owner, CadTape *tape, size_t entry, uint8_t *passive) noexcept:
     """The number of the step that a rule on the tape is."""
     cdef Graph graph = <Graph>owner
+    cdef Py_ssize_t k
     try:
         rule = rule_call(tape, entry).rule
-        passive[0] = sum([1 << k for k, cut in enumerate(rule.passive) if cut])
+        for k, cut in enumerate(rule.passive):
+            passive[k] = cut
         operands, results = rule.point
         return graph.add_step(rule, operands, results)
     except BaseException as error:
@@ -79,9 +97,11 @@ cdef int64_t note_step(void *owner, CadTape *tape, size_t entry, uint32_t *passi
 
 
 cdef CadStatus pull_step(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
-                         int64_t step, CadId *made) noexcept:
+                         int64_t step, const uint8_t *wanted, CadId *made) noexcept:
     try:
-        return (<Graph>owner).derive(number, "pull", operands, results, given, step, made)
+        return (<Graph>owner).derive(
+            number, "pull", operands, results, given, step, wanted, made
+        )
     except BaseException as error:
         cad_restore_exception(error)
         return CAD_RAISED
@@ -90,7 +110,7 @@ cdef CadStatus pull_step(void *owner, uint32_t number, CadId operands, CadId res
 cdef CadStatus push_step(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
                          int64_t step, CadId *made) noexcept:
     try:
-        return (<Graph>owner).derive(number, "push", operands, results, given, step, made)
+        return (<Graph>owner).derive(number, "push", operands, results, given, step, NULL, made)
     except BaseException as error:
         cad_restore_exception(error)
         return CAD_RAISED
@@ -102,6 +122,35 @@ STEPS.pull = pull_step
 STEPS.push = push_step
 
 
+cdef object deriving = threading.local()
+
+
+cpdef bint is_deriving() except -1:
+    """Whether a rule is run to be read into a graph: nothing of it is seen yet."""
+    return getattr(deriving, "now", False)
+
+
+cdef int hold_finite(list atoms, str name) except -1:
+    """A guard that derivatives of a step are finite, as here; PointError if they are not."""
+    for atom in atoms:
+        if not np.isfinite(plain_value(atom)).all():
+            raise PointError(f"a derivative of {name} is not finite where it was recorded")
+        if (CAD_IS_VAR(atom) or CAD_IS_DUAL(atom)) and prod(shape(atom)) > 0:
+            total = atom.sum() if shape(atom) else atom
+            compare(abs(total), INFINITY, Py_LT)
+    return 0
+
+
+cdef list are_any(const uint8_t *wanted, list sizes):
+    """Of each operand whether any of its numbers is wanted; NULL: all are."""
+    cdef Py_ssize_t i, k = 0
+    found = []
+    for size in sizes:
+        found.append(wanted == NULL or any([wanted[k + i] for i in range(<Py_ssize_t>size)]))
+        k += size
+    return found
+
+
 cdef Ids in_a_row(CadId first, Py_ssize_t n, int64_t step):
     cdef Ids result = new_ids(n)
     cdef Py_ssize_t i
@@ -111,6 +160,15 @@ cdef Ids in_a_row(CadId first, Py_ssize_t n, int64_t step):
 
 
 # --- while a program runs ------------------------------------------------------------------------
+
+cdef object laid_out(array, like):
+    """An array in the order of memory of another one: the last bit of results may depend on it."""
+    if like.flags.c_contiguous:
+        return array
+    result = np.empty_like(like)
+    result[...] = array
+    return result
+
 
 cdef int carry_out_step(void *owner, uint32_t number, const double *operands,
                         double *results) noexcept with gil:
@@ -127,7 +185,7 @@ cdef int carry_out_step(void *owner, uint32_t number, const double *operands,
             else:
                 array = np.empty(np.shape(operand))
                 memcpy(cnp.PyArray_DATA(array), operands, size * sizeof(double))
-                given.append(array)
+                given.append(laid_out(array, operand))
             operands += size
         found = step.rule.call(given)
         for result, expected in zip(found, step.results, strict=True):

@@ -4,7 +4,7 @@ _GRAPH_HEADER = struct.Struct("<8s11Q")
 _GRAPH_MAGIC = b"cadgrf01"
 
 _NODE_NAMES = [cad_op_info[op].name.decode() for op in range(<int>CAD_OP_COUNT)]
-_NODE_NAMES += ["_constant", "_input", "_constants", "_pack", "_add_to"]
+_NODE_NAMES += ["_constant", "_input", "_constants", "_pack", "_add_to", "_call"]
 
 
 def version_here():
@@ -39,8 +39,8 @@ cdef bytes graph_as_bytes(Graph graph):
     for table in (nodes, arrays):
         table[:, 0] = np.searchsorted(used, table[:, 0])
     text = "\n".join([version_here(), *[_NODE_NAMES[op] for op in used]]).encode()
-    ids = [graph.graph.guards[k].id for k in range(graph.graph.n_guards)]
-    outcomes = [graph.graph.guards[k].value for k in range(graph.graph.n_guards)]
+    ids = [graph.graph.guards[k].id for k in range(graph.kept_guards)]
+    outcomes = [graph.graph.guards[k].value for k in range(graph.kept_guards)]
     outputs = [graph.outputs[k] for k in range(graph.n_outputs)]
     header = _GRAPH_HEADER.pack(
         _GRAPH_MAGIC, len(text), graph.graph.optimize, graph.n_recorded, len(graph.sizes),
@@ -72,8 +72,9 @@ cdef void point_to_parts(CadGraphParts *parts, cnp.ndarray nodes, cnp.ndarray ar
     parts.constants = <double *>cnp.PyArray_DATA(constants)
 
 
-def graph_from_bytes(given):
-    """The Graph that some bytes stand for; ValueError if they were not written by one."""
+def graph_from_bytes(given, steps=()):
+    """The Graph that some bytes stand for, with its calls; ValueError if they were not written by
+    one, or by another one."""
     cdef Graph result
     cdef CadGraphParts parts
     cdef cnp.ndarray nodes, arrays, words, lists, constants
@@ -108,10 +109,14 @@ def graph_from_bytes(given):
     result.outputs = <CadId *>cad_memory_resize(NULL, n_outputs, sizeof(CadId))
     if result.graph == NULL or result.inputs == NULL or result.outputs == NULL:
         check(CAD_NO_MEMORY)
+    result.own_calls()
+    result.steps = as_steps(list(steps))
     status = cad_graph_restore(result.graph, &parts, n_inputs)
     if status == CAD_RAISED:
         raise ValueError(f"{complaint}: an operation is none, or has operands that it cannot have")
     check(status)
+    if not are_calls_known(result):
+        raise ValueError(f"{complaint}: a call is none of its steps")
     for number in (*outputs, *ids):
         if not cad_graph_has(result.graph, number):
             raise ValueError(f"{complaint}: a result is a number that is not there")
@@ -124,9 +129,29 @@ def graph_from_bytes(given):
     result.sizes = [result.graph.arrays[k].size for k in range(<Py_ssize_t>n_inputs)]
     result.n_outputs = n_outputs
     result.n_recorded = n_recorded
+    result.n_arrays = n_arrays
     result.guards = tuple([bool(equality) for equality in equalities])
     result.keep()
     return result
+
+
+cdef bint are_calls_known(Graph graph) except -1:
+    """Whether each call is one of the steps, with as many operands and results."""
+    cdef CadArray array
+    cdef CadPlan *plan
+    cdef int64_t number
+    cdef size_t k
+    for k in range(graph.graph.n_arrays):
+        array = graph.graph.arrays[k]
+        if array.op == CAD_ARRAY_CALL:
+            plan = cad_graph_plan(graph.graph, &array)
+            number = cad_plan_extra(plan)[0]
+            if number >= len(graph.steps):
+                return False
+            n_operands, n_results = graph.steps[number].sizes()
+            if cad_plan_shape(plan)[0] != n_operands or array.size != max(n_results, 1):
+                return False
+    return True
 
 
 cdef list counts_of_graph(bytes given, str complaint):

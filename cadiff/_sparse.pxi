@@ -155,7 +155,7 @@ cdef class MatrixPlan:
 
     def run(self, cnp.ndarray inputs):
         """A fresh vector for a contiguous float64 vector of inputs, or the number of a guard that
-        does not hold."""
+        does not hold, -1 if that is not known."""
         cdef cnp.npy_intp n = self.size
         if self.n_colors > 0:
             return self.run_products(inputs)
@@ -215,7 +215,7 @@ cdef class MatrixPlan:
 
     def run_at(self, x):
         """The vector for one argument that is a float64 vector; None if it is not, if a guard does
-        not hold, or if somebody watches what is computed."""
+        not hold, a step raises, or somebody watches what is computed."""
         cdef cnp.ndarray array
         if not cnp.PyArray_CheckExact(x) or cad_current_tape().watch != NULL:
             return None
@@ -230,7 +230,10 @@ cdef class MatrixPlan:
             or not cnp.PyArray_ISCARRAY_RO(array)
         ):
             return None
-        data = self.run(array)
+        try:
+            data = self.run(array)
+        except CallError:
+            return None
         return data if cnp.PyArray_CheckExact(data) else None
 
     cdef object run_products(self, cnp.ndarray inputs):
@@ -245,7 +248,7 @@ cdef class MatrixPlan:
             missed = np.zeros(end - begin, dtype=np.uint8)
             heads = np.empty((end - begin, 0))
             if code.run_points(rows, np.empty(0), heads, results, missed, 0, end - begin):
-                return 0
+                return -1  # whichever it is
             data[entries] = results.reshape(-1)[places]
         return data
 
@@ -284,6 +287,8 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str
     cdef bint hessian = what == "hessian"
     if hessian:
         outputs = graph.pulled(outputs, graph.ones(outputs.n), wrt)
+        # A dense one is as it comes, where rules may be at odds with values.
+        hessian = not dense or all([step.rule.is_exact for step in graph.steps[:graph.kept_steps]])
     cdef MatrixPlan plan = MatrixPlan.__new__(MatrixPlan)
     cdef Pattern found = new_pattern()
     cdef Ids entries = Ids.__new__(Ids)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._core import Code
+from ._core import CallError, Code
 from .recordings import Call, Recorded, met
 from .transforms import grad, hessian
 from .transforms._base import Function, checked_argnums, is_int
@@ -194,30 +194,31 @@ class BatchCalls:
     def _run_batch(self, batch: Batch, threads: int | None) -> Recorded | None:
         """Compute it by one code for all points; None if there is none."""
 
-        def of_first(recorded: Recorded) -> Recorded:
+        def of_first(recorded: Recorded) -> tuple[Recorded, bool]:
             if batch.kind in ("gradient", "hessian") and not recorded.is_number:
                 wrong = grad if batch.kind == "gradient" else hessian  # which says what
                 wrong(self._function, batch.numbers)(*batch.call(0).args, **batch.kwargs)
             with self._lock:
                 value = recorded.code("value")
             met(value.run(batch.call(0).vector()))
-            return recorded
+            with self._lock:
+                return recorded, batch.prepare(recorded)
 
-        done, recorded = self._replayed(batch.call(0), of_first)
-        if not done:
+        done, found = self._replayed(batch.call(0), of_first)
+        if not done or not found[1]:
             return None
-        with self._lock:
-            ready = batch.prepare(recorded)
-        if not ready:
+        recorded: Recorded = found[0]
+        try:
+            missed = batch.run(threads)
+        except CallError:  # f itself will raise what there is to raise
             return None
-        for i in batch.run(threads):
+        for i in missed:
             call = batch.call(i)
             done, found = self._replayed(call, functools.partial(self._run_alone, batch, call))
             if not done or found[0] != recorded.output.form:
                 return None
             batch.put(i, found[1])
-        result: Recorded = recorded
-        return result
+        return recorded
 
     def _run_alone(self, batch: Batch, call: Call, recorded: Recorded) -> tuple[Any, Any]:
         """The form of what f returns for one point, and all that is wanted there in a row."""

@@ -76,13 +76,15 @@ def to_c(graph: Any, which: Sequence[Any], name: str) -> str:
     if name in _KEYWORDS.split():
         raise ValueError(f"name must be free to be defined in C; {name!r} is a word of its own")
     n, m = graph.n_inputs, graph.n_outputs
-    value = _Function(graph.value_code().parts(), f"{name}_value", [("x", n)], [("value", m)])
+    value = _Function(
+        _parts(graph.value_code(), name), f"{name}_value", [("x", n)], [("value", m)]
+    )
     if m == 1:
-        code = graph.gradient_code(which).parts()
+        code = _parts(graph.gradient_code(which), name)
         wrt = code["n_results"] - 1
         more = _Function(code, f"{name}_value_and_grad", [("x", n)], [("value", 1), ("grad", wrt)])
     else:
-        code = graph.pull_code(which).parts()
+        code = _parts(graph.pull_code(which), name)
         wrt = code["n_results"] - m
         given = [("x", n), ("cotangents", m)]
         more = _Function(code, f"{name}_value_and_vjp", given, [("value", m), ("grad", wrt)])
@@ -94,6 +96,18 @@ def to_c(graph: Any, which: Sequence[Any], name: str) -> str:
         body,
     ]
     return "\n".join(parts)
+
+
+def _parts(code: Any, name: str) -> dict[str, Any]:
+    """Those of a program that consists of operations alone."""
+    parts: dict[str, Any] = code.parts()
+    for k in np.flatnonzero(parts["code"]["kind"] == Kind.CALL).tolist():
+        step = code.steps[instruction(parts, k).z]
+        raise ValueError(
+            f"{name} calls {step.name}, which is a function of Python and has no text in C: "
+            "leave it out of what is compiled, and pass what it gives as an argument"
+        )
+    return parts
 
 
 def _explanation(graph: Any, name: str, functions: Sequence[_Function]) -> str:

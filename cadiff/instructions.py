@@ -27,7 +27,7 @@ Shape = tuple[int, ...]
 class Kind:
     """What an instruction does."""
 
-    SINGLES, VECTOR, TAKE, TOTAL, ZEROS, ROWS, SUMS, PRODUCT, ADD_TO, ADD_AT = range(10)
+    SINGLES, VECTOR, TAKE, TOTAL, ZEROS, ROWS, SUMS, PRODUCT, ADD_TO, ADD_AT, CALL = range(11)
 
 
 class Instruction(NamedTuple):

@@ -79,6 +79,7 @@ class _Listing:
     def __init__(self, code: Code, whole_loops: bool = False) -> None:
         self.parts = code.parts()
         self.n_operations = code.n_operations
+        self.steps = code.steps
         instructions = self.parts["code"]
         is_singles = instructions["kind"] == Kind.SINGLES
         is_loop = is_singles & (instructions["y"] > 1)
@@ -149,6 +150,10 @@ class _Listing:
             shape, (result, *given) = self.plan(i.x)
             name = f"{shape} × {readable(_NAMES[i.op])}"
             return "rows", name, f"{result} = {_value(i.op, given)}", ""
+        if i.kind == Kind.CALL:
+            name = self.steps[i.z].name
+            text = f"{self.stretch(i.out, 1, i.y)} = {name}({self.stretch(i.x, 1, i.n)})"
+            return "call", name, text, ""
         word = _WORDS[i.kind]
         if i.kind in (Kind.SUMS, Kind.PRODUCT, Kind.ADD_TO):
             shape, (result, *given) = self.plan(i.x)
@@ -244,6 +249,8 @@ class _Listing:
         if i.kind == Kind.ADD_AT:
             targets = i.out + self.parts["lists"][i.z : i.z + i.n].astype(np.int64)
             return np.concatenate([_every(i.x, i.sx, i.n), targets]), targets
+        if i.kind == Kind.CALL:
+            return _every(i.x, 1, i.n), _every(i.out, 1, i.y)
         shape, found = views(self.parts, i.x)
         target, *sources = [_seen(shape, *view) for view in found]
         if i.kind == Kind.ADD_TO:

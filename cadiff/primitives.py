@@ -297,9 +297,9 @@ class primitive:  # noqa: N801 - a decorator
         rules = [rule for rule in map(self._pull_rule, active) if rule is not None]
         # To be replayed it is a step of the program, of whatever a replay may find changed.
         is_step = _core.is_guarding() and (len(rules) > 0 or _core.depends(args))
-        which = list(active)
-        if is_step:
-            which = [k for k, arg in enumerate(args) if k in active or _core.depends(arg)]
+        which = [
+            k for k, arg in enumerate(args) if k in active or (is_step and _core.depends(arg))
+        ]
         values = _core.plain_values(args)
         with np.errstate(all="ignore"):
             ans = self.function(*values, **kwargs)
@@ -390,10 +390,22 @@ class _Rule:
 
     # --- as a step of a program
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether its rules are known to be the derivatives of what it computes.
+
+        A user's own may be others on purpose; then second derivatives need not be symmetric.
+        """
+        return str(getattr(self.operation.function, "__module__", "")).startswith("cadiff.")
+
     def note_point(self, operands: list[Any], results: list[Number], passive: list[bool]) -> None:
         """The values that it is recorded with, and of which operands the derivative is cut."""
-        self.point = [_unshared(x) for x in operands], [_unshared(x) for x in results]
+        copies = [x.copy(order="K") if isinstance(x, np.ndarray) else x for x in operands]
+        self.point = copies, [_unshared(x) for x in results]
         self.passive = passive
+        for arg in self.args:
+            if isinstance(arg, np.ndarray):
+                arg.setflags(write=False)  # whoever writes to it is run with those of the user
 
     def call(self, operands: list[Any]) -> list[Number]:
         """The results for other operands."""
@@ -404,22 +416,28 @@ class _Rule:
             return self.operation._results(self.operation.function(*args, **self.kwargs))
 
     def key(self) -> Any:
-        """What tells it from other calls, beside its operands."""
-        kept = [
-            (arg.shape, arg.tobytes()) if isinstance(arg, np.ndarray) else (type(arg), arg)
-            for arg in self.args
-        ]
-        kwargs = tuple(sorted(self.kwargs.items()))
-        return self.operation, tuple(kept), kwargs, tuple(self.which), tuple(self.passive)
+        """What tells it from other calls: arguments, and where it was recorded."""
+        kwargs = tuple((name, _exactly(arg)) for name, arg in sorted(self.kwargs.items()))
+        kept = (tuple(map(_exactly, self.args)), tuple(map(_exactly, self.point[0])))
+        return self.operation, kept, kwargs, tuple(self.which), tuple(self.passive)
 
     # --- derivatives
 
-    def pull(self, operands: list[Any], outs: list[Any], cotangents: list[Any]) -> list[Any]:
-        """A cotangent for each operand."""
+    def pull(
+        self,
+        operands: list[Any],
+        outs: list[Any],
+        cotangents: list[Any],
+        wanted: Sequence[bool] | None = None,
+    ) -> list[Any]:
+        """A cotangent for each operand; None for those that are not wanted."""
         args, ans = self._inputs(operands), _ruled(tuple(outs) if self.several else outs[0])
         g = _ruled(tuple(cotangents) if self.several else cotangents[0])
         with np.errstate(all="ignore"):
-            return [self._cotangent(k, ans, args, g) for k in self.which]
+            return [
+                self._cotangent(k, ans, args, g) if wanted is None or wanted[i] else None
+                for i, k in enumerate(self.which)
+            ]
 
     def _cotangent(self, k: int, ans: Any, args: list[Any], g: Any) -> Any:
         """That of one argument; None if it is 0. What the other rules read it is all the same."""
@@ -459,6 +477,17 @@ def _ruled(x: Any) -> Any:
 def _unshared(x: Number) -> Number:
     """A copy of an array: it may be an argument, or a view of one, that is assigned to later."""
     return x.copy() if _core.shape(x) else x
+
+
+def _exactly(x: Any) -> Any:
+    """What is equal for the same things only: 0.0 is not -0.0, nor is 1 True."""
+    if isinstance(x, np.ndarray) and x.dtype.kind != "O":
+        return x.dtype.str, x.shape, x.strides, x.tobytes()
+    if isinstance(x, (float, complex, np.generic)):
+        return type(x), np.array(x).tobytes()
+    if isinstance(x, (tuple, list)):
+        return type(x), tuple(map(_exactly, x))
+    return type(x), x
 
 
 def _as_list(ans: Any) -> list[Any]:
@@ -551,7 +580,8 @@ _doubts = _Doubts()
 
 def warn_nan(message: str) -> None:
     """Warn that a derivative does not exist."""
-    warnings.warn(message, RuntimeWarning, stacklevel=2)
+    if not _core.is_deriving():  # else whoever comes to the nan warns
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
 def doubt(message: str) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core, listings
-from ._core import CallError, Calls, Code, MatrixPlan, ObstacleError
+from ._core import CallError, Calls, Code, MatrixPlan, ObstacleError, PointError
 from .batches import BatchCalls
 from .codegen import to_c
 from .matrices import SparseCalls
@@ -89,6 +89,8 @@ class Program(Calls, SparseCalls, BatchCalls):
         self._lock = threading.RLock()
         self._recordings: dict[Any, list[Recorded]] = {}
         self._obstacles: dict[Any, str] = {}
+        self._obstacles_of_derivatives: dict[str, None] = {}
+        self._futile: dict[Any, int] = {}  # calls in a row whose derivative no recording had
         self._counts = {"recordings": 0, "branch_changes": 0, "eager": 0}
         self._shorten(None, None, None)
         self._recent = None
@@ -108,7 +110,12 @@ class Program(Calls, SparseCalls, BatchCalls):
         if place is self:
             return name
         options = (self._on_branch_change, self._optimize, self._max_traces)
-        return Program, (self._function, *options), {"recordings": self._recordings}
+        recordings = {
+            key: kept
+            for key, found in self._recordings.items()
+            if (kept := [recorded for recorded in found if recorded.is_portable])
+        }
+        return Program, (self._function, *options), {"recordings": recordings}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._recordings = dict(state["recordings"])
@@ -158,7 +165,7 @@ class Program(Calls, SparseCalls, BatchCalls):
             ]
             return {
                 **self._counts,
-                "obstacles": sorted(set(self._obstacles.values())),
+                "obstacles": sorted({*self._obstacles.values(), *self._obstacles_of_derivatives}),
                 "traces": traces,
             }
 
@@ -299,6 +306,12 @@ class Program(Calls, SparseCalls, BatchCalls):
         self._obstacles[call.key] = obstacle
         _warn(f"{self!r} runs its function as it is, which cannot be replayed: {obstacle}")
 
+    def _note_missing_derivative(self, obstacle: str) -> None:
+        """A derivative is computed by f as it is; others need not be."""
+        if obstacle not in self._obstacles_of_derivatives:
+            self._obstacles_of_derivatives[obstacle] = None
+            _warn(f"{self!r} runs its function as it is for a derivative: {obstacle}")
+
     def _change_branch(self) -> None:
         """No recording of a call has met the outcomes that it meets."""
         self._counts["branch_changes"] += 1
@@ -320,28 +333,69 @@ class Program(Calls, SparseCalls, BatchCalls):
         """
         tried: list[Recorded] = []
         fresh: Recorded | None = None
+        changed = False  # whether f itself chooses otherwise, not a derivative of it alone
         while call.key not in self._obstacles:
             for recorded in self._untried(call, tried):
                 try:
-                    return True, action(recorded)
-                except MissedError:
-                    if recorded is fresh:  # a derivative chooses by more than the arguments
-                        return False, None
+                    result = action(recorded)
+                except (MissedError, PointError) as error:
+                    changed = changed or self._chooses_otherwise(call, recorded, error)
                     tried.append(recorded)
                 except CallError:  # f itself will raise what there is to raise
                     return False, None
                 except ObstacleError as obstacle:
-                    self._note_obstacle(call, str(obstacle))
+                    self._note_missing_derivative(str(obstacle))
+                    return False, None
+                else:
+                    if recorded is fresh:
+                        self._futile.pop(call.key, None)
+                    return True, result
+                if recorded is fresh:
+                    self._forget_futile(call, recorded, len(tried) > 1 and not changed)
                     return False, None
             with self._lock:
                 if self._untried(call, tried):
                     continue  # another thread has recorded meanwhile
-                if tried:
+                if changed:
                     self._change_branch()
+                elif tried and not self._is_worth_a_try(call):
+                    return False, None
                 fresh = self._record(call)
             if fresh is None:
                 return False, None
         return False, None
+
+    def _chooses_otherwise(
+        self, call: Call, recorded: Recorded, error: MissedError | PointError
+    ) -> bool:
+        """Whether f has other outcomes in a call than in a recording: else a derivative has."""
+        if isinstance(error, PointError):
+            return False
+        if error.guard >= 0:
+            return error.guard < len(recorded.guards)
+        try:
+            self._met(call, recorded)
+        except MissedError:
+            return True
+        except CallError:
+            pass
+        return False
+
+    def _is_worth_a_try(self, call: Call) -> bool:
+        """Whether a new recording may have a derivative that others have not.
+
+        The more calls in a row have found none, the less often it is tried.
+        """
+        count = self._futile.get(call.key, 0)
+        self._futile[call.key] = count + 1
+        return count & (count - 1) == 0
+
+    def _forget_futile(self, call: Call, recorded: Recorded, superfluous: bool) -> None:
+        """A new recording has not had the derivative that was asked for."""
+        with self._lock:
+            if superfluous:
+                others = [known for known in self._recordings[call.key] if known is not recorded]
+                self._recordings[call.key] = others
 
     def _untried(self, call: Call, tried: list[Recorded]) -> list[Recorded]:
         known = self._recordings.get(call.key, [])
@@ -540,15 +594,25 @@ class Program(Calls, SparseCalls, BatchCalls):
         structure = call.structure.bare()
         single = len(call.args) == 1
 
+        def pulled(recorded: Recorded, seeds: list[Any]) -> Any:
+            code = self._code(recorded, "pull", call.ranges)
+            numbers = met(code.run(np.concatenate([inputs, *seeds])))[recorded.graph.n_outputs :]
+            return in_containers(leaves_of(numbers, all_shapes(structure)), structure, single)
+
         def pull(u: Any) -> Any:
             cotangent = recorded.output.match(u, "the cotangent")
-            if carries_derivatives(tuple(cotangent), {}):
-                return vjp(self._function, *call.args)[1](u)
-            code = self._code(recorded, "pull", call.ranges)
-            seeds = [np.ravel(atom) for atom in cotangent]
-            numbers = met(code.run(np.concatenate([inputs, *seeds])))[recorded.graph.n_outputs :]
-            leaves = leaves_of(numbers, all_shapes(structure))
-            return in_containers(leaves, structure, single)
+            if not carries_derivatives(tuple(cotangent), {}):
+                seeds = [np.ravel(atom) for atom in cotangent]
+                try:
+                    return pulled(recorded, seeds)
+                except (MissedError, PointError, CallError, ObstacleError):
+                    pass
+                again = Call(call.args_at(inputs), {}, call.argnums)
+                done, result = self._replayed(again, functools.partial(pulled, seeds=seeds))
+                if done:
+                    return result
+                self._counts["eager"] += 1
+            return vjp(self._function, *call.args_at(inputs))[1](u)
 
         return out, pull
 

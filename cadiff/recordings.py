@@ -7,6 +7,7 @@ of numbers.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -15,7 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._core import OUTER, Code, Dual, Graph, Guarded, MatrixPlan, Pattern, Recording, Structure
+from ._core import (
+    OUTER,
+    Code,
+    Dual,
+    Graph,
+    Guarded,
+    MatrixPlan,
+    ObstacleError,
+    Pattern,
+    PointError,
+    Recording,
+    Structure,
+)
 from .transforms._base import Function, is_int
 from .transforms._outputs import Output, as_result, places
 
@@ -37,7 +50,7 @@ __all__ = [
 
 
 class MissedError(Exception):
-    """A replay met another outcome than the recording did."""
+    """A replay met another outcome than the recording did: at which guard, -1 if unknown."""
 
     def __init__(self, guard: int) -> None:
         super().__init__(guard)
@@ -145,6 +158,19 @@ class Call:
             at += size
         return vector
 
+    def args_at(self, vector: FloatArray) -> tuple[Any, ...]:
+        """The positional arguments with the numbers of a vector."""
+        parts: list[Any] = []
+        at = 0
+        for item, size in zip(self._inputs, self._sizes, strict=True):
+            part = vector[at : at + size]
+            if isinstance(item, np.ndarray):
+                parts.append(part.reshape(item.shape).astype(item.dtype))
+            else:
+                parts.append(float(part[0]) if isinstance(item, float) else type(item)(part))
+            at += size
+        return tuple(self.with_inputs(parts)[0])
+
     @property
     def inputs(self) -> list[Any]:
         """Floats, sequences of them and arrays, in the order of the vector."""
@@ -235,6 +261,7 @@ class Recorded:
         self.ranges = ranges  # of the inputs, to differentiate by
         self._codes: dict[Any, Code] = {}
         self._plans: dict[Any, MatrixPlan] = {}
+        self._failures: dict[Any, ObstacleError | PointError] = {}
 
     def __getstate__(self) -> Any:
         return {
@@ -243,12 +270,22 @@ class Recorded:
             "ranges": self.ranges,
             "_codes": {},
             "_plans": {},
+            "_failures": {},
         }
 
     @property
     def is_number(self) -> bool:
         """Whether f returned one number."""
         return self.graph.n_outputs == 1 and len(self.output.shapes) == 1
+
+    @property
+    def is_portable(self) -> bool:
+        """Whether it can be pickled: its steps may be functions that cannot."""
+        try:
+            pickle.dumps(self.graph.steps)
+        except (pickle.PicklingError, AttributeError, TypeError):
+            return False
+        return True
 
     @property
     def guards(self) -> tuple[bool, ...]:
@@ -261,8 +298,20 @@ class Recorded:
         code = self._codes.get(key)
         if code is None:
             make: Callable[..., Code] = getattr(self.graph, f"{what}_code")
-            code = self._codes[key] = make() if what == "value" else make(ranges)
+            code = self._made(key, make if what == "value" else lambda: make(ranges))
+            self._codes[key] = code
         return code
+
+    def _made(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What make() answers; that it cannot be made is found out once."""
+        failure = self._failures.get(key)
+        if failure is not None:
+            raise failure
+        try:
+            return make()
+        except (ObstacleError, PointError) as error:
+            self._failures[key] = error.with_traceback(None)
+            raise
 
     def plan(
         self,
@@ -277,7 +326,10 @@ class Recorded:
         key = (f"{layout} {what}{' of points' if for_points else ''}", (ranges, sparsity))
         plan = self._plans.get(key)
         if plan is None:
-            plan = _core.plan_matrix(self.graph, what, ranges, pattern(), layout, for_points)
+            plan = self._made(
+                key,
+                lambda: _core.plan_matrix(self.graph, what, ranges, pattern(), layout, for_points),
+            )
             self._plans[key] = plan
         return plan
 
@@ -287,7 +339,8 @@ class Recorded:
         code = self._codes.get(key)
         if code is None:
             which = () if what == "value" else (ranges,)
-            code = self._codes[key] = self.graph.code_for_points(what, *which)
+            code = self._made(key, lambda: self.graph.code_for_points(what, *which))
+            self._codes[key] = code
         return code
 
     def made(self, what: str, ranges: tuple[Range, ...] = ()) -> Code | None:

@@ -67,13 +67,14 @@ typedef struct CadOutcome {
  * them as further numbers of the graph. `operands` and `results` stand in a row; derivatives, too,
  * or one stands for all of them: then `step` is 0. */
 typedef struct CadCalls {
-    /* The number of the call that an entry CAD_OP_RULE stands for, or -1 with an exception; of
-     * `passive`, bit k says that the derivative by operand k is cut. */
-    int64_t (*note)(void *owner, CadTape *tape, size_t entry, uint32_t *passive);
+    /* The number of the call that an entry CAD_OP_RULE stands for, or -1 with an exception;
+     * passive[k] (zero before) says that the derivative by operand k is cut. */
+    int64_t (*note)(void *owner, CadTape *tape, size_t entry, uint8_t *passive);
     /* Leave in *made the first of the cotangents of operands, given those of results, or of the
-     * tangents of results, given those of operands; CAD_NO_ID where all are zero. */
+     * tangents of results, given those of operands; CAD_NO_ID where all are zero. Cotangents that
+     * are not `wanted`, number by number, may be anything. */
     CadStatus (*pull)(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
-                      int64_t step, CadId *made);
+                      int64_t step, const uint8_t *wanted, CadId *made);
     CadStatus (*push)(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
                       int64_t step, CadId *made);
 } CadCalls;

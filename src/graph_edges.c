@@ -10,7 +10,7 @@ typedef struct Finder {
     size_t most;
     CadId one;
     uint8_t *is_active; /* numbers that depend on the variables */
-    uint8_t *node_is_live, *array_is_live;
+    CadLive live;
 } Finder;
 
 static const int64_t nowhere[CAD_MOST_AXES] = {0};
@@ -19,65 +19,6 @@ void cad_edges_free(CadEdges *edges) {
     cad_memory_free(edges->items);
     edges->items = NULL;
     edges->n = edges->capacity = 0;
-}
-
-/* --- what the outputs need --- */
-
-static void use(Finder *f, CadId id) {
-    if (CAD_IS_ELEMENT(id)) {
-        f->array_is_live[cad_graph_array_of(f->graph, id)] = 1;
-    } else {
-        f->node_is_live[id] = 1;
-    }
-}
-
-static void use_operands_of_node(Finder *f, size_t i) {
-    const CadNode node = f->graph->nodes[i];
-    if (!f->node_is_live[i] || node.op >= CAD_OP_COUNT) {
-        return;
-    }
-    const CadId x[3] = {node.x, node.y, node.z};
-    for (int k = 0; k < 3; k++) {
-        if (x[k] != CAD_NO_ID) {
-            use(f, x[k]);
-        }
-    }
-}
-
-static void use_operands_of_array(Finder *f, size_t i) {
-    const CadArray array = f->graph->arrays[i];
-    if (!f->array_is_live[i]) {
-        return;
-    }
-    if (array.op == CAD_ARRAY_PACK) {
-        for (uint32_t k = 0; k < array.size; k++) {
-            use(f, f->graph->lists[array.list + k]);
-        }
-    } else if (array.plan != SIZE_MAX) {
-        CadPlan *plan = cad_graph_plan(f->graph, &array);
-        for (int k = plan->n_views > 1 ? 1 : 0; k < plan->n_views; k++) {
-            use(f, (CadId)cad_plan_view(plan, k)[0]);
-        }
-        if (array.op == CAD_ARRAY_ADD_TO && cad_plan_extra(plan)[0] >= 0) {
-            use(f, (CadId)cad_plan_extra(plan)[0]);
-        }
-    }
-}
-
-static void mark_live(Finder *f, const CadId *outputs, size_t n_outputs) {
-    for (size_t k = 0; k < n_outputs; k++) {
-        use(f, outputs[k]);
-    }
-    size_t node = f->edges->n_nodes;
-    for (size_t i = f->n_arrays; i-- > 0;) {
-        while (node > f->graph->arrays[i].before) {
-            use_operands_of_node(f, --node);
-        }
-        use_operands_of_array(f, i);
-    }
-    while (node > 0) {
-        use_operands_of_node(f, --node);
-    }
 }
 
 /* --- finding them --- */
@@ -113,7 +54,7 @@ static void add_edge(Finder *f, CadId of, CadId by, CadId partial) {
 
 static void find_of_node(Finder *f, size_t i) {
     const CadNode node = f->graph->nodes[i];
-    if (!f->node_is_live[i] || node.op >= CAD_OP_COUNT || node.op == CAD_OP_stop) {
+    if (!f->live.nodes[i] || node.op >= CAD_OP_COUNT || node.op == CAD_OP_stop) {
         return;
     }
     const CadId x[3] = {node.x, node.y != CAD_NO_ID ? node.y : node.x,
@@ -215,7 +156,7 @@ static void find_of_call(Finder *f, const CadArray *array, const CadPlanCopy *pl
 static void find_of_array(Finder *f, size_t i) {
     const CadArray array = f->graph->arrays[i];
     CadPlanCopy plan;
-    if (!f->array_is_live[i] || array.op == CAD_ARRAY_INPUT || array.op == CAD_ARRAY_CONSTANTS ||
+    if (!f->live.arrays[i] || array.op == CAD_ARRAY_INPUT || array.op == CAD_ARRAY_CONSTANTS ||
         array.op == CAD_OP_stop) {
         return;
     }
@@ -277,15 +218,13 @@ CadStatus cad_graph_edges(CadGraph *graph, const CadId *wrt, size_t n_wrt, const
     Finder finder = {.graph = graph, .edges = edges, .n_arrays = graph->n_arrays, .most = most};
     Finder *f = &finder;
     f->is_active = cad_memory_zeroed(edges->n_numbers, 1);
-    f->node_is_live = cad_memory_zeroed(edges->n_nodes, 1);
-    f->array_is_live = cad_memory_zeroed(f->n_arrays, 1);
+    const CadStatus status = cad_graph_find_live(graph, outputs, n_outputs, &f->live);
     if (edges->n_numbers > UINT32_MAX) {
         edges->too_many = 1;
-    } else if (f->is_active == NULL || f->node_is_live == NULL || f->array_is_live == NULL) {
+    } else if (f->is_active == NULL || status != CAD_OK) {
         graph->status = CAD_NO_MEMORY;
     } else {
         f->one = cad_graph_constant(graph, 1.0);
-        mark_live(f, outputs, n_outputs);
         for (size_t k = 0; k < n_wrt; k++) {
             f->is_active[cad_edge_index(edges, wrt[k])] = 1;
         }
@@ -295,8 +234,7 @@ CadStatus cad_graph_edges(CadGraph *graph, const CadId *wrt, size_t n_wrt, const
         }
     }
     cad_memory_free(f->is_active);
-    cad_memory_free(f->node_is_live);
-    cad_memory_free(f->array_is_live);
+    cad_graph_forget_live(&f->live);
     if (!goes_on(f)) {
         cad_edges_free(edges);
     }

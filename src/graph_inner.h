@@ -41,6 +41,16 @@ static inline int cad_is_single(const CadShape *shape, CadNumbers x) {
     return 1;
 }
 
+/* What some outputs depend on, of the nodes and arrays that there are. CAD_NO_MEMORY: nothing is
+ * left to forget. */
+typedef struct CadLive {
+    uint8_t *nodes, *arrays;
+} CadLive;
+
+CadStatus cad_graph_find_live(CadGraph *graph, const CadId *outputs, size_t n_outputs,
+                              CadLive *live);
+void cad_graph_forget_live(CadLive *live);
+
 /* A copy of a plan, since new numbers move what the graph holds. */
 typedef struct CadPlanCopy {
     int ndim;

@@ -526,13 +526,40 @@ static void pull_add_to(Pull *p, const CadArray *array, const CadPlanCopy *plan,
                            : (CadNumbers){cad_graph_pack(p->graph, ids, count), &one});
 }
 
+/* Whether each of the operands of a call depends on the variables; NULL without memory. */
+static uint8_t *active_operands(Pull *p, const CadPlanCopy *plan) {
+    const CadGraph *graph = p->graph;
+    const CadId first = plan->views[0].first;
+    uint8_t *active = cad_memory_zeroed((size_t)plan->shape[0], 1);
+    if (active == NULL) {
+        fail(p);
+        return NULL;
+    }
+    const CadArray *pack = NULL;
+    if (CAD_IS_ELEMENT(first)) {
+        const CadArray *array = &graph->arrays[cad_graph_array_of(p->graph, first)];
+        pack = array->op == CAD_ARRAY_PACK ? array : NULL;
+    }
+    for (int64_t i = 0; i < plan->shape[0]; i++) {
+        const CadId id = (CadId)(first + i * plan->strides[0][0]);
+        active[i] = (uint8_t)is_active(
+            p, pack != NULL ? graph->lists[pack->list + (id - pack->first)] : id);
+    }
+    return active;
+}
+
 static void pull_call(Pull *p, const CadArray *array, const CadPlanCopy *plan, Cotangents g) {
     const int64_t step = plan->shape[0] > 1;
     CadGraph *graph = p->graph;
     CadId made = CAD_NO_ID;
+    uint8_t *wanted = active_operands(p, plan);
+    if (wanted == NULL) {
+        return;
+    }
     const CadStatus status =
         graph->calls->pull(graph->owner, (uint32_t)plan->extra, plan->views[0].first, array->first,
-                           g.first, g.step, &made);
+                           g.first, g.step, wanted, &made);
+    cad_memory_free(wanted);
     if (status != CAD_OK) {
         graph->status = status;
     } else if (made != CAD_NO_ID) {

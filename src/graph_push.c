@@ -12,6 +12,7 @@ typedef struct Push {
     size_t n_nodes, n_arrays;
     CadId *nodes; /* CAD_NO_ID: zero */
     Tangents *arrays;
+    CadLive live;
     CadId *some;
     size_t room;
 } Push;
@@ -57,7 +58,7 @@ static CadId sum_of(CadGraph *graph, CadId x, CadId y) {
 
 static void push_node(Push *p, size_t i) {
     const CadNode node = p->graph->nodes[i];
-    if (node.op >= CAD_OP_COUNT || node.op == CAD_OP_stop) {
+    if (!p->live.nodes[i] || node.op >= CAD_OP_COUNT || node.op == CAD_OP_stop) {
         return;
     }
     const CadId x[3] = {node.x, node.y != CAD_NO_ID ? node.y : node.x,
@@ -228,7 +229,7 @@ static Tangents push_call(Push *p, const CadArray *array, const CadPlanCopy *pla
 
 static void push_array(Push *p, size_t i) {
     const CadArray array = p->graph->arrays[i];
-    if (array.op == CAD_ARRAY_INPUT || array.op == CAD_ARRAY_CONSTANTS ||
+    if (!p->live.arrays[i] || array.op == CAD_ARRAY_INPUT || array.op == CAD_ARRAY_CONSTANTS ||
         array.op == CAD_OP_stop) {
         return;
     }
@@ -285,7 +286,8 @@ CadStatus cad_graph_push(CadGraph *graph, const CadId *wrt, const CadId *along, 
     Push *p = &push;
     p->nodes = cad_memory_resize(NULL, p->n_nodes, sizeof *p->nodes);
     p->arrays = cad_memory_resize(NULL, p->n_arrays, sizeof *p->arrays);
-    if (p->nodes == NULL || p->arrays == NULL) {
+    const CadStatus status = cad_graph_find_live(graph, outputs, n_outputs, &p->live);
+    if (p->nodes == NULL || p->arrays == NULL || status != CAD_OK) {
         graph->status = CAD_NO_MEMORY;
     } else {
         memset(p->nodes, 0xff, p->n_nodes * sizeof *p->nodes);
@@ -311,5 +313,6 @@ CadStatus cad_graph_push(CadGraph *graph, const CadId *wrt, const CadId *along, 
     cad_memory_free(p->nodes);
     cad_memory_free(p->arrays);
     cad_memory_free(p->some);
+    cad_graph_forget_live(&p->live);
     return graph->status;
 }

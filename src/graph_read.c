@@ -369,20 +369,10 @@ static CadId *read_operand(Reader *r, const CadOperand *operand, int passive, Ca
     return ids;
 }
 
-/* A call gets its operands in a row. If it has none, its results are constants. */
-static void read_rule(Reader *r, CadEntry entry, CadPlan *plan) {
+/* A call gets its operands in a row. If it has none, there is nothing to read. */
+static void read_call(Reader *r, CadEntry entry, uint32_t number, int64_t n_operands,
+                      int64_t *place, const uint8_t *passive) {
     CadGraph *graph = r->graph;
-    uint32_t passive = 0;
-    int64_t number = -1;
-    if (graph->calls != NULL) {
-        number = graph->calls->note(graph->owner, r->tape, r->entry, &passive);
-    }
-    if (number < 0) {
-        graph->status = CAD_RAISED;
-        return;
-    }
-    int64_t *place = cad_plan_extra(plan) + 1;
-    const int64_t n_operands = *place++;
     size_t count = 0;
     int64_t *next = place;
     for (int64_t k = 0; k < n_operands; k++) {
@@ -395,12 +385,30 @@ static void read_rule(Reader *r, CadEntry entry, CadPlan *plan) {
     for (int64_t k = 0; k < n_operands; k++) {
         const CadOperand *operand = cad_next_operand(&place);
         if (operand_size(operand) > 0) {
-            ids = read_operand(r, operand, passive >> k & 1, ids);
+            ids = read_operand(r, operand, passive[k], ids);
         }
     }
     const CadId operands = cad_graph_pack(graph, r->some, count);
-    name_elements(r, entry.out, entry.b,
-                  cad_graph_call(graph, (uint32_t)number, operands, count, entry.b));
+    name_elements(r, entry.out, entry.b, cad_graph_call(graph, number, operands, count, entry.b));
+}
+
+static void read_rule(Reader *r, CadEntry entry, CadPlan *plan) {
+    CadGraph *graph = r->graph;
+    int64_t *place = cad_plan_extra(plan) + 1;
+    const int64_t n_operands = *place++;
+    uint8_t *passive = cad_memory_zeroed((size_t)n_operands, 1);
+    if (passive == NULL) {
+        graph->status = CAD_NO_MEMORY;
+        return;
+    }
+    const int64_t number =
+        graph->calls != NULL ? graph->calls->note(graph->owner, r->tape, r->entry, passive) : -1;
+    if (number < 0) {
+        graph->status = CAD_RAISED;
+    } else {
+        read_call(r, entry, (uint32_t)number, n_operands, place, passive);
+    }
+    cad_memory_free(passive);
 }
 
 static void read_array(Reader *r, CadEntry entry) {

@@ -268,11 +268,9 @@ def test_branches_give_other_structures() -> None:
 
 
 def test_functions_that_cannot_be_replayed() -> None:
-    @cadiff.primitive
     def cube(x: Any) -> Any:
-        return x**3
+        return x ** (3 + 0 * len(cnp.unique(x)))
 
-    cube.defpartials(lambda ans, x: 3 * x**2)
     x = np.array([1.0, 2.0])
     for format in FORMATS:
         with pytest.warns(RuntimeWarning, match="runs its function as it is"):

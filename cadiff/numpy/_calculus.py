@@ -13,8 +13,10 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from .. import _table, arrays
+from .._core import compare, depends, plain_values
 from .._core import strip as value
 from .._dispatch import carries, implements
+from .._guards import EQUAL, LESS, held, places
 from ..primitives import primitive
 from ._common import (
     Axis,
@@ -190,19 +192,22 @@ def interp(
     if period is not None:
         x, xp, fp = _periodic(x, xp, fp, period)
         left = right = None
-    points, at = np.asarray(value(xp)), np.asarray(value(x))
-    below, above = at < points[0], at > points[-1]
-    inside = fp[0] + 0.0 * x if len(xp) == 1 else _interpolated(x, at, xp, fp, points)
+    below, above = compare(x, xp[0], LESS), compare(xp[-1], x, LESS)
+    inside = fp[0] + 0.0 * x if len(xp) == 1 else _interpolated(x, xp, fp)
     result = _table.where(below, fp[0] if left is None else left, inside)
     return _table.where(above, fp[-1] if right is None else right, result)
 
 
-def _interpolated(x: Number, at: Any, xp: Number, fp: Number, points: Any) -> Number:
-    n = len(points)
-    j = np.clip(np.searchsorted(points, at, side="right") - 1, 0, n - 2)
+def _interpolated(x: Number, xp: Number, fp: Number) -> Number:
+    if depends((x, xp)):
+        places(xp, x, "right")
+    found: Any = np.searchsorted(
+        np.asarray(plain_values(xp)), np.asarray(plain_values(x)), side="right"
+    )
+    j = np.clip(found - 1, 0, len(xp) - 2)
     slope = (fp[j + 1] - fp[j]) / (xp[j + 1] - xp[j])
     from_left = slope * (x - xp[j]) + fp[j]
-    end = at == points[-1]
+    end = compare(x, xp[-1], EQUAL, False)
     if not np.any(end):
         return from_left
     return _table.where(end, slope * (x - xp[j + 1]) + fp[j + 1], from_left)
@@ -266,7 +271,7 @@ def polyfit(
             raise TypeError("expected w and y to have the same length")
         columns = columns * weights[:, None]
         y = y * (weights[:, None] if y.ndim == 2 else weights)
-    scale = _table.sqrt(arrays.sum(_table.square(columns if full else value(columns)), 0))
+    scale = _table.sqrt(arrays.sum(_table.square(columns if full else held(columns)), 0))
     columns = columns / scale  # any constant would do: it cancels, but for the singular values
     small = len(x) * np.finfo(float).eps if rcond is None else rcond
     solution, residuals, rank, singular = lstsq(columns, y, small)
@@ -336,14 +341,14 @@ def cov(
         x = arrays.concatenate([x, _observations(y, rowvar or second.shape[:1] == (1,))], 0)
     lost = (0 if bias else 1) if ddof is None else ddof
     w = _observation_weights(fweights, aweights)
-    if w is not None and np.any(np.asarray(value(w)) < 0):
+    if w is not None and np.any(held(w) < 0):
         raise ValueError("aweights cannot be negative")
     total = x.shape[1] if w is None else arrays.sum(w)
     if w is None or lost == 0 or aweights is None:
         freedom = total - lost
     else:
         freedom = total - lost * arrays.sum(w * as_number(aweights)) / total
-    if value(freedom) <= 0:
+    if held(freedom) <= 0:
         warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
         freedom = freedom * 0.0
     x = x - average(x, 1, w, keepdims=True)
@@ -442,9 +447,9 @@ def geomspace(
     """Numbers in geometric progression between two, as `numpy.geomspace`."""
     wants_floats("geomspace", dtype)
     start, stop = as_number(start), as_number(stop)
-    if np.any(np.asarray(value(start)) == 0) or np.any(np.asarray(value(stop)) == 0):
+    if np.any(held(start) == 0) or np.any(held(stop) == 0):
         raise ValueError("Geometric sequence cannot include zero")
-    sign = np.sign(value(start))
+    sign = np.sign(held(start))
     first, last = _table.log10(sign * start), _table.log10(sign * stop)
     powers = sign * logspace(first, last, num, endpoint)
     start, stop = (arrays.broadcast_to(x, powers.shape[1:])[None] for x in (start, stop))

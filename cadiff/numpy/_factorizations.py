@@ -310,7 +310,7 @@ def qr(a: Any, complete: bool = False) -> Any:
 
 def _independent(r: Any) -> None:
     """Refuse a triangle that says that a column is a combination of those before it."""
-    r = value(r)
+    r = held(r)
     sizes = np.linalg.norm(r, axis=-2)
     if np.any(np.abs(diagonal(r)) <= EPSILON * r.shape[-1] * sizes):
         raise np.linalg.LinAlgError(
@@ -416,7 +416,7 @@ def over_values(x: Any, values: Any, cause: Any, what: str, warn: Warn) -> Any:
     return _quotient(x, values[..., None, :], none, lost, f"{what} at a singular value 0", warn)
 
 
-def _matters(none: Mask, x: Any, cause: Any = None) -> Mask:
+def _matters(none: Any, x: Any, cause: Any = None) -> Any:
     """Where that a gap is nothing matters: x is not nothing beside the largest of its cause."""
     if not np.any(none):
         return none

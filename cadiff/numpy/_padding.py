@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import _table, arrays
+from .._core import plain_values
 from .._core import strip as value
 from .._dispatch import implements
 from ._common import Number, along, as_number, rearranged
@@ -36,7 +37,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Nu
     x, width = as_number(array), value(pad_width)
     if callable(mode):
         return _by_function(x, width, mode, kwargs)
-    np.pad(value(x), width, mode, **value(kwargs))  # refuses what NumPy refuses
+    np.pad(plain_values(x), width, mode, **plain_values(kwargs))  # refuses what NumPy refuses
     if mode == "empty":
         return _constant(x, width, 0.0)
     if mode == "constant":

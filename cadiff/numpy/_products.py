@@ -16,6 +16,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from .. import arrays
+from .._core import plain_values
 from .._core import strip as value
 from .._dispatch import implements
 from ..primitives import primitive
@@ -192,7 +193,7 @@ def _contracted(terms: tuple[str, ...], result: str, how: Any, *operands: Any) -
 
 def _lengths(terms: Sequence[str], operands: Sequence[Number]) -> dict[str, int]:
     """The length of each label; shapes are those of values, whatever the operands carry."""
-    shapes = (np.shape(value(x)) for x in operands)
+    shapes = (np.shape(plain_values(x)) for x in operands)
     return dict(
         chain.from_iterable(zip(t, s, strict=True) for t, s in zip(terms, shapes, strict=True))
     )

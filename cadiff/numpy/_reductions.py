@@ -20,7 +20,7 @@ from .. import _table, arrays
 from .._core import depends, plain_values
 from .._core import strip as value
 from .._dispatch import carries, implements
-from .._guards import nans, order, peaks
+from .._guards import held, nans, order, peaks
 from ..primitives import primitive
 from ._common import (
     Axis,
@@ -165,7 +165,7 @@ def average(
     else:
         w = _weights_like(x, axis, as_number(weights))
         total = arrays.sum(w, axis, keepdims=keepdims)
-        if np.any(value(total) == 0.0):
+        if np.any(held(total) == 0.0):
             raise ZeroDivisionError("Weights sum to zero, can't be normalized")
         centre = arrays.sum(x * w, axis, keepdims=keepdims) / total
     if not returned:

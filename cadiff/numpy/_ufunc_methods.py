@@ -15,9 +15,10 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from .. import _table, arrays
-from .._core import plain_values
+from .._core import compare, plain_values
 from .._core import strip as value
 from .._dispatch import METHODS, PLAIN, carries, function_for, store
+from .._guards import EQUAL, held, nans
 from ..primitives import primitive
 from ._calculus import bincount
 from ._common import Axis, Number, along, as_number, chosen, expanded, reduced_axes, wants_floats
@@ -47,11 +48,11 @@ def _running_extreme(x: Any, ufunc: np.ufunc) -> Any:
 
 def _running_ties(ans: Number, x: Number) -> tuple[Any, Any, Any]:
     """Which elements are the extreme so far, which extremes last from before, and how many tie."""
-    elements, extremes = np.asarray(value(x)), np.asarray(value(ans))
-    ties = (elements == extremes) | (np.isnan(elements) & np.isnan(extremes))
+    elements, extremes = held(x), held(ans)
+    ties = compare(elements, extremes, EQUAL, False) | (nans(elements) & nans(extremes))
     lasts = np.zeros(ties.shape)
     before, after = extremes[:-1], extremes[1:]
-    lasts[1:] = (before == after) | (np.isnan(before) & np.isnan(after))
+    lasts[1:] = compare(before, after, EQUAL, False) | (nans(before) & nans(after))
     return ties, lasts, recurrence(lasts, ties.astype(float))
 
 

@@ -187,7 +187,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, Any, int, An
     cutoff = _cutoff(a.shape, rcond)
     x = factor.lstsq(a, b, cutoff)
     s = factor.svdvals(a)
-    rank = int(np.sum(value(s) > cutoff * np.max(value(s), initial=0.0)))
+    rank = int(np.sum(held(s) > cutoff * np.max(held(s), initial=0.0)))
     determined = rank == a.shape[1] < a.shape[0]
     residuals = sum((b - a @ x) ** 2, axis=0) if determined else np.empty(0)
     return x, residuals, rank, s
@@ -451,7 +451,7 @@ def cond(x: Any, p: Any = None) -> Any:
         s = factor.svdvals(x)
         largest, smallest = s[..., 0], s[..., -1]
         ratio = smallest / largest if p == -2 else largest / smallest
-        return where(value(largest) == 0.0, np.inf, ratio)
+        return where(held(largest) == 0.0, np.inf, ratio)
     x = square(x)
     singular = np.isinf(np.linalg.cond(value(x), p))
     matrices = where(singular[..., None, None], np.eye(x.shape[-1]), x)

@@ -16,8 +16,10 @@ import numpy as np
 import scipy.linalg
 from numpy.linalg import LinAlgError
 
+from .. import _guards
 from .._core import strip as value
 from .._dispatch import implements
+from .._guards import held
 from ..arrays import concatenate, reshape
 from ..numpy import _factorizations as factor
 from ..numpy import linalg as of_numpy
@@ -73,7 +75,7 @@ def finite(x: Any, check_finite: bool = True) -> Any:
     """An argument as an array of numbers; ValueError if some are to be finite and are not."""
     x = number(x)
     if check_finite:
-        np.asarray_chkfinite(value(x))
+        np.asarray_chkfinite(_guards.finite(x))
     return x
 
 
@@ -260,7 +262,7 @@ def lstsq(
         raise TypeError('lstsq has derivatives with lapack_driver="gelsd" or "gelss", not "gelsy"')
     a, b = finite(a, check_finite), finite(b, check_finite)
     x, residuals, rank, s = of_numpy.lstsq(a, b, EPSILON if cond is None else cond)
-    if b.ndim == 1 and np.size(value(residuals)):
+    if b.ndim == 1 and np.size(residuals):
         residuals = residuals[0]
     return x, residuals, rank, s
 
@@ -335,7 +337,7 @@ def _lu_factor(a: Any) -> Any:
 def _permutation(pivots: Any) -> Any:
     """The order of rows that a list of exchanges leads to."""
     order = np.arange(len(pivots))
-    for k, other in enumerate(value(pivots).astype(int)):
+    for k, other in enumerate(_guards.fixed(pivots).astype(int)):
         order[[k, other]] = order[[other, k]]
     return order
 
@@ -375,7 +377,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
     if a.ndim != 2:
         raise TypeError("lu_factor has derivatives for one matrix; write a loop over a stack")
     lu, pivots = _lu_factor(a)
-    return lu, value(pivots).astype(np.int32)
+    return lu, _guards.fixed(pivots).astype(np.int32)
 
 
 @implements(scipy.linalg.lu_solve)
@@ -620,8 +622,8 @@ def _logm(a: Any) -> Any:
 
 def _logm_derivative(a: Any, e: Any) -> Any:
     """The derivative of logm at a along e, which is first made as large as a; see `_second`."""
-    sizes = np.linalg.norm(value(a), axis=(-2, -1), keepdims=True)
-    factors = np.linalg.norm(value(e), axis=(-2, -1), keepdims=True) / sizes
+    sizes = np.linalg.norm(held(a), axis=(-2, -1), keepdims=True)
+    factors = np.linalg.norm(held(e), axis=(-2, -1), keepdims=True) / sizes
     factors = np.where(factors == 0.0, 1.0, factors)
     n = a.shape[-1]
     return factors * _logm(_blocks(a, e / factors, np.zeros(a.shape), a))[..., :n, n:]

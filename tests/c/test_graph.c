@@ -59,7 +59,7 @@ static long run(const CadProgram *program, const double *inputs, double *results
     cad_program_prepare(program, 1, room);
     memcpy(cad_program_places(program, 1, room), inputs, program->n_inputs * sizeof *inputs);
     const long missed = cad_program_run(program, room);
-    if (missed < 0) {
+    if (missed == -1) {
         cad_program_read(program, room, results);
     }
     free(room);

@@ -1,0 +1,369 @@
+/* Calls in graphs and programs: an owner whose calls are x -> (x0 x1, sin x0) stands in for rules
+ * of Python's. */
+#include "program.h"
+
+#include "check.h"
+#include "on_tape.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NUMBER = 5, GRANTED = 2000 };
+
+typedef struct Owner {
+    CadGraph *graph;
+    int wants[2]; /* what the last pull was asked for */
+    int fails;
+} Owner;
+
+static CadId times(CadGraph *graph, CadId x, CadId y) {
+    return cad_graph_apply(graph, CAD_OP_multiply, x, y, y);
+}
+
+static int64_t note(void *owner, CadTape *tape, size_t entry, uint8_t *passive) {
+    (void)owner, (void)tape, (void)entry, (void)passive;
+    return -1;
+}
+
+static CadStatus pull(void *owner, uint32_t number, CadId x, CadId results, CadId given,
+                      int64_t step, const uint8_t *wanted, CadId *made) {
+    Owner *const o = owner;
+    CadGraph *const g = o->graph;
+    CHECK_COUNT(number, NUMBER);
+    (void)results;
+    o->wants[0] = wanted[0];
+    o->wants[1] = wanted[1];
+    if (o->fails) {
+        return CAD_RAISED;
+    }
+    const CadId g0 = given, g1 = given + (CadId)step;
+    const CadId slope = cad_graph_apply(g, CAD_OP_cos, x, x, x);
+    const CadId first = times(g, g0, x + 1), second = times(g, g1, slope);
+    const CadId both[2] = {cad_graph_apply(g, CAD_OP_add, first, second, second), times(g, g0, x)};
+    *made = cad_graph_pack(g, both, 2);
+    return g->status;
+}
+
+static CadStatus push(void *owner, uint32_t number, CadId x, CadId results, CadId given,
+                      int64_t step, CadId *made) {
+    Owner *const o = owner;
+    CadGraph *const g = o->graph;
+    CHECK_COUNT(number, NUMBER);
+    (void)results;
+    const CadId t0 = given, t1 = given + (CadId)step;
+    const CadId slope = cad_graph_apply(g, CAD_OP_cos, x, x, x);
+    const CadId first = times(g, t0, x + 1), second = times(g, x, t1);
+    const CadId both[2] = {cad_graph_apply(g, CAD_OP_add, first, second, second),
+                           times(g, slope, t0)};
+    *made = cad_graph_pack(g, both, 2);
+    return g->status;
+}
+
+static const CadCalls calls = {note, pull, push};
+
+static int carry_out(void *owner, uint32_t number, const double *x, double *results) {
+    Owner *const o = owner;
+    CHECK_COUNT(number, NUMBER);
+    if (o->fails) {
+        return -1;
+    }
+    results[0] = x[0] * x[1];
+    results[1] = sin(x[0]);
+    return 0;
+}
+
+/* Two calls, one of what the other gives: (a, b) = call(x y, z), (c, d) = call(b, a). */
+typedef struct Case {
+    Owner owner;
+    CadGraph *graph;
+    CadId x;
+    CadId outputs[3]; /* c, d, c y */
+} Case;
+
+static CadId call_of(CadGraph *graph, CadId x, CadId y) {
+    const CadId both[2] = {x, y};
+    const CadId operands = cad_graph_pack(graph, both, 2);
+    return cad_graph_call(graph, NUMBER, operands, 2, 2);
+}
+
+static CadStatus make_case(Case *c) {
+    *c = (Case){.graph = cad_graph_new(1)};
+    CadGraph *const graph = c->graph;
+    if (graph == NULL) {
+        return CAD_NO_MEMORY;
+    }
+    c->owner.graph = graph;
+    graph->calls = &calls;
+    graph->owner = &c->owner;
+    c->x = cad_graph_input(graph, 3);
+    if (graph->status == CAD_OK) {
+        const CadId first = call_of(graph, times(graph, c->x, c->x + 1), c->x + 2);
+        if (graph->status == CAD_OK) {
+            const CadId second = call_of(graph, first + 1, first);
+            if (graph->status == CAD_OK) {
+                c->outputs[0] = second;
+                c->outputs[1] = second + 1;
+                c->outputs[2] = times(graph, second, c->x + 1);
+            }
+        }
+    }
+    return graph->status;
+}
+
+static void values_of(const double x[3], double values[3]) {
+    const double a = x[0] * x[1] * x[2], b = sin(x[0] * x[1]);
+    values[0] = b * a;
+    values[1] = sin(b);
+    values[2] = values[0] * x[1];
+}
+
+/* The Jacobian of the three by the three. */
+static void slopes_of(const double x[3], double slopes[3][3]) {
+    const double a = x[0] * x[1] * x[2], b = sin(x[0] * x[1]), cosine = cos(x[0] * x[1]);
+    const double da[3] = {x[1] * x[2], x[0] * x[2], x[0] * x[1]};
+    const double db[3] = {cosine * x[1], cosine * x[0], 0.0};
+    for (int j = 0; j < 3; j++) {
+        slopes[0][j] = db[j] * a + b * da[j];
+        slopes[1][j] = cos(b) * db[j];
+        slopes[2][j] = slopes[0][j] * x[1] + (j == 1 ? b * a : 0.0);
+    }
+}
+
+static CadProgram *program_of(Case *c, const CadId *inputs, size_t n_inputs, const CadId *roots,
+                              size_t n_roots) {
+    CadProgram *program = NULL;
+    CHECK(cad_program_make(c->graph, inputs, n_inputs, roots, n_roots, &program) == CAD_OK);
+    program->call = carry_out;
+    program->owner = &c->owner;
+    return program;
+}
+
+static long run(const CadProgram *program, const double *inputs, double *results) {
+    double *const room = test_memory(cad_program_room(program, 1) + 1, sizeof *room);
+    cad_program_prepare(program, 1, room);
+    memcpy(cad_program_places(program, 1, room), inputs, program->n_inputs * sizeof *inputs);
+    const long missed = cad_program_run(program, room);
+    if (missed == -1) {
+        cad_program_read(program, room, results);
+    }
+    free(room);
+    return missed;
+}
+
+static const double POINT[6] = {0.7, -1.3, 0.4, 0.5, 2.0, -0.3};
+
+static void calls_are_carried_out(void) {
+    Case c;
+    CHECK(make_case(&c) == CAD_OK);
+    CadProgram *const program = program_of(&c, &c.x, 1, c.outputs, 3);
+    CHECK(program->has_calls);
+    double results[3], expected[3];
+    CHECK(run(program, POINT, results) == -1);
+    values_of(POINT, expected);
+    for (int i = 0; i < 3; i++) {
+        CHECK_NEAR(results[i], expected[i], 1e-15);
+    }
+    /* Many points, of which one fails. */
+    double own[4 * 3], tails[4 * 3];
+    uint8_t missed[4];
+    for (int i = 0; i < 12; i++) {
+        own[i] = 0.1 * i;
+    }
+    const CadPoints points = {own, 3, NULL, NULL, 0, tails, missed};
+    double *const room = test_memory(cad_program_room(program, 1) + 1, sizeof *room);
+    cad_program_prepare(program, 1, room);
+    CHECK(cad_program_run_points(program, 1, room, &points, 0, 4) == 0);
+    for (int k = 0; k < 4; k++) {
+        values_of(own + 3 * k, expected);
+        CHECK_NEAR(tails[3 * k + 2], expected[2], 1e-15);
+    }
+    c.owner.fails = 1;
+    results[0] = 7.0;
+    CHECK(run(program, POINT, results) == CAD_CALL_FAILED);
+    CHECK_SAME(results[0], 7.0);
+    CHECK(cad_program_run_points(program, 1, room, &points, 0, 4) == CAD_CALL_FAILED);
+    free(room);
+    cad_program_free(program);
+    cad_graph_free(c.graph);
+}
+
+static void equal_calls_are_one(void) {
+    Case c;
+    CHECK(make_case(&c) == CAD_OK);
+    const size_t before = c.graph->n_arrays;
+    const CadId again = call_of(c.graph, times(c.graph, c.x, c.x + 1), c.x + 2);
+    CHECK_COUNT(c.graph->n_arrays, before);
+    CHECK(again != call_of(c.graph, c.x + 2, c.x));
+    cad_graph_free(c.graph);
+}
+
+static void derivatives_of_calls(void) {
+    Case c;
+    CHECK(make_case(&c) == CAD_OK);
+    const CadId wrt[3] = {c.x, c.x + 1, c.x + 2};
+    const CadId more = cad_graph_input(c.graph, 3);
+    const CadId along[3] = {more, more + 1, more + 2}, inputs[2] = {c.x, more};
+    double slopes[3][3], results[3];
+    slopes_of(POINT, slopes);
+    CadId found[3];
+    CHECK(cad_graph_push(c.graph, wrt, along, 3, c.outputs, 3, found) == CAD_OK);
+    CadProgram *program = program_of(&c, inputs, 2, found, 3);
+    CHECK(run(program, POINT, results) == -1);
+    for (int i = 0; i < 3; i++) {
+        double expected = 0.0;
+        for (int j = 0; j < 3; j++) {
+            expected += slopes[i][j] * POINT[3 + j];
+        }
+        CHECK_NEAR(results[i], expected, 1e-14);
+    }
+    cad_program_free(program);
+    CHECK(cad_graph_pull(c.graph, c.outputs, along, 3, wrt, 3, found) == CAD_OK);
+    program = program_of(&c, inputs, 2, found, 3);
+    CHECK(run(program, POINT, results) == -1);
+    for (int j = 0; j < 3; j++) {
+        double expected = 0.0;
+        for (int i = 0; i < 3; i++) {
+            expected += slopes[i][j] * POINT[3 + i];
+        }
+        CHECK_NEAR(results[j], expected, 1e-14);
+    }
+    cad_program_free(program);
+    /* The second one of the Hessian of c by x: twice the first derivatives. */
+    const CadId one = cad_graph_constant(c.graph, 1.0);
+    CHECK(cad_graph_pull(c.graph, c.outputs, &one, 1, wrt, 3, found) == CAD_OK);
+    CadId second[3];
+    CHECK(cad_graph_push(c.graph, wrt, along, 3, found, 3, second) == CAD_OK);
+    program = program_of(&c, inputs, 2, second, 3);
+    CHECK(run(program, POINT, results) == -1);
+    const double h = 1e-5;
+    for (int j = 0; j < 3; j++) {
+        double up[3][3], down[3][3], high[3], low[3];
+        for (int k = 0; k < 3; k++) {
+            high[k] = POINT[k] + h * POINT[3 + k];
+            low[k] = POINT[k] - h * POINT[3 + k];
+        }
+        slopes_of(high, up);
+        slopes_of(low, down);
+        CHECK_NEAR(results[j], (up[0][j] - down[0][j]) / (2.0 * h), 1e-8);
+    }
+    cad_program_free(program);
+    cad_graph_free(c.graph);
+}
+
+static void no_more_is_asked_for_than_needed(void) {
+    Case c;
+    CHECK(make_case(&c) == CAD_OK);
+    CadGraph *const graph = c.graph;
+    const CadId other = cad_graph_input(graph, 1), one = cad_graph_constant(graph, 1.0);
+    const CadId call = call_of(graph, c.x, other);
+    CadId found;
+    c.owner.wants[0] = c.owner.wants[1] = 7;
+    CHECK(cad_graph_pull(graph, &call, &one, 1, &other, 1, &found) == CAD_OK);
+    CHECK_COUNT((size_t)c.owner.wants[0], 0);
+    CHECK_COUNT((size_t)c.owner.wants[1], 1);
+    /* What outputs do not depend on is not pushed; one that is says when it cannot be. */
+    const CadId wrt[3] = {c.x, c.x + 1, c.x + 2}, along[3] = {one, one, one};
+    const size_t before = graph->n_arrays;
+    const CadId product = times(graph, c.x, c.x + 2);
+    CHECK(cad_graph_push(graph, wrt, along, 3, &product, 1, &found) == CAD_OK);
+    CHECK_COUNT(graph->n_arrays, before);
+    c.owner.fails = 1;
+    CHECK(cad_graph_pull(graph, &call, &one, 1, &other, 1, &found) == CAD_RAISED);
+    cad_graph_free(graph);
+}
+
+static void graphs_with_calls_are_written_and_read(void) {
+    Case c;
+    CHECK(make_case(&c) == CAD_OK);
+    CadGraphParts parts = {.n_nodes = c.graph->n_nodes, .n_arrays = c.graph->n_arrays};
+    cad_graph_measure(c.graph, &parts);
+    parts.nodes = test_memory(4 * parts.n_nodes, sizeof *parts.nodes);
+    parts.arrays = test_memory(4 * parts.n_arrays, sizeof *parts.arrays);
+    parts.words = test_memory(parts.n_words, sizeof *parts.words);
+    parts.lists = test_memory(parts.n_lists, sizeof *parts.lists);
+    parts.constants = test_memory(parts.n_constants + 1, sizeof *parts.constants);
+    cad_graph_write(c.graph, &parts);
+    CadGraph *graph = cad_graph_new(1);
+    CHECK(cad_graph_restore(graph, &parts, 1) == CAD_OK);
+    CHECK_COUNT(graph->n_arrays, c.graph->n_arrays);
+    CHECK_COUNT(graph->n_nodes, c.graph->n_nodes);
+    Case again = c;
+    again.graph = again.owner.graph = graph;
+    CadProgram *const program = program_of(&again, &c.x, 1, c.outputs, 3);
+    double results[3], expected[3];
+    CHECK(run(program, POINT, results) == -1);
+    values_of(POINT, expected);
+    CHECK_NEAR(results[2], expected[2], 1e-15);
+    cad_program_free(program);
+    cad_graph_free(graph);
+    /* Calls of two operands: the words are how many, the first one, their distance, the number. */
+    const int64_t wrong[4][4] = {
+        {0, 1, 3, INT64_MAX}, {-1, UINT32_MAX, INT64_MAX}, {0, 2, -1}, {-1, INT64_MAX}};
+    for (size_t k = 0; k < parts.n_words; k++) {
+        for (int i = 0; i < 4; i++) {
+            const int64_t right = parts.words[k], other = wrong[k % 4][i];
+            if (other == right || (k % 4 == 3 && other >= 0 && other <= UINT32_MAX)) {
+                continue;
+            }
+            parts.words[k] = other;
+            graph = cad_graph_new(1);
+            const int sound = cad_graph_restore(graph, &parts, 1) == CAD_OK;
+            /* With one operand the distance is wrong, and element 0 is no list of two. */
+            CHECK(!sound);
+            cad_graph_free(graph);
+            parts.words[k] = right;
+        }
+    }
+    free(parts.nodes);
+    free(parts.arrays);
+    free(parts.words);
+    free(parts.lists);
+    free(parts.constants);
+    cad_graph_free(c.graph);
+}
+
+static CadStatus all_of_it(Case *c, CadProgram **program) {
+    CadStatus status = make_case(c);
+    *program = NULL;
+    if (status != CAD_OK) {
+        return status;
+    }
+    const CadId wrt[3] = {c->x, c->x + 1, c->x + 2};
+    const CadId one = cad_graph_constant(c->graph, 1.0);
+    const CadId along[3] = {one, one, one};
+    CadId found[3], second[3];
+    status = cad_graph_pull(c->graph, c->outputs, along, 3, wrt, 3, found);
+    if (status == CAD_OK) {
+        status = cad_graph_push(c->graph, wrt, along, 3, found, 3, second);
+    }
+    return status == CAD_OK ? cad_program_make(c->graph, &c->x, 1, second, 3, program) : status;
+}
+
+static void calls_survive_want_of_memory(void) {
+    CadStatus status = CAD_NO_MEMORY;
+    long granted = 0;
+    for (; status != CAD_OK && granted < GRANTED; granted++) {
+        Case c;
+        CadProgram *program;
+        cad_memory_fail_after(granted);
+        status = all_of_it(&c, &program);
+        cad_memory_fail_after(-1);
+        CHECK(status == CAD_OK || status == CAD_NO_MEMORY);
+        CHECK(status == CAD_OK || program == NULL);
+        cad_program_free(program);
+        cad_graph_free(c.graph);
+    }
+    CHECK(status == CAD_OK);
+    CHECK(granted > 20);
+}
+
+const Test call_tests[] = {
+    TEST(calls_are_carried_out),
+    TEST(equal_calls_are_one),
+    TEST(derivatives_of_calls),
+    TEST(no_more_is_asked_for_than_needed),
+    TEST(graphs_with_calls_are_written_and_read),
+    TEST(calls_survive_want_of_memory),
+    END_OF_TESTS,
+};
