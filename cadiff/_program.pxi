@@ -456,20 +456,24 @@ OUTER = "it depends on numbers with derivatives that are no arguments"
 cdef class Guarded:
     """What is recorded in this context is to be replayed: choices by values are noted.
 
-    `lifted` are the inputs, in the order in which they were given: floats or float64 arrays.
+    `lifted` are the inputs, in the order in which they were given: floats or float64 arrays. Within
+    another recording of this kind nothing is noted for that one meanwhile.
     """
 
     cdef Recording recording
-    cdef bint guarding
+    cdef CadGuards *outer
     cdef readonly tuple lifted
 
     def __init__(self, inputs, f):
         self.recording = Recording(tuple(inputs), tuple(range(len(inputs))), f=f)
 
     def __enter__(self):
+        self.outer = self.recording.tape.guards
+        self.recording.tape.guards = NULL
         try:
             start_guards(self.recording.tape)
         except BaseException:
+            self.recording.tape.guards = self.outer
             self.recording.close()
             raise
         self.lifted = self.recording.lifted
@@ -479,6 +483,7 @@ cdef class Guarded:
         end_guards(self.recording.tape)
         self.lifted = None
         self.recording.close()
+        self.recording.tape.guards = self.outer
 
     @property
     def obstacle(self):
@@ -497,6 +502,10 @@ cdef class Guarded:
     def graph(self, list atoms, bint optimize):
         """What was recorded, as a Graph; `atoms` are its outputs."""
         return graph_of(self.recording, atoms, optimize)
+
+    def image(self, list atoms):
+        """What was recorded, as an Image; None if it cannot be pasted."""
+        return image_of(self.recording, atoms)
 
 
 def is_watched():

@@ -12,28 +12,20 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import MatrixPlan, Pattern
-from .recordings import Call, Recorded, carries_derivatives, record
+from .recordings import Call, MissedError, Recorded, carries_derivatives, record
 from .transforms import flatten, hessian, jacobian
 from .transforms._base import Function
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Format", "MissedError", "Request", "SparseCalls"]
+__all__ = ["Format", "Request", "SparseCalls"]
 
 Format = Literal["csr", "csc", "coo"]
 FloatArray = NDArray[np.float64]
 
 _KINDS = {"csr": "csr_array", "csc": "csc_array", "coo": "coo_array"}
 _LARGEST_INDEX = np.iinfo(np.int32).max
-
-
-class MissedError(Exception):
-    """A replay met another outcome than the recording did."""
-
-    def __init__(self, guard: int) -> None:
-        super().__init__(guard)
-        self.guard = guard
 
 
 def _scipy_sparse() -> Any:

@@ -18,13 +18,15 @@ from . import _core, listings
 from ._core import Calls, Code, MatrixPlan
 from .batches import Points
 from .codegen import to_c
-from .matrices import MissedError, SparseCalls
+from .images import Images, Replay
+from .matrices import SparseCalls
 from .recordings import (
     OUTER,
     Call,
+    MissedError,
     Recorded,
     carries_derivatives,
-    is_differentiable,
+    first_argument,
     leaves_of,
     record,
     run,
@@ -95,6 +97,7 @@ class Program(Calls, SparseCalls):
         self._lock = threading.RLock()
         self._recordings: dict[Any, list[Recorded]] = {}
         self._obstacles: dict[Any, str] = {}
+        self._images = Images(self._function, self._max_traces)
         self._counts = {"recordings": 0, "branch_changes": 0, "eager": 0}
         self._shorten(None, None, None)
         self._recent = None
@@ -283,7 +286,7 @@ class Program(Calls, SparseCalls):
             found = self._recordings.get(call.key, [])
             if len(found) >= self._max_traces:
                 return None
-            recorded = record(self._function, call, self._optimize)
+            recorded = record(self._function, call, self._optimize, not self._optimize)
             if isinstance(recorded, str) and recorded == OUTER:
                 return None  # it is so in this call
             if isinstance(recorded, str):
@@ -345,20 +348,55 @@ class Program(Calls, SparseCalls):
     def _eagerly(
         self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any
     ) -> Any:
-        self._counts["eager"] += 1
         if what != "value":
+            self._counts["eager"] += 1
             return _EAGER[what](self._function, argnums)(*args, **kwargs)
-        if self._is_eager(args, kwargs):
-            return self._function(*args, **kwargs)
-        return run(self._function, Call(args, kwargs, _first(args)))
+        if not self._is_eager(args, kwargs):
+            self._counts["eager"] += 1
+            return run(self._function, Call(args, kwargs, first_argument(args)))
+        return self._within(*args, **kwargs)
+
+    def _within(self, /, *args: Any, **kwargs: Any) -> Any:
+        """What f returns within another derivative: its image is put on the tape, if it has one."""
+        done, result = self._images.call(args, kwargs)
+        if done:
+            return result
+        self._counts["eager"] += 1
+        return self._function(*args, **kwargs)
+
+    def _exactly(
+        self, what: Callable[[Function], Any], call: Call
+    ) -> tuple[bool, Any]:
+        """What a derivative makes of f, made of a replay that records what f would record."""
+
+        def replay(recorded: Recorded) -> Any:
+            if recorded.image is None:  # it was pickled
+                self._met(call, recorded)
+                with self._lock:
+                    again = record(self._function, call, False, True)
+                if isinstance(again, str):
+                    return what(self._function)
+                recorded.image = again.image
+            assert recorded.image is not None
+            return what(Replay(recorded.image, recorded.output, call.argnums))
+
+        return self._replayed(call, replay)
 
     def _run(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any) -> Any:
         """A call of a method that is called like f."""
         numbers, single = checked_argnums(argnums)
         if not self._is_eager(args, kwargs):
-            call = Call(args, kwargs, _first(args) if what == "value" else numbers)
-            action = functools.partial(getattr(self, f"_{what}"), call, single)
-            done, result = self._replayed(call, action)
+            call = Call(args, kwargs, first_argument(args) if what == "value" else numbers)
+            if self._optimize:
+                action = functools.partial(getattr(self, f"_{what}"), call, single)
+                done, result = self._replayed(call, action)
+            elif what == "value":
+                done, result = self._exactly(lambda f: run(f, call), call)
+            else:
+                transform = _EAGER[what]
+                done, result = self._exactly(
+                    lambda f: transform(f, argnums)(*args, **kwargs), call
+                )
             if done:
                 return result
         return self._eagerly(what, args, kwargs, argnums)
@@ -481,7 +519,12 @@ class Program(Calls, SparseCalls):
                 numbers = _run(code, np.concatenate([call.vector(), *along]))
                 return structure.fill(0, leaves_of(numbers, all_shapes(structure)))
 
-            done, result = self._replayed(call, product)
+            if self._optimize:
+                done, result = self._replayed(call, product)
+            else:
+                done, result = self._exactly(
+                    lambda f: hvp(f, k)(first, v, *others, **kwargs), call
+                )
             if done:
                 return result
         self._counts["eager"] += 1
@@ -490,7 +533,8 @@ class Program(Calls, SparseCalls):
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         """Value and directional derivative, as `cadiff.jvp` gives them."""
         if (
-            isinstance(primals, (tuple, list))
+            self._optimize  # or it is exact, as by numbers that carry tangents along
+            and isinstance(primals, (tuple, list))
             and isinstance(tangents, (tuple, list))
             and len(primals) == len(tangents)
             and not self._is_eager((*primals, *tangents), {})
@@ -519,7 +563,10 @@ class Program(Calls, SparseCalls):
         """Value and pullback, as `cadiff.vjp` gives them."""
         if not self._is_eager(primals, {}):
             call = Call(primals, {}, tuple(range(len(primals))))
-            done, result = self._replayed(call, functools.partial(self._pullback, call))
+            if self._optimize:
+                done, result = self._replayed(call, functools.partial(self._pullback, call))
+            else:
+                done, result = self._exactly(lambda f: vjp(f, *primals), call)
             if done:
                 pair: tuple[Any, Callable[[Any], Any]] = result
                 return pair
@@ -573,7 +620,7 @@ class Program(Calls, SparseCalls):
         True
         """
         if args or kwargs:
-            call = Call(args, kwargs, _first(args))
+            call = Call(args, kwargs, first_argument(args))
             done, recorded = self._replayed(call, functools.partial(self._met, call))
             if not done:
                 raise ValueError(f"{self!r} has no recording of this call, which is run as it is")
@@ -644,7 +691,7 @@ class Program(Calls, SparseCalls):
                 "batch takes an array with a leading axis for the points, not a number"
             )
         is_plain = isinstance(X, np.ndarray) and X.dtype == np.float64 and len(X) > 0
-        if is_plain and what in ("value", "grad", "value_and_grad") and numbers == (0,):
+        if self._optimize and is_plain and what in ("value", "grad", "value_and_grad") and numbers == (0,):
             points = self._points(X, others, kwargs, what, threads)
             if points is not None:
                 return self._unpacked(X, *points, what, single)
@@ -713,11 +760,6 @@ class Program(Calls, SparseCalls):
         """All results for one point, and the form of what f returns there."""
         code = self._code(recorded, kind, () if kind == "value" else call.ranges)
         return _run(code, call.vector()), recorded.output.form
-
-
-def _first(args: tuple[Any, ...]) -> tuple[int, ...]:
-    """The first argument, if it can be differentiated by: as for gradients."""
-    return (0,) if args and not is_int(args[0]) and is_differentiable(args[0]) else ()
 
 
 def _warn(message: str) -> None:

@@ -9,29 +9,54 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from math import prod
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._core import OUTER, Code, Dual, Graph, Guarded, MatrixPlan, Pattern, Recording, Structure
+from ._core import (
+    OUTER,
+    Code,
+    Dual,
+    Graph,
+    Guarded,
+    Image,
+    MatrixPlan,
+    Pattern,
+    Recording,
+    Structure,
+    Var,
+)
 from .transforms._base import Function, is_int
 from .transforms._outputs import Output, as_result, places
 
 FloatArray = NDArray[np.float64]
 Range = tuple[int, int]
+Result = TypeVar("Result")
 
 __all__ = [
     "OUTER",
     "Call",
+    "MissedError",
     "Recorded",
     "carries_derivatives",
+    "first_argument",
+    "image_of",
     "is_differentiable",
     "leaves_of",
     "record",
     "run",
 ]
+
+
+class MissedError(Exception):
+    """A replay met another outcome than the recording did."""
+
+    def __init__(self, guard: int) -> None:
+        super().__init__(guard)
+        self.guard = guard
 
 
 class _Same:
@@ -56,7 +81,8 @@ class Call:
     """Arguments taken apart: inputs, which are numbers, and the key, which is all else.
 
     The arguments that `argnums` name come first among the inputs; all numbers in them are inputs,
-    integers too. In other arguments floats and arrays of floats are.
+    integers too. In other arguments floats and arrays of floats are. Numbers with derivatives are
+    taken as the floats and arrays that their values are.
     """
 
     def __init__(
@@ -87,8 +113,11 @@ class Call:
             return self._note(float(item), 1, float)
         if isinstance(item, np.ndarray) and (differentiable or item.dtype.kind == "f"):
             return self._take_array(item, differentiable)
+        if isinstance(item, (Var, Dual)):
+            shape = _core.shape(item)
+            return self._note(item, prod(shape), shape if shape else float)
         if isinstance(item, (list, tuple)):
-            if len(item) > 0 and all(type(number) is float for number in item):
+            if len(item) > 0 and all(type(x) is float or _is_single(x) for x in item):
                 return self._note(item, len(item), (type(item), len(item)))
             return (type(item), *[self._take(part, differentiable) for part in item])
         if isinstance(item, dict):
@@ -106,6 +135,8 @@ class Call:
             if differentiable:
                 _core.structure_of(self.args, self.argnums)
             atoms, _ = _core.take_apart((array,), (0,))
+            if isinstance(atoms[0], (Var, Dual)):
+                return self._note(atoms[0], array.size, array.shape)
             array = atoms[0] if isinstance(atoms[0], np.ndarray) else np.array(atoms[0])
         return self._note(array, array.size, array.shape)
 
@@ -131,6 +162,17 @@ class Call:
     def inputs(self) -> list[Any]:
         """Floats, sequences of them and arrays, in the order of the vector."""
         return self._inputs
+
+    @property
+    def atoms(self) -> list[Any]:
+        """The same, with single numbers in place of sequences."""
+        found: list[Any] = []
+        for item in self._inputs:
+            if isinstance(item, (list, tuple)):
+                found.extend(item)
+            else:
+                found.append(item)
+        return found
 
     @property
     def is_one_vector(self) -> bool:
@@ -177,6 +219,11 @@ class Call:
         return args, kwargs
 
 
+def _is_single(item: Any) -> bool:
+    """Whether it is a number with a derivative, and no array."""
+    return isinstance(item, (Var, Dual)) and item.ndim == 0
+
+
 def _static(item: Any) -> Any:
     """The form of an argument that is no number to compute with."""
     if isinstance(item, np.ndarray):
@@ -211,10 +258,17 @@ def _rebuilt(item: Any, differentiable: bool, numbers: Iterator[Any]) -> Any:
 class Recorded:
     """What f did in one call, as a graph: for all calls of the same key that choose alike."""
 
-    def __init__(self, graph: Graph, output: Output, ranges: tuple[Range, ...]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        output: Output,
+        ranges: tuple[Range, ...],
+        image: Image | None = None,
+    ) -> None:
         self.graph = graph
         self.output = output
         self.ranges = ranges  # of the inputs, to differentiate by
+        self.image = image  # not pickled: it is recorded again
         self._codes: dict[Any, Code] = {}
         self._plans: dict[Any, MatrixPlan] = {}
 
@@ -223,6 +277,7 @@ class Recorded:
             "graph": self.graph,
             "output": self.output,
             "ranges": self.ranges,
+            "image": None,
             "_codes": {},
             "_plans": {},
         }
@@ -292,6 +347,11 @@ def leaves_of(numbers: FloatArray, shapes: Sequence[tuple[int, ...]]) -> list[An
     ]
 
 
+def first_argument(args: tuple[Any, ...]) -> tuple[int, ...]:
+    """The first argument, if it can be differentiated by: as for gradients."""
+    return (0,) if args and not is_int(args[0]) and is_differentiable(args[0]) else ()
+
+
 def is_differentiable(tree: Any) -> bool:
     """Whether a tree consists of real numbers."""
     try:
@@ -312,17 +372,44 @@ def run(f: Function, call: Call) -> Any:
     return output.fill([*map(as_result, values)])
 
 
-def record(f: Function, call: Call, optimize: bool) -> Recorded | str:
-    """Run f once; what it did, or the reason why that cannot be replayed."""
+def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Recorded | str:
+    """Run f once; what it did, or the reason why that cannot be replayed.
+
+    With `exact` there is an image of it, too.
+    """
+
+    def take(guarded: Guarded, output: Output) -> Recorded | str:
+        image = guarded.image(output.atoms) if exact else None
+        if exact and image is None:
+            return OUTER
+        return Recorded(guarded.graph(output.atoms, optimize), output, call.ranges, image)
+
+    return _recorded(f, call, take)
+
+
+def image_of(f: Function, call: Call) -> tuple[Image, Output] | str:
+    """Run f once; the image of it and what f returned, or why it cannot be replayed."""
+
+    def take(guarded: Guarded, output: Output) -> tuple[Image, Output] | str:
+        image = guarded.image(output.atoms)
+        return OUTER if image is None else (image, output)
+
+    return _recorded(f, call, take)
+
+
+def _recorded(
+    f: Function, call: Call, take: Callable[[Guarded, Output], Result | str]
+) -> Result | str:
+    """Run f once; what is taken of the recording, or why it cannot be replayed."""
     with Guarded(call.inputs, f) as guarded:
         args, kwargs = call.with_inputs(guarded.lifted)
         out = f(*args, **kwargs)
         del args, kwargs
         output = Output(out)
         del out
-        obstacle: str = guarded.obstacle
+        found: Result | str = guarded.obstacle
         if any(isinstance(atom, Dual) for atom in output.atoms):  # of an outer forward mode
-            obstacle = obstacle or "it depends on numbers with derivatives that are no arguments"
-        graph = None if obstacle else guarded.graph(output.atoms, optimize)
+            found = found or OUTER
+        found = found or take(guarded, output)
         output.atoms = []  # Vars that are alive when the tape is rewound have to be found
-    return obstacle if graph is None else Recorded(graph, output, call.ranges)
+    return found

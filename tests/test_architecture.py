@@ -58,7 +58,7 @@ ROOMS: list[set[str]] = [
     {"transforms._jacobians", "transforms._second", "transforms._points"},
     {"transforms"},
     {"batches", "codegen", "listings", "recordings"},
-    {"matrices"},
+    {"images", "matrices"},
     {"program"},
     {"sparse"},
     {"checkpoints"},
