@@ -155,6 +155,11 @@ cdef extern from "tape.h" nogil:
         size_t n_rules
         void *rules
 
+    ctypedef struct CadFilled:
+        size_t slots
+
+    CadFilled cad_tape_filled(const CadTape *tape)
+    void cad_tape_take_back(CadTape *tape, CadFilled filled)
     void cad_tape_set_watch(CadTape *tape, const CadWatch *watch)
     CadOrigin cad_tape_origin(const CadTape *tape, size_t entry)
     CadPlan *cad_tape_plan(const CadTape *tape, CadEntry entry)
@@ -179,15 +184,12 @@ cdef extern from "tape.h" nogil:
     void cad_tape_keep(CadTape *tape)
 
 
-cdef extern from "tape_image.h" nogil:
+cdef extern from "image.h" nogil:
     ctypedef struct CadImage:
         pass
 
     ctypedef struct CadForm:
         pass
-
-    ctypedef struct CadFilled:
-        size_t slots
 
     CadStatus cad_image_new(CadTape *tape, size_t begin, size_t n_inputs, CadImage **image)
     void cad_image_free(CadImage *image)
@@ -197,8 +199,6 @@ cdef extern from "tape_image.h" nogil:
                            const int64_t *slots, size_t n_slots, unsigned char *found,
                            CadForm **form)
     void cad_form_free(CadForm *form)
-    CadFilled cad_tape_filled(const CadTape *tape)
-    void cad_tape_take_back(CadTape *tape, CadFilled filled)
     CadStatus cad_form_paste(const CadForm *form, CadTape *tape, const CadSlot *inputs,
                              CadSlot *shift, long *missed)
 

@@ -36,7 +36,7 @@ class Replay:
 
 
 class Images:
-    """The images of a function by the kinds of its calls: those with numbers that carry derivatives.
+    """The images of a function, by the kinds of its calls with numbers that carry derivatives.
 
     At most `max_traces` are kept for calls of one kind.
     """

@@ -345,28 +345,39 @@ class Program(Calls, SparseCalls):
         """Whether f is run as it is: within another derivative or program, or watched."""
         return _core.is_watched() or _core.is_guarding() or carries_derivatives(args, kwargs)
 
+    def _own_derivative(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A derivative that a gradient function is asked for: see `own_derivatives`."""
+        if self._is_eager(args, kwargs):
+            return NotImplemented
+        return getattr(self, name)(*args, **kwargs)
+
     def _eagerly(
         self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any
     ) -> Any:
         if what != "value":
-            self._counts["eager"] += 1
-            return _EAGER[what](self._function, argnums)(*args, **kwargs)
+            f = self._here(args, kwargs)
+            return _EAGER[what](f, argnums)(*args, **kwargs)
         if not self._is_eager(args, kwargs):
             self._counts["eager"] += 1
             return run(self._function, Call(args, kwargs, first_argument(args)))
         return self._within(*args, **kwargs)
 
+    def _here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+        """What a gradient function is to run instead of a replay for a call of a method."""
+        if self._is_eager(args, kwargs) and not _core.is_watched():
+            return self._within
+        self._counts["eager"] += 1
+        return self._function
+
     def _within(self, /, *args: Any, **kwargs: Any) -> Any:
-        """What f returns within another derivative: its image is put on the tape, if it has one."""
+        """What f returns within another derivative: its image is put on the tape, if need be."""
         done, result = self._images.call(args, kwargs)
         if done:
             return result
         self._counts["eager"] += 1
         return self._function(*args, **kwargs)
 
-    def _exactly(
-        self, what: Callable[[Function], Any], call: Call
-    ) -> tuple[bool, Any]:
+    def _exactly(self, what: Callable[[Function], Any], call: Call) -> tuple[bool, Any]:
         """What a derivative makes of f, made of a replay that records what f would record."""
 
         def replay(recorded: Recorded) -> Any:
@@ -527,8 +538,8 @@ class Program(Calls, SparseCalls):
                 )
             if done:
                 return result
-        self._counts["eager"] += 1
-        return hvp(self._function, k)(first, v, *others, **kwargs)
+        f = self._here((*args, v), kwargs)
+        return hvp(f, k)(first, v, *others, **kwargs)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         """Value and directional derivative, as `cadiff.jvp` gives them."""
@@ -570,8 +581,8 @@ class Program(Calls, SparseCalls):
             if done:
                 pair: tuple[Any, Callable[[Any], Any]] = result
                 return pair
-        self._counts["eager"] += 1
-        eager: tuple[Any, Callable[[Any], Any]] = vjp(self._function, *primals)
+        f = self._here(primals, {})
+        eager: tuple[Any, Callable[[Any], Any]] = vjp(f, *primals)
         return eager
 
     def _pullback(self, call: Call, recorded: Recorded) -> tuple[Any, Callable[[Any], Any]]:
@@ -691,7 +702,12 @@ class Program(Calls, SparseCalls):
                 "batch takes an array with a leading axis for the points, not a number"
             )
         is_plain = isinstance(X, np.ndarray) and X.dtype == np.float64 and len(X) > 0
-        if self._optimize and is_plain and what in ("value", "grad", "value_and_grad") and numbers == (0,):
+        if (
+            self._optimize
+            and is_plain
+            and what in ("value", "grad", "value_and_grad")
+            and numbers == (0,)
+        ):
             points = self._points(X, others, kwargs, what, threads)
             if points is not None:
                 return self._unpacked(X, *points, what, single)

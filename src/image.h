@@ -4,8 +4,8 @@
  *
  * An image never changes once it is made: several threads may paste it. Slots in it are counted
  * from the first input, and the inputs come first. */
-#ifndef CAD_TAPE_IMAGE_H
-#define CAD_TAPE_IMAGE_H
+#ifndef CAD_IMAGE_H
+#define CAD_IMAGE_H
 
 #include "guards.h"
 
@@ -30,20 +30,6 @@ size_t cad_image_bytes(const CadImage *image);
 CadStatus cad_form_new(const CadImage *image, const unsigned char *active, int guarded,
                        const int64_t *slots, size_t n_slots, unsigned char *found, CadForm **form);
 void cad_form_free(CadForm *form);
-
-/* How far a tape is filled. */
-typedef struct CadFilled {
-    size_t entries;
-    size_t slots;
-    size_t plan_words;
-    size_t assigned;
-    size_t blocks;
-} CadFilled;
-
-CadFilled cad_tape_filled(const CadTape *tape);
-
-/* Forget what came since, of which there are no handles: no mark was set or taken away. */
-void cad_tape_take_back(CadTape *tape, CadFilled filled);
 
 /* Append all that the image holds, reading input i at the slot inputs[i]; those of one array stand
  * side by side. The slot of what stands at s in the image is then inputs[s], or s + *shift in the

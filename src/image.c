@@ -1,9 +1,12 @@
-/* See tape_image.h. */
-#include "tape_image.h"
+/* See image.h. */
+#include "image.h"
 
 #include "arrays_walk.h"
 #include "sweep.h"
-#include "tape_inner.h"
+
+static size_t larger(size_t x, size_t y) {
+    return x > y ? x : y;
+}
 
 /* Constants that stand side by side. */
 typedef struct Stretch {
@@ -531,48 +534,10 @@ CadStatus cad_form_new(const CadImage *image, const unsigned char *active, int g
 
 /* --- pasting --- */
 
-CadFilled cad_tape_filled(const CadTape *tape) {
-    return (CadFilled){tape->n_entries, tape->n_slots, tape->n_plan_words, tape->n_assigned,
-                       tape->n_blocks};
-}
-
-void cad_tape_take_back(CadTape *tape, CadFilled filled) {
+/* Forget what came since, and restore what it overwrote. */
+static void take_back(CadTape *tape, CadFilled filled) {
     cad_sweep_undo(tape, filled.entries, tape->n_entries);
-    tape->n_entries = filled.entries;
-    tape->n_slots = filled.slots;
-    tape->n_plan_words = filled.plan_words;
-    tape->n_assigned = filled.assigned;
-    tape->n_blocks = filled.blocks;
-    tape->known_end = smaller(tape->known_end, filled.slots);
-    forget_constants(tape);
-    if (tape->guards != NULL) {
-        cad_guards_forget(tape, filled.slots);
-    }
-}
-
-static CadStatus make_room(const CadImage *image, CadTape *tape) {
-    if (tape->n_plan_words + image->n_plan_words > UINT32_MAX) {
-        return CAD_TAPE_FULL;
-    }
-    CadStatus status = cad_tape_grow(tape, image->n_slots);
-    if (status == CAD_OK) {
-        status = cad_memory_grow((void **)&tape->entries, &tape->entry_capacity,
-                                 tape->n_entries + image->n_entries + 2 * CAD_HEADROOM,
-                                 sizeof *tape->entries);
-    }
-    if (status == CAD_OK && image->n_plan_words > 0) {
-        status = cad_memory_grow((void **)&tape->plans, &tape->plan_capacity,
-                                 tape->n_plan_words + image->n_plan_words, sizeof *tape->plans);
-    }
-    if (status == CAD_OK && image->n_blocks > 0) {
-        status = cad_memory_grow((void **)&tape->blocks, &tape->block_capacity,
-                                 tape->n_blocks + image->n_blocks, sizeof *tape->blocks);
-    }
-    if (status == CAD_OK && image->has_arrays) {
-        status = cad_array_workspace(tape, image->room);
-    }
-    set_room(tape);
-    return status;
+    cad_tape_take_back(tape, filled);
 }
 
 static void paste_blocks(const CadForm *form, CadTape *tape, const CadSlot *inputs,
@@ -684,7 +649,12 @@ static long find_missed(const CadImage *image, const CadTape *tape, CadSlot shif
 CadStatus cad_form_paste(const CadForm *form, CadTape *tape, const CadSlot *inputs, CadSlot *shift,
                          long *missed) {
     const CadImage *const image = form->image;
-    CadStatus status = make_room(image, tape);
+    const CadFilled more = {image->n_entries, image->n_slots, image->n_plan_words, 0,
+                            image->n_blocks};
+    CadStatus status = cad_tape_grow_by(tape, more);
+    if (status == CAD_OK && image->has_arrays) {
+        status = cad_array_workspace(tape, image->room);
+    }
     if (status != CAD_OK) {
         return status;
     }
@@ -711,7 +681,7 @@ CadStatus cad_form_paste(const CadForm *form, CadTape *tape, const CadSlot *inpu
         }
     }
     if (*missed >= 0 || status != CAD_OK) {
-        cad_tape_take_back(tape, filled);
+        take_back(tape, filled);
     }
     return status;
 }
