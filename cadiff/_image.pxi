@@ -196,10 +196,6 @@ def image_of(Recording recording, list atoms):
     for atom in atoms:
         if on_tape(atom, tape, base) and not is_constant(atom) and prod(shape(atom)) > 0:
             result.outputs.append(output_place(atom, base))
-        elif CAD_IS_VAR(atom) and CAD_VAR(atom).tape != NULL and not is_constant(atom) and (
-            prod(shape(atom)) > 0
-        ):
-            return None  # a number of an outer recording
         else:
             values = plain_value(atom)
             result.outputs.append(values if ndim(values) == 0 else np.array(values))

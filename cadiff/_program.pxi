@@ -499,6 +499,16 @@ cdef class Guarded:
             return OUTER
         return ""
 
+    def made(self, list atoms):
+        """Whether these came about here, or carry no derivative."""
+        for atom in atoms:
+            if CAD_IS_DUAL(atom):  # of an outer forward mode
+                return False
+            if CAD_IS_VAR(atom) and CAD_VAR(atom).tape != NULL and prod(shape(atom)) > 0:
+                if not is_constant(atom) and not self.recording.holds(atom):
+                    return False
+        return True
+
     def graph(self, list atoms, bint optimize):
         """What was recorded, as a Graph; `atoms` are its outputs."""
         return graph_of(self.recording, atoms, optimize)

@@ -28,11 +28,19 @@ class Replay:
         self._argnums = argnums
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        found = self._image.paste(Call(args, kwargs, self._argnums).atoms, True)
+        if kwargs or self._argnums not in ((), (0,)) or not all(map(_is_number, args)):
+            atoms = Call(args, kwargs, self._argnums).atoms
+        else:
+            atoms = list(args)
+        found = self._image.paste(atoms, True)
         assert found is not None
         if isinstance(found, int):
             raise MissedError(found)
         return self._output.fill(found)
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (float, Var))
 
 
 class Images:

@@ -377,21 +377,36 @@ class Program(Calls, SparseCalls):
         self._counts["eager"] += 1
         return self._function(*args, **kwargs)
 
-    def _exactly(self, what: Callable[[Function], Any], call: Call) -> tuple[bool, Any]:
-        """What a derivative makes of f, made of a replay that records what f would record."""
+    def _exactly(
+        self,
+        what: Any,
+        make: Callable[[Function], Function],
+        use: Callable[[Function], Any],
+        call: Call,
+    ) -> tuple[bool, Any]:
+        """use(make(f)) of a replay in the place of f, which records what f would record.
 
-        def replay(recorded: Recorded) -> Any:
-            if recorded.image is None:  # it was pickled
-                self._met(call, recorded)
-                with self._lock:
-                    again = record(self._function, call, False, True)
-                if isinstance(again, str):
-                    return what(self._function)
-                recorded.image = again.image
-            assert recorded.image is not None
-            return what(Replay(recorded.image, recorded.output, call.argnums))
+        `what` tells `make` from others.
+        """
 
-        return self._replayed(call, replay)
+        def derivative(recorded: Recorded) -> Any:
+            made = recorded.exact.get(what)
+            if made is None:
+                made = recorded.exact[what] = make(self._replay(call, recorded))
+            return use(made)
+
+        return self._replayed(call, derivative)
+
+    def _replay(self, call: Call, recorded: Recorded) -> Function:
+        if recorded.image is None:  # it was pickled
+            self._met(call, recorded)
+            with self._lock:
+                again = record(self._function, call, False, True)
+            if isinstance(again, str):
+                return self._function
+            recorded.image = again.image
+        assert recorded.image is not None
+        return Replay(recorded.image, recorded.output, call.argnums)
 
     def _run(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any) -> Any:
         """A call of a method that is called like f."""
@@ -402,11 +417,13 @@ class Program(Calls, SparseCalls):
                 action = functools.partial(getattr(self, f"_{what}"), call, single)
                 done, result = self._replayed(call, action)
             elif what == "value":
-                done, result = self._exactly(lambda f: run(f, call), call)
+                done, result = self._exactly("", _itself, lambda f: run(f, call), call)
             else:
-                transform = _EAGER[what]
                 done, result = self._exactly(
-                    lambda f: transform(f, argnums)(*args, **kwargs), call
+                    (what, single),
+                    lambda f: _EAGER[what](f, argnums),
+                    lambda transform: transform(*args, **kwargs),
+                    call,
                 )
             if done:
                 return result
@@ -534,7 +551,10 @@ class Program(Calls, SparseCalls):
                 done, result = self._replayed(call, product)
             else:
                 done, result = self._exactly(
-                    lambda f: hvp(f, k)(first, v, *others, **kwargs), call
+                    "hvp",
+                    lambda f: hvp(f, k),
+                    lambda transform: transform(first, v, *others, **kwargs),
+                    call,
                 )
             if done:
                 return result
@@ -577,7 +597,7 @@ class Program(Calls, SparseCalls):
             if self._optimize:
                 done, result = self._replayed(call, functools.partial(self._pullback, call))
             else:
-                done, result = self._exactly(lambda f: vjp(f, *primals), call)
+                done, result = self._exactly("", _itself, lambda f: vjp(f, *primals), call)
             if done:
                 pair: tuple[Any, Callable[[Any], Any]] = result
                 return pair
@@ -776,6 +796,10 @@ class Program(Calls, SparseCalls):
         """All results for one point, and the form of what f returns there."""
         code = self._code(recorded, kind, () if kind == "value" else call.ranges)
         return _run(code, call.vector()), recorded.output.form
+
+
+def _itself(f: Function) -> Function:
+    return f
 
 
 def _warn(message: str) -> None:

@@ -269,6 +269,7 @@ class Recorded:
         self.output = output
         self.ranges = ranges  # of the inputs, to differentiate by
         self.image = image  # not pickled: it is recorded again
+        self.exact: dict[Any, Function] = {}  # replays of the image, and what was made of them
         self._codes: dict[Any, Code] = {}
         self._plans: dict[Any, MatrixPlan] = {}
 
@@ -278,6 +279,7 @@ class Recorded:
             "output": self.output,
             "ranges": self.ranges,
             "image": None,
+            "exact": {},
             "_codes": {},
             "_plans": {},
         }
@@ -408,7 +410,7 @@ def _recorded(
         output = Output(out)
         del out
         found: Result | str = guarded.obstacle
-        if any(isinstance(atom, Dual) for atom in output.atoms):  # of an outer forward mode
+        if not guarded.made(output.atoms):
             found = found or OUTER
         found = found or take(guarded, output)
         output.atoms = []  # Vars that are alive when the tape is rewound have to be found
