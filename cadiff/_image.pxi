@@ -1,5 +1,8 @@
 # Images of recordings: what a function recorded, to be put on the tape again behind other inputs.
 
+cdef enum:
+    MOST_FORMS = 32
+
 
 @cython.final
 @cython.no_gc
@@ -57,6 +60,8 @@ cdef class Image:
         ))
         answers = iter(found.tolist())
         form.is_active = bytes([slot >= 0 and next(answers) for slot in places])
+        if len(self.forms) == MOST_FORMS:
+            self.forms.clear()
         self.forms[active, guarded] = form
         return form
 
@@ -183,7 +188,7 @@ cdef object output_view(CadTape *tape, CadSlot slot, tuple shape, tuple strides,
 
 
 def image_of(Recording recording, list atoms):
-    """What a recording holds as an Image; `atoms` are its outputs. None if it cannot stand alone."""
+    """What a recording holds as an Image, or why there is none; `atoms` are its outputs."""
     cdef Image result = Image.__new__(Image)
     cdef CadTape *tape = recording.tape
     cdef CadSlot base = recording.base()
@@ -201,7 +206,9 @@ def image_of(Recording recording, list atoms):
             result.outputs.append(values if ndim(values) == 0 else np.array(values))
     status = cad_image_new(tape, recording.begin(), recording.n, &result.image)
     if status == CAD_RAISED:
-        return None
+        if cad_tape_has_rules(tape, recording.begin(), tape.n_entries):
+            return "an operation has a rule of its own"
+        return OUTER
     check(status)
     return result
 

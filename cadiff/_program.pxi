@@ -514,7 +514,7 @@ cdef class Guarded:
         return graph_of(self.recording, atoms, optimize)
 
     def image(self, list atoms):
-        """What was recorded, as an Image; None if it cannot be pasted."""
+        """What was recorded, as an Image, or why it cannot be pasted."""
         return image_of(self.recording, atoms)
 
 

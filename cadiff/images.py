@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from . import _core
-from ._core import Dual, Image, Var
-from .recordings import OUTER, Call, MissedError, first_argument, image_of
+from ._core import Dual, Guarded, Image, Var
+from .recordings import OUTER, Call, MissedError, first_argument, recorded_in
 from .transforms._base import Function
 from .transforms._outputs import Output
 
@@ -43,6 +45,61 @@ def _is_number(x: Any) -> bool:
     return isinstance(x, (float, Var))
 
 
+class Result:
+    """What a function returned: numbers with derivatives, and all that is the same in each replay.
+
+    Other than a gradient function, whoever calls a function finds its lists as they were.
+    """
+
+    def __init__(self, out: Any) -> None:
+        self.atoms: list[Any] = []
+        self._tree = self._take(out)
+
+    def _take(self, out: Any) -> Any:
+        if isinstance(out, (Var, Dual)):
+            self.atoms.append(out)
+            return _ATOM
+        if type(out) is dict:
+            return {key: self._take(item) for key, item in out.items()}
+        if type(out) in (list, tuple) or (isinstance(out, tuple) and hasattr(out, "_fields")):
+            return _rebuilt(out, [self._take(item) for item in out])
+        is_plain = isinstance(out, np.ndarray) and type(out) is np.ndarray and out.dtype != object
+        if (
+            is_plain
+            or out is None
+            or isinstance(out, (bool, int, float, complex, str, np.generic))
+        ):
+            return out.copy() if is_plain else out
+        raise TypeError(f"a replay would share its {type(out).__name__} with the recording")
+
+    def fill(self, atoms: Sequence[Any]) -> Any:
+        return _filled(self._tree, iter(atoms))
+
+
+_ATOM = object()
+
+
+def _rebuilt(out: Any, parts: list[Any]) -> Any:
+    if isinstance(out, list):
+        return parts
+    return type(out)(*parts) if hasattr(out, "_fields") else tuple(parts)
+
+
+def _filled(tree: Any, atoms: Iterator[Any]) -> Any:
+    if tree is _ATOM:
+        return next(atoms)
+    if isinstance(tree, dict):
+        return {key: _filled(item, atoms) for key, item in tree.items()}
+    if isinstance(tree, (list, tuple)):
+        return _rebuilt(tree, [_filled(item, atoms) for item in tree])
+    return tree.copy() if isinstance(tree, np.ndarray) else tree
+
+
+def _image(guarded: Guarded, result: Result) -> tuple[Image, Result] | str:
+    image = guarded.image(result.atoms)
+    return image if isinstance(image, str) else (image, result)
+
+
 class Images:
     """The images of a function, by the kinds of its calls with numbers that carry derivatives.
 
@@ -53,7 +110,7 @@ class Images:
         self._function = f
         self._max_traces = max_traces
         self._lock = threading.Lock()
-        self._known: dict[Any, list[tuple[Image, Output]]] = {}
+        self._known: dict[Any, list[tuple[Image, Result]]] = {}
         self._refused: set[Any] = set()
 
     def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[bool, Any]:
@@ -65,12 +122,12 @@ class Images:
         if not any(isinstance(atom, Var) for atom in atoms):
             return False, None
         known = self._known.get(call.key, [])
-        for image, output in known:
+        for image, result in known:
             if not image.takes(atoms):
                 return False, None
             found = image.paste(atoms, False)
             if isinstance(found, list):
-                return True, output.fill(found)
+                return True, result.fill(found)
             if found is None:
                 return False, None
         if len(known) >= self._max_traces or _core.is_forward() or _core.is_watched():
@@ -83,12 +140,12 @@ class Images:
 
     def _record(
         self, call: Call, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> tuple[Image, Output] | None:
+    ) -> tuple[Image, Result] | None:
         """Run f on plain numbers; None if it has to be run as it is."""
         plain = Call(_core.plain_values(args), _core.plain_values(kwargs), call.argnums)
-        found: tuple[Image, Output] | str
+        found: tuple[Image, Result] | str
         try:
-            found = image_of(self._function, plain)
+            found = recorded_in(self._function, plain, Result, _image)
         except Exception:
             found = ""  # f says what is wrong, or finds nothing wrong
         if isinstance(found, str):

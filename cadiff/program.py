@@ -883,6 +883,11 @@ def compile(
     the value of a number as a float (`cadiff.value(v)`, `v.item()`), it cannot be compiled, and
     says so.
 
+    A program may be called by functions that are differentiated or compiled: what f recorded is
+    recorded there again, and f is run only if no recording has the outcomes that it meets, or in
+    forward mode. Gradient functions of a program, such as `cadiff.grad(program)`, are its own
+    derivatives.
+
     Parameters
     ----------
     f : callable, optional
@@ -891,9 +896,11 @@ def compile(
         What to do if no recording has the outcomes that a call meets: record f anew, raise
         RuntimeError, or record and warn.
     optimize : bool
-        False: each operation is carried out as it was recorded. Values are then those of f to the
-        last bit (but for products of matrices, where the layout may decide), derivatives equal
-        up to rounding.
+        False: what f would record is put on the tape and differentiated there, so that value and
+        derivatives are those that the gradient functions give of f, to the last bit (all nans
+        being one). `jvp` runs f. What f computes of arguments that are not differentiated by is
+        computed as for numbers with derivatives, where NumPy may add in another order; and
+        checkpointed functions are recorded as they stand.
     max_traces : int
         How many recordings are kept for arguments of one structure. When there are as many, calls
         that meet other outcomes run f as it is.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import prod
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,6 @@ from .transforms._outputs import Output, as_result, places
 
 FloatArray = NDArray[np.float64]
 Range = tuple[int, int]
-Result = TypeVar("Result")
 
 __all__ = [
     "OUTER",
@@ -43,10 +42,10 @@ __all__ = [
     "Recorded",
     "carries_derivatives",
     "first_argument",
-    "image_of",
     "is_differentiable",
     "leaves_of",
     "record",
+    "recorded_in",
     "run",
 ]
 
@@ -382,32 +381,35 @@ def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Reco
 
     def take(guarded: Guarded, output: Output) -> Recorded | str:
         image = guarded.image(output.atoms) if exact else None
-        if exact and image is None:
-            return OUTER
+        if isinstance(image, str):
+            return image
         return Recorded(guarded.graph(output.atoms, optimize), output, call.ranges, image)
 
-    return _recorded(f, call, take)
+    return recorded_in(f, call, Output, take)
 
 
-def image_of(f: Function, call: Call) -> tuple[Image, Output] | str:
-    """Run f once; the image of it and what f returned, or why it cannot be replayed."""
+class Parts(Protocol):
+    """What f returned, taken apart: numbers and arrays, and what they were in."""
 
-    def take(guarded: Guarded, output: Output) -> tuple[Image, Output] | str:
-        image = guarded.image(output.atoms)
-        return OUTER if image is None else (image, output)
-
-    return _recorded(f, call, take)
+    atoms: list[Any]
 
 
-def _recorded(
-    f: Function, call: Call, take: Callable[[Guarded, Output], Result | str]
+Taken = TypeVar("Taken", bound=Parts)
+Result = TypeVar("Result")
+
+
+def recorded_in(
+    f: Function,
+    call: Call,
+    apart: Callable[[Any], Taken],
+    take: Callable[[Guarded, Taken], Result | str],
 ) -> Result | str:
     """Run f once; what is taken of the recording, or why it cannot be replayed."""
     with Guarded(call.inputs, f) as guarded:
         args, kwargs = call.with_inputs(guarded.lifted)
         out = f(*args, **kwargs)
         del args, kwargs
-        output = Output(out)
+        output = apart(out)
         del out
         found: Result | str = guarded.obstacle
         if not guarded.made(output.atoms):

@@ -476,6 +476,90 @@ def test_methods_within_other_derivatives() -> None:
         same(cadiff.jacfwd(mine)(x), cadiff.jacfwd(other)(x))
 
 
+class Opaque:
+    """Something that holds a number."""
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
+
+
+RESULTS: list[Function] = [
+    lambda x: (x[0] * x[1], x[0]),
+    lambda x: [x[0] * x[1], x[0]],
+    lambda x: (x[0] * x[1], "text", None, 3, x[0] > 0.0, x > 0.0, np.arange(3), 2.5),
+    lambda x: {"a": Pair(x * x, [x[0], (x[1],)]), "b": np.float32(2.0)},
+    lambda x: Pair(1.0, 2.0),
+    lambda x: np.array([x[0], x[1] * 2.0], dtype=object),
+    lambda x: x[0] * x[1],
+    lambda x: Opaque(x[0] * x[1]),
+    lambda x: [],
+]
+
+
+def described(out: Any) -> Any:
+    """Containers, types and values."""
+    if isinstance(out, (list, tuple)):
+        return type(out), [described(item) for item in out]
+    if isinstance(out, dict):
+        return {key: described(item) for key, item in out.items()}
+    if isinstance(out, Opaque):
+        return described(out.held)
+    return type(out), np.asarray(cadiff.value(out)).tolist()
+
+
+@pytest.mark.parametrize("k", range(len(RESULTS)))
+def test_results_within_functions_are_what_the_function_returns(k: int) -> None:
+    f, program = RESULTS[k], cadiff.compile(RESULTS[k])
+    x = np.array([0.5, 1.5])
+    for _ in range(2):
+        pairs: list[Any] = []
+
+        def both(x: Any, pairs: list[Any] = pairs) -> Any:
+            y = x * 2.0
+            mine, other = program(y), f(y)
+            pairs.append((described(mine), described(other)))
+            if isinstance(mine, np.ndarray):
+                return mine[0] * x[0]
+            return cnp.sum(x)
+
+        cadiff.grad(both)(x)
+        assert pairs[0][0] == pairs[0][1]
+    first, aux = cadiff.grad(cadiff.compile(RESULTS[0]), has_aux=True)(x)
+    same(first, np.array([1.5, 0.5]))
+    assert aux == 0.5
+
+
+def test_arrays_that_are_returned_as_constants_are_fresh() -> None:
+    program = cadiff.compile(lambda x: (x * 2.0, np.zeros(2)))
+
+    def f(x: Any) -> Any:
+        y, constant = program(x)
+        constant += 1.0
+        return cnp.sum(y * constant)
+
+    for _ in range(2):
+        same(cadiff.grad(f)(np.ones(2)), np.full(2, 2.0))
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**9))
+def test_derivatives_of_derivatives_of_programs(seed: int) -> None:
+    """Recorded sweeps over what was pasted."""
+    f, x, text = drafted(seed)
+    number = summed(f)
+    program = cadiff.compile(number, max_traces=4)
+
+    def slope(g: Function) -> Function:
+        return lambda x: cnp.sum(cadiff.grad(lambda t: g(t * x))(x * 0.5) * direction(x))
+
+    for at in elsewhere(x, random.Random(seed))[:3]:
+        same_or_refused(
+            lambda at=at: cadiff.grad(slope(program))(at),  # type: ignore[misc]
+            lambda at=at: cadiff.grad(slope(number))(at),  # type: ignore[misc]
+            f"{text}\nat {np.asarray(at).tolist()}",
+        )
+
+
 def test_recursion() -> None:
     @cadiff.compile(max_traces=3)
     def product(x: Any) -> Any:
