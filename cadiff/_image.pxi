@@ -65,22 +65,32 @@ cdef class Image:
         self.forms[active, guarded] = form
         return form
 
-    def takes(self, list atoms):
-        """Whether these may be inputs: Vars of this thread's tape, floats, arrays of floats."""
-        cdef CadTape *tape = cad_current_tape()
-        if tape.watch != NULL or len(atoms) != len(self.inputs):
-            return False
-        for atom, lengths in zip(atoms, self.inputs):
+    cdef bytes active_of(self, CadTape *tape, list atoms):
+        """Which of some atoms carry derivatives; None if they are no inputs: those are Vars of this
+        thread's tape, floats, arrays of floats."""
+        cdef Py_ssize_t k, n = len(self.inputs)
+        cdef bytes active
+        cdef char *flags
+        cdef object atom
+        if tape.watch != NULL or len(atoms) != n:
+            return None
+        active = PyBytes_FromStringAndSize(NULL, n)
+        flags = active
+        for k in range(n):
+            atom = atoms[k]
+            flags[k] = 0
             if CAD_IS_VAR(atom):
                 if CAD_VAR(atom).kind == CAD_STALE:
-                    return False
-                if CAD_VAR(atom).tape != tape and CAD_VAR(atom).tape != NULL:
-                    return False
+                    return None
+                if CAD_VAR(atom).tape != NULL:
+                    if CAD_VAR(atom).tape != tape:
+                        return None
+                    flags[k] = not is_constant(atom)
             elif CAD_IS_DUAL(atom):
-                return False
-            if shape(atom) != lengths:
-                return False
-        return True
+                return None
+            if <tuple>self.inputs[k] != (shape(atom) if CAD_IS_VAR_ARRAY(atom) else np_shape(atom)):
+                return None
+        return active
 
     def paste(self, list atoms, bint lifted):
         """What the function returns for such inputs, in atoms: Vars, floats and arrays; or the number
@@ -95,13 +105,10 @@ cdef class Image:
         cdef CadSlot *slots
         cdef long missed = -1
         cdef Form form
-        if not lifted and cad_image_writes_inputs(self.image):
+        cdef bytes active = self.active_of(tape, atoms)
+        if active is None or (not lifted and cad_image_writes_inputs(self.image)):
             return None
-        form = self.form(
-            bytes([CAD_IS_VAR(atom) and CAD_VAR(atom).tape != NULL and not is_constant(atom)
-                   for atom in atoms]),
-            tape.guards != NULL,
-        )
+        form = self.form(active, tape.guards != NULL)
         slots = <CadSlot *>cad_memory_resize(NULL, self.n_inputs, sizeof(CadSlot))
         if slots == NULL:
             check(CAD_NO_MEMORY)
@@ -174,6 +181,26 @@ cdef class Image:
                     var = output_view(tape, slot, lengths, strides, flags)
                 results.append(var)
         return results
+
+
+cdef inline tuple np_shape(object atom):
+    return atom.shape if cnp.PyArray_Check(atom) else ()
+
+
+def kinds_of(tuple args):
+    """The shapes of arguments, () for numbers, where all are floats or Vars; else None."""
+    cdef Py_ssize_t k, n = len(args)
+    cdef list kinds = []
+    cdef object item
+    for k in range(n):
+        item = args[k]
+        if CAD_IS_VAR_ARRAY(item):
+            kinds.append(item.shape)
+        elif CAD_IS_VAR(item) or type(item) is float:
+            kinds.append(())
+        else:
+            return None
+    return tuple(kinds)
 
 
 cdef object output_view(CadTape *tape, CadSlot slot, tuple shape, tuple strides, uint32_t flags):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -73,6 +72,8 @@ class Result:
         raise TypeError(f"a replay would share its {type(out).__name__} with the recording")
 
     def fill(self, atoms: Sequence[Any]) -> Any:
+        if self._tree is _ATOM:
+            return atoms[0]
         return _filled(self._tree, iter(atoms))
 
 
@@ -106,52 +107,69 @@ class Images:
     At most `max_traces` are kept for calls of one kind.
     """
 
+    MOST_KINDS = 64
+
     def __init__(self, f: Function, max_traces: int) -> None:
         self._function = f
         self._max_traces = max_traces
-        self._lock = threading.Lock()
-        self._known: dict[Any, list[tuple[Image, Result]]] = {}
-        self._refused: set[Any] = set()
+        self._known: dict[Any, list[tuple[Image, Result]]] = {}  # empty: f has to be run
+        self._short: dict[Any, list[tuple[Image, Result]]] = {}  # those that kinds_of tells
 
     def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[bool, Any]:
         """Whether there is an image for the call, and then what the function returns."""
+        kinds = None if kwargs else _core.kinds_of(args)
+        known = self._short.get(kinds)
+        if known is not None:
+            found = _pasted(known, list(args))
+            if found is not MISSED or len(known) >= self._max_traces:
+                return _answer(found)
         call = Call(args, kwargs, first_argument(args))
         atoms = call.atoms
-        if call.key in self._refused or any(isinstance(atom, Dual) for atom in atoms):
+        if any(isinstance(x, Dual) for x in atoms) or not any(isinstance(x, Var) for x in atoms):
             return False, None
-        if not any(isinstance(atom, Var) for atom in atoms):
+        known = self._known.get(call.key)
+        if known is None and len(self._known) >= self.MOST_KINDS:
             return False, None
-        known = self._known.get(call.key, [])
-        for image, result in known:
-            if not image.takes(atoms):
-                return False, None
-            found = image.paste(atoms, False)
-            if isinstance(found, list):
-                return True, result.fill(found)
-            if found is None:
-                return False, None
-        if len(known) >= self._max_traces or _core.is_forward() or _core.is_watched():
-            return False, None
-        fresh = self._record(call, args, kwargs)
-        if fresh is None or not fresh[0].takes(atoms):
-            return False, None
-        found = fresh[0].paste(atoms, False)
-        return (True, fresh[1].fill(found)) if isinstance(found, list) else (False, None)
+        found = MISSED if known is None else _pasted(known, atoms)
+        if found is MISSED and not (_core.is_forward() or _core.is_watched()):
+            found = self._fresh(call, args, kwargs, atoms)
+        if kinds is not None and self._known.get(call.key):
+            self._short[kinds] = self._known[call.key]
+        return _answer(found)
 
-    def _record(
-        self, call: Call, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> tuple[Image, Result] | None:
-        """Run f on plain numbers; None if it has to be run as it is."""
+    def _fresh(
+        self, call: Call, args: tuple[Any, ...], kwargs: Mapping[str, Any], atoms: list[Any]
+    ) -> Any:
+        """From a new image, which is made by running f on plain numbers."""
+        if len(self._known.get(call.key, ())) >= self._max_traces:
+            return MISSED
         plain = Call(_core.plain_values(args), _core.plain_values(kwargs), call.argnums)
-        found: tuple[Image, Result] | str
+        made: tuple[Image, Result] | str
         try:
-            found = recorded_in(self._function, plain, Result, _image)
+            made = recorded_in(self._function, plain, Result, _image)
         except Exception:
-            found = ""  # f says what is wrong, or finds nothing wrong
-        if isinstance(found, str):
-            if found != OUTER:  # that is so in this call
-                self._refused.add(call.key)
+            made = ""  # f says what is wrong, or finds nothing wrong
+        if not isinstance(made, str):
+            self._known.setdefault(call.key, []).insert(0, made)
+            return _pasted([made], atoms)
+        if made != OUTER:  # that is so in this call
+            self._known.setdefault(call.key, [])
+        return None
+
+
+MISSED = object()  # no image has the outcomes that are met
+
+
+def _pasted(known: list[tuple[Image, Result]], atoms: list[Any]) -> Any:
+    """What the function returns, MISSED, or None if it has to be run."""
+    for image, result in [*known]:
+        found = image.paste(atoms, False)
+        if isinstance(found, list):
+            return (result.fill(found),)
+        if found is None:
             return None
-        with self._lock:
-            self._known[call.key] = [found, *self._known.get(call.key, [])]
-        return found
+    return MISSED if known else None
+
+
+def _answer(found: Any) -> tuple[bool, Any]:
+    return (True, found[0]) if isinstance(found, tuple) else (False, None)

@@ -357,10 +357,8 @@ class Program(Calls, SparseCalls):
         if what != "value":
             f = self._here(args, kwargs)
             return _EAGER[what](f, argnums)(*args, **kwargs)
-        if not self._is_eager(args, kwargs):
-            self._counts["eager"] += 1
-            return run(self._function, Call(args, kwargs, first_argument(args)))
-        return self._within(*args, **kwargs)
+        self._counts["eager"] += 1
+        return run(self._function, Call(args, kwargs, first_argument(args)))
 
     def _here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         """What a gradient function is to run instead of a replay for a call of a method."""
@@ -410,6 +408,8 @@ class Program(Calls, SparseCalls):
 
     def _run(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any) -> Any:
         """A call of a method that is called like f."""
+        if what == "value" and self._is_eager(args, kwargs):
+            return self._within(*args, **kwargs)
         numbers, single = checked_argnums(argnums)
         if not self._is_eager(args, kwargs):
             call = Call(args, kwargs, first_argument(args) if what == "value" else numbers)
