@@ -457,6 +457,61 @@ def test_gradient_functions_take_the_replays_of_programs() -> None:
     assert aux == "aux"
 
 
+class Scaled:
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+
+    @cadiff.compile
+    def times(self, x: Any) -> Any:
+        return cnp.sum(x * x) * self.factor
+
+
+def test_programs_as_methods() -> None:
+    """The gradient functions see the method, which has an argument less."""
+    x = np.array([0.5, 2.0])
+    for k in (1.0, 3.0):
+        scaled = Scaled(k)
+        same(cadiff.grad(scaled.times)(x), 2.0 * k * x)
+        same(cadiff.hessian(scaled.times)(x), 2.0 * k * np.eye(2))
+        same(cadiff.vjp(scaled.times, x)[1](1.0), 2.0 * k * x)
+        same(cadiff.jvp(scaled.times, (x,), (x,))[1], 2.0 * k * float(x @ x))
+        same(cadiff.grad(lambda x, s=scaled: s.times(x) * 2.0)(x), 4.0 * k * x)
+
+
+def test_functions_of_the_package_take_programs() -> None:
+    def f(x: Any) -> Any:
+        return cnp.sum(cnp.sin(x) * x) * x[0] if x[0] > 0.0 else cnp.sum(x * x)
+
+    x = np.array([0.5, 1.0, -2.0])
+    for optimize in (True, False):
+        program = cadiff.compile(f, optimize=optimize)
+        value, linear = cadiff.linearize(program, x)
+        assert value == cadiff.value_and_grad(f)(x)[0]
+        same(linear.vjp(1.0), cadiff.grad(f)(x))
+        cadiff.check_grads(program, (x,))
+        kept = cadiff.checkpoint(lambda x, p=program: p(x) * 2.0)
+        same(cadiff.grad(kept)(x), cadiff.grad(lambda x: f(x) * 2.0)(x))
+        tape = cadiff.make_tape(program)(x)
+        assert "sin" in str(tape)
+        power = cadiff.compile(lambda t: cadiff.exp(t) * t, optimize=optimize)
+        fourth = cadiff.derivative(power, 0, [0.5], order=4)
+        assert fourth == cadiff.derivative(lambda t: cadiff.exp(t) * t, 0, [0.5], order=4)
+        slope = cadiff.grad(lambda a, g=power: cadiff.root(lambda y: g(y) - a, 1.0))(2.0)
+        assert slope == pytest.approx(0.23010983749291727, rel=1e-12)
+        with cadiff.nan_check(), pytest.raises(cadiff.NonFiniteError, match="log"):
+            cadiff.grad(cadiff.compile(lambda x: cadiff.log(x) * x, optimize=optimize))(0.0)
+
+
+def test_kinds_of_calls_are_not_kept_without_end() -> None:
+    program = cadiff.compile(lambda x, which: cnp.sum(x[which]))
+    x = np.arange(200.0)
+    for k in range(100):
+        which = np.array([k, k + 1])
+        found = cadiff.grad(lambda x, which=which: program(x, which) * 2.0)(x)
+        assert np.flatnonzero(found).tolist() == [k, k + 1]
+    assert program.stats()["eager"] == 100 - program._images.MOST_KINDS
+
+
 def test_methods_within_other_derivatives() -> None:
     def cube(x: Any) -> Any:
         return cnp.sum(x**3) * x[0]

@@ -26,7 +26,10 @@ def own_derivatives(function: Any) -> Callable[..., Any] | None:
     It is called with the name of a gradient function, and with the arguments of that and by
     keyword; where it answers NotImplemented, the function is differentiated like any other.
     """
-    own: Callable[..., Any] | None = getattr(function, "_own_derivative", None)
+    # A bound method has the attributes of its function, but other arguments.
+    if not hasattr(type(function), "_own_derivative"):
+        return None
+    own: Callable[..., Any] = function._own_derivative
     return own
 
 
