@@ -737,6 +737,48 @@ def test_results_may_be_assigned_to() -> None:
     same(cadiff.hessian(f)(x, True), cadiff.hessian(f)(x, False))
 
 
+def scalars(x: Any, y: Any) -> Any:
+    total = x[0] * y[0]
+    for i in range(3):
+        t = cadiff.sin(y[i]) * 2.0 + y[0]
+        total = total + t * x[i] if abs(x[i]) * t > 0.1 else total - cadiff.stop_gradient(x[i]) * t
+    return total * cadiff.clip(y[1], -1.0, 1.0) + cadiff.stop_gradient(total) ** 2
+
+
+def arrays_of_both(x: Any, y: Any) -> Any:
+    z = cnp.zeros((2, 3))
+    z[0] = y @ np.ones((3, 3))
+    z[1, [0, 2]] = x[:2] + y[1:]
+    t = cnp.concatenate([cnp.exp(y), x, cnp.tanh(y) * 2.0])
+    return cnp.sum(z @ x) + cnp.sum(t[::2]) * cnp.sum(y * y) + cnp.max(x)
+
+
+@pytest.mark.parametrize("f", [mixed, scalars, arrays_of_both], ids=lambda f: f.__name__)
+def test_what_is_recorded_is_what_the_function_records(f: Function) -> None:
+    """What comes of constants alone is no entry, nor are comparisons. (Of arrays of constants f
+    records more: they might be assigned to.)"""
+    x, y = np.array([0.5, -1.0, 2.0]), np.array([0.3, 0.8, -0.4])
+    program = cadiff.compile(f)
+
+    def entries(g: Function, x: Any, y: Any) -> int:
+        before = _core.tape_usage()["entries"]
+        value = g(x, y)
+        found: int = _core.tape_usage()["entries"] - before
+        assert isinstance(value, cadiff.Var)
+        return found
+
+    def compared(x: Any, y: Any) -> Any:
+        program(x, y)  # recorded first
+        pasted, recorded = entries(program, x, y), entries(f, x, y)
+        assert recorded - 2 <= pasted <= recorded
+        return cnp.sum(x) if isinstance(x, cadiff.Var) else cnp.sum(y)
+
+    cadiff.grad(compared)(x, y)
+    cadiff.grad(compared, 1)(x, y)
+    cadiff.grad(compared, (0, 1))(x, y)
+    assert program.stats()["eager"] == 0
+
+
 # --- lifetimes ----------------------------------------------------------------------------------
 
 
