@@ -155,6 +155,11 @@ cdef extern from "tape.h" nogil:
         size_t n_rules
         void *rules
 
+    ctypedef struct CadFilled:
+        size_t slots
+
+    CadFilled cad_tape_filled(const CadTape *tape)
+    void cad_tape_take_back(CadTape *tape, CadFilled filled)
     void cad_tape_set_watch(CadTape *tape, const CadWatch *watch)
     CadOrigin cad_tape_origin(const CadTape *tape, size_t entry)
     CadPlan *cad_tape_plan(const CadTape *tape, CadEntry entry)
@@ -171,11 +176,31 @@ cdef extern from "tape.h" nogil:
     CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, bint accumulate,
                             CadSlot *out)
     CadStatus cad_tape_open_leaf(CadTape *tape, size_t count, CadSlot *out)
+    CadStatus cad_tape_block(CadTape *tape, size_t count, bint may_change, CadSlot *out)
     void cad_tape_pin(CadTape *tape)
     void cad_tape_unpin(CadTape *tape)
     size_t cad_tape_find_entry "cad_tape_find"(const CadTape *tape, CadSlot slot)
     CadStatus cad_tape_mark(CadTape *tape)
     void cad_tape_keep(CadTape *tape)
+
+
+cdef extern from "image.h" nogil:
+    ctypedef struct CadImage:
+        pass
+
+    ctypedef struct CadForm:
+        pass
+
+    CadStatus cad_image_new(CadTape *tape, size_t begin, size_t n_inputs, CadImage **image)
+    void cad_image_free(CadImage *image)
+    bint cad_image_writes_inputs(const CadImage *image)
+    size_t cad_image_bytes(const CadImage *image)
+    CadStatus cad_form_new(const CadImage *image, const unsigned char *active, bint guarded,
+                           const int64_t *slots, size_t n_slots, unsigned char *found,
+                           CadForm **form)
+    void cad_form_free(CadForm *form)
+    CadStatus cad_form_paste(const CadForm *form, CadTape *tape, const CadSlot *inputs,
+                             CadSlot *shift, long *missed)
 
 
 cdef extern from "tape_blocks.h" nogil:
@@ -481,9 +506,17 @@ cdef extern from "_numbers.h":
         CAD_ARRAY_CLASS
         CAD_FOREIGN
         CAD_INPUT
+        CAD_PICKED
+        CAD_CONSTANT
+
+    ctypedef struct CadView:
+        int ndim
+        uint32_t flags
+        Py_ssize_t size
 
     ctypedef struct CadVar:
         double value
+        CadView *view
         CadTape *tape
         CadSlot slot
         uint32_t kind
@@ -499,6 +532,7 @@ cdef extern from "_numbers.h":
     int cad_enter_recursion(const char *where) except -1
     void Py_LeaveRecursiveCall()
     CadVar *CAD_VAR(object number)
+    Py_ssize_t *CAD_STRIDES(CadView *view)
     CadDual *CAD_DUAL(object number)
     bint CAD_IS_VAR(object number)
     bint CAD_IS_VAR_ARRAY(object number)

@@ -584,20 +584,24 @@ OUTER = "it depends on numbers with derivatives that are no arguments"
 cdef class Guarded:
     """What is recorded in this context is to be replayed: choices by values are noted.
 
-    `lifted` are the inputs, in the order in which they were given: floats or float64 arrays.
+    `lifted` are the inputs, in the order in which they were given: floats or float64 arrays. Within
+    another recording of this kind nothing is noted for that one meanwhile.
     """
 
     cdef Recording recording
-    cdef bint guarding
+    cdef CadGuards *outer
     cdef readonly tuple lifted
 
     def __init__(self, inputs, f):
         self.recording = Recording(tuple(inputs), tuple(range(len(inputs))), f=f)
 
     def __enter__(self):
+        self.outer = self.recording.tape.guards
+        self.recording.tape.guards = NULL
         try:
             start_guards(self.recording.tape)
         except BaseException:
+            self.recording.tape.guards = self.outer
             self.recording.close()
             raise
         self.lifted = self.recording.lifted
@@ -607,6 +611,7 @@ cdef class Guarded:
         end_guards(self.recording.tape)
         self.lifted = None
         self.recording.close()
+        self.recording.tape.guards = self.outer
 
     @property
     def obstacle(self):
@@ -620,9 +625,23 @@ cdef class Guarded:
             return OUTER
         return ""
 
+    def made(self, list atoms):
+        """Whether these came about here, or carry no derivative."""
+        for atom in atoms:
+            if CAD_IS_DUAL(atom):  # of an outer forward mode
+                return False
+            if CAD_IS_VAR(atom) and CAD_VAR(atom).tape != NULL and prod(shape(atom)) > 0:
+                if not is_constant(atom) and not self.recording.holds(atom):
+                    return False
+        return True
+
     def graph(self, list atoms, bint optimize):
         """What was recorded, as a Graph; `atoms` are its outputs."""
         return graph_of(self.recording, atoms, optimize)
+
+    def image(self, list atoms):
+        """What was recorded, as an Image, or why it cannot be pasted."""
+        return image_of(self.recording, atoms)
 
 
 def is_watched():

@@ -132,6 +132,7 @@ class BatchCalls:
     """The batches of a Program, which this is a part of."""
 
     _function: Function
+    _optimize: bool
     _lock: threading.RLock
 
     def batch(
@@ -179,7 +180,8 @@ class BatchCalls:
             raise ValueError(
                 "batch takes an array with a leading axis for the points, not a number"
             )
-        if isinstance(X, np.ndarray) and X.dtype == np.float64 and len(X) > 0:
+        is_plain = isinstance(X, np.ndarray) and X.dtype == np.float64 and len(X) > 0
+        if self._optimize and is_plain:
             batch = Batch(X, others, kwargs, what, () if what == "value" else numbers)
             recorded = self._run_batch(batch, threads)
             if recorded is not None:

@@ -17,6 +17,7 @@ from . import _core, listings
 from ._core import CallError, Calls, Code, MatrixPlan, ObstacleError, PointError
 from .batches import BatchCalls
 from .codegen import to_c
+from .images import Images, Replay
 from .matrices import SparseCalls
 from .recordings import (
     OUTER,
@@ -24,7 +25,7 @@ from .recordings import (
     MissedError,
     Recorded,
     carries_derivatives,
-    is_differentiable,
+    first_argument,
     leaves_of,
     met,
     record,
@@ -32,7 +33,7 @@ from .recordings import (
 )
 from .texts import check_rows, counted
 from .transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
-from .transforms._base import Function, check_function, checked_argnums, is_int
+from .transforms._base import Function, check_function, checked_argnums
 from .transforms._blocks import blocks_of_matrix
 from .transforms._outputs import all_shapes, in_containers
 
@@ -91,6 +92,7 @@ class Program(Calls, SparseCalls, BatchCalls):
         self._obstacles: dict[Any, str] = {}
         self._obstacles_of_derivatives: dict[str, None] = {}
         self._futile: dict[Any, int] = {}  # calls in a row whose derivative no recording had
+        self._images = Images(self._function, self._max_traces)
         self._counts = {"recordings": 0, "branch_changes": 0, "eager": 0}
         self._shorten(None, None, None)
         self._recent = None
@@ -286,7 +288,7 @@ class Program(Calls, SparseCalls, BatchCalls):
             found = self._recordings.get(call.key, [])
             if len(found) >= self._max_traces:
                 return None
-            recorded = record(self._function, call, self._optimize)
+            recorded = record(self._function, call, self._optimize, not self._optimize)
             if isinstance(recorded, str) and recorded == OUTER:
                 return None  # it is so in this call
             if isinstance(recorded, str):
@@ -405,23 +407,86 @@ class Program(Calls, SparseCalls, BatchCalls):
         """Whether f is run as it is: within another derivative or program, or watched."""
         return _core.is_watched() or _core.is_guarding() or carries_derivatives(args, kwargs)
 
+    def _own_derivative(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A derivative that a gradient function is asked for: see `own_derivatives`."""
+        if self._is_eager(args, kwargs):
+            return NotImplemented
+        return getattr(self, name)(*args, **kwargs)
+
     def _eagerly(
         self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any
     ) -> Any:
-        self._counts["eager"] += 1
         if what != "value":
-            return _EAGER[what](self._function, argnums)(*args, **kwargs)
-        if self._is_eager(args, kwargs):
-            return self._function(*args, **kwargs)
-        return run(self._function, Call(args, kwargs, _first(args)))
+            f = self._here(args, kwargs)
+            return _EAGER[what](f, argnums)(*args, **kwargs)
+        self._counts["eager"] += 1
+        return run(self._function, Call(args, kwargs, first_argument(args)))
+
+    def _here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+        """What a gradient function is to run instead of a replay for a call of a method."""
+        if self._is_eager(args, kwargs) and not _core.is_watched():
+            return self._within
+        self._counts["eager"] += 1
+        return self._function
+
+    def _within(self, /, *args: Any, **kwargs: Any) -> Any:
+        """What f returns within another derivative: its image is put on the tape, if need be."""
+        done, result = self._images.call(args, kwargs)
+        if done:
+            return result
+        self._counts["eager"] += 1
+        return self._function(*args, **kwargs)
+
+    def _exactly(
+        self,
+        what: Any,
+        make: Callable[[Function], Function],
+        use: Callable[[Function], Any],
+        call: Call,
+    ) -> tuple[bool, Any]:
+        """use(make(f)) of a replay in the place of f, which records what f would record.
+
+        `what` tells `make` from others.
+        """
+
+        def derivative(recorded: Recorded) -> Any:
+            made = recorded.exact.get(what)
+            if made is None:
+                made = recorded.exact[what] = make(self._replay(call, recorded))
+            return use(made)
+
+        return self._replayed(call, derivative)
+
+    def _replay(self, call: Call, recorded: Recorded) -> Function:
+        if recorded.image is None:  # it was pickled
+            self._met(call, recorded)
+            with self._lock:
+                again = record(self._function, call, False, True)
+            if isinstance(again, str):
+                return self._function
+            recorded.image = again.image
+        assert recorded.image is not None
+        return Replay(recorded.image, recorded.output, call.argnums)
 
     def _run(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any) -> Any:
         """A call of a method that is called like f."""
+        if what == "value" and self._is_eager(args, kwargs):
+            return self._within(*args, **kwargs)
         numbers, single = checked_argnums(argnums)
         if not self._is_eager(args, kwargs):
-            call = Call(args, kwargs, _first(args) if what == "value" else numbers)
-            action = functools.partial(getattr(self, f"_{what}"), call, single)
-            done, result = self._replayed(call, action)
+            call = Call(args, kwargs, first_argument(args) if what == "value" else numbers)
+            if self._optimize:
+                action = functools.partial(getattr(self, f"_{what}"), call, single)
+                done, result = self._replayed(call, action)
+            elif what == "value":
+                done, result = self._exactly("", _itself, lambda f: run(f, call), call)
+            else:
+                done, result = self._exactly(
+                    (what, single),
+                    lambda f: _EAGER[what](f, argnums),
+                    lambda transform: transform(*args, **kwargs),
+                    call,
+                )
             if done:
                 return result
         return self._eagerly(what, args, kwargs, argnums)
@@ -542,16 +607,25 @@ class Program(Calls, SparseCalls, BatchCalls):
                 numbers = met(code.run(np.concatenate([call.vector(), *along])))
                 return structure.fill(0, leaves_of(numbers, all_shapes(structure)))
 
-            done, result = self._replayed(call, product)
+            if self._optimize:
+                done, result = self._replayed(call, product)
+            else:
+                done, result = self._exactly(
+                    "hvp",
+                    lambda f: hvp(f, k),
+                    lambda transform: transform(first, v, *others, **kwargs),
+                    call,
+                )
             if done:
                 return result
-        self._counts["eager"] += 1
-        return hvp(self._function, k)(first, v, *others, **kwargs)
+        f = self._here((*args, v), kwargs)
+        return hvp(f, k)(first, v, *others, **kwargs)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         """Value and directional derivative, as `cadiff.jvp` gives them."""
         if (
-            isinstance(primals, (tuple, list))
+            self._optimize  # or it is exact, as by numbers that carry tangents along
+            and isinstance(primals, (tuple, list))
             and isinstance(tangents, (tuple, list))
             and len(primals) == len(tangents)
             and not self._is_eager((*primals, *tangents), {})
@@ -580,12 +654,15 @@ class Program(Calls, SparseCalls, BatchCalls):
         """Value and pullback, as `cadiff.vjp` gives them."""
         if not self._is_eager(primals, {}):
             call = Call(primals, {}, tuple(range(len(primals))))
-            done, result = self._replayed(call, functools.partial(self._pullback, call))
+            if self._optimize:
+                done, result = self._replayed(call, functools.partial(self._pullback, call))
+            else:
+                done, result = self._exactly("", _itself, lambda f: vjp(f, *primals), call)
             if done:
                 pair: tuple[Any, Callable[[Any], Any]] = result
                 return pair
-        self._counts["eager"] += 1
-        eager: tuple[Any, Callable[[Any], Any]] = vjp(self._function, *primals)
+        f = self._here(primals, {})
+        eager: tuple[Any, Callable[[Any], Any]] = vjp(f, *primals)
         return eager
 
     def _pullback(self, call: Call, recorded: Recorded) -> tuple[Any, Callable[[Any], Any]]:
@@ -644,7 +721,7 @@ class Program(Calls, SparseCalls, BatchCalls):
         True
         """
         if args or kwargs:
-            call = Call(args, kwargs, _first(args))
+            call = Call(args, kwargs, first_argument(args))
             done, recorded = self._replayed(call, functools.partial(self._met, call))
             if not done:
                 raise ValueError(f"{self!r} has no recording of this call, which is run as it is")
@@ -668,9 +745,8 @@ class Program(Calls, SparseCalls, BatchCalls):
         return recorded
 
 
-def _first(args: tuple[Any, ...]) -> tuple[int, ...]:
-    """The first argument, if it can be differentiated by: as for gradients."""
-    return (0,) if args and not is_int(args[0]) and is_differentiable(args[0]) else ()
+def _itself(f: Function) -> Function:
+    return f
 
 
 def _warn(message: str) -> None:
@@ -725,6 +801,11 @@ def compile(
     the value of a number as a float (`cadiff.value(v)`, `v.item()`), it cannot be compiled, and
     says so.
 
+    A program may be called by functions that are differentiated or compiled: what f recorded is
+    recorded there again, and f is run only if no recording has the outcomes that it meets, or in
+    forward mode. Gradient functions of a program, such as `cadiff.grad(program)`, are its own
+    derivatives.
+
     Parameters
     ----------
     f : callable, optional
@@ -733,9 +814,11 @@ def compile(
         What to do if no recording has the outcomes that a call meets: record f anew, raise
         RuntimeError, or record and warn.
     optimize : bool
-        False: each operation is carried out as it was recorded. Values are then those of f to the
-        last bit (but for products of matrices, where the layout may decide), derivatives equal
-        up to rounding.
+        False: what f would record is put on the tape and differentiated there, so that value and
+        derivatives are those that the gradient functions give of f, to the last bit (all nans
+        being one). `jvp` runs f. What f computes of arguments that are not differentiated by is
+        computed as for numbers with derivatives, where NumPy may add in another order; and
+        checkpointed functions are recorded as they stand.
     max_traces : int
         How many recordings are kept for arguments of one structure. When there are as many, calls
         that meet other outcomes run f as it is.

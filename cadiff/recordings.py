@@ -10,7 +10,8 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from math import prod
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +23,14 @@ from ._core import (
     Dual,
     Graph,
     Guarded,
+    Image,
     MatrixPlan,
     ObstacleError,
     Pattern,
     PointError,
     Recording,
     Structure,
+    Var,
 )
 from .transforms._base import Function, is_int
 from .transforms._outputs import Output, as_result, places
@@ -41,10 +44,12 @@ __all__ = [
     "MissedError",
     "Recorded",
     "carries_derivatives",
+    "first_argument",
     "is_differentiable",
     "leaves_of",
     "met",
     "record",
+    "recorded_in",
     "run",
 ]
 
@@ -87,7 +92,8 @@ class Call:
     """Arguments taken apart: inputs, which are numbers, and the key, which is all else.
 
     The arguments that `argnums` name come first among the inputs; all numbers in them are inputs,
-    integers too. In other arguments floats and arrays of floats are.
+    integers too. In other arguments floats and arrays of floats are. Numbers with derivatives are
+    taken as the floats and arrays that their values are.
     """
 
     def __init__(
@@ -118,8 +124,11 @@ class Call:
             return self._note(float(item), 1, float)
         if isinstance(item, np.ndarray) and (differentiable or item.dtype.kind == "f"):
             return self._take_array(item, differentiable)
+        if isinstance(item, (Var, Dual)):
+            shape = _core.shape(item)
+            return self._note(item, prod(shape), shape if shape else float)
         if isinstance(item, (list, tuple)):
-            if len(item) > 0 and all(type(number) is float for number in item):
+            if len(item) > 0 and all(type(x) is float or _is_single(x) for x in item):
                 return self._note(item, len(item), (type(item), len(item)))
             return (type(item), *[self._take(part, differentiable) for part in item])
         if isinstance(item, dict):
@@ -137,6 +146,8 @@ class Call:
             if differentiable:
                 _core.structure_of(self.args, self.argnums)
             atoms, _ = _core.take_apart((array,), (0,))
+            if isinstance(atoms[0], (Var, Dual)):
+                return self._note(atoms[0], array.size, array.shape)
             array = atoms[0] if isinstance(atoms[0], np.ndarray) else np.array(atoms[0])
         return self._note(array, array.size, array.shape)
 
@@ -175,6 +186,17 @@ class Call:
     def inputs(self) -> list[Any]:
         """Floats, sequences of them and arrays, in the order of the vector."""
         return self._inputs
+
+    @property
+    def atoms(self) -> list[Any]:
+        """The same, with single numbers in place of sequences."""
+        found: list[Any] = []
+        for item in self._inputs:
+            if isinstance(item, (list, tuple)):
+                found.extend(item)
+            else:
+                found.append(item)
+        return found
 
     @property
     def is_one_vector(self) -> bool:
@@ -221,6 +243,11 @@ class Call:
         return args, kwargs
 
 
+def _is_single(item: Any) -> bool:
+    """Whether it is a number with a derivative, and no array."""
+    return isinstance(item, (Var, Dual)) and item.ndim == 0
+
+
 def _static(item: Any) -> Any:
     """The form of an argument that is no number to compute with."""
     if isinstance(item, np.ndarray):
@@ -255,10 +282,18 @@ def _rebuilt(item: Any, differentiable: bool, numbers: Iterator[Any]) -> Any:
 class Recorded:
     """What f did in one call, as a graph: for all calls of the same key that choose alike."""
 
-    def __init__(self, graph: Graph, output: Output, ranges: tuple[Range, ...]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        output: Output,
+        ranges: tuple[Range, ...],
+        image: Image | None = None,
+    ) -> None:
         self.graph = graph
         self.output = output
         self.ranges = ranges  # of the inputs, to differentiate by
+        self.image = image  # not pickled: it is recorded again
+        self.exact: dict[Any, Function] = {}  # replays of the image, and what was made of them
         self._codes: dict[Any, Code] = {}
         self._plans: dict[Any, MatrixPlan] = {}
         self._failures: dict[Any, ObstacleError | PointError] = {}
@@ -268,6 +303,8 @@ class Recorded:
             "graph": self.graph,
             "output": self.output,
             "ranges": self.ranges,
+            "image": None,
+            "exact": {},
             "_codes": {},
             "_plans": {},
             "_failures": {},
@@ -364,6 +401,11 @@ def leaves_of(numbers: FloatArray, shapes: Sequence[tuple[int, ...]]) -> list[An
     ]
 
 
+def first_argument(args: tuple[Any, ...]) -> tuple[int, ...]:
+    """The first argument, if it can be differentiated by: as for gradients."""
+    return (0,) if args and not is_int(args[0]) and is_differentiable(args[0]) else ()
+
+
 def is_differentiable(tree: Any) -> bool:
     """Whether a tree consists of real numbers."""
     try:
@@ -384,17 +426,47 @@ def run(f: Function, call: Call) -> Any:
     return output.fill([*map(as_result, values)])
 
 
-def record(f: Function, call: Call, optimize: bool) -> Recorded | str:
-    """Run f once; what it did, or the reason why that cannot be replayed."""
+def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Recorded | str:
+    """Run f once; what it did, or the reason why that cannot be replayed.
+
+    With `exact` there is an image of it, too.
+    """
+
+    def take(guarded: Guarded, output: Output) -> Recorded | str:
+        image = guarded.image(output.atoms) if exact else None
+        if isinstance(image, str):
+            return image
+        return Recorded(guarded.graph(output.atoms, optimize), output, call.ranges, image)
+
+    return recorded_in(f, call, Output, take)
+
+
+class Parts(Protocol):
+    """What f returned, taken apart: numbers and arrays, and what they were in."""
+
+    atoms: list[Any]
+
+
+Taken = TypeVar("Taken", bound=Parts)
+Result = TypeVar("Result")
+
+
+def recorded_in(
+    f: Function,
+    call: Call,
+    apart: Callable[[Any], Taken],
+    take: Callable[[Guarded, Taken], Result | str],
+) -> Result | str:
+    """Run f once; what is taken of the recording, or why it cannot be replayed."""
     with Guarded(call.inputs, f) as guarded:
         args, kwargs = call.with_inputs(guarded.lifted)
         out = f(*args, **kwargs)
         del args, kwargs
-        output = Output(out)
+        output = apart(out)
         del out
-        obstacle: str = guarded.obstacle
-        if any(isinstance(atom, Dual) for atom in output.atoms):  # of an outer forward mode
-            obstacle = obstacle or "it depends on numbers with derivatives that are no arguments"
-        graph = None if obstacle else guarded.graph(output.atoms, optimize)
+        found: Result | str = guarded.obstacle
+        if not guarded.made(output.atoms):
+            found = found or OUTER
+        found = found or take(guarded, output)
         output.atoms = []  # Vars that are alive when the tape is rewound have to be found
-    return obstacle if graph is None else Recorded(graph, output, call.ranges)
+    return found

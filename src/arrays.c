@@ -48,7 +48,7 @@ static void lengthen_rows(int ndim, int64_t *shape, int n_views,
     }
 }
 
-static CadStatus prepare_workspace(CadTape *tape, size_t count) {
+CadStatus cad_array_workspace(CadTape *tape, size_t count) {
     if (tape->scratch == NULL && (tape->scratch = cad_scratch_new()) == NULL) {
         return CAD_NO_MEMORY;
     }
@@ -61,6 +61,17 @@ static CadStatus prepare_workspace(CadTape *tape, size_t count) {
         tape->workspace_capacity = count;
     }
     return CAD_OK;
+}
+
+/* For products of the size of any of the three matrices. */
+static size_t room_of_product(const int64_t *core) {
+    const int64_t m = core[0], n = core[1], p = core[2];
+    const int64_t outer = n > p ? n : p, inner = n < p ? n : p;
+    return (size_t)(outer * (m > inner ? m : inner));
+}
+
+size_t cad_array_room(CadOp op, CadPlan *plan) {
+    return op == CAD_OP_MATMUL ? room_of_product(cad_plan_shape(plan) + plan->ndim - 3) : 0;
 }
 
 CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out) {
@@ -80,16 +91,11 @@ CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out)
     if (request->op > CAD_OP_THIRD) {
         lengthen_rows(ndim, shape, n_views, strides);
     }
-    size_t room = 0;
-    if (matrices) { /* for products of the size of any of the three */
-        const int64_t m = shape[ndim - 3], n = shape[ndim - 2], p = shape[ndim - 1];
-        const int64_t outer = n > p ? n : p, inner = n < p ? n : p;
-        room = (size_t)(outer * (m > inner ? m : inner));
-    }
+    const size_t room = matrices ? room_of_product(shape + ndim - 3) : 0;
     const int n_extra = request->index >= 0 || request->op == CAD_OP_SUM ? 2 : 0;
     const size_t words = (size_t)(CAD_PLAN_WORDS + ndim + n_views * (ndim + 1) + n_extra);
     CadPlan *plan;
-    CadStatus status = prepare_workspace(tape, room);
+    CadStatus status = cad_array_workspace(tape, room);
     if (status == CAD_OK) {
         status = cad_tape_push_plan(tape, CAD_CODE(request->op, 0), request->slots, words, &plan);
     }

@@ -29,6 +29,11 @@ typedef struct CadRequest {
 /* Append an entry over arrays and compute its values; answers the first slot that it allocated. */
 CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out);
 
+/* What entries need beside the tape while their values are computed: the memory of the kernels,
+ * and room for so many numbers; how many an entry needs. */
+CadStatus cad_array_workspace(CadTape *tape, size_t count);
+size_t cad_array_room(CadOp op, CadPlan *plan);
+
 /* Compute the values of an entry; one that overwrites values exchanges them for what it keeps. */
 void cad_array_value(CadTape *tape, CadEntry entry);
 

@@ -96,6 +96,28 @@ CadStatus cad_tape_grow(CadTape *tape, size_t slots) {
     return CAD_OK;
 }
 
+CadStatus cad_tape_grow_by(CadTape *tape, CadFilled more) {
+    if (tape->n_plan_words + more.plan_words > UINT32_MAX) {
+        return CAD_TAPE_FULL;
+    }
+    CadStatus status = cad_tape_grow(tape, more.slots);
+    if (status == CAD_OK) {
+        status = cad_memory_grow((void **)&tape->entries, &tape->entry_capacity,
+                                 tape->n_entries + more.entries + 2 * CAD_HEADROOM,
+                                 sizeof *tape->entries);
+    }
+    if (status == CAD_OK && more.plan_words > 0) {
+        status = cad_memory_grow((void **)&tape->plans, &tape->plan_capacity,
+                                 tape->n_plan_words + more.plan_words, sizeof *tape->plans);
+    }
+    if (status == CAD_OK && more.blocks > 0) {
+        status = cad_memory_grow((void **)&tape->blocks, &tape->block_capacity,
+                                 tape->n_blocks + more.blocks, sizeof *tape->blocks);
+    }
+    set_room(tape);
+    return status;
+}
+
 /* Shrink a buffer; one that cannot be shrunk stays as it is. */
 static void shrink_buffer(void **buffer, size_t *capacity, size_t wanted, size_t size) {
     void *shrunk = wanted < *capacity ? cad_memory_resize(*buffer, wanted, size) : NULL;

@@ -28,6 +28,15 @@ typedef struct CadMark {
     size_t rules;
 } CadMark;
 
+/* What stands on a tape, or on a part of it. */
+typedef struct CadFilled {
+    size_t entries;
+    size_t slots;
+    size_t plan_words;
+    size_t assigned;
+    size_t blocks;
+} CadFilled;
+
 /* Where an entry comes from, in the numbers of whoever watches the tape; 0 is unknown. */
 typedef struct CadOrigin {
     uint32_t place; /* in the program */
@@ -150,6 +159,9 @@ size_t cad_tape_bytes(const CadTape *tape);
  * read them afterwards. */
 CadStatus cad_tape_grow(CadTape *tape, size_t slots);
 
+/* The same for all that is counted, which the caller then writes by himself. */
+CadStatus cad_tape_grow_by(CadTape *tape, CadFilled more);
+
 static inline int cad_tape_has_room(const CadTape *tape) {
     return tape->n_entries < tape->entry_room && tape->n_slots < tape->slot_room;
 }
@@ -247,6 +259,12 @@ int cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end);
 CadStatus cad_tape_mark(CadTape *tape);
 void cad_tape_rewind(CadTape *tape);
 void cad_tape_keep(CadTape *tape);
+
+CadFilled cad_tape_filled(const CadTape *tape);
+
+/* Forget what came since, and overwrote nothing that was there before or has restored it: no mark
+ * was set or taken away, no rule recorded, and of what came there are no handles. */
+void cad_tape_take_back(CadTape *tape, CadFilled filled);
 
 /* Count one handle more or less, of a slot since any mark. */
 void cad_tape_count_handle(CadTape *tape, CadSlot slot, int change);

@@ -61,6 +61,24 @@ void cad_tape_keep(CadTape *tape) {
     }
 }
 
+CadFilled cad_tape_filled(const CadTape *tape) {
+    return (CadFilled){tape->n_entries, tape->n_slots, tape->n_plan_words, tape->n_assigned,
+                       tape->n_blocks};
+}
+
+void cad_tape_take_back(CadTape *tape, CadFilled filled) {
+    tape->n_entries = filled.entries;
+    tape->n_slots = filled.slots;
+    tape->n_plan_words = filled.plan_words;
+    tape->n_assigned = filled.assigned;
+    tape->n_blocks = filled.blocks;
+    tape->known_end = smaller(tape->known_end, filled.slots);
+    forget_constants(tape);
+    if (tape->guards != NULL) {
+        cad_guards_forget(tape, filled.slots);
+    }
+}
+
 void cad_tape_count_handle(CadTape *tape, CadSlot slot, int change) {
     size_t *count = &tape->handles;
     for (size_t i = tape->n_marks; i-- > 0 && slot < tape->marks[i].slots;) {

@@ -58,7 +58,7 @@ ROOMS: list[set[str]] = [
     {"transforms._jacobians", "transforms._second", "transforms._points"},
     {"transforms"},
     {"codegen", "listings", "recordings"},
-    {"batches", "matrices"},
+    {"batches", "images", "matrices"},
     {"program"},
     {"sparse"},
     {"checkpoints"},
@@ -259,7 +259,7 @@ C_ROOMS: list[set[str]] = [
     {"series"},
     {"arrays", "outside", "guards"},
     {"sweep"},
-    {"linear", "graph"},
+    {"image", "linear", "graph"},
     {"program", "sparsity"},
 ]
 C_RANK = {name: rank for rank, names in enumerate(C_ROOMS) for name in names}

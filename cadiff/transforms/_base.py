@@ -20,6 +20,19 @@ def check_function(name: str, function: Any) -> None:
         raise TypeError(f"{name} takes a function, not {type(function).__name__}")
 
 
+def own_derivatives(function: Any) -> Callable[..., Any] | None:
+    """What a function that has derivatives of its own is asked for them, if it is one.
+
+    It is called with the name of a gradient function, and with the arguments of that and by
+    keyword; where it answers NotImplemented, the function is differentiated like any other.
+    """
+    # A bound method has the attributes of its function, but other arguments.
+    if not hasattr(type(function), "_own_derivative"):
+        return None
+    own: Callable[..., Any] = function._own_derivative
+    return own
+
+
 class Transform(ABC):
     """A function made from another: callable, picklable if that one is, bindable as a method."""
 
@@ -36,6 +49,7 @@ class Transform(ABC):
         self._function = function
         self._argnums, self._single = checked_argnums(argnums)
         self._has_aux = bool(has_aux)
+        self._own = None if has_aux else own_derivatives(function)
         for attribute in functools.WRAPPER_ASSIGNMENTS:  # what help() shows
             if hasattr(function, attribute):
                 setattr(self, attribute, getattr(function, attribute))
@@ -55,6 +69,13 @@ class Transform(ABC):
         for part in name.split("."):
             place = getattr(place, part, None)
         return name if place is self else super().__reduce__()
+
+    def _by_function(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the function has for this derivative by itself; NotImplemented: nothing."""
+        if self._own is None or "argnums" in kwargs:
+            return NotImplemented
+        argnums = self._argnums[0] if self._single else self._argnums
+        return self._own(self._name, args, {**kwargs, "argnums": argnums})
 
     def __repr__(self) -> str:
         name = getattr(self._function, "__qualname__", repr(self._function))

@@ -25,6 +25,10 @@ class Jacobian(Transform):
         self._mode = mode
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if self._own is not None and self._mode == "auto":
+            found = self._by_function(args, kwargs)
+            if found is not NotImplemented:
+                return found
         if self._mode == "fwd":
             return self._forward(args, kwargs)
         with Recording(args, self._argnums, f=self._function) as recording:

@@ -9,12 +9,16 @@ from .. import _core
 from .._core import FrozenMap, Recording
 from ..arrays import sum as total_of
 from ..frozen import carried
-from ._base import Function, Transform, check_function
+from ._base import Function, Transform, check_function, own_derivatives
 from ._outputs import Output, all_shapes, handed_out, own
 
 
 class ValueAndGrad(Transform):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if self._own is not None:
+            found = self._by_function(args, kwargs)
+            if found is not NotImplemented:
+                return found
         value, gradient, aux = _core.value_and_grad(
             self._function, self._argnums, self._single, self._has_aux, args, kwargs, self._name
         )
@@ -23,6 +27,10 @@ class ValueAndGrad(Transform):
 
 class Grad(Transform):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if self._own is not None:
+            found = self._by_function(args, kwargs)
+            if found is not NotImplemented:
+                return found
         _, gradient, aux = _core.value_and_grad(
             self._function, self._argnums, self._single, self._has_aux, args, kwargs, self._name
         )
@@ -172,6 +180,11 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     (13.0, 12.0)
     """
     check_function("vjp", f)
+    ask = None if has_aux else own_derivatives(f)
+    if ask is not None:
+        found = ask("vjp", primals, {})
+        if found is not NotImplemented:
+            return found
     with Recording(primals, tuple(range(len(primals))), f=f) as recording:
         out = f(*recording.lifted)
         aux = None

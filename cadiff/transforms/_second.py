@@ -24,6 +24,10 @@ from ._reverse import Grad
 
 class Hessian(Transform):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if self._own is not None:
+            found = self._by_function(args, kwargs)
+            if found is not NotImplemented:
+                return found
         matrix: NDArray[Any] | None = None
         blocks: list[list[Any]]
         with Recording(args, self._argnums, f=self._function) as recording:
@@ -68,6 +72,10 @@ def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]
 
 class HessianProduct(Transform):
     def __call__(self, first: Any, v: Any, /, *others: Any, **kwargs: Any) -> Any:
+        if self._own is not None:
+            found = self._by_function((first, v, *others), kwargs)
+            if found is not NotImplemented:
+                return found
         args = (first, *others)
         k = self._argnums[0]
         if not -len(args) <= k < len(args):
