@@ -367,7 +367,7 @@ cdef extern from "graph.h" nogil:
         CadStatus (*pull)(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
                           int64_t step, const uint8_t *wanted, CadId *made) noexcept
         CadStatus (*push)(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
-                          int64_t step, CadId *made) noexcept
+                          int64_t step, const uint8_t *move, CadId *made) noexcept
 
     ctypedef struct CadGraph:
         CadArray *arrays

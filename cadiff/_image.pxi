@@ -234,7 +234,7 @@ def image_of(Recording recording, list atoms):
     status = cad_image_new(tape, recording.begin(), recording.n, &result.image)
     if status == CAD_RAISED:
         if cad_tape_has_rules(tape, recording.begin(), tape.n_entries):
-            return "an operation has a rule of its own"
+            return "an operation has a rule of its own, which is not replayed to the last bit"
         return OUTER
     check(status)
     return result

@@ -38,12 +38,12 @@ class _Step:
         return tuple([sum([np.size(x) for x in group]) for group in (self.operands, self.results)])
 
     def derivative(self, way, lifted, wanted):
-        """Cotangents of those operands that are wanted, given those of results ("pull"), or
-        tangents of results the other way. None stands for zeros."""
+        """Cotangents of operands, given those of results ("pull"), or tangents the other way:
+        of those, or along those, that are wanted. None stands for zeros."""
         n, m = len(self.operands), len(self.results)
         operands, results, given = lifted[:n], lifted[n : n + m], lifted[n + m :]
         if way == "push":
-            return self.rule.push(list(operands), list(results), list(given))
+            return self.rule.push(list(operands), list(results), list(given), wanted)
         return self.rule.pull(list(operands), list(results), list(given), wanted)
 
 
@@ -108,9 +108,9 @@ cdef CadStatus pull_step(void *owner, uint32_t number, CadId operands, CadId res
 
 
 cdef CadStatus push_step(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
-                         int64_t step, CadId *made) noexcept:
+                         int64_t step, const uint8_t *move, CadId *made) noexcept:
     try:
-        return (<Graph>owner).derive(number, "push", operands, results, given, step, NULL, made)
+        return (<Graph>owner).derive(number, "push", operands, results, given, step, move, made)
     except BaseException as error:
         cad_restore_exception(error)
         return CAD_RAISED
@@ -142,11 +142,11 @@ cdef int hold_finite(list atoms, str name) except -1:
 
 
 cdef list are_any(const uint8_t *wanted, list sizes):
-    """Of each operand whether any of its numbers is wanted; NULL: all are."""
+    """Of each operand whether any of its numbers is wanted."""
     cdef Py_ssize_t i, k = 0
     found = []
     for size in sizes:
-        found.append(wanted == NULL or any([wanted[k + i] for i in range(<Py_ssize_t>size)]))
+        found.append(any([wanted[k + i] for i in range(<Py_ssize_t>size)]))
         k += size
     return found
 

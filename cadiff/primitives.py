@@ -305,8 +305,9 @@ class primitive:  # noqa: N801 - a decorator
             ans = self.function(*values, **kwargs)
         if not rules and not is_step:
             return ans
-        for rule in rules:
-            getattr(rule, "refuse", _nothing)()
+        if not is_step:
+            for rule in rules:
+                getattr(rule, "refuse", _nothing)()
         kept = [
             arg.copy() if isinstance(arg, np.ndarray) else None if k in which else values[k]
             for k, arg in enumerate(args)
@@ -443,17 +444,24 @@ class _Rule:
         """That of one argument; None if it is 0. What the other rules read it is all the same."""
         if self.passive[self.which.index(k)] or self.operation._pull_rule(k) is None:
             return None
+        getattr(self.operation._pull_rule(k), "refuse", _nothing)()
         cotangent = self.operation._puller(k, ans, args, self.kwargs)(g)
         return self.operation._like(cotangent, args[k], f"the cotangent of argument {k}")
 
-    def push(self, operands: list[Any], outs: list[Any], tangents: list[Any]) -> list[Any]:
-        """A tangent for each result."""
+    def push(
+        self,
+        operands: list[Any],
+        outs: list[Any],
+        tangents: list[Any],
+        moving: Sequence[bool] | None = None,
+    ) -> list[Any]:
+        """A tangent for each result; with `moving` those of other operands are 0."""
         ans = _ruled(tuple(outs) if self.several else outs[0])
-        active = [k for k, cut in zip(self.which, self.passive, strict=True) if not cut]
-        along = [t for t, cut in zip(tangents, self.passive, strict=True) if not cut]
-        return self.operation._pushed(
-            active, along, ans, outs, self._inputs(operands), self.kwargs
-        )
+        chosen = [
+            i for i, cut in enumerate(self.passive) if not cut and (moving is None or moving[i])
+        ]
+        which, along = [self.which[i] for i in chosen], [tangents[i] for i in chosen]
+        return self.operation._pushed(which, along, ans, outs, self._inputs(operands), self.kwargs)
 
     def _inputs(self, operands: list[Any]) -> list[Any]:
         """All arguments, as rules get them."""

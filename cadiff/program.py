@@ -806,6 +806,14 @@ def compile(
     forward mode. Gradient functions of a program, such as `cadiff.grad(program)`, are its own
     derivatives.
 
+    Operations with rules of their own (`primitive`, `custom`, much of `cadiff.numpy.linalg`) are
+    steps of a program that call Python. Such a function is called with plain arrays, and only if
+    what it gives is needed: its errors are those of f then. What else it reads is read anew. Its
+    rules are run once, and have to be linear in g; a rule that takes plain numbers alone is called
+    as well, and cannot be differentiated again. Where nothing else is possible f is run as it is,
+    with a warning that says why; values and derivatives are the same. A program with such steps
+    cannot be written as C.
+
     Parameters
     ----------
     f : callable, optional

@@ -72,11 +72,11 @@ typedef struct CadCalls {
     int64_t (*note)(void *owner, CadTape *tape, size_t entry, uint8_t *passive);
     /* Leave in *made the first of the cotangents of operands, given those of results, or of the
      * tangents of results, given those of operands; CAD_NO_ID where all are zero. Cotangents that
-     * are not `wanted`, number by number, may be anything. */
+     * are not `wanted`, number by number, may be anything; tangents that do not `move` are 0. */
     CadStatus (*pull)(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
                       int64_t step, const uint8_t *wanted, CadId *made);
     CadStatus (*push)(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
-                      int64_t step, CadId *made);
+                      int64_t step, const uint8_t *move, CadId *made);
 } CadCalls;
 
 typedef struct CadGraph {

@@ -214,15 +214,38 @@ static Tangents push_add_to(Push *p, const CadArray *array, const CadPlanCopy *p
                       1};
 }
 
+/* Whether each of the operands of a call has a tangent that may not be 0; NULL without memory. */
+static uint8_t *moving_operands(Push *p, const CadPlanCopy *plan, CadNumbers given) {
+    CadGraph *graph = p->graph;
+    uint8_t *move = cad_memory_zeroed((size_t)plan->shape[0], 1);
+    if (move == NULL) {
+        graph->status = CAD_NO_MEMORY;
+        return NULL;
+    }
+    const CadArray *pack = NULL;
+    if (CAD_IS_ELEMENT(given.first)) {
+        const CadArray *array = &graph->arrays[cad_graph_array_of(graph, given.first)];
+        pack = array->op == CAD_ARRAY_PACK ? array : NULL;
+    }
+    for (int64_t i = 0; i < plan->shape[0]; i++) {
+        CadId id = (CadId)(given.first + i * given.strides[0]);
+        id = pack != NULL ? graph->lists[pack->list + (id - pack->first)] : id;
+        move[i] = !cad_graph_is(graph, id, 0.0);
+    }
+    return move;
+}
+
 static Tangents push_call(Push *p, const CadArray *array, const CadPlanCopy *plan) {
     const CadNumbers given = seen(p, plan->views[0]);
     CadGraph *graph = p->graph;
     CadId made = CAD_NO_ID;
-    if (given.first != CAD_NO_ID) {
+    uint8_t *move = given.first != CAD_NO_ID ? moving_operands(p, plan, given) : NULL;
+    if (move != NULL) {
         const CadStatus status =
             graph->calls->push(graph->owner, (uint32_t)plan->extra, plan->views[0].first,
-                               array->first, given.first, given.strides[0], &made);
+                               array->first, given.first, given.strides[0], move, &made);
         graph->status = status != CAD_OK ? status : graph->status;
+        cad_memory_free(move);
     }
     return (Tangents){made, array->size > 1};
 }

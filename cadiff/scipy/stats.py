@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.stats as st
 
+from .._core import depends, note_obstacle
 from .._core import strip as value
 from .._dispatch import carries
 from .._table import (
@@ -162,7 +163,11 @@ class Distribution:
         )
 
     def _refuse(self, name: str, parameter: str, given: Any) -> None:
-        if carries(given):
+        if depends(given):  # it is fine as long as nobody asks for that derivative
+            note_obstacle(
+                f"scipy.stats.{self.original.name}.{name} has no derivative by {parameter!r}"
+            )
+        elif carries(given):
             raise TypeError(
                 f"scipy.stats.{self.original.name}.{name} has no derivative by {parameter!r} in "
                 f"closed form: write cadiff.value({parameter}) if it is a constant"

@@ -14,6 +14,7 @@ enum { NUMBER = 5, GRANTED = 2000 };
 typedef struct Owner {
     CadGraph *graph;
     int wants[2]; /* what the last pull was asked for */
+    int moves[2]; /* what the last push was given */
     int fails;
 } Owner;
 
@@ -46,11 +47,13 @@ static CadStatus pull(void *owner, uint32_t number, CadId x, CadId results, CadI
 }
 
 static CadStatus push(void *owner, uint32_t number, CadId x, CadId results, CadId given,
-                      int64_t step, CadId *made) {
+                      int64_t step, const uint8_t *move, CadId *made) {
     Owner *const o = owner;
     CadGraph *const g = o->graph;
     CHECK_COUNT(number, NUMBER);
     (void)results;
+    o->moves[0] = move[0];
+    o->moves[1] = move[1];
     const CadId t0 = given, t1 = given + (CadId)step;
     const CadId slope = cad_graph_apply(g, CAD_OP_cos, x, x, x);
     const CadId first = times(g, t0, x + 1), second = times(g, x, t1);
@@ -262,6 +265,10 @@ static void no_more_is_asked_for_than_needed(void) {
     CHECK(cad_graph_pull(graph, &call, &one, 1, &other, 1, &found) == CAD_OK);
     CHECK_COUNT((size_t)c.owner.wants[0], 0);
     CHECK_COUNT((size_t)c.owner.wants[1], 1);
+    const CadId wrt_other[1] = {other}, one_other[1] = {one};
+    CHECK(cad_graph_push(graph, wrt_other, one_other, 1, &call, 1, &found) == CAD_OK);
+    CHECK_COUNT((size_t)c.owner.moves[0], 0);
+    CHECK_COUNT((size_t)c.owner.moves[1], 1);
     /* What outputs do not depend on is not pushed; one that is says when it cannot be. */
     const CadId wrt[3] = {c.x, c.x + 1, c.x + 2}, along[3] = {one, one, one};
     const size_t before = graph->n_arrays;
