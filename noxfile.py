@@ -17,6 +17,9 @@ import nox
 SUPPORTED = ("3.10", "3.11", "3.12", "3.13")
 ROOT = Path(__file__).parent
 
+# Slow builds share the tests among all cores, a file to each.
+SIDE_BY_SIDE = ("-n", "auto", "--dist", "loadfile")
+
 nox.options.default_venv_backend = "venv"
 nox.options.error_on_missing_interpreters = True
 nox.options.reuse_existing_virtualenvs = False
@@ -68,15 +71,16 @@ def lint(session: nox.Session) -> None:
 def debug(session: nox.Session) -> None:
     """The test suite with assertions, and small arrays treated as large ones are."""
     flags = "-UNDEBUG -DCAD_LARGE_BLOCK=2 -DCAD_BORROW=2 -DCAD_TILE=3"
-    session.install(".[test]", env={"CADIFF_CFLAGS": flags})
-    session.run("pytest", env={"PYTHONMALLOC": "debug"})
+    session.install(".[test]", "pytest-xdist", env={"CADIFF_CFLAGS": flags})
+    session.run("pytest", *SIDE_BY_SIDE, env={"PYTHONMALLOC": "debug"})
 
 
 @nox.session
 def sanitize(session: nox.Session) -> None:
     """The test suite on an extension built with address and undefined-behaviour sanitizers."""
     flags = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -O1 -g"
-    session.install("-v", ".[test]", env={"CADIFF_CFLAGS": flags, "CADIFF_LDFLAGS": flags})
+    environment = {"CADIFF_CFLAGS": flags, "CADIFF_LDFLAGS": flags}
+    session.install("-v", ".[test]", "pytest-xdist", env=environment)
     libraries = []
     for name in ("libasan.so", "libubsan.so", "libstdc++.so.6"):
         path = subprocess.run(
@@ -85,6 +89,7 @@ def sanitize(session: nox.Session) -> None:
         libraries.append(path)
     session.run(
         "pytest",
+        *SIDE_BY_SIDE,
         "--deselect=tests/test_c_core.py",
         env={
             "LD_PRELOAD": " ".join(libraries),

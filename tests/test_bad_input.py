@@ -17,6 +17,8 @@ import pytest
 import cadiff
 from cadiff import Dual, Var, _core
 
+from .names import name_of
+
 Function = Callable[..., Any]
 Mistake = tuple[Callable[[], Any], type[Exception] | tuple[type[Exception], ...], list[str]]
 
@@ -481,7 +483,7 @@ def test_the_first_of_the_pair_must_be_a_result(run: Callable[[Function], Any]) 
 UNKNOWN_MODES: list[Any] = ["forward", "FWD", "", None, 1]
 
 
-@pytest.mark.parametrize("mode", UNKNOWN_MODES, ids=repr)
+@pytest.mark.parametrize("mode", UNKNOWN_MODES, ids=name_of)
 def test_an_unknown_mode_names_the_known_ones(mode: Any) -> None:
     words = ['"auto", "fwd" or "rev"', re.escape(repr(mode))]
     check((lambda: cadiff.jacobian(square, mode=mode), ValueError, words))

@@ -25,6 +25,7 @@ from scipy import special
 import cadiff
 from cadiff import Dual, Var
 
+from .names import name_of
 from .processes import isolated
 
 Array = NDArray[Any]
@@ -311,7 +312,7 @@ compare = pytest.mark.parametrize("op", COMPARISONS, ids=lambda op: op.__name__)
 @both
 @compare
 @pytest.mark.parametrize(("x", "y"), PAIRS)
-@pytest.mark.parametrize("plain", [float, np.float64, np.float32, np.array], ids=str)
+@pytest.mark.parametrize("plain", [float, np.float64, np.float32, np.array], ids=name_of)
 def test_comparisons_compare_values(
     kind: Kind, op: Callable[[Any, Any], Any], x: float, y: float, plain: Callable[[float], Any]
 ) -> None:
@@ -365,7 +366,7 @@ def test_comparison_of_vectors_is_an_array_of_bools(
 
 
 @both
-@pytest.mark.parametrize("stranger", [None, "3.0", object(), [3.0]], ids=str)
+@pytest.mark.parametrize("stranger", [None, "3.0", object(), [3.0]], ids=name_of)
 def test_a_number_differs_from_what_is_no_number_and_is_not_ordered_with_it(
     kind: Kind, stranger: Any
 ) -> None:
@@ -396,7 +397,7 @@ def test_truth_is_that_of_the_value(kind: Kind, x: float) -> None:
 
 
 @both
-@pytest.mark.parametrize("x", [[1.0, 2.0], [[0.0], [0.0]], []], ids=str)
+@pytest.mark.parametrize("x", [[1.0, 2.0], [[0.0], [0.0]], []], ids=name_of)
 def test_truth_of_an_array_without_exactly_one_element_raises(kind: Kind, x: list[Any]) -> None:
     with pytest.raises(ValueError):
         bool(kind.make(x))
@@ -822,14 +823,14 @@ def test_an_intermediate_number_shows_the_adjoint_of_the_last_pass() -> None:
     assert x.grad == 4.0 * 3.0 + 0.5 * 4 * 8.0
 
 
-@pytest.mark.parametrize("seed", [2.0, 2, np.float32(2), np.int8(2)], ids=str)
+@pytest.mark.parametrize("seed", [2.0, 2, np.float32(2), np.int8(2)], ids=name_of)
 def test_the_seed_of_a_scalar_scales_the_gradient(seed: Any) -> None:
     x = Var(3.0)
     (x * x).backward(seed)
     assert x.grad == 12.0
 
 
-@pytest.mark.parametrize("seed", [1j, "a", None, [1.0, 2.0], np.ones(3)], ids=str)
+@pytest.mark.parametrize("seed", [1j, "a", None, [1.0, 2.0], np.ones(3)], ids=name_of)
 def test_a_seed_that_is_no_number_is_refused_and_changes_nothing(seed: Any) -> None:
     x = Var(3.0)
     y = x * x
@@ -1330,7 +1331,7 @@ np.testing.assert_array_equal(value(Dual(x, x)[key]), x[key])
 @pytest.mark.parametrize(
     "key",
     [1, -2, slice(None, None, 2), ..., (1, ...), (..., 1), None, [0, 2], np.array([True] * 3)],
-    ids=str,
+    ids=name_of,
 )
 def test_indexing_a_dual_keeps_its_lanes(key: Any) -> None:
     x = np.array([1.0, 2.0, 4.0])
@@ -1343,14 +1344,16 @@ def test_indexing_a_dual_keeps_its_lanes(key: Any) -> None:
 
 
 @both
-@pytest.mark.parametrize("index", [3, -4, 100, -100, np.int64(3)], ids=str)
+@pytest.mark.parametrize("index", [3, -4, 100, -100, np.int64(3)], ids=name_of)
 def test_an_index_out_of_bounds_raises_index_error_that_names_it(kind: Kind, index: Any) -> None:
     with pytest.raises(IndexError, match=rf"index {index} "):
         kind.make([1.0, 2.0, 3.0])[index]
 
 
 @both
-@pytest.mark.parametrize("key", [1.5, "a", (0, 0), [0.5], np.array([0.5]), [True, False]], ids=str)
+@pytest.mark.parametrize(
+    "key", [1.5, "a", (0, 0), [0.5], np.array([0.5]), [True, False]], ids=name_of
+)
 def test_what_is_no_index_raises(kind: Kind, key: Any) -> None:
     with pytest.raises((IndexError, TypeError)):
         kind.make([1.0, 2.0, 3.0])[key]
@@ -1595,7 +1598,7 @@ def test_stack_and_concatenate_join_numbers_and_arrays(kind: Kind) -> None:
     assert kind.derivative(lambda x: np.sum(cadiff.stack([x, x * x])), 3.0) == (12.0, 7.0)
 
 
-@pytest.mark.parametrize("items", ["a", [None], 1j, [1.0, "a"], [object()]], ids=str)
+@pytest.mark.parametrize("items", ["a", [None], 1j, [1.0, "a"], [object()]], ids=name_of)
 def test_array_refuses_what_is_no_number(items: Any) -> None:
     with pytest.raises(TypeError, match="real number"):
         cadiff.array(items)
@@ -1686,7 +1689,7 @@ def test_a_ufunc_writes_to_an_array_that_can_be_assigned_to(kind: Kind) -> None:
 @pytest.mark.parametrize(
     "mask",
     [[1, 0, 1], [2.0, 0.0, 0.5], [True, False, True], [0], 0, 1, False, np.True_, np.int64(1)],
-    ids=repr,
+    ids=name_of,
 )
 @both
 def test_a_mask_of_a_ufunc_goes_by_its_truth(kind: Kind, mask: Any) -> None:
@@ -1798,7 +1801,7 @@ for x, y in pairs:
         (1.0, [[1.0]]),
         ([1.0, 2.0], np.zeros((2, 2, 2))),
     ],
-    ids=str,
+    ids=name_of,
 )
 def test_a_tangent_of_another_shape_is_refused(primal: Any, tangent: Any) -> None:
     with pytest.raises(ValueError, match=r"tangent"):

@@ -24,6 +24,8 @@ import cadiff.scipy.linalg
 import cadiff.scipy.special
 from cadiff import Dual, Var, _dispatch
 
+from .names import name_of
+
 INF = numpy.inf
 NAN = numpy.nan
 
@@ -660,7 +662,7 @@ def test_methods_of_ufuncs_write_to_out() -> None:
         cadiff.scipy.special.erfinv,
         cadiff.scipy.special.logsumexp,
     ],
-    ids=repr,
+    ids=name_of,
 )
 def test_functions_are_known_by_their_public_names(function: Any) -> None:
     assert pickle.loads(pickle.dumps(function)) is function

@@ -14,6 +14,7 @@ import pytest
 import cadiff
 import cadiff.numpy as cnp
 
+from .names import name_of
 from .programs import any_shape, hinge, leaves, near, same, wave
 
 Function = Callable[..., Any]
@@ -248,7 +249,7 @@ def test_arguments_of_all_kinds() -> None:
         [],
         {},
     ],
-    ids=repr,
+    ids=name_of,
 )
 def test_points_of_all_kinds(x: Any) -> None:
     def f(x: Any) -> Any:

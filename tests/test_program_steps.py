@@ -886,7 +886,7 @@ def test_functions_of_numpy_and_scipy(case: Case, module: Any) -> None:
         check_same(of_number.grad(*point, argnums=nums), cadiff.grad(number, nums)(*point), 1e-8)
         hessian = cadiff.hessian(number, nums)(*point)
         check_same(of_number.hessian(*point, argnums=nums), hessian, 1e-6)
-    # Vectors that belong to singular values 0 have derivatives whose rules never agree with guards.
+    # Vectors that belong to singular values 0 have derivatives that never agree with guards.
     most = 4 if case.name.startswith("svd full") else 1
     check_known(program, most)
     check_known(of_number, most)

@@ -30,6 +30,7 @@ import cadiff.numpy as cnp
 from benchmarks import pure_python
 from cadiff import Dual, Var
 
+from .names import name_of
 from .processes import isolated
 
 Array = NDArray[Any]
@@ -791,7 +792,7 @@ def test_float32_is_computed_in_double_precision() -> None:
     assert value == float(x[0]) ** 2
 
 
-@pytest.mark.parametrize("three", [3, np.int32(3), np.uint8(3), np.array(3)], ids=repr)
+@pytest.mark.parametrize("three", [3, np.int32(3), np.uint8(3), np.array(3)], ids=name_of)
 def test_ints_are_promoted_to_floats(three: Any) -> None:
     gradient = cadiff.grad(lambda x: x**2)(three)
     assert type(gradient) is float
@@ -1568,7 +1569,7 @@ def test_transforms_of_methods() -> None:
 @pytest.mark.parametrize(
     "f",
     [functools.partial(operator.mul, 3.0), cadiff.sin, operator.neg, abs, np.sin, Model(2.0)],
-    ids=repr,
+    ids=name_of,
 )
 def test_any_callable_can_be_transformed(f: Function) -> None:
     x = 0.7
