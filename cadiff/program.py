@@ -417,7 +417,10 @@ class Program(Calls, SparseCalls):
             return _EAGER[what](self._function, argnums)(*args, **kwargs)
         if self._is_eager(args, kwargs):
             return self._function(*args, **kwargs)
-        return run(self._function, Call(args, kwargs, _first(args)))
+        try:
+            return run(self._function, Call(args, kwargs, _first(args)))
+        except TypeError:  # perhaps of an argument by which there is no derivative
+            return self._function(*args, **kwargs)
 
     def _run(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any) -> Any:
         """A call of a method that is called like f."""
