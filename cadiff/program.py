@@ -420,7 +420,10 @@ class Program(Calls, SparseCalls, BatchCalls):
             f = self._here(args, kwargs)
             return _EAGER[what](f, argnums)(*args, **kwargs)
         self._counts["eager"] += 1
-        return run(self._function, Call(args, kwargs, first_argument(args)))
+        try:
+            return run(self._function, Call(args, kwargs, first_argument(args)))
+        except TypeError:  # perhaps of an argument by which there is no derivative
+            return self._function(*args, **kwargs)
 
     def _here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         """What a gradient function is to run instead of a replay for a call of a method."""

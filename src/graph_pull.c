@@ -19,7 +19,8 @@ typedef struct Pull {
     CadGraph *graph;
     size_t n_nodes, n_arrays; /* that are walked over: later ones are results */
     uint8_t *is_active_node, *is_active_array;
-    CadId *nodes; /* cotangents, CAD_NO_ID where nothing has arrived */
+    uint8_t *is_wrt; /* of the elements of all arrays */
+    CadId *nodes;    /* cotangents, CAD_NO_ID where nothing has arrived */
     Received *arrays;
     int64_t *words;
     size_t n_words, word_capacity;
@@ -43,6 +44,16 @@ static int is_active(const Pull *p, CadId id) {
     return p->is_active_node[id];
 }
 
+/* The same for one number alone: an array of inputs need not be wanted as a whole. */
+static int is_active_number(const Pull *p, CadId id) {
+    const int active = is_active(p, id);
+    if (active && CAD_IS_ELEMENT(id) &&
+        p->graph->arrays[cad_graph_array_of(p->graph, id)].op == CAD_ARRAY_INPUT) {
+        return p->is_wrt[id - CAD_ELEMENT_BIT];
+    }
+    return active;
+}
+
 static int cuts(uint32_t op) {
     return op == CAD_OP_stop || op == CAD_OP_less || op == CAD_OP_less_equal ||
            op == CAD_OP_equal || op == CAD_OP_not_equal;
@@ -52,8 +63,9 @@ static void mark_node(Pull *p, size_t i) {
     const CadNode node = p->graph->nodes[i];
     int active = 0;
     if (node.op < CAD_OP_COUNT && !cuts(node.op)) {
-        active = is_active(p, node.x) || (node.y != CAD_NO_ID && is_active(p, node.y)) ||
-                 (node.z != CAD_NO_ID && is_active(p, node.z));
+        active = is_active_number(p, node.x) ||
+                 (node.y != CAD_NO_ID && is_active_number(p, node.y)) ||
+                 (node.z != CAD_NO_ID && is_active_number(p, node.z));
     }
     p->is_active_node[i] = (uint8_t)active;
 }
@@ -64,7 +76,7 @@ static void mark_array(Pull *p, size_t i) {
     int active = p->is_active_array[i];
     if (array.op == CAD_ARRAY_PACK) {
         for (uint32_t k = 0; k < array.size && !active; k++) {
-            active = is_active(p, graph->lists[array.list + k]);
+            active = is_active_number(p, graph->lists[array.list + k]);
         }
     } else if (array.plan != SIZE_MAX && !cuts(array.op)) {
         CadPlan *plan = cad_graph_plan(graph, &array);
@@ -83,6 +95,7 @@ static void mark_active(Pull *p, const CadId *wrt, size_t n_wrt) {
     for (size_t k = 0; k < n_wrt; k++) {
         if (CAD_IS_ELEMENT(wrt[k])) {
             p->is_active_array[cad_graph_array_of(p->graph, wrt[k])] = 1;
+            p->is_wrt[wrt[k] - CAD_ELEMENT_BIT] = 1;
         }
     }
     size_t node = 0;
@@ -542,7 +555,7 @@ static uint8_t *active_operands(Pull *p, const CadPlanCopy *plan) {
     }
     for (int64_t i = 0; i < plan->shape[0]; i++) {
         const CadId id = (CadId)(first + i * plan->strides[0][0]);
-        active[i] = (uint8_t)is_active(
+        active[i] = (uint8_t)is_active_number(
             p, pack != NULL ? graph->lists[pack->list + (id - pack->first)] : id);
     }
     return active;
@@ -648,10 +661,11 @@ CadStatus cad_graph_pull(CadGraph *graph, const CadId *outputs, const CadId *see
     Pull *p = &pull;
     p->is_active_node = cad_memory_zeroed(p->n_nodes, 1);
     p->is_active_array = cad_memory_zeroed(p->n_arrays, 1);
+    p->is_wrt = cad_memory_zeroed(graph->n_elements, 1);
     p->nodes = cad_memory_resize(NULL, p->n_nodes, sizeof *p->nodes);
     p->arrays = cad_memory_zeroed(p->n_arrays, sizeof *p->arrays);
-    if (p->is_active_node == NULL || p->is_active_array == NULL || p->nodes == NULL ||
-        p->arrays == NULL) {
+    if (p->is_active_node == NULL || p->is_active_array == NULL || p->is_wrt == NULL ||
+        p->nodes == NULL || p->arrays == NULL) {
         fail(p);
     } else {
         memset(p->nodes, 0xff, p->n_nodes * sizeof *p->nodes);
@@ -674,6 +688,7 @@ CadStatus cad_graph_pull(CadGraph *graph, const CadId *outputs, const CadId *see
     cad_memory_free(p->nodes);
     cad_memory_free(p->is_active_node);
     cad_memory_free(p->is_active_array);
+    cad_memory_free(p->is_wrt);
     cad_memory_free(p->words);
     cad_memory_free(p->some);
     return graph->status;

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.special as sp
 from numpy.typing import ArrayLike, NDArray
 
-from .._core import strip as value
+from .._guards import held
 from .._table import divide, exp, hypot, log, log1p, polygamma, reciprocal, square, where
 from ..primitives import primitive
 
@@ -217,7 +217,7 @@ def _gamma_density_by_stirling(a: Array, x: Array) -> Array:
 gamma_density.defpartials(
     lambda v, a, x: v * (log(x) - polygamma(0, a)),
     lambda v, a, x: choose(
-        value(x) == 0.0,
+        held(x) == 0.0,
         lambda: gamma_density(a - 1.0, x) - v,
         lambda: v * ((a - 1.0 - x) / x),
     ),
@@ -250,7 +250,7 @@ def _beta_density_by_stirling(a: Array, b: Array, x: Array) -> Array:
 
 def _beta_density_slope(v: Any, a: Any, b: Any, x: Any) -> Any:
     """At the ends of the interval by the densities of lower parameters."""
-    at = value(x)
+    at = held(x)
     return choose(
         (at == 0.0) | (at == 1.0),
         lambda: (a + b - 1.0) * (beta_density(a - 1.0, b, x) - beta_density(a, b - 1.0, x)),
@@ -281,7 +281,7 @@ def student_log_density(df: ArrayLike, t: ArrayLike) -> Any:
 
 student_log_density.defpartials(
     lambda v, df, t: choose(
-        np.isinf(value(df)),
+        np.isinf(held(df)),
         lambda: 0.0,
         lambda: (
             0.5
@@ -289,7 +289,7 @@ student_log_density.defpartials(
         ),
     ),
     lambda v, df, t: choose(
-        np.isinf(value(df)), lambda: -t, lambda: -t * ((df + 1.0) / (df + t * t))
+        np.isinf(held(df)), lambda: -t, lambda: -t * ((df + 1.0) / (df + t * t))
     ),
 )
 

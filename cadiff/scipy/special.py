@@ -21,6 +21,7 @@ import scipy.special as sp
 from .. import nn
 from .._core import strip as value
 from .._dispatch import FUNCTIONS, carries, implements
+from .._guards import held
 from .._table import (
     absolute,
     cbrt,
@@ -143,7 +144,7 @@ def _ufunc(head: str, **partials: Function) -> Function:
 
 def _inside(v: Any, partial: Any) -> Any:
     """The partial, but nan where the value is nan: outside the domain."""
-    plain = value(v)
+    plain = held(v)
     return where(plain != plain, math.nan, partial)
 
 
@@ -156,7 +157,7 @@ erfinv = _ufunc("erfinv(y)", y=lambda v, y: 0.5 * ROOT_PI * exp(square(v)))
 erfcinv = _ufunc(
     "erfcinv(y)",
     y=lambda v, y: choose(
-        np.abs(value(v)) < 1.0,
+        np.abs(held(v)) < 1.0,
         lambda: -0.5 * ROOT_PI * exp(square(v)),
         lambda: -0.5 * ROOT_PI * _tail_ratio(v, y),
     ),
@@ -165,7 +166,7 @@ ndtr: Function = _ufunc("ndtr(x)", x=lambda v, x: _normal_density(x))
 ndtri = _ufunc(
     "ndtri(y)",
     y=lambda v, y: choose(
-        np.abs(value(v)) < 1.5,
+        np.abs(held(v)) < 1.5,
         lambda: ROOT_2PI * exp(0.5 * square(v)),
         lambda: math.sqrt(0.5 * math.pi) * _tail_ratio(v * (-1.0 / ROOT2), y),
     ),
@@ -173,7 +174,7 @@ ndtri = _ufunc(
 log_ndtr: Function = _ufunc(
     "log_ndtr(x)",
     x=lambda v, x: choose(
-        value(x) > 0.0,
+        held(x) > 0.0,
         lambda: _normal_density(x) / ndtr(x),
         lambda: math.sqrt(2.0 / math.pi) * reciprocal(erfcx(x * (-1.0 / ROOT2))),  # Mills' ratio
     ),
@@ -193,7 +194,7 @@ def _tail_ratio(v: Any, y: Any) -> Any:
 
     Far out that is much; near v = 0 it is nothing, and the derivative of this form would cancel.
     """
-    return choose(value(y) == 0.0, lambda: math.inf, lambda: erfcx(v) / y)
+    return choose(held(y) == 0.0, lambda: math.inf, lambda: erfcx(v) / y)
 
 
 def _normal_density(x: Any) -> Any:
@@ -213,17 +214,17 @@ cotdg = _ufunc("cotdg(x)", x=lambda v, x: -DEGREE * (1.0 + square(v)))
 powm1 = _ufunc(
     "powm1(x, y)",
     x=lambda v, x, y: choose(
-        (value(x) == 0.0) & (value(y) == 0.0), lambda: 0.0, lambda: y * power(x, y - 1.0)
+        (held(x) == 0.0) & (held(y) == 0.0), lambda: 0.0, lambda: y * power(x, y - 1.0)
     ),
     y=lambda v, x, y: choose(
-        (value(x) == 0.0) & (value(y) >= 0.0), lambda: 0.0, lambda: power(x, y) * log(x)
+        (held(x) == 0.0) & (held(y) >= 0.0), lambda: 0.0, lambda: power(x, y) * log(x)
     ),
 )
 boxcox = _ufunc(
     "boxcox(x, lmbda)",
     x=lambda v, x, lmbda: _inside(v, power(x, lmbda - 1.0)),
     lmbda=lambda v, x, lmbda: choose(
-        value(x) == 0.0,
+        held(x) == 0.0,
         lambda: reciprocal(square(lmbda)),
         lambda: square(log(x)) * _exprel_slope(lmbda * log(x)),
     ),
@@ -232,7 +233,7 @@ boxcox1p = _ufunc(
     "boxcox1p(x, lmbda)",
     x=lambda v, x, lmbda: _inside(v, power(1.0 + x, lmbda - 1.0)),
     lmbda=lambda v, x, lmbda: choose(
-        value(x) == -1.0,
+        held(x) == -1.0,
         lambda: reciprocal(square(lmbda)),
         lambda: square(log1p(x)) * _exprel_slope(lmbda * log1p(x)),
     ),
@@ -257,7 +258,7 @@ def _exprel_slope(x: Any) -> Any:
 def _log1prel_slope(x: Any) -> Any:
     """The derivative of log1p(x) / x."""
     return choose(
-        value(x) > 2.0,
+        held(x) > 2.0,
         lambda: (1.0 / (1.0 + x) - log1p(x) / x) / x,
         lambda: -0.5 * hyp2f1(2.0, 2.0, 3.0, -x),
     )
@@ -268,16 +269,16 @@ def _log1prel_slope(x: Any) -> Any:
 
 def _positive(x: Any, y: Any, partial: Any) -> Any:
     """The partial, but nan where x or y is negative."""
-    return where((value(x) < 0.0) | (value(y) < 0.0), math.nan, partial)
+    return where((held(x) < 0.0) | (held(y) < 0.0), math.nan, partial)
 
 
 def _at_origin(x: Any, y: Any) -> Any:
-    return (value(x) == 0.0) & (value(y) == 0.0)
+    return (held(x) == 0.0) & (held(y) == 0.0)
 
 
 def _one_less_ratio(x: Any, y: Any) -> Any:
     """1 - x / y, so that neither it nor its derivative cancels."""
-    return choose(value(x) < 0.5 * value(y), lambda: 1.0 - divide(x, y), lambda: divide(y - x, y))
+    return choose(held(x) < 0.5 * held(y), lambda: 1.0 - divide(x, y), lambda: divide(y - x, y))
 
 
 kl_div = _ufunc(
@@ -334,9 +335,9 @@ def _rgamma_slope(v: Any, x: Any) -> Any:
         return (1.0 - 2.0 * (k % 2.0)) * gamma(1.0 - x) * slope
 
     return choose(
-        value(x) < 0.5,
+        held(x) < 0.5,
         reflected,
-        lambda: choose(value(v) == 0.0, lambda: 0.0, lambda: -v * digamma(x)),
+        lambda: choose(held(v) == 0.0, lambda: 0.0, lambda: -v * digamma(x)),
     )
 
 
@@ -437,7 +438,7 @@ def _f_density(dfn: Any, dfd: Any, x: Any) -> Any:
     """The density of F: that of beta at w = dfn x / (dfn x + dfd), or at 1 - w where w > ½."""
     total = dfn * x + dfd
     density = choose(
-        np.asarray(dfn * value(x) < dfd),
+        np.asarray(dfn * held(x) < dfd),
         lambda: beta_density(0.5 * dfn, 0.5 * dfd, dfn * x / total),
         lambda: beta_density(0.5 * dfd, 0.5 * dfn, dfd / total),
     )
@@ -466,7 +467,7 @@ i1e = _ufunc("i1e(x)", x=lambda v, x: i0e_moment(2, absolute(x)) - i0e_moment(1,
 ive: Function = _ufunc(
     "ive(v, z)",
     z=lambda ans, v, z: choose(
-        value(z) > 18.0 + 0.5 * np.square(v),
+        held(z) > 18.0 + 0.5 * np.square(v),
         lambda: ive_tail(1, v, z),
         lambda: 0.5 * (ive(v - 1, z) + ive(v + 1, z)) - sign(z) * ans,
     ),
@@ -478,7 +479,7 @@ kve: Function = _ufunc("kve(v, z)", z=lambda ans, v, z: _kve_slope(ans, v, z))
 
 def _kve_slope(ans: Any, v: Any, z: Any) -> Any:
     return choose(
-        value(z) > np.maximum(1.0, np.abs(v)),
+        held(z) > np.maximum(1.0, np.abs(v)),
         lambda: -kve_moment(1, v, z),
         lambda: ans - 0.5 * (kve(v - 1, z) + kve(v + 1, z)),
     )
@@ -499,7 +500,7 @@ expn: Function = _ufunc(
 spence = _ufunc(
     "spence(z)",
     z=lambda v, z: choose(
-        (value(z) < 0.5) | (value(z) > 3.0),
+        (held(z) < 0.5) | (held(z) > 3.0),
         lambda: log(z) / (1.0 - z),
         lambda: -hyp2f1(1.0, 1.0, 2.0, 1.0 - z),
     ),
@@ -515,7 +516,7 @@ hyp2f1: Function = _ufunc(
 ellipk: Function = _ufunc(
     "ellipk(m)",
     m=lambda v, m: choose(
-        value(m) < -2.0,
+        held(m) < -2.0,
         lambda: 0.5 * (ellipe(m) / (1.0 - m) - v) / m,
         lambda: math.pi / 8.0 * hyp2f1(1.5, 1.5, 2.0, m),
     ),
@@ -526,7 +527,7 @@ ellipkm1 = _ufunc(
 ellipe: Function = _ufunc(
     "ellipe(m)",
     m=lambda v, m: choose(
-        value(m) < -2.0,
+        held(m) < -2.0,
         lambda: 0.5 * (v - ellipk(m)) / m,
         lambda: -math.pi / 8.0 * hyp2f1(0.5, 1.5, 2.0, m),
     ),
@@ -540,7 +541,7 @@ wrightomega = _ufunc("wrightomega(z)", z=lambda v, z: divide(v, 1.0 + v))
 _lambertw = _Elementwise(lambda z, k, tol: _real_branch(sp.lambertw(z, k, tol)))
 _lambertw.defpartials(
     lambda v, z, k, tol: choose(
-        np.abs(value(v)) < 1.0,
+        np.abs(held(v)) < 1.0,
         lambda: divide(exp(-v), 1.0 + v),
         lambda: divide(v, z * (1.0 + v)),
     )
@@ -579,12 +580,12 @@ def _sum_sign(a: Any, b: Any, axis: Any) -> Any:
 
 def _shares(ans: Any, a: Any, b: Any, axis: Any) -> Any:
     """exp(a) / Σ b exp(a); an infinite sum is shared among its equal terms."""
-    top = value(a) == value(ans)
+    top = held(a) == held(ans)
     count = np.maximum(np.sum(top, axis=axis, keepdims=True), 1)
-    infinite = np.broadcast_to(np.isinf(value(ans)), top.shape)
+    infinite = np.broadcast_to(np.isinf(held(ans)), top.shape)
 
     def finite() -> Any:
-        exponentials = exp(a - np.max(value(a), axis=axis, keepdims=True, initial=-np.inf))
+        exponentials = exp(a - np.max(held(a), axis=axis, keepdims=True, initial=-np.inf))
         terms = exponentials if b is None else exponentials * b
         return exponentials / sum_(terms, axis, keepdims=True)
 

@@ -269,6 +269,11 @@ static void no_more_is_asked_for_than_needed(void) {
     CHECK(cad_graph_push(graph, wrt_other, one_other, 1, &call, 1, &found) == CAD_OK);
     CHECK_COUNT((size_t)c.owner.moves[0], 0);
     CHECK_COUNT((size_t)c.owner.moves[1], 1);
+    /* One of the numbers of an input alone. */
+    const CadId own = call_of(graph, c.x + 1, c.x + 2), third = c.x + 2;
+    CHECK(cad_graph_pull(graph, &own, &one, 1, &third, 1, &found) == CAD_OK);
+    CHECK_COUNT((size_t)c.owner.wants[0], 0);
+    CHECK_COUNT((size_t)c.owner.wants[1], 1);
     /* What outputs do not depend on is not pushed; one that is says when it cannot be. */
     const CadId wrt[3] = {c.x, c.x + 1, c.x + 2}, along[3] = {one, one, one};
     const size_t before = graph->n_arrays;
