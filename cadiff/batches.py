@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -19,8 +18,9 @@ from numpy.typing import NDArray
 from . import _core
 from ._core import CallError, Code
 from .recordings import Call, Recorded, met
+from .traces import Traces
 from .transforms import grad, hessian
-from .transforms._base import Function, checked_argnums, is_int
+from .transforms._base import checked_argnums, is_int
 from .transforms._outputs import all_shapes, in_containers, places
 
 __all__ = ["BatchCalls", "Points"]
@@ -128,12 +128,8 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-class BatchCalls:
+class BatchCalls(Traces):
     """The batches of a Program, which this is a part of."""
-
-    _function: Function
-    _optimize: bool
-    _lock: threading.RLock
 
     def batch(
         self,
@@ -200,9 +196,7 @@ class BatchCalls:
             if batch.kind in ("gradient", "hessian") and not recorded.is_number:
                 wrong = grad if batch.kind == "gradient" else hessian  # which says what
                 wrong(self._function, batch.numbers)(*batch.call(0).args, **batch.kwargs)
-            with self._lock:
-                value = recorded.code("value")
-            met(value.run(batch.call(0).vector()))
+            self._met(batch.call(0), recorded)
             with self._lock:
                 return recorded, batch.prepare(recorded)
 
@@ -227,12 +221,6 @@ class BatchCalls:
         with self._lock:
             computed = batch.of_one(recorded)
         return recorded.output.form, met(computed.run(call.vector()))
-
-    def _is_eager(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        raise NotImplementedError
-
-    def _replayed(self, call: Call, action: Callable[[Recorded], Any]) -> tuple[bool, Any]:
-        raise NotImplementedError
 
 
 class Batch:

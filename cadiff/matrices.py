@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,8 +12,9 @@ from numpy.typing import NDArray
 from . import _core
 from ._core import CallError, MatrixPlan, ObstacleError, Pattern
 from .recordings import Call, MissedError, Recorded, carries_derivatives, met, record
+from .traces import Traces
 from .transforms import flatten, hessian, jacobian
-from .transforms._base import Function, checked_argnums
+from .transforms._base import checked_argnums
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -183,12 +183,9 @@ def _plain(what: str, format: str) -> Request:
     return Request(what, None, format)
 
 
-class SparseCalls:
+class SparseCalls(Traces):
     """The sparse matrices of a Program, which this is a part of."""
 
-    _function: Function
-    _optimize: bool
-    _lock: threading.RLock
     _recent: tuple[Request, MatrixPlan] | None = None
 
     def sparse_jacobian(
@@ -285,9 +282,6 @@ class SparseCalls:
             finally:
                 self._recent = None
         return result
-
-    def _replayed(self, call: Call, action: Callable[[Recorded], Any]) -> tuple[bool, Any]:
-        raise NotImplementedError
 
     def _plan(self, request: Request, call: Call, recorded: Recorded) -> MatrixPlan:
         n = sum(end - begin for begin, end in call.ranges)

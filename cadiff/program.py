@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import functools
 import sys
-import threading
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from types import MethodType
-from typing import Any, Literal, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +18,6 @@ from .codegen import to_c
 from .images import Images, Replay
 from .matrices import SparseCalls
 from .recordings import (
-    OUTER,
     Call,
     MissedError,
     Recorded,
@@ -32,6 +29,7 @@ from .recordings import (
     run,
 )
 from .texts import check_rows, counted
+from .traces import OnBranchChange
 from .transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from .transforms._base import Function, check_function, checked_argnums
 from .transforms._blocks import blocks_of_matrix
@@ -39,17 +37,12 @@ from .transforms._outputs import all_shapes, in_containers
 
 __all__ = ["Program", "compile"]
 
-OnBranchChange = Literal["retrace", "raise", "warn"]
-
 _EAGER: dict[str, Callable[..., Any]] = {
     "grad": grad,
     "value_and_grad": value_and_grad,
     "jacobian": jacobian,
     "hessian": hessian,
 }
-
-
-_OWN_PACKAGES = ("cadiff", "cadiff.transforms")
 
 
 class Program(Calls, SparseCalls, BatchCalls):
@@ -87,13 +80,8 @@ class Program(Calls, SparseCalls, BatchCalls):
         self._reset()
 
     def _reset(self) -> None:
-        self._lock = threading.RLock()
-        self._recordings: dict[Any, list[Recorded]] = {}
-        self._obstacles: dict[Any, str] = {}
-        self._obstacles_of_derivatives: dict[str, None] = {}
-        self._futile: dict[Any, int] = {}  # calls in a row whose derivative no recording had
+        self._forget_recordings()
         self._images = Images(self._function, self._max_traces)
-        self._counts = {"recordings": 0, "branch_changes": 0, "eager": 0}
         self._shorten(None, None, None)
         self._recent = None
         self._dense: dict[str, tuple[MatrixPlan, tuple[int, ...]]] = {}
@@ -282,131 +270,6 @@ class Program(Calls, SparseCalls, BatchCalls):
         ]
         return listings.to_dot(codes, repr(self), max_rows)
 
-    def _record(self, call: Call) -> Recorded | None:
-        """A new recording for a call; None if f has to be run as it is."""
-        with self._lock:
-            found = self._recordings.get(call.key, [])
-            if len(found) >= self._max_traces:
-                return None
-            recorded = record(self._function, call, self._optimize, not self._optimize)
-            if isinstance(recorded, str) and recorded == OUTER:
-                return None  # it is so in this call
-            if isinstance(recorded, str):
-                self._note_obstacle(call, recorded)
-                return None
-            self._counts["recordings"] += 1
-            if any(recorded.guards):
-                _warn(
-                    f"a branch of {self!r} rests on the equality of floats: its derivative is "
-                    "that of the branch that is taken, at such a point alone"
-                )
-            self._recordings[call.key] = [recorded, *found]
-            return recorded
-
-    def _note_obstacle(self, call: Call, obstacle: str) -> None:
-        """From now on calls of this kind run f as it is."""
-        self._obstacles[call.key] = obstacle
-        _warn(f"{self!r} runs its function as it is, which cannot be replayed: {obstacle}")
-
-    def _note_missing_derivative(self, obstacle: str) -> None:
-        """A derivative is computed by f as it is; others need not be."""
-        if obstacle not in self._obstacles_of_derivatives:
-            self._obstacles_of_derivatives[obstacle] = None
-            _warn(f"{self!r} runs its function as it is for a derivative: {obstacle}")
-
-    def _change_branch(self) -> None:
-        """No recording of a call has met the outcomes that it meets."""
-        self._counts["branch_changes"] += 1
-        if self._on_branch_change == "raise":
-            raise RuntimeError(
-                f"{self!r} met another outcome of a comparison than when it was recorded, and "
-                'on_branch_change="raise" forbids another recording; clear() forgets all of them'
-            )
-        if self._on_branch_change == "warn":
-            _warn(
-                f"{self!r} met another outcome of a comparison than when it was recorded: its "
-                "function is recorded anew"
-            )
-
-    def _replayed(self, call: Call, action: Callable[[Recorded], Any]) -> tuple[bool, Any]:
-        """action(recorded) for a recording whose outcomes the call meets, a new one if need be.
-
-        False if there is none: then f has to be run as it is.
-        """
-        tried: list[Recorded] = []
-        fresh: Recorded | None = None
-        changed = False  # whether f itself chooses otherwise, not a derivative of it alone
-        while call.key not in self._obstacles:
-            for recorded in self._untried(call, tried):
-                try:
-                    result = action(recorded)
-                except (MissedError, PointError) as error:
-                    changed = changed or self._chooses_otherwise(call, recorded, error)
-                    tried.append(recorded)
-                except CallError:  # f itself will raise what there is to raise
-                    return False, None
-                except ObstacleError as obstacle:
-                    self._note_missing_derivative(str(obstacle))
-                    return False, None
-                else:
-                    if recorded is fresh:
-                        self._futile.pop(call.key, None)
-                    return True, result
-                if recorded is fresh:
-                    self._forget_futile(call, recorded, len(tried) > 1 and not changed)
-                    return False, None
-            with self._lock:
-                if self._untried(call, tried):
-                    continue  # another thread has recorded meanwhile
-                if changed:
-                    self._change_branch()
-                elif tried and not self._is_worth_a_try(call):
-                    return False, None
-                fresh = self._record(call)
-            if fresh is None:
-                return False, None
-        return False, None
-
-    def _chooses_otherwise(
-        self, call: Call, recorded: Recorded, error: MissedError | PointError
-    ) -> bool:
-        """Whether f has other outcomes in a call than in a recording: else a derivative has."""
-        if isinstance(error, PointError):
-            return False
-        if error.guard >= 0:
-            return error.guard < len(recorded.guards)
-        try:
-            self._met(call, recorded)
-        except MissedError:
-            return True
-        except CallError:
-            pass
-        return False
-
-    def _is_worth_a_try(self, call: Call) -> bool:
-        """Whether a new recording may have a derivative that others have not.
-
-        The more calls in a row have found none, the less often it is tried.
-        """
-        count = self._futile.get(call.key, 0)
-        self._futile[call.key] = count + 1
-        return count & (count - 1) == 0
-
-    def _forget_futile(self, call: Call, recorded: Recorded, superfluous: bool) -> None:
-        """A new recording has not had the derivative that was asked for."""
-        with self._lock:
-            if superfluous:
-                others = [known for known in self._recordings[call.key] if known is not recorded]
-                self._recordings[call.key] = others
-
-    def _untried(self, call: Call, tried: list[Recorded]) -> list[Recorded]:
-        known = self._recordings.get(call.key, [])
-        return [recorded for recorded in known if recorded not in tried]
-
-    def _is_eager(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether f is run as it is: within another derivative or program, or watched."""
-        return _core.is_watched() or _core.is_guarding() or carries_derivatives(args, kwargs)
-
     def _own_derivative(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A derivative that a gradient function is asked for: see `own_derivatives`."""
         if self._is_eager(args, kwargs):
@@ -501,10 +364,6 @@ class Program(Calls, SparseCalls, BatchCalls):
         result = recorded.filled(met(code.run(call.vector())))
         self._note_call(call, recorded)
         return result
-
-    def _code(self, recorded: Recorded, what: str, ranges: Any = ()) -> Code:
-        with self._lock:
-            return recorded.code(what, ranges)
 
     def _note_call(self, call: Call, recorded: Recorded) -> None:
         """Have further calls like this one take the short way, if there is one for them."""
@@ -742,22 +601,9 @@ class Program(Calls, SparseCalls, BatchCalls):
             text: str = to_c(recorded.graph, recorded.ranges, name)
         return text
 
-    def _met(self, call: Call, recorded: Recorded) -> Recorded:
-        """The recording, if it has the outcomes that a call meets."""
-        met(self._code(recorded, "value").run(call.vector()))
-        return recorded
-
 
 def _itself(f: Function) -> Function:
     return f
-
-
-def _warn(message: str) -> None:
-    """Warn of the line outside of the package that called."""
-    frame, level = sys._getframe(), 1
-    while frame.f_back is not None and frame.f_globals.get("__package__", "") in _OWN_PACKAGES:
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, RuntimeWarning, stacklevel=level)
 
 
 def _title(what: str, ranges: Any) -> str:
