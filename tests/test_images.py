@@ -52,24 +52,17 @@ def pulled(vjp: Callable[..., Any], *args: Any) -> Any:
     return [out, pullback(direction(out)), pullback(direction(out, 2.0))]
 
 
-def same_or_refused(got: Callable[[], Any], wanted: Callable[[], Any], what: str) -> None:
+def agree(
+    got: Callable[[], Any], wanted: Callable[[], Any], what: str, compare: Function = same
+) -> None:
+    """Both give the same, or refuse alike."""
     try:
         expected = wanted()
     except REFUSED as error:
         with pytest.raises(type(error)):
             got()
         return
-    same(got(), expected, what)
-
-
-def near_or_refused(got: Callable[[], Any], wanted: Callable[[], Any], what: str) -> None:
-    try:
-        expected = wanted()
-    except REFUSED as error:
-        with pytest.raises(type(error)):
-            got()
-        return
-    near(got(), expected, what)
+    compare(got(), expected, what)
 
 
 def check_all(f: Function, program: Program, x: Any, is_number: bool, what: str = "") -> None:
@@ -92,7 +85,7 @@ def check_all(f: Function, program: Program, x: Any, is_number: bool, what: str 
             "hvp": (lambda: program.hvp(x, v), lambda: cadiff.hvp(f)(x, v)),
         }
     for name, (got, wanted) in pairs.items():
-        same_or_refused(got, wanted, f"{name} of {what} at {x!r}")
+        agree(got, wanted, f"{name} of {what} at {x!r}")
 
 
 # --- exact replays: random programs -------------------------------------------------------------
@@ -362,10 +355,11 @@ def test_programs_of_numbers_within_functions(seed: int, optimize: bool) -> None
 
     for x in points(rng)[:8]:
         for transform in (cadiff.grad, cadiff.value_and_grad, cadiff.hessian, cadiff.jacfwd):
-            near_or_refused(
+            agree(
                 lambda x=x, t=transform: t(twice(program))(x),  # type: ignore[misc]
                 lambda x=x, t=transform: t(twice(f))(x),  # type: ignore[misc]
                 f"{transform.__name__}, {script.text} at {x.tolist()}",
+                near,
             )
 
 
@@ -375,10 +369,11 @@ def test_programs_of_arrays_within_functions(seed: int) -> None:
     f, x, text = drafted(seed)
     program = cadiff.compile(f, max_traces=4)
     for at in elsewhere(x, random.Random(seed))[:4]:
-        near_or_refused(
+        agree(
             lambda at=at: cadiff.jacobian(lambda t: program(t * 0.5))(at),  # type: ignore[misc]
             lambda at=at: cadiff.jacobian(lambda t: f(t * 0.5))(at),  # type: ignore[misc]
             f"{text}\nat {np.asarray(at).tolist()}",
+            near,
         )
 
 
@@ -397,10 +392,11 @@ def test_programs_within_programs(seed: int) -> None:
     exact = cadiff.compile(around(inner), optimize=False, max_traces=20)
     for x in points(rng)[:8]:
         what = f"{script.text} at {x.tolist()}"
-        near_or_refused(
+        agree(
             lambda x=x: exact.value_and_grad(x),  # type: ignore[misc]
             lambda x=x: cadiff.value_and_grad(around(f))(x),  # type: ignore[misc]
             what,
+            near,
         )
 
 
@@ -619,10 +615,11 @@ def test_derivatives_of_derivatives_of_programs(seed: int) -> None:
         return lambda x: cnp.sum(cadiff.grad(lambda t: g(t * x))(x * 0.5) * direction(x))
 
     for at in elsewhere(x, random.Random(seed))[:3]:
-        near_or_refused(
+        agree(
             lambda at=at: cadiff.grad(slope(program))(at),  # type: ignore[misc]
             lambda at=at: cadiff.grad(slope(number))(at),  # type: ignore[misc]
             f"{text}\nat {np.asarray(at).tolist()}",
+            near,
         )
 
 

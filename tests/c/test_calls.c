@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "on_tape.h"
+#include "replay.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -140,18 +141,6 @@ static CadProgram *program_of(Case *c, const CadId *inputs, size_t n_inputs, con
     program->call = carry_out;
     program->owner = &c->owner;
     return program;
-}
-
-static long run(const CadProgram *program, const double *inputs, double *results) {
-    double *const room = test_memory(cad_program_room(program, 1) + 1, sizeof *room);
-    cad_program_prepare(program, 1, room);
-    memcpy(cad_program_places(program, 1, room), inputs, program->n_inputs * sizeof *inputs);
-    const long missed = cad_program_run(program, room);
-    if (missed == -1) {
-        cad_program_read(program, room, results);
-    }
-    free(room);
-    return missed;
 }
 
 static const double POINT[6] = {0.7, -1.3, 0.4, 0.5, 2.0, -0.3};

@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "on_tape.h"
+#include "replay.h"
 #include "twin.h"
 
 #include <stdlib.h>
@@ -51,19 +52,6 @@ static CadStatus read_graph(Case *c, int optimize) {
                                             c->n, c->outputs, c->m);
     free(inputs);
     return c->graph->status != CAD_OK ? c->graph->status : status;
-}
-
-/* Run a program once; the guard that does not hold, or -1. */
-static long run(const CadProgram *program, const double *inputs, double *results) {
-    double *const room = test_memory(cad_program_room(program, 1) + 1, sizeof *room);
-    cad_program_prepare(program, 1, room);
-    memcpy(cad_program_places(program, 1, room), inputs, program->n_inputs * sizeof *inputs);
-    const long missed = cad_program_run(program, room);
-    if (missed == -1) {
-        cad_program_read(program, room, results);
-    }
-    free(room);
-    return missed;
 }
 
 static int is_far(double x) {
