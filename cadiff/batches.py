@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import os
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from math import prod
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ WHAT = ("value", "grad", "value_and_grad", "jacobian", "hessian")
 
 ENOUGH = 400_000  # operations, which a thread of its own is worth
 MOST_THREADS = 64
-PARTS = 8  # for each thread, which may begin late, or be slower
+PARTS = 4  # for each thread, which may begin late, or be slower
 
 
 class Points:
@@ -73,11 +74,9 @@ class Points:
             return
         count = min(n, PARTS * threads)
         work = _Work(pairwise([n * k // count for k in range(count + 1)]), self._run_part)
-        others = [_pool(os.getpid()).submit(work.carry_out) for _ in range(threads - 1)]
+        _helpers(os.getpid()).share(work, threads - 1)
         work.carry_out()
         work.wait()
-        for other in others:
-            other.cancel()  # if it has not begun by now, nothing is left for it to do
 
     def _run_part(self, begin: int, end: int) -> None:
         code = self._code
@@ -109,17 +108,50 @@ class _Work:
     def wait(self) -> None:
         """Until all parts are done: not longer than one of them takes."""
         while len(self._done) < self._count:
-            time.sleep(0.0)
+            _yield()
         for failure in self._done:
             if failure is not None:
                 raise failure
 
 
+def _yield() -> None:
+    """Let other threads go on: a sleep of no time takes 50 us."""
+    if hasattr(os, "sched_yield"):
+        os.sched_yield()
+    else:
+        time.sleep(0.0)
+
+
+class _Helpers:
+    """Threads that wait for work, to share it with whoever has it.
+
+    The futures of an executor would cost as much as a small batch.
+    """
+
+    def __init__(self) -> None:
+        self._work: SimpleQueue[_Work] = SimpleQueue()
+        self._count = 0
+        self._lock = threading.Lock()
+
+    def share(self, work: _Work, count: int) -> None:
+        with self._lock:
+            while self._count < min(count, MOST_THREADS):
+                self._count += 1
+                name = f"cadiff-{self._count}"
+                threading.Thread(target=self._wait_for_work, name=name, daemon=True).start()
+        for _ in range(min(count, MOST_THREADS)):
+            self._work.put(work)
+
+    def _wait_for_work(self) -> None:
+        while True:
+            self._work.get().carry_out()
+
+
 @functools.lru_cache(maxsize=1)
-def _pool(process: int) -> ThreadPoolExecutor:
-    """The threads of a process, which wait for further batches; a fork has to have its own."""
+def _helpers(process: int) -> _Helpers:
+    """Those of a process: a fork has to have its own."""
     del process
-    return ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="cadiff")
+    return _Helpers()
 
 
 def _cores() -> int:
@@ -195,12 +227,13 @@ class BatchCalls(Traces):
         def of_first(recorded: Recorded) -> tuple[Recorded, bool]:
             if batch.kind in ("gradient", "hessian") and not recorded.is_number:
                 wrong = grad if batch.kind == "gradient" else hessian  # which says what
-                wrong(self._function, batch.numbers)(*batch.call(0).args, **batch.kwargs)
-            self._met(batch.call(0), recorded)
+                wrong(self._function, batch.numbers)(*batch.first.args, **batch.kwargs)
+            if recorded.guards:
+                self._met(batch.first, recorded)
             with self._lock:
                 return recorded, batch.prepare(recorded)
 
-        done, found = self._replayed(batch.call(0), of_first)
+        done, found = self._replayed(batch.first, of_first)
         if not done or not found[1]:
             return None
         recorded: Recorded = found[0]
@@ -244,7 +277,7 @@ class Batch:
         first = self.call(0)
         order = first.argnums
         self.ranges = tuple(first.ranges[order.index(k)] for k in self.numbers)
-        self._first = first
+        self.first = first
 
     def call(self, i: int) -> Call:
         """The call for the i-th point; its first argument comes first among the inputs."""
@@ -268,7 +301,7 @@ class Batch:
         else:
             code = recorded.code_for_points(self.kind, self.ranges)
         rows = np.ascontiguousarray(self.X).reshape(len(self.X), -1)
-        shared = self._first.vector()[rows.shape[1] :]
+        shared = self.first.vector()[rows.shape[1] :]
         self.points = Points(code, rows, shared, int(self.kind == "gradient"))
         return True
 
@@ -292,7 +325,7 @@ class Batch:
         shapes = recorded.output.shapes
         if self.kind == "value":
             return recorded.output.fill(self._leaves(shapes))
-        structure = _core.structure_of(self._first.args, self.numbers)
+        structure = _core.structure_of(self.first.args, self.numbers)
         below = all_shapes(structure)
         if self.kind == "gradient":
             gradients = in_containers(self._leaves(below), structure, single)
