@@ -45,6 +45,10 @@ cdef extern from "ops.h" nogil:
         CAD_OP_amul
         CAD_OP_positive
         CAD_OP_stop
+        CAD_OP_less
+        CAD_OP_less_equal
+        CAD_OP_equal
+        CAD_OP_not_equal
         CAD_OP_add
         CAD_OP_multiply
         CAD_OP_COUNT

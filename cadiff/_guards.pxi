@@ -112,6 +112,19 @@ def compare(left, right, int how, bint equality=True):
         cad_formulas -= not equality
 
 
+def indicator(x, y, int how):
+    """1 where x < y and so on, 0 elsewhere, as numbers of the tape: nothing is chosen by them, so
+    that a replay computes them anew. `how` as in Python.h; < or <=, == or !=."""
+    cdef int op = <int>CAD_OP_less
+    if how == Py_LE:
+        op = <int>CAD_OP_less_equal
+    elif how == Py_EQ:
+        op = <int>CAD_OP_equal
+    elif how == Py_NE:
+        op = <int>CAD_OP_not_equal
+    return cad_apply2(op, x, y)
+
+
 def _start_guards():
     start_guards(cad_current_tape())
 

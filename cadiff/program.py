@@ -37,6 +37,8 @@ from .transforms._outputs import all_shapes, in_containers
 
 __all__ = ["Program", "compile"]
 
+MOST_OBJECTS = 256  # whose methods have recordings at the same time
+
 _EAGER: dict[str, Callable[..., Any]] = {
     "grad": grad,
     "value_and_grad": value_and_grad,
@@ -54,6 +56,9 @@ class Program(Calls, SparseCalls, BatchCalls):
 
     A program is safe to call from several threads, and pickles if f does.
     """
+
+    __self__: object = None
+    __func__: Program | None = None  # of a method: the program that stands in the class
 
     def __init__(
         self,
@@ -82,6 +87,7 @@ class Program(Calls, SparseCalls, BatchCalls):
     def _reset(self) -> None:
         self._forget_recordings()
         self._images = Images(self._function, self._max_traces)
+        self._bound: dict[int, Program] = {}
         self._shorten(None, None, None)
         self._recent = None
         self._dense: dict[str, tuple[MatrixPlan, tuple[int, ...]]] = {}
@@ -89,10 +95,25 @@ class Program(Calls, SparseCalls, BatchCalls):
     # --- as an object
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
-        return self if instance is None else MethodType(self, instance)
+        """As a method: a program of its own for each object, whose arguments begin behind self."""
+        if instance is None:
+            return self
+        bound = self._bound.get(id(instance))
+        if bound is None:
+            method = MethodType(self._function, instance)
+            bound = Program(method, self._on_branch_change, self._optimize, self._max_traces)
+            bound.__self__ = instance
+            bound.__func__ = self
+            with self._lock:
+                while len(self._bound) >= MOST_OBJECTS:
+                    del self._bound[next(iter(self._bound))]
+                bound = self._bound.setdefault(id(instance), bound)  # keeps the object alive
+        return bound
 
     def __reduce__(self) -> Any:
         """By name where it stands in the place of its function, as decorators do; else with it."""
+        if self.__func__ is not None:
+            return MethodType(self.__func__, self.__self__).__reduce__()
         place: Any = sys.modules.get(getattr(self, "__module__", ""))
         name = getattr(self, "__qualname__", "")
         for part in name.split("."):

@@ -331,6 +331,26 @@ def test_programs_as_methods() -> None:
     near(Model.loss.grad(second, x, argnums=1), 6.0 * x)
 
 
+def test_methods_of_programs_that_are_methods() -> None:
+    model, x = Model(2.0), np.array([1.0, 2.0])
+    near(model.loss.grad(x), 4.0 * x)
+    near(model.loss.value_and_grad(x), (10.0, 4.0 * x))
+    near(model.loss.hessian(x), 4.0 * np.eye(2))
+    near(model.loss.hvp(x, x), 4.0 * x)
+    near(model.loss.jvp((x,), (x,)), (10.0, 20.0))
+    near(model.loss.vjp(x)[1](1.0), 4.0 * x)
+    near(model.loss.batch(np.stack([x, -x]), what="grad"), np.stack([4.0 * x, -4.0 * x]))
+    near(cadiff.grad(model.loss)(x), 4.0 * x)
+    assert model.loss is model.loss
+    assert model.loss.stats()["recordings"] == 1
+    assert model.loss.__self__ is model
+    near(model.other.grad(x, power=3), 6.0 * x**2)
+    again = pickle.loads(pickle.dumps(model.loss))
+    near(again.grad(x), 4.0 * x)
+    for k in range(300):  # more objects than have recordings at the same time
+        assert Model(float(k)).loss(x) == 5.0 * k
+
+
 def test_partials_lambdas_and_decorators() -> None:
     program = cadiff.compile(functools.partial(wave, scale=3.0))
     x = np.array([0.5, 1.0])

@@ -17,10 +17,10 @@ from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import NDArray
 
 from .. import _table, arrays
-from .._core import depends, plain_values
+from .._core import Dual, Var, depends, indicator
 from .._core import strip as value
 from .._dispatch import carries, implements
-from .._guards import held, nans, order, peaks
+from .._guards import EQUAL, NOT_EQUAL, held, nans, order
 from ..primitives import primitive
 from ._common import (
     Axis,
@@ -410,19 +410,31 @@ def _extreme(x: Any, axes: tuple[int, ...], keepdims: bool, reduce: Callable[...
     return reduce(x, axis=axes, keepdims=keepdims)
 
 
-def _ties(x: Number, ans: Number, axes: tuple[int, ...], keepdims: bool) -> NDArray[np.bool_]:
-    """Which elements are extreme; nan is, in either direction."""
-    elements, extremes = np.asarray(value(x)), np.asarray(value(ans))
-    extremes = extremes if keepdims else np.expand_dims(extremes, axes)
-    ties: NDArray[np.bool_] = elements == extremes
-    return ties | np.isnan(elements) if np.isnan(extremes).any() else ties
+def _ties(x: Number, ans: Number, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """Which elements are extreme; nan is, in either direction.
+
+    Where a replay may find others these are numbers, 1 and 0.
+    """
+    extremes = ans if keepdims else expanded(ans, axes)
+    if depends((x, ans)):
+        return _table.where(indicator(x, x, NOT_EQUAL), 1.0, indicator(x, extremes, EQUAL))
+    elements, extremes = np.asarray(value(x)), np.asarray(value(extremes))
+    plain: NDArray[np.bool_] = elements == extremes
+    return plain | np.isnan(elements) if np.isnan(extremes).any() else plain
 
 
-def _sharing(ties: NDArray[np.bool_], axes: tuple[int, ...], keepdims: bool) -> Any:
+def _sharing(ties: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     """How many elements share an extreme."""
+    if isinstance(ties, (Var, Dual)):
+        return arrays.sum(ties, axes, keepdims)
     if len(axes) == ties.ndim and not keepdims:
         return np.count_nonzero(ties)
     return np.sum(ties, axis=axes, keepdims=keepdims)
+
+
+def _of(ties: Any, x: Number) -> Number:
+    """The elements of x that are extreme, 0 elsewhere."""
+    return _table.where(ties, x, 0.0) if isinstance(ties, (Var, Dual)) else chosen(ties, x)
 
 
 def _extreme_pull(
@@ -433,7 +445,7 @@ def _extreme_pull(
 
     def pull(g: Number) -> Number:
         share = g / count
-        return chosen(ties, share if keepdims else expanded(share, axes))
+        return _of(ties, share if keepdims else expanded(share, axes))
 
     return pull
 
@@ -447,25 +459,11 @@ def _extreme_push(
     reduce: Callable[..., Any],
 ) -> Number:
     ties = _ties(x, ans, axes, keepdims)
-    return arrays.sum(chosen(ties, g), axes, keepdims) / _sharing(ties, axes, keepdims)
+    return arrays.sum(_of(ties, g), axes, keepdims) / _sharing(ties, axes, keepdims)
 
 
 _extreme.defvjp(_extreme_pull)
 _extreme.defjvp(_extreme_push)
-
-
-def _reduced(x: Number, axes: tuple[int, ...], keepdims: bool, ufunc: Any) -> Number:
-    """The extreme over axes; in a recording for replays an element, if it is the only one."""
-    if depends(x) and 0 not in x.shape and axes:
-        rows = joined_axes(x, axes)
-        plain = np.asarray(plain_values(rows))
-        if np.all(np.count_nonzero(plain == ufunc.reduce(plain, axis=0), axis=0) == 1):
-            largest = ufunc is np.maximum
-            peaks(1.0 if largest else -1.0)(rows, 0)
-            places = plain.argmax(axis=0) if largest else plain.argmin(axis=0)
-            extreme = _picked(rows, places)
-            return expanded(extreme, sorted(axes)) if keepdims else extreme
-    return _extreme(x, axes, keepdims, ufunc.reduce)
 
 
 def _extremum(
@@ -479,12 +477,12 @@ def _extremum(
     if initial is None:
         if where is not None and where is not True:
             raise ValueError(f"numpy.{name} with a where= mask wants initial=, too")
-        return _reduced(x, axes, bool(keepdims), ufunc)
+        return _extreme(x, axes, bool(keepdims), ufunc.reduce)
     if 0 in x.shape:
         shape = np.sum(np.empty(x.shape), axes, keepdims=keepdims).shape
         return arrays.copy(arrays.broadcast_to(as_number(initial) + 0.0, shape))
     masked = _masked(x, where, -np.inf if ufunc is np.maximum else np.inf)
-    extreme = _reduced(masked, axes, bool(keepdims), ufunc)
+    extreme = _extreme(masked, axes, bool(keepdims), ufunc.reduce)
     return (_table.maximum if ufunc is np.maximum else _table.minimum)(extreme, initial)
 
 
