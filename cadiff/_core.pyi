@@ -437,6 +437,10 @@ class PointError(Exception): ...
 class CallError(Exception): ...
 
 @final
+class Static:
+    def __init__(self, value: object) -> None: ...
+
+@final
 class Code:
     steps: list[Any]
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
@@ -529,7 +533,7 @@ class Calls:
     ) -> Any: ...
     def _shorten(
         self,
-        shapes: tuple[tuple[int, ...] | None, ...] | None,
+        shapes: tuple[tuple[int, ...] | Static | None, ...] | None,
         value: Code | None,
         gradient: Code | None,
     ) -> None: ...

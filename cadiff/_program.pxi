@@ -655,9 +655,21 @@ cdef object ZERO = 0
 
 
 @cython.final
+@cython.no_gc
+cdef class Static:
+    """An argument of a Shortcut that has to be what it was: an int, a bool, a str or None."""
+
+    cdef object value
+
+    def __init__(self, value):
+        self.value = value
+
+
+@cython.final
 cdef class Shortcut:
-    """The codes for calls of one kind: all arguments are floats (their shape is None) or float64
-    arrays of known shapes. The results are a number, and its gradient by the first argument."""
+    """The codes for calls of one kind: the first argument is a float (its shape is None) or a
+    float64 array of a known shape; the others are that, too, or Static. The results are a number,
+    and its gradient by the first argument."""
 
     cdef tuple shapes
     cdef Code value
@@ -678,6 +690,10 @@ cdef class Shortcut:
             lengths = <object>PyTuple_GET_ITEM(self.shapes, k)
             if lengths is None:
                 if type(item) is not float:
+                    return False
+            elif type(lengths) is Static:
+                lengths = (<Static>lengths).value
+                if type(item) is not type(lengths) or item != lengths:
                     return False
             elif (
                 not cnp.PyArray_CheckExact(item)
@@ -703,7 +719,7 @@ cdef class Shortcut:
                 if size > 0:
                     memcpy(place, cnp.PyArray_DATA(item), size * sizeof(double))
                 place += size
-            else:
+            elif type(<object>PyTuple_GET_ITEM(self.shapes, k)) is not Static:
                 place[0] = PyFloat_AS_DOUBLE(item)
                 place += 1
 

@@ -29,6 +29,7 @@ from ._core import (
     Pattern,
     PointError,
     Recording,
+    Static,
     Structure,
     Var,
 )
@@ -211,16 +212,20 @@ class Call:
         )
 
     @property
-    def shapes(self) -> tuple[tuple[int, ...] | None, ...] | None:
-        """Of each argument its shape, None for a float, if there is a short way for such calls."""
+    def shapes(self) -> tuple[tuple[int, ...] | Static | None, ...] | None:
+        """Of each argument what a Shortcut knows of it, if there is one for such calls."""
         if self.kwargs or self.argnums != (0,):
             return None
-        found = []
-        for item in self.args:
-            is_array = isinstance(item, np.ndarray) and item.dtype == np.float64 and item.ndim
-            if not is_array and type(item) is not float:
+        found: list[tuple[int, ...] | Static | None] = []
+        for k, item in enumerate(self.args):
+            if isinstance(item, np.ndarray) and item.dtype == np.float64 and item.ndim:
+                found.append(item.shape)
+            elif type(item) is float:
+                found.append(None)
+            elif k > 0 and type(item) in (int, bool, str, type(None)):
+                found.append(Static(item))
+            else:
                 return None
-            found.append(item.shape if is_array else None)
         return tuple(found)
 
     @property

@@ -18,6 +18,10 @@ class SparseMatrix(Transform):
         self._request = request
         self._program = Program(function)
 
+    def clear(self) -> None:
+        """Forget what was recorded: see `Program.clear`."""
+        self._program.clear()
+
     def __call__(self, x: Any, /, *args: Any, **kwargs: Any) -> Any:
         return self._program.sparse(self._request, (x, *args), kwargs)
 
@@ -53,7 +57,7 @@ def sparse_jacobian(
     -------
     callable
         `s(x, *args, **kwargs)`. Each matrix owns its data and its indices, which are sorted and
-        int32 where that suffices.
+        int32 where that suffices. `s.clear()` forgets what was recorded, as `Program.clear` does.
 
     Examples
     --------

@@ -15,6 +15,8 @@ from .transforms._base import Function
 
 __all__ = ["OnBranchChange", "Traces"]
 
+MOST_KINDS = 512  # of calls that have recordings at the same time
+
 OnBranchChange = Literal["retrace", "raise", "warn"]
 
 _OWN_PACKAGES = ("cadiff", "cadiff.transforms")
@@ -34,6 +36,7 @@ class Traces:
         self._obstacles: dict[Any, str] = {}
         self._obstacles_of_derivatives: dict[str, None] = {}
         self._futile: dict[Any, int] = {}  # calls in a row whose derivative no recording had
+        self._forgets = False
         self._counts = {"recordings": 0, "branch_changes": 0, "eager": 0}
 
     # --- making them
@@ -56,8 +59,23 @@ class Traces:
                     f"a branch of {self!r} rests on the equality of floats: its derivative is "
                     "that of the branch that is taken, at such a point alone"
                 )
+            self._forget_oldest()
             self._recordings[call.key] = [recorded, *found]
             return recorded
+
+    def _forget_oldest(self) -> None:
+        """Make room for calls of another kind."""
+        if len(self._recordings) < MOST_KINDS:
+            return
+        if not self._forgets:
+            self._forgets = True
+            _warn(
+                f"{self!r} was called in {MOST_KINDS} ways, with other shapes, ints, strings or "
+                "objects each, which are recorded apart; the oldest recordings are forgotten "
+                "(numbers that change should be floats)"
+            )
+        oldest = next(iter(self._recordings))
+        del self._recordings[oldest]
 
     def _note_obstacle(self, call: Call, obstacle: str) -> None:
         """From now on calls of this kind run f as it is."""

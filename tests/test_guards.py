@@ -324,13 +324,6 @@ CHOICES: dict[str, tuple[Function, Any, Any, Any]] = {
     "partition": (lambda x: cnp.partition(x, 1), TWO, 2 * TWO, TWO[::-1]),
     "median": (lambda x: cnp.median(x), np.arange(3.0), 2 * np.arange(3.0), -np.arange(3.0)),
     "quantile": (lambda x: cnp.quantile(x, 0.3), TWO, 2 * TWO, TWO[::-1]),
-    "max of an array": (lambda x: cnp.max(x), TWO, 2 * TWO, TWO[::-1]),
-    "min along an axis": (
-        lambda x: x.min(axis=0, keepdims=True),
-        np.arange(4.0).reshape(2, 2),
-        2 * np.arange(4.0).reshape(2, 2),
-        -np.arange(4.0).reshape(2, 2),
-    ),
     "searchsorted": (lambda x: cnp.searchsorted(TWO, x), 1.5, 1.7, 2.5),
     "searchsorted from the right": (
         lambda x: cnp.searchsorted(TWO, x, side="right"),

@@ -282,6 +282,36 @@ def test_integers_are_numbers_whichever_way_is_taken() -> None:
         near(full(x), kept(x))
 
 
+def test_statics_take_the_short_way() -> None:
+    def f(x: Any, n: Any, kind: Any = None) -> Any:
+        return x * x * n if kind is None else x * n
+
+    program = cadiff.compile(f)
+    calls = [(1.0, 7), (2.0, 7), (2.0, 7.0), (2.0, 8), (2.0, True), (2.0, 1), (2.0, 1.0), (2.0, 7)]
+    calls += [(3.0, 7, "a"), (4.0, 7, "a"), (3.0, 7, "b"), (3.0, 7, None), (5.0, 7, None)]
+    for args in calls:
+        for _ in range(2):
+            assert program(*args) == f(*args)
+            assert program.grad(*args) == cadiff.grad(f)(*args)
+    x = np.array([1.0, 2.0])
+    product = cadiff.compile(lambda x, n, w, flag: cnp.sum(x**n * w) if flag else cnp.sum(x))
+    for args in ((x, 2, x, True), (2.0 * x, 2, 3.0 * x, True), (x, 2, x, False), (x, 3, x, True)):
+        for _ in range(2):
+            near(product.grad(*args), cadiff.grad(product.__wrapped__)(*args))
+
+
+def test_the_oldest_of_many_kinds_of_calls_are_forgotten() -> None:
+    program = cadiff.compile(lambda x, n: x * n)
+    for n in range(512):
+        assert program.grad(2.0, n) == n
+    with pytest.warns(RuntimeWarning, match="oldest recordings are forgotten"):
+        program.grad(2.0, 512)
+    for n in range(600):  # it is said once
+        assert program.grad(2.0, n) == n
+    assert len(program.stats()["traces"]) == 512
+    assert program.stats()["recordings"] == 1113
+
+
 def test_closures_are_constants_until_clear() -> None:
     factor = [2.0]
     program = cadiff.compile(lambda x: x * factor[0])

@@ -950,3 +950,32 @@ def test_networks() -> None:
         return np.mean(scores[numpy.arange(3), labels]) + np.sum(cadiff.nn.softplus(hidden))
 
     check_all(f, (A, A.T), (A + 1.0, A), (50.0 * A, -A))
+
+
+def test_extremes_are_no_choices() -> None:
+    """Whichever element is the largest, and however many are: one recording serves all points."""
+
+    def f(x: Any) -> Any:
+        rows = x.reshape(2, 3)
+        spread = np.max(rows, axis=1) - np.min(rows, axis=0, keepdims=True)[0, :2]
+        return np.sum(spread**2) * np.max(x) + x[1]
+
+    program, exact = cadiff.compile(f), cadiff.compile(f, optimize=False)
+    rng = numpy.random.default_rng(0)
+    points = [rng.permutation(6).astype(float) for _ in range(5)] + [
+        rng.normal(size=6) for _ in range(5)
+    ]
+    points += [numpy.ones(6), numpy.array([1.0, 1.0, 0.0, 0.0, 1.0, 0.0])]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for x in points:
+            check_same(program(x), f(x))
+            for name in ("grad", "jacobian", "hessian"):
+                check_same(getattr(program, name)(x), getattr(cadiff, name)(f)(x))
+                found, expected = getattr(exact, name)(x), getattr(cadiff, name)(f)(x)
+                npt.assert_array_equal(found, expected)
+    assert program.stats()["recordings"] == 1
+    assert program.stats()["eager"] == 0
+    for x in (numpy.array([1.0, numpy.nan, 2.0]), numpy.array([numpy.inf, 0.0, numpy.inf])):
+        twice = cadiff.compile(lambda x: 2.0 * np.max(3.0 * x))
+        npt.assert_array_equal(twice.grad(x), cadiff.grad(twice.__wrapped__)(x))

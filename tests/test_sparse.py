@@ -279,6 +279,16 @@ def test_functions_that_cannot_be_replayed() -> None:
         assert matrix.nnz == 2
 
 
+def test_closures_are_constants_until_clear() -> None:
+    factor = [3.0]
+    jacobian = cadiff.sparse_jacobian(lambda x: factor[0] * x)
+    assert jacobian(np.ones(2)).diagonal().tolist() == [3.0, 3.0]
+    factor[0] = 9.0
+    assert jacobian(np.ones(2)).diagonal().tolist() == [3.0, 3.0]
+    jacobian.clear()
+    assert jacobian(np.ones(2)).diagonal().tolist() == [9.0, 9.0]
+
+
 def test_transforms_pickle_and_bind() -> None:
     s = pickle.loads(pickle.dumps(cadiff.sparse_hessian(rosenbrock, format="csc")))
     x = np.linspace(0.0, 1.0, 5)
