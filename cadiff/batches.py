@@ -201,6 +201,11 @@ class BatchCalls(Traces):
             raise ValueError(f"threads is an int of 1 or more, or None, not {threads!r}")
         numbers, single = checked_argnums(argnums)
         if not self._is_eager((X, *others), kwargs):
+            if isinstance(X, dict):
+                raise TypeError(
+                    "batch takes one array with a leading axis for the points, not a dict: write "
+                    "f as a function of one array"
+                )
             X = np.asarray(X)
             _core.structure_of((X,), (0,))  # says what is wrong
             X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)

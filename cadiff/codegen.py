@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from .instructions import (
 )
 from .texts import counted
 
-__all__ = ["to_c"]
+__all__ = ["name_in_c", "to_c"]
 
 _KEYWORDS = """
     auto break case char const continue default do double else enum extern float for goto if inline
@@ -54,6 +55,16 @@ _TEXTS = _core.operation_texts()
 _HELPERS: dict[str, str] = {**_core.helper_texts(), "cad_sum": _SUM}
 
 
+def _is_identifier(name: str) -> bool:
+    return re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) is not None
+
+
+def name_in_c(function: object) -> str:
+    """What a function is called in C, if its own name will do; else f."""
+    own = str(getattr(function, "__name__", ""))
+    return own if _is_identifier(own) and own not in _KEYWORDS.split() else "f"
+
+
 def to_c(graph: Any, which: Sequence[Any], name: str) -> str:
     """A file of C99 with the value of a recorded function, and its gradient.
 
@@ -71,7 +82,7 @@ def to_c(graph: Any, which: Sequence[Any], name: str) -> str:
     str
         The text of the file, which explains itself in its first lines.
     """
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
+    if not isinstance(name, str) or not _is_identifier(name):
         raise ValueError(f"name must be an identifier of C, such as 'f', not {name!r}")
     if name in _KEYWORDS.split():
         raise ValueError(f"name must be free to be defined in C; {name!r} is a word of its own")
@@ -103,11 +114,19 @@ def _parts(code: Any, name: str) -> dict[str, Any]:
     parts: dict[str, Any] = code.parts()
     for k in np.flatnonzero(parts["code"]["kind"] == Kind.CALL).tolist():
         step = code.steps[instruction(parts, k).z]
-        raise ValueError(
-            f"{name} calls {step.name}, which is a function of Python and has no text in C: "
-            "leave it out of what is compiled, and pass what it gives as an argument"
-        )
-    return parts
+        if _fold_of(step) is None:
+            raise ValueError(
+                f"{name} calls {step.name}, which is a function of Python and has no text in C: "
+                "leave it out of what is compiled, and pass what it gives as an argument"
+            )
+    return {**parts, "steps": code.steps}
+
+
+def _fold_of(step: Any) -> Callable[..., tuple[tuple[int, ...], str, str]] | None:
+    """How a call reduces its operand, if that is all it does."""
+    fold: Callable[..., tuple[tuple[int, ...], str, str]] | None
+    fold = getattr(getattr(step.rule, "operation", None), "fold_in_c", None)
+    return fold
 
 
 def _explanation(graph: Any, name: str, functions: Sequence[_Function]) -> str:
@@ -342,10 +361,28 @@ class _Function:
             yield _loops(axes, f"{result} = {_value(op, given)};")
         elif kind == Kind.PRODUCT:
             yield self.product(x)
+        elif kind == Kind.CALL:
+            yield from self.fold(self.parts["steps"][z], x, out)
         else:
             if kind == Kind.SUMS:
                 yield _loop(n, f"{self.operand(out, 1, n)} = 0.0;")
             yield self.additions(x)
+
+    def fold(self, step: Any, first: int, out: int) -> Iterator[str]:
+        """A call that reduces an array over axes."""
+        fold = _fold_of(step)
+        assert fold is not None
+        axes, start, formula = fold(*step.rule.args[1:])
+        shape = np.shape(step.operands[0])
+        kept = [1 if axis in axes else length for axis, length in enumerate(shape)]
+        indices = [f"i{axis}" for axis in range(len(shape))]
+        x = place_text(first, *zip(_in_order(shape), indices, strict=True))
+        moves = [0 if axis in axes else s for axis, s in enumerate(_in_order(kept))]
+        r = place_text(out, *zip(moves, indices, strict=True))
+        self.reaches_constants |= first < 0
+        text = re.sub(r"\b[xr]\b", lambda found: {"x": x, "r": r}[found[0]], formula)
+        yield _loop(prod(kept), f"{place_text(out, (1, 'i'))} = {start};", always=True)
+        yield _loops([*zip(indices, shape, strict=True)], f"{r} = {text};")
 
     def single(self, op: int, out: int, operands: list[int]) -> str:
         return f"{place_text(out)} = {_value(op, [self.operand(place) for place in operands])};"
@@ -456,6 +493,11 @@ def _value(op: int, operands: Sequence[str]) -> str:
 
 def _indented(text: str) -> str:
     return "\n".join(f"    {line}" if line else line for line in text.split("\n"))
+
+
+def _in_order(shape: Sequence[int]) -> list[int]:
+    """The strides of an array whose elements stand in order."""
+    return [prod(shape[axis + 1 :]) for axis in range(len(shape))]
 
 
 def _block(head: str, lines: Sequence[str], scope: bool = False) -> str:

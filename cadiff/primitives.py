@@ -45,6 +45,10 @@ class primitive:  # noqa: N801 - a decorator
     12.0
     """
 
+    # For reductions of one array: `fold_in_c(*other arguments)` answers the axes, what to begin
+    # with, and in C how an element x goes into the result r.
+    fold_in_c: Callable[..., tuple[tuple[int, ...], str, str]] | None = None
+
     def __init__(self, function: Callable[..., Any]) -> None:
         if not callable(function):
             raise TypeError(f"primitive takes a function, not {type(function).__name__}")

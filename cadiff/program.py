@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from . import _core, listings
 from ._core import CallError, Calls, Code, MatrixPlan, ObstacleError, PointError
 from .batches import BatchCalls
-from .codegen import to_c
+from .codegen import name_in_c, to_c
 from .images import Images, Replay
 from .matrices import SparseCalls
 from .recordings import (
@@ -607,7 +607,10 @@ class Program(Calls, SparseCalls, BatchCalls):
             call = Call(args, kwargs, first_argument(args))
             done, recorded = self._replayed(call, functools.partial(self._met, call))
             if not done:
-                raise ValueError(f"{self!r} has no recording of this call, which is run as it is")
+                why = self._obstacles.get(call.key, "there are max_traces others")
+                raise ValueError(
+                    f"{self!r} has no recording of this call, which is run as it is: {why}"
+                )
         else:
             every = [recorded for found in self._recordings.values() for recorded in found]
             if len(every) != 1:
@@ -616,8 +619,7 @@ class Program(Calls, SparseCalls, BatchCalls):
                 )
             recorded = every[0]
         if name is None:
-            own = str(getattr(self._function, "__name__", ""))
-            name = own if own.isidentifier() and own.isascii() else "f"
+            name = name_in_c(self._function)
         with self._lock:
             text: str = to_c(recorded.graph, recorded.ranges, name)
         return text
@@ -664,6 +666,11 @@ def compile(
     an argument to differentiate by, integers are numbers, too.) All else that f reads is a
     constant of the recording: closures, globals, attributes, random numbers, files. After a
     change of these call `clear()`.
+
+    While f is recorded, all inputs are numbers with derivatives, those too that are not
+    differentiated by: `isinstance(y, float)` is False there, and `math.sin(y)` is refused
+    (`cadiff.math.sin` is not). What f has to look at as it is should be an int, a str or another
+    static.
 
     f may be any Python code: loops, branches, recursion, assignment to arrays. Comparisons of
     numbers are guards: a replay that comes to another outcome than its recording did is never

@@ -99,6 +99,10 @@ PROGRAMS: dict[str, tuple[Any, ...]] = {
     "nothing done": (lambda x: x, 0.5),
     "constant": (lambda x: 0.1 + 0.2, 0.5),
     "odd constants": (lambda x: cadiff.where(x > 5.0, -np.inf, x * -1e-300) * 1e300, 0.5),
+    "extremes": (
+        lambda x: cnp.sum(cnp.max(x.reshape(2, 3, 4), axis=(0, 2)) ** 2) * cnp.min(x) - cnp.max(x),
+        np.concatenate([rng.normal(size=20), [0.5, 0.5, 3.0, 3.0]]),
+    ),
     "long": (lambda x: cnp.sum(cnp.sin(x) * x[0]) / cnp.max(cnp.abs(x)), rng.normal(size=100_000)),
 }
 SEVERAL: dict[str, tuple[Any, ...]] = {

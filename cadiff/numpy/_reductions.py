@@ -462,6 +462,14 @@ def _extreme_push(
     return arrays.sum(_of(ties, g), axes, keepdims) / _sharing(ties, axes, keepdims)
 
 
+def _extreme_in_c(
+    axes: tuple[int, ...], keepdims: bool, reduce: Callable[..., Any]
+) -> tuple[tuple[int, ...], str, str]:
+    start, order = ("-INFINITY", ">") if reduce == np.maximum.reduce else ("INFINITY", "<")
+    return axes, start, f"x {order} r || x != x ? x : r"
+
+
+_extreme.fold_in_c = _extreme_in_c
 _extreme.defvjp(_extreme_pull)
 _extreme.defjvp(_extreme_push)
 
