@@ -2,7 +2,7 @@
 
 cdef enum:
     LONG_RUN = 20_000         # operations, from which on other threads may run meanwhile
-    LANE_NUMBERS = 1 << 12    # numbers in the workspace of a batch, if it can be
+    LANE_NUMBERS = 1 << 13    # numbers in the workspace of a batch, if it can be
     LEAST_LANES = 8
     MOST_LANES = 256
     FEW_INPUTS = 3            # by which forward mode may be the cheaper one, ...
