@@ -212,8 +212,8 @@ void cad_maker_find_last_reads(CadMaker *m, const CadId *roots, size_t n_roots);
 uint32_t *cad_maker_sort_by_level(CadMaker *m, const uint32_t *levels, size_t count,
                                   uint32_t *begin);
 
-/* What a program with these levels would cost, as cad_program_cost() has it, but for its loops: the
- * numbers that are there at once have to have places. */
+/* What a program with these levels would cost, as cad_program_cost() has it, but for its loops:
+ * the numbers that are there at once have to have places. */
 size_t cad_maker_estimate(CadMaker *m);
 
 /* --- program_places.c --- */

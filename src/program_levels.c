@@ -147,7 +147,7 @@ void cad_maker_find_last_reads(CadMaker *m, const CadId *roots, size_t n_roots) 
 /* --- in the order of levels --- */
 
 uint32_t *cad_maker_sort_by_level(CadMaker *m, const uint32_t *levels, size_t count,
-                               uint32_t *begin) {
+                                  uint32_t *begin) {
     memset(begin, 0, ((size_t)m->n_levels + 1) * sizeof *begin);
     for (size_t i = 0; i < count; i++) {
         if (levels[i] > 0) {

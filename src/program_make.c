@@ -182,8 +182,7 @@ CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs
     enum { MANY_SINGLES = 256, MANY_NODES = 1 << 15 };
     const int joins = graph->optimize;
     const Levels levels = graph->n_nodes < MANY_NODES ? LATEST : AS_ESTIMATED;
-    const CadStatus status =
-        make(graph, inputs, n_inputs, roots, n_roots, joins, levels, program);
+    const CadStatus status = make(graph, inputs, n_inputs, roots, n_roots, joins, levels, program);
     if (status != CAD_OK || (*program)->n_singles < MANY_SINGLES || levels == AS_ESTIMATED) {
         return status;
     }
