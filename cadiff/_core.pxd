@@ -361,6 +361,7 @@ cdef extern from "graph.h" nogil:
 
     enum: CAD_ARRAY_CALL
     const CadId CAD_NO_ID
+    const CadId CAD_ELEMENT_BIT
 
     ctypedef struct CadCalls:
         int64_t (*note)(void *owner, CadTape *tape, size_t entry, uint8_t *passive) noexcept
@@ -373,6 +374,7 @@ cdef extern from "graph.h" nogil:
         CadArray *arrays
         CadOutcome *guards
         size_t n_nodes
+        uint32_t n_elements
         size_t n_arrays
         size_t n_guards
         bint optimize
