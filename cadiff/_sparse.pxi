@@ -323,8 +323,28 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str
     return plan
 
 
+cdef bint are_mirrored(Pattern pattern, Ids entries) except -1:
+    """Whether a pattern is symmetric. Then each pair of entries is one number: the upper one."""
+    cdef CadPattern *own = &pattern.pattern
+    cdef cnp.ndarray begin = copied_numbers(own.starts, own.n_rows, cnp.NPY_INT64)
+    # Of each row, what is left of it: entries of columns that have been rows are behind.
+    cdef int64_t *left = <int64_t *>cnp.PyArray_DATA(begin)
+    cdef int64_t j, i, k
+    for j in range(<int64_t>own.n_rows):
+        for k in range(left[j], own.starts[j + 1]):
+            i = own.columns[k]
+            if i < j or left[i] == own.starts[i + 1] or own.columns[left[i]] != j:
+                return False
+            if entries is not None:
+                entries.data[left[i]] = entries.data[k]
+            left[i] += 1
+    return True
+
+
 cdef tuple symmetric_entries(Pattern pattern, Ids entries):
     """The pattern with each entry's mirror image, and one number for both."""
+    if are_mirrored(pattern, entries):
+        return pattern, entries
     cdef Pattern whole = pattern.symmetric()
     cdef Ids result
     cdef Py_ssize_t k

@@ -10,9 +10,6 @@
  * rows are short throughout. */
 enum { PRODUCTS_PER_EDGE = 128, PRODUCTS_PER_FACTOR = 16, FEW_PRODUCTS = 1 << 12 };
 enum { MOST_PRODUCTS = 1 << 21, SHORT_ROW = 6 };
-/* Nor so many that they fill a good part of a large matrix: products along its columns have lanes
- * that are as full. */
-enum { MANY_ENTRIES = 1 << 20, DENSE_PART = 10 };
 enum { MOST_EDGES = 1 << 23, NONE = -1 };
 
 typedef struct Row {
@@ -207,18 +204,16 @@ static void read_entries(Way *way, const CadId *wrt, size_t n_wrt, const CadId *
     }
 }
 
-/* How many products a way takes, or SIZE_MAX if they are too many, or entries are. */
+/* How many products a way takes, or SIZE_MAX. */
 static size_t count_products(Way *way, int forward, const CadId *ends, size_t n_ends,
                              const CadId *others, size_t n_others) {
     set_way(way, forward, ends, n_ends);
     way->counts = 1;
     make_rows(way);
-    size_t entries = 0;
     for (size_t k = 0; k < n_others && goes_on(way); k++) {
-        entries += row_of(way, cad_edge_index(way->edges, others[k])).length;
+        row_of(way, cad_edge_index(way->edges, others[k]));
     }
-    const int are_many = entries > MANY_ENTRIES && entries / n_ends > n_others / DENSE_PART;
-    return goes_on(way) && !are_many ? way->products : SIZE_MAX;
+    return goes_on(way) ? way->products : SIZE_MAX;
 }
 
 static void find_entries(Way *way, const CadId *wrt, size_t n_wrt, const CadId *outputs,
