@@ -365,6 +365,7 @@ cdef extern from "graph.h" nogil:
 
     enum: CAD_ARRAY_CALL
     const CadId CAD_NO_ID
+    const CadId CAD_ELEMENT_BIT
 
     ctypedef struct CadCalls:
         int64_t (*note)(void *owner, CadTape *tape, size_t entry, uint8_t *passive) noexcept
@@ -377,6 +378,7 @@ cdef extern from "graph.h" nogil:
         CadArray *arrays
         CadOutcome *guards
         size_t n_nodes
+        uint32_t n_elements
         size_t n_arrays
         size_t n_guards
         bint optimize
@@ -408,6 +410,8 @@ cdef extern from "graph.h" nogil:
     void cad_graph_write(const CadGraph *graph, CadGraphParts *parts)
     CadStatus cad_graph_restore(CadGraph *graph, const CadGraphParts *parts, size_t n_inputs)
     bint cad_graph_has(const CadGraph *graph, CadId id)
+    CadStatus cad_graph_beginning(const CadGraph *graph, size_t n_nodes, CadGraph **beginning,
+                                  CadId *ends, size_t *n_ends)
     CadStatus cad_graph_pull(CadGraph *graph, const CadId *outputs, const CadId *seeds,
                              size_t n_outputs, const CadId *wrt, size_t n_wrt, CadId *results)
     CadStatus cad_graph_push(CadGraph *graph, const CadId *wrt, const CadId *along, size_t n_wrt,

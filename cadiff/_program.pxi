@@ -7,6 +7,8 @@ cdef enum:
     MOST_LANES = 256
     FEW_INPUTS = 3            # by which forward mode may be the cheaper one, ...
     LONG_CHAIN = 4096         # ... if a way back had to remember as many operations
+    BEGINNING = 1 << 12       # numbers, of which it is tried what is the cheaper one, ...
+    MANY_NUMBERS = 1 << 14    # ... if there are as many
 
 
 @cython.final
@@ -451,18 +453,56 @@ cdef class Graph:
         """inputs -> the first output, and its gradient by some inputs."""
         cdef Ids outputs = self.all_outputs()
         cdef Ids wrt = self.elements(which)
-        cdef Code back = self.code([], [outputs, self.pulled(outputs, self.ones(outputs.n), wrt)])
-        cdef Code forth
-        if (
+        cdef Code back, forth
+        cdef bint may_go_forth = (
             wrt.n <= FEW_INPUTS
             and self.n_recorded >= LONG_CHAIN
             and self.n_arrays == <Py_ssize_t>len(self.sizes)
-        ):
-            # Tangents that go along need not remember all that was computed.
-            forth = self.code([], [outputs, self.carried_forward(wrt, outputs)])
+        )
+        if may_go_forth and self.kept_nodes >= MANY_NUMBERS:
+            if self.beginning().is_cheaper_forth(which):
+                return self.forward_code(wrt, outputs)
+            may_go_forth = False
+        back = self.reverse_code(wrt, outputs)
+        if may_go_forth:
+            forth = self.forward_code(wrt, outputs)
             if cad_program_cost(forth.program) < cad_program_cost(back.program):
                 return forth
         return back
+
+    cdef Code reverse_code(self, Ids wrt, Ids outputs):
+        return self.code([], [outputs, self.pulled(outputs, self.ones(outputs.n), wrt)])
+
+    cdef Code forward_code(self, Ids wrt, Ids outputs):
+        """Tangents that go along need not remember all that was computed."""
+        return self.code([], [outputs, self.carried_forward(wrt, outputs)])
+
+    cdef bint is_cheaper_forth(self, which):
+        cdef Ids outputs = self.all_outputs()
+        cdef Ids wrt = self.elements(which)
+        cdef Code back = self.reverse_code(wrt, outputs)
+        cdef Code forth = self.forward_code(wrt, outputs)
+        return cad_program_cost(forth.program) < cad_program_cost(back.program)
+
+    cdef Graph beginning(self):
+        """What f computed first. Its outputs are the numbers that the rest depends on."""
+        cdef Graph result = Graph.__new__(Graph)
+        cdef Ids ends = new_ids(BEGINNING)
+        cdef size_t n_ends = 0
+        check(cad_graph_beginning(self.graph, BEGINNING, &result.graph, ends.data, &n_ends))
+        result.sizes = self.sizes
+        result.n_outputs = n_ends
+        result.n_arrays = self.n_arrays
+        result.for_lanes = self.for_lanes
+        result.inputs = <CadId *>cad_memory_resize(NULL, len(self.sizes), sizeof(CadId))
+        if result.inputs == NULL:
+            check(CAD_NO_MEMORY)
+        memcpy(result.inputs, self.inputs, len(self.sizes) * sizeof(CadId))
+        result.outputs = ends.data
+        ends.data = NULL
+        result.own_calls()
+        result.keep()
+        return result
 
     cdef Ids carried_forward(self, Ids wrt, Ids outputs):
         """The derivatives of all outputs by each of some inputs."""

@@ -3,6 +3,7 @@
 cdef enum:
     BLOCK_NUMBERS = 1 << 22   # in the inputs and results of the products that are taken together
     SMALL_MATRIX = 64         # entries of a matrix whose zeros are not worth thinking of
+    LARGE_MATRIX = 1 << 18    # entries; if half of them are there, colours are not worth it
 
 
 @cython.final
@@ -322,8 +323,28 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str
     return plan
 
 
+cdef bint are_mirrored(Pattern pattern, Ids entries) except -1:
+    """Whether a pattern is symmetric. Then each pair of entries is one number: the upper one."""
+    cdef CadPattern *own = &pattern.pattern
+    cdef cnp.ndarray begin = copied_numbers(own.starts, own.n_rows, cnp.NPY_INT64)
+    # Of each row, what is left of it: entries of columns that have been rows are behind.
+    cdef int64_t *left = <int64_t *>cnp.PyArray_DATA(begin)
+    cdef int64_t j, i, k
+    for j in range(<int64_t>own.n_rows):
+        for k in range(left[j], own.starts[j + 1]):
+            i = own.columns[k]
+            if i < j or left[i] == own.starts[i + 1] or own.columns[left[i]] != j:
+                return False
+            if entries is not None:
+                entries.data[left[i]] = entries.data[k]
+            left[i] += 1
+    return True
+
+
 cdef tuple symmetric_entries(Pattern pattern, Ids entries):
     """The pattern with each entry's mirror image, and one number for both."""
+    if are_mirrored(pattern, entries):
+        return pattern, entries
     cdef Pattern whole = pattern.symmetric()
     cdef Ids result
     cdef Py_ssize_t k
@@ -344,46 +365,64 @@ cdef tuple symmetric_entries(Pattern pattern, Ids entries):
 
 cdef int set_entries(MatrixPlan plan, Graph graph, Ids entries, index, places) except -1:
     """By one code. Each number is computed once, constants never."""
-    cdef Py_ssize_t k, n = len(places)
-    cdef int64_t at
+    cdef Py_ssize_t k, n = len(places), size = plan.size
+    cdef Py_ssize_t n_constants = 0, n_copies = 0, n_roots = 0
+    cdef cnp.npy_intp at
     cdef double value
-    cdef CadId number
-    cdef dict first = {}
-    cdef list constants = [], values = [], roots = [], wanted = [], copies = [], sources = []
-    cdef Ids ids
     cdef CadId zero = cad_graph_constant(graph.graph, 0.0)
-    cdef list at_places = places.tolist()
+    cdef Py_ssize_t n_nodes = graph.graph.n_nodes
+    cdef Ids numbers = new_ids(n), roots = new_ids(n)
+    # Of each number where it is computed to, or -1; nodes first, then elements.
+    cdef cnp.ndarray known = np.full(
+        n_nodes + graph.graph.n_elements, -1, dtype=np.intp
+    )
+    cdef cnp.ndarray own = np.ascontiguousarray(places, dtype=np.intp)
+    cdef cnp.ndarray values = np.empty(n)
+    cdef cnp.ndarray constants = np.empty(n, dtype=np.intp)
+    cdef cnp.ndarray wanted = np.empty(n, dtype=np.intp)
+    cdef cnp.ndarray copies = np.empty(n, dtype=np.intp)
+    cdef cnp.ndarray sources = np.empty(n, dtype=np.intp)
+    cdef cnp.ndarray chosen = None
+    cdef cnp.npy_intp *first = <cnp.npy_intp *>cnp.PyArray_DATA(known)
+    cdef const cnp.npy_intp *to = <const cnp.npy_intp *>cnp.PyArray_DATA(own)
+    if index is not None:
+        chosen = np.ascontiguousarray(index, dtype=np.intp)
     for k in range(n):
-        at = k if index is None else index[k]
-        number = zero if at < 0 else entries.data[at]
-        if cad_graph_is_constant(graph.graph, number, &value):
-            constants.append(at_places[k])
-            values.append(value)
-        elif number in first:
-            copies.append(at_places[k])
-            sources.append(first[number])
+        at = k if chosen is None else (<const cnp.npy_intp *>cnp.PyArray_DATA(chosen))[k]
+        numbers.data[k] = zero if at < 0 else entries.data[at]
+        if cad_graph_is_constant(graph.graph, numbers.data[k], &value):
+            (<cnp.npy_intp *>cnp.PyArray_DATA(constants))[n_constants] = to[k]
+            (<double *>cnp.PyArray_DATA(values))[n_constants] = value
+            n_constants += 1
+            continue
+        at = numbers.data[k]
+        if at >= <cnp.npy_intp>CAD_ELEMENT_BIT:
+            at += n_nodes - <cnp.npy_intp>CAD_ELEMENT_BIT
+        if first[at] >= 0:
+            (<cnp.npy_intp *>cnp.PyArray_DATA(copies))[n_copies] = to[k]
+            (<cnp.npy_intp *>cnp.PyArray_DATA(sources))[n_copies] = first[at]
+            n_copies += 1
         else:
-            first[number] = at_places[k]
-            roots.append(number)
-            wanted.append(at_places[k])
-    if plan.size <= SMALL_MATRIX or 4 * len(roots) > 3 * plan.size:
+            first[at] = to[k]
+            (<cnp.npy_intp *>cnp.PyArray_DATA(wanted))[n_roots] = to[k]
+            roots.data[n_roots] = numbers.data[k]
+            n_roots += 1
+    cdef Ids ids = roots
+    if size <= SMALL_MATRIX or 4 * n_roots > 3 * size:
         plan.direct = True
-        ids = new_ids(plan.size)
-        for k in range(plan.size):
+        ids = new_ids(size)
+        for k in range(size):
             ids.data[k] = zero
         for k in range(n):
-            at = k if index is None else index[k]
-            ids.data[<Py_ssize_t>at_places[k]] = zero if at < 0 else entries.data[at]
+            ids.data[to[k]] = numbers.data[k]
     else:
-        if constants or n == plan.size:
-            plan.template = np.zeros(plan.size)
-            plan.template[constants] = values
-        plan.places = np.array(wanted, dtype=np.intp)
-        plan.copies = np.array(copies, dtype=np.intp)
-        plan.sources = np.array(sources, dtype=np.intp)
-        ids = new_ids(len(roots))
-        for k in range(ids.n):
-            ids.data[k] = roots[k]
+        if n_constants > 0 or n == size:
+            plan.template = np.zeros(size)
+            plan.template[constants[:n_constants]] = values[:n_constants]
+        plan.places = wanted[:n_roots].copy()
+        plan.copies = copies[:n_copies].copy()
+        plan.sources = sources[:n_copies].copy()
+        roots.n = n_roots
     check(graph.graph.status)
     plan.code = graph.code([], [ids])
     return 0
@@ -395,7 +434,13 @@ cdef int set_products(MatrixPlan plan, Graph graph, Pattern found, Ids wrt, Ids 
     cdef Ids along
     rows = found.rows()
     columns = found.indices.astype(np.intp)
-    if hessian:
+    if len(rows) > LARGE_MATRIX and 2 * len(rows) > wrt.n * outputs.n:
+        colors, n_colors, at, lane = np.arange(wrt.n), wrt.n, rows, columns
+        if not hessian and 2 * outputs.n < wrt.n:
+            colors, n_colors, at, lane = np.arange(outputs.n), outputs.n, columns, rows
+            along = graph.more_inputs(outputs.n)
+            plan.code = graph.code([along], [graph.pulled(outputs, along, wrt)])
+    elif hessian:
         colors, n_colors, at, lane = found.color_star()
     else:
         colors, n_colors = found.color_columns()

@@ -55,6 +55,11 @@ static int has_room(CadGraph *graph, void **buffer, size_t *capacity, size_t nee
 
 /* --- the table of known numbers --- */
 
+/* A node is looked for near the place of its latest operand first, since what is made one behind
+ * the other is looked for one behind the other; where that is full, and anything else, at places
+ * that its hash tells. */
+enum { NEAR = 8 };
+
 static inline uint64_t mix(uint64_t hash, uint64_t word) {
     return (hash ^ word) * 0x9e3779b97f4a7c15u ^ (hash >> 29);
 }
@@ -78,9 +83,76 @@ static uint64_t hash_of_array(const CadGraph *graph, const CadArray *array) {
     return hash ^ hash >> 32;
 }
 
-static uint64_t hash_of(const CadGraph *graph, uint32_t known) {
-    return CAD_IS_ELEMENT(known) ? hash_of_array(graph, &graph->arrays[known - CAD_ELEMENT_BIT])
-                                 : hash_of_node(graph->nodes[known]);
+static int is_same_array(const CadGraph *graph, const CadArray *a, const CadArray *b) {
+    if (a->op != b->op || a->size != b->size || (a->plan == SIZE_MAX) != (b->plan == SIZE_MAX)) {
+        return 0;
+    }
+    if (a->plan != SIZE_MAX) {
+        const size_t words = cad_graph_plan(graph, a)->words;
+        return words == cad_graph_plan(graph, b)->words &&
+               memcmp(graph->words + a->plan, graph->words + b->plan, words * sizeof(int64_t)) ==
+                   0;
+    }
+    return a->op == CAD_ARRAY_PACK && memcmp(graph->lists + a->list, graph->lists + b->list,
+                                             a->size * sizeof *graph->lists) == 0;
+}
+
+/* The places of a hash, one behind the other: steps are odd, so that all are come by. Evenly
+ * distant ones would get stuck where nodes are near each other. */
+static inline size_t next_place(const CadGraph *graph, size_t place, uint64_t hash) {
+    return (place + (hash >> 20 | 1)) & (graph->table_size - 1);
+}
+
+/* The latest operand of a node that is one itself, or CAD_NO_ID. */
+static inline CadId latest_operand(const CadNode *node) {
+    if (node->op >= CAD_OP_COUNT) {
+        return CAD_NO_ID;
+    }
+    const CadId x[3] = {node->x, node->y, node->z};
+    CadId latest = CAD_NO_ID;
+    for (int k = 0; k < 3; k++) {
+        if (!CAD_IS_ELEMENT(x[k]) && (latest == CAD_NO_ID || x[k] > latest)) {
+            latest = x[k];
+        }
+    }
+    return latest;
+}
+
+/* The place of a node, where it is or may be put. */
+static size_t place_of_node(const CadGraph *graph, const CadNode *node) {
+    const CadId latest = latest_operand(node);
+    if (latest != CAD_NO_ID) {
+        for (size_t k = 0; k < NEAR; k++) {
+            const size_t place = (2 * (size_t)latest + k) & (graph->table_size - 1);
+            const uint32_t known = graph->table[place];
+            if (known == CAD_NO_ID || (!CAD_IS_ELEMENT(known) &&
+                                       memcmp(&graph->nodes[known], node, sizeof *node) == 0)) {
+                return place;
+            }
+        }
+    }
+    const uint64_t hash = hash_of_node(*node);
+    size_t place = hash & (graph->table_size - 1);
+    for (; graph->table[place] != CAD_NO_ID; place = next_place(graph, place, hash)) {
+        const uint32_t known = graph->table[place];
+        if (!CAD_IS_ELEMENT(known) && memcmp(&graph->nodes[known], node, sizeof *node) == 0) {
+            break;
+        }
+    }
+    return place;
+}
+
+static size_t place_of_array(const CadGraph *graph, const CadArray *array) {
+    const uint64_t hash = hash_of_array(graph, array);
+    size_t place = hash & (graph->table_size - 1);
+    for (; graph->table[place] != CAD_NO_ID; place = next_place(graph, place, hash)) {
+        const uint32_t known = graph->table[place];
+        if (CAD_IS_ELEMENT(known) &&
+            is_same_array(graph, &graph->arrays[known - CAD_ELEMENT_BIT], array)) {
+            break;
+        }
+    }
+    return place;
 }
 
 /* Keep the table half empty. */
@@ -88,24 +160,23 @@ static int has_place(CadGraph *graph) {
     if (2 * graph->n_known < graph->table_size) {
         return 1;
     }
-    const size_t size = 4 * graph->table_size;
-    uint32_t *table = cad_memory_resize(NULL, size, sizeof *table);
+    const size_t former_size = graph->table_size, size = 4 * former_size;
+    uint32_t *former = graph->table, *table = cad_memory_resize(NULL, size, sizeof *table);
     if (table == NULL) {
         return fail(graph, CAD_NO_MEMORY);
     }
     memset(table, 0xff, size * sizeof *table);
-    for (size_t i = 0; i < graph->table_size; i++) {
-        if (graph->table[i] != CAD_NO_ID) {
-            size_t place = hash_of(graph, graph->table[i]) & (size - 1);
-            while (table[place] != CAD_NO_ID) {
-                place = (place + 1) & (size - 1);
-            }
-            table[place] = graph->table[i];
-        }
-    }
-    cad_memory_free(graph->table);
     graph->table = table;
     graph->table_size = size;
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        table[place_of_node(graph, &graph->nodes[i])] = (uint32_t)i;
+    }
+    for (size_t i = 0; i < former_size; i++) {
+        if (former[i] != CAD_NO_ID && CAD_IS_ELEMENT(former[i])) {
+            table[place_of_array(graph, &graph->arrays[former[i] - CAD_ELEMENT_BIT])] = former[i];
+        }
+    }
+    cad_memory_free(former);
     return 1;
 }
 
@@ -115,12 +186,9 @@ static CadId find_or_make(CadGraph *graph, CadNode node) {
     if (!has_place(graph)) {
         return 0;
     }
-    size_t place = hash_of_node(node) & (graph->table_size - 1);
-    for (; graph->table[place] != CAD_NO_ID; place = (place + 1) & (graph->table_size - 1)) {
-        const uint32_t known = graph->table[place];
-        if (!CAD_IS_ELEMENT(known) && memcmp(&graph->nodes[known], &node, sizeof node) == 0) {
-            return known;
-        }
+    const size_t place = place_of_node(graph, &node);
+    if (graph->table[place] != CAD_NO_ID) {
+        return graph->table[place];
     }
     if (!ROOM(nodes, n_nodes, node_capacity, 1)) {
         return 0;
@@ -174,20 +242,6 @@ static int has_array_room(CadGraph *graph, size_t size) {
     return has_place(graph) && ROOM(arrays, n_arrays, array_capacity, 1);
 }
 
-static int is_same_array(const CadGraph *graph, const CadArray *a, const CadArray *b) {
-    if (a->op != b->op || a->size != b->size || (a->plan == SIZE_MAX) != (b->plan == SIZE_MAX)) {
-        return 0;
-    }
-    if (a->plan != SIZE_MAX) {
-        const size_t words = cad_graph_plan(graph, a)->words;
-        return words == cad_graph_plan(graph, b)->words &&
-               memcmp(graph->words + a->plan, graph->words + b->plan, words * sizeof(int64_t)) ==
-                   0;
-    }
-    return a->op == CAD_ARRAY_PACK && memcmp(graph->lists + a->list, graph->lists + b->list,
-                                             a->size * sizeof *graph->lists) == 0;
-}
-
 static CadId finish_array(CadGraph *graph, uint32_t op, size_t size, size_t plan, size_t list) {
     const CadArray array = {.op = op,
                             .first = CAD_ELEMENT_BIT + graph->n_elements,
@@ -196,15 +250,12 @@ static CadId finish_array(CadGraph *graph, uint32_t op, size_t size, size_t plan
                             .plan = plan,
                             .list = list};
     if (op != CAD_ARRAY_INPUT && op != CAD_ARRAY_CONSTANTS) {
-        size_t place = hash_of_array(graph, &array) & (graph->table_size - 1);
-        for (; graph->table[place] != CAD_NO_ID; place = (place + 1) & (graph->table_size - 1)) {
-            const uint32_t known = graph->table[place];
-            if (CAD_IS_ELEMENT(known) &&
-                is_same_array(graph, &graph->arrays[known - CAD_ELEMENT_BIT], &array)) {
-                graph->n_words = plan != SIZE_MAX ? plan : graph->n_words;
-                graph->n_lists = list != SIZE_MAX ? list : graph->n_lists;
-                return graph->arrays[known - CAD_ELEMENT_BIT].first;
-            }
+        const size_t place = place_of_array(graph, &array);
+        const uint32_t known = graph->table[place];
+        if (known != CAD_NO_ID) {
+            graph->n_words = plan != SIZE_MAX ? plan : graph->n_words;
+            graph->n_lists = list != SIZE_MAX ? list : graph->n_lists;
+            return graph->arrays[known - CAD_ELEMENT_BIT].first;
         }
         graph->table[place] = CAD_ELEMENT_BIT + (uint32_t)graph->n_arrays;
         graph->n_known++;

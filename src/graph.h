@@ -199,6 +199,11 @@ CadStatus cad_graph_restore(CadGraph *graph, const CadGraphParts *parts, size_t 
 /* Whether there is such a number. */
 int cad_graph_has(const CadGraph *graph, CadId id);
 
+/* A graph of the first n_nodes alone, of a graph whose only arrays are inputs; numbers are the
+ * same. `ends` has room for as many: it is left with those that later ones are made of. */
+CadStatus cad_graph_beginning(const CadGraph *graph, size_t n_nodes, CadGraph **beginning,
+                              CadId *ends, size_t *n_ends);
+
 /* --- derivatives --- */
 
 /* Cotangents of inputs: `seeds` are those of `outputs`. For the k-th number of `wrt` its cotangent

@@ -71,3 +71,48 @@ void cad_graph_forget_live(CadLive *live) {
     cad_memory_free(live->arrays);
     live->nodes = live->arrays = NULL;
 }
+
+/* --- beginnings --- */
+
+static size_t find_ends(const CadGraph *graph, size_t n_nodes, uint8_t *is_end, CadId *ends) {
+    for (size_t i = n_nodes; i < graph->n_nodes; i++) {
+        const CadNode *node = &graph->nodes[i];
+        const CadId x[3] = {node->x, node->y, node->z};
+        for (int k = 0; k < 3 && node->op < CAD_OP_COUNT; k++) {
+            if (x[k] < n_nodes && graph->nodes[x[k]].op < CAD_OP_COUNT) {
+                is_end[x[k]] = 1;
+            }
+        }
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < n_nodes; i++) {
+        if (is_end[i]) {
+            ends[n++] = (CadId)i;
+        }
+    }
+    return n;
+}
+
+CadStatus cad_graph_beginning(const CadGraph *graph, size_t n_nodes, CadGraph **beginning,
+                              CadId *ends, size_t *n_ends) {
+    uint8_t *is_end = cad_memory_zeroed(n_nodes, 1);
+    CadGraph *copy = *beginning = cad_graph_new(graph->optimize);
+    if (is_end == NULL || copy == NULL) {
+        cad_memory_free(is_end);
+        return CAD_NO_MEMORY;
+    }
+    *n_ends = find_ends(graph, n_nodes, is_end, ends);
+    cad_memory_free(is_end);
+    for (size_t i = 0; i < graph->n_arrays; i++) {
+        cad_graph_input(copy, graph->arrays[i].size);
+    }
+    for (size_t i = 0; i < n_nodes && copy->status == CAD_OK; i++) {
+        const CadNode *node = &graph->nodes[i];
+        if (node->op == CAD_NODE_CONSTANT) {
+            cad_graph_constant(copy, cad_node_value(node));
+        } else {
+            cad_graph_node(copy, (CadOp)node->op, node->x, node->y, node->z);
+        }
+    }
+    return copy->status;
+}

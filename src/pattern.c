@@ -42,9 +42,40 @@ static void sort_by(const uint32_t *keys, size_t n_keys, const size_t *order, si
     }
 }
 
+/* Whether pairs come as they are to stand, each but once. */
+static int are_in_order(const uint32_t *rows, const uint32_t *columns, size_t count) {
+    for (size_t i = 1; i < count; i++) {
+        if (rows[i] < rows[i - 1] || (rows[i] == rows[i - 1] && columns[i] <= columns[i - 1])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static CadStatus make_in_order(size_t n_rows, size_t n_columns, const uint32_t *rows,
+                               const uint32_t *columns, size_t count, size_t *order,
+                               CadPattern *pattern) {
+    const CadStatus status = make(n_rows, n_columns, count, pattern);
+    if (status != CAD_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < count; i++) {
+        pattern->starts[rows[i] + 1]++;
+        pattern->columns[i] = (int32_t)columns[i];
+        if (order != NULL) {
+            order[i] = i;
+        }
+    }
+    add_up(pattern->starts, n_rows);
+    return CAD_OK;
+}
+
 CadStatus cad_pattern_of_pairs(size_t n_rows, size_t n_columns, const uint32_t *rows,
                                const uint32_t *columns, size_t *count, size_t *order,
                                CadPattern *pattern) {
+    if (are_in_order(rows, columns, *count)) {
+        return make_in_order(n_rows, n_columns, rows, columns, *count, order, pattern);
+    }
     const size_t most = n_rows > n_columns ? n_rows : n_columns;
     int64_t *starts = cad_memory_resize(NULL, most + 1, sizeof *starts);
     size_t *by_column = cad_memory_resize(NULL, *count, sizeof *by_column);

@@ -11,6 +11,7 @@
 
 enum {
     LONG_CHAIN = 8, /* terms, from which on additions are one sum */
+    FEW = 24,       /* operations, from which on a vector is worth it */
     NOWHERE = INT32_MAX,
 };
 
@@ -206,6 +207,14 @@ static inline void go_back(CadMaker *m, void (*at_node)(CadMaker *, size_t),
 void cad_maker_find_levels(CadMaker *m, int early);
 
 void cad_maker_find_last_reads(CadMaker *m, const CadId *roots, size_t n_roots);
+
+/* The live ones of `count` items in the order of their levels; `begin` has n_levels + 1 places. */
+uint32_t *cad_maker_sort_by_level(CadMaker *m, const uint32_t *levels, size_t count,
+                                  uint32_t *begin);
+
+/* What a program with these levels would cost, as cad_program_cost() has it, but for its loops:
+ * the numbers that are there at once have to have places. */
+size_t cad_maker_estimate(CadMaker *m);
 
 /* --- program_places.c --- */
 

@@ -143,3 +143,101 @@ void cad_maker_find_last_reads(CadMaker *m, const CadId *roots, size_t n_roots) 
     visit_results(m, roots, n_roots, read_later);
     go_back(m, note_node_reads, note_array_reads);
 }
+
+/* --- in the order of levels --- */
+
+uint32_t *cad_maker_sort_by_level(CadMaker *m, const uint32_t *levels, size_t count,
+                                  uint32_t *begin) {
+    memset(begin, 0, ((size_t)m->n_levels + 1) * sizeof *begin);
+    for (size_t i = 0; i < count; i++) {
+        if (levels[i] > 0) {
+            begin[levels[i] + 1]++;
+        }
+    }
+    for (uint32_t k = 1; k <= m->n_levels; k++) {
+        begin[k] += begin[k - 1];
+    }
+    uint32_t *order = cad_memory_resize(NULL, begin[m->n_levels], sizeof *order);
+    uint32_t *next = cad_memory_resize(NULL, m->n_levels, sizeof *next);
+    if (order == NULL || next == NULL) {
+        fail(m);
+    } else {
+        memcpy(next, begin, m->n_levels * sizeof *next);
+        for (size_t i = 0; i < count; i++) {
+            if (levels[i] > 0) {
+                order[next[levels[i]]++] = (uint32_t)i;
+            }
+        }
+    }
+    cad_memory_free(next);
+    return order;
+}
+
+/* How many of the nodes of one level are in no vector. `counts` has a zero for each operation, and
+ * again in the end. */
+static size_t count_singles(const CadMaker *m, const uint32_t *ids, size_t count,
+                            uint32_t *counts) {
+    size_t singles = 0;
+    if (count < FEW || !m->joins) {
+        return count;
+    }
+    for (size_t i = 0; i < count; i++) {
+        counts[m->graph->nodes[ids[i]].op]++;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t *own = &counts[m->graph->nodes[ids[i]].op];
+        singles += *own < FEW ? *own : 0;
+        *own = 0;
+    }
+    return singles;
+}
+
+/* The most numbers that are there at once. `change` has a zero for each level. */
+static size_t count_places(const CadMaker *m, int64_t *change) {
+    for (size_t i = 0; i < m->graph->n_nodes; i++) {
+        if (m->level[i] > 0) {
+            change[m->level[i]]++;
+            if (m->last[i] < m->n_levels) {
+                change[m->last[i] + 1]--;
+            }
+        }
+    }
+    for (size_t i = 0; i < m->graph->n_arrays; i++) {
+        if (m->array_level[i] > 0) {
+            change[m->array_level[i]] += m->graph->arrays[i].size;
+            if (m->array_last[i] < m->n_levels) {
+                change[m->array_last[i] + 1] -= m->graph->arrays[i].size;
+            }
+        }
+    }
+    int64_t now = 0, most = 0;
+    for (uint32_t level = 1; level < m->n_levels; level++) {
+        now += change[level];
+        most = now > most ? now : most;
+    }
+    return (size_t)most;
+}
+
+size_t cad_maker_estimate(CadMaker *m) {
+    uint32_t counts[CAD_OP_COUNT] = {0};
+    uint32_t *begin = cad_memory_resize(NULL, (size_t)m->n_levels + 1, sizeof *begin);
+    int64_t *change = cad_memory_zeroed((size_t)m->n_levels + 1, sizeof *change);
+    uint32_t *nodes = NULL;
+    size_t cost = 0;
+    if (begin == NULL || change == NULL) {
+        fail(m);
+    } else {
+        nodes = cad_maker_sort_by_level(m, m->level, m->graph->n_nodes, begin);
+    }
+    if (m->status == CAD_OK) {
+        cost = count_places(m, change);
+        for (uint32_t level = 1; level < m->n_levels; level++) {
+            cost += 3 * count_singles(m, nodes + begin[level], begin[level + 1] - begin[level],
+                                      counts);
+        }
+    }
+    cad_memory_free(nodes);
+    cad_memory_free(begin);
+    cad_memory_free(change);
+    return cost;
+}

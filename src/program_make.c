@@ -3,34 +3,6 @@
 
 /* --- level by level --- */
 
-/* The live ones of `count` items in the order of their levels; `begin` has n_levels + 1 places. */
-static uint32_t *sort_by_level(CadMaker *m, const uint32_t *levels, size_t count,
-                               uint32_t *begin) {
-    memset(begin, 0, ((size_t)m->n_levels + 1) * sizeof *begin);
-    for (size_t i = 0; i < count; i++) {
-        if (levels[i] > 0) {
-            begin[levels[i] + 1]++;
-        }
-    }
-    for (uint32_t k = 1; k <= m->n_levels; k++) {
-        begin[k] += begin[k - 1];
-    }
-    uint32_t *order = cad_memory_resize(NULL, begin[m->n_levels], sizeof *order);
-    uint32_t *next = cad_memory_resize(NULL, m->n_levels, sizeof *next);
-    if (order == NULL || next == NULL) {
-        fail(m);
-    } else {
-        memcpy(next, begin, m->n_levels * sizeof *next);
-        for (size_t i = 0; i < count; i++) {
-            if (levels[i] > 0) {
-                order[next[levels[i]]++] = (uint32_t)i;
-            }
-        }
-    }
-    cad_memory_free(next);
-    return order;
-}
-
 static void emit_all(CadMaker *m) {
     uint32_t *node_begin = cad_memory_resize(NULL, (size_t)m->n_levels + 1, sizeof *node_begin);
     uint32_t *array_begin = cad_memory_resize(NULL, (size_t)m->n_levels + 1, sizeof *array_begin);
@@ -38,8 +10,8 @@ static void emit_all(CadMaker *m) {
     if (node_begin == NULL || array_begin == NULL) {
         fail(m);
     } else {
-        nodes = sort_by_level(m, m->level, m->graph->n_nodes, node_begin);
-        arrays = sort_by_level(m, m->array_level, m->graph->n_arrays, array_begin);
+        nodes = cad_maker_sort_by_level(m, m->level, m->graph->n_nodes, node_begin);
+        arrays = cad_maker_sort_by_level(m, m->array_level, m->graph->n_arrays, array_begin);
     }
     for (uint32_t level = 1; level < m->n_levels && m->status == CAD_OK; level++) {
         for (uint32_t k = array_begin[level]; k < array_begin[level + 1]; k++) {
@@ -103,8 +75,67 @@ static int has_levels(CadMaker *m) {
     return 1;
 }
 
+/* Which levels numbers get. Where chains of unequal length run side by side, the one way or the
+ * other keeps in step. */
+typedef enum Levels { LATEST, EARLIEST, AS_ESTIMATED } Levels;
+
+/* Levels, and what follows from them, as set aside. */
+typedef struct Ordering {
+    uint32_t *level, *last, *array_level, *array_last, *array_reads;
+    uint32_t n_levels;
+} Ordering;
+
+static void exchange_orderings(CadMaker *m, Ordering *other) {
+    const Ordering own = {m->level,      m->last,        m->array_level,
+                          m->array_last, m->array_reads, m->n_levels};
+    m->level = other->level;
+    m->last = other->last;
+    m->array_level = other->array_level;
+    m->array_last = other->array_last;
+    m->array_reads = other->array_reads;
+    m->n_levels = other->n_levels;
+    *other = own;
+}
+
+static void find_levels(CadMaker *m, int early, const CadId *roots, size_t n_roots) {
+    cad_maker_find_levels(m, early);
+    cad_maker_find_last_reads(m, roots, n_roots);
+}
+
+/* The levels that promise the cheaper program. */
+static void find_better_levels(CadMaker *m, const CadId *roots, size_t n_roots) {
+    const size_t nodes = m->graph->n_nodes, arrays = m->graph->n_arrays;
+    find_levels(m, 0, roots, n_roots);
+    const size_t cost = cad_maker_estimate(m);
+    if (cost < nodes / 8) {
+        return;
+    }
+    Ordering early = {
+        .level = cad_memory_zeroed(nodes, sizeof *early.level),
+        .last = cad_memory_zeroed(nodes, sizeof *early.last),
+        .array_level = cad_memory_zeroed(arrays, sizeof *early.array_level),
+        .array_last = cad_memory_zeroed(arrays, sizeof *early.array_last),
+        .array_reads = cad_memory_zeroed(arrays, sizeof *early.array_reads),
+    };
+    if (early.level == NULL || early.last == NULL || early.array_level == NULL ||
+        early.array_last == NULL || early.array_reads == NULL) {
+        fail(m);
+    } else {
+        exchange_orderings(m, &early);
+        find_levels(m, 1, roots, n_roots);
+        if (cad_maker_estimate(m) >= cost) {
+            exchange_orderings(m, &early);
+        }
+    }
+    cad_memory_free(early.level);
+    cad_memory_free(early.last);
+    cad_memory_free(early.array_level);
+    cad_memory_free(early.array_last);
+    cad_memory_free(early.array_reads);
+}
+
 static CadStatus make(CadGraph *graph, const CadId *inputs, size_t n_inputs, const CadId *roots,
-                      size_t n_roots, int joins, int early, CadProgram **program) {
+                      size_t n_roots, int joins, Levels levels, CadProgram **program) {
     CadMaker maker = {.graph = graph, .status = graph->status, .joins = joins};
     CadMaker *m = &maker;
     m->program = cad_memory_zeroed(1, sizeof *m->program);
@@ -115,10 +146,13 @@ static CadStatus make(CadGraph *graph, const CadId *inputs, size_t n_inputs, con
         cad_maker_place_inputs(m, inputs, n_inputs);
         cad_maker_find_wanted(m, roots, n_roots);
         cad_maker_find_chains(m);
-        cad_maker_find_levels(m, early);
+        if (levels == AS_ESTIMATED) {
+            find_better_levels(m, roots, n_roots);
+        } else {
+            find_levels(m, levels == EARLIEST, roots, n_roots);
+        }
     }
     if (m->status == CAD_OK && has_levels(m)) {
-        cad_maker_find_last_reads(m, roots, n_roots);
         emit_all(m);
     }
     if (m->status == CAD_OK) {
@@ -145,15 +179,15 @@ static CadStatus make(CadGraph *graph, const CadId *inputs, size_t n_inputs, con
 
 CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
                            const CadId *roots, size_t n_roots, CadProgram **program) {
-    enum { MANY_SINGLES = 256 };
+    enum { MANY_SINGLES = 256, MANY_NODES = 1 << 15 };
     const int joins = graph->optimize;
-    const CadStatus status = make(graph, inputs, n_inputs, roots, n_roots, joins, 0, program);
-    if (status != CAD_OK || (*program)->n_singles < MANY_SINGLES) {
+    const Levels levels = graph->n_nodes < MANY_NODES ? LATEST : AS_ESTIMATED;
+    const CadStatus status = make(graph, inputs, n_inputs, roots, n_roots, joins, levels, program);
+    if (status != CAD_OK || (*program)->n_singles < MANY_SINGLES || levels == AS_ESTIMATED) {
         return status;
     }
-    /* Where chains of unequal length run side by side, the one way or the other keeps in step. */
     CadProgram *early;
-    if (make(graph, inputs, n_inputs, roots, n_roots, joins, 1, &early) == CAD_OK) {
+    if (make(graph, inputs, n_inputs, roots, n_roots, joins, EARLIEST, &early) == CAD_OK) {
         const int is_better = cad_program_cost(early) < cad_program_cost(*program);
         cad_program_free(is_better ? *program : early);
         *program = is_better ? early : *program;
@@ -163,7 +197,7 @@ CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs
 
 CadStatus cad_program_make_for_lanes(CadGraph *graph, const CadId *inputs, size_t n_inputs,
                                      const CadId *roots, size_t n_roots, CadProgram **program) {
-    return make(graph, inputs, n_inputs, roots, n_roots, 0, 0, program);
+    return make(graph, inputs, n_inputs, roots, n_roots, 0, LATEST, program);
 }
 
 /* --- programs --- */

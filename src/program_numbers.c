@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-enum { FEW = 24 }; /* operations, from which on a vector is worth it */
-
 /* --- one by one --- */
 
 static void emit_single(CadMaker *m, CadId id) {
