@@ -286,10 +286,11 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str
     cdef Ids wrt = graph.elements(ranges)
     cdef Ids outputs = graph.all_outputs()
     cdef bint hessian = what == "hessian"
+    # Rules of the user's may be at odds with values, and with what follows for forward mode.
+    cdef bint exact = all([step.rule.is_exact for step in graph.steps[:graph.kept_steps]])
     if hessian:
         outputs = graph.pulled(outputs, graph.ones(outputs.n), wrt)
-        # A dense one is as it comes, where rules may be at odds with values.
-        hessian = not dense or all([step.rule.is_exact for step in graph.steps[:graph.kept_steps]])
+        hessian = exact  # else it need not be symmetric
     cdef MatrixPlan plan = MatrixPlan.__new__(MatrixPlan)
     cdef Pattern found = new_pattern()
     cdef Ids entries = Ids.__new__(Ids)
@@ -319,7 +320,7 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str
     if by_entries or found.count == 0:
         set_entries(plan, graph, entries, index, places)
     else:
-        set_products(plan, graph, found, wrt, outputs, hessian, index, places)
+        set_products(plan, graph, found, wrt, outputs, hessian, not exact, index, places)
     return plan
 
 
@@ -429,27 +430,26 @@ cdef int set_entries(MatrixPlan plan, Graph graph, Ids entries, index, places) e
 
 
 cdef int set_products(MatrixPlan plan, Graph graph, Pattern found, Ids wrt, Ids outputs,
-                      bint hessian, index, places) except -1:
-    """By products along directions: each is the sum of the columns, or rows, of one colour."""
+                      bint symmetric, bint backward, index, places) except -1:
+    """By products along directions: each is the sum of the columns, or rows, of one colour. By rows
+    if `backward`."""
     cdef Ids along
     rows = found.rows()
     columns = found.indices.astype(np.intp)
-    if len(rows) > LARGE_MATRIX and 2 * len(rows) > wrt.n * outputs.n:
-        colors, n_colors, at, lane = np.arange(wrt.n), wrt.n, rows, columns
-        if not hessian and 2 * outputs.n < wrt.n:
-            colors, n_colors, at, lane = np.arange(outputs.n), outputs.n, columns, rows
-            along = graph.more_inputs(outputs.n)
-            plan.code = graph.code([along], [graph.pulled(outputs, along, wrt)])
-    elif hessian:
+    cdef bint full = len(rows) > LARGE_MATRIX and 2 * len(rows) > wrt.n * outputs.n
+    if symmetric and not full:
         colors, n_colors, at, lane = found.color_star()
     else:
-        colors, n_colors = found.color_columns()
+        colors, n_colors = (np.arange(wrt.n), wrt.n) if full else found.color_columns()
         at, lane = rows, colors[columns]
-        by_row, n_row_colors = found.transposed().color_columns()
-        if 2 * n_row_colors < n_colors:  # a pull costs more than a push
-            colors, n_colors, at, lane = by_row, n_row_colors, columns, by_row[rows]
-            along = graph.more_inputs(outputs.n)
-            plan.code = graph.code([along], [graph.pulled(outputs, along, wrt)])
+        if not symmetric:
+            by_row, n_row_colors = (
+                (np.arange(outputs.n), outputs.n) if full else found.transposed().color_columns()
+            )
+            if backward or 2 * n_row_colors < n_colors:  # a pull costs more than a push
+                colors, n_colors, at, lane = by_row, n_row_colors, columns, by_row[rows]
+                along = graph.more_inputs(outputs.n)
+                plan.code = graph.code([along], [graph.pulled(outputs, along, wrt)])
     if plan.code is None:
         along = graph.more_inputs(wrt.n)
         plan.code = graph.code([along], [graph.pushed(wrt, along, outputs)])

@@ -979,3 +979,20 @@ def test_extremes_are_no_choices() -> None:
     for x in (numpy.array([1.0, numpy.nan, 2.0]), numpy.array([numpy.inf, 0.0, numpy.inf])):
         twice = cadiff.compile(lambda x: 2.0 * np.max(3.0 * x))
         npt.assert_array_equal(twice.grad(x), cadiff.grad(twice.__wrapped__)(x))
+
+
+def test_rules_that_are_no_derivatives_go_backward_as_they_do_in_eager_runs() -> None:
+    clipped = cadiff.custom(lambda x: x, vjp=lambda ans, x: lambda g: cadiff.clip(g, -1.0, 1.0))
+
+    def f(x: Any) -> Any:
+        return np.exp(x[0]) * clipped(100.0 * x[1]) + clipped(x[0]) * 30.0
+
+    x = numpy.array([0.5, 2.0])
+    program = cadiff.compile(f)
+    expected = cadiff.jacobian(f)(x)
+    check_same(program.grad(x), cadiff.grad(f)(x))
+    check_same(program.jacobian(x), expected)
+    check_same(program.batch(x[None], what="jacobian")[0], expected)
+    check_same(program.sparse_jacobian(x).toarray(), expected[None])
+    check_same(program.hessian(x), cadiff.hessian(f)(x))
+    check_same(program.sparse_hessian(x).toarray(), cadiff.hessian(f)(x))
