@@ -747,7 +747,7 @@ def arrays_of_both(x: Any, y: Any) -> Any:
     z[0] = y @ np.ones((3, 3))
     z[1, [0, 2]] = x[:2] + y[1:]
     t = cnp.concatenate([cnp.exp(y), x, cnp.tanh(y) * 2.0])
-    return cnp.sum(z @ x) + cnp.sum(t[::2]) * cnp.sum(y * y) + cnp.max(x)
+    return cnp.sum(z @ x) + cnp.sum(t[::2]) * cnp.sum(y * y) + cnp.sum(cnp.maximum(x, y))
 
 
 @pytest.mark.parametrize("f", [mixed, scalars, arrays_of_both], ids=lambda f: f.__name__)
