@@ -33,7 +33,7 @@ from .traces import OnBranchChange
 from .transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from .transforms._base import Function, check_function, checked_argnums
 from .transforms._blocks import blocks_of_matrix
-from .transforms._outputs import all_shapes, in_containers
+from .transforms._outputs import all_shapes, in_containers, refilled
 
 __all__ = ["Program", "compile"]
 
@@ -403,12 +403,8 @@ class Program(Calls, SparseCalls, BatchCalls):
         numbers = met(code.run(call.vector()))
         self._note_call(call, recorded)
         structure = call.structure
-        shapes = structure.leaf_shapes()
-        leaves = iter(leaves_of(numbers[1:], all_shapes(structure)))
-        gradient = tuple(
-            structure.fill(k, [next(leaves) for _ in own]) for k, own in enumerate(shapes)
-        )
-        return float(numbers[0]), gradient
+        leaves = leaves_of(numbers[1:], all_shapes(structure))
+        return float(numbers[0]), tuple(refilled(structure, leaves))
 
     def _grad(self, call: Call, single: bool, recorded: Recorded) -> Any:
         _, gradient = self._gradient(call, recorded)

@@ -129,7 +129,7 @@ class Call:
             shape = _core.shape(item)
             return self._note(item, prod(shape), shape if shape else float)
         if isinstance(item, (list, tuple)):
-            if len(item) > 0 and all(type(x) is float or _is_single(x) for x in item):
+            if _are_floats(item) or _are_numbers(item):
                 return self._note(item, len(item), (type(item), len(item)))
             return (type(item), *[self._take(part, differentiable) for part in item])
         if isinstance(item, dict):
@@ -253,6 +253,14 @@ def _is_single(item: Any) -> bool:
     return isinstance(item, (Var, Dual)) and item.ndim == 0
 
 
+def _are_numbers(items: Sequence[Any]) -> bool:
+    return len(items) > 0 and all(type(x) is float or _is_single(x) for x in items)
+
+
+def _are_floats(items: Sequence[Any]) -> bool:
+    return set(map(type, items)) == {float}
+
+
 def _static(item: Any) -> Any:
     """The form of an argument that is no number to compute with."""
     if isinstance(item, np.ndarray):
@@ -273,7 +281,7 @@ def _rebuilt(item: Any, differentiable: bool, numbers: Iterator[Any]) -> Any:
     if isinstance(item, np.ndarray) and (differentiable or item.dtype.kind == "f"):
         return next(numbers)
     if isinstance(item, (list, tuple)):
-        if len(item) > 0 and all(type(number) is float for number in item):
+        if _are_floats(item):
             return next(numbers)
         parts = [_rebuilt(part, differentiable, numbers) for part in item]
         if isinstance(item, list):
@@ -400,6 +408,9 @@ class Recorded:
 
 def leaves_of(numbers: FloatArray, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
     """Numbers in a row as fresh leaves: floats and arrays."""
+    if not any(shapes):
+        floats: list[Any] = numbers[: len(shapes)].tolist()
+        return floats
     return [
         numbers[part].reshape(shape).copy() if shape != () else float(numbers[part.start])
         for part, shape in places(shapes)
