@@ -13,10 +13,10 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from .. import _table, arrays
-from .._core import Dual, Var, plain_values
+from .._core import Dual, Var, depends, plain_values
 from .._core import strip as value
 from .._dispatch import FUNCTIONS, carries, implements
-from .._guards import infinite, nans, truths
+from .._guards import held, infinite, nans, truths
 from .._guards import order as ascending
 from ..ops import round as round_number
 from ._common import Number, as_number, existing, rearranged, refuse, unsupported, wants_floats
@@ -27,12 +27,13 @@ from ._common import Number, as_number, existing, rearranged, refuse, unsupporte
 @implements(np.where)
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     """Elements of x where a condition holds, of y elsewhere, as `numpy.where`; or the indices."""
-    plain = truths(condition)
     if x is None and y is None:
-        return np.nonzero(plain)
+        return np.nonzero(truths(condition))
     if x is None or y is None:
         raise ValueError("either both or neither of x and y should be given")
-    return _table.where(plain, as_number(x), as_number(y))
+    # Numbers choose anew in each replay; what was compared is a choice already.
+    chosen = held(as_number(condition)) if depends(condition) else truths(condition)
+    return _table.where(chosen, as_number(x), as_number(y))
 
 
 @implements(np.select)
