@@ -93,6 +93,8 @@ class _Work:
         self._run = run
 
     def carry_out(self) -> None:
+        """Take parts as long as there are any; if one fails, none is begun any more."""
+        failed = False
         while self._left:
             try:
                 begin, end = self._left.popleft()
@@ -100,9 +102,10 @@ class _Work:
                 return
             failure = None
             try:
-                self._run(begin, end)
+                if not failed:
+                    self._run(begin, end)
             except BaseException as error:  # what interrupts a thread is for the caller to see
-                failure = error
+                failed, failure = True, error
             self._done.append(failure)
 
     def wait(self) -> None:
