@@ -463,9 +463,11 @@ class Code:
         heads: NDArray[np.float64],
         tails: NDArray[np.float64],
         missed: NDArray[np.uint8],
-        begin: int,
-        end: int,
+        threads: int = 1,
     ) -> int: ...
+
+def serve() -> None: ...
+def new_crew() -> None: ...
 
 @final
 class Image:

@@ -8,6 +8,7 @@ formula.
 """
 
 import copy
+import os
 import struct
 import sys
 import threading
@@ -52,6 +53,7 @@ include "_recorded_sweep.pxi"
 include "_guards.pxi"
 include "_outside.pxi"
 include "_image.pxi"
+include "_helpers.pxi"
 include "_program.pxi"
 include "_program_calls.pxi"
 include "_program_files.pxi"

@@ -110,23 +110,21 @@ cdef class Code:
         """What it consists of, as NumPy arrays; see program.h."""
         return parts_of_code(self)
 
-    cdef size_t lanes(self):
+    cdef size_t lanes(self, size_t n_points):
         """How many points are best computed side by side: their numbers are to stay in the cache."""
         if self.program.has_arrays:
             return 1
         lanes = LANE_NUMBERS // (cad_program_room(self.program, 1) + 1) // 8 * 8
+        lanes = min(lanes, (n_points + 7) // 8 * 8)
         return max(<size_t>LEAST_LANES, min(<size_t>MOST_LANES, <size_t>lanes))
 
     def run_points(self, cnp.ndarray own, cnp.ndarray shared, cnp.ndarray heads, cnp.ndarray tails,
-                   cnp.ndarray missed, Py_ssize_t begin, Py_ssize_t end):
-        """Points [begin, end), without the GIL: a row each of `own`, which are followed by the inputs
-        that are `shared`; the first results go to the rows of `heads`, the others to `tails`. All
-        are contiguous float64 matrices; `missed` is a uint8 vector that marks the points whose
-        guards do not hold. Answers how many these are."""
-        cdef size_t lanes = self.lanes()
-        cdef long n_missed
+                   cnp.ndarray missed, int threads=1):
+        """Many points, without the GIL: a row each of `own`, which are followed by the inputs that
+        are `shared`; the first results go to the rows of `heads`, the others to `tails`. All are
+        contiguous float64 matrices; `missed` is a uint8 vector that marks the points whose guards
+        do not hold. Answers how many these are."""
         cdef CadPoints points
-        cdef double *room
         points.own = <const double *>cnp.PyArray_DATA(own)
         points.n_own = cnp.PyArray_DIM(own, 1)
         points.shared = <const double *>cnp.PyArray_DATA(shared)
@@ -139,18 +137,8 @@ cdef class Code:
             or points.n_heads + cnp.PyArray_DIM(tails, 1) != self.program.n_results
         ):
             raise ValueError("the matrices are not of the widths of this program")
-        room = <double *>cad_memory_resize(
-            NULL, cad_program_room(self.program, lanes), sizeof(double)
-        )
-        if room == NULL:
-            check(CAD_NO_MEMORY)
-        with nogil:
-            cad_program_prepare(self.program, lanes, room)
-            n_missed = cad_program_run_points(self.program, lanes, room, &points, begin, end)
-        cad_memory_free(room)
-        if n_missed == CAD_CALL_FAILED:
-            check(CAD_RAISED)
-        return n_missed
+        cdef size_t n_points = cnp.PyArray_DIM(own, 0)
+        return run_shared(self.program, &points, n_points, self.lanes(n_points), threads)
 
 
 cdef inline long carry_out(const CadProgram *program, double *room, const double *inputs,

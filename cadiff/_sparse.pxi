@@ -248,7 +248,7 @@ cdef class MatrixPlan:
             results = np.empty((end - begin, code.program.n_results))
             missed = np.zeros(end - begin, dtype=np.uint8)
             heads = np.empty((end - begin, 0))
-            if code.run_points(rows, np.empty(0), heads, results, missed, 0, end - begin):
+            if code.run_points(rows, np.empty(0), heads, results, missed):
                 return -1  # whichever it is
             data[entries] = results.reshape(-1)[places]
         return data

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import functools
 import os
-import threading
-import time
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from math import prod
-from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -29,8 +24,6 @@ __all__ = ["BatchCalls", "Points"]
 WHAT = ("value", "grad", "value_and_grad", "jacobian", "hessian")
 
 ENOUGH = 400_000  # operations, which a thread of its own is worth
-MOST_THREADS = 64
-PARTS = 4  # for each thread, which may begin late, or be slower
 
 
 class Points:
@@ -69,92 +62,9 @@ class Points:
         n = len(self._own)
         if threads is None:
             threads = min(_cores(), self._code.n_operations * n // ENOUGH)
-        if threads <= 1 or n < 2 * threads:
-            self._run_part(0, n)
-            return
-        count = min(n, PARTS * threads)
-        work = _Work(pairwise([n * k // count for k in range(count + 1)]), self._run_part)
-        _helpers(os.getpid()).share(work, threads - 1)
-        work.carry_out()
-        work.wait()
-
-    def _run_part(self, begin: int, end: int) -> None:
-        code = self._code
-        code.run_points(self._own, self._shared, self.heads, self.tails, self.missed, begin, end)
-
-
-class _Work:
-    """Parts [begin, end) of work that threads share: each takes one after the other."""
-
-    def __init__(self, parts: Iterable[tuple[int, int]], run: Callable[[int, int], None]) -> None:
-        self._left = deque(parts)
-        self._count = len(self._left)
-        self._done: deque[BaseException | None] = deque()
-        self._run = run
-
-    def carry_out(self) -> None:
-        """Take parts as long as there are any; if one fails, none is begun any more."""
-        failed = False
-        while self._left:
-            try:
-                begin, end = self._left.popleft()
-            except IndexError:  # another thread was faster
-                return
-            failure = None
-            try:
-                if not failed:
-                    self._run(begin, end)
-            except BaseException as error:  # what interrupts a thread is for the caller to see
-                failed, failure = True, error
-            self._done.append(failure)
-
-    def wait(self) -> None:
-        """Until all parts are done: not longer than one of them takes."""
-        while len(self._done) < self._count:
-            _yield()
-        for failure in self._done:
-            if failure is not None:
-                raise failure
-
-
-def _yield() -> None:
-    """Let other threads go on: a sleep of no time takes 50 us."""
-    if hasattr(os, "sched_yield"):
-        os.sched_yield()
-    else:
-        time.sleep(0.0)
-
-
-class _Helpers:
-    """Threads that wait for work, to share it with whoever has it.
-
-    The futures of an executor would cost as much as a small batch.
-    """
-
-    def __init__(self) -> None:
-        self._work: SimpleQueue[_Work] = SimpleQueue()
-        self._count = 0
-        self._lock = threading.Lock()
-
-    def share(self, work: _Work, count: int) -> None:
-        with self._lock:
-            while self._count < min(count, MOST_THREADS):
-                self._count += 1
-                name = f"cadiff-{self._count}"
-                threading.Thread(target=self._wait_for_work, name=name, daemon=True).start()
-        for _ in range(min(count, MOST_THREADS)):
-            self._work.put(work)
-
-    def _wait_for_work(self) -> None:
-        while True:
-            self._work.get().carry_out()
-
-
-@functools.lru_cache(maxsize=1)
-def _helpers(process: int) -> _Helpers:
-    """Those of a process: a fork has to have its own."""
-    del process
-    return _Helpers()
+        self._code.run_points(
+            self._own, self._shared, self.heads, self.tails, self.missed, max(1, threads)
+        )
 
 
 def _cores() -> int:
@@ -165,6 +75,8 @@ def _cores() -> int:
 
 class BatchCalls(Traces):
     """The batches of a Program, which this is a part of."""
+
+    _recent_batch: Batch | None = None  # of points alone, that never miss
 
     def batch(
         self,
@@ -203,6 +115,11 @@ class BatchCalls(Traces):
         if threads is not None and (not is_int(threads) or threads < 1):
             raise ValueError(f"threads is an int of 1 or more, or None, not {threads!r}")
         numbers, single = checked_argnums(argnums)
+        recent = self._recent_batch
+        if recent is not None and not others and not kwargs and not self._is_eager((), {}):
+            batch = recent.again(X, what, numbers, single)
+            if batch is not None and batch.is_met(threads):
+                return batch.result()
         if not self._is_eager((X, *others), kwargs):
             if isinstance(X, dict):
                 raise TypeError(
@@ -218,10 +135,9 @@ class BatchCalls(Traces):
             )
         is_plain = isinstance(X, np.ndarray) and X.dtype == np.float64 and len(X) > 0
         if self._optimize and is_plain:
-            batch = Batch(X, others, kwargs, what, () if what == "value" else numbers)
-            recorded = self._run_batch(batch, threads)
-            if recorded is not None:
-                return batch.result(recorded, single)
+            batch = Batch(X, others, kwargs, what, () if what == "value" else numbers, single)
+            if self._run_batch(batch, threads):
+                return batch.result()
         call = getattr(self, what)
         options = {} if what == "value" else {"argnums": argnums}
         if len(X) == 0:
@@ -229,8 +145,8 @@ class BatchCalls(Traces):
             return _stacked([nothing], 0)
         return _stacked([call(_point(x), *others, **options, **kwargs) for x in X])
 
-    def _run_batch(self, batch: Batch, threads: int | None) -> Recorded | None:
-        """Compute it by one code for all points; None if there is none."""
+    def _run_batch(self, batch: Batch, threads: int | None) -> bool:
+        """Compute it by one code for all points, if there is one."""
 
         def of_first(recorded: Recorded) -> tuple[Recorded, bool]:
             if batch.kind in ("gradient", "hessian") and not recorded.is_number:
@@ -243,19 +159,21 @@ class BatchCalls(Traces):
 
         done, found = self._replayed(batch.first, of_first)
         if not done or not found[1]:
-            return None
+            return False
         recorded: Recorded = found[0]
         try:
-            missed = batch.run(threads)
+            batch.run(threads)
         except CallError:  # f itself will raise what there is to raise
-            return None
-        for i in missed:
+            return False
+        for i in batch.missed():
             call = batch.call(i)
             done, found = self._replayed(call, functools.partial(self._run_alone, batch, call))
             if not done or found[0] != recorded.output.form:
-                return None
+                return False
             batch.put(i, found[1])
-        return recorded
+        if not recorded.guards and not batch.others and not batch.kwargs:
+            self._recent_batch = batch.without_points()
+        return True
 
     def _run_alone(self, batch: Batch, call: Call, recorded: Recorded) -> tuple[Any, Any]:
         """The form of what f returns for one point, and all that is wanted there in a row."""
@@ -274,11 +192,13 @@ class Batch:
         kwargs: dict[str, Any],
         what: str,
         numbers: tuple[int, ...],
+        single: bool,
     ) -> None:
         self.X = X
         self.others = others
         self.kwargs = kwargs
         self.what = what
+        self.single = single
         self.kind = "gradient" if what in ("grad", "value_and_grad") else what
         count = 1 + len(others)
         self.numbers = tuple(k + count if k < 0 else k for k in numbers)
@@ -286,11 +206,13 @@ class Batch:
         order = first.argnums
         self.ranges = tuple(first.ranges[order.index(k)] for k in self.numbers)
         self.first = first
+        self._row = X.shape[1:]
 
     def call(self, i: int) -> Call:
         """The call for the i-th point; its first argument comes first among the inputs."""
         others = tuple(k for k in self.numbers if k != 0)
-        return Call((_point(self.X[i]), *self.others), self.kwargs, (0, *others))
+        point = _point(self.X[i].copy())  # may be kept longer than X
+        return Call((point, *self.others), self.kwargs, (0, *others))
 
     def of_one(self, recorded: Recorded) -> Any:
         """What computes one point."""
@@ -300,26 +222,69 @@ class Batch:
 
     def prepare(self, recorded: Recorded) -> bool:
         """Whether there is a code for many points."""
+        self._recorded = recorded
         self._plan = None
         if self.kind in ("jacobian", "hessian"):
             self._plan = recorded.plan(self.kind, self.ranges, "dense", for_points=True)
-            code = self._plan.code
+            self._code = self._plan.code
             if self._plan.n_colors > 0:
                 return False
         else:
-            code = recorded.code_for_points(self.kind, self.ranges)
-        rows = np.ascontiguousarray(self.X).reshape(len(self.X), -1)
-        shared = self.first.vector()[rows.shape[1] :]
-        self.points = Points(code, rows, shared, int(self.kind == "gradient"))
+            self._code = recorded.code_for_points(self.kind, self.ranges)
+        self._structure = _core.structure_of(self.first.args, self.numbers)
+        self._shared = self.first.vector()[prod(self._row) :]
+        self._take_points()
         return True
 
-    def run(self, threads: int | None) -> NDArray[np.intp]:
-        """Compute all points; answers those that meet other outcomes than the recording did."""
+    def _take_points(self) -> None:
+        rows = np.ascontiguousarray(self.X).reshape(len(self.X), -1)
+        self.points = Points(self._code, rows, self._shared, int(self.kind == "gradient"))
+
+    def without_points(self) -> Batch:
+        """What is left of it for others, which its numbers are not to outlive."""
+        other = self._copied()
+        del other.X, other.first, other.points
+        return other
+
+    def _copied(self) -> Batch:
+        other = object.__new__(Batch)
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def again(self, X: Any, what: str, numbers: tuple[int, ...], single: bool) -> Batch | None:
+        """The same of other points; None if these are others, or something else is wanted."""
+        if (
+            type(X) is not np.ndarray
+            or X.dtype != np.float64
+            or X.shape[1:] != self._row
+            or X.size == 0
+            or what != self.what
+            or single != self.single
+            or (what != "value" and numbers != self.numbers)
+        ):
+            return None
+        other = self._copied()
+        other.X = X
+        other._take_points()
+        return other
+
+    def run(self, threads: int | None) -> None:
+        """Compute all points."""
         self.points.run(threads)
         if self._plan is not None:
             self.points.tails = self._plan.spread(self.points.tails)
-        missed: NDArray[np.intp] = np.flatnonzero(self.points.missed)
-        return missed
+
+    def is_met(self, threads: int | None) -> bool:
+        """Compute all points; whether none of them meets another outcome than was recorded."""
+        try:
+            self.run(threads)
+        except CallError:
+            return False
+        return not self.points.missed.any()
+
+    def missed(self) -> NDArray[np.intp]:
+        """The points that meet other outcomes than the recording did."""
+        return np.flatnonzero(self.points.missed)
 
     def put(self, i: int, numbers: NDArray[np.float64]) -> None:
         heads = self.points.heads
@@ -328,21 +293,20 @@ class Batch:
 
     # --- results
 
-    def result(self, recorded: Recorded, single: bool) -> Any:
+    def result(self) -> Any:
         """As the method of that name gives it, with one leading axis more."""
-        shapes = recorded.output.shapes
+        output, structure, single = self._recorded.output, self._structure, self.single
         if self.kind == "value":
-            return recorded.output.fill(self._leaves(shapes))
-        structure = _core.structure_of(self.first.args, self.numbers)
+            return output.fill(self._leaves(output.shapes))
         below = all_shapes(structure)
         if self.kind == "gradient":
             gradients = in_containers(self._leaves(below), structure, single)
             return gradients if self.what == "grad" else (self.points.heads[:, 0], gradients)
-        above = below if self.kind == "hessian" else shapes
+        above = below if self.kind == "hessian" else output.shapes
         blocks = [in_containers(row, structure, single) for row in self._blocks(above, below)]
         if self.kind == "hessian":
             return in_containers(blocks, structure, single)
-        return recorded.output.fill(blocks)
+        return output.fill(blocks)
 
     def _leaves(self, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
         """The results as leaves of these shapes, none of which shares memory with another."""

@@ -90,6 +90,7 @@ class Program(Calls, SparseCalls, BatchCalls):
         self._bound: dict[int, Program] = {}
         self._shorten(None, None, None)
         self._recent = None
+        self._recent_batch = None
         self._dense: dict[str, tuple[MatrixPlan, tuple[int, ...]]] = {}
 
     # --- as an object

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
 import threading
 import tracemalloc
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -15,6 +17,7 @@ import pytest
 import cadiff
 import cadiff.numpy as cnp
 
+from .processes import isolated
 from .programs import any_shape, hinge, near, usage
 
 # --- threads -------------------------------------------------------------------------------------
@@ -90,6 +93,127 @@ def test_first_calls_in_many_threads_make_one_recording() -> None:
     x = np.array([1.0, 2.0])
     assert in_threads(8, lambda k: program(x)) == [5.0] * 8
     assert len(program.stats()["traces"]) == 1
+
+
+# --- batches that threads share ------------------------------------------------------------------
+
+
+def wave(x: Any) -> Any:
+    return cnp.sum(cadiff.sin(x[1:]) * x[:-1]) + x[0]
+
+
+@pytest.mark.parametrize("what", ["value", "value_and_grad", "hessian"])
+@pytest.mark.parametrize("n", [1, 7, 513, 3000])
+def test_any_number_of_threads_gives_the_same(n: int, what: Any) -> None:
+    program = cadiff.compile(wave)
+    X = np.random.default_rng(n).normal(size=(n, 4))
+    wanted = program.batch(X, what=what, threads=1)
+    for threads in (2, 3, 70, None):
+        found = program.batch(X, what=what, threads=threads)
+        for one, other in zip(wanted, found, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_threads_with_batches_share_their_helpers() -> None:
+    program = cadiff.compile(wave)
+    X = np.random.default_rng(0).normal(size=(8, 2000, 6))
+    wanted = [np.stack([program.grad(x) for x in rows]) for rows in X]
+
+    def job(k: int) -> bool:
+        for j in range(60):
+            i = (k + j) % 8
+            found = program.batch(X[i], what="grad", threads=1 + (k + j) % 4)
+            np.testing.assert_allclose(found, wanted[i], rtol=1e-13, atol=1e-13)
+        return True
+
+    assert all(in_threads(8, job))
+
+
+def test_batches_after_others_are_of_their_own_points_and_kind() -> None:
+    """The code of the last batch is at hand: for calls of the same kind alone."""
+    program = cadiff.compile(wave)
+    rng = np.random.default_rng(0)
+    for n, size, what in [(5, 3, "grad"), (5, 3, "value"), (4, 3, "value"), (4, 2, "value")]:
+        X = rng.normal(size=(n, size))
+        found = program.batch(X, what=what)
+        np.testing.assert_allclose(found, [getattr(program, what)(x) for x in X], rtol=1e-14)
+    X = rng.normal(size=(6, 4))
+    for points in (X, X[::2], X.astype(">f8"), X.tolist(), np.asfortranarray(X)):
+        found = program.batch(points, what="grad")
+        near(found, np.stack([cadiff.grad(wave)(x) for x in np.array(points, dtype=float)]))
+    program.batch(X)
+    assert program.batch(X, what="grad", argnums=(0,))[0].shape == (6, 4)
+    with pytest.raises(ValueError, match="threads"):
+        program.batch(X, threads=0)
+    with pytest.raises(TypeError, match="argnums"):
+        program.batch(X, what="value", argnums="0")  # type: ignore[arg-type]
+
+
+def test_a_batch_does_not_keep_its_points() -> None:
+    program = cadiff.compile(wave)
+    X = np.ones((10, 4))
+    program.batch(X, what="grad")
+    died = weakref.ref(X)
+    del X
+    gc.collect()
+    assert died() is None
+
+
+def test_batches_forget_what_clear_forgets() -> None:
+    factor = 2.0
+    program = cadiff.compile(lambda x: cnp.sum(x) * factor)
+    X = np.ones((3, 2))
+    assert program.batch(X).tolist() == [4.0] * 3
+    factor = 3.0
+    assert program.batch(X).tolist() == [4.0] * 3
+    program.clear()
+    assert program.batch(X).tolist() == [6.0] * 3
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_what_a_step_raises_in_a_batch_comes_out(threads: int) -> None:
+    """By f itself, whichever thread met it; threads and program go on to be of use."""
+
+    def refuse(x: Any) -> Any:
+        if np.any(np.asarray(x) > 50.0):
+            raise ArithmeticError("too large")
+        return np.exp(x)
+
+    exp = cadiff.primitive(refuse)
+    exp.def_vjps(lambda g, out, x: g * out)
+    program = cadiff.compile(lambda x: cnp.sum(exp(x)))
+    X = np.random.default_rng(0).normal(size=(400, 3))
+    wanted = np.exp(X)
+    for bad in (0, 133, 399):
+        broken = X.copy()
+        broken[bad, 1] = 60.0
+        np.testing.assert_allclose(program.batch(X, what="grad", threads=threads), wanted)
+        with pytest.raises(ArithmeticError, match="too large"):
+            program.batch(broken, what="grad", threads=threads)
+    np.testing.assert_allclose(program.batch(X, what="grad", threads=threads), wanted)
+
+
+CHILD = """
+import os, warnings
+import numpy as np
+import cadiff, cadiff.numpy as cnp
+
+warnings.simplefilter("ignore", DeprecationWarning)  # fork, where there are threads
+program = cadiff.compile(lambda x: cnp.sum(x * x))
+X = np.arange(6000.0).reshape(2000, 3)
+assert (program.batch(X, what="grad", threads=3) == 2 * X).all()
+child = os.fork()
+for _ in range(20):
+    assert (program.batch(X, what="grad", threads=3) == 2 * X).all()
+if child == 0:
+    os._exit(0)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+def test_a_forked_process_has_helpers_of_its_own() -> None:
+    isolated(CHILD)
 
 
 # --- memory --------------------------------------------------------------------------------------
