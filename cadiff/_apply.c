@@ -253,6 +253,30 @@ end:
     return result;
 }
 
+/* Some operands are masks; the others are numbers, arrays or lists. */
+static PyObject *apply_with_masks(CadOp op, PyObject *const *operands, int n) {
+    PyObject *replaced[3] = {NULL, NULL, NULL};
+    PyObject *result = NULL;
+    int ours = 0, i = 0;
+    for (int k = 0; k < n; k++) {
+        ours |= CAD_IS_VAR(operands[k]) || CAD_IS_DUAL(operands[k]);
+    }
+    for (; i < n; i++) {
+        replaced[i] = !cad_is_mask(operands[i])
+                          ? Py_NewRef(operands[i])
+                          : PyObject_GetAttrString(operands[i], ours ? "number" : "values");
+        if (replaced[i] == NULL) {
+            goto end;
+        }
+    }
+    result = cad_apply(op, replaced);
+end:
+    while (i-- > 0) {
+        Py_DECREF(replaced[i]);
+    }
+    return result;
+}
+
 PyObject *cad_apply(CadOp op, PyObject *const *operands) {
     const int n = cad_op_info[op].arity;
     double x[3] = {0.0, 0.0, 0.0};
@@ -265,6 +289,11 @@ PyObject *cad_apply(CadOp op, PyObject *const *operands) {
         seen |= 1 << class;
     }
     if (seen & 1 << CAD_FOREIGN) {
+        for (int i = 0; i < n; i++) {
+            if (cad_is_mask(operands[i])) {
+                return apply_with_masks(op, operands, n);
+            }
+        }
         for (int i = 0; i < n && seen & 1 << CAD_ARRAY_CLASS; i++) {
             if (PyList_Check(operands[i]) || PyTuple_Check(operands[i])) {
                 return call_on_sequences(op, operands); /* as ndarrays have it */
@@ -440,7 +469,16 @@ static PyObject *compare_values(PyObject *left, PyObject *right, int how) {
 PyObject *cad_richcompare(PyObject *left, PyObject *right, int how) {
     PyObject *result = compare_values(left, right, how);
     if (cad_guarding > 0 && result != NULL && result != Py_NotImplemented &&
-        cad_guard_comparison(left, right, how) < 0) {
+        cad_guard_comparison(left, right, how, &result) < 0) {
+        Py_CLEAR(result);
+    }
+    return result;
+}
+
+PyObject *cad_compare(PyObject *left, PyObject *right, int how) {
+    PyObject *result = compare_values(left, right, how);
+    if (cad_guarding > 0 && result != NULL && result != Py_NotImplemented &&
+        cad_guard_comparison(left, right, how, NULL) < 0) {
         Py_CLEAR(result);
     }
     return result;

@@ -258,6 +258,16 @@ int cad_array_assign(CadVar *var, PyObject *key, PyObject *value) {
     if (check_target(var) < 0) {
         return -1;
     }
+    if (cad_is_mask(key)) {
+        PyObject *blended = PyObject_CallMethod(key, "blended", "OO", var, value);
+        const int status = blended == NULL      ? -1
+                           : blended == Py_None ? 1
+                                                : cad_array_assign(var, Py_Ellipsis, blended);
+        Py_XDECREF(blended);
+        if (status <= 0) {
+            return status;
+        }
+    }
     PyObject *numbers = cad_numbers_of(value);
     PyObject *source = numbers == NULL ? NULL : source_for(var, numbers);
     Py_XDECREF(numbers);

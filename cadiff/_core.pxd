@@ -119,10 +119,13 @@ cdef extern from "guards.h" nogil:
         size_t count
         char obstacle[160]
         size_t marks
+        uint64_t serial
+        bint at_once
 
     CadStatus cad_guards_new(CadTape *tape)
     void cad_guards_free(CadTape *tape)
-    CadStatus cad_guard_note(CadTape *tape, CadSlot slot, size_t count, int equality)
+    CadStatus cad_guard_note_late(CadTape *tape, uint64_t serial, CadSlot slot, size_t count,
+                                  int equality)
     void cad_guard_obstacle(CadTape *tape, const char *text)
 
 
@@ -602,6 +605,8 @@ cdef extern from "_numbers.h":
     CadTape *cad_guarded_tape(object number)
     int cad_read_openly(object number, const char *what) except -1
     object cad_richcompare(object left, object right, int how)
+    object cad_compare(object left, object right, int how)
+    void cad_register_masks(object type)
     int cad_find_op(object ufunc) except? -2
     int cad_check_array(object array) except -1
     object cad_call(int op, PyObject *const *args, Py_ssize_t n)

@@ -71,9 +71,8 @@ def _on_values(original: Callable[..., Any]) -> Callable[..., Any]:
         if note is None:
             return original(*_core.strip(args), **_core.strip(kwargs))
         answer = original(*_core.plain_values(args), **_core.plain_values(kwargs))
-        if _core.depends((args, kwargs)):
-            note(*args, **kwargs)
-        return answer
+        found = note(*args, **kwargs) if _core.depends((args, kwargs)) else None
+        return answer if found is None else found
 
     return function
 

@@ -99,6 +99,36 @@ static int is_object_array(PyObject *object) {
     return PyArray_Check(object) && PyArray_TYPE((PyArrayObject *)object) == NPY_OBJECT;
 }
 
+/* The type of masks: see _masks.py. */
+static PyTypeObject *mask_type;
+
+void cad_register_masks(PyObject *type) {
+    Py_XSETREF(mask_type, (PyTypeObject *)Py_NewRef(type));
+}
+
+int cad_is_mask(PyObject *object) {
+    return mask_type != NULL && Py_IS_TYPE(object, mask_type);
+}
+
+/* Note that a replay has to come to an outcome again; or, if nothing depends on it yet, put a mask
+ * in the place of the answer, which does so as soon as somebody reads it. */
+static int keep_outcome(CadTape *tape, CadVar *outcome, int equality, PyObject **answer) {
+    CadGuards *const guards = tape->guards;
+    if (CAD_IS_VAR_ARRAY(outcome) && answer != NULL && !guards->at_once && mask_type != NULL &&
+        PyArray_CheckExact(*answer)) {
+        PyObject *mask = PyObject_CallFunction((PyObject *)mask_type, "OOKi", *answer, outcome,
+                                               (unsigned long long)guards->serial, equality);
+        if (mask == NULL) {
+            return -1;
+        }
+        Py_SETREF(*answer, mask);
+        return 0;
+    }
+    const size_t count = CAD_IS_VAR_ARRAY(outcome) ? (size_t)outcome->view->size : 1;
+    const CadStatus status = cad_guard_note(tape, outcome->slot, count, equality);
+    return status == CAD_OK ? 0 : cad_raise_status(status);
+}
+
 /* Element by element, as the answer was found. */
 static int guard_elements(PyObject *left, PyObject *right, int how) {
     PyObject *x = cad_elements(left);
@@ -110,7 +140,7 @@ static int guard_elements(PyObject *left, PyObject *right, int how) {
         PyObject *a = PyArray_GETITEM((PyArrayObject *)x, PyArray_MultiIter_DATA(it, 0));
         PyObject *b =
             a == NULL ? NULL : PyArray_GETITEM((PyArrayObject *)y, PyArray_MultiIter_DATA(it, 1));
-        status = b == NULL ? -1 : cad_guard_comparison(a, b, how);
+        status = b == NULL ? -1 : cad_guard_comparison(a, b, how, NULL);
         Py_XDECREF(a);
         Py_XDECREF(b);
         PyArray_MultiIter_NEXT(it);
@@ -128,9 +158,9 @@ static int is_about_kind(PyObject *left, PyObject *right) {
            (cad_classify(right, &x) == CAD_PLAIN && !isfinite(x));
 }
 
-/* Record the comparison, and note what it came to. */
-static int record_comparison(CadTape *tape, PyObject *left, PyObject *right, int how,
-                             int equality) {
+/* Record the comparison, and keep what it came to. */
+static int record_comparison(CadTape *tape, PyObject *left, PyObject *right, int how, int equality,
+                             PyObject **answer) {
     const int exchange = how == Py_GT || how == Py_GE;
     PyObject *outcome =
         cad_apply2(comparisons[how], exchange ? right : left, exchange ? left : right);
@@ -141,16 +171,14 @@ static int record_comparison(CadTape *tape, PyObject *left, PyObject *right, int
     if (outcome == NULL) {
         return -1;
     }
-    CadStatus status = CAD_OK;
+    int status = 0;
     if (!CAD_IS_VAR(outcome) || CAD_VAR(outcome)->tape != tape) {
         cad_guard_obstacle(tape, "numbers are compared with something that is no real number");
     } else {
-        const CadVar *const var = CAD_VAR(outcome);
-        const size_t count = CAD_IS_VAR_ARRAY(outcome) ? (size_t)var->view->size : 1;
-        status = cad_guard_note(tape, var->slot, count, equality);
+        status = keep_outcome(tape, CAD_VAR(outcome), equality, answer);
     }
     Py_DECREF(outcome);
-    return status == CAD_OK ? 0 : cad_raise_status(status);
+    return status;
 }
 
 /* What takes part in a comparison: the innermost primal, a list as an array. A new reference. */
@@ -168,7 +196,7 @@ static int is_foreign(PyObject *object) {
     return cad_classify(object, &number) == CAD_FOREIGN;
 }
 
-int cad_guard_comparison(PyObject *left, PyObject *right, int how) {
+int cad_guard_comparison(PyObject *left, PyObject *right, int how, PyObject **answer) {
     PyObject *x = take_part(left);
     PyObject *y = x == NULL ? NULL : take_part(right);
     int status = y == NULL ? -1 : 0;
@@ -179,7 +207,7 @@ int cad_guard_comparison(PyObject *left, PyObject *right, int how) {
     } else if (tape != NULL && !is_foreign(x) && !is_foreign(y)) {
         const int equality =
             (how == Py_EQ || how == Py_NE) && cad_formulas == 0 && !is_about_kind(x, y);
-        status = record_comparison(tape, x, y, how, equality);
+        status = record_comparison(tape, x, y, how, equality, answer);
     }
     Py_XDECREF(x);
     Py_XDECREF(y);
@@ -188,7 +216,7 @@ int cad_guard_comparison(PyObject *left, PyObject *right, int how) {
 
 int cad_guard_truth(PyObject *number) {
     PyObject *zero = PyFloat_FromDouble(0.0);
-    const int status = zero == NULL ? -1 : cad_guard_comparison(number, zero, Py_NE);
+    const int status = zero == NULL ? -1 : cad_guard_comparison(number, zero, Py_NE, NULL);
     Py_XDECREF(zero);
     return status;
 }

@@ -4,16 +4,16 @@
 cdef str CHECKING = "cadiff.nan_check looks at every number"
 
 
-cdef int start_guards(CadTape *tape) except -1:
-    """Note from now on what a replay has to meet again; the tape is pinned.
+cdef int start_guards(CadTape *tape, bint at_once) except -1:
+    """Note from now on what a replay has to meet again; the tape is pinned. `at_once`: what is
+    compared, even if nothing is chosen by it.
 
     What stands on the tape counts as what a replay finds changed; marks set later on are those of
     inner recordings. So this comes after the arguments of the recording were lifted.
     """
     global cad_guarding
-    if tape.guards != NULL:
-        raise RuntimeError("this thread notes guards already")
     check(cad_guards_new(tape))
+    tape.guards.at_once = at_once
     cad_tape_pin(tape)
     cad_guarding += 1
     if checks_of(tape) is not None:
@@ -22,7 +22,7 @@ cdef int start_guards(CadTape *tape) except -1:
 
 
 cdef int end_guards(CadTape *tape) except -1:
-    """Forget all guards; nothing happens if there are none."""
+    """Forget the guards of the last recording; nothing happens if there are none."""
     global cad_guarding
     if tape.guards != NULL:
         cad_guarding -= 1
@@ -102,14 +102,40 @@ cdef object read_one(object number, bytes what):
 
 
 def compare(left, right, int how, bint equality=True):
-    """left < right and so on for numbers and arrays; `how` as in Python.h. Without `equality`, that
-    two numbers are equal is no accident."""
+    """left < right and so on for numbers and arrays, as a guard; `how` as in Python.h. Without
+    `equality`, that two numbers are equal is no accident."""
     global cad_formulas
     cad_formulas += not equality
     try:
-        return cad_richcompare(left, right, how)
+        return cad_compare(left, right, how)
     finally:
         cad_formulas -= not equality
+
+
+def compare_as_operators(left, right, int how):
+    """The same as operators of Var do it: arrays give masks, if they can."""
+    return cad_richcompare(left, right, how)
+
+
+def note_outcomes(number, serial, bint equality):
+    """Note numbers as guards of the recording of this serial, if it has not ended: an array Var of
+    outcomes, or a part of one."""
+    cdef size_t low, high
+    if CAD_VAR(number).kind == CAD_ARRAY:
+        cad_var_bounds(CAD_VAR(number), &low, &high)
+        check(cad_guard_note_late(
+            CAD_VAR(number).tape, serial, <CadSlot>low, high - low + 1, equality
+        ))
+
+
+def serial_of_guards():
+    """Which recording notes guards now; 0 if none does."""
+    return cad_current_tape().guards.serial if is_guarding() else 0
+
+
+def register_masks(kind):
+    """The type of what comparisons of arrays give while guards are noted: see _masks.py."""
+    cad_register_masks(kind)
 
 
 def indicator(x, y, int how):
@@ -125,8 +151,10 @@ def indicator(x, y, int how):
     return cad_apply2(op, x, y)
 
 
-def _start_guards():
-    start_guards(cad_current_tape())
+def _start_guards(at_once=True):
+    if is_guarding():
+        raise RuntimeError("this thread notes guards already")
+    start_guards(cad_current_tape(), at_once)
 
 
 cdef list noted_guards(CadTape *tape):

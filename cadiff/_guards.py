@@ -37,7 +37,9 @@ __all__ = [
 
 LESS, LESS_EQUAL, EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL = range(6)  # as in Python.h
 
-Note = Callable[..., None]
+# What has to be noted before a function answers; it may have a better answer, of numbers that a
+# replay computes anew.
+Note = Callable[..., Any]
 
 
 def _taken(x: Any) -> Any:
@@ -75,11 +77,31 @@ note_nans = _elementwise(lambda x: _core.compare(x, x, NOT_EQUAL))
 note_kinds = _elementwise(_same_kind)
 
 
+def _of_arrays(found: Any) -> Any:
+    """None for the answer about a single number: NumPy's is of a type of its own."""
+    return None if isinstance(found, bool) or found is NotImplemented else found
+
+
 def compared(how: int) -> Note:
     """For a comparison of two arguments."""
 
-    def note(x: Any, y: Any, /, *args: Any, **kwargs: Any) -> None:
+    def note(x: Any, y: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if not args and not kwargs:
+            return _of_arrays(_core.compare_as_operators(_taken(x), _taken(y), how))
         _core.compare(_taken(x), _taken(y), how)
+        return None
+
+    return note
+
+
+def about_kind(ask: Callable[[Any], Any]) -> Note:
+    """For a question about nan and the infinities."""
+
+    def note(x: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if not args and not kwargs:
+            return _of_arrays(ask(_taken(x)))
+        note_kinds(x)
+        return None
 
     return note
 
@@ -274,8 +296,11 @@ questions: dict[str, Note] = {
          "logical_or", "logical_xor", "nonzero"),
         note_truths,
     ),
-    **dict.fromkeys(("isfinite", "isinf", "isneginf", "isposinf"), note_kinds),
-    "isnan": note_nans,
+    "isfinite": about_kind(lambda x: abs(x) < math.inf),
+    "isinf": about_kind(lambda x: abs(x) == math.inf),
+    "isneginf": about_kind(lambda x: x == -math.inf),
+    "isposinf": about_kind(lambda x: x == math.inf),
+    "isnan": about_kind(lambda x: x != x),
     "allclose": are_close,
     "isclose": are_close,
     "array_equal": are_equal,

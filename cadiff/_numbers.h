@@ -359,9 +359,15 @@ void cad_note_text(PyObject *number);
 /* The package does, for the reason `what`: then the recording cannot be replayed. */
 void cad_read_quietly(PyObject *object, const char *what);
 
-/* Record a comparison, or `number != 0`, that a replay has to come out as now. */
-int cad_guard_comparison(PyObject *left, PyObject *right, int how);
+/* Record a comparison, or `number != 0`, that a replay has to come out as now. Where `answer` is
+ * what was found for arrays, it may become a mask instead: what it chooses is chosen anew. */
+int cad_guard_comparison(PyObject *left, PyObject *right, int how, PyObject **answer);
 int cad_guard_truth(PyObject *number);
+
+/* Masks (_masks.py): what stands for one among the operands of an operation is its `number`
+ * besides numbers with derivatives, else its values. */
+void cad_register_masks(PyObject *type);
+int cad_is_mask(PyObject *object);
 
 /* --- rules and sweeps (_sweeps.c) --- */
 
@@ -448,6 +454,7 @@ PyObject *cad_call(CadOp op, PyObject *const *args, Py_ssize_t n);
 
 /* Shared by Var and Dual: slots and methods that do not depend on the type. */
 PyObject *cad_richcompare(PyObject *left, PyObject *right, int how);
+PyObject *cad_compare(PyObject *left, PyObject *right, int how); /* a guard, and no mask */
 int cad_contains(PyObject *array, PyObject *item);
 PyObject *cad_divmod(PyObject *left, PyObject *right);
 PyObject *cad_matmul(PyObject *left, PyObject *right);

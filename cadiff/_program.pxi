@@ -613,23 +613,22 @@ cdef class Guarded:
     """What is recorded in this context is to be replayed: choices by values are noted.
 
     `lifted` are the inputs, in the order in which they were given: floats or float64 arrays. Within
-    another recording of this kind nothing is noted for that one meanwhile.
+    another recording of this kind nothing is noted for that one meanwhile. `exact`: all that is
+    recorded is what is recorded without guards, but for comparisons.
     """
 
     cdef Recording recording
-    cdef CadGuards *outer
+    cdef bint exact
     cdef readonly tuple lifted
 
-    def __init__(self, inputs, f):
+    def __init__(self, inputs, f, exact=False):
         self.recording = Recording(tuple(inputs), tuple(range(len(inputs))), f=f)
+        self.exact = exact
 
     def __enter__(self):
-        self.outer = self.recording.tape.guards
-        self.recording.tape.guards = NULL
         try:
-            start_guards(self.recording.tape)
+            start_guards(self.recording.tape, self.exact)
         except BaseException:
-            self.recording.tape.guards = self.outer
             self.recording.close()
             raise
         self.lifted = self.recording.lifted
@@ -639,7 +638,6 @@ cdef class Guarded:
         end_guards(self.recording.tape)
         self.lifted = None
         self.recording.close()
-        self.recording.tape.guards = self.outer
 
     @property
     def obstacle(self):

@@ -24,8 +24,8 @@ static PyObject *consume2(CadOp op, PyObject *x, PyObject *y) {
 
 /* --- conditions --- */
 
-/* A condition is True or False for numbers, a bool array for arrays. Those in force stand on a
- * stack, since a branch may have conditions of its own. */
+/* A condition is True or False for numbers, a bool array for arrays, or a mask, by which a replay
+ * chooses anew. Those in force stand on a stack, since a branch may have conditions of its own. */
 enum { MOST_CONDITIONS = 8 };
 
 typedef enum Truth { NOWHERE, EVERYWHERE, PARTLY, FAILED } Truth;
@@ -79,6 +79,9 @@ static Truth truth_of(PyObject *mask) {
     if (mask == NULL) {
         return FAILED;
     }
+    if (cad_is_mask(mask)) {
+        return PARTLY;
+    }
     if (!PyArray_Check(mask)) {
         const int truth = PyObject_IsTrue(mask);
         return truth < 0 ? FAILED : truth ? EVERYWHERE : NOWHERE;
@@ -107,7 +110,10 @@ static PyObject *chosen(Conditions *c, PyObject *x) {
 static PyObject *blend(Conditions *c, PyObject *x, PyObject *y) {
     PyObject *mask = c->mask[--c->depth];
     PyObject *result = NULL;
-    if (x != NULL && y != NULL) {
+    if (cad_is_mask(mask)) {
+        Py_SETREF(mask, PyObject_GetAttrString(mask, "number"));
+    }
+    if (mask != NULL && x != NULL && y != NULL) {
         PyObject *const operands[3] = {mask, x, y};
         result = cad_apply(CAD_OP_where, operands);
     }

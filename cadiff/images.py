@@ -146,7 +146,7 @@ class Images:
         plain = Call(_core.plain_values(args), _core.plain_values(kwargs), call.argnums)
         made: tuple[Image, Result] | str
         try:
-            made = recorded_in(self._function, plain, Result, _image)
+            made = recorded_in(self._function, plain, Result, _image, exact=True)
         except Exception:
             made = ""  # f says what is wrong, or finds nothing wrong
         if not isinstance(made, str):

@@ -673,9 +673,11 @@ def compile(
     numbers are guards: a replay that comes to another outcome than its recording did is never
     used; f is recorded anew. A branch that rests on the equality of floats warns. Where f needs
     the value of a number as a float (`cadiff.value(v)`, `v.item()`), it cannot be compiled, and
-    says so. A comparison of arrays, as in `where(x > 1, a, b)`, is a guard for each element, so
-    that new data are mostly another recording; choices within the calculus are none: `maximum`,
-    `clip`, `relu`, `max`, or a condition that is a number, `where(heaviside(x - 1, 0), a, b)`.
+    says so. A comparison of arrays is a mask: as long as it only chooses between numbers, as in
+    `where(x > 1, a, b)`, `(x > 0) * a` or `y[y < 0] = 0`, it is no guard, and one recording serves
+    all data. `any` and `all` of it are one guard. What reads its elements as bools makes each of
+    them a guard, so that new data are mostly another recording: `x[x > 0]`, `np.sum(x > 0)`, and
+    `where` between plain numbers.
 
     A program may be called by functions that are differentiated or compiled: what f recorded is
     recorded there again, and f is run only if no recording has the outcomes that it meets, or in

@@ -33,6 +33,7 @@ from ._core import (
     Structure,
     Var,
 )
+from ._masks import Mask
 from .transforms._base import Function, is_int
 from .transforms._outputs import Output, as_result, places
 
@@ -263,6 +264,7 @@ def _are_floats(items: Sequence[Any]) -> bool:
 
 def _static(item: Any) -> Any:
     """The form of an argument that is no number to compute with."""
+    item = item.values if isinstance(item, Mask) else item
     if isinstance(item, np.ndarray):
         if item.dtype.kind in "biuSU":
             return (np.ndarray, item.dtype.str, item.shape, item.tobytes())
@@ -454,7 +456,7 @@ def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Reco
             return image
         return Recorded(guarded.graph(output.atoms, optimize), output, call.ranges, image)
 
-    return recorded_in(f, call, Output, take)
+    return recorded_in(f, call, Output, take, exact)
 
 
 class Parts(Protocol):
@@ -472,9 +474,10 @@ def recorded_in(
     call: Call,
     apart: Callable[[Any], Taken],
     take: Callable[[Guarded, Taken], Result | str],
+    exact: bool,
 ) -> Result | str:
     """Run f once; what is taken of the recording, or why it cannot be replayed."""
-    with Guarded(call.inputs, f) as guarded:
+    with Guarded(call.inputs, f, exact) as guarded:
         args, kwargs = call.with_inputs(guarded.lifted)
         out = f(*args, **kwargs)
         del args, kwargs

@@ -2,33 +2,53 @@
 #include "guards.h"
 
 CadStatus cad_guards_new(CadTape *tape) {
-    tape->guards = cad_memory_zeroed(1, sizeof *tape->guards);
-    if (tape->guards == NULL) {
+    CadGuards *const guards = cad_memory_zeroed(1, sizeof *guards);
+    if (guards == NULL) {
         return CAD_NO_MEMORY;
     }
-    tape->guards->marks = tape->n_marks;
+    guards->marks = tape->n_marks;
+    guards->serial = ++tape->n_guards_made;
+    guards->outer = tape->guards;
+    tape->guards = guards;
     return CAD_OK;
 }
 
 void cad_guards_free(CadTape *tape) {
-    if (tape->guards != NULL) {
-        cad_memory_free(tape->guards->items);
-        cad_memory_free(tape->guards);
-        tape->guards = NULL;
+    CadGuards *const guards = tape->guards;
+    if (guards != NULL) {
+        tape->guards = guards->outer;
+        cad_memory_free(guards->items);
+        cad_memory_free(guards);
     }
 }
 
-CadStatus cad_guard_note(CadTape *tape, CadSlot slot, size_t count, int equality) {
-    CadGuards *const guards = tape->guards;
+static CadStatus note(CadGuards *guards, CadSlot slot, size_t count, int equality) {
     if (count == 0) {
         return CAD_OK;
     }
     const CadStatus status = cad_memory_grow((void **)&guards->items, &guards->capacity,
                                              guards->count + 1, sizeof *guards->items);
     if (status == CAD_OK) {
-        guards->items[guards->count++] = (CadGuard){slot, count, equality};
+        size_t k = guards->count++;
+        for (; k > 0 && guards->items[k - 1].slot > slot; k--) {
+            guards->items[k] = guards->items[k - 1];
+        }
+        guards->items[k] = (CadGuard){slot, count, equality};
     }
     return status;
+}
+
+CadStatus cad_guard_note(CadTape *tape, CadSlot slot, size_t count, int equality) {
+    return note(tape->guards, slot, count, equality);
+}
+
+CadStatus cad_guard_note_late(CadTape *tape, uint64_t serial, CadSlot slot, size_t count,
+                              int equality) {
+    CadGuards *guards = tape->guards;
+    while (guards != NULL && guards->serial != serial) {
+        guards = guards->outer;
+    }
+    return guards == NULL ? CAD_OK : note(guards, slot, count, equality);
 }
 
 void cad_guard_obstacle(CadTape *tape, const char *text) {
@@ -48,8 +68,9 @@ void cad_guard_obstacle(CadTape *tape, const char *text) {
 }
 
 void cad_guards_forget(CadTape *tape, size_t end) {
-    CadGuards *const guards = tape->guards;
-    while (guards->count > 0 && guards->items[guards->count - 1].slot >= end) {
-        guards->count--;
+    for (CadGuards *guards = tape->guards; guards != NULL; guards = guards->outer) {
+        while (guards->count > 0 && guards->items[guards->count - 1].slot >= end) {
+            guards->count--;
+        }
     }
 }

@@ -23,17 +23,25 @@ typedef struct CadGuards {
     size_t capacity;
     char obstacle[CAD_OBSTACLE_ROOM]; /* the first reason why a replay is impossible, or "" */
     size_t marks;                     /* how many there were when guarding began */
+    uint64_t serial;                  /* never used twice */
+    int at_once;                      /* what is compared is a guard, whether it is read or not */
+    struct CadGuards *outer;          /* that of a recording around this one, or NULL */
 } CadGuards;
 
-/* Begin to note guards on a tape, which has none: `tape->guards`. */
+/* Begin to note guards on a tape, besides those of an outer recording, which it may have:
+ * `tape->guards`. */
 CadStatus cad_guards_new(CadTape *tape);
 
-/* What ends it stands in tape.h: cad_guards_free, and cad_guards_forget for what is rewound. */
+/* What ends it stands in tape.h: cad_guards_free, which goes back to the outer ones, and
+ * cad_guards_forget for what is rewound. */
 
-/* Note that the numbers of slots [slot, slot + count), just appended, are outcomes to be met
- * again.
- */
+/* Note that the numbers of slots [slot, slot + count) are outcomes to be met again. */
 CadStatus cad_guard_note(CadTape *tape, CadSlot slot, size_t count, int equality);
+
+/* The same for the recording that has this serial, this one or one around it; if it has ended,
+ * nothing is left to note. */
+CadStatus cad_guard_note_late(CadTape *tape, uint64_t serial, CadSlot slot, size_t count,
+                              int equality);
 
 /* Note why the recording cannot be replayed; the first reason stays. What is too long is cut off
  * between characters (UTF-8). */

@@ -36,7 +36,9 @@ void cad_tape_free(CadTape *tape) {
         cad_memory_free(tape->scratch);
         cad_memory_free(tape->workspace);
         cad_memory_free(tape->origins);
-        cad_guards_free(tape);
+        while (tape->guards != NULL) {
+            cad_guards_free(tape);
+        }
         cad_memory_free(tape->spare_lanes[0].data);
         cad_memory_free(tape->spare_lanes[1].data);
         cad_memory_free(tape);

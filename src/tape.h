@@ -145,6 +145,7 @@ struct CadTape {
     size_t n_origins;
 
     struct CadGuards *guards; /* NULL: what is recorded is not to be replayed */
+    uint64_t n_guards_made;
 };
 
 CadTape *cad_tape_new(void);

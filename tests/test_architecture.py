@@ -49,6 +49,7 @@ ROOMS: list[set[str]] = [
     {"instructions"},
     {"_guards"},
     {"_table", "_dispatch"},
+    {"_masks"},
     {"arrays"},
     {"ops"},
     {"primitives"},

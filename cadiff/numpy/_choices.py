@@ -18,6 +18,7 @@ from .._core import strip as value
 from .._dispatch import FUNCTIONS, carries, implements
 from .._guards import held, infinite, nans, truths
 from .._guards import order as ascending
+from .._masks import Mask
 from ..ops import round as round_number
 from ._common import Number, as_number, existing, rearranged, refuse, unsupported, wants_floats
 
@@ -31,8 +32,12 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
         return np.nonzero(truths(condition))
     if x is None or y is None:
         raise ValueError("either both or neither of x and y should be given")
-    # Numbers choose anew in each replay; what was compared is a choice already.
-    chosen = held(as_number(condition)) if depends(condition) else truths(condition)
+    if isinstance(condition, Mask):
+        chosen = condition.number
+    elif depends(condition):  # numbers, which choose anew in each replay
+        chosen = held(as_number(condition))
+    else:
+        chosen = truths(condition)
     return _table.where(chosen, as_number(x), as_number(y))
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._core import Dual, Structure, Var
+from .._masks import Mask
 from ..arrays import copy
 
 Shape = tuple[int, ...]
@@ -30,6 +31,8 @@ class Output:
         self._template = self._take(out)
 
     def _take(self, out: Any) -> Any:
+        if isinstance(out, Mask):
+            out = out.values
         if isinstance(out, dict):
             return {key: self._take(item) for key, item in out.items()}
         if isinstance(out, (list, tuple)):
