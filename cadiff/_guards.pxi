@@ -126,11 +126,15 @@ def note_outcomes(number, serial, bint equality):
         check(cad_guard_note_late(
             CAD_VAR(number).tape, serial, <CadSlot>low, high - low + 1, equality
         ))
+    elif CAD_VAR(number).kind == CAD_STALE:
+        note_obstacle("a comparison is read whose numbers are gone")
 
 
-def serial_of_guards():
-    """Which recording notes guards now; 0 if none does."""
-    return cad_current_tape().guards.serial if is_guarding() else 0
+def notes_guards(number, serial):
+    """Whether the recording of this serial, which an array Var belongs to, is under way."""
+    return is_guarding() and CAD_VAR(number).tape == cad_current_tape() and (
+        CAD_VAR(number).tape.guards.serial == <uint64_t>serial
+    )
 
 
 def register_masks(kind):

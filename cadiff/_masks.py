@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from . import _core, _table
@@ -33,7 +34,7 @@ class _Memory:
         self.is_known = False  # to others, who may write into it
 
 
-class Mask:
+class Mask(NDArrayOperatorsMixin):
     """Bools that a replay computes anew, unless they are read.
 
     Parameters
@@ -77,7 +78,7 @@ class Mask:
     @property
     def is_plain(self) -> bool:
         """Whether it is nothing but bools, of this recording at least."""
-        return self._memory.is_known or self._serial != _core.serial_of_guards()
+        return self._memory.is_known or not _core.notes_guards(self._outcomes, self._serial)
 
     @property
     def number(self) -> Any:
@@ -181,6 +182,24 @@ class Mask:
             return None
         return _table.where(self._outcomes, value, target)
 
+    def _becomes(self, result: Any) -> Mask:
+        """After an operation in place: all who know this mask find what is new in it."""
+        if isinstance(result, Mask) and result.shape == self.shape and not self._memory.has_views:
+            self._bools, self._outcomes = result._bools, result._outcomes
+            self._equality = result._equality
+        else:
+            self[...] = result
+        return self
+
+    def __iand__(self, other: Any) -> Mask:
+        return self._becomes(self & other)
+
+    def __ior__(self, other: Any) -> Mask:
+        return self._becomes(self | other)
+
+    def __ixor__(self, other: Any) -> Mask:
+        return self._becomes(self ^ other)
+
     # --- questions
 
     def any(self, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
@@ -194,7 +213,7 @@ class Mask:
         """Whether all are True: one guard, not one for each."""
         if axis is not None or args or kwargs or self.is_plain or self.size == 0:
             return self.values.all(axis, *args, **kwargs)
-        return not _NOT(self).any()
+        return ~_NOT(self).any()
 
     # --- NumPy's protocols
 
@@ -269,69 +288,5 @@ _LOGICAL: dict[Any, Callable[..., Mask]] = {
     np.bitwise_or: _OR,
     np.bitwise_xor: _XOR,
 }
-
-# --- operators -----------------------------------------------------------------------------------
-
-_UNARY: dict[str, Any] = {
-    "invert": np.invert,
-    "neg": np.negative,
-    "pos": np.positive,
-    "abs": np.absolute,
-}
-_COMPARISONS: dict[str, Any] = {
-    "lt": np.less,
-    "le": np.less_equal,
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-}
-_BINARY: dict[str, Any] = {
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "truediv": np.true_divide,
-    "floordiv": np.floor_divide,
-    "mod": np.remainder,
-    "divmod": np.divmod,
-    "pow": np.power,
-    "matmul": np.matmul,
-    "lshift": np.left_shift,
-    "rshift": np.right_shift,
-}
-
-
-def _operator(ufunc: Any, reflected: bool = False) -> Callable[..., Any]:
-    def operate(self: Mask, *other: Any) -> Any:
-        return ufunc(*other, self) if reflected else ufunc(self, *other)
-
-    return operate
-
-
-def _in_place(ufunc: Any) -> Callable[..., Mask]:
-    """All who know the mask find what is new in it."""
-
-    def operate(self: Mask, other: Any) -> Mask:
-        result = ufunc(self, other)
-        if isinstance(result, Mask) and result.shape == self.shape and not self._memory.has_views:
-            self._bools, self._outcomes = result._bools, result._outcomes
-            self._equality = result._equality
-        else:
-            self[...] = result
-        return self
-
-    return operate
-
-
-for _name, _ufunc in (_UNARY | _COMPARISONS).items():
-    setattr(Mask, f"__{_name}__", _operator(_ufunc))
-for _name, _ufunc in _BINARY.items():
-    setattr(Mask, f"__{_name}__", _operator(_ufunc))
-    setattr(Mask, f"__r{_name}__", _operator(_ufunc, reflected=True))
-for _name in ("and", "or", "xor"):
-    setattr(Mask, f"__i{_name}__", _in_place(_BINARY[_name]))
 
 _core.register_masks(Mask)
