@@ -68,6 +68,45 @@ static void rewinding_forgets_guards_on_what_is_gone(void) {
     cad_tape_free(tape);
 }
 
+static void guards_of_outer_recordings_are_noted_late(void) {
+    CadTape *tape = guarded_tape();
+    const uint64_t outer = tape->guards->serial;
+    for (CadSlot i = 0; i < 8; i += 2) {
+        CHECK(cad_guard_note(tape, 10 * i, 1, 0) == CAD_OK);
+    }
+    CHECK(cad_guards_new(tape) == CAD_OK);
+    const uint64_t inner = tape->guards->serial;
+    CHECK(inner != outer);
+    CHECK(cad_guard_note_late(tape, outer, 30, 2, 1) ==
+          CAD_OK); /* in its place among the others */
+    CHECK(cad_guard_note_late(tape, inner, 100, 1, 0) == CAD_OK);
+    CHECK(cad_guard_note_late(tape, inner + 1, 0, 1, 0) == CAD_OK); /* of none of them */
+    CHECK_COUNT(tape->guards->count, 1);
+    cad_guards_free(tape);
+    CHECK_COUNT(tape->guards->serial, outer);
+    CHECK_COUNT(tape->guards->count, 5);
+    const CadSlot slots[5] = {0, 20, 30, 40, 60};
+    for (size_t k = 0; k < 5; k++) {
+        CHECK_COUNT(tape->guards->items[k].slot, slots[k]);
+    }
+    CHECK_COUNT(tape->guards->items[2].count, 2);
+    CHECK(cad_guard_note_late(tape, inner, 100, 1, 0) == CAD_OK); /* it has ended */
+    CHECK_COUNT(tape->guards->count, 5);
+    CHECK(cad_guards_new(tape) == CAD_OK);
+    CHECK(tape->guards->serial != inner);
+    CHECK(cad_guard_note(tape, 200, 1, 0) == CAD_OK);
+    cad_guards_forget(tape, 35);
+    CHECK_COUNT(tape->guards->count, 0);
+    cad_guards_free(tape);
+    CHECK_COUNT(tape->guards->count, 3);
+    cad_guards_free(tape);
+    CHECK(tape->guards == NULL);
+    CHECK(cad_guard_note_late(tape, outer, 0, 1, 0) == CAD_OK);
+    CHECK(cad_guards_new(tape) == CAD_OK);
+    CHECK(cad_guards_new(tape) == CAD_OK);
+    cad_tape_free(tape); /* takes both along */
+}
+
 static void the_first_obstacle_stays(void) {
     CadTape *tape = guarded_tape();
     CHECK(strcmp(tape->guards->obstacle, "") == 0);
@@ -185,6 +224,7 @@ const Test guard_tests[] = {
     TEST(guards_are_noted_in_order),
     TEST(a_tape_takes_its_guards_along),
     TEST(rewinding_forgets_guards_on_what_is_gone),
+    TEST(guards_of_outer_recordings_are_noted_late),
     TEST(the_first_obstacle_stays),
     TEST(long_obstacles_are_cut_between_characters),
     TEST(numbers_depend_on_what_their_recording_reads),
