@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -37,11 +38,17 @@ def value(x: Any) -> Any:
     return _core.read(x, "cadiff.value(v)")
 
 
+def _rounded(x: Any, decimals: int) -> Any:
+    """As NumPy rounds arrays, whose power of ten is a product, rounded at each step."""
+    scale = prod([10.0] * min(abs(decimals), 400))
+    return rint(x * scale) / scale if decimals > 0 else rint(x / scale) * scale
+
+
 def round(x: Any, decimals: int = 0, /) -> Any:
     """Round to decimals, halves to even, as `numpy.round`; the derivative is 0."""
     if isinstance(x, (Var, Dual)):
         if not decimals:
             return rint(x)
-        return array(np.round(_core.strip(x), decimals)) if x.ndim else x.__round__(decimals)
+        return _rounded(x, decimals) if x.ndim else x.__round__(decimals)
     rounded = np.round(x, decimals)
     return float(rounded) if type(x) in (float, int) else rounded

@@ -477,7 +477,6 @@ def test_readings_within_containers_and_duals_are_refused() -> None:
 
 OBSTACLES: dict[str, tuple[Function, Any, str]] = {
     "round to digits": (lambda x: round(x, 2), 1.0, "round(v, digits)"),
-    "round an array": (lambda x: cnp.round(x, 2), TWO, "numpy.round"),
     "unique": (lambda x: cnp.unique(x), TWO, "numpy.unique reads values"),
     "isin": (lambda x: cnp.isin(x, TWO), TWO, "numpy.isin reads values"),
     "signbit": (lambda x: cnp.signbit(x), TWO, "numpy.signbit reads values"),

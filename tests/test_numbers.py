@@ -296,6 +296,22 @@ def test_round_of_a_vector_rounds_to_digits(kind: Kind, digits: int) -> None:
     np.testing.assert_array_equal(np.array(cadiff.value(rounded), float), np.round(x, digits))
 
 
+@pytest.mark.parametrize("digits", [-300, -12, -3, -1, 0, 1, 2, 5, 17, 30, 300])
+def test_arrays_are_rounded_as_numpy_rounds_them(digits: int) -> None:
+    """To the last bit, zeros with their signs, recorded and replayed."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300) * 10.0 ** rng.integers(-8, 9, 300)
+    x[:8] = [0.0, -0.0, math.inf, -math.inf, math.nan, 1e308, 2.5, 0.125]
+    program = cadiff.compile(lambda y: np.round(y, digits))
+    with np.errstate(over="ignore", invalid="ignore"):
+        wanted = np.round(x, digits)
+    for found in (cadiff.vjp(lambda y: np.round(y, digits), x)[0], program(x)):
+        np.testing.assert_array_equal(found, wanted)
+        signed = ~np.isnan(wanted)
+        np.testing.assert_array_equal(np.signbit(found)[signed], np.signbit(wanted)[signed])
+    assert program.stats()["obstacles"] == []
+
+
 def test_round_with_digits_keeps_the_number_of_lanes() -> None:
     x = Dual(1.26, [1.0, 2.0, 3.0])
     np.testing.assert_array_equal(round(x).tangent, np.zeros(3))

@@ -90,8 +90,7 @@ def divmod(x: Any, y: Any, /) -> tuple[Number, Number]:
 def modf(x: Any, /) -> tuple[Number, Number]:
     """Fractional and whole part, both with the sign of x, as `numpy.modf`."""
     x = as_number(x)
-    signed_zero = np.copysign(0.0, value(x))
-    fraction = _table.where(np.isinf(value(x)), signed_zero, _table.fmod(x, 1.0))
+    fraction = _table.where(np.isinf(x), _table.copysign(0.0, x), _table.fmod(x, 1.0))
     return fraction, _table.trunc(x)
 
 
