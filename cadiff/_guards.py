@@ -22,6 +22,7 @@ __all__ = [
     "EQUAL",
     "LESS",
     "LESS_EQUAL",
+    "NoDerivativeError",
     "finite",
     "fixed",
     "held",
@@ -40,6 +41,10 @@ LESS, LESS_EQUAL, EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL = range(6)  # as in P
 # What has to be noted before a function answers; it may have a better answer, of numbers that a
 # replay computes anew.
 Note = Callable[..., Any]
+
+
+class NoDerivativeError(TypeError):
+    """A function was given a number by which it has no derivative."""
 
 
 def _taken(x: Any) -> Any:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from . import _core, listings
 from ._core import CallError, Calls, Code, MatrixPlan, ObstacleError, PointError
+from ._guards import NoDerivativeError
 from .batches import BatchCalls
 from .codegen import name_in_c, to_c
 from .images import Images, Replay
@@ -307,7 +308,7 @@ class Program(Calls, SparseCalls, BatchCalls):
         self._counts["eager"] += 1
         try:
             return run(self._function, Call(args, kwargs, first_argument(args)))
-        except TypeError:  # perhaps of an argument by which there is no derivative
+        except NoDerivativeError:  # which nobody has asked for
             return self._function(*args, **kwargs)
 
     def _here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:

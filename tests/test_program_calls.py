@@ -562,3 +562,20 @@ def test_numbers_choose_anew_in_each_replay() -> None:
         near(gradient(x), cadiff.grad(f)(x))
     assert program.stats()["recordings"] == 1
     assert program.stats()["eager"] == 0
+
+
+def test_f_is_run_once_where_it_is_run_as_it_is() -> None:
+    """What it raises comes out, and nothing that it does happens twice."""
+    calls = []
+
+    def f(x: Any) -> Any:
+        calls.append(len(calls))
+        distinct = cnp.unique(x)  # which cannot be replayed
+        if len(calls) > 1:
+            raise TypeError("of f's own")
+        return cnp.sum(distinct)
+
+    program = cadiff.compile(f)
+    with pytest.warns(RuntimeWarning, match="unique"), pytest.raises(TypeError, match="own"):
+        program(np.ones(3))
+    assert len(calls) == 2  # when it was recorded, and as it is

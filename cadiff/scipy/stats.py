@@ -19,6 +19,7 @@ import scipy.stats as st
 from .._core import depends, note_obstacle
 from .._core import strip as value
 from .._dispatch import carries
+from .._guards import NoDerivativeError
 from .._table import (
     absolute,
     arctan2,
@@ -168,7 +169,7 @@ class Distribution:
                 f"scipy.stats.{self.original.name}.{name} has no derivative by {parameter!r}"
             )
         elif carries(given):
-            raise TypeError(
+            raise NoDerivativeError(
                 f"scipy.stats.{self.original.name}.{name} has no derivative by {parameter!r} in "
                 f"closed form: write cadiff.value({parameter}) if it is a constant"
             )
