@@ -62,8 +62,9 @@ class Points:
         n = len(self._own)
         if threads is None:
             threads = min(_cores(), self._code.n_operations * n // ENOUGH)
+        threads = max(1, min(threads, n))
         self._code.run_points(
-            self._own, self._shared, self.heads, self.tails, self.missed, max(1, threads)
+            self._own, self._shared, self.heads, self.tails, self.missed, threads
         )
 
 
