@@ -53,6 +53,9 @@ static int check_target(const CadVar *var) {
 }
 
 PyObject *cad_numbers_of(PyObject *value) {
+    if (cad_is_mask(value)) {
+        return PyObject_GetAttrString(value, "number");
+    }
     const int objects = PyArray_Check(value) && PyArray_TYPE((PyArrayObject *)value) == NPY_OBJECT;
     if (!objects && !PyList_Check(value) && !PyTuple_Check(value)) {
         return Py_NewRef(value);

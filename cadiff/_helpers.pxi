@@ -13,6 +13,7 @@ from cpython.pythread cimport (
 cdef enum:
     MOST_HELPERS = 64
     PARTS = 12         # for each thread, which may begin late, or be slower
+    LONG_JOB = 20_000_000  # operations, of which a part is as many at most
     POLLS = 20_000     # about 0.1 ms
 
 
@@ -20,6 +21,7 @@ cdef struct Job:
     const CadProgram *program
     const CadPoints *points
     size_t n_lanes, n_part
+    bint is_long                   # so that somebody may interrupt it
     # What follows belongs to whoever has the guard.
     size_t begin, end              # the points that nobody has taken
     size_t n_missed
@@ -89,19 +91,28 @@ cdef void wait_for(PyThread_type_lock lock) noexcept nogil:
     PyThread_acquire_lock(lock, WAIT_LOCK)
 
 
-cdef void fail(Job *job, CadStatus status) noexcept with gil:
-    """Keep what was raised, for whoever has the job; no part is begun any more."""
-    error = None
-    try:
-        check(status)
-    except BaseException as raised:  # what interrupts a thread is for the caller to see
-        error = raised
+cdef void keep_error(Job *job, object error) noexcept:
+    """For whoever has the job; no part is begun any more."""
     enter()
     job.begin = job.end
     if job.error == NULL:
         Py_INCREF(error)
         job.error = <PyObject *>error
     leave()
+
+
+cdef void fail(Job *job, CadStatus status) noexcept with gil:
+    try:
+        check(status)
+    except BaseException as raised:  # what interrupts a thread is for the caller to see
+        keep_error(job, raised)
+
+
+cdef void look_for_signals(Job *job) noexcept with gil:
+    try:
+        PyErr_CheckSignals()
+    except BaseException as raised:
+        keep_error(job, raised)
 
 
 cdef bint take_part(Job *job, bint from_end, size_t *begin, size_t *end) noexcept nogil:
@@ -137,6 +148,8 @@ cdef void work_on(Job *job, bint from_end) noexcept nogil:
             fail(job, CAD_RAISED)
         else:
             n_missed += missed
+        if job.is_long and not from_end:
+            look_for_signals(job)
     enter()
     job.n_missed += n_missed
     leave()
@@ -231,6 +244,11 @@ cdef int call_helpers(int n) except -1:
     return n
 
 
+cdef inline size_t in_whole_lanes(size_t n_points, size_t n_lanes) noexcept:
+    """So many points, or a few more: all lanes are to be of use."""
+    return (n_points // n_lanes + 1) * n_lanes
+
+
 cdef size_t run_shared(const CadProgram *program, const CadPoints *points, size_t n_points,
                        size_t n_lanes, int threads) except? 0:
     """All points, by so many threads; how many of them missed."""
@@ -240,9 +258,10 @@ cdef size_t run_shared(const CadProgram *program, const CadPoints *points, size_
     job.points = points
     job.end = n_points
     job.n_lanes = n_lanes
-    job.n_part = n_points
+    job.n_part = in_whole_lanes(LONG_JOB // (program.n_operations + 1), n_lanes)
+    job.is_long = n_points > job.n_part
     if threads > 1:
-        job.n_part = (n_points // (<size_t>PARTS * threads) // n_lanes + 1) * n_lanes
+        job.n_part = min(job.n_part, in_whole_lanes(n_points // (<size_t>PARTS * threads), n_lanes))
         job.n_wanted = call_helpers(threads - 1)
         job.finished = held_lock()
         if job.finished == NULL:

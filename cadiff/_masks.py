@@ -50,6 +50,11 @@ class Mask(NDArrayOperatorsMixin):
 
     __hash__ = None  # type: ignore[assignment]
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """For `isinstance`: what takes one for an array finds that it is used like one."""
+        return np.ndarray
+
     def __init__(
         self,
         bools: Bools,
@@ -178,7 +183,10 @@ class Mask(NDArrayOperatorsMixin):
 
     def blended(self, target: Any, value: Any) -> Any:
         """What an array is after `target[mask] = value`, where a replay can choose: else None."""
-        if self.is_plain or self.shape != target.shape or np.shape(value) != ():
+        if isinstance(value, Mask):
+            value = value.number
+        is_number = carries(value) or isinstance(value, (int, float, np.number, np.bool_))
+        if self.is_plain or self.shape != target.shape or not is_number or _core.ndim(value):
             return None
         return _table.where(self._outcomes, value, target)
 

@@ -129,7 +129,13 @@ class BatchCalls(Traces):
                 )
             X = np.asarray(X)
             _core.structure_of((X,), (0,))  # says what is wrong
-            X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+            if X.dtype in (np.float16, np.float32) and (what == "value" or numbers == (0,)):
+                wide = X.astype(np.float64)
+                found = self.batch(
+                    wide, *others, what=what, threads=threads, argnums=argnums, **kwargs
+                )
+                return _narrowed(found, what, X.dtype.newbyteorder("="))
+            X = X if X.dtype in (np.float16, np.float32) else X.astype(np.float64)
         if _core.ndim(X) == 0:
             raise ValueError(
                 "batch takes an array with a leading axis for the points, not a number"
@@ -142,7 +148,7 @@ class BatchCalls(Traces):
         call = getattr(self, what)
         options = {} if what == "value" else {"argnums": argnums}
         if len(X) == 0:
-            nothing = call(_point(np.ones(X.shape[1:])[()]), *others, **options, **kwargs)
+            nothing = call(_point(np.ones(X.shape[1:], X.dtype)[()]), *others, **options, **kwargs)
             return _stacked([nothing], 0)
         return _stacked([call(_point(x), *others, **options, **kwargs) for x in X])
 
@@ -332,6 +338,20 @@ class Batch:
 
 def _point(x: Any) -> Any:
     return float(x) if isinstance(x, np.floating) else x
+
+
+def _narrowed(found: Any, what: str, dtype: Any) -> Any:
+    """Derivatives by numbers of a dtype, which are of that dtype, too."""
+    if what == "value":
+        return found
+    if what == "value_and_grad":
+        return found[0], _narrowed(found[1], "grad", dtype)
+    if isinstance(found, dict):
+        return {key: _narrowed(item, what, dtype) for key, item in found.items()}
+    if isinstance(found, (list, tuple)):
+        parts = [_narrowed(item, what, dtype) for item in found]
+        return type(found)(*parts) if hasattr(found, "_fields") else type(found)(parts)
+    return found.astype(dtype)
 
 
 def _stacked(items: list[Any], count: int | None = None) -> Any:

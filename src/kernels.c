@@ -6,18 +6,23 @@
 
 /* --- the table of loops --- */
 
-/* Side by side in memory, most operations are vectorised by the compiler. */
+/* Side by side in memory, or the same number throughout, most operations are vectorised by the
+ * compiler; choices, too, once both sides are read. */
 #define AT(k) (*(double *)(args[k] + i * steps[k]))
 #define SIDE_BY_SIDE(k) (steps[k] == (intptr_t)sizeof(double))
+#define NUMBERS(k) ((const double *)args[k])
+#define FOR_ALL                                                                                   \
+    double *const out = (double *)args[arity];                                                    \
+    for (intptr_t i = 0; i < n; i++)
 #define CAD_ROW1(name, value, dx)                                                                 \
     static void loop_##name(char **args, const intptr_t *dims, const intptr_t *steps,             \
                             void *data) {                                                         \
         (void)data;                                                                               \
+        enum { arity = 1 };                                                                       \
         const intptr_t n = dims[0];                                                               \
         if (SIDE_BY_SIDE(0) && SIDE_BY_SIDE(1)) {                                                 \
-            const double *const x = (const double *)args[0];                                      \
-            double *const out = (double *)args[1];                                                \
-            for (intptr_t i = 0; i < n; i++) {                                                    \
+            const double *const x = NUMBERS(0);                                                   \
+            FOR_ALL {                                                                             \
                 out[i] = val_##name(x[i]);                                                        \
             }                                                                                     \
             return;                                                                               \
@@ -30,12 +35,26 @@
     static void loop_##name(char **args, const intptr_t *dims, const intptr_t *steps,             \
                             void *data) {                                                         \
         (void)data;                                                                               \
+        enum { arity = 2 };                                                                       \
         const intptr_t n = dims[0];                                                               \
         if (SIDE_BY_SIDE(0) && SIDE_BY_SIDE(1) && SIDE_BY_SIDE(2)) {                              \
-            const double *const x = (const double *)args[0], *const y = (const double *)args[1];  \
-            double *const out = (double *)args[2];                                                \
-            for (intptr_t i = 0; i < n; i++) {                                                    \
+            const double *const x = NUMBERS(0), *const y = NUMBERS(1);                            \
+            FOR_ALL {                                                                             \
                 out[i] = val_##name(x[i], y[i]);                                                  \
+            }                                                                                     \
+            return;                                                                               \
+        }                                                                                         \
+        if (SIDE_BY_SIDE(0) && steps[1] == 0 && SIDE_BY_SIDE(2) && n > 0) {                       \
+            const double *const x = NUMBERS(0), y = NUMBERS(1)[0];                                \
+            FOR_ALL {                                                                             \
+                out[i] = val_##name(x[i], y);                                                     \
+            }                                                                                     \
+            return;                                                                               \
+        }                                                                                         \
+        if (steps[0] == 0 && SIDE_BY_SIDE(1) && SIDE_BY_SIDE(2) && n > 0) {                       \
+            const double x = NUMBERS(0)[0], *const y = NUMBERS(1);                                \
+            FOR_ALL {                                                                             \
+                out[i] = val_##name(x, y[i]);                                                     \
             }                                                                                     \
             return;                                                                               \
         }                                                                                         \
@@ -47,7 +66,40 @@
     static void loop_##name(char **args, const intptr_t *dims, const intptr_t *steps,             \
                             void *data) {                                                         \
         (void)data;                                                                               \
-        for (intptr_t i = 0; i < dims[0]; i++) {                                                  \
+        enum { arity = 3 };                                                                       \
+        const intptr_t n = dims[0];                                                               \
+        if (SIDE_BY_SIDE(0) && SIDE_BY_SIDE(3) && n > 0) {                                        \
+            const double *const x = NUMBERS(0), *const y = NUMBERS(1), *const z = NUMBERS(2);     \
+            const double first = y[0], other = z[0];                                              \
+            if (SIDE_BY_SIDE(1) && SIDE_BY_SIDE(2)) {                                             \
+                FOR_ALL {                                                                         \
+                    const double here = y[i], there = z[i];                                       \
+                    out[i] = val_##name(x[i], here, there);                                       \
+                }                                                                                 \
+                return;                                                                           \
+            }                                                                                     \
+            if (SIDE_BY_SIDE(1) && steps[2] == 0) {                                               \
+                FOR_ALL {                                                                         \
+                    const double here = y[i];                                                     \
+                    out[i] = val_##name(x[i], here, other);                                       \
+                }                                                                                 \
+                return;                                                                           \
+            }                                                                                     \
+            if (steps[1] == 0 && SIDE_BY_SIDE(2)) {                                               \
+                FOR_ALL {                                                                         \
+                    const double there = z[i];                                                    \
+                    out[i] = val_##name(x[i], first, there);                                      \
+                }                                                                                 \
+                return;                                                                           \
+            }                                                                                     \
+            if (steps[1] == 0 && steps[2] == 0) {                                                 \
+                FOR_ALL {                                                                         \
+                    out[i] = val_##name(x[i], first, other);                                      \
+                }                                                                                 \
+                return;                                                                           \
+            }                                                                                     \
+        }                                                                                         \
+        for (intptr_t i = 0; i < n; i++) {                                                        \
             AT(3) = val_##name(AT(0), AT(1), AT(2));                                              \
         }                                                                                         \
     }
@@ -56,6 +108,8 @@
 #undef CAD_ROW2
 #undef CAD_ROW3
 #undef AT
+#undef NUMBERS
+#undef FOR_ALL
 
 /* Operands and product: stacked matrices, of which this takes one; dims: stack, m, n, p. */
 static void loop_matmul(char **args, const intptr_t *dims, const intptr_t *steps, void *data) {

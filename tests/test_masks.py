@@ -65,6 +65,8 @@ CHOICES: dict[str, Callable[[Any], Any]] = {
     "copies": lambda x: cadiff.where(copy.deepcopy(copy.copy((x > 0.0).copy())), x**2, x),
     "assignment": lambda x: assigned(x, x < 0.0, 0.5),
     "assignment of a number": lambda x: assigned(x, x < 0.0, x[0] ** 2),
+    "assignment of a mask": lambda x: assigned(cnp.zeros(5), slice(1, 4), (x > 0.0)[1:4]) * x,
+    "assignment among numbers": lambda x: assigned(x, x > 0.0, True) * x,
     "about nan": lambda x: np.where(np.isnan(x) | np.isinf(x) | ~np.isfinite(x), 1.0, x**2),
     "gradient within": lambda x: cadiff.grad(lambda y: cnp.sum(cadiff.where(y > x, y**3, y * x)))(
         x**2
@@ -244,7 +246,8 @@ def test_a_mask_is_used_like_an_array() -> None:
 
     def f(x: Any) -> Any:
         mask = x > 0.0
-        assert isinstance(mask, Mask)
+        assert type(mask) is Mask
+        assert isinstance(mask, np.ndarray)
         assert (mask.shape, mask.ndim, mask.size, len(mask)) == ((2, 3), 2, 6, 2)
         assert mask.dtype == bool
         assert mask.T.shape == (3, 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import threading
 import tracemalloc
 import weakref
@@ -16,6 +17,7 @@ import pytest
 
 import cadiff
 import cadiff.numpy as cnp
+from cadiff import batches
 
 from .processes import isolated
 from .programs import any_shape, hinge, near, usage
@@ -149,6 +151,22 @@ def test_batches_after_others_are_of_their_own_points_and_kind() -> None:
         program.batch(X, what="value", argnums="0")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", ">f4", "f8", "i4"])
+def test_batches_are_of_the_dtypes_of_single_calls(dtype: str) -> None:
+    program = cadiff.compile(lambda x: {"a": wave(x), "b": [x * x]})
+    total = cadiff.compile(wave)
+    X = np.arange(12.0).reshape(3, 4).astype(dtype)
+    for what in ("value", "grad", "value_and_grad", "hessian"):
+        near(
+            total.batch(X, what=what),
+            batches._stacked([getattr(total, what)(x) for x in X]),  # type: ignore[arg-type]
+        )
+    for argnums in (0, (0,)):
+        wanted = batches._stacked([program.jacobian(x, argnums=argnums) for x in X])
+        near(program.batch(X, what="jacobian", argnums=argnums), wanted)
+    assert total.batch(X[:0], what="grad").dtype == total.grad(X[0]).dtype
+
+
 def test_a_batch_does_not_keep_its_points() -> None:
     program = cadiff.compile(wave)
     X = np.ones((10, 4))
@@ -191,6 +209,24 @@ def test_what_a_step_raises_in_a_batch_comes_out(threads: int) -> None:
         with pytest.raises(ArithmeticError, match="too large"):
             program.batch(broken, what="grad", threads=threads)
     np.testing.assert_allclose(program.batch(X, what="grad", threads=threads), wanted)
+
+
+@pytest.mark.skipif(not hasattr(signal, "raise_signal"), reason="there are no such signals")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_long_batches_can_be_interrupted(threads: int) -> None:
+    program = cadiff.compile(wave)
+    X = np.zeros((200_000, 16))
+    program.batch(X[:9], what="grad", threads=threads)
+
+    def interrupt() -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    timer = threading.Timer(0.02, interrupt)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        [program.batch(X, what="grad", threads=threads) for _ in range(1000)]
+    timer.join()
+    assert program.batch(X[:9], what="grad", threads=threads).shape == (9, 16)
 
 
 CHILD = """
