@@ -518,6 +518,22 @@ class Guarded:
     def graph(self, atoms: list[Any], optimize: bool) -> Graph: ...
     def image(self, atoms: list[Any]) -> Image | str: ...
 
+@final
+class Pullback:
+    def __init__(
+        self,
+        pull: Callable[
+            [
+                NDArray[np.float64],
+                Any,
+                Callable[[Code, Callable[[NDArray[np.float64]], Any]], None],
+            ],
+            Any,
+        ],
+        inputs: NDArray[np.float64],
+    ) -> None: ...
+    def __call__(self, u: Any, /) -> Any: ...
+
 @disjoint_base
 class Calls:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
@@ -530,6 +546,7 @@ class Calls:
     def hessian(self, /, *args: Any, argnums: int | Sequence[int] = 0, **kwargs: Any) -> Any: ...
     def hvp(self, first: Any, v: Any, /, *others: Any, argnums: int = 0, **kwargs: Any) -> Any: ...
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]: ...
+    def vjp(self, /, *primals: Any) -> tuple[Any, Callable[[Any], Any]]: ...
     def _forget_shortcuts(self) -> None: ...
     def _shorten(
         self,
@@ -541,6 +558,7 @@ class Calls:
         last: tuple[int, ...],
         program: Code | MatrixPlan,
         assemble: Callable[[NDArray[np.float64]], Any],
+        pullback: Pullback | None = None,
     ) -> None: ...
 
 # Sparse matrices.

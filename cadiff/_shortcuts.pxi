@@ -6,6 +6,8 @@
 
 cdef object MISSED = object()   # a call is not of this kind, or chooses otherwise
 cdef object REFUSED = object()  # nor is it worth while to look for another shortcut
+cdef object ZERO = 0
+cdef dict NO_NAMES = {}
 
 cdef enum:
     MOST_SHORTCUTS = 8   # for one method
@@ -19,11 +21,12 @@ cdef enum Method:
     HESSIAN
     HVP
     JVP
+    VJP
     N_METHODS
 
 cdef dict METHODS = {
     "value": VALUE, "grad": GRAD, "value_and_grad": VALUE_AND_GRAD, "jacobian": JACOBIAN,
-    "hessian": HESSIAN, "hvp": HVP, "jvp": JVP,
+    "hessian": HESSIAN, "hvp": HVP, "jvp": JVP, "vjp": VJP,
 }
 
 
@@ -274,6 +277,13 @@ cdef Part form_of_items(Part part, items, bint differentiable, Py_ssize_t *count
     return part
 
 
+cdef bint has_names(Part part) except -1:
+    """Whether numbers in it are told apart by keys, which may stand in any order."""
+    return (part.kind == PART_DICT and part.size > 1) or any(
+        [has_names(child) for child in part.children or ()]
+    )
+
+
 # --- results -------------------------------------------------------------------------------------
 
 cdef enum ResultKind:
@@ -319,9 +329,10 @@ cdef class Result(Shaped):
             self.ndim, <cnp.npy_intp *>self.lengths, cnp.NPY_DOUBLE
         )
         cdef double *to = <double *>cnp.PyArray_DATA(array)
-        cdef Py_ssize_t k
-        for k in range(0, self.size, self.width):
-            memcpy(to + k, numbers, self.width * sizeof(double))
+        cdef double *end = to + self.size
+        while to < end:
+            memcpy(to, numbers, self.width * sizeof(double))
+            to += self.width
             numbers += self.step
         if self.typenum != cnp.NPY_DOUBLE:
             return cnp.PyArray_Cast(array, self.typenum)
@@ -427,6 +438,7 @@ cdef class Shortcut:
     cdef Code code         # of it
     cdef MatrixPlan plan   # None, if the code gives all numbers
     cdef Result result
+    cdef Pullback pullback  # if one is wanted, too: another one of its kind
     cdef bint is_whole     # the result of the plan is all its numbers, as one array
     cdef bint was_used
 
@@ -460,7 +472,9 @@ cdef class Shortcut:
         """The result; MISSED or REFUSED if there is none."""
         cdef double *room
         cdef double *results
+        cdef double *places
         cdef long missed
+        cdef Pullback pullback = None
         if not self.is_of(args, kwargs, argnums):
             return MISSED
         if self.plan is not None:
@@ -468,8 +482,11 @@ cdef class Shortcut:
         cdef Code code = self.code
         room = code.take_room()
         try:
-            if not self.take(args, kwargs, cad_program_places(code.program, 1, room)):
+            places = cad_program_places(code.program, 1, room)
+            if not self.take(args, kwargs, places):
                 return MISSED
+            if self.pullback is not None:
+                pullback = self.pullback.at(places)
             if code.is_long:
                 with nogil:
                     missed = cad_program_run(code.program, room)
@@ -478,7 +495,8 @@ cdef class Shortcut:
             if missed == -1:
                 results = room + cad_program_room(code.program, 1)
                 cad_program_read(code.program, room, results)
-                return self.result.make(results)
+                made = self.result.make(results)
+                return made if pullback is None else (made, pullback)
         finally:
             code.give_back(room)
         if missed == CAD_CALL_FAILED:
@@ -537,7 +555,7 @@ cdef Shortcut new_shortcut(tuple args, dict kwargs, object argnums, tuple first,
         parts.append(form_of(kwargs[name], False, &count))
     for k in last:
         parts[k] = form_of(args[k], True, &count)
-    if None in parts:
+    if None in parts or any([has_names(parts[k]) for k in last]):
         return None
     short.parts = tuple(parts)
     short.program = program
@@ -563,71 +581,136 @@ cdef Shortcut new_shortcut(tuple args, dict kwargs, object argnums, tuple first,
     return short
 
 
-cdef class Calls:
-    """The methods of a Program that are called most: calls of the kinds that were the last ones go
-    straight to the code; any other goes to `self._run`, or to the method with an underscore.
+@cython.final
+cdef class Shortcuts:
+    """Those for one method, the one that was used last in front."""
 
-    Subclasses have `_run(what, args, kwargs, argnums)`, `_hvp` and `_jvp`.
-    """
-
-    cdef list shortcuts  # for each method, the one that was used last in front
+    cdef list known
     cdef int n_to_skip   # so many are not made, since those before were of no use
     cdef int n_skipped
 
-    def __cinit__(self, *args, **kwargs):
-        self._forget_shortcuts()
+    def __init__(self):
+        self.known = []
 
-    def _forget_shortcuts(self):
-        self.shortcuts = [[] for _ in range(<int>N_METHODS)]
-        self.n_to_skip = self.n_skipped = 0
-
-    def _shorten(self, str what, tuple args, dict kwargs, argnums, tuple first, tuple last,
-                 program, assemble):
-        """From now on calls like this one of a method are for a Code or a MatrixPlan: `assemble`
-        makes the result of its numbers. See new_shortcut."""
-        cdef list known = self.shortcuts[<int>METHODS[what]]
-        cdef Shortcut short
-        cdef Py_ssize_t k
-        for k in range(len(known)):
-            short = known[k]
-            if short.is_for(program, args, kwargs, argnums):
-                bring_to_front(known, short, k)
-                return
-        if self.n_skipped < self.n_to_skip:
-            self.n_skipped += 1
-            return
-        short = new_shortcut(args, kwargs, argnums, first, last, program, assemble)
-        if short is None:
-            return
-        if len(known) >= MOST_SHORTCUTS:
-            self.n_skipped = 0
-            self.n_to_skip = (
-                0 if (<Shortcut>known[MOST_SHORTCUTS - 1]).was_used else min(MOST_SKIPPED, 2 * self.n_to_skip + 1)
-            )
-            known.pop()
-        known.insert(0, short)
-
-    cdef object shortly(self, Method method, tuple args, dict kwargs, object argnums):
+    cdef object call(self, tuple args, dict kwargs, object argnums):
         """The result by a shortcut; MISSED or REFUSED if there is none."""
-        cdef list known
         cdef Shortcut short
         cdef object result
         cdef Py_ssize_t k = 0
         if cad_current_tape().watch != NULL:
             return REFUSED
-        known = <list>PyList_GET_ITEM(self.shortcuts, method)
-        while k < PyList_GET_SIZE(known):
-            short = <Shortcut>PyList_GET_ITEM(known, k)
+        while k < PyList_GET_SIZE(self.known):
+            short = <Shortcut>PyList_GET_ITEM(self.known, k)
             result = short.call(args, kwargs, argnums)
             if result is REFUSED:
                 return result
             if result is not MISSED:
                 short.was_used = True
                 if k > 0:
-                    bring_to_front(known, short, k)
+                    self.bring_to_front(short, k)
                 return result
             k += 1
         return MISSED
+
+    cdef int add(self, tuple args, dict kwargs, object argnums, tuple first, tuple last,
+                 object program, object assemble, Pullback pullback) except -1:
+        cdef Shortcut short
+        cdef Py_ssize_t k
+        for k in range(len(self.known)):
+            short = self.known[k]
+            if short.is_for(program, args, kwargs, argnums):
+                return self.bring_to_front(short, k)
+        if self.n_skipped < self.n_to_skip:
+            self.n_skipped += 1
+            return 0
+        short = new_shortcut(args, kwargs, argnums, first, last, program, assemble)
+        if short is None:
+            return 0
+        short.pullback = pullback
+        if len(self.known) >= MOST_SHORTCUTS:
+            short_lived = not (<Shortcut>self.known.pop()).was_used
+            self.n_to_skip = min(MOST_SKIPPED, 2 * self.n_to_skip + 1) if short_lived else 0
+            self.n_skipped = 0
+        self.known.insert(0, short)
+        return 0
+
+    cdef int bring_to_front(self, Shortcut short, Py_ssize_t k) except -1:
+        """Unless the list has changed meanwhile."""
+        cdef list known = self.known
+        if k < PyList_GET_SIZE(known) and known[k] is short:
+            while k > 0:
+                known[k] = known[k - 1]
+                k -= 1
+            known[0] = short
+        return 0
+
+
+@cython.final
+cdef class Pullback:
+    """From a cotangent of what f returned, at a point, to those of its arguments.
+
+    What no shortcut serves is pull(inputs, u, note), which may call note(code, assemble): see
+    `Calls._shorten`.
+    """
+
+    cdef object pull
+    cdef cnp.ndarray inputs
+    cdef Shortcuts shortcuts  # those of all that are of one kind
+
+    def __init__(self, pull, cnp.ndarray inputs):
+        self.pull = pull
+        self.inputs = inputs
+        self.shortcuts = Shortcuts()
+
+    cdef Pullback at(self, const double *inputs):
+        """The same at another point."""
+        cdef Pullback other = Pullback.__new__(Pullback)
+        other.pull = self.pull
+        other.shortcuts = self.shortcuts
+        other.inputs = empty_like(self.inputs)
+        memcpy(
+            cnp.PyArray_DATA(other.inputs), inputs,
+            cnp.PyArray_SIZE(other.inputs) * sizeof(double),
+        )
+        return other
+
+    def __call__(self, u, /):
+        cdef tuple args = (self.inputs, u)
+        result = self.shortcuts.call(args, NO_NAMES, ZERO)
+        if result is not MISSED and result is not REFUSED:
+            return result
+
+        def note(program, assemble):
+            self.shortcuts.add(args, NO_NAMES, ZERO, (), (1,), program, assemble, None)
+
+        return self.pull(self.inputs, u, note)
+
+
+cdef class Calls:
+    """The methods of a Program that are called most: calls of the kinds that were the last ones go
+    straight to the code; any other goes to `self._run`, or to the method with an underscore.
+
+    Subclasses have `_run(what, args, kwargs, argnums)`, `_hvp`, `_jvp` and `_vjp`.
+    """
+
+    cdef list shortcuts  # for each method
+
+    def __cinit__(self, *args, **kwargs):
+        self._forget_shortcuts()
+
+    def _forget_shortcuts(self):
+        self.shortcuts = [Shortcuts() for _ in range(<int>N_METHODS)]
+
+    def _shorten(self, str what, tuple args, dict kwargs, argnums, tuple first, tuple last,
+                 program, assemble, pullback=None):
+        """From now on calls like this one of a method are for a Code or a MatrixPlan: `assemble`
+        makes the result of its numbers. See new_shortcut."""
+        (<Shortcuts>self.shortcuts[<int>METHODS[what]]).add(
+            args, kwargs, argnums, first, last, program, assemble, pullback
+        )
+
+    cdef object shortly(self, Method method, tuple args, dict kwargs, object argnums):
+        return (<Shortcuts>PyList_GET_ITEM(self.shortcuts, method)).call(args, kwargs, argnums)
 
     def __call__(self, /, *args, **kwargs):
         """What f returns."""
@@ -690,16 +773,9 @@ cdef class Calls:
                 return result
         return self._jvp(primals, tangents)
 
-
-cdef object ZERO = 0
-cdef dict NO_NAMES = {}
-
-
-cdef int bring_to_front(list known, Shortcut short, Py_ssize_t k) except -1:
-    """Unless the list has changed meanwhile."""
-    if k < PyList_GET_SIZE(known) and known[k] is short:
-        while k > 0:
-            known[k] = known[k - 1]
-            k -= 1
-        known[0] = short
-    return 0
+    def vjp(self, /, *primals):
+        """Value and pullback, as `cadiff.vjp` gives them."""
+        result = self.shortly(VJP, primals, NO_NAMES, ZERO)
+        if result is MISSED or result is REFUSED:
+            return self._vjp(primals)
+        return result

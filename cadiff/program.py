@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from . import _core, listings
-from ._core import CallError, Code, MatrixPlan, ObstacleError, PointError
+from ._core import CallError, Code, MatrixPlan, ObstacleError, PointError, Pullback
 from .batches import BatchCalls
 from .codegen import name_in_c, to_c
 from .images import Images, Replay
@@ -34,7 +34,7 @@ from .traces import OnBranchChange
 from .transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from .transforms._base import Function, check_function, checked_argnums, is_int
 from .transforms._blocks import blocks_of_matrix
-from .transforms._outputs import all_shapes, in_containers
+from .transforms._outputs import all_shapes, in_containers, refilled
 
 __all__ = ["Program", "compile"]
 
@@ -405,10 +405,11 @@ class Program(SparseCalls, BatchCalls):
         program: Code | MatrixPlan,
         assemble: Callable[[FloatArray], Any],
         along: Sequence[Any] = (),
+        pullback: Pullback | None = None,
     ) -> Any:
         """What `assemble` makes of the results; calls of this kind take the short way from now on.
 
-        `along` are the atoms of the last arguments.
+        `along` are the atoms of the last arguments; with `pullback` further calls have one, too.
         """
         inputs = asked.call.vector()
         if asked.last:
@@ -425,6 +426,7 @@ class Program(SparseCalls, BatchCalls):
                     asked.last,
                     program,
                     assemble,
+                    pullback,
                 )
         return result
 
@@ -562,8 +564,7 @@ class Program(SparseCalls, BatchCalls):
         eager: tuple[Any, Any] = jvp(self._function, primals, tangents)
         return eager
 
-    def vjp(self, /, *primals: Any) -> tuple[Any, Callable[[Any], Any]]:
-        """Value and pullback, as `cadiff.vjp` gives them."""
+    def _vjp(self, primals: tuple[Any, ...]) -> tuple[Any, Callable[[Any], Any]]:
         if not self._is_eager(primals, {}):
             call = Call(primals, {}, tuple(range(len(primals))))
             if self._optimize:
@@ -578,32 +579,45 @@ class Program(SparseCalls, BatchCalls):
         return eager
 
     def _pullback(self, call: Call, recorded: Recorded) -> tuple[Any, Callable[[Any], Any]]:
-        inputs = call.vector()
-        out = recorded.filled(met(self._code(recorded, "value").run(inputs)))
         structure = call.structure.bare()
-        single = len(call.args) == 1
+        shapes = all_shapes(structure)
+        argnums, ranges = call.argnums, call.ranges
+        single = len(argnums) == 1
+        m = recorded.graph.n_outputs
 
-        def pulled(recorded: Recorded, seeds: list[Any]) -> Any:
-            code = self._code(recorded, "pull", call.ranges)
-            numbers = met(code.run(np.concatenate([inputs, *seeds])))[recorded.graph.n_outputs :]
-            return in_containers(leaves_of(numbers, all_shapes(structure)), structure, single)
+        def assemble(numbers: FloatArray) -> Any:
+            return in_containers(leaves_of(numbers[m:], shapes), structure, single)
 
-        def pull(u: Any) -> Any:
+        def primals_at(inputs: FloatArray) -> tuple[Any, ...]:
+            return tuple(refilled(structure, leaves_of(inputs, shapes)))
+
+        def pulled(recorded: Recorded, numbers: FloatArray) -> tuple[Code, Any]:
+            code = self._code(recorded, "pull", ranges)
+            return code, assemble(met(code.run(numbers)))
+
+        def pull(inputs: FloatArray, u: Any, note: Callable[..., None]) -> Any:
             cotangent = recorded.output.match(u, "the cotangent")
             if not carries_derivatives(tuple(cotangent), {}):
-                seeds = [np.ravel(atom) for atom in cotangent]
+                numbers = np.concatenate([inputs, *map(np.ravel, cotangent)])
                 try:
-                    return pulled(recorded, seeds)
+                    code, result = pulled(recorded, numbers)
                 except (MissedError, PointError, CallError, ObstacleError):
                     pass
-                again = Call(call.args_at(inputs), {}, call.argnums)
-                done, result = self._replayed(again, functools.partial(pulled, seeds=seeds))
-                if done:
+                else:
+                    note(code, assemble)
                     return result
+                again = Call(primals_at(inputs), {}, argnums)
+                done, found = self._replayed(again, functools.partial(pulled, numbers=numbers))
+                if done:
+                    return found[1]
                 self._counts["eager"] += 1
-            return vjp(self._function, *call.args_at(inputs))[1](u)
+            return vjp(self._function, *primals_at(inputs))[1](u)
 
-        return out, pull
+        inputs = call.vector()
+        pullback = Pullback(pull, inputs)
+        asked = Asked("vjp", call, call.args, 0, argnums)
+        code = self._code(recorded, "value")
+        return self._computed(asked, recorded, code, recorded.filled, pullback=pullback), pullback
 
     # --- other forms
 

@@ -171,19 +171,6 @@ class Call:
             at += size
         return vector
 
-    def args_at(self, vector: FloatArray) -> tuple[Any, ...]:
-        """The positional arguments with the numbers of a vector."""
-        parts: list[Any] = []
-        at = 0
-        for item, size in zip(self._inputs, self._sizes, strict=True):
-            part = vector[at : at + size]
-            if isinstance(item, np.ndarray):
-                parts.append(part.reshape(item.shape).astype(item.dtype))
-            else:
-                parts.append(float(part[0]) if isinstance(item, float) else type(item)(part))
-            at += size
-        return tuple(self.with_inputs(parts)[0])
-
     @property
     def inputs(self) -> list[Any]:
         """Floats, sequences of them and arrays, in the order of the vector."""
