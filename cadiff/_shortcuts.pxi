@@ -154,7 +154,7 @@ cdef class Part(Shaped):
                 return False
         return True
 
-    cdef bint take_array(self, object array, double *place) except -1:
+    cdef inline bint take_array(self, object array, double *place) except -1:
         cdef Py_ssize_t k
         if self.size == 0:
             return True
@@ -201,7 +201,7 @@ cdef class Part(Shaped):
 
 
 cdef object np_float64 = np.float64
-cdef tuple PLAIN_STATICS = (int, bool, str, bytes, type(None), np.bool_, *[
+cdef tuple PLAIN_STATICS = (int, bool, str, bytes, type(None), type(len), np.bool_, *[
     np.dtype(code).type for code in np.typecodes["AllInteger"]
 ])
 
@@ -324,7 +324,7 @@ cdef class Result(Shaped):
             return dict(zip(self.kept, items))
         return self.kept(*items)
 
-    cdef object make_array(self, const double *numbers):
+    cdef inline object make_array(self, const double *numbers):
         cdef cnp.ndarray array = cnp.PyArray_SimpleNew(
             self.ndim, <cnp.npy_intp *>self.lengths, cnp.NPY_DOUBLE
         )
@@ -434,6 +434,8 @@ cdef class Shortcut:
     cdef object argnums
     cdef tuple parts       # of positional arguments, then of those by keyword
     cdef tuple names       # of these
+    cdef Py_ssize_t n_args
+    cdef Py_ssize_t n_names
     cdef object program    # a Code or a MatrixPlan
     cdef Code code         # of it
     cdef MatrixPlan plan   # None, if the code gives all numbers
@@ -442,16 +444,16 @@ cdef class Shortcut:
     cdef bint is_whole     # the result of the plan is all its numbers, as one array
     cdef bint was_used
 
-    cdef bint is_of(self, tuple args, dict kwargs, object argnums) except -1:
+    cdef inline bint is_of(self, tuple args, dict kwargs, object argnums) except -1:
         return (
-            PyTuple_GET_SIZE(args) + PyDict_Size(kwargs) == PyTuple_GET_SIZE(self.parts)
-            and PyDict_Size(kwargs) == PyTuple_GET_SIZE(self.names)
+            PyTuple_GET_SIZE(args) == self.n_args
+            and PyDict_Size(kwargs) == self.n_names
             and (argnums is self.argnums or is_same_choice(argnums, self.argnums))
         )
 
-    cdef bint take(self, tuple args, dict kwargs, double *inputs) except -1:
+    cdef inline bint take(self, tuple args, dict kwargs, double *inputs) except -1:
         """Whether the arguments are of this kind; if so, their numbers are written."""
-        cdef Py_ssize_t k, n = PyTuple_GET_SIZE(args)
+        cdef Py_ssize_t k, n = self.n_args
         cdef PyObject *found
         cdef object item
         for k in range(n):
@@ -459,7 +461,7 @@ cdef class Shortcut:
                 <object>PyTuple_GET_ITEM(args, k), inputs
             ):
                 return False
-        for k in range(PyTuple_GET_SIZE(self.names)):
+        for k in range(self.n_names):
             found = PyDict_GetItemWithError(kwargs, self.names[k])
             if found == NULL:
                 return False
@@ -549,6 +551,8 @@ cdef Shortcut new_shortcut(tuple args, dict kwargs, object argnums, tuple first,
         return None
     short.argnums = argnums
     short.names = tuple(sorted(kwargs))
+    short.n_args = n
+    short.n_names = len(kwargs)
     for k in (*first, *[k for k in range(n) if k not in first and k not in last]):
         parts[k] = form_of(args[k], k in first, &count)
     for name in short.names:
@@ -594,13 +598,14 @@ cdef class Shortcuts:
 
     cdef object call(self, tuple args, dict kwargs, object argnums):
         """The result by a shortcut; MISSED or REFUSED if there is none."""
+        cdef list known = self.known
         cdef Shortcut short
         cdef object result
         cdef Py_ssize_t k = 0
         if cad_current_tape().watch != NULL:
             return REFUSED
-        while k < PyList_GET_SIZE(self.known):
-            short = <Shortcut>PyList_GET_ITEM(self.known, k)
+        while k < PyList_GET_SIZE(known):
+            short = <Shortcut>PyList_GET_ITEM(known, k)
             result = short.call(args, kwargs, argnums)
             if result is REFUSED:
                 return result
@@ -709,7 +714,7 @@ cdef class Calls:
             args, kwargs, argnums, first, last, program, assemble, pullback
         )
 
-    cdef object shortly(self, Method method, tuple args, dict kwargs, object argnums):
+    cdef inline object shortly(self, Method method, tuple args, dict kwargs, object argnums):
         return (<Shortcuts>PyList_GET_ITEM(self.shortcuts, method)).call(args, kwargs, argnums)
 
     def __call__(self, /, *args, **kwargs):
