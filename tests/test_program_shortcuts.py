@@ -82,7 +82,12 @@ CALLS: dict[str, tuple[Function, list[str], tuple[Any, ...], dict[str, Any]]] = 
     "int": (lambda t: cadiff.sin(t) * t, METHODS, (3,), {}),
     "keyword": (energy, METHODS, (VECTOR,), {"scale": 3.0}),
     "static": (energy, METHODS, (VECTOR,), {"power": 3, "scale": 0.5}),
-    "static array": (lambda x, *, at: cnp.sum(x[at] ** 2), METHODS, (VECTOR,), {"at": np.array([0, 2])}),
+    "static array": (
+        lambda x, *, at: cnp.sum(x[at] ** 2),
+        METHODS,
+        (VECTOR,),
+        {"at": np.array([0, 2])},
+    ),
     "function": (lambda x, g: g(x[0]) * x[1], METHODS, (VECTOR, squared), {}),
     "function of C": (lambda x, g: g(x[0]) * x[1], METHODS, (VECTOR, cadiff.sin), {}),
     "single precision": (energy, METHODS, (SINGLE,), {}),
@@ -98,7 +103,12 @@ CALLS: dict[str, tuple[Function, list[str], tuple[Any, ...], dict[str, Any]]] = 
     "transposed": (energy, METHODS, (MATRIX.T,), {}),
     "empty": (energy, METHODS, (np.empty((0, 3)),), {}),
     "no axes": (lambda x, y: x * x * cnp.sum(y), METHODS, (np.array(2.0), VECTOR), {}),
-    "no axes, single": (lambda x: [x * x, x * VECTOR], ["value", "jacobian"], (np.float32([2.0]).reshape(()),), {}),
+    "no axes, single": (
+        lambda x: [x * x, x * VECTOR],
+        ["value", "jacobian"],
+        (np.float32([2.0]).reshape(()),),
+        {},
+    ),
     "second": (energy, METHODS[1:], (VECTOR, 1.5), {"argnums": 1}),
     "last": (energy, METHODS[1:], (VECTOR, SINGLE), {"argnums": -1}),
     "both": (energy, METHODS[1:], (VECTOR, SINGLE), {"argnums": (1, 0)}),
@@ -113,9 +123,19 @@ CALLS: dict[str, tuple[Function, list[str], tuple[Any, ...], dict[str, Any]]] = 
     "ordered": (lambda p: p["a"] * cnp.sum(p["b"]), METHODS, (OrderedDict(a=2.0, b=VECTOR),), {}),
     "many numbers": (lambda x: [x * x, cnp.sum(x)], ["value"], (np.linspace(0.0, 1.0, 3000),), {}),
     "many of single precision": (cnp.sum, ["grad"], (np.ones(3000, dtype=np.float32),), {}),
-    "large matrix": (lambda x: cnp.sin(x) * x[::-1], ["jacobian"], (np.linspace(0.0, 1.0, 90),), {}),
-    "by products": (lambda x: cnp.cumsum(x) * cnp.sum(x * x), ["jacobian"], (np.linspace(0.0, 1.0, 200),), {}),
-}  # fmt: skip
+    "large matrix": (
+        lambda x: cnp.sin(x) * x[::-1],
+        ["jacobian"],
+        (np.linspace(0.0, 1.0, 90),),
+        {},
+    ),
+    "by products": (
+        lambda x: cnp.cumsum(x) * cnp.sum(x * x),
+        ["jacobian"],
+        (np.linspace(0.0, 1.0, 200),),
+        {},
+    ),
+}
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -172,7 +192,7 @@ def test_products_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
         ("hvp", (VECTOR, np.array([1, 2, 3])), {"scale": 2.0}),
         ("jvp", ((VECTOR,), (v,)), {}),
         ("jvp", ([VECTOR, 2.0], [v, 1.0]), {}),
-    ]  # fmt: skip
+    ]
     for method, args, kwargs in cases:
         first = getattr(program, method)(*args, **kwargs)
         same(first, slowly(energy, method, *args, **kwargs))
@@ -248,7 +268,7 @@ def test_statics_are_told_apart_by_type() -> None:
     program = cadiff.compile(
         lambda x, n=None: x * x if isinstance(n, (bool, str)) or n is None else x * n
     )
-    statics = [1, 1.0, True, None, "1", 2, np.int64(1), np.int32(1), b"1", False, np.True_, 0]  # fmt: skip
+    statics = [1, 1.0, True, None, "1", 2, np.int64(1), np.int32(1), b"1", False, np.True_, 0]
     for _ in range(4):
         for n in statics:
             plain = isinstance(n, (bool, str)) or n is None
