@@ -441,10 +441,6 @@ class PointError(Exception): ...
 class CallError(Exception): ...
 
 @final
-class Static:
-    def __init__(self, value: object) -> None: ...
-
-@final
 class Code:
     steps: list[Any]
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
@@ -523,13 +519,20 @@ class Guarded:
     def image(self, atoms: list[Any]) -> Image | str: ...
 
 @final
-class Shortcut:
+class Pullback:
     def __init__(
         self,
-        shapes: tuple[tuple[int, ...] | None, ...],
-        value: Code | None,
-        gradient: Code | None,
+        pull: Callable[
+            [
+                NDArray[np.float64],
+                Any,
+                Callable[[Code, Callable[[NDArray[np.float64]], Any]], None],
+            ],
+            Any,
+        ],
+        inputs: NDArray[np.float64],
     ) -> None: ...
+    def __call__(self, u: Any, /) -> Any: ...
 
 @disjoint_base
 class Calls:
@@ -539,11 +542,23 @@ class Calls:
     def value_and_grad(
         self, /, *args: Any, argnums: int | Sequence[int] = 0, **kwargs: Any
     ) -> Any: ...
+    def jacobian(self, /, *args: Any, argnums: int | Sequence[int] = 0, **kwargs: Any) -> Any: ...
+    def hessian(self, /, *args: Any, argnums: int | Sequence[int] = 0, **kwargs: Any) -> Any: ...
+    def hvp(self, first: Any, v: Any, /, *others: Any, argnums: int = 0, **kwargs: Any) -> Any: ...
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]: ...
+    def vjp(self, /, *primals: Any) -> tuple[Any, Callable[[Any], Any]]: ...
+    def _forget_shortcuts(self) -> None: ...
     def _shorten(
         self,
-        shapes: tuple[tuple[int, ...] | Static | None, ...] | None,
-        value: Code | None,
-        gradient: Code | None,
+        what: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        argnums: Any,
+        first: tuple[int, ...],
+        last: tuple[int, ...],
+        program: Code | MatrixPlan,
+        assemble: Callable[[NDArray[np.float64]], Any],
+        pullback: Pullback | None = None,
     ) -> None: ...
 
 # Sparse matrices.

@@ -20,16 +20,17 @@ import numpy as np
 
 cimport cython
 cimport numpy as cnp
-from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next, PyDict_Size
 from cpython.exc cimport PyErr_CheckSignals, PyErr_Clear, PyErr_ExceptionMatches
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_FromDouble
-from cpython.list cimport PyList_GET_ITEM, PyList_New, PyList_SET_ITEM
+from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE, PyList_New, PyList_SET_ITEM
 from cpython.object cimport Py_EQ, Py_LE, Py_LT, Py_NE, PyObject, PyObject_Call
 from cpython.ref cimport Py_DECREF, Py_INCREF
-from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
+from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
 from libc.math cimport INFINITY, ldexp
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 
 cnp.import_array()
 cnp.import_umath()
@@ -58,6 +59,7 @@ include "_program.pxi"
 include "_program_calls.pxi"
 include "_program_files.pxi"
 include "_sparse.pxi"
+include "_shortcuts.pxi"
 include "_taylor.pxi"
 include "_rules.pxi"
 include "_functions.pxi"

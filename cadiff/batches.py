@@ -129,13 +129,14 @@ class BatchCalls(Traces):
                 )
             X = np.asarray(X)
             _core.structure_of((X,), (0,))  # says what is wrong
-            if X.dtype in (np.float16, np.float32) and (what == "value" or numbers == (0,)):
+            is_narrow = X.dtype.kind == "f" and X.dtype.itemsize < 8
+            if is_narrow and (what == "value" or numbers == (0,)):
                 wide = X.astype(np.float64)
                 found = self.batch(
                     wide, *others, what=what, threads=threads, argnums=argnums, **kwargs
                 )
                 return _narrowed(found, what, X.dtype.newbyteorder("="))
-            X = X if X.dtype in (np.float16, np.float32) else X.astype(np.float64)
+            X = X if is_narrow else X.astype(np.float64, copy=False)
         if _core.ndim(X) == 0:
             raise ValueError(
                 "batch takes an array with a leading axis for the points, not a number"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import functools
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from types import MethodType
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import _core, listings
-from ._core import CallError, Calls, Code, MatrixPlan, ObstacleError, PointError
+from ._core import CallError, Code, MatrixPlan, ObstacleError, PointError, Pullback
 from ._guards import NoDerivativeError
 from .batches import BatchCalls
 from .codegen import name_in_c, to_c
@@ -20,6 +20,7 @@ from .images import Images, Replay
 from .matrices import SparseCalls
 from .recordings import (
     Call,
+    FloatArray,
     MissedError,
     Recorded,
     carries_derivatives,
@@ -32,7 +33,7 @@ from .recordings import (
 from .texts import check_rows, counted
 from .traces import OnBranchChange
 from .transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
-from .transforms._base import Function, check_function, checked_argnums
+from .transforms._base import Function, check_function, checked_argnums, is_int
 from .transforms._blocks import blocks_of_matrix
 from .transforms._outputs import all_shapes, in_containers, refilled
 
@@ -48,7 +49,22 @@ _EAGER: dict[str, Callable[..., Any]] = {
 }
 
 
-class Program(Calls, SparseCalls, BatchCalls):
+class Asked(NamedTuple):
+    """What a method was asked for, and its arguments as they were given."""
+
+    what: str
+    call: Call  # of f
+    args: tuple[Any, ...]
+    argnums: int | Sequence[int]
+    first: tuple[int, ...]  # those of args whose numbers are the first inputs of programs
+    last: tuple[int, ...] = ()  # those whose numbers stand behind the arguments of f
+
+    @property
+    def is_single(self) -> bool:
+        return is_int(self.argnums)
+
+
+class Program(SparseCalls, BatchCalls):
     """A function that is recorded once for each structure of its arguments, then replayed in C.
 
     Made by `compile`, which says what it does and what f may do. Called like f; the methods are
@@ -75,6 +91,7 @@ class Program(Calls, SparseCalls, BatchCalls):
             )
         if isinstance(max_traces, bool) or not isinstance(max_traces, int) or max_traces < 1:
             raise ValueError(f"max_traces is an int of 1 or more, not {max_traces!r}")
+        self._lock = threading.RLock()
         self._function = f
         self._on_branch_change = on_branch_change
         self._optimize = bool(optimize)
@@ -89,10 +106,9 @@ class Program(Calls, SparseCalls, BatchCalls):
         self._forget_recordings()
         self._images = Images(self._function, self._max_traces)
         self._bound: dict[int, Program] = {}
-        self._shorten(None, None, None)
+        self._forget_shortcuts()
         self._recent = None
         self._recent_batch = None
-        self._dense: dict[str, tuple[MatrixPlan, tuple[int, ...]]] = {}
 
     # --- as an object
 
@@ -361,17 +377,18 @@ class Program(Calls, SparseCalls, BatchCalls):
         """A call of a method that is called like f."""
         if what == "value" and self._is_eager(args, kwargs):
             return self._within(*args, **kwargs)
-        numbers, single = checked_argnums(argnums)
+        numbers, _ = checked_argnums(argnums)
         if not self._is_eager(args, kwargs):
             call = Call(args, kwargs, first_argument(args) if what == "value" else numbers)
             if self._optimize:
-                action = functools.partial(getattr(self, f"_{what}"), call, single)
+                asked = Asked(what, call, args, argnums, call.argnums)
+                action = functools.partial(getattr(self, f"_{what}"), asked)
                 done, result = self._replayed(call, action)
             elif what == "value":
                 done, result = self._exactly("", _itself, lambda f: run(f, call), call)
             else:
                 done, result = self._exactly(
-                    (what, single),
+                    (what, is_int(argnums)),
                     lambda f: _EAGER[what](f, argnums),
                     lambda transform: transform(*args, **kwargs),
                     call,
@@ -382,111 +399,124 @@ class Program(Calls, SparseCalls, BatchCalls):
 
     # --- values and derivatives
 
-    def _value(self, call: Call, single: bool, recorded: Recorded) -> Any:
-        code = self._code(recorded, "value")
-        result = recorded.filled(met(code.run(call.vector())))
-        self._note_call(call, recorded)
+    def _computed(
+        self,
+        asked: Asked,
+        recorded: Recorded,
+        program: Code | MatrixPlan,
+        assemble: Callable[[FloatArray], Any],
+        along: Sequence[Any] = (),
+        pullback: Pullback | None = None,
+    ) -> Any:
+        """What `assemble` makes of the results; calls of this kind take the short way from now on.
+
+        `along` are the atoms of the last arguments; with `pullback` further calls have one, too.
+        """
+        inputs = asked.call.vector()
+        if asked.last:
+            inputs = np.concatenate([inputs, *map(np.ravel, along)])
+        result = assemble(met(program.run(inputs)))
+        with self._lock:
+            if recorded in self._recordings.get(asked.call.key, ()):  # it may have been cleared
+                self._shorten(
+                    asked.what,
+                    asked.args,
+                    dict(asked.call.kwargs),
+                    asked.argnums,
+                    asked.first,
+                    asked.last,
+                    program,
+                    assemble,
+                    pullback,
+                )
         return result
 
-    def _note_call(self, call: Call, recorded: Recorded) -> None:
-        """Have further calls like this one take the short way, if there is one for them."""
-        if (
-            recorded.is_number
-            and recorded.output.shapes == [()]
-            and recorded.output.fill([1.0]) == 1.0
-        ):
-            value, gradient = recorded.made("value"), recorded.made("gradient", call.ranges)
-            self._shorten(call.shapes, value, gradient)
+    def _value(self, asked: Asked, recorded: Recorded) -> Any:
+        code = self._code(recorded, "value")
+        return self._computed(asked, recorded, code, recorded.filled)
 
-    def _gradient(self, call: Call, recorded: Recorded) -> tuple[float, tuple[Any, ...]]:
+    def _gradient(
+        self, asked: Asked, recorded: Recorded, form: Callable[[float, Any], Any]
+    ) -> Any:
+        """form(value, gradient)."""
+        call = asked.call
         if not recorded.is_number:  # says what is wrong
             grad(self._function, call.argnums)(*call.args, **call.kwargs)
-        code = self._code(recorded, "gradient", call.ranges)
-        numbers = met(code.run(call.vector()))
-        self._note_call(call, recorded)
-        structure = call.structure
-        leaves = leaves_of(numbers[1:], all_shapes(structure))
-        return float(numbers[0]), tuple(refilled(structure, leaves))
-
-    def _grad(self, call: Call, single: bool, recorded: Recorded) -> Any:
-        _, gradient = self._gradient(call, recorded)
-        return gradient[0] if single else gradient
-
-    def _value_and_grad(self, call: Call, single: bool, recorded: Recorded) -> Any:
-        value, gradient = self._gradient(call, recorded)
-        return value, gradient[0] if single else gradient
-
-    def jacobian(self, /, *args: Any, argnums: int | Sequence[int] = 0, **kwargs: Any) -> Any:
-        """The Jacobian, as `cadiff.jacobian` gives it."""
-        return self._at_vector("jacobian", args, kwargs, argnums)
-
-    def _jacobian(self, call: Call, single: bool, recorded: Recorded) -> Any:
-        plan, matrix = self._matrix(call, recorded, "jacobian", recorded.graph.n_outputs)
-        structure = call.structure
-        blocks = blocks_of_matrix(matrix, recorded.output.shapes, all_shapes(structure))
-        result = recorded.output.fill([in_containers(row, structure, single) for row in blocks])
-        self._note_matrix("jacobian", call, plan, result)
-        return result
-
-    def hessian(self, /, *args: Any, argnums: int | Sequence[int] = 0, **kwargs: Any) -> Any:
-        """The Hessian of the one number that f returns, as `cadiff.hessian` gives it."""
-        return self._at_vector("hessian", args, kwargs, argnums)
-
-    def _hessian(self, call: Call, single: bool, recorded: Recorded) -> Any:
-        if not recorded.is_number:  # says what is wrong
-            hessian(self._function, call.argnums)(*call.args, **call.kwargs)
-        n = sum(end - begin for begin, end in call.ranges)
-        plan, matrix = self._matrix(call, recorded, "hessian", n)
         structure = call.structure
         shapes = all_shapes(structure)
-        blocks = blocks_of_matrix(matrix, shapes, shapes)
-        result = in_containers(
-            [in_containers(row, structure, single) for row in blocks], structure, single
-        )
-        self._note_matrix("hessian", call, plan, result)
-        return result
+
+        def assemble(numbers: FloatArray) -> Any:
+            leaves = leaves_of(numbers[1:], shapes)
+            return form(float(numbers[0]), in_containers(leaves, structure, asked.is_single))
+
+        code = self._code(recorded, "gradient", call.ranges)
+        return self._computed(asked, recorded, code, assemble)
+
+    def _grad(self, asked: Asked, recorded: Recorded) -> Any:
+        return self._gradient(asked, recorded, lambda value, gradient: gradient)
+
+    def _value_and_grad(self, asked: Asked, recorded: Recorded) -> Any:
+        return self._gradient(asked, recorded, lambda value, gradient: (value, gradient))
+
+    def _jacobian(self, asked: Asked, recorded: Recorded) -> Any:
+        structure = asked.call.structure
+        below = all_shapes(structure)
+        output = recorded.output
+
+        def assemble(matrix: FloatArray) -> Any:
+            blocks = blocks_of_matrix(matrix, output.shapes, below)
+            return output.fill([in_containers(row, structure, asked.is_single) for row in blocks])
+
+        return self._matrix(asked, recorded, recorded.graph.n_outputs, assemble)
+
+    def _hessian(self, asked: Asked, recorded: Recorded) -> Any:
+        call = asked.call
+        if not recorded.is_number:  # says what is wrong
+            hessian(self._function, call.argnums)(*call.args, **call.kwargs)
+        structure = call.structure
+        shapes = all_shapes(structure)
+
+        def assemble(matrix: FloatArray) -> Any:
+            blocks = blocks_of_matrix(matrix, shapes, shapes)
+            rows = [in_containers(row, structure, asked.is_single) for row in blocks]
+            return in_containers(rows, structure, asked.is_single)
+
+        return self._matrix(asked, recorded, call.n_variables, assemble)
 
     def _matrix(
-        self, call: Call, recorded: Recorded, what: str, height: int
-    ) -> tuple[MatrixPlan, NDArray[np.float64]]:
-        """A row for each output."""
-        with self._lock:
-            plan = recorded.plan(what, call.ranges)
-        data = met(plan.run(call.vector()))
-        n = sum(end - begin for begin, end in call.ranges)
-        return plan, data.reshape(height, n)
-
-    def _note_matrix(self, what: str, call: Call, plan: MatrixPlan, result: Any) -> None:
-        """Have further calls like this one take the short way, if there is one for them."""
-        if call.is_one_vector and isinstance(result, np.ndarray) and result.size == plan.size:
-            self._dense[what] = (plan, result.shape)
-
-    def _at_vector(
-        self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any
+        self,
+        asked: Asked,
+        recorded: Recorded,
+        height: int,
+        assemble: Callable[[FloatArray], Any],
     ) -> Any:
-        dense = self._dense.get(what)
-        if dense is not None and len(args) == 1 and not kwargs and argnums == 0:
-            data = dense[0].run_at(args[0])
-            if data is not None:
-                return data.reshape(dense[1])
-        return self._run(what, args, kwargs, argnums)
+        """What is made of a matrix with a row for each output."""
+        call = asked.call
+        with self._lock:
+            plan = recorded.plan(asked.what, call.ranges)
+        shape = (height, call.n_variables)
+        return self._computed(asked, recorded, plan, lambda data: assemble(data.reshape(shape)))
 
-    def hvp(self, first: Any, v: Any, /, *others: Any, argnums: int = 0, **kwargs: Any) -> Any:
-        """Hessian times vector: called `hvp(first argument, v, *others)`, as `cadiff.hvp` is."""
+    def _hvp(
+        self, first: Any, v: Any, others: tuple[Any, ...], kwargs: dict[str, Any], argnums: int
+    ) -> Any:
         args = (first, *others)
         (k,), _ = checked_argnums((argnums,))
         if not self._is_eager((*args, v), kwargs) and -len(args) <= k < len(args):
             call = Call(args, kwargs, (k,))
             structure = call.structure
             direction = structure.match((v,), ["the direction v"])
+            (at,) = call.argnums
+            asked = Asked("hvp", call, (first, v, *others), argnums, (at + (at > 0),), (1,))
+
+            def assemble(numbers: FloatArray) -> Any:
+                return structure.fill(0, leaves_of(numbers, all_shapes(structure)))
 
             def product(recorded: Recorded) -> Any:
                 if not recorded.is_number:  # says what is wrong
                     hvp(self._function, k)(first, v, *others, **kwargs)
                 code = self._code(recorded, "second", call.ranges)
-                along = [np.ravel(atom) for atom in direction]
-                numbers = met(code.run(np.concatenate([call.vector(), *along])))
-                return structure.fill(0, leaves_of(numbers, all_shapes(structure)))
+                return self._computed(asked, recorded, code, assemble, direction)
 
             if self._optimize:
                 done, result = self._replayed(call, product)
@@ -502,8 +532,7 @@ class Program(Calls, SparseCalls, BatchCalls):
         f = self._here((*args, v), kwargs)
         return hvp(f, k)(first, v, *others, **kwargs)
 
-    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-        """Value and directional derivative, as `cadiff.jvp` gives them."""
+    def _jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         if (
             self._optimize  # or it is exact, as by numbers that carry tangents along
             and isinstance(primals, (tuple, list))
@@ -512,16 +541,21 @@ class Program(Calls, SparseCalls, BatchCalls):
             and not self._is_eager((*primals, *tangents), {})
         ):
             args = tuple(primals)
-            call = Call(args, {}, tuple(range(len(args))))
-            names = [f"tangents[{k}]" for k in range(len(args))]
+            n = len(args)
+            call = Call(args, {}, tuple(range(n)))
+            names = [f"tangents[{k}]" for k in range(n)]
             direction = call.structure.match(tuple(tangents), names)
+            given = (*args, *tangents)
+            asked = Asked("jvp", call, given, 0, call.argnums, tuple(range(n, 2 * n)))
 
             def pushed(recorded: Recorded) -> Any:
-                code = self._code(recorded, "push", call.ranges)
-                along = [np.ravel(atom) for atom in direction]
-                numbers = met(code.run(np.concatenate([call.vector(), *along])))
                 m = recorded.graph.n_outputs
-                return recorded.filled(numbers[:m]), recorded.filled(numbers[m:])
+                code = self._code(recorded, "push", call.ranges)
+
+                def assemble(numbers: FloatArray) -> Any:
+                    return recorded.filled(numbers[:m]), recorded.filled(numbers[m:])
+
+                return self._computed(asked, recorded, code, assemble, direction)
 
             done, result = self._replayed(call, pushed)
             if done:
@@ -531,8 +565,7 @@ class Program(Calls, SparseCalls, BatchCalls):
         eager: tuple[Any, Any] = jvp(self._function, primals, tangents)
         return eager
 
-    def vjp(self, /, *primals: Any) -> tuple[Any, Callable[[Any], Any]]:
-        """Value and pullback, as `cadiff.vjp` gives them."""
+    def _vjp(self, primals: tuple[Any, ...]) -> tuple[Any, Callable[[Any], Any]]:
         if not self._is_eager(primals, {}):
             call = Call(primals, {}, tuple(range(len(primals))))
             if self._optimize:
@@ -547,32 +580,45 @@ class Program(Calls, SparseCalls, BatchCalls):
         return eager
 
     def _pullback(self, call: Call, recorded: Recorded) -> tuple[Any, Callable[[Any], Any]]:
-        inputs = call.vector()
-        out = recorded.filled(met(self._code(recorded, "value").run(inputs)))
         structure = call.structure.bare()
-        single = len(call.args) == 1
+        shapes = all_shapes(structure)
+        argnums, ranges = call.argnums, call.ranges
+        single = len(argnums) == 1
+        m = recorded.graph.n_outputs
 
-        def pulled(recorded: Recorded, seeds: list[Any]) -> Any:
-            code = self._code(recorded, "pull", call.ranges)
-            numbers = met(code.run(np.concatenate([inputs, *seeds])))[recorded.graph.n_outputs :]
-            return in_containers(leaves_of(numbers, all_shapes(structure)), structure, single)
+        def assemble(numbers: FloatArray) -> Any:
+            return in_containers(leaves_of(numbers[m:], shapes), structure, single)
 
-        def pull(u: Any) -> Any:
+        def primals_at(inputs: FloatArray) -> tuple[Any, ...]:
+            return tuple(refilled(structure, leaves_of(inputs, shapes)))
+
+        def pulled(recorded: Recorded, numbers: FloatArray) -> tuple[Code, Any]:
+            code = self._code(recorded, "pull", ranges)
+            return code, assemble(met(code.run(numbers)))
+
+        def pull(inputs: FloatArray, u: Any, note: Callable[..., None]) -> Any:
             cotangent = recorded.output.match(u, "the cotangent")
             if not carries_derivatives(tuple(cotangent), {}):
-                seeds = [np.ravel(atom) for atom in cotangent]
+                numbers = np.concatenate([inputs, *map(np.ravel, cotangent)])
                 try:
-                    return pulled(recorded, seeds)
+                    code, result = pulled(recorded, numbers)
                 except (MissedError, PointError, CallError, ObstacleError):
                     pass
-                again = Call(call.args_at(inputs), {}, call.argnums)
-                done, result = self._replayed(again, functools.partial(pulled, seeds=seeds))
-                if done:
+                else:
+                    note(code, assemble)
                     return result
+                again = Call(primals_at(inputs), {}, argnums)
+                done, found = self._replayed(again, functools.partial(pulled, numbers=numbers))
+                if done:
+                    return found[1]
                 self._counts["eager"] += 1
-            return vjp(self._function, *call.args_at(inputs))[1](u)
+            return vjp(self._function, *primals_at(inputs))[1](u)
 
-        return out, pull
+        inputs = call.vector()
+        pullback = Pullback(pull, inputs)
+        asked = Asked("vjp", call, call.args, 0, argnums)
+        code = self._code(recorded, "value")
+        return self._computed(asked, recorded, code, recorded.filled, pullback=pullback), pullback
 
     # --- other forms
 

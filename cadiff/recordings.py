@@ -29,7 +29,6 @@ from ._core import (
     Pattern,
     PointError,
     Recording,
-    Static,
     Structure,
     Var,
 )
@@ -43,6 +42,7 @@ Range = tuple[int, int]
 __all__ = [
     "OUTER",
     "Call",
+    "FloatArray",
     "MissedError",
     "Recorded",
     "carries_derivatives",
@@ -171,19 +171,6 @@ class Call:
             at += size
         return vector
 
-    def args_at(self, vector: FloatArray) -> tuple[Any, ...]:
-        """The positional arguments with the numbers of a vector."""
-        parts: list[Any] = []
-        at = 0
-        for item, size in zip(self._inputs, self._sizes, strict=True):
-            part = vector[at : at + size]
-            if isinstance(item, np.ndarray):
-                parts.append(part.reshape(item.shape).astype(item.dtype))
-            else:
-                parts.append(float(part[0]) if isinstance(item, float) else type(item)(part))
-            at += size
-        return tuple(self.with_inputs(parts)[0])
-
     @property
     def inputs(self) -> list[Any]:
         """Floats, sequences of them and arrays, in the order of the vector."""
@@ -201,6 +188,11 @@ class Call:
         return found
 
     @property
+    def n_variables(self) -> int:
+        """How many numbers there are to differentiate by."""
+        return self.ranges[-1][1] if self.ranges else 0
+
+    @property
     def is_one_vector(self) -> bool:
         """Whether it has one argument, a float64 vector, and is by that."""
         return (
@@ -211,23 +203,6 @@ class Call:
             and self.args[0].ndim == 1
             and self.args[0].dtype == np.float64
         )
-
-    @property
-    def shapes(self) -> tuple[tuple[int, ...] | Static | None, ...] | None:
-        """Of each argument what a Shortcut knows of it, if there is one for such calls."""
-        if self.kwargs or self.argnums != (0,):
-            return None
-        found: list[tuple[int, ...] | Static | None] = []
-        for k, item in enumerate(self.args):
-            if isinstance(item, np.ndarray) and item.dtype == np.float64 and item.ndim:
-                found.append(item.shape)
-            elif type(item) is float:
-                found.append(None)
-            elif k > 0 and type(item) in (int, bool, str, type(None)):
-                found.append(Static(item))
-            else:
-                return None
-        return tuple(found)
 
     @property
     def structure(self) -> Structure:
@@ -394,10 +369,6 @@ class Recorded:
             code = self._made(key, lambda: self.graph.code_for_points(what, *which))
             self._codes[key] = code
         return code
-
-    def made(self, what: str, ranges: tuple[Range, ...] = ()) -> Code | None:
-        """The same if it is there already."""
-        return self._codes.get((what, ranges))
 
     @property
     def codes(self) -> dict[Any, Code | MatrixPlan]:

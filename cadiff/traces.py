@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from . import _core
-from ._core import CallError, Code, ObstacleError, PointError
+from ._core import CallError, Calls, Code, ObstacleError, PointError
 from .recordings import OUTER, Call, MissedError, Recorded, carries_derivatives, met, record
 from .transforms._base import Function
 
@@ -22,16 +22,16 @@ OnBranchChange = Literal["retrace", "raise", "warn"]
 _OWN_PACKAGES = ("cadiff", "cadiff.transforms")
 
 
-class Traces:
+class Traces(Calls):
     """The recordings of a Program, which this is a part of."""
 
     _function: Function
     _on_branch_change: OnBranchChange
     _optimize: bool
     _max_traces: int
+    _lock: threading.RLock
 
     def _forget_recordings(self) -> None:
-        self._lock = threading.RLock()
         self._recordings: dict[Any, list[Recorded]] = {}
         self._obstacles: dict[Any, str] = {}
         self._obstacles_of_derivatives: dict[str, None] = {}
@@ -76,6 +76,7 @@ class Traces:
             )
         oldest = next(iter(self._recordings))
         del self._recordings[oldest]
+        self._forget_shortcuts()
 
     def _note_obstacle(self, call: Call, obstacle: str) -> None:
         """From now on calls of this kind run f as it is."""
