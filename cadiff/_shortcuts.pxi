@@ -216,8 +216,8 @@ cdef class Shortcuts:
         cdef Shortcut short
         cdef object result
         cdef Py_ssize_t k = 0
-        if cad_current_tape().watch != NULL:
-            return REFUSED
+        if cad_current_tape().watch != NULL or is_guarding():
+            return REFUSED  # f may read what is recorded, beside its arguments
         while k < PyList_GET_SIZE(known):
             short = <Shortcut>PyList_GET_ITEM(known, k)
             result = short.call(args, kwargs, argnums)
