@@ -444,6 +444,19 @@ def test_who_watches_sees_f() -> None:
             program.grad(-1.0)
 
 
+def test_within_recordings_f_may_read_what_is_recorded() -> None:
+    held: list[Any] = [2.0]
+    inner = cadiff.compile(lambda x: x * held[0])
+    for _ in range(3):
+        assert inner(3.0) == 6.0
+
+    def f(t: Any) -> Any:
+        held[0] = t
+        return inner(3.0)
+
+    assert cadiff.compile(f).value_and_grad(5.0) == (15.0, 3.0)
+
+
 def test_ints_that_are_too_large_are_refused() -> None:
     program = cadiff.compile(lambda x: cnp.sum(x[0]) * x[1])
     for _ in range(2):
