@@ -415,6 +415,14 @@ cdef extern from "graph.h" nogil:
     bint cad_graph_has(const CadGraph *graph, CadId id)
     CadStatus cad_graph_beginning(const CadGraph *graph, size_t n_nodes, CadGraph **beginning,
                                   CadId *ends, size_t *n_ends)
+    ctypedef struct CadPart:
+        CadGraph *graph
+        CadId own, inputs
+        CadId *given
+        size_t n_given
+
+    CadStatus cad_graph_split(CadGraph *graph, CadId input, CadId *roots, size_t n_roots,
+                              CadPart *part)
     CadStatus cad_graph_pull(CadGraph *graph, const CadId *outputs, const CadId *seeds,
                              size_t n_outputs, const CadId *wrt, size_t n_wrt, CadId *results)
     CadStatus cad_graph_push(CadGraph *graph, const CadId *wrt, const CadId *along, size_t n_wrt,
@@ -488,6 +496,15 @@ cdef extern from "program.h" nogil:
     double *cad_program_places(const CadProgram *program, size_t lanes, double *room)
     long cad_program_run(const CadProgram *program, double *room)
     void cad_program_read(const CadProgram *program, const double *room, double *results)
+    ctypedef struct CadDirections:
+        size_t n_shared
+        const double *own
+        double *results
+
+    size_t cad_program_room_along(const CadProgram *program, size_t n_shared, size_t lanes)
+    long cad_program_run_along(const CadProgram *program, double *room,
+                               const CadDirections *directions, size_t lanes, size_t begin,
+                               size_t end) nogil
     ctypedef struct CadPoints:
         const double *own
         size_t n_own
@@ -496,6 +513,7 @@ cdef extern from "program.h" nogil:
         size_t n_heads
         double *tails
         unsigned char *missed
+        size_t n_first
 
     long cad_program_run_points(const CadProgram *program, size_t lanes, double *room,
                                 const CadPoints *points, size_t begin, size_t end)

@@ -7,6 +7,8 @@ cdef enum:
     MOST_LANES = 256
     FEW_INPUTS = 3            # by which forward mode may be the cheaper one, ...
     LONG_CHAIN = 4096         # ... if a way back had to remember as many operations
+    ALONG_NUMBERS = 1 << 18   # numbers of all lanes of directions, if there are several
+    MOST_ALONG = 64
     BEGINNING = 1 << 12       # numbers, of which it is tried what is the cheaper one, ...
     MANY_NUMBERS = 1 << 14    # ... if there are as many
 
@@ -22,9 +24,14 @@ cdef class Code:
     cdef double *spare     # a workspace that nobody uses at the moment, or NULL
     cdef bint is_long
     cdef readonly list steps  # what its calls call
+    cdef size_t n_shared      # inputs that all directions have in common: see run_along
+    cdef size_t n_along       # directions at a time
 
     def __init__(self):
         raise TypeError("a Code comes from Graph.code")
+
+    def __cinit__(self):
+        self.n_along = 1
 
     def __dealloc__(self):
         cad_program_free(self.program)
@@ -53,7 +60,10 @@ cdef class Code:
 
     @property
     def nbytes(self):
-        return cad_program_bytes(self.program) + 8 * cad_program_room(self.program, 1)
+        return cad_program_bytes(self.program) + 8 * self.room()
+
+    cdef inline size_t room(self) noexcept:
+        return cad_program_room_along(self.program, self.n_shared, self.n_along)
 
     cdef double *take_room(self) except NULL:
         """A workspace, and behind it room for the results: the spare one, unless another thread has
@@ -63,7 +73,7 @@ cdef class Code:
             self.spare = NULL
             return room
         room = <double *>cad_memory_resize(
-            NULL, cad_program_room(self.program, 1) + self.program.n_results, sizeof(double)
+            NULL, self.room() + self.program.n_results, sizeof(double)
         )
         if room == NULL:
             check(CAD_NO_MEMORY)
@@ -92,23 +102,29 @@ cdef class Code:
         """The results for a contiguous float64 vector of inputs, or the number of the guard that
         does not hold."""
         cdef cnp.npy_intp n = self.program.n_results
-        cdef cnp.ndarray results
-        cdef long missed
+        cdef cnp.ndarray results = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
+        cdef long missed = self.carry_array(inputs, <double *>cnp.PyArray_DATA(results))
+        return results if missed < 0 else missed
+
+    cdef long carry_array(self, cnp.ndarray inputs, double *results) except -2:
+        """As `carry`, of inputs that are looked at."""
         if (
             cnp.PyArray_SIZE(inputs) != <Py_ssize_t>self.program.n_inputs
             or cnp.PyArray_TYPE(inputs) != cnp.NPY_DOUBLE
             or not cnp.PyArray_ISCARRAY_RO(inputs)
         ):
             raise ValueError(f"expected {self.program.n_inputs} numbers in a contiguous array")
-        results = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
-        missed = self.carry(
-            <const double *>cnp.PyArray_DATA(inputs), <double *>cnp.PyArray_DATA(results)
-        )
-        return results if missed < 0 else missed
+        return self.carry(<const double *>cnp.PyArray_DATA(inputs), results)
 
     def parts(self):
         """What it consists of, as NumPy arrays; see program.h."""
         return parts_of_code(self)
+
+    cdef void share(self, size_t n_inputs) noexcept:
+        """The first inputs are the same for all directions."""
+        cdef size_t width = self.program.n_places - n_inputs
+        self.n_shared = n_inputs
+        self.n_along = max(<size_t>1, min(<size_t>MOST_ALONG, ALONG_NUMBERS // max(width, 1)))
 
     cdef size_t lanes(self, size_t n_points):
         """How many points are best computed side by side: their numbers are to stay in the cache."""
@@ -118,6 +134,24 @@ cdef class Code:
         lanes = min(lanes, (n_points + 7) // 8 * 8)
         return max(<size_t>LEAST_LANES, min(<size_t>MOST_LANES, <size_t>lanes))
 
+    cdef long carry_along(self, double *room, const double *own, double *results,
+                          size_t n) except -2:
+        """Run it along some directions, in a workspace where what they share stands; answers as
+        `carry`."""
+        cdef CadDirections directions
+        cdef long missed
+        directions.n_shared = self.n_shared
+        directions.own = own
+        directions.results = results
+        if self.program.has_calls:
+            missed = cad_program_run_along(self.program, room, &directions, self.n_along, 0, n)
+        else:
+            with nogil:
+                missed = cad_program_run_along(self.program, room, &directions, self.n_along, 0, n)
+        if missed == CAD_CALL_FAILED:
+            check(CAD_RAISED)
+        return missed
+
     def run_points(self, cnp.ndarray own, cnp.ndarray shared, cnp.ndarray heads, cnp.ndarray tails,
                    cnp.ndarray missed, int threads=1):
         """Many points, without the GIL: a row each of `own`, which are followed by the inputs that
@@ -125,6 +159,7 @@ cdef class Code:
         contiguous float64 matrices; `missed` is a uint8 vector that marks the points whose guards
         do not hold. Answers how many these are."""
         cdef CadPoints points
+        points.n_first = self.n_shared
         points.own = <const double *>cnp.PyArray_DATA(own)
         points.n_own = cnp.PyArray_DIM(own, 1)
         points.shared = <const double *>cnp.PyArray_DATA(shared)
@@ -424,6 +459,36 @@ cdef class Graph:
         code.program.owner = <void *>self.steps
         code.is_long = code.program.n_operations > LONG_RUN and not code.program.has_calls
         return code
+
+    cdef tuple codes_along(self, Ids along, Ids roots):
+        """Two programs: from the inputs of f to numbers that do not depend on a direction; and from
+        these and a direction, an input `along`, to `roots`."""
+        cdef Graph part = Graph.__new__(Graph)
+        cdef Ids given = Ids.__new__(Ids), own = new_ids(1), ends = joined_ids([roots])
+        cdef CadPart split
+        cdef CadStatus status = cad_graph_split(
+            self.graph, along.data[0], ends.data, ends.n, &split
+        )
+        part.graph = split.graph
+        given.data = split.given
+        given.n = split.n_given
+        try:
+            check(status)
+            part.own_calls()
+            part.steps = self.steps
+            part.keep()
+            part.inputs = <CadId *>cad_memory_resize(NULL, 1, sizeof(CadId))
+            if part.inputs == NULL:
+                check(CAD_NO_MEMORY)
+            part.sizes = [given.n]
+            part.inputs[0] = split.inputs
+            own.data[0] = split.own
+            rest = part.code([own], [ends])
+        except BaseException:
+            self.graph.n_guards = self.kept_guards
+            raise
+        (<Code>rest).share(given.n)
+        return self.code([], [given]), rest
 
     def code_for_points(self, what, *which):
         """As the code of that name, for many points at once."""

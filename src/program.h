@@ -111,9 +111,27 @@ long cad_program_run(const CadProgram *program, double *room);
 /* Copy the results. */
 void cad_program_read(const CadProgram *program, const double *room, double *results);
 
-/* Many points, one row each. The first `n_own` inputs differ from point to point, the others are
- * `shared` by all. Of the results the first `n_heads` go to `heads`, the others to `tails`. A
- * point whose guards do not hold is marked in `missed`; its results mean nothing. */
+/* Many directions: the first `n_shared` inputs are the same for all, and stand in their places. Of
+ * the others each has a row in `own`, and one in `results`. Only what differs has lanes, one
+ * behind the other, and vectors of all lanes are multiplied by a matrix at once. */
+typedef struct CadDirections {
+    size_t n_shared;
+    const double *own;
+    double *results;
+} CadDirections;
+
+/* Numbers in a workspace, which is made ready as for one lane. */
+size_t cad_program_room_along(const CadProgram *program, size_t n_shared, size_t lanes);
+
+/* Directions [begin, end), up to so many at a time. Answers as cad_program_run. */
+long cad_program_run_along(const CadProgram *program, double *room,
+                           const CadDirections *directions, size_t lanes, size_t begin,
+                           size_t end);
+
+/* Many points, one row each. `n_own` inputs differ from point to point, the others are `shared` by
+ * all: the first `n_first` of these come before them. Of the results the first `n_heads` go to
+ * `heads`, the others to `tails`. A point whose guards do not hold is marked in `missed`; its
+ * results mean nothing. */
 typedef struct CadPoints {
     const double *own;
     size_t n_own;
@@ -122,6 +140,7 @@ typedef struct CadPoints {
     size_t n_heads;
     double *tails;
     uint8_t *missed;
+    size_t n_first;
 } CadPoints;
 
 /* Points [begin, end); `room` is prepared for as many lanes. Answers how many points missed, or
