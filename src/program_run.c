@@ -160,7 +160,7 @@ static inline double number_at(const Places *places, int32_t place) {
 
 static void take(double *out, const Places *places, const int32_t *list, size_t n) {
     const double *const at = places->own;
-    if (places->n_shared == 0) {
+    if (at == places->shared) {
         for (size_t k = 0; k < n; k++) {
             out[k] = at[list[k]];
         }
