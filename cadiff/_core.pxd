@@ -470,6 +470,7 @@ cdef extern from "program.h" nogil:
         size_t n_constants
         size_t n_outputs
         size_t n_inputs
+        size_t n_shared
         size_t n_results
         size_t n_operations
         size_t n_places
@@ -486,6 +487,9 @@ cdef extern from "program.h" nogil:
 
     CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
                                const CadId *roots, size_t n_roots, CadProgram **program)
+    CadStatus cad_program_make_along(CadGraph *graph, const CadId *inputs, size_t n_inputs,
+                                     size_t n_shared, const CadId *roots, size_t n_roots,
+                                     CadProgram **program)
     CadStatus cad_program_make_for_lanes(CadGraph *graph, const CadId *inputs, size_t n_inputs,
                                          const CadId *roots, size_t n_roots, CadProgram **program)
     void cad_program_free(CadProgram *program)
@@ -497,14 +501,12 @@ cdef extern from "program.h" nogil:
     long cad_program_run(const CadProgram *program, double *room)
     void cad_program_read(const CadProgram *program, const double *room, double *results)
     ctypedef struct CadDirections:
-        size_t n_shared
         const double *own
         double *results
 
-    size_t cad_program_room_along(const CadProgram *program, size_t n_shared, size_t lanes)
-    long cad_program_run_along(const CadProgram *program, double *room,
-                               const CadDirections *directions, size_t lanes, size_t begin,
-                               size_t end) nogil
+    size_t cad_program_room_along(const CadProgram *program, size_t lanes)
+    long cad_program_run_along(const CadProgram *program, size_t lanes, double *room,
+                               const CadDirections *directions, size_t begin, size_t end) nogil
     ctypedef struct CadPoints:
         const double *own
         size_t n_own
@@ -513,7 +515,6 @@ cdef extern from "program.h" nogil:
         size_t n_heads
         double *tails
         unsigned char *missed
-        size_t n_first
 
     long cad_program_run_points(const CadProgram *program, size_t lanes, double *room,
                                 const CadPoints *points, size_t begin, size_t end)

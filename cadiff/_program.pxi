@@ -24,8 +24,7 @@ cdef class Code:
     cdef double *spare     # a workspace that nobody uses at the moment, or NULL
     cdef bint is_long
     cdef readonly list steps  # what its calls call
-    cdef size_t n_shared      # inputs that all directions have in common: see run_along
-    cdef size_t n_along       # directions at a time
+    cdef size_t n_along       # directions at a time, if it is for several
 
     def __init__(self):
         raise TypeError("a Code comes from Graph.code")
@@ -63,7 +62,7 @@ cdef class Code:
         return cad_program_bytes(self.program) + 8 * self.room()
 
     cdef inline size_t room(self) noexcept:
-        return cad_program_room_along(self.program, self.n_shared, self.n_along)
+        return cad_program_room_along(self.program, self.n_along)
 
     cdef double *take_room(self) except NULL:
         """A workspace, and behind it room for the results: the spare one, unless another thread has
@@ -120,10 +119,9 @@ cdef class Code:
         """What it consists of, as NumPy arrays; see program.h."""
         return parts_of_code(self)
 
-    cdef void share(self, size_t n_inputs) noexcept:
-        """The first inputs are the same for all directions."""
-        cdef size_t width = self.program.n_places - n_inputs
-        self.n_shared = n_inputs
+    cdef void choose_along(self) noexcept:
+        """Have so many directions side by side that their numbers stay in the cache."""
+        cdef size_t width = self.program.n_places - self.program.n_shared
         self.n_along = max(<size_t>1, min(<size_t>MOST_ALONG, ALONG_NUMBERS // max(width, 1)))
 
     cdef size_t lanes(self, size_t n_points):
@@ -140,14 +138,13 @@ cdef class Code:
         `carry`."""
         cdef CadDirections directions
         cdef long missed
-        directions.n_shared = self.n_shared
         directions.own = own
         directions.results = results
         if self.program.has_calls:
-            missed = cad_program_run_along(self.program, room, &directions, self.n_along, 0, n)
+            missed = cad_program_run_along(self.program, self.n_along, room, &directions, 0, n)
         else:
             with nogil:
-                missed = cad_program_run_along(self.program, room, &directions, self.n_along, 0, n)
+                missed = cad_program_run_along(self.program, self.n_along, room, &directions, 0, n)
         if missed == CAD_CALL_FAILED:
             check(CAD_RAISED)
         return missed
@@ -159,7 +156,6 @@ cdef class Code:
         contiguous float64 matrices; `missed` is a uint8 vector that marks the points whose guards
         do not hold. Answers how many these are."""
         cdef CadPoints points
-        points.n_first = self.n_shared
         points.own = <const double *>cnp.PyArray_DATA(own)
         points.n_own = cnp.PyArray_DIM(own, 1)
         points.shared = <const double *>cnp.PyArray_DATA(shared)
@@ -199,7 +195,8 @@ cdef class Graph:
     cdef readonly Py_ssize_t n_outputs
     cdef readonly Py_ssize_t n_recorded  # operations
     cdef Py_ssize_t n_arrays             # in the graph, when it was read
-    cdef bint for_lanes                  # codes are made for many points
+    cdef bint for_lanes                  # codes are made for many points, ...
+    cdef bint is_part                    # ... or for many directions, its inputs being those shared
     cdef readonly tuple guards           # for each, whether it rests on equality
     cdef readonly list steps             # calls, by their numbers
     cdef dict known_steps                # the numbers of those that can be told from others
@@ -449,9 +446,16 @@ cdef class Graph:
                 inputs.data[k] = (<Ids>extra).data[0]
                 k += 1
         try:
-            check((cad_program_make_for_lanes if self.for_lanes else cad_program_make)(
-                self.graph, inputs.data, k, all_roots.data, all_roots.n, &code.program
-            ))
+            if self.is_part:
+                check(cad_program_make_along(
+                    self.graph, inputs.data, k, k - len(more), all_roots.data, all_roots.n,
+                    &code.program
+                ))
+                code.choose_along()
+            else:
+                check((cad_program_make_for_lanes if self.for_lanes else cad_program_make)(
+                    self.graph, inputs.data, k, all_roots.data, all_roots.n, &code.program
+                ))
         finally:
             self.graph.n_guards = self.kept_guards  # those of derivatives are of this code alone
         code.steps = self.steps
@@ -474,6 +478,7 @@ cdef class Graph:
         given.n = split.n_given
         try:
             check(status)
+            part.is_part = True
             part.own_calls()
             part.steps = self.steps
             part.keep()
@@ -487,7 +492,6 @@ cdef class Graph:
         except BaseException:
             self.graph.n_guards = self.kept_guards
             raise
-        (<Code>rest).share(given.n)
         return self.code([], [given]), rest
 
     def code_for_points(self, what, *which):

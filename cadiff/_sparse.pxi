@@ -243,7 +243,7 @@ cdef class MatrixPlan:
         """As `run`. What does not depend on the direction is computed once."""
         cdef Code code = self.code
         cdef double *room = NULL
-        cdef cnp.ndarray shared = np.empty(0 if code.program.has_arrays else code.n_shared)
+        cdef cnp.ndarray shared = np.empty(0 if code.program.has_arrays else code.program.n_shared)
         cdef cnp.ndarray results, seeds
         cdef double *place
         cdef long missed

@@ -354,14 +354,14 @@ static int run_along(const CadProgram *program, const CadInstruction *i, const A
     return 1;
 }
 
-size_t cad_program_room_along(const CadProgram *program, size_t n_shared, size_t lanes) {
-    return program->n_constants + n_shared + (program->n_places - n_shared) * lanes;
+size_t cad_program_room_along(const CadProgram *program, size_t lanes) {
+    return program->n_constants + program->n_shared +
+           (program->n_places - program->n_shared) * lanes;
 }
 
-long cad_program_run_along(const CadProgram *program, double *room,
-                           const CadDirections *directions, size_t lanes, size_t begin,
-                           size_t end) {
-    const size_t n_shared = directions->n_shared, n_own = program->n_inputs - n_shared;
+long cad_program_run_along(const CadProgram *program, size_t lanes, double *room,
+                           const CadDirections *directions, size_t begin, size_t end) {
+    const size_t n_shared = program->n_shared, n_own = program->n_inputs - n_shared;
     Along along = {cad_program_places(program, 1, room), (int32_t)n_shared,
                    (ptrdiff_t)(program->n_places - n_shared), lanes};
     for (size_t first = begin; first < end; first += along.count) {
@@ -476,11 +476,11 @@ static void write_inputs(const CadProgram *program, Lanes lanes, const CadPoints
     for (size_t lane = 0; lane < lanes.count; lane++) {
         const double *row = points->own + (first + (lane < n_points ? lane : 0)) * n;
         for (size_t i = 0; i < n; i++) {
-            lanes.at[(points->n_first + i) * lanes.count + lane] = row[i];
+            lanes.at[(program->n_shared + i) * lanes.count + lane] = row[i];
         }
     }
     for (size_t i = 0; i < program->n_inputs - n; i++) {
-        const size_t place = i < points->n_first ? i : n + i;
+        const size_t place = i < program->n_shared ? i : n + i;
         for (size_t lane = 0; lane < lanes.count; lane++) {
             lanes.at[place * lanes.count + lane] = points->shared[i];
         }
@@ -529,7 +529,7 @@ static void read_results(const CadProgram *program, Lanes lanes, const CadPoints
 static long run_point(const CadProgram *program, double *room, const CadPoints *points, size_t k) {
     double *const at = cad_program_places(program, 1, room);
     const size_t n = points->n_own;
-    const size_t n_first = points->n_first, n_last = program->n_inputs - n - n_first;
+    const size_t n_first = program->n_shared, n_last = program->n_inputs - n - n_first;
     if (n_first > 0) {
         memcpy(at, points->shared, n_first * sizeof *at);
     }
