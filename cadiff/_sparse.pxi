@@ -472,7 +472,7 @@ cdef int set_products(MatrixPlan plan, Graph graph, Pattern found, Ids wrt, Ids 
             by_row, n_row_colors = (
                 (np.arange(outputs.n), outputs.n) if full else found.transposed().color_columns()
             )
-            if backward or 2 * n_row_colors < n_colors:  # a pull costs more than a push
+            if backward or n_row_colors < n_colors:
                 colors, n_colors, at, lane = by_row, n_row_colors, columns, by_row[rows]
                 along = graph.more_inputs(outputs.n)
                 plan.point, plan.code = graph.codes_along(
