@@ -1,6 +1,7 @@
 """Matrices of derivatives along many directions: what does not depend on the direction is computed
 once, and the directions go through programs with arrays side by side."""
 
+import itertools
 import threading
 import warnings
 from collections.abc import Callable
@@ -107,7 +108,7 @@ def test_jacobians(name: str) -> None:
 def test_layers(n: int, widths: list[int], seed: int) -> None:
     rng = np.random.default_rng(seed)
     sizes = [n, *widths]
-    layers = [rng.normal(size=(m, k)) for k, m in zip(sizes[:-1], sizes[1:], strict=True)]
+    layers = [rng.normal(size=(m, k)) for k, m in itertools.pairwise(sizes)]
 
     from_left = seed % 2
 
@@ -222,9 +223,8 @@ def test_threads_have_directions_of_their_own() -> None:
     failures: list[int] = []
 
     def work(k: int) -> None:
-        for _ in range(20):
-            if not np.array_equal(program.hessian(points[k]), wanted[k]):
-                failures.append(k)
+        found = [program.hessian(points[k]) for _ in range(20)]
+        failures.extend(k for hessian in found if not np.array_equal(hessian, wanted[k]))
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
     for thread in threads:
