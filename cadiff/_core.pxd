@@ -415,6 +415,14 @@ cdef extern from "graph.h" nogil:
     bint cad_graph_has(const CadGraph *graph, CadId id)
     CadStatus cad_graph_beginning(const CadGraph *graph, size_t n_nodes, CadGraph **beginning,
                                   CadId *ends, size_t *n_ends)
+    ctypedef struct CadPart:
+        CadGraph *graph
+        CadId own, inputs
+        CadId *given
+        size_t n_given
+
+    CadStatus cad_graph_split(CadGraph *graph, CadId input, CadId *roots, size_t n_roots,
+                              CadPart *part)
     CadStatus cad_graph_pull(CadGraph *graph, const CadId *outputs, const CadId *seeds,
                              size_t n_outputs, const CadId *wrt, size_t n_wrt, CadId *results)
     CadStatus cad_graph_push(CadGraph *graph, const CadId *wrt, const CadId *along, size_t n_wrt,
@@ -462,6 +470,7 @@ cdef extern from "program.h" nogil:
         size_t n_constants
         size_t n_outputs
         size_t n_inputs
+        size_t n_shared
         size_t n_results
         size_t n_operations
         size_t n_places
@@ -478,6 +487,9 @@ cdef extern from "program.h" nogil:
 
     CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
                                const CadId *roots, size_t n_roots, CadProgram **program)
+    CadStatus cad_program_make_along(CadGraph *graph, const CadId *inputs, size_t n_inputs,
+                                     size_t n_shared, const CadId *roots, size_t n_roots,
+                                     CadProgram **program)
     CadStatus cad_program_make_for_lanes(CadGraph *graph, const CadId *inputs, size_t n_inputs,
                                          const CadId *roots, size_t n_roots, CadProgram **program)
     void cad_program_free(CadProgram *program)
@@ -488,6 +500,13 @@ cdef extern from "program.h" nogil:
     double *cad_program_places(const CadProgram *program, size_t lanes, double *room)
     long cad_program_run(const CadProgram *program, double *room)
     void cad_program_read(const CadProgram *program, const double *room, double *results)
+    ctypedef struct CadDirections:
+        const double *own
+        double *results
+
+    size_t cad_program_room_along(const CadProgram *program, size_t lanes)
+    long cad_program_run_along(const CadProgram *program, size_t lanes, double *room,
+                               const CadDirections *directions, size_t begin, size_t end) nogil
     ctypedef struct CadPoints:
         const double *own
         size_t n_own

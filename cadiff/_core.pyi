@@ -588,6 +588,7 @@ class Pattern:
 class MatrixPlan:
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     code: Code
+    point: Code | None
     pattern: Pattern
     assemble: Any
     size: int

@@ -7,6 +7,8 @@ cdef enum:
     MOST_LANES = 256
     FEW_INPUTS = 3            # by which forward mode may be the cheaper one, ...
     LONG_CHAIN = 4096         # ... if a way back had to remember as many operations
+    ALONG_NUMBERS = 1 << 18   # numbers of all lanes of directions, if there are several
+    MOST_ALONG = 64
     BEGINNING = 1 << 12       # numbers, of which it is tried what is the cheaper one, ...
     MANY_NUMBERS = 1 << 14    # ... if there are as many
 
@@ -22,9 +24,13 @@ cdef class Code:
     cdef double *spare     # a workspace that nobody uses at the moment, or NULL
     cdef bint is_long
     cdef readonly list steps  # what its calls call
+    cdef size_t n_along       # directions at a time, if it is for several
 
     def __init__(self):
         raise TypeError("a Code comes from Graph.code")
+
+    def __cinit__(self):
+        self.n_along = 1
 
     def __dealloc__(self):
         cad_program_free(self.program)
@@ -53,7 +59,10 @@ cdef class Code:
 
     @property
     def nbytes(self):
-        return cad_program_bytes(self.program) + 8 * cad_program_room(self.program, 1)
+        return cad_program_bytes(self.program) + 8 * self.room()
+
+    cdef inline size_t room(self) noexcept:
+        return cad_program_room_along(self.program, self.n_along)
 
     cdef double *take_room(self) except NULL:
         """A workspace, and behind it room for the results: the spare one, unless another thread has
@@ -63,7 +72,7 @@ cdef class Code:
             self.spare = NULL
             return room
         room = <double *>cad_memory_resize(
-            NULL, cad_program_room(self.program, 1) + self.program.n_results, sizeof(double)
+            NULL, self.room() + self.program.n_results, sizeof(double)
         )
         if room == NULL:
             check(CAD_NO_MEMORY)
@@ -92,23 +101,28 @@ cdef class Code:
         """The results for a contiguous float64 vector of inputs, or the number of the guard that
         does not hold."""
         cdef cnp.npy_intp n = self.program.n_results
-        cdef cnp.ndarray results
-        cdef long missed
+        cdef cnp.ndarray results = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
+        cdef long missed = self.carry_array(inputs, <double *>cnp.PyArray_DATA(results))
+        return results if missed < 0 else missed
+
+    cdef long carry_array(self, cnp.ndarray inputs, double *results) except -2:
+        """As `carry`, of inputs that are looked at."""
         if (
             cnp.PyArray_SIZE(inputs) != <Py_ssize_t>self.program.n_inputs
             or cnp.PyArray_TYPE(inputs) != cnp.NPY_DOUBLE
             or not cnp.PyArray_ISCARRAY_RO(inputs)
         ):
             raise ValueError(f"expected {self.program.n_inputs} numbers in a contiguous array")
-        results = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
-        missed = self.carry(
-            <const double *>cnp.PyArray_DATA(inputs), <double *>cnp.PyArray_DATA(results)
-        )
-        return results if missed < 0 else missed
+        return self.carry(<const double *>cnp.PyArray_DATA(inputs), results)
 
     def parts(self):
         """What it consists of, as NumPy arrays; see program.h."""
         return parts_of_code(self)
+
+    cdef void choose_along(self) noexcept:
+        """Have so many directions side by side that their numbers stay in the cache."""
+        cdef size_t width = self.program.n_places - self.program.n_shared
+        self.n_along = max(<size_t>1, min(<size_t>MOST_ALONG, ALONG_NUMBERS // max(width, 1)))
 
     cdef size_t lanes(self, size_t n_points):
         """How many points are best computed side by side: their numbers are to stay in the cache."""
@@ -117,6 +131,23 @@ cdef class Code:
         lanes = LANE_NUMBERS // (cad_program_room(self.program, 1) + 1) // 8 * 8
         lanes = min(lanes, (n_points + 7) // 8 * 8)
         return max(<size_t>LEAST_LANES, min(<size_t>MOST_LANES, <size_t>lanes))
+
+    cdef long carry_along(self, double *room, const double *own, double *results,
+                          size_t n) except -2:
+        """Run it along some directions, in a workspace where what they share stands; answers as
+        `carry`."""
+        cdef CadDirections directions
+        cdef long missed
+        directions.own = own
+        directions.results = results
+        if self.program.has_calls:
+            missed = cad_program_run_along(self.program, self.n_along, room, &directions, 0, n)
+        else:
+            with nogil:
+                missed = cad_program_run_along(self.program, self.n_along, room, &directions, 0, n)
+        if missed == CAD_CALL_FAILED:
+            check(CAD_RAISED)
+        return missed
 
     def run_points(self, cnp.ndarray own, cnp.ndarray shared, cnp.ndarray heads, cnp.ndarray tails,
                    cnp.ndarray missed, int threads=1):
@@ -164,7 +195,8 @@ cdef class Graph:
     cdef readonly Py_ssize_t n_outputs
     cdef readonly Py_ssize_t n_recorded  # operations
     cdef Py_ssize_t n_arrays             # in the graph, when it was read
-    cdef bint for_lanes                  # codes are made for many points
+    cdef bint for_lanes                  # codes are made for many points, ...
+    cdef bint is_part                    # ... or for many directions, its inputs being those shared
     cdef readonly tuple guards           # for each, whether it rests on equality
     cdef readonly list steps             # calls, by their numbers
     cdef dict known_steps                # the numbers of those that can be told from others
@@ -414,9 +446,16 @@ cdef class Graph:
                 inputs.data[k] = (<Ids>extra).data[0]
                 k += 1
         try:
-            check((cad_program_make_for_lanes if self.for_lanes else cad_program_make)(
-                self.graph, inputs.data, k, all_roots.data, all_roots.n, &code.program
-            ))
+            if self.is_part:
+                check(cad_program_make_along(
+                    self.graph, inputs.data, k, k - len(more), all_roots.data, all_roots.n,
+                    &code.program
+                ))
+                code.choose_along()
+            else:
+                check((cad_program_make_for_lanes if self.for_lanes else cad_program_make)(
+                    self.graph, inputs.data, k, all_roots.data, all_roots.n, &code.program
+                ))
         finally:
             self.graph.n_guards = self.kept_guards  # those of derivatives are of this code alone
         code.steps = self.steps
@@ -424,6 +463,36 @@ cdef class Graph:
         code.program.owner = <void *>self.steps
         code.is_long = code.program.n_operations > LONG_RUN and not code.program.has_calls
         return code
+
+    cdef tuple codes_along(self, Ids along, Ids roots):
+        """Two programs: from the inputs of f to numbers that do not depend on a direction; and from
+        these and a direction, an input `along`, to `roots`."""
+        cdef Graph part = Graph.__new__(Graph)
+        cdef Ids given = Ids.__new__(Ids), own = new_ids(1), ends = joined_ids([roots])
+        cdef CadPart split
+        cdef CadStatus status = cad_graph_split(
+            self.graph, along.data[0], ends.data, ends.n, &split
+        )
+        part.graph = split.graph
+        given.data = split.given
+        given.n = split.n_given
+        try:
+            check(status)
+            part.is_part = True
+            part.own_calls()
+            part.steps = self.steps
+            part.keep()
+            part.inputs = <CadId *>cad_memory_resize(NULL, 1, sizeof(CadId))
+            if part.inputs == NULL:
+                check(CAD_NO_MEMORY)
+            part.sizes = [given.n]
+            part.inputs[0] = split.inputs
+            own.data[0] = split.own
+            rest = part.code([own], [ends])
+        except BaseException:
+            self.graph.n_guards = self.kept_guards
+            raise
+        return self.code([], [given]), rest
 
     def code_for_points(self, what, *which):
         """As the code of that name, for many points at once."""

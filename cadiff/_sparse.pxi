@@ -123,6 +123,7 @@ cdef class MatrixPlan:
     """
 
     cdef readonly Code code
+    cdef readonly Code point            # of products: what does not depend on a direction
     cdef readonly Pattern pattern       # of the matrix
     cdef public object assemble         # for its users: what makes a matrix of its numbers
     cdef readonly Py_ssize_t size       # numbers in the vector
@@ -145,14 +146,17 @@ cdef class MatrixPlan:
     @property
     def n_operations(self):
         """How many operations on numbers are carried out."""
-        return self.code.n_operations * max(1, self.n_colors)
+        if self.n_colors > 0:
+            return self.point.n_operations + self.code.n_operations * self.n_colors
+        return self.code.n_operations
 
     @property
     def nbytes(self):
         """Of the code and of what goes with it."""
         arrays = [self.template, self.places, self.sources, self.copies, self.seeds]
         arrays += [array for block in self.blocks or [] for array in block[2:]]
-        return self.code.nbytes + sum([array.nbytes for array in arrays if array is not None])
+        codes = [code for code in (self.point, self.code) if code is not None]
+        return sum([part.nbytes for part in codes + arrays if part is not None])
 
     def run(self, cnp.ndarray inputs):
         """A fresh vector for a contiguous float64 vector of inputs, or the number of a guard that
@@ -221,9 +225,7 @@ cdef class MatrixPlan:
         if not cnp.PyArray_CheckExact(x) or cad_current_tape().watch != NULL:
             return None
         array = <cnp.ndarray>x
-        n = self.code.program.n_inputs
-        if self.n_colors > 0:
-            n -= self.seeds.shape[1]
+        n = (self.code if self.point is None else self.point).program.n_inputs
         if (
             cnp.PyArray_NDIM(array) != 1
             or cnp.PyArray_DIM(array, 0) != n
@@ -238,19 +240,43 @@ cdef class MatrixPlan:
         return data if cnp.PyArray_CheckExact(data) else None
 
     cdef object run_products(self, cnp.ndarray inputs):
+        """As `run`. What does not depend on the direction is computed once."""
         cdef Code code = self.code
-        n = code.program.n_inputs - self.seeds.shape[1]
+        cdef double *room = NULL
+        cdef cnp.ndarray shared = np.empty(0 if code.program.has_arrays else code.program.n_shared)
+        cdef cnp.ndarray results, seeds
+        cdef double *place
+        cdef long missed
         data = np.zeros(self.size)
-        for begin, end, entries, places in self.blocks:
-            rows = np.empty((end - begin, code.program.n_inputs))
-            rows[:, :n] = inputs
-            rows[:, n:] = self.seeds[begin:end]
-            results = np.empty((end - begin, code.program.n_results))
-            missed = np.zeros(end - begin, dtype=np.uint8)
-            heads = np.empty((end - begin, 0))
-            if code.run_points(rows, np.empty(0), heads, results, missed):
-                return -1  # whichever it is
-            data[entries] = results.reshape(-1)[places]
+        try:
+            if code.program.has_arrays:
+                room = code.take_room()
+                place = cad_program_places(code.program, 1, room)
+            else:
+                place = <double *>cnp.PyArray_DATA(shared)
+            missed = self.point.carry_array(inputs, place)
+            if missed >= 0:
+                return missed
+            for begin, end, entries, places in self.blocks:
+                seeds = self.seeds[begin:end]
+                results = np.empty((end - begin, code.program.n_results))
+                if room != NULL:
+                    missed = code.carry_along(
+                        room, <const double *>cnp.PyArray_DATA(seeds),
+                        <double *>cnp.PyArray_DATA(results), end - begin,
+                    )
+                else:
+                    missed = -1
+                    heads = np.empty((end - begin, 0))
+                    if code.run_points(seeds, shared, heads, results,
+                                       np.zeros(end - begin, dtype=np.uint8)):
+                        missed = 0
+                if missed >= 0:
+                    return -1  # whichever it is
+                data[entries] = results.reshape(-1)[places]
+        finally:
+            if room != NULL:
+                code.give_back(room)
         return data
 
 
@@ -446,13 +472,15 @@ cdef int set_products(MatrixPlan plan, Graph graph, Pattern found, Ids wrt, Ids 
             by_row, n_row_colors = (
                 (np.arange(outputs.n), outputs.n) if full else found.transposed().color_columns()
             )
-            if backward or 2 * n_row_colors < n_colors:  # a pull costs more than a push
+            if backward or n_row_colors < n_colors:
                 colors, n_colors, at, lane = by_row, n_row_colors, columns, by_row[rows]
                 along = graph.more_inputs(outputs.n)
-                plan.code = graph.code([along], [graph.pulled(outputs, along, wrt)])
+                plan.point, plan.code = graph.codes_along(
+                    along, graph.pulled(outputs, along, wrt)
+                )
     if plan.code is None:
         along = graph.more_inputs(wrt.n)
-        plan.code = graph.code([along], [graph.pushed(wrt, along, outputs)])
+        plan.point, plan.code = graph.codes_along(along, graph.pushed(wrt, along, outputs))
     plan.n_colors = n_colors
     plan.seeds = np.zeros((n_colors, len(colors)))
     plan.seeds[colors, np.arange(len(colors))] = 1.0
@@ -460,7 +488,7 @@ cdef int set_products(MatrixPlan plan, Graph graph, Pattern found, Ids wrt, Ids 
         places = places[index >= 0]
         index = index[index >= 0]
         at, lane = at[index], lane[index]
-    cdef Py_ssize_t width = plan.code.program.n_inputs + plan.code.program.n_results
+    cdef Py_ssize_t width = plan.code.program.n_results
     cdef Py_ssize_t step = max(1, BLOCK_NUMBERS // width)
     plan.blocks = []
     for begin in range(0, n_colors, step):

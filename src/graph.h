@@ -204,6 +204,23 @@ int cad_graph_has(const CadGraph *graph, CadId id);
 CadStatus cad_graph_beginning(const CadGraph *graph, size_t n_nodes, CadGraph **beginning,
                               CadId *ends, size_t *n_ends);
 
+/* --- parts --- */
+
+/* What depends on one input, as a graph of its own: its inputs are that one, and one of the
+ * numbers `given` that are left. */
+typedef struct CadPart {
+    CadGraph *graph;
+    CadId own, inputs; /* the first elements of its inputs; `inputs` CAD_NO_ID: nothing is left */
+    CadId *given;
+    size_t n_given;
+} CadPart;
+
+/* Split off the part that `roots` and guards need; roots are replaced by numbers of it. Guards
+ * that depend on the input are those of the part, and `graph` has them no more. The part's members
+ * are the caller's, whatever is answered. */
+CadStatus cad_graph_split(CadGraph *graph, CadId input, CadId *roots, size_t n_roots,
+                          CadPart *part);
+
 /* --- derivatives --- */
 
 /* Cotangents of inputs: `seeds` are those of `outputs`. For the k-th number of `wrt` its cotangent

@@ -41,6 +41,11 @@ static inline int cad_is_single(const CadShape *shape, CadNumbers x) {
     return 1;
 }
 
+/* Call `visit` with the operands of a node, or of an array: with the first number of each view. */
+typedef void CadVisit(void *visitor, CadId id);
+void cad_graph_visit_node(const CadGraph *graph, size_t i, CadVisit *visit, void *visitor);
+void cad_graph_visit_array(const CadGraph *graph, size_t i, CadVisit *visit, void *visitor);
+
 /* What some outputs depend on, of the nodes and arrays that there are. CAD_NO_MEMORY: nothing is
  * left to forget. */
 typedef struct CadLive {

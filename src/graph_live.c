@@ -1,44 +1,56 @@
 /* Which numbers others are made of: a graph holds more than one of its derivatives needs. */
 #include "graph_inner.h"
 
-static void use(CadGraph *graph, CadLive *live, CadId id) {
-    if (CAD_IS_ELEMENT(id)) {
-        live->arrays[cad_graph_array_of(graph, id)] = 1;
-    } else {
-        live->nodes[id] = 1;
-    }
-}
-
-static void use_operands_of_node(CadGraph *graph, CadLive *live, size_t i) {
+void cad_graph_visit_node(const CadGraph *graph, size_t i, CadVisit *visit, void *visitor) {
     const CadNode node = graph->nodes[i];
-    if (!live->nodes[i] || node.op >= CAD_OP_COUNT) {
-        return;
-    }
     const CadId x[3] = {node.x, node.y, node.z};
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 3 && node.op < CAD_OP_COUNT; k++) {
         if (x[k] != CAD_NO_ID) {
-            use(graph, live, x[k]);
+            visit(visitor, x[k]);
         }
     }
 }
 
-static void use_operands_of_array(CadGraph *graph, CadLive *live, size_t i) {
+void cad_graph_visit_array(const CadGraph *graph, size_t i, CadVisit *visit, void *visitor) {
     const CadArray array = graph->arrays[i];
-    if (!live->arrays[i]) {
-        return;
-    }
     if (array.op == CAD_ARRAY_PACK) {
         for (uint32_t k = 0; k < array.size; k++) {
-            use(graph, live, graph->lists[array.list + k]);
+            visit(visitor, graph->lists[array.list + k]);
         }
     } else if (array.plan != SIZE_MAX) {
         CadPlan *plan = cad_graph_plan(graph, &array);
         for (int k = plan->n_views > 1 ? 1 : 0; k < plan->n_views; k++) {
-            use(graph, live, (CadId)cad_plan_view(plan, k)[0]);
+            visit(visitor, (CadId)cad_plan_view(plan, k)[0]);
         }
         if (array.op == CAD_ARRAY_ADD_TO && cad_plan_extra(plan)[0] >= 0) {
-            use(graph, live, (CadId)cad_plan_extra(plan)[0]);
+            visit(visitor, (CadId)cad_plan_extra(plan)[0]);
         }
+    }
+}
+
+typedef struct User {
+    CadGraph *graph;
+    CadLive *live;
+} User;
+
+static void use(void *visitor, CadId id) {
+    const User *user = visitor;
+    if (CAD_IS_ELEMENT(id)) {
+        user->live->arrays[cad_graph_array_of(user->graph, id)] = 1;
+    } else {
+        user->live->nodes[id] = 1;
+    }
+}
+
+static void use_operands_of_node(User *user, size_t i) {
+    if (user->live->nodes[i]) {
+        cad_graph_visit_node(user->graph, i, use, user);
+    }
+}
+
+static void use_operands_of_array(User *user, size_t i) {
+    if (user->live->arrays[i]) {
+        cad_graph_visit_array(user->graph, i, use, user);
     }
 }
 
@@ -50,18 +62,19 @@ CadStatus cad_graph_find_live(CadGraph *graph, const CadId *outputs, size_t n_ou
         cad_graph_forget_live(live);
         return CAD_NO_MEMORY;
     }
+    User user = {graph, live};
     for (size_t k = 0; k < n_outputs; k++) {
-        use(graph, live, outputs[k]);
+        use(&user, outputs[k]);
     }
     size_t node = graph->n_nodes;
     for (size_t i = graph->n_arrays; i-- > 0;) {
         while (node > graph->arrays[i].before) {
-            use_operands_of_node(graph, live, --node);
+            use_operands_of_node(&user, --node);
         }
-        use_operands_of_array(graph, live, i);
+        use_operands_of_array(&user, i);
     }
     while (node > 0) {
-        use_operands_of_node(graph, live, --node);
+        use_operands_of_node(&user, --node);
     }
     return CAD_OK;
 }

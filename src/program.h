@@ -66,6 +66,7 @@ typedef struct CadProgram {
     size_t code_capacity, single_capacity, list_capacity, plan_capacity, constant_capacity,
         output_capacity, check_capacity;
     size_t n_inputs;
+    size_t n_shared;     /* of the first inputs, which all directions have in common */
     size_t n_places;     /* that are no constants */
     size_t n_results;    /* numbers in all stretches */
     size_t n_operations; /* on numbers, for people */
@@ -81,6 +82,10 @@ typedef struct CadProgram {
  * arrays that they depend on, in the order in which they are to be given; none is empty. */
 CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
                            const CadId *roots, size_t n_roots, CadProgram **program);
+/* The same for many directions: the first `n_shared` inputs are no part of them. */
+CadStatus cad_program_make_along(CadGraph *graph, const CadId *inputs, size_t n_inputs,
+                                 size_t n_shared, const CadId *roots, size_t n_roots,
+                                 CadProgram **program);
 /* The same for many points: lanes are vectors enough, and numbers in few places stay in the cache.
  */
 CadStatus cad_program_make_for_lanes(CadGraph *graph, const CadId *inputs, size_t n_inputs,
@@ -111,9 +116,25 @@ long cad_program_run(const CadProgram *program, double *room);
 /* Copy the results. */
 void cad_program_read(const CadProgram *program, const double *room, double *results);
 
-/* Many points, one row each. The first `n_own` inputs differ from point to point, the others are
- * `shared` by all. Of the results the first `n_heads` go to `heads`, the others to `tails`. A
- * point whose guards do not hold is marked in `missed`; its results mean nothing. */
+/* Many directions: the inputs that are shared stand in their places. Of the others each direction
+ * has a row in `own`, and one in `results`. Only what differs has lanes, one behind the other, and
+ * vectors of all lanes are multiplied by a matrix at once. */
+typedef struct CadDirections {
+    const double *own;
+    double *results;
+} CadDirections;
+
+/* Numbers in a workspace, which is made ready as for one lane. */
+size_t cad_program_room_along(const CadProgram *program, size_t lanes);
+
+/* Directions [begin, end), up to so many at a time. Answers as cad_program_run. */
+long cad_program_run_along(const CadProgram *program, size_t lanes, double *room,
+                           const CadDirections *directions, size_t begin, size_t end);
+
+/* Many points, one row each. `n_own` inputs differ from point to point; the others are `shared` by
+ * all: those of all directions, which come first, and those behind. Of the results the first
+ * `n_heads` go to `heads`, the others to `tails`. A point whose guards do not hold is marked in
+ * `missed`; its results mean nothing. */
 typedef struct CadPoints {
     const double *own;
     size_t n_own;

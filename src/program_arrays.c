@@ -55,7 +55,8 @@ static int is_in_place(CadMaker *m, const CadArray *array, int32_t *place) {
     const CadId *ids = m->graph->lists + array->list;
     *place = cad_maker_place_of(m, ids[0]);
     for (uint32_t k = 1; k < array->size; k++) {
-        if (cad_maker_place_of(m, ids[k]) != *place + (int32_t)k) {
+        const int32_t next = cad_maker_place_of(m, ids[k]);
+        if (next != *place + (int32_t)k || !are_moved_alike(m, next, *place)) {
             return 0;
         }
     }

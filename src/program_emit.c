@@ -41,10 +41,13 @@ void cad_maker_emit_vector(CadMaker *m, CadOp op, size_t count, int32_t out,
                                        .sz = x[2].step});
 }
 
-size_t cad_maker_even_end(const int32_t *places, size_t i, size_t count, int32_t *step) {
+size_t cad_maker_even_end(const CadMaker *m, const int32_t *places, size_t i, size_t count,
+                          int32_t *step) {
     size_t end = i + 1;
-    *step = end < count ? places[end] - places[i] : 0;
-    while (end < count && places[end] - places[end - 1] == *step) {
+    const int joins = end < count && are_moved_alike(m, places[end], places[i]);
+    *step = joins ? places[end] - places[i] : 0;
+    while (end < count && places[end] - places[end - 1] == *step &&
+           are_moved_alike(m, places[end], places[i])) {
         end++;
     }
     return end;
@@ -74,7 +77,7 @@ void cad_maker_emit_results(CadMaker *m, const CadId *roots, size_t n_roots) {
     size_t listed = 0; /* numbers before k that are in no stretch yet */
     for (size_t k = 0; k < n_roots && m->status == CAD_OK;) {
         int32_t step;
-        const size_t end = cad_maker_even_end(places, k, n_roots, &step);
+        const size_t end = cad_maker_even_end(m, places, k, n_roots, &step);
         if (end - k >= SHORT || (end == n_roots && listed == 0)) {
             emit_stretch(m, (CadStretch){(int32_t)(begin + k - listed), 0, (uint32_t)listed, 1});
             emit_stretch(m, (CadStretch){places[k], step, (uint32_t)(end - k), 0});

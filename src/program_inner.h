@@ -50,7 +50,8 @@ typedef struct CadMaker {
     CadGraph *graph;
     CadProgram *program;
     CadStatus status;
-    int joins; /* operations of one kind to vectors, chains to sums */
+    int joins;        /* operations of one kind to vectors, chains to sums */
+    int32_t boundary; /* places below it are the same for all directions */
     /* of nodes */
     uint32_t *uses;
     uint32_t *level;
@@ -95,6 +96,12 @@ static inline int fail(CadMaker *m) {
     (cad_memory_grow((void **)&(owner)->items, &(owner)->capacity, (n) + (more),                  \
                      sizeof *(owner)->items) == CAD_OK ||                                         \
      fail(m))
+
+/* Whether places stay beside each other in all lanes, if they do in one: of a program for
+ * directions those that are shared stay where they are, when the others move. */
+static inline int are_moved_alike(const CadMaker *m, int32_t a, int32_t b) {
+    return (a < m->boundary) == (b < m->boundary);
+}
 
 /* --- numbers of the graph --- */
 
@@ -218,8 +225,8 @@ size_t cad_maker_estimate(CadMaker *m);
 
 /* --- program_places.c --- */
 
-/* Inputs come first. */
-void cad_maker_place_inputs(CadMaker *m, const CadId *inputs, size_t n_inputs);
+/* Inputs come first; so many of them are shared. */
+void cad_maker_place_inputs(CadMaker *m, const CadId *inputs, size_t n_inputs, size_t n_shared);
 
 int32_t cad_maker_take_place(CadMaker *m);
 int32_t cad_maker_take_block(CadMaker *m, size_t size);
@@ -254,7 +261,8 @@ void cad_maker_emit_vector(CadMaker *m, CadOp op, size_t count, int32_t out, con
 
 /* Where the stretch of places that stand evenly ends that begins with the i-th; `step` apart, 0 if
  * it has one place. */
-size_t cad_maker_even_end(const int32_t *places, size_t i, size_t count, int32_t *step);
+size_t cad_maker_even_end(const CadMaker *m, const int32_t *places, size_t i, size_t count,
+                          int32_t *step);
 
 void cad_maker_emit_results(CadMaker *m, const CadId *roots, size_t n_roots);
 void cad_maker_emit_checks(CadMaker *m);

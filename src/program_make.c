@@ -134,16 +134,31 @@ static void find_better_levels(CadMaker *m, const CadId *roots, size_t n_roots) 
     cad_memory_free(early.array_reads);
 }
 
-static CadStatus make(CadGraph *graph, const CadId *inputs, size_t n_inputs, const CadId *roots,
-                      size_t n_roots, int joins, Levels levels, CadProgram **program) {
-    CadMaker maker = {.graph = graph, .status = graph->status, .joins = joins};
+/* What a program is made of, and what for. */
+typedef struct Order {
+    CadGraph *graph;
+    const CadId *inputs;
+    size_t n_inputs;
+    const CadId *roots;
+    size_t n_roots;
+    int joins;
+    int along; /* directions, of which the first n_shared inputs are no part */
+    size_t n_shared;
+} Order;
+
+static CadStatus make(const Order *order, Levels levels, CadProgram **program) {
+    CadGraph *const graph = order->graph;
+    const CadId *const roots = order->roots;
+    const size_t n_roots = order->n_roots;
+    CadMaker maker = {.graph = graph, .status = graph->status, .joins = order->joins};
     CadMaker *m = &maker;
     m->program = cad_memory_zeroed(1, sizeof *m->program);
     if (m->program == NULL) {
         fail(m);
     }
     if (m->status == CAD_OK && has_buffers(m)) {
-        cad_maker_place_inputs(m, inputs, n_inputs);
+        cad_maker_place_inputs(m, order->inputs, order->n_inputs, order->n_shared);
+        m->boundary = order->along ? (int32_t)m->program->n_shared : INT32_MIN;
         cad_maker_find_wanted(m, roots, n_roots);
         cad_maker_find_chains(m);
         if (levels == AS_ESTIMATED) {
@@ -177,17 +192,16 @@ static CadStatus make(CadGraph *graph, const CadId *inputs, size_t n_inputs, con
     return m->status;
 }
 
-CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
-                           const CadId *roots, size_t n_roots, CadProgram **program) {
+/* The better one of those with the latest and the earliest levels. */
+static CadStatus make_better(const Order *order, CadProgram **program) {
     enum { MANY_SINGLES = 256, MANY_NODES = 1 << 15 };
-    const int joins = graph->optimize;
-    const Levels levels = graph->n_nodes < MANY_NODES ? LATEST : AS_ESTIMATED;
-    const CadStatus status = make(graph, inputs, n_inputs, roots, n_roots, joins, levels, program);
+    const Levels levels = order->graph->n_nodes < MANY_NODES ? LATEST : AS_ESTIMATED;
+    const CadStatus status = make(order, levels, program);
     if (status != CAD_OK || (*program)->n_singles < MANY_SINGLES || levels == AS_ESTIMATED) {
         return status;
     }
     CadProgram *early;
-    if (make(graph, inputs, n_inputs, roots, n_roots, joins, EARLIEST, &early) == CAD_OK) {
+    if (make(order, EARLIEST, &early) == CAD_OK) {
         const int is_better = cad_program_cost(early) < cad_program_cost(*program);
         cad_program_free(is_better ? *program : early);
         *program = is_better ? early : *program;
@@ -195,9 +209,23 @@ CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs
     return CAD_OK;
 }
 
+CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
+                           const CadId *roots, size_t n_roots, CadProgram **program) {
+    const Order order = {graph, inputs, n_inputs, roots, n_roots, graph->optimize, 0, 0};
+    return make_better(&order, program);
+}
+
+CadStatus cad_program_make_along(CadGraph *graph, const CadId *inputs, size_t n_inputs,
+                                 size_t n_shared, const CadId *roots, size_t n_roots,
+                                 CadProgram **program) {
+    const Order order = {graph, inputs, n_inputs, roots, n_roots, graph->optimize, 1, n_shared};
+    return make_better(&order, program);
+}
+
 CadStatus cad_program_make_for_lanes(CadGraph *graph, const CadId *inputs, size_t n_inputs,
                                      const CadId *roots, size_t n_roots, CadProgram **program) {
-    return make(graph, inputs, n_inputs, roots, n_roots, 0, LATEST, program);
+    const Order order = {graph, inputs, n_inputs, roots, n_roots, 0, 0, 0};
+    return make(&order, LATEST, program);
 }
 
 /* --- programs --- */

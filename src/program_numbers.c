@@ -116,7 +116,7 @@ static CadPlaces operands(CadMaker *m, const Member *members, size_t count, int 
         places[i] = cad_maker_place_of(m, x[k]);
     }
     int32_t step;
-    if (cad_maker_even_end(places, 0, count, &step) == count) {
+    if (cad_maker_even_end(m, places, 0, count, &step) == count) {
         m->program->n_lists = begin;
         return (CadPlaces){places[0], step};
     }
@@ -198,7 +198,7 @@ static void emit_totals(CadMaker *m, int32_t *places, size_t count, int32_t out,
     size_t rest = 0, begin;
     for (size_t i = 0; i < count;) {
         int32_t step;
-        const size_t end = cad_maker_even_end(places, i, count, &step);
+        const size_t end = cad_maker_even_end(m, places, i, count, &step);
         if (end - i >= FEW) {
             emit_total(m, (CadPlaces){places[i], step}, end - i, out, minus, started);
             i = end;

@@ -2,7 +2,7 @@
  * free; constants from place -1 downwards. */
 #include "program_inner.h"
 
-void cad_maker_place_inputs(CadMaker *m, const CadId *inputs, size_t n_inputs) {
+void cad_maker_place_inputs(CadMaker *m, const CadId *inputs, size_t n_inputs, size_t n_shared) {
     for (uint32_t i = 0; i < m->graph->n_arrays; i++) {
         m->array_place[i] = NOWHERE;
         m->array_group[i] = FIRST_GROUP + i;
@@ -11,6 +11,7 @@ void cad_maker_place_inputs(CadMaker *m, const CadId *inputs, size_t n_inputs) {
         const uint32_t i = cad_graph_array_of(m->graph, inputs[k]);
         m->array_place[i] = m->n_places;
         m->n_places += (int32_t)m->graph->arrays[i].size;
+        m->program->n_shared += k < n_shared ? m->graph->arrays[i].size : 0;
     }
     m->program->n_inputs = (size_t)m->n_places;
     m->n_groups = FIRST_GROUP + (uint32_t)m->graph->n_arrays;

@@ -1,4 +1,4 @@
-/* Carrying a program out: for one point, or for many in lanes. */
+/* Carrying a program out: for one point, along many directions, or for many points in lanes. */
 #include "arrays_walk.h"
 #include "program.h"
 
@@ -94,138 +94,298 @@ static void run_singles(const CadSingle *single, size_t n, double *at) {
 #undef CAD_ROW2
 #undef CAD_ROW3
 
-static CadStrip strip(double *at, int32_t place, int32_t step, size_t first) {
-    return (CadStrip){at + place + (ptrdiff_t)step * (ptrdiff_t)first, step};
+/* Where places are. Constants and the first `n_shared` places may be those of many lanes, of which
+ * each has the others for itself. */
+typedef struct Places {
+    double *shared, *own;
+    int32_t n_shared;
+} Places;
+
+static Places places_of_point(double *at) {
+    return (Places){at, at, 0};
 }
 
-static void run_vector(const CadInstruction *i, double *at, size_t first, size_t n) {
-    cad_strip_value((CadOp)i->op, strip(at, i->out, 1, first), strip(at, i->x, i->sx, first),
-                    strip(at, i->y, i->sy, first), strip(at, i->z, i->sz, first), n);
+static inline double *base_of(const Places *places, int64_t place) {
+    return place < places->n_shared ? places->shared : places->own;
+}
+
+static CadStrip strip(const Places *places, int32_t place, int32_t step, size_t first) {
+    return (CadStrip){base_of(places, place) + place + (ptrdiff_t)step * (ptrdiff_t)first, step};
+}
+
+static void run_vector(const CadInstruction *i, const Places *places, size_t first, size_t n) {
+    cad_strip_value((CadOp)i->op, strip(places, i->out, 1, first),
+                    strip(places, i->x, i->sx, first), strip(places, i->y, i->sy, first),
+                    strip(places, i->z, i->sz, first), n);
 }
 
 /* Tile by tile, so that what one operation writes is in the cache when the next one reads it. */
-static void run_fused(const CadInstruction *code, double *at) {
+static void run_fused(const CadInstruction *code, const Places *places) {
     for (size_t first = 0; first < code->n; first += CAD_TILE) {
         const size_t n = code->n - first < CAD_TILE ? code->n - first : CAD_TILE;
         for (uint32_t k = 0; k < code->fused; k++) {
-            run_vector(&code[k], at, first, n);
+            run_vector(&code[k], places, first, n);
         }
     }
 }
 
-static void run_rows(CadOp op, CadPlan *plan, double *at) {
+static void start_walk_over(Walk *walk, const Places *places, CadPlan *plan, int kept) {
+    start_walk_in(walk, places->own, plan, kept);
+    for (int k = 0; k < plan->n_views; k++) {
+        walk->values[k] = base_of(places, walk->at[k]);
+    }
+}
+
+static void run_rows(CadOp op, CadPlan *plan, const Places *places) {
     Walk walk;
-    start_walk_in(&walk, at, plan, 1);
+    start_walk_over(&walk, places, plan, 1);
     compute_rows(&walk, op);
 }
 
-static void run_additions(CadPlan *plan, double *at) {
+static void run_additions(CadPlan *plan, const Places *places) {
     Walk walk;
-    start_walk_in(&walk, at, plan, 1);
+    start_walk_over(&walk, places, plan, 1);
     add_rows(&walk);
 }
 
-static void run_product(CadPlan *plan, double *at) {
+static void run_product(CadPlan *plan, const Places *places) {
     Walk walk;
-    start_walk_in(&walk, at, plan, 3);
+    start_walk_over(&walk, places, plan, 3);
     multiply_views(&walk);
 }
 
-/* Sums of few terms are not worth a loop of NumPy's. */
-static void run_total(const CadInstruction *i, double *at) {
-    const double former = i->y ? at[i->out] : 0.0;
-    double sum = i->z ? 0.0 : former;
-    cad_strip_sum(&sum, strip(at, i->x, i->sx, 0), i->n);
-    at[i->out] = i->z ? former - sum : sum;
+static inline double number_at(const Places *places, int32_t place) {
+    return base_of(places, place)[place];
 }
 
-/* 0 if a call has failed. */
-static int run_instruction(const CadProgram *program, const CadInstruction *i, double *at) {
+static void take(double *out, const Places *places, const int32_t *list, size_t n) {
+    const double *const at = places->own;
+    if (at == places->shared) {
+        for (size_t k = 0; k < n; k++) {
+            out[k] = at[list[k]];
+        }
+        return;
+    }
+    for (size_t k = 0; k < n; k++) {
+        out[k] = number_at(places, list[k]);
+    }
+}
+
+/* Sums of few terms are not worth a loop of NumPy's. */
+static void run_total(const CadInstruction *i, const Places *places) {
+    double *const out = places->own + i->out;
+    const double former = i->y ? *out : 0.0;
+    double sum = i->z ? 0.0 : former;
+    cad_strip_sum(&sum, strip(places, i->x, i->sx, 0), i->n);
+    *out = i->z ? former - sum : sum;
+}
+
+/* The same operations at other places, some at a time. */
+static void run_singles_over(const CadSingle *single, size_t n, const Places *places) {
+    enum { SOME = 64 };
+    const int32_t shift = (int32_t)(places->own - places->shared);
+    CadSingle moved[SOME];
+    if (shift == 0) {
+        run_singles(single, n, places->own);
+        return;
+    }
+    for (size_t first = 0; first < n; first += SOME) {
+        const size_t count = n - first < SOME ? n - first : SOME;
+        for (size_t k = 0; k < count; k++) {
+            CadSingle s = single[first + k];
+            s.out += shift;
+            s.x += s.x < places->n_shared ? 0 : shift;
+            s.y += s.y < places->n_shared ? 0 : shift;
+            s.z += s.z < places->n_shared ? 0 : shift;
+            moved[k] = s;
+        }
+        run_singles(moved, count, places->shared);
+    }
+}
+
+/* What is written to is never shared. 0 if a call has failed. */
+static int run_instruction(const CadProgram *program, const CadInstruction *i,
+                           const Places *places) {
+    double *const out = places->own + i->out;
     switch ((CadStepKind)i->kind) {
     case CAD_SINGLES:
         for (int32_t turn = 0; turn < i->y; turn++) {
-            run_singles(program->singles + i->x, i->n, at);
+            run_singles_over(program->singles + i->x, i->n, places);
         }
         break;
     case CAD_VECTOR:
         if (i->fused > 1) {
-            run_fused(i, at);
+            run_fused(i, places);
         } else {
-            run_vector(i, at, 0, i->n);
+            run_vector(i, places, 0, i->n);
         }
         break;
     case CAD_TAKE:
-        for (uint32_t k = 0; k < i->n; k++) {
-            at[i->out + (int32_t)k] = at[program->lists[i->x + (int32_t)k]];
-        }
+        take(out, places, program->lists + i->x, i->n);
         break;
     case CAD_TOTAL:
-        run_total(i, at);
+        run_total(i, places);
         break;
     case CAD_ZEROS:
-        memset(at + i->out, 0, i->n * sizeof *at);
+        memset(out, 0, i->n * sizeof *out);
         break;
     case CAD_ROWS:
-        run_rows((CadOp)i->op, (CadPlan *)(program->plans + i->x), at);
+        run_rows((CadOp)i->op, (CadPlan *)(program->plans + i->x), places);
         break;
     case CAD_SUMS:
-        memset(at + i->out, 0, i->n * sizeof *at);
-        run_additions((CadPlan *)(program->plans + i->x), at);
+        memset(out, 0, i->n * sizeof *out);
+        run_additions((CadPlan *)(program->plans + i->x), places);
         break;
     case CAD_PRODUCT:
-        run_product((CadPlan *)(program->plans + i->x), at);
+        run_product((CadPlan *)(program->plans + i->x), places);
         break;
     case CAD_ADD_TO:
-        run_additions((CadPlan *)(program->plans + i->x), at);
+        run_additions((CadPlan *)(program->plans + i->x), places);
         break;
-    case CAD_ADD_AT:
+    case CAD_ADD_AT: {
+        const CadStrip x = strip(places, i->x, i->sx, 0);
         for (uint32_t k = 0; k < i->n; k++) {
-            at[i->out + program->lists[i->z + (int32_t)k]] += at[i->x + (int32_t)k * i->sx];
+            out[program->lists[i->z + (int32_t)k]] += x.data[(ptrdiff_t)k * x.step];
         }
         break;
+    }
     case CAD_CALL:
-        return program->call(program->owner, (uint32_t)i->z, at + i->x, at + i->out) >= 0;
+        return program->call(program->owner, (uint32_t)i->z, base_of(places, i->x) + i->x, out) >=
+               0;
     }
     return 1;
 }
 
-static long failed_check(const CadProgram *program, const double *at) {
+static long failed_check(const CadProgram *program, const Places *places) {
     for (size_t k = 0; k < program->n_checks; k++) {
-        if (at[program->checks[k].place] != program->checks[k].value) {
+        if (number_at(places, program->checks[k].place) != program->checks[k].value) {
             return (long)program->checks[k].number;
         }
     }
     return -1;
 }
 
-long cad_program_run(const CadProgram *program, double *room) {
-    double *const at = cad_program_places(program, 1, room);
-    for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
-        if (!run_instruction(program, &program->code[k], at)) {
-            return CAD_CALL_FAILED;
-        }
-    }
-    return failed_check(program, at);
-}
-
-void cad_program_read(const CadProgram *program, const double *room, double *results) {
-    const double *const at = room + program->n_constants;
+static void read_places(const CadProgram *program, const Places *places, double *results) {
     for (size_t k = 0; k < program->n_outputs; k++) {
         const CadStretch s = program->outputs[k];
         if (s.listed) {
-            const int32_t *list = program->lists + s.place;
-            for (uint32_t i = 0; i < s.n; i++) {
-                results[i] = at[list[i]];
-            }
-        } else if (s.step == 1) {
-            memcpy(results, at + s.place, s.n * sizeof *results);
+            take(results, places, program->lists + s.place, s.n);
         } else {
-            for (uint32_t i = 0; i < s.n; i++) {
-                results[i] = at[s.place + (int32_t)i * s.step];
+            const CadStrip from = strip(places, s.place, s.step, 0);
+            if (s.step == 1) {
+                memcpy(results, from.data, s.n * sizeof *results);
+            }
+            for (uint32_t i = 0; i < s.n && s.step != 1; i++) {
+                results[i] = from.data[(ptrdiff_t)i * from.step];
             }
         }
         results += s.n;
     }
+}
+
+long cad_program_run(const CadProgram *program, double *room) {
+    const Places places = places_of_point(cad_program_places(program, 1, room));
+    for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
+        if (!run_instruction(program, &program->code[k], &places)) {
+            return CAD_CALL_FAILED;
+        }
+    }
+    return failed_check(program, &places);
+}
+
+void cad_program_read(const CadProgram *program, const double *room, double *results) {
+    const Places places = places_of_point((double *)room + program->n_constants);
+    read_places(program, &places, results);
+}
+
+/* --- many directions --- */
+
+/* Lanes: the numbers that are not shared stand `width` apart. */
+typedef struct Along {
+    double *at;
+    int32_t n_shared;
+    ptrdiff_t width;
+    size_t count;
+} Along;
+
+static Places places_of_lane(const Along *along, size_t lane) {
+    return (Places){along->at, along->at + (ptrdiff_t)lane * along->width, along->n_shared};
+}
+
+/* Vectors of all lanes times one matrix are one product of matrices: with lanes for rows,
+ * out (lanes x p) = x (lanes x n) b, or out (lanes x m) = x (lanes x n) a'. */
+static int run_product_of_lanes(CadPlan *plan, const Along *along) {
+    const Places places = places_of_lane(along, 0);
+    Walk walk;
+    start_walk_over(&walk, &places, plan, 3);
+    const int64_t *core = cad_plan_shape(plan) + walk.axes;
+    const size_t n = (size_t)core[1];
+    const int shares_left = walk.at[1] < along->n_shared,
+              shares_right = walk.at[2] < along->n_shared;
+    if (shares_left == shares_right || core[shares_left ? 2 : 0] != 1) {
+        return 0;
+    }
+    do {
+        CadMatrix out = matrix_of_values(&walk, 0, 0, 2), a = matrix_of_values(&walk, 1, 0, 1);
+        CadMatrix b = matrix_of_values(&walk, 2, 1, 2);
+        if (shares_left) {
+            out.column = out.row;
+            const CadMatrix vector = b;
+            b = (CadMatrix){a.data, a.column, a.row};
+            a = (CadMatrix){vector.data, 0, vector.row};
+        }
+        out.row = a.row = along->width;
+        cad_multiply_matrices(out, a, b, along->count, n, (size_t)core[shares_left ? 0 : 2]);
+    } while (advance(&walk));
+    return 1;
+}
+
+static int run_along(const CadProgram *program, const CadInstruction *i, const Along *along) {
+    if (i->kind == CAD_PRODUCT && along->count > 1 &&
+        run_product_of_lanes((CadPlan *)(program->plans + i->x), along)) {
+        return 1;
+    }
+    for (size_t lane = 0; lane < along->count; lane++) {
+        const Places places = places_of_lane(along, lane);
+        if (!run_instruction(program, i, &places)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+size_t cad_program_room_along(const CadProgram *program, size_t lanes) {
+    return program->n_constants + program->n_shared +
+           (program->n_places - program->n_shared) * lanes;
+}
+
+long cad_program_run_along(const CadProgram *program, size_t lanes, double *room,
+                           const CadDirections *directions, size_t begin, size_t end) {
+    const size_t n_shared = program->n_shared, n_own = program->n_inputs - n_shared;
+    Along along = {cad_program_places(program, 1, room), (int32_t)n_shared,
+                   (ptrdiff_t)(program->n_places - n_shared), lanes};
+    for (size_t first = begin; first < end; first += along.count) {
+        along.count = end - first < lanes ? end - first : lanes;
+        for (size_t lane = 0; lane < along.count; lane++) {
+            memcpy(along.at + n_shared + (ptrdiff_t)lane * along.width,
+                   directions->own + (first + lane) * n_own, n_own * sizeof *along.at);
+        }
+        for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
+            if (!run_along(program, &program->code[k], &along)) {
+                return CAD_CALL_FAILED;
+            }
+        }
+        for (size_t lane = 0; lane < along.count; lane++) {
+            const Places places = places_of_lane(&along, lane);
+            const long missed = failed_check(program, &places);
+            if (missed != -1) {
+                return missed;
+            }
+            read_places(program, &places,
+                        directions->results + (first + lane) * program->n_results);
+        }
+    }
+    return -1;
 }
 
 /* --- many points --- */
@@ -316,12 +476,13 @@ static void write_inputs(const CadProgram *program, Lanes lanes, const CadPoints
     for (size_t lane = 0; lane < lanes.count; lane++) {
         const double *row = points->own + (first + (lane < n_points ? lane : 0)) * n;
         for (size_t i = 0; i < n; i++) {
-            lanes.at[i * lanes.count + lane] = row[i];
+            lanes.at[(program->n_shared + i) * lanes.count + lane] = row[i];
         }
     }
-    for (size_t i = n; i < program->n_inputs; i++) {
+    for (size_t i = 0; i < program->n_inputs - n; i++) {
+        const size_t place = i < program->n_shared ? i : n + i;
         for (size_t lane = 0; lane < lanes.count; lane++) {
-            lanes.at[i * lanes.count + lane] = points->shared[i - n];
+            lanes.at[place * lanes.count + lane] = points->shared[i];
         }
     }
 }
@@ -368,9 +529,13 @@ static void read_results(const CadProgram *program, Lanes lanes, const CadPoints
 static long run_point(const CadProgram *program, double *room, const CadPoints *points, size_t k) {
     double *const at = cad_program_places(program, 1, room);
     const size_t n = points->n_own;
-    memcpy(at, points->own + k * n, n * sizeof *at);
-    if (program->n_inputs > n) {
-        memcpy(at + n, points->shared, (program->n_inputs - n) * sizeof *at);
+    const size_t n_first = program->n_shared, n_last = program->n_inputs - n - n_first;
+    if (n_first > 0) {
+        memcpy(at, points->shared, n_first * sizeof *at);
+    }
+    memcpy(at + n_first, points->own + k * n, n * sizeof *at);
+    if (n_last > 0) {
+        memcpy(at + n_first + n, points->shared + n_first, n_last * sizeof *at);
     }
     const long missed = cad_program_run(program, room);
     points->missed[k] = missed != -1;

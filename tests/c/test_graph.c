@@ -72,6 +72,57 @@ static CadProgram *make(CadGraph *graph, const CadId *inputs, size_t n_inputs, c
     return program;
 }
 
+/* The two programs of what is split where a direction comes in, against the one of the whole. */
+static void check_along(Case *c, CadId direction, size_t n, const CadId *roots, size_t n_roots,
+                        const CadProgram *whole, const double *inputs) {
+    enum { DIRECTIONS = 5, MOST_LANES = 4 };
+    CadId *const ends = test_memory(n_roots, sizeof *ends);
+    double *const own = test_memory(DIRECTIONS * n, sizeof *own);
+    double *const results = test_memory(DIRECTIONS * n_roots, sizeof *results);
+    double *const both = test_memory(c->n + n, sizeof *both);
+    double *const expected = test_memory(n_roots, sizeof *expected);
+    CadPart part;
+    memcpy(ends, roots, n_roots * sizeof *ends);
+    CHECK(cad_graph_split(c->graph, direction, ends, n_roots, &part) == CAD_OK);
+    CadProgram *const point = make(c->graph, &c->input, 1, part.given, part.n_given);
+    const size_t n_shared = part.n_given > 0;
+    const CadId both_inputs[2] = {n_shared ? part.inputs : part.own, part.own};
+    CadProgram *rest = NULL;
+    CHECK(cad_program_make_along(part.graph, both_inputs, 1 + n_shared, n_shared, ends, n_roots,
+                                 &rest) == CAD_OK);
+    CHECK_COUNT(rest->n_shared, part.n_given);
+    CHECK_COUNT(rest->n_inputs, part.n_given + n);
+    for (size_t k = 0; k < DIRECTIONS * n; k++) {
+        own[k] = inputs[c->n + k % n] * ((double)(k / n) - 1.0);
+    }
+    for (size_t lanes = 1; lanes <= MOST_LANES; lanes++) {
+        double *const room = test_memory(cad_program_room_along(rest, lanes) + 1, sizeof *room);
+        const CadDirections directions = {own, results};
+        cad_program_prepare(rest, 1, room);
+        CHECK(run(point, inputs, cad_program_places(rest, 1, room)) == -1);
+        CHECK(cad_program_run_along(rest, lanes, room, &directions, 0, 1) == -1);
+        CHECK(cad_program_run_along(rest, lanes, room, &directions, 1, DIRECTIONS) == -1);
+        for (size_t k = 0; k < DIRECTIONS; k++) {
+            memcpy(both, inputs, c->n * sizeof *both);
+            memcpy(both + c->n, own + k * n, n * sizeof *both);
+            CHECK(run(whole, both, expected) == -1);
+            for (size_t i = 0; i < n_roots; i++) {
+                check_close(results[k * n_roots + i], expected[i], fabs(expected[i]));
+            }
+        }
+        free(room);
+    }
+    cad_program_free(point);
+    cad_program_free(rest);
+    cad_graph_free(part.graph);
+    cad_memory_free(part.given);
+    free(ends);
+    free(own);
+    free(results);
+    free(both);
+    free(expected);
+}
+
 /* Values, pushed tangents and pulled cotangents, against the tangent sweep over the tape. */
 static void check_case(Case *c, int optimize) {
     double *const inputs = test_memory(2 * c->n + 2 * MOST_OUTPUTS, sizeof *inputs);
@@ -114,6 +165,7 @@ static void check_case(Case *c, int optimize) {
         expected += (double)(i + 1) * t;
         scale += (double)(i + 1) * fabs(t);
     }
+    check_along(c, direction, c->n, pushed, c->m, program, inputs);
     cad_program_free(program);
 
     /* Cotangents: weighted, they are the same in sum. */
@@ -137,6 +189,7 @@ static void check_case(Case *c, int optimize) {
     if (!far) {
         CHECK_NEAR(sum, expected, 1e-9 * (1.0 + scale));
     }
+    check_along(c, seed, c->m, pulled, c->n, program, inputs);
     cad_program_free(program);
     cad_graph_free(c->graph);
     free(inputs);
@@ -415,7 +468,60 @@ static CadStatus all_steps(Case *c, const CadId *wrt_offsets, CadId *room, CadPr
         const CadId inputs[2] = {c->input, direction};
         status = cad_program_make(c->graph, inputs, 2, results, c->n, program);
     }
+    if (status == CAD_OK) {
+        CadPart part;
+        status = cad_graph_split(c->graph, direction, seeds + MOST_OUTPUTS, c->n, &part);
+        cad_graph_free(part.graph);
+        cad_memory_free(part.given);
+    }
+    if (status != CAD_OK) {
+        cad_program_free(*program);
+        *program = NULL;
+    }
     return status;
+}
+
+/* A guard on a direction belongs to the part. What is shared and what is not may stand side by
+ * side in one lane, as a constant, a point and a direction do here: in others they do not. */
+static void what_varies_is_told_from_what_does_not(void) {
+    CadGraph *const graph = cad_graph_new(1);
+    const CadId x = cad_graph_input(graph, 1), t = cad_graph_input(graph, 1);
+    const CadId three[3] = {cad_graph_constant(graph, 5.0), x, t};
+    const CadId packed = cad_graph_pack(graph, three, 3);
+    const CadId root[3] = {packed, packed + 1, packed + 2};
+    const CadId guarded = apply(graph, CAD_OP_less, t, cad_graph_constant(graph, 10.0));
+    const CadId kept = apply(graph, CAD_OP_less, x, cad_graph_constant(graph, 10.0));
+    CHECK(cad_graph_guard(graph, guarded, 1.0) == CAD_OK);
+    CHECK(cad_graph_guard(graph, kept, 1.0) == CAD_OK);
+    CadId ends[3];
+    CadPart part;
+    memcpy(ends, root, sizeof ends);
+    CHECK(cad_graph_split(graph, t, ends, 3, &part) == CAD_OK);
+    CHECK_COUNT(part.n_given, 1);
+    CHECK_COUNT(part.graph->n_guards, 1);
+    CHECK_COUNT(graph->n_guards, 1);
+    CHECK_COUNT(graph->guards[0].id, kept);
+    const CadId inputs[2] = {part.inputs, part.own};
+    CadProgram *program = NULL;
+    CHECK(cad_program_make_along(part.graph, inputs, 2, 1, ends, 3, &program) == CAD_OK);
+    const double own[4] = {1.0, 2.0, 3.0, 20.0};
+    double results[12];
+    const CadDirections directions = {own, results};
+    double *const room = test_memory(cad_program_room_along(program, 3), sizeof *room);
+    cad_program_prepare(program, 1, room);
+    *cad_program_places(program, 1, room) = 7.0;
+    CHECK(cad_program_run_along(program, 3, room, &directions, 0, 3) == -1);
+    for (int k = 0; k < 3; k++) {
+        CHECK_SAME(results[3 * k], 5.0);
+        CHECK_SAME(results[3 * k + 1], 7.0);
+        CHECK_SAME(results[3 * k + 2], own[k]);
+    }
+    CHECK(cad_program_run_along(program, 3, room, &directions, 1, 4) == 0);
+    free(room);
+    cad_program_free(program);
+    cad_graph_free(part.graph);
+    cad_memory_free(part.given);
+    cad_graph_free(graph);
 }
 
 static void graphs_survive_want_of_memory(void) {
@@ -464,6 +570,7 @@ const Test graph_tests[] = {
     TEST(what_is_folded_is_exact),
     TEST(programs_of_all_sizes),
     TEST(guards_are_looked_at),
+    TEST(what_varies_is_told_from_what_does_not),
     TEST(graphs_survive_want_of_memory),
     END_OF_TESTS,
 };
