@@ -23,6 +23,7 @@ cdef class Code:
     cdef CadProgram *program
     cdef double *spare     # a workspace that nobody uses at the moment, or NULL
     cdef bint is_long
+    cdef public Py_ssize_t uses  # lately: see Recorded.take_uses
     cdef readonly list steps  # what its calls call
     cdef size_t n_along       # directions at a time, if it is for several
 

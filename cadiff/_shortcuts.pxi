@@ -1,5 +1,6 @@
 # Calls of programs that go straight to the code. A Shortcut serves calls of one kind; some are kept
-# for each method, so that several kinds may come in turn, and recordings with other outcomes.
+# for each method, so that several kinds may come in turn, and recordings with other outcomes. A
+# Detour leads calls of a kind that no recording serves straight to f.
 
 cdef object MISSED = object()   # a call is not of this kind, or chooses otherwise
 cdef object REFUSED = object()  # nor is it worth while to look for another shortcut
@@ -7,8 +8,11 @@ cdef object ZERO = 0
 cdef dict NO_NAMES = {}
 
 cdef enum:
-    MOST_SHORTCUTS = 8   # for one method
+    FEW_SHORTCUTS = 8    # for one method
+    MOST_DETOURS = 8
     MOST_SKIPPED = 255   # calls of kinds that come and go, for which none is made
+    FEW_STRAYS = 16
+    MANY_STRAYS = 1024
 
 cdef enum Method:
     VALUE
@@ -41,23 +45,41 @@ cdef bint is_same_choice(object argnums, object other) except -1:
     return is_choice(argnums) and type(argnums) is type(other) and argnums == other
 
 
-@cython.final
-cdef class Shortcut:
-    """The code for calls of one kind, and what surrounds it."""
+cdef class Kind:
+    """What calls of a method have in common."""
 
     cdef object argnums
     cdef tuple parts       # of positional arguments, then of those by keyword
     cdef tuple names       # of these
     cdef Py_ssize_t n_args
     cdef Py_ssize_t n_names
-    cdef object program    # a Code or a MatrixPlan
-    cdef Code code         # of it
-    cdef MatrixPlan plan   # None, if the code gives all numbers
-    cdef Result result
-    cdef Pullback pullback  # if one is wanted, too: another one of its kind
-    cdef bint is_whole     # the result of the plan is all its numbers, as one array
-    cdef bint was_used
+    cdef Py_ssize_t n_numbers  # that arguments are made of
 
+    @cython.final
+    cdef bint describe(self, tuple args, dict kwargs, object argnums, tuple first,
+                       tuple last) except -1:
+        """Be that of a call, if there are short ways for such calls. Arguments to differentiate by
+        are the first ones, then come others, and the last ones; all but the others are numbers."""
+        cdef Py_ssize_t k, n = len(args)
+        cdef list parts = [None] * n
+        if not is_choice(argnums):
+            return False
+        self.argnums = argnums
+        self.names = tuple(sorted(kwargs))
+        self.n_args = n
+        self.n_names = len(kwargs)
+        for k in (*first, *[k for k in range(n) if k not in first and k not in last]):
+            parts[k] = form_of(args[k], k in first, &self.n_numbers)
+        for name in self.names:
+            parts.append(form_of(kwargs[name], False, &self.n_numbers))
+        for k in last:
+            parts[k] = form_of(args[k], True, &self.n_numbers)
+        if None in parts or any([has_names(parts[k]) for k in last]):
+            return False
+        self.parts = tuple(parts)
+        return True
+
+    @cython.final
     cdef inline bint is_of(self, tuple args, dict kwargs, object argnums) except -1:
         return (
             PyTuple_GET_SIZE(args) == self.n_args
@@ -65,6 +87,7 @@ cdef class Shortcut:
             and (argnums is self.argnums or is_same_choice(argnums, self.argnums))
         )
 
+    @cython.final
     cdef inline bint take(self, tuple args, dict kwargs, double *inputs) except -1:
         """Whether the arguments are of this kind; if so, their numbers are written."""
         cdef Py_ssize_t k, n = self.n_args
@@ -83,6 +106,28 @@ cdef class Shortcut:
             if not (<Part>PyTuple_GET_ITEM(self.parts, n + k)).take(item, inputs):
                 return False
         return True
+
+    @cython.final
+    cdef bint fits(self, tuple args, dict kwargs, object argnums) except -1:
+        cdef cnp.npy_intp n = self.n_numbers
+        cdef cnp.ndarray inputs
+        if not self.is_of(args, kwargs, argnums):
+            return False
+        inputs = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
+        return self.take(args, kwargs, <double *>cnp.PyArray_DATA(inputs))
+
+
+@cython.final
+cdef class Shortcut(Kind):
+    """The code for calls of one kind, and what surrounds it."""
+
+    cdef object program    # a Code or a MatrixPlan
+    cdef Code code         # of it
+    cdef MatrixPlan plan   # None, if the code gives all numbers
+    cdef Result result
+    cdef Pullback pullback  # if one is wanted, too: another one of its kind
+    cdef bint is_whole     # the result of the plan is all its numbers, as one array
+    cdef bint was_used
 
     cdef object call(self, tuple args, dict kwargs, object argnums):
         """The result; MISSED or REFUSED if there is none."""
@@ -120,10 +165,10 @@ cdef class Shortcut:
                 check(CAD_RAISED)
             PyErr_Clear()  # f itself will raise what there is to raise
             return REFUSED
-        return REFUSED if code.is_long else MISSED
+        return MISSED
 
     cdef object call_plan(self, tuple args, dict kwargs):
-        cdef cnp.npy_intp n = self.n_inputs()
+        cdef cnp.npy_intp n = self.n_numbers
         cdef cnp.ndarray inputs = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
         cdef object data
         if not self.take(args, kwargs, <double *>cnp.PyArray_DATA(inputs)):
@@ -133,70 +178,88 @@ cdef class Shortcut:
         except CallError:
             return REFUSED
         if not cnp.PyArray_CheckExact(data):
-            return REFUSED if self.code.is_long else MISSED
+            return MISSED
         if self.is_whole:
             return data.reshape([self.result.lengths[k] for k in range(self.result.ndim)])
         return self.result.make(<const double *>cnp.PyArray_DATA(data))
 
     cdef bint is_for(self, object program, tuple args, dict kwargs, object argnums) except -1:
-        cdef cnp.npy_intp n = self.n_inputs()
-        cdef cnp.ndarray inputs
-        if program is not self.program or not self.is_of(args, kwargs, argnums):
-            return False
-        inputs = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
-        return self.take(args, kwargs, <double *>cnp.PyArray_DATA(inputs))
-
-    cdef Py_ssize_t n_inputs(self):
-        """Numbers that arguments are made of."""
-        cdef Py_ssize_t n = self.code.program.n_inputs
-        if self.plan is not None and self.plan.n_colors > 0:
-            n -= self.plan.seeds.shape[1]
-        return n
+        return program is self.program and self.fits(args, kwargs, argnums)
 
 
 cdef Shortcut new_shortcut(tuple args, dict kwargs, object argnums, tuple first, tuple last,
                            object program, object assemble):
-    """None if there is no short way for calls like this one. Arguments to differentiate by are the
-    first ones, then come others, and the last ones; all but the others are numbers."""
+    """None if there is no short way for calls like this one."""
     cdef Shortcut short = Shortcut.__new__(Shortcut)
-    cdef Py_ssize_t count = 0, k, n = len(args)
-    cdef list parts = [None] * n
-    if not is_choice(argnums):
+    cdef Py_ssize_t n_numbers, n_results
+    if not short.describe(args, kwargs, argnums, first, last):
         return None
-    short.argnums = argnums
-    short.names = tuple(sorted(kwargs))
-    short.n_args = n
-    short.n_names = len(kwargs)
-    for k in (*first, *[k for k in range(n) if k not in first and k not in last]):
-        parts[k] = form_of(args[k], k in first, &count)
-    for name in short.names:
-        parts.append(form_of(kwargs[name], False, &count))
-    for k in last:
-        parts[k] = form_of(args[k], True, &count)
-    if None in parts or any([has_names(parts[k]) for k in last]):
-        return None
-    short.parts = tuple(parts)
     short.program = program
     if isinstance(program, MatrixPlan):
         short.plan = program
         short.code = short.plan.code
-        k = short.plan.size
+        n_numbers = short.plan.n_inputs()
+        n_results = short.plan.size
         if short.plan.direct:
             short.plan = None
     else:
         short.code = program
-        k = short.code.program.n_results
-    if count != short.n_inputs():
+        n_numbers = short.code.program.n_inputs
+        n_results = short.code.program.n_results
+    if short.n_numbers != n_numbers:
         return None
-    short.result = result_from(assemble, k)
+    short.result = result_from(assemble, n_results)
     if short.result is None:
         return None
     short.is_whole = (
         short.result.kind == RESULT_ARRAY
         and short.result.typenum == cnp.NPY_DOUBLE
-        and short.result.size == short.result.width == k
+        and short.result.size == short.result.width == n_results
     )
     return short
+
+
+@cython.final
+cdef class Strays:
+    """Counts the calls of one key that no recording serves, while there may be no more of them.
+
+    Now and then another recording is due, in the place of one that was of no use lately: the less
+    often, the less use they all are.
+    """
+
+    cdef readonly bint is_due
+    cdef int count
+    cdef int most
+
+    def __init__(self):
+        self.most = FEW_STRAYS
+
+    cpdef bint note(self):
+        """One more; whether another recording is due."""
+        self.count += 1
+        self.is_due = self.count >= self.most
+        return self.is_due
+
+    cpdef void settle(self, Py_ssize_t uses):
+        """There is another recording now, and meanwhile those there were have served some calls."""
+        self.most = FEW_STRAYS if uses > self.count else min(2 * self.most, MANY_STRAYS)
+        self.count = 0
+        self.is_due = False
+
+
+@cython.final
+cdef class Detour(Kind):
+    """To f as it is, for calls of one kind that no recording serves."""
+
+    cdef object run     # run(args, kwargs)
+    cdef Strays strays  # None: it is so for ever
+
+    cdef object call(self, tuple args, dict kwargs, object argnums):
+        if not self.fits(args, kwargs, argnums):
+            return MISSED
+        if self.strays is not None and self.strays.note():
+            return REFUSED
+        return self.run(args, kwargs)
 
 
 @cython.final
@@ -204,11 +267,15 @@ cdef class Shortcuts:
     """Those for one method, the one that was used last in front."""
 
     cdef list known
+    cdef Py_ssize_t most
+    cdef list detours
     cdef int n_to_skip   # so many are not made, since those before were of no use
     cdef int n_skipped
 
-    def __init__(self):
+    def __init__(self, most=FEW_SHORTCUTS):
         self.known = []
+        self.most = most
+        self.detours = []
 
     cdef object call(self, tuple args, dict kwargs, object argnums):
         """The result by a shortcut; MISSED or REFUSED if there is none."""
@@ -225,11 +292,45 @@ cdef class Shortcuts:
                 return result
             if result is not MISSED:
                 short.was_used = True
+                short.code.uses += 1
                 if k > 0:
                     self.bring_to_front(short, k)
                 return result
             k += 1
+        k = 0
+        while k < PyList_GET_SIZE(self.detours):
+            result = (<Detour>PyList_GET_ITEM(self.detours, k)).call(args, kwargs, argnums)
+            if result is not MISSED:
+                return result
+            k += 1
         return MISSED
+
+    cdef int add_detour(self, tuple args, dict kwargs, object argnums, tuple first, tuple last,
+                        Strays strays, object run) except -1:
+        """Unless a recording may serve such calls that has no shortcut."""
+        cdef Detour detour = Detour.__new__(Detour)
+        if strays is not None and not any(
+            [(<Kind>kind).fits(args, kwargs, argnums) for kind in self.known]
+        ):
+            return 0
+        self.detours = [
+            kind for kind in self.detours if not (<Kind>kind).fits(args, kwargs, argnums)
+        ]
+        if detour.describe(args, kwargs, argnums, first, last):
+            detour.strays = strays
+            detour.run = run
+            if len(self.detours) >= MOST_DETOURS:
+                self.detours.pop(0)
+            self.detours.append(detour)
+        return 0
+
+    cdef int forget(self, programs) except -1:
+        """Those to some programs."""
+        self.known = [
+            short for short in self.known
+            if not any([program is (<Shortcut>short).program for program in programs])
+        ]
+        return 0
 
     cdef int add(self, tuple args, dict kwargs, object argnums, tuple first, tuple last,
                  object program, object assemble, Pullback pullback) except -1:
@@ -246,7 +347,7 @@ cdef class Shortcuts:
         if short is None:
             return 0
         short.pullback = pullback
-        if len(self.known) >= MOST_SHORTCUTS:
+        if len(self.known) >= self.most:
             short_lived = not (<Shortcut>self.known.pop()).was_used
             self.n_to_skip = min(MOST_SKIPPED, 2 * self.n_to_skip + 1) if short_lived else 0
             self.n_skipped = 0
@@ -313,17 +414,34 @@ cdef class Calls:
     """
 
     cdef list shortcuts  # for each method
+    cdef object most     # for each of these
 
     def __cinit__(self, *args, **kwargs):
+        self._keep_shortcuts(FEW_SHORTCUTS)
+
+    def _keep_shortcuts(self, most):
+        self.most = most
         self._forget_shortcuts()
 
     def _forget_shortcuts(self):
-        self.shortcuts = [Shortcuts() for _ in range(<int>N_METHODS)]
+        self.shortcuts = [Shortcuts(self.most) for _ in range(<int>N_METHODS)]
+
+    def _forget_shortcuts_to(self, programs):
+        for shortcuts in self.shortcuts:
+            (<Shortcuts>shortcuts).forget(programs)
+
+    def _detour(self, str what, tuple args, dict kwargs, argnums, tuple first, tuple last,
+                Strays strays, run):
+        """From now on calls like this one of a method are run(args, kwargs), if no shortcut serves
+        them, and until another recording is due."""
+        (<Shortcuts>self.shortcuts[<int>METHODS[what]]).add_detour(
+            args, kwargs, argnums, first, last, strays, run
+        )
 
     def _shorten(self, str what, tuple args, dict kwargs, argnums, tuple first, tuple last,
                  program, assemble, pullback=None):
         """From now on calls like this one of a method are for a Code or a MatrixPlan: `assemble`
-        makes the result of its numbers. See new_shortcut."""
+        makes the result of its numbers. See Kind.describe."""
         (<Shortcuts>self.shortcuts[<int>METHODS[what]]).add(
             args, kwargs, argnums, first, last, program, assemble, pullback
         )

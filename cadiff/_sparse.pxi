@@ -158,6 +158,9 @@ cdef class MatrixPlan:
         codes = [code for code in (self.point, self.code) if code is not None]
         return sum([part.nbytes for part in codes + arrays if part is not None])
 
+    cdef inline Py_ssize_t n_inputs(self):
+        return (self.code if self.point is None else self.point).program.n_inputs
+
     def run(self, cnp.ndarray inputs):
         """A fresh vector for a contiguous float64 vector of inputs, or the number of a guard that
         does not hold, -1 if that is not known."""
@@ -167,11 +170,11 @@ cdef class MatrixPlan:
         if self.direct:
             return self.code.run(inputs)
         if (
-            cnp.PyArray_SIZE(inputs) != <Py_ssize_t>self.code.program.n_inputs
+            cnp.PyArray_SIZE(inputs) != self.n_inputs()
             or cnp.PyArray_TYPE(inputs) != cnp.NPY_DOUBLE
             or not cnp.PyArray_ISCARRAY_RO(inputs)
         ):
-            raise ValueError(f"expected {self.code.program.n_inputs} numbers in a contiguous array")
+            raise ValueError(f"expected {self.n_inputs()} numbers in a contiguous array")
         cdef cnp.ndarray data
         if self.template is None:
             data = cnp.PyArray_ZEROS(1, &n, cnp.NPY_DOUBLE, 0)
@@ -225,10 +228,9 @@ cdef class MatrixPlan:
         if not cnp.PyArray_CheckExact(x) or cad_current_tape().watch != NULL:
             return None
         array = <cnp.ndarray>x
-        n = (self.code if self.point is None else self.point).program.n_inputs
         if (
             cnp.PyArray_NDIM(array) != 1
-            or cnp.PyArray_DIM(array, 0) != n
+            or cnp.PyArray_DIM(array, 0) != self.n_inputs()
             or cnp.PyArray_TYPE(array) != cnp.NPY_DOUBLE
             or not cnp.PyArray_ISCARRAY_RO(array)
         ):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import CallError, Code
-from .recordings import Call, Recorded, met
+from .recordings import Call, Recorded
 from .traces import Traces
 from .transforms import grad, hessian
 from .transforms._base import checked_argnums, is_int
@@ -141,57 +141,70 @@ class BatchCalls(Traces):
             raise ValueError(
                 "batch takes an array with a leading axis for the points, not a number"
             )
-        is_plain = isinstance(X, np.ndarray) and X.dtype == np.float64 and len(X) > 0
-        if self._optimize and is_plain:
+        options = {} if what == "value" else {"argnums": argnums}
+
+        def each(points: Any) -> list[Any]:
+            call = getattr(self, what)
+            return [call(_point(x), *others, **options, **kwargs) for x in points]
+
+        if len(X) == 0:
+            return _stacked(each([np.ones(X.shape[1:], X.dtype)[()]]), 0)
+        if self._optimize and isinstance(X, np.ndarray) and X.dtype == np.float64:
             batch = Batch(X, others, kwargs, what, () if what == "value" else numbers, single)
             if self._run_batch(batch, threads):
-                return batch.result()
-        call = getattr(self, what)
-        options = {} if what == "value" else {"argnums": argnums}
-        if len(X) == 0:
-            nothing = call(_point(np.ones(X.shape[1:], X.dtype)[()]), *others, **options, **kwargs)
-            return _stacked([nothing], 0)
-        return _stacked([call(_point(x), *others, **options, **kwargs) for x in X])
+                result = batch.result()
+                if len(batch.rest) > 0:
+                    _put(result, batch.rest, _stacked(each(X[batch.rest])))
+                return result
+        return _stacked(each(X))
 
     def _run_batch(self, batch: Batch, threads: int | None) -> bool:
-        """Compute it by one code for all points, if there is one."""
+        """Compute it by a code for many points for each recording that some of them choose.
 
-        def of_first(recorded: Recorded) -> tuple[Recorded, bool]:
+        Points that none serves are left in `batch.rest`. False if there are no such codes.
+        """
+        tried: list[Recorded] = []
+
+        def compute(recorded: Recorded) -> bool:
+            tried.append(recorded)
+            with self._lock:
+                if not batch.prepare(recorded):
+                    return False
+            try:
+                batch.run(threads)
+            except CallError:  # f itself will raise what there is to raise
+                return False
+            return True
+
+        def serves_first(call: Call, recorded: Recorded) -> Recorded:
             if batch.kind in ("gradient", "hessian") and not recorded.is_number:
                 wrong = grad if batch.kind == "gradient" else hessian  # which says what
-                wrong(self._function, batch.numbers)(*batch.first.args, **batch.kwargs)
-            if recorded.guards:
-                self._met(batch.first, recorded)
-            with self._lock:
-                return recorded, batch.prepare(recorded)
+                wrong(self._function, batch.numbers)(*call.args, **call.kwargs)
+            return self._met(call, recorded) if recorded.guards else recorded
 
-        done, found = self._replayed(batch.first, of_first)
-        if not done or not found[1]:
-            return False
-        recorded: Recorded = found[0]
-        try:
-            batch.run(threads)
-        except CallError:  # f itself will raise what there is to raise
-            return False
-        for i in batch.missed():
-            call = batch.call(i)
-            done, found = self._replayed(call, functools.partial(self._run_alone, batch, call))
-            if not done or found[0] != recorded.output.form:
+        while len(batch.rest) > 0:
+            call = batch.call(batch.rest[0])
+            done, recorded = self._replayed(call, functools.partial(serves_first, call))
+            if not done or recorded in tried:
+                break
+            if not compute(recorded):
                 return False
-            batch.put(i, found[1])
-        if not recorded.guards and not batch.others and not batch.kwargs:
+            for other in self._untried(call, tried) if len(batch.rest) > 0 else ():
+                if not compute(other):
+                    return False
+        if len(batch.rest) == 0 and len(tried) == 1 and not batch.others and not batch.kwargs:
             self._recent_batch = batch.without_points()
-        return True
-
-    def _run_alone(self, batch: Batch, call: Call, recorded: Recorded) -> tuple[Any, Any]:
-        """The form of what f returns for one point, and all that is wanted there in a row."""
-        with self._lock:
-            computed = batch.of_one(recorded)
-        return recorded.output.form, met(computed.run(call.vector()))
+        return len(tried) > 0
 
 
 class Batch:
-    """What is wanted for many points: the numbers of each stand in a row."""
+    """What is wanted for many points: the numbers of each stand in a row of `heads` or `tails`.
+
+    `rest` are the points, by their indices, for which they have not been computed yet.
+    """
+
+    heads: NDArray[np.float64]
+    tails: NDArray[np.float64]
 
     def __init__(
         self,
@@ -211,10 +224,12 @@ class Batch:
         count = 1 + len(others)
         self.numbers = tuple(k + count if k < 0 else k for k in numbers)
         first = self.call(0)
-        order = first.argnums
-        self.ranges = tuple(first.ranges[order.index(k)] for k in self.numbers)
-        self.first = first
         self._row = X.shape[1:]
+        self._ranges = tuple(first.ranges[first.argnums.index(k)] for k in self.numbers)
+        self._structure = _core.structure_of(first.args, self.numbers)
+        self._shared = first.vector()[prod(self._row) :]
+        self._recorded: Recorded | None = None
+        self.rest = np.arange(len(X))
 
     def call(self, i: int) -> Call:
         """The call for the i-th point; its first argument comes first among the inputs."""
@@ -222,36 +237,41 @@ class Batch:
         point = _point(self.X[i].copy())  # may be kept longer than X
         return Call((point, *self.others), self.kwargs, (0, *others))
 
-    def of_one(self, recorded: Recorded) -> Any:
-        """What computes one point."""
-        if self.kind in ("jacobian", "hessian"):
-            return recorded.plan(self.kind, self.ranges)
-        return recorded.code(self.kind, self.ranges)
-
     def prepare(self, recorded: Recorded) -> bool:
-        """Whether there is a code for many points."""
+        """Whether a recording has a code for many points, and f returned the same form there."""
+        if self._recorded is not None and recorded.output.form != self._recorded.output.form:
+            return False
         self._recorded = recorded
         self._plan = None
         if self.kind in ("jacobian", "hessian"):
-            self._plan = recorded.plan(self.kind, self.ranges, "dense", for_points=True)
+            self._plan = recorded.plan(self.kind, self._ranges, "dense", for_points=True)
             self._code = self._plan.code
-            if self._plan.n_colors > 0:
-                return False
-        else:
-            self._code = recorded.code_for_points(self.kind, self.ranges)
-        self._structure = _core.structure_of(self.first.args, self.numbers)
-        self._shared = self.first.vector()[prod(self._row) :]
-        self._take_points()
+            return self._plan.n_colors == 0
+        self._code = recorded.code_for_points(self.kind, self._ranges)
         return True
 
-    def _take_points(self) -> None:
-        rows = np.ascontiguousarray(self.X).reshape(len(self.X), -1)
-        self.points = Points(self._code, rows, self._shared, int(self.kind == "gradient"))
+    def run(self, threads: int | None) -> None:
+        """Compute the points that are left; those that choose otherwise are left again."""
+        is_first = len(self.rest) == len(self.X)
+        rows = np.ascontiguousarray(self.X if is_first else self.X[self.rest])
+        rows = rows.reshape(len(rows), -1)
+        points = Points(self._code, rows, self._shared, int(self.kind == "gradient"))
+        points.run(threads)
+        tails = points.tails if self._plan is None else self._plan.spread(points.tails)
+        served = points.missed == 0
+        if is_first:
+            self.heads, self.tails = points.heads, tails
+        else:
+            self.heads[self.rest[served]] = points.heads[served]
+            self.tails[self.rest[served]] = tails[served]
+        self.rest = self.rest[~served]
+
+    # --- more of them
 
     def without_points(self) -> Batch:
         """What is left of it for others, which its numbers are not to outlive."""
         other = self._copied()
-        del other.X, other.first, other.points
+        del other.X, other.heads, other.tails
         return other
 
     def _copied(self) -> Batch:
@@ -273,14 +293,8 @@ class Batch:
             return None
         other = self._copied()
         other.X = X
-        other._take_points()
+        other.rest = np.arange(len(X))
         return other
-
-    def run(self, threads: int | None) -> None:
-        """Compute all points."""
-        self.points.run(threads)
-        if self._plan is not None:
-            self.points.tails = self._plan.spread(self.points.tails)
 
     def is_met(self, threads: int | None) -> bool:
         """Compute all points; whether none of them meets another outcome than was recorded."""
@@ -288,28 +302,20 @@ class Batch:
             self.run(threads)
         except CallError:
             return False
-        return not self.points.missed.any()
-
-    def missed(self) -> NDArray[np.intp]:
-        """The points that meet other outcomes than the recording did."""
-        return np.flatnonzero(self.points.missed)
-
-    def put(self, i: int, numbers: NDArray[np.float64]) -> None:
-        heads = self.points.heads
-        heads[i] = numbers[: heads.shape[1]]
-        self.points.tails[i] = numbers[heads.shape[1] :]
+        return len(self.rest) == 0
 
     # --- results
 
     def result(self) -> Any:
         """As the method of that name gives it, with one leading axis more."""
+        assert self._recorded is not None
         output, structure, single = self._recorded.output, self._structure, self.single
         if self.kind == "value":
             return output.fill(self._leaves(output.shapes))
         below = all_shapes(structure)
         if self.kind == "gradient":
             gradients = in_containers(self._leaves(below), structure, single)
-            return gradients if self.what == "grad" else (self.points.heads[:, 0], gradients)
+            return gradients if self.what == "grad" else (self.heads[:, 0], gradients)
         above = below if self.kind == "hessian" else output.shapes
         blocks = [in_containers(row, structure, single) for row in self._blocks(above, below)]
         if self.kind == "hessian":
@@ -318,7 +324,7 @@ class Batch:
 
     def _leaves(self, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
         """The results as leaves of these shapes, none of which shares memory with another."""
-        tails = self.points.tails
+        tails = self.tails
         leaves = [tails[:, part].reshape(len(tails), *shape) for part, shape in places(shapes)]
         return [leaf.copy() for leaf in leaves] if leaves[1:] else leaves
 
@@ -327,7 +333,7 @@ class Batch:
     ) -> list[list[Any]]:
         """Blocks of matrices with a row for each number of what is above."""
         n = len(self.X)
-        matrices = self.points.tails.reshape(n, sum(map(prod, above)), sum(map(prod, below)))
+        matrices = self.tails.reshape(n, sum(map(prod, above)), sum(map(prod, below)))
         return [
             [
                 matrices[:, rows, part].reshape(n, *shape, *leaf).copy()
@@ -353,6 +359,16 @@ def _narrowed(found: Any, what: str, dtype: Any) -> Any:
         parts = [_narrowed(item, what, dtype) for item in found]
         return type(found)(*parts) if hasattr(found, "_fields") else type(found)(parts)
     return found.astype(dtype)
+
+
+def _put(into: Any, indices: NDArray[np.intp], found: Any) -> None:
+    """Results for some of several points in their places."""
+    if isinstance(into, np.ndarray):
+        into[indices] = found
+        return
+    keys = list(into) if isinstance(into, dict) else range(len(into))
+    for key in keys:
+        _put(into[key], indices, found[key])
 
 
 def _stacked(items: list[Any], count: int | None = None) -> Any:

@@ -40,6 +40,7 @@ from .transforms._outputs import all_shapes, in_containers, refilled
 __all__ = ["Program", "compile"]
 
 MOST_OBJECTS = 256  # whose methods have recordings at the same time
+MOST_SHORTCUTS = 256
 
 _EAGER: dict[str, Callable[..., Any]] = {
     "grad": grad,
@@ -96,6 +97,7 @@ class Program(SparseCalls, BatchCalls):
         self._on_branch_change = on_branch_change
         self._optimize = bool(optimize)
         self._max_traces = max_traces
+        self._keep_shortcuts(2 * min(max_traces, MOST_SHORTCUTS))
         for attribute in functools.WRAPPER_ASSIGNMENTS:  # what help() shows
             if hasattr(f, attribute):
                 setattr(self, attribute, getattr(f, attribute))
@@ -322,10 +324,38 @@ class Program(SparseCalls, BatchCalls):
             f = self._here(args, kwargs)
             return _EAGER[what](f, argnums)(*args, **kwargs)
         self._counts["eager"] += 1
+        return self._run_once(*args, **kwargs)
+
+    def _run_once(self, /, *args: Any, **kwargs: Any) -> Any:
+        """What f returns, with the values that derivatives have."""
         try:
             return run(self._function, Call(args, kwargs, first_argument(args)))
         except NoDerivativeError:  # which nobody has asked for
             return self._function(*args, **kwargs)
+
+    def _astray(self, asked: Asked, eager: Callable[..., Any]) -> Any:
+        """eager(*args, **kwargs), for a call of a method that no recording serves.
+
+        Others like it go this way from now on.
+        """
+        key, kwargs = asked.call.key, dict(asked.call.kwargs)
+
+        def led(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            self._counts["eager"] += 1
+            self._counts["branch_changes"] += strays is not None
+            return eager(*args, **kwargs)
+
+        self._counts["eager"] += 1
+        result = eager(*asked.args, **kwargs)
+        with self._lock:
+            is_obstructed = key in self._obstacles
+            strays = None if is_obstructed else self._strays.get(key)
+            if is_obstructed or (
+                strays is not None and self._optimize and self._on_branch_change == "retrace"
+            ):
+                _, _, args, argnums, first, last = asked
+                self._detour(asked.what, args, kwargs, argnums, first, last, strays, led)
+        return result
 
     def _here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         """What a gradient function is to run instead of a replay for a call of a method."""
@@ -380,8 +410,8 @@ class Program(SparseCalls, BatchCalls):
         numbers, _ = checked_argnums(argnums)
         if not self._is_eager(args, kwargs):
             call = Call(args, kwargs, first_argument(args) if what == "value" else numbers)
+            asked = Asked(what, call, args, argnums, call.argnums)
             if self._optimize:
-                asked = Asked(what, call, args, argnums, call.argnums)
                 action = functools.partial(getattr(self, f"_{what}"), asked)
                 done, result = self._replayed(call, action)
             elif what == "value":
@@ -395,6 +425,9 @@ class Program(SparseCalls, BatchCalls):
                 )
             if done:
                 return result
+            if what == "value":
+                return self._astray(asked, self._run_once)
+            return self._astray(asked, _EAGER[what](self._function, argnums))
         return self._eagerly(what, args, kwargs, argnums)
 
     # --- values and derivatives
@@ -527,8 +560,7 @@ class Program(SparseCalls, BatchCalls):
                     lambda transform: transform(first, v, *others, **kwargs),
                     call,
                 )
-            if done:
-                return result
+            return result if done else self._astray(asked, hvp(self._function, k))
         f = self._here((*args, v), kwargs)
         return hvp(f, k)(first, v, *others, **kwargs)
 
@@ -558,9 +590,11 @@ class Program(SparseCalls, BatchCalls):
                 return self._computed(asked, recorded, code, assemble, direction)
 
             done, result = self._replayed(call, pushed)
-            if done:
-                pair: tuple[Any, Any] = result
-                return pair
+            if not done:
+                f = self._function
+                result = self._astray(asked, lambda *both: jvp(f, both[:n], both[n:]))
+            pair: tuple[Any, Any] = result
+            return pair
         self._counts["eager"] += 1
         eager: tuple[Any, Any] = jvp(self._function, primals, tangents)
         return eager
@@ -572,9 +606,11 @@ class Program(SparseCalls, BatchCalls):
                 done, result = self._replayed(call, functools.partial(self._pullback, call))
             else:
                 done, result = self._exactly("", _itself, lambda f: vjp(f, *primals), call)
-            if done:
-                pair: tuple[Any, Callable[[Any], Any]] = result
-                return pair
+            if not done:
+                asked = Asked("vjp", call, primals, 0, call.argnums)
+                result = self._astray(asked, functools.partial(vjp, self._function))
+            pair: tuple[Any, Callable[[Any], Any]] = result
+            return pair
         f = self._here(primals, {})
         eager: tuple[Any, Callable[[Any], Any]] = vjp(f, *primals)
         return eager
@@ -756,7 +792,8 @@ def compile(
         checkpointed functions are recorded as they stand.
     max_traces : int
         How many recordings are kept for arguments of one structure. When there are as many, calls
-        that meet other outcomes run f as it is.
+        that meet other outcomes run f as it is; now and then one of them is recorded in the place
+        of the recording that was used least.
 
     Returns
     -------

@@ -284,6 +284,7 @@ class Recorded:
         self.ranges = ranges  # of the inputs, to differentiate by
         self.image = image  # not pickled: it is recorded again
         self.exact: dict[Any, Function] = {}  # replays of the image, and what was made of them
+        self._uses = 0  # lately, beside those of its codes
         self._codes: dict[Any, Code] = {}
         self._plans: dict[Any, MatrixPlan] = {}
         self._failures: dict[Any, ObstacleError | PointError] = {}
@@ -295,6 +296,7 @@ class Recorded:
             "ranges": self.ranges,
             "image": None,
             "exact": {},
+            "_uses": 0,
             "_codes": {},
             "_plans": {},
             "_failures": {},
@@ -373,6 +375,19 @@ class Recorded:
     @property
     def codes(self) -> dict[Any, Code | MatrixPlan]:
         return {**self._codes, **self._plans}
+
+    def use(self) -> None:
+        """Note that it has served a call."""
+        self._uses += 1
+
+    def take_uses(self) -> int:
+        """How many calls it has served since this was asked before."""
+        codes = [*self._codes.values(), *[plan.code for plan in self._plans.values()]]
+        uses = self._uses + sum(code.uses for code in codes)
+        self._uses = 0
+        for code in codes:
+            code.uses = 0
+        return uses
 
     def filled(self, numbers: FloatArray) -> Any:
         """What f returns, given all its numbers in a row."""

@@ -8,8 +8,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Literal
 
+import numpy as np
+
 from . import _core
-from ._core import CallError, Calls, Code, ObstacleError, PointError
+from ._core import CallError, Calls, Code, ObstacleError, PointError, Strays
 from .recordings import OUTER, Call, MissedError, Recorded, carries_derivatives, met, record
 from .transforms._base import Function
 
@@ -36,6 +38,7 @@ class Traces(Calls):
         self._obstacles: dict[Any, str] = {}
         self._obstacles_of_derivatives: dict[str, None] = {}
         self._futile: dict[Any, int] = {}  # calls in a row whose derivative no recording had
+        self._strays: dict[Any, Strays] = {}  # where there may be no more recordings
         self._forgets = False
         self._counts = {"recordings": 0, "branch_changes": 0, "eager": 0}
 
@@ -45,8 +48,11 @@ class Traces(Calls):
         """A new recording for a call; None if f has to be run as it is."""
         with self._lock:
             found = self._recordings.get(call.key, [])
-            if len(found) >= self._max_traces:
-                return None
+            is_full = len(found) >= self._max_traces
+            if is_full:
+                strays = self._strays.setdefault(call.key, Strays())
+                if not strays.is_due and not strays.note():
+                    return None
             recorded = record(self._function, call, self._optimize, not self._optimize)
             if isinstance(recorded, str) and recorded == OUTER:
                 return None  # it is so in this call
@@ -59,9 +65,19 @@ class Traces(Calls):
                     f"a branch of {self!r} rests on the equality of floats: its derivative is "
                     "that of the branch that is taken, at such a point alone"
                 )
+            if is_full:
+                found = self._without_useless(found, strays)
             self._forget_oldest()
             self._recordings[call.key] = [recorded, *found]
             return recorded
+
+    def _without_useless(self, found: list[Recorded], strays: Strays) -> list[Recorded]:
+        """Recordings without the one that was used least lately: the oldest of several."""
+        uses = [recorded.take_uses() for recorded in found]
+        strays.settle(sum(uses))
+        useless = found[len(found) - 1 - np.argmin(uses[::-1])]
+        self._forget_shortcuts_to(useless.codes.values())
+        return [recorded for recorded in found if recorded is not useless]
 
     def _forget_oldest(self) -> None:
         """Make room for calls of another kind."""
@@ -76,6 +92,7 @@ class Traces(Calls):
             )
         oldest = next(iter(self._recordings))
         del self._recordings[oldest]
+        self._strays.pop(oldest, None)
         self._forget_shortcuts()
 
     def _note_obstacle(self, call: Call, obstacle: str) -> None:
@@ -100,7 +117,7 @@ class Traces(Calls):
         if self._on_branch_change == "warn":
             _warn(
                 f"{self!r} met another outcome of a comparison than when it was recorded: its "
-                "function is recorded anew"
+                "function is recorded anew, or run as it is if there are max_traces recordings"
             )
 
     def _replayed(self, call: Call, action: Callable[[Recorded], Any]) -> tuple[bool, Any]:
@@ -126,6 +143,8 @@ class Traces(Calls):
                 else:
                     if recorded is fresh:
                         self._futile.pop(call.key, None)
+                    else:
+                        recorded.use()
                     return True, result
                 if recorded is fresh:
                     self._forget_futile(call, recorded, len(tried) > 1 and not changed)

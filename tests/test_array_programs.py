@@ -138,7 +138,7 @@ WRITES = [
     "for row in {w}: {w}[0] = {w}[0] + 0.2 * row",
     "t = {w}[0]; {w}[0] = 2.0 * np.sin({w}[-1]); {w}[-1] = t",
     "t = {w}[0] * 1.0\nfor i in range(3): t = np.sin(t) + 0.1; {w}[0] = t; {w}[-1] = t * {w}[-1]",
-    "for i in range(len({w})):\n  if np.sum({w}[i] * {w}[i]) > 0.70012: {w}[i] = {w}[i] * 0.5",
+    "for i in range(len({w})):\n  if np.sum({w}[i] * {w}[i]) > 0.7: {w}[i] = {w}[i] * 0.5",
     "np.multiply({t}, {u}, out={w})",
     "np.add({w}[1:], {w}[:-1], out={w}[1:])",
     "np.add({t}, {u}, out={w}, where=np.arange({w}.shape[-1]) > 0)",
@@ -409,6 +409,10 @@ class Fields(dict[str, str]):
         value = self.draft.value
         for name, limit in re.findall(r"(\bx|\ba\d+) > (-?[\d.]+)", line):
             if numpy.any(numpy.abs(value(name) - float(limit)) < SAFE):
+                return True
+        for name, limit in re.findall(r"range\(len\((a\d+)\)\):\n.* > ([\d.]+)", line):
+            squares = [numpy.sum(row * row) for row in value(name)]
+            if any(abs(square - float(limit)) < SAFE for square in squares):
                 return True
         if "np.m" in line and "imum(" in line:
             pair = value(line.split("imum", 1)[1])
