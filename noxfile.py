@@ -17,7 +17,7 @@ import nox
 SUPPORTED = ("3.10", "3.11", "3.12", "3.13")
 ROOT = Path(__file__).parent
 
-# Slow builds share the tests among all cores, a file to each.
+# All cores share the tests, a file to each.
 SIDE_BY_SIDE = ("-n", "auto", "--dist", "loadfile")
 
 nox.options.default_venv_backend = "venv"
@@ -46,8 +46,8 @@ def find_interpreters() -> list[str]:
 @nox.session(python=find_interpreters())
 def tests(session: nox.Session) -> None:
     """The test suite, with doctests."""
-    session.install(".[test]")
-    session.run("pytest", *session.posargs)
+    session.install(".[test]", "pytest-xdist")
+    session.run("pytest", *SIDE_BY_SIDE, *session.posargs)
 
 
 @nox.session

@@ -189,8 +189,8 @@ class BatchCalls(Traces):
                 break
             if not compute(recorded):
                 return False
-            for other in self._untried(call, tried) if len(batch.rest) > 0 else ():
-                if not compute(other):
+            for other in self._untried(call, tried):
+                if len(batch.rest) > 0 and not compute(other):
                     return False
         if len(batch.rest) == 0 and len(tried) == 1 and not batch.others and not batch.kwargs:
             self._recent_batch = batch.without_points()
