@@ -118,11 +118,13 @@ def compare_as_operators(left, right, int how):
 
 
 def note_outcomes(number, serial, bint equality):
-    """Note numbers as guards of the recording of this serial, if it has not ended: an array Var of
+    """Note numbers as guards of the recording of this serial, if it has not ended: a Var of
     outcomes, or a part of one."""
     cdef size_t low, high
-    if CAD_VAR(number).kind == CAD_ARRAY:
-        cad_var_bounds(CAD_VAR(number), &low, &high)
+    if CAD_VAR(number).kind == CAD_ARRAY or CAD_VAR(number).kind == CAD_SCALAR:
+        low = high = CAD_VAR(number).slot
+        if CAD_VAR(number).kind == CAD_ARRAY:
+            cad_var_bounds(CAD_VAR(number), &low, &high)
         check(cad_guard_note_late(
             CAD_VAR(number).tape, serial, <CadSlot>low, high - low + 1, equality
         ))
@@ -131,7 +133,7 @@ def note_outcomes(number, serial, bint equality):
 
 
 def notes_guards(number, serial):
-    """Whether the recording of this serial, which an array Var belongs to, is under way."""
+    """Whether the recording of this serial, which a Var belongs to, is under way."""
     return is_guarding() and CAD_VAR(number).tape == cad_current_tape() and (
         CAD_VAR(number).tape.guards.serial == <uint64_t>serial
     )
@@ -168,7 +170,7 @@ cdef list noted_guards(CadTape *tape):
     guards = []
     for i in range(tape.guards.count):
         guard = tape.guards.items[i]
-        outcomes = [tape.values[guard.slot + k] != 0.0 for k in range(guard.count)]
+        outcomes = [tape.values[guard.slot + k] for k in range(guard.count)]
         guards.append((guard.slot, guard.count, guard.equality != 0, outcomes))
     return guards
 

@@ -9,12 +9,12 @@ bools, has based something on it: from then on its elements are guards.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
-from numpy.typing import NDArray
 
 from . import _core, _table
 from ._core import carries
@@ -22,33 +22,42 @@ from ._guards import NOT_EQUAL
 
 __all__ = ["Mask"]
 
-Bools = NDArray[np.bool_]
+Outcomes = tuple[Any, int, bool]  # a Var, the serial of its recording, whether it is an equality
+
+
+EXACT = 2**53  # whole numbers below are floats
 
 
 class _Memory:
-    """What masks share that are views of one array of bools."""
+    """What masks share that are views of one array."""
 
     def __init__(self, first: Mask) -> None:
         self.first = first
         self.has_views = False
         self.is_known = False  # to others, who may write into it
+        self.sources: list[Outcomes] = []  # of floats, which a replay may round in another way
+
+    def read(self) -> None:
+        """Guard what is in it, or, of floats, what that is made of."""
+        if not self.is_known:
+            for outcomes in self.first.sources:
+                _core.note_outcomes(*outcomes)
+            self.is_known = True
 
 
 class Mask(NDArrayOperatorsMixin):
-    """Bools that a replay computes anew, unless they are read.
+    """Bools that a replay computes anew, unless they are read; or ints or floats made of such.
 
     Parameters
     ----------
-    bools : ndarray of bool
+    plain : ndarray or scalar of bool, int64 or float64
     outcomes : Var
-        An array of the same shape: 1 for True, 0 for False.
+        The same numbers: 1 for True, 0 for False.
     serial : int
         Which recording it belongs to.
     equality : bool
         Whether two numbers were asked if they are equal.
     """
-
-    __hash__ = None  # type: ignore[assignment]
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
@@ -57,13 +66,13 @@ class Mask(NDArrayOperatorsMixin):
 
     def __init__(
         self,
-        bools: Bools,
+        plain: Any,
         outcomes: Any,
         serial: int,
         equality: bool,
         memory: _Memory | None = None,
     ) -> None:
-        self._bools = bools
+        self._plain = plain
         self._outcomes = outcomes
         self._serial = serial
         self._equality = equality
@@ -72,47 +81,49 @@ class Mask(NDArrayOperatorsMixin):
     # --- what it stands for
 
     @property
-    def values(self) -> Bools:
-        """The bools; from now on all that share their memory are guards, and nothing but bools."""
-        if not self._memory.is_known:
-            first = self._memory.first
-            _core.note_outcomes(first._outcomes, first._serial, first._equality)
-            self._memory.is_known = True
-        return self._bools
+    def sources(self) -> list[Outcomes]:
+        """What decides about it."""
+        return self._memory.sources or [(self._outcomes, self._serial, self._equality)]
+
+    @property
+    def values(self) -> Any:
+        """As NumPy has it; from now on all that share their memory are guards, and plain."""
+        self._memory.read()
+        return self._plain
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is nothing but bools, of this recording at least."""
+        """Whether it is nothing but an array, of this recording at least."""
         return self._memory.is_known or not _core.notes_guards(self._outcomes, self._serial)
 
     @property
     def number(self) -> Any:
-        """What is computed with: 1 and 0, as a Var, unless it is plain."""
+        """What is computed with: a Var, unless it is plain."""
         return self.values if self.is_plain else self._outcomes
 
     def _viewed(self, look: Callable[[Any], Any]) -> Mask:
         """Another view: `look` is applied to bools and outcomes."""
         self._memory.has_views = True
-        bools, outcomes = look(self._bools), look(self._outcomes)
-        return Mask(bools, outcomes, self._serial, self._equality, self._memory)
+        plain, outcomes = look(self._plain), look(self._outcomes)
+        return Mask(plain, outcomes, self._serial, self._equality, self._memory)
 
     # --- as an array
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        return self._bools.shape
+    def shape(self) -> Any:
+        return self._plain.shape
 
     @property
-    def ndim(self) -> int:
-        return self._bools.ndim
+    def ndim(self) -> Any:
+        return self._plain.ndim
 
     @property
-    def size(self) -> int:
-        return self._bools.size
+    def size(self) -> Any:
+        return self._plain.size
 
     @property
-    def dtype(self) -> np.dtype[np.bool_]:
-        return self._bools.dtype
+    def dtype(self) -> Any:
+        return self._plain.dtype
 
     @property
     def T(self) -> Any:  # noqa: N802 - NumPy's name
@@ -130,10 +141,25 @@ class Mask(NDArrayOperatorsMixin):
         return self.values.astype(dtype)
 
     def __len__(self) -> int:
-        return len(self._bools)
+        return len(self._plain)
 
     def __bool__(self) -> bool:
         return bool(self.values)
+
+    def __index__(self) -> int:
+        return operator.index(self.values)
+
+    def __int__(self) -> int:
+        return int(self.values)
+
+    def __float__(self) -> float:
+        return float(self.values)
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        return round(self.values, ndigits)
+
+    def __hash__(self) -> int:
+        return hash(self._plain if self.ndim else self.values)  # arrays have none
 
     def __iter__(self) -> Iterator[Any]:
         return (self[k] for k in range(len(self)))
@@ -157,7 +183,7 @@ class Mask(NDArrayOperatorsMixin):
         """The same, of its own."""
         if self.is_plain:
             return self.values.copy(order)
-        return Mask(self._bools.copy(), self._outcomes, self._serial, self._equality)
+        return _made_of([self], self._plain.copy(), self._outcomes)
 
     def __copy__(self) -> Any:
         return self.copy()
@@ -174,9 +200,12 @@ class Mask(NDArrayOperatorsMixin):
     def __getitem__(self, key: Any) -> Any:
         if self.is_plain or not _is_basic(key):
             return self.values[key]
-        if isinstance(self._bools[key], np.bool_):
+        element = self._plain[key]
+        if not isinstance(element, np.generic):
+            return self._viewed(lambda x: x[key])
+        if self.dtype == bool:
             return np.bool_(_core.compare(self._outcomes[key], 0.0, NOT_EQUAL, self._equality))
-        return self._viewed(lambda x: x[key])
+        return _made_of([self], element, self._outcomes[key])
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.values[key] = value
@@ -186,14 +215,20 @@ class Mask(NDArrayOperatorsMixin):
         if isinstance(value, Mask):
             value = value.number
         is_number = carries(value) or isinstance(value, (int, float, np.number, np.bool_))
-        if self.is_plain or self.shape != target.shape or not is_number or _core.ndim(value):
+        if (
+            self.is_plain
+            or self.dtype != bool
+            or self.shape != target.shape
+            or not is_number
+            or _core.ndim(value)
+        ):
             return None
         return _table.where(self._outcomes, value, target)
 
     def _becomes(self, result: Any) -> Mask:
         """After an operation in place: all who know this mask find what is new in it."""
         if isinstance(result, Mask) and result.shape == self.shape and not self._memory.has_views:
-            self._bools, self._outcomes = result._bools, result._outcomes
+            self._plain, self._outcomes = result._plain, result._outcomes
             self._equality = result._equality
         else:
             self[...] = result
@@ -208,39 +243,94 @@ class Mask(NDArrayOperatorsMixin):
     def __ixor__(self, other: Any) -> Mask:
         return self._becomes(self ^ other)
 
-    # --- questions
+    # --- questions, sums and conversions
 
     def any(self, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """Whether one is True: one guard, not one for each."""
-        if axis is not None or args or kwargs or self.is_plain or self.size == 0:
+        """Whether one is True: one guard, not one for each. Along axes, a mask."""
+        if args or kwargs or self.is_plain or self.size == 0 or self.dtype != bool:
             return self.values.any(axis, *args, **kwargs)
-        _core.compare(self._outcomes.sum(), 0.0, NOT_EQUAL, self._equality)
-        return self._bools.any()
+        found = self._plain.any(axis)
+        count = self._outcomes.sum(axis)
+        if found.ndim == 0:
+            _core.compare(count, 0.0, NOT_EQUAL, self._equality)
+            return found
+        return Mask(found, _table.minimum(count, 1.0), self._serial, self._equality)
 
     def all(self, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """Whether all are True: one guard, not one for each."""
-        if axis is not None or args or kwargs or self.is_plain or self.size == 0:
+        """Whether all are True: one guard, not one for each. Along axes, a mask."""
+        if args or kwargs or self.is_plain or self.size == 0 or self.dtype != bool:
             return self.values.all(axis, *args, **kwargs)
-        return ~_NOT(self).any()
+        return np.logical_not(_NOT(self).any(axis))
+
+    def sum(self, *args: Any, **kwargs: Any) -> Any:
+        """As of an array."""
+        return np.sum(self, *args, **kwargs)
+
+    def mean(self, *args: Any, **kwargs: Any) -> Any:
+        """As of an array."""
+        return np.mean(self, *args, **kwargs)
+
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        """As of an array."""
+        kind = np.dtype(dtype)
+        if args or kwargs or self.is_plain or kind not in (np.int64, np.float64):
+            return self.values.astype(dtype, *args, **kwargs)
+        if self.dtype == np.float64 and kind != np.float64:
+            return self.values.astype(dtype)
+        return _made_of([self], self._plain.astype(kind), self._outcomes)
 
     # --- NumPy's protocols
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if kwargs.keys() == {"out"} and any(
+            out is self and self.ndim == 0 for out in kwargs["out"]
+        ):
+            kwargs = {}  # a single number is not written into: `+=` makes another one
         if method == "__call__" and not kwargs:
             if ufunc in _LOGICAL and all(map(_is_logical, inputs)):
                 return _LOGICAL[ufunc](*inputs)
-            if any(map(carries, inputs)):
+            if any(map(carries, inputs)) or (ufunc in _ORDERS and all(map(_is_real, inputs))):
                 return ufunc(*_replaced(inputs, "number"))
+            if ufunc in _ARITHMETIC and all(map(_is_real, inputs)):
+                return _applied(ufunc, inputs, {})
         return getattr(ufunc, method)(*_replaced(inputs), **_replaced(kwargs))
 
     def __array_function__(
         self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        if function in (np.any, np.all) and len(args) == 1 and not kwargs:
-            return self.any() if function is np.any else self.all()
+        if function in (np.any, np.all) and isinstance(args[0], Mask):
+            return getattr(args[0], function.__name__)(*args[1:], **kwargs)
         if function in (np.where, np.select) and carries((args, kwargs)):
             return function(*_replaced(args, "number"), **_replaced(kwargs, "number"))
+        if (function in _SUMS and _is_real(args[0])) or (
+            function is np.where and len(args) == 3 and all(map(_is_real, args))
+        ):
+            return _applied(function, args, kwargs)
         return function(*_replaced(args), **_replaced(kwargs))
+
+
+def _applied(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a function makes of masks and plain numbers.
+
+    A mask, if it is of a kind for which computing with floats is as good.
+    """
+    masks = [x for x in args if isinstance(x, Mask) and not x.is_plain]
+    if not masks or kwargs.keys() - {"axis", "keepdims"}:
+        return function(*_replaced(args), **kwargs)
+    plain = function(*[x._plain if isinstance(x, Mask) else x for x in args], **kwargs)
+    if plain.dtype == np.float64 or (
+        plain.dtype == np.int64 and np.max(np.abs(plain), initial=0) < EXACT
+    ):
+        return _made_of(masks, plain, function(*_replaced(args, "number"), **kwargs))
+    _replaced(args)
+    return plain
+
+
+def _made_of(masks: list[Mask], plain: Any, outcomes: Any) -> Mask:
+    made = Mask(plain, outcomes, masks[0]._serial, any(mask._equality for mask in masks))
+    if plain.dtype == np.float64:
+        made._memory.sources = [outcomes for mask in masks for outcomes in mask.sources]
+    return made
 
 
 def _replaced(tree: Any, by: str = "values") -> Any:
@@ -254,6 +344,15 @@ def _replaced(tree: Any, by: str = "values") -> Any:
     return tree
 
 
+def _is_real(x: Any) -> bool:
+    """Whether it is a real number or an array of such, of a kind that floats can stand for."""
+    if isinstance(x, (Mask, bool, float)):
+        return True
+    if isinstance(x, int):
+        return abs(x) < EXACT
+    return isinstance(x, (np.ndarray, np.generic)) and x.dtype in (bool, int, float)
+
+
 def _is_basic(key: Any) -> bool:
     """Whether an index leads to a view."""
     parts = key if isinstance(key, tuple) else (key,)
@@ -264,19 +363,27 @@ def _is_basic(key: Any) -> bool:
 # --- logic ---------------------------------------------------------------------------------------
 
 
+_ORDERS = {np.less, np.less_equal, np.greater, np.greater_equal}
+_ARITHMETIC = {
+    np.add, np.subtract, np.multiply, np.true_divide, np.negative, np.positive, np.absolute,
+    np.minimum, np.maximum, np.square, np.power,
+}  # fmt: skip
+_SUMS = {np.sum, np.mean, np.cumsum}
+
+
 def _is_logical(x: Any) -> bool:
     if isinstance(x, Mask):
-        return not x.is_plain
+        return not x.is_plain and x.dtype == bool
     return isinstance(x, (bool, np.bool_)) or (type(x) is np.ndarray and x.dtype == bool)
 
 
-def _combined(bools: Any, outcomes: Callable[..., Any]) -> Callable[..., Mask]:
+def _combined(plain: Any, outcomes: Callable[..., Any]) -> Callable[..., Mask]:
     def combine(*inputs: Any) -> Mask:
         masks = [x for x in inputs if isinstance(x, Mask)]
-        plain = [x._bools if isinstance(x, Mask) else x for x in inputs]
+        bools = [x._plain if isinstance(x, Mask) else x for x in inputs]
         numbers = [x._outcomes if isinstance(x, Mask) else np.asarray(x, float) for x in inputs]
         equality = any(mask._equality for mask in masks)
-        return Mask(bools(*plain), outcomes(*numbers), masks[0]._serial, equality)
+        return Mask(plain(*bools), outcomes(*numbers), masks[0]._serial, equality)
 
     return combine
 

@@ -281,7 +281,7 @@ cdef class Shortcuts:
         """The result by a shortcut; MISSED or REFUSED if there is none."""
         cdef list known = self.known
         cdef Shortcut short
-        cdef object result
+        cdef object result, detour
         cdef Py_ssize_t k = 0
         if cad_current_tape().watch != NULL or is_guarding():
             return REFUSED  # f may read what is recorded, beside its arguments
@@ -297,12 +297,10 @@ cdef class Shortcuts:
                     self.bring_to_front(short, k)
                 return result
             k += 1
-        k = 0
-        while k < PyList_GET_SIZE(self.detours):
-            result = (<Detour>PyList_GET_ITEM(self.detours, k)).call(args, kwargs, argnums)
+        for detour in self.detours:
+            result = (<Detour>detour).call(args, kwargs, argnums)
             if result is not MISSED:
                 return result
-            k += 1
         return MISSED
 
     cdef int add_detour(self, tuple args, dict kwargs, object argnums, tuple first, tuple last,

@@ -122,6 +122,8 @@ class Call:
 
     def _take(self, item: Any, differentiable: bool) -> Any:
         """The form of an argument, which is hashable; its numbers become inputs."""
+        if isinstance(item, Mask):
+            item = item.number if item.dtype == np.float64 else item.values
         if isinstance(item, (float, np.floating)):
             return self._note(float(item), 1, float)
         if isinstance(item, np.ndarray) and (differentiable or item.dtype.kind == "f"):

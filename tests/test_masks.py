@@ -76,6 +76,35 @@ CHOICES: dict[str, Callable[[Any], Any]] = {
     "Hessian within": lambda x: cadiff.hvp(loss)(x, x * x),
     "sum of some": lambda x: np.sum(x * x, where=x > 0.0) * x,
     "stopped": lambda x: cadiff.stop_gradient(x > 0.0) * x,
+    "sum": lambda x: (x > 0.0).sum() * x,
+    "numpy.sum": lambda x: np.sum(x > 0.0) * x,
+    "conversion": lambda x: (x > 0.0).astype(float) * x,
+    "other numbers": lambda x: ((x > 0.0) * 2.0 - 1.0) * x,
+    "where of plain numbers": lambda x: np.where(x > 0.0, 1.0, -1.0) * x,
+    "mean": lambda x: np.mean(x > 0.0) * x + (x > 1.0).mean(),
+    "cadiff.numpy.mean": lambda x: cnp.mean(x > 0.0) * x,
+    "cumsum": lambda x: np.cumsum(x > 0.0) * x,
+    "mean of some": lambda x: np.sum(np.where(x > 0.0, x * x, 0.0)) / (x > -9.0).sum() * x,
+    "ints": lambda x: (1 - (x > 0.0)) * x + (x > 1.0).astype(int) * 3 * x,
+    "signs": lambda x: np.where(x > 0.0, 1, -1) * x + -(x > 0.0).astype(int),
+    "slopes": lambda x: np.where(x > 0.0, 1.0, 0.1)[::-1] * x + np.where(x > 0.0, 2, 1)[3],
+    "steps": lambda x: np.cumsum(np.where(x > 0.0, 0.5, 0.1)) * x,
+    "arithmetic": lambda x: (
+        (np.abs(2.0 * (x > 0.0) - 1.5) / ((x > 1.0) + 1) - np.square(3 * (x < 0.0))) * x
+        + np.maximum((x > 0.0) * 0.5, (x > 1.0) * 2.0)
+    ),
+    "along axes": lambda x: cadiff.where(
+        (x.reshape(5, 1) > x).any(axis=0) & ~(x.reshape(5, 1) > x).all(axis=1), x**2, -x
+    ),
+    "comparison of counts": lambda x: cadiff.where((x.reshape(5, 1) > x).sum(axis=1) > 2, x**2, x),
+    "assignment of chosen numbers": lambda x: assigned(
+        x, slice(1, 4), np.where(x > 0, 2.0, 3.0)[2:]
+    ),
+    "loop over chosen numbers": lambda x: (
+        sum(w * x[k] for k, w in enumerate(np.where(x > 0.0, 2.0, 0.5))) * x
+    ),
+    "results": lambda x: np.where(x > 0.0, 2.0, 3.0),
+    "copies of numbers": lambda x: copy.copy((x > 0.0).astype(float).copy()) * x,
 }
 
 # What reads a mask, in some way or other.
@@ -83,14 +112,23 @@ READINGS: dict[str, Callable[[Any], Any]] = {
     "index": lambda x: cnp.sum(x[x > 0.0] ** 2) * x,
     "index of another array": lambda x: np.arange(5.0)[x > 0.0].sum() * x,
     "places": lambda x: np.where(x > 0.0)[0].sum() * x,
-    "sum": lambda x: (x > 0.0).sum() * x,
-    "numpy.sum": lambda x: np.sum(x > 0.0) * x,
-    "mean": lambda x: cnp.mean(x > 0.0) * x,
     "count": lambda x: np.count_nonzero(x > 0.0) * x,
-    "conversion": lambda x: (x > 0.0).astype(float) * x,
+    "counted turns": lambda x: sum(x[k] ** 2 for k in range(np.sum(x > 0.0))) * x,
+    "counted element": lambda x: x[np.sum(x > 0.0) - 1] * x,
+    "index made of bools": lambda x: x[np.where(x > 0.0, 1, 0)] * x,
+    "ints as index": lambda x: np.arange(5.0)[(x > 0.0).astype(int)] * x,
+    "float": lambda x: float(np.mean(x > 0.0)) * x + round(float((x > 1.0).sum()) / 3.0, 1),
+    "int": lambda x: int(np.sum(x > 0.0)) * x + int(2.5 * np.mean(x > 0.0)),
+    "key": lambda x: {k: k * 0.5 for k in range(6)}[np.sum(x > 0.0)] * x,
+    "shape": lambda x: np.ones(np.sum(x > 0.0)).sum() * x,
+    "equal counts": lambda x: x * x if np.sum(x > 0.0) == np.sum(x < 0.0) else x,
+    "order of counts": lambda x: x * x if np.sum(x > 0.0) > 2 else x,
+    "other dtypes": lambda x: (x > 0.0).astype(np.float32) * 0.1 * x,
+    "small ints": lambda x: ((x > 0.0).astype(np.int8) * np.int8(100) * np.int8(3)) * x,
+    "bits": lambda x: ((x > 0.0).astype(int) << 2 | 1) * x,
+    "floor": lambda x: (np.where(x > 0.0, 3.5, 2.5) // 2.0) * x,
+    "any of numbers": lambda x: x * x if np.where(x > 0.0, 0.0, 1.0).any() else x,
     "array": lambda x: np.asarray(x > 0.0, dtype=int) * x,
-    "other numbers": lambda x: ((x > 0.0) * 2.0 - 1.0) * x,
-    "where of plain numbers": lambda x: np.where(x > 0.0, 1.0, -1.0) * x,
     "into a plain array": lambda x: assigned(np.zeros(5), slice(None), (x > 0.0) * 2.0) * x,
     "stacked": lambda x: np.stack([x > 0.0, x < 1.0]).any(axis=0) * x,
     "list": lambda x: np.array([x > 0.0, x < 1.0])[0] * x,
@@ -108,12 +146,29 @@ READINGS: dict[str, Callable[[Any], Any]] = {
     "reduce": lambda x: np.logical_or.reduce([x > 1.0, x < -1.0]) * x,
     "out": lambda x: np.logical_and(x > 0.0, x < 1.0, out=np.zeros(5, bool)) * x,
     "argmax": lambda x: x[np.argmax(x > 0.0)] * x,
-    "cumsum": lambda x: np.cumsum(x > 0.0) * x,
     "extract": lambda x: cnp.sum(np.extract(x > 0.0, x)) * x,
     "piecewise": lambda x: np.piecewise(x, [x < 0.0, x >= 0.0], [lambda y: y**2, lambda y: y]),
     "einsum": lambda x: np.einsum("i,i->", x > 0.0, x) * x,
     "inner program": lambda x: cadiff.compile(lambda y, m: cadiff.where(m, y * y, y))(x, x > 0.0),
 }
+
+
+def written_after_use(x: Any) -> Any:
+    """What is made of a mask rests on what that was at the time."""
+    mask = x > 0.0
+    chosen = np.where(mask, 0.3, 0.1)
+    mask &= x < 1.0
+    return cadiff.where(mask, x * x, x) * (2.0 if float(chosen[1]) > 0.2 else 3.0)
+
+
+def written_numbers(x: Any) -> Any:
+    chosen = np.where(x > 0.0, 0.3, 0.1)
+    view = chosen[1:]
+    view[0] = 7.0
+    chosen *= 2.0
+    count = np.sum(x > 0.0)
+    count += 1
+    return chosen * x * count
 
 
 def written(x: Any) -> Any:
@@ -150,7 +205,15 @@ def written_by_out(x: Any) -> Any:
 
 WRITINGS = {
     f.__name__: f
-    for f in (written, written_by_view, written_by_array, written_below_a_view, written_by_out)
+    for f in (
+        written_after_use,
+        written_numbers,
+        written,
+        written_by_view,
+        written_by_array,
+        written_below_a_view,
+        written_by_out,
+    )
 }
 
 
@@ -259,6 +322,9 @@ def test_a_mask_is_used_like_an_array() -> None:
             mask.nothing
         with pytest.raises(TypeError, match="unhashable"):
             hash(mask)
+        numbers = np.where(x > 0.0, 0.5, 2.0)
+        assert type(numbers) is Mask
+        assert (numbers.dtype, np.sum(x > 0.0).dtype) == (np.float64, np.int64)
         with pytest.raises(ValueError, match="ambiguous"):
             bool(mask)
         seen.append(mask)
@@ -311,6 +377,9 @@ NUMBERS = [
     "cadiff.where({m}, {a}, {b})", "np.where({m}, {a} * {b}, 1.0)", "{m} * {a} - {b}",
     "{a} * {m}", "assigned({a}, {m}, 0.5)", "{a} + {m}.astype(float)", "cadiff.sin({a}) * {b}",
     "({a} if {m}.any() else {b})", "({a} if {m}[2] else -{a})", "assigned({a}, {m}, {b}[{m}])",
+    "np.where({m}, 1.5, 0.3) * {b}", "(1 - {m}) * {a}", "{a} / (1 + np.sum({m}))",
+    "{b} * np.mean({m} * 2.0)", "({a} if np.sum({m}) > np.sum({k}) else {b})",
+    "{a}[int(np.sum({m})) - 1] * {b}", "np.where({m}, -1, 2).cumsum() * {a}",
 ]  # fmt: skip
 
 

@@ -31,8 +31,7 @@ class Output:
         self._template = self._take(out)
 
     def _take(self, out: Any) -> Any:
-        if isinstance(out, Mask):
-            out = out.values
+        out = unmasked(out)
         if isinstance(out, dict):
             return {key: self._take(item) for key, item in out.items()}
         if isinstance(out, (list, tuple)):
@@ -58,6 +57,7 @@ class Output:
         )
 
     def _number(self, number: Any) -> Any:
+        number = unmasked(number)
         if isinstance(number, (bool, np.bool_)):
             hint = ": a comparison has no derivative; cadiff.where chooses between numbers"
             raise self._refusal(number, hint)
@@ -148,6 +148,13 @@ class _Leaf:
 
     def __init__(self, index: int) -> None:
         self.index = index
+
+
+def unmasked(item: Any) -> Any:
+    """What a mask stands for: numbers, unless they are bools."""
+    if not isinstance(item, Mask):
+        return item
+    return item.values if item.dtype == bool else item.number
 
 
 def is_scalar(item: Any) -> bool:
