@@ -758,11 +758,11 @@ def compile(
     the value of a number as a float (`cadiff.value(v)`, `v.item()`), it cannot be compiled, and
     says so. A comparison of arrays is a mask: as long as it only chooses between numbers, as in
     `where(x > 1, a, b)`, `(x > 0) * a` or `y[y < 0] = 0`, it is no guard, and one recording serves
-    all data. `any` and `all` of it are one guard. What reads its elements as bools makes each of
-    them a guard, so that new data are mostly another recording: `x[x > 0]`, `np.sum(x > 0)`,
-    `(x > 0).astype(float)`, `1 - (x > 0)` and `where` between plain numbers; write
-    `where(x > 0, y, -y)` instead of `where(x > 0, 1.0, -1.0) * y`. With `optimize=False` every
-    comparison is a guard.
+    all data. The same holds for what is made of masks and plain numbers: `np.sum(x > 0)`,
+    `1 - (x > 0)`, `np.where(x > 0, 1.0, -1.0)`. `any` and `all` of a mask are one guard, and so is
+    a count that is used as an int. What reads the elements makes each of them a guard, so that new
+    data are mostly another recording: `x[x > 0]`, `y[y < 0] *= 2.0`, a loop over a mask. With
+    `optimize=False` every comparison is a guard.
 
     A program may be called by functions that are differentiated or compiled: what f recorded is
     recorded there again, and f is run only if no recording has the outcomes that it meets, or in
