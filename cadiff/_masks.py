@@ -20,7 +20,7 @@ from . import _core, _table
 from ._core import carries
 from ._guards import NOT_EQUAL
 
-__all__ = ["Mask"]
+__all__ = ["Mask", "is_number_mask"]
 
 Outcomes = tuple[Any, int, bool]  # a Var, the serial of its recording, whether it is an equality
 
@@ -136,9 +136,7 @@ class Mask(NDArrayOperatorsMixin):
         return getattr(self.values, name)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        if dtype is None or np.dtype(dtype) == bool:
-            return self.values.copy() if copy else self.values
-        return self.values.astype(dtype)
+        return np.array(self.values, dtype=dtype, copy=copy)
 
     def __len__(self) -> int:
         return len(self._plain)
@@ -300,10 +298,10 @@ class Mask(NDArrayOperatorsMixin):
     ) -> Any:
         if function in (np.any, np.all) and isinstance(args[0], Mask):
             return getattr(args[0], function.__name__)(*args[1:], **kwargs)
-        if function in (np.where, np.select) and carries((args, kwargs)):
+        if function in _JOINS and carries((args, kwargs)):
             return function(*_replaced(args, "number"), **_replaced(kwargs, "number"))
         if (function in _SUMS and _is_real(args[0])) or (
-            function is np.where and len(args) == 3 and all(map(_is_real, args))
+            function in _PRODUCTS and len(args) > 1 and all(map(_is_real, args))
         ):
             return _applied(function, args, kwargs)
         return function(*_replaced(args), **_replaced(kwargs))
@@ -344,6 +342,11 @@ def _replaced(tree: Any, by: str = "values") -> Any:
     return tree
 
 
+def is_number_mask(x: Any) -> bool:
+    """Whether it is a mask of ints or floats."""
+    return isinstance(x, Mask) and x.dtype != bool
+
+
 def _is_real(x: Any) -> bool:
     """Whether it is a real number or an array of such, of a kind that floats can stand for."""
     if isinstance(x, (Mask, bool, float)):
@@ -366,9 +369,13 @@ def _is_basic(key: Any) -> bool:
 _ORDERS = {np.less, np.less_equal, np.greater, np.greater_equal}
 _ARITHMETIC = {
     np.add, np.subtract, np.multiply, np.true_divide, np.negative, np.positive, np.absolute,
-    np.minimum, np.maximum, np.square, np.power,
+    np.minimum, np.maximum, np.square, np.power, np.matmul,
 }  # fmt: skip
 _SUMS = {np.sum, np.mean, np.cumsum}
+_PRODUCTS = {np.where, np.dot, np.outer, np.inner}
+_JOINS = _PRODUCTS | {
+    np.select, np.concatenate, np.stack, np.hstack, np.vstack, np.column_stack, np.append,
+}  # fmt: skip
 
 
 def _is_logical(x: Any) -> bool:

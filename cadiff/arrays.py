@@ -15,6 +15,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from . import _core
 from ._core import Dual, Var
+from ._masks import Mask, is_number_mask
 
 __all__ = [
     "array",
@@ -357,8 +358,9 @@ def as_array(items: Any) -> Number:
     parts = [
         as_array(item) if isinstance(item, (list, tuple, np.ndarray)) else item for item in items
     ]
-    if not any(isinstance(part, (Var, Dual)) for part in parts):
+    if not any(isinstance(part, (Var, Dual)) or is_number_mask(part) for part in parts):
         return np.asarray(parts)
+    parts = [part.number if isinstance(part, Mask) else part for part in parts]
     if all(_core.ndim(part) == 0 for part in parts):
         return _core.numbers_array([_plain_single(part) for part in parts], (len(parts),))
     return stack(parts)

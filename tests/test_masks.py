@@ -104,6 +104,15 @@ CHOICES: dict[str, Callable[[Any], Any]] = {
         sum(w * x[k] for k, w in enumerate(np.where(x > 0.0, 2.0, 0.5))) * x
     ),
     "results": lambda x: np.where(x > 0.0, 2.0, 3.0),
+    "joined": lambda x: (
+        np.concatenate([np.where(x > 0.0, 2.0, 3.0), x, x > 1.0])[2:12:2]
+        * np.stack([(x > 0.0).astype(float), x], axis=1)[:, 0]
+        * cnp.array([np.sum(x > k) for k in range(4)] + [x[0]])
+    ),
+    "products": lambda x: (
+        (np.arange(25.0).reshape(5, 5) @ (x > 0.0)) * (np.where(x > 0.0, 1, 2) @ x)
+        + np.outer(np.where(x > 0.0, 1.0, 2.0), x)[1] * np.dot(np.ones(5), x > 1.0)
+    ),
     "copies of numbers": lambda x: copy.copy((x > 0.0).astype(float).copy()) * x,
 }
 

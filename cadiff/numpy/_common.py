@@ -15,6 +15,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from .. import _table, arrays
 from .._core import Dual, Var
 from .._dispatch import carries
+from .._masks import Mask
 
 __all__ = [
     "Axis",
@@ -51,6 +52,8 @@ def as_number(x: Any) -> Number:
     """Var and Dual as they are; what has them in it, joined to an array; the rest an ndarray."""
     if isinstance(x, (Var, Dual)):
         return x
+    if isinstance(x, Mask):
+        x = x.number
     return arrays.as_array(x) if carries(x) else np.asarray(x)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._core import Dual, Structure, Var
-from .._masks import Mask
+from .._masks import Mask, is_number_mask
 from ..arrays import copy
 
 Shape = tuple[int, ...]
@@ -152,9 +152,9 @@ class _Leaf:
 
 def unmasked(item: Any) -> Any:
     """What a mask stands for: numbers, unless they are bools."""
-    if not isinstance(item, Mask):
-        return item
-    return item.values if item.dtype == bool else item.number
+    if isinstance(item, Mask):
+        return item.number if is_number_mask(item) else item.values
+    return item
 
 
 def is_scalar(item: Any) -> bool:
