@@ -167,6 +167,7 @@ class BatchCalls(Traces):
 
         def compute(recorded: Recorded) -> bool:
             tried.append(recorded)
+            recorded.use()
             with self._lock:
                 if not batch.prepare(recorded):
                     return False
