@@ -154,7 +154,7 @@ cdef class Image:
             else:
                 check(cad_tape_ensure(tape))
                 slot = <CadSlot>tape.n_slots
-                cad_tape_skip(tape, cad_primal(atom))
+                cad_tape_skip(tape, cad_primal(atom) if CAD_IS_VAR(atom) else <double>atom)
             for i in range(n):
                 slots[at + i] = slot + <CadSlot>i
             at += n
@@ -188,19 +188,31 @@ cdef inline tuple np_shape(object atom):
 
 
 def kinds_of(tuple args):
-    """The shapes of arguments, () for numbers, where all are floats or Vars; else None."""
-    cdef Py_ssize_t k, n = len(args)
-    cdef list kinds = []
-    cdef object item
-    for k in range(n):
-        item = args[k]
+    """The kinds of arguments, where all are floats, Vars, or lists and tuples of single ones, and
+    the atoms in them; else None and nothing. A kind is a shape, () for numbers; of a list or tuple
+    its type and length."""
+    cdef list kinds = [], atoms = []
+    cdef object item, number
+    for item in args:
         if CAD_IS_VAR_ARRAY(item):
             kinds.append(item.shape)
-        elif CAD_IS_VAR(item) or type(item) is float:
+            atoms.append(item)
+        elif is_single(item):
             kinds.append(())
+            atoms.append(item)
+        elif (type(item) is list or type(item) is tuple) and len(item) > 0:
+            for number in item:
+                if not is_single(number):
+                    return None, []
+                atoms.append(number)
+            kinds.append((type(item), len(item)))
         else:
-            return None
-    return tuple(kinds)
+            return None, []
+    return tuple(kinds), atoms
+
+
+cdef inline bint is_single(object item):
+    return type(item) is float or (CAD_IS_VAR(item) and not CAD_IS_VAR_ARRAY(item))
 
 
 cdef object output_view(CadTape *tape, CadSlot slot, tuple shape, tuple strides, uint32_t flags):

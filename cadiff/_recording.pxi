@@ -796,6 +796,24 @@ cdef bint on_tape(object atom, CadTape *tape, CadSlot base):
     return CAD_IS_VAR(atom) and CAD_VAR(atom).tape == tape and CAD_VAR(atom).slot >= base
 
 
+def run_once(f, tuple args, tuple argnums, settled):
+    """What f returns, run on Vars in the place of some arguments: a float, or else
+    settled(recording, what it returned)."""
+    cdef Recording recording = Recording(args, argnums, False, f)
+    try:
+        out = f(*recording.lifted)
+        if (
+            CAD_IS_SCALAR(out)
+            and recording.n_atoms > 0
+            and on_tape(out, recording.tape, recording.base())
+            and recording.is_closed([out])
+        ):
+            return CAD_VAR(out).value
+        return settled(recording, out)
+    finally:
+        recording.close()
+
+
 cdef object highest_tag(list atoms):
     return max([<object>CAD_DUAL(x).tag for x in atoms if CAD_IS_DUAL(x)], default=0)
 

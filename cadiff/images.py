@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -96,6 +96,29 @@ def _filled(tree: Any, atoms: Iterator[Any]) -> Any:
     return tree.copy() if isinstance(tree, np.ndarray) else tree
 
 
+class Known:
+    """The images for calls of one kind, and how long it is since one of them served.
+
+    Where there are as many as there may be, and none has served for some calls in a row, they are
+    left alone for a while: f is run without asking them.
+    """
+
+    MOST_SKIPPED = 64
+
+    def __init__(self) -> None:
+        self.images: list[tuple[Image, Result]] = []
+        self._missed = 0
+        self._to_skip = 0
+
+    def is_left_alone(self) -> bool:
+        self._to_skip -= self._to_skip > 0
+        return self._to_skip > 0
+
+    def note(self, served: bool) -> None:
+        self._missed = 0 if served else self._missed + 1
+        self._to_skip = 0 if served else min(self._missed, self.MOST_SKIPPED)
+
+
 def _image(guarded: Guarded, result: Result) -> tuple[Image, Result] | str:
     image = guarded.image(result.atoms)
     return image if isinstance(image, str) else (image, result)
@@ -109,19 +132,23 @@ class Images:
 
     MOST_KINDS = 64
 
-    def __init__(self, f: Function, max_traces: int) -> None:
+    def __init__(self, f: Function, max_traces: int, changed: Callable[[], None]) -> None:
         self._function = f
         self._max_traces = max_traces
-        self._known: dict[Any, list[tuple[Image, Result]]] = {}  # empty: f has to be run
-        self._short: dict[Any, list[tuple[Image, Result]]] = {}  # those that kinds_of tells
+        self._changed = changed  # called where no image has the outcomes that are met
+        self._known: dict[Any, Known] = {}  # without images: f has to be run
+        self._short: dict[Any, Known] = {}  # those that kinds_of tells
 
     def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[bool, Any]:
         """Whether there is an image for the call, and then what the function returns."""
-        kinds = None if kwargs else _core.kinds_of(args)
+        kinds, atoms = (None, []) if kwargs else _core.kinds_of(args)
         known = self._short.get(kinds)
         if known is not None:
-            found = _pasted(known, list(args))
-            if found is not MISSED or len(known) >= self._max_traces:
+            if known.is_left_alone():
+                self._changed()
+                return False, None
+            found = self._pasted(known, atoms)
+            if found is not MISSED or len(known.images) >= self._max_traces:
                 return _answer(found)
         call = Call(args, kwargs, first_argument(args))
         atoms = call.atoms
@@ -130,18 +157,20 @@ class Images:
         known = self._known.get(call.key)
         if known is None and len(self._known) >= self.MOST_KINDS:
             return False, None
-        found = MISSED if known is None else _pasted(known, atoms)
+        found = MISSED if known is None else self._pasted(known, atoms)
         if found is MISSED and not (_core.is_forward() or _core.is_watched()):
             found = self._fresh(call, args, kwargs, atoms)
-        if kinds is not None and self._known.get(call.key):
-            self._short[kinds] = self._known[call.key]
+        known = self._known.get(call.key)
+        if kinds is not None and known is not None and known.images:
+            self._short[kinds] = known
         return _answer(found)
 
     def _fresh(
         self, call: Call, args: tuple[Any, ...], kwargs: Mapping[str, Any], atoms: list[Any]
     ) -> Any:
         """From a new image, which is made by running f on plain numbers."""
-        if len(self._known.get(call.key, ())) >= self._max_traces:
+        known = self._known.get(call.key)
+        if known is not None and len(known.images) >= self._max_traces:
             return MISSED
         plain = Call(_core.plain_values(args), _core.plain_values(kwargs), call.argnums)
         made: tuple[Image, Result] | str
@@ -149,26 +178,32 @@ class Images:
             made = recorded_in(self._function, plain, Result, _image, exact=True)
         except Exception:
             made = ""  # f says what is wrong, or finds nothing wrong
-        if not isinstance(made, str):
-            self._known.setdefault(call.key, []).insert(0, made)
-            return _pasted([made], atoms)
-        if made != OUTER:  # that is so in this call
-            self._known.setdefault(call.key, [])
+        if made == OUTER:  # that is so in this call
+            return None
+        known = self._known.setdefault(call.key, Known())
+        if isinstance(made, str):
+            return None
+        known.images.insert(0, made)
+        return self._pasted(known, atoms)
+
+    def _pasted(self, known: Known, atoms: list[Any]) -> Any:
+        """What the function returns, MISSED, or None if it has to be run."""
+        for image, result in [*known.images]:
+            found = image.paste(atoms, False)
+            if isinstance(found, list):
+                known.note(True)
+                return (result.fill(found),)
+            if found is None:
+                return None
+        if known.images:
+            if len(known.images) >= self._max_traces:
+                known.note(False)
+            self._changed()
+            return MISSED
         return None
 
 
 MISSED = object()  # no image has the outcomes that are met
-
-
-def _pasted(known: list[tuple[Image, Result]], atoms: list[Any]) -> Any:
-    """What the function returns, MISSED, or None if it has to be run."""
-    for image, result in [*known]:
-        found = image.paste(atoms, False)
-        if isinstance(found, list):
-            return (result.fill(found),)
-        if found is None:
-            return None
-    return MISSED if known else None
 
 
 def _answer(found: Any) -> tuple[bool, Any]:

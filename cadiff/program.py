@@ -106,7 +106,7 @@ class Program(SparseCalls, BatchCalls):
 
     def _reset(self) -> None:
         self._forget_recordings()
-        self._images = Images(self._function, self._max_traces)
+        self._images = Images(self._function, self._max_traces, self._change_branch)
         self._bound: dict[int, Program] = {}
         self._forget_shortcuts()
         self._recent = None
@@ -329,7 +329,7 @@ class Program(SparseCalls, BatchCalls):
     def _run_once(self, /, *args: Any, **kwargs: Any) -> Any:
         """What f returns, with the values that derivatives have."""
         try:
-            return run(self._function, Call(args, kwargs, first_argument(args)))
+            return run(self._function, args, kwargs)
         except NoDerivativeError:  # which nobody has asked for
             return self._function(*args, **kwargs)
 
@@ -415,7 +415,7 @@ class Program(SparseCalls, BatchCalls):
                 action = functools.partial(getattr(self, f"_{what}"), asked)
                 done, result = self._replayed(call, action)
             elif what == "value":
-                done, result = self._exactly("", _itself, lambda f: run(f, call), call)
+                done, result = self._exactly("", _itself, lambda f: run(f, args, kwargs), call)
             else:
                 done, result = self._exactly(
                     (what, is_int(argnums)),

@@ -421,14 +421,28 @@ def is_differentiable(tree: Any) -> bool:
     return True
 
 
-def run(f: Function, call: Call) -> Any:
+def run(f: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """What f returns, run once on numbers as derivatives run it: its values are NumPy's."""
+    if not kwargs and all(map(_is_plain, args)):
+        numbers = tuple(k for k, x in enumerate(args) if not isinstance(x, int))
+        return _core.run_once(f, args, numbers, _settled)
+    call = Call(args, kwargs, first_argument(args))
     with Recording(tuple(call.inputs), tuple(range(len(call.inputs))), f=f) as recording:
-        args, kwargs = call.with_inputs(recording.lifted)
-        output = Output(f(*args, **kwargs))
-        del args, kwargs
-        values = recording.settle(output.atoms)
-        output.atoms = []  # Vars that are alive when the tape is rewound have to be found
+        numbers_and_others, named = call.with_inputs(recording.lifted)
+        out = f(*numbers_and_others, **named)
+        del numbers_and_others, named
+        return _settled(recording, out)
+
+
+def _is_plain(x: Any) -> bool:
+    """Whether it is an input as a whole, or an int."""
+    return type(x) in (float, int) or (type(x) is np.ndarray and x.dtype == np.float64)
+
+
+def _settled(recording: Recording, out: Any) -> Any:
+    output = Output(out)
+    values = recording.settle(output.atoms)
+    output.atoms = []  # Vars that are alive when the tape is rewound have to be found
     return output.fill([*map(as_result, values)])
 
 

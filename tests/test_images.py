@@ -175,6 +175,63 @@ def test_arguments_that_are_not_differentiated_by(argnums: Any) -> None:
     assert program.stats()["eager"] == 0
 
 
+@pytest.mark.parametrize(
+    "y",
+    [
+        2.0,
+        np.float64(2.0),
+        np.float32(2.0),
+        np.array(2.0),
+        np.array(2.0, np.float32),
+        np.array(2.0, ">f8"),
+        np.array(2),
+        2,
+        np.where(True, 2.0, 3.0),
+    ],
+    ids=repr,
+)
+def test_single_numbers_of_all_kinds(y: Any) -> None:
+    """Among them arrays without axes, which choose as numbers do."""
+
+    def f(x: Any, y: Any) -> Any:
+        return x[0] * y if y > 0.0 else -x[1]
+
+    x = np.array([3.0, -2.0])
+
+    def check(program: Any, y: Any, wanted: Array) -> None:
+        same(program.grad(x, y), wanted)
+        same(program.grad(x, y=y), wanted)
+        same(cadiff.grad(lambda x: program(x, y) * 1.0)(x), wanted)
+        same(cadiff.grad(lambda x: program(x, y=y) * 1.0)(x), wanted)
+        same(cadiff.compile(lambda x: program(x, y)).grad(x), wanted)
+
+    for optimize in (True, False):
+        program = cadiff.compile(f, optimize=optimize)
+        check(program, y, np.array([2.0, 0.0]))
+        check(program, -y, np.array([0.0, -1.0]))
+        check(program, y, np.array([2.0, 0.0]))
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_lists_within_functions(kind: Any) -> None:
+    def f(a: Any, b: Any) -> Any:
+        return sum(x * x for x in a) * b[-1] + b[0]
+
+    program = cadiff.compile(f)
+
+    def outer(inner: Any) -> Any:
+        return lambda x: inner(kind([x[0], 2.0, x[1]]), kind([1.0, x[2]])) * x[0]
+
+    x = np.array([0.5, -1.0, 2.0])
+    for k in range(3):
+        near(cadiff.value_and_grad(outer(program))(x), cadiff.value_and_grad(outer(f))(x))
+        near(cadiff.hessian(outer(program))(x + k), cadiff.hessian(outer(f))(x + k))
+        with pytest.raises(IndexError):
+            cadiff.grad(lambda x: program(kind([x[0]]), kind([])))(x)
+        near(cadiff.grad(lambda x: program([x[0]], (x[1], 3.0)))(x), np.array([3.0, 1.0, 0.0]))
+    assert program.stats()["eager"] == 3
+
+
 Pair = namedtuple("Pair", "a b")
 
 

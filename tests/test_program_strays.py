@@ -193,6 +193,43 @@ def test_what_cannot_be_replayed_has_a_short_way() -> None:
         program.grad(np.ones(2))
 
 
+# --- within other derivatives --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_strays_within_functions(listed: bool) -> None:
+    program = cadiff.compile(hinges, max_traces=2)
+
+    def outer(x: Any) -> Any:
+        return program(list(x) if listed else x) * x[0]
+
+    def plain(x: Any) -> Any:
+        return hinges(x) * x[0]
+
+    for _ in range(4):
+        for x in signs(4):
+            same(cadiff.value_and_grad(outer)(x), cadiff.value_and_grad(plain)(x))
+    eager = program.stats()["eager"]
+    assert eager > 40
+    x = np.array(
+        [1.0, 1.5, 2.0, -1.0]
+    )  # of one of the images: once it serves, none is passed over
+    for k in range(130):
+        same(cadiff.grad(outer)(x - 0.001 * k), cadiff.grad(plain)(x - 0.001 * k))
+    same(cadiff.hessian(outer)(x), cadiff.hessian(plain)(x))
+
+
+@pytest.mark.parametrize("wrap", [cadiff.grad, lambda f: cadiff.compile(f).grad])
+def test_a_change_of_branch_within_functions_is_refused(wrap: Function) -> None:
+    program = cadiff.compile(hinges, on_branch_change="raise")
+    outer = wrap(lambda x: program(x) * 2.0)
+    same(outer(np.ones(3)), np.full(3, 4.0))
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="on_branch_change"):
+            outer(-np.ones(3))
+    same(outer(np.ones(3)), np.full(3, 4.0))
+
+
 # --- batches -------------------------------------------------------------------------------------
 
 WHAT = ["value", "grad", "value_and_grad", "jacobian", "hessian"]
