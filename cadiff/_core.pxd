@@ -402,6 +402,7 @@ cdef extern from "graph.h" nogil:
         size_t n_constants
 
     CadGraph *cad_graph_new(bint optimize)
+    size_t cad_graph_bytes(const CadGraph *graph)
     void cad_graph_free(CadGraph *graph)
     CadId cad_graph_constant(CadGraph *graph, double value)
     CadId cad_graph_input(CadGraph *graph, size_t size)

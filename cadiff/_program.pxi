@@ -216,6 +216,10 @@ cdef class Graph:
         cad_memory_free(self.inputs)
         cad_memory_free(self.outputs)
 
+    @property
+    def nbytes(self):
+        return cad_graph_bytes(self.graph)
+
     def __reduce__(self):
         return graph_from_bytes, (graph_as_bytes(self), self.steps[: self.kept_steps])
 

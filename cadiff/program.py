@@ -764,6 +764,10 @@ def compile(
     data are mostly another recording: `x[x > 0]`, `y[y < 0] *= 2.0`, a loop over a mask. With
     `optimize=False` every comparison is a guard.
 
+    Recordings are kept for 512 kinds of arguments, which differ in shapes, containers or statics,
+    as long as they do not take more than 1 GiB; then the oldest are forgotten, with a warning.
+    What changes from call to call, such as a step size or a counter, should be a float.
+
     A program may be called by functions that are differentiated or compiled: what f recorded is
     recorded there again, and f is run only if no recording has the outcomes that it meets, or in
     forward mode. Gradient functions of a program, such as `cadiff.grad(program)`, are its own

@@ -378,6 +378,12 @@ class Recorded:
     def codes(self) -> dict[Any, Code | MatrixPlan]:
         return {**self._codes, **self._plans}
 
+    @property
+    def nbytes(self) -> int:
+        """Of the recording and all that was made of it."""
+        image = 0 if self.image is None else self.image.nbytes
+        return self.graph.nbytes + image + sum(code.nbytes for code in self.codes.values())
+
     def use(self) -> None:
         """Note that it has served a call."""
         self._uses += 1

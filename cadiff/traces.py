@@ -18,6 +18,7 @@ from .transforms._base import Function
 __all__ = ["OnBranchChange", "Traces"]
 
 MOST_KINDS = 512  # of calls that have recordings at the same time
+MOST_BYTES = 1 << 30  # in the recordings of all but one of them
 
 OnBranchChange = Literal["retrace", "raise", "warn"]
 
@@ -40,6 +41,7 @@ class Traces(Calls):
         self._futile: dict[Any, int] = {}  # calls in a row whose derivative no recording had
         self._strays: dict[Any, Strays] = {}  # where there may be no more recordings
         self._forgets = False
+        self._unchecked = 0  # bytes
         self._counts = {"recordings": 0, "branch_changes": 0, "eager": 0}
 
     # --- making them
@@ -67,7 +69,7 @@ class Traces(Calls):
                 )
             if is_full:
                 found = self._without_useless(found, strays)
-            self._forget_oldest()
+            self._make_room(recorded)
             self._recordings[call.key] = [recorded, *found]
             return recorded
 
@@ -79,21 +81,30 @@ class Traces(Calls):
         self._forget_shortcuts_to(useless.codes.values())
         return [recorded for recorded in found if recorded is not useless]
 
-    def _forget_oldest(self) -> None:
-        """Make room for calls of another kind."""
-        if len(self._recordings) < MOST_KINDS:
-            return
+    def _make_room(self, new: Recorded) -> None:
+        """Forget the oldest recordings, if there are too many with another one."""
+        self._unchecked += new.graph.nbytes
+        if len(self._recordings) >= MOST_KINDS:
+            self._forget_oldest(f"was called in {MOST_KINDS} ways")
+        if self._unchecked >= MOST_BYTES // 16:  # programs are made of it later
+            self._unchecked = 0
+            total = sum(one.nbytes for found in self._recordings.values() for one in found)
+            while total > MOST_BYTES and self._recordings:
+                total -= self._forget_oldest(f"has recordings of {total / 2**20:.0f} MiB")
+
+    def _forget_oldest(self, why: str) -> int:
+        """Forget the recordings of the calls that were known first; how many bytes that were."""
         if not self._forgets:
             self._forgets = True
             _warn(
-                f"{self!r} was called in {MOST_KINDS} ways, with other shapes, ints, strings or "
-                "objects each, which are recorded apart; the oldest recordings are forgotten "
-                "(numbers that change should be floats)"
+                f"{self!r} {why}; calls with other shapes, ints, strings or objects are recorded "
+                "apart, and the oldest recordings are forgotten (numbers that change should be "
+                "floats)"
             )
         oldest = next(iter(self._recordings))
-        del self._recordings[oldest]
         self._strays.pop(oldest, None)
         self._forget_shortcuts()
+        return sum(recorded.nbytes for recorded in self._recordings.pop(oldest))
 
     def _note_obstacle(self, call: Call, obstacle: str) -> None:
         """From now on calls of this kind run f as it is."""

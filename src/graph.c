@@ -36,6 +36,16 @@ void cad_graph_free(CadGraph *graph) {
     }
 }
 
+size_t cad_graph_bytes(const CadGraph *graph) {
+    return sizeof *graph + graph->node_capacity * sizeof *graph->nodes +
+           graph->array_capacity * sizeof *graph->arrays +
+           graph->word_capacity * sizeof *graph->words +
+           graph->list_capacity * sizeof *graph->lists +
+           graph->constant_capacity * sizeof *graph->constants +
+           graph->guard_capacity * sizeof *graph->guards +
+           graph->table_size * sizeof *graph->table;
+}
+
 static int fail(CadGraph *graph, CadStatus status) {
     if (graph->status == CAD_OK) {
         graph->status = status;

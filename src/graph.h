@@ -102,6 +102,7 @@ typedef struct CadGraph {
 
 CadGraph *cad_graph_new(int optimize);
 void cad_graph_free(CadGraph *graph);
+size_t cad_graph_bytes(const CadGraph *graph);
 
 /* --- making numbers --- */
 

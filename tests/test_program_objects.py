@@ -7,6 +7,7 @@ import functools
 import inspect
 import math
 import pickle
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +17,7 @@ import pytest
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff import Program
+from cadiff import Program, traces
 
 from .programs import hinge, near, same, usage, wave
 
@@ -255,6 +256,46 @@ def test_no_more_recordings_than_are_asked_for() -> None:
     assert len(stats["traces"]) == 2
     assert stats["recordings"] < 4
     assert stats["eager"] > 0
+
+
+def test_recordings_take_no_more_memory_than_they_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: Any, k: int) -> Any:
+        y = x[0]
+        for _ in range(2000):
+            y = cadiff.sin(y) * x[1] + k
+        return y
+
+    program = cadiff.compile(f)
+    x = np.array([0.3, 0.4])
+    program.value_and_grad(x, 0)
+    (recorded,) = program._recordings[next(iter(program._recordings))]
+    assert recorded.nbytes > 2000 * 3 * 16
+    monkeypatch.setattr(traces, "MOST_BYTES", 5 * recorded.nbytes)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for k in range(1, 30):
+            near(program.value_and_grad(x, k), cadiff.value_and_grad(f)(x, k))
+            kept = [one for found in program._recordings.values() for one in found]
+            assert sum(one.nbytes for one in kept) <= 8 * recorded.nbytes
+    assert len(seen) == 1
+    assert re.search(r"MiB; calls with other .*ints, .*forgotten", str(seen[0].message))
+    assert program.stats()["recordings"] == 30
+    assert 3 <= len(kept) <= 8
+
+
+def test_no_more_kinds_of_calls_are_kept_than_there_may_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(traces, "MOST_KINDS", 4)
+    program = cadiff.compile(lambda x, k: x * k)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for k in [*range(10), 0, 9]:
+            assert program.grad(1.5, k) == k
+    (warning,) = seen
+    assert "called in 4 ways; " in str(warning.message)
+    assert program.stats()["recordings"] == 11
+    assert len(program._recordings) == 4
 
 
 def test_what_is_not_recorded_has_the_same_values() -> None:
