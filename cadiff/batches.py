@@ -127,7 +127,7 @@ class BatchCalls(Traces):
                     "batch takes one array with a leading axis for the points, not a dict: write "
                     "f as a function of one array"
                 )
-            X = np.asarray(X)
+            X = _as_points(X)
             _core.structure_of((X,), (0,))  # says what is wrong
             is_narrow = X.dtype.kind == "f" and X.dtype.itemsize < 8
             if is_narrow and (what == "value" or numbers == (0,)):
@@ -342,6 +342,16 @@ class Batch:
             ]
             for rows, shape in places(above)
         ]
+
+
+def _as_points(X: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(X)
+    except ValueError as error:
+        raise ValueError(
+            "batch takes one array with a leading axis for the points, all of one shape; this "
+            f"{type(X).__name__} makes none: {error}"
+        ) from None
 
 
 def _point(x: Any) -> Any:

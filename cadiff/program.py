@@ -474,7 +474,7 @@ class Program(SparseCalls, BatchCalls):
         """form(value, gradient)."""
         call = asked.call
         if not recorded.is_number:  # says what is wrong
-            grad(self._function, call.argnums)(*call.args, **call.kwargs)
+            _EAGER[asked.what](self._function, call.argnums)(*call.args, **call.kwargs)
         structure = call.structure
         shapes = all_shapes(structure)
 

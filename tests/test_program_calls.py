@@ -533,6 +533,7 @@ def test_batches_of_more_ways_than_are_kept() -> None:
     ("X", "options", "message"),
     [
         (1.0, {}, "leading axis"),
+        ([[1.0, 2.0], [3.0]], {}, "all of one shape"),
         (np.ones(3), {"what": "values"}, "what"),
         (np.ones(3), {"threads": 0}, "threads"),
         (np.ones(3), {"threads": True}, "threads"),
