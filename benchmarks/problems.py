@@ -53,6 +53,17 @@ def rosenbrock(x: Sequence[Any]) -> Any:
     return total
 
 
+def hinges(x: Sequence[Any]) -> Any:
+    """A sum over n numbers, with a branch for the sign of each."""
+    total = 0.0
+    for number in x:
+        if number > 0.0:
+            total += number * number
+        else:
+            total -= number
+    return total
+
+
 def rosenbrock_products(x: Sequence[Any]) -> Any:
     """Rosenbrock's function of n numbers, its squares written as products."""
     total = 0.0

@@ -37,6 +37,7 @@ __all__ = [
     "SINGLE",
     "SPARSE_HESSIAN",
     "SPARSE_JACOBIAN",
+    "STRAYS",
     "THREADS",
     "batch",
     "batch_in_threads",
@@ -50,6 +51,7 @@ __all__ = [
     "rosenbrock_by_hand",
     "sparse_hessian",
     "sparse_jacobian",
+    "strays",
 ]
 
 BATCH = "batch, one thread"
@@ -59,6 +61,7 @@ FIRST = "compile, first gradient"
 SINGLE = "single calls"
 SPARSE_HESSIAN = "sparse_hessian"
 SPARSE_JACOBIAN = "sparse_jacobian"
+STRAYS = "program without a recording"
 THREADS = "batch, two threads"
 
 
@@ -217,6 +220,29 @@ def first_call(n: int) -> Contest:
     )
 
 
+# Branches
+
+
+def strays(points: int, n: int) -> Contest:
+    """Gradients at points that choose otherwise each, more ways than a program has recordings."""
+    X = np.random.default_rng(0).normal(size=(points, n))
+    gradient = cadiff.grad(problems.hinges)
+    program = cadiff.compile(problems.hinges)
+    expected = np.where(X > 0.0, 2.0 * X, -1.0)
+
+    def of_each(function: Callable[[Any], Any]) -> list[Any]:
+        return [function(x) for x in X]
+
+    of_each(program.grad)
+    return Contest(
+        f"{n} branches, {points:,} points, compiled",
+        {
+            GRADIENT: Runner(partial(of_each, gradient), expected),
+            STRAYS: Runner(partial(of_each, program.grad), expected),
+        },
+    )
+
+
 # Many points
 
 
@@ -274,6 +300,7 @@ CONTESTS: tuple[tuple[Callable[[], Contest], tuple[str, ...]], ...] = (
     (partial(sparse_hessian, 1000), (SPARSE_HESSIAN,)),
     (partial(hessian, 100), (HESSIAN,)),
     (partial(first_call, 1000), (EAGER, FIRST)),
+    (partial(strays, 1000, 20), (GRADIENT, STRAYS)),
     (partial(batch, 10_000, 10), (SINGLE, BATCH)),
     (partial(batch_in_threads, 10_000, 10), (THREADS,)),
 )

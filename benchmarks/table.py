@@ -49,6 +49,7 @@ from benchmarks.program_contests import (
     SINGLE,
     SPARSE_HESSIAN,
     SPARSE_JACOBIAN,
+    STRAYS,
     THREADS,
 )
 from benchmarks.timing import Spread, Timings, interleave
@@ -536,6 +537,11 @@ PARTS: dict[str, Measure] = {
         [Compared(HESSIAN, CLOCK, at_most(12))],
     ),
     "program-compile": partial(compile_time, 1000),
+    "program-strays": partial(
+        compared,
+        partial(program_contests.strays, 1000, 20),
+        [Compared(STRAYS, GRADIENT, at_most(2))],
+    ),
     "program-batch": partial(
         compared,
         partial(program_contests.batch, BATCH_POINTS, 10),

@@ -271,6 +271,8 @@ cdef class Shortcuts:
     cdef list detours
     cdef int n_to_skip   # so many are not made, since those before were of no use
     cdef int n_skipped
+    cdef int n_strays    # calls in a row that none served, and a detour did
+    cdef int n_to_pass   # so many calls go there first, if they can
 
     def __init__(self, most=FEW_SHORTCUTS):
         self.known = []
@@ -281,10 +283,15 @@ cdef class Shortcuts:
         """The result by a shortcut; MISSED or REFUSED if there is none."""
         cdef list known = self.known
         cdef Shortcut short
-        cdef object result, detour
+        cdef object result
         cdef Py_ssize_t k = 0
         if cad_current_tape().watch != NULL or is_guarding():
             return REFUSED  # f may read what is recorded, beside its arguments
+        if self.n_to_pass > 0:
+            self.n_to_pass -= 1
+            result = self.by_detour(args, kwargs, argnums)
+            if result is not MISSED:
+                return result
         while k < PyList_GET_SIZE(known):
             short = <Shortcut>PyList_GET_ITEM(known, k)
             result = short.call(args, kwargs, argnums)
@@ -293,10 +300,19 @@ cdef class Shortcuts:
             if result is not MISSED:
                 short.was_used = True
                 short.code.uses += 1
+                self.n_strays = 0
                 if k > 0:
                     self.bring_to_front(short, k)
                 return result
             k += 1
+        result = self.by_detour(args, kwargs, argnums)
+        if result is not MISSED:
+            self.n_strays += self.n_strays < FEW_STRAYS
+            self.n_to_pass = max(0, 2 * self.n_strays - FEW_STRAYS)
+        return result
+
+    cdef object by_detour(self, tuple args, dict kwargs, object argnums):
+        cdef object detour, result
         for detour in self.detours:
             result = (<Detour>detour).call(args, kwargs, argnums)
             if result is not MISSED:
