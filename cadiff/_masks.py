@@ -9,6 +9,7 @@ bools, has based something on it: from then on its elements are guards.
 
 from __future__ import annotations
 
+import contextlib
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -319,7 +320,8 @@ def _applied(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     if plain.dtype == np.float64 or (
         plain.dtype == np.int64 and np.max(np.abs(plain), initial=0) < EXACT
     ):
-        return _made_of(masks, plain, function(*_replaced(args, "number"), **kwargs))
+        with contextlib.suppress(TypeError, ValueError):  # not for numbers with derivatives
+            return _made_of(masks, plain, function(*_replaced(args, "number"), **kwargs))
     _replaced(args)
     return plain
 
