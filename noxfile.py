@@ -80,7 +80,7 @@ def sanitize(session: nox.Session) -> None:
     """The test suite on an extension built with address and undefined-behaviour sanitizers."""
     flags = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -O1 -g"
     environment = {"CADIFF_CFLAGS": flags, "CADIFF_LDFLAGS": flags}
-    session.install("-v", ".[test]", env=environment)
+    session.install("-v", ".[test]", "pytest-xdist", env=environment)
     libraries = []
     for name in ("libasan.so", "libubsan.so", "libstdc++.so.6"):
         path = subprocess.run(
@@ -88,7 +88,8 @@ def sanitize(session: nox.Session) -> None:
         ).stdout.strip()
         libraries.append(path)
     session.run(
-        "pytest",  # one after the other: workers of xdist end without a word
+        "pytest",
+        *SIDE_BY_SIDE,
         "--deselect=tests/test_c_core.py",
         env={
             "LD_PRELOAD": " ".join(libraries),

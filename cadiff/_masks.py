@@ -322,7 +322,8 @@ def _applied(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     ):
         with contextlib.suppress(TypeError, ValueError):  # not for numbers with derivatives
             return _made_of(masks, plain, function(*_replaced(args, "number"), **kwargs))
-    _replaced(args)
+    for mask in masks:
+        mask._memory.read()
     return plain
 
 

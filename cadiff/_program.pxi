@@ -624,7 +624,8 @@ cdef Ids joined_ids(list parts):
     cdef Ids result = new_ids(n)
     n = 0
     for part in parts:
-        memcpy(result.data + n, (<Ids>part).data, (<Ids>part).n * sizeof(CadId))
+        if (<Ids>part).n > 0:  # else it may be NULL
+            memcpy(result.data + n, (<Ids>part).data, (<Ids>part).n * sizeof(CadId))
         n += (<Ids>part).n
     return result
 

@@ -11,8 +11,9 @@ cdef enum:
     FEW_SHORTCUTS = 8    # for one method
     MOST_DETOURS = 8
     MOST_SKIPPED = 255   # calls of kinds that come and go, for which none is made
-    FEW_STRAYS = 16
-    MANY_STRAYS = 1024
+    FEW_STRAYS = 16      # of which one is recorded in the place of another recording, ...
+    MANY_STRAYS = 1024   # ... or of so many, where recordings are of little use
+    MOST_PASSED = 16     # calls that go to f before the shortcuts are asked again
 
 cdef enum Method:
     VALUE
@@ -307,8 +308,8 @@ cdef class Shortcuts:
             k += 1
         result = self.by_detour(args, kwargs, argnums)
         if result is not MISSED:
-            self.n_strays += self.n_strays < FEW_STRAYS
-            self.n_to_pass = max(0, 2 * self.n_strays - FEW_STRAYS)
+            self.n_strays += self.n_strays < MOST_PASSED
+            self.n_to_pass = max(0, 2 * self.n_strays - MOST_PASSED)
         return result
 
     cdef object by_detour(self, tuple args, dict kwargs, object argnums):

@@ -142,13 +142,14 @@ class Images:
     def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[bool, Any]:
         """Whether there is an image for the call, and then what the function returns."""
         kinds, atoms = (None, []) if kwargs else _core.kinds_of(args)
-        known = self._short.get(kinds)
-        if known is not None:
-            if known.is_left_alone():
+        short = self._short.get(kinds)
+        found = MISSED
+        if short is not None:
+            if short.is_left_alone():
                 self._changed()
                 return False, None
-            found = self._pasted(known, atoms)
-            if found is not MISSED or len(known.images) >= self._max_traces:
+            found = self._pasted(short, atoms)
+            if found is not MISSED or len(short.images) >= self._max_traces:
                 return _answer(found)
         call = Call(args, kwargs, first_argument(args))
         atoms = call.atoms
@@ -157,7 +158,8 @@ class Images:
         known = self._known.get(call.key)
         if known is None and len(self._known) >= self.MOST_KINDS:
             return False, None
-        found = MISSED if known is None else self._pasted(known, atoms)
+        if known is not None and known is not short:
+            found = self._pasted(known, atoms)
         if found is MISSED and not (_core.is_forward() or _core.is_watched()):
             found = self._fresh(call, args, kwargs, atoms)
         known = self._known.get(call.key)
@@ -184,17 +186,15 @@ class Images:
         if isinstance(made, str):
             return None
         known.images.insert(0, made)
-        return self._pasted(known, atoms)
+        return _paste(*made, atoms)
 
     def _pasted(self, known: Known, atoms: list[Any]) -> Any:
         """What the function returns, MISSED, or None if it has to be run."""
         for image, result in [*known.images]:
-            found = image.paste(atoms, False)
-            if isinstance(found, list):
-                known.note(True)
-                return (result.fill(found),)
-            if found is None:
-                return None
+            found = _paste(image, result, atoms)
+            if found is not MISSED:
+                known.note(found is not None)
+                return found
         if known.images:
             if len(known.images) >= self._max_traces:
                 known.note(False)
@@ -204,6 +204,13 @@ class Images:
 
 
 MISSED = object()  # no image has the outcomes that are met
+
+
+def _paste(image: Image, result: Result, atoms: list[Any]) -> Any:
+    found = image.paste(atoms, False)
+    if isinstance(found, list):
+        return (result.fill(found),)
+    return None if found is None else MISSED
 
 
 def _answer(found: Any) -> tuple[bool, Any]:

@@ -317,15 +317,6 @@ class Program(SparseCalls, BatchCalls):
             return NotImplemented
         return getattr(self, name)(*args, **kwargs)
 
-    def _eagerly(
-        self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any
-    ) -> Any:
-        if what != "value":
-            f = self._here(args, kwargs)
-            return _EAGER[what](f, argnums)(*args, **kwargs)
-        self._counts["eager"] += 1
-        return self._run_once(*args, **kwargs)
-
     def _run_once(self, /, *args: Any, **kwargs: Any) -> Any:
         """What f returns, with the values that derivatives have."""
         try:
@@ -428,7 +419,7 @@ class Program(SparseCalls, BatchCalls):
             if what == "value":
                 return self._astray(asked, self._run_once)
             return self._astray(asked, _EAGER[what](self._function, argnums))
-        return self._eagerly(what, args, kwargs, argnums)
+        return _EAGER[what](self._here(args, kwargs), argnums)(*args, **kwargs)
 
     # --- values and derivatives
 

@@ -69,7 +69,7 @@ class Traces(Calls):
                 )
             if is_full:
                 found = self._without_useless(found, strays)
-            self._make_room(recorded)
+            self._make_room(call.key, recorded)
             self._recordings[call.key] = [recorded, *found]
             return recorded
 
@@ -81,19 +81,19 @@ class Traces(Calls):
         self._forget_shortcuts_to(useless.codes.values())
         return [recorded for recorded in found if recorded is not useless]
 
-    def _make_room(self, new: Recorded) -> None:
-        """Forget the oldest recordings, if there are too many with another one."""
+    def _make_room(self, key: Any, new: Recorded) -> None:
+        """Forget the oldest recordings of other kinds, if there are too many with another one."""
         self._unchecked += new.graph.nbytes
-        if len(self._recordings) >= MOST_KINDS:
-            self._forget_oldest(f"was called in {MOST_KINDS} ways")
+        if len(self._recordings) >= MOST_KINDS and key not in self._recordings:
+            self._forget_oldest(key, f"was called in {MOST_KINDS} ways")
         if self._unchecked >= MOST_BYTES // 16:  # programs are made of it later
             self._unchecked = 0
             total = sum(one.nbytes for found in self._recordings.values() for one in found)
-            while total > MOST_BYTES and self._recordings:
-                total -= self._forget_oldest(f"has recordings of {total / 2**20:.0f} MiB")
+            while total > MOST_BYTES and self._recordings.keys() - {key}:
+                total -= self._forget_oldest(key, f"has recordings of {total / 2**20:.0f} MiB")
 
-    def _forget_oldest(self, why: str) -> int:
-        """Forget the recordings of the calls that were known first; how many bytes that were."""
+    def _forget_oldest(self, key: Any, why: str) -> int:
+        """Forget the recordings of the kind that was known first, but one; how many bytes."""
         if not self._forgets:
             self._forgets = True
             _warn(
@@ -101,7 +101,7 @@ class Traces(Calls):
                 "apart, and the oldest recordings are forgotten (numbers that change should be "
                 "floats)"
             )
-        oldest = next(iter(self._recordings))
+        oldest = next(known for known in self._recordings if known != key)
         self._strays.pop(oldest, None)
         self._forget_shortcuts()
         return sum(recorded.nbytes for recorded in self._recordings.pop(oldest))
