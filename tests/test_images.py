@@ -27,6 +27,7 @@ import cadiff.numpy as cnp
 from cadiff import Program, _core
 
 from .test_program import REFUSED, SPECIAL, Script, drafted, elsewhere, near, points, same
+from .threads import in_threads
 
 Array = np.ndarray
 Function = Callable[..., Any]
@@ -466,6 +467,9 @@ def loop(x: Any) -> Any:
     return total
 
 
+loop.runs = 0  # type: ignore[attr-defined]
+
+
 def runs_of(action: Callable[[], Any]) -> int:
     loop.runs = 0  # type: ignore[attr-defined]
     action()
@@ -877,22 +881,13 @@ def test_threads_paste_one_image_at_once() -> None:
     rng = np.random.default_rng(2)
     X = rng.normal(size=(40, 6))
     wanted = [cadiff.value_and_grad(loop)(x) for x in X]
-    failures: list[Any] = []
 
-    def work() -> None:
-        try:
-            for x, other in zip(X, wanted, strict=True):
-                same(exact.value_and_grad(x), other)
-                same(cadiff.value_and_grad(lambda x: program(x * 1.0))(x), other)
-        except BaseException as error:
-            failures.append(error)
+    def work(_: int) -> None:
+        for x, other in zip(X, wanted, strict=True):
+            same(exact.value_and_grad(x), other)
+            same(cadiff.value_and_grad(lambda x: program(x * 1.0))(x), other)
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    in_threads(4, work)
 
 
 def test_memory_that_runs_out() -> None:

@@ -26,6 +26,7 @@ import cadiff
 from cadiff import Dual, StaleVarError, Var, _core
 
 from .processes import isolated
+from .threads import in_threads
 
 Function = Callable[..., Any]
 
@@ -1304,22 +1305,10 @@ def _workload(k: int) -> tuple[Any, ...]:
 
 def test_gradients_in_eight_threads_agree_with_those_in_one() -> None:
     expected = [_workload(k) for k in range(8)]
-    barrier = threading.Barrier(8)
-    results: list[list[Any]] = [[] for _ in range(8)]
-
-    def run(k: int) -> None:
-        barrier.wait()
-        for _ in range(15):
-            results[k].append(_workload(k))
-
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        threads = [threading.Thread(target=run, args=(k,)) for k in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        results = in_threads(8, lambda k: [_workload(k) for _ in range(15)])
     finally:
         sys.setswitchinterval(interval)
     for k in range(8):

@@ -22,6 +22,8 @@ import cadiff
 import cadiff.numpy as cnp
 from cadiff import _core
 
+from .threads import in_threads
+
 Function = Callable[..., Any]
 
 
@@ -479,42 +481,24 @@ def test_threads_share_a_map() -> None:
     x = np.linspace(-1.0, 1.0, 60)
     maps = [cadiff.linearize(f, x)[1] for f in (broyden, broyden_of_arrays)]
     wanted = broyden_jacobian(x)
-    wrong: list[str] = []
 
     def work(seed: int) -> None:
         rng = np.random.default_rng(seed)
         for _ in range(100):
             for lin in maps:
                 t = rng.normal(size=60)
-                if not np.allclose(lin(t), wanted @ t, atol=1e-12):
-                    wrong.append("push")
-                if not np.allclose(lin.vjp(t), wanted.T @ t, atol=1e-12):
-                    wrong.append("pull")
-            if not np.allclose(maps[0].todense(), wanted, atol=1e-14):
-                wrong.append("todense")
+                np.testing.assert_allclose(lin(t), wanted @ t, atol=1e-12)
+                np.testing.assert_allclose(lin.vjp(t), wanted.T @ t, atol=1e-12)
+            np.testing.assert_allclose(maps[0].todense(), wanted, atol=1e-14)
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
+    in_threads(8, work)
 
 
 def test_long_maps_in_threads() -> None:
     """So long that other threads run meanwhile."""
     x = np.linspace(-1.0, 1.0, 200_000)
     _, lin = cadiff.linearize(lambda x: cnp.sin(x) * cnp.flip(x), x)
-    results: list[Any] = [None] * 4
-
-    def work(k: int) -> None:
-        results[k] = lin(np.full(x.size, float(k)))
-
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    results = in_threads(4, lambda k: lin(np.full(x.size, float(k))))
     wanted = np.cos(x) * x[::-1] + np.sin(x)
     for k in range(4):
         np.testing.assert_allclose(results[k], k * wanted, atol=1e-13)

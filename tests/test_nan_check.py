@@ -19,6 +19,8 @@ import cadiff
 import cadiff.numpy as cnp
 from cadiff import _core
 
+from .threads import in_threads
+
 INF = float("inf")
 
 
@@ -527,7 +529,7 @@ def test_one_context_in_several_threads() -> None:
     barrier = threading.Barrier(3)
     found: list[bool] = []
 
-    def work() -> None:
+    def work(_: int) -> None:
         with shared:
             barrier.wait()
             found.append(is_on())
@@ -535,11 +537,7 @@ def test_one_context_in_several_threads() -> None:
         barrier.wait()
         found.append(is_on())
 
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(3, work)
     assert sorted(found) == [False] * 3 + [True] * 3
     assert not is_on()
 

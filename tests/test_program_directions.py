@@ -2,7 +2,6 @@
 once, and the directions go through programs with arrays side by side."""
 
 import itertools
-import threading
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cadiff
+
+from .threads import in_threads
 
 Function = Callable[[Any], Any]
 
@@ -220,15 +221,9 @@ def test_threads_have_directions_of_their_own() -> None:
     program = cadiff.compile(NUMBERS["layers"])
     points = [point(seed=k) for k in range(4)]
     wanted = [program.hessian(x) for x in points]
-    failures: list[int] = []
 
     def work(k: int) -> None:
-        found = [program.hessian(points[k]) for _ in range(20)]
-        failures.extend(k for hessian in found if not np.array_equal(hessian, wanted[k]))
+        for _ in range(20):
+            npt.assert_array_equal(program.hessian(points[k]), wanted[k])
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    in_threads(4, work)

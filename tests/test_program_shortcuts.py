@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable
@@ -17,6 +16,7 @@ import cadiff
 import cadiff.numpy as cnp
 
 from .programs import hinge, same
+from .threads import in_threads
 
 Function = Callable[..., Any]
 
@@ -479,7 +479,6 @@ def test_errors_of_steps_are_those_of_f() -> None:
 
 def test_threads_with_kinds_in_turn() -> None:
     program = cadiff.compile(lambda x, n=2: cnp.sum(x**n) if x[0] > 0.0 else cnp.sum(x) * n)
-    failures: list[Any] = []
 
     def work(seed: int) -> None:
         rng = np.random.default_rng(seed)
@@ -487,14 +486,8 @@ def test_threads_with_kinds_in_turn() -> None:
             x = rng.normal(size=rng.integers(1, 4))
             n = int(rng.integers(2, 4))
             wanted = n * x ** (n - 1) if x[0] > 0.0 else np.full(x.shape, float(n))
-            if not np.allclose(program.grad(x, n), wanted, rtol=1e-13):
-                failures.append((x, n))
+            np.testing.assert_allclose(program.grad(x, n), wanted, rtol=1e-13)
             if rng.random() < 0.01:
                 program.clear()
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    in_threads(4, work)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import pickle
-import threading
 import warnings
 import weakref
 import zlib
@@ -26,6 +25,7 @@ from cadiff.instructions import Kind
 
 from . import cases_linalg, cases_numpy, cases_special, cases_stats
 from .derivatives import Case, as_tuple, named
+from .threads import in_threads
 
 Function = Callable[..., Any]
 
@@ -718,22 +718,13 @@ def test_several_threads() -> None:
     program = cadiff.compile(stepped)
     points = numpy.random.default_rng(2).normal(size=(40, 3))
     wanted = [cadiff.grad(stepped)(x, A) for x in points]
-    failures: list[BaseException] = []
 
-    def work() -> None:
-        try:
-            for x, g in zip(points, wanted, strict=True):
-                check_same(program.grad(x, A), g, 1e-9)
-                check_same(program(x, A), stepped(x, A), 1e-9)
-        except BaseException as error:
-            failures.append(error)
+    def work(_: int) -> None:
+        for x, g in zip(points, wanted, strict=True):
+            check_same(program.grad(x, A), g, 1e-9)
+            check_same(program(x, A), stepped(x, A), 1e-9)
 
-    threads = [threading.Thread(target=work) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    in_threads(6, work)
 
 
 def test_a_rule_that_calls_a_program() -> None:

@@ -9,7 +9,6 @@ import threading
 import tracemalloc
 import weakref
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -21,19 +20,9 @@ from cadiff import batches
 
 from .processes import isolated
 from .programs import any_shape, hinge, near, usage
+from .threads import in_threads
 
 # --- threads -------------------------------------------------------------------------------------
-
-
-def in_threads(n: int, job: Callable[[int], Any]) -> list[Any]:
-    gate = threading.Barrier(n)
-
-    def run(k: int) -> Any:
-        gate.wait()
-        return job(k)
-
-    with ThreadPoolExecutor(n) as pool:
-        return list(pool.map(run, range(n)))
 
 
 def long(x: Any) -> Any:
