@@ -15,7 +15,6 @@ import random
 import signal
 import sys
 import threading
-import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -25,6 +24,7 @@ import pytest
 import cadiff
 from cadiff import Dual, StaleVarError, Var, _core
 
+from .memory import leaks
 from .processes import isolated
 from .threads import in_threads
 
@@ -1687,18 +1687,7 @@ def test_reading_an_attribute_keeps_no_reference(number: Callable[[], Any], name
 @pytest.mark.parametrize("name", sorted(_jobs_with(None).keys() - {"check_grads"}))
 def test_no_call_leaks_memory(name: str) -> None:
     job = _jobs_with(np.array([2.0, 3.0]))[name]
-    grown = []
-    tracemalloc.start()
-    try:
-        for _ in range(5):  # free lists are filled little by little, a leak goes on and on
-            before = tracemalloc.get_traced_memory()[0]
-            for _ in range(1000):
-                job()
-            gc.collect()
-            grown.append(tracemalloc.get_traced_memory()[0] - before)
-    finally:
-        tracemalloc.stop()
-    assert min(grown) < 1000 * 16, grown  # a leaked object takes at least 16 bytes a call
+    assert not leaks(job, calls=1000, size=16)  # an object takes at least 16 bytes
 
 
 def test_functions_and_arguments_are_released_after_a_gradient() -> None:

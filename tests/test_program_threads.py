@@ -6,7 +6,6 @@ import gc
 import os
 import signal
 import threading
-import tracemalloc
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +17,7 @@ import cadiff
 import cadiff.numpy as cnp
 from cadiff import batches
 
+from .memory import leaks
 from .processes import isolated
 from .programs import any_shape, hinge, near, usage
 from .threads import in_threads
@@ -287,21 +287,9 @@ def jobs() -> dict[str, Callable[[], Any]]:
 @pytest.mark.parametrize("name", jobs())
 def test_no_call_leaks_memory(name: str) -> None:
     job = jobs()[name]
-    repeats = 20 if name == "refused" else 100
-    grown = []
-    before_all = usage()
-    tracemalloc.start()
-    try:
-        for _ in range(8):  # caches of Python's own fill slowly
-            before = tracemalloc.get_traced_memory()[0]
-            for _ in range(repeats):
-                job()
-            gc.collect()
-            grown.append(tracemalloc.get_traced_memory()[0] - before)
-    finally:
-        tracemalloc.stop()
-    assert min(grown) < repeats * 64, grown  # less than the smallest array
-    assert usage() == before_all
+    before = usage()
+    assert not leaks(job, calls=20 if name == "refused" else 100, size=64)  # the smallest array
+    assert usage() == before
 
 
 def test_programs_and_what_they_know_are_released() -> None:
