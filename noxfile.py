@@ -20,6 +20,9 @@ ROOT = Path(__file__).parent
 # All cores share the tests.
 SIDE_BY_SIDE = ("-n", "auto", "--dist", "worksteal")
 
+# Tests in which no Python takes part: once is enough.
+WITHOUT_C_CORE = "--deselect=tests/test_c_core.py"
+
 nox.options.default_venv_backend = "venv"
 nox.options.error_on_missing_interpreters = True
 nox.options.reuse_existing_virtualenvs = False
@@ -43,11 +46,15 @@ def find_interpreters() -> list[str]:
     return found
 
 
-@nox.session(python=find_interpreters())
+INTERPRETERS = find_interpreters()
+
+
+@nox.session(python=INTERPRETERS)
 def tests(session: nox.Session) -> None:
-    """The test suite, with doctests."""
+    """The test suite, with doctests; the C core's own tests beside the first Python."""
     session.install(".[test]", "pytest-xdist")
-    session.run("pytest", *SIDE_BY_SIDE, *session.posargs)
+    options = () if session.python == INTERPRETERS[0] else (WITHOUT_C_CORE,)
+    session.run("pytest", *SIDE_BY_SIDE, *options, *session.posargs)
 
 
 @nox.session
@@ -72,7 +79,7 @@ def debug(session: nox.Session) -> None:
     """The test suite with assertions, and small arrays treated as large ones are."""
     flags = "-UNDEBUG -DCAD_LARGE_BLOCK=2 -DCAD_BORROW=2 -DCAD_TILE=3"
     session.install(".[test]", "pytest-xdist", env={"CADIFF_CFLAGS": flags})
-    session.run("pytest", *SIDE_BY_SIDE, env={"PYTHONMALLOC": "debug"})
+    session.run("pytest", *SIDE_BY_SIDE, WITHOUT_C_CORE, env={"PYTHONMALLOC": "debug"})
 
 
 @nox.session
@@ -90,7 +97,7 @@ def sanitize(session: nox.Session) -> None:
     session.run(
         "pytest",
         *SIDE_BY_SIDE,
-        "--deselect=tests/test_c_core.py",
+        WITHOUT_C_CORE,
         env={
             "LD_PRELOAD": " ".join(libraries),
             # CPython keeps memory at exit, and NumPy's signal handlers are its own.
