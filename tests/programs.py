@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
+from collections import namedtuple
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import pytest
 
 import cadiff
 import cadiff.numpy as cnp
 from cadiff import _core
+
+Function = Callable[..., Any]
 
 # --- comparing -----------------------------------------------------------------------------------
 
@@ -67,6 +73,32 @@ def near(got: Any, wanted: Any, what: str = "", rtol: float = 1e-11, scale: floa
         np.testing.assert_allclose(mine, other, rtol=0.0, atol=atol, err_msg=f"{what} {path}")
 
 
+# What programs, and functions too, raise where they have no value.
+REFUSED = (ArithmeticError, TypeError, ValueError, IndexError)
+
+
+def agree(
+    got: Callable[[], Any], wanted: Callable[[], Any], what: str, compare: Function = same
+) -> None:
+    """Both give the same, or refuse alike."""
+    try:
+        expected = wanted()
+    except REFUSED as error:
+        with pytest.raises(type(error)):
+            got()
+        return
+    compare(got(), expected, what)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Spare the tests NumPy's warnings about plain numbers, and those about equality."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.filterwarnings("ignore", message=".*rests on the equality.*")
+        warnings.filterwarnings("ignore", message=".*runs its function as it is.*")
+        yield
+
+
 # --- functions, and what is recorded -------------------------------------------------------------
 
 
@@ -92,3 +124,35 @@ def any_shape(x: Any, c: Any = 1.0) -> Any:
     if y > 2.0:
         y = cadiff.sqrt(y) * 3.0
     return y + cnp.sum(cadiff.sin(x))
+
+
+def mixed(x: Any, y: Any, *, c: Any = 1.0, n: int = 2) -> Any:
+    """Where y carries no derivative, neither do the numbers that come of it alone."""
+    z = cnp.exp(y * 0.5)
+    w = cnp.zeros(3)
+    w[0] = y[1] * 2.0
+    w[1:] = y[:2]
+    total = cnp.sum(w * z) * c
+    w[1] = x[0] * y[0]
+    inner = cadiff.stop_gradient(x)
+    if y[0] > 0.2:
+        total = total * 1.5
+    return total + cnp.sum(w * inner * x) + cnp.sum(cnp.where(y > 0.5, x, y)) ** n
+
+
+def summed(f: Function) -> Function:
+    """One number made of all that f returns."""
+
+    def number(x: Any) -> Any:
+        out = f(x)
+        return cnp.sum(cnp.sin(out) * np.cos(np.arange(out.size)))
+
+    return number
+
+
+def direction(x: Any, phase: float = 1.0) -> Any:
+    v = np.sin(phase + np.arange(np.size(x), dtype=float)).reshape(np.shape(x))
+    return v if np.ndim(x) else float(v)
+
+
+Pair = namedtuple("Pair", "a b")
