@@ -1,8 +1,17 @@
-"""Finding out whether calls leak memory."""
+"""Finding out what calls leave behind: memory, and what stands on the tape."""
 
 import gc
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from cadiff import _core
+
+
+def usage() -> tuple[int, int, int]:
+    """Entries, numbers and open recordings of this thread's tape."""
+    tape = _core.tape_usage()
+    return tape["entries"], tape["numbers"], tape["recordings"]
 
 
 def leaks(job: Callable[[], object], calls: int, size: int) -> bool:
@@ -23,3 +32,12 @@ def leaks(job: Callable[[], object], calls: int, size: int) -> bool:
     finally:
         tracemalloc.stop()
     return True
+
+
+@contextmanager
+def small_heap() -> Iterator[None]:
+    """Spare the collections that these tests ask for the objects of all other tests."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()

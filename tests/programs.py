@@ -13,7 +13,6 @@ import pytest
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff import _core
 
 Function = Callable[..., Any]
 
@@ -99,13 +98,7 @@ def quiet() -> Iterator[None]:
         yield
 
 
-# --- functions, and what is recorded -------------------------------------------------------------
-
-
-def usage() -> tuple[int, int, int]:
-    """Entries, numbers and open recordings of this thread's tape."""
-    tape = _core.tape_usage()
-    return tape["entries"], tape["numbers"], tape["recordings"]
+# --- functions -----------------------------------------------------------------------------------
 
 
 def hinge(x: Any) -> Any:

@@ -1,6 +1,7 @@
 """How arrays of numbers live: memory, threads, exceptions, odd shapes and odd inputs.
 
-What holds of single numbers (test_lifetimes.py) holds of arrays, which also can be assigned to.
+What holds of single numbers (test_lifetimes.py, test_long_computations.py,
+test_threads_and_memory.py) holds of arrays, which also can be assigned to.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ import cadiff
 import cadiff.numpy as np
 from cadiff import Dual, StaleVarError, Var, _core
 
-from .test_lifetimes import in_thread, isolated
+from .processes import isolated
+from .threads import in_thread
 
 Array = numpy.ndarray
 

@@ -19,7 +19,8 @@ import cadiff
 import cadiff.numpy as cnp
 from cadiff import Program, traces
 
-from .programs import hinge, near, same, usage, wave
+from .memory import usage
+from .programs import hinge, near, same, wave
 
 Function = Callable[..., Any]
 

@@ -17,9 +17,9 @@ import cadiff
 import cadiff.numpy as cnp
 from cadiff import batches
 
-from .memory import leaks
+from .memory import leaks, usage
 from .processes import isolated
-from .programs import any_shape, hinge, near, usage
+from .programs import any_shape, hinge, near
 from .threads import in_threads
 
 # --- threads -------------------------------------------------------------------------------------
