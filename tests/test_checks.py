@@ -1,8 +1,9 @@
-"""check_grads: it finds what is wrong, says where, and lets pass what is right."""
+"""check_grads and check_derivative: what is wrong is found and located, what is right passes."""
 
 from __future__ import annotations
 
 import doctest
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,10 @@ from hypothesis import strategies as st
 
 import cadiff
 from cadiff import _core, checks
+
+from .functions import rosenbrock
+
+Function = Callable[..., Any]
 
 INSIDE = {"R": 0.4, "[-1, 1]": 0.4, "[0, inf)": 0.7, "[1, inf)": 1.7, "[-1, inf)": 0.4, "int": 1.0}
 
@@ -122,6 +127,26 @@ def test_nothing_to_check() -> None:
     cadiff.check_grads(lambda: 3.0, ())
     cadiff.check_grads(lambda x: np.sum(x), (np.zeros((0, 2)),))
     cadiff.check_grads(lambda x: x[:0], (np.ones(3),), order=2)
+
+
+CHECKED: dict[str, tuple[Function, tuple[Any, ...]]] = {
+    "scalar": (lambda x: cadiff.sin(x) * x, (0.7,)),
+    "two": (lambda x, y: x**y, (1.3, 0.6)),
+    "vector": (rosenbrock, (np.array([0.3, 0.4, 0.5]),)),
+    "container": (lambda p: [p["a"] * p["b"][0], cadiff.exp(p["a"])], ({"a": 0.3, "b": [2.0]},)),
+    "constant": (lambda x: 3.0, (0.5,)),
+    "several outputs": (lambda x: {"u": x * x, "v": [x, 1 / x]}, (0.7,)),
+}
+
+
+@pytest.mark.parametrize(("f", "args"), CHECKED.values(), ids=CHECKED.keys())
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_check_grads_accepts_right_derivatives(
+    f: Function, args: tuple[Any, ...], order: int
+) -> None:
+    cadiff.check_grads(f, args, order=order)
+    cadiff.check_grads(f, list(args), order=order, modes=["fwd"])
+    cadiff.check_grads(f, args, order=order, modes=("rev",))
 
 
 # --- what is wrong is found ----------------------------------------------------------------------
@@ -259,6 +284,21 @@ def test_one_wrong_entry_among_thousands_of_outputs(place: int) -> None:
     ]
 
 
+@pytest.mark.parametrize("modes", [("fwd",), ("rev",), ("fwd", "rev")])
+def test_check_grads_finds_a_wrong_derivative(modes: tuple[str, ...]) -> None:
+    def wrong(x: Any) -> Any:
+        return x * cadiff.stop_gradient(x)
+
+    with pytest.raises(AssertionError, match="order 1"):
+        cadiff.check_grads(wrong, (0.7,), modes=modes)
+
+    def wrong_second(x: Any) -> Any:
+        return x * x + cadiff.stop_gradient(x) ** 2 * (x - cadiff.stop_gradient(x)) - x**3 / 3
+
+    with pytest.raises(AssertionError, match="order"):
+        cadiff.check_grads(wrong_second, (0.7,), order=2, modes=modes)
+
+
 def test_modes_are_compared_with_each_other_more_strictly() -> None:
     times = product(1.0, 1.0 + 1e-6)
     assert "forward and reverse mode disagree at order 1" in message(times, (2.0, 3.0))
@@ -329,3 +369,46 @@ def test_arguments_that_are_no_real_numbers(x: Any) -> None:
 def test_tolerances_and_steps_that_are_none(name: str, number: Any) -> None:
     with pytest.raises(ValueError, match=f"{name} is a number, at least 0"):
         cadiff.check_grads(cadiff.sin, (1.0,), **{name: number})
+
+
+def test_check_grads_uses_the_tolerances_it_is_given() -> None:
+    def slightly_wrong(x: Any) -> Any:
+        return x + 1e-3 * cadiff.stop_gradient(x)
+
+    with pytest.raises(AssertionError):
+        cadiff.check_grads(slightly_wrong, (0.7,))
+    cadiff.check_grads(slightly_wrong, (0.7,), atol=1e-2)
+    cadiff.check_grads(slightly_wrong, (0.7,), rtol=1e-2)
+    with pytest.raises(AssertionError):
+        cadiff.check_grads(lambda x: cadiff.exp(x), (0.7,), eps=2.0)
+
+
+# --- check_derivative ----------------------------------------------------------------------------
+
+
+def test_check_derivative_tells_right_from_wrong() -> None:
+    def f(x: Any, y: Any) -> Any:
+        return x**2 * y
+
+    args: Any = np.array([3.0, 2.0])
+    assert cadiff.check_derivative(f, 0, args, 12.0) is True
+    assert cadiff.check_derivative(f, 1, args, 9.0) is True
+    assert cadiff.check_derivative(f, -1, args, 9.0) is True
+    assert cadiff.check_derivative(f, 0, args, 12.001) is False
+    assert cadiff.check_derivative(f, 0, args, -12.0) is False
+    assert cadiff.check_derivative(f, 0, args, math.nan) is False
+    assert cadiff.check_derivative(f, 0, args, 12.001, rtol=1e-3) is True
+    assert cadiff.check_derivative(f, 0, args, 12.1, rtol=0.0, atol=0.2) is True
+    assert cadiff.check_derivative(f, 0, args, 13.0, h=0.5) is True
+    np.testing.assert_array_equal(args, [3.0, 2.0])
+    point = [3.0, 2.0]
+    assert cadiff.check_derivative(f, 0, point, cadiff.derivative(f, 0, point))
+    assert point == [3.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "point", [[3], (np.int32(3),), np.array([3]), np.array([3.0], np.float32)]
+)
+def test_check_derivative_takes_ints_and_float32(point: Any) -> None:
+    assert cadiff.check_derivative(lambda x: x * x, 0, point, 6.0) is True
+    assert cadiff.check_derivative(lambda x: x * x, 0, point, 5.0) is False
