@@ -20,6 +20,8 @@ import cadiff.numpy as cnp
 from cadiff import _core, codegen
 from cadiff.transforms._outputs import Output
 
+from .functions import rosenbrock
+
 rng = np.random.default_rng(7)
 
 
@@ -42,13 +44,6 @@ def everything(graph: Any) -> list[tuple[int, int]]:
 
 
 # --- what is recorded ----------------------------------------------------------------------------
-
-
-def rosenbrock(x: Any) -> Any:
-    total = 0.0
-    for i in range(len(x) - 1):
-        total = total + 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
-    return total
 
 
 def network(w1: Any, w2: Any, x: Any) -> Any:

@@ -19,6 +19,7 @@ from cadiff import _core
 from cadiff import numpy as cnp
 from cadiff._core import Pattern
 
+from . import functions
 from .processes import isolated
 
 FORMATS = {"csr": sparse.csr_array, "csc": sparse.csc_array, "coo": sparse.coo_array}
@@ -48,13 +49,6 @@ def broyden_by_numbers(x: Any) -> Any:
 
 def rosenbrock(x: Any) -> Any:
     return (100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2).sum()
-
-
-def rosenbrock_by_numbers(x: Any) -> Any:
-    total = 0.0
-    for i in range(len(x) - 1):
-        total = total + 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
-    return total
 
 
 def arrowhead(x: Any) -> Any:
@@ -93,7 +87,7 @@ def network(x: Any) -> Any:
 
 
 JACOBIANS = [broyden, broyden_by_numbers, banded, arrow_rows, network]
-HESSIANS = [rosenbrock, rosenbrock_by_numbers, arrowhead, blocks, dense]
+HESSIANS = [rosenbrock, functions.rosenbrock, arrowhead, blocks, dense]
 
 
 def dense_of(what: str, f: Callable[..., Any], x: Any) -> np.ndarray:
@@ -146,7 +140,7 @@ def test_the_structure_is_that_of_a_tridiagonal_matrix(f: Callable[..., Any]) ->
     assert_array_equal(matrix.indices, expected.indices)
 
 
-@pytest.mark.parametrize("f", [rosenbrock, rosenbrock_by_numbers])
+@pytest.mark.parametrize("f", [rosenbrock, functions.rosenbrock])
 def test_the_structure_of_a_hessian(f: Callable[..., Any]) -> None:
     matrix = cadiff.sparse_hessian(f)(np.zeros(40))
     assert matrix.nnz == 3 * 40 - 2  # zeros at this point are there
