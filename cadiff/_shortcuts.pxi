@@ -462,7 +462,8 @@ cdef class Calls:
         )
 
     cdef inline object shortly(self, Method method, tuple args, dict kwargs, object argnums):
-        return (<Shortcuts>PyList_GET_ITEM(self.shortcuts, method)).call(args, kwargs, argnums)
+        cdef Shortcuts own = <Shortcuts>PyList_GET_ITEM(self.shortcuts, method)  # f may drop it
+        return own.call(args, kwargs, argnums)
 
     def __call__(self, /, *args, **kwargs):
         """What f returns."""

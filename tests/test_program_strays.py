@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import cadiff
 import cadiff.numpy as cnp
 
+from .processes import isolated
 from .programs import same
 
 Function = Callable[..., Any]
@@ -193,6 +194,26 @@ def test_what_cannot_be_replayed_has_a_short_way() -> None:
         program.grad(np.ones(2))
 
 
+@pytest.mark.parametrize("method", ["value", "grad", "value_and_grad", "jacobian", "hessian"])
+def test_a_function_may_clear_its_program(method: str) -> None:
+    isolated(f"""
+import numpy as np, cadiff
+kept = []
+def f(x):
+    kept.append(None)
+    if len(kept) % 23 == 0:
+        program.clear()
+        kept.extend(tuple([1.5] * (k % 6 + 1)) for k in range(60))  # where something was freed
+    return np.sum(x[x > 0] ** 2)
+program = cadiff.compile(f, max_traces=2)
+wanted = cadiff.compile(lambda x: np.sum(np.where(x > 0, x, 0.0) ** 2))
+for x in np.random.default_rng(0).normal(size=(1500, 3)):
+    a, b = program.{method}(x), wanted.{method}(x)
+    for found, other in zip(a, b) if isinstance(a, tuple) else [(a, b)]:
+        np.testing.assert_allclose(found, other, rtol=1e-14)
+""")
+
+
 # --- within other derivatives --------------------------------------------------------------------
 
 
@@ -211,9 +232,7 @@ def test_strays_within_functions(listed: bool) -> None:
             same(cadiff.value_and_grad(outer)(x), cadiff.value_and_grad(plain)(x))
     eager = program.stats()["eager"]
     assert eager > 40
-    x = np.array(
-        [1.0, 1.5, 2.0, -1.0]
-    )  # of one of the images: once it serves, none is passed over
+    x = np.array([1.0, 1.5, 2.0, -1.0])  # of one of the images: once it serves, none is left alone
     for k in range(130):
         same(cadiff.grad(outer)(x - 0.001 * k), cadiff.grad(plain)(x - 0.001 * k))
     same(cadiff.hessian(outer)(x), cadiff.hessian(plain)(x))
