@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from . import _core, _guards
 from ._core import carries
+from ._masks import replaced
 
 __all__ = [
     "FUNCTIONS",
@@ -70,8 +71,11 @@ def _on_values(original: Callable[..., Any]) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
         if note is None:
             return original(*_core.strip(args), **_core.strip(kwargs))
+        is_noted = _core.depends((args, kwargs))
+        if is_noted:
+            args, kwargs = replaced((args, kwargs), "number")
         answer = original(*_core.plain_values(args), **_core.plain_values(kwargs))
-        found = note(*args, **kwargs) if _core.depends((args, kwargs)) else None
+        found = note(*args, **kwargs) if is_noted else None
         return answer if found is None else found
 
     return function

@@ -176,11 +176,6 @@ def order_at(a: Any, kth: Any, axis: int | None = -1, *args: Any, **kwargs: Any)
     order(a, axis)
 
 
-def flat_order(x: Any) -> None:
-    """For functions of the different elements of an array."""
-    order(x, None)
-
-
 def peaks(sign: float) -> Note:
     """For the place of the largest element, or with sign -1 of the smallest."""
 
@@ -316,13 +311,12 @@ questions: dict[str, Note] = {
     "nanargmin": peaks(-1.0),
     "argsort": orders,
     "argpartition": order_at,
-    "unique_counts": flat_order,
     "searchsorted": places,
     "digitize": bins,
     **dict.fromkeys(
-        ("array2string", "array_repr", "array_str", "can_cast", "common_type",
-         "diag_indices_from", "einsum_path", "iscomplex", "iscomplexobj", "isreal", "isrealobj",
-         "min_scalar_type", "result_type", "tril_indices_from", "triu_indices_from"),
+        ("can_cast", "common_type", "diag_indices_from", "einsum_path", "iscomplex",
+         "iscomplexobj", "isreal", "isrealobj", "min_scalar_type", "result_type",
+         "tril_indices_from", "triu_indices_from"),
         nothing,
     ),
 }  # fmt: skip

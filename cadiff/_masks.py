@@ -10,6 +10,7 @@ bools, has based something on it: from then on its elements are guards.
 from __future__ import annotations
 
 import contextlib
+import math
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,7 +22,7 @@ from . import _core, _table
 from ._core import carries
 from ._guards import NOT_EQUAL
 
-__all__ = ["Mask", "is_number_mask"]
+__all__ = ["Mask", "is_number_mask", "replaced"]
 
 Outcomes = tuple[Any, int, bool]  # a Var, the serial of its recording, whether it is an equality
 
@@ -62,8 +63,8 @@ class Mask(NDArrayOperatorsMixin):
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
-        """For `isinstance`: what takes one for an array finds that it is used like one."""
-        return np.ndarray
+        """For `isinstance`: an array, or a single number of NumPy's, is used like one."""
+        return type(self._plain)
 
     def __init__(
         self,
@@ -157,6 +158,9 @@ class Mask(NDArrayOperatorsMixin):
     def __round__(self, ndigits: int | None = None) -> Any:
         return round(self.values, ndigits)
 
+    def __trunc__(self) -> int:
+        return math.trunc(float(self))
+
     def __hash__(self) -> int:
         return hash(self._plain if self.ndim else self.values)  # arrays have none
 
@@ -233,6 +237,28 @@ class Mask(NDArrayOperatorsMixin):
             self[...] = result
         return self
 
+    def __eq__(self, other: Any) -> Any:
+        if isinstance(other, (str, bytes)):
+            return self.values == other  # for which the ufunc has no loop
+        return super().__eq__(other)
+
+    def __ne__(self, other: Any) -> Any:
+        if isinstance(other, (str, bytes)):
+            return self.values != other
+        return super().__ne__(other)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._times(other, super().__mul__)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._times(other, super().__rmul__)
+
+    def _times(self, other: Any, product: Callable[[Any], Any]) -> Any:
+        """The product, or of a single int and a sequence of Python's that so many times."""
+        if isinstance(other, (list, tuple, str, bytes)) and isinstance(self, np.integer):
+            return other * operator.index(self)
+        return product(other)
+
     def __iand__(self, other: Any) -> Mask:
         return self._becomes(self & other)
 
@@ -289,23 +315,25 @@ class Mask(NDArrayOperatorsMixin):
             if ufunc in _LOGICAL and all(map(_is_logical, inputs)):
                 return _LOGICAL[ufunc](*inputs)
             if any(map(carries, inputs)) or (ufunc in _ORDERS and all(map(_is_real, inputs))):
-                return ufunc(*_replaced(inputs, "number"))
+                return ufunc(*replaced(inputs, "number"))
             if ufunc in _ARITHMETIC and all(map(_is_real, inputs)):
                 return _applied(ufunc, inputs, {})
-        return getattr(ufunc, method)(*_replaced(inputs), **_replaced(kwargs))
+        return getattr(ufunc, method)(*replaced(inputs), **replaced(kwargs))
 
     def __array_function__(
         self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         if function in (np.any, np.all) and isinstance(args[0], Mask):
             return getattr(args[0], function.__name__)(*args[1:], **kwargs)
+        if function is np.count_nonzero and _is_logical(args[0]) and not (args[1:] or kwargs):
+            return int(np.sum(args[0]))  # one guard, not one for each
         if function in _JOINS and carries((args, kwargs)):
-            return function(*_replaced(args, "number"), **_replaced(kwargs, "number"))
+            return function(*replaced(args, "number"), **replaced(kwargs, "number"))
         if (function in _SUMS and _is_real(args[0])) or (
             function in _PRODUCTS and len(args) > 1 and all(map(_is_real, args))
         ):
             return _applied(function, args, kwargs)
-        return function(*_replaced(args), **_replaced(kwargs))
+        return function(*replaced(args), **replaced(kwargs))
 
 
 def _applied(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -315,13 +343,13 @@ def _applied(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     """
     masks = [x for x in args if isinstance(x, Mask) and not x.is_plain]
     if not masks or kwargs.keys() - {"axis", "keepdims"}:
-        return function(*_replaced(args), **kwargs)
+        return function(*replaced(args), **kwargs)
     plain = function(*[x._plain if isinstance(x, Mask) else x for x in args], **kwargs)
     if plain.dtype == np.float64 or (
         plain.dtype == np.int64 and np.max(np.abs(plain), initial=0) < EXACT
     ):
         with contextlib.suppress(TypeError, ValueError):  # not for numbers with derivatives
-            return _made_of(masks, plain, function(*_replaced(args, "number"), **kwargs))
+            return _made_of(masks, plain, function(*replaced(args, "number"), **kwargs))
     for mask in masks:
         mask._memory.read()
     return plain
@@ -334,14 +362,14 @@ def _made_of(masks: list[Mask], plain: Any, outcomes: Any) -> Mask:
     return made
 
 
-def _replaced(tree: Any, by: str = "values") -> Any:
+def replaced(tree: Any, by: str = "values") -> Any:
     """A container with something else in the place of masks."""
     if isinstance(tree, Mask):
         return getattr(tree, by)
     if isinstance(tree, dict):
-        return {key: _replaced(item, by) for key, item in tree.items()}
+        return {key: replaced(item, by) for key, item in tree.items()}
     if type(tree) in (list, tuple):
-        return type(tree)([_replaced(item, by) for item in tree])
+        return type(tree)([replaced(item, by) for item in tree])
     return tree
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._core import CallError, Code
+from ._core import CallError, Code, ObstacleError, PointError
 from .recordings import Call, Recorded
 from .traces import Traces
 from .transforms import grad, hessian
@@ -168,13 +168,13 @@ class BatchCalls(Traces):
         def compute(recorded: Recorded) -> bool:
             tried.append(recorded)
             recorded.use()
-            with self._lock:
-                if not batch.prepare(recorded):
-                    return False
             try:
+                with self._lock:
+                    if not batch.prepare(recorded):
+                        return False
                 batch.run(threads)
-            except CallError:  # f itself will raise what there is to raise
-                return False
+            except (CallError, ObstacleError, PointError):
+                return False  # f itself will raise what there is to raise
             return True
 
         def serves_first(call: Call, recorded: Recorded) -> Recorded:

@@ -525,7 +525,9 @@ class Program(SparseCalls, BatchCalls):
         self, first: Any, v: Any, others: tuple[Any, ...], kwargs: dict[str, Any], argnums: int
     ) -> Any:
         args = (first, *others)
-        (k,), _ = checked_argnums((argnums,))
+        if not is_int(argnums):
+            hvp(self._function, argnums)  # says what is wrong
+        k = int(argnums)
         if not self._is_eager((*args, v), kwargs) and -len(args) <= k < len(args):
             call = Call(args, kwargs, (k,))
             structure = call.structure

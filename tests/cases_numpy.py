@@ -627,6 +627,7 @@ case("extract", lambda np, x: np.extract(MASK, x), normal((3, 4)))
 case("unique", lambda np, x: np.unique(x), distinct((2, 3)))
 if hasattr(np, "unique_values"):
     case("unique_values", lambda np, x: np.sort(np.unique_values(x)), distinct((2, 3)))
+    case("unique_counts", lambda np, x: np.sort(np.unique_counts(x).values), distinct((2, 3)))
 for name in ("union1d", "intersect1d", "setdiff1d", "setxor1d"):
     case(
         name,

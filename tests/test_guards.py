@@ -478,6 +478,7 @@ def test_readings_within_containers_and_duals_are_refused() -> None:
 OBSTACLES: dict[str, tuple[Function, Any, str]] = {
     "round to digits": (lambda x: round(x, 2), 1.0, "round(v, digits)"),
     "unique": (lambda x: cnp.unique(x), TWO, "numpy.unique reads values"),
+    "text": (lambda x: cnp.array2string(x), TWO, "numpy.array2string reads values"),
     "isin": (lambda x: cnp.isin(x, TWO), TWO, "numpy.isin reads values"),
     "signbit": (lambda x: cnp.signbit(x), TWO, "numpy.signbit reads values"),
     "frexp": (cmath.frexp, 3.0, "reads values"),

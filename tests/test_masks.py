@@ -4,6 +4,7 @@ one recording serves all data; whoever reads them gets what NumPy gives, and a g
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -97,6 +98,11 @@ CHOICES: dict[str, Callable[[Any], Any]] = {
         (x.reshape(5, 1) > x).any(axis=0) & ~(x.reshape(5, 1) > x).all(axis=1), x**2, -x
     ),
     "comparison of counts": lambda x: cadiff.where((x.reshape(5, 1) > x).sum(axis=1) > 2, x**2, x),
+    "comparison with a mean": lambda x: np.where(np.less(x, np.mean(x > 0.0)), x, x**2),
+    "comparison with chosen numbers": lambda x: (
+        cnp.where(cnp.less_equal(x, np.where(x > 0.0, 1.0, -1.0)), x, x**2)
+        + np.where(np.greater(x, x > 0.0) | np.not_equal(x - x, x > 1.0), x**3, x)
+    ),
     "assignment of chosen numbers": lambda x: assigned(
         x, slice(1, 4), np.where(x > 0, 2.0, 3.0)[2:]
     ),
@@ -136,6 +142,25 @@ READINGS: dict[str, Callable[[Any], Any]] = {
     "small ints": lambda x: ((x > 0.0).astype(np.int8) * np.int8(100) * np.int8(3)) * x,
     "bits": lambda x: ((x > 0.0).astype(int) << 2 | 1) * x,
     "floor": lambda x: (np.where(x > 0.0, 3.5, 2.5) // 2.0) * x,
+    "truncated": lambda x: math.trunc(5.5 * np.mean(x > 0.0)) * x,
+    "repeated": lambda x: (
+        (len([0] * np.sum(x > 0.0)) + len(np.sum(x > 1.0) * (0,)) + len("ab" * np.sum(x < 2.0)))
+        * x
+    ),
+    "kinds of numbers": lambda x: (
+        (isinstance(np.sum(x > 0.0), np.integer) + 2 * np.isscalar(np.mean(x > 0.0)))
+        * x
+        * int(np.sum(x > 0.0))
+    ),
+    "lengths": lambda x: (
+        cnp.sum(np.reshape(x[: np.sum(x > 0.0)], np.sum(x > 0.0))) * x
+        + cnp.sum(np.broadcast_to(x[0], np.sum(x > 0.0)))
+    ),
+    "norm": lambda x: np.linalg.norm(x + 2.5, 1 + np.sum(x > 0.0)) * x,
+    "power of a matrix": lambda x: (
+        np.linalg.matrix_power(x.reshape(5, 1) * np.ones(5) / 9.0, np.sum(x > 0.0))[0] * x
+    ),
+    "differences of bools": lambda x: np.trapezoid(x, x > 0.0) * x + np.trapezoid(x > 1.0, x),
     "any of numbers": lambda x: x * x if np.where(x > 0.0, 0.0, 1.0).any() else x,
     "array": lambda x: np.asarray(x > 0.0, dtype=int) * x,
     "into a plain array": lambda x: assigned(np.zeros(5), slice(None), (x > 0.0) * 2.0) * x,

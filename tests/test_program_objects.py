@@ -525,6 +525,11 @@ BAD_CALLS: dict[str, tuple[Function, type[Exception], str]] = {
         (ValueError, TypeError),
         "direction",
     ),
+    "a direction by several arguments": (
+        lambda p: p.hvp(np.ones(2), np.ones(2), argnums=(0,)),
+        TypeError,
+        "argnums is an int",
+    ),
     "cotangent of another shape": (
         lambda p: p.vjp(np.ones(2))[1](np.ones(3)),
         (ValueError, TypeError),

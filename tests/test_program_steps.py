@@ -602,6 +602,38 @@ def test_batches() -> None:
     assert program.stats()["eager"] == 0
 
 
+@pytest.mark.parametrize("what", ["grad", "value_and_grad", "hessian"])
+@pytest.mark.parametrize(
+    ("f", "first"),
+    [
+        (lambda x: np.sum(np.linalg.svd(np.outer(x, x) + np.diag(x**2))[1]), [1.0, 1.0, 1.0]),
+        (lambda x: np.prod(x) + np.sum(x), [1e200, 1e200, 1e200]),
+    ],
+    ids=["equal singular values", "overflow"],
+)
+def test_batches_from_a_point_without_derivatives(f: Any, first: list[float], what: str) -> None:
+    points = numpy.array([first, [3.0, 2.0, 1.0], [0.5, -1.0, 2.0]])
+    eager = {"grad": cadiff.grad, "value_and_grad": cadiff.value_and_grad}.get(
+        what, cadiff.hessian
+    )(f)
+    wanted: Any = [eager(x) for x in points]
+    found = cadiff.compile(f).batch(points, what=what)
+    if what == "value_and_grad":
+        wanted, found = [g for _, g in wanted], found[1]
+    check_same(found, numpy.array(wanted), 1e-8)
+
+
+def test_batches_from_a_singular_matrix() -> None:
+    def f(x: Any) -> Any:
+        return np.linalg.slogdet(np.diag(x))[1]
+
+    for what, transform in (("grad", cadiff.grad), ("hessian", cadiff.hessian)):
+        with pytest.raises(numpy.linalg.LinAlgError) as wanted:
+            transform(f)(numpy.array([1.0, 0.0]))
+        with pytest.raises(numpy.linalg.LinAlgError, match=str(wanted.value)[:20]):
+            cadiff.compile(f).batch(numpy.array([[1.0, 0.0], [1.0, 2.0]]), what=what)
+
+
 def test_sparse_matrices() -> None:
     def f(x: Any) -> Any:
         return np.cumsum(x[:10]) * x[10:20] + by_vjp(x[:10], x[20:])
@@ -809,7 +841,7 @@ def test_instructions_are_calls() -> None:
 READS = [
     *("cond", "eigh", "frexp", "interp", "intersect1d", "modf", "polydiv", "qr", "quantile"),
     *("roots", "round", "setdiff1d", "setxor1d", "svd", "trim_zeros", "union1d", "unique"),
-    *("unique_values", "unwrap"),
+    *("unique_counts", "unique_values", "unwrap"),
 ]
 PLAIN = ("eigvals", "_extreme", "_sqrtm")
 

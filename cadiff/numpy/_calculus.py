@@ -17,6 +17,7 @@ from .._core import compare, depends, plain_values
 from .._core import strip as value
 from .._dispatch import carries, implements
 from .._guards import EQUAL, LESS, held, places
+from .._masks import Mask
 from ..primitives import primitive
 from ._common import (
     Axis,
@@ -78,17 +79,23 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Number:
 @implements(*existing("trapezoid", "trapz"))
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Number:
     """Integral along an axis by trapezia, as `numpy.trapezoid`; x and dx may carry derivatives."""
-    y = as_number(y)
+    y, x = _without_bools(y), _without_bools(x)
     axis = normalize_axis_index(axis, y.ndim)
     if x is None:
         steps = dx
     else:
-        x = as_number(x)
         steps = diff(x) if x.ndim == 1 else diff(x, axis=axis)
         if x.ndim == 1:
             steps = steps.reshape(tuple(-1 if k == axis else 1 for k in range(y.ndim)))
     later, earlier = along(axis, y.ndim, slice(1, None), slice(None, -1))
     return arrays.sum(steps * (y[later] + y[earlier]) / 2.0, axis)
+
+
+def _without_bools(x: Any) -> Any:
+    """A number, or None; a mask as the bools that it stands for, whose sums are bools."""
+    if isinstance(x, Mask) and x.dtype == bool:
+        return x.values
+    return None if x is None else as_number(x)
 
 
 def _spacings(f: Number, varargs: tuple[Any, ...], axes: tuple[int, ...]) -> list[Number]:

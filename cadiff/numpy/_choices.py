@@ -174,7 +174,14 @@ def unique(
 @implements(*existing("unique_values"))
 def unique_values(x: Any, /) -> Number:
     """The different elements in order, as `numpy.unique_values`."""
-    return unique(x)
+    return unique(x, equal_nan=False)
+
+
+@implements(*existing("unique_counts"))
+def unique_counts(x: Any, /) -> Any:
+    """The different elements in order, and how often each occurs, as `numpy.unique_counts`."""
+    form: Any = type(np.unique_counts(()))
+    return form(*unique(x, return_counts=True, equal_nan=False))
 
 
 @implements(np.union1d)

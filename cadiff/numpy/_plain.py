@@ -23,7 +23,7 @@ plain(
         "tril_indices_from", "triu_indices_from", "unravel_index", "ravel_multi_index",
     ),
     # counts
-    *existing("count_nonzero", "unique_counts"),
+    np.count_nonzero,
     # types and texts
     *existing(
         "array2string", "array_repr", "array_str", "can_cast", "common_type", "einsum_path",
