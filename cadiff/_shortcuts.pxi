@@ -13,6 +13,7 @@ cdef enum:
     MOST_SKIPPED = 255   # calls of kinds that come and go, for which none is made
     FEW_STRAYS = 16      # of which one is recorded in the place of another recording, ...
     MANY_STRAYS = 1024   # ... or of so many, where recordings are of little use
+    MOST_LONG_TRIES = 2  # of codes that call Python, each of which may take as long as f
     MOST_PASSED = 16     # calls that go to f before the shortcuts are asked again
 
 cdef enum Method:
@@ -295,6 +296,8 @@ cdef class Shortcuts:
                 return result
         while k < PyList_GET_SIZE(known):
             short = <Shortcut>PyList_GET_ITEM(known, k)
+            if k == MOST_LONG_TRIES and short.code.steps and self.detours:
+                break
             result = short.call(args, kwargs, argnums)
             if result is REFUSED:
                 return result

@@ -170,6 +170,30 @@ def test_errors_of_strays_are_those_of_f() -> None:
         same(program.grad(points[2]), eager(points[2]))
 
 
+def test_functions_of_python_are_not_run_for_each_recording() -> None:
+    runs = []
+
+    @cadiff.primitive
+    def sines(x: Any) -> Any:
+        runs.append(1)
+        return np.sin(x)
+
+    sines.defvjp(lambda ans, x: lambda g: g * np.cos(x))
+
+    def f(x: Any) -> Any:
+        y = sines(x)
+        return cnp.sum(y) * sum(1.0 for k in range(30) if y[0] > k / 30.0)
+
+    program = cadiff.compile(f, max_traces=8)
+    X = np.random.default_rng(0).uniform(0.0, np.pi, (400, 3))
+    for x in X:
+        same(program.grad(x), cadiff.grad(f)(x))
+    runs.clear()
+    for x in X:
+        program.grad(x)
+    assert 400 <= len(runs) <= 1200
+
+
 def test_what_cannot_be_replayed_has_a_short_way() -> None:
     calls = []
 
