@@ -323,13 +323,15 @@ class Mask(NDArrayOperatorsMixin):
     def __array_function__(
         self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        if function in (np.any, np.all) and isinstance(args[0], Mask):
-            return getattr(args[0], function.__name__)(*args[1:], **kwargs)
-        if function is np.count_nonzero and _is_logical(args[0]) and not (args[1:] or kwargs):
-            return int(np.sum(args[0]))  # one guard, not one for each
+        first = args[0] if args else None
+        if isinstance(first, Mask):
+            if function in (np.any, np.all):
+                return getattr(first, function.__name__)(*args[1:], **kwargs)
+            if function is np.count_nonzero and _is_logical(first) and not (args[1:] or kwargs):
+                return int(np.sum(first))  # one guard, not one for each
         if function in _JOINS and carries((args, kwargs)):
             return function(*replaced(args, "number"), **replaced(kwargs, "number"))
-        if (function in _SUMS and _is_real(args[0])) or (
+        if (function in _SUMS and _is_real(first)) or (
             function in _PRODUCTS and len(args) > 1 and all(map(_is_real, args))
         ):
             return _applied(function, args, kwargs)

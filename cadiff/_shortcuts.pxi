@@ -296,8 +296,10 @@ cdef class Shortcuts:
                 return result
         while k < PyList_GET_SIZE(known):
             short = <Shortcut>PyList_GET_ITEM(known, k)
-            if k == MOST_LONG_TRIES and short.code.steps and self.detours:
-                break
+            if k == MOST_LONG_TRIES and short.code.steps:
+                result = self.astray(args, kwargs, argnums)
+                if result is not MISSED:
+                    return result
             result = short.call(args, kwargs, argnums)
             if result is REFUSED:
                 return result
@@ -309,7 +311,11 @@ cdef class Shortcuts:
                     self.bring_to_front(short, k)
                 return result
             k += 1
-        result = self.by_detour(args, kwargs, argnums)
+        return self.astray(args, kwargs, argnums)
+
+    cdef object astray(self, tuple args, dict kwargs, object argnums):
+        """By a detour, since no shortcut serves; after many in a row more calls go there first."""
+        cdef object result = self.by_detour(args, kwargs, argnums)
         if result is not MISSED:
             self.n_strays += self.n_strays < MOST_PASSED
             self.n_to_pass = max(0, 2 * self.n_strays - MOST_PASSED)

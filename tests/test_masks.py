@@ -128,6 +128,9 @@ READINGS: dict[str, Callable[[Any], Any]] = {
     "index of another array": lambda x: np.arange(5.0)[x > 0.0].sum() * x,
     "places": lambda x: np.where(x > 0.0)[0].sum() * x,
     "count": lambda x: np.count_nonzero(x > 0.0) * x,
+    "named arguments": lambda x: (
+        np.sum(a=x > 0.0) * x + np.count_nonzero(a=x > 1.0) + np.any(a=x > 2.0)
+    ),
     "counted turns": lambda x: sum(x[k] ** 2 for k in range(np.sum(x > 0.0))) * x,
     "counted element": lambda x: x[np.sum(x > 0.0) - 1] * x,
     "index made of bools": lambda x: x[np.where(x > 0.0, 1, 0)] * x,
