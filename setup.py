@@ -1,9 +1,17 @@
-"""Build of the compiled core: rows of C are generated from src/ops.def, all is one module."""
+"""Build of the compiled core: one extension, whose objects are compiled again only when they must.
+
+`src/` knows no Python: its objects are kept in `build/objects/core-…` and serve every Python. An
+object is compiled again if its command, its source or a header that it includes has changed; which
+headers these are, the compiler writes down.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import runpy
+import shlex
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +24,7 @@ from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).parent
 GENERATED = ROOT / "src" / "generated"
+OBJECTS = ROOT / "build" / "objects"
 
 # Exact arithmetic is part of the contract: no -ffast-math, and no contraction to fused
 # multiply-adds, which would make results depend on the machine. That nobody watches which
@@ -24,7 +33,7 @@ if sys.platform == "win32":
     COMPILE_ARGS = ["/O2", "/fp:precise", "/std:c11"]
 else:
     COMPILE_ARGS = ["-O3", "-std=c11", "-ffp-contract=off", "-fvisibility=hidden"]
-    COMPILE_ARGS += ["-fno-trapping-math"]
+    COMPILE_ARGS += ["-fno-trapping-math", "-fPIC"]
     # Else a sweep may take a fifth longer after a change elsewhere, by where its loop lies.
     COMPILE_ARGS += ["-falign-functions=64", "-falign-loops=32"]
     # What debuggers read would be most of the wheel, and a fifth of the time that the build takes.
@@ -37,45 +46,92 @@ def files(pattern: str) -> list[str]:
     return sorted(str(path.relative_to(ROOT)) for path in ROOT.glob(pattern))
 
 
-generate = runpy.run_path(str(ROOT / "src" / "generate.py"))
+generate = runpy.run_path(str(ROOT / "src" / "table" / "generate.py"))
 generate["write_c"](GENERATED)
 
 core = Extension(
-    "cadiff._core",
+    "cadiff.binding._core",
     sources=[
-        "cadiff/_core.pyx",
-        *files("cadiff/*.c"),
-        *files("src/*.c"),
+        "cadiff/binding/_core.pyx",
+        *files("cadiff/binding/numbers/*.c"),
+        *files("src/*/*.c"),
     ],
     depends=[
-        *files("cadiff/*.h"),
-        "src/ops.def",
+        *files("cadiff/binding/numbers/*.h"),
+        "src/table/ops.def",
         *files("src/**/*.h"),
     ],
-    include_dirs=["src", "src/generated", "cadiff", np.get_include()],
+    include_dirs=["src", "src/generated", "cadiff/binding", np.get_include()],
     define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
     extra_compile_args=COMPILE_ARGS,
     extra_link_args=LINK_ARGS,
 )
 
 
-class BuildSideBySide(build_ext):
-    """Compiles the sources on all cores: all of them are of one extension."""
+class Objects:
+    """Where objects of one command stand, and which of them are up to date."""
+
+    def __init__(self, name: str, command: list[str]) -> None:
+        self.command = command
+        self.directory = OBJECTS / f"{name}-{self._digest()}"
+
+    def _digest(self) -> str:
+        version = subprocess.run([self.command[0], "--version"], capture_output=True).stdout
+        return hashlib.sha256(repr(self.command).encode() + version).hexdigest()[:12]
+
+    def compile(self, source: str) -> str:
+        """The object of a source, compiled if it has to be."""
+        path = self.directory / Path(source).with_suffix(".o")
+        if not self._is_current(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            new = path.with_suffix(f".{os.getpid()}.o")  # another build may want the same object
+            rules = ["-MMD", "-MF", str(path.with_suffix(".d"))]
+            subprocess.run([*self.command, *rules, "-c", source, "-o", str(new)], check=True)
+            new.replace(path)
+        return str(path)
+
+    @staticmethod
+    def _is_current(path: Path) -> bool:
+        """Whether an object is newer than all that it was made of."""
+        try:
+            rule = path.with_suffix(".d").read_text(encoding="utf-8")
+            made = path.stat().st_mtime_ns
+            parts = shlex.split(rule.partition(": ")[2].replace("\\\n", " "))
+            return bool(parts) and all(os.stat(part).st_mtime_ns < made for part in parts)
+        except FileNotFoundError:
+            return False
+
+
+class BuildChanged(build_ext):
+    """Compiles what has changed, on all cores."""
 
     def build_extensions(self) -> None:
-        compile_one = self.compiler.compile
-
-        def compile_all(sources: list[str], **options: Any) -> list[str]:
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
-                objects = pool.map(lambda source: compile_one([source], **options), sources)
-                return [path for part in objects for path in part]
-
-        if sys.platform != "win32":  # whose compiler object sets itself up at the first call
-            self.compiler.compile = compile_all
+        if sys.platform != "win32":
+            self.compiler.compile = self._compile
         super().build_extensions()
+
+    def _compile(self, sources: list[str], **options: Any) -> list[str]:
+        compiler = self.compiler.compiler[:1]
+        of_python = [f"-I{path}" for path in options["include_dirs"]]
+        of_python += [f"-I{path}" for path in self.compiler.include_dirs]
+        of_python += [f"-D{name}={value}" for name, value in options["macros"]]
+        flags = [*self.compiler.compiler_so[1:], *COMPILE_ARGS]
+        core = Objects(
+            "core", [*compiler, "-DNDEBUG", "-Wall", *COMPILE_ARGS, "-Isrc", "-Isrc/generated"]
+        )
+        binding = Objects(sys.implementation.cache_tag, [*compiler, *flags, *of_python])
+
+        def compile_one(source: str) -> str:
+            return (core if source.startswith("src") else binding).compile(source)
+
+        # The largest first, so that no core waits for it at the end.
+        ordered = sorted(sources, key=os.path.getsize, reverse=True)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            objects = dict(zip(ordered, pool.map(compile_one, ordered), strict=True))
+        return [objects[source] for source in sources]
 
 
 setup(
     ext_modules=cythonize([core], build_dir="build/cython"),
-    cmdclass={"build_ext": BuildSideBySide},
+    cmdclass={"build_ext": BuildChanged},
 )

@@ -14,7 +14,7 @@ import numpy as np
 import cadiff
 from benchmarks import by_hand
 from benchmarks.contests import UnavailableError
-from cadiff import _core
+from cadiff.binding import _core
 
 __all__ = ["machine"]
 

@@ -53,7 +53,7 @@ from benchmarks.program_contests import (
     THREADS,
 )
 from benchmarks.timing import Spread, Timings, interleave
-from cadiff import _core
+from cadiff.binding import _core
 
 CHAIN_STEPS = 100_000
 SCAN_STEPS = 1_000_000

@@ -11,37 +11,27 @@ Functions of numbers (`sin`, `exp`, `where` ...) are in `cadiff.ops`, gradient f
 
 from __future__ import annotations
 
-from importlib import metadata as _metadata
-from pathlib import Path as _Path
-
 try:
-    from ._core import Dual, StaleVarError, Var
+    from .binding._core import Dual, StaleVarError, Var
 except ModuleNotFoundError as _error:
-    if _error.name != "cadiff._core":
+    if _error.name != "cadiff.binding._core":
         raise
     raise ImportError(
-        f"the compiled core of cadiff is missing from {_Path(__file__).parent}. If this is the "
+        f"the compiled core of cadiff is missing from {__path__[0]}. If this is the "
         "source tree, build it in place with `pip install -e .`, or start Python in another "
         "directory to use the installed package."
     ) from None
 
-from . import _table, checkpoints, implicit, linear, nn, numpy, ops, program, sparse, transforms
-from ._table import *
-from .checkpoints import *
-from .checks import NonFiniteError, check_grads, nan_check
-from .implicit import *
-from .inspect import Tape, make_tape
-from .linear import *
+from . import nn, numpy, ops, programs, transforms
+from .inspection import NonFiniteError, Tape, check_grads, make_tape, nan_check
+from .operations import custom, primitive
+from .operations import table as _table
+from .operations.table import *
 from .ops import *
-from .primitives import custom, primitive
-from .program import *
-from .sparse import *
+from .programs import *
 from .transforms import *
 
-try:
-    __version__ = _metadata.version("cadiff")
-except _metadata.PackageNotFoundError:  # run from a tree that was built but not installed
-    __version__ = "0+unknown"
+__version__ = "0.1.0"
 
 __all__ = [
     "Dual",
@@ -56,10 +46,6 @@ __all__ = [
     "primitive",
 ]
 __all__ += _table.__all__
-__all__ += checkpoints.__all__
-__all__ += implicit.__all__
-__all__ += linear.__all__
 __all__ += ops.__all__
-__all__ += program.__all__
-__all__ += sparse.__all__
+__all__ += programs.__all__
 __all__ += transforms.__all__

@@ -22,8 +22,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 import cadiff
-from cadiff import _nist
-from cadiff._nist import Array, Dataset, Number
+from cadiff import nist
+from cadiff.nist import Array, Dataset, Number
 
 Numbers: TypeAlias = Sequence[Number]
 Gradient: TypeAlias = Callable[[list[float]], Any]
@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print('The fits need SciPy. Install it: pip install "cadiff[scipy]"', file=sys.stderr)
         return 2
 
-    datasets = [_nist.load(name) for name in _nist.MODELS]
+    datasets = [nist.load(name) for name in nist.MODELS]
     parameters: list[Comparison] = []
     deviations: list[Comparison] = []
     for data in datasets:
@@ -175,7 +175,7 @@ def unit_columns(matrix: Array) -> tuple[Array, Array]:
 
 def residual_function(data: Dataset) -> Callable[[Numbers], list[Number]]:
     """Make the residuals, a function of the parameters."""
-    model = _nist.MODELS[data.name]
+    model = nist.MODELS[data.name]
     observations = pairs(data)
 
     def residuals(b: Numbers) -> list[Number]:
@@ -302,7 +302,7 @@ def pure_python() -> ModuleType | None:
 
 def squares(data: Dataset, exp: Callable[[Any], Any]) -> Callable[[Numbers], Number]:
     """Make the residual sum of squares, a function of the parameters, with an exponential."""
-    model = _nist.MODELS[data.name]
+    model = nist.MODELS[data.name]
     observations = pairs(data)
 
     def sum_of_squares(b: Numbers) -> Number:

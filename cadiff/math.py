@@ -14,11 +14,11 @@ import math as _math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from . import _table
-from ._core import Dual, Var, compare, depends, plain_values
-from ._core import strip as value
-from ._dispatch import carries
-from ._guards import EQUAL, LESS_EQUAL, note_kinds
+from .binding._core import Dual, Var, compare, depends, plain_values
+from .binding._core import strip as value
+from .operations import table as _table
+from .operations.dispatch import carries
+from .operations.guards import EQUAL, LESS_EQUAL, note_kinds
 
 Function = Callable[..., Any]
 

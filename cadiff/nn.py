@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _core
-from ._core import carries
-from ._table import erfc, relu, softplus
-from ._table import expit as sigmoid
-from .arrays import as_array
-from .arrays import sum as sum_
-from .primitives import primitive
+from .binding import _core
+from .binding._core import carries
+from .operations.arrays import as_array
+from .operations.arrays import sum as sum_
+from .operations.primitives import primitive
+from .operations.table import erfc, relu, softplus
+from .operations.table import expit as sigmoid
 
 __all__ = [
     "cross_entropy",

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from . import _core
-from ._core import Dual, Var, stop_gradient
-from ._table import rint
-from .arrays import array, concatenate, full, ones, stack, zeros
+from .binding import _core
+from .binding._core import Dual, Var, stop_gradient
+from .operations.arrays import array, concatenate, full, ones, stack, zeros
+from .operations.table import rint
 
 __all__ = [
     "array",

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 import cadiff
-from cadiff import _table
-from cadiff._dispatch import FUNCTIONS, PLAIN
 from cadiff.numpy import _creation
+from cadiff.operations import table as _table
+from cadiff.operations.dispatch import FUNCTIONS, PLAIN
 from cadiff.scipy import stats
 
 PAGE = Path(__file__).with_name("functions.md")

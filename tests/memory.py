@@ -5,7 +5,7 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from cadiff import _core
+from cadiff.binding import _core
 
 
 def usage() -> tuple[int, int, int]:

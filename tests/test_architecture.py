@@ -18,7 +18,9 @@ import numpy as np
 import pytest
 
 import cadiff
-from cadiff import _core, _table, checks, inspect, linear, ops, transforms
+from cadiff import inspection, ops, programs, transforms
+from cadiff.binding import _core
+from cadiff.operations import table as _table
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "cadiff"
@@ -36,66 +38,75 @@ def _load(name: str, path: Path) -> ModuleType:
     return module
 
 
-generate = _load("generate_for_architecture", SOURCES / "generate.py")
+generate = _load("generate_for_architecture", SOURCES / "table" / "generate.py")
 
 
 # --- imports of the package --------------------------------------------------------------------
 
-# The rooms of the package, in groups; a room may import those of earlier groups alone. A package
-# stands for its own __init__.py.
-ROOMS: list[set[str]] = [
-    {"_dtype", "texts"},
-    {"_core"},
-    {"instructions"},
-    {"_guards"},
-    {"_table"},
-    {"_masks"},
-    {"_dispatch"},
-    {"arrays"},
-    {"ops"},
-    {"primitives"},
-    {"frozen"},
-    {"transforms._base", "transforms._outputs"},
-    {"transforms._blocks", "transforms._forward", "transforms._reverse", "transforms._flat"},
-    {"transforms._jacobians", "transforms._second", "transforms._points"},
-    {"transforms"},
-    {"codegen", "listings", "recordings"},
-    {"images", "traces"},
-    {"batches", "matrices"},
-    {"program"},
-    {"sparse"},
-    {"checkpoints"},
-    {"checks", "inspect", "linear"},
-    {"nn", "math"},
-    {"numpy._common", "numpy._refusals", "numpy._factorizations"},
-    {
-        "numpy._plain",
-        "numpy._creation",
-        "numpy._elementwise",
-        "numpy._choices",
-        "numpy._shapes",
-        "numpy._reductions",
-        "numpy.fft",
-        "numpy.linalg",
-    },
-    {"numpy._padding", "numpy._products"},
-    {"numpy._calculus"},
-    {"numpy._ufunc_methods"},
-    {"numpy"},
-    {"implicit"},
-    {"__init__"},
-    {"scipy._families", "scipy.linalg"},
-    {"scipy.special"},
-    {"scipy.stats"},
-    {"scipy"},
-    {"_nist"},
-    {"__main__"},
+# The storeys of the package, from below, and the order of the rooms within each: a room may import
+# those of lower storeys, and of its own those of earlier groups. A package stands for its own
+# __init__.py; "" is the folder of the package itself.
+STOREYS: list[tuple[str, list[set[str]]]] = [
+    ("binding", [{"dtype"}, {"_core"}, {"__init__"}]),
+    (
+        "operations",
+        [{"guards", "table"}, {"masks"}, {"dispatch"}, {"arrays"}, {"primitives"}, {"__init__"}],
+    ),
+    ("", [{"ops"}, {"nn", "math"}]),
+    (
+        "numpy",
+        [
+            {"_common", "_refusals", "_factorizations"},
+            {"_plain", "_creation", "_elementwise", "_choices", "_shapes", "_reductions"},
+            {"fft", "linalg"},
+            {"_padding", "_products"},
+            {"_calculus"},
+            {"_ufunc_methods"},
+            {"__init__"},
+        ],
+    ),
+    ("scipy", [{"_families", "linalg"}, {"special"}, {"stats"}, {"__init__"}]),
+    (
+        "transforms",
+        [
+            {"_base", "_outputs", "_frozen"},
+            {"_blocks", "_flat", "_forward", "_reverse"},
+            {"_jacobians", "_second", "_points"},
+            {"_checkpoints", "_linear"},
+            {"_implicit"},
+            {"__init__"},
+        ],
+    ),
+    ("inspection", [{"texts"}, {"checks", "tape"}, {"__init__"}]),
+    (
+        "programs",
+        [
+            {"instructions"},
+            {"codegen", "listings", "recordings"},
+            {"inlining", "traces"},
+            {"batches", "matrices"},
+            {"program"},
+            {"sparse"},
+            {"__init__"},
+        ],
+    ),
+    ("", [{"__init__"}]),
+    ("nist", [{"__init__"}]),
+    ("", [{"__main__"}]),
 ]
+
+
+def room(folder: str, name: str) -> str:
+    """The name of a room, without the package's own."""
+    return folder if folder and name == "__init__" else f"{folder}.{name}".lstrip(".")
+
+
+ROOMS = [{room(folder, name) for name in names} for folder, groups in STOREYS for names in groups]
 RANK = {name: rank for rank, names in enumerate(ROOMS) for name in names}
 
 # The rooms that are fetched by name while a program runs: the table of NumPy's and SciPy's ufuncs
 # is complete without SciPy, too.
-FETCHED = {"_dispatch": {"scipy.special"}}
+FETCHED = {"operations.dispatch": {"scipy.special"}}
 
 
 def room_of(path: Path) -> str:
@@ -123,7 +134,7 @@ def named_imports(tree: ast.AST, package: str = "cadiff") -> set[str]:
 def room_called(name: str) -> str | None:
     """The room of the package that a full name leads to; None outside of the package."""
     package, *rest = name.split(".")
-    known = {*MODULES, "_core"}
+    known = {*MODULES, "binding._core"}
     while rest and ".".join(rest) not in known:
         rest.pop()
     return (".".join(rest) or "__init__") if package == "cadiff" else None
@@ -148,7 +159,7 @@ def package_of(name: str) -> str:
 
 
 def test_every_module_has_its_place() -> None:
-    assert set(MODULES) | {"_core"} == set(RANK)
+    assert set(MODULES) | {"binding._core"} == set(RANK)
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -161,7 +172,7 @@ def private_names(path: Path, package: str = "cadiff") -> set[str]:
     """The names with an underscore that a file takes out of rooms of the package."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     named = {name for name in named_imports(tree, package) if name.startswith("cadiff.")}
-    rooms = {f"cadiff.{room}" for room in {*MODULES, "_core"}}
+    rooms = {f"cadiff.{room}" for room in {*MODULES, "binding._core"}}
     return {name for name in named - rooms if name.split(".")[-1].startswith("_")}
 
 
@@ -177,20 +188,20 @@ def test_a_module_fetches_no_room_behind_its_back(name: str) -> None:
 
 def test_every_package_is_installed() -> None:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    listed = re.search(r"^packages = \[(.*)\]$", text, re.MULTILINE)
+    listed = re.search(r"^packages = \[(.*?)\]$", text, re.MULTILINE | re.DOTALL)
     assert listed is not None
     packages = {package_of(name) for name in MODULES}
-    assert set(re.findall(r"[\w.]+", listed[1])) == packages
+    assert set(re.findall(r"\"([\w.]+)\"", listed[1])) == packages
 
 
 def test_the_compiled_core_imports_only_what_comes_before_it() -> None:
     text = "\n".join(
         path.read_text(encoding="utf-8")
         for pattern in ("*.pyx", "*.pxd", "*.pxi", "*.c")
-        for path in PACKAGE.glob(pattern)
+        for path in PACKAGE.rglob(pattern)
     )
-    named = set(re.findall(r"\"cadiff\.(\w+)\"", text)) - {"tape", "StaleVarError", "Var", "Dual"}
-    assert named == {"_dtype"}
+    named = set(re.findall(r"\"cadiff\.([\w.]+)\"", text))
+    assert named - {"tape", "StaleVarError", "Var", "Dual"} == {"binding.dtype"}
     assert not re.search(r"^\s*(from|import)\s+(cadiff|\.)", text, re.MULTILINE)
 
 
@@ -198,30 +209,31 @@ def test_the_import_rule_can_be_broken(tmp_path: Path) -> None:
     """The parser of these tests sees every way to write an import."""
     path = tmp_path / "room.py"
     path.write_text(
-        "import cadiff.ops\nfrom . import checks\nfrom .transforms import grad\n"
-        "def f():\n    from cadiff import sin\n    from cadiff._core import Var\n"
+        "import cadiff.ops\nfrom . import inspection\nfrom .transforms import grad\n"
+        "def f():\n    from cadiff import sin\n    from cadiff.binding._core import Var\n"
         "    import numpy.linalg, cadiff.scipy.stats\n    from .numpy import linalg, sum\n"
         'importlib.import_module(\n    "cadiff.scipy.special"\n)\n'
     )
     assert imports_of(path) == {
         "ops",
-        "checks",
+        "inspection",
         "transforms",
         "__init__",
-        "_core",
+        "binding._core",
         "scipy.stats",
         "numpy.linalg",
         "numpy",
     }
     assert fetches_of(path) == {"scipy.special"}
     path.write_text(
-        "from .. import arrays\nfrom . import _common\nfrom ._shapes import ravel\n"
-        "from ..numpy import linalg\nfrom .._table import sin\nfrom numpy import linalg\n"
+        "from ..operations import arrays\nfrom . import _common\nfrom ._shapes import ravel\n"
+        "from ..numpy import linalg\nfrom ..operations.table import sin\n"
+        "from numpy import linalg\n"
     )
-    expected = {"arrays", "numpy._common", "numpy._shapes", "numpy.linalg", "_table"}
-    assert imports_of(path, "cadiff.numpy") == expected
+    expected = {"operations.arrays", "numpy._common", "numpy._shapes", "numpy.linalg"}
+    assert imports_of(path, "cadiff.numpy") == expected | {"operations.table"}
     assert private_names(path, "cadiff.numpy") == set()
-    path.write_text("from ._common import _number, number\nfrom .. import _core, _leaf\n")
+    path.write_text("from ._common import _number, number\nfrom .. import ops, _leaf\n")
     assert private_names(path, "cadiff.numpy") == {"cadiff.numpy._common._number", "cadiff._leaf"}
 
 
@@ -253,25 +265,68 @@ def test_importing_the_package_needs_numpy_alone(name: str) -> None:
 
 # --- the C core --------------------------------------------------------------------------------
 
-# The rooms of the core, in groups; a file may include headers of its own or earlier groups.
-C_ROOMS: list[set[str]] = [
-    {"memory", "special"},
-    {"pattern"},
-    {"coloring", "ops"},
-    {"kernels", "tape"},
-    {"series"},
-    {"arrays", "outside", "guards"},
-    {"sweep"},
-    {"image", "linear", "graph"},
-    {"program", "sparsity"},
+# The storeys of the core, from below, and the order of the rooms within each: a file may include
+# headers of earlier storeys, and a header those of earlier groups of its own.
+C_STOREYS: list[tuple[str, list[set[str]]]] = [
+    ("memory", [{"memory"}]),
+    ("table", [{"special"}, {"ops"}, {"duals"}]),
+    ("kernels", [{"kernels"}, {"masks", "loops"}, {"second", "series"}]),
+    (
+        "tape",
+        [
+            {"entries"},
+            {"tape"},
+            {"adjoints", "blocks", "hook"},
+            {"reclaim", "captures", "guards"},
+            {"inner"},
+            {"marks"},
+        ],
+    ),
+    ("arrays", [{"arrays"}, {"lanes"}, {"walk"}, {"tangent", "taylor"}, {"second"}, {"reverse"}]),
+    (
+        "sweeps",
+        [{"sweeps"}, {"value", "reverse", "tangent", "taylor", "second", "record"}, {"inlined"}],
+    ),
+    ("linear", [{"linear"}, {"steps"}, {"check", "sweep"}, {"build"}, {"arrays", "adds"}]),
+    (
+        "graph",
+        [
+            {"pattern"},
+            {"coloring"},
+            {"graph"},
+            {"edges", "sparsity"},
+            {"inner"},
+            {"fold", "check", "live", "read", "split", "partials"},
+            {"pull", "push", "forward"},
+            {"jacobian"},
+        ],
+    ),
+    (
+        "program",
+        [
+            {"program"},
+            {"inner"},
+            {"wanted", "levels", "places", "emit", "numbers", "arrays", "loops"},
+            {"make", "run"},
+        ],
+    ),
 ]
-C_RANK = {name: rank for rank, names in enumerate(C_ROOMS) for name in names}
+C_RANK = {
+    f"{folder}/{name}": (storey, place)
+    for storey, (folder, groups) in enumerate(C_STOREYS)
+    for place, names in enumerate(groups)
+    for name in names
+}
 GENERATED = {"ops_rows", "ops_cards", "ops_direct", "ops_helpers"}
-C_FILES = sorted([*SOURCES.glob("*.c"), *SOURCES.glob("*.h")])
+C_FILES = sorted([*SOURCES.glob("[!g]*/*.[ch]"), *SOURCES.glob("graph/*.[ch]")])
 
 
-def _room(name: str) -> str:
-    return Path(name).stem.split("_")[0]
+def _place(path: Path) -> str:
+    return f"{path.parent.name}/{path.stem}"
+
+
+def _name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
 
 
 def includes_of(path: Path, form: str) -> list[str]:
@@ -279,19 +334,22 @@ def includes_of(path: Path, form: str) -> list[str]:
     return re.findall(rf"^\s*#\s*include\s*{form}", text, re.MULTILINE)
 
 
-@pytest.mark.parametrize("path", C_FILES, ids=lambda path: path.name)
+def test_every_file_of_the_core_has_its_place() -> None:
+    assert {_place(path) for path in C_FILES} == set(C_RANK)
+
+
+@pytest.mark.parametrize("path", C_FILES, ids=_name)
 def test_the_c_core_includes_only_what_comes_before(path: Path) -> None:
-    room = _room(path.name)
-    assert room in C_RANK, f"{path.name} has no place"
+    storey, place = C_RANK[_place(path)]
     for header in includes_of(path, r'"([^"]+)"'):
         if Path(header).stem in GENERATED:
-            assert C_RANK[room] >= C_RANK["ops"]
+            assert (storey, place) >= C_RANK["table/ops"]
             continue
-        own = _room(header) == room
-        assert own or C_RANK[_room(header)] < C_RANK[room], f"{path.name} includes {header}"
+        last = place if path.suffix == ".h" else len(C_STOREYS[storey][1])
+        assert C_RANK[header.removesuffix(".h")] <= (storey, last), f"{path} includes {header}"
 
 
-@pytest.mark.parametrize("path", C_FILES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", C_FILES, ids=_name)
 def test_the_c_core_knows_no_python(path: Path) -> None:
     standard = {
         "assert.h",
@@ -308,62 +366,68 @@ def test_the_c_core_knows_no_python(path: Path) -> None:
     assert not re.search(r"\bPy\w*_|\bPyObject\b|\bnpy_|\bNPY_", text)
 
 
-@pytest.mark.parametrize(
-    "path", [*C_FILES, *sorted(PACKAGE.glob("*.[ch]"))], ids=lambda path: path.name
-)
-def test_inner_headers_are_included_in_their_own_room_alone(path: Path) -> None:
-    for header in includes_of(path, r'"([^"]+_inner\.h)"'):
-        assert path.parent == SOURCES
-        assert _room(header) == _room(path.name), f"{path.name} includes {header}"
+BINDING = PACKAGE / "binding" / "numbers"
 
 
-@pytest.mark.parametrize("path", sorted(SOURCES.glob("*.h")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*C_FILES, *sorted(BINDING.glob("*.[ch]"))], ids=_name)
+def test_inner_headers_are_included_in_their_own_storey_alone(path: Path) -> None:
+    for header in includes_of(path, r'"(\w+/(?:inner|build|steps)\.h)"'):
+        assert Path(header).parent.name == path.parent.name, f"{path} includes {header}"
+
+
+def guard_of(prefix: str, path: Path) -> str:
+    """The name that a header is guarded by: its folder, and itself if it is called otherwise."""
+    folder, name = path.parent.name.upper(), path.stem.upper()
+    return f"{prefix}_{folder}_H" if folder == name else f"{prefix}_{folder}_{name}_H"
+
+
+@pytest.mark.parametrize("path", [p for p in C_FILES if p.suffix == ".h"], ids=_name)
 def test_headers_have_guards(path: Path) -> None:
     text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL).strip()
-    guard = f"CAD_{path.stem.upper()}_H"
+    guard = guard_of("CAD", path)
     assert text.startswith(f"#ifndef {guard}\n#define {guard}\n")
     assert text.endswith("#endif")
 
 
 # --- the binding in C --------------------------------------------------------------------------
 
-# The rooms of each subject, by the header that is theirs alone; _numbers.h is for all.
+# The rooms of each subject, by the header that is theirs alone; numbers.h is for all.
 BINDING_ROOMS: dict[str, set[str]] = {
-    "_numbers": {"_errors", "_guards", "_rules", "_sweeps"},
-    "_var": {"_var", "_var_handles", "_var_tape", "_var_views", "_var_operators", "_var_grad"},
-    "_array": {"_array", "_array_operands", "_array_index", "_array_assign"},
-    "_dual": {"_dual", "_dual_operators", "_dual_apply", "_dual_make", "_dual_index"},
-    "_apply": {"_apply", "_table", "_ufuncs", "_methods", "_ready"},
+    "numbers": {"errors", "guards", "rules", "sweeps"},
+    "var": {"var", "var_handles", "var_tape", "var_views", "var_operators", "var_grad"},
+    "array": {"array", "array_operands", "array_index", "array_assign"},
+    "dual": {"dual", "dual_operators", "dual_apply", "dual_make", "dual_index"},
+    "apply": {"apply", "table", "ufuncs", "methods", "ready"},
 }
 SUBJECT_OF = {room: subject for subject, rooms in BINDING_ROOMS.items() for room in rooms}
-BINDING_FILES = sorted(PACKAGE.glob("*.c"))
+BINDING_FILES = sorted(BINDING.glob("*.c"))
 
 
 def test_every_room_of_the_binding_has_its_place() -> None:
     assert {path.stem for path in BINDING_FILES} == set(SUBJECT_OF)
-    assert {path.stem for path in PACKAGE.glob("*.h")} == set(BINDING_ROOMS)
+    assert {path.stem for path in BINDING.glob("*.h")} == set(BINDING_ROOMS)
 
 
-@pytest.mark.parametrize("path", BINDING_FILES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", BINDING_FILES, ids=_name)
 def test_a_room_of_the_binding_says_what_it_is_for(path: Path) -> None:
     assert re.match(r"/\*.*?\*/\n#include", path.read_text(encoding="utf-8"), re.DOTALL)
 
 
-@pytest.mark.parametrize("path", BINDING_FILES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", BINDING_FILES, ids=_name)
 def test_a_room_of_the_binding_includes_the_header_of_its_subject_alone(path: Path) -> None:
     own, *core = includes_of(path, r'"([^"]+)"')
-    assert own == f"{SUBJECT_OF[path.stem]}.h"
-    assert {Path(name).stem for name in core} <= set(GENERATED | {file.stem for file in C_FILES})
+    assert own == f"numbers/{SUBJECT_OF[path.stem]}.h"
+    assert {name.removesuffix(".h") for name in core} <= GENERATED | set(C_RANK)
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.glob("*.h")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(BINDING.glob("*.h")), ids=_name)
 def test_headers_of_the_binding_have_guards(path: Path) -> None:
     text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL).strip()
-    guard = f"CADIFF{path.stem.upper()}_H"
+    guard = guard_of("CADIFF", path)
     assert text.startswith(f"#ifndef {guard}\n#define {guard}\n")
     assert text.endswith("#endif")
-    subjects = {Path(name).stem for name in includes_of(path, r'"([^"]+)"')} & set(BINDING_ROOMS)
-    assert subjects == ({"_numbers"} - {path.stem})
+    included = {name for name in includes_of(path, r'"([^"]+)"') if name.startswith("numbers/")}
+    assert included == (set() if path.stem == "numbers" else {"numbers/numbers.h"})
 
 
 # --- memory ------------------------------------------------------------------------------------
@@ -371,7 +435,7 @@ def test_headers_of_the_binding_have_guards(path: Path) -> None:
 
 def test_memory_is_taken_through_one_door() -> None:
     calls = re.compile(r"\b(malloc|calloc|realloc|free)\s*\(")
-    for path in [*C_FILES, *PACKAGE.glob("*.c")]:
+    for path in [*C_FILES, *BINDING.glob("*.c")]:
         text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
         found = set(calls.findall(text))
         assert path.name == "memory.c" or not found, f"{path.name} calls {found}"
@@ -383,7 +447,7 @@ def test_memory_is_taken_through_one_door() -> None:
 @pytest.mark.parametrize("name", sorted(generate.derived_files()))
 def test_derived_files_follow_from_the_table(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
-    assert text == generate.derived_files()[name], "run `python src/generate.py derived`"
+    assert text == generate.derived_files()[name], "run `python src/table/generate.py derived`"
 
 
 def test_the_compiled_core_was_built_from_the_table() -> None:
@@ -439,7 +503,7 @@ def stub_members(name: str) -> set[str]:
     """What the stubs say about a class of the core, with what it inherits there."""
     classes = {
         node.name: node
-        for module in ("_core", "_methods")
+        for module in ("binding/_core", "operations/methods")
         for node in ast.walk(_stub(module))
         if isinstance(node, ast.ClassDef)
     }
@@ -493,7 +557,9 @@ def test_array_numbers_have_the_members_of_the_scalars() -> None:
 
 
 def test_stubs_cover_the_functions_of_the_core() -> None:
-    stubbed = {node.name for node in _stub("_core").body if isinstance(node, ast.FunctionDef)}
+    stubbed = {
+        node.name for node in _stub("binding/_core").body if isinstance(node, ast.FunctionDef)
+    }
     tabled = set(_core.functions())
     public = {
         name
@@ -506,7 +572,7 @@ def test_stubs_cover_the_functions_of_the_core() -> None:
 
 
 def test_the_stub_of_the_table_lists_every_function() -> None:
-    stub = _stub("_table")
+    stub = _stub("operations/table")
     functions = {node.name for node in stub.body if isinstance(node, ast.FunctionDef)}
     assert functions == set(_table.__all__) == set(_core.functions())
     for name in functions:
@@ -520,7 +586,7 @@ def test_the_package_is_typed() -> None:
 # --- names -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("module", [cadiff, _table, ops, transforms, checks, inspect, linear])
+@pytest.mark.parametrize("module", [cadiff, _table, inspection, ops, programs, transforms])
 def test_all_names_exist_once_and_are_documented(module: ModuleType) -> None:
     names = module.__all__
     assert len(set(names)) == len(names)
@@ -530,7 +596,7 @@ def test_all_names_exist_once_and_are_documented(module: ModuleType) -> None:
 
 
 def test_the_package_offers_all_that_its_rooms_offer() -> None:
-    rooms = (_table, ops, transforms, checks, inspect, linear)
+    rooms = (_table, inspection, ops, programs, transforms)
     parts = {name for room in rooms for name in room.__all__}
     assert parts <= set(cadiff.__all__)
     for name in parts:

@@ -17,7 +17,8 @@ import pytest
 
 import cadiff
 import cadiff.numpy as np
-from cadiff import Dual, StaleVarError, Var, _core
+from cadiff import Dual, StaleVarError, Var
+from cadiff.binding import _core
 
 from .processes import isolated
 from .threads import in_thread

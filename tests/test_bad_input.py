@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import cadiff
-from cadiff import Dual, Var, _core
+from cadiff import Dual, Var
+from cadiff.binding import _core
 
 from .names import name_of
 

@@ -1,4 +1,4 @@
-"""The core as C alone, without Python: src/*.c compiled with tests/c/*.c, and run.
+"""The core as C alone, without Python: src/*/*.c compiled with tests/c/*.c, and run.
 
 It is built under the address and undefined-behaviour sanitizers, optimised, and with small limits;
 and under the thread sanitizer, for the tests that have threads. Each test of the C program is a
@@ -97,8 +97,10 @@ def compile_c(arguments: list[str | Path]) -> None:
 
 
 def load_generator() -> ModuleType:
-    """src/generate.py, which reads the table; it is not part of the package."""
-    spec = importlib.util.spec_from_file_location("c_core_generate", CORE / "generate.py")
+    """src/table/generate.py, which reads the table; it is not part of the package."""
+    spec = importlib.util.spec_from_file_location(
+        "c_core_generate", CORE / "table" / "generate.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -215,11 +217,11 @@ def program(
 def build(directory: Path, options: list[str], headers: Path) -> Path:
     """The program of all tests."""
     includes = [f"-I{path}" for path in (CORE, headers, TESTS)]
-    sources = [*sorted(CORE.glob("*.c")), *sorted(TESTS.glob("*.c"))]
+    sources = [*sorted(CORE.glob("*/*.c")), *sorted(TESTS.glob("*.c"))]
     kept = kept_program(options, sources, headers)
     if kept.exists():
         return kept
-    objects = [directory / f"{path.stem}.o" for path in sources]
+    objects = [directory / f"{path.parent.name}_{path.stem}.o" for path in sources]
 
     def compile_one(pair: tuple[Path, Path]) -> None:
         compile_c([*options, *includes, "-c", pair[0], "-o", pair[1]])
@@ -237,9 +239,9 @@ def kept_program(options: list[str], sources: list[Path], headers: Path) -> Path
     digest = hashlib.sha256(repr([*COMPILER, *options]).encode())
     digest.update(run([*COMPILER, "--version"]).stdout.encode())
     for directory in (CORE, TESTS, headers):
-        sources = [*sources, *sorted(directory.glob("*.h"))]
+        sources = [*sources, *sorted(directory.rglob("*.h"))]
     for path in sources:
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+        digest.update(f"{path.parent.name}/{path.name}".encode() + b"\0" + path.read_bytes())
     return ROOT / "build" / "core_tests" / digest.hexdigest()[:16]
 
 

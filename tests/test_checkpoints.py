@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as np
-from cadiff import _core, checkpoint, checkpoint_scan
+from cadiff import checkpoint, checkpoint_scan
+from cadiff.binding import _core
 
 Function = Callable[..., Any]
 POINT = numpy.array([0.3, -0.7, 1.1])

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cadiff
-from cadiff import _core, checks
+from cadiff.binding import _core
+from cadiff.inspection import checks
 
 from .functions import rosenbrock
 

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as np
-from cadiff import _core, checkpoint
+from cadiff import checkpoint
+from cadiff.binding import _core
 
 Function = Callable[..., Any]
 Layer = Callable[[Any, Any], Any]

@@ -18,8 +18,8 @@ import pytest
 import cadiff
 import cadiff.math as cmath
 import cadiff.numpy as cnp
-from cadiff import _core
-from cadiff._core import Recording
+from cadiff.binding import _core
+from cadiff.binding._core import Recording
 
 Function = Callable[..., Any]
 Guards = list[tuple[int, int, bool, list[bool]]]

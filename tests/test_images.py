@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff import _core
+from cadiff.binding import _core
 
 from .programs import Pair, agree, direction, mixed, near, quiet, same, summed
 from .test_program import Script, drafted, elsewhere, points

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff import _core, inspect
+from cadiff.binding import _core
+from cadiff.inspection import inspect
 
 
 def lines_of(tape: cadiff.Tape, **kwargs: Any) -> list[str]:

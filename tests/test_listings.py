@@ -16,8 +16,9 @@ import pytest
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff import _core, listings
-from cadiff.recordings import Call, Recorded, record
+from cadiff.binding import _core
+from cadiff.programs import listings
+from cadiff.programs.recordings import Call, Recorded, record
 
 EVERYTHING = 10**9
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import cadiff
-from cadiff import Var, _core
+from cadiff import Var
+from cadiff.binding import _core
 
 from .functions import square_sum
 from .memory import small_heap

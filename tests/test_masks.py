@@ -17,7 +17,7 @@ from hypothesis.extra import numpy as hnp
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff._masks import Mask
+from cadiff.operations.masks import Mask
 
 from .programs import near, value_of
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff import _core
+from cadiff.binding import _core
 
 from .threads import in_threads
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as np
-from cadiff import _dispatch
+from cadiff.operations import dispatch as _dispatch
 
 from . import derivatives
 from .cases_numpy import CASES, distinct, normal

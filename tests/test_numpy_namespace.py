@@ -22,7 +22,8 @@ import cadiff
 import cadiff.numpy as np
 import cadiff.scipy.linalg
 import cadiff.scipy.special
-from cadiff import Dual, Var, _dispatch
+from cadiff import Dual, Var
+from cadiff.operations import dispatch as _dispatch
 
 from .names import name_of
 

@@ -1,7 +1,7 @@
 """Every operation of the table against mathematics, in every mode of differentiation.
 
-The tests are made from the rows of src/ops.def: a new row is tested as soon as it has a twin in
-oracle.py, and fails by name until then. What is expected comes from that room or from NumPy and
+The tests are made from the rows of src/table/ops.def: a new row is tested as soon as it has a twin
+in oracle.py, and fails by name until then. What is expected comes from that room or from NumPy and
 SciPy, never from cadiff.
 
 The accuracy demanded is that of a careful program in double precision: an error of a few units in
@@ -43,8 +43,8 @@ Function: TypeAlias = Callable[..., Any]
 
 
 def _load_generator() -> ModuleType:
-    """src/generate.py, which reads the table; it is not part of the package."""
-    path = Path(__file__).parents[1] / "src" / "generate.py"
+    """src/table/generate.py, which reads the table; it is not part of the package."""
+    path = Path(__file__).parents[1] / "src" / "table" / "generate.py"
     spec = importlib.util.spec_from_file_location("generate", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

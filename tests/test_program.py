@@ -575,7 +575,7 @@ def test_elementwise_functions_over_many_numbers(n: int) -> None:
 # --- every operation of the table ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", cadiff._table.__all__)
+@pytest.mark.parametrize("name", cadiff.operations.table.__all__)
 @pytest.mark.parametrize("n", [1, 30, 3000])
 def test_each_operation(name: str, n: int) -> None:
     function = getattr(cadiff, name)

@@ -17,7 +17,8 @@ import pytest
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff import _core, codegen
+from cadiff.binding import _core
+from cadiff.programs import codegen
 from cadiff.transforms._outputs import Output
 
 from .functions import rosenbrock

@@ -17,7 +17,8 @@ import pytest
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff import Program, traces
+from cadiff import Program
+from cadiff.programs import traces
 
 from .memory import usage
 from .programs import hinge, near, same, wave

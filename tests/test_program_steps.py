@@ -20,8 +20,8 @@ import cadiff.numpy as np
 import cadiff.scipy.linalg
 import cadiff.scipy.special
 import cadiff.scipy.stats
-from cadiff import _core
-from cadiff.instructions import Kind
+from cadiff.binding import _core
+from cadiff.programs.instructions import Kind
 
 from . import cases_linalg, cases_numpy, cases_special, cases_stats
 from .derivatives import Case, as_tuple, named

@@ -15,7 +15,7 @@ import pytest
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff import batches
+from cadiff.programs import batches
 
 from .memory import leaks, usage
 from .processes import isolated

@@ -15,9 +15,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 import cadiff
-from cadiff import _core
 from cadiff import numpy as cnp
-from cadiff._core import Pattern
+from cadiff.binding import _core
+from cadiff.binding._core import Pattern
 
 from . import functions
 from .processes import isolated
@@ -530,8 +530,8 @@ LARGE = np.random.default_rng(3).normal(size=(60, 60)) / 8.0
 
 def test_products_along_colours() -> None:
     x = np.linspace(-1.0, 1.0, 180)
-    call = cadiff.recordings.Call((x,), {}, (0,))
-    recorded = cadiff.recordings.record(wide, call, True)
+    call = cadiff.programs.recordings.Call((x,), {}, (0,))
+    recorded = cadiff.programs.recordings.record(wide, call, True)
     assert not isinstance(recorded, str)
     plan = recorded.plan("jacobian", call.ranges, "rows")
     assert plan.n_colors in (0, 60)
@@ -605,9 +605,9 @@ def test_random_programs(f: Any, n: int, seed: int) -> None:
 def test_a_failing_allocation_is_survived() -> None:
     x = np.linspace(-1.0, 1.0, 12)
     expected = cadiff.sparse_hessian(rosenbrock)(x).toarray()
-    call = cadiff.recordings.Call((x,), {}, (0,))
+    call = cadiff.programs.recordings.Call((x,), {}, (0,))
     for successes in range(400):
-        recorded = cadiff.recordings.record(rosenbrock, call, True)
+        recorded = cadiff.programs.recordings.record(rosenbrock, call, True)
         assert not isinstance(recorded, str)
         _core._fail_allocations_after(successes)
         try:

@@ -18,7 +18,8 @@ import scipy.special as sp
 from mpmath import mp
 
 import cadiff
-from cadiff import Dual, Var, _table
+from cadiff import Dual, Var
+from cadiff.operations import table as _table
 from cadiff.scipy import special
 
 from .cases_special import CASES, INVERSES, Case, Point, Real
@@ -458,7 +459,7 @@ def test_the_namespace_mirrors_scipy() -> None:
 
 
 def test_every_primitive_of_the_namespace_has_a_case() -> None:
-    from cadiff.primitives import primitive
+    from cadiff.operations.primitives import primitive
 
     tried = {*CASES, *INVERSES} | {"gammasgn", "jn"}
     defined = {

@@ -281,7 +281,7 @@ def test_exp_of_minus_two_relu(x: float, value: float, slope: float) -> None:
 
 
 def test_an_operation_of_ones_own() -> None:
-    from cadiff.primitives import primitive
+    from cadiff.operations.primitives import primitive
 
     @primitive
     def swish(x: Any) -> Any:

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff import Dual, _core
+from cadiff import Dual
+from cadiff.binding import _core
 
 from .oracle import DERIVATIVES, ORACLE, STAIRS, Real, digits
 from .test_operations import ROWS, rows

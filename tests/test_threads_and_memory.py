@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 
 import cadiff
-from cadiff import Dual, Var, _core
+from cadiff import Dual, Var
+from cadiff.binding import _core
 
 from .functions import BoomError, square_sum
 from .memory import leaks, small_heap, usage

@@ -21,7 +21,7 @@ from typing import Any as _Any
 
 import numpy as _np
 
-from .._dispatch import FUNCTIONS as _FUNCTIONS
+from ..operations.dispatch import FUNCTIONS as _FUNCTIONS
 from . import (
     _calculus,
     _choices,

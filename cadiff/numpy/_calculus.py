@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from .. import _table, arrays
-from .._core import compare, depends, plain_values
-from .._core import strip as value
-from .._dispatch import carries, implements
-from .._guards import EQUAL, LESS, held, places
-from .._masks import Mask
-from ..primitives import primitive
+from ..binding._core import compare, depends, plain_values
+from ..binding._core import strip as value
+from ..operations import arrays
+from ..operations import table as _table
+from ..operations.dispatch import carries, implements
+from ..operations.guards import EQUAL, LESS, held, places
+from ..operations.masks import Mask
+from ..operations.primitives import primitive
 from ._common import (
     Axis,
     Number,

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from .. import _table, arrays
-from .._core import Dual, Var, depends, plain_values
-from .._core import strip as value
-from .._dispatch import FUNCTIONS, carries, implements
-from .._guards import held, infinite, nans, truths
-from .._guards import order as ascending
-from .._masks import Mask
+from ..binding._core import Dual, Var, depends, plain_values
+from ..binding._core import strip as value
+from ..operations import arrays
+from ..operations import table as _table
+from ..operations.dispatch import FUNCTIONS, carries, implements
+from ..operations.guards import held, infinite, nans, truths
+from ..operations.guards import order as ascending
+from ..operations.masks import Mask
 from ..ops import round as round_number
 from ._common import Number, as_number, existing, rearranged, refuse, unsupported, wants_floats
 

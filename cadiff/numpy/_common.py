@@ -12,10 +12,11 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from .. import _table, arrays
-from .._core import Dual, Var
-from .._dispatch import carries
-from .._masks import Mask
+from ..binding._core import Dual, Var
+from ..operations import arrays
+from ..operations import table as _table
+from ..operations.dispatch import carries
+from ..operations.masks import Mask
 
 __all__ = [
     "Axis",

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays
-from .._core import Dual, is_differentiating
-from .._dispatch import carries, implements
+from ..binding._core import Dual, is_differentiating
+from ..operations import arrays
+from ..operations.dispatch import carries, implements
 from ._common import Number, as_number, existing, rearranged, wants_floats
 
 __all__ = [

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import _table, arrays
-from .._core import Elementwise
-from .._core import strip as value
-from .._dispatch import FUNCTIONS, carries, implements, plain
-from ..primitives import primitive
+from ..binding._core import Elementwise
+from ..binding._core import strip as value
+from ..operations import arrays
+from ..operations import table as _table
+from ..operations.dispatch import FUNCTIONS, carries, implements, plain
+from ..operations.primitives import primitive
 from ._common import Number, as_number, existing
 
 __all__ = ["elementwise"]

@@ -24,12 +24,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core import strip as value
-from .._dispatch import carries
-from .._guards import held
-from .._table import where
-from ..arrays import concatenate, reshape, stack, sum, swapaxes
-from ..primitives import doubt, primitive, warn_nan
+from ..binding._core import strip as value
+from ..operations.arrays import concatenate, reshape, stack, sum, swapaxes
+from ..operations.dispatch import carries
+from ..operations.guards import held
+from ..operations.primitives import doubt, primitive, warn_nan
+from ..operations.table import where
 
 Mask = NDArray[np.bool_]
 Warn = Callable[[str], None]

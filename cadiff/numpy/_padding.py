@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import _table, arrays
-from .._core import plain_values
-from .._core import strip as value
-from .._dispatch import implements
+from ..binding._core import plain_values
+from ..binding._core import strip as value
+from ..operations import arrays
+from ..operations import table as _table
+from ..operations.dispatch import implements
 from ._common import Number, along, as_number, rearranged
 from ._reductions import max, mean, median, min
 

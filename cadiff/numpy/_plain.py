@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import _table, arrays
-from .._dispatch import implements, plain
+from ..operations import arrays
+from ..operations import table as _table
+from ..operations.dispatch import implements, plain
 from ._common import Number, as_number, existing
 
 plain(

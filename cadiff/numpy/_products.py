@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from .. import arrays
-from .._core import plain_values
-from .._core import strip as value
-from .._dispatch import implements
-from ..primitives import primitive
+from ..binding._core import plain_values
+from ..binding._core import strip as value
+from ..operations import arrays
+from ..operations.dispatch import implements
+from ..operations.primitives import primitive
 from ._common import Number, as_number, existing, refuse, unsupported, wants_floats
 from ._reductions import cumprod
 from ._shapes import diagonal, ravel

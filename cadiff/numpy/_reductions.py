@@ -16,12 +16,13 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import NDArray
 
-from .. import _table, arrays
-from .._core import Dual, Var, depends, indicator
-from .._core import strip as value
-from .._dispatch import carries, implements
-from .._guards import EQUAL, NOT_EQUAL, held, nans, order
-from ..primitives import primitive
+from ..binding._core import Dual, Var, depends, indicator
+from ..binding._core import strip as value
+from ..operations import arrays
+from ..operations import table as _table
+from ..operations.dispatch import carries, implements
+from ..operations.guards import EQUAL, NOT_EQUAL, held, nans, order
+from ..operations.primitives import primitive
 from ._common import (
     Axis,
     Number,

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .._dispatch import carries
+from ..operations.dispatch import carries
 
 
 def refusing(function: Callable[..., Any], name: str, instead: str) -> Callable[..., Any]:

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from .. import _table, arrays
-from .._core import strip as value
-from .._dispatch import implements
+from ..binding._core import strip as value
+from ..operations import arrays
+from ..operations import table as _table
+from ..operations.dispatch import implements
 from ._common import (
     Axis,
     Number,

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from .. import _table, arrays
-from .._core import compare, plain_values
-from .._core import strip as value
-from .._dispatch import METHODS, PLAIN, carries, function_for, store
-from .._guards import EQUAL, held, nans
-from ..primitives import primitive
+from ..binding._core import compare, plain_values
+from ..binding._core import strip as value
+from ..operations import arrays
+from ..operations import table as _table
+from ..operations.dispatch import METHODS, PLAIN, carries, function_for, store
+from ..operations.guards import EQUAL, held, nans
+from ..operations.primitives import primitive
 from ._calculus import bincount
 from ._common import Axis, Number, along, as_number, chosen, expanded, reduced_axes, wants_floats
 from ._reductions import (

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from .._core import strip as value
-from .._dispatch import carries, implements, plain
-from .._guards import held
-from .._table import power, sign, where
-from ..arrays import array, broadcast_to, concatenate, moveaxis, reshape, sum, transpose
-from ..primitives import primitive
+from ..binding._core import strip as value
+from ..operations.arrays import array, broadcast_to, concatenate, moveaxis, reshape, sum, transpose
+from ..operations.dispatch import carries, implements, plain
+from ..operations.guards import held
+from ..operations.primitives import primitive
+from ..operations.table import power, sign, where
 from . import _factorizations as factor
 from ._factorizations import EPSILON, T
 

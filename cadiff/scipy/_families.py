@@ -14,9 +14,9 @@ import numpy as np
 import scipy.special as sp
 from numpy.typing import ArrayLike, NDArray
 
-from .._guards import held
-from .._table import divide, exp, hypot, log, log1p, polygamma, reciprocal, square, where
-from ..primitives import primitive
+from ..operations.guards import held
+from ..operations.primitives import primitive
+from ..operations.table import divide, exp, hypot, log, log1p, polygamma, reciprocal, square, where
 
 Array = NDArray[np.float64]
 Kernel = Callable[..., Array]

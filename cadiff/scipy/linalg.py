@@ -16,16 +16,16 @@ import numpy as np
 import scipy.linalg
 from numpy.linalg import LinAlgError
 
-from .. import _guards
-from .._core import strip as value
-from .._dispatch import implements
-from .._guards import held
-from ..arrays import concatenate, reshape
+from ..binding._core import strip as value
 from ..numpy import _factorizations as factor
 from ..numpy import linalg as of_numpy
 from ..numpy._factorizations import EPSILON, T, outer_product, part, triangle
 from ..numpy.linalg import number
-from ..primitives import primitive
+from ..operations import guards as _guards
+from ..operations.arrays import concatenate, reshape
+from ..operations.dispatch import implements
+from ..operations.guards import held
+from ..operations.primitives import primitive
 
 __all__ = [
     "LinAlgError",

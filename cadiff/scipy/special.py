@@ -19,10 +19,13 @@ import numpy as np
 import scipy.special as sp
 
 from .. import nn
-from .._core import strip as value
-from .._dispatch import FUNCTIONS, carries, implements
-from .._guards import held
-from .._table import (
+from ..binding._core import strip as value
+from ..operations.arrays import as_array, broadcast_to, gathered, reshape
+from ..operations.arrays import sum as sum_
+from ..operations.dispatch import FUNCTIONS, carries, implements
+from ..operations.guards import held
+from ..operations.primitives import primitive
+from ..operations.table import (
     absolute,
     cbrt,
     clip,
@@ -56,9 +59,6 @@ from .._table import (
     xlog1py,
     xlogy,
 )
-from ..arrays import as_array, broadcast_to, gathered, reshape
-from ..arrays import sum as sum_
-from ..primitives import primitive
 from ._families import (
     beta_density,
     choose,

@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 import scipy.stats as st
 
-from .._core import depends, note_obstacle
-from .._core import strip as value
-from .._dispatch import carries
-from .._guards import NoDerivativeError
-from .._table import (
+from ..binding._core import depends, note_obstacle
+from ..binding._core import strip as value
+from ..operations.arrays import broadcast_to, concatenate, gathered, reshape
+from ..operations.arrays import sum as sum_
+from ..operations.dispatch import carries
+from ..operations.guards import NoDerivativeError
+from ..operations.table import (
     absolute,
     arctan2,
     divide,
@@ -37,8 +39,6 @@ from .._table import (
     xlog1py,
     xlogy,
 )
-from ..arrays import broadcast_to, concatenate, gathered, reshape
-from ..arrays import sum as sum_
 from . import special
 from ._families import beta_density, student_log_density
 

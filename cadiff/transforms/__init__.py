@@ -5,17 +5,24 @@ forward mode runs it on Duals of a tag of its own. These rooms arrange arguments
 never see a buffer, and every derivative comes from the core.
 """
 
+from ._checkpoints import checkpoint, checkpoint_scan
 from ._flat import flatten
 from ._forward import jvp
+from ._implicit import fixed_point, root
 from ._jacobians import jacfwd, jacobian, jacrev
+from ._linear import LinearMap, linearize
 from ._points import check_derivative, derivative, gradient
 from ._reverse import elementwise_grad, grad, value_and_grad, vjp
 from ._second import hessian, hvp
 
 __all__ = [
+    "LinearMap",
     "check_derivative",
+    "checkpoint",
+    "checkpoint_scan",
     "derivative",
     "elementwise_grad",
+    "fixed_point",
     "flatten",
     "grad",
     "gradient",
@@ -25,6 +32,8 @@ __all__ = [
     "jacobian",
     "jacrev",
     "jvp",
+    "linearize",
+    "root",
     "value_and_grad",
     "vjp",
 ]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _core
-from ..arrays import reshape
+from ..binding import _core
+from ..operations.arrays import reshape
 from ._outputs import Shape, places
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _core
-from .._core import Dual, Structure, Var
-from ..arrays import concatenate, reshape
+from ..binding import _core
+from ..binding._core import Dual, Structure, Var
+from ..operations.arrays import concatenate, reshape
 from ._outputs import places
 
 FloatArray = NDArray[np.float64]

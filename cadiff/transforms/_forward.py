@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
-from .._core import Structure
-from ..primitives import settle_doubts
+from ..binding import _core
+from ..binding._core import Structure
+from ..operations.primitives import settle_doubts
 from ._base import Function, check_function, own_derivatives
 from ._outputs import Output, Shape, all_shapes, as_result, places, refilled
 

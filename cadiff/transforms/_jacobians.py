@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core import Recording, Structure
-from ..arrays import reshape, stack
+from ..binding._core import Recording, Structure
+from ..operations.arrays import reshape, stack
 from ._base import Function, Mode, Transform, check_mode
 from ._blocks import blocks_of_matrix, blocks_of_tangents
 from ._forward import run_forward

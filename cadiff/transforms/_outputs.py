@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _core
-from .._core import Dual, Structure, Var
-from .._masks import Mask, is_number_mask
-from ..arrays import copy
+from ..binding import _core
+from ..binding._core import Dual, Structure, Var
+from ..operations.arrays import copy
+from ..operations.masks import Mask, is_number_mask
 
 Shape = tuple[int, ...]
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _core
-from .._core import Dual, Recording, Var
+from ..binding import _core
+from ..binding._core import Dual, Recording, Var
 from ._base import Function, Mode, check_function, check_mode, is_int
 from ._forward import run_forward
 from ._outputs import Output, Shape, as_result, is_scalar

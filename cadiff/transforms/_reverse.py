@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from .. import _core
-from .._core import FrozenMap, Recording
-from ..arrays import sum as total_of
-from ..frozen import carried
+from ..binding import _core
+from ..binding._core import FrozenMap, Recording
+from ..operations.arrays import sum as total_of
 from ._base import Function, Transform, check_function, own_derivatives
+from ._frozen import carried
 from ._outputs import Output, all_shapes, handed_out, own
 
 

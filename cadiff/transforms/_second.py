@@ -12,9 +12,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from .. import _core
-from .._core import Dual, Recording, Var
-from ..primitives import settle_doubts
+from ..binding import _core
+from ..binding._core import Dual, Recording, Var
+from ..operations.primitives import settle_doubts
 from ._base import Function, Transform
 from ._blocks import blocks_of_matrix, blocks_of_tangents
 from ._forward import lift, seeds

@@ -7,8 +7,8 @@
 #ifndef ON_TAPE_H
 #define ON_TAPE_H
 
-#include "outside.h"
-#include "sweep.h"
+#include "tape/captures.h"
+#include "sweeps/sweeps.h"
 
 /* --- chance, the same on every machine --- */
 

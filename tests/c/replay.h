@@ -2,7 +2,7 @@
 #ifndef CAD_REPLAY_H
 #define CAD_REPLAY_H
 
-#include "program.h"
+#include "program/program.h"
 
 #include "check.h"
 

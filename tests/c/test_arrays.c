@@ -2,7 +2,7 @@
 #include "check.h"
 #include "twin.h"
 
-#include "arrays.h"
+#include "arrays/arrays.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Calls in graphs and programs: an owner whose calls are x -> (x0 x1, sin x0) stands in for rules
  * of Python's. */
-#include "program.h"
+#include "program/program.h"
 
 #include "check.h"
 #include "on_tape.h"

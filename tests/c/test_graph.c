@@ -1,7 +1,7 @@
 /* Graphs and programs: what they compute is what stands on the tape they were read from, their
  * derivatives those of the sweeps, for programs at random; what is folded is exact; a guard that
  * does not hold is told; and all of it survives want of memory. */
-#include "program.h"
+#include "program/program.h"
 
 #include "check.h"
 #include "on_tape.h"

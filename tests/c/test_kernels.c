@@ -2,7 +2,7 @@
 #include "check.h"
 #include "on_tape.h"
 
-#include "kernels.h"
+#include "kernels/kernels.h"
 
 #include <stdlib.h>
 

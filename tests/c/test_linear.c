@@ -1,7 +1,7 @@
 /* Frozen linear maps: what they push and pull is what the sweeps over the tape give, for programs
  * at random; they are sound, and one that is not is refused. */
 #include "check.h"
-#include "linear.h"
+#include "linear/linear.h"
 #include "on_tape.h"
 #include "twin.h"
 

@@ -2,7 +2,7 @@
 #include "check.h"
 #include "roots.h"
 
-#include "arrays.h"
+#include "arrays/arrays.h"
 
 /* --- when it happens --- */
 

@@ -3,7 +3,7 @@
  * ThreadSanitizer sees whether they touch each other's memory. */
 #include "check.h"
 #include "on_tape.h"
-#include "program.h"
+#include "program/program.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* See twin.h. */
 #include "twin.h"
 
-#include "arrays.h"
+#include "arrays/arrays.h"
 #include "check.h"
 
 #include <stdio.h>

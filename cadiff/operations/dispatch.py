@@ -1,0 +1,175 @@
+"""Which function of NumPy or SciPy is done by which function of the package.
+
+A function of the package that stands for one of NumPy's is made with `implements`. It is what
+plain NumPy calls on numbers with derivatives (`__array_function__`), and what the namespaces
+`cadiff.numpy` and `cadiff.scipy` offer. Given plain numbers, it is NumPy's own function.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import itertools
+import sys
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..binding import _core
+from ..binding._core import carries
+from . import guards as _guards
+from .masks import replaced
+
+__all__ = [
+    "FUNCTIONS",
+    "METHODS",
+    "PLAIN",
+    "carries",
+    "function_for",
+    "implements",
+    "plain",
+    "store",
+]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# NumPy's or SciPy's function -> the one of the package that differentiates it.
+FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+
+# Functions whose results have no derivatives: shapes, comparisons, indices.
+PLAIN: set[Any] = set()
+
+
+def implements(*originals: Any) -> Callable[[Callable[P, R]], _core.Function[P, R]]:
+    """Make a function the one that differentiates `originals`; it is called like the first.
+
+    The decorated function is called only if an argument carries a derivative.
+    """
+
+    def decorate(function: Callable[P, R]) -> _core.Function[P, R]:
+        dispatch = _named_as(function, originals[0])
+        for name in originals:
+            FUNCTIONS[name] = dispatch
+        return dispatch
+
+    return decorate
+
+
+def plain(*originals: Any) -> None:
+    """Declare functions whose results have no derivatives: they are applied to the values."""
+    for original in originals:
+        PLAIN.add(original)
+        FUNCTIONS[original] = _named_as(_on_values(original), original)
+
+
+def _on_values(original: Callable[..., Any]) -> Callable[..., Any]:
+    note = _guards.questions.get(original.__name__)
+
+    @functools.wraps(original)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if note is None:
+            return original(*_core.strip(args), **_core.strip(kwargs))
+        is_noted = _core.depends((args, kwargs))
+        if is_noted:
+            args, kwargs = replaced((args, kwargs), "number")
+        answer = original(*_core.plain_values(args), **_core.plain_values(kwargs))
+        found = note(*args, **kwargs) if is_noted else None
+        return answer if found is None else found
+
+    return function
+
+
+def _named_as(function: Callable[P, R], original: Callable[..., Any]) -> _core.Function[P, R]:
+    """A function under its public name: that of the original, in the package's namespace."""
+    dispatch = _core.Function(function, original)
+    functools.update_wrapper(dispatch, function)
+    public = itertools.takewhile(lambda part: part[0] != "_", original.__module__.split("."))
+    dispatch.__module__ = ".".join(["cadiff", *public])
+    dispatch.__name__ = dispatch.__qualname__ = original.__name__
+    dispatch.__doc__ = function.__doc__ or original.__doc__
+    return dispatch
+
+
+# --- ufuncs --------------------------------------------------------------------------------------
+
+# Methods of ufuncs, called as NumPy's with the ufunc before their arguments.
+METHODS: dict[str, Callable[..., Any]] = {}
+
+
+def _call(ufunc: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A ufunc with keyword arguments, or one that is no row of the table."""
+    out = kwargs.pop("out", None)
+    where = kwargs.pop("where", True)
+    dtype = kwargs.pop("dtype", None)
+    for ignored in ("casting", "order", "subok"):
+        kwargs.pop(ignored, None)
+    if dtype is not None and np.dtype(dtype).kind != "f":
+        raise TypeError(
+            f"numpy.{ufunc.__name__} of numbers with derivatives does not support dtype={dtype}: "
+            "they are float64"
+        )
+    if out is None and where is True:
+        return function_for(ufunc)(*inputs, **kwargs)
+    result = ufunc(*inputs, **kwargs)
+    targets = out if isinstance(out, tuple) else (out,)
+    results = result if isinstance(result, tuple) else (result,)
+    return store(ufunc, targets, results, where)
+
+
+def function_for(ufunc: Any) -> Callable[..., Any]:
+    """The function of the package that stands for a ufunc."""
+    function = FUNCTIONS.get(ufunc) or _core.operation_of(ufunc)
+    if function is None and "scipy.special" in sys.modules:
+        importlib.import_module("cadiff.scipy.special")  # which knows SciPy's ufuncs
+        function = FUNCTIONS.get(ufunc)
+    if function is None:
+        raise TypeError(
+            f"cadiff has no derivative for {ufunc!r}: write it with the functions of cadiff, or "
+            "apply it to cadiff.value(v), which has none"
+        )
+    return function
+
+
+def store(ufunc: Any, targets: tuple[Any, ...], results: tuple[Any, ...], where: Any) -> Any:
+    """Write results where `out=` says, as far as the mask `where=` goes."""
+    stored = []
+    for target, result in zip(targets, results, strict=True):
+        if target is None:
+            raise TypeError(
+                f"numpy.{ufunc.__name__} of numbers with derivatives wants out= beside where=: "
+                "what stands where the mask is False is not defined otherwise; cadiff.where"
+                "(mask, x, y) chooses between two"
+            )
+        if isinstance(target, np.ndarray) and carries(result) and target.dtype != object:
+            raise TypeError(
+                f"numpy.{ufunc.__name__} cannot write numbers with derivatives to out= of dtype "
+                f"{target.dtype}: take the result, or make the array with cadiff.zeros"
+            )
+        if where is True:
+            target[...] = result
+        else:
+            mask = np.broadcast_to(_mask(where), target.shape)
+            target[mask] = (result + np.zeros(target.shape))[mask]
+        stored.append(target)
+    return stored[0] if len(stored) == 1 else tuple(stored)
+
+
+def _mask(where: Any) -> NDArray[np.bool_]:
+    """What `where=` means, as NumPy takes it: anything by its truth, but arrays of bool only."""
+    if carries(where) or (isinstance(where, np.ndarray) and where.dtype != bool):
+        kind = getattr(where, "dtype", type(where).__name__)
+        raise TypeError(f"where= is a mask of bool, not of {kind}: write mask != 0 for it")
+    return np.asarray(where, dtype=bool)
+
+
+def _method(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What NumPy's ufunc protocol asks for, and is no plain call of an operation."""
+    if method == "__call__":
+        return _call(ufunc, inputs, kwargs)
+    return METHODS[method](ufunc, *inputs, **kwargs)
+
+
+_core.register(FUNCTIONS, _method)

@@ -1,0 +1,322 @@
+"""Choices by values, as comparisons that a replay of a recording has to meet again.
+
+What a function answers from values alone (questions, positions, counts) is a constant of a
+recording. Where it follows from comparisons, these are recorded as guards; a function of another
+kind reads values by `_core.strip`, after which the recording cannot be replayed. Unless something
+is recorded for replays, nothing is done here but to answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..binding import _core
+from ..binding._core import depends, plain_values
+
+__all__ = [
+    "EQUAL",
+    "LESS",
+    "LESS_EQUAL",
+    "NoDerivativeError",
+    "finite",
+    "fixed",
+    "held",
+    "infinite",
+    "nans",
+    "note_kinds",
+    "order",
+    "peaks",
+    "places",
+    "questions",
+    "truths",
+]
+
+LESS, LESS_EQUAL, EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL = range(6)  # as in Python.h
+
+# What has to be noted before a function answers; it may have a better answer, of numbers that a
+# replay computes anew.
+Note = Callable[..., Any]
+
+
+class NoDerivativeError(TypeError):
+    """A function was given a number by which it has no derivative."""
+
+
+def _taken(x: Any) -> Any:
+    """A list as an array, of objects if it holds numbers with derivatives."""
+    return _core.elements(x) if isinstance(x, (list, tuple)) else x
+
+
+def _elementwise(note: Callable[[Any], None]) -> Note:
+    """What has to be noted of every number among the arguments of a function."""
+
+    def note_all(*args: Any, **kwargs: Any) -> None:
+        def note_one(number: Any) -> Any:
+            note(number)
+            return number
+
+        _core.map_numbers((args, kwargs), note_one)
+
+    return note_all
+
+
+def _same_kind(number: Any) -> None:
+    """Nan stays nan, and the infinities what they are."""
+    _core.compare(number, number, NOT_EQUAL)
+    _core.compare(number, math.inf, EQUAL)
+    _core.compare(number, -math.inf, EQUAL)
+
+
+def nothing(*args: Any, **kwargs: Any) -> None:
+    """For a function that looks at shapes and types alone."""
+
+
+# What decides about the answers of functions, by their arguments.
+note_truths = _elementwise(lambda x: _core.compare(x, 0.0, NOT_EQUAL))
+note_nans = _elementwise(lambda x: _core.compare(x, x, NOT_EQUAL))
+note_kinds = _elementwise(_same_kind)
+
+
+def _of_arrays(found: Any) -> Any:
+    """None for the answer about a single number: NumPy's is of a type of its own."""
+    return None if isinstance(found, bool) or found is NotImplemented else found
+
+
+def compared(how: int) -> Note:
+    """For a comparison of two arguments."""
+
+    def note(x: Any, y: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if not args and not kwargs:
+            return _of_arrays(_core.compare_as_operators(_taken(x), _taken(y), how))
+        _core.compare(_taken(x), _taken(y), how)
+        return None
+
+    return note
+
+
+def about_kind(ask: Callable[[Any], Any]) -> Note:
+    """For a question about nan and the infinities."""
+
+    def note(x: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if not args and not kwargs:
+            return _of_arrays(ask(_taken(x)))
+        note_kinds(x)
+        return None
+
+    return note
+
+
+def are_close(
+    a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> None:
+    """For numpy.isclose and numpy.allclose."""
+    x, y = _taken(a), _taken(b)
+    _core.compare(abs(x - y), atol + rtol * abs(y), LESS_EQUAL)
+    _core.compare(x, y, EQUAL, False)
+    note_kinds(x, y)
+
+
+def are_equal(a1: Any, a2: Any, equal_nan: bool = False) -> None:
+    """For numpy.array_equal and numpy.array_equiv: arrays of other shapes are not compared."""
+    x, y = _taken(a1), _taken(a2)
+    try:
+        np.broadcast_shapes(np.shape(x), np.shape(y))
+    except ValueError:
+        return
+    _core.compare(x, y, EQUAL)
+    if equal_nan:
+        note_nans(x, y)
+
+
+# --- by order ------------------------------------------------------------------------------------
+
+
+def _row(x: Any, axis: int | None) -> tuple[Any, int]:
+    """An array and the axis along which it is ordered; with axis None the flat array."""
+    x = _taken(x)
+    return (x.reshape(-1), 0) if axis is None or np.ndim(x) == 0 else (x, axis)
+
+
+def _note_order(x: Any, axis: int | None, found: NDArray[np.intp]) -> None:
+    """A replay has to find the same order, and the same ties."""
+    x, axis = _row(x, axis)
+    if found.shape[axis] > 1:
+        key = list(np.ogrid[tuple(map(slice, found.shape))])
+        key[axis] = found
+        in_order = x[tuple(key)]
+        before, after = (
+            (slice(None),) * (axis % found.ndim) + (part,)
+            for part in (slice(None, -1), slice(1, None))
+        )
+        _core.compare(in_order[before], in_order[after], LESS)
+        _core.compare(in_order[before], in_order[after], LESS_EQUAL)
+    _core.compare(x, x, NOT_EQUAL)
+
+
+def order(x: Any, axis: int | None = -1) -> NDArray[np.intp]:
+    """The indices that put x in order along an axis, equal elements as they stand, nan last."""
+    found: NDArray[np.intp] = np.argsort(np.asarray(plain_values(x)), axis, kind="stable")
+    if depends(x):
+        _note_order(x, axis, np.atleast_1d(found))
+    return found
+
+
+def orders(a: Any, *args: Any, axis: int | None = -1, **kwargs: Any) -> None:
+    """For numpy.argsort: all that it answers follows from order and ties."""
+    order(a, args[0] if args else axis)
+
+
+def order_at(a: Any, kth: Any, axis: int | None = -1, *args: Any, **kwargs: Any) -> None:
+    """For numpy.argpartition."""
+    order(a, axis)
+
+
+def peaks(sign: float) -> Note:
+    """For the place of the largest element, or with sign -1 of the smallest."""
+
+    def note(a: Any, axis: int | None = None, *args: Any, **kwargs: Any) -> None:
+        x, axis = _row(a, axis)
+        plain = np.asarray(plain_values(x))
+        nan = np.isnan(plain)
+        where = np.expand_dims(np.argmax(np.where(nan, -np.inf, sign * plain), axis), axis)
+        key = list(np.ogrid[tuple(map(slice, plain.shape))])
+        key[axis] = where
+        peak = x[tuple(key)]
+        if sign > 0:
+            _core.compare(x, peak, LESS)
+            _core.compare(x, peak, LESS_EQUAL)
+        else:
+            _core.compare(peak, x, LESS)
+            _core.compare(peak, x, LESS_EQUAL)
+        if nan.any():
+            _core.compare(x, x, NOT_EQUAL)
+
+    return note
+
+
+def places(a: Any, v: Any, side: str = "left", sorter: Any = None) -> None:
+    """For numpy.searchsorted: between which elements of `a` each number stands."""
+    a, v = _taken(a), _taken(v)
+    if depends(sorter) or np.isnan(np.asarray(plain_values(a))).any():
+        _core.note_reading((a, v, sorter))
+        return
+    if sorter is not None:
+        a = a[np.asarray(sorter)]
+    if depends(a):
+        order(a)
+    if len(a) == 0:
+        return
+    found: Any = np.searchsorted(
+        np.asarray(plain_values(a)),
+        np.asarray(plain_values(v)),
+        side,  # type: ignore[call-overload]
+    )
+    before, after = LESS, LESS_EQUAL
+    if side == "right":
+        before, after = after, before
+    _core.compare(a[np.clip(found - 1, 0, len(a) - 1)], v, before)
+    _core.compare(v, a[np.clip(found, 0, len(a) - 1)], after)
+
+
+def bins(x: Any, bins: Any, right: bool = False) -> None:
+    """For numpy.digitize."""
+    edges = np.asarray(plain_values(bins))
+    if np.all(np.diff(edges) >= 0):
+        places(bins, x, "left" if right else "right")
+    else:
+        _core.note_reading((x, bins))
+
+
+# --- answers -------------------------------------------------------------------------------------
+
+
+def held(x: Any) -> Any:
+    """The values of x; where a replay finds others, x without its derivative.
+
+    So comparisons of them are guards, while what is computed of them is computed anew.
+    """
+    return _core.stop_gradient(x) if depends(x) else _core.strip(x)
+
+
+def fixed(x: Any) -> Any:
+    """The values of x, which a replay has to find again: whole numbers, as a rule."""
+    if depends(x):
+        _core.compare(_taken(x), plain_values(x), EQUAL, False)
+    return plain_values(x)
+
+
+def finite(x: Any) -> Any:
+    """The values of x; whether all are finite, a replay has to find again."""
+    if depends(x):
+        total = (_taken(x) * 0.0).sum()
+        _core.compare(total, 0.0, EQUAL, False)
+    return plain_values(x)
+
+
+def truths(x: Any) -> NDArray[np.bool_]:
+    """Which elements are not 0."""
+    if depends(x):
+        note_truths(x)
+    found: NDArray[np.bool_] = np.asarray(plain_values(x)) != 0
+    return found
+
+
+def nans(x: Any) -> NDArray[np.bool_]:
+    """Which elements are nan."""
+    if depends(x):
+        note_nans(x)
+    found: NDArray[np.bool_] = np.isnan(np.asarray(plain_values(x)))
+    return found
+
+
+def infinite(x: Any, sign: float) -> NDArray[np.bool_]:
+    """Which elements are infinite and of a sign."""
+    if depends(x):
+        _core.compare(_taken(x), sign * math.inf, EQUAL)
+    found: NDArray[np.bool_] = np.asarray(plain_values(x)) == sign * math.inf
+    return found
+
+
+# What has to be noted before a function of NumPy's answers from values; for all others that do,
+# nothing is known.
+questions: dict[str, Note] = {
+    "less": compared(LESS),
+    "less_equal": compared(LESS_EQUAL),
+    "equal": compared(EQUAL),
+    "not_equal": compared(NOT_EQUAL),
+    "greater": compared(GREATER),
+    "greater_equal": compared(GREATER_EQUAL),
+    **dict.fromkeys(
+        ("all", "any", "argwhere", "count_nonzero", "flatnonzero", "logical_and", "logical_not",
+         "logical_or", "logical_xor", "nonzero"),
+        note_truths,
+    ),
+    "isfinite": about_kind(lambda x: abs(x) < math.inf),
+    "isinf": about_kind(lambda x: abs(x) == math.inf),
+    "isneginf": about_kind(lambda x: x == -math.inf),
+    "isposinf": about_kind(lambda x: x == math.inf),
+    "isnan": about_kind(lambda x: x != x),
+    "allclose": are_close,
+    "isclose": are_close,
+    "array_equal": are_equal,
+    "array_equiv": are_equal,
+    "argmax": peaks(1.0),
+    "argmin": peaks(-1.0),
+    "nanargmax": peaks(1.0),
+    "nanargmin": peaks(-1.0),
+    "argsort": orders,
+    "argpartition": order_at,
+    "searchsorted": places,
+    "digitize": bins,
+    **dict.fromkeys(
+        ("can_cast", "common_type", "diag_indices_from", "einsum_path", "iscomplex",
+         "iscomplexobj", "isreal", "isrealobj", "min_scalar_type", "result_type",
+         "tril_indices_from", "triu_indices_from"),
+        nothing,
+    ),
+}  # fmt: skip

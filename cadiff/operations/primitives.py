@@ -1,0 +1,665 @@
+"""Operations with derivatives of their own: what the table of operations does not hold.
+
+A primitive wraps a function of plain floats and ndarrays. Rules say what its derivatives are, in
+public functions of numbers, so that they can be differentiated again.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..binding import _core
+from ..binding._core import Dual, Var, carries
+from . import arrays
+
+__all__ = ["custom", "doubt", "primitive", "settle_doubts", "warn_nan"]
+
+Number: TypeAlias = Any  # a Var, a Dual, a float or an ndarray
+
+FLOAT = np.dtype(np.float64)
+
+
+class primitive:  # noqa: N801 - a decorator
+    """An operation of one's own.
+
+    Parameters
+    ----------
+    function : callable
+        Of plain floats and ndarrays; returns a float, an ndarray, or a tuple of them. Positional
+        arguments may carry derivatives, if there are rules for them; keyword arguments may not.
+
+    Examples
+    --------
+    >>> import cadiff, numpy as np
+    >>> @cadiff.primitive
+    ... def cube(x):
+    ...     return x**3
+    >>> cube.defpartials(lambda ans, x: 3 * x**2)
+    >>> cadiff.grad(cube)(2.0)
+    12.0
+    """
+
+    # For reductions of one array: `fold_in_c(*other arguments)` answers the axes, what to begin
+    # with, and in C how an element x goes into the result r.
+    fold_in_c: Callable[..., tuple[tuple[int, ...], str, str]] | None = None
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        if not callable(function):
+            raise TypeError(f"primitive takes a function, not {type(function).__name__}")
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.pulls: dict[int, Callable[..., Any] | None] = {}
+        self.pushes: dict[int, Callable[..., Any] | None] = {}
+
+    # --- rules
+
+    def defvjp(
+        self, *makers: Callable[..., Any] | None, argnums: int | Sequence[int] | None = None
+    ) -> None:
+        """Reverse rules, one for each argument; None where the derivative is 0.
+
+        `maker(ans, *args, **kw)` returns `pull(g)`, which maps the cotangent of ans, of its shape,
+        to that of the argument, of the argument's shape. Forward mode follows by transposing: g
+        may then be a number with derivatives.
+        """
+        self._define(self.pulls, makers, argnums)
+
+    def defjvp(
+        self, *rules: Callable[..., Any] | None, argnums: int | Sequence[int] | None = None
+    ) -> None:
+        """Forward rules, one for each argument; None where the derivative is 0.
+
+        `rule(g, ans, *args, **kw)` maps the tangent of the argument to that of ans. Reverse mode
+        follows by transposing: g may then be a number with derivatives.
+        """
+        self._define(self.pushes, rules, argnums)
+
+    def defpartials(
+        self, *rules: Callable[..., Any] | None, argnums: int | Sequence[int] | None = None
+    ) -> None:
+        """Elementwise partials, one for each argument; None where the derivative is 0.
+
+        `rule(ans, *args, **kw)` is a partial. They give both modes; arguments are broadcast, and
+        an exact zero absorbs.
+        """
+        for k, rule in self._by_argument(rules, argnums):
+            if rule is None:
+                self.pushes[k] = self.pulls[k] = None
+                continue
+            self.pushes[k] = functools.partial(_push_partial, self, rule)
+            pull = functools.partial(_pull_partial, self, rule, k)
+            if hasattr(rule, "refuse"):  # at the call already, not in the sweep
+                pull.refuse = rule.refuse  # type: ignore[attr-defined]
+            self.pulls[k] = pull
+
+    def _define(
+        self,
+        table: dict[int, Callable[..., Any] | None],
+        rules: Sequence[Callable[..., Any] | None],
+        argnums: int | Sequence[int] | None,
+    ) -> None:
+        if len(rules) == 1 and isinstance(argnums, Sequence):
+            rules = [rules[0]] * len(argnums)
+        table.update(self._by_argument(rules, argnums))
+
+    def _by_argument(
+        self, rules: Sequence[Callable[..., Any] | None], argnums: int | Sequence[int] | None
+    ) -> list[tuple[int, Callable[..., Any] | None]]:
+        """Rules with the positions of their arguments."""
+        for rule in rules:
+            if rule is not None and not callable(rule):
+                raise TypeError(
+                    f"the primitive {self._name}: a rule is a function, or None where the "
+                    f"derivative is 0, not {type(rule).__name__}"
+                )
+        if argnums is None:
+            return list(enumerate(rules))
+        positions = list(argnums) if isinstance(argnums, Sequence) else [argnums]
+        for k in positions:
+            if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 0:
+                raise TypeError(
+                    f"the primitive {self._name}: argnums is a tuple of positions, ints from 0 "
+                    f"on, not {argnums!r}"
+                )
+        if len(positions) != len(rules):
+            raise ValueError(
+                f"the primitive {self._name}: there are {len(rules)} rules for "
+                f"{len(positions)} arguments, argnums={argnums!r}"
+            )
+        return list(zip(map(int, positions), rules, strict=True))
+
+    def _puller(self, k: int, ans: Any, args: Sequence[Any], kw: dict[str, Any]) -> Any:
+        """What the reverse rule of an argument makes for one call."""
+        pull = self._pull_rule(k)(ans, *args, **kw)  # type: ignore[misc]
+        if not callable(pull):
+            raise TypeError(
+                f"the primitive {self._name}: a reverse rule returns a function of the cotangent, "
+                f"that of argument {k} returned {type(pull).__name__}"
+                f"{'; is a return missing?' if pull is None else ''}"
+            )
+        return pull
+
+    def _push_rule(self, k: int) -> Callable[..., Any] | None:
+        """The forward rule of an argument, or what follows from its reverse rule."""
+        if k in self.pushes:
+            return self.pushes[k]
+        if k in self.pulls:
+            return functools.partial(_push_by_transposing, self, k) if self.pulls[k] else None
+        raise self._missing(k, "forward")
+
+    def _pull_rule(self, k: int) -> Callable[..., Any] | None:
+        """The reverse rule of an argument, or what follows from its forward rule."""
+        if k in self.pulls:
+            return self.pulls[k]
+        if k in self.pushes:
+            return functools.partial(_pull_by_transposing, self, k) if self.pushes[k] else None
+        raise self._missing(k, "reverse")
+
+    # --- calls
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        of_keywords = bool(kwargs) and carries(kwargs)
+        if not (of_keywords or carries(args)):
+            return self.function(*args, **kwargs)
+        if of_keywords:
+            names = [name for name, given in kwargs.items() if carries(given)]
+            raise TypeError(
+                f"{self._name}: keyword arguments are not differentiated, but {', '.join(names)} "
+                "carries a derivative: pass it by position, or cadiff.value of it"
+            )
+        args = tuple(self._number(k, arg) for k, arg in enumerate(args))
+        tag = max(map(_core.tag_of, args))
+        return self._push(args, kwargs, tag) if tag > 0 else self._record(args, kwargs)
+
+    def __reduce__(self) -> str:
+        return str(getattr(self.function, "__qualname__", self._name))  # by name, as functions
+
+    @property
+    def _name(self) -> str:
+        return getattr(self.function, "__name__", repr(self.function))
+
+    def _number(self, k: int, arg: Any) -> Any:
+        """Lists and object arrays with numbers in them as arrays of numbers."""
+        if isinstance(arg, (Var, Dual)) or not carries(arg):
+            return arg
+        if isinstance(arg, (list, tuple, np.ndarray)):
+            return arrays.as_array(arg)
+        raise TypeError(
+            f"the primitive {self._name} is differentiated by numbers and arrays, but something "
+            f"in its argument {k}, a {type(arg).__name__}, carries a derivative: pass that as an "
+            "argument of its own, or cadiff.value of it"
+        )
+
+    def _real(self, x: Any, what: str) -> Number:
+        """A result of the function or of a rule: a float, a float64 array, a Var or a Dual."""
+        if isinstance(x, (Var, Dual)) or type(x) is float:
+            return x
+        if type(x) is np.ndarray and x.dtype == FLOAT and x.ndim:
+            return x
+        array = arrays.as_array(x)
+        if isinstance(array, (Var, Dual)):
+            return array
+        if array.dtype.kind not in "biuf":
+            kind = type(x).__name__ if array.ndim == 0 else f"an array of dtype {array.dtype}"
+            raise TypeError(
+                f"the primitive {self._name}: {what} is no real number and no array of them, but "
+                f"{kind}{'; is a return missing?' if x is None else ''}"
+            )
+        return array.astype(np.float64, copy=False) if array.ndim else float(array)
+
+    def _results(self, ans: Any) -> list[Number]:
+        """What the function returned, one or several."""
+        return [self._real(x, "what the function returned") for x in _as_list(ans)]
+
+    def _like(self, derivative: Any, of: Number, what: str) -> Number:
+        """A derivative in the shape of what it belongs to; one number may stand for all."""
+        shape = _core.shape(of)
+        derivative = self._real(derivative, what)
+        given = _core.shape(derivative)
+        if given == shape:
+            return derivative
+        if math.prod(given) != 1 and not _stretches(given, shape):
+            raise ValueError(
+                f"the primitive {self._name}: {what} has the shape {given}, where {shape} was "
+                "expected"
+            )
+        if len(given) > len(shape):
+            derivative = arrays.reshape(derivative, ())
+        return arrays.broadcast_to(derivative, shape)
+
+    def _missing(self, k: int, mode: str) -> TypeError:
+        how = "defvjp" if mode == "reverse" else "defjvp"
+        return TypeError(
+            f"the primitive {self._name} has no {mode}-mode rule for its argument {k}, which "
+            f"carries a derivative: give it one with {how}, or pass cadiff.value of the argument"
+        )
+
+    def _push(self, args: tuple[Number, ...], kwargs: dict[str, Any], tag: int) -> Any:
+        """Forward mode: the arguments of the highest tag are taken apart."""
+        which = [k for k, arg in enumerate(args) if _core.tag_of(arg) == tag]
+        for k in which:
+            self._push_rule(k)  # if there is none, before the function is called
+        pairs = [_core.dual_components(args[k]) for k in which]
+        primals = list(args)
+        for k, (primal, _) in zip(which, pairs, strict=True):
+            primals[k] = primal
+        ans = self(*primals, **kwargs)
+        lanes = _core.lanes_of([p for p, _ in pairs], [t for _, t in pairs])
+
+        results = self._results(ans)
+        answer, inputs = _ruled(ans), [_ruled(x) for x in primals]
+
+        def along(lane: int) -> list[Number]:
+            directions = [t if lane < 0 else _core.lane_of(p, t, lane) for p, t in pairs]
+            return self._pushed(which, directions, answer, results, inputs, kwargs)
+
+        if lanes < 0:
+            tangents = along(-1)
+        else:
+            columns = [along(lane) for lane in range(lanes)]
+            tangents = [
+                _core.join_lanes([column[i] for column in columns], a)
+                for i, a in enumerate(results)
+            ]
+        pushed = zip(map(_unshared, results), map(_unshared, tangents), strict=True)
+        duals = [_core.seen(_core.make_dual(a, t, tag), self._name, *args) for a, t in pushed]
+        return tuple(duals) if isinstance(ans, tuple) else duals[0]
+
+    def _pushed(
+        self,
+        which: list[int],
+        tangents: list[Number],
+        answer: Any,
+        results: list[Number],
+        inputs: list[Any],
+        kwargs: dict[str, Any],
+    ) -> list[Number]:
+        """The tangents of all results, for those of some arguments."""
+        total: list[Number] | None = None
+        for k, tangent in zip(which, tangents, strict=True):
+            rule = self._push_rule(k)
+            if rule is None:
+                continue
+            with np.errstate(all="ignore"):
+                parts = _as_list(rule(_ruled(tangent), answer, *inputs, **kwargs))
+            what = f"the tangent by argument {k}"
+            pushed = [self._like(t, a, what) for t, a in zip(parts, results, strict=True)]
+            total = pushed if total is None else [x + y for x, y in zip(total, pushed)]  # noqa: B905
+        return [np.zeros(_core.shape(a)) for a in results] if total is None else total
+
+    def _record(self, args: tuple[Number, ...], kwargs: dict[str, Any]) -> Any:
+        """Reverse mode: what a sweep needs to know is left on the tape."""
+        active = [
+            k for k, arg in enumerate(args) if isinstance(arg, Var) and not _core.is_constant(arg)
+        ]
+        rules = [rule for rule in map(self._pull_rule, active) if rule is not None]
+        # To be replayed it is a step of the program, of whatever a replay may find changed.
+        is_step = _core.is_guarding() and (len(rules) > 0 or _core.depends(args))
+        which = [
+            k for k, arg in enumerate(args) if k in active or (is_step and _core.depends(arg))
+        ]
+        values = _core.plain_values(args)
+        with np.errstate(all="ignore"):
+            ans = self.function(*values, **kwargs)
+        if not rules and not is_step:
+            return ans
+        if not is_step:
+            for rule in rules:
+                getattr(rule, "refuse", _nothing)()
+        kept = [
+            arg.copy() if isinstance(arg, np.ndarray) else None if k in which else values[k]
+            for k, arg in enumerate(args)
+        ]
+        call = _Rule(self, kept, kwargs, which, isinstance(ans, tuple))
+        results = self._results(ans)
+        if is_step:
+            call.note_point([values[k] for k in which], results, [k not in active for k in which])
+        outs = _core.record_rule(call, [args[k] for k in which], results)
+        return tuple(outs) if isinstance(ans, tuple) else outs[0]
+
+
+Rules: TypeAlias = Callable[..., Any] | Sequence[Callable[..., Any] | None] | None
+
+
+def custom(
+    function: Callable[..., Any] | None = None,
+    *,
+    vjp: Rules = None,
+    jvp: Rules = None,
+    partials: Rules = None,
+) -> Any:
+    """A function with derivatives of one's own: a `primitive` and its rules in one step.
+
+    For derivatives that are known better than those of the steps, or to be others: where a formula
+    cancels or overflows, or a gradient is to be clipped.
+
+    Parameters
+    ----------
+    function : callable
+        Of plain floats and ndarrays. Without it, `custom(...)` is a decorator.
+    vjp, jvp, partials : callable, or a sequence with one for each argument
+        As for `primitive.defvjp`, `defjvp` and `defpartials`. One of them is enough.
+
+    Examples
+    --------
+    >>> import cadiff, numpy as np
+    >>> @cadiff.custom(partials=lambda ans, x: cadiff.expit(x))
+    ... def softplus(x):
+    ...     return np.logaddexp(0.0, x)
+    >>> cadiff.grad(softplus)(0.0)
+    0.5
+    >>> @cadiff.custom(vjp=lambda ans, x: lambda g: cadiff.clip(g, -1.0, 1.0))
+    ... def clipped(x):
+    ...     return x
+    >>> cadiff.grad(lambda x: 100.0 * clipped(x))(3.0)
+    1.0
+    """
+    if function is None:
+        return functools.partial(custom, vjp=vjp, jvp=jvp, partials=partials)
+    if vjp is None and jvp is None and partials is None:
+        raise TypeError("custom wants a rule: vjp, jvp or partials")
+    operation = primitive(function)
+    given = ((operation.defpartials, partials), (operation.defvjp, vjp), (operation.defjvp, jvp))
+    for define, rules in given:
+        if rules is not None:
+            define(*([rules] if callable(rules) else rules))
+    return operation
+
+
+class _Rule:
+    """One call of a primitive, as the tape keeps it."""
+
+    runs_again = False
+
+    def __init__(
+        self,
+        operation: primitive,
+        args: list[Any],
+        kwargs: dict[str, Any],
+        which: list[int],
+        several: bool,
+    ) -> None:
+        self.operation = operation
+        self.args = args
+        self.kwargs = kwargs
+        self.which = which
+        self.several = several
+        self.passive = [False] * len(which)
+        self.point: tuple[list[Any], list[Any]] = ([], [])
+
+    # --- as a step of a program
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether its rules are known to be the derivatives of what it computes.
+
+        A user's own may be others on purpose; then second derivatives need not be symmetric.
+        """
+        return str(getattr(self.operation.function, "__module__", "")).startswith("cadiff.")
+
+    def note_point(self, operands: list[Any], results: list[Number], passive: list[bool]) -> None:
+        """The values that it is recorded with, and of which operands the derivative is cut."""
+        copies = [x.copy(order="K") if isinstance(x, np.ndarray) else x for x in operands]
+        self.point = copies, [_unshared(x) for x in results]
+        self.passive = passive
+        for arg in self.args:
+            if isinstance(arg, np.ndarray):
+                arg.setflags(write=False)  # whoever writes to it is run with those of the user
+
+    def call(self, operands: list[Any]) -> list[Number]:
+        """The results for other operands."""
+        args = list(self.args)
+        for k, operand in zip(self.which, operands, strict=True):
+            args[k] = operand
+        with np.errstate(all="ignore"):
+            return self.operation._results(self.operation.function(*args, **self.kwargs))
+
+    def key(self) -> Any:
+        """What tells it from other calls: arguments, and where it was recorded."""
+        kwargs = tuple((name, _exactly(arg)) for name, arg in sorted(self.kwargs.items()))
+        kept = (tuple(map(_exactly, self.args)), tuple(map(_exactly, self.point[0])))
+        return self.operation, kept, kwargs, tuple(self.which), tuple(self.passive)
+
+    # --- derivatives
+
+    def pull(
+        self,
+        operands: list[Any],
+        outs: list[Any],
+        cotangents: list[Any],
+        wanted: Sequence[bool] | None = None,
+    ) -> list[Any]:
+        """A cotangent for each operand; None for those that are not wanted."""
+        args, ans = self._inputs(operands), _ruled(tuple(outs) if self.several else outs[0])
+        g = _ruled(tuple(cotangents) if self.several else cotangents[0])
+        with np.errstate(all="ignore"):
+            return [
+                self._cotangent(k, ans, args, g) if wanted is None or wanted[i] else None
+                for i, k in enumerate(self.which)
+            ]
+
+    def _cotangent(self, k: int, ans: Any, args: list[Any], g: Any) -> Any:
+        """That of one argument; None if it is 0. What the other rules read it is all the same."""
+        if self.passive[self.which.index(k)] or self.operation._pull_rule(k) is None:
+            return None
+        getattr(self.operation._pull_rule(k), "refuse", _nothing)()
+        cotangent = self.operation._puller(k, ans, args, self.kwargs)(g)
+        return self.operation._like(cotangent, args[k], f"the cotangent of argument {k}")
+
+    def push(
+        self,
+        operands: list[Any],
+        outs: list[Any],
+        tangents: list[Any],
+        moving: Sequence[bool] | None = None,
+    ) -> list[Any]:
+        """A tangent for each result; with `moving` those of other operands are 0."""
+        ans = _ruled(tuple(outs) if self.several else outs[0])
+        chosen = [
+            i for i, cut in enumerate(self.passive) if not cut and (moving is None or moving[i])
+        ]
+        which, along = [self.which[i] for i in chosen], [tangents[i] for i in chosen]
+        return self.operation._pushed(which, along, ans, outs, self._inputs(operands), self.kwargs)
+
+    def _inputs(self, operands: list[Any]) -> list[Any]:
+        """All arguments, as rules get them."""
+        args = [_ruled(arg) for arg in self.args]
+        for k, operand in zip(self.which, operands, strict=True):
+            args[k] = _ruled(operand)
+        return args
+
+
+def _nothing() -> None:
+    pass
+
+
+def _ruled(x: Any) -> Any:
+    """A number as rules get it: plain floats as NumPy has them, which divide by zero."""
+    if type(x) is float:
+        return np.float64(x)
+    return tuple(map(_ruled, x)) if type(x) is tuple else x
+
+
+def _unshared(x: Number) -> Number:
+    """A copy of an array: it may be an argument, or a view of one, that is assigned to later."""
+    return x.copy() if _core.shape(x) else x
+
+
+def _exactly(x: Any) -> Any:
+    """What is equal for the same things only: 0.0 is not -0.0, nor is 1 True."""
+    if isinstance(x, np.ndarray) and x.dtype.kind != "O":
+        return x.dtype.str, x.shape, x.strides, x.tobytes()
+    if isinstance(x, (float, complex, np.generic)):
+        return type(x), np.array(x).tobytes()
+    if isinstance(x, (tuple, list)):
+        return type(x), tuple(map(_exactly, x))
+    return type(x), x
+
+
+def _as_list(ans: Any) -> list[Any]:
+    return list(ans) if isinstance(ans, tuple) else [ans]
+
+
+def _stretches(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Whether an array of one shape broadcasts to another."""
+    pairs = zip(given[::-1], shape[::-1], strict=False)
+    return len(given) <= len(shape) and all(n in (1, length) for n, length in pairs)
+
+
+# --- one mode from the other ---------------------------------------------------------------------
+
+# A rule is linear in g: recorded and pulled back, it is the rule of the other mode.
+
+
+def _push_by_transposing(
+    operation: primitive, k: int, g: Number, ans: Any, *args: Any, **kw: Any
+) -> Any:
+    pull = operation._puller(k, ans, args, kw)
+    several = type(ans) is tuple
+    cotangents = [np.zeros(_core.shape(x)) if _core.shape(x) else 0.0 for x in _as_list(ans)]
+
+    def along(*cotangents: Number) -> list[Number]:
+        given = _ruled(tuple(cotangents)) if several else _ruled(cotangents[0])
+        return [operation._like(pull(given), args[k], f"the cotangent of argument {k}")]
+
+    tangents = _transposed(operation, along, cotangents, [g], k, "forward")
+    return tuple(tangents) if several else tangents[0]
+
+
+def _pull_by_transposing(
+    operation: primitive, k: int, ans: Any, *args: Any, **kw: Any
+) -> Callable[[Any], Number]:
+    rule: Any = operation.pushes[k]
+    results = _as_list(ans)
+    tangent = np.zeros(_core.shape(args[k])) if _core.shape(args[k]) else 0.0
+
+    def along(tangent: Number) -> list[Number]:
+        tangents = _as_list(rule(_ruled(tangent), ans, *args, **kw))
+        what = f"the tangent by argument {k}"
+        return [operation._like(t, x, what) for t, x in zip(tangents, results, strict=True)]
+
+    def pull(g: Any) -> Number:
+        return _transposed(operation, along, [tangent], _as_list(g), k, "reverse")[0]
+
+    return pull
+
+
+def _transposed(
+    operation: primitive,
+    linear: Callable[..., list[Number]],
+    point: list[Number],
+    cotangents: list[Number],
+    k: int,
+    mode: str,
+) -> list[Number]:
+    """Cotangents pulled back through a linear function, recorded at any point."""
+    with _core.Recording(tuple(point), tuple(range(len(point)))) as recording:
+        try:
+            outs = linear(*recording.lifted)
+        except TypeError as error:
+            raise TypeError(
+                f"the primitive {operation._name} has no {mode}-mode rule for its argument {k}, "
+                "and none follows from the other one, which does not take a number with "
+                f"derivatives for g: write it in functions of cadiff, or add a rule with "
+                f"{'defvjp' if mode == 'reverse' else 'defjvp'}"
+            ) from error
+        pulled = recording.pull(outs, cotangents)
+        outs.clear()
+    return pulled
+
+
+# --- derivatives that do not exist ---------------------------------------------------------------
+
+# Forward mode computes the tangents of all results of a rule, whoever will use them. Where one
+# does not exist it is nan, and there is a warning only if the nan is seen in the end.
+
+
+class _Doubts(threading.local):
+    """Warnings held back while a forward differentiation is under way, that of the given tag."""
+
+    tag = 0
+    messages: tuple[str, ...] = ()
+
+
+_doubts = _Doubts()
+
+
+def warn_nan(message: str) -> None:
+    """Warn that a derivative does not exist."""
+    if not _core.is_deriving():  # else whoever comes to the nan warns
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
+
+
+def doubt(message: str) -> None:
+    """Warn of a tangent that is nan, or wait until a forward differentiation has its result."""
+    running = _core.running_forward()
+    if not running:
+        warn_nan(message)
+        return
+    outermost = running[0][0]
+    held = _doubts.messages if _doubts.tag == outermost else ()
+    _doubts.tag, _doubts.messages = outermost, (*held, message)
+
+
+def settle_doubts(results: Iterable[Number]) -> None:
+    """Issue the warnings held back, if there is a nan in what a forward differentiation found."""
+    running = _core.running_forward()
+    if not _doubts.messages:
+        return
+    if running[0][0] != _doubts.tag:  # of one that an exception has ended
+        _doubts.messages = ()
+    elif any(np.isnan(np.asarray(_core.plain_values(x))).any() for x in results):
+        messages, _doubts.messages = dict.fromkeys(_doubts.messages), ()
+        for message in messages:
+            warn_nan(message)
+    elif len(running) == 1:
+        _doubts.messages = ()
+
+
+# --- elementwise partials ------------------------------------------------------------------------
+
+
+def _scaled(
+    operation: primitive, rule: Callable[..., Any], g: Number, ans: Number, args: Any, kw: Any
+) -> Number:
+    """The tangent or cotangent g times the partial that a rule gives, in the shape of ans."""
+    partial = operation._real(rule(ans, *args, **kw), "a partial")
+    if not _stretches(_core.shape(partial), _core.shape(ans)):
+        raise ValueError(
+            f"the primitive {operation._name}: a partial has the shape {_core.shape(partial)}, "
+            f"where {_core.shape(ans)} was expected"
+        )
+    return _core.absorb(partial, g)
+
+
+def _push_partial(
+    operation: primitive, rule: Callable[..., Any], g: Number, ans: Number, *args: Any, **kw: Any
+) -> Number:
+    return _scaled(operation, rule, g, ans, args, kw)
+
+
+def _pull_partial(
+    operation: primitive, rule: Callable[..., Any], k: int, ans: Number, *args: Any, **kw: Any
+) -> Callable[[Number], Number]:
+    def pull(g: Number) -> Number:
+        return _summed_to(_scaled(operation, rule, g, ans, args, kw), _core.shape(args[k]))
+
+    return pull
+
+
+def _summed_to(x: Number, shape: tuple[int, ...]) -> Number:
+    """The sum over the axes along which an argument of a shape was repeated."""
+    have = _core.shape(x)
+    extra = len(have) - len(shape)
+    axes = tuple(range(extra)) + tuple(
+        extra + i for i, length in enumerate(shape) if length == 1 and have[extra + i] != 1
+    )
+    summed = arrays.sum(x, axes) if axes else x
+    return summed if _core.shape(summed) == shape else arrays.reshape(summed, shape)

@@ -1,0 +1,6 @@
+"""Compiled programs: functions recorded once and replayed, alone, in batches, as matrices."""
+
+from .program import Program, compile
+from .sparse import sparse_hessian, sparse_jacobian
+
+__all__ = ["Program", "compile", "sparse_hessian", "sparse_jacobian"]

@@ -1,0 +1,406 @@
+"""Many points through one program, side by side and by several threads."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..binding import _core
+from ..binding._core import CallError, Code, ObstacleError, PointError
+from ..transforms import grad, hessian
+from ..transforms._base import checked_argnums, is_int
+from ..transforms._outputs import all_shapes, in_containers, places
+from .recordings import Call, Recorded
+from .traces import Traces
+
+__all__ = ["BatchCalls", "Points"]
+
+WHAT = ("value", "grad", "value_and_grad", "jacobian", "hessian")
+
+ENOUGH = 400_000  # operations, which a thread of its own is worth
+
+
+class Points:
+    """Rows of inputs, and what a code makes of them.
+
+    Parameters
+    ----------
+    code : Code
+    own : ndarray, shape (points, n)
+        The first n inputs of each point; contiguous, float64.
+    shared : ndarray
+        The other inputs, which all points share.
+    heads : int
+        How many results stand apart from the others.
+
+    Attributes
+    ----------
+    heads, tails : ndarrays, shape (points, k)
+        The first results, and the others.
+    missed : ndarray of uint8, shape (points,)
+        Whether a point met another outcome than the recording did: then it has no results.
+    """
+
+    def __init__(
+        self, code: Code, own: NDArray[np.float64], shared: NDArray[np.float64], heads: int
+    ) -> None:
+        self._code = code
+        self._own = own
+        self._shared = shared
+        self.heads = np.empty((len(own), heads))
+        self.tails = np.empty((len(own), code.n_results - heads))
+        self.missed = np.zeros(len(own), dtype=np.uint8)
+
+    def run(self, threads: int | None) -> None:
+        """Compute all rows; with None, by as many threads as there are cores and work for them."""
+        n = len(self._own)
+        if threads is None:
+            threads = min(_cores(), self._code.n_operations * n // ENOUGH)
+        threads = max(1, min(threads, n))
+        self._code.run_points(
+            self._own, self._shared, self.heads, self.tails, self.missed, threads
+        )
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class BatchCalls(Traces):
+    """The batches of a Program, which this is a part of."""
+
+    _recent_batch: Batch | None = None  # of points alone, that never miss
+
+    def batch(
+        self,
+        X: Any,
+        /,
+        *others: Any,
+        what: str = "value",
+        threads: int | None = None,
+        argnums: int | Sequence[int] = 0,
+        **kwargs: Any,
+    ) -> Any:
+        """The same for many points: the first argument has one leading axis more.
+
+        Points are computed side by side, and by several threads, without the GIL.
+
+        Parameters
+        ----------
+        X : array_like, shape (points, ...)
+            One first argument after the other.
+        *others, **kwargs
+            The other arguments, which are the same for all points.
+        what : {"value", "grad", "value_and_grad", "jacobian", "hessian"}
+            What is wanted for each point.
+        threads : int, optional
+            How many threads share the points. None: as many as the process may use, if there is
+            enough to do.
+        argnums : int or tuple of ints
+            What to differentiate by.
+
+        Returns
+        -------
+        What the method of that name gives, with one leading axis more on each array.
+        """
+        if what not in WHAT:
+            raise ValueError(f"what is one of {list(WHAT)}, not {what!r}")
+        if threads is not None and (not is_int(threads) or threads < 1):
+            raise ValueError(f"threads is an int of 1 or more, or None, not {threads!r}")
+        numbers, single = checked_argnums(argnums)
+        recent = self._recent_batch
+        if recent is not None and not others and not kwargs and not self._is_eager((), {}):
+            batch = recent.again(X, what, numbers, single)
+            if batch is not None and batch.is_met(threads):
+                return batch.result()
+        if not self._is_eager((X, *others), kwargs):
+            if isinstance(X, dict):
+                raise TypeError(
+                    "batch takes one array with a leading axis for the points, not a dict: write "
+                    "f as a function of one array"
+                )
+            X = _as_points(X)
+            _core.structure_of((X,), (0,))  # says what is wrong
+            is_narrow = X.dtype.kind == "f" and X.dtype.itemsize < 8
+            if is_narrow and (what == "value" or numbers == (0,)):
+                wide = X.astype(np.float64)
+                found = self.batch(
+                    wide, *others, what=what, threads=threads, argnums=argnums, **kwargs
+                )
+                return _narrowed(found, what, X.dtype.newbyteorder("="))
+            X = X if is_narrow else X.astype(np.float64, copy=False)
+        if _core.ndim(X) == 0:
+            raise ValueError(
+                "batch takes an array with a leading axis for the points, not a number"
+            )
+        options = {} if what == "value" else {"argnums": argnums}
+
+        def each(points: Any) -> list[Any]:
+            call = getattr(self, what)
+            return [call(_point(x), *others, **options, **kwargs) for x in points]
+
+        if len(X) == 0:
+            return _stacked(each([np.ones(X.shape[1:], X.dtype)[()]]), 0)
+        if self._optimize and isinstance(X, np.ndarray) and X.dtype == np.float64:
+            batch = Batch(X, others, kwargs, what, () if what == "value" else numbers, single)
+            if self._run_batch(batch, threads):
+                result = batch.result()
+                if len(batch.rest) > 0:
+                    _put(result, batch.rest, _stacked(each(X[batch.rest])))
+                return result
+        return _stacked(each(X))
+
+    def _run_batch(self, batch: Batch, threads: int | None) -> bool:
+        """Compute it by a code for many points for each recording that some of them choose.
+
+        Points that none serves are left in `batch.rest`. False if there are no such codes.
+        """
+        tried: list[Recorded] = []
+
+        def compute(recorded: Recorded) -> bool:
+            tried.append(recorded)
+            recorded.use()
+            try:
+                with self._lock:
+                    if not batch.prepare(recorded):
+                        return False
+                batch.run(threads)
+            except (CallError, ObstacleError, PointError):
+                return False  # f itself will raise what there is to raise
+            return True
+
+        def serves_first(call: Call, recorded: Recorded) -> Recorded:
+            if batch.kind in ("gradient", "hessian") and not recorded.is_number:
+                wrong = grad if batch.kind == "gradient" else hessian  # which says what
+                wrong(self._function, batch.numbers)(*call.args, **call.kwargs)
+            return self._met(call, recorded) if recorded.guards else recorded
+
+        while len(batch.rest) > 0:
+            call = batch.call(batch.rest[0])
+            done, recorded = self._replayed(call, functools.partial(serves_first, call))
+            if not done or recorded in tried:
+                break
+            if not compute(recorded):
+                return False
+            for other in self._untried(call, tried):
+                if len(batch.rest) > 0 and not compute(other):
+                    return False
+        if len(batch.rest) == 0 and len(tried) == 1 and not batch.others and not batch.kwargs:
+            self._recent_batch = batch.without_points()
+        return len(tried) > 0
+
+
+class Batch:
+    """What is wanted for many points: the numbers of each stand in a row of `heads` or `tails`.
+
+    `rest` are the points, by their indices, for which they have not been computed yet.
+    """
+
+    heads: NDArray[np.float64]
+    tails: NDArray[np.float64]
+
+    def __init__(
+        self,
+        X: NDArray[np.float64],
+        others: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        what: str,
+        numbers: tuple[int, ...],
+        single: bool,
+    ) -> None:
+        self.X = X
+        self.others = others
+        self.kwargs = kwargs
+        self.what = what
+        self.single = single
+        self.kind = "gradient" if what in ("grad", "value_and_grad") else what
+        count = 1 + len(others)
+        self.numbers = tuple(k + count if k < 0 else k for k in numbers)
+        first = self.call(0)
+        self._row = X.shape[1:]
+        self._ranges = tuple(first.ranges[first.argnums.index(k)] for k in self.numbers)
+        self._structure = _core.structure_of(first.args, self.numbers)
+        self._shared = first.vector()[prod(self._row) :]
+        self._recorded: Recorded | None = None
+        self.rest = np.arange(len(X))
+
+    def call(self, i: int) -> Call:
+        """The call for the i-th point; its first argument comes first among the inputs."""
+        others = tuple(k for k in self.numbers if k != 0)
+        point = _point(self.X[i].copy())  # may be kept longer than X
+        return Call((point, *self.others), self.kwargs, (0, *others))
+
+    def prepare(self, recorded: Recorded) -> bool:
+        """Whether a recording has a code for many points, and f returned the same form there."""
+        if self._recorded is not None and recorded.output.form != self._recorded.output.form:
+            return False
+        self._recorded = recorded
+        self._plan = None
+        if self.kind in ("jacobian", "hessian"):
+            self._plan = recorded.plan(self.kind, self._ranges, "dense", for_points=True)
+            self._code = self._plan.code
+            return self._plan.n_colors == 0
+        self._code = recorded.code_for_points(self.kind, self._ranges)
+        return True
+
+    def run(self, threads: int | None) -> None:
+        """Compute the points that are left; those that choose otherwise are left again."""
+        is_first = len(self.rest) == len(self.X)
+        rows = np.ascontiguousarray(self.X if is_first else self.X[self.rest])
+        rows = rows.reshape(len(rows), -1)
+        points = Points(self._code, rows, self._shared, int(self.kind == "gradient"))
+        points.run(threads)
+        tails = points.tails if self._plan is None else self._plan.spread(points.tails)
+        served = points.missed == 0
+        if is_first:
+            self.heads, self.tails = points.heads, tails
+        else:
+            self.heads[self.rest[served]] = points.heads[served]
+            self.tails[self.rest[served]] = tails[served]
+        self.rest = self.rest[~served]
+
+    # --- more of them
+
+    def without_points(self) -> Batch:
+        """What is left of it for others, which its numbers are not to outlive."""
+        other = self._copied()
+        del other.X, other.heads, other.tails
+        return other
+
+    def _copied(self) -> Batch:
+        other = object.__new__(Batch)
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def again(self, X: Any, what: str, numbers: tuple[int, ...], single: bool) -> Batch | None:
+        """The same of other points; None if these are others, or something else is wanted."""
+        if (
+            type(X) is not np.ndarray
+            or X.dtype != np.float64
+            or X.shape[1:] != self._row
+            or X.size == 0
+            or what != self.what
+            or single != self.single
+            or (what != "value" and numbers != self.numbers)
+        ):
+            return None
+        other = self._copied()
+        other.X = X
+        other.rest = np.arange(len(X))
+        return other
+
+    def is_met(self, threads: int | None) -> bool:
+        """Compute all points; whether none of them meets another outcome than was recorded."""
+        try:
+            self.run(threads)
+        except CallError:
+            return False
+        return len(self.rest) == 0
+
+    # --- results
+
+    def result(self) -> Any:
+        """As the method of that name gives it, with one leading axis more."""
+        assert self._recorded is not None
+        output, structure, single = self._recorded.output, self._structure, self.single
+        if self.kind == "value":
+            return output.fill(self._leaves(output.shapes))
+        below = all_shapes(structure)
+        if self.kind == "gradient":
+            gradients = in_containers(self._leaves(below), structure, single)
+            return gradients if self.what == "grad" else (self.heads[:, 0], gradients)
+        above = below if self.kind == "hessian" else output.shapes
+        blocks = [in_containers(row, structure, single) for row in self._blocks(above, below)]
+        if self.kind == "hessian":
+            return in_containers(blocks, structure, single)
+        return output.fill(blocks)
+
+    def _leaves(self, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
+        """The results as leaves of these shapes, none of which shares memory with another."""
+        tails = self.tails
+        leaves = [tails[:, part].reshape(len(tails), *shape) for part, shape in places(shapes)]
+        return [leaf.copy() for leaf in leaves] if leaves[1:] else leaves
+
+    def _blocks(
+        self, above: Sequence[tuple[int, ...]], below: Sequence[tuple[int, ...]]
+    ) -> list[list[Any]]:
+        """Blocks of matrices with a row for each number of what is above."""
+        n = len(self.X)
+        matrices = self.tails.reshape(n, sum(map(prod, above)), sum(map(prod, below)))
+        return [
+            [
+                matrices[:, rows, part].reshape(n, *shape, *leaf).copy()
+                for part, leaf in places(below)
+            ]
+            for rows, shape in places(above)
+        ]
+
+
+def _as_points(X: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(X)
+    except ValueError as error:
+        raise ValueError(
+            "batch takes one array with a leading axis for the points, all of one shape; this "
+            f"{type(X).__name__} makes none: {error}"
+        ) from None
+
+
+def _point(x: Any) -> Any:
+    return float(x) if isinstance(x, np.floating) else x
+
+
+def _narrowed(found: Any, what: str, dtype: Any) -> Any:
+    """Derivatives by numbers of a dtype, which are of that dtype, too."""
+    if what == "value":
+        return found
+    if what == "value_and_grad":
+        return found[0], _narrowed(found[1], "grad", dtype)
+    if isinstance(found, dict):
+        return {key: _narrowed(item, what, dtype) for key, item in found.items()}
+    if isinstance(found, (list, tuple)):
+        parts = [_narrowed(item, what, dtype) for item in found]
+        return type(found)(*parts) if hasattr(found, "_fields") else type(found)(parts)
+    return found.astype(dtype)
+
+
+def _put(into: Any, indices: NDArray[np.intp], found: Any) -> None:
+    """Results for some of several points in their places."""
+    if isinstance(into, np.ndarray):
+        into[indices] = found
+        return
+    keys = list(into) if isinstance(into, dict) else range(len(into))
+    for key in keys:
+        _put(into[key], indices, found[key])
+
+
+def _stacked(items: list[Any], count: int | None = None) -> Any:
+    """Results for several points (or for `count` of them) as one, with one axis more."""
+    first = items[0]
+    keys: Any = None
+    if isinstance(first, dict):
+        keys = list(first)
+    elif isinstance(first, (list, tuple)):
+        keys = list(range(len(first)))
+    if keys is None:
+        return np.array(items)[:count]
+    for item in items:
+        if type(item) is not type(first) or len(item) != len(keys):
+            raise ValueError(
+                f"what f returns differs from point to point: {type(first).__name__} of "
+                f"{len(keys)}, {type(item).__name__} of {len(item)}"
+            )
+    if isinstance(first, dict):
+        return {key: _stacked([item[key] for item in items], count) for key in keys}
+    parts = [_stacked([item[k] for item in items], count) for k in keys]
+    if isinstance(first, list):
+        return parts
+    return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)

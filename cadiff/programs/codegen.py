@@ -1,0 +1,523 @@
+"""Programs as text: a file of C that computes what a recorded function computes, and its gradient.
+
+This room knows the instructions of programs (src/program.h) and how C is written. What operations
+compute it takes from the table, and the functions that these call from src/special.c, as text.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..binding import _core
+from ..inspection.texts import counted
+from .instructions import (
+    Kind,
+    instruction,
+    place_text,
+    result_places,
+    single_operations,
+    views,
+)
+
+__all__ = ["name_in_c", "to_c"]
+
+_KEYWORDS = """
+    auto break case char const continue default do double else enum extern float for goto if inline
+    int long register restrict return short signed sizeof static struct switch typedef union
+    unsigned void volatile while main
+"""
+
+_ON_STACK = 4096  # numbers of workspace, above which it is taken from the heap
+_PART = 100  # statements of a function, above which it is divided
+_SHORT = 8  # results that are written one by one
+
+# Sums as NumPy adds up: in halves, so that rounding hardly grows with the number of terms.
+_SUM = """\
+static double cad_sum(const double *x, int step, int n) {
+    if (n > 128) {
+        return cad_sum(x, step, n / 2) + cad_sum(x + n / 2 * step, step, n - n / 2);
+    }
+    double sum = 0.0;
+    for (int i = 0; i < n; i++) {
+        sum += x[i * step];
+    }
+    return sum;
+}
+"""
+
+_TEXTS = _core.operation_texts()
+_HELPERS: dict[str, str] = {**_core.helper_texts(), "cad_sum": _SUM}
+
+
+def _is_identifier(name: str) -> bool:
+    return re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) is not None
+
+
+def name_in_c(function: object) -> str:
+    """What a function is called in C, if its own name will do; else f."""
+    own = str(getattr(function, "__name__", ""))
+    return own if _is_identifier(own) and own not in _KEYWORDS.split() else "f"
+
+
+def to_c(graph: Any, which: Sequence[Any], name: str) -> str:
+    """A file of C99 with the value of a recorded function, and its gradient.
+
+    Parameters
+    ----------
+    graph : Graph
+        What f computed.
+    which
+        The inputs to differentiate by, as `graph.gradient_code` takes them.
+    name : str
+        What the names of the functions begin with: an identifier of C.
+
+    Returns
+    -------
+    str
+        The text of the file, which explains itself in its first lines.
+    """
+    if not isinstance(name, str) or not _is_identifier(name):
+        raise ValueError(f"name must be an identifier of C, such as 'f', not {name!r}")
+    if name in _KEYWORDS.split():
+        raise ValueError(f"name must be free to be defined in C; {name!r} is a word of its own")
+    n, m = graph.n_inputs, graph.n_outputs
+    value = _Function(
+        _parts(graph.value_code(), name), f"{name}_value", [("x", n)], [("value", m)]
+    )
+    if m == 1:
+        code = _parts(graph.gradient_code(which), name)
+        wrt = code["n_results"] - 1
+        more = _Function(code, f"{name}_value_and_grad", [("x", n)], [("value", 1), ("grad", wrt)])
+    else:
+        code = _parts(graph.pull_code(which), name)
+        wrt = code["n_results"] - m
+        given = [("x", n), ("cotangents", m)]
+        more = _Function(code, f"{name}_value_and_vjp", given, [("value", m), ("grad", wrt)])
+    body = value.text() + "\n" + more.text()
+    parts = [
+        _explanation(graph, name, [value, more]),
+        _includes(body),
+        *_called(body),
+        body,
+    ]
+    return "\n".join(parts)
+
+
+def _parts(code: Any, name: str) -> dict[str, Any]:
+    """Those of a program that consists of operations alone."""
+    parts: dict[str, Any] = code.parts()
+    for k in np.flatnonzero(parts["code"]["kind"] == Kind.CALL).tolist():
+        step = code.steps[instruction(parts, k).z]
+        if _fold_of(step) is None:
+            raise ValueError(
+                f"{name} calls {step.name}, which is a function of Python and has no text in C: "
+                "leave it out of what is compiled, and pass what it gives as an argument"
+            )
+    return {**parts, "steps": code.steps}
+
+
+def _fold_of(step: Any) -> Callable[..., tuple[tuple[int, ...], str, str]] | None:
+    """How a call reduces its operand, if that is all it does."""
+    fold: Callable[..., tuple[tuple[int, ...], str, str]] | None
+    fold = getattr(getattr(step.rule, "operation", None), "fold_in_c", None)
+    return fold
+
+
+def _explanation(graph: Any, name: str, functions: Sequence[_Function]) -> str:
+    n, m = graph.n_inputs, graph.n_outputs
+    more = functions[1]
+    wrt = more.results[1][1]
+    sizes = ", ".join(map(str, graph.sizes))
+    values = f"value has {counted(m, 'element')}, " if m != 1 else "value is one number, "
+    derivative = (
+        "of the value" if m == 1 else "of the sum of all values, each times its cotangent,"
+    )
+    paragraphs = [
+        f"{name}: a function of {counted(n, 'number')}, from cadiff {_core.version_here()}.",
+        [f"    {function.head()};" for function in functions],
+        f"x has {counted(n, 'element')}: one input after the other, of sizes {sizes}; the "
+        f"elements of an array row by row. {values}grad has {counted(wrt, 'element')}: the "
+        f"derivatives {derivative} by those inputs that were chosen, in their order.",
+        "Both answer 0; or -1, if there is no memory. Where the function compared numbers to "
+        f"choose what to compute, this file has the choices of one recording: "
+        f"{len(graph.guards)} of them. If x asks for another one, the number of the choice is "
+        "answered, counted from 1, and nothing is written. Any number of threads may call both "
+        "at once.",
+        "An example of a call:",
+        [f"    {line}" for line in _example(more)],
+        "To compile: cc -std=c99 -O2 file.c -lm",
+    ]
+    lines: list[str] = []
+    for paragraph in paragraphs:
+        lines += ["", *(textwrap.wrap(paragraph, 96) if isinstance(paragraph, str) else paragraph)]
+    return "\n".join(["/*", *[f" * {line}".rstrip() for line in lines[1:]], " */", ""])
+
+
+def _example(function: _Function) -> list[str]:
+    """How a function is called."""
+    single = function.results[0] == ("value", 1)
+    variables = [f"{name}[{max(size, 1)}] = {{0.0}}" for name, size in function.inputs]
+    variables += [
+        "value" if single and name == "value" else f"{name}[{max(size, 1)}]"
+        for name, size in function.results
+    ]
+    arguments = [name for name, _ in [*function.inputs, *function.results]]
+    names = ", ".join(f"&{name}" if single and name == "value" else name for name in arguments)
+    return [f"double {', '.join(variables)};", f"int missed = {function.name}({names});"]
+
+
+def _includes(body: str) -> str:
+    names = ["math", *(["stdlib"] if "malloc(" in body else []), "string"]
+    return "\n".join(f"#include <{name}.h>" for name in names) + "\n"
+
+
+def _called(body: str) -> Iterator[str]:
+    """The helpers that a text calls, and those that they call, in the order of the core."""
+    wanted = set(re.findall(r"\w+", body))
+    chosen = []
+    for name, text in reversed(_HELPERS.items()):
+        if name in wanted:
+            wanted |= set(re.findall(r"\w+", re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)))
+            chosen.append(text)
+    return reversed(chosen)
+
+
+def _number(x: float) -> str:
+    """A number as C writes it: exactly, and where it may stand beside any operator."""
+    if x != x:
+        return "NAN"
+    text = "INFINITY" if abs(x) == float("inf") else repr(abs(float(x)))
+    return f"(-{text})" if np.signbit(x) else text
+
+
+class _Function:
+    """A program as a function of C, and a function of its own for each part of a long one.
+
+    Places are elements of a workspace w, which begins with constants that are no literals.
+    """
+
+    def __init__(
+        self,
+        parts: dict[str, Any],
+        name: str,
+        inputs: Sequence[tuple[str, int]],
+        results: Sequence[tuple[str, int]],
+    ) -> None:
+        self.parts = parts
+        self.name = name
+        self.inputs = inputs
+        self.results = results
+        self.tables: list[str] = []
+        self.reaches_constants = False
+
+    # --- the whole ---
+
+    def head(self) -> str:
+        arguments = [f"const double *{name}" for name, _ in self.inputs]
+        arguments += [f"double *{name}" for name, _ in self.results]
+        return f"int {self.name}({', '.join(arguments)})"
+
+    def text(self) -> str:
+        steps = list(self.steps())
+        checks = list(self.checks())
+        results = list(self.write_results())
+        functions: list[str] = []
+        if len(steps) > _PART:
+            steps, functions = self.divided(steps)
+        begin = list(self.begin())
+        n_constants = len(self.parts["constants"]) if self.reaches_constants else 0
+        room = max(n_constants + self.parts["n_places"], 1)
+        names = [name for name, _ in [*self.inputs, *self.results]]
+        unused = [f"(void){name};" for name, size in [*self.inputs, *self.results] if size == 0]
+        inner = self.head().replace(
+            f"int {self.name}(", f"static int {self.name}_in(double *room, "
+        )
+        work = [*unused, *begin, *steps, *checks, *results, "return 0;"]
+        call = f"{self.name}_in(room, {', '.join(names)})"
+        if room <= _ON_STACK:
+            outer = [f"double room[{room}];", f"return {call};"]
+        else:
+            outer = [
+                f"double *room = malloc({room} * sizeof *room);",
+                f"int missed = room == NULL ? -1 : {call};",
+                "free(room);",
+                "return missed;",
+            ]
+        return "\n".join(
+            [*self.tables, *functions, _block(inner, work), _block(self.head(), outer)]
+        )
+
+    def begin(self) -> Iterator[str]:
+        """The workspace made ready."""
+        constants = self.parts["constants"] if self.reaches_constants else []
+        yield f"double *w = room + {len(constants)};" if len(constants) else "double *w = room;"
+        if len(constants):
+            table = self.table("double", constants)
+            yield f"memcpy(room, {table}, sizeof {table});"
+        at = 0
+        for name, size in self.inputs:
+            if size > 0:
+                yield f"memcpy({'w' if at == 0 else f'w + {at}'}, {name}, {size} * sizeof *w);"
+            at += size
+        if self.parts["n_places"] == 0 and not len(constants):
+            yield "(void)w;"
+
+    def divided(self, steps: list[str]) -> tuple[list[str], list[str]]:
+        """Calls of functions, and these.
+
+        They are called through pointers: else compilers make one of them again, which takes
+        minutes.
+        """
+        functions: list[str] = []
+        part: list[str] = []
+        for k, step in enumerate(steps):
+            part.append(step)
+            if len(part) == _PART or k == len(steps) - 1:
+                functions.append(
+                    _block(f"static void {self.name}_{len(functions)}(double *w)", part)
+                )
+                part = []
+        names = ",\n    ".join(f"{self.name}_{k}" for k in range(len(functions)))
+        table = f"{self.name}_parts"
+        functions.append(f"static void (*const {table}[])(double *) = {{\n    {names},\n}};\n")
+        call = _loop(len(functions) - 1, f"{table}[i](w);", always=True)
+        return [call], functions
+
+    # --- places ---
+
+    def table(self, kind: str, numbers: Any) -> str:
+        """A table of numbers; answers its name."""
+        name = f"{self.name}_{'numbers' if kind == 'double' else 'list'}{len(self.tables)}"
+        items = [_number(x) if kind == "double" else str(x) for x in numbers.tolist()]
+        lines, line = [], "   "
+        for item in items:
+            if len(line) + len(item) > 96:
+                lines.append(line)
+                line = "   "
+            line += f" {item},"
+        text = "\n".join([*lines, line])
+        self.tables.append(f"static const {kind} {name}[{len(items)}] = {{\n{text}\n}};\n")
+        return name
+
+    def listed(self, begin: int, count: int) -> str:
+        """The numbers at some places."""
+        places = self.parts["lists"][begin : begin + count]
+        if count == 1:
+            return self.operand(int(places[0]))
+        self.reaches_constants |= bool((places < 0).any())
+        return f"w[{self.table('int', places)}[i]]"
+
+    def operand(self, place: int, step: int = 0, n: int = 2) -> str:
+        """One of n numbers, or the only one."""
+        if place < 0 and (step == 0 or n == 1):
+            return _number(self.parts["constants"][place])
+        self.reaches_constants |= place < 0
+        return place_text(place, (step, "i")) if n > 1 else place_text(place)
+
+    # --- instructions ---
+
+    def steps(self) -> Iterator[str]:
+        for k in range(len(self.parts["code"])):
+            yield from self.step(*instruction(self.parts, k))
+
+    def step(
+        self, kind: int, op: int, n: int, _fused: int, out: int, *operands: int
+    ) -> Iterator[str]:
+        x, y, z, sx, sy, sz = operands
+        if kind == Kind.SINGLES:
+            singles = [
+                self.single(*operation)
+                for single in self.parts["singles"][x : x + n].tolist()
+                for operation in single_operations(single)
+            ]
+            if y > 1:
+                yield _block(f"for (int turn = 0; turn < {y}; turn++)", singles, scope=True)
+            else:
+                yield from singles
+        elif kind == Kind.VECTOR:
+            index = [(x, sx), (y, sy), (z, sz)]
+            texts = [self.operand(place, step, n) for place, step in index]
+            yield _loop(n, f"{self.operand(out, 1, n)} = {_value(op, texts)};")
+        elif kind == Kind.TAKE:
+            yield _loop(n, f"{self.operand(out, 1, n)} = {self.listed(x, n)};")
+        elif kind == Kind.TOTAL:
+            self.reaches_constants |= x < 0
+            sign = "-" if z else "+"
+            total = _sum(place_text(x), sx, n)
+            yield f"{place_text(out)} {sign if y else ''}= {sign * (not y)}{total};"
+        elif kind == Kind.ZEROS:
+            yield _loop(n, f"{self.operand(out, 1, n)} = 0.0;")
+        elif kind == Kind.ADD_AT:
+            table = self.table("int", self.parts["lists"][z : z + n])
+            yield _loop(n, f"w[{out} + {table}[i]] += {self.operand(x, sx)};", always=True)
+        elif kind == Kind.ROWS:
+            axes, (result, *given) = self.plan(x)
+            yield _loops(axes, f"{result} = {_value(op, given)};")
+        elif kind == Kind.PRODUCT:
+            yield self.product(x)
+        elif kind == Kind.CALL:
+            yield from self.fold(self.parts["steps"][z], x, out)
+        else:
+            if kind == Kind.SUMS:
+                yield _loop(n, f"{self.operand(out, 1, n)} = 0.0;")
+            yield self.additions(x)
+
+    def fold(self, step: Any, first: int, out: int) -> Iterator[str]:
+        """A call that reduces an array over axes."""
+        fold = _fold_of(step)
+        assert fold is not None
+        axes, start, formula = fold(*step.rule.args[1:])
+        shape = np.shape(step.operands[0])
+        kept = [1 if axis in axes else length for axis, length in enumerate(shape)]
+        indices = [f"i{axis}" for axis in range(len(shape))]
+        x = place_text(first, *zip(_in_order(shape), indices, strict=True))
+        moves = [0 if axis in axes else s for axis, s in enumerate(_in_order(kept))]
+        r = place_text(out, *zip(moves, indices, strict=True))
+        self.reaches_constants |= first < 0
+        text = re.sub(r"\b[xr]\b", lambda found: {"x": x, "r": r}[found[0]], formula)
+        yield _loop(prod(kept), f"{place_text(out, (1, 'i'))} = {start};", always=True)
+        yield _loops([*zip(indices, shape, strict=True)], f"{r} = {text};")
+
+    def single(self, op: int, out: int, operands: list[int]) -> str:
+        return f"{place_text(out)} = {_value(op, [self.operand(place) for place in operands])};"
+
+    def plan(self, at: int) -> tuple[list[tuple[str, int]], list[str]]:
+        """The axes of a plan that are longer than 1, and what its views are in the innermost loop.
+
+        An axis is the name of its index, and its length.
+        """
+        shape, found = views(self.parts, at)
+        axes = [(k, f"i{k}", length) for k, length in enumerate(shape) if length != 1]
+        texts = []
+        for first, strides in found:
+            steps = [(strides[k], index) for k, index, _ in axes]
+            if first < 0 and not any(step for step, _ in steps):
+                texts.append(_number(self.parts["constants"][first]))
+            else:
+                self.reaches_constants |= first < 0
+                texts.append(place_text(first, *steps))
+        return [(index, length) for _, index, length in axes], texts
+
+    def additions(self, at: int) -> str:
+        """What the second view sees is added to the first one."""
+        axes, (target, source) = self.plan(at)
+        shape, ((_, to), (first, strides)) = views(self.parts, at)
+        if axes and shape[-1] > 1 and to[-1] == 0 and (first >= 0 or strides[-1] != 0):
+            _, length = axes.pop()
+            begin = place_text(first, *[(strides[int(name[1:])], name) for name, _ in axes])
+            return _loops(axes, f"{target} += {_sum(begin, strides[-1], length)};")
+        return _loops(axes, f"{target} += {source};")
+
+    def product(self, at: int) -> str:
+        """Products of matrices: rows of the second factor are added to rows of the result."""
+        shape, _ = views(self.parts, at)
+        axes, (target, a, b) = self.plan(at)
+        inner, columns = f"i{len(shape) - 2}", f"i{len(shape) - 1}"
+        outer = [axis for axis in axes if axis[0] != inner]
+        ordered = sorted(axes, key=lambda axis: axis[0] == columns)
+        return (
+            _loops(outer, f"{target} = 0.0;") + "\n" + _loops(ordered, f"{target} += {a} * {b};")
+        )
+
+    # --- the end ---
+
+    def checks(self) -> Iterator[str]:
+        """Loops over checks for the same outcome, the first one that does not hold is answered."""
+        checks = self.parts["checks"]
+        ends = np.flatnonzero(np.diff(checks["value"], append=np.nan)) + 1
+        for begin, end in zip([0, *ends], ends, strict=False):
+            own = checks[begin:end]
+            outcome = _number(own["value"][0])
+            places = own["place"]
+            if len(own) == 1:
+                found, number = self.operand(int(places[0])), str(own["number"][0] + 1)
+            else:
+                self.reaches_constants |= bool((places < 0).any())
+                found = f"w[{self.sequence(places)}]"
+                number = self.sequence(own["number"].astype(np.int64) + 1)
+            check = _block(f"if ({found} != {outcome})", [f"return {number};"], scope=True)
+            yield _loop(len(own), check)
+
+    def sequence(self, numbers: Any) -> str:
+        """The i-th of several whole numbers: a formula if there is one, else out of a table."""
+        steps = np.diff(numbers)
+        if (steps == steps[0]).all():
+            return place_text(int(numbers[0]), (int(steps[0]), "i"))[2:-1]
+        return f"{self.table('int', numbers)}[i]"
+
+    def write_results(self) -> Iterator[str]:
+        places = np.fromiter(result_places(self.parts), np.int64)
+        for name, size in self.results:
+            yield from self.write_result(name, places[:size])
+            places = places[size:]
+
+    def write_result(self, name: str, places: Any) -> Iterator[str]:
+        """Stretches that stand evenly as loops; what lies between by a list, or one by one."""
+        turns = np.flatnonzero(np.diff(places, 2)) + 2  # where a new step begins
+        written = begin = 0
+        for end in [*turns.tolist(), len(places)]:
+            if end - begin > _SHORT:
+                yield from self.write_some(name, places, written, begin)
+                source = self.operand(int(places[begin]), int(places[begin + 1] - places[begin]))
+                yield _loop(end - begin, f"{name}[{f'{begin} + ' * (begin > 0)}i] = {source};")
+                written = begin = end
+            else:
+                begin = max(begin, end - 1)
+        yield from self.write_some(name, places, written, len(places))
+
+    def write_some(self, name: str, places: Any, begin: int, end: int) -> Iterator[str]:
+        places = places[begin:end]
+        if end - begin > _SHORT:
+            self.reaches_constants |= bool((places < 0).any())
+            table = self.table("int", places)
+            yield _loop(end - begin, f"{name}[{f'{begin} + ' * (begin > 0)}i] = w[{table}[i]];")
+        else:
+            for k, place in enumerate(places.tolist()):
+                yield f"{name}[{begin + k}] = {self.operand(place)};"
+
+
+# --- C -------------------------------------------------------------------------------------------
+
+
+def _value(op: int, operands: Sequence[str]) -> str:
+    """The value of an operation, with operands in place of x, y and z."""
+    names = dict(zip("xyz", operands, strict=False))
+    return re.sub(r"\b[xyz]\b", lambda found: names[found[0]], _TEXTS[op][1:-1])
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" if line else line for line in text.split("\n"))
+
+
+def _in_order(shape: Sequence[int]) -> list[int]:
+    """The strides of an array whose elements stand in order."""
+    return [prod(shape[axis + 1 :]) for axis in range(len(shape))]
+
+
+def _block(head: str, lines: Sequence[str], scope: bool = False) -> str:
+    begin = f"{head} {{" if head else "{"
+    return "\n".join([begin, *map(_indented, lines), "}" if scope else "}\n"])
+
+
+def _loop(n: int, line: str, index: str = "i", always: bool = False) -> str:
+    if n == 1 and not always:
+        return line
+    head = f"for (int {index} = 0; {index} < {n}; {index}++)"
+    return _block(head, [line], scope=True)
+
+
+def _loops(axes: Sequence[tuple[str, int]], line: str) -> str:
+    for index, length in reversed(axes):
+        line = _loop(length, line, index)
+    return line
+
+
+def _sum(first: str, step: int, n: int) -> str:
+    """The sum of n numbers."""
+    return f"cad_sum(&{first}, {step}, {n})"

@@ -1,0 +1,92 @@
+"""The instructions of programs (src/program.h), as `Code.parts` gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..binding import _core
+
+__all__ = [
+    "Instruction",
+    "Kind",
+    "instruction",
+    "place_text",
+    "result_places",
+    "single_operations",
+    "views",
+    "written_by",
+]
+
+Shape = tuple[int, ...]
+
+
+class Kind:
+    """What an instruction does."""
+
+    SINGLES, VECTOR, TAKE, TOTAL, ZEROS, ROWS, SUMS, PRODUCT, ADD_TO, ADD_AT, CALL = range(11)
+
+
+class Instruction(NamedTuple):
+    kind: int
+    op: int
+    n: int
+    fused: int
+    out: int
+    x: int
+    y: int
+    z: int
+    sx: int
+    sy: int
+    sz: int
+
+
+def instruction(parts: dict[str, Any], k: int) -> Instruction:
+    return Instruction(*parts["code"][k].tolist())
+
+
+_NAMES, _ARITIES = _core.operation_names()
+_SINCOS = len(_NAMES)  # CAD_SINGLE_SINCOS of src/program.h
+
+
+def single_operations(single: Sequence[int]) -> list[tuple[int, int, list[int]]]:
+    """What a single operation consists of: code, result and operands of one, or of two."""
+    op, out, x, y, z = single
+    if op == _SINCOS:
+        return [(_NAMES.index("sin"), out, [x]), (_NAMES.index("cos"), y, [x])]
+    return [(op, out, [x, y, z][: _ARITIES[op]])]
+
+
+def written_by(singles: Any) -> NDArray[np.int64]:
+    """The places that single operations write."""
+    other = singles["y"][singles["op"] == _SINCOS]
+    return np.concatenate([singles["out"], other]).astype(np.int64)
+
+
+def views(parts: dict[str, Any], at: int) -> tuple[Shape, list[tuple[int, Shape]]]:
+    """The shape of a plan, and its views: where they begin, and strides."""
+    shape, found, *_ = _core.read_plan(parts["plans"], at)
+    return shape, found
+
+
+def result_places(parts: dict[str, Any]) -> Iterator[int]:
+    for place, step, n, listed in parts["outputs"].tolist():
+        if listed:
+            yield from parts["lists"][place : place + n].tolist()
+        else:
+            yield from range(place, place + n * step, step) if step else [place] * n
+
+
+def place_text(first: int, *steps: tuple[int, str]) -> str:
+    """An element of the workspace: `first`, and some steps further on."""
+    terms = [(step, index) for step, index in steps if step != 0]
+    text = "".join(
+        f" {'-' if step < 0 else '+'} {index if abs(step) == 1 else f'{abs(step)} * {index}'}"
+        for step, index in terms
+    )
+    if first == 0 and text:
+        return f"w[{text[3:] if text[1] == '+' else f'-{text[3:]}'}]"
+    return f"w[{first}{text}]"

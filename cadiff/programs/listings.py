@@ -1,0 +1,427 @@
+"""Programs as text: their instructions in words, and as graphs of who reads what.
+
+Of long programs the first and the last instructions are shown, and no others are put in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..binding import _core
+from ..binding._core import Code
+from ..inspection.texts import (
+    abridged,
+    check_rows,
+    counted,
+    digraph,
+    first_and_last,
+    number_text,
+    quoted,
+    readable,
+    table,
+)
+from .instructions import (
+    Instruction,
+    Kind,
+    instruction,
+    place_text,
+    single_operations,
+    views,
+    written_by,
+)
+
+__all__ = ["to_dot", "to_text"]
+
+Places = NDArray[np.int64]
+
+_NAMES, _ARITIES = _core.operation_names()
+_SIGNS = {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "divide": "/",
+    "power": "**",
+    "less": "<",
+    "less_equal": "<=",
+    "equal": "==",
+    "not_equal": "!=",
+}
+_FEW = 6  # places of a list, above which the middle ones are left out
+
+_WORDS = {
+    Kind.TAKE: "take",
+    Kind.TOTAL: "total",
+    Kind.ZEROS: "zeros",
+    Kind.ADD_AT: "add at",
+    Kind.SUMS: "sums",
+    Kind.PRODUCT: "product",
+    Kind.ADD_TO: "add to",
+}
+
+
+class _Line:
+    """An instruction, or a single operation of one that consists of several."""
+
+    def __init__(self, index: int, i: Instruction, single: int = -1, label: str = "") -> None:
+        self.index = index
+        self.i = i
+        self.single = single
+        self.label = label or f"#{index}"
+
+
+class _Listing:
+    """The lines of a program. A loop has one for its head, one for each operation, and an end."""
+
+    def __init__(self, code: Code, whole_loops: bool = False) -> None:
+        self.parts = code.parts()
+        self.n_operations = code.n_operations
+        self.steps = code.steps
+        instructions = self.parts["code"]
+        is_singles = instructions["kind"] == Kind.SINGLES
+        is_loop = is_singles & (instructions["y"] > 1)
+        counts = np.where(is_singles, instructions["n"].astype(np.int64), 1)
+        counts[is_loop] = 1 if whole_loops else counts[is_loop] + 2
+        self.ends = np.cumsum(counts)
+        self.whole_loops = whole_loops
+
+    def __len__(self) -> int:
+        return int(self.ends[-1]) if len(self.ends) else 0
+
+    def line(self, k: int) -> _Line:
+        index = int(np.searchsorted(self.ends, k, side="right"))
+        i = instruction(self.parts, index)
+        within = k - (int(self.ends[index - 1]) if index else 0)
+        if i.kind != Kind.SINGLES:
+            return _Line(index, i)
+        if i.y > 1:
+            if self.whole_loops or within == 0:
+                return _Line(index, i)
+            if within == i.n + 1:
+                return _Line(index, i, i.n, " ")
+            return _Line(index, i, within - 1, f"#{index}.{within - 1}")
+        return _Line(index, i, within, f"#{index}.{within}" if i.n > 1 else "")
+
+    # --- in words ---
+
+    def head(self, title: str) -> str:
+        parts = self.parts
+        counts = [
+            counted(parts["n_inputs"], "input"),
+            counted(parts["n_results"], "result"),
+            counted(self.n_operations, "operation"),
+            counted(len(parts["code"]), "instruction"),
+            counted(parts["n_places"], "place"),
+        ]
+        rare = {"constant": len(parts["constants"]), "guard": len(parts["checks"])}
+        counts += [counted(count, what) for what, count in rare.items() if count > 0]
+        return f"{title}: {', '.join(counts)}"
+
+    def cells(self, k: int) -> tuple[str, ...]:
+        line = self.line(k)
+        return (line.label, *self.in_words(line))
+
+    def in_words(self, line: _Line) -> tuple[str, str, str, str]:
+        """What is carried out, on how many numbers, its formula, and what else there is to say."""
+        i = line.i
+        if i.kind == Kind.SINGLES:
+            if line.single < 0:
+                return "loop", f"{i.y} × {{", "", ""
+            if line.single == i.n:
+                return "", "}", "", ""
+            operations = single_operations(self.parts["singles"][i.x + line.single].tolist())
+            formulas = [
+                f"{place_text(out)} = {_value(op, [self.stretch(place) for place in operands])}"
+                for op, out, operands in operations
+            ]
+            name = " and ".join(readable(_NAMES[op]) for op, _, _ in operations)
+            return "single", name, "; ".join(formulas), ""
+        out = self.stretch(i.out, 1, i.n)
+        if i.kind == Kind.VECTOR:
+            steps = [(i.x, i.sx), (i.y, i.sy), (i.z, i.sz)][: _ARITIES[i.op]]
+            texts = [self.stretch(place, step, i.n) for place, step in steps]
+            note = f"tile by tile, to #{line.index + i.fused - 1}" if i.fused > 1 else ""
+            name = f"{i.n} × {readable(_NAMES[i.op])}"
+            return "vector", name, f"{out} = {_value(i.op, texts)}", note
+        if i.kind == Kind.ROWS:
+            shape, (result, *given) = self.plan(i.x)
+            name = f"{shape} × {readable(_NAMES[i.op])}"
+            return "rows", name, f"{result} = {_value(i.op, given)}", ""
+        if i.kind == Kind.CALL:
+            name = self.steps[i.z].name
+            text = f"{self.stretch(i.out, 1, i.y)} = {name}({self.stretch(i.x, 1, i.n)})"
+            return "call", name, text, ""
+        word = _WORDS[i.kind]
+        if i.kind in (Kind.SUMS, Kind.PRODUCT, Kind.ADD_TO):
+            shape, (result, *given) = self.plan(i.x)
+            text = {
+                Kind.SUMS: f"{result} = sum of {given[0]}",
+                Kind.PRODUCT: f"{result} = sum of {' * '.join(given)}",
+                Kind.ADD_TO: f"{result} += {given[0]}",
+            }[i.kind]
+            return word, str(shape), text, ""
+        if i.kind == Kind.TAKE:
+            text = f"{out} = {self.listed(i.x, i.n)}"
+        elif i.kind == Kind.TOTAL:
+            sign = "-" if i.z else ""
+            equals = f"{sign or '+'}= " if i.y else f"= {sign}"
+            text = f"{place_text(i.out)} {equals}sum of {self.stretch(i.x, i.sx, i.n)}"
+        elif i.kind == Kind.ZEROS:
+            text = f"{out} = 0"
+        else:
+            targets = self.listed(i.z, i.n, i.out)
+            text = f"{targets} += {self.stretch(i.x, i.sx, i.n)}"
+        return word, counted(i.n, "number"), text, ""
+
+    def stretch(self, place: int, step: int = 0, n: int = 1) -> str:
+        """So many places, `step` apart; constants by their values."""
+        last = place + step * (n - 1)
+        if place < 0 and last < 0:
+            if step == 0 or n == 1:
+                return number_text(float(self.parts["constants"][place]))
+            return abridged(self.parts["constants"][place + step * np.arange(n)])
+        if step == 0 or n == 1:
+            return place_text(place)
+        return f"w[{place}..{last}{f' by {step}' if step != 1 else ''}]"
+
+    def listed(self, begin: int, n: int, first: int = 0) -> str:
+        """Places out of a list; constants have places below 0."""
+        places = self.parts["lists"][begin : begin + n].astype(np.int64) + first
+        texts = [str(place) for place in places[: _FEW if n <= _FEW else _FEW // 2].tolist()]
+        if n > _FEW:
+            texts += ["...", *[str(place) for place in places[-(_FEW // 2) :].tolist()]]
+        return f"w[{', '.join(texts)}]"
+
+    def plan(self, at: int) -> tuple[tuple[int, ...], list[str]]:
+        """The shape of a plan; and its views, at i0, i1 and so on along the axes."""
+        shape, found = views(self.parts, at)
+        axes = [(k, f"i{k}") for k, length in enumerate(shape) if length != 1]
+        texts = []
+        for first, strides in found:
+            steps = [(strides[k], index) for k, index in axes if strides[k] != 0]
+            if first < 0 and not steps:
+                texts.append(number_text(float(self.parts["constants"][first])))
+            else:
+                texts.append(place_text(first, *steps))
+        return shape, texts
+
+    def constants(self, _k: int) -> tuple[str, ...]:
+        """All of them; one that an operation reads by itself stands there as its value, too."""
+        constants = self.parts["constants"]
+        n = len(constants)
+        where = f"w[{-n}..-1]" if n > 1 else "w[-1]"
+        text = f"{where} = {self.stretch(-n, 1, n)}"
+        return "", "constants", counted(n, "number"), text, ""
+
+    def check(self, k: int) -> tuple[str, ...]:
+        place, number, value = self.parts["checks"][k].tolist()
+        text = f"{self.stretch(place)} == {number_text(value)}"
+        return "", "guard", str(number), text, ""
+
+    def result(self, k: int) -> tuple[str, ...]:
+        place, step, n, listed = self.parts["outputs"][k].tolist()
+        text = self.listed(place, n) if listed else self.stretch(place, step, n)
+        return "", "result", counted(n, "number"), text, ""
+
+    # --- who reads what ---
+
+    def reads_and_writes(self, line: _Line) -> tuple[Places, Places]:
+        """The places that a line reads, and those that it writes."""
+        i = line.i
+        if i.kind == Kind.SINGLES:
+            begin = i.x + max(line.single, 0)
+            singles = self.parts["singles"][begin : i.x + i.n if line.single < 0 else begin + 1]
+            return _reads_of_singles(singles), written_by(singles)
+        out = _every(i.out, 1, i.n)
+        if i.kind == Kind.VECTOR:
+            steps = [(i.x, i.sx), (i.y, i.sy), (i.z, i.sz)][: _ARITIES[i.op]]
+            return np.concatenate([_every(place, step, i.n) for place, step in steps]), out
+        if i.kind == Kind.TAKE:
+            return self.parts["lists"][i.x : i.x + i.n].astype(np.int64), out
+        if i.kind == Kind.TOTAL:
+            own = [out[:1]] if i.y else []
+            return np.concatenate([_every(i.x, i.sx, i.n), *own]), out[:1]
+        if i.kind == Kind.ZEROS:
+            return out[:0], out
+        if i.kind == Kind.ADD_AT:
+            targets = i.out + self.parts["lists"][i.z : i.z + i.n].astype(np.int64)
+            return np.concatenate([_every(i.x, i.sx, i.n), targets]), targets
+        if i.kind == Kind.CALL:
+            return _every(i.x, 1, i.n), _every(i.out, 1, i.y)
+        shape, found = views(self.parts, i.x)
+        target, *sources = [_seen(shape, *view) for view in found]
+        if i.kind == Kind.ADD_TO:
+            sources.append(target)
+        return np.concatenate(sources), out if i.kind == Kind.SUMS else target
+
+    def result_reads(self) -> Places:
+        """The places where the results stand."""
+        stretches = [
+            self.parts["lists"][place : place + n].astype(np.int64)
+            if listed
+            else _every(place, step, n)
+            for place, step, n, listed in self.parts["outputs"].tolist()
+        ]
+        return np.concatenate([np.empty(0, np.int64), *stretches])
+
+
+def _value(op: int, operands: Sequence[str]) -> str:
+    """An operation as people write it."""
+    name = readable(_NAMES[op])
+    if name in _SIGNS:
+        if name == "power" and operands[0].startswith("-"):
+            operands = [f"({operands[0]})", *operands[1:]]
+        return f" {_SIGNS[name]} ".join(operands)
+    return f"{name}({', '.join(operands)})"
+
+
+def _every(place: int, step: int, n: int) -> Places:
+    return place + step * np.arange(n if step else min(n, 1))
+
+
+def _seen(shape: Sequence[int], first: int, strides: Sequence[int]) -> Places:
+    """The places of a view; those that are seen several times, once."""
+    places = np.array([first])
+    for length, stride in zip(shape, strides, strict=True):
+        places = (places[:, None] + _every(0, stride, length)).ravel()
+    return places
+
+
+def _reads_of_singles(singles: Any) -> Places:
+    """The places that operations read, but those that one before has written."""
+    written: set[int] = set()
+    found = []
+    for single in singles.tolist():
+        for _, out, operands in single_operations(single):
+            found += [place for place in operands if place not in written]
+            written.add(out)
+    return np.array(found, dtype=np.int64)
+
+
+def to_text(code: Code, title: str, max_rows: int = 200) -> str:
+    """The instructions of a program, a line each.
+
+    Parameters
+    ----------
+    code : Code
+        The program.
+    title : str
+        What the first line begins with.
+    max_rows : int
+        How many instructions, guards and stretches of results are shown at most: the first and
+        the last ones.
+
+    Returns
+    -------
+    str
+        w[k] is the number at place k; the inputs come first. Constants are at places below 0;
+        where they are read by themselves, their values are written.
+    """
+    check_rows(max_rows)
+    listing = _Listing(code)
+    parts = listing.parts
+    groups: tuple[tuple[str, int, Callable[[int], tuple[str, ...]]], ...] = (
+        ("constants", min(len(parts["constants"]), 1), listing.constants),
+        ("lines", len(listing), listing.cells),
+        ("guards", len(parts["checks"]), listing.check),
+        ("results", len(parts["outputs"]), listing.result),
+    )
+    lines = [
+        row if len(row) > 2 else f"... {row[1]} {row[0]} left out ..."
+        for row in first_and_last(groups, max_rows)
+    ]
+    return "\n".join([listing.head(title), *table(lines)])
+
+
+def to_dot(codes: Iterable[tuple[str, Code]], name: str, max_rows: int = 100) -> str:
+    """Programs as one graph in the language of Graphviz, each in a frame of its own.
+
+    Parameters
+    ----------
+    codes : iterable of (str, Code)
+        Programs, and their titles.
+    name : str
+        What the graph is called.
+    max_rows : int
+        How many instructions of each program are shown at most: the first and the last ones.
+
+    Returns
+    -------
+    str
+        Nodes are instructions; edges lead to them from those that wrote what they read.
+    """
+    check_rows(max_rows)
+    lines = [f"digraph {quoted([name])} {{"]
+    for k, (title, code) in enumerate(codes):
+        listing = _Listing(code, whole_loops=True)
+        nodes, edges = _graph(listing, max_rows, f"p{k}_")
+        inner = digraph(f"subgraph cluster_{k}", nodes, edges)
+        inner.insert(1, f"  label={quoted([title])};")
+        lines += [f"  {line}" for line in inner]
+    return "\n".join([*lines, "}"])
+
+
+def _graph(
+    listing: _Listing, max_rows: int, prefix: str
+) -> tuple[list[tuple[str, list[str], bool]], list[tuple[str, str]]]:
+    """Nodes in the order of the program, and edges."""
+    parts = listing.parts
+    n_inputs = parts["n_inputs"]
+    nodes: list[tuple[str, list[str], bool]] = []
+    edges: dict[tuple[str, str], None] = {}
+    writers = np.full(parts["n_places"], -1)  # by the number of the node
+
+    def add(node: str, label: list[str], reads: Places, is_round: bool = False) -> None:
+        for k in np.unique(writers[reads[reads >= 0]]).tolist():
+            if k >= 0:
+                edges[nodes[k][0], f"{prefix}{node}"] = None
+        nodes.append((f"{prefix}{node}", [text for text in label if text], is_round))
+
+    if n_inputs > 0:
+        label = ["inputs", listing.stretch(0, 1, n_inputs)]
+        add("inputs", label, np.empty(0, np.int64), True)
+        writers[:n_inputs] = 0
+    at = 0
+    for row in first_and_last([("operations", len(listing), listing.line)], max_rows):
+        if isinstance(row, _Line):
+            reads, writes = listing.reads_and_writes(row)
+            add(f"op{at}", _label(listing, row), reads)
+            writers[writes] = len(nodes) - 1
+            at += 1
+        else:
+            add("left_out", [f"... {row[1]} {row[0]} left out ..."], np.empty(0, np.int64))
+            for writes in _written(listing, at, at + row[1]):
+                writers[writes] = len(nodes) - 1
+            at += row[1]
+    if len(parts["checks"]) > 0:
+        label = [counted(len(parts["checks"]), "guard")]
+        add("guards", label, parts["checks"]["place"].astype(np.int64), True)
+    add("results", [counted(parts["n_results"], "result")], listing.result_reads(), True)
+    return nodes, list(edges)
+
+
+def _label(listing: _Listing, line: _Line) -> list[str]:
+    word, name, text, _ = listing.in_words(line)
+    i = line.i
+    if word == "loop":
+        return [f"{line.label} {i.y} × {counted(i.n, 'operation')}"]
+    return [f"{line.label} {name if word in ('single', 'vector') else f'{word} {name}'}", text]
+
+
+def _written(listing: _Listing, begin: int, end: int) -> Iterator[Places]:
+    """What lines [begin, end) write, many singles at once."""
+    k = begin
+    while k < end:
+        line = listing.line(k)
+        i = line.i
+        if i.kind == Kind.SINGLES and i.y <= 1:
+            n = min(end - k, i.n - line.single)
+            first = i.x + line.single
+            yield written_by(listing.parts["singles"][first : first + n])
+            k += n
+        else:
+            yield listing.reads_and_writes(line)[1]
+            k += 1

@@ -1,0 +1,327 @@
+"""Sparse matrices of derivatives: what is asked for, and SciPy's matrices made of the numbers."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..binding import _core
+from ..binding._core import CallError, MatrixPlan, ObstacleError, Pattern
+from ..transforms import flatten, hessian, jacobian
+from ..transforms._base import checked_argnums
+from .recordings import Call, MissedError, Recorded, carries_derivatives, met, record
+from .traces import Traces
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Format", "Request", "SparseCalls"]
+
+Format = Literal["csr", "csc", "coo"]
+FloatArray = NDArray[np.float64]
+
+_KINDS = {"csr": "csr_array", "csc": "csc_array", "coo": "coo_array"}
+_LARGEST_INDEX = np.iinfo(np.int32).max
+
+
+def _scipy_sparse() -> Any:
+    try:
+        from scipy import sparse
+    except ImportError:
+        raise ImportError(
+            "sparse_jacobian and sparse_hessian give matrices of scipy.sparse, and SciPy is not "
+            "installed: pip install 'cadiff[scipy]'"
+        ) from None
+    return sparse
+
+
+# --- what is asked for -------------------------------------------------------------------------
+
+
+class Request:
+    """Which matrix is wanted, of which entries, and in which format. Equal if all these are."""
+
+    def __init__(self, what: str, sparsity: Any, format: str) -> None:
+        name = f"sparse_{what}"
+        if format not in _KINDS:
+            raise ValueError(f'{name}: format is "csr", "csc" or "coo", not {format!r}')
+        self.what = what
+        self.format = format
+        self._rows, self._columns, self._shape = _entries_of(sparsity, name)
+        parts = (self._rows, self._columns)
+        self._key = (what, format, self._shape, *[p if p is None else p.tobytes() for p in parts])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Request) and other._key == self._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def pattern(self, shape: tuple[int, int]) -> Pattern | None:
+        """The entries that are wanted of a matrix of this shape; None: all that there are."""
+        if self._rows is None or self._columns is None:
+            return None
+        name = f"sparse_{self.what}"
+        if self._shape is not None and self._shape != shape:
+            raise ValueError(
+                f"{name}: the sparsity that was given has the shape {self._shape}, but the "
+                f"{self.what.capitalize()} has the shape {shape}"
+            )
+        for axis, indices in enumerate((self._rows, self._columns)):
+            if indices.size and not 0 <= indices.min() <= indices.max() < shape[axis]:
+                bad = indices[(indices < 0) | (indices >= shape[axis])][0]
+                raise ValueError(
+                    f"{name}: the sparsity that was given names {['row', 'column'][axis]} {bad} "
+                    f"of a {self.what.capitalize()} of the shape {shape}"
+                )
+        return Pattern(shape, self._rows, self._columns)
+
+
+def _entries_of(
+    sparsity: Any, name: str
+) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None, tuple[int, int] | None]:
+    """Rows and columns of entries, and the shape if it is known."""
+    if sparsity is None:
+        return None, None, None
+    if hasattr(sparsity, "tocoo"):
+        coo = sparsity.tocoo()
+        if len(coo.shape) != 2:
+            raise ValueError(f"{name}: sparsity is a matrix, not of the shape {coo.shape}")
+        return _indices(coo.row), _indices(coo.col), tuple(coo.shape)
+    if isinstance(sparsity, tuple):
+        if len(sparsity) != 2:
+            raise ValueError(
+                f"{name}: a tuple as sparsity is a pair (rows, columns), not of {len(sparsity)}"
+            )
+        rows, columns = map(np.asarray, sparsity)
+        for indices in (rows, columns):
+            if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
+                raise TypeError(
+                    f"{name}: a pair (rows, columns) as sparsity is of vectors of ints, not of "
+                    f"{indices.dtype} of the shape {indices.shape}"
+                )
+        if rows.size != columns.size:
+            raise ValueError(
+                f"{name}: sparsity names {rows.size} rows, but {columns.size} columns"
+            )
+        return _indices(rows), _indices(columns), None
+    matrix = np.asarray(sparsity)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        raise TypeError(
+            f"{name}: sparsity is a matrix of scipy.sparse, a 2-D array of bools, or a pair "
+            f"(rows, columns), not {type(sparsity).__name__}"
+            + (f" of shape {matrix.shape} and dtype {matrix.dtype}" if matrix.ndim else "")
+        )
+    rows, columns = matrix.nonzero()
+    return _indices(rows), _indices(columns), (matrix.shape[0], matrix.shape[1])
+
+
+def _indices(indices: Any) -> NDArray[np.int64]:
+    return np.array(indices, dtype=np.int64)
+
+
+# --- matrices ----------------------------------------------------------------------------------
+
+
+class Assembler:
+    """Makes matrices of one structure.
+
+    SciPy's constructors look at all indices each time; a matrix made here is a copy of one that
+    went through them, as `copy.copy` makes it, with data and indices of its own: what changes a
+    matrix in place (`sum_duplicates`, `eliminate_zeros`) changes no other.
+    """
+
+    def __init__(self, pattern: Pattern, format: str) -> None:
+        sparse = _scipy_sparse()
+        self._kind = getattr(sparse, _KINDS[format])
+        shape = pattern.shape
+        fits = max(*shape, pattern.count) <= _LARGEST_INDEX
+        dtype = np.int32 if fits else np.int64
+        data = np.zeros(pattern.count)
+        if format == "coo":
+            coords = (pattern.rows().astype(dtype), pattern.indices.astype(dtype))
+            matrix = self._kind((data, coords), shape=shape)
+            matrix.has_canonical_format = True
+            self._names: tuple[str, ...] = ()
+        else:
+            if format == "csc":
+                pattern = pattern.transposed()
+            indices = pattern.indices.astype(dtype), pattern.indptr.astype(dtype)
+            matrix = self._kind((data, *indices), shape=shape)
+            matrix.has_sorted_indices = True
+            matrix.has_canonical_format = True
+            self._names = ("indices", "indptr")
+        self._state = dict(vars(matrix))
+        self._arrays = [getattr(matrix, name) for name in self._names]
+
+    def __call__(self, data: NDArray[Any]) -> Any:
+        matrix = self._kind.__new__(self._kind)
+        state = vars(matrix)
+        state.update(self._state)
+        state["data"] = data
+        if self._names:
+            state["indices"] = self._arrays[0].copy()
+            state["indptr"] = self._arrays[1].copy()
+        else:
+            state["coords"] = tuple([indices.copy() for indices in state["coords"]])
+        return matrix
+
+
+def _requested(what: str, sparsity: Any, format: str) -> Request:
+    """A request; of the same matrix, as it is detected, the same one."""
+    if sparsity is not None or not isinstance(format, str):
+        return Request(what, sparsity, format)
+    return _plain(what, format)
+
+
+@functools.lru_cache
+def _plain(what: str, format: str) -> Request:
+    return Request(what, None, format)
+
+
+class SparseCalls(Traces):
+    """The sparse matrices of a Program, which this is a part of."""
+
+    _recent: tuple[Request, MatrixPlan] | None = None
+
+    def sparse_jacobian(
+        self,
+        x: Any,
+        /,
+        *args: Any,
+        sparsity: Any = None,
+        format: Format = "csr",
+        argnums: int | Sequence[int] = 0,
+        **kwargs: Any,
+    ) -> Any:
+        """The Jacobian as `cadiff.sparse_jacobian` gives it.
+
+        By several arguments it is one matrix, whose columns are those of one argument after the
+        other.
+        """
+        return self.sparse(_requested("jacobian", sparsity, format), (x, *args), kwargs, argnums)
+
+    def sparse_hessian(
+        self,
+        x: Any,
+        /,
+        *args: Any,
+        sparsity: Any = None,
+        format: Format = "csr",
+        argnums: int | Sequence[int] = 0,
+        **kwargs: Any,
+    ) -> Any:
+        """The Hessian of the one number that f returns, as `cadiff.sparse_hessian` gives it.
+
+        By several arguments it is one matrix by all their numbers, of one argument after the
+        other.
+        """
+        return self.sparse(_requested("hessian", sparsity, format), (x, *args), kwargs, argnums)
+
+    def sparse(
+        self,
+        request: Request,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        argnums: int | Sequence[int] = 0,
+    ) -> Any:
+        """The matrix that is requested."""
+        recent = self._recent
+        if (
+            recent is not None
+            and recent[0] is request
+            and len(args) == 1
+            and not kwargs
+            and argnums == 0
+        ):
+            data = recent[1].run_at(args[0])
+            if data is not None:
+                return recent[1].assemble(data)
+        numbers, _ = checked_argnums(argnums)
+        return self._sparse(request, args, dict(kwargs), numbers)
+
+    def _sparse(
+        self,
+        request: Request,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        numbers: tuple[int, ...],
+    ) -> Any:
+        if carries_derivatives(args, kwargs):
+            raise TypeError(
+                f"sparse_{request.what} gives a matrix of floats, so it cannot be differentiated; "
+                f"differentiate cadiff.{request.what} instead"
+            )
+        _scipy_sparse()
+        call = Call(args, kwargs, numbers)
+
+        def matrix(recorded: Recorded) -> Any:
+            if request.what == "hessian" and not recorded.is_number:  # says what is wrong
+                hessian(self._function, numbers)(*args, **kwargs)
+            plan = self._plan(request, call, recorded)
+            data = met(plan.run(call.vector()))
+            if call.is_one_vector:
+                self._recent = (request, plan)
+            return plan.assemble(_as_given(data, call))
+
+        done, result = False, None
+        if not _core.is_watched():
+            done, result = self._replayed(call, matrix)
+        if not done:
+            recorded = record(self._function, call, self._optimize)
+            if isinstance(recorded, str):
+                return self._from_dense(request, call)
+            try:
+                result = matrix(recorded)
+            except (CallError, MissedError, ObstacleError):
+                return self._from_dense(request, call)
+            finally:
+                self._recent = None
+        return result
+
+    def _plan(self, request: Request, call: Call, recorded: Recorded) -> MatrixPlan:
+        n = sum(end - begin for begin, end in call.ranges)
+        m = n if request.what == "hessian" else recorded.graph.n_outputs
+        layout = "columns" if request.format == "csc" else "rows"
+        with self._lock:
+            plan = recorded.plan(
+                request.what, call.ranges, layout, request, lambda: request.pattern((m, n))
+            )
+            if plan.assemble is None:
+                plan.assemble = Assembler(plan.pattern, request.format)
+        return plan
+
+    def _from_dense(self, request: Request, call: Call) -> Any:
+        """Of a function that cannot be replayed: the entries that are wanted, or are not 0."""
+        vector, unflatten = flatten(tuple(call.args[k] for k in call.argnums))
+        transform = jacobian if request.what == "jacobian" else hessian
+
+        def of_vector(v: Any) -> Any:
+            args = list(call.args)
+            for k, arg in zip(call.argnums, unflatten(v), strict=True):
+                args[k] = arg
+            return self._function(*args, **call.kwargs)
+
+        blocks, _ = flatten(transform(of_vector)(vector))
+        n = vector.size
+        m = n if request.what == "hessian" else blocks.size // n if n else 0
+        matrix = blocks.reshape(m, n)
+        pattern = request.pattern((m, n))
+        if pattern is None:
+            pattern = Pattern((m, n), *np.nonzero(matrix))
+        data = matrix[pattern.rows(), pattern.indices]
+        if request.format == "csc":
+            data = data[np.argsort(pattern.indices, kind="stable")]
+        return Assembler(pattern, request.format)(_as_given(data, call))
+
+
+def _as_given(data: FloatArray, call: Call) -> NDArray[Any]:
+    """In single precision if all that it is by is."""
+    given = [call.args[k] for k in call.argnums]
+    if all(isinstance(x, np.ndarray) and x.dtype == np.float32 for x in given):
+        return data.astype(np.float32)
+    return data

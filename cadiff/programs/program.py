@@ -1,0 +1,819 @@
+"""Compiled programs: a function is recorded once, and replayed in C."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from types import MethodType
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+
+from ..binding import _core
+from ..binding._core import CallError, Code, MatrixPlan, ObstacleError, PointError, Pullback
+from ..inspection.texts import check_rows, counted
+from ..operations.guards import NoDerivativeError
+from ..transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
+from ..transforms._base import Function, check_function, checked_argnums, is_int
+from ..transforms._blocks import blocks_of_matrix
+from ..transforms._outputs import all_shapes, in_containers, refilled
+from . import listings
+from .batches import BatchCalls
+from .codegen import name_in_c, to_c
+from .inlining import Images, Replay
+from .matrices import SparseCalls
+from .recordings import (
+    Call,
+    FloatArray,
+    MissedError,
+    Recorded,
+    carries_derivatives,
+    first_argument,
+    leaves_of,
+    met,
+    record,
+    run,
+)
+from .traces import OnBranchChange
+
+__all__ = ["Program", "compile"]
+
+MOST_OBJECTS = 256  # whose methods have recordings at the same time
+MOST_SHORTCUTS = 256
+
+_EAGER: dict[str, Callable[..., Any]] = {
+    "grad": grad,
+    "value_and_grad": value_and_grad,
+    "jacobian": jacobian,
+    "hessian": hessian,
+}
+
+
+class Asked(NamedTuple):
+    """What a method was asked for, and its arguments as they were given."""
+
+    what: str
+    call: Call  # of f
+    args: tuple[Any, ...]
+    argnums: int | Sequence[int]
+    first: tuple[int, ...]  # those of args whose numbers are the first inputs of programs
+    last: tuple[int, ...] = ()  # those whose numbers stand behind the arguments of f
+
+    @property
+    def is_single(self) -> bool:
+        return is_int(self.argnums)
+
+
+class Program(SparseCalls, BatchCalls):
+    """A function that is recorded once for each structure of its arguments, then replayed in C.
+
+    Made by `compile`, which says what it does and what f may do. Called like f; the methods are
+    the gradient functions of the same names, applied to f. With `argnums` (an int or a tuple) they
+    differentiate by other arguments than the first.
+
+    A program is safe to call from several threads, and pickles if f does.
+    """
+
+    __self__: object = None
+    __func__: Program | None = None  # of a method: the program that stands in the class
+
+    def __init__(
+        self,
+        f: Function,
+        on_branch_change: OnBranchChange = "retrace",
+        optimize: bool = True,
+        max_traces: int = 8,
+    ) -> None:
+        check_function("compile", f)
+        if on_branch_change not in ("retrace", "raise", "warn"):
+            raise ValueError(
+                f'on_branch_change is "retrace", "raise" or "warn", not {on_branch_change!r}'
+            )
+        if isinstance(max_traces, bool) or not isinstance(max_traces, int) or max_traces < 1:
+            raise ValueError(f"max_traces is an int of 1 or more, not {max_traces!r}")
+        self._lock = threading.RLock()
+        self._function = f
+        self._on_branch_change = on_branch_change
+        self._optimize = bool(optimize)
+        self._max_traces = max_traces
+        self._keep_shortcuts(2 * min(max_traces, MOST_SHORTCUTS))
+        for attribute in functools.WRAPPER_ASSIGNMENTS:  # what help() shows
+            if hasattr(f, attribute):
+                setattr(self, attribute, getattr(f, attribute))
+        self.__wrapped__ = f
+        self._reset()
+
+    def _reset(self) -> None:
+        self._forget_recordings()
+        self._images = Images(self._function, self._max_traces, self._change_branch)
+        self._bound: dict[int, Program] = {}
+        self._forget_shortcuts()
+        self._recent = None
+        self._recent_batch = None
+
+    # --- as an object
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        """As a method: a program of its own for each object, whose arguments begin behind self."""
+        if instance is None:
+            return self
+        bound = self._bound.get(id(instance))
+        if bound is None:
+            method = MethodType(self._function, instance)
+            bound = Program(method, self._on_branch_change, self._optimize, self._max_traces)
+            bound.__self__ = instance
+            bound.__func__ = self
+            with self._lock:
+                while len(self._bound) >= MOST_OBJECTS:
+                    del self._bound[next(iter(self._bound))]
+                bound = self._bound.setdefault(id(instance), bound)  # keeps the object alive
+        return bound
+
+    def __reduce__(self) -> Any:
+        """By name where it stands in the place of its function, as decorators do; else with it."""
+        if self.__func__ is not None:
+            return MethodType(self.__func__, self.__self__).__reduce__()
+        place: Any = sys.modules.get(getattr(self, "__module__", ""))
+        name = getattr(self, "__qualname__", "")
+        for part in name.split("."):
+            place = getattr(place, part, None)
+        if place is self:
+            return name
+        options = (self._on_branch_change, self._optimize, self._max_traces)
+        recordings = {
+            key: kept
+            for key, found in self._recordings.items()
+            if (kept := [recorded for recorded in found if recorded.is_portable])
+        }
+        return Program, (self._function, *options), {"recordings": recordings}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._recordings = dict(state["recordings"])
+
+    def __repr__(self) -> str:
+        name = getattr(self._function, "__qualname__", repr(self._function))
+        count = sum(map(len, self._recordings.values()))
+        return f"<cadiff.Program of {name}, {count} recording{'s' * (count != 1)}>"
+
+    # --- recordings
+
+    def clear(self) -> None:
+        """Forget all recordings: for when something has changed that f reads but its arguments.
+
+        Closures, globals and attributes of objects are constants of a recording.
+        """
+        with self._lock:
+            self._reset()
+
+    def stats(self) -> dict[str, Any]:
+        """What there is, and what happened.
+
+        Returns
+        -------
+        dict
+            "recordings": how often f was recorded. "branch_changes": how often a replay met
+            another outcome of a comparison than all its recordings had. "eager": how often f was
+            run as it is; "obstacles": the reasons why, a list of str. "traces": for each recording
+            at hand a dict of "inputs" and "outputs" (numbers), "operations" recorded, "guards",
+            and "programs": for each derivative that was asked for the number of its operations
+            and its bytes.
+        """
+        with self._lock:
+            traces = [
+                {
+                    "inputs": recorded.graph.n_inputs,
+                    "outputs": recorded.graph.n_outputs,
+                    "operations": recorded.graph.n_recorded,
+                    "guards": len(recorded.guards),
+                    "programs": {
+                        what: {"operations": code.n_operations, "nbytes": code.nbytes}
+                        for (what, _), code in recorded.codes.items()
+                    },
+                }
+                for found in self._recordings.values()
+                for recorded in found
+            ]
+            return {
+                **self._counts,
+                "obstacles": sorted({*self._obstacles.values(), *self._obstacles_of_derivatives}),
+                "traces": traces,
+            }
+
+    def _programs(self) -> Iterator[tuple[str, list[tuple[str, Code]]]]:
+        """For each recording at hand a title, and its programs with theirs."""
+        with self._lock:
+            recordings = [
+                (recorded.graph, list(recorded.codes.items()))
+                for found in self._recordings.values()
+                for recorded in found
+            ]
+        for k, (graph, codes) in enumerate(recordings):
+            counts = [
+                counted(graph.n_inputs, "input"),
+                counted(graph.n_outputs, "output"),
+                counted(graph.n_recorded, "operation"),
+                counted(len(graph.guards), "guard"),
+            ]
+            programs = [
+                (_title(what, by[0]), code.code)  # besides the ranges, which entries
+                if isinstance(code, MatrixPlan)
+                else (_title(what, by), code)
+                for (what, by), code in codes
+            ]
+            yield f"recording {k}: {', '.join(counts)}", programs
+
+    def to_text(self, max_rows: int = 200) -> str:
+        """The programs that were made so far, instruction by instruction.
+
+        Parameters
+        ----------
+        max_rows : int
+            How many lines of a program are shown at most: the first and the last ones.
+
+        Returns
+        -------
+        str
+            Each recording at hand; and for each derivative that was asked for, its program: a
+            line for each instruction. w[k] is the number at place k; the inputs come first.
+            Constants are at places below 0; where they are read by themselves, their values are
+            written.
+
+        Examples
+        --------
+        >>> import cadiff, cadiff.numpy as cnp, numpy as np
+        >>> f = cadiff.compile(lambda x: cnp.sum(cnp.sin(x) * x))
+        >>> f(np.zeros(99))
+        0.0
+        >>> print(f.to_text())
+        <cadiff.Program of <lambda>, 1 recording>
+        <BLANKLINE>
+        recording 0: 99 inputs, 1 output, 3 operations, 0 guards
+        <BLANKLINE>
+        value: 99 inputs, 1 result, 297 operations, 3 instructions, 298 places
+        #0  vector  99 × sin       w[99..197] = sin(w[0..98])
+        #1  vector  99 × multiply  w[198..296] = w[99..197] * w[0..98]
+        #2  sums    (99,)          w[297] = sum of w[198 + i0]
+            result  1 number       w[297]
+        """
+        check_rows(max_rows)
+        lines = [repr(self)]
+        for title, programs in self._programs():
+            lines += ["", title]
+            for what, code in programs:
+                lines += ["", listings.to_text(code, what, max_rows)]
+            if not programs:
+                lines.append("no program was made of it yet")
+        if len(lines) == 1:
+            lines.append("nothing was recorded yet: call it, or one of its methods")
+        return "\n".join(lines)
+
+    def to_dot(self, max_rows: int = 100) -> str:
+        r"""The programs that were made so far as a graph in the language of Graphviz.
+
+        Parameters
+        ----------
+        max_rows : int
+            How many instructions of a program are shown at most: the first and the last ones.
+
+        Returns
+        -------
+        str
+            A frame for each program, as `to_text` has them. Nodes are instructions; edges lead to
+            them from those that wrote what they read.
+
+        Examples
+        --------
+        >>> import cadiff
+        >>> f = cadiff.compile(lambda x: cadiff.sin(x) * x)
+        >>> f(0.0)
+        0.0
+        >>> print(f.to_dot())
+        digraph "<cadiff.Program of <lambda>, 1 recording>" {
+          subgraph cluster_0 {
+            label="recording 0, value";
+            node [shape=box, fontname="monospace"];
+            p0_inputs [label="inputs\nw[0]", style=rounded];
+            p0_op0 [label="#0.0 sin\nw[1] = sin(w[0])"];
+            p0_op1 [label="#0.1 multiply\nw[2] = w[1] * w[0]"];
+            p0_results [label="1 result", style=rounded];
+            p0_inputs -> p0_op0;
+            p0_inputs -> p0_op1;
+            p0_op0 -> p0_op1;
+            p0_op1 -> p0_results;
+          }
+        }
+        """
+        codes = [
+            (f"recording {k}, {what}", code)
+            for k, (_, programs) in enumerate(self._programs())
+            for what, code in programs
+        ]
+        return listings.to_dot(codes, repr(self), max_rows)
+
+    def _own_derivative(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A derivative that a gradient function is asked for: see `own_derivatives`."""
+        if self._is_eager(args, kwargs):
+            return NotImplemented
+        return getattr(self, name)(*args, **kwargs)
+
+    def _run_once(self, /, *args: Any, **kwargs: Any) -> Any:
+        """What f returns, with the values that derivatives have."""
+        try:
+            return run(self._function, args, kwargs)
+        except NoDerivativeError:  # which nobody has asked for
+            return self._function(*args, **kwargs)
+
+    def _astray(self, asked: Asked, eager: Callable[..., Any]) -> Any:
+        """eager(*args, **kwargs), for a call of a method that no recording serves.
+
+        Others like it go this way from now on.
+        """
+        key, kwargs = asked.call.key, dict(asked.call.kwargs)
+
+        def led(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            self._counts["eager"] += 1
+            self._counts["branch_changes"] += strays is not None
+            return eager(*args, **kwargs)
+
+        self._counts["eager"] += 1
+        result = eager(*asked.args, **kwargs)
+        with self._lock:
+            is_obstructed = key in self._obstacles
+            strays = None if is_obstructed else self._strays.get(key)
+            if is_obstructed or (
+                strays is not None and self._optimize and self._on_branch_change == "retrace"
+            ):
+                _, _, args, argnums, first, last = asked
+                self._detour(asked.what, args, kwargs, argnums, first, last, strays, led)
+        return result
+
+    def _here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+        """What a gradient function is to run instead of a replay for a call of a method."""
+        if self._is_eager(args, kwargs) and not _core.is_watched():
+            return self._within
+        self._counts["eager"] += 1
+        return self._function
+
+    def _within(self, /, *args: Any, **kwargs: Any) -> Any:
+        """What f returns within another derivative: its image is put on the tape, if need be."""
+        done, result = self._images.call(args, kwargs)
+        if done:
+            return result
+        self._counts["eager"] += 1
+        return self._function(*args, **kwargs)
+
+    def _exactly(
+        self,
+        what: Any,
+        make: Callable[[Function], Function],
+        use: Callable[[Function], Any],
+        call: Call,
+    ) -> tuple[bool, Any]:
+        """use(make(f)) of a replay in the place of f, which records what f would record.
+
+        `what` tells `make` from others.
+        """
+
+        def derivative(recorded: Recorded) -> Any:
+            made = recorded.exact.get(what)
+            if made is None:
+                made = recorded.exact[what] = make(self._replay(call, recorded))
+            return use(made)
+
+        return self._replayed(call, derivative)
+
+    def _replay(self, call: Call, recorded: Recorded) -> Function:
+        if recorded.image is None:  # it was pickled
+            self._met(call, recorded)
+            with self._lock:
+                again = record(self._function, call, False, True)
+            if isinstance(again, str):
+                return self._function
+            recorded.image = again.image
+        assert recorded.image is not None
+        return Replay(recorded.image, recorded.output, call.argnums)
+
+    def _run(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any) -> Any:
+        """A call of a method that is called like f."""
+        if what == "value" and self._is_eager(args, kwargs):
+            return self._within(*args, **kwargs)
+        numbers, _ = checked_argnums(argnums)
+        if not self._is_eager(args, kwargs):
+            call = Call(args, kwargs, first_argument(args) if what == "value" else numbers)
+            asked = Asked(what, call, args, argnums, call.argnums)
+            if self._optimize:
+                action = functools.partial(getattr(self, f"_{what}"), asked)
+                done, result = self._replayed(call, action)
+            elif what == "value":
+                done, result = self._exactly("", _itself, lambda f: run(f, args, kwargs), call)
+            else:
+                done, result = self._exactly(
+                    (what, is_int(argnums)),
+                    lambda f: _EAGER[what](f, argnums),
+                    lambda transform: transform(*args, **kwargs),
+                    call,
+                )
+            if done:
+                return result
+            if what == "value":
+                return self._astray(asked, self._run_once)
+            return self._astray(asked, _EAGER[what](self._function, argnums))
+        return _EAGER[what](self._here(args, kwargs), argnums)(*args, **kwargs)
+
+    # --- values and derivatives
+
+    def _computed(
+        self,
+        asked: Asked,
+        recorded: Recorded,
+        program: Code | MatrixPlan,
+        assemble: Callable[[FloatArray], Any],
+        along: Sequence[Any] = (),
+        pullback: Pullback | None = None,
+    ) -> Any:
+        """What `assemble` makes of the results; calls of this kind take the short way from now on.
+
+        `along` are the atoms of the last arguments; with `pullback` further calls have one, too.
+        """
+        inputs = asked.call.vector()
+        if asked.last:
+            inputs = np.concatenate([inputs, *map(np.ravel, along)])
+        result = assemble(met(program.run(inputs)))
+        with self._lock:
+            if recorded in self._recordings.get(asked.call.key, ()):  # it may have been cleared
+                self._shorten(
+                    asked.what,
+                    asked.args,
+                    dict(asked.call.kwargs),
+                    asked.argnums,
+                    asked.first,
+                    asked.last,
+                    program,
+                    assemble,
+                    pullback,
+                )
+        return result
+
+    def _value(self, asked: Asked, recorded: Recorded) -> Any:
+        code = self._code(recorded, "value")
+        return self._computed(asked, recorded, code, recorded.filled)
+
+    def _gradient(
+        self, asked: Asked, recorded: Recorded, form: Callable[[float, Any], Any]
+    ) -> Any:
+        """form(value, gradient)."""
+        call = asked.call
+        if not recorded.is_number:  # says what is wrong
+            _EAGER[asked.what](self._function, call.argnums)(*call.args, **call.kwargs)
+        structure = call.structure
+        shapes = all_shapes(structure)
+
+        def assemble(numbers: FloatArray) -> Any:
+            leaves = leaves_of(numbers[1:], shapes)
+            return form(float(numbers[0]), in_containers(leaves, structure, asked.is_single))
+
+        code = self._code(recorded, "gradient", call.ranges)
+        return self._computed(asked, recorded, code, assemble)
+
+    def _grad(self, asked: Asked, recorded: Recorded) -> Any:
+        return self._gradient(asked, recorded, lambda value, gradient: gradient)
+
+    def _value_and_grad(self, asked: Asked, recorded: Recorded) -> Any:
+        return self._gradient(asked, recorded, lambda value, gradient: (value, gradient))
+
+    def _jacobian(self, asked: Asked, recorded: Recorded) -> Any:
+        structure = asked.call.structure
+        below = all_shapes(structure)
+        output = recorded.output
+
+        def assemble(matrix: FloatArray) -> Any:
+            blocks = blocks_of_matrix(matrix, output.shapes, below)
+            return output.fill([in_containers(row, structure, asked.is_single) for row in blocks])
+
+        return self._matrix(asked, recorded, recorded.graph.n_outputs, assemble)
+
+    def _hessian(self, asked: Asked, recorded: Recorded) -> Any:
+        call = asked.call
+        if not recorded.is_number:  # says what is wrong
+            hessian(self._function, call.argnums)(*call.args, **call.kwargs)
+        structure = call.structure
+        shapes = all_shapes(structure)
+
+        def assemble(matrix: FloatArray) -> Any:
+            blocks = blocks_of_matrix(matrix, shapes, shapes)
+            rows = [in_containers(row, structure, asked.is_single) for row in blocks]
+            return in_containers(rows, structure, asked.is_single)
+
+        return self._matrix(asked, recorded, call.n_variables, assemble)
+
+    def _matrix(
+        self,
+        asked: Asked,
+        recorded: Recorded,
+        height: int,
+        assemble: Callable[[FloatArray], Any],
+    ) -> Any:
+        """What is made of a matrix with a row for each output."""
+        call = asked.call
+        with self._lock:
+            plan = recorded.plan(asked.what, call.ranges)
+        shape = (height, call.n_variables)
+        return self._computed(asked, recorded, plan, lambda data: assemble(data.reshape(shape)))
+
+    def _hvp(
+        self, first: Any, v: Any, others: tuple[Any, ...], kwargs: dict[str, Any], argnums: int
+    ) -> Any:
+        args = (first, *others)
+        if not is_int(argnums):
+            hvp(self._function, argnums)  # says what is wrong
+        k = int(argnums)
+        if not self._is_eager((*args, v), kwargs) and -len(args) <= k < len(args):
+            call = Call(args, kwargs, (k,))
+            structure = call.structure
+            direction = structure.match((v,), ["the direction v"])
+            (at,) = call.argnums
+            asked = Asked("hvp", call, (first, v, *others), argnums, (at + (at > 0),), (1,))
+
+            def assemble(numbers: FloatArray) -> Any:
+                return structure.fill(0, leaves_of(numbers, all_shapes(structure)))
+
+            def product(recorded: Recorded) -> Any:
+                if not recorded.is_number:  # says what is wrong
+                    hvp(self._function, k)(first, v, *others, **kwargs)
+                code = self._code(recorded, "second", call.ranges)
+                return self._computed(asked, recorded, code, assemble, direction)
+
+            if self._optimize:
+                done, result = self._replayed(call, product)
+            else:
+                done, result = self._exactly(
+                    "hvp",
+                    lambda f: hvp(f, k),
+                    lambda transform: transform(first, v, *others, **kwargs),
+                    call,
+                )
+            return result if done else self._astray(asked, hvp(self._function, k))
+        f = self._here((*args, v), kwargs)
+        return hvp(f, k)(first, v, *others, **kwargs)
+
+    def _jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        if (
+            self._optimize  # or it is exact, as by numbers that carry tangents along
+            and isinstance(primals, (tuple, list))
+            and isinstance(tangents, (tuple, list))
+            and len(primals) == len(tangents)
+            and not self._is_eager((*primals, *tangents), {})
+        ):
+            args = tuple(primals)
+            n = len(args)
+            call = Call(args, {}, tuple(range(n)))
+            names = [f"tangents[{k}]" for k in range(n)]
+            direction = call.structure.match(tuple(tangents), names)
+            given = (*args, *tangents)
+            asked = Asked("jvp", call, given, 0, call.argnums, tuple(range(n, 2 * n)))
+
+            def pushed(recorded: Recorded) -> Any:
+                m = recorded.graph.n_outputs
+                code = self._code(recorded, "push", call.ranges)
+
+                def assemble(numbers: FloatArray) -> Any:
+                    return recorded.filled(numbers[:m]), recorded.filled(numbers[m:])
+
+                return self._computed(asked, recorded, code, assemble, direction)
+
+            done, result = self._replayed(call, pushed)
+            if not done:
+                f = self._function
+                result = self._astray(asked, lambda *both: jvp(f, both[:n], both[n:]))
+            pair: tuple[Any, Any] = result
+            return pair
+        self._counts["eager"] += 1
+        eager: tuple[Any, Any] = jvp(self._function, primals, tangents)
+        return eager
+
+    def _vjp(self, primals: tuple[Any, ...]) -> tuple[Any, Callable[[Any], Any]]:
+        if not self._is_eager(primals, {}):
+            call = Call(primals, {}, tuple(range(len(primals))))
+            if self._optimize:
+                done, result = self._replayed(call, functools.partial(self._pullback, call))
+            else:
+                done, result = self._exactly("", _itself, lambda f: vjp(f, *primals), call)
+            if not done:
+                asked = Asked("vjp", call, primals, 0, call.argnums)
+                result = self._astray(asked, functools.partial(vjp, self._function))
+            pair: tuple[Any, Callable[[Any], Any]] = result
+            return pair
+        f = self._here(primals, {})
+        eager: tuple[Any, Callable[[Any], Any]] = vjp(f, *primals)
+        return eager
+
+    def _pullback(self, call: Call, recorded: Recorded) -> tuple[Any, Callable[[Any], Any]]:
+        structure = call.structure.bare()
+        shapes = all_shapes(structure)
+        argnums, ranges = call.argnums, call.ranges
+        single = len(argnums) == 1
+        m = recorded.graph.n_outputs
+
+        def assemble(numbers: FloatArray) -> Any:
+            return in_containers(leaves_of(numbers[m:], shapes), structure, single)
+
+        def primals_at(inputs: FloatArray) -> tuple[Any, ...]:
+            return tuple(refilled(structure, leaves_of(inputs, shapes)))
+
+        def pulled(recorded: Recorded, numbers: FloatArray) -> tuple[Code, Any]:
+            code = self._code(recorded, "pull", ranges)
+            return code, assemble(met(code.run(numbers)))
+
+        def pull(inputs: FloatArray, u: Any, note: Callable[..., None]) -> Any:
+            cotangent = recorded.output.match(u, "the cotangent")
+            if not carries_derivatives(tuple(cotangent), {}):
+                numbers = np.concatenate([inputs, *map(np.ravel, cotangent)])
+                try:
+                    code, result = pulled(recorded, numbers)
+                except (MissedError, PointError, CallError, ObstacleError):
+                    pass
+                else:
+                    note(code, assemble)
+                    return result
+                again = Call(primals_at(inputs), {}, argnums)
+                done, found = self._replayed(again, functools.partial(pulled, numbers=numbers))
+                if done:
+                    return found[1]
+                self._counts["eager"] += 1
+            return vjp(self._function, *primals_at(inputs))[1](u)
+
+        inputs = call.vector()
+        pullback = Pullback(pull, inputs)
+        asked = Asked("vjp", call, call.args, 0, argnums)
+        code = self._code(recorded, "value")
+        return self._computed(asked, recorded, code, recorded.filled, pullback=pullback), pullback
+
+    # --- other forms
+
+    def to_c(self, /, *args: Any, name: str | None = None, **kwargs: Any) -> str:
+        """A file of C99 with value and gradient, which needs nothing but the C library.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Arguments of f, of which the first is differentiated by: they choose the recording, and
+            make it if need be. Without any, it is the only one that there is.
+        name : str, optional
+            What the functions are called: `name_value`, `name_value_and_grad`. None: as f is.
+
+        Returns
+        -------
+        str
+            The comment at its head says how to call them. A call that meets another outcome of a
+            comparison than the recording did returns the number of that guard, and no result.
+
+        Examples
+        --------
+        >>> import cadiff, numpy as np
+        >>> program = cadiff.compile(lambda x: x[0] * cadiff.sin(x[1]))
+        >>> text = program.to_c(np.ones(2), name="wave")
+        >>> "int wave_value_and_grad(const double *x" in text
+        True
+        """
+        if args or kwargs:
+            call = Call(args, kwargs, first_argument(args))
+            done, recorded = self._replayed(call, functools.partial(self._met, call))
+            if not done:
+                why = self._obstacles.get(call.key, "there are max_traces others")
+                raise ValueError(
+                    f"{self!r} has no recording of this call, which is run as it is: {why}"
+                )
+        else:
+            every = [recorded for found in self._recordings.values() for recorded in found]
+            if len(every) != 1:
+                raise ValueError(
+                    f"{self!r}: call to_c with the arguments of f, which choose the recording"
+                )
+            recorded = every[0]
+        if name is None:
+            name = name_in_c(self._function)
+        with self._lock:
+            text: str = to_c(recorded.graph, recorded.ranges, name)
+        return text
+
+
+def _itself(f: Function) -> Function:
+    return f
+
+
+def _title(what: str, ranges: Any) -> str:
+    """What a program computes, by inputs [begin, end)."""
+    inputs = [f"{begin}..{end - 1}" for begin, end in ranges if begin < end]
+    return f"{what} by inputs {', '.join(inputs)}" if inputs else what
+
+
+@overload
+def compile(
+    f: Function,
+    *,
+    on_branch_change: OnBranchChange = ...,
+    optimize: bool = ...,
+    max_traces: int = ...,
+) -> Program: ...
+@overload
+def compile(
+    f: None = None,
+    *,
+    on_branch_change: OnBranchChange = ...,
+    optimize: bool = ...,
+    max_traces: int = ...,
+) -> Callable[[Function], Program]: ...
+def compile(
+    f: Function | None = None,
+    *,
+    on_branch_change: OnBranchChange = "retrace",
+    optimize: bool = True,
+    max_traces: int = 8,
+) -> Any:
+    """Record a function once, and replay it and its derivatives in C.
+
+    Floats and arrays of floats among the arguments are inputs: for new numbers nothing is recorded
+    anew. Integers, bools, arrays of them (which may be indices), strings, None and other objects
+    are static: another value is another recording, as are other shapes and other containers. (In
+    an argument to differentiate by, integers are numbers, too.) All else that f reads is a
+    constant of the recording: closures, globals, attributes, random numbers, files. After a
+    change of these call `clear()`.
+
+    While f is recorded, all inputs are numbers with derivatives, those too that are not
+    differentiated by: `isinstance(y, float)` is False there, and `math.sin(y)` is refused
+    (`cadiff.math.sin` is not). What f has to look at as it is should be an int, a str or another
+    static.
+
+    f may be any Python code: loops, branches, recursion, assignment to arrays. Comparisons of
+    numbers are guards: a replay that comes to another outcome than its recording did is never
+    used; f is recorded anew. A branch that rests on the equality of floats warns. Where f needs
+    the value of a number as a float (`cadiff.value(v)`, `v.item()`), it cannot be compiled, and
+    says so. A comparison of arrays is a mask: as long as it only chooses between numbers, as in
+    `where(x > 1, a, b)`, `(x > 0) * a` or `y[y < 0] = 0`, it is no guard, and one recording serves
+    all data. The same holds for what is made of masks and plain numbers: `np.sum(x > 0)`,
+    `1 - (x > 0)`, `np.where(x > 0, 1.0, -1.0)`. `any` and `all` of a mask are one guard, and so is
+    a count that is used as an int. What reads the elements makes each of them a guard, so that new
+    data are mostly another recording: `x[x > 0]`, `y[y < 0] *= 2.0`, a loop over a mask. With
+    `optimize=False` every comparison is a guard.
+
+    Recordings are kept for 512 kinds of arguments, which differ in shapes, containers or statics,
+    as long as they do not take more than 1 GiB; then the oldest are forgotten, with a warning.
+    What changes from call to call, such as a step size or a counter, should be a float.
+
+    A program may be called by functions that are differentiated or compiled: what f recorded is
+    recorded there again, and f is run only if no recording has the outcomes that it meets, or in
+    forward mode. Gradient functions of a program, such as `cadiff.grad(program)`, are its own
+    derivatives.
+
+    Operations with rules of their own (`primitive`, `custom`, much of `cadiff.numpy.linalg`) are
+    steps of a program that call Python. Such a function is called with plain arrays, and only if
+    what it gives is needed: its errors are those of f then. What else it reads is read anew. Its
+    rules are run once, and have to be linear in g; a rule that takes plain numbers alone is called
+    as well, and cannot be differentiated again. Where nothing else is possible f is run as it is,
+    with a warning that says why; values and derivatives are the same. A program with such steps
+    cannot be written as C.
+
+    Parameters
+    ----------
+    f : callable, optional
+        Without it, a decorator.
+    on_branch_change : {"retrace", "raise", "warn"}
+        What to do if no recording has the outcomes that a call meets: record f anew, raise
+        RuntimeError, or record and warn.
+    optimize : bool
+        False: what f would record is put on the tape and differentiated there, so that value and
+        derivatives are those that the gradient functions give of f, to the last bit (all nans
+        being one). `jvp` runs f. What f computes of arguments that are not differentiated by is
+        computed as for numbers with derivatives, where NumPy may add in another order; and
+        checkpointed functions are recorded as they stand.
+    max_traces : int
+        How many recordings are kept for arguments of one structure. When there are as many, calls
+        that meet other outcomes run f as it is; now and then one of them is recorded in the place
+        of the recording that was used least.
+
+    Returns
+    -------
+    Program
+
+    Examples
+    --------
+    >>> import cadiff, numpy as np
+    >>> @cadiff.compile
+    ... def f(x):
+    ...     total = 0.0
+    ...     for i in range(len(x) - 1):
+    ...         total = total + (x[i + 1] - x[i] ** 2) ** 2
+    ...     return total
+    >>> f.value_and_grad(np.array([1.0, 2.0, 3.0]))
+    (2.0, array([-4., 10., -2.]))
+    """
+    if f is None:
+        return functools.partial(
+            compile,
+            on_branch_change=on_branch_change,
+            optimize=optimize,
+            max_traces=max_traces,
+        )
+    return Program(f, on_branch_change, optimize, max_traces)

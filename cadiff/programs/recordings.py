@@ -1,0 +1,499 @@
+"""Calls of a function that is compiled, and what was recorded of them.
+
+A call is told from others by its key: the containers of its arguments, the shapes of arrays, and
+everything that is no float or array. What has the same key differs in its inputs alone, a vector
+of numbers.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from math import prod
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..binding import _core
+from ..binding._core import (
+    OUTER,
+    Code,
+    Dual,
+    Graph,
+    Guarded,
+    Image,
+    MatrixPlan,
+    ObstacleError,
+    Pattern,
+    PointError,
+    Recording,
+    Structure,
+    Var,
+)
+from ..operations.masks import Mask
+from ..transforms._base import Function, is_int
+from ..transforms._outputs import Output, as_result, places
+
+FloatArray = NDArray[np.float64]
+Range = tuple[int, int]
+
+__all__ = [
+    "OUTER",
+    "Call",
+    "FloatArray",
+    "MissedError",
+    "Recorded",
+    "carries_derivatives",
+    "first_argument",
+    "is_differentiable",
+    "leaves_of",
+    "met",
+    "record",
+    "recorded_in",
+    "run",
+]
+
+
+class MissedError(Exception):
+    """A replay met another outcome than the recording did: at which guard, -1 if unknown."""
+
+    def __init__(self, guard: int) -> None:
+        super().__init__(guard)
+        self.guard = guard
+
+
+def met(found: Any) -> FloatArray:
+    """The results of a run; if it gave the number of a guard that does not hold, an exception."""
+    if isinstance(found, int):
+        raise MissedError(found)
+    results: FloatArray = found
+    return results
+
+
+class _Same:
+    """An object that is told from others by its identity."""
+
+    def __init__(self, item: object) -> None:
+        self._item = item
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other._item is self._item
+
+    def __hash__(self) -> int:
+        return id(self._item)
+
+
+def carries_derivatives(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    """Whether a number with a derivative is among the arguments."""
+    return any(map(_core.carries, args)) or any(map(_core.carries, kwargs.values()))
+
+
+class Call:
+    """Arguments taken apart: inputs, which are numbers, and the key, which is all else.
+
+    The arguments that `argnums` name come first among the inputs; all numbers in them are inputs,
+    integers too. In other arguments floats and arrays of floats are. Numbers with derivatives are
+    taken as the floats and arrays that their values are.
+    """
+
+    def __init__(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], argnums: tuple[int, ...]
+    ) -> None:
+        self.args = args
+        self.kwargs = kwargs
+        self.argnums = tuple(k + len(args) if k < 0 else k for k in argnums)
+        self._inputs: list[Any] = []
+        self._sizes: list[int] = []
+        if any(not 0 <= k < len(args) for k in self.argnums):
+            _core.structure_of(args, argnums)  # says what is wrong
+        bounds = [0]
+        forms = []
+        for k in self.argnums:
+            forms.append(self._take(args[k], True))
+            bounds.append(sum(self._sizes))
+        self.ranges = tuple(pairwise(bounds))
+        others = [self._take(x, False) for k, x in enumerate(args) if k not in self.argnums]
+        named = [(name, self._take(kwargs[name], False)) for name in sorted(kwargs)]
+        self.key = (len(args), self.argnums, tuple(forms), tuple(others), tuple(named))
+
+    # --- taking apart
+
+    def _take(self, item: Any, differentiable: bool) -> Any:
+        """The form of an argument, which is hashable; its numbers become inputs."""
+        if isinstance(item, Mask):
+            item = item.number if item.dtype == np.float64 else item.values
+        if isinstance(item, (float, np.floating)):
+            return self._note(float(item), 1, float)
+        if isinstance(item, np.ndarray) and (differentiable or item.dtype.kind == "f"):
+            return self._take_array(item, differentiable)
+        if isinstance(item, (Var, Dual)):
+            shape = _core.shape(item)
+            return self._note(item, prod(shape), shape if shape else float)
+        if isinstance(item, (list, tuple)):
+            if _are_floats(item) or _are_numbers(item):
+                return self._note(item, len(item), (type(item), len(item)))
+            return (type(item), *[self._take(part, differentiable) for part in item])
+        if isinstance(item, dict):
+            forms = [(key, self._take(part, differentiable)) for key, part in item.items()]
+            return (type(item), *forms)
+        if differentiable:
+            if not is_int(item):
+                _core.structure_of(self.args, self.argnums)  # says what is wrong
+            return self._note(float(item), 1, float)
+        return _static(item)
+
+    def _take_array(self, array: NDArray[Any], differentiable: bool) -> Any:
+        if array.dtype.kind not in "iuf" or type(array) is not np.ndarray:
+            # Arrays of objects that are numbers; others are refused.
+            if differentiable:
+                _core.structure_of(self.args, self.argnums)
+            atoms, _ = _core.take_apart((array,), (0,))
+            if isinstance(atoms[0], (Var, Dual)):
+                return self._note(atoms[0], array.size, array.shape)
+            array = atoms[0] if isinstance(atoms[0], np.ndarray) else np.array(atoms[0])
+        return self._note(array, array.size, array.shape)
+
+    def _note(self, item: Any, size: int, form: Any) -> Any:
+        self._inputs.append(item)
+        self._sizes.append(size)
+        return form
+
+    # --- what it is made of
+
+    def vector(self, args: tuple[Any, ...] | None = None) -> FloatArray:
+        """All inputs in a row, float64."""
+        if len(self._inputs) == 1 and isinstance(self._inputs[0], np.ndarray):
+            return np.array(self._inputs[0], dtype=np.float64, order="C").reshape(-1)
+        vector = np.empty(sum(self._sizes))
+        at = 0
+        for item, size in zip(self._inputs, self._sizes, strict=True):
+            vector[at : at + size] = item.reshape(-1) if isinstance(item, np.ndarray) else item
+            at += size
+        return vector
+
+    @property
+    def inputs(self) -> list[Any]:
+        """Floats, sequences of them and arrays, in the order of the vector."""
+        return self._inputs
+
+    @property
+    def atoms(self) -> list[Any]:
+        """The same, with single numbers in place of sequences."""
+        found: list[Any] = []
+        for item in self._inputs:
+            if isinstance(item, (list, tuple)):
+                found.extend(item)
+            else:
+                found.append(item)
+        return found
+
+    @property
+    def n_variables(self) -> int:
+        """How many numbers there are to differentiate by."""
+        return self.ranges[-1][1] if self.ranges else 0
+
+    @property
+    def is_one_vector(self) -> bool:
+        """Whether it has one argument, a float64 vector, and is by that."""
+        return (
+            self.argnums == (0,)
+            and len(self.args) == 1
+            and not self.kwargs
+            and isinstance(self.args[0], np.ndarray)
+            and self.args[0].ndim == 1
+            and self.args[0].dtype == np.float64
+        )
+
+    @property
+    def structure(self) -> Structure:
+        """That of the arguments to differentiate by."""
+        return _core.structure_of(self.args, self.argnums)
+
+    def with_inputs(self, lifted: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments of the call with other numbers in place of its inputs."""
+        numbers = iter(lifted)
+        args = list(self.args)
+        for k in self.argnums:
+            args[k] = _rebuilt(args[k], True, numbers)
+        for k, item in enumerate(args):
+            if k not in self.argnums:
+                args[k] = _rebuilt(item, False, numbers)
+        kwargs = {
+            name: _rebuilt(self.kwargs[name], False, numbers) for name in sorted(self.kwargs)
+        }
+        return args, kwargs
+
+
+def _is_single(item: Any) -> bool:
+    """Whether it is a number with a derivative, and no array."""
+    return isinstance(item, (Var, Dual)) and item.ndim == 0
+
+
+def _are_numbers(items: Sequence[Any]) -> bool:
+    return len(items) > 0 and all(type(x) is float or _is_single(x) for x in items)
+
+
+def _are_floats(items: Sequence[Any]) -> bool:
+    return set(map(type, items)) == {float}
+
+
+def _static(item: Any) -> Any:
+    """The form of an argument that is no number to compute with."""
+    item = item.values if isinstance(item, Mask) else item
+    if isinstance(item, np.ndarray):
+        if item.dtype.kind in "biuSU":
+            return (np.ndarray, item.dtype.str, item.shape, item.tobytes())
+        return _Same(item)
+    try:
+        hash(item)
+    except TypeError:
+        return _Same(item)
+    return (type(item), item)
+
+
+def _rebuilt(item: Any, differentiable: bool, numbers: Iterator[Any]) -> Any:
+    """As Call._take goes, with other numbers."""
+    if isinstance(item, (float, np.floating)):
+        return next(numbers)
+    if isinstance(item, np.ndarray) and (differentiable or item.dtype.kind == "f"):
+        return next(numbers)
+    if isinstance(item, (list, tuple)):
+        if _are_floats(item):
+            return next(numbers)
+        parts = [_rebuilt(part, differentiable, numbers) for part in item]
+        if isinstance(item, list):
+            return parts
+        return type(item)(*parts) if hasattr(item, "_fields") else tuple(parts)
+    if isinstance(item, dict):
+        return {key: _rebuilt(part, differentiable, numbers) for key, part in item.items()}
+    return next(numbers) if differentiable else item
+
+
+class Recorded:
+    """What f did in one call, as a graph: for all calls of the same key that choose alike."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        output: Output,
+        ranges: tuple[Range, ...],
+        image: Image | None = None,
+    ) -> None:
+        self.graph = graph
+        self.output = output
+        self.ranges = ranges  # of the inputs, to differentiate by
+        self.image = image  # not pickled: it is recorded again
+        self.exact: dict[Any, Function] = {}  # replays of the image, and what was made of them
+        self._uses = 0  # lately, beside those of its codes
+        self._codes: dict[Any, Code] = {}
+        self._plans: dict[Any, MatrixPlan] = {}
+        self._failures: dict[Any, ObstacleError | PointError] = {}
+
+    def __getstate__(self) -> Any:
+        return {
+            "graph": self.graph,
+            "output": self.output,
+            "ranges": self.ranges,
+            "image": None,
+            "exact": {},
+            "_uses": 0,
+            "_codes": {},
+            "_plans": {},
+            "_failures": {},
+        }
+
+    @property
+    def is_number(self) -> bool:
+        """Whether f returned one number."""
+        return self.graph.n_outputs == 1 and len(self.output.shapes) == 1
+
+    @property
+    def is_portable(self) -> bool:
+        """Whether it can be pickled: its steps may be functions that cannot."""
+        try:
+            pickle.dumps(self.graph.steps)
+        except (pickle.PicklingError, AttributeError, TypeError):
+            return False
+        return True
+
+    @property
+    def guards(self) -> tuple[bool, ...]:
+        """Of each guard whether it rests on equality."""
+        return self.graph.guards
+
+    def code(self, what: str, ranges: tuple[Range, ...] = ()) -> Code:
+        """The program for something, made when it is first wanted."""
+        key = (what, ranges)
+        code = self._codes.get(key)
+        if code is None:
+            make: Callable[..., Code] = getattr(self.graph, f"{what}_code")
+            code = self._made(key, make if what == "value" else lambda: make(ranges))
+            self._codes[key] = code
+        return code
+
+    def _made(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What make() answers; that it cannot be made is found out once."""
+        failure = self._failures.get(key)
+        if failure is not None:
+            raise failure
+        try:
+            return make()
+        except (ObstacleError, PointError) as error:
+            self._failures[key] = error.with_traceback(None)
+            raise
+
+    def plan(
+        self,
+        what: str,
+        ranges: tuple[Range, ...],
+        layout: str = "dense",
+        sparsity: Hashable = None,
+        pattern: Callable[[], Pattern | None] = lambda: None,
+        for_points: bool = False,
+    ) -> MatrixPlan:
+        """The plan for a matrix, of the entries that `sparsity` stands for."""
+        key = (f"{layout} {what}{' of points' if for_points else ''}", (ranges, sparsity))
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._made(
+                key,
+                lambda: _core.plan_matrix(self.graph, what, ranges, pattern(), layout, for_points),
+            )
+            self._plans[key] = plan
+        return plan
+
+    def code_for_points(self, what: str, ranges: tuple[Range, ...] = ()) -> Code:
+        """The same for many points at once."""
+        key = (f"{what} of points", ranges)
+        code = self._codes.get(key)
+        if code is None:
+            which = () if what == "value" else (ranges,)
+            code = self._made(key, lambda: self.graph.code_for_points(what, *which))
+            self._codes[key] = code
+        return code
+
+    @property
+    def codes(self) -> dict[Any, Code | MatrixPlan]:
+        return {**self._codes, **self._plans}
+
+    @property
+    def nbytes(self) -> int:
+        """Of the recording and all that was made of it."""
+        image = 0 if self.image is None else self.image.nbytes
+        return self.graph.nbytes + image + sum(code.nbytes for code in self.codes.values())
+
+    def use(self) -> None:
+        """Note that it has served a call."""
+        self._uses += 1
+
+    def take_uses(self) -> int:
+        """How many calls it has served since this was asked before."""
+        codes = [*self._codes.values(), *[plan.code for plan in self._plans.values()]]
+        uses = self._uses + sum(code.uses for code in codes)
+        self._uses = 0
+        for code in codes:
+            code.uses = 0
+        return uses
+
+    def filled(self, numbers: FloatArray) -> Any:
+        """What f returns, given all its numbers in a row."""
+        return self.output.fill(leaves_of(numbers, self.output.shapes))
+
+
+def leaves_of(numbers: FloatArray, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
+    """Numbers in a row as fresh leaves: floats and arrays."""
+    if not any(shapes):
+        floats: list[Any] = numbers[: len(shapes)].tolist()
+        return floats
+    return [
+        numbers[part].reshape(shape).copy() if shape != () else float(numbers[part.start])
+        for part, shape in places(shapes)
+    ]
+
+
+def first_argument(args: tuple[Any, ...]) -> tuple[int, ...]:
+    """The first argument, if it can be differentiated by: as for gradients."""
+    return (0,) if args and not is_int(args[0]) and is_differentiable(args[0]) else ()
+
+
+def is_differentiable(tree: Any) -> bool:
+    """Whether a tree consists of real numbers."""
+    try:
+        _core.structure_of((tree,), (0,))
+    except TypeError:
+        return False
+    return True
+
+
+def run(f: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """What f returns, run once on numbers as derivatives run it: its values are NumPy's."""
+    if not kwargs and all(map(_is_plain, args)):
+        numbers = tuple(k for k, x in enumerate(args) if not isinstance(x, int))
+        return _core.run_once(f, args, numbers, _settled)
+    call = Call(args, kwargs, first_argument(args))
+    with Recording(tuple(call.inputs), tuple(range(len(call.inputs))), f=f) as recording:
+        numbers_and_others, named = call.with_inputs(recording.lifted)
+        out = f(*numbers_and_others, **named)
+        del numbers_and_others, named
+        return _settled(recording, out)
+
+
+def _is_plain(x: Any) -> bool:
+    """Whether it is an input as a whole, or an int."""
+    return type(x) in (float, int) or (type(x) is np.ndarray and x.dtype == np.float64)
+
+
+def _settled(recording: Recording, out: Any) -> Any:
+    output = Output(out)
+    values = recording.settle(output.atoms)
+    output.atoms = []  # Vars that are alive when the tape is rewound have to be found
+    return output.fill([*map(as_result, values)])
+
+
+def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Recorded | str:
+    """Run f once; what it did, or the reason why that cannot be replayed.
+
+    With `exact` there is an image of it, too.
+    """
+
+    def take(guarded: Guarded, output: Output) -> Recorded | str:
+        image = guarded.image(output.atoms) if exact else None
+        if isinstance(image, str):
+            return image
+        return Recorded(guarded.graph(output.atoms, optimize), output, call.ranges, image)
+
+    return recorded_in(f, call, Output, take, exact)
+
+
+class Parts(Protocol):
+    """What f returned, taken apart: numbers and arrays, and what they were in."""
+
+    atoms: list[Any]
+
+
+Taken = TypeVar("Taken", bound=Parts)
+Result = TypeVar("Result")
+
+
+def recorded_in(
+    f: Function,
+    call: Call,
+    apart: Callable[[Any], Taken],
+    take: Callable[[Guarded, Taken], Result | str],
+    exact: bool,
+) -> Result | str:
+    """Run f once; what is taken of the recording, or why it cannot be replayed."""
+    with Guarded(call.inputs, f, exact) as guarded:
+        args, kwargs = call.with_inputs(guarded.lifted)
+        out = f(*args, **kwargs)
+        del args, kwargs
+        output = apart(out)
+        del out
+        found: Result | str = guarded.obstacle
+        if not guarded.made(output.atoms):
+            found = found or OUTER
+        found = found or take(guarded, output)
+        output.atoms = []  # Vars that are alive when the tape is rewound have to be found
+    return found

@@ -1,0 +1,90 @@
+"""Sparse Jacobians and Hessians of functions, as matrices of SciPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..transforms._base import Function, Transform
+from .matrices import Format, Request
+from .program import Program
+
+__all__ = ["sparse_hessian", "sparse_jacobian"]
+
+
+class SparseMatrix(Transform):
+    def __init__(self, name: str, function: Function, request: Request) -> None:
+        super().__init__(name, function)
+        self._request = request
+        self._program = Program(function)
+
+    def clear(self) -> None:
+        """Forget what was recorded: see `Program.clear`."""
+        self._program.clear()
+
+    def __call__(self, x: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return self._program.sparse(self._request, (x, *args), kwargs)
+
+
+def sparse_jacobian(
+    f: Function, *, sparsity: Any = None, format: Format = "csr"
+) -> Callable[..., Any]:
+    """The Jacobian as a sparse matrix of shape (numbers in the result, numbers in x).
+
+    At its first call f is compiled (see `cadiff.compile`, whose rules for f hold), and the
+    structure of the matrix is found: which numbers depend on which. Further calls compute the
+    entries alone. A comparison with another outcome records f anew, which may give the matrix
+    another structure.
+
+    Entries that are 0 whatever x is are no part of the structure. Entries that happen to be 0 at a
+    point are.
+
+    Parameters
+    ----------
+    f : callable
+        A function of x, a float, an array, or a container of these; further arguments are passed
+        on, keyword arguments too. Containers, and arrays of several dimensions, count as the
+        vector of all their numbers, in order.
+    sparsity : sparse matrix, array_like of bool, or tuple (rows, columns), optional
+        The entries that are wanted: a matrix of scipy.sparse (what is stored, explicit zeros
+        included), a 2-D array (what is not 0), or vectors of their indices. The result then has
+        just these entries; others are left out, even where they are not 0. Each entry is right
+        whatever else the matrix holds.
+    format : {"csr", "csc", "coo"}
+        The result is a `scipy.sparse.csr_array`, `csc_array` or `coo_array`.
+
+    Returns
+    -------
+    callable
+        `s(x, *args, **kwargs)`. Each matrix owns its data and its indices, which are sorted and
+        int32 where that suffices. `s.clear()` forgets what was recorded, as `Program.clear` does.
+
+    Examples
+    --------
+    >>> import cadiff, numpy as np
+    >>> jacobian = cadiff.sparse_jacobian(lambda x: x[1:] * x[:-1])
+    >>> jacobian(np.array([1.0, 2.0, 3.0])).toarray()
+    array([[2., 1., 0.],
+           [0., 3., 2.]])
+    """
+    return SparseMatrix("sparse_jacobian", f, Request("jacobian", sparsity, format))
+
+
+def sparse_hessian(
+    f: Function, *, sparsity: Any = None, format: Format = "csr"
+) -> Callable[..., Any]:
+    """The Hessian of a function of one number as a sparse matrix, (numbers in x) squared.
+
+    As `sparse_jacobian` in all else. With `sparsity` the lower triangle alone, say, can be asked
+    for.
+
+    Examples
+    --------
+    >>> import cadiff, numpy as np
+    >>> hessian = cadiff.sparse_hessian(lambda x: (x[1:] * x[:-1] ** 2).sum())
+    >>> hessian(np.array([1.0, 2.0, 3.0])).toarray()
+    array([[4., 2., 0.],
+           [2., 6., 4.],
+           [0., 4., 0.]])
+    """
+    return SparseMatrix("sparse_hessian", f, Request("hessian", sparsity, format))

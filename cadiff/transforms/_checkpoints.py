@@ -1,0 +1,482 @@
+"""Memory against time: functions whose recording is not kept, but made again when it is needed.
+
+A checkpointed function leaves one entry on the tape, whatever it did: a rule that reads what the
+function has read of the numbers around it, its closure included. When a sweep reaches the entry,
+the function is run again and swept; what it recorded is forgotten at once. (Volin and Ostrovskii,
+1985; Griewank and Walther, Evaluating Derivatives, chapter 12.)
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import random
+from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
+from math import ceil
+from types import CellType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from ..binding import _core
+from ..binding._core import Recording, Var
+from ..operations.arrays import as_array, concatenate, stack
+from ._base import Transform, check_function
+
+__all__ = ["as_it_is_now", "checkpoint", "checkpoint_scan"]
+
+Function = Callable[..., Any]
+
+MT19937_BYTES = 625 * 4  # 624 words and a position
+
+
+def checkpoint(f: Function) -> Function:
+    """The function, without the memory of its recording: its derivatives run it once more.
+
+    Parameters
+    ----------
+    f : callable
+        Returns numbers, arrays, or lists, tuples and dicts with numbers in them. It gives the same
+        result when it is called again with the same arguments. Random numbers are drawn again as
+        they were: from `numpy.random`, from `random`, and from generators among the arguments and
+        in the closure of f.
+
+    Returns
+    -------
+    callable
+        Called like f, and differentiated like f, in every mode and order. What f makes lives
+        until it returns; its results stay.
+
+    Raises
+    ------
+    TypeError
+        If f assigns to an array from outside of it.
+    RuntimeError
+        In a sweep: if f gives other results when it is run again. In a sweep that is itself
+        differentiated: if an array that f has read was assigned to afterwards.
+
+    Examples
+    --------
+    >>> import cadiff
+    >>> def many_steps(x):
+    ...     for _ in range(1000):
+    ...         x = cadiff.sin(x)
+    ...     return x
+    >>> cadiff.grad(cadiff.checkpoint(many_steps))(1.0) == cadiff.grad(many_steps)(1.0)
+    True
+    """
+    return Checkpoint("checkpoint", f)
+
+
+class Checkpoint(Transform):
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return _call(self._function, args, kwargs)
+
+    def __repr__(self) -> str:
+        return f"<cadiff.checkpoint of {_name_of(self._function)}>"
+
+
+def _name_of(f: Function) -> str:
+    return str(getattr(f, "__qualname__", repr(f)))
+
+
+def _call(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """f(*args, **kwargs), of which one entry is left."""
+    if not _core.is_recording() or _core.is_guarding():  # a replay saves nothing
+        return f(*args, **kwargs)
+    generators = _Generators(f, args, kwargs)
+    f_now = as_it_is_now(f)
+    with Recording((), ()) as recording:
+        out = f(*args, **kwargs)
+        made = _made_by(recording, out)
+        outside = _core.outside_of(recording, made)
+        values = [np.asarray(_core.strip(var)) for var in made]
+        made.clear()
+    generators.forget_unused()
+    results = iter(_results(_Rerun(f_now, args, kwargs, generators), outside, values))
+    return _map_vars(out, lambda var: next(results) if _core.is_stale(var) else var)
+
+
+def _results(rule: _Rerun, outside: list[Var], values: list[Any]) -> list[Any]:
+    """The results as numbers of the tape; constants if they depend on nothing."""
+    if outside:
+        recorded: list[Any] = _core.record_rule(rule, outside, values)
+        return recorded
+    open_arrays = _core.is_differentiating()  # which can be assigned to, as where they were made
+    return [
+        float(x) if x.ndim == 0 else _core.constant_array(x) if open_arrays else x for x in values
+    ]
+
+
+def _map_vars(tree: Any, function: Callable[[Var], Any]) -> Any:
+    """A container with function(v) in place of each Var, those within Duals included."""
+    return _core.map_numbers(tree, lambda atom: _core.map_vars(atom, function))
+
+
+def _made_by(recording: Recording, out: Any) -> list[Var]:
+    """The Vars in a result that came about in a recording, in order."""
+    made: list[Var] = []
+
+    def note(var: Var) -> Var:
+        _core.check_alive(var)  # only what was made here may be stale when the recording is over
+        if recording.holds(var):
+            made.append(var)
+        return var
+
+    _map_vars(out, note)
+    return made
+
+
+def as_it_is_now(f: Any, copies: dict[int, Any] | None = None) -> Any:
+    """The function with what its closure holds now: a loop's variable is another one later.
+
+    `copies` holds what takes the place of functions and cells, by their ids.
+    """
+    copies = {} if copies is None else copies
+    if id(f) in copies:
+        return copies[id(f)]
+    if isinstance(f, functools.partial):
+        return functools.partial(as_it_is_now(f.func, copies), *f.args, **f.keywords)
+    if isinstance(f, Transform):
+        transform = copies[id(f)] = object.__new__(type(f))
+        transform.__dict__.update(f.__dict__, _function=as_it_is_now(f._function, copies))
+        return transform
+    if not isinstance(f, FunctionType) or not f.__closure__:
+        return f
+    new_cells = {id(cell): cell for cell in f.__closure__ if id(cell) not in copies}
+    copies.update({key: CellType() for key in new_cells})
+    closure = tuple(copies[id(cell)] for cell in f.__closure__)
+    now = FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, closure)
+    now.__kwdefaults__, now.__qualname__ = f.__kwdefaults__, f.__qualname__
+    copies[id(f)] = now
+    for key, cell in new_cells.items():
+        if _is_set(cell):
+            copies[key].cell_contents = as_it_is_now(cell.cell_contents, copies)
+    return now
+
+
+def _is_set(cell: CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018 - it raises where nothing was assigned yet
+    except ValueError:
+        return False
+    return True
+
+
+class _Rerun:
+    """The rule of one call: it holds the arguments, and runs the function again."""
+
+    runs_again = True
+    _name = "checkpoint"
+
+    def __init__(
+        self,
+        f: Function,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        generators: _Generators,
+    ) -> None:
+        self._f = f
+        # Containers may be changed by their owner before the sweep comes.
+        self._args, self._kwargs = _map_vars((args, kwargs), lambda var: var)
+        self._generators = generators
+        self._forward = _core.ForwardThen()
+
+    def _run(self, recording: Recording, operands: list[Var], results: list[Any]) -> list[Var]:
+        """The Vars that were made by the first run, made again."""
+        with self._generators, self._forward:
+            out = self._f(*self._args, **self._kwargs)
+        made = _made_by(recording, out)
+        same = len(made) == len(results) and all(map(_is_same, made, results))
+        if not same or not _core.are_within(_core.outside_of(recording, made), operands):
+            raise RuntimeError(
+                f"the checkpointed function {_name_of(self._f)} gave other results when it was "
+                "run again for its derivative: it must depend on nothing but numbers that stay as "
+                "they are. Lists and NumPy arrays that it reads are not to be changed meanwhile; "
+                "random generators are put back only if they are arguments, or in the closure, of "
+                "the function"
+            )
+        return made
+
+    def pull_again(
+        self, operands: list[Var], results: list[Any], cotangents: list[Any]
+    ) -> list[Any]:
+        """Plain cotangents of the operands."""
+        with Recording((), ()) as recording:
+            made = self._run(recording, operands, results)
+            pulled = _core.pull_outside(recording, made, cotangents, operands)
+            made.clear()
+        return pulled
+
+    def record_again(
+        self, operands: list[Var], results: list[Any], cotangents: list[Any], linear: bool
+    ) -> list[Any]:
+        """Cotangents that can be differentiated again: a checkpointed function themselves.
+
+        If they are linear in the given ones, they are but a few sums and products, which stay.
+        """
+        given = [g.copy() if _core.ndim(g) else g for g in cotangents]
+
+        def pull() -> list[Any]:
+            with Recording((), ()) as recording:
+                made = self._run(recording, operands, results)
+                pulled = _core.record_pull_outside(recording, made, given, operands, linear)
+                recording.keep()
+            return pulled
+
+        return pull() if linear else list(_call(pull, (), {}))
+
+
+def _is_same(x: Any, y: Any) -> bool:
+    """Whether two numbers or arrays have the same values, nan included."""
+    return np.array_equal(np.asarray(_core.strip(x)), np.asarray(_core.strip(y)), equal_nan=True)
+
+
+# --- random numbers ------------------------------------------------------------------------------
+
+
+class _Generators:
+    """The random generators that a function uses as far as one can see, as they are now.
+
+    As a context: they are as they were then, and afterwards as before.
+    """
+
+    def __init__(self, f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        brought = [x for x in _reached_by(f) if isinstance(x, _GENERATORS)]
+        owned = (*_generators_in((args, kwargs)), *brought)
+        self._handles: list[Any] = [
+            (random.getstate, random.setstate),
+            (_global_state, np.random.set_state),
+            *(_handle(generator) for generator in {id(g): g for g in owned}.values()),
+        ]
+        self._states = [get() for get, _ in self._handles]
+
+    def forget_unused(self) -> None:
+        """Keep only those that have been used since."""
+        used = [
+            (handle, state)
+            for handle, state in zip(self._handles, self._states, strict=True)
+            if not _is_same_state(handle[0](), state)
+        ]
+        self._handles = [handle for handle, _ in used]
+        self._states = [state for _, state in used]
+
+    def __enter__(self) -> None:
+        self._later: list[Any] = [get() for get, _ in self._handles]
+        for (_, put), state in zip(self._handles, self._states, strict=True):
+            put(state)
+
+    def __exit__(self, *_: object) -> None:
+        for (_, put), state in zip(self._handles, self._later, strict=True):
+            put(state)
+
+
+_GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
+
+_Handle = tuple[Callable[[], Any], Callable[[Any], None]]
+
+
+_seen: tuple[Any, bytes, Any] = (None, b"", None)  # generator, its memory, the state of all
+
+
+def _global_state() -> Any:
+    """The state of `numpy.random`, which takes 60 microseconds to read.
+
+    It is not read again while its memory has not changed, unless half a pair of normal numbers is
+    left elsewhere.
+    """
+    global _seen
+    bits = np.random.get_bit_generator()  # type: ignore[attr-defined]
+    if not isinstance(bits, np.random.MT19937):
+        return np.random.get_state(legacy=False)
+    memory = ctypes.string_at(bits.ctypes.state_address, MT19937_BYTES)
+    generator, before, state = _seen
+    if generator is not bits or before != memory or state["has_gauss"]:
+        state = np.random.get_state(legacy=False)
+        _seen = (bits, memory, state)
+    return state
+
+
+def _handle(generator: Any) -> _Handle:
+    """How to read and to set the state of a generator."""
+    if isinstance(generator, random.Random):
+        return generator.getstate, generator.setstate
+    if isinstance(generator, np.random.RandomState):
+        return generator.get_state, generator.set_state
+    bits = generator.bit_generator
+
+    def put(state: Any) -> None:
+        bits.state = state
+
+    return lambda: bits.state, put
+
+
+def _reached_by(f: Any) -> Iterator[Any]:
+    """What a function brings along: its closure, its defaults, what it is bound to."""
+    while isinstance(f, functools.partial):
+        yield from (*f.args, *f.keywords.values())
+        f = f.func
+    f = getattr(f, "__wrapped__", f)
+    yield getattr(f, "__self__", None)
+    yield from getattr(f, "__defaults__", None) or ()
+    yield from (getattr(f, "__kwdefaults__", None) or {}).values()
+    for cell in filter(_is_set, getattr(f, "__closure__", None) or ()):
+        yield cell.cell_contents
+
+
+def _generators_in(tree: Any) -> Iterator[Any]:
+    if isinstance(tree, _GENERATORS):
+        yield tree
+    elif isinstance(tree, dict):
+        yield from _generators_in(tuple(tree.values()))
+    elif isinstance(tree, (list, tuple)):
+        for item in tree:
+            yield from _generators_in(item)
+
+
+def _is_same_state(x: Any, y: Any) -> bool:
+    """Whether two states of a generator are the same: dicts and tuples, some with arrays."""
+    if x is y:
+        return True
+    if isinstance(x, dict):
+        return x.keys() == y.keys() and all(_is_same_state(x[key], y[key]) for key in x)
+    if isinstance(x, tuple) and any(isinstance(item, np.ndarray) for item in x):
+        return len(x) == len(y) and all(map(_is_same_state, x, y))
+    return bool(np.array_equal(x, y) if isinstance(x, np.ndarray) else x == y)
+
+
+# --- long loops ----------------------------------------------------------------------------------
+
+
+def checkpoint_scan(
+    f: Function,
+    state: Any,
+    xs: Sequence[Any] | None = None,
+    *,
+    length: int | None = None,
+    levels: int = 2,
+) -> tuple[Any, Any]:
+    """A long loop in little memory: `state, y = f(state, x)` for each x, as `jax.lax.scan`.
+
+    Parameters
+    ----------
+    f : callable
+        `f(state, x)` returns the next state and an output, or `(state, None)`. As for
+        `checkpoint`.
+    state : number, array, or container of them
+        The first state.
+    xs : sequence, optional
+        An array, which is walked along its first axis, or a list. Without it, x is None.
+    length : int, optional
+        The number of steps, if there are no xs.
+    levels : int
+        With n steps, the derivative holds the recordings of about levels * n**(1 / levels) of
+        them, and runs f levels times. 2, the default, holds O(sqrt(n)); log2(n) levels hold
+        O(log(n)); 1 keeps all and runs once.
+
+    Returns
+    -------
+    state
+        The last one.
+    ys
+        All outputs, stacked along a new first axis (containers of them, where an output is a
+        container); None if outputs are None.
+
+    Examples
+    --------
+    >>> import cadiff, cadiff.numpy as np
+    >>> def euler(y, _):
+    ...     return y + 0.001 * np.cos(y), None
+    >>> cadiff.grad(lambda y: cadiff.checkpoint_scan(euler, y, length=1000)[0])(0.0) < 0.7
+    True
+    """
+    check_function("checkpoint_scan", f)
+    count = _count(xs, length)
+    if type(xs) is np.ndarray and xs.ndim == 1:
+        xs = xs.tolist()  # floats, with which Python computes fastest
+    if isinstance(levels, bool) or not isinstance(levels, (int, np.integer)) or levels < 1:
+        raise ValueError(f"levels is a whole number, at least 1, not {levels!r}")
+
+    def run(state: Any, first: int, last: int, level: int) -> tuple[Any, list[Any]]:
+        outputs: list[Any] = []
+        if level == 1 or last - first <= 1:
+            for x in repeat(None, last - first) if xs is None else xs[first:last]:
+                pair = f(state, x)
+                if type(pair) is not tuple or len(pair) != 2:
+                    raise _no_pair(pair)
+                state, y = pair
+                outputs.append(y)
+            return state, [_joined(outputs, _stacked)]
+        size = ceil((last - first) ** (1.0 - 1.0 / level))
+        for begin in range(first, last, size):
+            part = (state, begin, min(begin + size, last), level - 1)
+            state, ys = _call(run, part, {})
+            outputs += ys
+        return state, outputs
+
+    most = max(1, (count - 1).bit_length())  # with which every piece is halved
+    state, parts = run(state, 0, count, min(int(levels), most))
+    return state, _joined(parts, concatenate)
+
+
+def _count(xs: Any, length: int | None) -> int:
+    """How many steps there are."""
+    if xs is None:
+        if isinstance(length, bool) or not isinstance(length, (int, np.integer)) or length < 0:
+            raise ValueError(f"without xs, length is the number of steps, not {length!r}")
+        return int(length)
+    try:
+        count = len(xs)
+    except TypeError:
+        raise TypeError(
+            f"xs is an array or a list, one entry for each step, not {type(xs).__name__}"
+        ) from None
+    if isinstance(xs, (dict, set)):
+        raise TypeError(f"xs is an array or a list, one entry for each step, not {type(xs)}")
+    if length not in (None, count):
+        raise ValueError(f"length={length}, but xs has {count} entries")
+    return count
+
+
+def _stacked(parts: list[Any]) -> Any:
+    return stack(parts) if any(map(_core.ndim, parts)) else as_array(parts)
+
+
+def _no_pair(result: Any) -> TypeError:
+    kind = f"a tuple of {len(result)}" if isinstance(result, tuple) else type(result).__name__
+    return TypeError(
+        f"f returns a pair (state, output), (state, None) for no output; it returned {kind}"
+    )
+
+
+def _joined(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
+    """Outputs of one structure as one: their numbers or arrays joined, None for None."""
+    first = parts[0] if parts else None
+    expected = _kind(first, join)
+    for part in parts:
+        if _kind(part, join) != expected:
+            raise ValueError(
+                "the outputs of all steps are alike: the first was "
+                f"{expected}, another one {_kind(part, join)}"
+            )
+    if first is None:
+        return None
+    if isinstance(first, dict):
+        return {key: _joined([part[key] for part in parts], join) for key in first}
+    if isinstance(first, (list, tuple)):
+        items = [_joined([part[i] for part in parts], join) for i in range(len(first))]
+        return type(first)(*items) if hasattr(first, "_fields") else type(first)(items)
+    return join(parts)
+
+
+def _kind(part: Any, join: Callable[[list[Any]], Any]) -> str:
+    """What has to be the same in all outputs."""
+    if part is None:
+        return "None"
+    if isinstance(part, dict):
+        return f"a dict with the keys {sorted(part, key=repr)}"
+    if isinstance(part, (list, tuple)):
+        return f"a {type(part).__name__} of {len(part)}"
+    shape = _core.shape(part)[1:] if join is concatenate else _core.shape(part)
+    return f"an array of shape {shape}" if shape else "a number"

@@ -1,0 +1,75 @@
+"""Frozen linear maps, applied to numbers of any kind.
+
+The core pushes and pulls plain vectors. A vector that carries derivatives goes through a
+primitive, whose rules are the map itself and its transpose, so that all orders of derivatives are
+right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..binding import _core
+from ..binding._core import FrozenMap
+from ..operations.arrays import concatenate, reshape
+from ..operations.primitives import primitive
+
+__all__ = ["carried", "carried_vector", "joined", "parted"]
+
+Shape = tuple[int, ...]
+
+
+def carried_vector(frozen: FrozenMap, vector: Any, back: bool) -> Any:
+    """A vector through the map, or back through its transpose."""
+    if not _core.carries(vector):
+        return frozen.pull(vector) if back else frozen.push(vector)
+    return _differentiable(frozen, back)(vector)
+
+
+def _differentiable(frozen: FrozenMap, back: bool) -> primitive:
+    @primitive
+    def linear_map(vector: Any) -> Any:
+        return frozen.pull(vector) if back else frozen.push(vector)
+
+    linear_map.defvjp(lambda ans, v: lambda g: carried_vector(frozen, g, not back))
+    linear_map.defjvp(lambda g, ans, v: carried_vector(frozen, g, back))
+    return linear_map
+
+
+def joined(atoms: Sequence[Any]) -> Any:
+    """Numbers and arrays as one vector."""
+    if len(atoms) == 1 and _core.shape(atoms[0]):
+        return reshape(atoms[0], -1)
+    if all(_core.shape(atom) == () for atom in atoms):
+        return _core.numbers_array(list(atoms), (len(atoms),))
+    return concatenate([reshape(atom, -1) for atom in atoms])
+
+
+def parted(vector: Any, shapes: Sequence[Shape]) -> list[Any]:
+    """The numbers and arrays of these shapes that stand in a vector."""
+    if isinstance(vector, np.ndarray) and not any(shapes):
+        return list(vector.tolist())
+    bounds = pairwise(accumulate(map(prod, shapes), initial=0))
+    return [
+        _part(vector, begin, end, shape)
+        for (begin, end), shape in zip(bounds, shapes, strict=True)
+    ]
+
+
+def _part(vector: Any, begin: int, end: int, shape: Shape) -> Any:
+    if shape == ():
+        return vector[begin].item() if isinstance(vector, np.ndarray) else vector[begin]
+    part = reshape(vector[begin:end], shape)
+    return part.copy() if isinstance(part, np.ndarray) and end - begin < len(vector) else part
+
+
+def carried(
+    frozen: FrozenMap, atoms: Sequence[Any], shapes: Sequence[Shape], back: bool
+) -> list[Any]:
+    """Atoms through the map or its transpose: atoms of other shapes."""
+    return parted(carried_vector(frozen, joined(atoms), back), shapes)

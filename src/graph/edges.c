@@ -1,0 +1,242 @@
+/* See graph_edges.h. Operations over arrays are taken element by element. */
+#include "graph/edges.h"
+
+#include "graph/inner.h"
+
+typedef struct Finder {
+    CadGraph *graph;
+    CadEdges *edges;
+    size_t n_arrays; /* later ones hold partials */
+    size_t most;
+    CadId one;
+    uint8_t *is_active; /* numbers that depend on the variables */
+    CadLive live;
+} Finder;
+
+static const int64_t nowhere[CAD_MOST_AXES] = {0};
+
+void cad_edges_free(CadEdges *edges) {
+    cad_memory_free(edges->items);
+    edges->items = NULL;
+    edges->n = edges->capacity = 0;
+}
+
+/* --- finding them --- */
+
+static int goes_on(const Finder *f) {
+    return f->graph->status == CAD_OK && !f->edges->too_many;
+}
+
+static int is_active(const Finder *f, CadId id) {
+    return f->is_active[cad_edge_index(f->edges, id)];
+}
+
+static void add_edge(Finder *f, CadId of, CadId by, CadId partial) {
+    CadEdges *edges = f->edges;
+    if (!is_active(f, by) || cad_graph_is(f->graph, partial, 0.0)) {
+        return;
+    }
+    if (edges->n >= f->most) {
+        edges->too_many = 1;
+        return;
+    }
+    const CadStatus status = cad_memory_grow((void **)&edges->items, &edges->capacity,
+                                             edges->n + 1, sizeof *edges->items);
+    if (status != CAD_OK) {
+        f->graph->status = status;
+        return;
+    }
+    const CadEdge edge = {(uint32_t)cad_edge_index(edges, of), (uint32_t)cad_edge_index(edges, by),
+                          partial};
+    f->is_active[edge.of] = 1;
+    edges->items[edges->n++] = edge;
+}
+
+static void find_of_node(Finder *f, size_t i) {
+    const CadNode node = f->graph->nodes[i];
+    if (!f->live.nodes[i] || node.op >= CAD_OP_COUNT || node.op == CAD_OP_stop) {
+        return;
+    }
+    const CadId x[3] = {node.x, node.y != CAD_NO_ID ? node.y : node.x,
+                        node.z != CAD_NO_ID ? node.z : node.x};
+    for (int k = 0; k < cad_op_info[node.op].arity && goes_on(f); k++) {
+        if (is_active(f, x[k])) {
+            add_edge(f, (CadId)i, x[k],
+                     cad_graph_partial(f->graph, (CadOp)node.op, k, x[0], x[1], x[2], (CadId)i));
+        }
+    }
+}
+
+/* Whether any element that a view sees is active. */
+static int sees_active(const Finder *f, const CadPlanCopy *plan, CadNumbers view) {
+    Steps steps = {.ndim = plan->ndim,
+                   .shape = plan->shape,
+                   .n_views = 1,
+                   .strides = {view.strides},
+                   .at = {view.first}};
+    do {
+        if (is_active(f, (CadId)steps.at[0])) {
+            return 1;
+        }
+    } while (next_step(&steps));
+    return 0;
+}
+
+static void find_of_row(Finder *f, const CadArray *array, const CadPlanCopy *plan) {
+    int64_t in_order[CAD_MOST_AXES];
+    const size_t size = cad_strides_in_order(plan->ndim, plan->shape, in_order);
+    const CadShape shape = {f->graph, plan->ndim, plan->shape, in_order, nowhere, size};
+    const int arity = plan->n_views - 1;
+    CadNumbers x[4];
+    for (int k = 0; k < 3; k++) {
+        x[k] = plan->views[k < arity ? k + 1 : 1];
+    }
+    x[3] = (CadNumbers){array->first + plan->views[0].first, plan->views[0].strides};
+    for (int k = 0; k < arity && goes_on(f); k++) {
+        if (!sees_active(f, plan, x[k])) {
+            continue;
+        }
+        const CadNumbers partial = cad_graph_partials(&shape, (CadOp)array->op, k, x);
+        Steps steps = {.ndim = plan->ndim,
+                       .shape = plan->shape,
+                       .n_views = 3,
+                       .strides = {x[3].strides, x[k].strides, partial.strides},
+                       .at = {x[3].first, x[k].first, partial.first}};
+        do {
+            add_edge(f, (CadId)steps.at[0], (CadId)steps.at[1], (CadId)steps.at[2]);
+        } while (goes_on(f) && next_step(&steps));
+    }
+}
+
+/* Sums, products of matrices, and what is added at places along a view. */
+static void find_of_terms(Finder *f, const CadArray *array, const CadPlanCopy *plan) {
+    Steps steps = {.ndim = plan->ndim, .shape = plan->shape, .n_views = plan->n_views};
+    for (int k = 0; k < plan->n_views; k++) {
+        steps.strides[k] = plan->strides[k];
+        steps.at[k] = plan->views[k].first;
+    }
+    steps.at[0] += array->first;
+    const int is_product = array->op == CAD_OP_MATMUL;
+    const size_t before = f->edges->n;
+    do {
+        const CadId of = (CadId)steps.at[0], x = (CadId)steps.at[1];
+        add_edge(f, of, x, is_product ? (CadId)steps.at[2] : f->one);
+        if (is_product && goes_on(f)) {
+            add_edge(f, of, (CadId)steps.at[2], x);
+        }
+    } while (goes_on(f) && next_step(&steps));
+    f->edges->n_factors += is_product ? f->edges->n - before : 0;
+}
+
+static void find_of_addition(Finder *f, const CadArray *array, const CadPlanCopy *plan) {
+    for (uint32_t k = 0; plan->extra >= 0 && k < array->size && goes_on(f); k++) {
+        add_edge(f, array->first + k, (CadId)plan->extra + k, f->one);
+    }
+    if (plan->index < 0) {
+        find_of_terms(f, array, plan);
+        return;
+    }
+    for (int64_t k = 0; k < plan->shape[0] && goes_on(f); k++) {
+        add_edge(f, array->first + f->graph->lists[plan->index + k],
+                 (CadId)(plan->views[0].first + k * plan->strides[0][0]), f->one);
+    }
+}
+
+/* Of a call nothing is known but what it is called with. */
+static void find_of_call(Finder *f, const CadArray *array, const CadPlanCopy *plan) {
+    f->edges->has_calls = 1;
+    for (uint32_t k = 0; k < array->size && goes_on(f); k++) {
+        for (int64_t i = 0; i < plan->shape[0] && goes_on(f); i++) {
+            add_edge(f, array->first + k, (CadId)(plan->views[0].first + i * plan->strides[0][0]),
+                     f->one);
+        }
+    }
+}
+
+static void find_of_array(Finder *f, size_t i) {
+    const CadArray array = f->graph->arrays[i];
+    CadPlanCopy plan;
+    if (!f->live.arrays[i] || array.op == CAD_ARRAY_INPUT || array.op == CAD_ARRAY_CONSTANTS ||
+        array.op == CAD_OP_stop) {
+        return;
+    }
+    if (array.op == CAD_ARRAY_PACK) {
+        for (uint32_t k = 0; k < array.size && goes_on(f); k++) {
+            add_edge(f, array.first + k, f->graph->lists[array.list + k], f->one);
+        }
+        return;
+    }
+    cad_copy_plan(f->graph, &array, &plan);
+    if (array.op == CAD_ARRAY_ADD_TO) {
+        find_of_addition(f, &array, &plan);
+    } else if (array.op == CAD_ARRAY_CALL) {
+        find_of_call(f, &array, &plan);
+    } else if (array.op == CAD_OP_SUM || array.op == CAD_OP_MATMUL) {
+        find_of_terms(f, &array, &plan);
+    } else {
+        find_of_row(f, &array, &plan);
+    }
+}
+
+static void find_all(Finder *f) {
+    size_t node = 0;
+    for (size_t i = 0; i < f->n_arrays && goes_on(f); i++) {
+        for (; node < f->graph->arrays[i].before && goes_on(f); node++) {
+            find_of_node(f, node);
+        }
+        find_of_array(f, i);
+    }
+    for (; node < f->edges->n_nodes && goes_on(f); node++) {
+        find_of_node(f, node);
+    }
+}
+
+/* Drop those that lead to no output. `is_active` is free for another use. */
+static void keep_live(Finder *f, const CadId *outputs, size_t n_outputs) {
+    CadEdges *edges = f->edges;
+    uint8_t *is_live = f->is_active;
+    memset(is_live, 0, edges->n_numbers);
+    for (size_t k = 0; k < n_outputs; k++) {
+        is_live[cad_edge_index(edges, outputs[k])] = 1;
+    }
+    size_t kept = edges->n;
+    for (size_t k = edges->n; k-- > 0;) {
+        const CadEdge edge = edges->items[k];
+        if (is_live[edge.of]) {
+            is_live[edge.by] = 1;
+            edges->items[--kept] = edge;
+        }
+    }
+    edges->n -= kept;
+    memmove(edges->items, edges->items + kept, edges->n * sizeof *edges->items);
+}
+
+CadStatus cad_graph_edges(CadGraph *graph, const CadId *wrt, size_t n_wrt, const CadId *outputs,
+                          size_t n_outputs, size_t most, CadEdges *edges) {
+    *edges = (CadEdges){.n_nodes = graph->n_nodes};
+    edges->n_numbers = graph->n_nodes + graph->n_elements;
+    Finder finder = {.graph = graph, .edges = edges, .n_arrays = graph->n_arrays, .most = most};
+    Finder *f = &finder;
+    f->is_active = cad_memory_zeroed(edges->n_numbers, 1);
+    const CadStatus status = cad_graph_find_live(graph, outputs, n_outputs, &f->live);
+    if (edges->n_numbers > UINT32_MAX) {
+        edges->too_many = 1;
+    } else if (f->is_active == NULL || status != CAD_OK) {
+        graph->status = CAD_NO_MEMORY;
+    } else {
+        f->one = cad_graph_constant(graph, 1.0);
+        for (size_t k = 0; k < n_wrt; k++) {
+            f->is_active[cad_edge_index(edges, wrt[k])] = 1;
+        }
+        find_all(f);
+        if (goes_on(f) && edges->n > 0) {
+            keep_live(f, outputs, n_outputs);
+        }
+    }
+    cad_memory_free(f->is_active);
+    cad_graph_forget_live(&f->live);
+    if (!goes_on(f)) {
+        cad_edges_free(edges);
+    }
+    return graph->status;
+}

@@ -1,0 +1,31 @@
+/* The derivatives that a graph consists of: of numbers by those that they are computed from. */
+#ifndef CAD_GRAPH_EDGES_H
+#define CAD_GRAPH_EDGES_H
+
+#include "graph/graph.h"
+
+typedef struct CadEdge {
+    uint32_t of, by; /* indices of numbers: nodes first, then the elements of arrays */
+    CadId partial;
+} CadEdge;
+
+typedef struct CadEdges {
+    CadEdge *items; /* an edge stands behind those of the number that it is by */
+    size_t n, capacity;
+    size_t n_factors; /* edges to products of matrices, dropped ones included */
+    size_t n_nodes, n_numbers;
+    int too_many;  /* then there are none */
+    int has_calls; /* their partials are no numbers: 1 stands for each */
+} CadEdges;
+
+static inline size_t cad_edge_index(const CadEdges *edges, CadId id) {
+    return CAD_IS_ELEMENT(id) ? edges->n_nodes + (id - CAD_ELEMENT_BIT) : id;
+}
+
+/* All that lead from `wrt` to `outputs` and are not the constant 0, unless there are more than
+ * `most`. Partials that are not there yet become numbers of the graph. */
+CadStatus cad_graph_edges(CadGraph *graph, const CadId *wrt, size_t n_wrt, const CadId *outputs,
+                          size_t n_outputs, size_t most, CadEdges *edges);
+void cad_edges_free(CadEdges *edges);
+
+#endif

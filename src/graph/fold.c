@@ -1,0 +1,195 @@
+/* What is simpler than the operation that was asked for: constants are folded, and operations
+ * replaced by cheaper ones wherever every result is the same, nan, infinities and rounding
+ * included; powers alone may differ in the last digit. */
+#include "graph/inner.h"
+
+typedef struct Operand {
+    CadId id;
+    int is_constant;
+    double value;
+} Operand;
+
+static Operand operand(CadGraph *graph, CadId id) {
+    Operand result = {id, 0, 0.0};
+    result.is_constant = cad_graph_is_constant(graph, id, &result.value);
+    if (result.is_constant && CAD_IS_ELEMENT(id)) {
+        result.id = cad_graph_constant(graph, result.value);
+    }
+    return result;
+}
+
+static int is(Operand x, double value) {
+    return x.is_constant && x.value == value;
+}
+
+/* The operand of a unary operation that a number is the result of, or CAD_NO_ID. */
+static CadId within(const CadGraph *graph, CadOp op, Operand x) {
+    return !CAD_IS_ELEMENT(x.id) && graph->nodes[x.id].op == (uint32_t)op ? graph->nodes[x.id].x
+                                                                          : CAD_NO_ID;
+}
+
+static CadId apply1(CadGraph *graph, CadOp op, CadId x) {
+    return cad_graph_apply(graph, op, x, x, x);
+}
+
+static CadId apply2(CadGraph *graph, CadOp op, CadId x, CadId y) {
+    return cad_graph_apply(graph, op, x, y, y);
+}
+
+static int is_power_of_two(double x) {
+    int exponent;
+    return isfinite(x) && fabs(frexp(x, &exponent)) == 0.5 && exponent > -1000 && exponent < 1000;
+}
+
+/* c (d x) as (c d) x, where that can neither overflow nor lose digits by itself. */
+static CadId scale(CadGraph *graph, double c, CadId x) {
+    if (!CAD_IS_ELEMENT(x) && graph->nodes[x].op == CAD_OP_multiply) {
+        const CadNode node = graph->nodes[x];
+        double d;
+        const int first = cad_graph_is_constant(graph, node.x, &d);
+        if (first || cad_graph_is_constant(graph, node.y, &d)) {
+            const double least = fmin(fabs(c), fabs(d)), most = fmax(fabs(c), fabs(d));
+            const double both = c * d;
+            if ((least >= 1.0 || most <= 1.0) && isnormal(both) &&
+                (is_power_of_two(c) || is_power_of_two(d))) {
+                return apply2(graph, CAD_OP_multiply, cad_graph_constant(graph, both),
+                              first ? node.y : node.x);
+            }
+        }
+    }
+    return CAD_NO_ID;
+}
+
+static CadId fold_product(CadGraph *graph, CadOp op, Operand x, Operand y) {
+    if (x.is_constant || y.is_constant) {
+        const double c = x.is_constant ? x.value : y.value;
+        const CadId other = x.is_constant ? y.id : x.id;
+        if (c == 1.0) {
+            return other;
+        }
+        if (c == -1.0) {
+            return apply1(graph, CAD_OP_negative, other);
+        }
+        if (op == CAD_OP_amul && c == 0.0) {
+            return cad_graph_constant(graph, 0.0);
+        }
+        if (op == CAD_OP_amul &&
+            isfinite(c)) { /* which only absorbs a zero, as any product does */
+            return apply2(graph, CAD_OP_multiply, x.id, y.id);
+        }
+        const CadId inner = within(graph, CAD_OP_negative, x.is_constant ? y : x);
+        if (inner != CAD_NO_ID) {
+            return apply2(graph, op, cad_graph_constant(graph, -c), inner);
+        }
+        return op == CAD_OP_multiply ? scale(graph, c, other) : CAD_NO_ID;
+    }
+    if (op == CAD_OP_multiply && x.id == y.id) {
+        return apply1(graph, CAD_OP_square, x.id);
+    }
+    const CadId minus_x = within(graph, CAD_OP_negative, x);
+    const CadId minus_y = within(graph, CAD_OP_negative, y);
+    if (minus_x != CAD_NO_ID && minus_y != CAD_NO_ID) {
+        return apply2(graph, op, minus_x, minus_y);
+    }
+    if (minus_x != CAD_NO_ID || minus_y != CAD_NO_ID) { /* signs go outwards, where they meet */
+        const CadId product = minus_x != CAD_NO_ID ? apply2(graph, op, minus_x, y.id)
+                                                   : apply2(graph, op, x.id, minus_y);
+        return apply1(graph, CAD_OP_negative, product);
+    }
+    return CAD_NO_ID;
+}
+
+static CadId fold_power(CadGraph *graph, Operand x, Operand y) {
+    if (!y.is_constant) {
+        return CAD_NO_ID;
+    }
+    const CadId squared = y.value == 2.0 || y.value == 3.0 || y.value == 4.0
+                              ? apply1(graph, CAD_OP_square, x.id)
+                              : CAD_NO_ID;
+    if (y.value == 0.0) {
+        return cad_graph_constant(graph, 1.0);
+    }
+    if (y.value == 1.0) {
+        return x.id;
+    }
+    if (y.value == -1.0) {
+        return apply1(graph, CAD_OP_reciprocal, x.id);
+    }
+    if (y.value == 3.0) {
+        return apply2(graph, CAD_OP_multiply, squared, x.id);
+    }
+    return y.value == 4.0 ? apply1(graph, CAD_OP_square, squared) : squared;
+}
+
+/* The simpler number, or CAD_NO_ID. */
+static CadId simplify(CadGraph *graph, CadOp op, Operand x, Operand y, Operand z) {
+    const CadId minus_x = within(graph, CAD_OP_negative, x);
+    const CadId minus_y = within(graph, CAD_OP_negative, y);
+    switch ((int)op) {
+    case CAD_OP_positive:
+        return x.id;
+    case CAD_OP_negative:
+    case CAD_OP_square:
+    case CAD_OP_absolute:
+        return minus_x == CAD_NO_ID    ? CAD_NO_ID
+               : op == CAD_OP_negative ? minus_x
+                                       : apply1(graph, op, minus_x);
+    case CAD_OP_add: /* -0 alone changes nothing */
+        if (is(x, 0.0) && signbit(x.value)) {
+            return y.id;
+        }
+        if (is(y, 0.0) && signbit(y.value)) {
+            return x.id;
+        }
+        return minus_y != CAD_NO_ID   ? apply2(graph, CAD_OP_subtract, x.id, minus_y)
+               : minus_x != CAD_NO_ID ? apply2(graph, CAD_OP_subtract, y.id, minus_x)
+                                      : CAD_NO_ID;
+    case CAD_OP_subtract:
+        if (is(y, 0.0) && !signbit(y.value)) {
+            return x.id;
+        }
+        return minus_y != CAD_NO_ID ? apply2(graph, CAD_OP_add, x.id, minus_y) : CAD_NO_ID;
+    case CAD_OP_multiply:
+    case CAD_OP_amul:
+        return fold_product(graph, op, x, y);
+    case CAD_OP_divide:
+        return is(y, 1.0) ? x.id
+               : y.is_constant && is_power_of_two(y.value)
+                   ? apply2(graph, CAD_OP_multiply, x.id, cad_graph_constant(graph, 1.0 / y.value))
+                   : CAD_NO_ID;
+    case CAD_OP_power:
+        return fold_power(graph, x, y);
+    case CAD_OP_where:
+        return y.id == z.id ? y.id : CAD_NO_ID;
+    default:
+        return CAD_NO_ID;
+    }
+}
+
+static int is_commutative(CadOp op) {
+    return op == CAD_OP_add || op == CAD_OP_multiply || op == CAD_OP_amul;
+}
+
+CadId cad_graph_apply(CadGraph *graph, CadOp op, CadId x, CadId y, CadId z) {
+    const int arity = cad_op_info[op].arity;
+    const Operand a = operand(graph, x);
+    const Operand b = arity > 1 ? operand(graph, y) : a;
+    const Operand c = arity > 2 ? operand(graph, z) : a;
+    if (a.is_constant && b.is_constant && c.is_constant) {
+        return cad_graph_constant(graph, cad_op_value(op, a.value, b.value, c.value));
+    }
+    if (op == CAD_OP_where && a.is_constant) {
+        return a.value != 0.0 ? b.id : c.id;
+    }
+    if (!graph->optimize) {
+        return cad_graph_node(graph, op, a.id, b.id, c.id);
+    }
+    const CadId simpler = simplify(graph, op, a, b, c);
+    if (simpler != CAD_NO_ID) {
+        return simpler;
+    }
+    if (is_commutative(op) && a.id > b.id) {
+        return cad_graph_node(graph, op, b.id, a.id, c.id);
+    }
+    return cad_graph_node(graph, op, a.id, b.id, c.id);
+}

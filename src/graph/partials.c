@@ -1,0 +1,175 @@
+/* The partials of the table as numbers of a graph, in two algebras: of single numbers, and of
+ * arrays of one shape. A condition is a number, too: 1 where it holds, else 0. */
+#include "graph/inner.h"
+
+#undef IF
+#undef AND
+#undef OR
+#undef LT
+#undef LE
+#undef GT
+#undef GE
+#undef EQ
+#undef NE
+#undef ISNAN
+#undef ISINF
+#undef ABS
+#undef C
+#define IF(condition, x, y) A(where, condition, x, y)
+#define AND(x, y) A(multiply, x, y)
+#define OR(x, y) A(maximum, x, y)
+#define LT(x, y) A(less, x, y)
+#define LE(x, y) A(less_equal, x, y)
+#define GT(x, y) A(less, y, x)
+#define GE(x, y) A(less_equal, y, x)
+#define EQ(x, y) A(equal, x, y)
+#define NE(x, y) A(not_equal, x, y)
+#define ISNAN(x) A(not_equal, x, x)
+#define ISINF(x) A(equal, A(absolute, x), K(INFINITY))
+#define ABS(x) A(absolute, x)
+#define C(constant) K(constant)
+#define L(number) (number)
+#define P(number) (number)
+#define A(name, ...) APPLY(name)(context, __VA_ARGS__)
+
+#define CASE(name, which, partial)                                                                \
+    case CAD_OP_##name * 4 + which:                                                               \
+        return partial;
+
+/* --- single numbers --- */
+
+#define APPLY(name) one_##name
+#define K(constant) cad_graph_constant(context, constant)
+
+#define CAD_ROW1(name, value, dx)                                                                 \
+    static inline CadId one_##name(CadGraph *graph, CadId x) {                                    \
+        return cad_graph_apply(graph, CAD_OP_##name, x, x, x);                                    \
+    }
+#define CAD_ROW2(name, value, dx, dy)                                                             \
+    static inline CadId one_##name(CadGraph *graph, CadId x, CadId y) {                           \
+        return cad_graph_apply(graph, CAD_OP_##name, x, y, y);                                    \
+    }
+#define CAD_ROW3(name, value, dx, dy, dz)                                                         \
+    static inline CadId one_##name(CadGraph *graph, CadId x, CadId y, CadId z) {                  \
+        return cad_graph_apply(graph, CAD_OP_##name, x, y, z);                                    \
+    }
+#include "ops_rows.h"
+#undef CAD_ROW1
+#undef CAD_ROW2
+#undef CAD_ROW3
+#define CAD_ROW1(name, value, dx) CASE(name, 0, dx)
+#define CAD_ROW2(name, value, dx, dy) CASE(name, 0, dx) CASE(name, 1, dy)
+#define CAD_ROW3(name, value, dx, dy, dz) CASE(name, 0, dx) CASE(name, 1, dy) CASE(name, 2, dz)
+
+CadId cad_graph_partial(CadGraph *context, CadOp op, int which, CadId x, CadId y, CadId z,
+                        CadId v) {
+    (void)v;
+    switch ((int)op * 4 + which) {
+#include "ops_rows.h"
+    default:
+        return cad_graph_constant(context, NAN);
+    }
+}
+
+#undef CAD_ROW1
+#undef CAD_ROW2
+#undef CAD_ROW3
+#undef APPLY
+#undef K
+
+/* --- arrays --- */
+
+/* Whether all numbers are one constant. */
+static int is_everywhere(const CadShape *shape, CadNumbers x, double value) {
+    return cad_is_single(shape, x) && cad_graph_is(shape->graph, x.first, value);
+}
+
+/* What single numbers are folded to, of that what is common: CAD_NO_ID if nothing. */
+static CadNumbers simplify(const CadShape *shape, CadOp op, CadNumbers x, CadNumbers y) {
+    if (op == CAD_OP_positive) {
+        return x;
+    }
+    if (op == CAD_OP_multiply || op == CAD_OP_amul) {
+        return is_everywhere(shape, x, 1.0)   ? y
+               : is_everywhere(shape, y, 1.0) ? x
+                                              : (CadNumbers){CAD_NO_ID, NULL};
+    }
+    if (op == CAD_OP_power && is_everywhere(shape, y, 1.0)) {
+        return x;
+    }
+    if (op == CAD_OP_power && is_everywhere(shape, y, 2.0)) {
+        return cad_graph_apply_over(shape, CAD_OP_square, x, x, x);
+    }
+    return (CadNumbers){CAD_NO_ID, NULL};
+}
+
+CadNumbers cad_graph_apply_over(const CadShape *shape, CadOp op, CadNumbers x, CadNumbers y,
+                                CadNumbers z) {
+    const int arity = cad_op_info[op].arity;
+    const CadNumbers operands[3] = {x, y, z};
+    int single = 1;
+    for (int k = 0; k < arity; k++) {
+        single = single && cad_is_single(shape, operands[k]);
+    }
+    if (single) {
+        return (CadNumbers){cad_graph_apply(shape->graph, op, x.first, y.first, z.first),
+                            shape->none};
+    }
+    if (shape->graph->optimize) {
+        const CadNumbers simpler = simplify(shape, op, x, y);
+        if (simpler.first != CAD_NO_ID) {
+            return simpler;
+        }
+    }
+    const CadNumbers views[4] = {{0, shape->in_order}, x, y, z};
+    return (CadNumbers){cad_graph_map(shape->graph, op, shape->size, shape->ndim, shape->lengths,
+                                      arity + 1, views),
+                        shape->in_order};
+}
+
+CadNumbers cad_graph_product(const CadShape *shape, CadNumbers x, CadNumbers y) {
+    double c;
+    const int plain = (cad_is_single(shape, x) &&
+                       cad_graph_is_constant(shape->graph, x.first, &c) && isfinite(c)) ||
+                      (cad_is_single(shape, y) &&
+                       cad_graph_is_constant(shape->graph, y.first, &c) && isfinite(c));
+    if (plain && c == 0.0) {
+        return (CadNumbers){cad_graph_constant(shape->graph, 0.0), shape->none};
+    }
+    return cad_graph_apply_over(shape, plain ? CAD_OP_multiply : CAD_OP_amul, x, y, y);
+}
+
+#define APPLY(name) over_##name
+#define K(constant) ((CadNumbers){cad_graph_constant(context->graph, constant), context->none})
+
+#define CAD_ROW1(name, value, dx)                                                                 \
+    static inline CadNumbers over_##name(const CadShape *shape, CadNumbers x) {                   \
+        return cad_graph_apply_over(shape, CAD_OP_##name, x, x, x);                               \
+    }
+#define CAD_ROW2(name, value, dx, dy)                                                             \
+    static inline CadNumbers over_##name(const CadShape *shape, CadNumbers x, CadNumbers y) {     \
+        return cad_graph_apply_over(shape, CAD_OP_##name, x, y, y);                               \
+    }
+#define CAD_ROW3(name, value, dx, dy, dz)                                                         \
+    static inline CadNumbers over_##name(const CadShape *shape, CadNumbers x, CadNumbers y,       \
+                                         CadNumbers z) {                                          \
+        return cad_graph_apply_over(shape, CAD_OP_##name, x, y, z);                               \
+    }
+#include "ops_rows.h"
+#undef CAD_ROW1
+#undef CAD_ROW2
+#undef CAD_ROW3
+#define CAD_ROW1(name, value, dx) CASE(name, 0, dx)
+#define CAD_ROW2(name, value, dx, dy) CASE(name, 0, dx) CASE(name, 1, dy)
+#define CAD_ROW3(name, value, dx, dy, dz) CASE(name, 0, dx) CASE(name, 1, dy) CASE(name, 2, dz)
+
+CadNumbers cad_graph_partials(const CadShape *context, CadOp op, int which,
+                              const CadNumbers operands[4]) {
+    const CadNumbers x = operands[0], y = operands[1], z = operands[2], v = operands[3];
+    (void)v, (void)y, (void)z;
+    switch ((int)op * 4 + which) {
+#include "ops_rows.h"
+    default:
+        return (CadNumbers){cad_graph_constant(context->graph, NAN), context->none};
+    }
+}

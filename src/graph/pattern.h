@@ -1,0 +1,42 @@
+/* The structure of a sparse matrix, by rows: which entries may differ from 0. */
+#ifndef CAD_GRAPH_PATTERN_H
+#define CAD_GRAPH_PATTERN_H
+
+#include "memory/memory.h"
+
+#include <stdint.h>
+
+/* The columns of row i are columns[starts[i] .. starts[i + 1]), in ascending order, each once. */
+typedef struct CadPattern {
+    size_t n_rows, n_columns;
+    int64_t *starts;
+    int32_t *columns;
+} CadPattern;
+
+static inline size_t cad_pattern_count(const CadPattern *pattern) {
+    return (size_t)pattern->starts[pattern->n_rows];
+}
+
+void cad_pattern_free(CadPattern *pattern);
+
+/* The structure of some entries, given by rows and columns. In `order`, if that is not NULL, as
+ * many indices are left as there are entries: which of them comes first, second ...; those that
+ * are there already are dropped, and *count is how many there are in the end. */
+CadStatus cad_pattern_of_pairs(size_t n_rows, size_t n_columns, const uint32_t *rows,
+                               const uint32_t *columns, size_t *count, size_t *order,
+                               CadPattern *pattern);
+
+/* With rows and columns exchanged. In `order`, if that is not NULL, the index that each entry has
+ * in the pattern as it was. */
+CadStatus cad_pattern_transpose(const CadPattern *pattern, size_t *order, CadPattern *result);
+
+/* With the entry (j, i) wherever (i, j) is one. */
+CadStatus cad_pattern_symmetric(const CadPattern *pattern, CadPattern *result);
+
+/* The index of an entry, or -1. */
+int64_t cad_pattern_find(const CadPattern *pattern, size_t row, int32_t column);
+
+/* All entries. */
+CadStatus cad_pattern_full(size_t n_rows, size_t n_columns, CadPattern *pattern);
+
+#endif

@@ -1,0 +1,527 @@
+/* From the tape to a graph: each slot holds, at each moment, some number. An assignment makes the
+ * slot hold another one; nothing is left of it. */
+#include "arrays/walk.h"
+#include "graph/inner.h"
+#include "sweeps/sweeps.h"
+
+enum { SMALL_ARRAY = 24, SMALL_PRODUCT = 64 };
+
+typedef struct Reader {
+    CadGraph *graph;
+    CadTape *tape;
+    CadSlot base;
+    CadId *at; /* the number that each slot holds, from `base` on; CAD_NO_ID: not looked at yet */
+    CadId *some; /* room for the numbers of an array */
+    size_t room;
+    size_t entry; /* that is being read */
+} Reader;
+
+static CadId constant_at(Reader *r, int64_t slot) {
+    return cad_graph_constant(r->graph, cad_tape_values(r->tape, slot)[slot]);
+}
+
+static CadId number_at(Reader *r, int64_t slot) {
+    if (slot < (int64_t)r->base) {
+        return constant_at(r, slot);
+    }
+    CadId *at = &r->at[slot - r->base];
+    if (*at == CAD_NO_ID) {
+        *at = constant_at(r, slot);
+    }
+    return *at;
+}
+
+static CadId *make_room(Reader *r, size_t count) {
+    if (count > r->room) {
+        CadId *grown = cad_memory_resize(r->some, count, sizeof *grown);
+        if (grown == NULL) {
+            r->graph->status = CAD_NO_MEMORY;
+            return NULL;
+        }
+        r->some = grown;
+        r->room = count;
+    }
+    return r->some;
+}
+
+/* --- views --- */
+
+/* Constants that nobody has looked at yet become an array. */
+static int is_fresh_range(const Reader *r, int64_t low, int64_t high) {
+    for (int64_t slot = low; slot <= high; slot++) {
+        if (r->at[slot - r->base] != CAD_NO_ID) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static void name_elements(Reader *r, int64_t low, size_t size, CadId first) {
+    for (size_t i = 0; i < size; i++) {
+        r->at[low - r->base + (int64_t)i] = first + (CadId)i;
+    }
+}
+
+/* Whether slots hold elements of one array, side by side. */
+static int is_stretch(Reader *r, int64_t low, int64_t high) {
+    const CadId first = r->at[low - r->base];
+    if (first == CAD_NO_ID || !CAD_IS_ELEMENT(first)) {
+        return 0;
+    }
+    for (int64_t slot = low + 1; slot <= high; slot++) {
+        if (r->at[slot - r->base] != first + (CadId)(slot - low)) {
+            return 0;
+        }
+    }
+    const CadArray *array = &r->graph->arrays[cad_graph_array_of(r->graph, first)];
+    return first - array->first + (uint64_t)(high - low) < array->size;
+}
+
+/* The numbers that a view of a plan holds. `strides` is room for as many as there are axes. */
+static CadNumbers numbers_of(Reader *r, int ndim, const int64_t *shape, const int64_t *view,
+                             int64_t *strides) {
+    int64_t low = view[0], high = view[0];
+    size_t count = 1;
+    for (int i = 0; i < ndim; i++) {
+        const int64_t reach = (shape[i] - 1) * view[i + 1];
+        *(reach < 0 ? &low : &high) += reach;
+        strides[i] = view[i + 1];
+        count *= view[i + 1] != 0 ? (size_t)shape[i] : 1;
+    }
+    if (count == 1 && low == high) {
+        return (CadNumbers){number_at(r, low), strides};
+    }
+    if (low >= (int64_t)r->base && is_fresh_range(r, low, high)) {
+        const size_t size = (size_t)(high - low + 1);
+        const CadId first =
+            cad_graph_constants(r->graph, cad_tape_values(r->tape, low) + low, size);
+        name_elements(r, low, size, first);
+    }
+    if (low >= (int64_t)r->base && is_stretch(r, low, high)) {
+        return (CadNumbers){r->at[view[0] - r->base], strides};
+    }
+    /* Number by number, along the axes that it has. */
+    CadId *ids = make_room(r, count);
+    if (ids == NULL) {
+        return (CadNumbers){0, strides};
+    }
+    Steps steps = {.shape = NULL, .n_views = 1, .at = {view[0]}};
+    int64_t lengths[CAD_MOST_AXES], along[CAD_MOST_AXES];
+    for (int i = 0; i < ndim; i++) {
+        if (view[i + 1] != 0) {
+            lengths[steps.ndim] = shape[i];
+            along[steps.ndim++] = view[i + 1];
+        }
+    }
+    steps.shape = lengths;
+    steps.strides[0] = along;
+    size_t k = 0;
+    do {
+        ids[k++] = number_at(r, steps.at[0]);
+    } while (next_step(&steps));
+    int64_t stride = 1;
+    for (int i = ndim; i-- > 0;) {
+        strides[i] = view[i + 1] == 0 ? 0 : stride;
+        stride *= view[i + 1] == 0 ? 1 : shape[i];
+    }
+    int all_one = 1;
+    for (size_t i = 1; i < count && all_one; i++) {
+        all_one = ids[i] == ids[0];
+    }
+    if (all_one) {
+        memset(strides, 0, (size_t)ndim * sizeof *strides);
+        return (CadNumbers){ids[0], strides};
+    }
+    return (CadNumbers){cad_graph_pack(r->graph, ids, count), strides};
+}
+
+/* --- entries over arrays --- */
+
+/* Numbers whose derivative is cut; their strides, which `in_order` may hold, are overwritten. */
+static CadNumbers stopped(Reader *r, int ndim, const int64_t *shape, CadNumbers x,
+                          int64_t *in_order) {
+    int64_t none[CAD_MOST_AXES] = {0}, strides[CAD_MOST_AXES];
+    double value;
+    if (cad_graph_is_constant(r->graph, x.first, &value)) {
+        return x;
+    }
+    memcpy(strides, x.strides, (size_t)ndim * sizeof *strides);
+    x.strides = strides;
+    const size_t size = cad_strides_in_order(ndim, shape, in_order);
+    const CadShape over = {r->graph, ndim, shape, in_order, none, size};
+    const CadNumbers result = cad_graph_apply_over(&over, CAD_OP_stop, x, x, x);
+    if (result.strides == none) {
+        memset(in_order, 0, (size_t)ndim * sizeof *in_order);
+    }
+    return (CadNumbers){result.first, in_order};
+}
+
+static void read_row_singly(Reader *r, CadOp op, CadPlan *plan) {
+    Steps steps = {.ndim = plan->ndim, .shape = cad_plan_shape(plan), .n_views = plan->n_views};
+    for (int k = 0; k < plan->n_views; k++) {
+        steps.at[k] = cad_plan_view(plan, k)[0];
+        steps.strides[k] = cad_plan_view(plan, k) + 1;
+    }
+    const int arity = plan->n_views - 1;
+    do {
+        CadId x[3];
+        for (int k = 0; k < 3; k++) {
+            x[k] = number_at(r, steps.at[k < arity ? k + 1 : 1]);
+            if (k < arity && !is_active(plan, k + 1)) {
+                x[k] = cad_graph_apply(r->graph, CAD_OP_stop, x[k], x[k], x[k]);
+            }
+        }
+        r->at[steps.at[0] - r->base] = cad_graph_apply(r->graph, op, x[0], x[1], x[2]);
+    } while (next_step(&steps));
+}
+
+static void read_row(Reader *r, CadEntry entry, CadPlan *plan) {
+    const CadOp op = CAD_CODE_OP(entry.code);
+    if (r->graph->optimize && plan->size <= SMALL_ARRAY) {
+        read_row_singly(r, op, plan);
+        return;
+    }
+    int64_t strides[4][CAD_MOST_AXES], own[CAD_MOST_AXES], none[CAD_MOST_AXES] = {0};
+    const int64_t *result = cad_plan_view(plan, 0);
+    /* Parts of a joined array are written to where that stands. */
+    const int is_elsewhere = result[0] < (int64_t)entry.out;
+    size_t size = entry.b;
+    CadNumbers x[4] = {{0, NULL}};
+    for (int k = 1; k < plan->n_views; k++) {
+        x[k] = numbers_of(r, plan->ndim, cad_plan_shape(plan), cad_plan_view(plan, k), strides[k]);
+        if (!is_active(plan, k)) {
+            x[k] = stopped(r, plan->ndim, cad_plan_shape(plan), x[k], strides[k]);
+        }
+    }
+    for (int k = plan->n_views; k < 4; k++) {
+        x[k] = x[1];
+    }
+    memcpy(own, result + 1, (size_t)plan->ndim * sizeof *own);
+    if (is_elsewhere) {
+        size = cad_strides_in_order(plan->ndim, cad_plan_shape(plan), own);
+    }
+    /* The strides of the result are those of an array in order, if with its axes exchanged. */
+    const CadShape shape = {r->graph, plan->ndim, cad_plan_shape(plan), own, none, size};
+    CadNumbers made = {0, own};
+    if (r->graph->optimize) {
+        made = cad_graph_apply_over(&shape, op, x[1], x[2], x[3]);
+    } else { /* even of one element: NumPy's loops round as they do */
+        x[0] = (CadNumbers){0, own};
+        made.first =
+            cad_graph_map(r->graph, op, size, plan->ndim, cad_plan_shape(plan), plan->n_views, x);
+    }
+    if (made.strides == own && !is_elsewhere) {
+        name_elements(r, entry.out, entry.b, made.first - (CadId)(result[0] - entry.out));
+        return;
+    }
+    /* Or it was simpler than an operation: some numbers that are there. */
+    Steps steps = {.ndim = plan->ndim,
+                   .shape = cad_plan_shape(plan),
+                   .n_views = 2,
+                   .strides = {result + 1, made.strides},
+                   .at = {result[0], 0}};
+    do {
+        r->at[steps.at[0] - r->base] = (CadId)(made.first + (uint32_t)steps.at[1]);
+    } while (next_step(&steps));
+}
+
+static void read_sum(Reader *r, CadEntry entry, CadPlan *plan) {
+    const int64_t *target = cad_plan_view(plan, 0);
+    const int in_place = cad_plan_extra(plan)[0] != 0;
+    if (in_place || (r->graph->optimize && plan->size <= SMALL_ARRAY)) {
+        Steps steps = {.ndim = plan->ndim, .shape = cad_plan_shape(plan), .n_views = 2};
+        for (int k = 0; k < 2; k++) {
+            steps.at[k] = cad_plan_view(plan, k)[0];
+            steps.strides[k] = cad_plan_view(plan, k) + 1;
+        }
+        do {
+            CadId term = number_at(r, steps.at[1]);
+            CadId *sum = &r->at[steps.at[0] - r->base];
+            if (!is_active(plan, 1)) {
+                term = cad_graph_apply(r->graph, CAD_OP_stop, term, term, term);
+            }
+            const CadId former = in_place ? number_at(r, steps.at[0]) : *sum;
+            *sum = former == CAD_NO_ID ? term
+                                       : cad_graph_apply(r->graph, CAD_OP_add, former, term, term);
+        } while (next_step(&steps));
+        return;
+    }
+    int64_t strides[CAD_MOST_AXES];
+    CadNumbers terms =
+        numbers_of(r, plan->ndim, cad_plan_shape(plan), cad_plan_view(plan, 1), strides);
+    if (!is_active(plan, 1)) {
+        terms = stopped(r, plan->ndim, cad_plan_shape(plan), terms, strides);
+    }
+    const CadNumbers views[2] = {{(CadId)(target[0] - entry.out), target + 1}, terms};
+    const CadId first =
+        cad_graph_map(r->graph, CAD_OP_SUM, entry.b, plan->ndim, cad_plan_shape(plan), 2, views);
+    name_elements(r, entry.out, entry.b, first);
+}
+
+/* Products of small matrices, number by number. */
+static void read_matmul_singly(Reader *r, CadPlan *plan) {
+    Steps steps = {.ndim = plan->ndim, .shape = cad_plan_shape(plan), .n_views = 3};
+    for (int k = 0; k < 3; k++) {
+        steps.at[k] = cad_plan_view(plan, k)[0];
+        steps.strides[k] = cad_plan_view(plan, k) + 1;
+    }
+    do {
+        CadId x[2];
+        for (int k = 0; k < 2; k++) {
+            x[k] = number_at(r, steps.at[k + 1]);
+            if (!is_active(plan, k + 1)) {
+                x[k] = cad_graph_apply(r->graph, CAD_OP_stop, x[k], x[k], x[k]);
+            }
+        }
+        CadId *sum = &r->at[steps.at[0] - r->base];
+        const CadId product = cad_graph_apply(r->graph, CAD_OP_multiply, x[0], x[1], x[1]);
+        *sum = *sum == CAD_NO_ID ? product
+                                 : cad_graph_apply(r->graph, CAD_OP_add, *sum, product, product);
+    } while (next_step(&steps));
+}
+
+static void read_matmul(Reader *r, CadEntry entry, CadPlan *plan) {
+    if (r->graph->optimize && plan->size <= SMALL_PRODUCT) {
+        read_matmul_singly(r, plan);
+        return;
+    }
+    int64_t strides[3][CAD_MOST_AXES];
+    const int64_t *product = cad_plan_view(plan, 0);
+    CadNumbers views[3] = {{(CadId)(product[0] - entry.out), product + 1}};
+    for (int k = 1; k < 3; k++) {
+        views[k] =
+            numbers_of(r, plan->ndim, cad_plan_shape(plan), cad_plan_view(plan, k), strides[k]);
+        if (!is_active(plan, k)) {
+            views[k] = stopped(r, plan->ndim, cad_plan_shape(plan), views[k], strides[k]);
+        }
+    }
+    const CadId first = cad_graph_map(r->graph, CAD_OP_MATMUL, entry.b, plan->ndim,
+                                      cad_plan_shape(plan), 3, views);
+    name_elements(r, entry.out, entry.b, first);
+}
+
+static void read_assignment(Reader *r, CadEntry entry, CadPlan *plan) {
+    Steps steps = {.ndim = plan->ndim, .shape = cad_plan_shape(plan), .n_views = 2};
+    for (int k = 0; k < 2; k++) {
+        steps.at[k] = cad_plan_view(plan, k)[0];
+        steps.strides[k] = cad_plan_view(plan, k) + 1;
+    }
+    CadSlot kept = entry.out;
+    do {
+        CadId source = number_at(r, steps.at[1]);
+        if (!is_active(plan, 1)) {
+            source = cad_graph_apply(r->graph, CAD_OP_stop, source, source, source);
+        }
+        r->at[kept++ - r->base] = number_at(r, steps.at[0]);
+        r->at[steps.at[0] - r->base] = source;
+    } while (next_step(&steps));
+}
+
+/* Scatter, and adding at an index. */
+static void read_scatter(Reader *r, CadEntry entry, CadPlan *plan, int adds) {
+    for (int64_t i = 0; i < plan->size; i++) {
+        const int64_t target = indexed(r->tape, plan, i);
+        CadId source = number_at(r, scattered(plan, i));
+        if (!is_active(plan, 0)) {
+            source = cad_graph_apply(r->graph, CAD_OP_stop, source, source, source);
+        }
+        const CadId former = number_at(r, target);
+        if (!adds) {
+            r->at[entry.out + i - r->base] = former;
+        }
+        r->at[target - r->base] =
+            adds ? cad_graph_apply(r->graph, CAD_OP_add, former, source, source) : source;
+    }
+}
+
+static void read_gather(Reader *r, CadEntry entry, CadPlan *plan) {
+    for (int64_t i = 0; i < plan->size; i++) {
+        CadId source = number_at(r, indexed(r->tape, plan, i));
+        if (!is_active(plan, 1)) {
+            source = cad_graph_apply(r->graph, CAD_OP_stop, source, source, source);
+        }
+        r->at[entry.out + i - r->base] = source;
+    }
+}
+
+static size_t operand_size(const CadOperand *operand) {
+    size_t size = 1;
+    for (int64_t i = 0; i < operand->ndim; i++) {
+        size *= (size_t)operand->shape_and_strides[i];
+    }
+    return size;
+}
+
+/* The numbers of an operand; answers where those of the next one go. */
+static CadId *read_operand(Reader *r, const CadOperand *operand, int passive, CadId *ids) {
+    Steps steps = {.ndim = (int)operand->ndim,
+                   .shape = operand->shape_and_strides,
+                   .n_views = 1,
+                   .strides = {operand->shape_and_strides + operand->ndim},
+                   .at = {operand->slot}};
+    do {
+        *ids = number_at(r, steps.at[0]);
+        if (passive) {
+            *ids = cad_graph_apply(r->graph, CAD_OP_stop, *ids, *ids, *ids);
+        }
+        ids++;
+    } while (next_step(&steps));
+    return ids;
+}
+
+/* A call gets its operands in a row. If it has none, there is nothing to read. */
+static void read_call(Reader *r, CadEntry entry, uint32_t number, int64_t n_operands,
+                      int64_t *place, const uint8_t *passive) {
+    CadGraph *graph = r->graph;
+    size_t count = 0;
+    int64_t *next = place;
+    for (int64_t k = 0; k < n_operands; k++) {
+        count += operand_size(cad_next_operand(&next));
+    }
+    CadId *ids = make_room(r, count);
+    if (ids == NULL || count == 0) {
+        return;
+    }
+    for (int64_t k = 0; k < n_operands; k++) {
+        const CadOperand *operand = cad_next_operand(&place);
+        if (operand_size(operand) > 0) {
+            ids = read_operand(r, operand, passive[k], ids);
+        }
+    }
+    const CadId operands = cad_graph_pack(graph, r->some, count);
+    name_elements(r, entry.out, entry.b, cad_graph_call(graph, number, operands, count, entry.b));
+}
+
+static void read_rule(Reader *r, CadEntry entry, CadPlan *plan) {
+    CadGraph *graph = r->graph;
+    int64_t *place = cad_plan_extra(plan) + 1;
+    const int64_t n_operands = *place++;
+    uint8_t *passive = cad_memory_zeroed((size_t)n_operands, 1);
+    if (passive == NULL) {
+        graph->status = CAD_NO_MEMORY;
+        return;
+    }
+    const int64_t number =
+        graph->calls != NULL ? graph->calls->note(graph->owner, r->tape, r->entry, passive) : -1;
+    if (number < 0) {
+        graph->status = CAD_RAISED;
+    } else {
+        read_call(r, entry, (uint32_t)number, n_operands, place, passive);
+    }
+    cad_memory_free(passive);
+}
+
+static void read_array(Reader *r, CadEntry entry) {
+    CadPlan *plan = cad_tape_plan(r->tape, entry);
+    const CadOp op = CAD_CODE_OP(entry.code);
+    if (op == CAD_OP_RULE) {
+        read_rule(r, entry, plan);
+        return;
+    }
+    if (plan->size == 0) {
+        for (uint32_t i = 0; i < entry.b; i++) { /* the sum of nothing */
+            r->at[entry.out + i - r->base] = cad_graph_constant(r->graph, 0.0);
+        }
+        return;
+    }
+    switch ((int)op) {
+    case CAD_OP_ASSIGN:
+        read_assignment(r, entry, plan);
+        break;
+    case CAD_OP_SCATTER:
+    case CAD_OP_ADD_AT:
+        read_scatter(r, entry, plan, op == CAD_OP_ADD_AT);
+        break;
+    case CAD_OP_GATHER:
+        read_gather(r, entry, plan);
+        break;
+    case CAD_OP_SUM:
+        read_sum(r, entry, plan);
+        break;
+    case CAD_OP_MATMUL:
+        read_matmul(r, entry, plan);
+        break;
+    default:
+        read_row(r, entry, plan);
+    }
+}
+
+/* --- all entries --- */
+
+static CadId operand(Reader *r, CadSlot slot, int passive) {
+    const CadId id = number_at(r, slot);
+    double value;
+    return passive && !cad_graph_is_constant(r->graph, id, &value)
+               ? cad_graph_apply(r->graph, CAD_OP_stop, id, id, id)
+               : id;
+}
+
+static void read_entry(Reader *r, size_t i) {
+    r->entry = i;
+    const CadEntry e = r->tape->entries[i];
+    const CadOp op = CAD_CODE_OP(e.code);
+    if (CAD_IS_ARRAY_ENTRY(e)) {
+        read_array(r, e);
+    } else if (op == CAD_OP_ASSIGN) {
+        const CadId source = operand(r, e.b, (e.code & CAD_PASSIVE_B) != 0);
+        r->at[e.out - r->base] = number_at(r, e.a);
+        r->at[e.a - r->base] = source;
+    } else if (op > CAD_OP_THIRD) {
+        const CadId x = operand(r, e.a, (e.code & CAD_PASSIVE_A) != 0);
+        const CadId y = operand(r, e.b, (e.code & CAD_PASSIVE_B) != 0);
+        const CadId z = cad_op_info[op].arity > 2 ? number_at(r, r->tape->entries[i - 1].a) : y;
+        r->at[e.out - r->base] = cad_graph_apply(r->graph, op, x, y, z);
+    }
+}
+
+/* What is added to in place are adjoints of recorded sweeps, which began as zeros: unlike
+ * assignments, additions are not undone. */
+static void clear_sums(Reader *r, size_t begin, size_t end) {
+    const CadId zero = cad_graph_constant(r->graph, 0.0);
+    for (size_t i = begin; i < end; i++) {
+        const CadEntry entry = r->tape->entries[i];
+        const CadOp op = CAD_CODE_OP(entry.code);
+        if (!CAD_IS_ARRAY_ENTRY(entry) || (op != CAD_OP_SUM && op != CAD_OP_ADD_AT)) {
+            continue;
+        }
+        CadPlan *plan = cad_tape_plan(r->tape, entry);
+        for (int64_t k = 0; op == CAD_OP_ADD_AT && k < plan->size; k++) {
+            r->at[indexed(r->tape, plan, k) - r->base] = zero;
+        }
+        if (op == CAD_OP_SUM && plan->size > 0 && cad_plan_extra(plan)[0] != 0) {
+            Steps steps = {.ndim = plan->ndim,
+                           .shape = cad_plan_shape(plan),
+                           .n_views = 1,
+                           .strides = {cad_plan_view(plan, 0) + 1},
+                           .at = {cad_plan_view(plan, 0)[0]}};
+            do {
+                r->at[steps.at[0] - r->base] = zero;
+            } while (next_step(&steps));
+        }
+    }
+}
+
+CadStatus cad_graph_read(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
+                         const CadId *inputs, size_t n_inputs, CadId *outputs, size_t n_outputs) {
+    const CadSlot base = tape->entries[begin].out;
+    const size_t n_slots = tape->n_slots - base;
+    Reader reader = {.graph = graph, .tape = tape, .base = base};
+    reader.at = cad_memory_resize(NULL, n_slots, sizeof *reader.at);
+    if (reader.at == NULL) {
+        return CAD_NO_MEMORY;
+    }
+    memset(reader.at, 0xff, n_slots * sizeof *reader.at);
+    memcpy(reader.at, inputs, n_inputs * sizeof *inputs);
+    clear_sums(&reader, begin + 1, end);
+    cad_sweep_undo(tape, begin, end);
+    for (size_t i = begin + 1; i < end && graph->status == CAD_OK; i++) {
+        read_entry(&reader, i);
+    }
+    for (size_t k = 0; k < n_outputs && graph->status == CAD_OK; k++) {
+        outputs[k] = number_at(&reader, outputs[k]);
+    }
+    cad_sweep_redo(tape, begin, end);
+    cad_memory_free(reader.at);
+    cad_memory_free(reader.some);
+    return graph->status;
+}

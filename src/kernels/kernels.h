@@ -1,0 +1,125 @@
+/* Loops over arrays: values, partials, and products of the chain rule.
+ *
+ * Everything is done in tiles of CAD_TILE numbers that stay in the cache. A partial is a formula
+ * of the table in the algebra of tiles: each of its words is one loop over a tile. The loops are
+ * those of the table of loops, which the binding fills with NumPy's. */
+#ifndef CAD_KERNELS_H
+#define CAD_KERNELS_H
+
+#include "memory/memory.h"
+#include "table/ops.h"
+
+#include <stddef.h>
+
+/* The simplest loops are compiled for several instruction sets, chosen at run time. */
+#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) &&  \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define CAD_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#define CAD_INLINE inline __attribute__((always_inline))
+#else
+#define CAD_CLONES
+#define CAD_INLINE inline
+#endif
+
+/* As NumPy's: args[k] and steps[k] (bytes) of each operand, the result last; dims[0] is the
+ * length. */
+typedef void (*CadLoopFunction)(char **args, const intptr_t *dims, const intptr_t *steps,
+                                void *data);
+
+typedef struct CadLoop {
+    CadLoopFunction function;
+    void *data;
+} CadLoop;
+
+/* Set the loop of an operation, or of matrix products (CAD_OP_MATMUL), in place of the core's own;
+ * before any tape is in use. */
+void cad_set_loop(CadOp op, CadLoopFunction function, void *data);
+
+/* Run the loop of an operation. */
+void cad_run_loop(CadOp op, char **args, const intptr_t *dims, const intptr_t *steps);
+
+/* Numbers in a tile; tests have it a few. */
+#ifndef CAD_TILE
+#define CAD_TILE 1024
+#endif
+
+/* Some numbers, `step` apart; step 0 is one number for all. */
+typedef struct CadStrip {
+    double *data;
+    ptrdiff_t step;
+} CadStrip;
+
+/* out[i] = op(x[i], y[i], z[i]) for i < n. Operands that the operation does not have are ignored.
+ */
+void cad_strip_value(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStrip z, size_t n);
+
+/* out += sum of x over n numbers, pairwise. */
+void cad_strip_sum(double *out, CadStrip x, size_t n);
+
+/* to[i] += g[i] * p[i], an exact zero absorbing; to[i] = that, if `store`. Where to.step is 0, the
+ * sum is added to the one number. n <= CAD_TILE. */
+void cad_strip_add_product(CadStrip to, CadStrip g, CadStrip p, int store, size_t n);
+
+/* to[i] += x[i], or to[i] = x[i]. As above; any n. */
+void cad_strip_add(CadStrip to, CadStrip x, int store, size_t n);
+
+/* Room for the intermediate results of a formula. */
+typedef struct CadScratch CadScratch;
+
+CadScratch *cad_scratch_new(void);
+void cad_scratch_free(CadScratch *scratch);
+
+enum { CAD_SPARE_TILES = 64 };
+
+/* CAD_TILE numbers for the caller's own use. */
+double *cad_scratch_tile(CadScratch *scratch, int k);
+
+/* The partial of an operation by operand `which`, n <= CAD_TILE. The result lives in the operands
+ * or in the scratch, until the next call. */
+CadStrip cad_strip_partial(CadScratch *scratch, CadOp op, int which, CadStrip x, CadStrip y,
+                           CadStrip z, CadStrip v, size_t n);
+
+/* What an entry hands on to its operand `which`, n <= CAD_TILE: to[i] += g[i] * partial[i], as
+ * cad_strip_add_product has it. `x` holds the three operands and the value. */
+void cad_strip_hand_on(CadScratch *scratch, CadOp op, int which, CadStrip to, CadStrip g,
+                       const CadStrip x[4], int store, size_t n);
+
+/* A partial and its derivative along one direction; data NULL is a zero. `t` holds the tangents of
+ * x, y, z, v. */
+typedef struct CadDualStrip {
+    CadStrip value;
+    CadStrip tangent;
+} CadDualStrip;
+
+CadDualStrip cad_strip_dual_partial(CadScratch *scratch, CadOp op, int which, const CadStrip x[4],
+                                    const CadStrip t[4], size_t n);
+
+/* cad_strip_hand_on together with its derivative along one direction: to[0], g[0] are adjoints,
+ * to[1], g[1] their tangents, to[1][i] += g[1][i] * partial[i] + g[0][i] * its tangent[i]. */
+void cad_strip_hand_on_second(CadScratch *scratch, CadOp op, int which, const CadStrip to[2],
+                              const CadStrip g[2], const CadStrip x[4], const CadStrip t[4],
+                              int store, size_t n);
+
+/* Several lanes: numbers that stand side by side at each place of `to` and `t`.
+ * to[i][k] += t[i][k]; += t[i][k] * p[i]; += g[i] * (p[i] * t[i][k]). Or = that, if `store`. Where
+ * to.step is 0, the sums are added to the one place. Any n. */
+void cad_lanes_add(size_t lanes, CadStrip to, CadStrip t, int store, size_t n);
+void cad_lanes_add_product(size_t lanes, CadStrip to, CadStrip t, CadStrip p, int store, size_t n);
+void cad_lanes_add_curve(size_t lanes, CadStrip to, CadStrip t, CadStrip p, CadStrip g, size_t n);
+
+/* product (m x p, rows `out_step` apart) = A (m x n) B (n x p); steps in numbers. */
+typedef struct CadMatrix {
+    double *data;
+    ptrdiff_t row;
+    ptrdiff_t column;
+} CadMatrix;
+
+void cad_multiply_matrices(CadMatrix product, CadMatrix a, CadMatrix b, size_t m, size_t n,
+                           size_t p);
+
+/* Of each row of logits (rows x classes): the loss -log softmax[label], and the residual softmax
+ * less one at the label, neither of which cancels digits. */
+void cad_cross_entropy(const double *logits, const int64_t *labels, size_t rows, size_t classes,
+                       double *losses, double *residuals);
+
+#endif

@@ -1,0 +1,147 @@
+/* Conditions of the table over strips: what the words IF, LT, AND, ... mean in algebras whose
+ * numbers are many at once.
+ *
+ * A condition is a mask on a stack, and whether it holds everywhere, nowhere, or here and there;
+ * most often only one branch of a choice is computed. An algebra includes this header once, after
+ * it has said where its masks are (MASKS) and how it ends a choice: CHOSEN(x) where one branch was
+ * all that was needed, BLEND(x, y) where both were; either takes the mask off the stack. P(x) and
+ * C(constant) are strips. */
+#ifndef CAD_KERNELS_MASKS_H
+#define CAD_KERNELS_MASKS_H
+
+#include "kernels/kernels.h"
+
+#include <assert.h>
+
+enum { CAD_MOST_MASKS = 32 }; /* no formula of the table nests more */
+
+typedef enum CadTruth { CAD_NOWHERE, CAD_EVERYWHERE, CAD_PARTLY } CadTruth;
+
+typedef struct CadMasks {
+    size_t n; /* how many numbers are compared at once */
+    int depth;
+    unsigned char truth[CAD_MOST_MASKS];
+    unsigned char mask[CAD_MOST_MASKS][CAD_TILE];
+} CadMasks;
+
+typedef unsigned char *CadMask;
+
+static inline CadMask cad_mask_new(CadMasks *masks) {
+    assert(masks->depth < CAD_MOST_MASKS);
+    return masks->mask[masks->depth++];
+}
+
+/* The latest one, which is looked at no more. */
+static inline CadMask cad_mask_pop(CadMasks *masks) {
+    return masks->mask[--masks->depth];
+}
+
+#define COMPARE(word, sign)                                                                       \
+    static inline CadMask cad_mask_##word(CadMasks *masks, CadStrip x, CadStrip y) {              \
+        const CadMask mask = cad_mask_new(masks);                                                 \
+        const size_t n = masks->n;                                                                \
+        if (x.step == 1 && y.step == 0) {                                                         \
+            const double here = y.data[0];                                                        \
+            for (size_t i = 0; i < n; i++) {                                                      \
+                mask[i] = x.data[i] sign here;                                                    \
+            }                                                                                     \
+        } else if (x.step == 1 && y.step == 1) {                                                  \
+            for (size_t i = 0; i < n; i++) {                                                      \
+                mask[i] = x.data[i] sign y.data[i];                                               \
+            }                                                                                     \
+        } else {                                                                                  \
+            for (size_t i = 0; i < n; i++) {                                                      \
+                mask[i] = x.data[(ptrdiff_t)i * x.step] sign y.data[(ptrdiff_t)i * y.step];       \
+            }                                                                                     \
+        }                                                                                         \
+        return mask;                                                                              \
+    }
+
+COMPARE(less, <)
+COMPARE(less_equal, <=)
+COMPARE(greater, >)
+COMPARE(equal, ==)
+COMPARE(not_equal, !=)
+#undef COMPARE
+
+static inline CadMask cad_mask_greater_equal(CadMasks *masks, CadStrip x, CadStrip y) {
+    return cad_mask_less_equal(masks, y, x);
+}
+
+static inline CadMask cad_mask_is_nan(CadMasks *masks, CadStrip x) {
+    return cad_mask_not_equal(masks, x, x);
+}
+
+static inline CadMask cad_mask_is_infinite(CadMasks *masks, CadStrip x) {
+    const CadMask mask = cad_mask_new(masks);
+    for (size_t i = 0; i < masks->n; i++) {
+        mask[i] = fabs(x.data[(ptrdiff_t)i * x.step]) == INFINITY;
+    }
+    return mask;
+}
+
+/* Both were made one after the other, in whatever order: the result takes the place of the lower
+ * one. */
+static inline CadMask cad_mask_both(CadMasks *masks, CadMask x, CadMask y) {
+    const CadMask mask = x < y ? x : y;
+    for (size_t i = 0; i < masks->n; i++) {
+        mask[i] = x[i] & y[i];
+    }
+    masks->depth--;
+    return mask;
+}
+
+static inline CadMask cad_mask_either(CadMasks *masks, CadMask x, CadMask y) {
+    const CadMask mask = x < y ? x : y;
+    for (size_t i = 0; i < masks->n; i++) {
+        mask[i] = x[i] | y[i];
+    }
+    masks->depth--;
+    return mask;
+}
+
+static inline CadTruth cad_mask_judge(CadMasks *masks, CadMask mask) {
+    size_t count = 0;
+    for (size_t i = 0; i < masks->n; i++) {
+        count += mask[i];
+    }
+    const CadTruth truth = count == 0          ? CAD_NOWHERE
+                           : count == masks->n ? CAD_EVERYWHERE
+                                               : CAD_PARTLY;
+    masks->truth[masks->depth - 1] = (unsigned char)truth;
+    return truth;
+}
+
+static inline CadTruth cad_mask_judged(const CadMasks *masks) {
+    return (CadTruth)masks->truth[masks->depth - 1];
+}
+
+#undef IF
+#undef AND
+#undef OR
+#undef LT
+#undef LE
+#undef GT
+#undef GE
+#undef EQ
+#undef NE
+#undef ISNAN
+#undef ISINF
+#undef ABS
+#undef C
+#define IF(c, x, y)                                                                               \
+    (cad_mask_judge(MASKS, c) == CAD_EVERYWHERE ? CHOSEN(x)                                       \
+     : cad_mask_judged(MASKS) == CAD_NOWHERE    ? CHOSEN(y)                                       \
+                                                : BLEND(x, y))
+#define AND(x, y) cad_mask_both(MASKS, x, y)
+#define OR(x, y) cad_mask_either(MASKS, x, y)
+#define LT(x, y) cad_mask_less(MASKS, x, y)
+#define LE(x, y) cad_mask_less_equal(MASKS, x, y)
+#define GT(x, y) cad_mask_greater(MASKS, x, y)
+#define GE(x, y) cad_mask_greater_equal(MASKS, x, y)
+#define EQ(x, y) cad_mask_equal(MASKS, x, y)
+#define NE(x, y) cad_mask_not_equal(MASKS, x, y)
+#define ISNAN(x) cad_mask_is_nan(MASKS, x)
+#define ISINF(x) cad_mask_is_infinite(MASKS, x)
+
+#endif

@@ -1,0 +1,230 @@
+/* Loops of second order: products of the chain rule and their derivatives along directions. */
+#include "kernels/loops.h"
+
+#define AMUL absorb
+#include "table/duals.h"
+
+/* --- one direction --- */
+
+/* Number by number, so that compilers vectorise it. */
+static CAD_INLINE Dual choose(int condition, Dual x, Dual y) {
+    return (Dual){condition ? x.value : y.value, condition ? x.tangent : y.tangent};
+}
+
+#undef IF
+#define IF(condition, x, y) choose(condition, x, y)
+
+/* As in kernels.c, over dual numbers. */
+#define CAD_DIRECT(name, which, reads, partial)                                                   \
+    case CAD_OP_##name * 4 + which:                                                               \
+        if ((reads & scattered) != 0) {                                                           \
+            return 0;                                                                             \
+        }                                                                                         \
+        for (size_t i = 0; i < n; i++) {                                                          \
+            const Dual x = {xs[0][i], ts[0][i]}, y = {xs[1][i], ts[1][i]};                        \
+            const Dual z = {xs[2][i], ts[2][i]}, v = {xs[3][i], ts[3][i]};                        \
+            (void)x, (void)y, (void)z, (void)v;                                                   \
+            const Dual d = partial;                                                               \
+            const double curve = absorb(g[i], d.tangent);                                         \
+            to[i] = (store ? 0.0 : to[i]) + absorb(g[i], d.value);                                \
+            to_t[i] = (store ? 0.0 : to_t[i]) + absorb(gt[i], d.value) + curve;                   \
+        }                                                                                         \
+        return 1;
+
+static CAD_INLINE int hand_on_directly(int op_and_which, int scattered, double *restrict to,
+                                       double *restrict to_t, const double *g, const double *gt,
+                                       const double *const xs[4], const double *const ts[4],
+                                       const int store, size_t n) {
+    switch (op_and_which) {
+#include "ops_direct.h"
+    default:
+        return 0;
+    }
+}
+
+CAD_CLONES static int store_directly(int op_and_which, int scattered, const CadStrip to[2],
+                                     const CadStrip g[2], const double *const xs[4],
+                                     const double *const ts[4], size_t n) {
+    return hand_on_directly(op_and_which, scattered, to[0].data, to[1].data, g[0].data, g[1].data,
+                            xs, ts, 1, n);
+}
+
+CAD_CLONES static int add_directly(int op_and_which, int scattered, const CadStrip to[2],
+                                   const CadStrip g[2], const double *const xs[4],
+                                   const double *const ts[4], size_t n) {
+    return hand_on_directly(op_and_which, scattered, to[0].data, to[1].data, g[0].data, g[1].data,
+                            xs, ts, 0, n);
+}
+
+/* The tangent of what has none. */
+static const double zeros[CAD_TILE];
+
+void cad_strip_hand_on_second(CadScratch *s, CadOp op, int which, const CadStrip to[2],
+                              const CadStrip g[2], const CadStrip x[4], const CadStrip t[4],
+                              int store, size_t n) {
+    if (to[0].step == 1 && to[1].step == 1 && g[0].step == 1 && g[1].step == 1) {
+        const double *xs[4], *ts[4];
+        int scattered = 0;
+        for (int k = 0; k < 4; k++) {
+            xs[k] = x[k].data;
+            ts[k] = t[k].data == NULL ? zeros : t[k].data;
+            scattered |= (x[k].step != 1 || (t[k].data != NULL && t[k].step != 1)) << k;
+        }
+        const int op_and_which = (int)op * 4 + which;
+        if ((store ? store_directly : add_directly)(op_and_which, scattered, to, g, xs, ts, n)) {
+            return;
+        }
+    }
+    const CadDualStrip p = cad_strip_dual_partial(s, op, which, x, t, n);
+    cad_strip_add_product(to[0], g[0], p.value, store, n);
+    cad_strip_add_product(to[1], g[1], p.value, store, n);
+    if (p.tangent.data != NULL) {
+        cad_strip_add_product(to[1], g[0], p.tangent, 0, n);
+    }
+}
+
+/* --- several --- */
+
+enum { AT_ONCE = 8, PART = 64 };
+
+typedef enum Term { PLAIN, PRODUCT, CURVE } Term;
+
+static CAD_INLINE double term_of(const Term term, double t, double p, double g) {
+    const double moved = term == PLAIN ? t : absorb(p, t);
+    return term == CURVE ? absorb(g, moved) : moved;
+}
+
+/* Up to AT_ONCE lanes. */
+static CAD_INLINE void add_terms(const Term term, size_t lanes, CadStrip to, CadStrip t,
+                                 CadStrip p, CadStrip g, const int store, size_t n) {
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) {
+        double *const target = to.data + i * to.step;
+        const double factor = term == PLAIN ? 1.0 : p.data[i * p.step];
+        const double adjoint = term == CURVE ? g.data[i * g.step] : 1.0;
+        for (size_t k = 0; k < lanes; k++) {
+            const double x = term_of(term, t.data[i * t.step + (ptrdiff_t)k], factor, adjoint);
+            target[k] = (store ? 0.0 : target[k]) + x;
+        }
+    }
+}
+
+/* A number for each lane. */
+static CAD_INLINE void widen(double *wide, CadStrip x, const size_t lanes, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < lanes; k++) {
+            wide[i * lanes + k] = x.data[(ptrdiff_t)i * x.step];
+        }
+    }
+}
+
+/* The same where all places stand side by side: then compilers vectorise it, once there is a
+ * factor for each lane. */
+static CAD_INLINE void add_terms_side_by_side(const Term term, const size_t lanes, CadStrip to,
+                                              CadStrip t, CadStrip p, CadStrip g, const int store,
+                                              size_t n) {
+    double factors[PART * AT_ONCE], adjoints[PART * AT_ONCE];
+    for (size_t first = 0; first < n; first += PART) {
+        const size_t count = n - first < PART ? n - first : PART;
+        const ptrdiff_t at = (ptrdiff_t)first;
+        double *const target = to.data + first * lanes;
+        const double *const from = t.data + first * lanes;
+        if (term != PLAIN) {
+            widen(factors, (CadStrip){p.data + at * p.step, p.step}, lanes, count);
+        }
+        if (term == CURVE) {
+            widen(adjoints, (CadStrip){g.data + at * g.step, g.step}, lanes, count);
+        }
+        for (size_t j = 0; j < count * lanes; j++) {
+            const double x = term_of(term, from[j], factors[j], adjoints[j]);
+            target[j] = (store ? 0.0 : target[j]) + x;
+        }
+    }
+}
+
+/* The same to one place: part by part, so that errors do not add up. */
+static CAD_INLINE void sum_terms(const Term term, const size_t lanes, CadStrip to, CadStrip t,
+                                 CadStrip p, CadStrip g, int store, size_t n) {
+    double total[AT_ONCE] = {0.0};
+    for (size_t first = 0; first < n; first += PART) {
+        double part[AT_ONCE] = {0.0};
+        const ptrdiff_t at = (ptrdiff_t)first;
+        const CadStrip from = {t.data + at * t.step, t.step};
+        const CadStrip factor = {term == PLAIN ? NULL : p.data + at * p.step, p.step};
+        const CadStrip adjoint = {term == CURVE ? g.data + at * g.step : NULL, g.step};
+        add_terms(term, lanes, (CadStrip){part, 0}, from, factor, adjoint, 0,
+                  n - first < PART ? n - first : PART);
+        for (size_t k = 0; k < lanes; k++) {
+            total[k] += part[k];
+        }
+    }
+    for (size_t k = 0; k < lanes; k++) {
+        to.data[k] = (store ? 0.0 : to.data[k]) + total[k];
+    }
+}
+
+static CAD_INLINE void run_terms(const Term term, const size_t lanes, CadStrip to, CadStrip t,
+                                 CadStrip p, CadStrip g, const int store, size_t n) {
+    if (to.step == (ptrdiff_t)lanes && t.step == to.step) {
+        add_terms_side_by_side(term, lanes, to, t, p, g, store, n);
+    } else if (to.step == 0) {
+        sum_terms(term, lanes, to, t, p, g, store, n);
+    } else {
+        add_terms(term, lanes, to, t, p, g, store, n);
+    }
+}
+
+#define RUN(term, lanes)                                                                          \
+    if (store) {                                                                                  \
+        run_terms(term, lanes, to, t, p, g, 1, n);                                                \
+    } else {                                                                                      \
+        run_terms(term, lanes, to, t, p, g, 0, n);                                                \
+    }
+
+#define CASE(term)                                                                                \
+    case term:                                                                                    \
+        if (lanes == AT_ONCE) {                                                                   \
+            RUN(term, AT_ONCE)                                                                    \
+        } else {                                                                                  \
+            RUN(term, lanes)                                                                      \
+        }                                                                                         \
+        break;
+
+CAD_CLONES static void run_some(Term term, size_t lanes, CadStrip to, CadStrip t, CadStrip p,
+                                CadStrip g, int store, size_t n) {
+    switch (term) {
+        CASE(PLAIN)
+        CASE(PRODUCT)
+        CASE(CURVE)
+    }
+}
+
+static void run_all(Term term, size_t lanes, CadStrip to, CadStrip t, CadStrip p, CadStrip g,
+                    int store, size_t n) {
+    for (; lanes > AT_ONCE; lanes -= AT_ONCE, to.data += AT_ONCE, t.data += AT_ONCE) {
+        run_some(term, AT_ONCE, to, t, p, g, store, n);
+    }
+    run_some(term, lanes, to, t, p, g, store, n);
+}
+
+static const CadStrip none = {NULL, 0};
+
+void cad_lanes_add(size_t lanes, CadStrip to, CadStrip t, int store, size_t n) {
+    if (lanes == 1) {
+        cad_strip_add(to, t, store, n);
+    } else {
+        run_all(PLAIN, lanes, to, t, none, none, store, n);
+    }
+}
+
+void cad_lanes_add_product(size_t lanes, CadStrip to, CadStrip t, CadStrip p, int store,
+                           size_t n) {
+    if (p.step == 0 && p.data[0] == 1.0) {
+        cad_lanes_add(lanes, to, t, store, n);
+        return;
+    }
+    run_all(PRODUCT, lanes, to, t, p, none, store, n);
+}
+
+void cad_lanes_add_curve(size_t lanes, CadStrip to, CadStrip t, CadStrip p, CadStrip g, size_t n) {
+    run_all(CURVE, lanes, to, t, p, g, 0, n);
+}

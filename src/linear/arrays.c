@@ -1,0 +1,339 @@
+/* The steps of a linear map for entries over arrays. */
+#include "linear/build.h"
+
+/* --- what an entry reads and writes --- */
+
+static CadSpan span_of(CadPlan *plan, int view) {
+    CadSpan span;
+    cad_plan_bounds(plan, view, &span.low, &span.high);
+    return span;
+}
+
+static void add_source(CadSpans *spans, CadPlan *plan, int view, int bit, CadSpan span) {
+    if (is_active(plan, bit)) {
+        spans->which[spans->n] = view;
+        spans->from[spans->n++] = span;
+    }
+}
+
+CadSpans cad_build_spans(const CadBuild *build, CadEntry entry) {
+    CadPlan *const plan = cad_tape_plan(build->tape, entry);
+    const CadOp op = CAD_CODE_OP(entry.code);
+    const CadSpan own = {entry.out, (int64_t)entry.out + entry.b - 1};
+    CadSpans spans = {.n = 0, .to = {0, -1}, .kept = {0, -1}};
+    if (op == CAD_OP_RULE) {
+        return spans;
+    }
+    const int64_t *const extra = cad_plan_extra(plan);
+    if (op == CAD_OP_GATHER) {
+        spans.to = own;
+        add_source(&spans, plan, -1, 1, (CadSpan){extra[0], extra[1]});
+    } else if (op == CAD_OP_SCATTER || op == CAD_OP_ADD_AT) {
+        spans.to = (CadSpan){extra[0], extra[1]};
+        add_source(&spans, plan, 0, 0, span_of(plan, 0));
+        spans.changes = 1;
+    } else {
+        spans.to = span_of(plan, 0);
+        for (int k = 1; k < plan->n_views; k++) {
+            add_source(&spans, plan, k, k, span_of(plan, k));
+        }
+        spans.changes = op == CAD_OP_ASSIGN || (op == CAD_OP_SUM && extra[0]);
+    }
+    if (overwrites(op)) {
+        spans.kept = own;
+    }
+    return spans;
+}
+
+/* --- steps --- */
+
+static CadStatus append_words(CadBuild *build, const void *words, size_t count) {
+    return cad_linear_append(build->linear, CAD_LINEAR_WORDS, words, count);
+}
+
+CadStatus cad_build_step(CadBuild *build, CadLinearKind kind, const void *head,
+                         const int64_t *rest, size_t rest_words) {
+    CadStatus status = cad_build_close_rows(build);
+    const int64_t begin = (int64_t)cad_linear_count(build->linear, CAD_LINEAR_WORDS);
+    const size_t head_words = cad_head_words(kind);
+    if (status == CAD_OK) {
+        status = append_words(build, head, head_words);
+    }
+    if (status == CAD_OK) {
+        status = append_words(build, rest, rest_words);
+    }
+    const CadLinearStep step = {kind, begin, begin + (int64_t)(head_words + rest_words)};
+    return status != CAD_OK ? status
+                            : cad_linear_append(build->linear, CAD_LINEAR_STEPS, &step, 1);
+}
+
+/* A frame of some views of a plan, without the axes from `axes` on: answers its length. */
+static size_t frame_of(int64_t *words, CadPlan *plan, int axes, const int *views, int n_views) {
+    int64_t *at = words;
+    *at++ = axes;
+    for (int i = 0; i < axes; i++) {
+        *at++ = cad_plan_shape(plan)[i];
+    }
+    for (int k = 0; k < n_views; k++) {
+        memcpy(at, cad_plan_view(plan, views[k]), (size_t)(axes + 1) * sizeof *at);
+        at += axes + 1;
+    }
+    return (size_t)(at - words);
+}
+
+enum { FRAME_WORDS = 1 + CAD_MOST_AXES + 3 * (CAD_MOST_AXES + 1) };
+
+/* Append the sum of one view and another times factors: one for all, or one for each. */
+static CadStatus append_add(CadBuild *build, CadPlan *plan, int to, int from,
+                            const double *factors, int step) {
+    const int64_t *const target = cad_plan_view(plan, to), *const source =
+                                                               cad_plan_view(plan, from);
+    CadAddHead head = {-1, step};
+    if (plan->ndim == 1) {
+        const CadAdd add = {target[0], target[1], source[0], source[1], cad_plan_shape(plan)[0],
+                            head};
+        return cad_build_add(build, add, factors);
+    }
+    CadSpan read = span_of(plan, from);
+    CadStatus status = cad_build_end_waiting(build, read);
+    if (status == CAD_OK && (step == 1 || factors[0] != 1.0)) {
+        head.factors = (int64_t)cad_linear_count(build->linear, CAD_LINEAR_NUMBERS);
+        status = cad_linear_append(build->linear, CAD_LINEAR_NUMBERS, factors,
+                                   step == 1 ? (size_t)plan->size : 1);
+    }
+    int64_t frame[FRAME_WORDS];
+    const int views[] = {to, from};
+    const size_t words = frame_of(frame, plan, plan->ndim, views, 2);
+    cad_build_mark_all(build, read, CAD_PLACED);
+    cad_build_mark_all(build, span_of(plan, to), CAD_PLACED);
+    return status != CAD_OK ? status : cad_build_step(build, CAD_LINEAR_ADD, &head, frame, words);
+}
+
+/* The partial of a row by one operand, for all its numbers in order. */
+static void compute_partials(CadBuild *build, CadOp op, CadPlan *plan, int which, double *to) {
+    Walk walk;
+    start_walk(&walk, build->tape, plan, 1);
+    while (next_tile(&walk)) {
+        CadStrip x[4];
+        operands_at(&walk, walk.first, x);
+        const CadStrip p = cad_strip_partial(build->tape->scratch, op, which - 1, x[0], x[1], x[2],
+                                             x[3], walk.width);
+        cad_strip_add((CadStrip){to, 1}, p, 1, walk.width);
+        to += walk.width;
+    }
+}
+
+static int are_equal(const double *numbers, size_t count) {
+    return count > 0 && memcmp(numbers, numbers + 1, (count - 1) * sizeof *numbers) == 0;
+}
+
+static CadStatus build_row(CadBuild *build, CadOp op, CadPlan *plan, int which) {
+    const size_t size = (size_t)plan->size;
+    if (size > build->n_partials) {
+        double *grown = cad_memory_resize(build->partials, size, sizeof *grown);
+        if (grown == NULL) {
+            return CAD_NO_MEMORY;
+        }
+        build->partials = grown;
+        build->n_partials = size;
+    }
+    double *const factors = build->partials;
+    compute_partials(build, op, plan, which, factors);
+    const int step = !are_equal(factors, size);
+    /* A factor of 0 absorbs whatever comes. */
+    return step == 0 && factors[0] == 0.0 ? CAD_OK
+                                          : append_add(build, plan, 0, which, factors, step);
+}
+
+/* Copy the matrices of a factor, without those that are the same along an axis; their strides. */
+static CadStatus copy_matrices(CadBuild *build, CadPlan *plan, int which, int64_t rows,
+                               int64_t columns, int row, int column, int64_t *strides) {
+    const int axes = plan->ndim - 3;
+    int64_t *const shape = cad_plan_shape(plan), *const view = cad_plan_view(plan, which);
+    int64_t count = 1;
+    for (int i = axes; i-- > 0;) {
+        strides[i] = view[i + 1] != 0 ? count * rows * columns : 0;
+        count *= view[i + 1] != 0 ? shape[i] : 1;
+    }
+    CadItems *const numbers = &build->linear->part[CAD_LINEAR_NUMBERS];
+    const size_t begin = numbers->count;
+    const CadStatus status =
+        cad_linear_extend(build->linear, CAD_LINEAR_NUMBERS, (size_t)(count * rows * columns));
+    if (status != CAD_OK) {
+        return status;
+    }
+    Walk walk;
+    start_walk(&walk, build->tape, plan, 3);
+    do {
+        double *to = (double *)numbers->data + begin;
+        for (int i = 0; i < axes; i++) {
+            to += walk.index[i] * strides[i];
+        }
+        const CadMatrix from = matrix_of_values(&walk, which, row, column);
+        for (int64_t i = 0; i < rows; i++, to += columns) {
+            cad_strip_add((CadStrip){to, 1}, (CadStrip){from.data + i * from.row, from.column}, 1,
+                          (size_t)columns);
+        }
+    } while (advance(&walk));
+    return CAD_OK;
+}
+
+/* The product by one factor. For the left one it is that of the transposes, so that the matrix of
+ * numbers always comes first. */
+static CadStatus build_product(CadBuild *build, CadPlan *plan, int which) {
+    const int axes = plan->ndim - 3;
+    const int64_t *const core = cad_plan_shape(plan) + axes;
+    const int64_t *const to = cad_plan_view(plan, 0) + 1 + axes;
+    const int64_t *const from = cad_plan_view(plan, which) + 1 + axes;
+    const int64_t m = core[0], n = core[1], p = core[2];
+    const int64_t begin = (int64_t)cad_linear_count(build->linear, CAD_LINEAR_NUMBERS);
+    const int right = which == 2;
+    const CadProductHead head = {
+        .matrices = begin,
+        .rows = right ? m : p,
+        .inner = n,
+        .columns = right ? p : m,
+        .matrix_row = right ? n : 1,
+        .matrix_column = right ? 1 : p,
+        .target_row = right ? to[0] : to[2],
+        .target_column = right ? to[2] : to[0],
+        .source_row = from[1],
+        .source_column = right ? from[2] : from[0],
+    };
+    int64_t frame[FRAME_WORDS];
+    const int views[] = {0, which};
+    size_t words = frame_of(frame, plan, axes, views, 2);
+    frame[words++] = 0;
+    const CadStatus status = right ? copy_matrices(build, plan, 1, m, n, 0, 1, frame + words)
+                                   : copy_matrices(build, plan, 2, n, p, 1, 2, frame + words);
+    words += (size_t)axes;
+    return status != CAD_OK ? status
+                            : cad_build_step(build, CAD_LINEAR_PRODUCT, &head, frame, words);
+}
+
+/* Whether a number kept by an assignment has an influence: most often nobody has read it. */
+static int64_t kept_by(const CadBuild *build, CadSpan kept) {
+    const int counts =
+        cad_build_has_any(build, kept, CAD_NEEDED) && cad_build_has_any(build, kept, CAD_REACHED);
+    return counts ? kept.low : -1;
+}
+
+static CadStatus build_assignment(CadBuild *build, CadPlan *plan, const CadSpans *spans) {
+    const CadMoveHead head = {kept_by(build, spans->kept)};
+    int64_t frame[FRAME_WORDS];
+    const int target = 0;
+    const size_t words = frame_of(frame, plan, plan->ndim, &target, 1);
+    return cad_build_step(build, CAD_LINEAR_MOVE, &head, frame, words);
+}
+
+static CadStatus build_offsets(CadBuild *build, CadLinearKind kind, CadEntry entry, CadPlan *plan,
+                               const CadSpans *spans, int active) {
+    CadOffsetsHead head = {plan->size, -1, 1, -1};
+    if (kind == CAD_LINEAR_PICK) {
+        head.view = entry.out;
+    } else if (active) {
+        head.view = cad_plan_view(plan, 0)[0];
+        head.stride = plan->ndim > 0 ? cad_plan_view(plan, 0)[1] : 0;
+    }
+    if (kind == CAD_LINEAR_SCATTER) {
+        head.kept = kept_by(build, spans->kept);
+    }
+    const size_t size = (size_t)plan->size;
+    const CadStatus status = cad_build_step(build, kind, &head, NULL, 0);
+    if (status != CAD_OK || cad_linear_extend(build->linear, CAD_LINEAR_WORDS, size) != CAD_OK) {
+        return CAD_NO_MEMORY;
+    }
+    int64_t *const words = cad_linear_items(build->linear, CAD_LINEAR_WORDS);
+    int64_t *const offsets = words + cad_linear_count(build->linear, CAD_LINEAR_WORDS) - size;
+    for (size_t i = 0; i < size; i++) {
+        offsets[i] = indexed(build->tape, plan, (int64_t)i);
+    }
+    CadLinearStep *const steps = cad_linear_items(build->linear, CAD_LINEAR_STEPS);
+    steps[cad_linear_count(build->linear, CAD_LINEAR_STEPS) - 1].end += (int64_t)size;
+    return CAD_OK;
+}
+
+CadStatus cad_build_array(CadBuild *build, CadEntry entry) {
+    static const double one = 1.0;
+    CadPlan *const plan = cad_tape_plan(build->tape, entry);
+    const CadOp op = CAD_CODE_OP(entry.code);
+    const CadSpans spans = cad_build_spans(build, entry);
+    const int sums = op > CAD_OP_THIRD || op == CAD_OP_SUM || op == CAD_OP_ASSIGN;
+    CadStatus status = CAD_OK;
+    int active = 0;
+    if (kept_by(build, spans.kept) >= 0) {
+        cad_build_mark_all(build, spans.kept, CAD_PLACED);
+    }
+    if (!sums || spans.changes) {
+        cad_build_mark_all(build, spans.to, CAD_PLACED);
+    }
+    if (op == CAD_OP_ASSIGN) {
+        status = build_assignment(build, plan, &spans);
+    }
+    for (int k = 0; k < spans.n && status == CAD_OK; k++) {
+        const int which = spans.which[k];
+        if (!cad_build_has_any(build, spans.from[k], CAD_REACHED)) {
+            continue;
+        }
+        active = 1;
+        if (!sums) {
+            cad_build_mark_all(build, spans.from[k], CAD_PLACED);
+        }
+        if (op == CAD_OP_MATMUL) {
+            status = build_product(build, plan, which);
+        } else if (op > CAD_OP_THIRD) {
+            status = build_row(build, op, plan, which);
+        } else if (sums) {
+            status = append_add(build, plan, 0, which, &one, 0);
+        }
+    }
+    if (status != CAD_OK) {
+        return status;
+    }
+    switch (op) {
+    case CAD_OP_GATHER:
+        return active ? build_offsets(build, CAD_LINEAR_PICK, entry, plan, &spans, 1) : CAD_OK;
+    case CAD_OP_ADD_AT:
+        return active ? build_offsets(build, CAD_LINEAR_PUT, entry, plan, &spans, 1) : CAD_OK;
+    case CAD_OP_SCATTER:
+        return build_offsets(build, CAD_LINEAR_SCATTER, entry, plan, &spans, active);
+    default:
+        return CAD_OK;
+    }
+}
+
+/* --- places for slots --- */
+
+static void rename_slot(const CadBuild *build, int64_t *slot) {
+    if (*slot >= 0) {
+        *slot = build->number[*slot - build->base];
+    }
+}
+
+void cad_build_rename_words(CadBuild *build) {
+    const CadLinearStep *const steps = cad_linear_items(build->linear, CAD_LINEAR_STEPS);
+    int64_t *const all = cad_linear_items(build->linear, CAD_LINEAR_WORDS);
+    for (size_t i = 0; i < cad_linear_count(build->linear, CAD_LINEAR_STEPS); i++) {
+        const int64_t kind = steps[i].kind;
+        if (kind == CAD_LINEAR_ROWS) {
+            continue;
+        }
+        int64_t *const words = all + steps[i].begin;
+        if (kind == CAD_LINEAR_PICK || kind == CAD_LINEAR_PUT || kind == CAD_LINEAR_SCATTER) {
+            CadOffsetsHead *const head = (CadOffsetsHead *)words;
+            rename_slot(build, &head->view);
+            rename_slot(build, &head->kept);
+            for (int64_t k = 0; k < head->size; k++) {
+                rename_slot(build, &head->offsets[k]);
+            }
+            continue;
+        }
+        const CadFrame frame = cad_frame_of(kind, words);
+        if (kind == CAD_LINEAR_MOVE) {
+            rename_slot(build, &((CadMoveHead *)words)->kept);
+        }
+        for (int k = 0; k < (kind == CAD_LINEAR_MOVE ? 1 : 2); k++) {
+            rename_slot(build, frame.view[k]);
+        }
+    }
+}

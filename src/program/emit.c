@@ -1,0 +1,109 @@
+/* What a program consists of is appended here: instructions, lists, results, checks. */
+#include "program/inner.h"
+
+/* --- instructions --- */
+
+void cad_maker_emit(CadMaker *m, CadInstruction instruction) {
+    CadProgram *program = m->program;
+    if (GROW(program, code, program->n_code, code_capacity, 1)) {
+        instruction.fused = 1;
+        program->code[program->n_code++] = instruction;
+    }
+}
+
+int cad_maker_add_list(CadMaker *m, size_t count, size_t *begin) {
+    CadProgram *program = m->program;
+    *begin = program->n_lists;
+    if (!GROW(program, lists, program->n_lists, list_capacity, count)) {
+        return 0;
+    }
+    program->n_lists += count;
+    return 1;
+}
+
+void cad_maker_emit_take(CadMaker *m, size_t begin, size_t count, int32_t out) {
+    cad_maker_emit(
+        m,
+        (CadInstruction){.kind = CAD_TAKE, .n = (uint32_t)count, .out = out, .x = (int32_t)begin});
+}
+
+void cad_maker_emit_vector(CadMaker *m, CadOp op, size_t count, int32_t out,
+                           const CadPlaces x[3]) {
+    cad_maker_emit(m, (CadInstruction){.kind = CAD_VECTOR,
+                                       .op = (uint16_t)op,
+                                       .n = (uint32_t)count,
+                                       .out = out,
+                                       .x = x[0].place,
+                                       .y = x[1].place,
+                                       .z = x[2].place,
+                                       .sx = x[0].step,
+                                       .sy = x[1].step,
+                                       .sz = x[2].step});
+}
+
+size_t cad_maker_even_end(const CadMaker *m, const int32_t *places, size_t i, size_t count,
+                          int32_t *step) {
+    size_t end = i + 1;
+    const int joins = end < count && are_moved_alike(m, places[end], places[i]);
+    *step = joins ? places[end] - places[i] : 0;
+    while (end < count && places[end] - places[end - 1] == *step &&
+           are_moved_alike(m, places[end], places[i])) {
+        end++;
+    }
+    return end;
+}
+
+/* --- results --- */
+
+static void emit_stretch(CadMaker *m, CadStretch stretch) {
+    CadProgram *program = m->program;
+    if (stretch.n > 0 && GROW(program, outputs, program->n_outputs, output_capacity, 1)) {
+        program->outputs[program->n_outputs++] = stretch;
+        program->n_results += stretch.n;
+    }
+}
+
+/* Stretches of results that stand evenly, and lists of what lies between. */
+void cad_maker_emit_results(CadMaker *m, const CadId *roots, size_t n_roots) {
+    enum { SHORT = 4 };
+    size_t begin;
+    if (!cad_maker_add_list(m, n_roots, &begin)) {
+        return;
+    }
+    int32_t *const places = m->program->lists + begin;
+    for (size_t k = 0; k < n_roots; k++) {
+        places[k] = cad_maker_place_of(m, roots[k]);
+    }
+    size_t listed = 0; /* numbers before k that are in no stretch yet */
+    for (size_t k = 0; k < n_roots && m->status == CAD_OK;) {
+        int32_t step;
+        const size_t end = cad_maker_even_end(m, places, k, n_roots, &step);
+        if (end - k >= SHORT || (end == n_roots && listed == 0)) {
+            emit_stretch(m, (CadStretch){(int32_t)(begin + k - listed), 0, (uint32_t)listed, 1});
+            emit_stretch(m, (CadStretch){places[k], step, (uint32_t)(end - k), 0});
+            listed = 0;
+            k = end;
+        } else {
+            listed++;
+            k++;
+        }
+    }
+    emit_stretch(m, (CadStretch){(int32_t)(begin + n_roots - listed), 0, (uint32_t)listed, 1});
+}
+
+void cad_maker_emit_checks(CadMaker *m) {
+    CadProgram *program = m->program;
+    for (size_t k = 0; k < m->graph->n_guards; k++) {
+        const CadOutcome guard = m->graph->guards[k];
+        double value;
+        if (cad_graph_is_constant(m->graph, resolved(m, guard.id), &value) &&
+            value == guard.value) {
+            continue;
+        }
+        if (!GROW(program, checks, program->n_checks, check_capacity, 1)) {
+            return;
+        }
+        program->checks[program->n_checks++] =
+            (CadCheck){cad_maker_place_of(m, guard.id), (uint32_t)k, guard.value};
+    }
+}

@@ -1,0 +1,288 @@
+/* What the files that make a program share with each other alone.
+ *
+ * A number's level is one more than that of its operands; operations of one level do not wait for
+ * each other. Those of one kind in a level are one vector, ordered so that operands stand side by
+ * side wherever possible. A long chain of additions is one sum. Places of numbers that nobody
+ * reads any more serve again. */
+#ifndef CAD_PROGRAM_INNER_H
+#define CAD_PROGRAM_INNER_H
+
+#include "program/program.h"
+
+enum {
+    LONG_CHAIN = 8, /* terms, from which on additions are one sum */
+    FEW = 24,       /* operations, from which on a vector is worth it */
+    NOWHERE = INT32_MAX,
+};
+
+/* Numbers of one group are likely to stand side by side. */
+enum {
+    SINGLE_GROUP = 0,
+    CONSTANT_GROUP = 1,
+    FIRST_GROUP = 2, /* of arrays, then of vectors */
+};
+
+#define FOREVER UINT32_MAX /* the level of whoever reads results */
+
+typedef struct CadFreeBlock {
+    int32_t place;
+    uint32_t size;
+} CadFreeBlock;
+
+typedef struct CadRelease {
+    int32_t place;
+    uint32_t size;
+    uint32_t next; /* at the same level */
+} CadRelease;
+
+typedef struct CadTerm {
+    CadId id;
+    int minus;
+} CadTerm;
+
+/* Where an operand of a vector stands: a number for each element, `step` apart. */
+typedef struct CadPlaces {
+    int32_t place;
+    int32_t step;
+} CadPlaces;
+
+typedef struct CadMaker {
+    CadGraph *graph;
+    CadProgram *program;
+    CadStatus status;
+    int joins;        /* operations of one kind to vectors, chains to sums */
+    int32_t boundary; /* places below it are the same for all directions */
+    /* of nodes */
+    uint32_t *uses;
+    uint32_t *level;
+    uint32_t *last;  /* the level of whoever reads it last */
+    uint32_t *chain; /* how many terms a sum would have; 0: it is part of another sum */
+    uint32_t *group;
+    int32_t *place;
+    /* of arrays */
+    uint8_t *array_is_live;
+    uint32_t *array_level;
+    uint32_t *array_last;
+    int32_t *array_place;
+    uint32_t *array_group;
+    uint32_t *array_reads;
+    uint32_t n_levels;
+    uint32_t highest; /* of the levels at hand */
+    uint32_t n_groups;
+    /* places */
+    int32_t n_places;
+    int32_t *spare; /* single places */
+    size_t n_spare, spare_capacity;
+    CadFreeBlock *blocks;
+    size_t n_blocks, block_capacity;
+    CadRelease *releases;
+    size_t n_releases, release_capacity;
+    uint32_t *release_at; /* by level: the first one */
+    /* of one chain, of one level */
+    CadTerm *terms;
+    size_t term_capacity;
+    struct CadMember *members;
+    size_t member_capacity;
+} CadMaker;
+
+static inline int fail(CadMaker *m) {
+    if (m->status == CAD_OK) {
+        m->status = CAD_NO_MEMORY;
+    }
+    return 0;
+}
+
+#define GROW(owner, items, n, capacity, more)                                                     \
+    (cad_memory_grow((void **)&(owner)->items, &(owner)->capacity, (n) + (more),                  \
+                     sizeof *(owner)->items) == CAD_OK ||                                         \
+     fail(m))
+
+/* Whether places stay beside each other in all lanes, if they do in one: of a program for
+ * directions those that are shared stay where they are, when the others move. */
+static inline int are_moved_alike(const CadMaker *m, int32_t a, int32_t b) {
+    return (a < m->boundary) == (b < m->boundary);
+}
+
+/* --- numbers of the graph --- */
+
+/* What a number is called once those that only cut derivatives are left out. */
+static inline CadId resolved(const CadMaker *m, CadId id) {
+    while (!CAD_IS_ELEMENT(id) && m->graph->nodes[id].op == CAD_OP_stop) {
+        id = m->graph->nodes[id].x;
+    }
+    return id;
+}
+
+static inline int is_constant_node(const CadMaker *m, CadId id) {
+    return !CAD_IS_ELEMENT(id) && m->graph->nodes[id].op == CAD_NODE_CONSTANT;
+}
+
+/* Whether a node is wanted and has to be computed. */
+static inline int is_operation(const CadMaker *m, size_t i) {
+    return m->uses[i] > 0 && m->graph->nodes[i].op < CAD_OP_COUNT &&
+           m->graph->nodes[i].op != CAD_OP_stop;
+}
+
+/* Whether an operation is the sum of a chain. */
+static inline int is_chain(const CadMaker *m, CadId id) {
+    return m->chain[id] >= LONG_CHAIN;
+}
+
+static inline int operands_of(const CadNode *node, CadId x[3]) {
+    x[0] = node->x;
+    x[1] = node->y;
+    x[2] = node->z;
+    return 1 + (node->y != CAD_NO_ID) + (node->z != CAD_NO_ID);
+}
+
+/* --- program_wanted.c --- */
+
+/* Count the uses of nodes, and mark the arrays, that roots and guards depend on. */
+void cad_maker_find_wanted(CadMaker *m, const CadId *roots, size_t n_roots);
+
+void cad_maker_find_chains(CadMaker *m);
+
+/* The terms of a chain, in the order in which they were added; answers how many. Those that are
+ * subtracted stand in m->terms with their `minus` set. */
+size_t cad_maker_terms(CadMaker *m, CadId head);
+
+/* --- walks over the graph --- */
+
+/* Call `visit` with each operand of an operation, or with each term of a chain. */
+static inline void visit_operands(CadMaker *m, size_t i, void (*visit)(CadMaker *, CadId)) {
+    if (is_chain(m, (CadId)i)) {
+        const size_t count = cad_maker_terms(m, (CadId)i);
+        for (size_t k = 0; k < count; k++) {
+            visit(m, m->terms[k].id);
+        }
+        return;
+    }
+    CadId x[3];
+    const int arity = operands_of(&m->graph->nodes[i], x);
+    for (int k = 0; k < arity; k++) {
+        visit(m, x[k]);
+    }
+}
+
+/* The same of the numbers that an array is made of: with the first one of each view. */
+static inline void visit_parts(CadMaker *m, size_t i, void (*visit)(CadMaker *, CadId)) {
+    const CadArray *array = &m->graph->arrays[i];
+    if (array->op == CAD_ARRAY_PACK) {
+        for (uint32_t k = 0; k < array->size; k++) {
+            visit(m, m->graph->lists[array->list + k]);
+        }
+    } else if (array->plan != SIZE_MAX) {
+        CadPlan *plan = cad_graph_plan(m->graph, array);
+        for (int k = plan->n_views > 1 ? 1 : 0; k < plan->n_views; k++) {
+            visit(m, (CadId)cad_plan_view(plan, k)[0]);
+        }
+        if (array->op == CAD_ARRAY_ADD_TO && cad_plan_extra(plan)[0] >= 0) {
+            visit(m, (CadId)cad_plan_extra(plan)[0]);
+        }
+    }
+}
+
+/* Call `visit` with what has to be there in the end: roots, and what guards look at. */
+static inline void visit_results(CadMaker *m, const CadId *roots, size_t n_roots,
+                                 void (*visit)(CadMaker *, CadId)) {
+    for (size_t k = 0; k < n_roots; k++) {
+        visit(m, roots[k]);
+    }
+    for (size_t k = 0; k < m->graph->n_guards; k++) {
+        visit(m, m->graph->guards[k].id);
+    }
+}
+
+/* All nodes and arrays, the last one first. */
+static inline void go_back(CadMaker *m, void (*at_node)(CadMaker *, size_t),
+                           void (*at_array)(CadMaker *, size_t)) {
+    size_t node = m->graph->n_nodes;
+    for (size_t i = m->graph->n_arrays; i-- > 0;) {
+        while (node > m->graph->arrays[i].before) {
+            at_node(m, --node);
+        }
+        at_array(m, i);
+    }
+    while (node > 0) {
+        at_node(m, --node);
+    }
+}
+
+/* --- program_levels.c --- */
+
+/* Each number as late as its readers allow, or as early as its operands do. */
+void cad_maker_find_levels(CadMaker *m, int early);
+
+void cad_maker_find_last_reads(CadMaker *m, const CadId *roots, size_t n_roots);
+
+/* The live ones of `count` items in the order of their levels; `begin` has n_levels + 1 places. */
+uint32_t *cad_maker_sort_by_level(CadMaker *m, const uint32_t *levels, size_t count,
+                                  uint32_t *begin);
+
+/* What a program with these levels would cost, as cad_program_cost() has it, but for its loops:
+ * the numbers that are there at once have to have places. */
+size_t cad_maker_estimate(CadMaker *m);
+
+/* --- program_places.c --- */
+
+/* Inputs come first; so many of them are shared. */
+void cad_maker_place_inputs(CadMaker *m, const CadId *inputs, size_t n_inputs, size_t n_shared);
+
+int32_t cad_maker_take_place(CadMaker *m);
+int32_t cad_maker_take_block(CadMaker *m, size_t size);
+
+/* Once a level is done, the places that were to be released after it are free. */
+void cad_maker_release_after(CadMaker *m, uint32_t level, int32_t place, size_t size);
+void cad_maker_release_level(CadMaker *m, uint32_t level);
+
+/* The block at a place is not to be released after all. */
+void cad_maker_keep_block(CadMaker *m, uint32_t level, int32_t place);
+
+/* Answers the place of the first one. */
+int32_t cad_maker_add_constants(CadMaker *m, const double *values, size_t count);
+
+/* Bring constants into their order, once all are there. */
+void cad_maker_settle_constants(CadMaker *m);
+
+int32_t cad_maker_place_of(CadMaker *m, CadId id);
+uint32_t cad_maker_group_of(const CadMaker *m, CadId id);
+
+/* --- program_emit.c --- */
+
+void cad_maker_emit(CadMaker *m, CadInstruction instruction);
+
+/* Lengthen the lists by so many places, which begin at lists[begin]; 0 if there is no room. */
+int cad_maker_add_list(CadMaker *m, size_t count, size_t *begin);
+
+/* Bring the numbers at listed places side by side. */
+void cad_maker_emit_take(CadMaker *m, size_t begin, size_t count, int32_t out);
+
+void cad_maker_emit_vector(CadMaker *m, CadOp op, size_t count, int32_t out, const CadPlaces x[3]);
+
+/* Where the stretch of places that stand evenly ends that begins with the i-th; `step` apart, 0 if
+ * it has one place. */
+size_t cad_maker_even_end(const CadMaker *m, const int32_t *places, size_t i, size_t count,
+                          int32_t *step);
+
+void cad_maker_emit_results(CadMaker *m, const CadId *roots, size_t n_roots);
+void cad_maker_emit_checks(CadMaker *m);
+
+/* --- program_numbers.c, program_arrays.c --- */
+
+/* The operations among nodes, all of one level. */
+void cad_maker_emit_nodes(CadMaker *m, const uint32_t *ids, size_t count, uint32_t level);
+
+void cad_maker_emit_array(CadMaker *m, uint32_t i);
+
+/* --- program_loops.c --- */
+
+/* Have sine and cosine of one number found together. */
+void cad_maker_join_sines(CadMaker *m);
+
+/* Keep the bodies of loops once. */
+void cad_maker_roll_up(CadMaker *m);
+
+/* Have vectors share their tiles. */
+void cad_maker_fuse(CadMaker *m);
+
+#endif

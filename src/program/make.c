@@ -1,0 +1,258 @@
+/* From a graph to a program: all steps, in their order. */
+#include "program/inner.h"
+
+/* --- level by level --- */
+
+static void emit_all(CadMaker *m) {
+    uint32_t *node_begin = cad_memory_resize(NULL, (size_t)m->n_levels + 1, sizeof *node_begin);
+    uint32_t *array_begin = cad_memory_resize(NULL, (size_t)m->n_levels + 1, sizeof *array_begin);
+    uint32_t *nodes = NULL, *arrays = NULL;
+    if (node_begin == NULL || array_begin == NULL) {
+        fail(m);
+    } else {
+        nodes = cad_maker_sort_by_level(m, m->level, m->graph->n_nodes, node_begin);
+        arrays = cad_maker_sort_by_level(m, m->array_level, m->graph->n_arrays, array_begin);
+    }
+    for (uint32_t level = 1; level < m->n_levels && m->status == CAD_OK; level++) {
+        for (uint32_t k = array_begin[level]; k < array_begin[level + 1]; k++) {
+            cad_maker_emit_array(m, arrays[k]);
+        }
+        cad_maker_emit_nodes(m, nodes + node_begin[level],
+                             node_begin[level + 1] - node_begin[level], level);
+        cad_maker_release_level(m, level);
+    }
+    cad_memory_free(nodes);
+    cad_memory_free(arrays);
+    cad_memory_free(node_begin);
+    cad_memory_free(array_begin);
+}
+
+/* --- all of it --- */
+
+static int has_buffers(CadMaker *m) {
+    const size_t nodes = m->graph->n_nodes, arrays = m->graph->n_arrays;
+    m->uses = cad_memory_zeroed(nodes, sizeof *m->uses);
+    m->level = cad_memory_zeroed(nodes, sizeof *m->level);
+    m->last = cad_memory_zeroed(nodes, sizeof *m->last);
+    m->chain = cad_memory_zeroed(nodes, sizeof *m->chain);
+    m->group = cad_memory_zeroed(nodes, sizeof *m->group);
+    m->place = cad_memory_resize(NULL, nodes, sizeof *m->place);
+    m->array_is_live = cad_memory_zeroed(arrays, 1);
+    m->array_level = cad_memory_zeroed(arrays, sizeof *m->array_level);
+    m->array_last = cad_memory_zeroed(arrays, sizeof *m->array_last);
+    m->array_place = cad_memory_zeroed(arrays, sizeof *m->array_place);
+    m->array_group = cad_memory_zeroed(arrays, sizeof *m->array_group);
+    m->array_reads = cad_memory_zeroed(arrays, sizeof *m->array_reads);
+    if (m->uses == NULL || m->level == NULL || m->last == NULL || m->chain == NULL ||
+        m->group == NULL || m->place == NULL || m->array_is_live == NULL ||
+        m->array_level == NULL || m->array_last == NULL || m->array_place == NULL ||
+        m->array_group == NULL || m->array_reads == NULL) {
+        return fail(m);
+    }
+    for (size_t i = 0; i < nodes; i++) {
+        m->place[i] = NOWHERE;
+    }
+    return 1;
+}
+
+static void free_buffers(CadMaker *m) {
+    void *const buffers[] = {m->uses,       m->level,       m->last,          m->chain,
+                             m->group,      m->place,       m->array_is_live, m->array_level,
+                             m->array_last, m->array_place, m->array_group,   m->array_reads,
+                             m->spare,      m->blocks,      m->releases,      m->release_at,
+                             m->terms,      m->members};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
+        cad_memory_free(buffers[i]);
+    }
+}
+
+static int has_levels(CadMaker *m) {
+    m->release_at = cad_memory_resize(NULL, m->n_levels, sizeof *m->release_at);
+    if (m->release_at == NULL) {
+        return fail(m);
+    }
+    memset(m->release_at, 0xff, m->n_levels * sizeof *m->release_at);
+    return 1;
+}
+
+/* Which levels numbers get. Where chains of unequal length run side by side, the one way or the
+ * other keeps in step. */
+typedef enum Levels { LATEST, EARLIEST, AS_ESTIMATED } Levels;
+
+/* Levels, and what follows from them, as set aside. */
+typedef struct Ordering {
+    uint32_t *level, *last, *array_level, *array_last, *array_reads;
+    uint32_t n_levels;
+} Ordering;
+
+static void exchange_orderings(CadMaker *m, Ordering *other) {
+    const Ordering own = {m->level,      m->last,        m->array_level,
+                          m->array_last, m->array_reads, m->n_levels};
+    m->level = other->level;
+    m->last = other->last;
+    m->array_level = other->array_level;
+    m->array_last = other->array_last;
+    m->array_reads = other->array_reads;
+    m->n_levels = other->n_levels;
+    *other = own;
+}
+
+static void find_levels(CadMaker *m, int early, const CadId *roots, size_t n_roots) {
+    cad_maker_find_levels(m, early);
+    cad_maker_find_last_reads(m, roots, n_roots);
+}
+
+/* The levels that promise the cheaper program. */
+static void find_better_levels(CadMaker *m, const CadId *roots, size_t n_roots) {
+    const size_t nodes = m->graph->n_nodes, arrays = m->graph->n_arrays;
+    find_levels(m, 0, roots, n_roots);
+    const size_t cost = cad_maker_estimate(m);
+    if (cost < nodes / 8) {
+        return;
+    }
+    Ordering early = {
+        .level = cad_memory_zeroed(nodes, sizeof *early.level),
+        .last = cad_memory_zeroed(nodes, sizeof *early.last),
+        .array_level = cad_memory_zeroed(arrays, sizeof *early.array_level),
+        .array_last = cad_memory_zeroed(arrays, sizeof *early.array_last),
+        .array_reads = cad_memory_zeroed(arrays, sizeof *early.array_reads),
+    };
+    if (early.level == NULL || early.last == NULL || early.array_level == NULL ||
+        early.array_last == NULL || early.array_reads == NULL) {
+        fail(m);
+    } else {
+        exchange_orderings(m, &early);
+        find_levels(m, 1, roots, n_roots);
+        if (cad_maker_estimate(m) >= cost) {
+            exchange_orderings(m, &early);
+        }
+    }
+    cad_memory_free(early.level);
+    cad_memory_free(early.last);
+    cad_memory_free(early.array_level);
+    cad_memory_free(early.array_last);
+    cad_memory_free(early.array_reads);
+}
+
+/* What a program is made of, and what for. */
+typedef struct Order {
+    CadGraph *graph;
+    const CadId *inputs;
+    size_t n_inputs;
+    const CadId *roots;
+    size_t n_roots;
+    int joins;
+    int along; /* directions, of which the first n_shared inputs are no part */
+    size_t n_shared;
+} Order;
+
+static CadStatus make(const Order *order, Levels levels, CadProgram **program) {
+    CadGraph *const graph = order->graph;
+    const CadId *const roots = order->roots;
+    const size_t n_roots = order->n_roots;
+    CadMaker maker = {.graph = graph, .status = graph->status, .joins = order->joins};
+    CadMaker *m = &maker;
+    m->program = cad_memory_zeroed(1, sizeof *m->program);
+    if (m->program == NULL) {
+        fail(m);
+    }
+    if (m->status == CAD_OK && has_buffers(m)) {
+        cad_maker_place_inputs(m, order->inputs, order->n_inputs, order->n_shared);
+        m->boundary = order->along ? (int32_t)m->program->n_shared : INT32_MIN;
+        cad_maker_find_wanted(m, roots, n_roots);
+        cad_maker_find_chains(m);
+        if (levels == AS_ESTIMATED) {
+            find_better_levels(m, roots, n_roots);
+        } else {
+            find_levels(m, levels == EARLIEST, roots, n_roots);
+        }
+    }
+    if (m->status == CAD_OK && has_levels(m)) {
+        emit_all(m);
+    }
+    if (m->status == CAD_OK) {
+        cad_maker_emit_results(m, roots, n_roots);
+        cad_maker_emit_checks(m);
+        cad_maker_settle_constants(m);
+        if (m->joins) {
+            cad_maker_join_sines(m);
+        }
+        cad_maker_roll_up(m);
+    }
+    if (m->status == CAD_OK) {
+        cad_maker_fuse(m);
+        m->program->n_places = (size_t)m->n_places;
+    }
+    free_buffers(m);
+    if (m->status != CAD_OK) {
+        cad_program_free(m->program);
+        m->program = NULL;
+    }
+    *program = m->program;
+    return m->status;
+}
+
+/* The better one of those with the latest and the earliest levels. */
+static CadStatus make_better(const Order *order, CadProgram **program) {
+    enum { MANY_SINGLES = 256, MANY_NODES = 1 << 15 };
+    const Levels levels = order->graph->n_nodes < MANY_NODES ? LATEST : AS_ESTIMATED;
+    const CadStatus status = make(order, levels, program);
+    if (status != CAD_OK || (*program)->n_singles < MANY_SINGLES || levels == AS_ESTIMATED) {
+        return status;
+    }
+    CadProgram *early;
+    if (make(order, EARLIEST, &early) == CAD_OK) {
+        const int is_better = cad_program_cost(early) < cad_program_cost(*program);
+        cad_program_free(is_better ? *program : early);
+        *program = is_better ? early : *program;
+    }
+    return CAD_OK;
+}
+
+CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
+                           const CadId *roots, size_t n_roots, CadProgram **program) {
+    const Order order = {graph, inputs, n_inputs, roots, n_roots, graph->optimize, 0, 0};
+    return make_better(&order, program);
+}
+
+CadStatus cad_program_make_along(CadGraph *graph, const CadId *inputs, size_t n_inputs,
+                                 size_t n_shared, const CadId *roots, size_t n_roots,
+                                 CadProgram **program) {
+    const Order order = {graph, inputs, n_inputs, roots, n_roots, graph->optimize, 1, n_shared};
+    return make_better(&order, program);
+}
+
+CadStatus cad_program_make_for_lanes(CadGraph *graph, const CadId *inputs, size_t n_inputs,
+                                     const CadId *roots, size_t n_roots, CadProgram **program) {
+    const Order order = {graph, inputs, n_inputs, roots, n_roots, 0, 0, 0};
+    return make(&order, LATEST, program);
+}
+
+/* --- programs --- */
+
+size_t cad_program_cost(const CadProgram *program) {
+    return program->n_operations + 3 * program->n_singles + program->n_places;
+}
+
+void cad_program_free(CadProgram *program) {
+    if (program != NULL) {
+        cad_memory_free(program->code);
+        cad_memory_free(program->singles);
+        cad_memory_free(program->lists);
+        cad_memory_free(program->plans);
+        cad_memory_free(program->constants);
+        cad_memory_free(program->outputs);
+        cad_memory_free(program->checks);
+        cad_memory_free(program);
+    }
+}
+
+size_t cad_program_bytes(const CadProgram *program) {
+    return sizeof *program + program->n_code * sizeof *program->code +
+           program->n_singles * sizeof *program->singles +
+           program->n_lists * sizeof *program->lists +
+           program->n_plan_words * sizeof *program->plans +
+           program->n_constants * sizeof *program->constants +
+           program->n_outputs * sizeof *program->outputs +
+           program->n_checks * sizeof *program->checks;
+}

@@ -1,0 +1,285 @@
+/* Instructions for operations on single numbers: one by one, in vectors of one kind, and sums of
+ * long chains. */
+#include "program/inner.h"
+
+#include <stdlib.h>
+
+/* --- one by one --- */
+
+static void emit_single(CadMaker *m, CadId id) {
+    CadProgram *program = m->program;
+    const CadNode *node = &m->graph->nodes[id];
+    CadId x[3] = {0};
+    const int arity = operands_of(node, x);
+    if (!GROW(program, singles, program->n_singles, single_capacity, 1)) {
+        return;
+    }
+    CadSingle single = {.op = node->op};
+    single.x = cad_maker_place_of(m, x[0]);
+    single.y = arity > 1 ? cad_maker_place_of(m, x[1]) : single.x;
+    single.z = arity > 2 ? cad_maker_place_of(m, x[2]) : single.x;
+    single.out = m->place[id] = cad_maker_take_place(m);
+    m->group[id] = SINGLE_GROUP;
+    cad_maker_release_after(m, m->last[id], single.out, 1);
+    CadInstruction *latest = program->n_code > 0 ? &program->code[program->n_code - 1] : NULL;
+    if (latest != NULL && latest->kind == CAD_SINGLES) {
+        latest->n++;
+    } else {
+        cad_maker_emit(m,
+                       (CadInstruction){
+                           .kind = CAD_SINGLES, .n = 1, .x = (int32_t)program->n_singles, .y = 1});
+    }
+    program->singles[program->n_singles++] = single;
+    program->n_operations++;
+}
+
+/* --- vectors --- */
+
+typedef struct CadMember {
+    uint32_t op;
+    uint32_t x_group, y_group;
+    int32_t x, y; /* places; of constants NOWHERE until they are wanted */
+    CadId id;
+    uint32_t unused; /* items of 24 bytes are moved word by word by glibc when it sorts them */
+} Member;
+
+static int order_of_members(const void *left, const void *right) {
+    const Member *a = left, *b = right;
+    if (a->op != b->op) {
+        return a->op < b->op ? -1 : 1;
+    }
+    if (a->x_group != b->x_group) {
+        return a->x_group < b->x_group ? -1 : 1;
+    }
+    if (a->y_group != b->y_group) {
+        return a->y_group < b->y_group ? -1 : 1;
+    }
+    if (a->x_group != CONSTANT_GROUP && a->x != b->x) {
+        return a->x < b->x ? -1 : 1;
+    }
+    if (a->y_group != CONSTANT_GROUP && a->y != b->y) {
+        return a->y < b->y ? -1 : 1;
+    }
+    return a->id < b->id ? -1 : a->id > b->id;
+}
+
+static Member member_of(CadMaker *m, CadId id) {
+    const CadNode *node = &m->graph->nodes[id];
+    Member member = {.op = node->op, .id = id};
+    CadId x[3] = {0};
+    const int arity = operands_of(node, x);
+    member.x_group = cad_maker_group_of(m, x[0]);
+    member.x = member.x_group == CONSTANT_GROUP ? NOWHERE : cad_maker_place_of(m, x[0]);
+    member.y_group = arity > 1 ? cad_maker_group_of(m, x[1]) : SINGLE_GROUP;
+    member.y = arity < 2                          ? 0
+               : member.y_group == CONSTANT_GROUP ? NOWHERE
+                                                  : cad_maker_place_of(m, x[1]);
+    return member;
+}
+
+/* The k-th operands of members: where they stand, or are brought to. */
+static CadPlaces operands(CadMaker *m, const Member *members, size_t count, int k,
+                          uint32_t level) {
+    CadId x[3] = {0};
+    int all_constant = 1, one = 1;
+    operands_of(&m->graph->nodes[members[0].id], x);
+    const CadId first = resolved(m, x[k]);
+    for (size_t i = 0; i < count; i++) {
+        operands_of(&m->graph->nodes[members[i].id], x);
+        one = one && resolved(m, x[k]) == first;
+        all_constant = all_constant && is_constant_node(m, resolved(m, x[k]));
+    }
+    if (one) {
+        return (CadPlaces){cad_maker_place_of(m, first), 0};
+    }
+    if (all_constant) {
+        double *values = cad_memory_resize(NULL, count, sizeof *values);
+        if (values == NULL) {
+            fail(m);
+            return (CadPlaces){0, 0};
+        }
+        for (size_t i = 0; i < count; i++) {
+            operands_of(&m->graph->nodes[members[i].id], x);
+            values[i] = cad_node_value(&m->graph->nodes[resolved(m, x[k])]);
+        }
+        const int32_t place = cad_maker_add_constants(m, values, count);
+        cad_memory_free(values);
+        return (CadPlaces){place, 1};
+    }
+    size_t begin;
+    if (!cad_maker_add_list(m, count, &begin)) {
+        return (CadPlaces){0, 0};
+    }
+    int32_t *const places = m->program->lists + begin;
+    for (size_t i = 0; i < count; i++) {
+        operands_of(&m->graph->nodes[members[i].id], x);
+        places[i] = cad_maker_place_of(m, x[k]);
+    }
+    int32_t step;
+    if (cad_maker_even_end(m, places, 0, count, &step) == count) {
+        m->program->n_lists = begin;
+        return (CadPlaces){places[0], step};
+    }
+    const int32_t to = cad_maker_take_block(m, count);
+    cad_maker_release_after(m, level, to, count);
+    cad_maker_emit_take(m, begin, count, to);
+    return (CadPlaces){to, 1};
+}
+
+static void emit_as_vector(CadMaker *m, const Member *members, size_t count, uint32_t level) {
+    const int arity = cad_op_info[members[0].op].arity;
+    CadPlaces x[3] = {{0, 0}, {0, 0}, {0, 0}};
+    for (int k = 0; k < arity; k++) {
+        x[k] = operands(m, members, count, k, level);
+    }
+    const int32_t out = cad_maker_take_block(m, count);
+    uint32_t last = 0;
+    for (size_t i = 0; i < count; i++) {
+        const CadId id = members[i].id;
+        m->place[id] = out + (int32_t)i;
+        m->group[id] = m->n_groups;
+        last = m->last[id] > last ? m->last[id] : last;
+    }
+    m->n_groups++;
+    cad_maker_release_after(m, last, out, count);
+    cad_maker_emit_vector(m, (CadOp)members[0].op, count, out, x);
+    m->program->n_operations += count;
+}
+
+/* All members are of one operation. */
+static void emit_members(CadMaker *m, const Member *members, size_t count, uint32_t level) {
+    if (count >= FEW) {
+        emit_as_vector(m, members, count, level);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        emit_single(m, members[i].id);
+    }
+}
+
+/* Operations of one kind on one level: those whose operands stand side by side together, the rest
+ * together if it is many. */
+static void emit_kind(CadMaker *m, Member *members, size_t count, uint32_t level) {
+    size_t rest = 0;
+    for (size_t i = 0; i < count;) {
+        size_t end = i + 1;
+        while (end < count && members[end].x_group == members[i].x_group &&
+               members[end].y_group == members[i].y_group) {
+            end++;
+        }
+        if (end - i >= FEW) {
+            emit_as_vector(m, members + i, end - i, level);
+        } else {
+            memmove(members + rest, members + i, (end - i) * sizeof *members);
+            rest += end - i;
+        }
+        i = end;
+    }
+    emit_members(m, members, rest, level);
+}
+
+/* --- chains --- */
+
+static void emit_total(CadMaker *m, CadPlaces x, size_t count, int32_t out, int minus,
+                       int *started) {
+    cad_maker_emit(m, (CadInstruction){.kind = CAD_TOTAL,
+                                       .n = (uint32_t)count,
+                                       .out = out,
+                                       .x = x.place,
+                                       .sx = x.step,
+                                       .y = *started,
+                                       .z = minus});
+    *started = 1;
+}
+
+/* Add up numbers at some places: those that stand side by side, and then what lies between. */
+static void emit_totals(CadMaker *m, int32_t *places, size_t count, int32_t out, int minus,
+                        int *started, uint32_t level) {
+    size_t rest = 0, begin;
+    for (size_t i = 0; i < count;) {
+        int32_t step;
+        const size_t end = cad_maker_even_end(m, places, i, count, &step);
+        if (end - i >= FEW) {
+            emit_total(m, (CadPlaces){places[i], step}, end - i, out, minus, started);
+            i = end;
+        } else {
+            places[rest++] = places[i++];
+        }
+    }
+    if (rest > 0) {
+        const int32_t to = cad_maker_take_block(m, rest);
+        cad_maker_release_after(m, level, to, rest);
+        if (cad_maker_add_list(m, rest, &begin)) {
+            memcpy(m->program->lists + begin, places, rest * sizeof *places);
+            cad_maker_emit_take(m, begin, rest, to);
+        }
+        emit_total(m, (CadPlaces){to, 1}, rest, out, minus, started);
+    }
+}
+
+/* The sum of a chain: what is added, less what is subtracted. */
+static void emit_chain(CadMaker *m, CadId head, uint32_t level) {
+    const size_t count = cad_maker_terms(m, head);
+    int32_t *places = cad_memory_resize(NULL, count, sizeof *places);
+    if (places == NULL || count == 0) {
+        cad_memory_free(places);
+        fail(m);
+        return;
+    }
+    const int32_t out = m->place[head] = cad_maker_take_place(m);
+    m->group[head] = SINGLE_GROUP;
+    cad_maker_release_after(m, m->last[head], out, 1);
+    int started = 0;
+    for (int minus = 0; minus < 2; minus++) {
+        size_t n = 0;
+        for (size_t i = 0; i < count; i++) {
+            if (m->terms[i].minus == minus) {
+                places[n++] = cad_maker_place_of(m, m->terms[i].id);
+            }
+        }
+        emit_totals(m, places, n, out, minus, &started, level);
+    }
+    m->program->n_operations += count - 1;
+    cad_memory_free(places);
+}
+
+/* --- all of one level --- */
+
+void cad_maker_emit_nodes(CadMaker *m, const uint32_t *ids, size_t count, uint32_t level) {
+    if (count < FEW || !m->joins) {
+        for (size_t i = 0; i < count && m->status == CAD_OK; i++) {
+            if (is_chain(m, ids[i])) {
+                emit_chain(m, ids[i], level);
+            } else {
+                emit_single(m, ids[i]);
+            }
+        }
+        return;
+    }
+    if (!GROW(m, members, 0, member_capacity, count)) {
+        return;
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (is_chain(m, ids[i])) {
+            emit_chain(m, ids[i], level);
+        } else {
+            m->members[n++] = member_of(m, ids[i]);
+        }
+    }
+    int sorted = 1;
+    for (size_t i = 1; i < n && sorted; i++) {
+        sorted = order_of_members(&m->members[i - 1], &m->members[i]) < 0;
+    }
+    if (!sorted) {
+        qsort(m->members, n, sizeof *m->members, order_of_members);
+    }
+    for (size_t i = 0; i < n && m->status == CAD_OK;) {
+        size_t end = i + 1;
+        while (end < n && m->members[end].op == m->members[i].op) {
+            end++;
+        }
+        emit_kind(m, m->members + i, end - i, level);
+        i = end;
+    }
+}

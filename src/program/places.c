@@ -1,0 +1,160 @@
+/* Where numbers stand: inputs first, then single numbers and blocks of them at places that are
+ * free; constants from place -1 downwards. */
+#include "program/inner.h"
+
+void cad_maker_place_inputs(CadMaker *m, const CadId *inputs, size_t n_inputs, size_t n_shared) {
+    for (uint32_t i = 0; i < m->graph->n_arrays; i++) {
+        m->array_place[i] = NOWHERE;
+        m->array_group[i] = FIRST_GROUP + i;
+    }
+    for (size_t k = 0; k < n_inputs; k++) {
+        const uint32_t i = cad_graph_array_of(m->graph, inputs[k]);
+        m->array_place[i] = m->n_places;
+        m->n_places += (int32_t)m->graph->arrays[i].size;
+        m->program->n_shared += k < n_shared ? m->graph->arrays[i].size : 0;
+    }
+    m->program->n_inputs = (size_t)m->n_places;
+    m->n_groups = FIRST_GROUP + (uint32_t)m->graph->n_arrays;
+}
+
+/* --- free places --- */
+
+/* Single places that are free: a heap, of which the lowest is taken. So the turns of a loop find
+ * the same ones. */
+static void give_place(CadMaker *m, int32_t place) {
+    if (!GROW(m, spare, m->n_spare, spare_capacity, 1)) {
+        return;
+    }
+    size_t k = m->n_spare++;
+    for (; k > 0 && m->spare[(k - 1) / 2] > place; k = (k - 1) / 2) {
+        m->spare[k] = m->spare[(k - 1) / 2];
+    }
+    m->spare[k] = place;
+}
+
+int32_t cad_maker_take_place(CadMaker *m) {
+    if (m->n_spare == 0 && m->n_places == INT32_MAX - 1) {
+        m->status = CAD_TAPE_FULL;
+        return 0;
+    }
+    if (m->n_spare == 0) {
+        return m->n_places++;
+    }
+    const int32_t lowest = m->spare[0], last = m->spare[--m->n_spare];
+    size_t k = 0;
+    for (size_t child = 1; child < m->n_spare; child = 2 * k + 1) {
+        child += child + 1 < m->n_spare && m->spare[child + 1] < m->spare[child];
+        if (m->spare[child] >= last) {
+            break;
+        }
+        m->spare[k] = m->spare[child];
+        k = child;
+    }
+    m->spare[k] = last;
+    return lowest;
+}
+
+int32_t cad_maker_take_block(CadMaker *m, size_t size) {
+    for (size_t k = 0; k < m->n_blocks; k++) {
+        const CadFreeBlock block = m->blocks[k];
+        if (block.size >= size && block.size <= size + size / 4) {
+            m->blocks[k] = m->blocks[--m->n_blocks];
+            return block.place;
+        }
+    }
+    const int32_t place = m->n_places;
+    if (size > (size_t)(INT32_MAX - 1 - place)) {
+        m->status = CAD_TAPE_FULL;
+        return 0;
+    }
+    m->n_places += (int32_t)size;
+    return place;
+}
+
+void cad_maker_release_after(CadMaker *m, uint32_t level, int32_t place, size_t size) {
+    if (level == FOREVER || size == 0 || !GROW(m, releases, m->n_releases, release_capacity, 1)) {
+        return;
+    }
+    m->releases[m->n_releases] = (CadRelease){place, (uint32_t)size, m->release_at[level]};
+    m->release_at[level] = (uint32_t)m->n_releases++;
+}
+
+void cad_maker_keep_block(CadMaker *m, uint32_t level, int32_t place) {
+    for (uint32_t k = m->release_at[level]; k != UINT32_MAX; k = m->releases[k].next) {
+        if (m->releases[k].place == place) {
+            m->releases[k].size = 0;
+        }
+    }
+}
+
+void cad_maker_release_level(CadMaker *m, uint32_t level) {
+    enum { MOST_BLOCKS = 256 };
+    for (uint32_t k = m->release_at[level]; k != UINT32_MAX; k = m->releases[k].next) {
+        const CadRelease release = m->releases[k];
+        if (release.size == 0) {
+            continue;
+        }
+        if (release.size == 1) {
+            give_place(m, release.place);
+        } else if (m->n_blocks < MOST_BLOCKS && GROW(m, blocks, m->n_blocks, block_capacity, 1)) {
+            m->blocks[m->n_blocks++] = (CadFreeBlock){release.place, release.size};
+        }
+    }
+}
+
+/* --- constants --- */
+
+int32_t cad_maker_add_constants(CadMaker *m, const double *values, size_t count) {
+    CadProgram *program = m->program;
+    if (!GROW(program, constants, program->n_constants, constant_capacity, count)) {
+        return -1;
+    }
+    /* Kept backwards until all are there. */
+    for (size_t i = 0; i < count; i++) {
+        program->constants[program->n_constants + i] = values[count - 1 - i];
+    }
+    program->n_constants += count;
+    if (program->n_constants > INT32_MAX / 2) {
+        m->status = CAD_TAPE_FULL;
+    }
+    return -(int32_t)program->n_constants;
+}
+
+/* Constants were kept backwards: the one at place -k - 1 is the k-th. */
+void cad_maker_settle_constants(CadMaker *m) {
+    CadProgram *program = m->program;
+    for (size_t i = 0, j = program->n_constants; i + 1 < j; i++) {
+        const double value = program->constants[i];
+        program->constants[i] = program->constants[--j];
+        program->constants[j] = value;
+    }
+}
+
+/* --- where a number stands --- */
+
+int32_t cad_maker_place_of(CadMaker *m, CadId id) {
+    id = resolved(m, id);
+    if (CAD_IS_ELEMENT(id)) {
+        const uint32_t i = cad_graph_array_of(m->graph, id);
+        const CadArray *array = &m->graph->arrays[i];
+        if (array->op == CAD_ARRAY_CONSTANTS && m->array_place[i] == NOWHERE) {
+            m->array_place[i] =
+                cad_maker_add_constants(m, m->graph->constants + array->list, array->size);
+        }
+        return m->array_place[i] + (int32_t)(id - array->first);
+    }
+    if (m->place[id] == NOWHERE) {
+        const double value = cad_node_value(&m->graph->nodes[id]);
+        m->place[id] = cad_maker_add_constants(m, &value, 1);
+        m->group[id] = CONSTANT_GROUP;
+    }
+    return m->place[id];
+}
+
+uint32_t cad_maker_group_of(const CadMaker *m, CadId id) {
+    id = resolved(m, id);
+    if (CAD_IS_ELEMENT(id)) {
+        return m->array_group[cad_graph_array_of(m->graph, id)];
+    }
+    return is_constant_node(m, id) ? CONSTANT_GROUP : m->group[id];
+}

@@ -1,0 +1,153 @@
+/* Programs: instructions over numbered places, made from a graph, run without anything else.
+ *
+ * A place holds a number, or as many lanes of it as there are points. Inputs come first, constants
+ * have negative places. Operations of one kind that do not wait for each other are one
+ * instruction over vectors; what is left is carried out number by number. */
+#ifndef CAD_PROGRAM_H
+#define CAD_PROGRAM_H
+
+#include "graph/graph.h"
+
+typedef enum CadStepKind {
+    CAD_SINGLES, /* `n` operations on single numbers, from singles[x] on, `y` times */
+    CAD_VECTOR,  /* out[i] = op(x[i sx], y[i sy], z[i sz]) for i < n */
+    CAD_TAKE,    /* out[i] = the number at lists[x + i] */
+    CAD_TOTAL,   /* out = (or +=, if y) the sum of x[i sx], or -= if z */
+    CAD_ZEROS,   /* out[i] = 0 */
+    CAD_ROWS,    /* the plan at x: a row of the table over several axes */
+    CAD_SUMS,    /* the plan at x: sums over axes; `n` numbers from `out` on */
+    CAD_PRODUCT, /* the plan at x: products of matrices */
+    CAD_ADD_TO,  /* the plan at x: the source is added to the target */
+    CAD_ADD_AT,  /* out[lists[z + i]] += x[i sx] */
+    CAD_CALL,    /* the call z of `n` numbers from x on; `y` results from `out` on */
+} CadStepKind;
+
+typedef struct CadInstruction {
+    uint16_t kind;
+    uint16_t op;
+    uint32_t n;
+    uint32_t fused; /* so many vectors from here on go tile by tile */
+    int32_t out;
+    int32_t x, y, z;
+    int32_t sx, sy, sz;
+} CadInstruction;
+
+/* What a single operation can be that is no row of the table: out = sin(x), and at y cos(x). */
+enum { CAD_SINGLE_SINCOS = CAD_OP_COUNT };
+
+typedef struct CadSingle {
+    uint32_t op;
+    int32_t out, x, y, z;
+} CadSingle;
+
+/* `n` numbers of a result: from `place` on, `step` apart; or at lists[place + i], if `listed`. */
+typedef struct CadStretch {
+    int32_t place;
+    int32_t step;
+    uint32_t n;
+    uint32_t listed;
+} CadStretch;
+
+typedef struct CadCheck {
+    int32_t place;
+    uint32_t number; /* of the guard */
+    double value;
+} CadCheck;
+
+typedef struct CadProgram {
+    CadInstruction *code;
+    CadSingle *singles;
+    int32_t *lists;
+    int64_t *plans;
+    double *constants; /* the one at place -k - 1 stands at index n_constants - k - 1 */
+    CadStretch *outputs;
+    CadCheck *checks;
+    size_t n_code, n_singles, n_lists, n_plan_words, n_constants, n_outputs, n_checks;
+    size_t code_capacity, single_capacity, list_capacity, plan_capacity, constant_capacity,
+        output_capacity, check_capacity;
+    size_t n_inputs;
+    size_t n_shared;     /* of the first inputs, which all directions have in common */
+    size_t n_places;     /* that are no constants */
+    size_t n_results;    /* numbers in all stretches */
+    size_t n_operations; /* on numbers, for people */
+    int has_arrays;      /* plans: lanes go one by one */
+    int has_calls;
+    /* Set by whoever owns the graph, if there are calls: carries one of them out, or answers -1.
+     */
+    int (*call)(void *owner, uint32_t number, const double *operands, double *results);
+    void *owner;
+} CadProgram;
+
+/* A program for the numbers `roots` of a graph. `inputs` are the first elements of the input
+ * arrays that they depend on, in the order in which they are to be given; none is empty. */
+CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
+                           const CadId *roots, size_t n_roots, CadProgram **program);
+/* The same for many directions: the first `n_shared` inputs are no part of them. */
+CadStatus cad_program_make_along(CadGraph *graph, const CadId *inputs, size_t n_inputs,
+                                 size_t n_shared, const CadId *roots, size_t n_roots,
+                                 CadProgram **program);
+/* The same for many points: lanes are vectors enough, and numbers in few places stay in the cache.
+ */
+CadStatus cad_program_make_for_lanes(CadGraph *graph, const CadId *inputs, size_t n_inputs,
+                                     const CadId *roots, size_t n_roots, CadProgram **program);
+
+void cad_program_free(CadProgram *program);
+
+/* To compare programs: operations, and the memory that they go through, instructions and numbers.
+ */
+size_t cad_program_cost(const CadProgram *program);
+
+size_t cad_program_bytes(const CadProgram *program);
+
+/* Numbers in a workspace; and a workspace made ready. `lanes` > 1 for several points at once. */
+size_t cad_program_room(const CadProgram *program, size_t lanes);
+void cad_program_prepare(const CadProgram *program, size_t lanes, double *room);
+
+/* Where the places are in a workspace: inputs are written from here on. */
+static inline double *cad_program_places(const CadProgram *program, size_t lanes, double *room) {
+    return room + program->n_constants * lanes;
+}
+
+/* Carry it out: inputs stand in their places. Answers the guard that does not hold, or -1; if a
+ * call has failed, CAD_CALL_FAILED. */
+enum { CAD_CALL_FAILED = -2 };
+long cad_program_run(const CadProgram *program, double *room);
+
+/* Copy the results. */
+void cad_program_read(const CadProgram *program, const double *room, double *results);
+
+/* Many directions: the inputs that are shared stand in their places. Of the others each direction
+ * has a row in `own`, and one in `results`. Only what differs has lanes, one behind the other, and
+ * vectors of all lanes are multiplied by a matrix at once. */
+typedef struct CadDirections {
+    const double *own;
+    double *results;
+} CadDirections;
+
+/* Numbers in a workspace, which is made ready as for one lane. */
+size_t cad_program_room_along(const CadProgram *program, size_t lanes);
+
+/* Directions [begin, end), up to so many at a time. Answers as cad_program_run. */
+long cad_program_run_along(const CadProgram *program, size_t lanes, double *room,
+                           const CadDirections *directions, size_t begin, size_t end);
+
+/* Many points, one row each. `n_own` inputs differ from point to point; the others are `shared` by
+ * all: those of all directions, which come first, and those behind. Of the results the first
+ * `n_heads` go to `heads`, the others to `tails`. A point whose guards do not hold is marked in
+ * `missed`; its results mean nothing. */
+typedef struct CadPoints {
+    const double *own;
+    size_t n_own;
+    const double *shared;
+    double *heads;
+    size_t n_heads;
+    double *tails;
+    uint8_t *missed;
+} CadPoints;
+
+/* Points [begin, end); `room` is prepared for as many lanes. Answers how many points missed, or
+ * CAD_CALL_FAILED. With plans in the program there has to be one lane. */
+long cad_program_run_points(const CadProgram *program, size_t lanes, double *room,
+                            const CadPoints *points, size_t begin, size_t end);
+
+#endif

@@ -1,0 +1,569 @@
+/* Carrying a program out: for one point, along many directions, or for many points in lanes. */
+#include "arrays/walk.h"
+#include "program/program.h"
+
+size_t cad_program_room(const CadProgram *program, size_t lanes) {
+    return (program->n_constants + program->n_places) * lanes;
+}
+
+void cad_program_prepare(const CadProgram *program, size_t lanes, double *room) {
+    if (lanes == 1 && program->n_constants > 0) {
+        memcpy(room, program->constants, program->n_constants * sizeof *room);
+        return;
+    }
+    for (size_t k = 0; k < program->n_constants; k++) {
+        for (size_t lane = 0; lane < lanes; lane++) {
+            *room++ = program->constants[k];
+        }
+    }
+}
+
+/* --- one point --- */
+
+static inline void run_sincos(const CadSingle *s, double *at) {
+    const double x = at[s->x];
+    const double sine = sin(x), cosine = cos(x); /* for compilers one function */
+    at[s->out] = sine;
+    at[s->y] = cosine;
+}
+
+/* What a row does, as STEP(operation, statement). */
+#define OUT at[single->out]
+#define X at[single->x]
+#define Y at[single->y]
+#define Z at[single->z]
+#define CAD_ROW1(name, value, dx) STEP(CAD_OP_##name, OUT = val_##name(X))
+#define CAD_ROW2(name, value, dx, dy) STEP(CAD_OP_##name, OUT = val_##name(X, Y))
+#define CAD_ROW3(name, value, dx, dy, dz) STEP(CAD_OP_##name, OUT = val_##name(X, Y, Z))
+#define OTHER_STEPS STEP(CAD_SINGLE_SINCOS, run_sincos(single, at))
+
+#ifdef __GNUC__
+/* Threaded code: each operation goes to the next one by itself, so that the processor learns for
+ * each where that leads. Where labels are no values, a switch has to do. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+
+static void run_singles(const CadSingle *single, size_t n, double *at) {
+#define STEP(code, statement) [code] = &&do_##code,
+    static const void *const labels[] = {
+#include "ops_rows.h"
+        OTHER_STEPS};
+#undef STEP
+#define STEP(code, statement)                                                                     \
+    do_##code : statement;                                                                        \
+    if (++single == end) {                                                                        \
+        return;                                                                                   \
+    }                                                                                             \
+    goto *labels[single->op];
+    const CadSingle *const end = single + n;
+    if (n > 0) {
+        goto *labels[single->op];
+    }
+    return;
+#include "ops_rows.h"
+    OTHER_STEPS
+}
+
+#pragma GCC diagnostic pop
+#else
+
+static void run_singles(const CadSingle *single, size_t n, double *at) {
+    for (const CadSingle *const end = single + n; single < end; single++) {
+        switch (single->op) {
+#define STEP(code, statement)                                                                     \
+    case code:                                                                                    \
+        statement;                                                                                \
+        break;
+#include "ops_rows.h"
+            OTHER_STEPS
+        default:
+            break;
+        }
+    }
+}
+
+#endif
+
+#undef STEP
+#undef OTHER_STEPS
+#undef OUT
+#undef X
+#undef Y
+#undef Z
+#undef CAD_ROW1
+#undef CAD_ROW2
+#undef CAD_ROW3
+
+/* Where places are. Constants and the first `n_shared` places may be those of many lanes, of which
+ * each has the others for itself. */
+typedef struct Places {
+    double *shared, *own;
+    int32_t n_shared;
+} Places;
+
+static Places places_of_point(double *at) {
+    return (Places){at, at, 0};
+}
+
+static inline double *base_of(const Places *places, int64_t place) {
+    return place < places->n_shared ? places->shared : places->own;
+}
+
+static CadStrip strip(const Places *places, int32_t place, int32_t step, size_t first) {
+    return (CadStrip){base_of(places, place) + place + (ptrdiff_t)step * (ptrdiff_t)first, step};
+}
+
+static void run_vector(const CadInstruction *i, const Places *places, size_t first, size_t n) {
+    cad_strip_value((CadOp)i->op, strip(places, i->out, 1, first),
+                    strip(places, i->x, i->sx, first), strip(places, i->y, i->sy, first),
+                    strip(places, i->z, i->sz, first), n);
+}
+
+/* Tile by tile, so that what one operation writes is in the cache when the next one reads it. */
+static void run_fused(const CadInstruction *code, const Places *places) {
+    for (size_t first = 0; first < code->n; first += CAD_TILE) {
+        const size_t n = code->n - first < CAD_TILE ? code->n - first : CAD_TILE;
+        for (uint32_t k = 0; k < code->fused; k++) {
+            run_vector(&code[k], places, first, n);
+        }
+    }
+}
+
+static void start_walk_over(Walk *walk, const Places *places, CadPlan *plan, int kept) {
+    start_walk_in(walk, places->own, plan, kept);
+    for (int k = 0; k < plan->n_views; k++) {
+        walk->values[k] = base_of(places, walk->at[k]);
+    }
+}
+
+static void run_rows(CadOp op, CadPlan *plan, const Places *places) {
+    Walk walk;
+    start_walk_over(&walk, places, plan, 1);
+    compute_rows(&walk, op);
+}
+
+static void run_additions(CadPlan *plan, const Places *places) {
+    Walk walk;
+    start_walk_over(&walk, places, plan, 1);
+    add_rows(&walk);
+}
+
+static void run_product(CadPlan *plan, const Places *places) {
+    Walk walk;
+    start_walk_over(&walk, places, plan, 3);
+    multiply_views(&walk);
+}
+
+static inline double number_at(const Places *places, int32_t place) {
+    return base_of(places, place)[place];
+}
+
+static void take(double *out, const Places *places, const int32_t *list, size_t n) {
+    const double *const at = places->own;
+    if (at == places->shared) {
+        for (size_t k = 0; k < n; k++) {
+            out[k] = at[list[k]];
+        }
+        return;
+    }
+    for (size_t k = 0; k < n; k++) {
+        out[k] = number_at(places, list[k]);
+    }
+}
+
+/* Sums of few terms are not worth a loop of NumPy's. */
+static void run_total(const CadInstruction *i, const Places *places) {
+    double *const out = places->own + i->out;
+    const double former = i->y ? *out : 0.0;
+    double sum = i->z ? 0.0 : former;
+    cad_strip_sum(&sum, strip(places, i->x, i->sx, 0), i->n);
+    *out = i->z ? former - sum : sum;
+}
+
+/* The same operations at other places, some at a time. */
+static void run_singles_over(const CadSingle *single, size_t n, const Places *places) {
+    enum { SOME = 64 };
+    const int32_t shift = (int32_t)(places->own - places->shared);
+    CadSingle moved[SOME];
+    if (shift == 0) {
+        run_singles(single, n, places->own);
+        return;
+    }
+    for (size_t first = 0; first < n; first += SOME) {
+        const size_t count = n - first < SOME ? n - first : SOME;
+        for (size_t k = 0; k < count; k++) {
+            CadSingle s = single[first + k];
+            s.out += shift;
+            s.x += s.x < places->n_shared ? 0 : shift;
+            s.y += s.y < places->n_shared ? 0 : shift;
+            s.z += s.z < places->n_shared ? 0 : shift;
+            moved[k] = s;
+        }
+        run_singles(moved, count, places->shared);
+    }
+}
+
+/* What is written to is never shared. 0 if a call has failed. */
+static int run_instruction(const CadProgram *program, const CadInstruction *i,
+                           const Places *places) {
+    double *const out = places->own + i->out;
+    switch ((CadStepKind)i->kind) {
+    case CAD_SINGLES:
+        for (int32_t turn = 0; turn < i->y; turn++) {
+            run_singles_over(program->singles + i->x, i->n, places);
+        }
+        break;
+    case CAD_VECTOR:
+        if (i->fused > 1) {
+            run_fused(i, places);
+        } else {
+            run_vector(i, places, 0, i->n);
+        }
+        break;
+    case CAD_TAKE:
+        take(out, places, program->lists + i->x, i->n);
+        break;
+    case CAD_TOTAL:
+        run_total(i, places);
+        break;
+    case CAD_ZEROS:
+        memset(out, 0, i->n * sizeof *out);
+        break;
+    case CAD_ROWS:
+        run_rows((CadOp)i->op, (CadPlan *)(program->plans + i->x), places);
+        break;
+    case CAD_SUMS:
+        memset(out, 0, i->n * sizeof *out);
+        run_additions((CadPlan *)(program->plans + i->x), places);
+        break;
+    case CAD_PRODUCT:
+        run_product((CadPlan *)(program->plans + i->x), places);
+        break;
+    case CAD_ADD_TO:
+        run_additions((CadPlan *)(program->plans + i->x), places);
+        break;
+    case CAD_ADD_AT: {
+        const CadStrip x = strip(places, i->x, i->sx, 0);
+        for (uint32_t k = 0; k < i->n; k++) {
+            out[program->lists[i->z + (int32_t)k]] += x.data[(ptrdiff_t)k * x.step];
+        }
+        break;
+    }
+    case CAD_CALL:
+        return program->call(program->owner, (uint32_t)i->z, base_of(places, i->x) + i->x, out) >=
+               0;
+    }
+    return 1;
+}
+
+static long failed_check(const CadProgram *program, const Places *places) {
+    for (size_t k = 0; k < program->n_checks; k++) {
+        if (number_at(places, program->checks[k].place) != program->checks[k].value) {
+            return (long)program->checks[k].number;
+        }
+    }
+    return -1;
+}
+
+static void read_places(const CadProgram *program, const Places *places, double *results) {
+    for (size_t k = 0; k < program->n_outputs; k++) {
+        const CadStretch s = program->outputs[k];
+        if (s.listed) {
+            take(results, places, program->lists + s.place, s.n);
+        } else {
+            const CadStrip from = strip(places, s.place, s.step, 0);
+            if (s.step == 1) {
+                memcpy(results, from.data, s.n * sizeof *results);
+            }
+            for (uint32_t i = 0; i < s.n && s.step != 1; i++) {
+                results[i] = from.data[(ptrdiff_t)i * from.step];
+            }
+        }
+        results += s.n;
+    }
+}
+
+long cad_program_run(const CadProgram *program, double *room) {
+    const Places places = places_of_point(cad_program_places(program, 1, room));
+    for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
+        if (!run_instruction(program, &program->code[k], &places)) {
+            return CAD_CALL_FAILED;
+        }
+    }
+    return failed_check(program, &places);
+}
+
+void cad_program_read(const CadProgram *program, const double *room, double *results) {
+    const Places places = places_of_point((double *)room + program->n_constants);
+    read_places(program, &places, results);
+}
+
+/* --- many directions --- */
+
+/* Lanes: the numbers that are not shared stand `width` apart. */
+typedef struct Along {
+    double *at;
+    int32_t n_shared;
+    ptrdiff_t width;
+    size_t count;
+} Along;
+
+static Places places_of_lane(const Along *along, size_t lane) {
+    return (Places){along->at, along->at + (ptrdiff_t)lane * along->width, along->n_shared};
+}
+
+/* Vectors of all lanes times one matrix are one product of matrices: with lanes for rows,
+ * out (lanes x p) = x (lanes x n) b, or out (lanes x m) = x (lanes x n) a'. */
+static int run_product_of_lanes(CadPlan *plan, const Along *along) {
+    const Places places = places_of_lane(along, 0);
+    Walk walk;
+    start_walk_over(&walk, &places, plan, 3);
+    const int64_t *core = cad_plan_shape(plan) + walk.axes;
+    const size_t n = (size_t)core[1];
+    const int shares_left = walk.at[1] < along->n_shared,
+              shares_right = walk.at[2] < along->n_shared;
+    if (shares_left == shares_right || core[shares_left ? 2 : 0] != 1) {
+        return 0;
+    }
+    do {
+        CadMatrix out = matrix_of_values(&walk, 0, 0, 2), a = matrix_of_values(&walk, 1, 0, 1);
+        CadMatrix b = matrix_of_values(&walk, 2, 1, 2);
+        if (shares_left) {
+            out.column = out.row;
+            const CadMatrix vector = b;
+            b = (CadMatrix){a.data, a.column, a.row};
+            a = (CadMatrix){vector.data, 0, vector.row};
+        }
+        out.row = a.row = along->width;
+        cad_multiply_matrices(out, a, b, along->count, n, (size_t)core[shares_left ? 0 : 2]);
+    } while (advance(&walk));
+    return 1;
+}
+
+static int run_along(const CadProgram *program, const CadInstruction *i, const Along *along) {
+    if (i->kind == CAD_PRODUCT && along->count > 1 &&
+        run_product_of_lanes((CadPlan *)(program->plans + i->x), along)) {
+        return 1;
+    }
+    for (size_t lane = 0; lane < along->count; lane++) {
+        const Places places = places_of_lane(along, lane);
+        if (!run_instruction(program, i, &places)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+size_t cad_program_room_along(const CadProgram *program, size_t lanes) {
+    return program->n_constants + program->n_shared +
+           (program->n_places - program->n_shared) * lanes;
+}
+
+long cad_program_run_along(const CadProgram *program, size_t lanes, double *room,
+                           const CadDirections *directions, size_t begin, size_t end) {
+    const size_t n_shared = program->n_shared, n_own = program->n_inputs - n_shared;
+    Along along = {cad_program_places(program, 1, room), (int32_t)n_shared,
+                   (ptrdiff_t)(program->n_places - n_shared), lanes};
+    for (size_t first = begin; first < end; first += along.count) {
+        along.count = end - first < lanes ? end - first : lanes;
+        for (size_t lane = 0; lane < along.count; lane++) {
+            memcpy(along.at + n_shared + (ptrdiff_t)lane * along.width,
+                   directions->own + (first + lane) * n_own, n_own * sizeof *along.at);
+        }
+        for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
+            if (!run_along(program, &program->code[k], &along)) {
+                return CAD_CALL_FAILED;
+            }
+        }
+        for (size_t lane = 0; lane < along.count; lane++) {
+            const Places places = places_of_lane(&along, lane);
+            const long missed = failed_check(program, &places);
+            if (missed != -1) {
+                return missed;
+            }
+            read_places(program, &places,
+                        directions->results + (first + lane) * program->n_results);
+        }
+    }
+    return -1;
+}
+
+/* --- many points --- */
+
+typedef struct Lanes {
+    double *at;
+    size_t count;
+} Lanes;
+
+static CadStrip lanes_of_place(Lanes lanes, int32_t place) {
+    return (CadStrip){lanes.at + (ptrdiff_t)place * (ptrdiff_t)lanes.count, 1};
+}
+
+static void run_lanes_of_vector(const CadInstruction *i, Lanes lanes) {
+    const int arity = cad_op_info[i->op].arity;
+    const int contiguous = (i->sx == 1) & (arity < 2 || i->sy == 1) & (arity < 3 || i->sz == 1);
+    const size_t width = contiguous ? i->n * lanes.count : lanes.count;
+    for (int32_t k = 0; k < (contiguous ? 1 : (int32_t)i->n); k++) {
+        cad_strip_value((CadOp)i->op, lanes_of_place(lanes, i->out + k),
+                        lanes_of_place(lanes, i->x + k * i->sx),
+                        lanes_of_place(lanes, i->y + k * i->sy),
+                        lanes_of_place(lanes, i->z + k * i->sz), width);
+    }
+}
+
+static void run_lanes_of_singles(const CadSingle *single, size_t n, Lanes lanes) {
+    for (const CadSingle *s = single, *end = single + n; s < end; s++) {
+        const CadStrip out = lanes_of_place(lanes, s->out), x = lanes_of_place(lanes, s->x),
+                       y = lanes_of_place(lanes, s->y), z = lanes_of_place(lanes, s->z);
+        if (s->op == CAD_SINGLE_SINCOS) {
+            cad_strip_value(CAD_OP_sin, out, x, x, x, lanes.count);
+            cad_strip_value(CAD_OP_cos, y, x, x, x, lanes.count);
+        } else {
+            cad_strip_value((CadOp)s->op, out, x, y, z, lanes.count);
+        }
+    }
+}
+
+static void run_lanes(const CadProgram *program, const CadInstruction *i, Lanes lanes) {
+    const size_t bytes = lanes.count * sizeof(double);
+    switch ((CadStepKind)i->kind) {
+    case CAD_SINGLES:
+        for (int32_t turn = 0; turn < i->y; turn++) {
+            run_lanes_of_singles(program->singles + i->x, i->n, lanes);
+        }
+        break;
+    case CAD_VECTOR:
+        for (uint32_t k = 0; k < i->fused; k++) {
+            run_lanes_of_vector(&i[k], lanes);
+        }
+        break;
+    case CAD_TAKE:
+        for (uint32_t k = 0; k < i->n; k++) {
+            memcpy(lanes_of_place(lanes, i->out + (int32_t)k).data,
+                   lanes_of_place(lanes, program->lists[i->x + (int32_t)k]).data, bytes);
+        }
+        break;
+    case CAD_TOTAL:
+        for (uint32_t k = 0; k < i->n; k++) {
+            const CadStrip out = lanes_of_place(lanes, i->out);
+            const CadStrip x = lanes_of_place(lanes, i->x + (int32_t)k * i->sx);
+            if (k == 0 && !i->y) {
+                cad_strip_value(i->z ? CAD_OP_negative : CAD_OP_positive, out, x, x, x,
+                                lanes.count);
+            } else {
+                cad_strip_value(i->z ? CAD_OP_subtract : CAD_OP_add, out, out, x, x, lanes.count);
+            }
+        }
+        break;
+    case CAD_ZEROS:
+        memset(lanes_of_place(lanes, i->out).data, 0, i->n * bytes);
+        break;
+    case CAD_ADD_AT:
+        for (uint32_t k = 0; k < i->n; k++) {
+            cad_strip_add(lanes_of_place(lanes, i->out + program->lists[i->z + (int32_t)k]),
+                          lanes_of_place(lanes, i->x + (int32_t)k * i->sx), 0, lanes.count);
+        }
+        break;
+    default: /* plans are for one lane */
+        break;
+    }
+}
+
+/* The inputs of some points, side by side; the last of them may be without one. */
+static void write_inputs(const CadProgram *program, Lanes lanes, const CadPoints *points,
+                         size_t first, size_t n_points) {
+    const size_t n = points->n_own;
+    for (size_t lane = 0; lane < lanes.count; lane++) {
+        const double *row = points->own + (first + (lane < n_points ? lane : 0)) * n;
+        for (size_t i = 0; i < n; i++) {
+            lanes.at[(program->n_shared + i) * lanes.count + lane] = row[i];
+        }
+    }
+    for (size_t i = 0; i < program->n_inputs - n; i++) {
+        const size_t place = i < program->n_shared ? i : n + i;
+        for (size_t lane = 0; lane < lanes.count; lane++) {
+            lanes.at[place * lanes.count + lane] = points->shared[i];
+        }
+    }
+}
+
+static size_t check_lanes(const CadProgram *program, Lanes lanes, uint8_t *missed,
+                          size_t n_points) {
+    memset(missed, 0, n_points);
+    for (size_t k = 0; k < program->n_checks; k++) {
+        const double *place = lanes_of_place(lanes, program->checks[k].place).data;
+        for (size_t lane = 0; lane < n_points; lane++) {
+            missed[lane] |= place[lane] != program->checks[k].value;
+        }
+    }
+    size_t n_missed = 0;
+    for (size_t lane = 0; lane < n_points; lane++) {
+        n_missed += missed[lane];
+    }
+    return n_missed;
+}
+
+static void read_results(const CadProgram *program, Lanes lanes, const CadPoints *points,
+                         size_t first, size_t n_points) {
+    const size_t n_tails = program->n_results - points->n_heads;
+    size_t column = 0;
+    for (size_t k = 0; k < program->n_outputs; k++) {
+        const CadStretch s = program->outputs[k];
+        for (uint32_t i = 0; i < s.n; i++, column++) {
+            const int32_t place =
+                s.listed ? program->lists[s.place + (int32_t)i] : s.place + (int32_t)i * s.step;
+            const double *from = lanes_of_place(lanes, place).data;
+            const int is_head = column < points->n_heads;
+            const size_t row = is_head ? points->n_heads : n_tails;
+            double *to =
+                is_head ? points->heads + column : points->tails + (column - points->n_heads);
+            to += first * row;
+            for (size_t lane = 0; lane < n_points; lane++) {
+                to[lane * row] = from[lane];
+            }
+        }
+    }
+}
+
+/* Answers as cad_program_run. */
+static long run_point(const CadProgram *program, double *room, const CadPoints *points, size_t k) {
+    double *const at = cad_program_places(program, 1, room);
+    const size_t n = points->n_own;
+    const size_t n_first = program->n_shared, n_last = program->n_inputs - n - n_first;
+    if (n_first > 0) {
+        memcpy(at, points->shared, n_first * sizeof *at);
+    }
+    memcpy(at + n_first, points->own + k * n, n * sizeof *at);
+    if (n_last > 0) {
+        memcpy(at + n_first + n, points->shared + n_first, n_last * sizeof *at);
+    }
+    const long missed = cad_program_run(program, room);
+    points->missed[k] = missed != -1;
+    read_results(program, (Lanes){at, 1}, points, k, 1);
+    return missed;
+}
+
+long cad_program_run_points(const CadProgram *program, size_t lanes, double *room,
+                            const CadPoints *points, size_t begin, size_t end) {
+    size_t n_missed = 0;
+    if (lanes == 1) {
+        for (size_t k = begin; k < end; k++) {
+            if (run_point(program, room, points, k) == CAD_CALL_FAILED) {
+                return CAD_CALL_FAILED;
+            }
+            n_missed += points->missed[k];
+        }
+        return (long)n_missed;
+    }
+    const Lanes all = {cad_program_places(program, lanes, room), lanes};
+    for (size_t first = begin; first < end; first += lanes) {
+        const size_t n = end - first < lanes ? end - first : lanes;
+        write_inputs(program, all, points, first, n);
+        for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
+            run_lanes(program, &program->code[k], all);
+        }
+        n_missed += check_lanes(program, all, points->missed + first, n);
+        read_results(program, all, points, first, n);
+    }
+    return (long)n_missed;
+}

@@ -1,0 +1,449 @@
+"""Turn the table of operations (ops.def) into rows of C macros, stubs and documentation.
+
+This room parses the table and checks it; it knows the grammar of the rows and nothing of tapes or
+of any algebra. The rows that it writes apply a word as `A(word, operands)`, so that a C file gives
+the words a meaning by defining `A` before it includes them.
+
+    python src/table/generate.py c OUTPUT  # generated/*.h, done by setup.py
+    python src/table/generate.py derived   # the stubs in cadiff/operations, docs/operations.md
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+TABLE = Path(__file__).with_name("ops.def")
+
+CONSTANTS = {
+    "pi": "CAD_PI",
+    "ln2": "CAD_LN2",
+    "ln10": "CAD_LN10",
+    "inf": "INFINITY",
+    "nan": "NAN",
+}
+ARITHMETIC: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "subtract",
+    ast.Mult: "multiply",
+    ast.Div: "divide",
+}
+COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "LT",
+    ast.LtE: "LE",
+    ast.Gt: "GT",
+    ast.GtE: "GE",
+    ast.Eq: "EQ",
+    ast.NotEq: "NE",
+}
+PREDICATES = {"isnan": "ISNAN", "isinf": "ISINF"}
+# Operations that compilers turn into vector code.
+VECTORISED = {*ARITHMETIC.values(), "negative", "reciprocal", "square", "absolute", "_amul"}
+
+# A function, a table or a number that special.h or special.c define.
+DEFINITION = re.compile(
+    r"^(?:static )?(?:inline |const )?double (\w+)(?:\[\] =|\([^)]*\)) \{|^enum \{ (\w+)", re.M
+)
+
+# Second names under which NumPy, SciPy or the trade know an operation.
+ALIASES = {
+    "abs": "absolute",
+    "fabs": "absolute",
+    "acos": "arccos",
+    "acosh": "arccosh",
+    "asin": "arcsin",
+    "asinh": "arcsinh",
+    "atan": "arctan",
+    "atan2": "arctan2",
+    "atanh": "arctanh",
+    "pow": "power",
+    "true_divide": "divide",
+    "remainder": "mod",
+    "degrees": "rad2deg",
+    "radians": "deg2rad",
+    "sigmoid": "expit",
+    "log_sigmoid": "log_expit",
+    "psi": "digamma",
+}
+
+
+class TableError(ValueError):
+    """A row of the table that cannot be understood, with its line number."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One operation: the columns of the table, taken apart."""
+
+    line: int
+    name: str
+    operands: tuple[str, ...]
+    ufunc: str
+    domain: tuple[str, ...]
+    value: str
+    partials: tuple[str, ...]
+    kinks: str
+
+    @property
+    def public(self) -> bool:
+        """Whether the operation is a function of the package."""
+        return not self.name.startswith("_")
+
+    @property
+    def word(self) -> str:
+        """The name of the operation in C."""
+        return self.name.lstrip("_")
+
+
+def parse_row(line: int, text: str) -> Row:
+    """Take one row apart; a malformed one raises TableError."""
+    columns = [column.strip() for column in text.replace("||", "\0").split("|")]
+    columns = [column.replace("\0", "||") for column in columns]
+    if len(columns) != 6:
+        raise TableError(f"ops.def:{line}: a row has 6 columns, this one has {len(columns)}")
+    head = re.fullmatch(r"(\w+)\(([\w, ]+)\)", columns[0])
+    if head is None:
+        raise TableError(f"ops.def:{line}: expected name(operands), found {columns[0]!r}")
+    operands = tuple(name.strip() for name in head[2].split(","))
+    domain = tuple(part.strip() for part in columns[2].split(";"))
+    partials = tuple(part.strip() for part in columns[4].split(";"))
+    if not 1 <= len(operands) <= 3 or not len(operands) == len(domain) == len(partials):
+        raise TableError(
+            f"ops.def:{line}: {head[1]} has {len(operands)} operands (1 to 3 are possible), "
+            f"{len(domain)} domains and {len(partials)} partials; the numbers must agree"
+        )
+    return Row(line, head[1], operands, columns[1], domain, columns[3], partials, columns[5])
+
+
+def read_table(path: Path = TABLE) -> list[Row]:
+    """Read all rows, in order, and check that every formula can be translated."""
+    rows: list[Row] = []
+    for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if text.strip() and not text.startswith("#"):
+            rows.append(parse_row(number, text))
+    arity = {row.word: len(row.operands) for row in rows}
+    if len(arity) != len(rows):
+        raise TableError("ops.def: two rows share a name")
+    for row in rows:
+        for partial in row.partials:
+            Translator(row, arity).number(parse_formula(row, partial))
+    return rows
+
+
+def parse_formula(row: Row, text: str) -> ast.expr:
+    """Parse one partial."""
+    try:
+        return ast.parse(text, mode="eval").body
+    except SyntaxError as error:
+        raise TableError(f"ops.def:{row.line}: {row.name}: cannot read {text!r}") from error
+
+
+class Translator:
+    """Writes a partial as nested C macros: words of the algebra, conditions over plain values."""
+
+    def __init__(self, row: Row, arity: dict[str, int]) -> None:
+        self.row = row
+        self.arity = arity
+        # Operands are called x, y, z in C whatever the row calls them.
+        self.operands = dict(zip(row.operands, "xyz", strict=False)) | {"v": "v"}
+
+    def fail(self, node: ast.AST) -> TableError:
+        return TableError(
+            f"ops.def:{self.row.line}: {self.row.name}: {ast.unparse(node)!r} is not in the "
+            "vocabulary of the partials"
+        )
+
+    def word(self, node: ast.AST, name: str, *arguments: str) -> str:
+        word = name.lstrip("_")
+        if self.arity.get(word) != len(arguments):
+            raise self.fail(node)
+        return f"A({', '.join([word, *arguments])})"
+
+    def value(self) -> str:
+        """The value column, which names the operands as the row does, in the names of C."""
+        return re.sub(r"\w+", lambda m: self.operands.get(m[0], m[0]), self.row.value)
+
+    def number(self, node: ast.expr) -> str:
+        """An expression in the words of the algebra."""
+        match node:
+            case ast.Constant(value=int() | float() as value):
+                return f"K({float(value)!r})"
+            case ast.Name(id=name) if name in CONSTANTS:
+                return f"K({CONSTANTS[name]})"
+            case ast.Name(id=name) if name in self.operands:
+                return f"L({self.operands[name]})"
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=value)):
+                return f"K(-{float(value)!r})"  # type: ignore[arg-type]
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return self.word(node, "negative", self.number(operand))
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC:
+                name = ARITHMETIC[type(op)]
+                return self.word(node, name, self.number(left), self.number(right))
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return f"IF({self.condition(test)}, {self.number(body)}, {self.number(orelse)})"
+            case ast.Call(func=ast.Name(id=name), args=arguments):
+                return self.word(node, name, *map(self.number, arguments))
+        raise self.fail(node)
+
+    def condition(self, node: ast.expr) -> str:
+        """A condition over the plain values of numbers, in words of their own."""
+        match node:
+            case ast.BoolOp(op=op, values=values):
+                word = "AND" if isinstance(op, ast.And) else "OR"
+                *before, last = map(self.condition, values)
+                return "".join(f"{word}({c}, " for c in before) + last + ")" * len(before)
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARISONS:
+                return f"{COMPARISONS[type(op)]}({self.plain(left)}, {self.plain(right)})"
+            case ast.Call(func=ast.Name(id=name), args=[argument]) if name in PREDICATES:
+                return f"{PREDICATES[name]}({self.plain(argument)})"
+        raise self.fail(node)
+
+    def plain(self, node: ast.expr) -> str:
+        """The value of a term of a condition."""
+        match node:
+            case ast.Constant(value=int() | float() as value):
+                return f"C({float(value)!r})"
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=value)):
+                return f"C(-{float(value)!r})"  # type: ignore[arg-type]
+            case ast.Name(id=name) if name in self.operands:
+                return f"P({self.operands[name]})"
+            case ast.Call(func=ast.Name(id="absolute"), args=[argument]):
+                return f"ABS({self.plain(argument)})"
+        raise self.fail(node)
+
+
+def c_string(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def c_rows(rows: list[Row]) -> str:
+    """The table as X-macros: CAD_ROW1, CAD_ROW2 and CAD_ROW3, defined by whoever includes it."""
+    arity = {row.word: len(row.operands) for row in rows}
+    lines = ["/* Generated from ops.def by generate.py: change the table, not this file. */"]
+    for row in rows:
+        translator = Translator(row, arity)
+        partials = [translator.number(parse_formula(row, text)) for text in row.partials]
+        fields = [row.word, f"({translator.value()})", *(f"({partial})" for partial in partials)]
+        lines.append(f"CAD_ROW{len(row.operands)}({', '.join(fields)})")
+    return "\n".join(lines) + "\n"
+
+
+def is_vectorised(formula: ast.expr) -> bool:
+    """Whether a compiler can compute a partial for several elements at a time."""
+    calls = (node.func for node in ast.walk(formula) if isinstance(node, ast.Call))
+    names = {f.id for f in calls if isinstance(f, ast.Name)}
+    return names <= VECTORISED | PREDICATES.keys()
+
+
+def c_direct(rows: list[Row]) -> str:
+    """The partials that are best computed in one loop: CAD_DIRECT(word, which, reads, partial).
+
+    `reads` is what the partial depends on: bit 0 to 2 for an operand, bit 3 for the value.
+    """
+    arity = {row.word: len(row.operands) for row in rows}
+    lines = ["/* Generated from ops.def by generate.py: change the table, not this file. */"]
+    for row in rows:
+        for which, text in enumerate(row.partials):
+            formula = parse_formula(row, text)
+            names = {node.id for node in ast.walk(formula) if isinstance(node, ast.Name)}
+            bits = dict(zip(row.operands, (1, 2, 4), strict=False)) | {"v": 8}
+            reads = sum(bit for name, bit in bits.items() if name in names)
+            if reads and is_vectorised(formula):
+                partial = Translator(row, arity).number(formula)
+                lines.append(f"CAD_DIRECT({row.word}, {which}, {reads}, ({partial}))")
+    return "\n".join(lines) + "\n"
+
+
+def c_cards(rows: list[Row]) -> str:
+    """The columns that only people and Python read: CAD_CARD(word, name, arity, ufunc, text)."""
+    lines = ["/* Generated from ops.def by generate.py: change the table, not this file. */"]
+    for row in rows:
+        fields = [row.word, c_string(row.name), str(len(row.operands)), c_string(row.ufunc)]
+        doc = f"{row.name}({', '.join(row.operands)}, /)\n--\n\n{docstring(row)}"
+        fields.append(c_string(doc).replace("\n", "\\n"))
+        lines.append(f"CAD_CARD({', '.join(fields)})")
+    for alias, name in ALIASES.items():
+        lines.append(f"CAD_ALIAS({c_string(alias)}, {c_string(name)})")
+    return "\n".join(lines) + "\n"
+
+
+def helpers(text: str) -> Iterator[tuple[str, str]]:
+    """What a file of C defines, by its name: constants, tables and functions with their comments.
+
+    All of it as it is written in a single file: static.
+    """
+    for part in re.split(r"\n\n+(?=\S)", text):
+        if "\n#define CAD_" in f"\n{part}" and "_H" not in part:
+            for line in part.splitlines():
+                yield line.split()[1], line
+        elif name := DEFINITION.search(part):
+            yield name[1] or name[2], re.sub(r"^double ", "static double ", part, flags=re.M)
+
+
+def c_helpers(rows: list[Row]) -> str:
+    """What the values of the table call, callees first: CAD_HELPER(name, text)."""
+    lines = ["/* Generated from special.h and special.c by generate.py: change those. */"]
+    for name in ("special.h", "special.c"):
+        text = TABLE.with_name(name).read_text(encoding="utf-8")
+        for helper, piece in helpers(text.strip()):
+            parts = "\n    ".join(
+                c_string(line + "\n").replace("\n", "\\n") for line in piece.splitlines()
+            )
+            lines.append(f"CAD_HELPER({c_string(helper)},\n    {parts})")
+    return "\n".join(lines) + "\n"
+
+
+def docstring(row: Row) -> str:
+    """What `help(cadiff.name)` says."""
+    lines = [f"{row.name}, elementwise." + (f" Values follow {row.ufunc}." * (row.ufunc != "-"))]
+    lines += ["", "Takes floats, ndarrays, Var and Dual; returns the same kind.", ""]
+    for operand, domain in zip(row.operands, row.domain, strict=True):
+        inside = {"R": "any real number", "int": "a constant whole number >= 0"}
+        lines.append(f"{operand}: {inside.get(domain, f'nan outside {domain}')}")
+    for operand, partial in zip(row.operands, row.partials, strict=True):
+        lines.append(f"d/d{operand} = {partial}")
+    if row.kinks:
+        lines.append(f"Convention: {row.kinks}.")
+    if any(re.search(r"\bv\b", partial) for partial in row.partials):
+        lines.append("v is the value.")
+    return "\n".join(lines)
+
+
+def natural_order(name: str) -> list[str | int]:
+    """A key that sorts exp2 before exp10, as ruff does."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
+HEADER = '"""Generated from src/table/ops.def by generate.py: change the table, not this file."""'
+
+
+def function_stubs(rows: list[Row]) -> str:
+    """cadiff/operations/table.pyi: the functions of the package."""
+    by_name = {row.name: row for row in rows if row.public}
+    by_name |= {alias: by_name[name] for alias, name in ALIASES.items()}
+    lines = [
+        HEADER,
+        "",
+        "from typing import Any, TypeVar, overload",
+        "",
+        "import numpy as np",
+        "from numpy.typing import ArrayLike, NDArray",
+        "",
+        "from ..binding._core import Dual, Var",
+        "",
+        '_Number = TypeVar("_Number", Var, Dual)',
+        "",
+        "__all__ = [",
+        *(f'    "{name}",' for name in sorted(by_name, key=natural_order)),
+        "]",
+        "",
+    ]
+    for name, row in sorted(by_name.items()):
+        if len(row.operands) == 1:
+            kinds = [
+                ("_Number", "_Number"),
+                ("float", "float"),
+                ("NDArray[np.object_]", "NDArray[np.object_]"),
+                ("ArrayLike", "NDArray[np.float64]"),
+            ]
+            for kind, result in kinds:
+                lines += ["@overload", f"def {name}(x: {kind}, /) -> {result}: ..."]
+        else:
+            for kind, result in [("float", "float"), ("Any", "Any")]:
+                operands = ", ".join(f"{operand}: {kind}" for operand in row.operands)
+                lines += ["@overload", f"def {name}({operands}, /) -> {result}: ..."]
+    return "\n".join(lines) + "\n"
+
+
+def method_stubs(rows: list[Row]) -> str:
+    """cadiff/operations/methods.pyi: the methods of Var and Dual that are named like ufuncs."""
+    lines = [
+        HEADER,
+        "",
+        "from typing import Any",
+        "",
+        "from typing_extensions import Self",
+        "",
+        "class Methods:",
+    ]
+    for row in sorted(rows, key=lambda row: row.name):
+        if row.public and len(row.operands) == 1:
+            lines.append(f"    def {row.name}(self) -> Self: ...")
+        elif row.public and len(row.operands) == 2:
+            lines.append(f"    def {row.name}(self, other: Any, /) -> Self: ...")
+    return "\n".join(lines) + "\n"
+
+
+def markdown(rows: list[Row]) -> str:
+    """The table of the documentation."""
+    lines = [
+        "# The operations",
+        "",
+        "Generated from `src/table/ops.def` by `python src/table/generate.py derived`. Every row",
+        "is a function of the package, and a method of `Var` and `Dual` if it has one or two",
+        "operands. Outside the domain, value and derivative are nan. In derivatives, `v` is the",
+        "value and `amul` the product in which an exact zero absorbs.",
+        "",
+        "| operation | domain | derivatives (v is the value) | convention |",
+        "|---|---|---|---|",
+    ]
+    for row in rows:
+        if row.public:
+            cells = [
+                f"`{row.name}({', '.join(row.operands)})`",
+                "; ".join(row.domain),
+                "; ".join(f"`{partial}`" for partial in row.partials),
+                row.kinks,
+            ]
+            lines.append("| " + " | ".join(cells) + " |")
+    lines += ["", "Other names: " + ", ".join(f"`{a}` = `{n}`" for a, n in ALIASES.items()) + "."]
+    return "\n".join(lines) + "\n"
+
+
+def write_c(directory: Path) -> None:
+    """Write the generated headers, touching only those that change."""
+    rows = read_table()
+    directory.mkdir(parents=True, exist_ok=True)
+    texts = {
+        "ops_rows.h": c_rows,
+        "ops_direct.h": c_direct,
+        "ops_cards.h": c_cards,
+        "ops_helpers.h": c_helpers,
+    }
+    for name, make in texts.items():
+        path, text = directory / name, make(rows)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def derived_files() -> dict[str, str]:
+    """The committed files that follow from the table, by their paths in the repository."""
+    rows = read_table()
+    return {
+        "cadiff/operations/table.pyi": function_stubs(rows),
+        "cadiff/operations/methods.pyi": method_stubs(rows),
+        "docs/operations.md": markdown(rows),
+    }
+
+
+def main(argv: list[str]) -> int:
+    match argv:
+        case ["c", directory]:
+            write_c(Path(directory))
+        case ["derived"]:
+            for name, text in derived_files().items():
+                path = TABLE.parents[2] / name
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+        case _:
+            print(__doc__, file=sys.stderr)
+            return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

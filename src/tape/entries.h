@@ -1,0 +1,120 @@
+/* What stands on a tape: entries, and the plans of those over arrays. */
+#ifndef CAD_TAPE_ENTRIES_H
+#define CAD_TAPE_ENTRIES_H
+
+#include "table/ops.h"
+
+#include <stdint.h>
+
+typedef uint32_t CadSlot;
+
+#define CAD_NONE UINT32_MAX       /* the slot of a number that is not on the tape */
+#define CAD_MOST_SLOTS 0xfffffff0 /* slots below this one can be named */
+
+/* An operand that carries no derivative is marked as passive in the code of the entry, so that the
+ * sweeps neither compute its partial nor write its adjoint. The unused operand of a unary entry
+ * repeats the first: a shared dummy would chain all entries through one address. */
+typedef struct CadEntry {
+    uint32_t code; /* CAD_CODE(op, passive operands) */
+    CadSlot out;
+    CadSlot a;
+    CadSlot b;
+} CadEntry;
+
+enum { CAD_PASSIVE_A = 1, CAD_PASSIVE_B = 2 };
+
+#define CAD_CODE(op, passive) ((uint32_t)(op) << 2 | (uint32_t)(passive))
+#define CAD_CODE_OP(code) ((CadOp)(((code) & ~CAD_ARRAY_BIT) >> 2))
+
+/* Structure:
+ *   CAD_OP_LEAF    `a` values from `out` on, then as many accumulated gradients (`a` of them, or
+ *                  none if `b` is 0)
+ *   CAD_OP_THIRD   `a` is the third operand of the entry that follows; `out` is that entry's
+ *   CAD_OP_ASSIGN  the number at `b` was written to `a`, whose former value `out` keeps
+ * A slot without an entry is a constant.
+ *
+ * With this bit set in the code, the entry is one over arrays: `a` is the index of its plan in
+ * tape->plans, `b` how many slots it wrote or keeps from `out` on. */
+#define CAD_ARRAY_BIT 0x80000000u
+#define CAD_IS_ARRAY_ENTRY(e) ((e).code >= CAD_ARRAY_BIT)
+
+/* The plan of an entry over arrays: a shape, and where in the buffers each operand stands. What a
+ * view holds for an axis is a stride, counted in slots; 0 where an operand is broadcast, or summed
+ * over.
+ *
+ *   row of the table  views: result, operands; `passive` bit k: operand k has no derivative
+ *
+ *   CAD_OP_SUM        views: sum, terms. The terms are added into the sum; with extra[0] its
+ *                     former value counts, else that is taken as 0
+ *
+ *   CAD_OP_MATMUL     views: product, two factors; the last three axes are rows, inner length,
+ *                     columns
+ *
+ *   CAD_OP_GATHER     views: result; `index` holds slots of the array, counted from extra[0], its
+ *                     lowest one; extra[1] is its highest one
+ *
+ *   CAD_OP_ASSIGN     views: target, source. `out` keeps what was overwritten
+ *
+ *   CAD_OP_SCATTER    views: source; `index`, extra as for CAD_OP_GATHER name the targets, in the
+ *                     order of assignment; `out` keeps what was overwritten
+ *
+ *   CAD_OP_ADD_AT     as CAD_OP_SCATTER, but the source is added; no values are kept
+ *
+ *   CAD_OP_RULE       extra: number of the rule, number of operands, and for each of these a
+ *                     CadOperand of a shape of its own */
+typedef struct CadPlan {
+    uint32_t words; /* length, in units of 8 bytes */
+    uint16_t ndim;
+    uint16_t n_views;
+    uint32_t n_extra;
+    uint32_t passive;
+    int64_t size;   /* elements of the shape */
+    int64_t index;  /* slot of as many int64 offsets, or -1 */
+    int64_t rest[]; /* shape; for each view: slot, strides; extra */
+} CadPlan;
+
+enum { CAD_PLAN_WORDS = sizeof(CadPlan) / sizeof(int64_t), CAD_MOST_AXES = 64 };
+
+static inline int64_t *cad_plan_shape(CadPlan *plan) {
+    return plan->rest;
+}
+
+static inline int64_t *cad_plan_view(CadPlan *plan, int k) {
+    return plan->rest + plan->ndim + k * (plan->ndim + 1);
+}
+
+static inline int64_t *cad_plan_extra(CadPlan *plan) {
+    return cad_plan_view(plan, plan->n_views);
+}
+
+/* An operand of a rule: slot, number of axes, shape, strides. */
+typedef struct CadOperand {
+    int64_t slot;
+    int64_t ndim;
+    int64_t shape_and_strides[];
+} CadOperand;
+
+/* The operand at `place`, which begins at cad_plan_extra(plan) + 2, and where the next one is. */
+static inline CadOperand *cad_next_operand(int64_t **place) {
+    CadOperand *operand = (CadOperand *)*place;
+    *place += 2 + 2 * operand->ndim;
+    return operand;
+}
+
+void cad_operand_bounds(const CadOperand *operand, int64_t *low, int64_t *high);
+
+/* The lowest and highest slot of a view of a plan. */
+void cad_plan_bounds(CadPlan *plan, int view, int64_t *low, int64_t *high);
+
+/* How many slots from entry.out on are the entry's. */
+static inline size_t cad_entry_slots(CadEntry entry) {
+    if (CAD_IS_ARRAY_ENTRY(entry)) {
+        return entry.b;
+    }
+    if (CAD_CODE_OP(entry.code) == CAD_OP_LEAF) {
+        return entry.b ? 2 * (size_t)entry.a : entry.a;
+    }
+    return 1;
+}
+
+#endif

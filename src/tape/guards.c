@@ -1,0 +1,76 @@
+/* See guards.h. */
+#include "tape/guards.h"
+
+CadStatus cad_guards_new(CadTape *tape) {
+    CadGuards *const guards = cad_memory_zeroed(1, sizeof *guards);
+    if (guards == NULL) {
+        return CAD_NO_MEMORY;
+    }
+    guards->marks = tape->n_marks;
+    guards->serial = ++tape->n_guards_made;
+    guards->outer = tape->guards;
+    tape->guards = guards;
+    return CAD_OK;
+}
+
+void cad_guards_free(CadTape *tape) {
+    CadGuards *const guards = tape->guards;
+    if (guards != NULL) {
+        tape->guards = guards->outer;
+        cad_memory_free(guards->items);
+        cad_memory_free(guards);
+    }
+}
+
+static CadStatus note(CadGuards *guards, CadSlot slot, size_t count, int equality) {
+    if (count == 0) {
+        return CAD_OK;
+    }
+    const CadStatus status = cad_memory_grow((void **)&guards->items, &guards->capacity,
+                                             guards->count + 1, sizeof *guards->items);
+    if (status == CAD_OK) {
+        size_t k = guards->count++;
+        for (; k > 0 && guards->items[k - 1].slot > slot; k--) {
+            guards->items[k] = guards->items[k - 1];
+        }
+        guards->items[k] = (CadGuard){slot, count, equality};
+    }
+    return status;
+}
+
+CadStatus cad_guard_note(CadTape *tape, CadSlot slot, size_t count, int equality) {
+    return note(tape->guards, slot, count, equality);
+}
+
+CadStatus cad_guard_note_late(CadTape *tape, uint64_t serial, CadSlot slot, size_t count,
+                              int equality) {
+    CadGuards *guards = tape->guards;
+    while (guards != NULL && guards->serial != serial) {
+        guards = guards->outer;
+    }
+    return guards == NULL ? CAD_OK : note(guards, slot, count, equality);
+}
+
+void cad_guard_obstacle(CadTape *tape, const char *text) {
+    char *const obstacle = tape->guards->obstacle;
+    if (obstacle[0] != '\0') {
+        return;
+    }
+    size_t length = strlen(text);
+    if (length >= CAD_OBSTACLE_ROOM) {
+        length = CAD_OBSTACLE_ROOM - 1;
+        while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80) {
+            length--; /* in the midst of a character */
+        }
+    }
+    memcpy(obstacle, text, length);
+    obstacle[length] = '\0';
+}
+
+void cad_guards_forget(CadTape *tape, size_t end) {
+    for (CadGuards *guards = tape->guards; guards != NULL; guards = guards->outer) {
+        while (guards->count > 0 && guards->items[guards->count - 1].slot >= end) {
+            guards->count--;
+        }
+    }
+}

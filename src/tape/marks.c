@@ -1,0 +1,96 @@
+/* Marks: where a recording begins, to which the tape is rewound after it, and how many handles
+ * there are of what came since. */
+#include "tape/inner.h"
+
+CadStatus cad_tape_mark(CadTape *tape) {
+    const CadStatus status = cad_memory_grow((void **)&tape->marks, &tape->mark_capacity,
+                                             tape->n_marks + 1, sizeof *tape->marks);
+    if (status != CAD_OK) {
+        return status;
+    }
+    if (tape->n_marks == 0 && reclaim_is_due(tape)) {
+        cad_tape_reclaim(tape);
+    }
+    tape->marks[tape->n_marks++] = (CadMark){tape->n_entries,    tape->n_slots,    tape->handles,
+                                             tape->n_plan_words, tape->n_assigned, tape->n_rules};
+    tape->mark_slots = tape->n_slots;
+    tape->handles = 0;
+    if (tape->n_marks == 1) {
+        set_room(tape);
+    }
+    /* A constant below the mark would look like an outer variable to what comes after it. */
+    forget_constants(tape);
+    return CAD_OK;
+}
+
+static CadMark pop_mark(CadTape *tape) {
+    const CadMark mark = tape->marks[--tape->n_marks];
+    tape->mark_slots = tape->n_marks == 0 ? 0 : tape->marks[tape->n_marks - 1].slots;
+    return mark;
+}
+
+void cad_tape_rewind(CadTape *tape) {
+    const CadMark mark = pop_mark(tape);
+    const size_t used = tape->n_slots;
+    tape->n_entries = mark.entries;
+    tape->n_slots = mark.slots;
+    tape->handles = mark.handles;
+    tape->n_plan_words = mark.plan_words;
+    tape->n_assigned = mark.assigned;
+    tape->n_rules = mark.rules;
+    while (tape->n_blocks > 0 && tape->blocks[tape->n_blocks - 1].begin >= mark.slots) {
+        tape->n_blocks--; /* none of them is lent: who borrows takes back first */
+        tape->n_borrowed -= tape->blocks[tape->n_blocks].values != NULL;
+    }
+    tape->known_end = smaller(tape->known_end, mark.slots);
+    forget_constants(tape);
+    if (tape->guards != NULL) {
+        cad_guards_forget(tape, mark.slots);
+    }
+    if (tape->n_marks == 0) {
+        cad_tape_trim(tape, used);
+        set_room(tape);
+    }
+}
+
+void cad_tape_keep(CadTape *tape) {
+    cad_tape_settle(tape);
+    tape->handles += pop_mark(tape).handles;
+    if (tape->n_marks == 0) {
+        set_room(tape);
+    }
+}
+
+CadFilled cad_tape_filled(const CadTape *tape) {
+    return (CadFilled){tape->n_entries, tape->n_slots, tape->n_plan_words, tape->n_assigned,
+                       tape->n_blocks};
+}
+
+void cad_tape_take_back(CadTape *tape, CadFilled filled) {
+    tape->n_entries = filled.entries;
+    tape->n_slots = filled.slots;
+    tape->n_plan_words = filled.plan_words;
+    tape->n_assigned = filled.assigned;
+    tape->n_blocks = filled.blocks;
+    tape->known_end = smaller(tape->known_end, filled.slots);
+    forget_constants(tape);
+    if (tape->guards != NULL) {
+        cad_guards_forget(tape, filled.slots);
+    }
+}
+
+void cad_tape_count_handle(CadTape *tape, CadSlot slot, int change) {
+    size_t *count = &tape->handles;
+    for (size_t i = tape->n_marks; i-- > 0 && slot < tape->marks[i].slots;) {
+        count = &tape->marks[i].handles;
+    }
+    *count += (size_t)change;
+}
+
+size_t cad_tape_all_handles(const CadTape *tape) {
+    size_t count = tape->handles;
+    for (size_t i = 0; i < tape->n_marks; i++) {
+        count += tape->marks[i].handles;
+    }
+    return count;
+}

@@ -1,0 +1,249 @@
+/* How a tape comes about, and is filled: what is appended, and the room for it, which grows and
+ * shrinks. Appending itself only compares with the room that was set. */
+#include "tape/inner.h"
+
+enum {
+    FIRST_RECLAIM = 1 << 15, /* in entries; eight times as many slots */
+    LARGE = 1 << 22,
+    PATIENCE = 8,
+};
+
+/* Reclaim next when the tape has grown by a factor. */
+static void reclaim_later(CadTape *tape, size_t factor) {
+    tape->reclaim_entries = larger(tape->n_entries * factor, FIRST_RECLAIM);
+    tape->reclaim_slots = larger(tape->n_slots * factor, 8 * FIRST_RECLAIM);
+    tape->reclaim_plan_words = larger(tape->n_plan_words * factor, FIRST_RECLAIM / 2);
+}
+
+CadTape *cad_tape_new(void) {
+    CadTape *tape = cad_memory_zeroed(1, sizeof *tape);
+    if (tape == NULL) {
+        return NULL;
+    }
+    reclaim_later(tape, 1);
+    forget_constants(tape);
+    return tape;
+}
+
+void cad_tape_free(CadTape *tape) {
+    if (tape != NULL) {
+        cad_memory_free(tape->entries);
+        cad_memory_free(tape->values);
+        cad_memory_free(tape->adjoints);
+        cad_memory_free(tape->marks);
+        cad_memory_free(tape->blocks);
+        cad_memory_free(tape->plans);
+        cad_memory_free(tape->scratch);
+        cad_memory_free(tape->workspace);
+        cad_memory_free(tape->origins);
+        while (tape->guards != NULL) {
+            cad_guards_free(tape);
+        }
+        cad_memory_free(tape->spare_lanes[0].data);
+        cad_memory_free(tape->spare_lanes[1].data);
+        cad_memory_free(tape);
+    }
+}
+
+size_t cad_tape_bytes(const CadTape *tape) {
+    return tape->n_entries * sizeof(CadEntry) + 2 * tape->n_slots * sizeof(double) +
+           tape->n_plan_words * sizeof *tape->plans + tape->n_blocks * sizeof *tape->blocks;
+}
+
+/* --- room --- */
+
+void cad_tape_reclaim(CadTape *tape) {
+    const size_t before = tape->n_slots;
+    if (tape->make_room != NULL) {
+        tape->make_room(tape);
+    }
+    reclaim_later(tape, tape->n_slots <= before / 2 ? 2 : 4);
+}
+
+void cad_tape_pin(CadTape *tape) {
+    tape->pinned++;
+}
+
+void cad_tape_unpin(CadTape *tape) {
+    tape->pinned--;
+    set_room(tape);
+}
+
+void cad_tape_set_busy(CadTape *tape, int busy) {
+    tape->busy = busy;
+    tape->shut = busy || tape->watch != NULL;
+    set_room(tape);
+}
+
+CadStatus cad_tape_grow(CadTape *tape, size_t slots) {
+    if (tape->shut) {
+        return cad_tape_grow_shut(tape, slots);
+    }
+    if (reclaim_is_due(tape)) {
+        cad_tape_reclaim(tape);
+    }
+    if (slots > CAD_MOST_SLOTS || tape->n_slots + slots + 2 * CAD_HEADROOM > CAD_MOST_SLOTS) {
+        return CAD_TAPE_FULL;
+    }
+    CadStatus status = cad_memory_grow((void **)&tape->entries, &tape->entry_capacity,
+                                       tape->n_entries + 2 * CAD_HEADROOM, sizeof *tape->entries);
+    if (status == CAD_OK) {
+        status = cad_memory_grow((void **)&tape->values, &tape->slot_capacity,
+                                 tape->n_slots + slots + 2 * CAD_HEADROOM, sizeof *tape->values);
+    }
+    if (status != CAD_OK) {
+        return status;
+    }
+    set_room(tape);
+    return CAD_OK;
+}
+
+CadStatus cad_tape_grow_by(CadTape *tape, CadFilled more) {
+    if (tape->n_plan_words + more.plan_words > UINT32_MAX) {
+        return CAD_TAPE_FULL;
+    }
+    CadStatus status = cad_tape_grow(tape, more.slots);
+    if (status == CAD_OK) {
+        status = cad_memory_grow((void **)&tape->entries, &tape->entry_capacity,
+                                 tape->n_entries + more.entries + 2 * CAD_HEADROOM,
+                                 sizeof *tape->entries);
+    }
+    if (status == CAD_OK && more.plan_words > 0) {
+        status = cad_memory_grow((void **)&tape->plans, &tape->plan_capacity,
+                                 tape->n_plan_words + more.plan_words, sizeof *tape->plans);
+    }
+    if (status == CAD_OK && more.blocks > 0) {
+        status = cad_memory_grow((void **)&tape->blocks, &tape->block_capacity,
+                                 tape->n_blocks + more.blocks, sizeof *tape->blocks);
+    }
+    set_room(tape);
+    return status;
+}
+
+/* Shrink a buffer; one that cannot be shrunk stays as it is. */
+static void shrink_buffer(void **buffer, size_t *capacity, size_t wanted, size_t size) {
+    void *shrunk = wanted < *capacity ? cad_memory_resize(*buffer, wanted, size) : NULL;
+    if (shrunk != NULL) {
+        *buffer = shrunk;
+        *capacity = wanted;
+    }
+}
+
+void cad_tape_trim(CadTape *tape, size_t used) {
+    if (tape->n_entries < tape->reclaim_entries / 4) {
+        reclaim_later(tape, 2);
+    }
+    tape->peak = larger(tape->peak, used);
+    if (tape->slot_capacity < LARGE || tape->peak > tape->slot_capacity / 8) {
+        tape->peak = 0;
+        tape->idle = 0;
+        return;
+    }
+    if (++tape->idle < PATIENCE) {
+        return;
+    }
+    const size_t wanted = larger(2 * tape->peak, 2 * (tape->n_slots + tape->n_entries)) + 1024;
+    shrink_buffer((void **)&tape->entries, &tape->entry_capacity, wanted, sizeof *tape->entries);
+    shrink_buffer((void **)&tape->values, &tape->slot_capacity, wanted, sizeof *tape->values);
+    for (int k = 0; k < 2; k++) {
+        cad_memory_free(tape->spare_lanes[k].data);
+        tape->spare_lanes[k] = (CadLaneBuffer){NULL, 0};
+    }
+    cad_memory_free(tape->adjoints);
+    tape->adjoints = NULL;
+    tape->adjoint_capacity = tape->dirty_begin = tape->dirty_end = tape->known_end = 0;
+    tape->stale_begin = tape->stale_end = 0;
+    tape->peak = 0;
+    tape->idle = 0;
+}
+
+/* --- appending --- */
+
+CadSlot cad_tape_push3(CadTape *tape, uint32_t code, CadSlot a, CadSlot b, CadSlot c,
+                       double value) {
+    const CadSlot out = (CadSlot)tape->n_slots;
+    tape->entries[tape->n_entries++] = (CadEntry){CAD_CODE(CAD_OP_THIRD, 0), out, c, c};
+    return cad_tape_push(tape, code, a, b, value);
+}
+
+CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, int accumulate,
+                        CadSlot *out) {
+    if (count > CAD_MOST_SLOTS / 2) {
+        return CAD_TAPE_FULL;
+    }
+    /* An empty leaf takes a slot all the same: each handle has one that is its own. */
+    const size_t slots = count == 0 ? 1 : accumulate ? 2 * count : count;
+    const CadStatus status = cad_tape_grow(tape, slots);
+    if (status != CAD_OK) {
+        return status;
+    }
+    *out = (CadSlot)tape->n_slots;
+    double *const place = tape->values + *out;
+    const size_t given = values != NULL ? count : 0;
+    if (given > 0) {
+        memcpy(place, values, count * sizeof *values);
+    }
+    memset(place + given, 0, (slots - given) * sizeof *values);
+    tape->n_slots += slots;
+    tape->entries[tape->n_entries++] =
+        (CadEntry){CAD_CODE(CAD_OP_LEAF, 0), *out, (CadSlot)count, accumulate ? 1 : 0};
+    return CAD_OK;
+}
+
+CadStatus cad_tape_open_leaf(CadTape *tape, size_t count, CadSlot *out) {
+    const CadStatus status = cad_tape_grow(tape, larger(count, 1));
+    if (status != CAD_OK) {
+        return status;
+    }
+    *out = (CadSlot)tape->n_slots;
+    tape->values[*out] = 0.0; /* an empty leaf takes a slot all the same */
+    tape->n_slots += larger(count, 1);
+    tape->entries[tape->n_entries++] =
+        (CadEntry){CAD_CODE(CAD_OP_LEAF, 0), *out, (CadSlot)count, 0};
+    return CAD_OK;
+}
+
+CadStatus cad_tape_block(CadTape *tape, size_t count, int may_change, CadSlot *out) {
+    const CadStatus status = cad_tape_grow(tape, larger(count, 1));
+    if (status != CAD_OK) {
+        return status;
+    }
+    *out = (CadSlot)tape->n_slots;
+    const size_t end = tape->n_slots + larger(count, 1);
+    const CadStatus noted =
+        cad_tape_note_block(tape, tape->n_slots, end, may_change ? CAD_CONSTANTS : CAD_RESULT);
+    if (noted == CAD_OK) {
+        CadBlock *block = cad_tape_find_block(tape, *out);
+        if (block != NULL) {
+            block->constant = 1;
+        }
+        tape->n_slots = end;
+    }
+    return noted;
+}
+
+CadStatus cad_tape_push_plan(CadTape *tape, uint32_t code, size_t slots, size_t words,
+                             CadPlan **plan) {
+    CadStatus status = cad_tape_grow(tape, slots);
+    if (status == CAD_OK) {
+        status = cad_memory_grow((void **)&tape->plans, &tape->plan_capacity,
+                                 tape->n_plan_words + words, sizeof *tape->plans);
+    }
+    if (status == CAD_OK && tape->n_plan_words + words > UINT32_MAX) {
+        status = CAD_TAPE_FULL;
+    }
+    const CadSlot out = (CadSlot)tape->n_slots;
+    if (status == CAD_OK) {
+        status = cad_tape_note_block(tape, out, out + slots, CAD_RESULT);
+    }
+    if (status != CAD_OK) {
+        return status;
+    }
+    *plan = (CadPlan *)(tape->plans + tape->n_plan_words);
+    (*plan)->words = (uint32_t)words;
+    tape->entries[tape->n_entries++] =
+        (CadEntry){code | CAD_ARRAY_BIT, out, (CadSlot)tape->n_plan_words, (CadSlot)slots};
+    tape->n_plan_words += words;
+    tape->n_slots += slots;
+    return CAD_OK;
+}
