@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cadiff
-from cadiff.binding import _core
+from cadiff import binding
 from cadiff.inspection import checks
 
 from .functions import rosenbrock
@@ -44,10 +44,10 @@ def table(text: str) -> list[list[str]]:
 # --- what is right passes ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name, _, _ in _core.operations()])
+@pytest.mark.parametrize("name", [name for name, _, _ in binding.operations()])
 def test_all_functions_of_the_table_pass(name: str) -> None:
     f = getattr(cadiff, name)
-    arity = {row[0]: row[1] for row in _core.operations()}[name]
+    arity = {row[0]: row[1] for row in binding.operations()}[name]
     if name == "where":
         cadiff.check_grads(lambda x, y: cadiff.where(x > y, x * y, y), (0.5, 0.3), order=2)
     elif name == "polygamma":
@@ -339,10 +339,10 @@ def test_what_f_raises_passes_through() -> None:
             raise OddError
         return x
 
-    before = _core.tape_usage()["recordings"]
+    before = binding.tape_usage()["recordings"]
     with pytest.raises(OddError):
         cadiff.check_grads(f, (1.0,))
-    assert _core.tape_usage()["recordings"] == before
+    assert binding.tape_usage()["recordings"] == before
 
 
 def test_arguments_are_left_alone() -> None:

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as np
-from cadiff import checkpoint
-from cadiff.binding import _core
+from cadiff import binding, checkpoint
 
 Function = Callable[..., Any]
 Layer = Callable[[Any, Any], Any]
@@ -47,7 +46,7 @@ JUMPS = {
 def domains() -> dict[str, tuple[tuple[float, float], ...]]:
     """For each operation of the table the intervals from which its operands are taken."""
     found = {}
-    for line in _core.functions().values():
+    for line in binding.functions().values():
         name = line.__name__
         text = [
             part.split(": ", 1)[1] for part in (line.__doc__ or "").splitlines() if ": " in part
@@ -281,8 +280,8 @@ def test_all_ways_lead_to_the_same_derivatives(
         if is_smooth(cadiff.grad(f), x, direction):
             along = difference(cadiff.grad(f), x, direction)
             npt.assert_allclose(second["hessian"] @ direction, along, rtol=1e-4, atol=1e-5 * size)
-    assert _core.tape_usage()["recordings"] == 0
-    assert _core.running_forward() == []
+    assert binding.tape_usage()["recordings"] == 0
+    assert binding.running_forward() == []
 
 
 @settings(max_examples=25)

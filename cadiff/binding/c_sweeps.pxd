@@ -1,0 +1,59 @@
+# What the binding sees of the sweeps in C, and of recordings that are inlined.
+
+from libc.stdint cimport int64_t
+
+from .c_tape cimport CadSlot, CadStatus, CadTape
+
+
+cdef extern from "sweeps/inlined.h" nogil:
+    ctypedef struct CadImage:
+        pass
+
+    ctypedef struct CadForm:
+        pass
+
+    CadStatus cad_image_new(CadTape *tape, size_t begin, size_t n_inputs, CadImage **image)
+    void cad_image_free(CadImage *image)
+    bint cad_image_writes_inputs(const CadImage *image)
+    size_t cad_image_bytes(const CadImage *image)
+    CadStatus cad_form_new(const CadImage *image, const unsigned char *active, bint guarded,
+                           const int64_t *slots, size_t n_slots, unsigned char *found,
+                           CadForm **form)
+    void cad_form_free(CadForm *form)
+    CadStatus cad_form_paste(const CadForm *form, CadTape *tape, const CadSlot *inputs,
+                             CadSlot *shift, long *missed)
+
+
+cdef extern from "sweeps/sweeps.h" nogil:
+    ctypedef struct CadNumber:
+        double value
+        CadSlot slot
+
+    void cad_sweep_redo(CadTape *tape, size_t begin, size_t end)
+    void cad_sweep_undo(CadTape *tape, size_t begin, size_t end)
+    void cad_sweep_value(CadTape *tape, size_t begin, size_t end)
+    CadStatus cad_sweep_taylor(CadTape *tape, size_t begin, size_t end, CadSlot base,
+                               size_t order, double *coefficients)
+    ctypedef struct CadLaneBuffer:
+        double *data
+
+    ctypedef struct CadLanes:
+        double *data
+        CadSlot base
+        size_t count
+
+    ctypedef struct CadAlong:
+        CadLanes tangents
+        CadLanes adjoints
+
+    void cad_array_prepare(CadTape *tape, const CadAlong *along, int64_t low, int64_t high)
+    CadStatus cad_lanes_take(CadTape *tape, size_t numbers, CadLaneBuffer *buffer)
+    void cad_lanes_give_back(CadTape *tape, CadLaneBuffer buffer)
+    void cad_lanes_clear_adjoints(const CadTape *tape, CadLanes lanes, size_t begin, size_t end)
+    CadStatus cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, size_t inputs_end,
+                                CadSlot base, size_t lanes, double *tangents)
+    CadStatus cad_sweep_second(CadTape *tape, size_t begin, size_t end, size_t transient,
+                               CadSlot base, size_t lanes, double *tangents,
+                               double *adjoint_tangents)
+    CadStatus cad_sweep_record(CadTape *tape, size_t begin, size_t end, CadSlot base, bint linear,
+                               CadNumber *adjoints)
