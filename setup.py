@@ -64,6 +64,7 @@ modules = cythonize(
     compiler_directives={
         "language_level": 3,
         "auto_pickle": False,
+        "autotestdict": False,
         "boundscheck": False,
         "initializedcheck": False,
         "wraparound": False,

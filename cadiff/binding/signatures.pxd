@@ -14,7 +14,9 @@ cdef class Shaped:
     cdef Py_ssize_t size
     cdef Py_ssize_t *lengths
 
+    @cython.final
     cdef int shape_as(self, cnp.ndarray array) except -1
+    @cython.final
     cdef bint is_shape_of(self, object item)
 
 
