@@ -28,7 +28,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 # --- the table: operation | operands | value | partials, one for each operand --------------------
-# Each formula is written once, as in src/ops.def. Values are those of math, but infinite at poles.
+# Each formula is written once, as in ops.def. Values are those of math, but infinite at poles.
 # Partials may use the value v and the whole table, so they serve dual numbers as well; comparisons
 # have none. `times` is the product of the chain rule, in which an exact zero absorbs even inf.
 TABLE = """
