@@ -323,6 +323,7 @@ void cad_strip_add_product(CadStrip to, CadStrip g, CadStrip p, int store, size_
         if ((reads & scattered) != 0) {                                                           \
             return 0;                                                                             \
         }                                                                                         \
+        CAD_NO_UNROLL                                                                             \
         for (size_t i = 0; i < n; i++) {                                                          \
             const double x = xs[i], y = ys[i], z = zs[i], v = vs[i];                              \
             (void)x, (void)y, (void)z, (void)v;                                                   \
