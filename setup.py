@@ -38,7 +38,8 @@ else:
     COMPILE_ARGS += ["-falign-functions=64", "-falign-loops=32"]
     # What debuggers read would be most of the wheel, and a fifth of the time that the build takes.
     COMPILE_ARGS += ["-g0"]
-COMPILE_ARGS += os.environ.get("CADIFF_CFLAGS", "").split()
+GIVEN_ARGS = os.environ.get("CADIFF_CFLAGS", "").split()
+COMPILE_ARGS += GIVEN_ARGS
 LINK_ARGS = os.environ.get("CADIFF_LDFLAGS", "").split()
 
 
@@ -148,8 +149,8 @@ class BuildChanged(build_ext):
         command = [*compiler, *flags, *of_python]
         tag = sys.implementation.cache_tag
         numbers = Objects(tag, command)
-        hot = Objects(f"{tag}-hot", [*command, *HOT_ARGS])
-        cold = Objects(f"{tag}-cold", [*command, *COLD_ARGS])
+        hot = Objects(f"{tag}-hot", [*command, *HOT_ARGS, *GIVEN_ARGS])
+        cold = Objects(f"{tag}-cold", [*command, *COLD_ARGS, *GIVEN_ARGS])
 
         def compile_one(source: str) -> str:
             if source.startswith("src"):

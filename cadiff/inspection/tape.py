@@ -7,7 +7,6 @@ are made or swept over.
 
 from __future__ import annotations
 
-import html
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -687,7 +686,8 @@ def _drawing(title: str, nodes: list[tuple[str, list[str]]], edges: list[tuple[s
 
 
 def _clean(text: str) -> str:
-    return html.escape("".join(c if c.isprintable() else "?" for c in text), quote=False)
+    printable = "".join(c if c.isprintable() else "?" for c in text)
+    return printable.translate({ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"})
 
 
 def _placed(
