@@ -38,13 +38,13 @@ static PyObject *record_row(CadOp op, CadArrayOperands *all, const CadShape *sha
     return cad_result_view(all->tape, out, shape->ndim, shape->of, request.slots, passive);
 }
 
-PyObject *cad_array_apply(CadOp op, PyObject *const *operands, int n) {
+PyObject *cad_array_apply(CadOp op, PyObject *const *operands) {
     if (op == CAD_OP_multiply && operands[0] == operands[1]) {
-        return cad_array_apply(CAD_OP_square, operands, 1); /* one partial to hand on, not two */
+        return cad_array_apply(CAD_OP_square, operands); /* one partial to hand on, not two */
     }
     CadArrayOperands all;
     CadShape shape;
-    if (cad_take_operands(&all, operands, n) != 0) {
+    if (cad_take_operands(&all, operands, cad_op_info[op].arity) != 0) {
         return NULL;
     }
     PyObject *result = NULL;
@@ -59,7 +59,36 @@ PyObject *cad_array_apply(CadOp op, PyObject *const *operands, int n) {
 
 PyObject *cad_array_copy(CadVar *var) {
     PyObject *operand = (PyObject *)var;
-    return cad_array_apply(CAD_OP_positive, &operand, 1);
+    return cad_array_apply(CAD_OP_positive, &operand);
+}
+
+/* --- constants --- */
+
+PyObject *cad_array_constant(CadTape *tape, PyObject *values) {
+    PyArrayObject *array = (PyArrayObject *)values;
+    if (PyArray_NDIM(array) == 0) {
+        PyObject *number = PyNumber_Float(values);
+        PyObject *var = number == NULL ? NULL : cad_var_passive(PyFloat_AS_DOUBLE(number));
+        Py_XDECREF(number);
+        return var;
+    }
+    CadArrayOperand operand = {.ndim = PyArray_NDIM(array), .shape = PyArray_DIMS(array)};
+    PyObject *var = NULL;
+    if (cad_pin(tape) == 0) {
+        if (cad_put_array(tape, &operand, array, 1) == 0) {
+            var = cad_var_view(tape, (CadSlot)operand.slot, operand.ndim, operand.shape, NULL,
+                               CAD_CONSTANT);
+        }
+        cad_tape_unpin(tape);
+    }
+    return var;
+}
+
+static PyObject *constant_zeros(CadTape *tape, int ndim, npy_intp *shape) {
+    PyObject *zeros = PyArray_ZEROS(ndim, shape, NPY_DOUBLE, 0);
+    PyObject *var = zeros == NULL ? NULL : cad_array_constant(tape, zeros);
+    Py_XDECREF(zeros);
+    return var;
 }
 
 /* --- matrix products --- */
@@ -91,6 +120,63 @@ static void as_matrix(CadArrayOperand *operand, npy_intp *shape, int column) {
     operand->ndim = 2;
 }
 
+/* What a product of matrices, or of stacks of them, reads and writes: the axes of the stack, and
+ * three more, which are rows, inner length and columns. */
+typedef struct Product {
+    int ndim;
+    int64_t lengths[NPY_MAXDIMS + 3];
+    int64_t strides[3][NPY_MAXDIMS + 3]; /* of the product and its operands */
+    int64_t size;                        /* of the product */
+} Product;
+
+static void plan_product(const CadArrayOperand *x, const CadArrayOperand *y, const CadShape *stack,
+                         Product *plan) {
+    const npy_intp m = x->shape[x->ndim - 2], n = x->shape[x->ndim - 1];
+    const npy_intp p = y->shape[y->ndim - 1];
+    cad_spread(x, 2, stack, plan->strides[1]);
+    cad_spread(y, 2, stack, plan->strides[2]);
+    plan->ndim = stack->ndim + 3;
+    plan->size = m * p;
+    for (int axis = stack->ndim; axis-- > 0;) {
+        plan->lengths[axis] = stack->of[axis];
+        plan->strides[0][axis] = plan->size;
+        plan->size *= stack->of[axis];
+    }
+    const int64_t *xs = x->strides + x->ndim - 2, *ys = y->strides + y->ndim - 2;
+    const int64_t core[4][3] = {{m, n, p}, {p, 0, 1}, {xs[0], xs[1], 0}, {0, ys[0], ys[1]}};
+    for (int i = 0; i < 3; i++) {
+        plan->lengths[stack->ndim + i] = core[0][i];
+        for (int k = 0; k < 3; k++) {
+            plan->strides[k][stack->ndim + i] = core[k + 1][i];
+        }
+    }
+}
+
+static PyObject *push_product(const CadArrayOperands *all, const Product *plan,
+                              const CadShape *result) {
+    const CadArrayOperand *x = &all->of[0], *y = &all->of[1];
+    const CadRequest request = {
+        .op = CAD_OP_MATMUL,
+        .passive = (uint32_t)((x->passive != 0) << 1 | (y->passive != 0) << 2),
+        .ndim = plan->ndim,
+        .shape = plan->lengths,
+        .n_views = 3,
+        .views = {{CAD_OWN, plan->strides[0]},
+                  {x->slot, plan->strides[1]},
+                  {y->slot, plan->strides[2]}},
+        .slots = (size_t)plan->size,
+        .index = -1,
+    };
+    CadSlot out;
+    const CadStatus status = cad_array_push(all->tape, &request, &out);
+    if (status != CAD_OK) {
+        cad_raise_status(status);
+        return NULL;
+    }
+    return cad_result_view(all->tape, out, result->ndim, result->of, request.slots,
+                           x->passive && y->passive);
+}
+
 static PyObject *record_matmul(CadArrayOperands *all) {
     CadArrayOperand *x = &all->of[0], *y = &all->of[1];
     if (x->ndim == 0 || y->ndim == 0) {
@@ -108,72 +194,32 @@ static PyObject *record_matmul(CadArrayOperands *all) {
     if (is_column) {
         as_matrix(y, column, 1);
     }
-    const npy_intp m = x->shape[x->ndim - 2], n = x->shape[x->ndim - 1];
-    const npy_intp p = y->shape[y->ndim - 1];
-    if (y->shape[y->ndim - 2] != n) {
+    const npy_intp inner = x->shape[x->ndim - 1];
+    if (y->shape[y->ndim - 2] != inner) {
         refuse_matmul(all);
         return NULL;
     }
-    CadShape shape;
-    if (cad_broadcast(all, 2, &shape) < 0) {
+    CadShape stack;
+    if (cad_broadcast(all, 2, &stack) < 0) {
         return NULL;
     }
-    /* The plan has three axes more: rows, inner length, columns. */
-    const int stack = shape.ndim;
-    int64_t strides[3][NPY_MAXDIMS + 3];
-    int64_t lengths[NPY_MAXDIMS + 3];
-    cad_spread(x, 2, &shape, strides[1]);
-    cad_spread(y, 2, &shape, strides[2]);
-    int64_t size = m * p;
-    for (int axis = stack; axis-- > 0;) {
-        lengths[axis] = shape.of[axis];
-        strides[0][axis] = size;
-        size *= shape.of[axis];
-    }
-    const int64_t *xs = x->strides + x->ndim - 2, *ys = y->strides + y->ndim - 2;
-    const int64_t core[4][3] = {{m, n, p}, {p, 0, 1}, {xs[0], xs[1], 0}, {0, ys[0], ys[1]}};
-    for (int i = 0; i < 3; i++) {
-        lengths[stack + i] = core[0][i];
-        for (int k = 0; k < 3; k++) {
-            strides[k][stack + i] = core[k + 1][i];
-        }
-    }
-    /* A vector's axis is not one of the result. */
-    CadShape result = shape;
+    CadShape result = stack; /* of which a vector's axis is none */
     if (!is_row) {
-        result.of[result.ndim++] = m;
+        result.of[result.ndim++] = x->shape[x->ndim - 2];
     }
     if (!is_column) {
-        result.of[result.ndim++] = p;
+        result.of[result.ndim++] = y->shape[y->ndim - 1];
     }
-    if (result.ndim > NPY_MAXDIMS || stack + 3 > NPY_MAXDIMS) {
+    if (result.ndim > NPY_MAXDIMS || stack.ndim + 3 > NPY_MAXDIMS) {
         PyErr_Format(PyExc_ValueError, "matmul: at most %d axes are possible", NPY_MAXDIMS - 3);
         return NULL;
     }
-    if (size == 0 || n == 0) {
-        PyObject *zeros = PyArray_ZEROS(result.ndim, result.of, NPY_DOUBLE, 0);
-        PyObject *var = zeros == NULL ? NULL : cad_array_constant(all->tape, zeros);
-        Py_XDECREF(zeros);
-        return var;
+    Product plan;
+    plan_product(x, y, &stack, &plan);
+    if (plan.size == 0 || inner == 0) {
+        return constant_zeros(all->tape, result.ndim, result.of);
     }
-    const CadRequest request = {
-        .op = CAD_OP_MATMUL,
-        .passive = (uint32_t)((x->passive != 0) << 1 | (y->passive != 0) << 2),
-        .ndim = stack + 3,
-        .shape = lengths,
-        .n_views = 3,
-        .views = {{CAD_OWN, strides[0]}, {x->slot, strides[1]}, {y->slot, strides[2]}},
-        .slots = (size_t)size,
-        .index = -1,
-    };
-    CadSlot out;
-    const CadStatus status = cad_array_push(all->tape, &request, &out);
-    if (status != CAD_OK) {
-        cad_raise_status(status);
-        return NULL;
-    }
-    return cad_result_view(all->tape, out, result.ndim, result.of, request.slots,
-                           x->passive && y->passive);
+    return push_product(all, &plan, &result);
 }
 
 PyObject *cad_array_matmul(PyObject *left, PyObject *right) {
@@ -221,6 +267,30 @@ static int mark_axes(PyObject *axis, int ndim, char *marked) {
     return status;
 }
 
+/* What a sum reads and writes, and the shape of its result. */
+typedef struct Sum {
+    int64_t lengths[NPY_MAXDIMS], to[NPY_MAXDIMS], from[NPY_MAXDIMS];
+    int64_t size;
+    int ndim;
+    npy_intp shape[NPY_MAXDIMS];
+} Sum;
+
+static void plan_sum(const CadView *view, const char *marked, int keepdims, Sum *plan) {
+    plan->size = 1;
+    plan->ndim = 0;
+    for (int i = view->ndim; i-- > 0;) {
+        plan->lengths[i] = CAD_SHAPE(view)[i];
+        plan->from[i] = CAD_STRIDES(view)[i];
+        plan->to[i] = marked[i] ? 0 : plan->size;
+        plan->size *= marked[i] ? 1 : plan->lengths[i];
+    }
+    for (int i = 0; i < view->ndim; i++) {
+        if (!marked[i] || keepdims) {
+            plan->shape[plan->ndim++] = marked[i] ? 1 : CAD_SHAPE(view)[i];
+        }
+    }
+}
+
 PyObject *cad_array_sum(CadVar *var, PyObject *axis, int keepdims) {
     if (var->kind == CAD_STALE) {
         cad_raise_stale();
@@ -231,27 +301,11 @@ PyObject *cad_array_sum(CadVar *var, PyObject *axis, int keepdims) {
     if (mark_axes(axis, view->ndim, marked) < 0) {
         return NULL;
     }
-    int64_t lengths[NPY_MAXDIMS], to[NPY_MAXDIMS], from[NPY_MAXDIMS];
-    npy_intp shape[NPY_MAXDIMS];
-    int ndim = 0;
-    int64_t size = 1;
-    for (int i = view->ndim; i-- > 0;) {
-        lengths[i] = CAD_SHAPE(view)[i];
-        from[i] = CAD_STRIDES(view)[i];
-        to[i] = marked[i] ? 0 : size;
-        size *= marked[i] ? 1 : lengths[i];
-    }
-    for (int i = 0; i < view->ndim; i++) {
-        if (!marked[i] || keepdims) {
-            shape[ndim++] = marked[i] ? 1 : CAD_SHAPE(view)[i];
-        }
-    }
+    Sum plan;
+    plan_sum(view, marked, keepdims, &plan);
     CadTape *tape = var->tape;
     if (view->size == 0) {
-        PyObject *zeros = PyArray_ZEROS(ndim, shape, NPY_DOUBLE, 0);
-        PyObject *sum = zeros == NULL ? NULL : cad_array_constant(tape, zeros);
-        Py_XDECREF(zeros);
-        return sum;
+        return constant_zeros(tape, plan.ndim, plan.shape);
     }
     if (cad_pin(tape) < 0) {
         return NULL;
@@ -261,10 +315,10 @@ PyObject *cad_array_sum(CadVar *var, PyObject *axis, int keepdims) {
         .op = CAD_OP_SUM,
         .passive = (uint32_t)passive << 1,
         .ndim = view->ndim,
-        .shape = lengths,
+        .shape = plan.lengths,
         .n_views = 2,
-        .views = {{CAD_OWN, to}, {var->slot, from}},
-        .slots = (size_t)size,
+        .views = {{CAD_OWN, plan.to}, {var->slot, plan.from}},
+        .slots = (size_t)plan.size,
         .index = -1,
     };
     CadSlot out;
@@ -273,30 +327,8 @@ PyObject *cad_array_sum(CadVar *var, PyObject *axis, int keepdims) {
     if (status != CAD_OK) {
         cad_raise_status(status);
     } else {
-        result = cad_result_view(tape, out, ndim, shape, request.slots, passive);
+        result = cad_result_view(tape, out, plan.ndim, plan.shape, request.slots, passive);
     }
     cad_tape_unpin(tape);
     return result;
-}
-
-/* --- constants --- */
-
-PyObject *cad_array_constant(CadTape *tape, PyObject *values) {
-    PyArrayObject *array = (PyArrayObject *)values;
-    if (PyArray_NDIM(array) == 0) {
-        PyObject *number = PyNumber_Float(values);
-        PyObject *var = number == NULL ? NULL : cad_var_passive(PyFloat_AS_DOUBLE(number));
-        Py_XDECREF(number);
-        return var;
-    }
-    CadArrayOperand operand = {.ndim = PyArray_NDIM(array), .shape = PyArray_DIMS(array)};
-    PyObject *var = NULL;
-    if (cad_pin(tape) == 0) {
-        if (cad_put_array(tape, &operand, array, 1) == 0) {
-            var = cad_var_view(tape, (CadSlot)operand.slot, operand.ndim, operand.shape, NULL,
-                               CAD_CONSTANT);
-        }
-        cad_tape_unpin(tape);
-    }
-    return var;
 }

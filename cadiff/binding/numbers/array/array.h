@@ -8,12 +8,12 @@
 
 /* An operation on arrays and single numbers: Vars, at least one of them, and plain ones. NULL
  * without an exception if an operand is something else. */
-PyObject *cad_array_apply(CadOp op, PyObject *const *operands, int n);
-
-PyObject *cad_array_copy(CadVar *var);
+PyObject *cad_array_apply(CadOp op, PyObject *const *operands);
 
 /* The same for `left @ right`. */
 PyObject *cad_array_matmul(PyObject *left, PyObject *right);
+
+PyObject *cad_array_copy(CadVar *var);
 
 /* The sum over axes (None: all; an int; a tuple of them). */
 PyObject *cad_array_sum(CadVar *var, PyObject *axis, int keepdims);

@@ -207,7 +207,7 @@ static PyObject *make_view(CadTape *tape, CadSlot out, int ndim, const npy_intp 
     return cad_var_view(tape, out, ndim, shape, NULL, CAD_CONSTANT);
 }
 
-/* The same after who watches the tape has had a look. */
+/* The same after the hook of the tape was called. */
 static PyObject *show_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
                            size_t slots, int passive) {
     const CadStatus status = tape->watch->array(tape->watch->holder, ndim, shape);

@@ -369,8 +369,7 @@ PyObject *cad_dual_show(CadOp op, PyObject *x, PyObject *y, PyObject *dual) {
     return dual;
 }
 
-PyObject *cad_dual_apply(CadOp op, PyObject *const *operands, int n) {
-    (void)n;
+PyObject *cad_dual_apply(CadOp op, PyObject *const *operands) {
     PyObject *dual = dual_apply(op, operands);
     if (cad_dual_hook != NULL && dual != NULL && cad_dual_hook(op, operands, dual) < 0) {
         Py_CLEAR(dual);

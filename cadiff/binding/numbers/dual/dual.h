@@ -8,7 +8,7 @@
 /* --- operations (apply.c) --- */
 
 /* An operation at least one of whose operands is a Dual, the others any numbers. */
-PyObject *cad_dual_apply(CadOp op, PyObject *const *operands, int n);
+PyObject *cad_dual_apply(CadOp op, PyObject *const *operands);
 
 /* Set by the binding while Duals are to be looked at: 0, or -1 with an exception. */
 CAD_HIDDEN extern int (*cad_dual_hook)(CadOp op, PyObject *const *operands, PyObject *dual);

@@ -25,18 +25,7 @@ int cad_check_array(PyObject *array) {
     return 0;
 }
 
-int cad_classify(PyObject *object, double *value) {
-    if (PyFloat_Check(object)) {
-        *value = PyFloat_AS_DOUBLE(object);
-        return CAD_PLAIN;
-    }
-    if (CAD_IS_VAR(object)) {
-        *value = CAD_VAR(object)->value;
-        return CAD_IS_VAR_ARRAY(object) ? CAD_ARRAY_CLASS : CAD_VAR_CLASS;
-    }
-    if (CAD_IS_DUAL(object)) {
-        return CAD_DUAL(object)->kind == CAD_DUAL_ARRAY ? CAD_ARRAY_CLASS : CAD_DUAL_CLASS;
-    }
+int cad_classify_other(PyObject *object, double *value) {
     if (PyLong_Check(object)) {
         *value = PyLong_AsDouble(object);
         return *value == -1.0 && PyErr_Occurred() ? -1 : CAD_PLAIN;

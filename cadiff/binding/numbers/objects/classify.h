@@ -13,8 +13,24 @@ typedef enum CadClass {
     CAD_FOREIGN,     /* anything else */
 } CadClass;
 
+/* What cad_classify answers for all but floats, Vars and Duals. */
+int cad_classify_other(PyObject *object, double *value);
+
 /* Returns -1 with an exception if the object is a number but out of range. */
-int cad_classify(PyObject *object, double *value);
+static inline int cad_classify(PyObject *object, double *value) {
+    if (PyFloat_Check(object)) {
+        *value = PyFloat_AS_DOUBLE(object);
+        return CAD_PLAIN;
+    }
+    if (CAD_IS_VAR(object)) {
+        *value = CAD_VAR(object)->value;
+        return CAD_IS_VAR_ARRAY(object) ? CAD_ARRAY_CLASS : CAD_VAR_CLASS;
+    }
+    if (CAD_IS_DUAL(object)) {
+        return CAD_DUAL(object)->kind == CAD_DUAL_ARRAY ? CAD_ARRAY_CLASS : CAD_DUAL_CLASS;
+    }
+    return cad_classify_other(object, value);
+}
 
 /* Raise TypeError for arrays whose operations mean something else: masked ones and matrices. */
 int cad_check_array(PyObject *array);

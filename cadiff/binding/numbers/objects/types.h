@@ -26,7 +26,7 @@
 
 #include "tape/tape.h"
 
-/* Variables that fast paths read are reached at once, not through a table of addresses. */
+/* What fast paths read is reached at once, not through a table of addresses. */
 #ifdef __GNUC__
 #define CAD_HIDDEN __attribute__((visibility("hidden")))
 #else
@@ -75,8 +75,8 @@ typedef struct CadVar {
 
 /* To NumPy whatever has sequence slots is a sequence, even without a length. So that a scalar is
  * none, arrays are of a type of their own, derived from Var. */
-extern PyTypeObject CadVar_Type;
-extern PyTypeObject CadVarArray_Type;
+CAD_HIDDEN extern PyTypeObject CadVar_Type;
+CAD_HIDDEN extern PyTypeObject CadVarArray_Type;
 
 /* --- Dual --- */
 
@@ -107,8 +107,8 @@ typedef struct CadDual {
     uint32_t kind;
 } CadDual;
 
-extern PyTypeObject CadDual_Type;
-extern PyTypeObject CadDualArray_Type; /* of kind CAD_DUAL_ARRAY, and no other */
+CAD_HIDDEN extern PyTypeObject CadDual_Type;
+CAD_HIDDEN extern PyTypeObject CadDualArray_Type; /* of kind CAD_DUAL_ARRAY, and no other */
 
 extern PyObject *cad_dtype; /* what .dtype of both answers */
 

@@ -83,43 +83,20 @@ PyObject *cad_plain_value(PyObject *object) {
 
 /* --- arrays --- */
 
-/* Whether a tuple, such as NumPy makes of out=, has a Var or Dual in it. */
-static int holds_number(PyObject *object) {
-    for (Py_ssize_t i = 0; PyTuple_Check(object) && i < PyTuple_GET_SIZE(object); i++) {
-        PyObject *item = PyTuple_GET_ITEM(object, i);
-        if (CAD_IS_VAR(item) || CAD_IS_DUAL(item)) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-static PyObject *call_on_elements(PyObject *function, PyObject *const *operands, Py_ssize_t n,
-                                  PyObject *names) {
-    PyObject *converted[NPY_MAXARGS];
-    Py_ssize_t total = n + (names == NULL ? 0 : PyTuple_GET_SIZE(names));
-    if (total > NPY_MAXARGS) {
-        PyErr_SetString(PyExc_TypeError, "too many arguments");
-        return NULL;
-    }
-    PyObject *result = NULL;
-    Py_ssize_t done = 0;
-    for (; done < total; done++) {
+/* Arrays of objects are gone through number by number. */
+static PyObject *call_on_elements(PyObject *ufunc, PyObject *const *operands, int n) {
+    PyObject *converted[3];
+    int done = 0;
+    while (done < n) {
         PyObject *operand = operands[done];
         const int ours = CAD_IS_VAR(operand) || CAD_IS_DUAL(operand);
-        if (done >= n && (ours || holds_number(operand))) {
-            PyErr_Format(PyExc_TypeError,
-                         "%U= cannot be a Var or Dual: numbers do not change; use the result",
-                         PyTuple_GET_ITEM(names, done - n));
-            goto end;
-        }
         converted[done] = ours ? cad_elements(operand) : Py_NewRef(operand);
         if (converted[done] == NULL) {
-            goto end;
+            break;
         }
+        done++;
     }
-    result = PyObject_Vectorcall(function, converted, (size_t)n, names);
-end:
+    PyObject *result = done < n ? NULL : PyObject_Vectorcall(ufunc, converted, (size_t)n, NULL);
     while (done-- > 0) {
         Py_DECREF(converted[done]);
     }
@@ -128,7 +105,7 @@ end:
 
 int cad_quiet;
 
-/* At least one operand is an array. Arrays of objects are gone through number by number. */
+/* At least one operand is an array. */
 static PyObject *apply_arrays(CadOp op, PyObject *const *operands, int n) {
     int vars = 0, duals = 0, others = 0;
     for (int i = 0; i < n; i++) {
@@ -138,18 +115,17 @@ static PyObject *apply_arrays(CadOp op, PyObject *const *operands, int n) {
             PyArray_Check(operands[i]) && PyArray_TYPE((PyArrayObject *)operands[i]) == NPY_OBJECT;
     }
     if (duals && !others) {
-        return cad_table_of_dual.apply(op, operands, n);
+        return cad_table_of_dual.apply(op, operands);
     }
     if (vars && !others) {
-        PyObject *result = cad_table_of_var.apply(op, operands, n);
+        PyObject *result = cad_table_of_var.apply(op, operands);
         if (result != NULL || PyErr_Occurred()) {
             return result;
         }
     }
     const int plain =
         !vars && !duals && !others && cad_numpy_functions[op] != NULL && cad_quiet == 0;
-    return call_on_elements(plain ? cad_numpy_functions[op] : cad_own_ufuncs[op], operands, n,
-                            NULL);
+    return call_on_elements(plain ? cad_numpy_functions[op] : cad_own_ufuncs[op], operands, n);
 }
 
 /* --- single numbers --- */
@@ -298,7 +274,7 @@ PyObject *cad_apply(CadOp op, PyObject *const *operands) {
         return apply_arrays(op, operands, n);
     }
     if (seen & 1 << CAD_DUAL_CLASS) {
-        return cad_table_of_dual.apply(op, operands, n);
+        return cad_table_of_dual.apply(op, operands);
     }
     if (seen & 1 << CAD_VAR_CLASS) {
         return apply_vars(op, operands, n, x);

@@ -62,7 +62,7 @@ int cad_is_mask(PyObject *object);
  * the type (for Var: an array of it), a product of matrices, and an array as an object array of
  * its scalars or as its plain values. NULL without an exception: an operand is something else. */
 typedef struct CadTypeTable {
-    PyObject *(*apply)(CadOp op, PyObject *const *operands, int n);
+    PyObject *(*apply)(CadOp op, PyObject *const *operands);
     PyObject *(*matmul)(PyObject *left, PyObject *right);
     PyObject *(*elements)(PyObject *array);
     PyObject *(*values)(PyObject *array);

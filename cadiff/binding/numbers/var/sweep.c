@@ -1,5 +1,6 @@
 /* The one way from the binding into the reverse sweep, and the entries at which it comes back to
- * ask Python: rules, and all entries of a tape that is watched. */
+ * ask Python: rules, and all entries of a tape that has a hook. Who asks for a sweep is not known
+ * here. */
 #include "numbers/var/var.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
@@ -97,7 +98,7 @@ static CadStop sweep_part(CadTape *tape, size_t begin, size_t end, size_t transi
     return stop;
 }
 
-/* Entry by entry, each of which is shown to who watches; all adjoints are kept. */
+/* Entry by entry, each of which the hook is called for; all adjoints are kept. */
 static int sweep_watched(CadTape *tape, size_t begin, size_t end, int accumulate) {
     const CadWatch *const watch = tape->watch;
     int status = 0;
