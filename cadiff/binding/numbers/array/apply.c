@@ -3,9 +3,9 @@
  * places is the business of src/arrays. */
 #include "numbers/array/inner.h"
 #include "numbers/objects/errors.h"
-#include "numbers/objects/views.h"
 #include "numbers/objects/handles.h"
 #include "numbers/objects/tape.h"
+#include "numbers/objects/views.h"
 
 /* --- elementwise operations --- */
 

@@ -1,9 +1,9 @@
 /* Assignment to array Vars: who may be assigned to, and the entries that overwrite elements or add
- * to them in place. */
+ * to them in place. How an operator comes to assign is not known here. */
 #include "numbers/array/inner.h"
 #include "numbers/objects/errors.h"
-#include "numbers/objects/views.h"
 #include "numbers/objects/tape.h"
+#include "numbers/objects/views.h"
 #include "numbers/operations/operations.h"
 #include "numbers/var/var.h"
 

@@ -1,9 +1,10 @@
-/* Indexing array Vars by arrays, where the result is no view: NumPy indexes an array of the slots,
- * and the entry keeps the offsets that come of it. */
+/* Copies of elements of array Vars by arrays of indices: NumPy indexes an array of the slots, and
+ * the entry keeps the offsets that come of it. Whether a key names a view instead is not known
+ * here. */
 #include "numbers/array/inner.h"
 #include "numbers/objects/errors.h"
-#include "numbers/objects/views.h"
 #include "numbers/objects/tape.h"
+#include "numbers/objects/views.h"
 #include "numbers/var/var.h"
 
 PyArrayObject *cad_offsets_of(const CadVar *var, PyObject *key, size_t low) {

@@ -1,10 +1,10 @@
-/* Vars as Python's sequences and mappings: NumPy itself finds the view that a key names. Copies by
- * arrays of indices and assignment are entries, which other rooms append. */
+/* Array Vars as Python's sequences and mappings: NumPy itself finds the view that a key names.
+ * Copies by arrays of indices and assignments are entries, which other rooms append. */
 #include "numbers/array/array.h"
-#include "numbers/objects/errors.h"
-#include "numbers/objects/views.h"
-#include "numbers/objects/handles.h"
 #include "numbers/objects/binding.h"
+#include "numbers/objects/errors.h"
+#include "numbers/objects/handles.h"
+#include "numbers/objects/views.h"
 #include "numbers/operations/operations.h"
 #include "numbers/var/var.h"
 

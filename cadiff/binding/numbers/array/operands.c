@@ -1,11 +1,12 @@
 /* What takes part in an operation on array Vars: numbers and arrays, on the tape or put there; how
- * they are broadcast to a common shape, as NumPy's rules have it; and the Var of the result. */
+ * they are broadcast to a common shape, as NumPy's rules have it; and the Var of the result. Which
+ * operation it is does not matter here. */
 #include "numbers/array/inner.h"
-#include "numbers/objects/errors.h"
 #include "numbers/objects/classify.h"
-#include "numbers/objects/views.h"
+#include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
 #include "numbers/objects/tape.h"
+#include "numbers/objects/views.h"
 
 /* --- operands --- */
 

@@ -1,9 +1,10 @@
 /* Operations on Duals in general: several lanes, components that are numbers with derivatives
  * themselves (Dual of Dual, Dual over Var), arrays. The tangent is the sum of partials times
- * tangents, by the partials over objects. */
+ * tangents, each of them an operation on any numbers: which kinds the components are is not asked.
+ */
 #include "numbers/dual/dual.h"
-#include "numbers/objects/classify.h"
 #include "numbers/objects/binding.h"
+#include "numbers/objects/classify.h"
 #include "numbers/objects/duals.h"
 #include "numbers/operations/operations.h"
 

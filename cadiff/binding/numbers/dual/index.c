@@ -1,10 +1,10 @@
 /* Elements and parts of array Duals: indexing, iteration and assignment act on primal and tangent
- * alike. */
+ * alike, whatever arrays these are. */
 #include "numbers/dual/dual.h"
-#include "numbers/objects/classify.h"
-#include "numbers/objects/views.h"
 #include "numbers/objects/binding.h"
+#include "numbers/objects/classify.h"
 #include "numbers/objects/duals.h"
+#include "numbers/objects/views.h"
 #include "numbers/operations/operations.h"
 
 /* --- parts --- */

@@ -1,9 +1,10 @@
 /* Duals made by hand: Dual(primal, tangent) and Dual.seed(x), of whatever users give as
- * components, and the errors that say what was expected. */
+ * components, and the errors that say what was expected. Operations make theirs without this room.
+ */
 #include "numbers/dual/dual.h"
 #include "numbers/objects/classify.h"
-#include "numbers/objects/tape.h"
 #include "numbers/objects/duals.h"
+#include "numbers/objects/tape.h"
 
 static PyObject *float64_array(PyObject *object, const char *what) {
     PyObject *array = PyArray_FROM_O(object);

@@ -1,4 +1,4 @@
-/* The text and the attributes of Duals. */
+/* The text and the attributes of Duals. Nothing is computed here. */
 #include "numbers/dual/dual.h"
 #include "numbers/objects/classify.h"
 #include "numbers/objects/duals.h"

@@ -2,9 +2,9 @@
  * making the result is inlined; whatever else meets an operator goes the general way, through
  * operations/apply.c. */
 #include "numbers/dual/dual.h"
-#include "numbers/objects/errors.h"
 #include "numbers/objects/classify.h"
 #include "numbers/objects/duals.h"
+#include "numbers/objects/errors.h"
 #include "numbers/operations/operations.h"
 
 /* --- arithmetic over floats --- */

@@ -1,9 +1,9 @@
 /* What happens once, at import: types, functions and errors are put into the module, NumPy's
  * functions are looked up, and the tables are filled by which lower rooms reach higher ones. */
 #include "numbers/module/module.h"
+#include "numbers/objects/duals.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
-#include "numbers/objects/duals.h"
 #include "numbers/operations/operations.h"
 #include "numbers/var/var.h"
 #include "numbers/array/array.h"

@@ -1,9 +1,9 @@
 /* The functions of the table: those of the package, and the methods of Var and Dual that are named
- * like them. Each row of src/table/ops.def is written out here, for what loops over numbers call.
- */
+ * like them. Each row of src/table/ops.def is written out here, for what loops over numbers call;
+ * all that is no single float, Var or Dual goes the general way. */
 #include "numbers/module/module.h"
-#include "numbers/objects/handles.h"
 #include "numbers/objects/duals.h"
+#include "numbers/objects/handles.h"
 #include "numbers/operations/operations.h"
 #include "numbers/dual/dual.h"
 

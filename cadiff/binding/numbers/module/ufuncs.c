@@ -1,5 +1,6 @@
 /* NumPy's protocols, __array_ufunc__ and __array_function__, and the package's own ufuncs over
- * arrays of objects and doubles, whose loops the core borrows from NumPy. */
+ * arrays of objects and doubles, whose loops the core borrows from NumPy. What an operation does
+ * is not known here. */
 #include "numbers/module/module.h"
 #include "numbers/operations/operations.h"
 #include "numbers/var/var.h"

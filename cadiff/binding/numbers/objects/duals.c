@@ -1,8 +1,8 @@
 /* The life of Duals: how they are made of their components, taken apart, and freed. What
  * operations make of them is not known here. */
 #include "numbers/objects/duals.h"
-#include "numbers/objects/classify.h"
 #include "numbers/objects/binding.h"
+#include "numbers/objects/classify.h"
 
 /* --- life --- */
 

@@ -1,4 +1,5 @@
-/* The errors that several rooms raise, each worded here alone. */
+/* The errors that several rooms raise, each worded here alone. Errors of one room are worded
+ * there. */
 #include "numbers/objects/errors.h"
 
 PyObject *cad_stale_error;

@@ -1,5 +1,5 @@
 /* The tape of a thread: made when it is first asked for, freed when the thread has ended and no
- * Var of it is left. */
+ * Var of it is left. What is recorded on it is not known here. */
 #include "numbers/objects/tape.h"
 #include "numbers/objects/handles.h"
 

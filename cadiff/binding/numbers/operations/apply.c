@@ -2,10 +2,10 @@
  * package, NumPy's ufuncs and operators come here with all that they do not answer at once. Scalar
  * Vars are recorded here; what arrays and Duals do stands behind a table of each type. */
 #include "numbers/operations/operations.h"
-#include "numbers/objects/errors.h"
-#include "numbers/objects/classify.h"
-#include "numbers/objects/handles.h"
 #include "numbers/objects/binding.h"
+#include "numbers/objects/classify.h"
+#include "numbers/objects/errors.h"
+#include "numbers/objects/handles.h"
 
 CadTypeTable cad_table_of_var;
 CadTypeTable cad_table_of_dual;

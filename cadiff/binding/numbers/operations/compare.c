@@ -1,8 +1,9 @@
 /* Comparisons of any numbers. While a program is recorded for replays, what a comparison of its
- * numbers came to is kept: as a guard at once, or as a mask, which becomes one when it is read. */
+ * numbers came to is kept: as a guard at once, or as a mask, which becomes one when it is read.
+ * What a mask is made of only Python knows. */
 #include "numbers/operations/operations.h"
-#include "numbers/objects/errors.h"
 #include "numbers/objects/classify.h"
+#include "numbers/objects/errors.h"
 
 #include "tape/guards.h"
 

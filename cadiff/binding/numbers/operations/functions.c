@@ -1,5 +1,6 @@
 /* Which function is which: NumPy's functions, the operations that they stand for, and the
- * package's functions in their place. The tables are filled where the module is made ready. */
+ * package's functions in their place. The tables are filled where the module is made ready;
+ * nothing is called here. */
 #include "numbers/operations/operations.h"
 
 PyObject *cad_numpy_functions[CAD_OP_COUNT];

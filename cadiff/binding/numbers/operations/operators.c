@@ -1,4 +1,5 @@
-/* Operators that Var and Dual share: those that are no single operation of the table. */
+/* Operators that Var and Dual share: those that are no single operation of the table. Which of the
+ * two an operand is does not matter here. */
 #include "numbers/operations/operations.h"
 #include "numbers/objects/classify.h"
 

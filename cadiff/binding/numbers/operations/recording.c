@@ -3,8 +3,8 @@
  * here is reached. What comparisons become is not known here. */
 #include "numbers/operations/operations.h"
 #include "numbers/objects/classify.h"
-#include "numbers/objects/views.h"
 #include "numbers/objects/tape.h"
+#include "numbers/objects/views.h"
 
 #include "tape/captures.h"
 #include "tape/guards.h"

@@ -1,8 +1,8 @@
 /* Derivatives as Vars show them: backward(), .grad and zero_grad(), and the seeds and adjoints of
- * pullbacks. */
+ * pullbacks. How entries hand adjoints on is the business of src/sweeps. */
 #include "numbers/var/var.h"
-#include "numbers/objects/errors.h"
 #include "numbers/objects/classify.h"
+#include "numbers/objects/errors.h"
 #include "numbers/objects/views.h"
 #include "numbers/operations/operations.h"
 

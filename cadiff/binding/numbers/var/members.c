@@ -1,10 +1,11 @@
-/* The text and the attributes of Vars, and how one is made of plain numbers. */
+/* The text and the attributes of Vars, and how one is made of plain numbers. Operators and
+ * indexing have rooms of their own. */
 #include "numbers/var/var.h"
-#include "numbers/objects/errors.h"
 #include "numbers/objects/classify.h"
-#include "numbers/objects/views.h"
+#include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
 #include "numbers/objects/tape.h"
+#include "numbers/objects/views.h"
 #include "numbers/operations/operations.h"
 
 #include "arrays/arrays.h"

@@ -2,8 +2,8 @@
  * handle from the list of free ones and appends one entry. Whatever is not arithmetic of scalars
  * goes the general way, through operations/apply.c. */
 #include "numbers/var/var.h"
-#include "numbers/objects/errors.h"
 #include "numbers/objects/classify.h"
+#include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
 #include "numbers/operations/operations.h"
 

@@ -2,8 +2,8 @@
  * Which part a key names is not known here. */
 #include "numbers/var/var.h"
 #include "numbers/objects/errors.h"
-#include "numbers/objects/views.h"
 #include "numbers/objects/handles.h"
+#include "numbers/objects/views.h"
 
 #include "tape/blocks.h"
 
