@@ -20,7 +20,7 @@ static inline int cad_pin(CadTape *tape) {
     return 0;
 }
 
-/* Set by the binding: hand on the adjoints of an entry CAD_OP_RULE; 0, or -1 with an exception. */
+/* Set by the binding: hand on the adjoints of the entry of a rule; 0, or -1 with an exception. */
 extern int (*cad_rule_hook)(CadTape *tape, size_t entry);
 
 static inline void set_rule_hook(int (*hook)(CadTape *, size_t)) {
