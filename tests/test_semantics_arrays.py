@@ -19,7 +19,7 @@ import cadiff.numpy as cnp
 from cadiff import Dual, Var
 from cadiff.scipy import special
 
-from .test_operations import ROWS, Row
+from .table import ROWS, Row
 from .test_semantics import KINKS
 
 INF = math.inf

@@ -76,6 +76,39 @@ class TableError(ValueError):
 
 
 @dataclass(frozen=True)
+class Domain:
+    """Where an operand may lie: between two bounds, each of which may belong to the domain."""
+
+    low: float
+    high: float
+    has_low: bool = False
+    has_high: bool = False
+    is_whole: bool = False
+
+    def contains(self, x: float) -> bool:
+        """Whether a number, which is not nan, lies in the domain."""
+        above = x >= self.low if self.has_low else x > self.low
+        below = x <= self.high if self.has_high else x < self.high
+        return above and below and (not self.is_whole or x == int(x))
+
+
+def parse_domain(text: str) -> Domain | None:
+    """Read `R`, `int` or an interval such as `[0, 1)`; None for anything else."""
+    if text == "R":
+        return Domain(float("-inf"), float("inf"), True, True)
+    if text == "int":
+        return Domain(0.0, float("inf"), True, False, True)
+    bounds = re.fullmatch(r"([\[(]) *([^\s,]+), *([^\s,]+) *([\])])", text)
+    if bounds is None:
+        return None
+    try:
+        low, high = float(bounds[2]), float(bounds[3])
+    except ValueError:
+        return None
+    return Domain(low, high, bounds[1] == "[", bounds[4] == "]") if low < high else None
+
+
+@dataclass(frozen=True)
 class Row:
     """One operation: the columns of the table, taken apart."""
 
@@ -92,6 +125,11 @@ class Row:
     def public(self) -> bool:
         """Whether the operation is a function of the package."""
         return not self.name.startswith("_")
+
+    @property
+    def domains(self) -> tuple[Domain, ...]:
+        """The column of domains, read."""
+        return tuple(domain for domain in map(parse_domain, self.domain) if domain is not None)
 
     @property
     def word(self) -> str:
@@ -116,6 +154,12 @@ def parse_row(line: int, text: str) -> Row:
             f"ops.def:{line}: {head[1]} has {len(operands)} operands (1 to 3 are possible), "
             f"{len(domain)} domains and {len(partials)} partials; the numbers must agree"
         )
+    for text in domain:
+        if parse_domain(text) is None:
+            raise TableError(
+                f"ops.def:{line}: {head[1]}: {text!r} is no domain: expected R, int, or an "
+                "interval such as [0, 1) or (-1, inf)"
+            )
     return Row(line, head[1], operands, columns[1], domain, columns[3], partials, columns[5])
 
 
