@@ -15,6 +15,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf, isinf
 from pathlib import Path
 
 TABLE = Path(__file__).with_name("ops.def")
@@ -77,7 +78,10 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class Domain:
-    """Where an operand may lie: between two bounds, each of which may belong to the domain."""
+    """Where an operand may lie: between two bounds, each of which may belong to the domain.
+
+    Infinite bounds belong to domains of real numbers, however they are written.
+    """
 
     low: float
     high: float
@@ -89,15 +93,15 @@ class Domain:
         """Whether a number, which is not nan, lies in the domain."""
         above = x >= self.low if self.has_low else x > self.low
         below = x <= self.high if self.has_high else x < self.high
-        return above and below and (not self.is_whole or x == int(x))
+        return above and below and (not self.is_whole or x.is_integer())
 
 
 def parse_domain(text: str) -> Domain | None:
     """Read `R`, `int` or an interval such as `[0, 1)`; None for anything else."""
     if text == "R":
-        return Domain(float("-inf"), float("inf"), True, True)
+        return Domain(-inf, inf, True, True)
     if text == "int":
-        return Domain(0.0, float("inf"), True, False, True)
+        return Domain(0.0, inf, True, False, True)
     bounds = re.fullmatch(r"([\[(]) *([^\s,]+), *([^\s,]+) *([\])])", text)
     if bounds is None:
         return None
@@ -105,7 +109,9 @@ def parse_domain(text: str) -> Domain | None:
         low, high = float(bounds[2]), float(bounds[3])
     except ValueError:
         return None
-    return Domain(low, high, bounds[1] == "[", bounds[4] == "]") if low < high else None
+    if not low < high:
+        return None
+    return Domain(low, high, bounds[1] == "[" or isinf(low), bounds[4] == "]" or isinf(high))
 
 
 @dataclass(frozen=True)
