@@ -180,7 +180,7 @@ def product(wrong_forward: float, wrong_reverse: float, where: int = 1) -> Any:
 
 
 def product_of_elements(factor: float) -> Any:
-    """The same by partials, so that arrays are broadcast."""
+    """A product whose partials are given, the second one times a factor; it broadcasts."""
 
     @cadiff.primitive
     def times(x: Any, y: Any) -> Any:

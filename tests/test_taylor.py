@@ -365,7 +365,7 @@ def test_conventions_at_zero(name: str) -> None:
 
 
 def test_conventions_over_arrays() -> None:
-    """The same with an element at 0 and others beside it."""
+    """An element at 0, with others beside it, has the derivatives of a single number at 0."""
     shifts = np.array([0.0, 1.0, -2.0])
     for name in ("cube", "cube, a float", "sinc", "relu", "absolute", "x times its magnitude"):
         f = AT_ZERO[name][0]
