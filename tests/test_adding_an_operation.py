@@ -48,7 +48,7 @@ ADDED = {
     ),
     "atanh_sqrt": (
         "atanh_sqrt(x) | - | [0, 1) | atanh(sqrt(x)) "
-        "| v if x > 1 else reciprocal(2 * sqrt(x) * (1 - x)) | inf at 0",
+        "| v if x > 1 else reciprocal(2 * sqrt(x) * (1 - x)) |",
         '"atanh_sqrt": lambda x: mp.atanh(mp.sqrt(x)),',
     ),
     "careless": (
