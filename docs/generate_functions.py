@@ -67,11 +67,11 @@ CONVENTIONS = """\
 FORMER_NAMES = {"trapz", "row_stack", "in1d"}
 
 
-def enter_rooms() -> None:
-    """Import every room in which functions are registered."""
-    for room in pkgutil.walk_packages(cadiff.__path__, "cadiff."):
-        if room.name.startswith(("cadiff.numpy", "cadiff.scipy")):
-            importlib.import_module(room.name)
+def import_modules() -> None:
+    """Import every module in which functions are registered."""
+    for module in pkgutil.walk_packages(cadiff.__path__, "cadiff."):
+        if module.name.startswith(("cadiff.numpy", "cadiff.scipy")):
+            importlib.import_module(module.name)
 
 
 def home(original: Any) -> str:
@@ -111,7 +111,7 @@ def distributions() -> Iterator[str]:
 
 def page() -> str:
     """The text of the page."""
-    enter_rooms()
+    import_modules()
     modules: dict[str, list[Any]] = {}
     for original in FUNCTIONS:
         if original not in PLAIN and original.__name__ not in FORMER_NAMES:

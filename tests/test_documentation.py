@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from .table import TABLE, generate
+
 ROOT = Path(__file__).parents[1]
 DESIGN = sorted((ROOT / "docs" / "design").glob("*.md"))
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -43,6 +45,14 @@ def test_quoted_code_is_that_of_the_package() -> None:
     quoted = [b[1] for b in blocks(text, "") if b[1].startswith(("@implements", "case("))]
     assert len(quoted) == 2
     assert all(block in code for block in quoted)
+
+
+def test_quoted_rows_are_generated() -> None:
+    """docs/design/table.md shows what the generator makes of some rows."""
+    page = (ROOT / "docs/design/table.md").read_text(encoding="utf-8")
+    quoted = re.findall(r"^CAD_ROW.*$", page, re.MULTILINE)
+    assert len(quoted) == 2
+    assert set(quoted) <= set(generate.c_rows(TABLE).splitlines())
 
 
 def anchors(page: Path) -> set[str]:
