@@ -40,7 +40,7 @@ JUMPS = (STAIRS - {"sign"}) | {"mod", "fmod", "ieee_remainder", "where"}
 def smooth_part(domain: Domain) -> tuple[float, float]:
     """An interval well inside a domain."""
     low, high = window(domain, 2.0)
-    margin = 0.15 * (high - low)
+    margin = 0.125 * (high - low)
     return low + margin, high - margin
 
 
