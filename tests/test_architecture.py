@@ -645,6 +645,8 @@ BAD_ROWS = {
     "syntax": "f(x) | - | R | x | (x |",
     "unknown operator": "f(x) | - | R | x | x ** 2 |",
     "unknown condition": "f(x) | - | R | x | 1 if x else 0 |",
+    "unknown domain": "f(x) | - | real | x | 1 |",
+    "empty domain": "f(x) | - | [1, 0] | x | 1 |",
     "two of a name": "f(x) | - | R | x | 1 |\nf(x) | - | R | x | 1 |",
 }
 
