@@ -7,9 +7,11 @@ here.
 from __future__ import annotations
 
 import ast
+import graphlib
 import importlib.util
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -387,6 +389,89 @@ def test_headers_have_guards(path: Path) -> None:
     guard = guard_of("CAD", path)
     assert text.startswith(f"#ifndef {guard}\n#define {guard}\n")
     assert text.endswith("#endif")
+
+
+# --- who calls whom in C -----------------------------------------------------------------------
+
+# A function or a table where it is defined, and a function where it is only declared.
+C_DEFINITION = re.compile(
+    r"^((?:\w+[ *]+)+)(\w+)(?:\([^;{}]*\)|(?:\[[^]]*\])* =)\s*\{", re.MULTILINE
+)
+C_DECLARATION = re.compile(r"^(?:\w+[ *]+)+\w+\([^;{}]*\);", re.MULTILINE)
+
+
+def code_of(path: Path) -> str:
+    """A file in C without comments, texts and declarations of functions."""
+    text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return C_DECLARATION.sub("", re.sub(r'"(?:[^"\\\n]|\\.)*"', '""', text))
+
+
+def definitions_of(path: Path) -> tuple[set[str], set[str]]:
+    """The functions and tables that a file defines for others, and those for itself alone: what
+    is static, unless it stands in a header."""
+    found = C_DEFINITION.findall(code_of(path))
+    own = {name for words, name in found if path.suffix == ".c" and "static" in words.split()}
+    return {name for _, name in found} - own, own
+
+
+def calls_between(paths: Iterable[Path]) -> dict[str, dict[str, set[str]]]:
+    """Which functions and tables of other files a file uses, by the names of both without their
+    endings: a header and the source called after it are one. A function counts for where it is
+    defined, whatever header declares it."""
+    paths = list(paths)
+    defined: dict[str, str] = {}
+    for path in paths:
+        defined |= dict.fromkeys(definitions_of(path)[0], _place(path))
+    calls: dict[str, dict[str, set[str]]] = {_place(path): {} for path in paths}
+    for path in paths:
+        used = re.findall(r"\b(\w+)\(|\b(cad_\w+)", code_of(path))
+        for name in {call or table for call, table in used} - definitions_of(path)[1]:
+            if defined.get(name, _place(path)) != _place(path):
+                calls[_place(path)].setdefault(defined[name], set()).add(name)
+    return calls
+
+
+def circle_in(calls: dict[str, dict[str, set[str]]]) -> list[str]:
+    """Some files each of which uses the next one, the last one the first; none if there is no
+    circle. The first file is named at the end once more."""
+    try:
+        graphlib.TopologicalSorter(calls).prepare()
+    except graphlib.CycleError as error:
+        return list(reversed(error.args[1]))
+    return []
+
+
+def test_circles_in_c_are_found(tmp_path: Path) -> None:
+    folder = tmp_path / "room"
+    folder.mkdir()
+    (folder / "a.h").write_text(
+        "int cad_a(int x);\nint cad_b(\n    int x);\n"
+        "static inline int small(int x) {\n    return x;\n}\n"
+    )
+    (folder / "a.c").write_text(
+        "/* cad_b */\nstatic int helper(int x) {\n    return cad_table[x];\n}\n\n"
+        "int cad_a(int x) {\n    return helper(x);\n}\n"
+    )
+    (folder / "b.c").write_text(
+        "static int small(int x) {\n    return x;\n}\n\n"
+        "int cad_b(int x) {\n    return small(x) + cad_a(x);\n}\n"
+    )
+    (folder / "c.c").write_text("const int cad_table[] = {\n    1,\n};\n")
+    calls = calls_between(sorted(folder.iterdir()))
+    assert calls == {"room/a": {"room/c": {"cad_table"}}, "room/b": {"room/a": {"cad_a"}}} | {
+        "room/c": {}
+    }
+    assert circle_in(calls) == []
+    (folder / "c.c").write_text(
+        'int (*cad_table[])(int) = {cad_b};\n\nvoid cad_c(void) {\n    puts("cad_a");\n'
+        "    small(cad_b(1));\n}\n"
+    )
+    calls = calls_between(sorted(folder.iterdir()))
+    assert calls["room/c"] == {"room/a": {"small"}, "room/b": {"cad_b"}}
+    (folder / "a.c").write_text("int cad_a(int x) {\n    return cad_b(x);\n}\n")
+    circle = circle_in(calls_between(sorted(folder.iterdir())))
+    assert circle[0] == circle[-1]
+    assert set(circle) == {"room/a", "room/b"}
 
 
 # --- the binding in C --------------------------------------------------------------------------
