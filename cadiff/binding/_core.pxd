@@ -170,10 +170,6 @@ cdef extern from "tape/tape.h" nogil:
     void cad_tape_set_watch(CadTape *tape, const CadWatch *watch)
     CadOrigin cad_tape_origin(const CadTape *tape, size_t entry)
     CadPlan *cad_tape_plan(const CadTape *tape, CadEntry entry)
-    bint cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot)
-    void cad_tape_allocation(const CadTape *tape, size_t slot, size_t *begin, size_t *end)
-    bint cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end)
-    size_t cad_tape_entries_through(const CadTape *tape, CadSlot slot)
     void cad_tape_skip(CadTape *tape, double value)
     size_t cad_tape_bytes(const CadTape *tape)
     size_t cad_tape_all_handles(const CadTape *tape)
@@ -186,9 +182,16 @@ cdef extern from "tape/tape.h" nogil:
     CadStatus cad_tape_block(CadTape *tape, size_t count, bint may_change, CadSlot *out)
     void cad_tape_pin(CadTape *tape)
     void cad_tape_unpin(CadTape *tape)
-    size_t cad_tape_find_entry "cad_tape_find"(const CadTape *tape, CadSlot slot)
     CadStatus cad_tape_mark(CadTape *tape)
     void cad_tape_keep(CadTape *tape)
+
+
+cdef extern from "tape/find.h" nogil:
+    size_t cad_tape_find_entry "cad_tape_find"(const CadTape *tape, CadSlot slot)
+    bint cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot)
+    void cad_tape_allocation(const CadTape *tape, size_t slot, size_t *begin, size_t *end)
+    bint cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end)
+    size_t cad_tape_entries_through(const CadTape *tape, CadSlot slot)
 
 
 cdef extern from "sweeps/inlined.h" nogil:

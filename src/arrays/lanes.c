@@ -1,4 +1,4 @@
-/* See arrays_lanes.h. */
+/* See lanes.h. */
 #include "arrays/lanes.h"
 
 /* --- memory --- */

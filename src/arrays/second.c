@@ -1,4 +1,4 @@
-/* See arrays_second.h. */
+/* See second.h. */
 #include "arrays/second.h"
 
 /* A strip as it is, or a copy that outlives the next call of the scratch. */

@@ -1,5 +1,5 @@
 /* Power series through entries over arrays. Where an entry is linear, the coefficients of each
- * power are handed on like tangents (arrays_tangent.c). */
+ * power are handed on like tangents (tangent.c). */
 #include "arrays/walk.h"
 
 #include "kernels/series.h"

@@ -1,4 +1,4 @@
-/* See graph_edges.h. Operations over arrays are taken element by element. */
+/* See edges.h. Operations over arrays are taken element by element. */
 #include "graph/edges.h"
 
 #include "graph/inner.h"

@@ -4,8 +4,8 @@
  * Single numbers are nodes. Arrays are nodes of their own, of which every element can be named
  * like a single number. All numbers are made through cad_graph_apply and its like, which give
  * back a number that is there already if it is the same (common subexpressions), or a constant if
- * it is one (folding). So derivatives of a graph are further numbers of it: see graph_pull.c and
- * graph_push.c.
+ * it is one (folding). So derivatives of a graph are further numbers of it: see pull.c and
+ * push.c.
  *
  * A function that runs out of memory sets graph->status and answers some number. */
 #ifndef CAD_GRAPH_H

@@ -1,70 +1,12 @@
 /* The steps of a linear map for entries over arrays. */
-#include "linear/build.h"
+#include "linear/inner.h"
 
-/* --- what an entry reads and writes --- */
+/* --- steps --- */
 
 static CadSpan span_of(CadPlan *plan, int view) {
     CadSpan span;
     cad_plan_bounds(plan, view, &span.low, &span.high);
     return span;
-}
-
-static void add_source(CadSpans *spans, CadPlan *plan, int view, int bit, CadSpan span) {
-    if (is_active(plan, bit)) {
-        spans->which[spans->n] = view;
-        spans->from[spans->n++] = span;
-    }
-}
-
-CadSpans cad_build_spans(const CadBuild *build, CadEntry entry) {
-    CadPlan *const plan = cad_tape_plan(build->tape, entry);
-    const CadOp op = CAD_CODE_OP(entry.code);
-    const CadSpan own = {entry.out, (int64_t)entry.out + entry.b - 1};
-    CadSpans spans = {.n = 0, .to = {0, -1}, .kept = {0, -1}};
-    if (op == CAD_OP_RULE) {
-        return spans;
-    }
-    const int64_t *const extra = cad_plan_extra(plan);
-    if (op == CAD_OP_GATHER) {
-        spans.to = own;
-        add_source(&spans, plan, -1, 1, (CadSpan){extra[0], extra[1]});
-    } else if (op == CAD_OP_SCATTER || op == CAD_OP_ADD_AT) {
-        spans.to = (CadSpan){extra[0], extra[1]};
-        add_source(&spans, plan, 0, 0, span_of(plan, 0));
-        spans.changes = 1;
-    } else {
-        spans.to = span_of(plan, 0);
-        for (int k = 1; k < plan->n_views; k++) {
-            add_source(&spans, plan, k, k, span_of(plan, k));
-        }
-        spans.changes = op == CAD_OP_ASSIGN || (op == CAD_OP_SUM && extra[0]);
-    }
-    if (overwrites(op)) {
-        spans.kept = own;
-    }
-    return spans;
-}
-
-/* --- steps --- */
-
-static CadStatus append_words(CadBuild *build, const void *words, size_t count) {
-    return cad_linear_append(build->linear, CAD_LINEAR_WORDS, words, count);
-}
-
-CadStatus cad_build_step(CadBuild *build, CadLinearKind kind, const void *head,
-                         const int64_t *rest, size_t rest_words) {
-    CadStatus status = cad_build_close_rows(build);
-    const int64_t begin = (int64_t)cad_linear_count(build->linear, CAD_LINEAR_WORDS);
-    const size_t head_words = cad_head_words(kind);
-    if (status == CAD_OK) {
-        status = append_words(build, head, head_words);
-    }
-    if (status == CAD_OK) {
-        status = append_words(build, rest, rest_words);
-    }
-    const CadLinearStep step = {kind, begin, begin + (int64_t)(head_words + rest_words)};
-    return status != CAD_OK ? status
-                            : cad_linear_append(build->linear, CAD_LINEAR_STEPS, &step, 1);
 }
 
 /* A frame of some views of a plan, without the axes from `axes` on: answers its length. */

@@ -22,7 +22,7 @@ typedef enum CadLinearPart {
     CAD_LINEAR_ENDS,    /* uint64_t: and where its terms end */
     CAD_LINEAR_FACTORS, /* double: of each term, which is this times */
     CAD_LINEAR_SOURCES, /* uint32_t: what stands at this place */
-    CAD_LINEAR_WORDS,   /* int64_t: shapes and views of the other steps; see linear_steps.h */
+    CAD_LINEAR_WORDS,   /* int64_t: shapes and views of the other steps; see steps.h */
     CAD_LINEAR_NUMBERS, /* double: their factors and matrices */
     CAD_LINEAR_PARTS
 } CadLinearPart;
@@ -40,6 +40,9 @@ typedef struct CadItems {
     size_t count;
     size_t capacity;
 } CadItems;
+
+/* Have room for more items of a size. */
+CadStatus cad_items_reserve(CadItems *items, size_t more, size_t size);
 
 typedef struct CadLinear {
     size_t n_places;

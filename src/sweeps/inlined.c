@@ -1,4 +1,4 @@
-/* See image.h. */
+/* See inlined.h. */
 #include "sweeps/inlined.h"
 
 #include "arrays/walk.h"

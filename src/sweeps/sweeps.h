@@ -1,5 +1,5 @@
-/* The traversals of a tape. Each lives in a room of its own: sweep_value.c, sweep_reverse.c,
- * sweep_tangent.c, sweep_taylor.c, sweep_second.c, sweep_record.c.
+/* The traversals of a tape. Each lives in a room of its own: value.c, reverse.c,
+ * tangent.c, taylor.c, second.c, record.c.
  *
  * In every product of the chain rule an exact zero absorbs (cad_amul), whichever factor it is. */
 #ifndef CAD_SWEEPS_H

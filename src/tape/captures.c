@@ -1,4 +1,4 @@
-/* See outside.h. */
+/* See captures.h. */
 #include "tape/captures.h"
 
 #include "tape/blocks.h"

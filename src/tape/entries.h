@@ -4,6 +4,7 @@
 
 #include "table/ops.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 typedef uint32_t CadSlot;
@@ -37,6 +38,15 @@ enum { CAD_PASSIVE_A = 1, CAD_PASSIVE_B = 2 };
  * tape->plans, `b` how many slots it wrote or keeps from `out` on. */
 #define CAD_ARRAY_BIT 0x80000000u
 #define CAD_IS_ARRAY_ENTRY(e) ((e).code >= CAD_ARRAY_BIT)
+
+/* Whether an entry is a row of the table applied to single numbers, or assigns one. */
+static inline int cad_entry_is_number(CadEntry entry) {
+    return !CAD_IS_ARRAY_ENTRY(entry) && CAD_CODE_OP(entry.code) > CAD_OP_THIRD;
+}
+
+static inline int cad_entry_assigns_number(CadEntry entry) {
+    return (entry.code & ~3u) == CAD_CODE(CAD_OP_ASSIGN, 0);
+}
 
 /* The plan of an entry over arrays: a shape, and where in the buffers each operand stands. What a
  * view holds for an axis is a stride, counted in slots; 0 where an operand is broadcast, or summed

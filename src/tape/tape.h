@@ -8,8 +8,8 @@
  * This room knows how many operands an entry has, and nothing of derivatives, nor of who holds its
  * numbers: `make_room` asks the holder to reclaim what nobody can reach.
  *
- * Here are the tape itself, and how it is filled and rewound; tape_entries.h says what stands on
- * it, tape_blocks.h what is done about arrays, tape_adjoints.h about the adjoints of a sweep. */
+ * Here are the tape itself, and how it is filled and rewound; entries.h says what stands on
+ * it, blocks.h what is done about arrays, adjoints.h about the adjoints of a sweep. */
 #ifndef CAD_TAPE_H
 #define CAD_TAPE_H
 
@@ -66,7 +66,7 @@ typedef struct CadLaneBuffer {
 enum { CAD_CONSTANT_CACHE = 64, CAD_HEADROOM = 8 };
 
 typedef struct CadTape CadTape;
-typedef struct CadBlock CadBlock; /* tape_blocks.h */
+typedef struct CadBlock CadBlock; /* blocks.h */
 struct CadAlong;                  /* arrays.h */
 struct CadGuards;                 /* guards.h */
 
@@ -117,7 +117,7 @@ struct CadTape {
     void *scratch; /* of the kernels, once there is an entry over arrays */
     double *workspace;
     size_t workspace_capacity;
-    CadLaneBuffer spare_lanes[2]; /* arrays_lanes.h */
+    CadLaneBuffer spare_lanes[2]; /* arrays/lanes.h */
 
     CadMark *marks;
     size_t n_marks;
@@ -236,22 +236,6 @@ static inline CadPlan *cad_tape_plan(const CadTape *tape, CadEntry entry) {
     return (CadPlan *)(tape->plans + entry.a);
 }
 
-/* --- finding entries --- */
-
-/* Index of the entry that wrote a slot, or n_entries if the slot is a constant. */
-size_t cad_tape_find(const CadTape *tape, CadSlot slot);
-
-/* How many entries there are whose slots begin at or before a slot. */
-size_t cad_tape_entries_through(const CadTape *tape, CadSlot slot);
-
-/* Whether an entry writes to slots that are not its own; the lowest of them. */
-int cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot);
-
-/* The slots that were allocated together with a slot: an array, or a single number. */
-void cad_tape_allocation(const CadTape *tape, size_t slot, size_t *begin, size_t *end);
-
-int cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end);
-
 /* --- marks --- */
 
 /* Marks nest. Setting the first may move slots, by reclaiming. Rewinding forgets all that came
@@ -283,9 +267,6 @@ void cad_guards_free(CadTape *tape);
 
 /* Have somebody watch the tape, or with NULL nobody any more. */
 void cad_tape_set_watch(CadTape *tape, const CadWatch *watch);
-
-/* cad_tape_grow where the tape is busy or watched. */
-CadStatus cad_tape_grow_shut(CadTape *tape, size_t slots);
 
 CadOrigin cad_tape_origin(const CadTape *tape, size_t entry);
 

@@ -3,6 +3,8 @@
  * done in the rooms _var_*.c. */
 #include "numbers/var.h"
 
+#include "tape/find.h"
+
 /* --- text --- */
 
 static PyObject *var_value(CadVar *var, void *closure) {

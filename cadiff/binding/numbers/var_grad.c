@@ -2,6 +2,8 @@
  * pullbacks. */
 #include "numbers/var.h"
 
+#include "tape/find.h"
+
 /* --- gradients --- */
 
 /* Where a leaf's accumulated gradients begin, relative to its values; 0 if `slot` is no leaf. */
