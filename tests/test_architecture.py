@@ -284,7 +284,19 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"marks"},
         ],
     ),
-    ("arrays", [{"arrays"}, {"lanes"}, {"walk"}, {"tangent", "taylor"}, {"second"}, {"reverse"}]),
+    (
+        "arrays",
+        [
+            {"arrays"},
+            {"lanes"},
+            {"walk"},
+            {"kinds"},
+            {"values", "tangent", "taylor"},
+            {"second"},
+            {"reverse"},
+            {"runs"},
+        ],
+    ),
     (
         "sweeps",
         [{"sweeps"}, {"value", "reverse", "tangent", "taylor", "second", "record"}, {"inlined"}],

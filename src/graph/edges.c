@@ -116,7 +116,7 @@ static void find_of_terms(Finder *f, const CadArray *array, const CadPlanCopy *p
         steps.at[k] = plan->views[k].first;
     }
     steps.at[0] += array->first;
-    const int is_product = array->op == CAD_OP_MATMUL;
+    const int is_product = array->op < CAD_OP_COUNT && cad_kinds[array->op].core > 0;
     const size_t before = f->edges->n;
     do {
         const CadId of = (CadId)steps.at[0], x = (CadId)steps.at[1];
@@ -171,10 +171,10 @@ static void find_of_array(Finder *f, size_t i) {
         find_of_addition(f, &array, &plan);
     } else if (array.op == CAD_ARRAY_CALL) {
         find_of_call(f, &array, &plan);
-    } else if (array.op == CAD_OP_SUM || array.op == CAD_OP_MATMUL) {
-        find_of_terms(f, &array, &plan);
-    } else {
+    } else if (cad_op_is_row((CadOp)array.op)) {
         find_of_row(f, &array, &plan);
+    } else {
+        find_of_terms(f, &array, &plan);
     }
 }
 

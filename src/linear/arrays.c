@@ -195,12 +195,23 @@ static CadStatus build_offsets(CadBuild *build, CadLinearKind kind, CadEntry ent
     return CAD_OK;
 }
 
+/* What an entry does with the slots that its index names. */
+static CadStatus build_indexed(CadBuild *build, CadEntry entry, CadPlan *plan,
+                               const CadSpans *spans, int active) {
+    const CadLinearKind kind = cad_entry_overwrites(entry) ? CAD_LINEAR_SCATTER
+                               : cad_kind_of(entry)->indexed == CAD_READS_INDEXED ? CAD_LINEAR_PICK
+                                                                                  : CAD_LINEAR_PUT;
+    return active || kind == CAD_LINEAR_SCATTER
+               ? build_offsets(build, kind, entry, plan, spans, active)
+               : CAD_OK;
+}
+
 CadStatus cad_build_array(CadBuild *build, CadEntry entry) {
     static const double one = 1.0;
     CadPlan *const plan = cad_tape_plan(build->tape, entry);
     const CadOp op = CAD_CODE_OP(entry.code);
     const CadSpans spans = cad_build_spans(build, entry);
-    const int sums = op > CAD_OP_THIRD || op == CAD_OP_SUM || op == CAD_OP_ASSIGN;
+    const int sums = cad_build_sums_views(entry), indexed = cad_kind_of(entry)->indexed;
     CadStatus status = CAD_OK;
     int active = 0;
     if (kept_by(build, spans.kept) >= 0) {
@@ -209,7 +220,7 @@ CadStatus cad_build_array(CadBuild *build, CadEntry entry) {
     if (!sums || spans.changes) {
         cad_build_mark_all(build, spans.to, CAD_PLACED);
     }
-    if (op == CAD_OP_ASSIGN) {
+    if (cad_entry_overwrites(entry) && !indexed) {
         status = build_assignment(build, plan, &spans);
     }
     for (int k = 0; k < spans.n && status == CAD_OK; k++) {
@@ -221,27 +232,16 @@ CadStatus cad_build_array(CadBuild *build, CadEntry entry) {
         if (!sums) {
             cad_build_mark_all(build, spans.from[k], CAD_PLACED);
         }
-        if (op == CAD_OP_MATMUL) {
+        if (cad_kind_of(entry)->core) {
             status = build_product(build, plan, which);
-        } else if (op > CAD_OP_THIRD) {
+        } else if (cad_op_is_row(op)) {
             status = build_row(build, op, plan, which);
         } else if (sums) {
             status = append_add(build, plan, 0, which, &one, 0);
         }
     }
-    if (status != CAD_OK) {
-        return status;
-    }
-    switch (op) {
-    case CAD_OP_GATHER:
-        return active ? build_offsets(build, CAD_LINEAR_PICK, entry, plan, &spans, 1) : CAD_OK;
-    case CAD_OP_ADD_AT:
-        return active ? build_offsets(build, CAD_LINEAR_PUT, entry, plan, &spans, 1) : CAD_OK;
-    case CAD_OP_SCATTER:
-        return build_offsets(build, CAD_LINEAR_SCATTER, entry, plan, &spans, active);
-    default:
-        return CAD_OK;
-    }
+    return status == CAD_OK && indexed ? build_indexed(build, entry, plan, &spans, active)
+                                       : status;
 }
 
 /* --- places for slots --- */

@@ -55,8 +55,7 @@ static int need_array(CadBuild *build, CadEntry e) {
                       cad_build_has_any(build, spans.kept, CAD_NEEDED)) &&
                      (cad_build_has_any(build, spans.to, CAD_REACHED) ||
                       cad_build_has_any(build, spans.kept, CAD_REACHED));
-    const CadOp op = CAD_CODE_OP(e.code);
-    const int sums = op > CAD_OP_THIRD || op == CAD_OP_SUM || op == CAD_OP_ASSIGN;
+    const int sums = cad_build_sums_views(e);
     if (live) {
         cad_build_mark_all(build, spans.to, CAD_PINNED | (spans.changes ? CAD_NEEDED : 0));
         cad_build_mark_all(build, spans.kept, CAD_PINNED);

@@ -87,11 +87,6 @@ static inline int cad_build_is_live(const CadBuild *build, int64_t slot) {
 /* --- spans.c --- */
 
 /* The slots that an entry over arrays reads and writes. */
-typedef struct CadSpan {
-    int64_t low;
-    int64_t high;
-} CadSpan;
-
 typedef struct CadSpans {
     int n;
     CadSpan from[3];
@@ -100,6 +95,12 @@ typedef struct CadSpans {
     CadSpan kept; /* of an assignment, else empty */
     int changes;  /* `to` may have been written to before */
 } CadSpans;
+
+/* Whether the result is a sum of views times factors, number by number. */
+static inline int cad_build_sums_views(CadEntry entry) {
+    const CadKind *const kind = cad_kind_of(entry);
+    return !kind->indexed && !kind->core && !kind->is_rule;
+}
 
 CadSpans cad_build_spans(const CadBuild *build, CadEntry entry);
 

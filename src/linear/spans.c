@@ -36,44 +36,23 @@ void cad_build_use(CadBuild *build, CadSpan span) {
     }
 }
 
-static CadSpan span_of(CadPlan *plan, int view) {
-    CadSpan span;
-    cad_plan_bounds(plan, view, &span.low, &span.high);
-    return span;
-}
-
-static void add_source(CadSpans *spans, CadPlan *plan, int view, int bit, CadSpan span) {
-    if (is_active(plan, bit)) {
-        spans->which[spans->n] = view;
-        spans->from[spans->n++] = span;
-    }
-}
-
 CadSpans cad_build_spans(const CadBuild *build, CadEntry entry) {
     CadPlan *const plan = cad_tape_plan(build->tape, entry);
-    const CadOp op = CAD_CODE_OP(entry.code);
-    const CadSpan own = {entry.out, (int64_t)entry.out + entry.b - 1};
+    const CadKind *const kind = cad_kind_of(entry);
     CadSpans spans = {.n = 0, .to = {0, -1}, .kept = {0, -1}};
-    if (op == CAD_OP_RULE) {
+    if (kind->is_rule) {
         return spans;
     }
-    const int64_t *const extra = cad_plan_extra(plan);
-    if (op == CAD_OP_GATHER) {
-        spans.to = own;
-        add_source(&spans, plan, -1, 1, (CadSpan){extra[0], extra[1]});
-    } else if (op == CAD_OP_SCATTER || op == CAD_OP_ADD_AT) {
-        spans.to = (CadSpan){extra[0], extra[1]};
-        add_source(&spans, plan, 0, 0, span_of(plan, 0));
-        spans.changes = 1;
-    } else {
-        spans.to = span_of(plan, 0);
-        for (int k = 1; k < plan->n_views; k++) {
-            add_source(&spans, plan, k, k, span_of(plan, k));
+    for (CadSource source = cad_plan_sources(kind, plan); cad_next_source(&source);) {
+        if (is_active(plan, source.bit)) {
+            spans.which[spans.n] = source.view;
+            spans.from[spans.n++] = cad_source_span(&source);
         }
-        spans.changes = op == CAD_OP_ASSIGN || (op == CAD_OP_SUM && extra[0]);
     }
-    if (overwrites(op)) {
-        spans.kept = own;
+    spans.to = cad_entry_result(entry, plan);
+    spans.changes = cad_entry_overwrites(entry) || cad_plan_adds(kind, plan);
+    if (cad_entry_overwrites(entry)) {
+        spans.kept = (CadSpan){entry.out, (int64_t)entry.out + entry.b - 1};
     }
     return spans;
 }

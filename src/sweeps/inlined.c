@@ -55,18 +55,13 @@ static CadOp op_of(CadEntry entry) {
     return CAD_CODE_OP(entry.code & ~SILENT);
 }
 
+static const CadKind *kind_of(CadEntry entry) {
+    return &cad_kinds[op_of(entry)];
+}
+
 static int is_comparison(CadOp op) {
     return op == CAD_OP_less || op == CAD_OP_less_equal || op == CAD_OP_equal ||
            op == CAD_OP_not_equal;
-}
-
-/* Whether extra[0] and extra[1] of a plan are slots. */
-static int has_offsets(CadOp op) {
-    return op == CAD_OP_GATHER || op == CAD_OP_SCATTER || op == CAD_OP_ADD_AT;
-}
-
-static int adds_in_place(CadOp op, CadPlan *plan) {
-    return op == CAD_OP_SUM && cad_plan_extra(plan)[0] != 0;
 }
 
 /* A copy of `count` items; room for one where there is none. */
@@ -104,40 +99,33 @@ size_t cad_image_bytes(const CadImage *image) {
            image->n_outcomes;
 }
 
+static int64_t less_base(const void *base, int64_t slot) {
+    return slot - *(const int64_t *)base;
+}
+
 /* Count the slots of a plan from `base` on; 0 if one lies before it. */
-static int count_from(CadPlan *plan, CadOp op, int64_t base) {
-    int64_t least = INT64_MAX;
-    for (int k = 0; k < plan->n_views; k++) {
-        int64_t low, high;
-        cad_plan_bounds(plan, k, &low, &high);
+static int count_from(CadEntry entry, CadPlan *plan, int64_t base) {
+    int64_t least = cad_entry_result(entry, plan).low;
+    for (CadSource source = cad_plan_sources(kind_of(entry), plan); cad_next_source(&source);) {
+        const int64_t low = cad_source_span(&source).low;
         least = low < least ? low : least;
-        cad_plan_view(plan, k)[0] -= base;
     }
-    if (has_offsets(op)) {
-        int64_t *const extra = cad_plan_extra(plan);
-        least = extra[0] < least ? extra[0] : least;
-        extra[0] -= base;
-        extra[1] -= base;
-    }
-    if (plan->index >= 0) {
-        least = plan->index < least ? plan->index : least;
-        plan->index -= base;
-    }
+    least = plan->index >= 0 && plan->index < least ? plan->index : least;
+    cad_plan_rename(kind_of(entry), plan, less_base, &base);
     return least >= base;
 }
 
 /* What writes to slots that are not its own: the first of them, in a view or an array. */
 static int is_written_at(CadEntry entry, CadPlan *plan, int64_t *slot) {
-    const CadOp op = op_of(entry);
+    const CadKind *const kind = kind_of(entry);
     if (!CAD_IS_ARRAY_ENTRY(entry)) {
         *slot = entry.a;
-        return op == CAD_OP_ASSIGN;
+        return kind->former == CAD_FORMER_KEPT;
     }
-    *slot = has_offsets(op) ? cad_plan_extra(plan)[0] : cad_plan_view(plan, 0)[0];
-    if (op == CAD_OP_GATHER) {
-        return 0;
-    }
-    return op == CAD_OP_ASSIGN || has_offsets(op) || adds_in_place(op, plan) ||
+    *slot = kind->indexed == CAD_WRITES_INDEXED  ? cad_plan_extra(plan)[0]
+            : kind->indexed == CAD_READS_INDEXED ? (int64_t)entry.out
+                                                 : cad_plan_view(plan, 0)[0];
+    return kind->former == CAD_FORMER_KEPT || cad_plan_adds(kind, plan) ||
            *slot < (int64_t)entry.out;
 }
 
@@ -162,18 +150,17 @@ static CadStatus copy_entries(CadImage *image, const CadTape *tape, size_t begin
         CadEntry *const e = &image->entries[i];
         const CadOp op = op_of(*e);
         CadPlan *plan = NULL;
-        e->out -= base;
-        if (op == CAD_OP_RULE) {
+        if (kind_of(*e)->is_rule) {
             return CAD_RAISED;
         }
         if (CAD_IS_ARRAY_ENTRY(*e)) {
             e->a -= (CadSlot)first_word;
             plan = (CadPlan *)(image->plans + e->a);
-            if (!count_from(plan, op, base)) {
+            if (!count_from(*e, plan, base)) {
                 return CAD_RAISED;
             }
             image->has_arrays = 1;
-            image->settles |= has_offsets(op) || op == CAD_OP_ASSIGN;
+            image->settles |= kind_of(*e)->indexed || kind_of(*e)->former == CAD_FORMER_KEPT;
             image->room = larger(image->room, cad_array_room(op, plan));
         } else if (op != CAD_OP_LEAF) {
             if (e->a < base || e->b < base) {
@@ -182,11 +169,12 @@ static CadStatus copy_entries(CadImage *image, const CadTape *tape, size_t begin
             e->a -= base;
             e->b -= base;
         }
+        e->out -= base;
         int64_t slot;
         if (is_written_at(*e, plan, &slot)) {
             image->writes_inputs |= slot < (int64_t)image->n_inputs;
         }
-        image->n_assigned += op == CAD_OP_ASSIGN || op == CAD_OP_SCATTER;
+        image->n_assigned += kind_of(*e)->former == CAD_FORMER_KEPT;
     }
     return CAD_OK;
 }
@@ -292,13 +280,16 @@ static void clear_sums(const CadImage *image) {
             continue;
         }
         CadPlan *plan = (CadPlan *)(image->plans + e.a);
-        if (op_of(e) == CAD_OP_ADD_AT) {
+        if (!cad_plan_adds(kind_of(e), plan)) {
+            continue;
+        }
+        if (kind_of(e)->indexed) {
             for (int64_t k = 0; k < plan->size; k++) {
                 int64_t offset;
                 memcpy(&offset, constant_at(image, plan->index + k), sizeof offset);
                 clear_constant(image, cad_plan_extra(plan)[0] + offset);
             }
-        } else if (adds_in_place(op_of(e), plan)) {
+        } else {
             Walk walk;
             start_walk_in(&walk, NULL, plan, 1);
             do {
@@ -420,21 +411,14 @@ static void form_array(Activity *activity, CadEntry *e, CadPlan *plan) {
     const CadOp op = op_of(*e);
     int64_t target;
     const int elsewhere = is_written_at(*e, plan, &target);
-    /* An operand is a view; or, of gather, scatter and add at, an array or a source. */
     int active = 0;
-    if (op == CAD_OP_GATHER) {
-        active = carries(activity, plan, 1, cad_plan_extra(plan)[0]);
-    } else if (has_offsets(op)) {
-        active = carries(activity, plan, 0, cad_plan_view(plan, 0)[0]);
-    } else {
-        for (int k = 1; k < plan->n_views; k++) {
-            active |= carries(activity, plan, k, cad_plan_view(plan, k)[0]);
-        }
+    for (CadSource source = cad_plan_sources(kind_of(*e), plan); cad_next_source(&source);) {
+        active |= carries(activity, plan, source.bit, source.slot);
     }
     if (!activity->guarded && (op == CAD_OP_stop || is_comparison(op))) {
         active = 0;
     }
-    if (op == CAD_OP_ASSIGN || op == CAD_OP_SCATTER) { /* what is kept was the target's */
+    if (kind_of(*e)->former == CAD_FORMER_KEPT) { /* what is kept was the target's */
         memset(activity->at + e->out, activity->at[target], e->b);
     } else if (active && !elsewhere) {
         memset(activity->at + e->out, 1, e->b);
@@ -483,7 +467,7 @@ static void form_entries(Activity *activity, CadForm *form) {
             form_array(activity, e, (CadPlan *)(form->plans + e->a));
         } else if (op == CAD_OP_LEAF) {
             memset(activity->at + e->out, 1, cad_entry_slots(*e));
-        } else if (op == CAD_OP_ASSIGN) {
+        } else if (cad_entry_assigns_number(*e)) {
             activity->at[e->out] = activity->at[e->a];
             if (activity->at[e->b] && !(e->code & CAD_PASSIVE_B)) {
                 activate(activity, e->a);
@@ -578,19 +562,8 @@ static CadSlot place_of(const Places *places, CadSlot slot) {
     return slot < places->n_inputs ? places->inputs[slot] : (CadSlot)(slot + places->shift);
 }
 
-static void move_plan(const Places *places, CadOp op, CadPlan *plan) {
-    for (int k = 0; k < plan->n_views; k++) {
-        int64_t *const view = cad_plan_view(plan, k);
-        view[0] = place_of(places, (CadSlot)view[0]);
-    }
-    if (has_offsets(op)) {
-        int64_t *const extra = cad_plan_extra(plan);
-        extra[0] = place_of(places, (CadSlot)extra[0]);
-        extra[1] = place_of(places, (CadSlot)extra[1]);
-    }
-    if (plan->index >= 0) {
-        plan->index = (CadSlot)(plan->index + places->shift);
-    }
+static int64_t moved_to(const void *places, int64_t slot) {
+    return place_of(places, (CadSlot)slot);
 }
 
 /* Append the entries, and compute what they computed. */
@@ -611,14 +584,14 @@ static void paste_entries(const CadForm *form, CadTape *tape, const Places *plac
         e.out += places->shift;
         if (CAD_IS_ARRAY_ENTRY(e)) {
             e.a += (CadSlot)first_word;
-            move_plan(places, op, cad_tape_plan(tape, e));
+            cad_plan_rename(cad_kind_of(e), cad_tape_plan(tape, e), moved_to, places);
             cad_array_value(tape, e);
         } else if (op != CAD_OP_LEAF) {
             e.a = place_of(places, e.a);
             e.b = place_of(places, e.b);
-            if (op > CAD_OP_THIRD) {
+            if (cad_op_is_row(op)) {
                 value[e.out] = cad_op_value(op, value[e.a], value[e.b], value[third]);
-            } else if (op == CAD_OP_ASSIGN) {
+            } else if (cad_entry_assigns_number(e)) {
                 value[e.out] = value[e.a];
                 value[e.a] = value[e.b];
             } else {

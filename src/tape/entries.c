@@ -1,5 +1,33 @@
-/* See entries.h: what the operands of an entry over arrays span. */
+/* See entries.h: what there is to know of each kind of entry, and what entries over arrays span.
+ */
 #include "tape/entries.h"
+
+const CadKind cad_kinds[CAD_OP_COUNT] = {
+    [CAD_OP_LEAF] = {.is_moved = 1},
+    [CAD_OP_THIRD] = {.is_moved = 1},
+    [CAD_OP_SUM] = {.n_views = 2, .n_extra = 2, .former = CAD_MAY_BE_ADDED, .is_moved = 1},
+    [CAD_OP_MATMUL] = {.n_views = 3, .core = 3},
+    [CAD_OP_GATHER] = {.n_views = 1, .n_extra = 2, .indexed = CAD_READS_INDEXED, .is_moved = 1},
+    [CAD_OP_ASSIGN] = {.n_views = 2, .former = CAD_FORMER_KEPT, .is_moved = 1},
+    [CAD_OP_SCATTER] = {.n_views = 1,
+                        .n_extra = 2,
+                        .indexed = CAD_WRITES_INDEXED,
+                        .former = CAD_FORMER_KEPT,
+                        .is_moved = 1},
+    [CAD_OP_ADD_AT] = {.n_views = 1,
+                       .n_extra = 2,
+                       .indexed = CAD_WRITES_INDEXED,
+                       .former = CAD_FORMER_ADDED,
+                       .is_moved = 1},
+    [CAD_OP_RULE] = {.is_rule = 1},
+#define CAD_ROW1(name, value, dx) [CAD_OP_##name] = {.n_views = 2},
+#define CAD_ROW2(name, value, dx, dy) [CAD_OP_##name] = {.n_views = 3},
+#define CAD_ROW3(name, value, dx, dy, dz) [CAD_OP_##name] = {.n_views = 4},
+#include "ops_rows.h"
+#undef CAD_ROW1
+#undef CAD_ROW2
+#undef CAD_ROW3
+};
 
 static void stretch(int64_t ndim, const int64_t *shape, const int64_t *strides, int64_t *low,
                     int64_t *high) {
@@ -20,8 +48,27 @@ void cad_plan_bounds(CadPlan *plan, int view, int64_t *low, int64_t *high) {
     stretch(plan->ndim, cad_plan_shape(plan), place + 1, low, high);
 }
 
-void cad_operand_bounds(const CadOperand *operand, int64_t *low, int64_t *high) {
-    *low = *high = operand->slot;
-    stretch(operand->ndim, operand->shape_and_strides, operand->shape_and_strides + operand->ndim,
-            low, high);
+CadSpan cad_entry_result(CadEntry entry, CadPlan *plan) {
+    const CadKind *const kind = cad_kind_of(entry);
+    CadSpan span = {entry.out, (int64_t)entry.out + entry.b - 1};
+    if (kind->indexed == CAD_WRITES_INDEXED) {
+        span = (CadSpan){cad_plan_extra(plan)[0], cad_plan_extra(plan)[1]};
+    } else if (kind->indexed == CAD_INDEXES_NONE && !kind->is_rule) {
+        cad_plan_bounds(plan, 0, &span.low, &span.high);
+    }
+    return span;
+}
+
+CadSpan cad_source_span(const CadSource *source) {
+    const CadOperand *const operand = source->operand;
+    CadSpan span = {source->slot, source->slot};
+    if (operand != NULL) {
+        stretch(operand->ndim, operand->shape_and_strides,
+                operand->shape_and_strides + operand->ndim, &span.low, &span.high);
+    } else if (source->view >= 0) {
+        cad_plan_bounds(source->plan, source->view, &span.low, &span.high);
+    } else {
+        span.high = source->place[1];
+    }
+    return span;
 }

@@ -44,8 +44,7 @@ void cad_tape_allocation(const CadTape *tape, size_t slot, size_t *begin, size_t
 }
 
 int cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot) {
-    const CadOp op = CAD_CODE_OP(entry.code);
-    if (op == CAD_OP_ASSIGN && !CAD_IS_ARRAY_ENTRY(entry)) {
+    if (cad_entry_assigns_number(entry)) {
         *slot = entry.a;
         return 1;
     }
@@ -53,22 +52,16 @@ int cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot) {
         return 0;
     }
     CadPlan *plan = cad_tape_plan(tape, entry);
-    if (op == CAD_OP_ASSIGN || (op == CAD_OP_SUM && cad_plan_extra(plan)[0])) {
-        int64_t low, high;
-        cad_plan_bounds(plan, 0, &low, &high);
-        *slot = (size_t)low;
-        return 1;
+    const int elsewhere = cad_entry_overwrites(entry) || cad_plan_adds(cad_kind_of(entry), plan);
+    if (elsewhere) {
+        *slot = (size_t)cad_entry_result(entry, plan).low;
     }
-    if (op == CAD_OP_SCATTER || op == CAD_OP_ADD_AT) {
-        *slot = (size_t)cad_plan_extra(plan)[0];
-        return 1;
-    }
-    return 0;
+    return elsewhere;
 }
 
 int cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end) {
     for (size_t i = begin; i < end && tape->n_rules > 0; i++) {
-        if (CAD_CODE_OP(tape->entries[i].code) == CAD_OP_RULE) {
+        if (cad_entry_is_rule(tape->entries[i])) {
             return 1;
         }
     }

@@ -128,7 +128,7 @@ struct CadTape {
     size_t reclaim_plan_words;
     void (*make_room)(CadTape *tape); /* may call cad_reclaim_*; NULL: nothing is reclaimed */
 
-    /* Carries out an entry CAD_OP_RULE in a sweep of second order, or in a tangent sweep, which
+    /* Carries out the entry of a rule in a sweep of second order, or in a tangent sweep, which
      * has no adjoints. Buffers may move meanwhile. Answers < 0 if it failed. */
     int (*second_rule)(CadTape *tape, size_t entry, const struct CadAlong *along);
     int pinned; /* > 0 while slots must not move */
