@@ -40,7 +40,6 @@ cdef extern from "table/ops.h" nogil:
         CAD_OP_GATHER
         CAD_OP_SCATTER
         CAD_OP_ADD_AT
-        CAD_OP_RULE
         CAD_OP_THIRD
         CAD_OP_amul
         CAD_OP_positive
@@ -52,6 +51,8 @@ cdef extern from "table/ops.h" nogil:
         CAD_OP_add
         CAD_OP_multiply
         CAD_OP_COUNT
+
+    bint cad_op_is_row(CadOp op)
 
     ctypedef struct CadOpInfo:
         const char *name
@@ -71,6 +72,10 @@ cdef extern from "table/ops.h" nogil:
 
 
 cdef extern from "tape/entries.h" nogil:
+    ctypedef struct CadEntryKind:
+        uint8_t core
+        uint8_t is_moved
+
     ctypedef uint32_t CadSlot
     CadSlot CAD_NONE
 
@@ -105,6 +110,10 @@ cdef extern from "tape/entries.h" nogil:
     int64_t *cad_plan_view(CadPlan *plan, int k)
     int64_t *cad_plan_extra(CadPlan *plan)
     CadOperand *cad_next_operand(int64_t **place)
+    const CadEntryKind *cad_entry_kind(CadEntry entry)
+    bint cad_entry_overwrites(CadEntry entry)
+    bint cad_entry_is_rule(CadEntry entry)
+    bint cad_entry_assigns_number(CadEntry entry)
     void cad_plan_bounds(CadPlan *plan, int view, int64_t *low, int64_t *high)
 
 

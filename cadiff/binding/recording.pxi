@@ -561,7 +561,7 @@ cdef class Recording:
         if not self.has_rules:
             return True
         for i in range(self.begin(), self.tape.n_entries):
-            if CAD_CODE_OP(self.tape.entries[i].code) == CAD_OP_RULE:
+            if cad_entry_is_rule(self.tape.entries[i]):
                 if rule_call(self.tape, i).rule.runs_again:
                     return False
         return checks_of(self.tape) is None

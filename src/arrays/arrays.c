@@ -69,7 +69,7 @@ static size_t room_of_product(const int64_t *core) {
 }
 
 size_t cad_array_room(CadOp op, CadPlan *plan) {
-    return cad_kinds[op].core ? room_of_product(cad_plan_shape(plan) + plan->ndim - 3) : 0;
+    return cad_entry_kinds[op].core ? room_of_product(cad_plan_shape(plan) + plan->ndim - 3) : 0;
 }
 
 CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out) {
@@ -80,7 +80,7 @@ CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out)
     for (int k = 0; k < n_views; k++) {
         memcpy(strides[k], request->views[k].strides, (size_t)request->ndim * sizeof *shape);
     }
-    const CadKind *const kind = &cad_kinds[request->op];
+    const CadEntryKind *const kind = &cad_entry_kinds[request->op];
     const int overwrites = kind->former == CAD_FORMER_KEPT, n_extra = kind->n_extra;
     if (kind->indexed || overwrites) {
         cad_tape_settle(tape);

@@ -17,7 +17,7 @@ static int is_unreached(const CadTape *tape, const CadAlong *along, CadEntry ent
     if (cad_entry_overwrites(entry)) {
         return 0;
     }
-    if (cad_kind_of(entry)->indexed == CAD_WRITES_INDEXED) {
+    if (cad_entry_kind(entry)->indexed == CAD_WRITES_INDEXED) {
         return cad_tape_is_untouched(tape, (CadSlot)cad_plan_extra(plan)[0]);
     }
     const int64_t slot = cad_plan_view(plan, 0)[0];
@@ -71,7 +71,7 @@ static int64_t step_of(CadPlan *plan, int view) {
 /* Whether an entry goes through arrays side by side, and single numbers, to one result: a row of
  * the table, or the sum of all. */
 static int can_run(const CadTape *tape, CadEntry entry) {
-    const CadKind *const kind = cad_kind_of(entry);
+    const CadEntryKind *const kind = cad_entry_kind(entry);
     if (!CAD_IS_ARRAY_ENTRY(entry) || kind->indexed || kind->core || kind->is_rule ||
         kind->former == CAD_FORMER_KEPT) {
         return 0;
@@ -217,7 +217,7 @@ static void hand_on_tile(CadTape *tape, const Run *run, const Step *step, size_t
     for (int order = 0; order < orders; order++) {
         g[order] = tile_of(step->from[order], first);
     }
-    if (cad_kinds[step->op].is_moved) {
+    if (cad_entry_kinds[step->op].is_moved) {
         for (int order = 0; order < orders && step->to[0][0].data != NULL; order++) {
             cad_strip_add(tile_of(step->to[0][order], first), g[order], step->store[0], n);
         }

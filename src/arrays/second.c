@@ -91,7 +91,7 @@ static void exchange_lanes(CadLanes lanes, int64_t x, int64_t y) {
 }
 
 void exchange_tangents(CadTape *tape, const CadAlong *along, CadEntry entry, CadPlan *plan) {
-    if (cad_kind_of(entry)->indexed) {
+    if (cad_entry_kind(entry)->indexed) {
         for (int64_t i = plan->size; i-- > 0;) {
             exchange_lanes(along->tangents, indexed(tape, plan, i), entry.out + i);
         }

@@ -28,7 +28,7 @@ void cad_scatter_value(CadTape *tape, CadEntry entry, CadPlan *plan) {
 void cad_array_exchange(CadTape *tape, CadEntry entry, int undo) {
     CadPlan *plan = cad_tape_plan(tape, entry);
     double *const kept = tape->values + entry.out;
-    if (cad_kind_of(entry)->indexed) {
+    if (cad_entry_kind(entry)->indexed) {
         /* One after the other: a target may occur several times. */
         for (int64_t i = 0; i < plan->size; i++) {
             const int64_t k = undo ? plan->size - 1 - i : i;

@@ -84,8 +84,8 @@ static int is_operation(uint32_t op) {
 /* Of arrays there are, beside operations, kinds of entries that compute fresh numbers from views.
  */
 static int is_over_views(uint32_t op) {
-    return op < CAD_OP_COUNT && cad_kinds[op].n_views > 1 && !cad_kinds[op].indexed &&
-           cad_kinds[op].former != CAD_FORMER_KEPT;
+    return op < CAD_OP_COUNT && cad_entry_kinds[op].n_views > 1 && !cad_entry_kinds[op].indexed &&
+           cad_entry_kinds[op].former != CAD_FORMER_KEPT;
 }
 
 int cad_graph_has(const CadGraph *graph, CadId id) {
@@ -124,8 +124,9 @@ typedef struct Frame {
 } Frame;
 
 static int read_frame(Restorer *r, uint32_t op, uint32_t ndim, Frame *frame) {
-    const size_t left = r->parts->n_words - r->word, n_views = cad_kinds[op].n_views;
-    if (ndim > CAD_MOST_AXES || ndim < cad_kinds[op].core || ndim + n_views * (ndim + 1) > left) {
+    const size_t left = r->parts->n_words - r->word, n_views = cad_entry_kinds[op].n_views;
+    if (ndim > CAD_MOST_AXES || ndim < cad_entry_kinds[op].core ||
+        ndim + n_views * (ndim + 1) > left) {
         return 0;
     }
     const int64_t *words = r->parts->words + r->word;
@@ -199,7 +200,7 @@ static int is_inside(CadGraph *graph, const Frame *frame, CadNumbers view) {
 
 static int is_sound(CadGraph *graph, const Frame *frame, uint32_t op, size_t size) {
     const int m = frame->ndim - 3, n = frame->ndim - 2, q = frame->ndim - 1;
-    const int is_product = cad_kinds[op].core > 0;
+    const int is_product = cad_entry_kinds[op].core > 0;
     int sound = is_operation(op) ? is_result(frame, size, 0, 0)
                 : is_product     ? is_result(frame, size, n, n + 1)
                                  : is_result(frame, size, 0, frame->ndim);

@@ -116,7 +116,7 @@ static void find_of_terms(Finder *f, const CadArray *array, const CadPlanCopy *p
         steps.at[k] = plan->views[k].first;
     }
     steps.at[0] += array->first;
-    const int is_product = array->op < CAD_OP_COUNT && cad_kinds[array->op].core > 0;
+    const int is_product = array->op < CAD_OP_COUNT && cad_entry_kinds[array->op].core > 0;
     const size_t before = f->edges->n;
     do {
         const CadId of = (CadId)steps.at[0], x = (CadId)steps.at[1];

@@ -481,7 +481,7 @@ static void clear_sums(Reader *r, size_t begin, size_t end) {
     const CadId zero = cad_graph_constant(r->graph, 0.0);
     for (size_t i = begin; i < end; i++) {
         const CadEntry entry = r->tape->entries[i];
-        const CadKind *const kind = cad_kind_of(entry);
+        const CadEntryKind *const kind = cad_entry_kind(entry);
         if (!CAD_IS_ARRAY_ENTRY(entry)) {
             continue;
         }

@@ -199,8 +199,9 @@ static CadStatus build_offsets(CadBuild *build, CadLinearKind kind, CadEntry ent
 static CadStatus build_indexed(CadBuild *build, CadEntry entry, CadPlan *plan,
                                const CadSpans *spans, int active) {
     const CadLinearKind kind = cad_entry_overwrites(entry) ? CAD_LINEAR_SCATTER
-                               : cad_kind_of(entry)->indexed == CAD_READS_INDEXED ? CAD_LINEAR_PICK
-                                                                                  : CAD_LINEAR_PUT;
+                               : cad_entry_kind(entry)->indexed == CAD_READS_INDEXED
+                                   ? CAD_LINEAR_PICK
+                                   : CAD_LINEAR_PUT;
     return active || kind == CAD_LINEAR_SCATTER
                ? build_offsets(build, kind, entry, plan, spans, active)
                : CAD_OK;
@@ -211,7 +212,7 @@ CadStatus cad_build_array(CadBuild *build, CadEntry entry) {
     CadPlan *const plan = cad_tape_plan(build->tape, entry);
     const CadOp op = CAD_CODE_OP(entry.code);
     const CadSpans spans = cad_build_spans(build, entry);
-    const int sums = cad_build_sums_views(entry), indexed = cad_kind_of(entry)->indexed;
+    const int sums = cad_build_sums_views(entry), indexed = cad_entry_kind(entry)->indexed;
     CadStatus status = CAD_OK;
     int active = 0;
     if (kept_by(build, spans.kept) >= 0) {
@@ -232,7 +233,7 @@ CadStatus cad_build_array(CadBuild *build, CadEntry entry) {
         if (!sums) {
             cad_build_mark_all(build, spans.from[k], CAD_PLACED);
         }
-        if (cad_kind_of(entry)->core) {
+        if (cad_entry_kind(entry)->core) {
             status = build_product(build, plan, which);
         } else if (cad_op_is_row(op)) {
             status = build_row(build, op, plan, which);

@@ -98,7 +98,7 @@ typedef struct CadSpans {
 
 /* Whether the result is a sum of views times factors, number by number. */
 static inline int cad_build_sums_views(CadEntry entry) {
-    const CadKind *const kind = cad_kind_of(entry);
+    const CadEntryKind *const kind = cad_entry_kind(entry);
     return !kind->indexed && !kind->core && !kind->is_rule;
 }
 

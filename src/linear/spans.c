@@ -38,7 +38,7 @@ void cad_build_use(CadBuild *build, CadSpan span) {
 
 CadSpans cad_build_spans(const CadBuild *build, CadEntry entry) {
     CadPlan *const plan = cad_tape_plan(build->tape, entry);
-    const CadKind *const kind = cad_kind_of(entry);
+    const CadEntryKind *const kind = cad_entry_kind(entry);
     CadSpans spans = {.n = 0, .to = {0, -1}, .kept = {0, -1}};
     if (kind->is_rule) {
         return spans;

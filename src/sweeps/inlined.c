@@ -55,8 +55,8 @@ static CadOp op_of(CadEntry entry) {
     return CAD_CODE_OP(entry.code & ~SILENT);
 }
 
-static const CadKind *kind_of(CadEntry entry) {
-    return &cad_kinds[op_of(entry)];
+static const CadEntryKind *kind_of(CadEntry entry) {
+    return &cad_entry_kinds[op_of(entry)];
 }
 
 static int is_comparison(CadOp op) {
@@ -117,7 +117,7 @@ static int count_from(CadEntry entry, CadPlan *plan, int64_t base) {
 
 /* What writes to slots that are not its own: the first of them, in a view or an array. */
 static int is_written_at(CadEntry entry, CadPlan *plan, int64_t *slot) {
-    const CadKind *const kind = kind_of(entry);
+    const CadEntryKind *const kind = kind_of(entry);
     if (!CAD_IS_ARRAY_ENTRY(entry)) {
         *slot = entry.a;
         return kind->former == CAD_FORMER_KEPT;
@@ -584,7 +584,7 @@ static void paste_entries(const CadForm *form, CadTape *tape, const Places *plac
         e.out += places->shift;
         if (CAD_IS_ARRAY_ENTRY(e)) {
             e.a += (CadSlot)first_word;
-            cad_plan_rename(cad_kind_of(e), cad_tape_plan(tape, e), moved_to, places);
+            cad_plan_rename(cad_entry_kind(e), cad_tape_plan(tape, e), moved_to, places);
             cad_array_value(tape, e);
         } else if (op != CAD_OP_LEAF) {
             e.a = place_of(places, e.a);

@@ -11,7 +11,7 @@ typedef int (*Visit)(void *context, int64_t low, int64_t high);
 /* All that an entry over arrays reads as a variable, a view that it wrote among it. */
 static int visit_plan(const CadTape *tape, CadEntry entry, Visit visit, void *context) {
     CadPlan *plan = cad_tape_plan(tape, entry);
-    const CadKind *const kind = cad_kind_of(entry);
+    const CadEntryKind *const kind = cad_entry_kind(entry);
     int result = 0;
     if (kind->indexed == CAD_INDEXES_NONE && !kind->is_rule && !(plan->passive & 1)) {
         const CadSpan span = cad_entry_result(entry, plan);

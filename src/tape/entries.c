@@ -2,7 +2,7 @@
  */
 #include "tape/entries.h"
 
-const CadKind cad_kinds[CAD_OP_COUNT] = {
+const CadEntryKind cad_entry_kinds[CAD_OP_COUNT] = {
     [CAD_OP_LEAF] = {.is_moved = 1},
     [CAD_OP_THIRD] = {.is_moved = 1},
     [CAD_OP_SUM] = {.n_views = 2, .n_extra = 2, .former = CAD_MAY_BE_ADDED, .is_moved = 1},
@@ -49,7 +49,7 @@ void cad_plan_bounds(CadPlan *plan, int view, int64_t *low, int64_t *high) {
 }
 
 CadSpan cad_entry_result(CadEntry entry, CadPlan *plan) {
-    const CadKind *const kind = cad_kind_of(entry);
+    const CadEntryKind *const kind = cad_entry_kind(entry);
     CadSpan span = {entry.out, (int64_t)entry.out + entry.b - 1};
     if (kind->indexed == CAD_WRITES_INDEXED) {
         span = (CadSpan){cad_plan_extra(plan)[0], cad_plan_extra(plan)[1]};

@@ -111,34 +111,33 @@ typedef enum CadFormer {
 } CadFormer;
 
 /* What all traversals have to know of an entry, whatever it computes. */
-typedef struct CadKind {
-    uint8_t n_views; /* in its plan */
-    uint8_t n_extra; /* of a rule: as many as it wants */
-    uint8_t indexed; /* a CadIndexed */
-    uint8_t former;  /* a CadFormer */
-    uint8_t core;    /* so many of the last axes are those of a product of matrices */
-    uint8_t is_rule; /* its operands stand in extra, each with a shape of its own */
-    uint8_t
-        is_moved; /* what it hands on in a sweep depends on no value: numbers go, or are added */
-} CadKind;
+typedef struct CadEntryKind {
+    uint8_t n_views;  /* in its plan */
+    uint8_t n_extra;  /* of a rule: as many as it wants */
+    uint8_t indexed;  /* a CadIndexed */
+    uint8_t former;   /* a CadFormer */
+    uint8_t core;     /* so many of the last axes are those of a product of matrices */
+    uint8_t is_rule;  /* its operands stand in extra, each with a shape of its own */
+    uint8_t is_moved; /* numbers go elsewhere, or are added: partials depend on no value */
+} CadEntryKind;
 
-extern const CadKind cad_kinds[CAD_OP_COUNT];
+extern const CadEntryKind cad_entry_kinds[CAD_OP_COUNT];
 
-static inline const CadKind *cad_kind_of(CadEntry entry) {
-    return &cad_kinds[CAD_CODE_OP(entry.code)];
+static inline const CadEntryKind *cad_entry_kind(CadEntry entry) {
+    return &cad_entry_kinds[CAD_CODE_OP(entry.code)];
 }
 
 /* Whether an entry overwrites numbers, which it keeps: a sweep has to restore them. */
 static inline int cad_entry_overwrites(CadEntry entry) {
-    return cad_kind_of(entry)->former == CAD_FORMER_KEPT;
+    return cad_entry_kind(entry)->former == CAD_FORMER_KEPT;
 }
 
 static inline int cad_entry_is_rule(CadEntry entry) {
-    return cad_kind_of(entry)->is_rule;
+    return cad_entry_kind(entry)->is_rule;
 }
 
 /* Whether the plan of an entry of a kind adds to what stood there. */
-static inline int cad_plan_adds(const CadKind *kind, CadPlan *plan) {
+static inline int cad_plan_adds(const CadEntryKind *kind, CadPlan *plan) {
     return kind->former == CAD_FORMER_ADDED ||
            (kind->former == CAD_MAY_BE_ADDED && cad_plan_extra(plan)[0] != 0);
 }
@@ -182,7 +181,7 @@ typedef struct CadSource {
     int64_t *place; /* of the next operand, or of the slots that are indexed */
 } CadSource;
 
-static inline CadSource cad_plan_sources(const CadKind *kind, CadPlan *plan) {
+static inline CadSource cad_plan_sources(const CadEntryKind *kind, CadPlan *plan) {
     CadSource source = {.view = -1, .bit = -1, .plan = plan};
     source.next = kind->indexed == CAD_WRITES_INDEXED ? 0 : 1;
     source.place = cad_plan_extra(plan);
@@ -221,7 +220,7 @@ static inline int cad_next_source(CadSource *source) {
 CadSpan cad_source_span(const CadSource *source);
 
 /* Put other slots in place of all that a plan names. */
-static inline void cad_plan_rename(const CadKind *kind, CadPlan *plan,
+static inline void cad_plan_rename(const CadEntryKind *kind, CadPlan *plan,
                                    int64_t (*rename)(const void *context, int64_t slot),
                                    const void *context) {
     int64_t *extra = cad_plan_extra(plan);

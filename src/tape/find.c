@@ -52,7 +52,8 @@ int cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot) {
         return 0;
     }
     CadPlan *plan = cad_tape_plan(tape, entry);
-    const int elsewhere = cad_entry_overwrites(entry) || cad_plan_adds(cad_kind_of(entry), plan);
+    const int elsewhere =
+        cad_entry_overwrites(entry) || cad_plan_adds(cad_entry_kind(entry), plan);
     if (elsewhere) {
         *slot = (size_t)cad_entry_result(entry, plan).low;
     }

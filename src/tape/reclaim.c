@@ -88,7 +88,7 @@ static void trace_plan(const CadTape *tape, CadEntry entry, CadReclaim *reclaim)
     }
     cad_reclaim_hold_range(reclaim, entry.out, (size_t)entry.out + entry.b);
     hold_span(reclaim, result);
-    for (CadSource source = cad_plan_sources(cad_kind_of(entry), plan);
+    for (CadSource source = cad_plan_sources(cad_entry_kind(entry), plan);
          cad_next_source(&source);) {
         hold_span(reclaim, cad_source_span(&source));
     }
@@ -172,7 +172,7 @@ static int64_t target_of(const void *reclaim, int64_t slot) {
 static void move_plan(CadTape *tape, CadEntry entry, size_t place, const CadReclaim *reclaim) {
     memmove(tape->plans + place, cad_tape_plan(tape, entry),
             cad_tape_plan(tape, entry)->words * sizeof *tape->plans);
-    cad_plan_rename(cad_kind_of(entry), (CadPlan *)(tape->plans + place), target_of, reclaim);
+    cad_plan_rename(cad_entry_kind(entry), (CadPlan *)(tape->plans + place), target_of, reclaim);
 }
 
 /* Count what stays of the entries before `end`, and move it if `move`. */

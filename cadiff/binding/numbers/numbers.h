@@ -375,7 +375,7 @@ int cad_is_mask(PyObject *object);
  * plain results, a list of floats and arrays; answers a list of Vars. */
 PyObject *cad_record_rule(CadTape *tape, size_t number, PyObject *operands, PyObject *values);
 
-/* Set by the binding: hand on the adjoints of an entry CAD_OP_RULE; 0, or -1 with an exception. */
+/* Set by the binding: hand on the adjoints of the entry of a rule; 0, or -1 with an exception. */
 extern int (*cad_rule_hook)(CadTape *tape, size_t entry);
 
 static inline void set_rule_hook(int (*hook)(CadTape *, size_t)) {
