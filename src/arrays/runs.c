@@ -211,7 +211,8 @@ static int shorten(CadTape *tape, Run *run, int which, double *const tiles[2]) {
     return 1;
 }
 
-static void hand_on_tile(CadTape *tape, const Run *run, const Step *step, size_t first, size_t n) {
+static void propagate_tile(CadTape *tape, const Run *run, const Step *step, size_t first,
+                           size_t n) {
     const int orders = run->along == NULL ? 1 : 2;
     CadStrip g[2], x[4], t[4];
     for (int order = 0; order < orders; order++) {
@@ -253,7 +254,7 @@ static size_t reverse_run(CadTape *tape, size_t begin, size_t at, size_t transie
     for (size_t first = 0; first < run.size; first += CAD_TILE) {
         const size_t n = run.size - first < CAD_TILE ? run.size - first : CAD_TILE;
         for (int i = 0; i < run.n; i++) {
-            hand_on_tile(tape, &run, &run.steps[i], first, n);
+            propagate_tile(tape, &run, &run.steps[i], first, n);
         }
     }
     return lowest;

@@ -13,7 +13,7 @@ typedef struct Finder {
     CadLive live;
 } Finder;
 
-static const int64_t nowhere[CAD_MOST_AXES] = {0};
+static const int64_t zero_strides[CAD_MOST_AXES] = {0};
 
 void cad_edges_free(CadEdges *edges) {
     cad_memory_free(edges->items);
@@ -85,7 +85,7 @@ static int sees_active(const Finder *f, const CadPlanCopy *plan, CadNumbers view
 static void find_of_row(Finder *f, const CadArray *array, const CadPlanCopy *plan) {
     int64_t in_order[CAD_MOST_AXES];
     const size_t size = cad_strides_in_order(plan->ndim, plan->shape, in_order);
-    const CadShape shape = {f->graph, plan->ndim, plan->shape, in_order, nowhere, size};
+    const CadShape shape = {f->graph, plan->ndim, plan->shape, in_order, zero_strides, size};
     const int arity = plan->n_views - 1;
     CadNumbers x[4];
     for (int k = 0; k < 3; k++) {
