@@ -343,7 +343,7 @@ C_RANK = {
     for place, names in enumerate(groups)
     for name in names
 }
-GENERATED = {"ops_rows", "ops_cards", "ops_direct", "ops_helpers"}
+GENERATED = {"ops_rows", "ops_docs", "ops_direct", "ops_helpers"}
 C_FILES = sorted([*SOURCES.glob("[!g]*/*.[ch]"), *SOURCES.glob("graph/*.[ch]")])
 
 

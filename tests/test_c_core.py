@@ -121,7 +121,7 @@ def domain_in_c(domain: str) -> str:
 
 
 def write_headers(directory: Path) -> None:
-    """ops_rows.h and ops_cards.h for the core, domains.h for the tests."""
+    """ops_rows.h and ops_docs.h for the core, domains.h for the tests."""
     generate = load_generator()
     generate.write_c(directory)
     lines = [

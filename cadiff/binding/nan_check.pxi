@@ -38,7 +38,7 @@ class NonFiniteError(FloatingPointError):
 cdef Checks checks_of(CadTape *tape):
     """The checks that are on for a tape; or None."""
     cdef Watch watch
-    if tape.watch == NULL:
+    if tape.hook == NULL:
         return None
     watch = watches[<size_t>tape]
     return watch.checks

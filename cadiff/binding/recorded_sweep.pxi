@@ -63,7 +63,7 @@ cdef class RecordedSweep:
         try:
             while i > self.first:
                 i -= 1
-                if self.tape.watch != NULL:
+                if self.tape.hook != NULL:
                     enter_step(self.tape, i)
                 self.step(i)
                 if self.linear:

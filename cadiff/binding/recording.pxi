@@ -40,7 +40,7 @@ cdef class Recording:
         cad_tape_pin(self.tape)
         try:
             self.lift(args, argnums, borrow)
-            if self.tape.watch != NULL:
+            if self.tape.hook != NULL:
                 self.suspects = note_suspects(self.tape, f, args)
         except BaseException:
             self.lifted = self.block = self.inputs = self.fence = self.checked = None

@@ -83,7 +83,7 @@ CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out)
     const CadEntryKind *const kind = &cad_entry_kinds[request->op];
     const int overwrites = kind->former == CAD_FORMER_KEPT, n_extra = kind->n_extra;
     if (kind->indexed || overwrites) {
-        cad_tape_settle(tape);
+        cad_tape_copy_borrowed(tape);
     }
     const int fixed = request->ndim - kind->core;
     const int ndim = coalesce(request->ndim, fixed, shape, n_views, strides);

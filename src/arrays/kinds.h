@@ -1,5 +1,5 @@
-/* What each kind of entry over arrays computes: its value, its tangents, the adjoints that it
- * hands on, and a power series. See kinds.c for the table. */
+/* What each kind of entry over arrays computes: its value, its tangents, the adjoints of its
+ * operands, and a power series. See kinds.c for the table. */
 #ifndef CAD_ARRAYS_KINDS_H
 #define CAD_ARRAYS_KINDS_H
 

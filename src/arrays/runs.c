@@ -1,7 +1,7 @@
 /* The reverse sweep over arrays: which entries are handed on together, and which not at all. */
 #include "arrays/kinds.h"
 
-/* Whether all adjoints of a small result are 0, so that there is nothing to hand on. */
+/* Whether all adjoints of a small result are 0, so that there is nothing to propagate. */
 static int is_all_zero(const CadTape *tape, CadEntry entry) {
     for (CadSlot slot = entry.out; slot < entry.out + entry.b; slot++) {
         if (tape->adjoints[slot] != 0.0) {

@@ -1,6 +1,6 @@
 /* Reverse mode over a graph: the cotangents are further numbers of it.
  *
- * What a number hands on is added, number by number, where single ones take part, and array by
+ * What a number propagates is added, number by number, where single ones take part, and array by
  * array where arrays do: of an array what was handed to it is kept as a list of contributions,
  * which are added up when the walk backwards arrives at it. */
 #include "graph/inner.h"

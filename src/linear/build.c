@@ -205,7 +205,7 @@ CadStatus cad_linear_build(CadTape *tape, size_t begin, size_t end, CadSlot base
     if (status == CAD_OK) {
         rename_slots(&build);
         trim(build.linear);
-        const int sound = cad_linear_settle(build.linear);
+        const int sound = cad_linear_check(build.linear);
         assert(sound);
         (void)sound;
     } else {

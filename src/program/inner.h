@@ -177,7 +177,7 @@ void cad_maker_keep_block(CadMaker *m, uint32_t level, int32_t place);
 int32_t cad_maker_add_constants(CadMaker *m, const double *values, size_t count);
 
 /* Bring constants into their order, once all are there. */
-void cad_maker_settle_constants(CadMaker *m);
+void cad_maker_sort_constants(CadMaker *m);
 
 int32_t cad_maker_place_of(CadMaker *m, CadId id);
 uint32_t cad_maker_group_of(const CadMaker *m, CadId id);

@@ -7,18 +7,18 @@ const CadOpInfo cad_op_info[CAD_OP_COUNT] = {
 #define CAD_WORD(word, name) [CAD_OP_##word] = {name, 0, "-", ""},
     CAD_STRUCTURE(CAD_WORD)
 #undef CAD_WORD
-#define CAD_CARD(word, name, arity, ufunc, doc) [CAD_OP_##word] = {name, arity, ufunc, doc},
+#define CAD_DOC(word, name, arity, ufunc, doc) [CAD_OP_##word] = {name, arity, ufunc, doc},
 #define CAD_ALIAS(alias, name)
-#include "ops_cards.h"
-#undef CAD_CARD
+#include "ops_docs.h"
+#undef CAD_DOC
 #undef CAD_ALIAS
 };
 
 const char *const cad_op_aliases[][2] = {
-#define CAD_CARD(word, name, arity, ufunc, doc)
+#define CAD_DOC(word, name, arity, ufunc, doc)
 #define CAD_ALIAS(alias, name) {alias, name},
-#include "ops_cards.h"
-#undef CAD_CARD
+#include "ops_docs.h"
+#undef CAD_DOC
 #undef CAD_ALIAS
     {NULL, NULL},
 };

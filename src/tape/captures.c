@@ -181,8 +181,8 @@ static void note_operands(Search *search, CadEntry entry) {
     }
 }
 
-CadStatus cad_find_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below,
-                               CadRanges *ranges) {
+CadStatus cad_find_captures(const CadTape *tape, size_t begin, size_t end, CadSlot below,
+                            CadRanges *ranges) {
     Search search = {.tape = tape, .ranges = ranges, .below = below, .status = CAD_OK};
     *ranges = (CadRanges){NULL, 0, 0};
     for (int i = 0; i < RECENT; i++) {

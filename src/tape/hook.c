@@ -1,10 +1,10 @@
-/* Watching what is recorded: where each entry comes from, and what it computed. All of it is
- * behind cad_tape_grow, which without a watch is called for one entry of thousands. */
+/* Hooks on what is recorded: where each entry comes from, and what it computed. All of it is
+ * behind cad_tape_grow, which without a hook is called for one entry of thousands. */
 #include "tape/tape.h"
 
-void cad_tape_set_watch(CadTape *tape, const CadWatch *watch) {
-    tape->watch = watch;
-    if (watch == NULL) {
+void cad_tape_set_hook(CadTape *tape, const CadHook *hook) {
+    tape->hook = hook;
+    if (hook == NULL) {
         cad_memory_free(tape->origins);
         tape->origins = NULL;
         tape->n_origins = 0;
@@ -18,9 +18,9 @@ CadOrigin cad_tape_origin(const CadTape *tape, size_t entry) {
 
 CadStatus cad_tape_grow_for(CadTape *tape, CadOp op, double x, double y, double z, double value) {
     const CadStatus status = cad_tape_grow(tape, 0);
-    const CadWatch *const watch = tape->watch;
-    if (status != CAD_OK || watch == NULL || watch->number == NULL) {
+    const CadHook *const hook = tape->hook;
+    if (status != CAD_OK || hook == NULL || hook->number == NULL) {
         return status;
     }
-    return watch->number(watch->holder, op, (const double[]){x, y, z}, value);
+    return hook->number(hook->holder, op, (const double[]){x, y, z}, value);
 }

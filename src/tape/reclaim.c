@@ -241,7 +241,7 @@ static void compact_adjoints(CadTape *tape, const CadReclaim *reclaim) {
 }
 
 void cad_reclaim_compact(CadTape *tape, CadReclaim *reclaim) {
-    cad_tape_settle(tape);
+    cad_tape_copy_borrowed(tape);
     for (size_t i = 0; i < tape->n_marks; i++) {
         CadMark *mark = &tape->marks[i];
         const Kept kept = compact_entries(tape, mark->entries, reclaim, 0);

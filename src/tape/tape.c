@@ -71,7 +71,7 @@ void cad_tape_unpin(CadTape *tape) {
 
 void cad_tape_set_busy(CadTape *tape, int busy) {
     tape->busy = busy;
-    tape->shut = busy || tape->watch != NULL;
+    tape->shut = busy || tape->hook != NULL;
     set_room(tape);
 }
 
@@ -90,15 +90,15 @@ static CadStatus note_origin(CadTape *tape) {
         tape->origins = grown;
         tape->n_origins = wanted;
     }
-    const CadWatch *const watch = tape->watch;
-    const uint32_t place = watch->place != NULL ? watch->place(watch->holder) : 0;
+    const CadHook *const hook = tape->hook;
+    const uint32_t place = hook->place != NULL ? hook->place(hook->holder) : 0;
     for (size_t i = first; i < needed; i++) {
         tape->origins[i] = (CadOrigin){place, 0};
     }
     return CAD_OK;
 }
 
-/* cad_tape_grow where the tape is busy or watched. */
+/* cad_tape_grow where the tape is busy or hooked. */
 static CadStatus grow_shut(CadTape *tape, size_t slots) {
     if (tape->busy) {
         return CAD_BUSY;

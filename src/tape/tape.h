@@ -37,15 +37,16 @@ typedef struct CadFilled {
     size_t blocks;
 } CadFilled;
 
-/* Where an entry comes from, in the numbers of whoever watches the tape; 0 is unknown. */
+/* Where an entry comes from, in the numbers of whoever has a hook on the tape; 0 is unknown. */
 typedef struct CadOrigin {
     uint32_t place; /* in the program */
     uint32_t shape; /* of its result, if that is an array */
 } CadOrigin;
 
-/* Somebody who watches what is recorded. Then there is no room in advance: each entry asks for it,
- * so that nobody else pays for this. The functions append nothing; they may be NULL. */
-typedef struct CadWatch {
+/* A hook: functions that are called for what is recorded. Then there is no room in advance: each
+ * entry asks for it, so that nobody else pays for this. The functions append nothing; they may be
+ * NULL. */
+typedef struct CadHook {
     void *holder;
     /* Where the entry that is about to be appended comes from. */
     uint32_t (*place)(void *holder);
@@ -55,7 +56,7 @@ typedef struct CadWatch {
     CadStatus (*swept)(void *holder, size_t entry);
     /* The last entry made an array. */
     CadStatus (*array)(void *holder, int ndim, const ptrdiff_t *shape);
-} CadWatch;
+} CadHook;
 
 /* Memory for lanes, which serves again. */
 typedef struct CadLaneBuffer {
@@ -133,15 +134,15 @@ struct CadTape {
     int (*second_rule)(CadTape *tape, size_t entry, const struct CadAlong *along);
     int pinned; /* > 0 while slots must not move */
     int busy;   /* a sweep is under way that lets other threads run */
-    int shut;   /* it is, or the tape is watched: no room in advance */
+    int shut;   /* it is, or the tape has a hook: no room in advance */
 
     size_t peak; /* most slots in use since the buffers were last found too large */
     int idle;    /* recordings since then that needed but a part of them */
 
     CadSlot constants[CAD_CONSTANT_CACHE];
 
-    const CadWatch *watch; /* or NULL */
-    CadOrigin *origins;    /* of the entries, as far as they were watched */
+    const CadHook *hook; /* or NULL */
+    CadOrigin *origins;  /* of the entries, as far as there was a hook */
     size_t n_origins;
 
     struct CadGuards *guards; /* NULL: what is recorded is not to be replayed */
@@ -263,14 +264,14 @@ size_t cad_tape_all_handles(const CadTape *tape);
 void cad_guards_forget(CadTape *tape, size_t end);
 void cad_guards_free(CadTape *tape);
 
-/* --- watching --- */
+/* --- hooks --- */
 
-/* Have somebody watch the tape, or with NULL nobody any more. */
-void cad_tape_set_watch(CadTape *tape, const CadWatch *watch);
+/* Hook the tape, or with NULL take its hook away. */
+void cad_tape_set_hook(CadTape *tape, const CadHook *hook);
 
 CadOrigin cad_tape_origin(const CadTape *tape, size_t entry);
 
-/* As cad_tape_grow, before an operation on single numbers is appended, of which a watch is told.
+/* As cad_tape_grow, before an operation on single numbers is appended, of which a hook is told.
  */
 CadStatus cad_tape_grow_for(CadTape *tape, CadOp op, double x, double y, double z, double value);
 
