@@ -323,6 +323,7 @@ void cad_strip_add_product(CadStrip to, CadStrip g, CadStrip p, int store, size_
         if ((reads & scattered) != 0) {                                                           \
             return 0;                                                                             \
         }                                                                                         \
+        CAD_NO_UNROLL                                                                             \
         for (size_t i = 0; i < n; i++) {                                                          \
             const double x = xs[i], y = ys[i], z = zs[i], v = vs[i];                              \
             (void)x, (void)y, (void)z, (void)v;                                                   \
@@ -390,7 +391,7 @@ double *cad_scratch_tile(CadScratch *scratch, int k) {
     return scratch->spare[k];
 }
 
-static CadStrip constant_strip(CadScratch *s, double value) {
+static CAD_APART CadStrip constant_strip(CadScratch *s, double value) {
     assert(s->constants < MOST_CONSTANTS);
     double *const place = &s->constant[s->constants++];
     *place = value;
@@ -404,7 +405,7 @@ static CadStrip free_strip(CadScratch *s) {
 
 /* --- the algebra of strips --- */
 
-static CadStrip apply(CadScratch *s, CadOp op, CadStrip x, CadStrip y) {
+static CAD_APART CadStrip apply(CadScratch *s, CadOp op, CadStrip x, CadStrip y) {
     if (x.step == 0 && y.step == 0) {
         return constant_strip(s, cad_op_value(op, x.data[0], y.data[0], 0.0));
     }
@@ -419,7 +420,7 @@ static CadStrip chosen(CadScratch *s, CadStrip x) {
     return x;
 }
 
-static CadStrip blend(CadScratch *s, CadStrip x, CadStrip y) {
+static CAD_APART CadStrip blend(CadScratch *s, CadStrip x, CadStrip y) {
     const CadMask mask = cad_mask_pop(&s->masks);
     const CadStrip out = free_strip(s);
     if (x.step == 0 && y.step == 0) {
@@ -526,7 +527,7 @@ static CadStrip product_of(CadScratch *s, CadStrip partial, CadStrip tangent) {
     return apply(s, CAD_OP_amul, partial, tangent);
 }
 
-static Dual dual1(CadScratch *s, CadOp op, Dual x) {
+static CAD_APART Dual dual1(CadScratch *s, CadOp op, Dual x) {
     const CadStrip v = apply(s, op, x.value, x.value);
     if (x.tangent.data == NULL) {
         return (Dual){v, zero};
@@ -535,7 +536,7 @@ static Dual dual1(CadScratch *s, CadOp op, Dual x) {
     return (Dual){v, product_of(s, p, x.tangent)};
 }
 
-static Dual dual2(CadScratch *s, CadOp op, Dual x, Dual y) {
+static CAD_APART Dual dual2(CadScratch *s, CadOp op, Dual x, Dual y) {
     const CadStrip v = apply(s, op, x.value, y.value);
     CadStrip t = zero;
     if (x.tangent.data != NULL) {
@@ -553,7 +554,7 @@ static Dual chosen_dual(CadScratch *s, Dual x) {
     return x;
 }
 
-static Dual blend_duals(CadScratch *s, Dual x, Dual y) {
+static CAD_APART Dual blend_duals(CadScratch *s, Dual x, Dual y) {
     const CadStrip value = blend(s, x.value, y.value);
     if (x.tangent.data == NULL && y.tangent.data == NULL) {
         return (Dual){value, zero};

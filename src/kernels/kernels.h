@@ -21,6 +21,16 @@
 #define CAD_INLINE inline
 #endif
 
+/* What rows of the table call where they would otherwise be given a copy each: a call is cheap,
+ * and a hundred copies of a loop are most of the time that it takes to compile a file. */
+#if defined(__GNUC__)
+#define CAD_APART __attribute__((noinline))
+#elif defined(_MSC_VER)
+#define CAD_APART __declspec(noinline)
+#else
+#define CAD_APART
+#endif
+
 /* As NumPy's: args[k] and steps[k] (bytes) of each operand, the result last; dims[0] is the
  * length. */
 typedef void (*CadLoopFunction)(char **args, const intptr_t *dims, const intptr_t *steps,

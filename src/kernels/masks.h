@@ -37,7 +37,7 @@ static inline CadMask cad_mask_pop(CadMasks *masks) {
 }
 
 #define COMPARE(word, sign)                                                                       \
-    static inline CadMask cad_mask_##word(CadMasks *masks, CadStrip x, CadStrip y) {              \
+    static CAD_APART CadMask cad_mask_##word(CadMasks *masks, CadStrip x, CadStrip y) {           \
         const CadMask mask = cad_mask_new(masks);                                                 \
         const size_t n = masks->n;                                                                \
         if (x.step == 1 && y.step == 0) {                                                         \
@@ -72,7 +72,7 @@ static inline CadMask cad_mask_is_nan(CadMasks *masks, CadStrip x) {
     return cad_mask_not_equal(masks, x, x);
 }
 
-static inline CadMask cad_mask_is_infinite(CadMasks *masks, CadStrip x) {
+static CAD_APART CadMask cad_mask_is_infinite(CadMasks *masks, CadStrip x) {
     const CadMask mask = cad_mask_new(masks);
     for (size_t i = 0; i < masks->n; i++) {
         mask[i] = fabs(x.data[(ptrdiff_t)i * x.step]) == INFINITY;
@@ -82,7 +82,7 @@ static inline CadMask cad_mask_is_infinite(CadMasks *masks, CadStrip x) {
 
 /* Both were made one after the other, in whatever order: the result takes the place of the lower
  * one. */
-static inline CadMask cad_mask_both(CadMasks *masks, CadMask x, CadMask y) {
+static CAD_APART CadMask cad_mask_both(CadMasks *masks, CadMask x, CadMask y) {
     const CadMask mask = x < y ? x : y;
     for (size_t i = 0; i < masks->n; i++) {
         mask[i] = x[i] & y[i];
@@ -91,7 +91,7 @@ static inline CadMask cad_mask_both(CadMasks *masks, CadMask x, CadMask y) {
     return mask;
 }
 
-static inline CadMask cad_mask_either(CadMasks *masks, CadMask x, CadMask y) {
+static CAD_APART CadMask cad_mask_either(CadMasks *masks, CadMask x, CadMask y) {
     const CadMask mask = x < y ? x : y;
     for (size_t i = 0; i < masks->n; i++) {
         mask[i] = x[i] | y[i];
@@ -100,7 +100,7 @@ static inline CadMask cad_mask_either(CadMasks *masks, CadMask x, CadMask y) {
     return mask;
 }
 
-static inline CadTruth cad_mask_judge(CadMasks *masks, CadMask mask) {
+static CAD_APART CadTruth cad_mask_judge(CadMasks *masks, CadMask mask) {
     size_t count = 0;
     for (size_t i = 0; i < masks->n; i++) {
         count += mask[i];

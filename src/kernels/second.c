@@ -20,6 +20,7 @@ static CAD_INLINE Dual choose(int condition, Dual x, Dual y) {
         if ((reads & scattered) != 0) {                                                           \
             return 0;                                                                             \
         }                                                                                         \
+        CAD_NO_UNROLL                                                                             \
         for (size_t i = 0; i < n; i++) {                                                          \
             const Dual x = {xs[0][i], ts[0][i]}, y = {xs[1][i], ts[1][i]};                        \
             const Dual z = {xs[2][i], ts[2][i]}, v = {xs[3][i], ts[3][i]};                        \
@@ -94,56 +95,42 @@ static CAD_INLINE double term_of(const Term term, double t, double p, double g) 
     return term == CURVE ? absorb(g, moved) : moved;
 }
 
-/* Up to AT_ONCE lanes. */
-static CAD_INLINE void add_terms(const Term term, size_t lanes, CadStrip to, CadStrip t,
+/* Terms, factors and adjoints side by side, as many of each. */
+static CAD_INLINE void add_flat_terms(const Term term, double *restrict to, const double *t,
+                                      const double *p, const double *g, const int store,
+                                      size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        const double factor = term == PLAIN ? 1.0 : p[i];
+        const double adjoint = term == CURVE ? g[i] : 1.0;
+        to[i] = (store ? 0.0 : to[i]) + term_of(term, t[i], factor, adjoint);
+    }
+}
+
+/* Up to AT_ONCE lanes of places anywhere; those of a number and of its term do not overlap. Where
+ * a factor is zero, all that it is multiplied with might as well be: so only the lanes are asked.
+ */
+static CAD_INLINE void add_terms(const Term term, const size_t lanes, CadStrip to, CadStrip t,
                                  CadStrip p, CadStrip g, const int store, size_t n) {
+    static const double none[AT_ONCE];
     for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) {
-        double *const target = to.data + i * to.step;
+        double *restrict const target = to.data + i * to.step;
         const double factor = term == PLAIN ? 1.0 : p.data[i * p.step];
         const double adjoint = term == CURVE ? g.data[i * g.step] : 1.0;
+        const int absorbs = factor == 0.0 || adjoint == 0.0;
+        const double *restrict const from = absorbs ? none : t.data + i * t.step;
+        CAD_NO_UNROLL
         for (size_t k = 0; k < lanes; k++) {
-            const double x = term_of(term, t.data[i * t.step + (ptrdiff_t)k], factor, adjoint);
+            const double product = factor * from[k];
+            const double moved = term == PLAIN ? from[k] : from[k] == 0.0 ? 0.0 : product;
+            const double x = term != CURVE ? moved : moved == 0.0 ? 0.0 : adjoint * moved;
             target[k] = (store ? 0.0 : target[k]) + x;
         }
     }
 }
 
-/* A number for each lane. */
-static CAD_INLINE void widen(double *wide, CadStrip x, const size_t lanes, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < lanes; k++) {
-            wide[i * lanes + k] = x.data[(ptrdiff_t)i * x.step];
-        }
-    }
-}
-
-/* The same where all places stand side by side: then compilers vectorise it, once there is a
- * factor for each lane. */
-static CAD_INLINE void add_terms_side_by_side(const Term term, const size_t lanes, CadStrip to,
-                                              CadStrip t, CadStrip p, CadStrip g, const int store,
-                                              size_t n) {
-    double factors[PART * AT_ONCE], adjoints[PART * AT_ONCE];
-    for (size_t first = 0; first < n; first += PART) {
-        const size_t count = n - first < PART ? n - first : PART;
-        const ptrdiff_t at = (ptrdiff_t)first;
-        double *const target = to.data + first * lanes;
-        const double *const from = t.data + first * lanes;
-        if (term != PLAIN) {
-            widen(factors, (CadStrip){p.data + at * p.step, p.step}, lanes, count);
-        }
-        if (term == CURVE) {
-            widen(adjoints, (CadStrip){g.data + at * g.step, g.step}, lanes, count);
-        }
-        for (size_t j = 0; j < count * lanes; j++) {
-            const double x = term_of(term, from[j], factors[j], adjoints[j]);
-            target[j] = (store ? 0.0 : target[j]) + x;
-        }
-    }
-}
-
-/* The same to one place: part by part, so that errors do not add up. */
+/* To one place: part by part, so that errors do not add up. */
 static CAD_INLINE void sum_terms(const Term term, const size_t lanes, CadStrip to, CadStrip t,
-                                 CadStrip p, CadStrip g, int store, size_t n) {
+                                 CadStrip p, CadStrip g, const int store, size_t n) {
     double total[AT_ONCE] = {0.0};
     for (size_t first = 0; first < n; first += PART) {
         double part[AT_ONCE] = {0.0};
@@ -162,39 +149,90 @@ static CAD_INLINE void sum_terms(const Term term, const size_t lanes, CadStrip t
     }
 }
 
-static CAD_INLINE void run_terms(const Term term, const size_t lanes, CadStrip to, CadStrip t,
-                                 CadStrip p, CadStrip g, const int store, size_t n) {
-    if (to.step == (ptrdiff_t)lanes && t.step == to.step) {
-        add_terms_side_by_side(term, lanes, to, t, p, g, store, n);
-    } else if (to.step == 0) {
-        sum_terms(term, lanes, to, t, p, g, store, n);
-    } else {
-        add_terms(term, lanes, to, t, p, g, store, n);
+/* A loop for each term, and for whether it is stored. */
+#define FOR_TERM(run, ...)                                                                        \
+    do {                                                                                          \
+        switch (term * 2 + (store != 0)) {                                                        \
+        case PLAIN * 2:                                                                           \
+            run(PLAIN, __VA_ARGS__, 0, n);                                                        \
+            break;                                                                                \
+        case PLAIN * 2 + 1:                                                                       \
+            run(PLAIN, __VA_ARGS__, 1, n);                                                        \
+            break;                                                                                \
+        case PRODUCT * 2:                                                                         \
+            run(PRODUCT, __VA_ARGS__, 0, n);                                                      \
+            break;                                                                                \
+        case PRODUCT * 2 + 1:                                                                     \
+            run(PRODUCT, __VA_ARGS__, 1, n);                                                      \
+            break;                                                                                \
+        default: /* curves are only ever added */                                                 \
+            run(CURVE, __VA_ARGS__, 0, n);                                                        \
+        }                                                                                         \
+    } while (0)
+
+CAD_CLONES static void run_flat(Term term, double *to, const double *t, const double *p,
+                                const double *g, int store, size_t n) {
+    FOR_TERM(add_flat_terms, to, t, p, g);
+}
+
+CAD_CLONES static void run_eight(Term term, CadStrip to, CadStrip t, CadStrip p, CadStrip g,
+                                 int store, size_t n) {
+    FOR_TERM(add_terms, AT_ONCE, to, t, p, g);
+}
+
+CAD_CLONES static void sum_eight(Term term, CadStrip to, CadStrip t, CadStrip p, CadStrip g,
+                                 int store, size_t n) {
+    FOR_TERM(sum_terms, AT_ONCE, to, t, p, g);
+}
+
+/* Fewer lanes than a vector has gain nothing by other instruction sets. */
+static void run_few(Term term, size_t lanes, CadStrip to, CadStrip t, CadStrip p, CadStrip g,
+                    int store, size_t n) {
+    FOR_TERM(add_terms, lanes, to, t, p, g);
+}
+
+static void sum_few(Term term, size_t lanes, CadStrip to, CadStrip t, CadStrip p, CadStrip g,
+                    int store, size_t n) {
+    FOR_TERM(sum_terms, lanes, to, t, p, g);
+}
+
+/* A number for each lane. */
+static CAD_INLINE void widen(double *wide, CadStrip x, const size_t lanes, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < lanes; k++) {
+            wide[i * lanes + k] = x.data[(ptrdiff_t)i * x.step];
+        }
     }
 }
 
-#define RUN(term, lanes)                                                                          \
-    if (store) {                                                                                  \
-        run_terms(term, lanes, to, t, p, g, 1, n);                                                \
-    } else {                                                                                      \
-        run_terms(term, lanes, to, t, p, g, 0, n);                                                \
+/* Where all places stand side by side, the loop is over all lanes of all of them, once there is a
+ * factor for each. */
+static void run_side_by_side(Term term, size_t lanes, CadStrip to, CadStrip t, CadStrip p,
+                             CadStrip g, int store, size_t n) {
+    double factors[PART * AT_ONCE], adjoints[PART * AT_ONCE];
+    const size_t most = term == PLAIN ? n : PART;
+    for (size_t first = 0; first < n; first += most) {
+        const size_t count = n - first < most ? n - first : most;
+        const ptrdiff_t at = (ptrdiff_t)first;
+        if (term != PLAIN) {
+            widen(factors, (CadStrip){p.data + at * p.step, p.step}, lanes, count);
+        }
+        if (term == CURVE) {
+            widen(adjoints, (CadStrip){g.data + at * g.step, g.step}, lanes, count);
+        }
+        run_flat(term, to.data + first * lanes, t.data + first * lanes, factors, adjoints, store,
+                 count * lanes);
     }
+}
 
-#define CASE(term)                                                                                \
-    case term:                                                                                    \
-        if (lanes == AT_ONCE) {                                                                   \
-            RUN(term, AT_ONCE)                                                                    \
-        } else {                                                                                  \
-            RUN(term, lanes)                                                                      \
-        }                                                                                         \
-        break;
-
-CAD_CLONES static void run_some(Term term, size_t lanes, CadStrip to, CadStrip t, CadStrip p,
-                                CadStrip g, int store, size_t n) {
-    switch (term) {
-        CASE(PLAIN)
-        CASE(PRODUCT)
-        CASE(CURVE)
+static void run_some(Term term, size_t lanes, CadStrip to, CadStrip t, CadStrip p, CadStrip g,
+                     int store, size_t n) {
+    if (lanes == AT_ONCE) {
+        (to.step == 0 ? sum_eight : run_eight)(term, to, t, p, g, store, n);
+    } else if (to.step == (ptrdiff_t)lanes && t.step == to.step) {
+        run_side_by_side(term, lanes, to, t, p, g, store, n);
+    } else {
+        (to.step == 0 ? sum_few : run_few)(term, lanes, to, t, p, g, store, n);
     }
 }
 

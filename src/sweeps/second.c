@@ -11,28 +11,51 @@
 #define TANGENT(slot) (tangents + (size_t)((slot) - base) * lanes)
 #define ADJOINT_TANGENT(slot) (adjoint_tangents + (size_t)((slot) - base) * lanes)
 
-/* The contribution to one operand, whose partial is p and has second partials px and py. */
+/* What an entry with the adjoint g, whose tangent is gt, hands on to the adjoint tangent of an
+ * operand: its partial is p, and changes by `curve` along the direction. */
+static inline double term(double gt, double p, double g, double curve) {
+    return cad_amul(gt, p) + cad_amul(g, curve);
+}
+
+/* The same in all lanes, for a partial that depends on two operands with tangents. One lane is
+ * what products with a vector have: it goes past what vectorised loops have to ask first. */
+static CAD_APART void add_curves(double *target, const double *gt, const double *xt,
+                                 const double *yt, size_t lanes, double g, double p, double px,
+                                 double py) {
+    if (lanes == 1) {
+        *target += term(*gt, p, g, cad_amul(px, *xt) + cad_amul(py, *yt));
+        return;
+    }
+    for (size_t k = 0; k < lanes; k++) {
+        target[k] += term(gt[k], p, g, cad_amul(px, xt[k]) + cad_amul(py, yt[k]));
+    }
+}
+
+/* Likewise for one that depends on one of them at most. */
+static CAD_APART void add_curve(double *target, const double *gt, const double *xt, size_t lanes,
+                                double g, double p, double px) {
+    if (lanes == 1) {
+        *target += term(*gt, p, g, cad_amul(px, *xt));
+        return;
+    }
+    for (size_t k = 0; k < lanes; k++) {
+        target[k] += term(gt[k], p, g, cad_amul(px, xt[k]));
+    }
+}
+
+/* The contribution to one operand. */
 #define ADD2(slot, p, px, py)                                                                     \
     do {                                                                                          \
-        const double p_ = p, px_ = px, py_ = py;                                                  \
-        const double *const xt = TANGENT(e.a), *const yt = TANGENT(e.b);                          \
-        double *const target = ADJOINT_TANGENT(slot);                                             \
-        for (size_t k = 0; k < lanes; k++) {                                                      \
-            const double curve = cad_amul(px_, xt[k]) + cad_amul(py_, yt[k]);                     \
-            target[k] += cad_amul(gt[k], p_) + cad_amul(g, curve);                                \
-        }                                                                                         \
+        const double p_ = p;                                                                      \
+        add_curves(ADJOINT_TANGENT(slot), gt, TANGENT(e.a), TANGENT(e.b), lanes, g, p_, px, py);  \
         adjoint[slot] += cad_amul(g, p_);                                                         \
     } while (0)
 
 /* The contribution to an operand whose partial is constant, or which is the only variable. */
 #define ADD1(slot, p, px, x)                                                                      \
     do {                                                                                          \
-        const double p_ = p, px_ = px;                                                            \
-        const double *const xt = TANGENT(x);                                                      \
-        double *const target = ADJOINT_TANGENT(slot);                                             \
-        for (size_t k = 0; k < lanes; k++) {                                                      \
-            target[k] += cad_amul(gt[k], p_) + cad_amul(g, cad_amul(px_, xt[k]));                 \
-        }                                                                                         \
+        const double p_ = p;                                                                      \
+        add_curve(ADJOINT_TANGENT(slot), gt, TANGENT(x), lanes, g, p_, px);                       \
         adjoint[slot] += cad_amul(g, p_);                                                         \
     } while (0)
 
@@ -44,28 +67,30 @@
         break;                                                                                    \
     }
 
+/* One piece of code for all markings: the second partials are most of it. */
 #define CAD_ROW2(name, value_, dx, dy)                                                            \
-    case CAD_CODE(CAD_OP_##name, 0): {                                                            \
-        const double x = value[e.a], y = value[e.b], v = value[e.out];                            \
-        const double p = d1_##name(x, y, v), q = d2_##name(x, y, v);                              \
-        const Dual x0 = {x, 0.0}, x1 = {x, 1.0}, y0 = {y, 0.0}, y1 = {y, 1.0};                    \
-        const Dual vx = {v, p}, vy = {v, q};                                                      \
-        ADD2(e.a, p, dual_d1_##name(x1, y0, vx).tangent, dual_d1_##name(x0, y1, vy).tangent);     \
-        ADD2(e.b, q, dual_d2_##name(x1, y0, vx).tangent, dual_d2_##name(x0, y1, vy).tangent);     \
-        break;                                                                                    \
-    }                                                                                             \
+    case CAD_CODE(CAD_OP_##name, 0):                                                              \
+    case CAD_CODE(CAD_OP_##name, CAD_PASSIVE_A):                                                  \
     case CAD_CODE(CAD_OP_##name, CAD_PASSIVE_B): {                                                \
         const double x = value[e.a], y = value[e.b], v = value[e.out];                            \
-        const double p = d1_##name(x, y, v);                                                      \
-        const Dual pt = dual_d1_##name((Dual){x, 1.0}, (Dual){y, 0.0}, (Dual){v, p});             \
-        ADD1(e.a, p, pt.tangent, e.a);                                                            \
-        break;                                                                                    \
-    }                                                                                             \
-    case CAD_CODE(CAD_OP_##name, CAD_PASSIVE_A): {                                                \
-        const double x = value[e.a], y = value[e.b], v = value[e.out];                            \
-        const double q = d2_##name(x, y, v);                                                      \
-        const Dual qt = dual_d2_##name((Dual){x, 0.0}, (Dual){y, 1.0}, (Dual){v, q});             \
-        ADD1(e.b, q, qt.tangent, e.b);                                                            \
+        const Dual x0 = {x, 0.0}, x1 = {x, 1.0}, y0 = {y, 0.0}, y1 = {y, 1.0};                    \
+        double p = 0.0, px = 0.0, q = 0.0, qy = 0.0;                                              \
+        if (!(e.code & CAD_PASSIVE_A)) {                                                          \
+            p = d1_##name(x, y, v);                                                               \
+            px = dual_d1_##name(x1, y0, (Dual){v, p}).tangent;                                    \
+        }                                                                                         \
+        if (!(e.code & CAD_PASSIVE_B)) {                                                          \
+            q = d2_##name(x, y, v);                                                               \
+            qy = dual_d2_##name(x0, y1, (Dual){v, q}).tangent;                                    \
+        }                                                                                         \
+        if (e.code & CAD_PASSIVE_B) {                                                             \
+            ADD1(e.a, p, px, e.a);                                                                \
+        } else if (e.code & CAD_PASSIVE_A) {                                                      \
+            ADD1(e.b, q, qy, e.b);                                                                \
+        } else {                                                                                  \
+            ADD2(e.a, p, px, dual_d1_##name(x0, y1, (Dual){v, q}).tangent);                       \
+            ADD2(e.b, q, dual_d2_##name(x1, y0, (Dual){v, p}).tangent, qy);                       \
+        }                                                                                         \
         break;                                                                                    \
     }
 

@@ -4,43 +4,38 @@
 /* The lanes of a slot. */
 #define LANES_OF(slot) (tangents + (size_t)((slot) - base) * lanes)
 
-#define CAD_ROW1(name, value_, dx)                                                                \
-    case CAD_CODE(CAD_OP_##name, 0): {                                                            \
-        const double p = d1_##name(value[e.a], value[e.out]);                                     \
-        const double *const a = LANES_OF(e.a);                                                    \
-        for (size_t k = 0; k < lanes; k++) {                                                      \
-            out[k] = cad_amul(p, a[k]);                                                           \
-        }                                                                                         \
-        break;                                                                                    \
+/* The tangents of a result, from those of one operand, and of two. */
+static CAD_APART void push_one(double *out, const double *a, size_t lanes, double p) {
+    for (size_t k = 0; k < lanes; k++) {
+        out[k] = cad_amul(p, a[k]);
     }
+}
+
+static CAD_APART void push_two(double *out, const double *a, const double *b, size_t lanes,
+                               double p, double q) {
+    for (size_t k = 0; k < lanes; k++) {
+        out[k] = cad_amul(p, a[k]) + cad_amul(q, b[k]);
+    }
+}
+
+#define CAD_ROW1(name, value_, dx)                                                                \
+    case CAD_CODE(CAD_OP_##name, 0):                                                              \
+        push_one(out, LANES_OF(e.a), lanes, d1_##name(value[e.a], value[e.out]));                 \
+        break;
 
 #define CAD_ROW2(name, value_, dx, dy)                                                            \
     case CAD_CODE(CAD_OP_##name, 0): {                                                            \
         const double p = d1_##name(value[e.a], value[e.b], value[e.out]);                         \
         const double q = d2_##name(value[e.a], value[e.b], value[e.out]);                         \
-        const double *const a = LANES_OF(e.a);                                                    \
-        const double *const b = LANES_OF(e.b);                                                    \
-        for (size_t k = 0; k < lanes; k++) {                                                      \
-            out[k] = cad_amul(p, a[k]) + cad_amul(q, b[k]);                                       \
-        }                                                                                         \
+        push_two(out, LANES_OF(e.a), LANES_OF(e.b), lanes, p, q);                                 \
         break;                                                                                    \
     }                                                                                             \
-    case CAD_CODE(CAD_OP_##name, CAD_PASSIVE_B): {                                                \
-        const double p = d1_##name(value[e.a], value[e.b], value[e.out]);                         \
-        const double *const a = LANES_OF(e.a);                                                    \
-        for (size_t k = 0; k < lanes; k++) {                                                      \
-            out[k] = cad_amul(p, a[k]);                                                           \
-        }                                                                                         \
+    case CAD_CODE(CAD_OP_##name, CAD_PASSIVE_B):                                                  \
+        push_one(out, LANES_OF(e.a), lanes, d1_##name(value[e.a], value[e.b], value[e.out]));     \
         break;                                                                                    \
-    }                                                                                             \
-    case CAD_CODE(CAD_OP_##name, CAD_PASSIVE_A): {                                                \
-        const double q = d2_##name(value[e.a], value[e.b], value[e.out]);                         \
-        const double *const b = LANES_OF(e.b);                                                    \
-        for (size_t k = 0; k < lanes; k++) {                                                      \
-            out[k] = cad_amul(q, b[k]);                                                           \
-        }                                                                                         \
-        break;                                                                                    \
-    }
+    case CAD_CODE(CAD_OP_##name, CAD_PASSIVE_A):                                                  \
+        push_one(out, LANES_OF(e.b), lanes, d2_##name(value[e.a], value[e.b], value[e.out]));     \
+        break;
 
 #define CAD_ROW3(name, value_, dx, dy, dz)                                                        \
     case CAD_CODE(CAD_OP_##name, 0): {                                                            \
