@@ -278,18 +278,40 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
         [
             {"entries"},
             {"tape"},
-            {"adjoints", "blocks", "hook"},
+            {"adjoints", "blocks", "find", "hook"},
             {"reclaim", "captures", "guards"},
             {"inner"},
             {"marks"},
         ],
     ),
-    ("arrays", [{"arrays"}, {"lanes"}, {"walk"}, {"tangent", "taylor"}, {"second"}, {"reverse"}]),
+    (
+        "arrays",
+        [
+            {"arrays"},
+            {"lanes"},
+            {"walk"},
+            {"kinds"},
+            {"values", "tangent", "taylor"},
+            {"second"},
+            {"reverse"},
+            {"runs"},
+        ],
+    ),
     (
         "sweeps",
         [{"sweeps"}, {"value", "reverse", "tangent", "taylor", "second", "record"}, {"inlined"}],
     ),
-    ("linear", [{"linear"}, {"steps"}, {"check", "sweep"}, {"build"}, {"arrays", "adds"}]),
+    (
+        "linear",
+        [
+            {"linear"},
+            {"steps"},
+            {"check", "sweep"},
+            {"inner"},
+            {"spans", "adds", "arrays", "numbers"},
+            {"build"},
+        ],
+    ),
     (
         "graph",
         [
@@ -308,6 +330,8 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
         [
             {"program"},
             {"inner"},
+            {"chains"},
+            {"visit"},
             {"wanted", "levels", "places", "emit", "numbers", "arrays", "loops"},
             {"make", "run"},
         ],
@@ -319,7 +343,7 @@ C_RANK = {
     for place, names in enumerate(groups)
     for name in names
 }
-GENERATED = {"ops_rows", "ops_cards", "ops_direct", "ops_helpers"}
+GENERATED = {"ops_rows", "ops_docs", "ops_direct", "ops_helpers"}
 C_FILES = sorted([*SOURCES.glob("[!g]*/*.[ch]"), *SOURCES.glob("graph/*.[ch]")])
 
 
@@ -373,7 +397,7 @@ BINDING = PACKAGE / "binding" / "numbers"
 
 @pytest.mark.parametrize("path", [*C_FILES, *sorted(BINDING.glob("*/*.[ch]"))], ids=_name)
 def test_inner_headers_are_included_in_their_own_storey_alone(path: Path) -> None:
-    for header in includes_of(path, r'"(\w+/(?:inner|build|steps)\.h)"'):
+    for header in includes_of(path, r'"(\w+/(?:inner|steps|visit)\.h)"'):
         assert Path(header).parent.name == path.parent.name, f"{path} includes {header}"
 
 
@@ -449,6 +473,21 @@ def circle_in(calls: dict[str, dict[str, set[str]]]) -> list[str]:
     except graphlib.CycleError as error:
         return list(reversed(error.args[1]))
     return []
+
+
+@pytest.fixture(scope="module")
+def core_calls() -> dict[str, dict[str, set[str]]]:
+    return calls_between(C_FILES)
+
+
+def test_the_c_core_has_no_circles(core_calls: dict[str, dict[str, set[str]]]) -> None:
+    assert circle_in(core_calls) == []
+
+
+def test_the_c_core_calls_no_storey_above(core_calls: dict[str, dict[str, set[str]]]) -> None:
+    for name, used in core_calls.items():
+        for other, names in used.items():
+            assert C_RANK[other][0] <= C_RANK[name][0], f"{name} uses {names} of {other}"
 
 
 def test_circles_in_c_are_found(tmp_path: Path) -> None:

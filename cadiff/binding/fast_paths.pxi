@@ -287,7 +287,7 @@ cdef class Shortcuts:
         cdef Shortcut short
         cdef object result
         cdef Py_ssize_t k = 0
-        if cad_current_tape().watch != NULL or is_guarding():
+        if cad_current_tape().hook != NULL or is_guarding():
             return REFUSED  # f may read what is recorded, beside its arguments
         if self.n_to_pass > 0:
             self.n_to_pass -= 1

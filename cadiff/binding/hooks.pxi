@@ -23,7 +23,7 @@ cdef class Watch:
     """What is known of the entries of one tape while somebody watches it."""
 
     cdef CadTape *tape
-    cdef CadWatch functions
+    cdef CadHook functions
     cdef list shapes      # by the numbers that origins have for them
     cdef dict shape_numbers
 
@@ -45,7 +45,7 @@ cdef Watch begin_watch(CadTape *tape):
         watch.shapes = [None]
         watch.shape_numbers = {}
         watches[<size_t>tape] = watch
-        cad_tape_set_watch(tape, &watch.functions)
+        cad_tape_set_hook(tape, &watch.functions)
     watch.users += 1
     return watch
 
@@ -53,7 +53,7 @@ cdef Watch begin_watch(CadTape *tape):
 cdef int end_watch(Watch watch) except -1:
     watch.users -= 1
     if watch.users == 0:
-        cad_tape_set_watch(watch.tape, NULL)
+        cad_tape_set_hook(watch.tape, NULL)
         del watches[<size_t>watch.tape]
     return 0
 

@@ -747,4 +747,4 @@ cdef class Guarded:
 
 def is_watched():
     """Whether somebody watches what this thread records, as nan_check does."""
-    return cad_current_tape().watch != NULL
+    return cad_current_tape().hook != NULL

@@ -308,14 +308,14 @@ def c_direct(rows: list[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def c_cards(rows: list[Row]) -> str:
-    """The columns that only people and Python read: CAD_CARD(word, name, arity, ufunc, text)."""
+def c_docs(rows: list[Row]) -> str:
+    """The columns that only people and Python read: CAD_DOC(word, name, arity, ufunc, text)."""
     lines = ["/* Generated from ops.def by generate.py: change the table, not this file. */"]
     for row in rows:
         fields = [row.word, c_string(row.name), str(len(row.operands)), c_string(row.ufunc)]
         doc = f"{row.name}({', '.join(row.operands)}, /)\n--\n\n{docstring(row)}"
         fields.append(c_string(doc).replace("\n", "\\n"))
-        lines.append(f"CAD_CARD({', '.join(fields)})")
+        lines.append(f"CAD_DOC({', '.join(fields)})")
     for alias, name in ALIASES.items():
         lines.append(f"CAD_ALIAS({c_string(alias)}, {c_string(name)})")
     return "\n".join(lines) + "\n"
@@ -461,7 +461,7 @@ def write_c(directory: Path) -> None:
     texts = {
         "ops_rows.h": c_rows,
         "ops_direct.h": c_direct,
-        "ops_cards.h": c_cards,
+        "ops_docs.h": c_docs,
         "ops_helpers.h": c_helpers,
     }
     for name, make in texts.items():

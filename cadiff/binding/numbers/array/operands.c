@@ -211,7 +211,7 @@ static PyObject *make_view(CadTape *tape, CadSlot out, int ndim, const npy_intp 
 /* The same after the hook of the tape was called. */
 static PyObject *show_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
                            size_t slots, int passive) {
-    const CadStatus status = tape->watch->array(tape->watch->holder, ndim, shape);
+    const CadStatus status = tape->hook->array(tape->hook->holder, ndim, shape);
     if (status != CAD_OK) {
         cad_raise_status(status);
         return NULL;
@@ -221,7 +221,7 @@ static PyObject *show_view(CadTape *tape, CadSlot out, int ndim, const npy_intp 
 
 PyObject *cad_result_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
                           size_t slots, int passive) {
-    return tape->watch == NULL ? make_view(tape, out, ndim, shape, slots, passive)
+    return tape->hook == NULL ? make_view(tape, out, ndim, shape, slots, passive)
                                : show_view(tape, out, ndim, shape, slots, passive);
 }
 

@@ -183,7 +183,7 @@ static void renumber_rules(CadTape *tape) {
         return;
     }
     for (size_t i = 0; i < tape->n_entries; i++) {
-        if (CAD_CODE_OP(tape->entries[i].code) == CAD_OP_RULE) {
+        if (cad_entry_is_rule(tape->entries[i])) {
             int64_t *number = cad_plan_extra(cad_tape_plan(tape, tape->entries[i]));
             PyObject *rule = PyList_GET_ITEM(rules, *number);
             PyList_SET_ITEM(rules, *number, PyList_GET_ITEM(rules, next));

@@ -17,7 +17,7 @@ static Orphan *orphans;
 static void free_deserted_tapes(void) {
     for (Orphan **link = &orphans; *link != NULL;) {
         Orphan *orphan = *link;
-        if (cad_tape_all_handles(orphan->tape) == 0 && orphan->tape->watch == NULL) {
+        if (cad_tape_all_handles(orphan->tape) == 0 && orphan->tape->hook == NULL) {
             *link = orphan->next;
             Py_XDECREF((PyObject *)orphan->tape->rules);
             cad_tape_free(orphan->tape);

@@ -9,6 +9,8 @@
 #include "tape/adjoints.h"
 #include "tape/blocks.h"
 
+#include "tape/find.h"
+
 /* --- gradients --- */
 
 /* Where a leaf's accumulated gradients begin, relative to its values; 0 if `slot` is no leaf. */

@@ -10,6 +10,8 @@
 
 #include "arrays/arrays.h"
 
+#include "tape/find.h"
+
 /* --- text --- */
 
 static PyObject *var_value(CadVar *var, void *closure) {

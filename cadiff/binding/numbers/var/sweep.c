@@ -100,7 +100,7 @@ static CadStop sweep_part(CadTape *tape, size_t begin, size_t end, size_t transi
 
 /* Entry by entry, each of which the hook is called for; all adjoints are kept. */
 static int sweep_watched(CadTape *tape, size_t begin, size_t end, int accumulate) {
-    const CadWatch *const watch = tape->watch;
+    const CadHook *const watch = tape->hook;
     int status = 0;
     size_t i = end;
     while (status == 0 && i > begin && (i == end || tape->entries[i].out > tape->dirty_begin)) {
@@ -119,7 +119,7 @@ int cad_sweep(CadTape *tape, size_t begin, size_t end, size_t transient, int acc
     if (tape->busy) {
         return cad_raise_status(CAD_BUSY);
     }
-    if (tape->watch != NULL && tape->watch->swept != NULL) {
+    if (tape->hook != NULL && tape->hook->swept != NULL) {
         return sweep_watched(tape, begin, end, accumulate);
     }
     CadStop stop = sweep_part(tape, begin, end, transient, accumulate);

@@ -1,8 +1,8 @@
-/* What linear.c and linear_arrays.c share while a linear map is being built.
+/* What the files share that build a linear map.
  *
  * Until all steps are there, they name slots; only then is it known which slots get a place. */
-#ifndef CAD_LINEAR_BUILD_H
-#define CAD_LINEAR_BUILD_H
+#ifndef CAD_LINEAR_INNER_H
+#define CAD_LINEAR_INNER_H
 
 #include "arrays/walk.h"
 #include "linear/steps.h"
@@ -79,12 +79,14 @@ static inline void cad_build_mark(CadBuild *build, int64_t slot, int flags) {
     }
 }
 
-/* The slots that an entry over arrays reads and writes. */
-typedef struct CadSpan {
-    int64_t low;
-    int64_t high;
-} CadSpan;
+/* Whether a slot lies between the inputs and the outputs. */
+static inline int cad_build_is_live(const CadBuild *build, int64_t slot) {
+    return cad_build_has(build, slot, CAD_REACHED) && cad_build_has(build, slot, CAD_NEEDED);
+}
 
+/* --- spans.c --- */
+
+/* The slots that an entry over arrays reads and writes. */
 typedef struct CadSpans {
     int n;
     CadSpan from[3];
@@ -94,6 +96,12 @@ typedef struct CadSpans {
     int changes;  /* `to` may have been written to before */
 } CadSpans;
 
+/* Whether the result is a sum of views times factors, number by number. */
+static inline int cad_build_sums_views(CadEntry entry) {
+    const CadEntryKind *const kind = cad_entry_kind(entry);
+    return !kind->indexed && !kind->core && !kind->is_rule;
+}
+
 CadSpans cad_build_spans(const CadBuild *build, CadEntry entry);
 
 int cad_build_has_any(const CadBuild *build, CadSpan span, int flag);
@@ -102,9 +110,16 @@ void cad_build_mark_all(CadBuild *build, CadSpan span, int flags);
 /* The slots of a span are read by one more entry. */
 void cad_build_use(CadBuild *build, CadSpan span);
 
+/* --- steps.c --- */
+
+/* End the step of rows that is open. */
+CadStatus cad_build_close_rows(CadBuild *build);
+
 /* Append a step: its head, and whatever frame or offsets follow. */
 CadStatus cad_build_step(CadBuild *build, CadLinearKind kind, const void *head,
                          const int64_t *rest, size_t rest_words);
+
+/* --- adds.c --- */
 
 /* Append a sum of one axis, or have it wait. Its factors are `factors`: one, if it has that step,
  * or `n`. */
@@ -113,13 +128,22 @@ CadStatus cad_build_add(CadBuild *build, CadAdd add, const double *factors);
 /* Write those that wait and have written to a span. */
 CadStatus cad_build_end_waiting(CadBuild *build, CadSpan span);
 
-/* End the step of rows that is open. */
-CadStatus cad_build_close_rows(CadBuild *build);
+/* --- arrays.c --- */
 
 /* Append the steps of a live entry over arrays. */
 CadStatus cad_build_array(CadBuild *build, CadEntry entry);
 
-/* Put places for slots in the words of all steps. */
+/* In the end: put places for slots in the words of all steps. */
 void cad_build_rename_words(CadBuild *build);
+
+/* --- numbers.c --- */
+
+/* The operands of an operation on single numbers that may carry a derivative; answers how many. */
+int cad_build_operands(const CadTape *tape, size_t i, CadSlot operands[3], int which[3]);
+
+/* Append the row of a live operation on single numbers, or have it wait; and those of an
+ * assignment: the target goes to where the entry keeps it, and the source to the target. */
+CadStatus cad_build_number(CadBuild *build, size_t i);
+CadStatus cad_build_assignment(CadBuild *build, CadEntry e);
 
 #endif

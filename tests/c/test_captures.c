@@ -46,7 +46,7 @@ static void all_numbers_read_are_found_once(void) {
             }
         }
         CadRanges ranges;
-        CHECK(cad_find_reads_below(tape, middle, program.end, below, &ranges) == CAD_OK);
+        CHECK(cad_find_captures(tape, middle, program.end, below, &ranges) == CAD_OK);
         unsigned char *marks = marks_of(tape, &ranges, below);
         size_t count = 0;
         for (size_t slot = 0; slot < below; slot++) {
@@ -70,7 +70,7 @@ static void arrays_read_are_found(void) {
         const size_t middle = tape->n_entries / 2;
         const CadSlot below = tape->entries[middle].out;
         CadRanges ranges;
-        CHECK(cad_find_reads_below(tape, middle, tape->n_entries, below, &ranges) == CAD_OK);
+        CHECK(cad_find_captures(tape, middle, tape->n_entries, below, &ranges) == CAD_OK);
         unsigned char *marks = marks_of(tape, &ranges, below);
         for (size_t i = middle; i < tape->n_entries; i++) {
             CHECK(!cad_reads_below(tape, i, i + 1, below) || ranges.count > 0);
@@ -109,7 +109,7 @@ static void ranges_end_at_the_border_of_a_block(void) {
     append2(tape, CAD_OP_add, variable(tape, last), variable(tape, last - 1));
     append2(tape, CAD_OP_add, variable(tape, last + 1), variable(tape, last - 2));
     CadRanges ranges;
-    CHECK(cad_find_reads_below(tape, begin, tape->n_entries, below, &ranges) == CAD_OK);
+    CHECK(cad_find_captures(tape, begin, tape->n_entries, below, &ranges) == CAD_OK);
     CHECK_COUNT(ranges.count, 2);
     CHECK_COUNT(ranges.items[0].begin, (size_t)last - 2);
     CHECK_COUNT(ranges.items[0].end, last);
@@ -123,11 +123,11 @@ static void nothing_is_left_when_memory_fails(void) {
     const CadSlot below = program.tape->entries[program.end - 1].out;
     CadRanges ranges;
     cad_memory_fail_after(0);
-    CHECK(cad_find_reads_below(program.tape, program.begin, program.end, below, &ranges) ==
+    CHECK(cad_find_captures(program.tape, program.begin, program.end, below, &ranges) ==
           CAD_NO_MEMORY);
     cad_memory_fail_after(-1);
     CHECK(ranges.items == NULL && ranges.count == 0);
-    CHECK(cad_find_reads_below(program.tape, program.end, program.end, below, &ranges) == CAD_OK);
+    CHECK(cad_find_captures(program.tape, program.end, program.end, below, &ranges) == CAD_OK);
     CHECK_COUNT(ranges.count, 0);
     program_free(&program);
 }
@@ -163,7 +163,7 @@ static void what_is_frozen_is_constant(void) {
     }
 }
 
-const Test outside_tests[] = {
+const Test captures_tests[] = {
     TEST(all_numbers_read_are_found_once),     TEST(arrays_read_are_found),
     TEST(ranges_end_at_the_border_of_a_block), TEST(nothing_is_left_when_memory_fails),
     TEST(what_is_frozen_is_constant),          END_OF_TESTS,
