@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent
 SIDE_BY_SIDE = ("-n", "auto", "--dist", "worksteal")
 
 # Tests in which no Python takes part: once is enough.
-WITHOUT_C_CORE = "--deselect=tests/test_c_core.py"
+WITHOUT_C_CORE = "--deselect=tests/c/test_c_core.py"
 
 nox.options.default_venv_backend = "venv"
 nox.options.error_on_missing_interpreters = True
@@ -71,7 +71,7 @@ def lint(session: nox.Session) -> None:
     ]
     session.run("clang-format", "--dry-run", "-Werror", *sources)
     session.run("mypy")
-    options = ["--allowlist", "tests/stubtest.txt", "--mypy-config-file", "pyproject.toml"]
+    options = ["--allowlist", "tests/house/stubtest.txt", "--mypy-config-file", "pyproject.toml"]
     session.run("python", "-m", "mypy.stubtest", "cadiff", *options)
 
 

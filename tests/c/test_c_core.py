@@ -1,0 +1,293 @@
+"""The core as C alone, without Python: src/*/*.c compiled with tests/c/*.c, and run.
+
+It is built under the address and undefined-behaviour sanitizers, optimised, and with small limits;
+and under the thread sanitizer, for the tests that have threads. Each test of the C program is a
+test here; the program runs it by name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CORE = ROOT / "src"
+TESTS = ROOT / "tests" / "c"
+
+# As in setup.py, exact arithmetic: no fused multiply-adds.
+STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]
+SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+PTHREAD = [] if sys.platform == "darwin" else ["-pthread"]
+SANITIZE_THREADS = ["-O1", "-g", "-fsanitize=thread", *PTHREAD, *STRICT]
+BUILDS = {
+    "sanitized": ["-O1", "-g", "-pedantic", *STRICT, *SANITIZE],
+    "optimised": ["-O2", *STRICT],
+    # Small arrays go the ways of large ones, shorter rows those of long ones.
+    "small": [
+        *("-O1", "-g", "-DCAD_LARGE_BLOCK=16", "-DCAD_TILE=256", "-DCAD_STRIP_ROOM=1"),
+        *STRICT,
+        *SANITIZE,
+    ],
+}
+NAMES_OF = {
+    path.stem: re.findall(r"\bTEST\((\w+)\)", path.read_text(encoding="utf-8"))
+    for path in sorted(TESTS.glob("test_*.c"))
+}
+NAMES = [name for names in NAMES_OF.values() for name in names]
+
+
+def find_compiler() -> list[str] | None:
+    """The C compiler that this Python was built with, or else cc."""
+    configured = os.environ.get("CC") or sysconfig.get_config_var("CC") or ""
+    for command in (shlex.split(configured), ["cc"], ["gcc"], ["clang"]):
+        if command and shutil.which(command[0]):
+            return command
+    return None
+
+
+COMPILER = find_compiler()
+
+if COMPILER is None or sys.platform == "win32":
+    pytest.skip(
+        "testing the core alone needs a C compiler that takes the options of gcc: none was found",
+        allow_module_level=True,
+    )
+
+
+def run(command: list[str | Path], timeout: float = 120.0) -> subprocess.CompletedProcess[str]:
+    leaks = "detect_leaks=1:" if sys.platform == "linux" else ""  # others do not know the option
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("LD_PRELOAD", "DYLD_INSERT_LIBRARIES")
+    } | {
+        "ASAN_OPTIONS": leaks + "allocator_may_return_null=1",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+        "TSAN_OPTIONS": "halt_on_error=1",
+    }
+    return subprocess.run(
+        [str(part) for part in command],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env=environment,
+        check=False,
+    )
+
+
+def compile_c(arguments: list[str | Path]) -> None:
+    done = run([*COMPILER, *arguments])
+    if done.returncode != 0:
+        pytest.fail(f"{shlex.join(map(str, arguments))}\n{done.stderr}", pytrace=False)
+
+
+# --- headers made from the table -------------------------------------------------------------
+
+
+def load_generator() -> ModuleType:
+    """src/table/generate.py, which reads the table; it is not part of the package."""
+    spec = importlib.util.spec_from_file_location(
+        "c_core_generate", CORE / "table" / "generate.py"
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look for it
+    spec.loader.exec_module(module)
+    return module
+
+
+def domain_in_c(domain: str) -> str:
+    """The bounds of a column of the table, and whether the operand is a whole number."""
+    if domain == "R":
+        return "-INFINITY, INFINITY, 0"
+    if domain == "int":
+        return "0.0, INFINITY, 1"
+    low, high = (float(bound) for bound in domain.strip("[]()").split(","))
+    in_c = {float("-inf"): "-INFINITY", float("inf"): "INFINITY"}
+    return f"{in_c.get(low, repr(low))}, {in_c.get(high, repr(high))}, 0"
+
+
+def write_headers(directory: Path) -> None:
+    """ops_rows.h and ops_cards.h for the core, domains.h for the tests."""
+    generate = load_generator()
+    generate.write_c(directory)
+    lines = [
+        f"DOMAIN({row.word}, {i}, {domain_in_c(domain)})"
+        for row in generate.read_table()
+        for i, domain in enumerate(row.domain)
+    ]
+    (directory / "domains.h").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+# --- the programs ----------------------------------------------------------------------------
+
+
+def demand_sanitizers(directory: Path) -> None:
+    """Fail, and say why, where a program cannot be built with the sanitizers or does not run."""
+    source = directory / "empty.c"
+    source.write_text("int main(void) { return 0; }\n", encoding="utf-8")
+    program = directory / "empty"
+    built = run([*COMPILER, *SANITIZE, source, "-o", program])
+    ran = run([program]) if built.returncode == 0 else built
+    if ran.returncode != 0:
+        pytest.fail(
+            "the address and undefined-behaviour sanitizers do not work with "
+            f"{shlex.join(COMPILER)}: install their runtime (libasan and libubsan of gcc, "
+            f"compiler-rt of clang)\n{ran.stderr}",
+            pytrace=False,
+        )
+
+
+RACE = """
+#include <pthread.h>
+static int shared;
+static void *count(void *unused) {
+    for (int i = 0; i < 1000; i++) {
+        shared++;
+    }
+    return unused;
+}
+int main(void) {
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) {
+        if (pthread_create(&threads[i], 0, count, 0) != 0) {
+            return 1;
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        pthread_join(threads[i], 0);
+    }
+    return 0;
+}
+"""
+
+
+def thread_sanitizer(directory: Path) -> list[str]:
+    """The command to run a program with that was built with the thread sanitizer, often none.
+
+    Some systems lay out memory in ways that it cannot bear, unless they are told not to. Skips,
+    and says why, where it finds no race.
+    """
+    source, program = directory / "race.c", directory / "race"
+    source.write_text(RACE, encoding="utf-8")
+    found = run([*COMPILER, *SANITIZE_THREADS, source, "-o", program])
+    if found.returncode == 0:
+        for prefix in ([], ["setarch", "-R"]):
+            if not prefix or shutil.which(prefix[0]):
+                found = run([*prefix, program])
+                if "data race" in found.stderr:
+                    return prefix
+    pytest.skip(
+        f"the thread sanitizer does not work with {shlex.join(COMPILER)}, it finds no race in a "
+        f"program that has one: {found.stderr or f'exit status {found.returncode}'}"
+    )
+
+
+@pytest.fixture(scope="module")
+def headers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("headers")
+    write_headers(directory)
+    return directory
+
+
+@pytest.fixture(scope="module", params=BUILDS)
+def program(
+    request: pytest.FixtureRequest, headers: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    directory = tmp_path_factory.mktemp(request.param)
+    options = BUILDS[request.param]
+    if request.param == "sanitized":
+        demand_sanitizers(directory)
+    return build(directory, [*options, *PTHREAD], headers)
+
+
+def build(directory: Path, options: list[str], headers: Path) -> Path:
+    """The program of all tests."""
+    includes = [f"-I{path}" for path in (CORE, headers, TESTS)]
+    sources = [*sorted(CORE.glob("*/*.c")), *sorted(TESTS.glob("*.c"))]
+    kept = kept_program(options, sources, headers)
+    if kept.exists():
+        return kept
+    objects = [directory / f"{path.parent.name}_{path.stem}.o" for path in sources]
+
+    def compile_one(pair: tuple[Path, Path]) -> None:
+        compile_c([*options, *includes, "-c", pair[0], "-o", pair[1]])
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(compile_one, zip(sources, objects, strict=True)))
+    program = directory / "test_core"
+    compile_c([*options, *objects, "-o", program, "-lm"])
+    return keep(program, kept)
+
+
+def kept_program(options: list[str], sources: list[Path], headers: Path) -> Path:
+    """Where a program is kept that was built from just this: no Python takes part in it, so one
+    build serves the tests on all of them."""
+    digest = hashlib.sha256(repr([*COMPILER, *options]).encode())
+    digest.update(run([*COMPILER, "--version"]).stdout.encode())
+    for directory in (CORE, TESTS, headers):
+        sources = [*sources, *sorted(directory.rglob("*.h"))]
+    for path in sources:
+        digest.update(f"{path.parent.name}/{path.name}".encode() + b"\0" + path.read_bytes())
+    return ROOT / "build" / "core_tests" / digest.hexdigest()[:16]
+
+
+def keep(program: Path, place: Path) -> Path:
+    """Put a program where later runs find it, if that can be written to."""
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        whole = place.with_suffix(f".{os.getpid()}")
+        shutil.copy(program, whole)
+        whole.replace(place)
+    except OSError:
+        return program
+    return place
+
+
+# --- the tests -------------------------------------------------------------------------------
+
+
+def test_all_tests_are_found(program: Path) -> None:
+    listed = run([program, "--list"])
+    assert listed.returncode == 0, listed.stderr
+    assert sorted(listed.stdout.split()) == sorted(NAMES)
+    assert len(set(NAMES)) == len(NAMES)
+
+
+def test_unknown_test_is_refused(program: Path) -> None:
+    assert run([program, "no_such_test"]).returncode == 2
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_core(program: Path, name: str) -> None:
+    done = run([program, name])
+    if done.returncode != 0:
+        pytest.fail(f"{done.stdout}{done.stderr}", pytrace=False)
+
+
+@pytest.fixture(scope="module")
+def watched(headers: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str | Path]:
+    """How the program is called that was built with the thread sanitizer."""
+    directory = tmp_path_factory.mktemp("threads")
+    prefix = thread_sanitizer(directory)
+    return [*prefix, build(directory, SANITIZE_THREADS, headers)]
+
+
+@pytest.mark.parametrize("name", NAMES_OF["test_threads"])
+def test_threads_do_not_race(watched: list[str | Path], name: str) -> None:
+    done = run([*watched, name], timeout=600.0)
+    if done.returncode != 0:
+        pytest.fail(f"{done.stdout}{done.stderr}", pytrace=False)
