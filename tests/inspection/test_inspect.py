@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as cnp
+from cadiff import inspection
 from cadiff.binding import _core
-from cadiff.inspection import inspect
 
 
 def lines_of(tape: cadiff.Tape, **kwargs: Any) -> list[str]:
@@ -447,7 +447,7 @@ def test_empty_constant_and_strided(f: Any, args: Any, operations: int) -> None:
 
 
 def test_the_examples() -> None:
-    assert doctest.testmod(inspect).failed == 0
+    assert doctest.testmod(inspection.tape).failed == 0
 
 
 def test_joined_arrays_are_linked_to_their_parts() -> None:
