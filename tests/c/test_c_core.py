@@ -16,27 +16,34 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+fcntl = pytest.importorskip("fcntl", reason="processes share what they compile by its locks")
+
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "src"
 TESTS = ROOT / "tests" / "c"
+KEPT = ROOT / "build" / "core_tests" if os.access(ROOT, os.W_OK) else Path(tempfile.mkdtemp())
 
 # As in setup.py, exact arithmetic: no fused multiply-adds.
-STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]
+STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-ffp-contract=off"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 PTHREAD = [] if sys.platform == "darwin" else ["-pthread"]
-SANITIZE_THREADS = ["-O1", "-g", "-fsanitize=thread", *PTHREAD, *STRICT]
+SANITIZE_THREADS = ["-O1", "-g1", "-fsanitize=thread", *PTHREAD, *STRICT]
 BUILDS = {
-    "sanitized": ["-O1", "-g", "-pedantic", *STRICT, *SANITIZE],
+    "sanitized": ["-O1", "-g1", *STRICT, *SANITIZE],
     "optimised": ["-O2", *STRICT],
     # Small arrays go the ways of large ones, shorter rows those of long ones.
     "small": [
-        *("-O1", "-g", "-DCAD_LARGE_BLOCK=16", "-DCAD_TILE=256", "-DCAD_STRIP_ROOM=1"),
+        *("-O1", "-g1", "-DCAD_LARGE_BLOCK=16", "-DCAD_TILE=256", "-DCAD_STRIP_ROOM=1"),
         *STRICT,
         *SANITIZE,
     ],
@@ -87,10 +94,17 @@ def run(command: list[str | Path], timeout: float = 120.0) -> subprocess.Complet
     )
 
 
-def compile_c(arguments: list[str | Path]) -> None:
-    done = run([*COMPILER, *arguments])
+def output(command: list[str | Path]) -> str:
+    """What the compiler prints."""
+    done = run(command, timeout=600.0)
     if done.returncode != 0:
-        pytest.fail(f"{shlex.join(map(str, arguments))}\n{done.stderr}", pytrace=False)
+        pytest.fail(f"{shlex.join(map(str, command))}\n{done.stderr}", pytrace=False)
+    return done.stdout
+
+
+@cache
+def version() -> str:
+    return output([*COMPILER, "--version"])
 
 
 # --- headers made from the table -------------------------------------------------------------
@@ -197,9 +211,10 @@ def thread_sanitizer(directory: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def headers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("headers")
-    write_headers(directory)
+def headers() -> Path:
+    directory = KEPT / "headers"
+    with one_at_a_time():
+        write_headers(directory)
     return directory
 
 
@@ -207,54 +222,56 @@ def headers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def program(
     request: pytest.FixtureRequest, headers: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    directory = tmp_path_factory.mktemp(request.param)
-    options = BUILDS[request.param]
     if request.param == "sanitized":
-        demand_sanitizers(directory)
-    return build(directory, [*options, *PTHREAD], headers)
+        demand_sanitizers(tmp_path_factory.mktemp(request.param))
+    return build([*BUILDS[request.param], *PTHREAD], headers)
 
 
-def build(directory: Path, options: list[str], headers: Path) -> Path:
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Tests may be shared among processes: the others wait for the one that compiles."""
+    KEPT.mkdir(parents=True, exist_ok=True)
+    with (KEPT / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def build(options: list[str], headers: Path) -> Path:
     """The program of all tests."""
-    includes = [f"-I{path}" for path in (CORE, headers, TESTS)]
+    command = [*COMPILER, *options, *(f"-I{path}" for path in (CORE, headers, TESTS))]
     sources = [*sorted(CORE.glob("*/*.c")), *sorted(TESTS.glob("*.c"))]
-    kept = kept_program(options, sources, headers)
-    if kept.exists():
-        return kept
-    objects = [directory / f"{path.parent.name}_{path.stem}.o" for path in sources]
-
-    def compile_one(pair: tuple[Path, Path]) -> None:
-        compile_c([*options, *includes, "-c", pair[0], "-o", pair[1]])
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(compile_one, zip(sources, objects, strict=True)))
-    program = directory / "test_core"
-    compile_c([*options, *objects, "-o", program, "-lm"])
-    return keep(program, kept)
+    # The largest first, so that no core waits for it at the end.
+    sources.sort(key=lambda path: path.stat().st_size, reverse=True)
+    with one_at_a_time(), ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = sorted(pool.map(partial(compiled, command, options), sources))
+        program = kept(repr([options, objects]), "")
+        if not program.exists():
+            make([*COMPILER, *options, *objects, "-lm"], program)
+    return program
 
 
-def kept_program(options: list[str], sources: list[Path], headers: Path) -> Path:
-    """Where a program is kept that was built from just this: no Python takes part in it, so one
-    build serves the tests on all of them."""
-    digest = hashlib.sha256(repr([*COMPILER, *options]).encode())
-    digest.update(run([*COMPILER, "--version"]).stdout.encode())
-    for directory in (CORE, TESTS, headers):
-        sources = [*sources, *sorted(directory.rglob("*.h"))]
-    for path in sources:
-        digest.update(f"{path.parent.name}/{path.name}".encode() + b"\0" + path.read_bytes())
-    return ROOT / "build" / "core_tests" / digest.hexdigest()[:16]
+def compiled(command: list[str], options: list[str], source: Path) -> Path:
+    """The object of a source, told apart by what the preprocessor makes of the source: builds
+    share what their limits do not change, and a change compiles what it reaches."""
+    text = output([*command, "-E", source])
+    flags = [option for option in options if not option.startswith("-D")]
+    path = kept(repr([version(), COMPILER, flags]) + text, ".o")
+    if not path.exists():
+        make([*command, "-c", source], path)
+    return path
 
 
-def keep(program: Path, place: Path) -> Path:
-    """Put a program where later runs find it, if that can be written to."""
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        whole = place.with_suffix(f".{os.getpid()}")
-        shutil.copy(program, whole)
-        whole.replace(place)
-    except OSError:
-        return program
-    return place
+def kept(known: str, suffix: str) -> Path:
+    """Where a file is kept that is made of just this: no Python takes part in it, so one build
+    serves the tests on all of them."""
+    return KEPT / (hashlib.sha256(known.encode()).hexdigest()[:16] + suffix)
+
+
+def make(command: list[str | Path], path: Path) -> None:
+    """Let the compiler write a file, which is there when it is whole."""
+    new = path.with_suffix(".new" + path.suffix)
+    output([*command, "-o", new])
+    new.replace(path)
 
 
 # --- the tests -------------------------------------------------------------------------------
@@ -281,9 +298,8 @@ def test_core(program: Path, name: str) -> None:
 @pytest.fixture(scope="module")
 def watched(headers: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str | Path]:
     """How the program is called that was built with the thread sanitizer."""
-    directory = tmp_path_factory.mktemp("threads")
-    prefix = thread_sanitizer(directory)
-    return [*prefix, build(directory, SANITIZE_THREADS, headers)]
+    prefix = thread_sanitizer(tmp_path_factory.mktemp("threads"))
+    return [*prefix, build(SANITIZE_THREADS, headers)]
 
 
 @pytest.mark.parametrize("name", NAMES_OF["test_threads"])
