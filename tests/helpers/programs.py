@@ -72,6 +72,18 @@ def near(got: Any, wanted: Any, what: str = "", rtol: float = 1e-11, scale: floa
         np.testing.assert_allclose(mine, other, rtol=0.0, atol=atol, err_msg=f"{what} {path}")
 
 
+def arrays_of(tree: Any) -> list[np.ndarray]:
+    """All arrays and numbers of a result, in order."""
+    return [np.asarray(leaf) for _, leaf in leaves(tree)]
+
+
+def check_same(got: Any, wanted: Any, rtol: float = 1e-10) -> None:
+    """Equal to rounding, relative to the largest number of each part; containers may differ."""
+    for mine, other in zip(arrays_of(got), arrays_of(wanted), strict=True):
+        scale = np.max(np.abs(other[np.isfinite(other)]), initial=1.0)
+        np.testing.assert_allclose(mine, other, rtol=rtol, atol=rtol * scale)
+
+
 # What programs, and functions too, raise where they have no value.
 REFUSED = (ArithmeticError, TypeError, ValueError, IndexError)
 

@@ -23,8 +23,7 @@ import cadiff.scipy.stats
 from cadiff.binding import _core
 from cadiff.programs.instructions import Kind
 
-from ..helpers import cases_linalg, cases_numpy, cases_special, cases_stats
-from ..helpers.derivatives import Case, as_tuple, named
+from ..helpers.programs import arrays_of, check_same
 from ..helpers.threads import in_threads
 
 Function = Callable[..., Any]
@@ -133,21 +132,6 @@ nan_given = cadiff.custom(lambda x: x * numpy.nan, vjp=lambda ans, x: lambda g: 
 # --- comparisons ---------------------------------------------------------------------------------
 
 
-def leaves(tree: Any) -> list[Any]:
-    if isinstance(tree, dict):
-        return [leaf for part in tree.values() for leaf in leaves(part)]
-    if isinstance(tree, (tuple, list)):
-        return [leaf for part in tree for leaf in leaves(part)]
-    return [numpy.asarray(tree)]
-
-
-def check_same(found: Any, wanted: Any, rtol: float = 1e-10) -> None:
-    pairs = list(zip(leaves(found), leaves(wanted), strict=True))
-    for a, b in pairs:
-        scale = numpy.max(numpy.abs(b[numpy.isfinite(b)]), initial=1.0)
-        npt.assert_allclose(a, b, rtol=rtol, atol=rtol * scale)
-
-
 def total(f: Function) -> Function:
     def number(*args: Any) -> Any:
         out = f(*args)
@@ -173,13 +157,13 @@ def check_all(f: Function, *points: Any) -> None:
         check_same(program.jvp(args, along), cadiff.jvp(f, args, along))
         out, pull = program.vjp(*args)
         expected, eager_pull = cadiff.vjp(f, *args)
-        u = [numpy.cos(leaf) for leaf in leaves(expected)]
+        u = [numpy.cos(leaf) for leaf in arrays_of(expected)]
         u = [float(v) if v.ndim == 0 else v for v in u]
         cotangent = tuple(u) if isinstance(expected, tuple) else u[0]
         check_same(out, expected)
         check_same(pull(cotangent), eager_pull(cotangent))
-        assert [leaf.tobytes() for leaf in leaves(exact(*args))] == [
-            leaf.tobytes() for leaf in leaves(f(*args))
+        assert [leaf.tobytes() for leaf in arrays_of(exact(*args))] == [
+            leaf.tobytes() for leaf in arrays_of(f(*args))
         ]
         check_same(of_number.hessian(*args, argnums=nums), cadiff.hessian(number, nums)(*args))
         check_same(
@@ -835,119 +819,7 @@ def test_instructions_are_calls() -> None:
     assert [step.name for step in code.steps] == ["by_vjp"]
 
 
-# --- every function of NumPy and SciPy -----------------------------------------------------------
-
-# What is still run as it is, by the reasons that programs give.
-READS = [
-    *("cond", "eigh", "frexp", "interp", "intersect1d", "modf", "polydiv", "qr", "quantile"),
-    *("roots", "round", "setdiff1d", "setxor1d", "svd", "trim_zeros", "union1d", "unique"),
-    *("unique_counts", "unique_values", "unwrap"),
-]
-PLAIN = ("eigvals", "_extreme", "_sqrtm")
-
-
-class Package:
-    """What stands for the modules `numpy` and `scipy` in a case."""
-
-    def __init__(self, linalg: Any) -> None:
-        self.linalg = linalg
-
-
-EVERY = [
-    # Some read the values of results themselves, as programs may not.
-    *[
-        (case, np)
-        for case in cases_numpy.CASES
-        if "full" not in case.name and "cov'" not in case.name
-    ],
-    *[(case, Package(cadiff.numpy.linalg)) for case in cases_linalg.NUMPY],
-    *[(case, Package(cadiff.scipy.linalg)) for case in cases_linalg.SCIPY],
-]
-
-
-def check_known(program: Any, most: int) -> None:
-    """Run as it is only for the reasons that are known, or so many times."""
-    stats = program.stats()
-    for obstacle in stats["obstacles"]:
-        reads = [f"{name} reads values" for name in READS]
-        plain = [f"a rule of {name} takes plain numbers" for name in PLAIN]
-        assert any(reason in obstacle for reason in [*reads, *plain]), obstacle
-    assert stats["obstacles"] or stats["eager"] <= most
-
-
-@pytest.mark.parametrize(
-    ("case", "module"), EVERY, ids=lambda item: item.name if isinstance(item, Case) else ""
-)
-def test_functions_of_numpy_and_scipy(case: Case, module: Any) -> None:
-    drawn = case.draw()
-    nums = tuple(range(len(case.argnums)))
-
-    def f(*numbers: Any) -> dict[str, Any]:
-        args = list(drawn)
-        for k, number in zip(case.argnums, numbers, strict=True):
-            args[k] = number
-        return named(as_tuple(case.call(module, *args)))
-
-    def number(*numbers: Any) -> Any:
-        parts = f(*numbers).values()
-        return sum(np.sum(np.sin((1.0 + k) * part)) for k, part in enumerate(parts))
-
-    program, of_number = cadiff.compile(f), cadiff.compile(number)
-    for seed in (0, 1):
-        point = [numpy.asarray(case.draw(seed)[k], dtype=float) for k in case.argnums]
-        point = [x if x.ndim else float(x) for x in point]
-        if any(numpy.shape(x) != numpy.shape(drawn[k]) for x, k in zip(point, case.argnums)):  # noqa: B905
-            continue
-        try:
-            wanted = cadiff.jacobian(f, nums)(*point)
-        except (ValueError, ZeroDivisionError, numpy.linalg.LinAlgError) as error:
-            with pytest.raises(type(error)):
-                program.jacobian(*point, argnums=nums)
-            continue
-        check_same(program(*point), f(*point), 1e-11)
-        check_same(program.jacobian(*point, argnums=nums), wanted, 1e-8)
-        check_same(of_number.grad(*point, argnums=nums), cadiff.grad(number, nums)(*point), 1e-8)
-        hessian = cadiff.hessian(number, nums)(*point)
-        check_same(of_number.hessian(*point, argnums=nums), hessian, 1e-6)
-    # Its rule chooses by cotangents, and meets others than ones.
-    most = 4 if case.name.startswith("svd full") else 1
-    check_known(program, most)
-    check_known(of_number, most)
-
-
-@pytest.mark.parametrize("name", sorted(cases_special.CASES))
-def test_special_functions(name: str) -> None:
-    case, function = cases_special.CASES[name], getattr(cadiff.scipy.special, name)
-    for k in case.wrt:
-
-        def f(x: Any, others: tuple[float, ...], k: int = k) -> Any:
-            return function(*others[:k], x, *others[k:])
-
-        program = cadiff.compile(f)
-        for point in case.points:
-            others = (*point[:k], *point[k + 1 :])
-            x = point[k]
-            check_same(program(x, others), f(x, others), 1e-14)
-            check_same(program.grad(x, others), cadiff.grad(f)(x, others), 1e-12)
-            check_same(program.hessian(x, others), cadiff.hessian(f)(x, others), 1e-11)
-
-
-@pytest.mark.parametrize("name", sorted(cases_stats.CONTINUOUS))
-def test_distributions(name: str) -> None:
-    distribution = getattr(cadiff.scipy.stats, name)
-    for shapes in cases_stats.CONTINUOUS[name]:
-        for method in ("pdf", "logpdf", "cdf", "sf"):
-
-            def f(x: Any, loc: Any, scale: Any, shapes: Any = shapes, method: Any = method) -> Any:
-                return np.sum(getattr(distribution, method)(x, *shapes, loc=loc, scale=scale) ** 2)
-
-            program = cadiff.compile(f)
-            for place in (0.2, 0.7, -0.4):
-                args = (numpy.array([place, 1.3, 2.6]), 0.1 * place, 1.5 + place)
-                nums = (0, 1, 2)
-                check_same(program.grad(*args, argnums=nums), cadiff.grad(f, nums)(*args))
-                hessian = cadiff.hessian(f, nums)(*args)
-                check_same(program.hessian(*args, argnums=nums), hessian, 1e-9)
+# --- functions of NumPy, of SciPy and of networks ------------------------------------------------
 
 
 def test_arguments_without_a_derivative() -> None:
