@@ -10,8 +10,8 @@ nox -s everything    what takes too long for each change, and must pass before a
   of the usual sizes (`sanitize_all`), where `.ci/run` has small blocks and no numerics;
 * the whole suite with assertions, small blocks and CPython's own checks of memory (`debug`), which
   the sanitizers stand in for in `.ci/run`: there memory comes from malloc, that they may watch it;
-* property tests with new examples at each run, and more of them (`explore`): what fails depends on
-  the day, so no change is judged by it.
+* property tests with new examples at each run (`explore`): what fails depends on the day, so no
+  change is judged by it.
 """
 
 from __future__ import annotations
@@ -104,9 +104,9 @@ def lint(session: nox.Session) -> None:
     session.run("python", "-m", "mypy.stubtest", "cadiff", *options)
 
 
-@nox.session(python=OTHERS)
+@nox.session(python=OTHERS or None)
 def binding(session: nox.Session) -> None:
-    """The tests of all but numbers, on each Python but the one at hand, which has run them."""
+    """The tests of all but numbers, on the other Pythons; where there is none, on this one."""
     install(session, ".[test]", cflags=QUICKLY)
     session.run("pytest", *SIDE_BY_SIDE, WITHOUT_C_CORE, WITHOUT_NUMERICS, *session.posargs)
 
@@ -179,7 +179,7 @@ def explore(session: nox.Session) -> None:
 def everything(session: nox.Session) -> None:
     """All phases of .ci/run, and what takes longer."""
     for name in (*PHASES, "suite", "sanitize_all", "debug", "explore"):
-        for python in {"binding": OTHERS, "suite": INTERPRETERS}.get(name, [""]):
+        for python in {"binding": OTHERS or [""], "suite": INTERPRETERS}.get(name, [""]):
             session.notify(f"{name}-{python}".rstrip("-"))
 
 
