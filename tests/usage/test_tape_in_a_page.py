@@ -24,11 +24,11 @@ from hypothesis import strategies as st
 
 import cadiff
 
-from .programs import near, quiet, same
+from ..helpers.programs import near, quiet, same
 
 Function = Callable[..., Any]
 
-PATH = Path(__file__).parents[1] / "examples" / "tape_in_a_page.py"
+PATH = Path(__file__).parents[2] / "examples" / "tape_in_a_page.py"
 spec = importlib.util.spec_from_file_location("tape_in_a_page", PATH)
 assert spec is not None
 assert spec.loader is not None
