@@ -76,11 +76,12 @@ OTHERS = [path for path in INTERPRETERS if path != sys.executable]
 def install(session: nox.Session, *what: str, cflags: str = "", ldflags: str = "") -> None:
     """Build and install the package, or its extras, against what the session has.
 
-    An isolated build would fetch NumPy and Cython a second time.
+    An isolated build would fetch NumPy and Cython a second time. Bytecode is made of what is
+    imported, not of all that is installed.
     """
-    session.install(*BUILD_REQUIRES)
+    session.install("--no-compile", *BUILD_REQUIRES)
     environment = {"CADIFF_CFLAGS": cflags, "CADIFF_LDFLAGS": ldflags}
-    session.install("--no-build-isolation", *what, env=environment)
+    session.install("--no-compile", "--no-build-isolation", *what, env=environment)
 
 
 # --- the phases of .ci/run -----------------------------------------------------------------------
