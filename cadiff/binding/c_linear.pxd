@@ -29,7 +29,7 @@ cdef extern from "linear/linear.h" nogil:
     CadLinear *cad_linear_new(size_t n_places)
     void cad_linear_free(CadLinear *linear)
     CadStatus cad_linear_append(CadLinear *linear, int part, const void *items, size_t count)
-    bint cad_linear_settle(CadLinear *linear)
+    bint cad_linear_check(CadLinear *linear)
     size_t cad_linear_room(const CadLinear *linear, size_t lanes)
     void cad_linear_push(const CadLinear *linear, size_t lanes, const double *tangents,
                          double *results, double *room)

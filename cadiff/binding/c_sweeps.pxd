@@ -6,21 +6,21 @@ from .c_tape cimport CadSlot, CadStatus, CadTape
 
 
 cdef extern from "sweeps/inlined.h" nogil:
-    ctypedef struct CadImage:
+    ctypedef struct CadInlined:
         pass
 
-    ctypedef struct CadForm:
+    ctypedef struct CadInlinedVariant:
         pass
 
-    CadStatus cad_image_new(CadTape *tape, size_t begin, size_t n_inputs, CadImage **image)
-    void cad_image_free(CadImage *image)
-    bint cad_image_writes_inputs(const CadImage *image)
-    size_t cad_image_bytes(const CadImage *image)
-    CadStatus cad_form_new(const CadImage *image, const unsigned char *active, bint guarded,
+    CadStatus cad_inlined_new(CadTape *tape, size_t begin, size_t n_inputs, CadInlined **image)
+    void cad_inlined_free(CadInlined *image)
+    bint cad_inlined_writes_inputs(const CadInlined *image)
+    size_t cad_inlined_bytes(const CadInlined *image)
+    CadStatus cad_inlined_variant_new(const CadInlined *image, const unsigned char *active, bint guarded,
                            const int64_t *slots, size_t n_slots, unsigned char *found,
-                           CadForm **form)
-    void cad_form_free(CadForm *form)
-    CadStatus cad_form_paste(const CadForm *form, CadTape *tape, const CadSlot *inputs,
+                           CadInlinedVariant **form)
+    void cad_inlined_variant_free(CadInlinedVariant *form)
+    CadStatus cad_inlined_append(const CadInlinedVariant *form, CadTape *tape, const CadSlot *inputs,
                              CadSlot *shift, long *missed)
 
 

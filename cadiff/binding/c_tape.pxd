@@ -31,7 +31,6 @@ cdef extern from "table/ops.h" nogil:
         CAD_OP_GATHER
         CAD_OP_SCATTER
         CAD_OP_ADD_AT
-        CAD_OP_RULE
         CAD_OP_THIRD
         CAD_OP_amul
         CAD_OP_positive
@@ -43,6 +42,8 @@ cdef extern from "table/ops.h" nogil:
         CAD_OP_add
         CAD_OP_multiply
         CAD_OP_COUNT
+
+    bint cad_op_is_row(CadOp op)
 
     ctypedef struct CadOpInfo:
         const char *name
@@ -62,6 +63,10 @@ cdef extern from "table/ops.h" nogil:
 
 
 cdef extern from "tape/entries.h" nogil:
+    ctypedef struct CadEntryKind:
+        uint8_t core
+        uint8_t is_moved
+
     ctypedef uint32_t CadSlot
     CadSlot CAD_NONE
 
@@ -96,6 +101,10 @@ cdef extern from "tape/entries.h" nogil:
     int64_t *cad_plan_view(CadPlan *plan, int k)
     int64_t *cad_plan_extra(CadPlan *plan)
     CadOperand *cad_next_operand(int64_t **place)
+    const CadEntryKind *cad_entry_kind(CadEntry entry)
+    bint cad_entry_overwrites(CadEntry entry)
+    bint cad_entry_is_rule(CadEntry entry)
+    bint cad_entry_assigns_number(CadEntry entry)
     void cad_plan_bounds(CadPlan *plan, int view, int64_t *low, int64_t *high)
 
 
@@ -125,7 +134,7 @@ cdef extern from "tape/tape.h" nogil:
         uint32_t place
         uint32_t shape
 
-    ctypedef struct CadWatch:
+    ctypedef struct CadHook:
         void *holder
         uint32_t (*place)(void *holder) noexcept
         CadStatus (*number)(void *holder, CadOp op, const double *operands, double value) noexcept
@@ -134,7 +143,7 @@ cdef extern from "tape/tape.h" nogil:
 
     ctypedef struct CadTape:
         CadGuards *guards
-        const CadWatch *watch
+        const CadHook *hook
         CadOrigin *origins
         size_t n_origins
         CadEntry *entries
@@ -158,13 +167,9 @@ cdef extern from "tape/tape.h" nogil:
 
     CadFilled cad_tape_filled(const CadTape *tape)
     void cad_tape_take_back(CadTape *tape, CadFilled filled)
-    void cad_tape_set_watch(CadTape *tape, const CadWatch *watch)
+    void cad_tape_set_hook(CadTape *tape, const CadHook *hook)
     CadOrigin cad_tape_origin(const CadTape *tape, size_t entry)
     CadPlan *cad_tape_plan(const CadTape *tape, CadEntry entry)
-    bint cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot)
-    void cad_tape_allocation(const CadTape *tape, size_t slot, size_t *begin, size_t *end)
-    bint cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end)
-    size_t cad_tape_entries_through(const CadTape *tape, CadSlot slot)
     void cad_tape_skip(CadTape *tape, double value)
     size_t cad_tape_bytes(const CadTape *tape)
     size_t cad_tape_all_handles(const CadTape *tape)
@@ -177,9 +182,16 @@ cdef extern from "tape/tape.h" nogil:
     CadStatus cad_tape_block(CadTape *tape, size_t count, bint may_change, CadSlot *out)
     void cad_tape_pin(CadTape *tape)
     void cad_tape_unpin(CadTape *tape)
-    size_t cad_tape_find_entry "cad_tape_find"(const CadTape *tape, CadSlot slot)
     CadStatus cad_tape_mark(CadTape *tape)
     void cad_tape_keep(CadTape *tape)
+
+
+cdef extern from "tape/find.h" nogil:
+    size_t cad_tape_find_entry "cad_tape_find"(const CadTape *tape, CadSlot slot)
+    bint cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot)
+    void cad_tape_allocation(const CadTape *tape, size_t slot, size_t *begin, size_t *end)
+    bint cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end)
+    size_t cad_tape_entries_through(const CadTape *tape, CadSlot slot)
 
 
 cdef extern from "tape/blocks.h" nogil:
@@ -223,5 +235,5 @@ cdef extern from "tape/captures.h" nogil:
     bint cad_compares_below(const CadTape *tape)
     bint cad_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below)
     void cad_freeze(CadTape *tape, size_t begin, size_t end)
-    CadStatus cad_find_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below,
+    CadStatus cad_find_captures(const CadTape *tape, size_t begin, size_t end, CadSlot below,
                                    CadRanges *ranges)

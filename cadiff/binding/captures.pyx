@@ -31,7 +31,7 @@ def outside_of(Recording recording, list outputs):
     cdef Py_ssize_t length
     cdef size_t i, begin = recording.begin(), end = recording.end(outputs)
     cdef CadSlot base = recording.base()
-    check(cad_find_reads_below(tape, begin, end, base, &ranges))
+    check(cad_find_captures(tape, begin, end, base, &ranges))
     vectors = []
     try:
         for i in range(ranges.count):

@@ -316,7 +316,7 @@ cdef class Shortcuts:
         cdef object result
         cdef Py_ssize_t k = 0
         cdef CadTape *tape = cad_current_tape()
-        if tape.watch != NULL or tape.guards != NULL:
+        if tape.hook != NULL or tape.guards != NULL:
             return REFUSED  # f may read what is recorded, beside its arguments
         if self.n_to_pass > 0:
             self.n_to_pass -= 1

@@ -28,7 +28,7 @@ cdef class Forward:
 
     def __enter__(self):
         cdef CadTape *tape = cad_current_tape()
-        if tape.watch != NULL and self.call is not None:
+        if tape.hook != NULL and self.call is not None:
             f, args = self.call
             self.suspects = note_suspects(tape, f, args)
         tape.running_tag = cad_fresh_tag()

@@ -29,11 +29,11 @@ cdef enum:
 cdef class Form:
     """An image as it is pasted where some inputs carry derivatives, and others do not."""
 
-    cdef CadForm *form
+    cdef CadInlinedVariant *form
     cdef bytes is_active  # of each output
 
     def __dealloc__(self):
-        cad_form_free(self.form)
+        cad_inlined_variant_free(self.form)
 
 
 @cython.final
@@ -44,7 +44,7 @@ cdef class Image:
     now, so that several threads may paste it.
     """
 
-    cdef CadImage *image
+    cdef CadInlined *image
     cdef list inputs     # the shape of each
     cdef size_t n_inputs # numbers
     cdef list outputs    # of each (slot, shape, strides, flags), or a float or array if constant
@@ -55,11 +55,11 @@ cdef class Image:
 
     def __dealloc__(self):
         self.forms = None
-        cad_image_free(self.image)
+        cad_inlined_free(self.image)
 
     @property
     def nbytes(self):
-        return cad_image_bytes(self.image)
+        return cad_inlined_bytes(self.image)
 
     cdef Form form(self, bytes active, bint guarded):
         cdef Form form = self.forms.get((active, guarded))
@@ -73,7 +73,7 @@ cdef class Image:
         places = [item[0] if type(item) is tuple else -1 for item in self.outputs]
         slots = np.array([slot for slot in places if slot >= 0], dtype=np.int64)
         found = np.zeros(len(slots), dtype=np.uint8)
-        check(cad_form_new(
+        check(cad_inlined_variant_new(
             self.image, <const unsigned char *>per_number, guarded,
             <const int64_t *>cnp.PyArray_DATA(slots), len(slots),
             <unsigned char *>cnp.PyArray_DATA(found), &form.form,
@@ -92,7 +92,7 @@ cdef class Image:
         cdef bytes active
         cdef char *flags
         cdef object atom
-        if tape.watch != NULL or len(atoms) != n:
+        if tape.hook != NULL or len(atoms) != n:
             return None
         active = PyBytes_FromStringAndSize(NULL, n)
         flags = active
@@ -126,7 +126,7 @@ cdef class Image:
         cdef long missed = -1
         cdef Form form
         cdef bytes active = self.active_of(tape, atoms)
-        if active is None or (not lifted and cad_image_writes_inputs(self.image)):
+        if active is None or (not lifted and cad_inlined_writes_inputs(self.image)):
             return None
         form = self.form(active, tape.guards != NULL)
         slots = <CadSlot *>cad_memory_resize(NULL, self.n_inputs, sizeof(CadSlot))
@@ -138,7 +138,7 @@ cdef class Image:
             filled = cad_tape_filled(tape)
             try:
                 copies = self.put(tape, atoms, slots)
-                check(cad_form_paste(form.form, tape, slots, &shift, &missed))
+                check(cad_inlined_append(form.form, tape, slots, &shift, &missed))
                 if missed < 0:
                     return self.results(tape, form, atoms, slots, shift, lifted)
                 copies = None  # which are about to be gone
@@ -263,7 +263,7 @@ def image_of(Recording recording, list atoms):
         else:
             values = plain_value(atom)
             result.outputs.append(values if ndim(values) == 0 else np.array(values))
-    status = cad_image_new(tape, recording.begin(), recording.n, &result.image)
+    status = cad_inlined_new(tape, recording.begin(), recording.n, &result.image)
     if status == CAD_RAISED:
         if cad_tape_has_rules(tape, recording.begin(), tape.n_entries):
             return "an operation has a rule of its own, which is not replayed to the last bit"

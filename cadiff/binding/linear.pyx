@@ -212,7 +212,7 @@ def thawed_map(given):
             status = cad_linear_append(linear, k, data + begin, counts[k + 1])
         begin += <size_t>counts[k + 1] * cad_linear_item_size[k]
     check(status)
-    if not cad_linear_settle(linear):
+    if not cad_linear_check(linear):
         raise ValueError("these are not the bytes of a linear map: a step leads out of it")
     return result
 

@@ -323,7 +323,7 @@ cdef int look_at_array(Watch watch, tuple shape) except -1:
         return 0
     plan = cad_tape_plan(tape, e)
     index = unravel(k, shape)
-    if <int>CAD_CODE_OP(e.code) > CAD_OP_THIRD:
+    if cad_op_is_row(CAD_CODE_OP(e.code)):
         place = place_in_plan(plan, e.out + k)
         operands = numbers_in_plan(tape, plan, place)
     else:
@@ -385,9 +385,9 @@ cdef int look_at_adjoints(Watch watch, size_t entry) except -1:
     cdef CadTape *tape = watch.tape
     cdef CadEntry e = tape.entries[entry]
     cdef int op = <int>CAD_CODE_OP(e.code)
-    if op == CAD_OP_positive or (op <= CAD_OP_THIRD and op != CAD_OP_MATMUL and op != CAD_OP_RULE):
+    if op == CAD_OP_positive or cad_entry_kind(e).is_moved:
         return 0
-    if op == CAD_OP_RULE:
+    if cad_entry_is_rule(e):
         return look_at_rule_adjoints(watch, entry)
     if CAD_IS_ARRAY_ENTRY(e):
         return look_at_views(watch, entry)
@@ -452,7 +452,7 @@ cdef int look_at_views(Watch watch, size_t entry) except -1:
         found = np.argwhere(~np.isfinite(adjoints_in_plan(tape, plan, k)))
         if len(found) == 0:
             continue
-        if op == CAD_OP_MATMUL:
+        if cad_entry_kind(e).core:
             operands = [whole_operand(tape, plan, v) for v in (1, 2)]
             text = f"the derivative of {call_text('matmul', operands)} by its {ORDINALS[k - 1]} operand is not finite"
             complain(
@@ -546,7 +546,7 @@ cdef int look_at_recorded(CadTape *tape, size_t entry, CadSlot base, CadNumber *
     cdef CadEntry e = tape.entries[entry]
     cdef int op = <int>CAD_CODE_OP(e.code)
     cdef double g
-    if op <= CAD_OP_THIRD or op == CAD_OP_positive:
+    if not cad_op_is_row(<CadOp>op) or op == CAD_OP_positive:
         return 0
     g = adjoints[e.out - base].value
     operands = scalar_operands(tape, entry)

@@ -47,7 +47,7 @@ cdef class RecordedSweep:
         try:
             while i > self.first:
                 i -= 1
-                if self.tape.watch != NULL:
+                if self.tape.hook != NULL:
                     enter_step(self.tape, i)
                 self.step(i)
                 if self.linear:
@@ -140,8 +140,7 @@ cdef class RecordedSweep:
             return 0
         for i in range(self.first, self.last):
             e = self.tape.entries[i]
-            op = <int>CAD_CODE_OP(e.code)
-            if op != CAD_OP_ASSIGN and op != CAD_OP_SCATTER:
+            if not cad_entry_overwrites(e):
                 continue
             if cad_entry_target(self.tape, e, &low) and self.source_of(<CadSlot>low) == low:
                 cad_tape_allocation(self.tape, low, &low, &high)
@@ -156,11 +155,11 @@ cdef class RecordedSweep:
         cdef int op = <int>CAD_CODE_OP(e.code)
         if op == CAD_OP_LEAF or op == CAD_OP_THIRD:
             return 0
-        if op == CAD_OP_RULE:
+        if cad_entry_is_rule(e):
             return self.step_rule(i)
         if CAD_IS_ARRAY_ENTRY(e):
             return self.step_array(e, op)
-        if op == CAD_OP_ASSIGN:
+        if cad_entry_assigns_number(e):
             return self.step_assign_number(e)
         if not self.is_touched(e.out, e.out):
             return 0

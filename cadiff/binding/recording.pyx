@@ -67,7 +67,7 @@ cdef class Recording:
         cad_tape_pin(self.tape)
         try:
             self.lift(args, argnums, borrow)
-            if self.tape.watch != NULL:
+            if self.tape.hook != NULL:
                 self.suspects = note_suspects(self.tape, f, args)
         except BaseException:
             self.lifted = self.block = self.inputs = self.fence = self.checked = None
@@ -614,7 +614,7 @@ cdef class Recording:
         if not self.has_rules:
             return True
         for i in range(self.begin(), self.tape.n_entries):
-            if CAD_CODE_OP(self.tape.entries[i].code) == CAD_OP_RULE:
+            if cad_entry_is_rule(self.tape.entries[i]):
                 if rule_call(self.tape, i).rule.runs_again:
                     return False
         return checks_of(self.tape) is None

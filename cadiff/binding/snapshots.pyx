@@ -53,7 +53,7 @@ def snapshot(Recording recording, list outputs):
             cad_tape_allocation(tape, low, &low, &high)
             writes.append((i, low, high))
         if CAD_IS_ARRAY_ENTRY(tape.entries[begin + i]):
-            if <int>CAD_CODE_OP(tape.entries[begin + i].code) == CAD_OP_RULE:
+            if cad_entry_is_rule(tape.entries[begin + i]):
                 call = rule_call(tape, begin + i)
                 rules[i] = rule_name(call.rule), [place[:2] for place in call.outs]
         elif tape.entries[begin + i].a < base or tape.entries[begin + i].b < base:

@@ -221,7 +221,7 @@ cdef class MatrixPlan:
         """The vector for one argument that is a float64 vector; None if it is not, if a guard does
         not hold, a step raises, or somebody watches what is computed."""
         cdef cnp.ndarray array
-        if not cnp.PyArray_CheckExact(x) or cad_current_tape().watch != NULL:
+        if not cnp.PyArray_CheckExact(x) or cad_current_tape().hook != NULL:
             return None
         array = <cnp.ndarray>x
         if (

@@ -193,7 +193,7 @@ cdef object rule_name(object rule):
 cdef object entry_name(CadTape *tape, size_t entry):
     """What an operation is called."""
     cdef int op = <int>CAD_CODE_OP(tape.entries[entry].code)
-    if op == CAD_OP_RULE:
+    if cad_entry_is_rule(tape.entries[entry]):
         return rule_name(rule_call(tape, entry).rule)
     return cad_op_info[op].name.decode()
 

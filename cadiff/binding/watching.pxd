@@ -21,7 +21,7 @@ cdef class Checks:
 @cython.final
 cdef class Watch:
     cdef CadTape *tape
-    cdef CadWatch functions
+    cdef CadHook functions
     cdef list shapes      # by the numbers that origins have for them
     cdef dict shape_numbers
     cdef int users        # how many want it

@@ -59,7 +59,7 @@ cdef Watch begin_watch(CadTape *tape):
         watch.shapes = [None]
         watch.shape_numbers = {}
         watches[<size_t>tape] = watch
-        cad_tape_set_watch(tape, &watch.functions)
+        cad_tape_set_hook(tape, &watch.functions)
     watch.users += 1
     return watch
 
@@ -67,7 +67,7 @@ cdef Watch begin_watch(CadTape *tape):
 cdef int end_watch(Watch watch) except -1:
     watch.users -= 1
     if watch.users == 0:
-        cad_tape_set_watch(watch.tape, NULL)
+        cad_tape_set_hook(watch.tape, NULL)
         del watches[<size_t>watch.tape]
     return 0
 
@@ -107,7 +107,7 @@ cdef Watch watch_of(CadTape *tape):
 
 cdef Checks checks_of(CadTape *tape):
     """The checks that are on for a tape; or None."""
-    return None if tape.watch == NULL else watch_of(tape).checks
+    return None if tape.hook == NULL else watch_of(tape).checks
 
 
 cdef object enter_step(CadTape *tape, size_t entry):
@@ -160,7 +160,7 @@ cdef int look_at_rule(CadTape *tape, object rule, list operands, list results) e
 
 def is_watched():
     """Whether somebody watches what this thread records, as nan_check does."""
-    return cad_current_tape().watch != NULL
+    return cad_current_tape().hook != NULL
 
 
 def watch_shapes():

@@ -686,8 +686,9 @@ def _drawing(title: str, nodes: list[tuple[str, list[str]]], edges: list[tuple[s
 
 
 def _clean(text: str) -> str:
-    printable = "".join(c if c.isprintable() else "?" for c in text)
-    return printable.translate({ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"})
+    from html import escape  # its table of entities is large, and only notebooks draw
+
+    return escape("".join(c if c.isprintable() else "?" for c in text), quote=False)
 
 
 def _placed(

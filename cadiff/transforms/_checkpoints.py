@@ -246,7 +246,7 @@ class _Generators:
     """
 
     def __init__(self, f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        brought = [x for x in _reached_by(f) if _is_generator(x)]
+        brought = [x for x in _reached_by(f) if isinstance(x, _generators())]
         owned = (*_generators_in((args, kwargs)), *brought)
         self._handles: list[Any] = [
             (random.getstate, random.setstate),
@@ -275,9 +275,10 @@ class _Generators:
             put(state)
 
 
-def _is_generator(x: Any) -> bool:
-    """Whether it is one that `random` or `numpy.random` makes; asking this imports the latter."""
-    return isinstance(x, (random.Random, np.random.Generator, np.random.RandomState))
+@functools.cache
+def _generators() -> tuple[type[Any], ...]:
+    """The types of generators; NumPy loads its own when they are asked for, which takes long."""
+    return np.random.Generator, np.random.RandomState, random.Random
 
 
 _Handle = tuple[Callable[[], Any], Callable[[Any], None]]
@@ -332,7 +333,7 @@ def _reached_by(f: Any) -> Iterator[Any]:
 
 
 def _generators_in(tree: Any) -> Iterator[Any]:
-    if _is_generator(tree):
+    if isinstance(tree, _generators()):
         yield tree
     elif isinstance(tree, dict):
         yield from _generators_in(tuple(tree.values()))

@@ -1,7 +1,5 @@
-/* See arrays.h. */
-#include "arrays/walk.h"
-
-/* --- appending --- */
+/* See arrays.h: appending entries over arrays. */
+#include "arrays/arrays.h"
 
 /* Leave out axes of length 1, and join neighbours along which all views move evenly. Axes from
  * `fixed` on stay as they are. Answers how many axes there are now. */
@@ -71,7 +69,7 @@ static size_t room_of_product(const int64_t *core) {
 }
 
 size_t cad_array_room(CadOp op, CadPlan *plan) {
-    return op == CAD_OP_MATMUL ? room_of_product(cad_plan_shape(plan) + plan->ndim - 3) : 0;
+    return cad_entry_kinds[op].core ? room_of_product(cad_plan_shape(plan) + plan->ndim - 3) : 0;
 }
 
 CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out) {
@@ -82,17 +80,17 @@ CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out)
     for (int k = 0; k < n_views; k++) {
         memcpy(strides[k], request->views[k].strides, (size_t)request->ndim * sizeof *shape);
     }
-    const int matrices = request->op == CAD_OP_MATMUL;
-    if (request->index >= 0 || overwrites(request->op)) {
-        cad_tape_settle(tape);
+    const CadEntryKind *const kind = &cad_entry_kinds[request->op];
+    const int overwrites = kind->former == CAD_FORMER_KEPT, n_extra = kind->n_extra;
+    if (kind->indexed || overwrites) {
+        cad_tape_copy_borrowed(tape);
     }
-    const int fixed = request->ndim - (matrices ? 3 : 0);
+    const int fixed = request->ndim - kind->core;
     const int ndim = coalesce(request->ndim, fixed, shape, n_views, strides);
-    if (request->op > CAD_OP_THIRD) {
+    if (cad_op_is_row(request->op)) {
         lengthen_rows(ndim, shape, n_views, strides);
     }
-    const size_t room = matrices ? room_of_product(shape + ndim - 3) : 0;
-    const int n_extra = request->index >= 0 || request->op == CAD_OP_SUM ? 2 : 0;
+    const size_t room = kind->core ? room_of_product(shape + ndim - 3) : 0;
     const size_t words = (size_t)(CAD_PLAN_WORDS + ndim + n_views * (ndim + 1) + n_extra);
     CadPlan *plan;
     CadStatus status = cad_array_workspace(tape, room);
@@ -120,107 +118,7 @@ CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out)
         memcpy(view + 1, strides[k], (size_t)ndim * sizeof *view);
     }
     memcpy(cad_plan_extra(plan), request->extra, (size_t)n_extra * sizeof *request->extra);
-    tape->n_assigned += overwrites(request->op);
+    tape->n_assigned += (size_t)overwrites;
     cad_array_value(tape, entry);
     return CAD_OK;
-}
-
-/* --- values --- */
-
-static void assign_values(CadTape *tape, CadEntry entry, CadPlan *plan) {
-    Walk walk;
-    start_walk(&walk, tape, plan, 1);
-    double *kept = tape->values + entry.out;
-    do {
-        const CadStrip target = values_at(&walk, 0, 0);
-        const CadStrip source = values_at(&walk, 1, 0);
-        for (size_t i = 0; i < walk.n; i++) {
-            double *const place = target.data + (ptrdiff_t)i * target.step;
-            *kept++ = *place;
-            *place = source.data[(ptrdiff_t)i * source.step];
-        }
-    } while (advance(&walk));
-}
-
-static void scatter_values(CadTape *tape, CadEntry entry, CadPlan *plan) {
-    double *const value = tape->values;
-    for (int64_t i = 0; i < plan->size; i++) {
-        const int64_t target = indexed(tape, plan, i);
-        value[entry.out + i] = value[target];
-        value[target] = value[scattered(plan, i)];
-    }
-}
-
-void cad_array_exchange(CadTape *tape, CadEntry entry, int undo) {
-    CadPlan *plan = cad_tape_plan(tape, entry);
-    double *const kept = tape->values + entry.out;
-    if (CAD_CODE_OP(entry.code) == CAD_OP_SCATTER) {
-        /* One after the other: a target may occur several times. */
-        for (int64_t i = 0; i < plan->size; i++) {
-            const int64_t k = undo ? plan->size - 1 - i : i;
-            exchange(&kept[k], &tape->values[indexed(tape, plan, k)]);
-        }
-        return;
-    }
-    Walk walk;
-    start_walk(&walk, tape, plan, 1);
-    int64_t k = 0;
-    do {
-        const CadStrip target = values_at(&walk, 0, 0);
-        for (size_t i = 0; i < walk.n; i++) {
-            exchange(&kept[k++], target.data + (ptrdiff_t)i * target.step);
-        }
-    } while (advance(&walk));
-}
-
-static void multiply_matrices(CadTape *tape, CadPlan *plan) {
-    Walk walk;
-    start_walk(&walk, tape, plan, 3);
-    multiply_views(&walk);
-}
-
-static void sum_values(CadTape *tape, CadEntry entry, CadPlan *plan) {
-    if (!cad_plan_extra(plan)[0]) {
-        memset(tape->values + entry.out, 0, entry.b * sizeof *tape->values);
-    }
-    Walk walk;
-    start_walk(&walk, tape, plan, 1);
-    add_rows(&walk);
-}
-
-static void row_values(CadTape *tape, CadOp op, CadPlan *plan) {
-    Walk walk;
-    start_walk(&walk, tape, plan, 1);
-    compute_rows(&walk, op);
-}
-
-void cad_array_value(CadTape *tape, CadEntry entry) {
-    CadPlan *plan = cad_tape_plan(tape, entry);
-    const CadOp op = CAD_CODE_OP(entry.code);
-    switch (op) {
-    case CAD_OP_ASSIGN:
-        assign_values(tape, entry, plan);
-        break;
-    case CAD_OP_SCATTER:
-        scatter_values(tape, entry, plan);
-        break;
-    case CAD_OP_ADD_AT:
-        for (int64_t i = 0; i < plan->size; i++) {
-            tape->values[indexed(tape, plan, i)] += tape->values[scattered(plan, i)];
-        }
-        break;
-    case CAD_OP_SUM:
-        sum_values(tape, entry, plan);
-        break;
-    case CAD_OP_MATMUL:
-        multiply_matrices(tape, plan);
-        break;
-    case CAD_OP_GATHER:
-        for (int64_t i = 0; i < plan->size; i++) {
-            tape->values[entry.out + i] = tape->values[indexed(tape, plan, i)];
-        }
-        break;
-    default:
-        row_values(tape, op, plan);
-    }
 }

@@ -1,4 +1,4 @@
-/* See arrays_lanes.h. */
+/* See lanes.h. */
 #include "arrays/lanes.h"
 
 /* --- memory --- */
@@ -73,7 +73,7 @@ CadStatus cad_lanes_open_room(const CadTape *tape, size_t begin, size_t end, siz
     size_t most = 0;
     for (size_t i = begin; i < end && lanes > 1 && tape->n_plan_words > 0; i++) {
         const CadEntry entry = tape->entries[i];
-        if (CAD_IS_ARRAY_ENTRY(entry) && CAD_CODE_OP(entry.code) == CAD_OP_MATMUL) {
+        if (CAD_IS_ARRAY_ENTRY(entry) && cad_entry_kind(entry)->core) {
             CadPlan *plan = cad_tape_plan(tape, entry);
             const int64_t *core = cad_plan_shape(plan) + plan->ndim - 3;
             const int64_t m = core[0], n = core[1], p = core[2];

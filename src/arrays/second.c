@@ -1,4 +1,4 @@
-/* See arrays_second.h. */
+/* See second.h. */
 #include "arrays/second.h"
 
 /* A strip as it is, or a copy that outlives the next call of the scratch. */
@@ -91,7 +91,7 @@ static void exchange_lanes(CadLanes lanes, int64_t x, int64_t y) {
 }
 
 void exchange_tangents(CadTape *tape, const CadAlong *along, CadEntry entry, CadPlan *plan) {
-    if (CAD_CODE_OP(entry.code) == CAD_OP_SCATTER) {
+    if (cad_entry_kind(entry)->indexed) {
         for (int64_t i = plan->size; i-- > 0;) {
             exchange_lanes(along->tangents, indexed(tape, plan, i), entry.out + i);
         }

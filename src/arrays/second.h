@@ -1,10 +1,10 @@
-/* Tangents of adjoints: what entries over arrays hand on along several directions. */
+/* Tangents of adjoints: what entries over arrays propagate along several directions. */
 #ifndef CAD_ARRAYS_SECOND_H
 #define CAD_ARRAYS_SECOND_H
 
 #include "arrays/walk.h"
 
-/* What a row hands on in a tile, whose adjoints are g, along several directions: partials and
+/* What a row propagates in a tile, whose adjoints are g, along several directions: partials and
  * their derivatives are computed once for all. `store` tells which views are overwritten. */
 void second_tile(CadTape *tape, const CadAlong *along, const Walk *walk, CadOp op, CadStrip g,
                  const CadStrip x[4], const int store[4]);

@@ -1,5 +1,5 @@
 /* Tangents of what entries over arrays compute. */
-#include "arrays/walk.h"
+#include "arrays/kinds.h"
 
 /* Whether views begin at an entry's own slots: then nothing stands there yet. */
 static void clear_result(const Walk *walk, CadLanes tangents, size_t n) {
@@ -11,7 +11,10 @@ static void clear_result(const Walk *walk, CadLanes tangents, size_t n) {
     }
 }
 
-static void tangent_row(const CadTape *tape, CadOp op, CadPlan *plan, CadLanes tangents) {
+void cad_row_tangent(CadTape *tape, CadEntry entry, CadPlan *plan, CadLanes tangents,
+                     double *room) {
+    (void)room;
+    const CadOp op = CAD_CODE_OP(entry.code);
     Walk walk;
     start_walk(&walk, tape, plan, 1);
     while (next_tile(&walk)) {
@@ -40,7 +43,9 @@ static void tangent_row(const CadTape *tape, CadOp op, CadPlan *plan, CadLanes t
     }
 }
 
-static void tangent_sum(const CadTape *tape, CadEntry entry, CadPlan *plan, CadLanes tangents) {
+void cad_sum_tangent(CadTape *tape, CadEntry entry, CadPlan *plan, CadLanes tangents,
+                     double *room) {
+    (void)room;
     if (!cad_plan_extra(plan)[0]) {
         clear_lanes(tangents, entry.out, entry.out + entry.b);
     }
@@ -55,8 +60,8 @@ static void tangent_sum(const CadTape *tape, CadEntry entry, CadPlan *plan, CadL
     } while (advance(&walk));
 }
 
-static void tangent_matmul(CadTape *tape, CadEntry entry, CadPlan *plan, CadLanes tangents,
-                           double *room) {
+void cad_matmul_tangent(CadTape *tape, CadEntry entry, CadPlan *plan, CadLanes tangents,
+                        double *room) {
     const size_t lanes = tangents.count;
     Walk walk;
     start_walk(&walk, tape, plan, 3);
@@ -89,8 +94,10 @@ static void tangent_matmul(CadTape *tape, CadEntry entry, CadPlan *plan, CadLane
     } while (advance(&walk));
 }
 
-static void tangent_scatter(const CadTape *tape, CadEntry entry, CadPlan *plan,
-                            CadLanes tangents) {
+void cad_scatter_tangent(CadTape *tape, CadEntry entry, CadPlan *plan, CadLanes tangents,
+                         double *room) {
+    (void)room;
+    cad_array_exchange(tape, entry, 0);
     for (int64_t i = 0; i < plan->size; i++) {
         const int64_t target = indexed(tape, plan, i);
         copy_lanes(tangents, entry.out + i, target);
@@ -102,7 +109,10 @@ static void tangent_scatter(const CadTape *tape, CadEntry entry, CadPlan *plan,
     }
 }
 
-static void tangent_assign(const CadTape *tape, CadEntry entry, CadPlan *plan, CadLanes tangents) {
+void cad_assign_tangent(CadTape *tape, CadEntry entry, CadPlan *plan, CadLanes tangents,
+                        double *room) {
+    (void)room;
+    cad_array_exchange(tape, entry, 0);
     Walk walk;
     start_walk(&walk, tape, plan, 1);
     int64_t kept = entry.out;
@@ -119,39 +129,22 @@ static void tangent_assign(const CadTape *tape, CadEntry entry, CadPlan *plan, C
     } while (advance(&walk));
 }
 
-void cad_array_tangent(CadTape *tape, CadEntry entry, CadLanes tangents, double *room) {
-    CadPlan *plan = cad_tape_plan(tape, entry);
-    const CadOp op = CAD_CODE_OP(entry.code);
-    switch (op) {
-    case CAD_OP_ASSIGN:
-        cad_array_exchange(tape, entry, 0);
-        tangent_assign(tape, entry, plan, tangents);
-        break;
-    case CAD_OP_SCATTER:
-        cad_array_exchange(tape, entry, 0);
-        tangent_scatter(tape, entry, plan, tangents);
-        break;
-    case CAD_OP_ADD_AT:
-        for (int64_t i = 0; i < plan->size && is_active(plan, 0); i++) {
-            add_to_lanes(tangents, indexed(tape, plan, i), scattered(plan, i));
-        }
-        break;
-    case CAD_OP_SUM:
-        tangent_sum(tape, entry, plan, tangents);
-        break;
-    case CAD_OP_MATMUL:
-        tangent_matmul(tape, entry, plan, tangents, room);
-        break;
-    case CAD_OP_GATHER:
-        if (!is_active(plan, 1)) {
-            clear_lanes(tangents, entry.out, entry.out + entry.b);
-            break;
-        }
-        for (int64_t i = 0; i < plan->size; i++) {
-            copy_lanes(tangents, entry.out + i, indexed(tape, plan, i));
-        }
-        break;
-    default:
-        tangent_row(tape, op, plan, tangents);
+void cad_add_at_tangent(CadTape *tape, CadEntry entry, CadPlan *plan, CadLanes tangents,
+                        double *room) {
+    (void)entry, (void)room;
+    for (int64_t i = 0; i < plan->size && is_active(plan, 0); i++) {
+        add_to_lanes(tangents, indexed(tape, plan, i), scattered(plan, i));
+    }
+}
+
+void cad_gather_tangent(CadTape *tape, CadEntry entry, CadPlan *plan, CadLanes tangents,
+                        double *room) {
+    (void)room;
+    if (!is_active(plan, 1)) {
+        clear_lanes(tangents, entry.out, entry.out + entry.b);
+        return;
+    }
+    for (int64_t i = 0; i < plan->size; i++) {
+        copy_lanes(tangents, entry.out + i, indexed(tape, plan, i));
     }
 }

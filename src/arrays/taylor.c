@@ -1,8 +1,6 @@
-/* Power series through entries over arrays. Where an entry is linear, the coefficients of each
- * power are handed on like tangents (arrays_tangent.c). */
-#include "arrays/walk.h"
-
-#include "kernels/series.h"
+/* Power series through entries over arrays that do more than move numbers: through others the
+ * coefficients of each power go like tangents. */
+#include "arrays/kinds.h"
 
 /* Some series of a row; `passive` ones are constant. */
 static CadJet jet_at(const Walk *walk, int view, CadLanes lanes, size_t first, int passive) {
@@ -14,8 +12,9 @@ static CadJet jet_at(const Walk *walk, int view, CadLanes lanes, size_t first, i
     return (CadJet){value, lane.data, lane.step};
 }
 
-static CadStatus taylor_row(const CadTape *tape, CadOp op, CadPlan *plan, CadLanes lanes,
-                            CadSeries *series) {
+CadStatus cad_row_taylor(CadTape *tape, CadEntry entry, CadPlan *plan, CadLanes lanes,
+                         CadSeries *series) {
+    const CadOp op = CAD_CODE_OP(entry.code);
     const size_t width = cad_series_width(series);
     Walk walk;
     start_walk(&walk, tape, plan, 1);
@@ -75,7 +74,9 @@ static CadMatrix matrix_of(const Matrices *m, size_t k) {
     return k == 0 ? m->value : (CadMatrix){m->copies + (k - 1) * m->size, m->columns, 1};
 }
 
-static CadStatus taylor_matmul(CadTape *tape, CadPlan *plan, CadLanes lanes) {
+CadStatus cad_matmul_taylor(CadTape *tape, CadEntry entry, CadPlan *plan, CadLanes lanes,
+                            CadSeries *series) {
+    (void)entry, (void)series;
     Walk walk;
     start_walk(&walk, tape, plan, 3);
     const int64_t *core = cad_plan_shape(plan) + walk.axes;
@@ -103,19 +104,4 @@ static CadStatus taylor_matmul(CadTape *tape, CadPlan *plan, CadLanes lanes) {
     cad_memory_free(a.copies);
     cad_memory_free(b.copies);
     return status;
-}
-
-CadStatus cad_array_taylor(CadTape *tape, CadEntry entry, CadSlot base, size_t order,
-                           double *coefficients, CadSeries *series) {
-    CadPlan *plan = cad_tape_plan(tape, entry);
-    const CadOp op = CAD_CODE_OP(entry.code);
-    const CadLanes lanes = {coefficients, base, order};
-    if (op > CAD_OP_THIRD) {
-        return taylor_row(tape, op, plan, lanes, series);
-    }
-    if (op == CAD_OP_MATMUL) {
-        return taylor_matmul(tape, plan, lanes);
-    }
-    cad_array_tangent(tape, entry, lanes, NULL);
-    return CAD_OK;
 }

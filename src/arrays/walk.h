@@ -1,5 +1,4 @@
-/* Walking over the views of a plan, for the rooms that traverse entries over arrays: what
- * the files called arrays*.c have in common. */
+/* Walking over the views of a plan: what the traversals of entries over arrays have in common. */
 #ifndef CAD_ARRAYS_WALK_H
 #define CAD_ARRAYS_WALK_H
 
@@ -92,10 +91,6 @@ static inline CadStrip values_at(const Walk *walk, int view, size_t first) {
 static inline CadStrip lanes_at(const Walk *walk, int view, CadLanes lanes, size_t first) {
     const int64_t slot = walk->at[view] + (int64_t)first * walk->step[view];
     return (CadStrip){lanes_of(lanes, slot), (ptrdiff_t)(walk->step[view] * (int64_t)lanes.count)};
-}
-
-static inline int overwrites(CadOp op) {
-    return op == CAD_OP_ASSIGN || op == CAD_OP_SCATTER;
 }
 
 static inline int is_active(const CadPlan *plan, int view) {

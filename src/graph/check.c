@@ -78,7 +78,14 @@ typedef struct Restorer {
 } Restorer;
 
 static int is_operation(uint32_t op) {
-    return op > CAD_OP_THIRD && op < CAD_OP_COUNT;
+    return op < CAD_OP_COUNT && cad_op_is_row((CadOp)op);
+}
+
+/* Of arrays there are, beside operations, kinds of entries that compute fresh numbers from views.
+ */
+static int is_over_views(uint32_t op) {
+    return op < CAD_OP_COUNT && cad_entry_kinds[op].n_views > 1 && !cad_entry_kinds[op].indexed &&
+           cad_entry_kinds[op].former != CAD_FORMER_KEPT;
 }
 
 int cad_graph_has(const CadGraph *graph, CadId id) {
@@ -116,13 +123,9 @@ typedef struct Frame {
     size_t size;
 } Frame;
 
-static int n_views_of(uint32_t op) {
-    return op == CAD_OP_SUM ? 2 : op == CAD_OP_MATMUL ? 3 : 1 + cad_op_info[op].arity;
-}
-
 static int read_frame(Restorer *r, uint32_t op, uint32_t ndim, Frame *frame) {
-    const size_t left = r->parts->n_words - r->word, n_views = (size_t)n_views_of(op);
-    if (ndim > CAD_MOST_AXES || (op == CAD_OP_MATMUL && ndim < 3) ||
+    const size_t left = r->parts->n_words - r->word, n_views = cad_entry_kinds[op].n_views;
+    if (ndim > CAD_MOST_AXES || ndim < cad_entry_kinds[op].core ||
         ndim + n_views * (ndim + 1) > left) {
         return 0;
     }
@@ -197,13 +200,14 @@ static int is_inside(CadGraph *graph, const Frame *frame, CadNumbers view) {
 
 static int is_sound(CadGraph *graph, const Frame *frame, uint32_t op, size_t size) {
     const int m = frame->ndim - 3, n = frame->ndim - 2, q = frame->ndim - 1;
-    int sound = op == CAD_OP_SUM      ? is_result(frame, size, 0, frame->ndim)
-                : op == CAD_OP_MATMUL ? is_result(frame, size, n, n + 1)
-                                      : is_result(frame, size, 0, 0);
+    const int is_product = cad_entry_kinds[op].core > 0;
+    int sound = is_operation(op) ? is_result(frame, size, 0, 0)
+                : is_product     ? is_result(frame, size, n, n + 1)
+                                 : is_result(frame, size, 0, frame->ndim);
     for (int k = 1; k < frame->n_views && sound; k++) {
         sound = is_inside(graph, frame, frame->views[k]);
     }
-    if (op == CAD_OP_MATMUL) {
+    if (is_product) {
         sound = sound && frame->views[1].strides[q] == 0 && frame->views[2].strides[m] == 0;
     }
     return sound;
@@ -260,7 +264,7 @@ static int restore_array(Restorer *r, const uint32_t *given) {
         made = sound ? cad_graph_pack(graph, ids, size) : CAD_NO_ID;
     } else if (op == CAD_ARRAY_CALL && size > 0 && ndim == 1) {
         made = restore_call(r, size);
-    } else if (is_operation(op) || op == CAD_OP_SUM || op == CAD_OP_MATMUL) {
+    } else if (is_over_views(op)) {
         Frame frame;
         if (read_frame(r, op, ndim, &frame) && is_sound(graph, &frame, op, size)) {
             made = cad_graph_map(graph, op, size, frame.ndim, frame.shape, frame.n_views,

@@ -1,4 +1,4 @@
-/* See graph_edges.h. Operations over arrays are taken element by element. */
+/* See edges.h. Operations over arrays are taken element by element. */
 #include "graph/edges.h"
 
 #include "graph/inner.h"
@@ -13,7 +13,7 @@ typedef struct Finder {
     CadLive live;
 } Finder;
 
-static const int64_t nowhere[CAD_MOST_AXES] = {0};
+static const int64_t zero_strides[CAD_MOST_AXES] = {0};
 
 void cad_edges_free(CadEdges *edges) {
     cad_memory_free(edges->items);
@@ -85,7 +85,7 @@ static int sees_active(const Finder *f, const CadPlanCopy *plan, CadNumbers view
 static void find_of_row(Finder *f, const CadArray *array, const CadPlanCopy *plan) {
     int64_t in_order[CAD_MOST_AXES];
     const size_t size = cad_strides_in_order(plan->ndim, plan->shape, in_order);
-    const CadShape shape = {f->graph, plan->ndim, plan->shape, in_order, nowhere, size};
+    const CadShape shape = {f->graph, plan->ndim, plan->shape, in_order, zero_strides, size};
     const int arity = plan->n_views - 1;
     CadNumbers x[4];
     for (int k = 0; k < 3; k++) {
@@ -116,7 +116,7 @@ static void find_of_terms(Finder *f, const CadArray *array, const CadPlanCopy *p
         steps.at[k] = plan->views[k].first;
     }
     steps.at[0] += array->first;
-    const int is_product = array->op == CAD_OP_MATMUL;
+    const int is_product = array->op < CAD_OP_COUNT && cad_entry_kinds[array->op].core > 0;
     const size_t before = f->edges->n;
     do {
         const CadId of = (CadId)steps.at[0], x = (CadId)steps.at[1];
@@ -171,10 +171,10 @@ static void find_of_array(Finder *f, size_t i) {
         find_of_addition(f, &array, &plan);
     } else if (array.op == CAD_ARRAY_CALL) {
         find_of_call(f, &array, &plan);
-    } else if (array.op == CAD_OP_SUM || array.op == CAD_OP_MATMUL) {
-        find_of_terms(f, &array, &plan);
-    } else {
+    } else if (cad_op_is_row((CadOp)array.op)) {
         find_of_row(f, &array, &plan);
+    } else {
+        find_of_terms(f, &array, &plan);
     }
 }
 

@@ -4,8 +4,8 @@
  * Single numbers are nodes. Arrays are nodes of their own, of which every element can be named
  * like a single number. All numbers are made through cad_graph_apply and its like, which give
  * back a number that is there already if it is the same (common subexpressions), or a constant if
- * it is one (folding). So derivatives of a graph are further numbers of it: see graph_pull.c and
- * graph_push.c.
+ * it is one (folding). So derivatives of a graph are further numbers of it: see pull.c and
+ * push.c.
  *
  * A function that runs out of memory sets graph->status and answers some number. */
 #ifndef CAD_GRAPH_H
@@ -41,8 +41,8 @@ typedef struct CadNode {
 } CadNode;
 
 /* The plan of an array is that of an entry over arrays, with numbers in place of slots, but that
- * the first view starts with the element's place within the array. Of the operations on the tape
- * it may be a row of the table, CAD_OP_SUM or CAD_OP_MATMUL.
+ * the first view starts with the element's place within the array. Of the kinds of entries it may
+ * be a row of the table, a sum or a product of matrices: what computes fresh numbers from views.
  *
  *   CAD_ARRAY_ADD_TO  views: target, source; extra: the former array's first element, or -1 for
  *                     zeros. With an index >= 0 (in graph->lists) the view is the source alone,
@@ -67,7 +67,7 @@ typedef struct CadOutcome {
  * them as further numbers of the graph. `operands` and `results` stand in a row; derivatives, too,
  * or one stands for all of them: then `step` is 0. */
 typedef struct CadCalls {
-    /* The number of the call that an entry CAD_OP_RULE stands for, or -1 with an exception;
+    /* The number of the call that an entry of a rule stands for, or -1 with an exception;
      * passive[k] (zero before) says that the derivative by operand k is cut. */
     int64_t (*note)(void *owner, CadTape *tape, size_t entry, uint8_t *passive);
     /* Leave in *made the first of the cotangents of operands, given those of results, or of the

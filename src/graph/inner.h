@@ -7,7 +7,7 @@
 /* A node as it is, without folding. */
 CadId cad_graph_node(CadGraph *graph, CadOp op, CadId x, CadId y, CadId z);
 
-/* From graph_partials.h, in two algebras: those of single numbers and of arrays. */
+/* Of partials.c, in two algebras: those of single numbers and of arrays. */
 
 /* The partial of an operation by operand `which`; operands that it does not have are ignored. */
 CadId cad_graph_partial(CadGraph *graph, CadOp op, int which, CadId x, CadId y, CadId z, CadId v);

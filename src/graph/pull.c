@@ -1,6 +1,6 @@
 /* Reverse mode over a graph: the cotangents are further numbers of it.
  *
- * What a number hands on is added, number by number, where single ones take part, and array by
+ * What a number propagates is added, number by number, where single ones take part, and array by
  * array where arrays do: of an array what was handed to it is kept as a list of contributions,
  * which are added up when the walk backwards arrives at it. */
 #include "graph/inner.h"
@@ -54,7 +54,8 @@ static int is_active_number(const Pull *p, CadId id) {
     return active;
 }
 
-static int cuts(uint32_t op) {
+/* Nothing is differentiated through these. */
+static int stops_gradient(uint32_t op) {
     return op == CAD_OP_stop || op == CAD_OP_less || op == CAD_OP_less_equal ||
            op == CAD_OP_equal || op == CAD_OP_not_equal;
 }
@@ -62,7 +63,7 @@ static int cuts(uint32_t op) {
 static void mark_node(Pull *p, size_t i) {
     const CadNode node = p->graph->nodes[i];
     int active = 0;
-    if (node.op < CAD_OP_COUNT && !cuts(node.op)) {
+    if (node.op < CAD_OP_COUNT && !stops_gradient(node.op)) {
         active = is_active_number(p, node.x) ||
                  (node.y != CAD_NO_ID && is_active_number(p, node.y)) ||
                  (node.z != CAD_NO_ID && is_active_number(p, node.z));
@@ -78,7 +79,7 @@ static void mark_array(Pull *p, size_t i) {
         for (uint32_t k = 0; k < array.size && !active; k++) {
             active = is_active_number(p, graph->lists[array.list + k]);
         }
-    } else if (array.plan != SIZE_MAX && !cuts(array.op)) {
+    } else if (array.plan != SIZE_MAX && !stops_gradient(array.op)) {
         CadPlan *plan = cad_graph_plan(graph, &array);
         const int adds = array.op == CAD_ARRAY_ADD_TO;
         for (int k = plan->n_views - 1; k >= (plan->n_views > 1 ? 1 : 0) && !active; k--) {
@@ -110,9 +111,9 @@ static void mark_active(Pull *p, const CadId *wrt, size_t n_wrt) {
     }
 }
 
-/* --- handing on --- */
+/* --- accumulating --- */
 
-static void give(Pull *p, CadId id, CadId cotangent) {
+static void accumulate(Pull *p, CadId id, CadId cotangent) {
     CadId *place;
     if (cad_graph_is(p->graph, cotangent, 0.0)) {
         return;
@@ -203,9 +204,9 @@ static CadNumbers sum_over(CadGraph *graph, int *ndim, int64_t *shape, int64_t *
     return (CadNumbers){sum.first, strides};
 }
 
-/* Hand numbers of a shape on to targets of the same shape. */
-static void contribute(Pull *p, int ndim, const int64_t *given_shape, CadNumbers target,
-                       CadNumbers source) {
+/* Add numbers of a shape to the cotangents of targets of the same shape. */
+static void accumulate_view(Pull *p, int ndim, const int64_t *given_shape, CadNumbers target,
+                            CadNumbers source) {
     if (!is_active(p, target.first) || p->graph->status != CAD_OK) {
         return;
     }
@@ -216,7 +217,7 @@ static void contribute(Pull *p, int ndim, const int64_t *given_shape, CadNumbers
     }
     source = sum_over(p->graph, &ndim, shape, targets, source, strides);
     if (ndim == 0) {
-        give(p, target.first, source.first);
+        accumulate(p, target.first, source.first);
         return;
     }
     const uint32_t i = cad_graph_array_of(p->graph, target.first);
@@ -266,7 +267,7 @@ static Cotangents added(Pull *p, Cotangents x, Cotangents y, size_t size) {
 }
 
 /* As an array, to which something can be added; CAD_NO_ID stays. */
-static CadId spread(Pull *p, Cotangents x, size_t size) {
+static CadId broadcast(Pull *p, Cotangents x, size_t size) {
     if (x.first == CAD_NO_ID || x.step != 0) {
         return x.first;
     }
@@ -344,7 +345,7 @@ static Cotangents add_elements(Pull *p, Cotangents sum, const CadId *elements, s
         return added(p, sum, (Cotangents){packed, size > 1}, size);
     }
     const int64_t step = count > 1;
-    const CadId former = spread(p, sum, size);
+    const CadId former = broadcast(p, sum, size);
     return (Cotangents){
         cad_graph_add_at(p->graph, former, size, some + count, (CadNumbers){packed, &step}, count),
         1};
@@ -366,7 +367,7 @@ static Cotangents add_up(Pull *p, size_t i) {
     for (int64_t at = received.latest; at >= 0 && parts > 0; at = p->words[at]) {
         const int64_t *words = p->words + at;
         if (words[1] < 0 || !is_whole(words, size)) {
-            sum = (Cotangents){add_part(p, spread(p, sum, size), words, size), 1};
+            sum = (Cotangents){add_part(p, broadcast(p, sum, size), words, size), 1};
         }
     }
     if (received.elements != NULL) {
@@ -390,16 +391,16 @@ static void pull_node(Pull *p, size_t i) {
         if (is_active(p, x[k])) {
             const CadId partial =
                 cad_graph_partial(p->graph, (CadOp)node.op, k, x[0], x[1], x[2], (CadId)i);
-            give(p, x[k], cad_graph_apply(p->graph, CAD_OP_amul, g, partial, g));
+            accumulate(p, x[k], cad_graph_apply(p->graph, CAD_OP_amul, g, partial, g));
         }
     }
 }
 
-static const int64_t nowhere[CAD_MOST_AXES] = {0};
+static const int64_t zero_strides[CAD_MOST_AXES] = {0};
 
-/* The cotangents of an array as seen by a view of it. */
-static CadNumbers seen(Cotangents g, CadNumbers view) {
-    return g.step == 0 ? (CadNumbers){g.first, nowhere}
+/* The part of the cotangents of an array that belongs to a view of it. */
+static CadNumbers view_of(Cotangents g, CadNumbers view) {
+    return g.step == 0 ? (CadNumbers){g.first, zero_strides}
                        : (CadNumbers){g.first + view.first, view.strides};
 }
 
@@ -407,8 +408,8 @@ static void pull_row(Pull *p, const CadArray *array, const CadPlanCopy *plan,
                      Cotangents cotangents) {
     int64_t in_order[CAD_MOST_AXES];
     const size_t size = cad_strides_in_order(plan->ndim, plan->shape, in_order);
-    const CadShape shape = {p->graph, plan->ndim, plan->shape, in_order, nowhere, size};
-    const CadNumbers g = seen(cotangents, plan->views[0]);
+    const CadShape shape = {p->graph, plan->ndim, plan->shape, in_order, zero_strides, size};
+    const CadNumbers g = view_of(cotangents, plan->views[0]);
     const int arity = plan->n_views - 1;
     CadNumbers x[4];
     for (int k = 0; k < 3; k++) {
@@ -418,7 +419,8 @@ static void pull_row(Pull *p, const CadArray *array, const CadPlanCopy *plan,
     for (int k = 0; k < arity && p->graph->status == CAD_OK; k++) {
         if (is_active(p, x[k].first)) {
             const CadNumbers partial = cad_graph_partials(&shape, (CadOp)array->op, k, x);
-            contribute(p, plan->ndim, plan->shape, x[k], cad_graph_product(&shape, g, partial));
+            accumulate_view(p, plan->ndim, plan->shape, x[k],
+                            cad_graph_product(&shape, g, partial));
         }
     }
 }
@@ -426,7 +428,7 @@ static void pull_row(Pull *p, const CadArray *array, const CadPlanCopy *plan,
 /* A (m x n) B (n x p): the cotangent of A is g B', that of B is A' g. */
 static void pull_matmul(Pull *p, const CadPlanCopy *plan, Cotangents cotangents) {
     const int ndim = plan->ndim, m = ndim - 3, n = ndim - 2, q = ndim - 1;
-    CadNumbers g = seen(cotangents, plan->views[0]);
+    CadNumbers g = view_of(cotangents, plan->views[0]);
     int64_t g_strides[CAD_MOST_AXES];
     if (cotangents.step == 0) { /* products of matrices want matrices */
         int64_t shape[CAD_MOST_AXES], in_order[CAD_MOST_AXES];
@@ -461,15 +463,15 @@ static void pull_matmul(Pull *p, const CadPlanCopy *plan, Cotangents cotangents)
         const CadNumbers views[3] = {
             {0, strides[0]}, {factors[0].first, strides[1]}, {factors[1].first, strides[2]}};
         const CadId product = cad_graph_map(p->graph, CAD_OP_MATMUL, size, ndim, shape, 3, views);
-        /* What is handed on has the axes rows and columns, and one of length 1. */
+        /* The contribution has the axes rows and columns, and one of length 1. */
         int64_t targets[CAD_MOST_AXES];
         memcpy(targets, plan->views[k].strides, (size_t)ndim * sizeof *targets);
         targets[m] = plan->views[k].strides[rows];
         targets[n] = 0;
         targets[q] = plan->views[k].strides[columns];
         shape[n] = 1;
-        contribute(p, ndim, shape, (CadNumbers){plan->views[k].first, targets},
-                   (CadNumbers){product, strides[0]});
+        accumulate_view(p, ndim, shape, (CadNumbers){plan->views[k].first, targets},
+                        (CadNumbers){product, strides[0]});
     }
 }
 
@@ -509,7 +511,7 @@ static void pull_pack(Pull *p, const CadArray *array, Cotangents g) {
     for (uint32_t k = 0; k < array->size && p->graph->status == CAD_OK; k++) {
         const CadId id = p->graph->lists[array->list + k];
         if (is_active(p, id)) {
-            give(p, id, g.first + (CadId)g.step * k);
+            accumulate(p, id, g.first + (CadId)g.step * k);
         }
     }
 }
@@ -517,12 +519,12 @@ static void pull_pack(Pull *p, const CadArray *array, Cotangents g) {
 static void pull_add_to(Pull *p, const CadArray *array, const CadPlanCopy *plan, Cotangents g) {
     if (plan->extra >= 0) {
         const int64_t length = array->size, one = 1;
-        contribute(p, 1, &length, (CadNumbers){(CadId)plan->extra, &one},
-                   (CadNumbers){g.first, &g.step});
+        accumulate_view(p, 1, &length, (CadNumbers){(CadId)plan->extra, &one},
+                        (CadNumbers){g.first, &g.step});
     }
     const CadNumbers source = plan->views[plan->n_views - 1];
     if (plan->index < 0) {
-        contribute(p, plan->ndim, plan->shape, source, seen(g, plan->views[0]));
+        accumulate_view(p, plan->ndim, plan->shape, source, view_of(g, plan->views[0]));
         return;
     }
     const size_t count = (size_t)plan->shape[0];
@@ -534,9 +536,9 @@ static void pull_add_to(Pull *p, const CadArray *array, const CadPlanCopy *plan,
         ids[i] = g.first + (CadId)g.step * p->graph->lists[(size_t)plan->index + i];
     }
     const int64_t one = count > 1;
-    contribute(p, 1, plan->shape, source,
-               g.step == 0 ? (CadNumbers){g.first, nowhere}
-                           : (CadNumbers){cad_graph_pack(p->graph, ids, count), &one});
+    accumulate_view(p, 1, plan->shape, source,
+                    g.step == 0 ? (CadNumbers){g.first, zero_strides}
+                                : (CadNumbers){cad_graph_pack(p->graph, ids, count), &one});
 }
 
 /* Whether each of the operands of a call depends on the variables; NULL without memory. */
@@ -576,7 +578,7 @@ static void pull_call(Pull *p, const CadArray *array, const CadPlanCopy *plan, C
     if (status != CAD_OK) {
         graph->status = status;
     } else if (made != CAD_NO_ID) {
-        contribute(p, 1, plan->shape, plan->views[0], (CadNumbers){made, &step});
+        accumulate_view(p, 1, plan->shape, plan->views[0], (CadNumbers){made, &step});
     }
 }
 
@@ -590,7 +592,7 @@ static void pull_array(Pull *p, size_t i) {
         for (uint32_t k = 0; k < array.size && p->graph->status == CAD_OK; k++) {
             const CadId id = p->graph->lists[array.list + k];
             if (p->arrays[i].elements[k] != CAD_NO_ID && is_active(p, id)) {
-                give(p, id, p->arrays[i].elements[k]);
+                accumulate(p, id, p->arrays[i].elements[k]);
             }
         }
         return;
@@ -606,7 +608,7 @@ static void pull_array(Pull *p, size_t i) {
     CadPlanCopy plan;
     cad_copy_plan(p->graph, &array, &plan);
     if (array.op == CAD_OP_SUM) {
-        contribute(p, plan.ndim, plan.shape, plan.views[1], seen(g, plan.views[0]));
+        accumulate_view(p, plan.ndim, plan.shape, plan.views[1], view_of(g, plan.views[0]));
     } else if (array.op == CAD_OP_MATMUL) {
         pull_matmul(p, &plan, g);
     } else if (array.op == CAD_ARRAY_ADD_TO) {
@@ -675,7 +677,7 @@ CadStatus cad_graph_pull(CadGraph *graph, const CadId *outputs, const CadId *see
         mark_active(p, wrt, n_wrt);
         for (size_t k = 0; k < n_outputs; k++) {
             if (is_active(p, outputs[k])) {
-                give(p, outputs[k], seeds[k]);
+                accumulate(p, outputs[k], seeds[k]);
             }
         }
         walk_back(p);

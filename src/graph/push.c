@@ -17,7 +17,7 @@ typedef struct Push {
     size_t room;
 } Push;
 
-static const int64_t nowhere[CAD_MOST_AXES] = {0};
+static const int64_t zero_strides[CAD_MOST_AXES] = {0};
 
 static CadId tangent_of(Push *p, CadId id) {
     if (!CAD_IS_ELEMENT(id)) {
@@ -30,13 +30,13 @@ static CadId tangent_of(Push *p, CadId id) {
 }
 
 /* The tangents of what a view sees. */
-static CadNumbers seen(Push *p, CadNumbers view) {
+static CadNumbers view_of(Push *p, CadNumbers view) {
     const CadId first = tangent_of(p, view.first);
     if (first == CAD_NO_ID || !CAD_IS_ELEMENT(view.first)) {
-        return (CadNumbers){first, nowhere};
+        return (CadNumbers){first, zero_strides};
     }
     const Tangents t = p->arrays[cad_graph_array_of(p->graph, view.first)];
-    return (CadNumbers){first, t.step == 0 ? nowhere : view.strides};
+    return (CadNumbers){first, t.step == 0 ? zero_strides : view.strides};
 }
 
 static CadId *some_room(Push *p, size_t count) {
@@ -85,7 +85,7 @@ static Tangents as_array(Push *p, Tangents t, size_t size) {
         return t;
     }
     const int64_t length = (int64_t)size, one = 1;
-    const CadNumbers views[2] = {{0, &one}, {t.first, nowhere}};
+    const CadNumbers views[2] = {{0, &one}, {t.first, zero_strides}};
     return (Tangents){cad_graph_map(p->graph, CAD_OP_positive, size, 1, &length, 2, views), 1};
 }
 
@@ -94,7 +94,7 @@ static Tangents sum_of_arrays(Push *p, Tangents x, Tangents y, size_t size) {
         return x.first == CAD_NO_ID ? y : x;
     }
     const int64_t length = (int64_t)size, one = 1;
-    const CadShape shape = {p->graph, 1, &length, &one, nowhere, size};
+    const CadShape shape = {p->graph, 1, &length, &one, zero_strides, size};
     const CadNumbers a = {x.first, &x.step}, b = {y.first, &y.step};
     const CadNumbers sum = cad_graph_apply_over(&shape, CAD_OP_add, a, b, b);
     return (Tangents){sum.first, sum.strides[0]};
@@ -119,15 +119,15 @@ static Tangents in_order_of(Push *p, const CadPlanCopy *plan, CadNumbers t,
 static Tangents push_row(Push *p, const CadArray *array, const CadPlanCopy *plan) {
     int64_t in_order[CAD_MOST_AXES];
     const size_t size = cad_strides_in_order(plan->ndim, plan->shape, in_order);
-    const CadShape shape = {p->graph, plan->ndim, plan->shape, in_order, nowhere, size};
+    const CadShape shape = {p->graph, plan->ndim, plan->shape, in_order, zero_strides, size};
     const int arity = plan->n_views - 1;
-    CadNumbers x[4], sum = {CAD_NO_ID, nowhere};
+    CadNumbers x[4], sum = {CAD_NO_ID, zero_strides};
     for (int k = 0; k < 3; k++) {
         x[k] = plan->views[k < arity ? k + 1 : 1];
     }
     x[3] = (CadNumbers){array->first + plan->views[0].first, plan->views[0].strides};
     for (int k = 0; k < arity && p->graph->status == CAD_OK; k++) {
-        const CadNumbers t = seen(p, x[k]);
+        const CadNumbers t = view_of(p, x[k]);
         if (t.first == CAD_NO_ID) {
             continue;
         }
@@ -144,7 +144,7 @@ static Tangents push_row(Push *p, const CadArray *array, const CadPlanCopy *plan
 }
 
 static Tangents push_sum(Push *p, const CadArray *array, const CadPlanCopy *plan) {
-    const CadNumbers views[2] = {plan->views[0], seen(p, plan->views[1])};
+    const CadNumbers views[2] = {plan->views[0], view_of(p, plan->views[1])};
     if (views[1].first == CAD_NO_ID) {
         return (Tangents){CAD_NO_ID, 0};
     }
@@ -162,7 +162,7 @@ static Tangents push_matmul(Push *p, const CadArray *array, const CadPlanCopy *p
             p->arrays[i] = as_array(p, p->arrays[i], p->graph->arrays[i].size);
         }
         CadNumbers views[3] = {plan->views[0], plan->views[1], plan->views[2]};
-        views[k] = seen(p, plan->views[k]);
+        views[k] = view_of(p, plan->views[k]);
         if (views[k].first == CAD_NO_ID) {
             continue;
         }
@@ -195,7 +195,7 @@ static Tangents push_add_to(Push *p, const CadArray *array, const CadPlanCopy *p
         former =
             as_array(p, p->arrays[cad_graph_array_of(p->graph, (CadId)plan->extra)], array->size);
     }
-    const CadNumbers source = seen(p, plan->views[plan->n_views - 1]);
+    const CadNumbers source = view_of(p, plan->views[plan->n_views - 1]);
     if (source.first == CAD_NO_ID) {
         return former;
     }
@@ -236,7 +236,7 @@ static uint8_t *moving_operands(Push *p, const CadPlanCopy *plan, CadNumbers giv
 }
 
 static Tangents push_call(Push *p, const CadArray *array, const CadPlanCopy *plan) {
-    const CadNumbers given = seen(p, plan->views[0]);
+    const CadNumbers given = view_of(p, plan->views[0]);
     CadGraph *graph = p->graph;
     CadId made = CAD_NO_ID;
     uint8_t *move = given.first != CAD_NO_ID ? moving_operands(p, plan, given) : NULL;

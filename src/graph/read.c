@@ -413,8 +413,7 @@ static void read_rule(Reader *r, CadEntry entry, CadPlan *plan) {
 
 static void read_array(Reader *r, CadEntry entry) {
     CadPlan *plan = cad_tape_plan(r->tape, entry);
-    const CadOp op = CAD_CODE_OP(entry.code);
-    if (op == CAD_OP_RULE) {
+    if (cad_entry_is_rule(entry)) {
         read_rule(r, entry, plan);
         return;
     }
@@ -424,13 +423,15 @@ static void read_array(Reader *r, CadEntry entry) {
         }
         return;
     }
-    switch ((int)op) {
+    switch ((int)CAD_CODE_OP(entry.code)) {
     case CAD_OP_ASSIGN:
         read_assignment(r, entry, plan);
         break;
     case CAD_OP_SCATTER:
+        read_scatter(r, entry, plan, 0);
+        break;
     case CAD_OP_ADD_AT:
-        read_scatter(r, entry, plan, op == CAD_OP_ADD_AT);
+        read_scatter(r, entry, plan, 1);
         break;
     case CAD_OP_GATHER:
         read_gather(r, entry, plan);
@@ -462,11 +463,11 @@ static void read_entry(Reader *r, size_t i) {
     const CadOp op = CAD_CODE_OP(e.code);
     if (CAD_IS_ARRAY_ENTRY(e)) {
         read_array(r, e);
-    } else if (op == CAD_OP_ASSIGN) {
+    } else if (cad_entry_assigns_number(e)) {
         const CadId source = operand(r, e.b, (e.code & CAD_PASSIVE_B) != 0);
         r->at[e.out - r->base] = number_at(r, e.a);
         r->at[e.a - r->base] = source;
-    } else if (op > CAD_OP_THIRD) {
+    } else if (cad_op_is_row(op)) {
         const CadId x = operand(r, e.a, (e.code & CAD_PASSIVE_A) != 0);
         const CadId y = operand(r, e.b, (e.code & CAD_PASSIVE_B) != 0);
         const CadId z = cad_op_info[op].arity > 2 ? number_at(r, r->tape->entries[i - 1].a) : y;
@@ -480,24 +481,28 @@ static void clear_sums(Reader *r, size_t begin, size_t end) {
     const CadId zero = cad_graph_constant(r->graph, 0.0);
     for (size_t i = begin; i < end; i++) {
         const CadEntry entry = r->tape->entries[i];
-        const CadOp op = CAD_CODE_OP(entry.code);
-        if (!CAD_IS_ARRAY_ENTRY(entry) || (op != CAD_OP_SUM && op != CAD_OP_ADD_AT)) {
+        const CadEntryKind *const kind = cad_entry_kind(entry);
+        if (!CAD_IS_ARRAY_ENTRY(entry)) {
             continue;
         }
         CadPlan *plan = cad_tape_plan(r->tape, entry);
-        for (int64_t k = 0; op == CAD_OP_ADD_AT && k < plan->size; k++) {
-            r->at[indexed(r->tape, plan, k) - r->base] = zero;
+        if (plan->size == 0 || !cad_plan_adds(kind, plan)) {
+            continue;
         }
-        if (op == CAD_OP_SUM && plan->size > 0 && cad_plan_extra(plan)[0] != 0) {
-            Steps steps = {.ndim = plan->ndim,
-                           .shape = cad_plan_shape(plan),
-                           .n_views = 1,
-                           .strides = {cad_plan_view(plan, 0) + 1},
-                           .at = {cad_plan_view(plan, 0)[0]}};
-            do {
-                r->at[steps.at[0] - r->base] = zero;
-            } while (next_step(&steps));
+        if (kind->indexed) {
+            for (int64_t k = 0; k < plan->size; k++) {
+                r->at[indexed(r->tape, plan, k) - r->base] = zero;
+            }
+            continue;
         }
+        Steps steps = {.ndim = plan->ndim,
+                       .shape = cad_plan_shape(plan),
+                       .n_views = 1,
+                       .strides = {cad_plan_view(plan, 0) + 1},
+                       .at = {cad_plan_view(plan, 0)[0]}};
+        do {
+            r->at[steps.at[0] - r->base] = zero;
+        } while (next_step(&steps));
     }
 }
 

@@ -59,7 +59,7 @@ static int is_constant(const Splitter *s, CadId id) {
 }
 
 /* Of an array that is given, all elements are. */
-static void give(void *visitor, CadId id) {
+static void add_given(void *visitor, CadId id) {
     Splitter *s = visitor;
     CadPart *part = s->part;
     if (varies(s, id) || is_constant(s, id)) {
@@ -176,13 +176,13 @@ static void go_on(Splitter *s, void (*at_node)(Splitter *, size_t),
 
 static void give_for_node(Splitter *s, size_t i) {
     if (s->node_varies[i]) {
-        cad_graph_visit_node(s->graph, i, give, s);
+        cad_graph_visit_node(s->graph, i, add_given, s);
     }
 }
 
 static void give_for_array(Splitter *s, size_t i) {
     if (s->array_varies[i]) {
-        cad_graph_visit_array(s->graph, i, give, s);
+        cad_graph_visit_array(s->graph, i, add_given, s);
     }
 }
 
@@ -240,7 +240,7 @@ static void make_part(Splitter *s, CadId input, CadId *roots, size_t n_roots) {
     go_on(s, look_at_node, look_at_array);
     go_on(s, give_for_node, give_for_array);
     for (size_t k = 0; k < n_roots; k++) {
-        give(s, roots[k]);
+        add_given(s, roots[k]);
     }
     if (s->status != CAD_OK) {
         return;

@@ -2,7 +2,7 @@
  * reads, both number by number, needs no places: where a result is a sum of factors times the
  * array, it is one of these factors times those that made the array. So a chain of elementwise
  * operations becomes one step, whose factors are products. */
-#include "linear/build.h"
+#include "linear/inner.h"
 
 static CadSpan written(const CadAdd *add) {
     const int64_t reach = (add->n - 1) * add->to_step;

@@ -1,70 +1,12 @@
 /* The steps of a linear map for entries over arrays. */
-#include "linear/build.h"
+#include "linear/inner.h"
 
-/* --- what an entry reads and writes --- */
+/* --- steps --- */
 
 static CadSpan span_of(CadPlan *plan, int view) {
     CadSpan span;
     cad_plan_bounds(plan, view, &span.low, &span.high);
     return span;
-}
-
-static void add_source(CadSpans *spans, CadPlan *plan, int view, int bit, CadSpan span) {
-    if (is_active(plan, bit)) {
-        spans->which[spans->n] = view;
-        spans->from[spans->n++] = span;
-    }
-}
-
-CadSpans cad_build_spans(const CadBuild *build, CadEntry entry) {
-    CadPlan *const plan = cad_tape_plan(build->tape, entry);
-    const CadOp op = CAD_CODE_OP(entry.code);
-    const CadSpan own = {entry.out, (int64_t)entry.out + entry.b - 1};
-    CadSpans spans = {.n = 0, .to = {0, -1}, .kept = {0, -1}};
-    if (op == CAD_OP_RULE) {
-        return spans;
-    }
-    const int64_t *const extra = cad_plan_extra(plan);
-    if (op == CAD_OP_GATHER) {
-        spans.to = own;
-        add_source(&spans, plan, -1, 1, (CadSpan){extra[0], extra[1]});
-    } else if (op == CAD_OP_SCATTER || op == CAD_OP_ADD_AT) {
-        spans.to = (CadSpan){extra[0], extra[1]};
-        add_source(&spans, plan, 0, 0, span_of(plan, 0));
-        spans.changes = 1;
-    } else {
-        spans.to = span_of(plan, 0);
-        for (int k = 1; k < plan->n_views; k++) {
-            add_source(&spans, plan, k, k, span_of(plan, k));
-        }
-        spans.changes = op == CAD_OP_ASSIGN || (op == CAD_OP_SUM && extra[0]);
-    }
-    if (overwrites(op)) {
-        spans.kept = own;
-    }
-    return spans;
-}
-
-/* --- steps --- */
-
-static CadStatus append_words(CadBuild *build, const void *words, size_t count) {
-    return cad_linear_append(build->linear, CAD_LINEAR_WORDS, words, count);
-}
-
-CadStatus cad_build_step(CadBuild *build, CadLinearKind kind, const void *head,
-                         const int64_t *rest, size_t rest_words) {
-    CadStatus status = cad_build_close_rows(build);
-    const int64_t begin = (int64_t)cad_linear_count(build->linear, CAD_LINEAR_WORDS);
-    const size_t head_words = cad_head_words(kind);
-    if (status == CAD_OK) {
-        status = append_words(build, head, head_words);
-    }
-    if (status == CAD_OK) {
-        status = append_words(build, rest, rest_words);
-    }
-    const CadLinearStep step = {kind, begin, begin + (int64_t)(head_words + rest_words)};
-    return status != CAD_OK ? status
-                            : cad_linear_append(build->linear, CAD_LINEAR_STEPS, &step, 1);
 }
 
 /* A frame of some views of a plan, without the axes from `axes` on: answers its length. */
@@ -253,12 +195,24 @@ static CadStatus build_offsets(CadBuild *build, CadLinearKind kind, CadEntry ent
     return CAD_OK;
 }
 
+/* What an entry does with the slots that its index names. */
+static CadStatus build_indexed(CadBuild *build, CadEntry entry, CadPlan *plan,
+                               const CadSpans *spans, int active) {
+    const CadLinearKind kind = cad_entry_overwrites(entry) ? CAD_LINEAR_SCATTER
+                               : cad_entry_kind(entry)->indexed == CAD_READS_INDEXED
+                                   ? CAD_LINEAR_PICK
+                                   : CAD_LINEAR_PUT;
+    return active || kind == CAD_LINEAR_SCATTER
+               ? build_offsets(build, kind, entry, plan, spans, active)
+               : CAD_OK;
+}
+
 CadStatus cad_build_array(CadBuild *build, CadEntry entry) {
     static const double one = 1.0;
     CadPlan *const plan = cad_tape_plan(build->tape, entry);
     const CadOp op = CAD_CODE_OP(entry.code);
     const CadSpans spans = cad_build_spans(build, entry);
-    const int sums = op > CAD_OP_THIRD || op == CAD_OP_SUM || op == CAD_OP_ASSIGN;
+    const int sums = cad_build_sums_views(entry), indexed = cad_entry_kind(entry)->indexed;
     CadStatus status = CAD_OK;
     int active = 0;
     if (kept_by(build, spans.kept) >= 0) {
@@ -267,7 +221,7 @@ CadStatus cad_build_array(CadBuild *build, CadEntry entry) {
     if (!sums || spans.changes) {
         cad_build_mark_all(build, spans.to, CAD_PLACED);
     }
-    if (op == CAD_OP_ASSIGN) {
+    if (cad_entry_overwrites(entry) && !indexed) {
         status = build_assignment(build, plan, &spans);
     }
     for (int k = 0; k < spans.n && status == CAD_OK; k++) {
@@ -279,27 +233,16 @@ CadStatus cad_build_array(CadBuild *build, CadEntry entry) {
         if (!sums) {
             cad_build_mark_all(build, spans.from[k], CAD_PLACED);
         }
-        if (op == CAD_OP_MATMUL) {
+        if (cad_entry_kind(entry)->core) {
             status = build_product(build, plan, which);
-        } else if (op > CAD_OP_THIRD) {
+        } else if (cad_op_is_row(op)) {
             status = build_row(build, op, plan, which);
         } else if (sums) {
             status = append_add(build, plan, 0, which, &one, 0);
         }
     }
-    if (status != CAD_OK) {
-        return status;
-    }
-    switch (op) {
-    case CAD_OP_GATHER:
-        return active ? build_offsets(build, CAD_LINEAR_PICK, entry, plan, &spans, 1) : CAD_OK;
-    case CAD_OP_ADD_AT:
-        return active ? build_offsets(build, CAD_LINEAR_PUT, entry, plan, &spans, 1) : CAD_OK;
-    case CAD_OP_SCATTER:
-        return build_offsets(build, CAD_LINEAR_SCATTER, entry, plan, &spans, active);
-    default:
-        return CAD_OK;
-    }
+    return status == CAD_OK && indexed ? build_indexed(build, entry, plan, &spans, active)
+                                       : status;
 }
 
 /* --- places for slots --- */

@@ -203,7 +203,7 @@ static uint32_t first_of(const CadLinear *linear, CadLinearPart part) {
     return cad_linear_count(linear, part) > 0 ? places[0] : CAD_NONE;
 }
 
-int cad_linear_settle(CadLinear *linear) {
+int cad_linear_check(CadLinear *linear) {
     const double *const factors = cad_linear_items(linear, CAD_LINEAR_FACTORS);
     const CadLinearStep *const steps = cad_linear_items(linear, CAD_LINEAR_STEPS);
     linear->product_room = 0;

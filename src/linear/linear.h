@@ -22,7 +22,7 @@ typedef enum CadLinearPart {
     CAD_LINEAR_ENDS,    /* uint64_t: and where its terms end */
     CAD_LINEAR_FACTORS, /* double: of each term, which is this times */
     CAD_LINEAR_SOURCES, /* uint32_t: what stands at this place */
-    CAD_LINEAR_WORDS,   /* int64_t: shapes and views of the other steps; see linear_steps.h */
+    CAD_LINEAR_WORDS,   /* int64_t: shapes and views of the other steps; see steps.h */
     CAD_LINEAR_NUMBERS, /* double: their factors and matrices */
     CAD_LINEAR_PARTS
 } CadLinearPart;
@@ -41,10 +41,13 @@ typedef struct CadItems {
     size_t capacity;
 } CadItems;
 
+/* Have room for more items of a size. */
+CadStatus cad_items_reserve(CadItems *items, size_t more, size_t size);
+
 typedef struct CadLinear {
     size_t n_places;
     CadItems part[CAD_LINEAR_PARTS];
-    /* Derived by cad_linear_settle: */
+    /* Derived by cad_linear_check: */
     size_t product_room; /* of a matrix product, for each lane */
     int tame;            /* no factor of a row is infinite or nan, so that none need absorb */
     uint32_t first[2];   /* place of the inputs and of the outputs, if they stand side by side */
@@ -56,7 +59,7 @@ typedef struct CadLinear {
 CadStatus cad_linear_build(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t n_inputs,
                            const int64_t *outputs, size_t n_outputs, CadLinear **linear);
 
-/* An empty map, whose parts the caller appends; cad_linear_settle has to follow. */
+/* An empty map, whose parts the caller appends; cad_linear_check has to follow. */
 CadLinear *cad_linear_new(size_t n_places);
 void cad_linear_free(CadLinear *linear);
 CadStatus cad_linear_append(CadLinear *linear, CadLinearPart part, const void *items,
@@ -67,7 +70,7 @@ CadStatus cad_linear_extend(CadLinear *linear, CadLinearPart part, size_t count)
 
 /* Derive what is derived; 0 if a step would reach beyond the places or the numbers, so that the
  * map cannot be used. */
-int cad_linear_settle(CadLinear *linear);
+int cad_linear_check(CadLinear *linear);
 
 /* Numbers of workspace for so many lanes; 0 if they are more than can be counted. */
 size_t cad_linear_room(const CadLinear *linear, size_t lanes);

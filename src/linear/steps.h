@@ -1,5 +1,5 @@
-/* The steps of a frozen linear map, as they stand in its words: what linear.c writes,
- * linear_sweep.c carries out and linear_check.c looks through.
+/* The steps of a frozen linear map, as they stand in its words: what steps.c writes,
+ * sweep.c carries out and check.c looks through.
  *
  *   CAD_LINEAR_ROWS     each row sets its target to the sum of its terms
  *   CAD_LINEAR_ADD      views: target, source. The source is added, number by number, times the

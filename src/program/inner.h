@@ -117,12 +117,6 @@ static inline int is_constant_node(const CadMaker *m, CadId id) {
     return !CAD_IS_ELEMENT(id) && m->graph->nodes[id].op == CAD_NODE_CONSTANT;
 }
 
-/* Whether a node is wanted and has to be computed. */
-static inline int is_operation(const CadMaker *m, size_t i) {
-    return m->uses[i] > 0 && m->graph->nodes[i].op < CAD_OP_COUNT &&
-           m->graph->nodes[i].op != CAD_OP_stop;
-}
-
 /* Whether an operation is the sum of a chain. */
 static inline int is_chain(const CadMaker *m, CadId id) {
     return m->chain[id] >= LONG_CHAIN;
@@ -135,80 +129,21 @@ static inline int operands_of(const CadNode *node, CadId x[3]) {
     return 1 + (node->y != CAD_NO_ID) + (node->z != CAD_NO_ID);
 }
 
-/* --- program_wanted.c --- */
+/* --- wanted.c --- */
 
 /* Count the uses of nodes, and mark the arrays, that roots and guards depend on. */
 void cad_maker_find_wanted(CadMaker *m, const CadId *roots, size_t n_roots);
 
+/* --- chains.c --- */
+
+/* Among the wanted numbers. */
 void cad_maker_find_chains(CadMaker *m);
 
 /* The terms of a chain, in the order in which they were added; answers how many. Those that are
  * subtracted stand in m->terms with their `minus` set. */
 size_t cad_maker_terms(CadMaker *m, CadId head);
 
-/* --- walks over the graph --- */
-
-/* Call `visit` with each operand of an operation, or with each term of a chain. */
-static inline void visit_operands(CadMaker *m, size_t i, void (*visit)(CadMaker *, CadId)) {
-    if (is_chain(m, (CadId)i)) {
-        const size_t count = cad_maker_terms(m, (CadId)i);
-        for (size_t k = 0; k < count; k++) {
-            visit(m, m->terms[k].id);
-        }
-        return;
-    }
-    CadId x[3];
-    const int arity = operands_of(&m->graph->nodes[i], x);
-    for (int k = 0; k < arity; k++) {
-        visit(m, x[k]);
-    }
-}
-
-/* The same of the numbers that an array is made of: with the first one of each view. */
-static inline void visit_parts(CadMaker *m, size_t i, void (*visit)(CadMaker *, CadId)) {
-    const CadArray *array = &m->graph->arrays[i];
-    if (array->op == CAD_ARRAY_PACK) {
-        for (uint32_t k = 0; k < array->size; k++) {
-            visit(m, m->graph->lists[array->list + k]);
-        }
-    } else if (array->plan != SIZE_MAX) {
-        CadPlan *plan = cad_graph_plan(m->graph, array);
-        for (int k = plan->n_views > 1 ? 1 : 0; k < plan->n_views; k++) {
-            visit(m, (CadId)cad_plan_view(plan, k)[0]);
-        }
-        if (array->op == CAD_ARRAY_ADD_TO && cad_plan_extra(plan)[0] >= 0) {
-            visit(m, (CadId)cad_plan_extra(plan)[0]);
-        }
-    }
-}
-
-/* Call `visit` with what has to be there in the end: roots, and what guards look at. */
-static inline void visit_results(CadMaker *m, const CadId *roots, size_t n_roots,
-                                 void (*visit)(CadMaker *, CadId)) {
-    for (size_t k = 0; k < n_roots; k++) {
-        visit(m, roots[k]);
-    }
-    for (size_t k = 0; k < m->graph->n_guards; k++) {
-        visit(m, m->graph->guards[k].id);
-    }
-}
-
-/* All nodes and arrays, the last one first. */
-static inline void go_back(CadMaker *m, void (*at_node)(CadMaker *, size_t),
-                           void (*at_array)(CadMaker *, size_t)) {
-    size_t node = m->graph->n_nodes;
-    for (size_t i = m->graph->n_arrays; i-- > 0;) {
-        while (node > m->graph->arrays[i].before) {
-            at_node(m, --node);
-        }
-        at_array(m, i);
-    }
-    while (node > 0) {
-        at_node(m, --node);
-    }
-}
-
-/* --- program_levels.c --- */
+/* --- levels.c --- */
 
 /* Each number as late as its readers allow, or as early as its operands do. */
 void cad_maker_find_levels(CadMaker *m, int early);
@@ -223,7 +158,7 @@ uint32_t *cad_maker_sort_by_level(CadMaker *m, const uint32_t *levels, size_t co
  * the numbers that are there at once have to have places. */
 size_t cad_maker_estimate(CadMaker *m);
 
-/* --- program_places.c --- */
+/* --- places.c --- */
 
 /* Inputs come first; so many of them are shared. */
 void cad_maker_place_inputs(CadMaker *m, const CadId *inputs, size_t n_inputs, size_t n_shared);
@@ -242,12 +177,12 @@ void cad_maker_keep_block(CadMaker *m, uint32_t level, int32_t place);
 int32_t cad_maker_add_constants(CadMaker *m, const double *values, size_t count);
 
 /* Bring constants into their order, once all are there. */
-void cad_maker_settle_constants(CadMaker *m);
+void cad_maker_sort_constants(CadMaker *m);
 
 int32_t cad_maker_place_of(CadMaker *m, CadId id);
 uint32_t cad_maker_group_of(const CadMaker *m, CadId id);
 
-/* --- program_emit.c --- */
+/* --- emit.c --- */
 
 void cad_maker_emit(CadMaker *m, CadInstruction instruction);
 
@@ -267,14 +202,14 @@ size_t cad_maker_even_end(const CadMaker *m, const int32_t *places, size_t i, si
 void cad_maker_emit_results(CadMaker *m, const CadId *roots, size_t n_roots);
 void cad_maker_emit_checks(CadMaker *m);
 
-/* --- program_numbers.c, program_arrays.c --- */
+/* --- numbers.c, arrays.c --- */
 
 /* The operations among nodes, all of one level. */
 void cad_maker_emit_nodes(CadMaker *m, const uint32_t *ids, size_t count, uint32_t level);
 
 void cad_maker_emit_array(CadMaker *m, uint32_t i);
 
-/* --- program_loops.c --- */
+/* --- loops.c --- */
 
 /* Have sine and cosine of one number found together. */
 void cad_maker_join_sines(CadMaker *m);

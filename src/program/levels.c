@@ -1,5 +1,5 @@
 /* The levels of numbers, and who reads what last. */
-#include "program/inner.h"
+#include "program/visit.h"
 
 /* The level of a node, or of the array that an element belongs to. */
 static uint32_t *level_of(CadMaker *m, CadId id) {

@@ -173,7 +173,7 @@ static CadStatus make(const Order *order, Levels levels, CadProgram **program) {
     if (m->status == CAD_OK) {
         cad_maker_emit_results(m, roots, n_roots);
         cad_maker_emit_checks(m);
-        cad_maker_settle_constants(m);
+        cad_maker_sort_constants(m);
         if (m->joins) {
             cad_maker_join_sines(m);
         }

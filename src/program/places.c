@@ -121,7 +121,7 @@ int32_t cad_maker_add_constants(CadMaker *m, const double *values, size_t count)
 }
 
 /* Constants were kept backwards: the one at place -k - 1 is the k-th. */
-void cad_maker_settle_constants(CadMaker *m) {
+void cad_maker_sort_constants(CadMaker *m) {
     CadProgram *program = m->program;
     for (size_t i = 0, j = program->n_constants; i + 1 < j; i++) {
         const double value = program->constants[i];

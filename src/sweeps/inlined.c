@@ -1,4 +1,4 @@
-/* See image.h. */
+/* See inlined.h. */
 #include "sweeps/inlined.h"
 
 #include "arrays/walk.h"
@@ -15,7 +15,7 @@ typedef struct Stretch {
     size_t at; /* where they are among all */
 } Stretch;
 
-struct CadImage {
+struct CadInlined {
     size_t n_inputs;
     size_t n_slots;
     CadEntry *entries;
@@ -35,38 +35,33 @@ struct CadImage {
     size_t n_assigned;
     size_t room; /* that products of matrices want */
     int has_arrays;
-    int settles; /* whether all values have to be in their places */
+    int copies_borrowed; /* whether all values have to be in their places */
     int writes_inputs;
 };
 
-struct CadForm {
-    const CadImage *image;
+struct CadInlinedVariant {
+    const CadInlined *inlined;
     CadEntry *entries;
     int64_t *plans;
     CadBlock *blocks;
-    unsigned char *noted; /* of each guard whether it is one where this is pasted */
+    unsigned char *noted; /* of each guard whether it is one where this is appended */
 };
 
-/* In a form, the code of an entry that nothing is to be differentiated through: only its values
- * are pasted. */
+/* In a variant, the code of an entry that nothing is to be differentiated through: only its values
+ * are appended. */
 #define SILENT 0x40000000u
 
 static CadOp op_of(CadEntry entry) {
     return CAD_CODE_OP(entry.code & ~SILENT);
 }
 
+static const CadEntryKind *kind_of(CadEntry entry) {
+    return &cad_entry_kinds[op_of(entry)];
+}
+
 static int is_comparison(CadOp op) {
     return op == CAD_OP_less || op == CAD_OP_less_equal || op == CAD_OP_equal ||
            op == CAD_OP_not_equal;
-}
-
-/* Whether extra[0] and extra[1] of a plan are slots. */
-static int has_offsets(CadOp op) {
-    return op == CAD_OP_GATHER || op == CAD_OP_SCATTER || op == CAD_OP_ADD_AT;
-}
-
-static int adds_in_place(CadOp op, CadPlan *plan) {
-    return op == CAD_OP_SUM && cad_plan_extra(plan)[0] != 0;
 }
 
 /* A copy of `count` items; room for one where there is none. */
@@ -80,101 +75,95 @@ static void *copied(const void *items, size_t count, size_t size) {
 
 /* --- making --- */
 
-void cad_image_free(CadImage *image) {
-    if (image != NULL) {
-        cad_memory_free(image->entries);
-        cad_memory_free(image->plans);
-        cad_memory_free(image->blocks);
-        cad_memory_free(image->stretches);
-        cad_memory_free(image->constants);
-        cad_memory_free(image->guards);
-        cad_memory_free(image->outcomes);
-        cad_memory_free(image);
+void cad_inlined_free(CadInlined *inlined) {
+    if (inlined != NULL) {
+        cad_memory_free(inlined->entries);
+        cad_memory_free(inlined->plans);
+        cad_memory_free(inlined->blocks);
+        cad_memory_free(inlined->stretches);
+        cad_memory_free(inlined->constants);
+        cad_memory_free(inlined->guards);
+        cad_memory_free(inlined->outcomes);
+        cad_memory_free(inlined);
     }
 }
 
-int cad_image_writes_inputs(const CadImage *image) {
-    return image->writes_inputs;
+int cad_inlined_writes_inputs(const CadInlined *inlined) {
+    return inlined->writes_inputs;
 }
 
-size_t cad_image_bytes(const CadImage *image) {
-    return image->n_entries * sizeof(CadEntry) + image->n_plan_words * sizeof(int64_t) +
-           image->n_blocks * sizeof(CadBlock) + image->n_stretches * sizeof(Stretch) +
-           image->n_constants * sizeof(double) + image->n_guards * sizeof(CadGuard) +
-           image->n_outcomes;
+size_t cad_inlined_bytes(const CadInlined *inlined) {
+    return inlined->n_entries * sizeof(CadEntry) + inlined->n_plan_words * sizeof(int64_t) +
+           inlined->n_blocks * sizeof(CadBlock) + inlined->n_stretches * sizeof(Stretch) +
+           inlined->n_constants * sizeof(double) + inlined->n_guards * sizeof(CadGuard) +
+           inlined->n_outcomes;
+}
+
+static int64_t less_base(const void *base, int64_t slot) {
+    return slot - *(const int64_t *)base;
 }
 
 /* Count the slots of a plan from `base` on; 0 if one lies before it. */
-static int count_from(CadPlan *plan, CadOp op, int64_t base) {
-    int64_t least = INT64_MAX;
-    for (int k = 0; k < plan->n_views; k++) {
-        int64_t low, high;
-        cad_plan_bounds(plan, k, &low, &high);
+static int count_from(CadEntry entry, CadPlan *plan, int64_t base) {
+    int64_t least = cad_entry_result(entry, plan).low;
+    for (CadSource source = cad_plan_sources(kind_of(entry), plan); cad_next_source(&source);) {
+        const int64_t low = cad_source_span(&source).low;
         least = low < least ? low : least;
-        cad_plan_view(plan, k)[0] -= base;
     }
-    if (has_offsets(op)) {
-        int64_t *const extra = cad_plan_extra(plan);
-        least = extra[0] < least ? extra[0] : least;
-        extra[0] -= base;
-        extra[1] -= base;
-    }
-    if (plan->index >= 0) {
-        least = plan->index < least ? plan->index : least;
-        plan->index -= base;
-    }
+    least = plan->index >= 0 && plan->index < least ? plan->index : least;
+    cad_plan_rename(kind_of(entry), plan, less_base, &base);
     return least >= base;
 }
 
 /* What writes to slots that are not its own: the first of them, in a view or an array. */
 static int is_written_at(CadEntry entry, CadPlan *plan, int64_t *slot) {
-    const CadOp op = op_of(entry);
+    const CadEntryKind *const kind = kind_of(entry);
     if (!CAD_IS_ARRAY_ENTRY(entry)) {
         *slot = entry.a;
-        return op == CAD_OP_ASSIGN;
+        return kind->former == CAD_FORMER_KEPT;
     }
-    *slot = has_offsets(op) ? cad_plan_extra(plan)[0] : cad_plan_view(plan, 0)[0];
-    if (op == CAD_OP_GATHER) {
-        return 0;
-    }
-    return op == CAD_OP_ASSIGN || has_offsets(op) || adds_in_place(op, plan) ||
+    *slot = kind->indexed == CAD_WRITES_INDEXED  ? cad_plan_extra(plan)[0]
+            : kind->indexed == CAD_READS_INDEXED ? (int64_t)entry.out
+                                                 : cad_plan_view(plan, 0)[0];
+    return kind->former == CAD_FORMER_KEPT || cad_plan_adds(kind, plan) ||
            *slot < (int64_t)entry.out;
 }
 
 /* Copy entries and plans, with slots counted from the base. */
-static CadStatus copy_entries(CadImage *image, const CadTape *tape, size_t begin, CadSlot base) {
-    image->n_entries = tape->n_entries - begin;
-    image->entries = copied(tape->entries + begin, image->n_entries, sizeof *image->entries);
-    if (image->entries == NULL) {
+static CadStatus copy_entries(CadInlined *inlined, const CadTape *tape, size_t begin,
+                              CadSlot base) {
+    inlined->n_entries = tape->n_entries - begin;
+    inlined->entries = copied(tape->entries + begin, inlined->n_entries, sizeof *inlined->entries);
+    if (inlined->entries == NULL) {
         return CAD_NO_MEMORY;
     }
     size_t first_word = tape->n_plan_words;
-    for (size_t i = 0; i < image->n_entries && first_word == tape->n_plan_words; i++) {
-        first_word = CAD_IS_ARRAY_ENTRY(image->entries[i]) ? image->entries[i].a : first_word;
+    for (size_t i = 0; i < inlined->n_entries && first_word == tape->n_plan_words; i++) {
+        first_word = CAD_IS_ARRAY_ENTRY(inlined->entries[i]) ? inlined->entries[i].a : first_word;
     }
-    image->n_plan_words = tape->n_plan_words - first_word;
-    image->plans = copied(tape->n_plan_words > 0 ? tape->plans + first_word : NULL,
-                          image->n_plan_words, sizeof *image->plans);
-    if (image->plans == NULL) {
+    inlined->n_plan_words = tape->n_plan_words - first_word;
+    inlined->plans = copied(tape->n_plan_words > 0 ? tape->plans + first_word : NULL,
+                            inlined->n_plan_words, sizeof *inlined->plans);
+    if (inlined->plans == NULL) {
         return CAD_NO_MEMORY;
     }
-    for (size_t i = 0; i < image->n_entries; i++) {
-        CadEntry *const e = &image->entries[i];
+    for (size_t i = 0; i < inlined->n_entries; i++) {
+        CadEntry *const e = &inlined->entries[i];
         const CadOp op = op_of(*e);
         CadPlan *plan = NULL;
-        e->out -= base;
-        if (op == CAD_OP_RULE) {
+        if (kind_of(*e)->is_rule) {
             return CAD_RAISED;
         }
         if (CAD_IS_ARRAY_ENTRY(*e)) {
             e->a -= (CadSlot)first_word;
-            plan = (CadPlan *)(image->plans + e->a);
-            if (!count_from(plan, op, base)) {
+            plan = (CadPlan *)(inlined->plans + e->a);
+            if (!count_from(*e, plan, base)) {
                 return CAD_RAISED;
             }
-            image->has_arrays = 1;
-            image->settles |= has_offsets(op) || op == CAD_OP_ASSIGN;
-            image->room = larger(image->room, cad_array_room(op, plan));
+            inlined->has_arrays = 1;
+            inlined->copies_borrowed |=
+                kind_of(*e)->indexed || kind_of(*e)->former == CAD_FORMER_KEPT;
+            inlined->room = larger(inlined->room, cad_array_room(op, plan));
         } else if (op != CAD_OP_LEAF) {
             if (e->a < base || e->b < base) {
                 return CAD_RAISED;
@@ -182,25 +171,26 @@ static CadStatus copy_entries(CadImage *image, const CadTape *tape, size_t begin
             e->a -= base;
             e->b -= base;
         }
+        e->out -= base;
         int64_t slot;
         if (is_written_at(*e, plan, &slot)) {
-            image->writes_inputs |= slot < (int64_t)image->n_inputs;
+            inlined->writes_inputs |= slot < (int64_t)inlined->n_inputs;
         }
-        image->n_assigned += op == CAD_OP_ASSIGN || op == CAD_OP_SCATTER;
+        inlined->n_assigned += kind_of(*e)->former == CAD_FORMER_KEPT;
     }
     return CAD_OK;
 }
 
-static CadStatus copy_blocks(CadImage *image, const CadTape *tape, CadSlot base) {
+static CadStatus copy_blocks(CadInlined *inlined, const CadTape *tape, CadSlot base) {
     const size_t first = cad_tape_block_after(tape, base);
-    image->n_blocks = tape->n_blocks - first;
-    image->blocks = copied(tape->n_blocks > 0 ? tape->blocks + first : NULL, image->n_blocks,
-                           sizeof *image->blocks);
-    if (image->blocks == NULL) {
+    inlined->n_blocks = tape->n_blocks - first;
+    inlined->blocks = copied(tape->n_blocks > 0 ? tape->blocks + first : NULL, inlined->n_blocks,
+                             sizeof *inlined->blocks);
+    if (inlined->blocks == NULL) {
         return CAD_NO_MEMORY;
     }
-    for (size_t i = 0; i < image->n_blocks; i++) {
-        CadBlock *const block = &image->blocks[i];
+    for (size_t i = 0; i < inlined->n_blocks; i++) {
+        CadBlock *const block = &inlined->blocks[i];
         block->begin -= base;
         block->end -= base;
         block->pass = 0;
@@ -209,24 +199,24 @@ static CadStatus copy_blocks(CadImage *image, const CadTape *tape, CadSlot base)
     return CAD_OK;
 }
 
-static CadStatus copy_guards(CadImage *image, const CadTape *tape, CadSlot base) {
+static CadStatus copy_guards(CadInlined *inlined, const CadTape *tape, CadSlot base) {
     if (tape->guards == NULL) {
         return CAD_OK;
     }
-    image->n_guards = tape->guards->count;
-    image->guards = copied(tape->guards->items, image->n_guards, sizeof *image->guards);
-    for (size_t i = 0; image->guards != NULL && i < image->n_guards; i++) {
-        image->n_outcomes += image->guards[i].count;
+    inlined->n_guards = tape->guards->count;
+    inlined->guards = copied(tape->guards->items, inlined->n_guards, sizeof *inlined->guards);
+    for (size_t i = 0; inlined->guards != NULL && i < inlined->n_guards; i++) {
+        inlined->n_outcomes += inlined->guards[i].count;
     }
-    image->outcomes = cad_memory_zeroed(larger(image->n_outcomes, 1), 1);
-    if (image->guards == NULL || image->outcomes == NULL) {
+    inlined->outcomes = cad_memory_zeroed(larger(inlined->n_outcomes, 1), 1);
+    if (inlined->guards == NULL || inlined->outcomes == NULL) {
         return CAD_NO_MEMORY;
     }
     size_t at = 0;
-    for (size_t i = 0; i < image->n_guards; i++) {
-        CadGuard *const guard = &image->guards[i];
+    for (size_t i = 0; i < inlined->n_guards; i++) {
+        CadGuard *const guard = &inlined->guards[i];
         for (size_t k = 0; k < guard->count; k++) {
-            image->outcomes[at++] = tape->values[guard->slot + k] != 0.0;
+            inlined->outcomes[at++] = tape->values[guard->slot + k] != 0.0;
         }
         guard->slot -= base;
     }
@@ -234,50 +224,50 @@ static CadStatus copy_guards(CadImage *image, const CadTape *tape, CadSlot base)
 }
 
 /* Note slots [begin, end), which no entry writes, if there are any. */
-static void note_stretch(CadImage *image, size_t begin, size_t end) {
+static void note_stretch(CadInlined *inlined, size_t begin, size_t end) {
     if (begin < end) {
-        if (image->stretches != NULL) {
-            image->stretches[image->n_stretches] =
-                (Stretch){(CadSlot)begin, end - begin, image->n_constants};
+        if (inlined->stretches != NULL) {
+            inlined->stretches[inlined->n_stretches] =
+                (Stretch){(CadSlot)begin, end - begin, inlined->n_constants};
         }
-        image->n_stretches++;
-        image->n_constants += end - begin;
+        inlined->n_stretches++;
+        inlined->n_constants += end - begin;
     }
 }
 
 /* Find all slots that no entry writes, leaves among them; at first they are only counted. */
-static void find_stretches(CadImage *image) {
-    size_t at = image->n_inputs;
-    image->n_stretches = image->n_constants = 0;
-    for (size_t i = 0; i < image->n_entries; i++) {
-        const CadEntry e = image->entries[i];
+static void find_stretches(CadInlined *inlined) {
+    size_t at = inlined->n_inputs;
+    inlined->n_stretches = inlined->n_constants = 0;
+    for (size_t i = 0; i < inlined->n_entries; i++) {
+        const CadEntry e = inlined->entries[i];
         if (op_of(e) != CAD_OP_LEAF && op_of(e) != CAD_OP_THIRD) {
-            note_stretch(image, at, e.out);
+            note_stretch(inlined, at, e.out);
             at = e.out + cad_entry_slots(e);
         }
     }
-    note_stretch(image, at, image->n_slots);
+    note_stretch(inlined, at, inlined->n_slots);
 }
 
 /* The constant at a slot; NULL if an entry writes it. */
-static double *constant_at(const CadImage *image, int64_t slot) {
-    size_t low = 0, high = image->n_stretches;
+static double *constant_at(const CadInlined *inlined, int64_t slot) {
+    size_t low = 0, high = inlined->n_stretches;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        const Stretch *const stretch = &image->stretches[middle];
+        const Stretch *const stretch = &inlined->stretches[middle];
         if (slot < (int64_t)stretch->begin) {
             high = middle;
         } else if (slot >= (int64_t)(stretch->begin + stretch->count)) {
             low = middle + 1;
         } else {
-            return &image->constants[stretch->at + (size_t)(slot - stretch->begin)];
+            return &inlined->constants[stretch->at + (size_t)(slot - stretch->begin)];
         }
     }
     return NULL;
 }
 
-static void clear_constant(const CadImage *image, int64_t slot) {
-    double *const constant = constant_at(image, slot);
+static void clear_constant(const CadInlined *inlined, int64_t slot) {
+    double *const constant = constant_at(inlined, slot);
     if (constant != NULL) {
         *constant = 0.0;
     }
@@ -285,25 +275,28 @@ static void clear_constant(const CadImage *image, int64_t slot) {
 
 /* What is added to in place are adjoints of recorded sweeps, which began as zeros: unlike
  * assignments, additions are not undone. */
-static void clear_sums(const CadImage *image) {
-    for (size_t i = 0; i < image->n_entries; i++) {
-        const CadEntry e = image->entries[i];
+static void clear_sums(const CadInlined *inlined) {
+    for (size_t i = 0; i < inlined->n_entries; i++) {
+        const CadEntry e = inlined->entries[i];
         if (!CAD_IS_ARRAY_ENTRY(e)) {
             continue;
         }
-        CadPlan *plan = (CadPlan *)(image->plans + e.a);
-        if (op_of(e) == CAD_OP_ADD_AT) {
+        CadPlan *plan = (CadPlan *)(inlined->plans + e.a);
+        if (!cad_plan_adds(kind_of(e), plan)) {
+            continue;
+        }
+        if (kind_of(e)->indexed) {
             for (int64_t k = 0; k < plan->size; k++) {
                 int64_t offset;
-                memcpy(&offset, constant_at(image, plan->index + k), sizeof offset);
-                clear_constant(image, cad_plan_extra(plan)[0] + offset);
+                memcpy(&offset, constant_at(inlined, plan->index + k), sizeof offset);
+                clear_constant(inlined, cad_plan_extra(plan)[0] + offset);
             }
-        } else if (adds_in_place(op_of(e), plan)) {
+        } else {
             Walk walk;
             start_walk_in(&walk, NULL, plan, 1);
             do {
                 for (size_t k = 0; k < walk.n; k++) {
-                    clear_constant(image, walk.at[0] + (int64_t)k * walk.step[0]);
+                    clear_constant(inlined, walk.at[0] + (int64_t)k * walk.step[0]);
                 }
             } while (advance(&walk));
         }
@@ -311,97 +304,97 @@ static void clear_sums(const CadImage *image) {
 }
 
 /* Copy all that no entry computes, as it was before anything was overwritten. */
-static CadStatus copy_constants(CadImage *image, CadTape *tape, size_t begin, CadSlot base) {
-    find_stretches(image);
-    image->stretches =
-        cad_memory_resize(NULL, larger(image->n_stretches, 1), sizeof *image->stretches);
-    image->constants =
-        cad_memory_resize(NULL, larger(image->n_constants, 1), sizeof *image->constants);
-    if (image->stretches == NULL || image->constants == NULL) {
+static CadStatus copy_constants(CadInlined *inlined, CadTape *tape, size_t begin, CadSlot base) {
+    find_stretches(inlined);
+    inlined->stretches =
+        cad_memory_resize(NULL, larger(inlined->n_stretches, 1), sizeof *inlined->stretches);
+    inlined->constants =
+        cad_memory_resize(NULL, larger(inlined->n_constants, 1), sizeof *inlined->constants);
+    if (inlined->stretches == NULL || inlined->constants == NULL) {
         return CAD_NO_MEMORY;
     }
-    find_stretches(image);
+    find_stretches(inlined);
     const size_t end = tape->n_entries;
     cad_sweep_undo(tape, begin, end);
-    for (size_t k = 0; k < image->n_stretches; k++) {
-        const Stretch *const stretch = &image->stretches[k];
-        memcpy(image->constants + stretch->at, tape->values + base + stretch->begin,
-               stretch->count * sizeof *image->constants);
+    for (size_t k = 0; k < inlined->n_stretches; k++) {
+        const Stretch *const stretch = &inlined->stretches[k];
+        memcpy(inlined->constants + stretch->at, tape->values + base + stretch->begin,
+               stretch->count * sizeof *inlined->constants);
     }
     cad_sweep_redo(tape, begin, end);
-    clear_sums(image);
+    clear_sums(inlined);
     return CAD_OK;
 }
 
-CadStatus cad_image_new(CadTape *tape, size_t begin, size_t n_inputs, CadImage **made) {
-    CadImage *image = cad_memory_zeroed(1, sizeof *image);
-    if (image == NULL) {
+CadStatus cad_inlined_new(CadTape *tape, size_t begin, size_t n_inputs, CadInlined **made) {
+    CadInlined *inlined = cad_memory_zeroed(1, sizeof *inlined);
+    if (inlined == NULL) {
         return CAD_NO_MEMORY;
     }
     const CadSlot base = tape->entries[begin].out;
-    image->n_inputs = n_inputs;
-    image->n_slots = tape->n_slots - base;
-    cad_tape_settle(tape);
-    CadStatus status = copy_entries(image, tape, begin + 1, base);
-    status = status == CAD_OK ? copy_blocks(image, tape, base) : status;
-    status = status == CAD_OK ? copy_guards(image, tape, base) : status;
-    status = status == CAD_OK ? copy_constants(image, tape, begin + 1, base) : status;
+    inlined->n_inputs = n_inputs;
+    inlined->n_slots = tape->n_slots - base;
+    cad_tape_copy_borrowed(tape);
+    CadStatus status = copy_entries(inlined, tape, begin + 1, base);
+    status = status == CAD_OK ? copy_blocks(inlined, tape, base) : status;
+    status = status == CAD_OK ? copy_guards(inlined, tape, base) : status;
+    status = status == CAD_OK ? copy_constants(inlined, tape, begin + 1, base) : status;
     if (status != CAD_OK) {
-        cad_image_free(image);
+        cad_inlined_free(inlined);
         return status;
     }
-    *made = image;
+    *made = inlined;
     return CAD_OK;
 }
 
-/* --- forms --- */
+/* --- variants --- */
 
-void cad_form_free(CadForm *form) {
-    if (form != NULL) {
-        cad_memory_free(form->entries);
-        cad_memory_free(form->plans);
-        cad_memory_free(form->blocks);
-        cad_memory_free(form->noted);
-        cad_memory_free(form);
+void cad_inlined_variant_free(CadInlinedVariant *variant) {
+    if (variant != NULL) {
+        cad_memory_free(variant->entries);
+        cad_memory_free(variant->plans);
+        cad_memory_free(variant->blocks);
+        cad_memory_free(variant->noted);
+        cad_memory_free(variant);
     }
 }
 
-/* Which numbers of an image carry derivatives. */
+/* Which numbers of an inlined recording carry derivatives. */
 typedef struct Activity {
-    const CadImage *image;
+    const CadInlined *inlined;
     unsigned char *at; /* of each slot */
     int guarded;
 } Activity;
 
 /* A number that carries a derivative is written to a slot: the whole array does so then. */
 static void activate(Activity *activity, int64_t slot) {
-    const CadImage *const image = activity->image;
-    size_t low = 0, high = image->n_blocks;
+    const CadInlined *const inlined = activity->inlined;
+    size_t low = 0, high = inlined->n_blocks;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if ((int64_t)image->blocks[middle].end <= slot) {
+        if ((int64_t)inlined->blocks[middle].end <= slot) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    if (low < image->n_blocks && (int64_t)image->blocks[low].begin <= slot) {
-        const CadBlock *const block = &image->blocks[low];
+    if (low < inlined->n_blocks && (int64_t)inlined->blocks[low].begin <= slot) {
+        const CadBlock *const block = &inlined->blocks[low];
         memset(activity->at + block->begin, 1, (size_t)(block->end - block->begin));
         return;
     }
-    low = 0, high = image->n_entries;
+    low = 0, high = inlined->n_entries;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if ((int64_t)image->entries[middle].out <= slot) {
+        if ((int64_t)inlined->entries[middle].out <= slot) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
     activity->at[slot] = 1;
-    if (low > 0 && CAD_IS_ARRAY_ENTRY(image->entries[low - 1])) {
-        const CadEntry e = image->entries[low - 1];
+    if (low > 0 && CAD_IS_ARRAY_ENTRY(inlined->entries[low - 1])) {
+        const CadEntry e = inlined->entries[low - 1];
         if ((size_t)slot < (size_t)e.out + e.b) {
             memset(activity->at + e.out, 1, e.b);
         }
@@ -416,25 +409,18 @@ static int carries(const Activity *activity, CadPlan *plan, int k, int64_t slot)
     return !(plan->passive >> k & 1);
 }
 
-static void form_array(Activity *activity, CadEntry *e, CadPlan *plan) {
+static void specialize_array(Activity *activity, CadEntry *e, CadPlan *plan) {
     const CadOp op = op_of(*e);
     int64_t target;
     const int elsewhere = is_written_at(*e, plan, &target);
-    /* An operand is a view; or, of gather, scatter and add at, an array or a source. */
     int active = 0;
-    if (op == CAD_OP_GATHER) {
-        active = carries(activity, plan, 1, cad_plan_extra(plan)[0]);
-    } else if (has_offsets(op)) {
-        active = carries(activity, plan, 0, cad_plan_view(plan, 0)[0]);
-    } else {
-        for (int k = 1; k < plan->n_views; k++) {
-            active |= carries(activity, plan, k, cad_plan_view(plan, k)[0]);
-        }
+    for (CadSource source = cad_plan_sources(kind_of(*e), plan); cad_next_source(&source);) {
+        active |= carries(activity, plan, source.bit, source.slot);
     }
     if (!activity->guarded && (op == CAD_OP_stop || is_comparison(op))) {
         active = 0;
     }
-    if (op == CAD_OP_ASSIGN || op == CAD_OP_SCATTER) { /* what is kept was the target's */
+    if (kind_of(*e)->former == CAD_FORMER_KEPT) { /* what is kept was the target's */
         memset(activity->at + e->out, activity->at[target], e->b);
     } else if (active && !elsewhere) {
         memset(activity->at + e->out, 1, e->b);
@@ -447,7 +433,7 @@ static void form_array(Activity *activity, CadEntry *e, CadPlan *plan) {
 }
 
 /* An entry on single numbers; `third` is the one before it. */
-static void form_number(Activity *activity, CadEntry *e, CadEntry *third) {
+static void specialize_number(Activity *activity, CadEntry *e, CadEntry *third) {
     const CadOp op = op_of(*e);
     const int arity = cad_op_info[op].arity;
     int active = activity->at[e->a] && !(e->code & CAD_PASSIVE_A);
@@ -475,15 +461,15 @@ static void form_number(Activity *activity, CadEntry *e, CadEntry *third) {
     }
 }
 
-static void form_entries(Activity *activity, CadForm *form) {
-    for (size_t i = 0; i < activity->image->n_entries; i++) {
-        CadEntry *const e = &form->entries[i];
+static void specialize_entries(Activity *activity, CadInlinedVariant *variant) {
+    for (size_t i = 0; i < activity->inlined->n_entries; i++) {
+        CadEntry *const e = &variant->entries[i];
         const CadOp op = op_of(*e);
         if (CAD_IS_ARRAY_ENTRY(*e)) {
-            form_array(activity, e, (CadPlan *)(form->plans + e->a));
+            specialize_array(activity, e, (CadPlan *)(variant->plans + e->a));
         } else if (op == CAD_OP_LEAF) {
             memset(activity->at + e->out, 1, cad_entry_slots(*e));
-        } else if (op == CAD_OP_ASSIGN) {
+        } else if (cad_entry_assigns_number(*e)) {
             activity->at[e->out] = activity->at[e->a];
             if (activity->at[e->b] && !(e->code & CAD_PASSIVE_B)) {
                 activate(activity, e->a);
@@ -491,48 +477,48 @@ static void form_entries(Activity *activity, CadForm *form) {
                 e->code |= CAD_PASSIVE_B;
             }
         } else if (op != CAD_OP_THIRD) {
-            form_number(activity, e, i > 0 ? e - 1 : e);
+            specialize_number(activity, e, i > 0 ? e - 1 : e);
         }
     }
 }
 
-CadStatus cad_form_new(const CadImage *image, const unsigned char *active, int guarded,
-                       const int64_t *slots, size_t n_slots, unsigned char *found,
-                       CadForm **made) {
-    CadForm *form = cad_memory_zeroed(1, sizeof *form);
-    Activity activity = {image, cad_memory_zeroed(larger(image->n_slots, 1), 1), guarded};
-    if (form != NULL) {
-        form->image = image;
-        form->entries = copied(image->entries, image->n_entries, sizeof *form->entries);
-        form->plans = copied(image->plans, image->n_plan_words, sizeof *form->plans);
-        form->blocks = copied(image->blocks, image->n_blocks, sizeof *form->blocks);
-        form->noted = cad_memory_zeroed(larger(image->n_guards, 1), 1);
+CadStatus cad_inlined_variant_new(const CadInlined *inlined, const unsigned char *active,
+                                  int guarded, const int64_t *slots, size_t n_slots,
+                                  unsigned char *found, CadInlinedVariant **made) {
+    CadInlinedVariant *variant = cad_memory_zeroed(1, sizeof *variant);
+    Activity activity = {inlined, cad_memory_zeroed(larger(inlined->n_slots, 1), 1), guarded};
+    if (variant != NULL) {
+        variant->inlined = inlined;
+        variant->entries = copied(inlined->entries, inlined->n_entries, sizeof *variant->entries);
+        variant->plans = copied(inlined->plans, inlined->n_plan_words, sizeof *variant->plans);
+        variant->blocks = copied(inlined->blocks, inlined->n_blocks, sizeof *variant->blocks);
+        variant->noted = cad_memory_zeroed(larger(inlined->n_guards, 1), 1);
     }
-    if (form == NULL || activity.at == NULL || form->entries == NULL || form->plans == NULL ||
-        form->blocks == NULL || form->noted == NULL) {
+    if (variant == NULL || activity.at == NULL || variant->entries == NULL ||
+        variant->plans == NULL || variant->blocks == NULL || variant->noted == NULL) {
         cad_memory_free(activity.at);
-        cad_form_free(form);
+        cad_inlined_variant_free(variant);
         return CAD_NO_MEMORY;
     }
-    if (image->n_inputs > 0) {
-        memcpy(activity.at, active, image->n_inputs);
+    if (inlined->n_inputs > 0) {
+        memcpy(activity.at, active, inlined->n_inputs);
     }
-    form_entries(&activity, form);
-    for (size_t i = 0; i < image->n_blocks; i++) {
-        form->blocks[i].constant = activity.at[image->blocks[i].begin] == 0;
+    specialize_entries(&activity, variant);
+    for (size_t i = 0; i < inlined->n_blocks; i++) {
+        variant->blocks[i].constant = activity.at[inlined->blocks[i].begin] == 0;
     }
-    for (size_t i = 0; i < image->n_guards; i++) {
-        form->noted[i] = guarded && activity.at[image->guards[i].slot];
+    for (size_t i = 0; i < inlined->n_guards; i++) {
+        variant->noted[i] = guarded && activity.at[inlined->guards[i].slot];
     }
     for (size_t i = 0; i < n_slots; i++) {
         found[i] = activity.at[slots[i]];
     }
     cad_memory_free(activity.at);
-    *made = form;
+    *made = variant;
     return CAD_OK;
 }
 
-/* --- pasting --- */
+/* --- appending --- */
 
 /* Forget what came since, and restore what it overwrote. */
 static void take_back(CadTape *tape, CadFilled filled) {
@@ -540,14 +526,14 @@ static void take_back(CadTape *tape, CadFilled filled) {
     cad_tape_take_back(tape, filled);
 }
 
-static void paste_blocks(const CadForm *form, CadTape *tape, const CadSlot *inputs,
-                         CadSlot shift) {
-    const CadImage *const image = form->image;
-    for (size_t i = 0; i < image->n_blocks; i++) {
-        CadBlock block = form->blocks[i];
+static void append_blocks(const CadInlinedVariant *variant, CadTape *tape, const CadSlot *inputs,
+                          CadSlot shift) {
+    const CadInlined *const inlined = variant->inlined;
+    for (size_t i = 0; i < inlined->n_blocks; i++) {
+        CadBlock block = variant->blocks[i];
         const int singly =
             block.singly || (block.eager && block.end - block.begin >= CAD_LARGE_BLOCK);
-        if (block.begin < image->n_inputs) { /* the inputs have blocks of their own, or none */
+        if (block.begin < inlined->n_inputs) { /* the inputs have blocks of their own, or none */
             CadBlock *const own = cad_tape_find_block(tape, inputs[block.begin]);
             if (own != NULL && block.changed) {
                 own->changed = 1;
@@ -567,7 +553,7 @@ static void paste_blocks(const CadForm *form, CadTape *tape, const CadSlot *inpu
     }
 }
 
-/* The slot on the tape of what stands at a slot of the image. */
+/* The slot on the tape of what stands at a slot of the recording. */
 typedef struct Places {
     const CadSlot *inputs;
     size_t n_inputs;
@@ -578,47 +564,36 @@ static CadSlot place_of(const Places *places, CadSlot slot) {
     return slot < places->n_inputs ? places->inputs[slot] : (CadSlot)(slot + places->shift);
 }
 
-static void move_plan(const Places *places, CadOp op, CadPlan *plan) {
-    for (int k = 0; k < plan->n_views; k++) {
-        int64_t *const view = cad_plan_view(plan, k);
-        view[0] = place_of(places, (CadSlot)view[0]);
-    }
-    if (has_offsets(op)) {
-        int64_t *const extra = cad_plan_extra(plan);
-        extra[0] = place_of(places, (CadSlot)extra[0]);
-        extra[1] = place_of(places, (CadSlot)extra[1]);
-    }
-    if (plan->index >= 0) {
-        plan->index = (CadSlot)(plan->index + places->shift);
-    }
+static int64_t moved_to(const void *places, int64_t slot) {
+    return place_of(places, (CadSlot)slot);
 }
 
 /* Append the entries, and compute what they computed. */
-static void paste_entries(const CadForm *form, CadTape *tape, const Places *places) {
+static void append_entries(const CadInlinedVariant *variant, CadTape *tape, const Places *places) {
     const size_t first_word = tape->n_plan_words;
     double *const value = tape->values;
-    if (form->image->n_plan_words > 0) {
-        memcpy(tape->plans + first_word, form->plans,
-               form->image->n_plan_words * sizeof *tape->plans);
-        tape->n_plan_words += form->image->n_plan_words;
+    if (variant->inlined->n_plan_words > 0) {
+        memcpy(tape->plans + first_word, variant->plans,
+               variant->inlined->n_plan_words * sizeof *tape->plans);
+        tape->n_plan_words += variant->inlined->n_plan_words;
     }
     CadSlot third = 0;
-    for (size_t i = 0; i < form->image->n_entries; i++) {
-        CadEntry e = form->entries[i];
+    for (size_t i = 0; i < variant->inlined->n_entries; i++) {
+        CadEntry e = variant->entries[i];
         const int silent = (e.code & SILENT) != 0;
         e.code &= ~SILENT;
         const CadOp op = CAD_CODE_OP(e.code);
         e.out += places->shift;
         if (CAD_IS_ARRAY_ENTRY(e)) {
             e.a += (CadSlot)first_word;
-            move_plan(places, op, cad_tape_plan(tape, e));
+            cad_plan_rename(cad_entry_kind(e), cad_tape_plan(tape, e), moved_to, places);
             cad_array_value(tape, e);
         } else if (op != CAD_OP_LEAF) {
             e.a = place_of(places, e.a);
             e.b = place_of(places, e.b);
-            if (op > CAD_OP_THIRD) {
+            if (cad_op_is_row(op)) {
                 value[e.out] = cad_op_value(op, value[e.a], value[e.b], value[third]);
-            } else if (op == CAD_OP_ASSIGN) {
+            } else if (cad_entry_assigns_number(e)) {
                 value[e.out] = value[e.a];
                 value[e.a] = value[e.b];
             } else {
@@ -629,15 +604,15 @@ static void paste_entries(const CadForm *form, CadTape *tape, const Places *plac
             tape->entries[tape->n_entries++] = e;
         }
     }
-    tape->n_assigned += form->image->n_assigned;
+    tape->n_assigned += variant->inlined->n_assigned;
 }
 
 /* The first guard that came out otherwise, or -1. */
-static long find_missed(const CadImage *image, const CadTape *tape, CadSlot shift) {
-    const unsigned char *outcome = image->outcomes;
-    for (size_t i = 0; i < image->n_guards; i++) {
-        const double *const found = tape->values + (CadSlot)(image->guards[i].slot + shift);
-        for (size_t k = 0; k < image->guards[i].count; k++) {
+static long find_missed(const CadInlined *inlined, const CadTape *tape, CadSlot shift) {
+    const unsigned char *outcome = inlined->outcomes;
+    for (size_t i = 0; i < inlined->n_guards; i++) {
+        const double *const found = tape->values + (CadSlot)(inlined->guards[i].slot + shift);
+        for (size_t k = 0; k < inlined->guards[i].count; k++) {
             if ((found[k] != 0.0) != *outcome++) {
                 return (long)i;
             }
@@ -646,36 +621,37 @@ static long find_missed(const CadImage *image, const CadTape *tape, CadSlot shif
     return -1;
 }
 
-CadStatus cad_form_paste(const CadForm *form, CadTape *tape, const CadSlot *inputs, CadSlot *shift,
-                         long *missed) {
-    const CadImage *const image = form->image;
-    const CadFilled more = {image->n_entries, image->n_slots, image->n_plan_words, 0,
-                            image->n_blocks};
+CadStatus cad_inlined_append(const CadInlinedVariant *variant, CadTape *tape,
+                             const CadSlot *inputs, CadSlot *shift, long *missed) {
+    const CadInlined *const inlined = variant->inlined;
+    const CadFilled more = {inlined->n_entries, inlined->n_slots, inlined->n_plan_words, 0,
+                            inlined->n_blocks};
     CadStatus status = cad_tape_grow_by(tape, more);
-    if (status == CAD_OK && image->has_arrays) {
-        status = cad_array_workspace(tape, image->room);
+    if (status == CAD_OK && inlined->has_arrays) {
+        status = cad_array_workspace(tape, inlined->room);
     }
     if (status != CAD_OK) {
         return status;
     }
-    if (image->settles) {
-        cad_tape_settle(tape);
+    if (inlined->copies_borrowed) {
+        cad_tape_copy_borrowed(tape);
     }
     const CadFilled filled = cad_tape_filled(tape);
-    const Places places = {inputs, image->n_inputs, (CadSlot)(tape->n_slots - image->n_inputs)};
-    tape->n_slots += image->n_slots - image->n_inputs;
-    for (size_t k = 0; k < image->n_stretches; k++) {
-        const Stretch stretch = image->stretches[k];
+    const Places places = {inputs, inlined->n_inputs,
+                           (CadSlot)(tape->n_slots - inlined->n_inputs)};
+    tape->n_slots += inlined->n_slots - inlined->n_inputs;
+    for (size_t k = 0; k < inlined->n_stretches; k++) {
+        const Stretch stretch = inlined->stretches[k];
         memcpy(tape->values + (CadSlot)(stretch.begin + places.shift),
-               image->constants + stretch.at, stretch.count * sizeof *tape->values);
+               inlined->constants + stretch.at, stretch.count * sizeof *tape->values);
     }
-    paste_blocks(form, tape, inputs, places.shift);
-    paste_entries(form, tape, &places);
+    append_blocks(variant, tape, inputs, places.shift);
+    append_entries(variant, tape, &places);
     *shift = places.shift;
-    *missed = find_missed(image, tape, places.shift);
-    for (size_t i = 0; i < image->n_guards && *missed < 0 && status == CAD_OK; i++) {
-        if (form->noted[i]) {
-            const CadGuard guard = image->guards[i];
+    *missed = find_missed(inlined, tape, places.shift);
+    for (size_t i = 0; i < inlined->n_guards && *missed < 0 && status == CAD_OK; i++) {
+        if (variant->noted[i]) {
+            const CadGuard guard = inlined->guards[i];
             status = cad_guard_note(tape, (CadSlot)(guard.slot + places.shift), guard.count,
                                     guard.equality);
         }

@@ -1,41 +1,43 @@
-/* Images: what a recording put on a tape, apart from any tape, so that it can be put on one again
- * behind other inputs. Entries, plans and blocks are those of the recording, values are computed
- * by what computed them then: sweeps over a paste are sweeps over what the function would record.
+/* Inlined recordings: what a recording put on a tape, apart from any tape, so that it can be
+ * appended to one behind other inputs. Entries, plans and blocks are those of the recording,
+ * values are computed by what computed them then: sweeps over them are sweeps over what the
+ * function would record.
  *
- * An image never changes once it is made: several threads may paste it. Slots in it are counted
- * from the first input, and the inputs come first. */
+ * An inlined recording never changes once it is made: several threads may append it. Slots in it
+ * are counted from the first input, and the inputs come first. */
 #ifndef CAD_SWEEPS_INLINED_H
 #define CAD_SWEEPS_INLINED_H
 
 #include "tape/guards.h"
 
-typedef struct CadImage CadImage;
+typedef struct CadInlined CadInlined;
 
-/* An image as it is pasted where some inputs carry derivatives and others do not. */
-typedef struct CadForm CadForm;
+/* It as it is appended where some inputs carry derivatives and others do not. */
+typedef struct CadInlinedVariant CadInlinedVariant;
 
-/* The image of what was recorded from entry `begin` on, the leaf of `n_inputs` numbers, to the
+/* Copy what was recorded from entry `begin` on, the leaf of `n_inputs` numbers, to the
  * last one. CAD_RAISED: a rule was recorded, or something outside of the recording is read. */
-CadStatus cad_image_new(CadTape *tape, size_t begin, size_t n_inputs, CadImage **image);
-void cad_image_free(CadImage *image);
+CadStatus cad_inlined_new(CadTape *tape, size_t begin, size_t n_inputs, CadInlined **inlined);
+void cad_inlined_free(CadInlined *inlined);
 
 /* Whether inputs are assigned to. */
-int cad_image_writes_inputs(const CadImage *image);
-size_t cad_image_bytes(const CadImage *image);
+int cad_inlined_writes_inputs(const CadInlined *inlined);
+size_t cad_inlined_bytes(const CadInlined *inlined);
 
 /* `active` tells of each input number whether it carries a derivative. With `guarded`, what is
- * pasted is to be replayed in its turn: then it tells of which numbers a replay may find others.
- * Of numbers at `slots`, which may be of any kind, `found` tells the same. The image has to
- * outlive the form. */
-CadStatus cad_form_new(const CadImage *image, const unsigned char *active, int guarded,
-                       const int64_t *slots, size_t n_slots, unsigned char *found, CadForm **form);
-void cad_form_free(CadForm *form);
+ * appended is to be replayed in its turn: then it tells of which numbers a replay may find others.
+ * Of numbers at `slots`, which may be of any kind, `found` tells the same. `inlined` has to
+ * outlive the variant. */
+CadStatus cad_inlined_variant_new(const CadInlined *inlined, const unsigned char *active,
+                                  int guarded, const int64_t *slots, size_t n_slots,
+                                  unsigned char *found, CadInlinedVariant **variant);
+void cad_inlined_variant_free(CadInlinedVariant *variant);
 
-/* Append all that the image holds, reading input i at the slot inputs[i]; those of one array stand
- * side by side. The slot of what stands at s in the image is then inputs[s], or s + *shift in the
+/* Append all that it holds, reading input i at the slot inputs[i]; those of one array stand
+ * side by side. The slot of what stands at s in it is then inputs[s], or s + *shift in the
  * arithmetic of slots. *missed is the first guard that came out otherwise (all was taken back
  * then, but for the inputs' own slots), or -1. The tape is pinned. */
-CadStatus cad_form_paste(const CadForm *form, CadTape *tape, const CadSlot *inputs, CadSlot *shift,
-                         long *missed);
+CadStatus cad_inlined_append(const CadInlinedVariant *variant, CadTape *tape,
+                             const CadSlot *inputs, CadSlot *shift, long *missed);
 
 #endif

@@ -205,7 +205,7 @@ static void record_entry(Recorder *recorder, size_t i, CadSlot base, CadNumber *
     const CadTape *const tape = recorder->tape;
     const CadEntry e = tape->entries[i];
     const Number g = adjoints[e.out - base];
-    if (CAD_CODE_OP(e.code) <= CAD_OP_THIRD || is_constant(g, 0.0)) {
+    if (!cad_op_is_row(CAD_CODE_OP(e.code)) || is_constant(g, 0.0)) {
         return;
     }
     const int passive_a = (e.code & CAD_PASSIVE_A) != 0;

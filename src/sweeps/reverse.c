@@ -88,7 +88,7 @@ CadStop cad_sweep_reverse(CadTape *tape, size_t begin, size_t end, size_t transi
         }
 #include "ops_rows.h"
         default:
-            if (CAD_CODE_OP(e.code) == CAD_OP_RULE) {
+            if (cad_entry_is_rule(e)) {
                 tape->dirty_begin = low;
                 return (CadStop){i + 1, 1};
             }
@@ -116,14 +116,9 @@ static void exchange(CadTape *tape, CadEntry e, int undo) {
     }
 }
 
-static int overwrites(CadEntry e) {
-    const CadOp op = CAD_CODE_OP(e.code);
-    return op == CAD_OP_ASSIGN || op == CAD_OP_SCATTER;
-}
-
 void cad_sweep_redo(CadTape *tape, size_t begin, size_t end) {
     for (size_t i = begin; i < end && tape->n_assigned > 0; i++) {
-        if (overwrites(tape->entries[i])) {
+        if (cad_entry_overwrites(tape->entries[i])) {
             exchange(tape, tape->entries[i], 0);
         }
     }
@@ -131,7 +126,7 @@ void cad_sweep_redo(CadTape *tape, size_t begin, size_t end) {
 
 void cad_sweep_undo(CadTape *tape, size_t begin, size_t end) {
     for (size_t i = end; i > begin && tape->n_assigned > 0; i--) {
-        if (overwrites(tape->entries[i - 1])) {
+        if (cad_entry_overwrites(tape->entries[i - 1])) {
             exchange(tape, tape->entries[i - 1], 1);
         }
     }
@@ -140,7 +135,7 @@ void cad_sweep_undo(CadTape *tape, size_t begin, size_t end) {
 void cad_sweep_undo_dead(CadTape *tape, const CadReclaim *reclaim) {
     for (size_t i = tape->n_entries; i > 0 && tape->n_assigned > 0; i--) {
         const CadEntry e = tape->entries[i - 1];
-        if (overwrites(e) && !cad_reclaim_is_live(reclaim, e.out)) {
+        if (cad_entry_overwrites(e) && !cad_reclaim_is_live(reclaim, e.out)) {
             exchange(tape, e, 1);
         }
     }

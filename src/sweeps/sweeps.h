@@ -1,5 +1,5 @@
-/* The traversals of a tape. Each lives in a room of its own: sweep_value.c, sweep_reverse.c,
- * sweep_tangent.c, sweep_taylor.c, sweep_second.c, sweep_record.c.
+/* The traversals of a tape. Each lives in a room of its own: value.c, reverse.c,
+ * tangent.c, taylor.c, second.c, record.c.
  *
  * In every product of the chain rule an exact zero absorbs (cad_amul), whichever factor it is. */
 #ifndef CAD_SWEEPS_H
@@ -21,7 +21,7 @@ void cad_sweep_value(CadTape *tape, size_t begin, size_t end);
  *
  * Overwritten values are restored on the way, until cad_sweep_redo.
  *
- * Answers where it ended: one past an entry CAD_OP_RULE, which is the caller's to carry out before
+ * Answers where it ended: one past the entry of a rule, which is the caller's to carry out before
  * he goes on below it, or else at `begin`, or above if the adjoints ran out. */
 typedef struct CadStop {
     size_t at;

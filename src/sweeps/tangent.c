@@ -95,7 +95,7 @@ CadStatus cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, size_t inpu
             if (CAD_IS_ARRAY_ENTRY(e)) {
                 next = (size_t)e.out + e.b;
             }
-            if (CAD_CODE_OP(e.code) == CAD_OP_RULE) {
+            if (cad_entry_is_rule(e)) {
                 status = tape->second_rule(tape, i, &along) < 0 ? CAD_RAISED : CAD_OK;
                 value = tape->values;
             } else if (CAD_IS_ARRAY_ENTRY(e)) {

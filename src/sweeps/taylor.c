@@ -53,9 +53,9 @@ static CadStatus step(const Sweep *sweep, size_t i) {
         return cad_array_taylor(sweep->tape, e, sweep->base, sweep->order, sweep->coefficients,
                                 sweep->series);
     }
-    if (CAD_CODE_OP(e.code) == CAD_OP_ASSIGN) {
+    if (cad_entry_assigns_number(e)) {
         step_assign(sweep, e);
-    } else if (CAD_CODE_OP(e.code) > CAD_OP_THIRD) {
+    } else if (cad_op_is_row(CAD_CODE_OP(e.code))) {
         return step_number(sweep, i);
     }
     return CAD_OK;

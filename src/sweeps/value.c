@@ -9,10 +9,10 @@ void cad_sweep_value(CadTape *tape, size_t begin, size_t end) {
         const CadOp op = CAD_CODE_OP(e.code);
         if (CAD_IS_ARRAY_ENTRY(e)) {
             cad_array_value(tape, e);
-        } else if (op == CAD_OP_ASSIGN) {
+        } else if (cad_entry_assigns_number(e)) {
             value[e.out] = value[e.a];
             value[e.a] = value[e.b];
-        } else if (op > CAD_OP_THIRD) {
+        } else if (cad_op_is_row(op)) {
             const double z = i > 0 ? value[tape->entries[i - 1].a] : 0.0;
             value[e.out] = cad_op_value(op, value[e.a], value[e.b], z);
         }

@@ -4,23 +4,21 @@
 #include <stddef.h>
 
 const CadOpInfo cad_op_info[CAD_OP_COUNT] = {
-    [CAD_OP_LEAF] = {"_leaf", 0, "-", ""},     [CAD_OP_ASSIGN] = {"_assign", 0, "-", ""},
-    [CAD_OP_SUM] = {"_sum", 0, "-", ""},       [CAD_OP_MATMUL] = {"_matmul", 0, "-", ""},
-    [CAD_OP_GATHER] = {"_gather", 0, "-", ""}, [CAD_OP_SCATTER] = {"_scatter", 0, "-", ""},
-    [CAD_OP_ADD_AT] = {"_add_at", 0, "-", ""}, [CAD_OP_RULE] = {"_rule", 0, "-", ""},
-    [CAD_OP_THIRD] = {"_third", 0, "-", ""},
-#define CAD_CARD(word, name, arity, ufunc, doc) [CAD_OP_##word] = {name, arity, ufunc, doc},
+#define CAD_WORD(word, name) [CAD_OP_##word] = {name, 0, "-", ""},
+    CAD_STRUCTURE(CAD_WORD)
+#undef CAD_WORD
+#define CAD_DOC(word, name, arity, ufunc, doc) [CAD_OP_##word] = {name, arity, ufunc, doc},
 #define CAD_ALIAS(alias, name)
-#include "ops_cards.h"
-#undef CAD_CARD
+#include "ops_docs.h"
+#undef CAD_DOC
 #undef CAD_ALIAS
 };
 
 const char *const cad_op_aliases[][2] = {
-#define CAD_CARD(word, name, arity, ufunc, doc)
+#define CAD_DOC(word, name, arity, ufunc, doc)
 #define CAD_ALIAS(alias, name) {alias, name},
-#include "ops_cards.h"
-#undef CAD_CARD
+#include "ops_docs.h"
+#undef CAD_DOC
 #undef CAD_ALIAS
     {NULL, NULL},
 };

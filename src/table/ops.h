@@ -30,17 +30,22 @@
 #define ABS(x) fabs(x)
 #define C(constant) (constant)
 
-/* Op codes. Those up to CAD_OP_THIRD are structure, not arithmetic: see tape.h. */
+/* What stands on a tape beside operations of the table, THIRD last: see tape/entries.h. */
+#define CAD_STRUCTURE(WORD)                                                                       \
+    WORD(LEAF, "_leaf")                                                                           \
+    WORD(ASSIGN, "_assign")                                                                       \
+    WORD(SUM, "_sum")                                                                             \
+    WORD(MATMUL, "_matmul")                                                                       \
+    WORD(GATHER, "_gather")                                                                       \
+    WORD(SCATTER, "_scatter")                                                                     \
+    WORD(ADD_AT, "_add_at")                                                                       \
+    WORD(RULE, "_rule")                                                                           \
+    WORD(THIRD, "_third")
+
 typedef enum CadOp {
-    CAD_OP_LEAF,
-    CAD_OP_ASSIGN,
-    CAD_OP_SUM,
-    CAD_OP_MATMUL,
-    CAD_OP_GATHER,
-    CAD_OP_SCATTER,
-    CAD_OP_ADD_AT,
-    CAD_OP_RULE,
-    CAD_OP_THIRD,
+#define CAD_WORD(word, name) CAD_OP_##word,
+    CAD_STRUCTURE(CAD_WORD)
+#undef CAD_WORD
 #define CAD_ROW1(name, value, dx) CAD_OP_##name,
 #define CAD_ROW2(name, value, dx, dy) CAD_OP_##name,
 #define CAD_ROW3(name, value, dx, dy, dz) CAD_OP_##name,
@@ -48,8 +53,13 @@ typedef enum CadOp {
 #undef CAD_ROW1
 #undef CAD_ROW2
 #undef CAD_ROW3
-    CAD_OP_COUNT
+        CAD_OP_COUNT
 } CadOp;
+
+/* Whether it is a row of the table, which computes number by number. */
+static inline int cad_op_is_row(CadOp op) {
+    return op > CAD_OP_THIRD;
+}
 
 /* What Python learns of an operation. `name` keeps the underscore of internal ones. */
 typedef struct CadOpInfo {

@@ -87,7 +87,7 @@ static void settle_block(CadTape *tape, CadBlock *block) {
     }
 }
 
-void cad_tape_settle(CadTape *tape) {
+void cad_tape_copy_borrowed(CadTape *tape) {
     for (size_t i = 0; tape->n_borrowed > 0; i++) {
         settle_block(tape, &tape->blocks[i]);
     }

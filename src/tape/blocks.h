@@ -64,7 +64,7 @@ int cad_tape_is_lent(const CadTape *tape, CadSlot slot);
 int cad_tape_borrow(CadTape *tape, size_t begin, size_t end, const double *values);
 
 /* Copy values that are borrowed to their places: wanted by all but cad_tape_values. */
-void cad_tape_settle(CadTape *tape);
+void cad_tape_copy_borrowed(CadTape *tape);
 
 /* The values as seen from a slot, as cad_tape_adjoints. */
 static inline double *cad_tape_values(const CadTape *tape, int64_t slot) {

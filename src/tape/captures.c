@@ -1,4 +1,4 @@
-/* See outside.h. */
+/* See captures.h. */
 #include "tape/captures.h"
 
 #include "tape/blocks.h"
@@ -8,27 +8,21 @@
 /* Told of slots [low, high] that an entry reads; anything but 0 ends the search. */
 typedef int (*Visit)(void *context, int64_t low, int64_t high);
 
-/* All that an entry over arrays reads as a variable, what it wrote among it. */
+/* All that an entry over arrays reads as a variable, a view that it wrote among it. */
 static int visit_plan(const CadTape *tape, CadEntry entry, Visit visit, void *context) {
     CadPlan *plan = cad_tape_plan(tape, entry);
-    const CadOp op = CAD_CODE_OP(entry.code);
-    int64_t low, high;
+    const CadEntryKind *const kind = cad_entry_kind(entry);
     int result = 0;
-    for (int k = 0; k < plan->n_views && result == 0; k++) {
-        if (!(plan->passive >> k & 1)) {
-            cad_plan_bounds(plan, k, &low, &high);
-            result = visit(context, low, high);
-        }
+    if (kind->indexed == CAD_INDEXES_NONE && !kind->is_rule && !(plan->passive & 1)) {
+        const CadSpan span = cad_entry_result(entry, plan);
+        result = visit(context, span.low, span.high);
     }
-    if (op == CAD_OP_RULE) {
-        int64_t *place = cad_plan_extra(plan) + 2;
-        for (int64_t k = cad_plan_extra(plan)[1]; k > 0 && result == 0; k--) {
-            cad_operand_bounds(cad_next_operand(&place), &low, &high);
-            result = visit(context, low, high);
+    for (CadSource source = cad_plan_sources(kind, plan);
+         result == 0 && cad_next_source(&source);) {
+        if (source.bit < 0 || !(plan->passive >> source.bit & 1)) {
+            const CadSpan span = cad_source_span(&source);
+            result = visit(context, span.low, span.high);
         }
-    }
-    if (op == CAD_OP_GATHER && !(plan->passive & 2) && result == 0) {
-        result = visit(context, cad_plan_extra(plan)[0], cad_plan_extra(plan)[1]);
     }
     return result;
 }
@@ -89,7 +83,7 @@ void cad_freeze(CadTape *tape, size_t begin, size_t end) {
         const CadOp op = CAD_CODE_OP(e->code);
         if (op != CAD_OP_LEAF) {
             const CadSlot slots = CAD_IS_ARRAY_ENTRY(*e) ? e->b : op != CAD_OP_THIRD;
-            tape->n_assigned -= op == CAD_OP_ASSIGN || op == CAD_OP_SCATTER;
+            tape->n_assigned -= (size_t)cad_entry_overwrites(*e);
             *e = (CadEntry){CAD_CODE(CAD_OP_LEAF, 0), e->out, slots, 0};
         }
     }
@@ -187,8 +181,8 @@ static void note_operands(Search *search, CadEntry entry) {
     }
 }
 
-CadStatus cad_find_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below,
-                               CadRanges *ranges) {
+CadStatus cad_find_captures(const CadTape *tape, size_t begin, size_t end, CadSlot below,
+                            CadRanges *ranges) {
     Search search = {.tape = tape, .ranges = ranges, .below = below, .status = CAD_OK};
     *ranges = (CadRanges){NULL, 0, 0};
     for (int i = 0; i < RECENT; i++) {

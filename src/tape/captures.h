@@ -1,5 +1,5 @@
-/* What a stretch of the tape has to do with what lies before it: the numbers outside that its
- * entries read. None writes to any. */
+/* What a stretch of the tape has to do with what lies before it: its captures, the numbers
+ * before it that its entries read. None writes to any. */
 #ifndef CAD_TAPE_CAPTURES_H
 #define CAD_TAPE_CAPTURES_H
 
@@ -34,7 +34,7 @@ typedef struct CadRanges {
 
 /* All slots below `below` that entries [begin, end) read as variables: ascending, apart from each
  * other, none across the border of a block. To be freed with cad_memory_free(ranges->items). */
-CadStatus cad_find_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below,
-                               CadRanges *ranges);
+CadStatus cad_find_captures(const CadTape *tape, size_t begin, size_t end, CadSlot below,
+                            CadRanges *ranges);
 
 #endif

@@ -1,6 +1,33 @@
-/* Finding entries, and what they write: which entry a slot belongs to, what was allocated with it,
- * and what the operands of an entry over arrays span. */
-#include "tape/blocks.h"
+/* See entries.h: what there is to know of each kind of entry, and what entries over arrays span.
+ */
+#include "tape/entries.h"
+
+const CadEntryKind cad_entry_kinds[CAD_OP_COUNT] = {
+    [CAD_OP_LEAF] = {.is_moved = 1},
+    [CAD_OP_THIRD] = {.is_moved = 1},
+    [CAD_OP_SUM] = {.n_views = 2, .n_extra = 2, .former = CAD_MAY_BE_ADDED, .is_moved = 1},
+    [CAD_OP_MATMUL] = {.n_views = 3, .core = 3},
+    [CAD_OP_GATHER] = {.n_views = 1, .n_extra = 2, .indexed = CAD_READS_INDEXED, .is_moved = 1},
+    [CAD_OP_ASSIGN] = {.n_views = 2, .former = CAD_FORMER_KEPT, .is_moved = 1},
+    [CAD_OP_SCATTER] = {.n_views = 1,
+                        .n_extra = 2,
+                        .indexed = CAD_WRITES_INDEXED,
+                        .former = CAD_FORMER_KEPT,
+                        .is_moved = 1},
+    [CAD_OP_ADD_AT] = {.n_views = 1,
+                       .n_extra = 2,
+                       .indexed = CAD_WRITES_INDEXED,
+                       .former = CAD_FORMER_ADDED,
+                       .is_moved = 1},
+    [CAD_OP_RULE] = {.is_rule = 1},
+#define CAD_ROW1(name, value, dx) [CAD_OP_##name] = {.n_views = 2},
+#define CAD_ROW2(name, value, dx, dy) [CAD_OP_##name] = {.n_views = 3},
+#define CAD_ROW3(name, value, dx, dy, dz) [CAD_OP_##name] = {.n_views = 4},
+#include "ops_rows.h"
+#undef CAD_ROW1
+#undef CAD_ROW2
+#undef CAD_ROW3
+};
 
 static void stretch(int64_t ndim, const int64_t *shape, const int64_t *strides, int64_t *low,
                     int64_t *high) {
@@ -21,80 +48,27 @@ void cad_plan_bounds(CadPlan *plan, int view, int64_t *low, int64_t *high) {
     stretch(plan->ndim, cad_plan_shape(plan), place + 1, low, high);
 }
 
-void cad_operand_bounds(const CadOperand *operand, int64_t *low, int64_t *high) {
-    *low = *high = operand->slot;
-    stretch(operand->ndim, operand->shape_and_strides, operand->shape_and_strides + operand->ndim,
-            low, high);
+CadSpan cad_entry_result(CadEntry entry, CadPlan *plan) {
+    const CadEntryKind *const kind = cad_entry_kind(entry);
+    CadSpan span = {entry.out, (int64_t)entry.out + entry.b - 1};
+    if (kind->indexed == CAD_WRITES_INDEXED) {
+        span = (CadSpan){cad_plan_extra(plan)[0], cad_plan_extra(plan)[1]};
+    } else if (kind->indexed == CAD_INDEXES_NONE && !kind->is_rule) {
+        cad_plan_bounds(plan, 0, &span.low, &span.high);
+    }
+    return span;
 }
 
-size_t cad_tape_entries_through(const CadTape *tape, CadSlot slot) {
-    size_t low = 0;
-    size_t high = tape->n_entries;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (tape->entries[middle].out <= slot) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+CadSpan cad_source_span(const CadSource *source) {
+    const CadOperand *const operand = source->operand;
+    CadSpan span = {source->slot, source->slot};
+    if (operand != NULL) {
+        stretch(operand->ndim, operand->shape_and_strides,
+                operand->shape_and_strides + operand->ndim, &span.low, &span.high);
+    } else if (source->view >= 0) {
+        cad_plan_bounds(source->plan, source->view, &span.low, &span.high);
+    } else {
+        span.high = source->place[1];
     }
-    return low;
-}
-
-size_t cad_tape_find(const CadTape *tape, CadSlot slot) {
-    /* The last entry whose output begins at or before the slot. */
-    const size_t low = cad_tape_entries_through(tape, slot);
-    if (low == 0) {
-        return tape->n_entries;
-    }
-    const CadEntry entry = tape->entries[low - 1];
-    const int leaf = CAD_CODE_OP(entry.code) == CAD_OP_LEAF;
-    const size_t count = leaf ? entry.a : cad_entry_slots(entry); /* a gradient is no number */
-    return slot - entry.out < count ? low - 1 : tape->n_entries;
-}
-
-void cad_tape_allocation(const CadTape *tape, size_t slot, size_t *begin, size_t *end) {
-    const CadBlock *block = cad_tape_find_block(tape, (CadSlot)slot);
-    const size_t i = cad_tape_find(tape, (CadSlot)slot);
-    *begin = slot;
-    *end = slot + 1;
-    if (block != NULL) {
-        *begin = block->begin;
-        *end = block->end;
-    } else if (i < tape->n_entries) {
-        *begin = tape->entries[i].out;
-        *end = *begin + cad_entry_slots(tape->entries[i]);
-    }
-}
-
-int cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot) {
-    const CadOp op = CAD_CODE_OP(entry.code);
-    if (op == CAD_OP_ASSIGN && !CAD_IS_ARRAY_ENTRY(entry)) {
-        *slot = entry.a;
-        return 1;
-    }
-    if (!CAD_IS_ARRAY_ENTRY(entry)) {
-        return 0;
-    }
-    CadPlan *plan = cad_tape_plan(tape, entry);
-    if (op == CAD_OP_ASSIGN || (op == CAD_OP_SUM && cad_plan_extra(plan)[0])) {
-        int64_t low, high;
-        cad_plan_bounds(plan, 0, &low, &high);
-        *slot = (size_t)low;
-        return 1;
-    }
-    if (op == CAD_OP_SCATTER || op == CAD_OP_ADD_AT) {
-        *slot = (size_t)cad_plan_extra(plan)[0];
-        return 1;
-    }
-    return 0;
-}
-
-int cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end) {
-    for (size_t i = begin; i < end && tape->n_rules > 0; i++) {
-        if (CAD_CODE_OP(tape->entries[i].code) == CAD_OP_RULE) {
-            return 1;
-        }
-    }
-    return 0;
+    return span;
 }

@@ -4,6 +4,7 @@
 
 #include "table/ops.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 typedef uint32_t CadSlot;
@@ -37,6 +38,15 @@ enum { CAD_PASSIVE_A = 1, CAD_PASSIVE_B = 2 };
  * tape->plans, `b` how many slots it wrote or keeps from `out` on. */
 #define CAD_ARRAY_BIT 0x80000000u
 #define CAD_IS_ARRAY_ENTRY(e) ((e).code >= CAD_ARRAY_BIT)
+
+/* Whether an entry is a row of the table applied to single numbers, or assigns one. */
+static inline int cad_entry_is_number(CadEntry entry) {
+    return !CAD_IS_ARRAY_ENTRY(entry) && cad_op_is_row(CAD_CODE_OP(entry.code));
+}
+
+static inline int cad_entry_assigns_number(CadEntry entry) {
+    return (entry.code & ~3u) == CAD_CODE(CAD_OP_ASSIGN, 0);
+}
 
 /* The plan of an entry over arrays: a shape, and where in the buffers each operand stands. What a
  * view holds for an axis is a stride, counted in slots; 0 where an operand is broadcast, or summed
@@ -87,6 +97,51 @@ static inline int64_t *cad_plan_extra(CadPlan *plan) {
     return cad_plan_view(plan, plan->n_views);
 }
 
+/* --- kinds of entries --- */
+
+/* What an entry over arrays does with the slots that its index names. */
+typedef enum CadIndexed { CAD_INDEXES_NONE, CAD_READS_INDEXED, CAD_WRITES_INDEXED } CadIndexed;
+
+/* What becomes of the numbers that stood where an entry writes. */
+typedef enum CadFormer {
+    CAD_FORMER_NONE,  /* its result stands at slots of its own */
+    CAD_FORMER_KEPT,  /* they go to its own slots, from `out` on */
+    CAD_FORMER_ADDED, /* the result is added to them, */
+    CAD_MAY_BE_ADDED, /* if extra[0] is not 0; else there are none */
+} CadFormer;
+
+/* What all traversals have to know of an entry, whatever it computes. */
+typedef struct CadEntryKind {
+    uint8_t n_views;  /* in its plan */
+    uint8_t n_extra;  /* of a rule: as many as it wants */
+    uint8_t indexed;  /* a CadIndexed */
+    uint8_t former;   /* a CadFormer */
+    uint8_t core;     /* so many of the last axes are those of a product of matrices */
+    uint8_t is_rule;  /* its operands stand in extra, each with a shape of its own */
+    uint8_t is_moved; /* numbers go elsewhere, or are added: partials depend on no value */
+} CadEntryKind;
+
+extern const CadEntryKind cad_entry_kinds[CAD_OP_COUNT];
+
+static inline const CadEntryKind *cad_entry_kind(CadEntry entry) {
+    return &cad_entry_kinds[CAD_CODE_OP(entry.code)];
+}
+
+/* Whether an entry overwrites numbers, which it keeps: a sweep has to restore them. */
+static inline int cad_entry_overwrites(CadEntry entry) {
+    return cad_entry_kind(entry)->former == CAD_FORMER_KEPT;
+}
+
+static inline int cad_entry_is_rule(CadEntry entry) {
+    return cad_entry_kind(entry)->is_rule;
+}
+
+/* Whether the plan of an entry of a kind adds to what stood there. */
+static inline int cad_plan_adds(const CadEntryKind *kind, CadPlan *plan) {
+    return kind->former == CAD_FORMER_ADDED ||
+           (kind->former == CAD_MAY_BE_ADDED && cad_plan_extra(plan)[0] != 0);
+}
+
 /* An operand of a rule: slot, number of axes, shape, strides. */
 typedef struct CadOperand {
     int64_t slot;
@@ -101,10 +156,93 @@ static inline CadOperand *cad_next_operand(int64_t **place) {
     return operand;
 }
 
-void cad_operand_bounds(const CadOperand *operand, int64_t *low, int64_t *high);
-
 /* The lowest and highest slot of a view of a plan. */
 void cad_plan_bounds(CadPlan *plan, int view, int64_t *low, int64_t *high);
+
+/* Slots from the lowest to the highest one; none if that is lower. */
+typedef struct CadSpan {
+    int64_t low;
+    int64_t high;
+} CadSpan;
+
+/* Where an entry over arrays writes its result: a view, what its index names, or its own slots. */
+CadSpan cad_entry_result(CadEntry entry, CadPlan *plan);
+
+/* What entries over arrays read, one after the other: views, what an index names, operands of a
+ * rule. */
+typedef struct CadSource {
+    int view;            /* -1: it is no view */
+    int bit;             /* of plan->passive; -1: rules know for themselves */
+    int64_t slot;        /* of its first number, or the lowest one that an index names */
+    CadOperand *operand; /* of a rule, else NULL */
+    CadPlan *plan;
+    int next; /* view */
+    int64_t more;
+    int64_t *place; /* of the next operand, or of the slots that are indexed */
+} CadSource;
+
+static inline CadSource cad_plan_sources(const CadEntryKind *kind, CadPlan *plan) {
+    CadSource source = {.view = -1, .bit = -1, .plan = plan};
+    source.next = kind->indexed == CAD_WRITES_INDEXED ? 0 : 1;
+    source.place = cad_plan_extra(plan);
+    if (kind->is_rule) {
+        source.more = source.place[1];
+        source.place += 2;
+    } else {
+        source.more = kind->indexed == CAD_READS_INDEXED;
+        source.bit = 1;
+    }
+    return source;
+}
+
+/* The next one; 0 if there is none. */
+static inline int cad_next_source(CadSource *source) {
+    if (source->next < source->plan->n_views) {
+        source->view = source->bit = source->next++;
+        source->slot = cad_plan_view(source->plan, source->view)[0];
+        return 1;
+    }
+    if (source->more == 0) {
+        return 0;
+    }
+    source->more--;
+    source->view = -1;
+    if (source->bit >= 0) {
+        source->bit = 1; /* the array comes after the result */
+        source->slot = source->place[0];
+    } else {
+        source->operand = cad_next_operand(&source->place);
+        source->slot = source->operand->slot;
+    }
+    return 1;
+}
+
+CadSpan cad_source_span(const CadSource *source);
+
+/* Put other slots in place of all that a plan names. */
+static inline void cad_plan_rename(const CadEntryKind *kind, CadPlan *plan,
+                                   int64_t (*rename)(const void *context, int64_t slot),
+                                   const void *context) {
+    int64_t *extra = cad_plan_extra(plan);
+    for (int k = 0; k < plan->n_views; k++) {
+        int64_t *const view = cad_plan_view(plan, k);
+        view[0] = rename(context, view[0]);
+    }
+    if (kind->indexed) {
+        extra[0] = rename(context, extra[0]);
+        extra[1] = rename(context, extra[1]);
+    }
+    if (kind->is_rule) {
+        int64_t *next = extra + 2;
+        for (int64_t k = extra[1]; k > 0; k--) {
+            CadOperand *const operand = cad_next_operand(&next);
+            operand->slot = rename(context, operand->slot);
+        }
+    }
+    if (plan->index >= 0) {
+        plan->index = rename(context, plan->index);
+    }
+}
 
 /* How many slots from entry.out on are the entry's. */
 static inline size_t cad_entry_slots(CadEntry entry) {

@@ -54,7 +54,7 @@ void cad_tape_rewind(CadTape *tape) {
 }
 
 void cad_tape_keep(CadTape *tape) {
-    cad_tape_settle(tape);
+    cad_tape_copy_borrowed(tape);
     tape->handles += pop_mark(tape).handles;
     if (tape->n_marks == 0) {
         set_room(tape);

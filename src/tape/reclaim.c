@@ -73,43 +73,24 @@ static int is_any_live(const CadReclaim *reclaim, size_t begin, size_t end) {
     return 0;
 }
 
-/* Whether extra[0] and extra[1] of a plan are slots: the lowest and highest one that it names. */
-static int has_offsets(CadOp op) {
-    return op == CAD_OP_GATHER || op == CAD_OP_SCATTER || op == CAD_OP_ADD_AT;
+static void hold_span(CadReclaim *reclaim, CadSpan span) {
+    cad_reclaim_hold_range(reclaim, (size_t)span.low, (size_t)span.high + 1);
 }
 
 /* Whether an entry over arrays writes to anything that is live. It stays or goes as a whole, with
  * all that its operands span, so that their strides stay right. */
 static void trace_plan(const CadTape *tape, CadEntry entry, CadReclaim *reclaim) {
     CadPlan *plan = cad_tape_plan(tape, entry);
-    const CadOp op = CAD_CODE_OP(entry.code);
-    int64_t low = entry.out, high = low;
-    if (plan->n_views > 0) {
-        cad_plan_bounds(plan, 0, &low, &high);
-    }
-    if (op == CAD_OP_SCATTER ||
-        op == CAD_OP_ADD_AT) { /* anywhere in the array that holds the target */
-        low = cad_plan_extra(plan)[0], high = cad_plan_extra(plan)[1];
-    }
+    const CadSpan result = cad_entry_result(entry, plan);
     if (!is_any_live(reclaim, entry.out, (size_t)entry.out + entry.b) &&
-        !is_any_live(reclaim, (size_t)low, (size_t)high + 1)) {
+        !is_any_live(reclaim, (size_t)result.low, (size_t)result.high + 1)) {
         return;
     }
     cad_reclaim_hold_range(reclaim, entry.out, (size_t)entry.out + entry.b);
-    for (int k = 0; k < plan->n_views; k++) {
-        cad_plan_bounds(plan, k, &low, &high);
-        cad_reclaim_hold_range(reclaim, (size_t)low, (size_t)high + 1);
-    }
-    if (op == CAD_OP_RULE) {
-        int64_t *place = cad_plan_extra(plan) + 2;
-        for (int64_t k = cad_plan_extra(plan)[1]; k > 0; k--) {
-            cad_operand_bounds(cad_next_operand(&place), &low, &high);
-            cad_reclaim_hold_range(reclaim, (size_t)low, (size_t)high + 1);
-        }
-    }
-    if (has_offsets(op)) {
-        const int64_t *extra = cad_plan_extra(plan);
-        cad_reclaim_hold_range(reclaim, (size_t)extra[0], (size_t)extra[1] + 1);
+    hold_span(reclaim, result);
+    for (CadSource source = cad_plan_sources(cad_entry_kind(entry), plan);
+         cad_next_source(&source);) {
+        hold_span(reclaim, cad_source_span(&source));
     }
     if (plan->index >= 0) {
         cad_reclaim_hold_range(reclaim, (size_t)plan->index,
@@ -130,7 +111,7 @@ size_t cad_reclaim_trace(const CadTape *tape, CadReclaim *reclaim) {
             if (is_any_live(reclaim, e.out, end)) {
                 cad_reclaim_hold_range(reclaim, e.out, end);
             }
-        } else if (is_live(reclaim, e.out) || (op == CAD_OP_ASSIGN && is_live(reclaim, e.a))) {
+        } else if (is_live(reclaim, e.out) || (cad_entry_overwrites(e) && is_live(reclaim, e.a))) {
             set_live(reclaim, e.out);
             set_live(reclaim, e.a);
             set_live(reclaim, e.b);
@@ -183,7 +164,7 @@ typedef struct Kept {
     size_t rules;
 } Kept;
 
-static int64_t target_of(const CadReclaim *reclaim, int64_t slot) {
+static int64_t target_of(const void *reclaim, int64_t slot) {
     return cad_reclaim_target(reclaim, (CadSlot)slot);
 }
 
@@ -191,27 +172,7 @@ static int64_t target_of(const CadReclaim *reclaim, int64_t slot) {
 static void move_plan(CadTape *tape, CadEntry entry, size_t place, const CadReclaim *reclaim) {
     memmove(tape->plans + place, cad_tape_plan(tape, entry),
             cad_tape_plan(tape, entry)->words * sizeof *tape->plans);
-    CadPlan *plan = (CadPlan *)(tape->plans + place);
-    for (int k = 0; k < plan->n_views; k++) {
-        int64_t *view = cad_plan_view(plan, k);
-        view[0] = target_of(reclaim, view[0]);
-    }
-    const CadOp op = CAD_CODE_OP(entry.code);
-    if (op == CAD_OP_RULE) {
-        int64_t *next = cad_plan_extra(plan) + 2;
-        for (int64_t k = cad_plan_extra(plan)[1]; k > 0; k--) {
-            CadOperand *operand = cad_next_operand(&next);
-            operand->slot = target_of(reclaim, operand->slot);
-        }
-    }
-    if (has_offsets(op)) {
-        int64_t *extra = cad_plan_extra(plan);
-        extra[0] = target_of(reclaim, extra[0]);
-        extra[1] = target_of(reclaim, extra[1]);
-    }
-    if (plan->index >= 0) {
-        plan->index = target_of(reclaim, plan->index);
-    }
+    cad_plan_rename(cad_entry_kind(entry), (CadPlan *)(tape->plans + place), target_of, reclaim);
 }
 
 /* Count what stays of the entries before `end`, and move it if `move`. */
@@ -241,8 +202,8 @@ static Kept compact_entries(CadTape *tape, size_t end, const CadReclaim *reclaim
         }
         kept.entries++;
         kept.plan_words += words;
-        kept.assigned += op == CAD_OP_ASSIGN || op == CAD_OP_SCATTER;
-        kept.rules += op == CAD_OP_RULE;
+        kept.assigned += (size_t)cad_entry_overwrites(e);
+        kept.rules += (size_t)cad_entry_is_rule(e);
     }
     return kept;
 }
@@ -280,7 +241,7 @@ static void compact_adjoints(CadTape *tape, const CadReclaim *reclaim) {
 }
 
 void cad_reclaim_compact(CadTape *tape, CadReclaim *reclaim) {
-    cad_tape_settle(tape);
+    cad_tape_copy_borrowed(tape);
     for (size_t i = 0; i < tape->n_marks; i++) {
         CadMark *mark = &tape->marks[i];
         const Kept kept = compact_entries(tape, mark->entries, reclaim, 0);

@@ -71,13 +71,48 @@ void cad_tape_unpin(CadTape *tape) {
 
 void cad_tape_set_busy(CadTape *tape, int busy) {
     tape->busy = busy;
-    tape->shut = busy || tape->watch != NULL;
+    tape->shut = busy || tape->hook != NULL;
     set_room(tape);
+}
+
+/* Note where the entry comes from that is about to be appended. What asked for room may append
+ * several, all from one place. */
+static CadStatus note_origin(CadTape *tape) {
+    const size_t first = tape->n_entries;
+    const size_t needed = first + CAD_HEADROOM;
+    if (needed > tape->n_origins) {
+        const size_t wanted = needed + needed / 2;
+        CadOrigin *grown = cad_memory_resize(tape->origins, wanted, sizeof *grown);
+        if (grown == NULL) {
+            return CAD_NO_MEMORY;
+        }
+        memset(grown + tape->n_origins, 0, (wanted - tape->n_origins) * sizeof *grown);
+        tape->origins = grown;
+        tape->n_origins = wanted;
+    }
+    const CadHook *const hook = tape->hook;
+    const uint32_t place = hook->place != NULL ? hook->place(hook->holder) : 0;
+    for (size_t i = first; i < needed; i++) {
+        tape->origins[i] = (CadOrigin){place, 0};
+    }
+    return CAD_OK;
+}
+
+/* cad_tape_grow where the tape is busy or hooked. */
+static CadStatus grow_shut(CadTape *tape, size_t slots) {
+    if (tape->busy) {
+        return CAD_BUSY;
+    }
+    tape->shut = 0;
+    const CadStatus status = cad_tape_grow(tape, slots);
+    tape->shut = 1;
+    tape->entry_room = 0;
+    return status == CAD_OK ? note_origin(tape) : status;
 }
 
 CadStatus cad_tape_grow(CadTape *tape, size_t slots) {
     if (tape->shut) {
-        return cad_tape_grow_shut(tape, slots);
+        return grow_shut(tape, slots);
     }
     if (reclaim_is_due(tape)) {
         cad_tape_reclaim(tape);

@@ -8,8 +8,8 @@
  * This room knows how many operands an entry has, and nothing of derivatives, nor of who holds its
  * numbers: `make_room` asks the holder to reclaim what nobody can reach.
  *
- * Here are the tape itself, and how it is filled and rewound; tape_entries.h says what stands on
- * it, tape_blocks.h what is done about arrays, tape_adjoints.h about the adjoints of a sweep. */
+ * Here are the tape itself, and how it is filled and rewound; entries.h says what stands on
+ * it, blocks.h what is done about arrays, adjoints.h about the adjoints of a sweep. */
 #ifndef CAD_TAPE_H
 #define CAD_TAPE_H
 
@@ -37,15 +37,16 @@ typedef struct CadFilled {
     size_t blocks;
 } CadFilled;
 
-/* Where an entry comes from, in the numbers of whoever watches the tape; 0 is unknown. */
+/* Where an entry comes from, in the numbers of whoever has a hook on the tape; 0 is unknown. */
 typedef struct CadOrigin {
     uint32_t place; /* in the program */
     uint32_t shape; /* of its result, if that is an array */
 } CadOrigin;
 
-/* Somebody who watches what is recorded. Then there is no room in advance: each entry asks for it,
- * so that nobody else pays for this. The functions append nothing; they may be NULL. */
-typedef struct CadWatch {
+/* A hook: functions that are called for what is recorded. Then there is no room in advance: each
+ * entry asks for it, so that nobody else pays for this. The functions append nothing; they may be
+ * NULL. */
+typedef struct CadHook {
     void *holder;
     /* Where the entry that is about to be appended comes from. */
     uint32_t (*place)(void *holder);
@@ -55,7 +56,7 @@ typedef struct CadWatch {
     CadStatus (*swept)(void *holder, size_t entry);
     /* The last entry made an array. */
     CadStatus (*array)(void *holder, int ndim, const ptrdiff_t *shape);
-} CadWatch;
+} CadHook;
 
 /* Memory for lanes, which serves again. */
 typedef struct CadLaneBuffer {
@@ -66,7 +67,7 @@ typedef struct CadLaneBuffer {
 enum { CAD_CONSTANT_CACHE = 64, CAD_HEADROOM = 8 };
 
 typedef struct CadTape CadTape;
-typedef struct CadBlock CadBlock; /* tape_blocks.h */
+typedef struct CadBlock CadBlock; /* blocks.h */
 struct CadAlong;                  /* arrays.h */
 struct CadGuards;                 /* guards.h */
 
@@ -117,7 +118,7 @@ struct CadTape {
     void *scratch; /* of the kernels, once there is an entry over arrays */
     double *workspace;
     size_t workspace_capacity;
-    CadLaneBuffer spare_lanes[2]; /* arrays_lanes.h */
+    CadLaneBuffer spare_lanes[2]; /* arrays/lanes.h */
 
     CadMark *marks;
     size_t n_marks;
@@ -128,20 +129,20 @@ struct CadTape {
     size_t reclaim_plan_words;
     void (*make_room)(CadTape *tape); /* may call cad_reclaim_*; NULL: nothing is reclaimed */
 
-    /* Carries out an entry CAD_OP_RULE in a sweep of second order, or in a tangent sweep, which
+    /* Carries out the entry of a rule in a sweep of second order, or in a tangent sweep, which
      * has no adjoints. Buffers may move meanwhile. Answers < 0 if it failed. */
     int (*second_rule)(CadTape *tape, size_t entry, const struct CadAlong *along);
     int pinned; /* > 0 while slots must not move */
     int busy;   /* a sweep is under way that lets other threads run */
-    int shut;   /* it is, or the tape is watched: no room in advance */
+    int shut;   /* it is, or the tape has a hook: no room in advance */
 
     size_t peak; /* most slots in use since the buffers were last found too large */
     int idle;    /* recordings since then that needed but a part of them */
 
     CadSlot constants[CAD_CONSTANT_CACHE];
 
-    const CadWatch *watch; /* or NULL */
-    CadOrigin *origins;    /* of the entries, as far as they were watched */
+    const CadHook *hook; /* or NULL */
+    CadOrigin *origins;  /* of the entries, as far as there was a hook */
     size_t n_origins;
 
     struct CadGuards *guards; /* NULL: what is recorded is not to be replayed */
@@ -236,22 +237,6 @@ static inline CadPlan *cad_tape_plan(const CadTape *tape, CadEntry entry) {
     return (CadPlan *)(tape->plans + entry.a);
 }
 
-/* --- finding entries --- */
-
-/* Index of the entry that wrote a slot, or n_entries if the slot is a constant. */
-size_t cad_tape_find(const CadTape *tape, CadSlot slot);
-
-/* How many entries there are whose slots begin at or before a slot. */
-size_t cad_tape_entries_through(const CadTape *tape, CadSlot slot);
-
-/* Whether an entry writes to slots that are not its own; the lowest of them. */
-int cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot);
-
-/* The slots that were allocated together with a slot: an array, or a single number. */
-void cad_tape_allocation(const CadTape *tape, size_t slot, size_t *begin, size_t *end);
-
-int cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end);
-
 /* --- marks --- */
 
 /* Marks nest. Setting the first may move slots, by reclaiming. Rewinding forgets all that came
@@ -279,17 +264,14 @@ size_t cad_tape_all_handles(const CadTape *tape);
 void cad_guards_forget(CadTape *tape, size_t end);
 void cad_guards_free(CadTape *tape);
 
-/* --- watching --- */
+/* --- hooks --- */
 
-/* Have somebody watch the tape, or with NULL nobody any more. */
-void cad_tape_set_watch(CadTape *tape, const CadWatch *watch);
-
-/* cad_tape_grow where the tape is busy or watched. */
-CadStatus cad_tape_grow_shut(CadTape *tape, size_t slots);
+/* Hook the tape, or with NULL take its hook away. */
+void cad_tape_set_hook(CadTape *tape, const CadHook *hook);
 
 CadOrigin cad_tape_origin(const CadTape *tape, size_t entry);
 
-/* As cad_tape_grow, before an operation on single numbers is appended, of which a watch is told.
+/* As cad_tape_grow, before an operation on single numbers is appended, of which a hook is told.
  */
 CadStatus cad_tape_grow_for(CadTape *tape, CadOp op, double x, double y, double z, double value);
 

@@ -26,7 +26,7 @@ extern const Test kernel_tests[];
 extern const Test linear_tests[];
 extern const Test tape_tests[];
 extern const Test memory_tests[];
-extern const Test outside_tests[];
+extern const Test captures_tests[];
 extern const Test ops_tests[];
 extern const Test sweep_tests[];
 extern const Test zero_tests[];

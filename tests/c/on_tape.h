@@ -8,6 +8,7 @@
 #define ON_TAPE_H
 
 #include "tape/captures.h"
+#include "tape/find.h"
 #include "sweeps/sweeps.h"
 
 /* --- chance, the same on every machine --- */

@@ -11,10 +11,10 @@
 #include <string.h>
 
 static const Test *const rooms[] = {
-    tape_tests,   memory_tests,   outside_tests, ops_tests,     sweep_tests,
-    zero_tests,   reclaim_tests,  room_tests,    special_tests, array_tests,
-    guard_tests,  sparsity_tests, block_tests,   kernel_tests,  taylor_tests,
-    linear_tests, call_tests,     graph_tests,   thread_tests,
+    tape_tests,   memory_tests,   captures_tests, ops_tests,     sweep_tests,
+    zero_tests,   reclaim_tests,  room_tests,     special_tests, array_tests,
+    guard_tests,  sparsity_tests, block_tests,    kernel_tests,  taylor_tests,
+    linear_tests, call_tests,     graph_tests,    thread_tests,
 };
 
 enum { ROOMS = sizeof rooms / sizeof rooms[0] };

@@ -163,7 +163,7 @@ static void ranges_outside_are_not_those_of_comparisons(void) {
     const CadSlot first = append1(tape, CAD_OP_sin, 0);
     join(tape, CAD_OP_not_equal, first, 1);
     CadRanges ranges;
-    CHECK(cad_find_reads_below(tape, 1, tape->n_entries, first, &ranges) == CAD_OK);
+    CHECK(cad_find_captures(tape, 1, tape->n_entries, first, &ranges) == CAD_OK);
     CHECK_COUNT(ranges.count, 1);
     CHECK(ranges.items[0].begin == 0 && ranges.items[0].end == 1);
     cad_memory_free(ranges.items);

@@ -60,7 +60,7 @@ static void check_near_all(const double *actual, const double *expected, size_t 
 /* Rows, columns, pushes and pulls in all numbers of lanes. */
 static void check_case(Case *c, Random *random) {
     CHECK(build(c) == CAD_OK);
-    CHECK(cad_linear_settle(c->linear));
+    CHECK(cad_linear_check(c->linear));
     double *const expected = matrix_of(c);
     double *const matrix = test_memory(c->m * c->n + 1, sizeof *matrix);
     double *const room = test_memory(cad_linear_room(c->linear, 8), sizeof *room);
@@ -268,7 +268,7 @@ static void a_map_that_leads_out_of_itself_is_refused(void) {
             const size_t at = random_below(&random, bytes);
             const unsigned char was = data[at];
             data[at] = (unsigned char)random_bits(&random);
-            if (!cad_linear_settle(c.linear)) {
+            if (!cad_linear_check(c.linear)) {
                 refused++;
             } else if (cad_linear_room(c.linear, 4) < 1 << 20) {
                 const size_t numbers = 4 * (c.n + c.m) + 1;
@@ -280,7 +280,7 @@ static void a_map_that_leads_out_of_itself_is_refused(void) {
                 free(room);
             }
             data[at] = was;
-            CHECK(cad_linear_settle(c.linear));
+            CHECK(cad_linear_check(c.linear));
         }
         cad_linear_free(c.linear);
         twin_free(twin);

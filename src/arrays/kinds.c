@@ -1,0 +1,40 @@
+/* The kernels of each kind of entry over arrays. Rules have none: they are carried out by whoever
+ * holds them. */
+#include "arrays/kinds.h"
+
+static const CadKernels row = {cad_row_value, cad_row_tangent, cad_row_reverse, cad_row_taylor};
+
+static const CadKernels kernels[CAD_OP_THIRD] = {
+    [CAD_OP_SUM] = {cad_sum_value, cad_sum_tangent, cad_sum_reverse, NULL},
+    [CAD_OP_MATMUL] = {cad_matmul_value, cad_matmul_tangent, cad_matmul_reverse,
+                       cad_matmul_taylor},
+    [CAD_OP_GATHER] = {cad_gather_value, cad_gather_tangent, cad_gather_reverse, NULL},
+    [CAD_OP_ASSIGN] = {cad_assign_value, cad_assign_tangent, cad_assign_reverse, NULL},
+    [CAD_OP_SCATTER] = {cad_scatter_value, cad_scatter_tangent, cad_scatter_reverse, NULL},
+    [CAD_OP_ADD_AT] = {cad_add_at_value, cad_add_at_tangent, cad_add_at_reverse, NULL},
+};
+
+const CadKernels *cad_kernels_of(CadOp op) {
+    return cad_op_is_row(op) ? &row : &kernels[op];
+}
+
+void cad_array_value(CadTape *tape, CadEntry entry) {
+    cad_kernels_of(CAD_CODE_OP(entry.code))->value(tape, entry, cad_tape_plan(tape, entry));
+}
+
+void cad_array_tangent(CadTape *tape, CadEntry entry, CadLanes tangents, double *room) {
+    cad_kernels_of(CAD_CODE_OP(entry.code))
+        ->tangent(tape, entry, cad_tape_plan(tape, entry), tangents, room);
+}
+
+CadStatus cad_array_taylor(CadTape *tape, CadEntry entry, CadSlot base, size_t order,
+                           double *coefficients, CadSeries *series) {
+    const CadKernels *const kind = cad_kernels_of(CAD_CODE_OP(entry.code));
+    const CadLanes lanes = {coefficients, base, order};
+    CadPlan *plan = cad_tape_plan(tape, entry);
+    if (kind->taylor != NULL) {
+        return kind->taylor(tape, entry, plan, lanes, series);
+    }
+    kind->tangent(tape, entry, plan, lanes, NULL);
+    return CAD_OK;
+}

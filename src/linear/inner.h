@@ -1,0 +1,149 @@
+/* What the files share that build a linear map.
+ *
+ * Until all steps are there, they name slots; only then is it known which slots get a place. */
+#ifndef CAD_LINEAR_INNER_H
+#define CAD_LINEAR_INNER_H
+
+#include "arrays/walk.h"
+#include "linear/steps.h"
+
+/* Of each slot. */
+enum {
+    CAD_REACHED = 1, /* depends on the inputs */
+    CAD_NEEDED = 2,  /* an output depends on it */
+    CAD_PINNED = 4,  /* has to have a place, since not only rows refer to it */
+    CAD_MUTABLE = 8, /* is written to more than once */
+    CAD_USED = 16,   /* by one entry; */
+    CAD_REUSED = 32, /* by more than one */
+    CAD_PLACED = 64, /* a step refers to it */
+    CAD_FIXED = 128, /* is read by something else than a sum of views */
+};
+
+/* The sum that a number is, as long as it has no row: a chain of links. */
+typedef struct CadLink {
+    double factor;
+    CadSlot source;
+    uint32_t next;
+} CadLink;
+
+typedef struct CadSum {
+    CadSlot slot;
+    uint32_t first; /* links; CAD_NONE where there is none */
+    uint32_t last;
+    uint32_t count;
+    int steady; /* none of its sources is ever written to again */
+} CadSum;
+
+/* A step CAD_LINEAR_ADD of one axis, as long as it waits for the one that reads its result: both
+ * are then one. */
+typedef struct CadAdd {
+    int64_t to;
+    int64_t to_step;
+    int64_t from;
+    int64_t from_step;
+    int64_t n;
+    CadAddHead head;
+} CadAdd;
+
+enum { CAD_MOST_ADDS = 16 };
+
+typedef struct CadBuild {
+    CadTape *tape;
+    CadLinear *linear;
+    CadSlot base;
+    size_t begin;
+    size_t end;
+    size_t n_inputs; /* slots from base on */
+    size_t n_slots;
+    uint8_t *flags;   /* of each slot from base on */
+    uint32_t *number; /* of its sum, if that is pending, or CAD_NONE; in the end its place */
+    uint8_t *live;    /* of each entry from begin on: whether it lies between inputs and outputs */
+    CadItems sums;
+    CadItems links;
+    uint32_t free_sum;
+    uint32_t free_link;
+    size_t open_row; /* the first row of a step that is still open */
+    int n_adds;
+    CadAdd adds[CAD_MOST_ADDS]; /* that wait */
+    double *partials;           /* of the entry at hand */
+    size_t n_partials;          /* how many there is room for */
+} CadBuild;
+
+static inline int cad_build_has(const CadBuild *build, int64_t slot, int flag) {
+    return slot >= build->base && (build->flags[slot - build->base] & flag) != 0;
+}
+
+static inline void cad_build_mark(CadBuild *build, int64_t slot, int flags) {
+    if (slot >= build->base) {
+        build->flags[slot - build->base] |= (uint8_t)flags;
+    }
+}
+
+/* Whether a slot lies between the inputs and the outputs. */
+static inline int cad_build_is_live(const CadBuild *build, int64_t slot) {
+    return cad_build_has(build, slot, CAD_REACHED) && cad_build_has(build, slot, CAD_NEEDED);
+}
+
+/* --- spans.c --- */
+
+/* The slots that an entry over arrays reads and writes. */
+typedef struct CadSpans {
+    int n;
+    CadSpan from[3];
+    int which[3]; /* the view of each */
+    CadSpan to;
+    CadSpan kept; /* of an assignment, else empty */
+    int changes;  /* `to` may have been written to before */
+} CadSpans;
+
+/* Whether the result is a sum of views times factors, number by number. */
+static inline int cad_build_sums_views(CadEntry entry) {
+    const CadEntryKind *const kind = cad_entry_kind(entry);
+    return !kind->indexed && !kind->core && !kind->is_rule;
+}
+
+CadSpans cad_build_spans(const CadBuild *build, CadEntry entry);
+
+int cad_build_has_any(const CadBuild *build, CadSpan span, int flag);
+void cad_build_mark_all(CadBuild *build, CadSpan span, int flags);
+
+/* The slots of a span are read by one more entry. */
+void cad_build_use(CadBuild *build, CadSpan span);
+
+/* --- steps.c --- */
+
+/* End the step of rows that is open. */
+CadStatus cad_build_close_rows(CadBuild *build);
+
+/* Append a step: its head, and whatever frame or offsets follow. */
+CadStatus cad_build_step(CadBuild *build, CadLinearKind kind, const void *head,
+                         const int64_t *rest, size_t rest_words);
+
+/* --- adds.c --- */
+
+/* Append a sum of one axis, or have it wait. Its factors are `factors`: one, if it has that step,
+ * or `n`. */
+CadStatus cad_build_add(CadBuild *build, CadAdd add, const double *factors);
+
+/* Write those that wait and have written to a span. */
+CadStatus cad_build_end_waiting(CadBuild *build, CadSpan span);
+
+/* --- arrays.c --- */
+
+/* Append the steps of a live entry over arrays. */
+CadStatus cad_build_array(CadBuild *build, CadEntry entry);
+
+/* In the end: put places for slots in the words of all steps. */
+void cad_build_rename_words(CadBuild *build);
+
+/* --- numbers.c --- */
+
+/* The operands of an operation on single numbers that may carry a derivative; answers how many. */
+int cad_build_operands(const CadTape *tape, size_t i, CadSlot operands[3], int which[3]);
+
+/* Append the row of a live operation on single numbers, or have it wait; and those of an
+ * assignment: the target goes to where the entry keeps it, and the source to the target. */
+CadStatus cad_build_number(CadBuild *build, size_t i);
+CadStatus cad_build_assignment(CadBuild *build, CadEntry e);
+
+#endif

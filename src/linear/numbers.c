@@ -1,0 +1,221 @@
+/* The rows of a linear map for entries on single numbers: a number is a sum of others times
+ * factors, which is written out where it is used if it can wait until then. */
+#include "linear/inner.h"
+
+/* Longer sums are not multiplied through: it would take as long again for each factor. */
+enum { LONG_SUM = 16 };
+
+int cad_build_operands(const CadTape *tape, size_t i, CadSlot operands[3], int which[3]) {
+    const CadEntry e = tape->entries[i];
+    const int arity = cad_op_info[CAD_CODE_OP(e.code)].arity;
+    const CadSlot all[3] = {e.a, e.b, arity == 3 ? tape->entries[i - 1].a : e.a};
+    int n = 0;
+    for (int k = 0; k < arity; k++) {
+        if (!(e.code >> k & 1) || arity == 3) {
+            operands[n] = all[k];
+            which[n++] = k;
+        }
+    }
+    return n;
+}
+
+static CadSum *sum_at(const CadBuild *build, uint32_t number) {
+    return (CadSum *)build->sums.data + number;
+}
+
+static CadLink *link_at(const CadBuild *build, uint32_t number) {
+    return (CadLink *)build->links.data + number;
+}
+
+/* Links and sums that were freed are chained by what their next and first are. */
+static CadStatus new_link(CadBuild *build, uint32_t *number) {
+    *number = build->free_link;
+    if (*number != CAD_NONE) {
+        build->free_link = link_at(build, *number)->next;
+        return CAD_OK;
+    }
+    *number = (uint32_t)build->links.count;
+    const CadStatus status = cad_items_reserve(&build->links, 1, sizeof(CadLink));
+    build->links.count += status == CAD_OK;
+    return status;
+}
+
+static CadStatus new_sum(CadBuild *build, CadSlot slot, uint32_t *number) {
+    CadStatus status = CAD_OK;
+    *number = build->free_sum;
+    if (*number != CAD_NONE) {
+        build->free_sum = sum_at(build, *number)->first;
+    } else {
+        *number = (uint32_t)build->sums.count;
+        status = cad_items_reserve(&build->sums, 1, sizeof(CadSum));
+        build->sums.count += status == CAD_OK;
+    }
+    if (status == CAD_OK) {
+        *sum_at(build, *number) = (CadSum){slot, CAD_NONE, CAD_NONE, 0, 1};
+    }
+    return status;
+}
+
+/* Forget a sum, whose links have gone elsewhere: the slot is a place from now on. */
+static void drop_sum(CadBuild *build, uint32_t number) {
+    build->number[sum_at(build, number)->slot - build->base] = CAD_NONE;
+    sum_at(build, number)->first = build->free_sum;
+    build->free_sum = number;
+}
+
+static void chain(CadBuild *build, CadSum *sum, uint32_t first, uint32_t last, uint32_t count) {
+    if (count == 0) {
+        return;
+    }
+    if (sum->count == 0) {
+        sum->first = first;
+    } else {
+        link_at(build, sum->last)->next = first;
+    }
+    sum->last = last;
+    sum->count += count;
+}
+
+static CadStatus add_term(CadBuild *build, uint32_t to, double factor, CadSlot source) {
+    uint32_t number;
+    const CadStatus status = new_link(build, &number);
+    if (status == CAD_OK) {
+        *link_at(build, number) = (CadLink){factor, source, CAD_NONE};
+        chain(build, sum_at(build, to), number, number, 1);
+        sum_at(build, to)->steady &= !cad_build_has(build, source, CAD_MUTABLE);
+    }
+    return status;
+}
+
+static CadStatus append_term(CadBuild *build, double factor, CadSlot source) {
+    cad_build_mark(build, source, CAD_PLACED);
+    const CadStatus status = cad_linear_append(build->linear, CAD_LINEAR_FACTORS, &factor, 1);
+    return status != CAD_OK ? status
+                            : cad_linear_append(build->linear, CAD_LINEAR_SOURCES, &source, 1);
+}
+
+/* End a row, whose terms were appended. */
+static CadStatus append_row(CadBuild *build, CadSlot target) {
+    const uint64_t end = cad_linear_count(build->linear, CAD_LINEAR_FACTORS);
+    cad_build_mark(build, target, CAD_PLACED);
+    const CadStatus status = cad_linear_append(build->linear, CAD_LINEAR_TARGETS, &target, 1);
+    return status != CAD_OK ? status : cad_linear_append(build->linear, CAD_LINEAR_ENDS, &end, 1);
+}
+
+/* Write the row of a sum. */
+static CadStatus write_row(CadBuild *build, uint32_t number) {
+    const CadSum sum = *sum_at(build, number);
+    CadStatus status = CAD_OK;
+    uint32_t at = sum.first;
+    for (uint32_t k = 0; k < sum.count && status == CAD_OK; k++) {
+        const CadLink link = *link_at(build, at);
+        status = append_term(build, link.factor, link.source);
+        at = link.next;
+    }
+    if (status == CAD_OK) {
+        status = append_row(build, sum.slot);
+    }
+    if (sum.count > 0) {
+        link_at(build, sum.last)->next = build->free_link;
+        build->free_link = sum.first;
+    }
+    drop_sum(build, number);
+    return status;
+}
+
+/* Whether a sum times a factor is as good as its terms one by one: no product may overflow, or
+ * lose digits. */
+static int is_scalable(const CadBuild *build, const CadSum *sum, double factor) {
+    if (factor == 1.0) {
+        return 1;
+    }
+    int scalable = sum->count <= LONG_SUM;
+    uint32_t at = sum->first;
+    for (uint32_t k = 0; k < sum->count && scalable; k++) {
+        scalable = isnormal(link_at(build, at)->factor * factor);
+        at = link_at(build, at)->next;
+    }
+    return scalable;
+}
+
+static void scale(CadBuild *build, const CadSum *sum, double factor) {
+    uint32_t at = sum->first;
+    for (uint32_t k = 0; k < sum->count && factor != 1.0; k++) {
+        link_at(build, at)->factor *= factor;
+        at = link_at(build, at)->next;
+    }
+}
+
+/* Add an operand to a sum: what it is itself, if that is not more than its name. */
+static CadStatus add_operand(CadBuild *build, uint32_t to, double factor, CadSlot operand) {
+    const uint32_t number = build->number[operand - build->base];
+    if (number == CAD_NONE) {
+        return add_term(build, to, factor, operand);
+    }
+    const CadSum sum = *sum_at(build, number);
+    if (!is_scalable(build, &sum, factor)) {
+        const CadStatus status = write_row(build, number);
+        return status != CAD_OK ? status : add_term(build, to, factor, operand);
+    }
+    if (!cad_build_has(build, operand, CAD_REUSED)) {
+        scale(build, &sum, factor);
+        chain(build, sum_at(build, to), sum.first, sum.last, sum.count);
+        drop_sum(build, number);
+        return CAD_OK;
+    }
+    if (sum.count == 0) {
+        return CAD_OK;
+    }
+    const CadLink link = *link_at(build, sum.first);
+    return add_term(build, to, link.factor * factor, link.source);
+}
+
+/* Whether a sum can be written out where it is used, however much later that is. */
+static int can_wait(const CadBuild *build, const CadSum *sum) {
+    const int flags = build->flags[sum->slot - build->base];
+    return sum->steady && !(flags & CAD_PINNED) && (!(flags & CAD_REUSED) || sum->count <= 1);
+}
+
+CadStatus cad_build_number(CadBuild *build, size_t i) {
+    const CadTape *const tape = build->tape;
+    const CadEntry e = tape->entries[i];
+    const CadOp op = CAD_CODE_OP(e.code);
+    const double *const value = tape->values;
+    CadSlot operands[3];
+    int which[3];
+    int wanted = 0;
+    const int n = cad_build_operands(tape, i, operands, which);
+    for (int k = 0; k < n; k++) {
+        wanted |= cad_build_has(build, operands[k], CAD_REACHED) << which[k];
+    }
+    const CadSlot third = cad_op_info[op].arity == 3 ? tape->entries[i - 1].a : e.a;
+    double partials[3];
+    cad_op_partials(op, wanted, value[e.a], value[e.b], value[third], value[e.out], partials);
+    uint32_t number;
+    CadStatus status = new_sum(build, e.out, &number);
+    for (int k = 0; k < n && status == CAD_OK; k++) {
+        /* A factor of 0 absorbs whatever comes. */
+        if (wanted >> which[k] & 1 && partials[which[k]] != 0.0) {
+            status = add_operand(build, number, partials[which[k]], operands[k]);
+        }
+    }
+    if (status != CAD_OK) {
+        return status;
+    }
+    build->number[e.out - build->base] = number;
+    return can_wait(build, sum_at(build, number)) ? CAD_OK : write_row(build, number);
+}
+
+CadStatus cad_build_assignment(CadBuild *build, CadEntry e) {
+    CadStatus status = CAD_OK;
+    if (cad_build_is_live(build, e.out)) {
+        status = append_term(build, 1.0, e.a);
+        if (status == CAD_OK) {
+            status = append_row(build, e.out);
+        }
+    }
+    if (status == CAD_OK && !(e.code & CAD_PASSIVE_B) && cad_build_has(build, e.b, CAD_REACHED)) {
+        status = append_term(build, 1.0, e.b);
+    }
+    return status != CAD_OK ? status : append_row(build, e.a);
+}

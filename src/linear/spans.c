@@ -1,0 +1,58 @@
+/* Spans of slots: those that an entry over arrays reads and writes, and what is noted of all slots
+ * of one. */
+#include "linear/inner.h"
+
+/* The flags of a span from the first slot on that has any; how many they are. */
+static size_t flags_of(const CadBuild *build, CadSpan span, uint8_t **flags) {
+    const int64_t first = span.low > build->base ? span.low - build->base : 0;
+    const int64_t end = span.high - build->base + 1;
+    *flags = build->flags + first;
+    return end > first ? (size_t)(end - first) : 0;
+}
+
+int cad_build_has_any(const CadBuild *build, CadSpan span, int flag) {
+    uint8_t *flags;
+    const size_t count = flags_of(build, span, &flags);
+    uint8_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        found |= flags[i];
+    }
+    return (found & flag) != 0;
+}
+
+void cad_build_mark_all(CadBuild *build, CadSpan span, int marks) {
+    uint8_t *flags;
+    const size_t count = flags_of(build, span, &flags);
+    for (size_t i = 0; i < count; i++) {
+        flags[i] |= (uint8_t)marks;
+    }
+}
+
+void cad_build_use(CadBuild *build, CadSpan span) {
+    uint8_t *flags;
+    const size_t count = flags_of(build, span, &flags);
+    for (size_t i = 0; i < count; i++) {
+        flags[i] |= flags[i] & CAD_USED ? CAD_REUSED : CAD_USED;
+    }
+}
+
+CadSpans cad_build_spans(const CadBuild *build, CadEntry entry) {
+    CadPlan *const plan = cad_tape_plan(build->tape, entry);
+    const CadEntryKind *const kind = cad_entry_kind(entry);
+    CadSpans spans = {.n = 0, .to = {0, -1}, .kept = {0, -1}};
+    if (kind->is_rule) {
+        return spans;
+    }
+    for (CadSource source = cad_plan_sources(kind, plan); cad_next_source(&source);) {
+        if (is_active(plan, source.bit)) {
+            spans.which[spans.n] = source.view;
+            spans.from[spans.n++] = cad_source_span(&source);
+        }
+    }
+    spans.to = cad_entry_result(entry, plan);
+    spans.changes = cad_entry_overwrites(entry) || cad_plan_adds(kind, plan);
+    if (cad_entry_overwrites(entry)) {
+        spans.kept = (CadSpan){entry.out, (int64_t)entry.out + entry.b - 1};
+    }
+    return spans;
+}
