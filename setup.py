@@ -53,11 +53,11 @@ core = Extension(
     "cadiff.binding._core",
     sources=[
         "cadiff/binding/_core.pyx",
-        *files("cadiff/binding/numbers/*.c"),
+        *files("cadiff/binding/numbers/**/*.c"),
         *files("src/*/*.c"),
     ],
     depends=[
-        *files("cadiff/binding/numbers/*.h"),
+        *files("cadiff/binding/numbers/**/*.h"),
         "src/table/ops.def",
         *files("src/**/*.h"),
     ],

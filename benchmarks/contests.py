@@ -283,7 +283,7 @@ def high_order(order: int) -> Contest:
 
 
 def high_order_chain(operations: int, order: int) -> Contest:
-    """The same of a chain of sines and exponentials, by the first of its numbers."""
+    """A high derivative of a chain of sines and exponentials, by the first of its numbers."""
     steps = operations // problems.CHAIN_OPERATIONS
     x0, x1 = problems.CHAIN_POINT
     f = problems.chain(steps, cadiff.sin, cadiff.exp)

@@ -94,7 +94,7 @@ def broyden(x: Sequence[Any]) -> list[Any]:
 
 
 def broyden_of_arrays(x: Any) -> Any:
-    """The same in operations on arrays."""
+    """Broyden's tridiagonal function in operations on arrays."""
     zero = np.zeros(1)
     value = (3.0 - 2.0 * x) * x + 1.0
     return value - cnp.concatenate([zero, x[:-1]]) - 2.0 * cnp.concatenate([x[1:], zero])

@@ -99,7 +99,7 @@ def chain(steps: int) -> Report:
 
 
 def scan(steps: int) -> Report:
-    """The same chain as a scan with checkpoints."""
+    """Value and gradient of the long chain, run as a scan with checkpoints."""
     return _raised(problems.scanned_chain(steps, cadiff.sin, cadiff.exp, cadiff.checkpoint_scan))
 
 

@@ -91,7 +91,7 @@ def rosenbrock(n: int) -> Contest:
 
 
 def rosenbrock_by_hand(n: int) -> Contest:
-    """The same, and C that was differentiated by hand; UnavailableError without a compiler."""
+    """Rosenbrock, compiled, beside C by hand; UnavailableError without a C compiler."""
     evaluation = by_hand.rosenbrock(problems.rosenbrock_point(n))
     contest = rosenbrock(n)
     return _with_c(contest, evaluation)
@@ -267,7 +267,7 @@ def batch(points: int, n: int) -> Contest:
 
 
 def batch_in_threads(points: int, n: int) -> Contest:
-    """The same at once, in one thread or two; UnavailableError with a single processor."""
+    """Many points at once, by one thread or two; UnavailableError with a single processor."""
     processors = os.cpu_count() or 1
     if processors < 2:
         raise UnavailableError("two threads need two processors, and this machine has one")

@@ -31,7 +31,7 @@ class Spread(NamedTuple):
         return cls(statistics.median(ordered), ordered[0], ordered[-1])
 
     def scaled(self, factor: float) -> Spread:
-        """The same in another unit; the factor is positive."""
+        """The spread in another unit; the factor is positive."""
         return Spread(*(factor * number for number in self))
 
 

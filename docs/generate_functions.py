@@ -29,19 +29,20 @@ PAGE = Path(__file__).with_name("functions.md")
 HEAD = """\
 # The functions of NumPy and SciPy
 
-Generated from the registry by `python docs/generate_functions.py`. Numbers with derivatives go
-into all of these from `cadiff.numpy` and `cadiff.scipy`. Called by their own names, NumPy's
-functions take them as well, and the ufuncs of `scipy.special`; what is a Python function of SciPy
-raises: `logsumexp`, `log_softmax`, `polygamma`, `zeta` and `lambertw`, nearly all of
-`scipy.linalg` and `scipy.stats`. Given plain numbers, they are NumPy's and SciPy's own. Any other
-function raises an error when given a number that carries a derivative. NumPy's ufuncs are rows of
-the [table of operations](operations.md); they have `reduce`, `accumulate`, `reduceat`, `outer`,
-`at`.
+This page is generated from the registry by `python docs/generate_functions.py`.
 
-Of all functions: numbers are float64, so `dtype=` may name floats only; there is no `out=` (assign
-to an array made by `cadiff.numpy.zeros`); `where=` and `initial=` work. What looks at values
-(order, masks, indices, the interval of a table) chooses as NumPy does, and the derivative follows
-the choice.
+All functions below accept numbers with derivatives when they are taken from `cadiff.numpy` or
+`cadiff.scipy`. NumPy's own functions accept them too, and so do the ufuncs of `scipy.special`; but
+those functions of SciPy that are written in Python raise: `logsumexp`, `log_softmax`, `polygamma`,
+`zeta`, `lambertw`, and nearly all of `scipy.linalg` and `scipy.stats`. Plain numbers go to NumPy's
+and SciPy's own functions. A function that is not listed raises an error when it is given a number
+that carries a derivative. NumPy's ufuncs are rows of the [table of operations](operations.md), and
+have `reduce`, `accumulate`, `reduceat`, `outer` and `at`.
+
+In all functions numbers are float64, so `dtype=` may name floats only. There is no `out=`: assign
+to an array made by `cadiff.numpy.zeros`. `where=` and `initial=` work. Functions that look at
+values (to order or select elements, or to find the interval of a table) choose as NumPy does, and
+the derivative is that of the choice.
 """
 
 CONVENTIONS = """\
@@ -49,28 +50,28 @@ CONVENTIONS = """\
 
 | where | derivative |
 |---|---|
-| `max`, `min`, `nanmax`, `nanmin`, `ptp`, `maximum.accumulate`: elements that tie | equal shares |
+| `max`, `min`, `nanmax`, `nanmin`, `ptp`, `maximum.accumulate` at ties | shared equally |
 | `clip` at a bound | 1 |
 | `prod`, `cumprod` with zeros | exact, to every order |
-| `sort`, `partition`, `median`, `quantile`: equal elements | that of the element chosen |
-| `median` of an even number | one half for each of the two in the middle |
+| `sort`, `partition`, `median`, `quantile` of equal elements | that of the element chosen |
+| `median` of an even number of elements | one half for each of the two in the middle |
 | `std` of equal elements | 0 |
-| `interp` at a point of the table | the slope to its right; at the last point to its left |
-| `interp` outside of the table | 0, unless `left` or `right` vary |
+| `interp` at a point of the table | the slope to its right; at the last point, to its left |
+| `interp` outside the table | 0, unless `left` or `right` carries a derivative |
 | `round`, `fix` | 0 |
-| `unwrap` | that of the phase; jumps are whole periods |
-| nan in the `nan...` functions | 0 |
+| `unwrap` | that of the phase; jumps are whole periods, hence constants |
+| nan elements in the `nan...` functions | 0 |
 """
 
 # Older names of functions, which newer versions of NumPy lack.
 FORMER_NAMES = {"trapz", "row_stack", "in1d"}
 
 
-def enter_rooms() -> None:
-    """Import every room in which functions are registered."""
-    for room in pkgutil.walk_packages(cadiff.__path__, "cadiff."):
-        if room.name.startswith(("cadiff.numpy", "cadiff.scipy")):
-            importlib.import_module(room.name)
+def import_modules() -> None:
+    """Import every module in which functions are registered."""
+    for module in pkgutil.walk_packages(cadiff.__path__, "cadiff."):
+        if module.name.startswith(("cadiff.numpy", "cadiff.scipy")):
+            importlib.import_module(module.name)
 
 
 def home(original: Any) -> str:
@@ -98,7 +99,7 @@ def lines_of(module: str, originals: list[Any]) -> Iterator[str]:
 def distributions() -> Iterator[str]:
     """What has derivatives of each distribution: public methods of its class."""
     yield "## `scipy.stats`\n\n"
-    yield "By argument and parameters, of frozen distributions too.\n\n"
+    yield "With respect to the argument and the parameters; frozen distributions included.\n\n"
     yield "| distribution | methods with derivatives |\n|---|---|\n"
     for name, distribution in sorted(vars(stats).items()):
         if isinstance(distribution, (stats.Distribution, stats.Multivariate)):
@@ -110,7 +111,7 @@ def distributions() -> Iterator[str]:
 
 def page() -> str:
     """The text of the page."""
-    enter_rooms()
+    import_modules()
     modules: dict[str, list[Any]] = {}
     for original in FUNCTIONS:
         if original not in PLAIN and original.__name__ not in FORMER_NAMES:
@@ -120,12 +121,12 @@ def page() -> str:
         parts += lines_of(module, modules[module])
     parts += distributions()
     plain = sorted({f"`{f.__name__}`" for f in PLAIN})
-    parts += ["## Answered from values\n\nTheir results have no derivatives.\n\n"]
+    parts += ["## Answered from values\n\nThe results of these have no derivatives.\n\n"]
     parts += [", ".join(plain), ".\n"]
     made = [f"`{name}`" for name in _creation.__all__ if not name.endswith("_")]
     parts += [
         "\n## Arrays that numbers can be assigned to\n\n",
-        "If of floats, what these make in `cadiff.numpy`: ",
+        "Arrays of floats that these functions of `cadiff.numpy` make: ",
         ", ".join(made),
         ".\n",
     ]

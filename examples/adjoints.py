@@ -1,7 +1,7 @@
 """Reverse mode step by step: the adjoint of every number on the way.
 
-After ``backward()``, a `Var` that was computed on the way to the result holds in ``.grad`` the
-derivative of the result by that number, which is what a textbook draws beside each node.
+After ``backward()``, each `Var` that was computed on the way to the result holds in ``.grad`` the
+derivative of the result with respect to it: the number that a textbook draws beside each node.
 """
 
 from __future__ import annotations

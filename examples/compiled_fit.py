@@ -15,7 +15,7 @@ import cadiff
 
 
 def misfit(p: Any, times: Any, samples: Any) -> Any:
-    """The sum of squares of the residuals, robust beyond 1: a branch that depends on the data."""
+    """A robust sum of squared residuals: its branch at 1 depends on the data."""
     amplitude, decay, frequency = p[0], p[1], p[2]
     total = 0.0
     for t, sample in zip(times, samples, strict=True):

@@ -2,9 +2,9 @@
 
 The points lie around y = 1.4 x - 0.7 with uniform noise of one unit either way. Gradient descent
 on the mean squared error must end at the least-squares solution of the sample, which NumPy
-computes directly. One gradient follows 2,500 operations; at some 15 ns each, on top of what the
-loop itself takes, all 10,000 come to about a second, where a graph of plain Python objects
-takes some twenty.
+computes directly. A gradient records 2,500 operations. At some 15 ns each, on top of the loop
+itself, all 10,000 gradients take about a second; with a graph of plain Python objects they take
+some twenty.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ points = list(zip(predictor.tolist(), response.tolist(), strict=True))
 
 
 def mean_squared_error(line: Sequence[Any]) -> Any:
-    """Mean squared error of the line with this slope and intercept; a number like theirs."""
+    """Mean squared error of the line; a number of the type that slope and intercept have."""
     slope, intercept = line
     total = 0.0
     for x, y in points:
@@ -38,7 +38,7 @@ def mean_squared_error(line: Sequence[Any]) -> Any:
 
 
 def main() -> None:
-    """Descend, then compare with the least-squares solution."""
+    """Descend, then compare the result with the least-squares solution."""
     gradient = cadiff.grad(mean_squared_error)
     slope, intercept = 0.1, 0.0
     begin = time.perf_counter()

@@ -1,8 +1,9 @@
-"""Logistic regression by mini-batches, its loss written as a scalar Python loop.
+"""Logistic regression in mini-batches, with a loss written as a scalar Python loop.
 
-1000 rows of 4 features and an intercept, batches of 100, a step of 0.005 along the gradient of
-the summed binary cross-entropy. The gradient is checked against its closed form,
-Xᵀ(σ(Xβ) - y), and the result against the maximum-likelihood solution that Newton's method finds.
+The data are 1000 rows of 4 features and an intercept; each step takes a batch of 100 and moves by
+0.005 times the gradient of the summed binary cross-entropy. The gradient is checked against its
+closed form, Xᵀ(σ(Xβ) - y), and the result against the maximum-likelihood solution that Newton's
+method finds.
 """
 
 from __future__ import annotations

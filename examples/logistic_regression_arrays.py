@@ -1,9 +1,9 @@
-"""Logistic regression in arrays: breast cancer, its maximum likelihood by SciPy's optimiser.
+"""Logistic regression in arrays: breast cancer, by maximum likelihood with SciPy's optimiser.
 
-scikit-learn's breast-cancer data hold 569 tumours, malignant or benign, and 30 features of each.
-All 30, standardised, separate the two kinds by a plane, so that no maximum-likelihood solution
-exists; the ten means do not, and are used here with an intercept. The gradient comes from reverse
-mode, and again from one forward pass of a `Dual` that carries an identity of tangents. Both
+scikit-learn's breast-cancer data describe 569 tumours, malignant or benign, by 30 features each.
+All 30 together separate the two classes by a plane, so that no maximum-likelihood solution exists;
+the ten means do not, and are used here with an intercept. The gradient comes from reverse mode,
+and again from one forward pass of a `Dual` that carries an identity matrix of tangents. Both
 optima agree to 1e-6 with the one that Newton's method finds in plain NumPy.
 
     pip install "cadiff[examples]"

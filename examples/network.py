@@ -1,10 +1,11 @@
 """A neural network of 64-256-10 units reads handwritten digits.
 
-scikit-learn's digits are 1797 images of 8 x 8 pixels; a fifth of them is held back as the test.
-The network is plain NumPy, its loss the cross-entropy of the ten classes; `cadiff.value_and_grad`
-takes the list of weights and gives the list of gradients, float32 like the weights. They are
-compared with forward mode, which carries several directions at once. Then stochastic gradient
-descent with momentum trains the network, then Adam; each must read at least 97 % of the test.
+scikit-learn's digits are 1797 images of 8 x 8 pixels; a fifth of them is held back for testing.
+The network is plain NumPy and its loss the cross-entropy of the ten classes;
+`cadiff.value_and_grad` takes the list of weights and gives a list of gradients, float32 like the
+weights. They are compared with forward mode, which carries several directions at once. Then the
+network is trained by stochastic gradient descent with momentum, and again by Adam; each run must
+classify at least 97 % of the test images correctly.
 
     pip install "cadiff[examples]"
     python examples/network.py --optimizer adam --plot loss.png
@@ -44,7 +45,7 @@ TEST_SHARE = 5  # one image in so many
 
 
 def load() -> tuple[Array, Labels, Array, Labels]:
-    """Images and labels to train with, and those of the test: always the same."""
+    """Images and labels for training and for testing; the split is always the same one."""
     digits = load_digits()
     order = np.random.default_rng(0).permutation(len(digits.target))
     images = (digits.data[order] / 16.0).astype(np.float32)
@@ -54,7 +55,7 @@ def load() -> tuple[Array, Labels, Array, Labels]:
 
 
 def initial_weights(rng: np.random.Generator, sizes: tuple[int, ...]) -> Weights:
-    """Matrices of He's scale and biases of zero, for each layer (He et al. 2015)."""
+    """Weight matrices at He's scale and zero biases, for each layer (He et al. 2015)."""
     weights = []
     for inputs, outputs in pairwise(sizes):
         matrix = rng.standard_normal((inputs, outputs)) * np.sqrt(2.0 / inputs)
@@ -75,12 +76,12 @@ def loss(weights: Any, images: Array, labels: Labels) -> Any:
 
 
 def accuracy(weights: Weights, images: Array, labels: Labels) -> float:
-    """The share of images that are read rightly."""
+    """The share of images that are classified correctly."""
     return float(np.mean(np.argmax(logits(weights, images), axis=1) == labels))
 
 
 def compare_modes(weights: Weights, images: Array, labels: Labels, lanes: int = 16) -> float:
-    """How far slopes by forward mode, many at once, are from those of the gradient; relative."""
+    """Relative difference between slopes by forward mode, many at once, and by the gradient."""
     rng = np.random.default_rng(0)
     directions = [rng.standard_normal((*w.shape, lanes)) for w in weights]
     duals = [cadiff.Dual(w, d) for w, d in zip(weights, directions, strict=True)]
@@ -136,7 +137,7 @@ OPTIMIZERS: dict[str, Callable[[Weights], SGD | Adam]] = {"sgd": SGD, "adam": Ad
 
 
 def train(name: str, epochs: int, seed: int) -> tuple[float, list[float]]:
-    """Train from scratch; the accuracy on the test and the loss of every batch."""
+    """Train from scratch; return the accuracy on the test images and the loss of each batch."""
     rng = np.random.default_rng(seed)
     images, labels, test_images, test_labels = load()
     weights = initial_weights(rng, (images.shape[1], HIDDEN, 10))

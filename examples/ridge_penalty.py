@@ -1,9 +1,10 @@
 """Choose the penalty of a ridge regression by its error on other data, with exact derivatives.
 
 The weights are a root of the gradient of the training loss; `cadiff.root` differentiates them by
-the implicit function theorem, whatever way they were found. So the error on other data is an
-ordinary function of the penalty, and SciPy minimises it by Newton's method, with `cadiff.grad` and
-`cadiff.hvp` through the inner solution. The end is compared with the formula of ridge regression.
+the implicit function theorem, however they were found. The error on other data is then an ordinary
+function of the penalty, and SciPy minimises it by Newton's method, with `cadiff.grad` and
+`cadiff.hvp` through the inner solution. The result is compared with the formula of ridge
+regression.
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ def error(p: Any) -> Any:
 
 
 def error_by_formula(log_penalty: float) -> float:
-    """The same by the normal equations."""
+    """Mean squared error on the other data, with the weights from the normal equations."""
     matrix = DESIGN.T @ DESIGN + np.exp(log_penalty) * np.eye(20)
     residual = OTHER @ np.linalg.solve(matrix, DESIGN.T @ TARGETS) - OTHER_TARGETS
     return float(residual @ residual / len(OTHER))
 
 
 def main() -> None:
-    """Minimise, and insist that the formula has its minimum there as well."""
+    """Minimise, and check that the formula has its minimum at the same place."""
     result = minimize(
         cadiff.value_and_grad(error),
         np.zeros(1),

@@ -18,7 +18,7 @@ N = 50
 
 
 def rosenbrock(x: Any) -> Any:
-    """Sum the banana-shaped valleys between neighbours; the minimum is 0, where all are 1."""
+    """The sum of banana-shaped valleys between neighbours; its minimum is 0, where all are 1."""
     total = 0.0
     for here, there in pairwise(x):
         total += 100.0 * (there - here**2) ** 2 + (1.0 - here) ** 2
@@ -26,7 +26,7 @@ def rosenbrock(x: Any) -> Any:
 
 
 def report(method: str, result: Any) -> None:
-    """Print where a run ended, and insist that it is the minimum."""
+    """Print where a run ended, and check that it is the minimum."""
     error = float(np.max(np.abs(result.x - 1.0)))
     print(
         f"{method:9}  minimum {result.fun:8.1e} after {result.nfev:3} evaluations, "

@@ -53,7 +53,9 @@ def trunc_mod(x: Real, y: Real) -> Real:
 
 
 def nearest_mod(x: Real, y: Real) -> Real:
-    """x - y n, n the whole number nearest to x / y, halves to even."""
+    """x - y n, n the whole number nearest to x / y, halves to even; x where y is infinite."""
+    if mp.isinf(y) and mp.isfinite(x):
+        return x
     with mp.extradps(700):
         return x - y * mp.nint(x / y)
 
@@ -203,6 +205,21 @@ TWINS: dict[str, Twin] = {
 }
 
 
+def missing_twin(name: str) -> str:
+    """What to do about an operation that has a row and no twin."""
+    return (
+        f"{name} has no 50-digit twin: add its definition in mpmath to TWINS in tests/oracle.py, "
+        f'such as\n    "{name}": lambda x: 1 - mp.cos(x),'
+    )
+
+
+class Oracle(dict[str, Twin]):
+    """Twins by the names of operations."""
+
+    def __missing__(self, name: str) -> Twin:
+        raise LookupError(missing_twin(name))
+
+
 def _real(twin: Twin) -> Twin:
     """The twin with nan for what is complex, or has a pole, at the point."""
 
@@ -217,7 +234,18 @@ def _real(twin: Twin) -> Twin:
     return total
 
 
-ORACLE: dict[str, Twin] = {name: _real(twin) for name, twin in TWINS.items()}
+ORACLE = Oracle({name: _real(twin) for name, twin in TWINS.items()})
+
+
+def twin_value(name: str, *point: float) -> Real:
+    """The value of a twin at any doubles, infinite ones included; nan if one of them is nan."""
+    if any(x != x for x in point):
+        return mp.nan
+    with digits(WIDE):
+        return ORACLE[name](*map(mp.mpf, point))
+
+
+WIDE = 700  # enough to subtract the smallest double from the largest one
 
 
 # --- derivatives ---------------------------------------------------------------------------------

@@ -395,7 +395,7 @@ def test_the_c_core_knows_no_python(path: Path) -> None:
 BINDING = PACKAGE / "binding" / "numbers"
 
 
-@pytest.mark.parametrize("path", [*C_FILES, *sorted(BINDING.glob("*.[ch]"))], ids=_name)
+@pytest.mark.parametrize("path", [*C_FILES, *sorted(BINDING.glob("*/*.[ch]"))], ids=_name)
 def test_inner_headers_are_included_in_their_own_storey_alone(path: Path) -> None:
     for header in includes_of(path, r'"(\w+/(?:inner|steps|visit)\.h)"'):
         assert Path(header).parent.name == path.parent.name, f"{path} includes {header}"
@@ -417,23 +417,33 @@ def test_headers_have_guards(path: Path) -> None:
 
 # --- who calls whom in C -----------------------------------------------------------------------
 
-# A function or a table where it is defined, and a function where it is only declared.
+# A function, a table or a variable where it is defined, a function where it is only declared.
 C_DEFINITION = re.compile(
     r"^((?:\w+[ *]+)+)(\w+)(?:\([^;{}]*\)|(?:\[[^]]*\])* =)\s*\{", re.MULTILINE
 )
-C_DECLARATION = re.compile(r"^(?:\w+[ *]+)+\w+\([^;{}]*\);", re.MULTILINE)
+C_VARIABLE = re.compile(
+    r"^((?:\w+[ *]+)+)(?:\(\*)?(\w+)(?:\)\([^;{}]*\))?(?:\[[^]]*\])*(?: = [^;{]*)?;", re.MULTILINE
+)
+C_DECLARATION = re.compile(
+    r"^(?:\w+ )*extern [^;{}]*;|^(?:\w+[ *]+)+\w+\([^;{}]*\);", re.MULTILINE
+)
 
 
 def code_of(path: Path) -> str:
-    """A file in C without comments, texts and declarations of functions."""
+    """A file in C without comments, texts and mere declarations."""
     text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
     return C_DECLARATION.sub("", re.sub(r'"(?:[^"\\\n]|\\.)*"', '""', text))
 
 
 def definitions_of(path: Path) -> tuple[set[str], set[str]]:
-    """The functions and tables that a file defines for others, and those for itself alone: what
-    is static, unless it stands in a header."""
-    found = C_DEFINITION.findall(code_of(path))
+    """The functions, tables and variables that a file defines for others, and those for itself
+    alone: what is static, unless it stands in a header."""
+    code = code_of(path)
+    found = [
+        (words, name)
+        for words, name in C_DEFINITION.findall(code) + C_VARIABLE.findall(code)
+        if "typedef" not in words.split()
+    ]
     own = {name for words, name in found if path.suffix == ".c" and "static" in words.split()}
     return {name for _, name in found} - own, own
 
@@ -448,7 +458,7 @@ def calls_between(paths: Iterable[Path]) -> dict[str, dict[str, set[str]]]:
         defined |= dict.fromkeys(definitions_of(path)[0], _place(path))
     calls: dict[str, dict[str, set[str]]] = {_place(path): {} for path in paths}
     for path in paths:
-        used = re.findall(r"\b(\w+)\(|\b(cad_\w+)", code_of(path))
+        used = re.findall(r"\b(\w+)\(|\b(cad_\w+|Cad\w+_Type)", code_of(path))
         for name in {call or table for call, table in used} - definitions_of(path)[1]:
             if defined.get(name, _place(path)) != _place(path):
                 calls[_place(path)].setdefault(defined[name], set()).add(name)
@@ -496,6 +506,12 @@ def test_circles_in_c_are_found(tmp_path: Path) -> None:
         "int cad_b(int x) {\n    return small(x) + cad_a(x);\n}\n"
     )
     (folder / "c.c").write_text("const int cad_table[] = {\n    1,\n};\n")
+    (folder / "d.h").write_text("extern int cad_n;\nHIDDEN extern int (*cad_hook)(int);\n")
+    (folder / "d.c").write_text("int (*cad_hook)(int);\nint cad_n = 1;\nstatic int own, *all;\n")
+    assert definitions_of(folder / "d.h") == (set(), set())
+    assert definitions_of(folder / "d.c")[0] == {"cad_hook", "cad_n"}
+    (folder / "d.h").unlink()
+    (folder / "d.c").unlink()
     calls = calls_between(sorted(folder.iterdir()))
     assert calls == {"room/a": {"room/c": {"cad_table"}}, "room/b": {"room/a": {"cad_a"}}} | {
         "room/c": {}
@@ -515,43 +531,117 @@ def test_circles_in_c_are_found(tmp_path: Path) -> None:
 
 # --- the binding in C --------------------------------------------------------------------------
 
-# The rooms of each subject, by the header that is theirs alone; numbers.h is for all.
-BINDING_ROOMS: dict[str, set[str]] = {
-    "numbers": {"errors", "guards", "rules", "sweeps"},
-    "var": {"var", "var_handles", "var_tape", "var_views", "var_operators", "var_grad"},
-    "array": {"array", "array_operands", "array_index", "array_assign"},
-    "dual": {"dual", "dual_operators", "dual_apply", "dual_make", "dual_index"},
-    "apply": {"apply", "table", "ufuncs", "methods", "ready"},
+# The folders of the binding, from below, and the order of the rooms within each: a file may use
+# what earlier folders define, and of its own folder what earlier groups or its own group do.
+BINDING_STOREYS: list[tuple[str, list[set[str]]]] = [
+    ("numbers", []),
+    (
+        "objects",
+        [{"types"}, {"binding", "classify", "errors", "views"}, {"duals", "handles"}, {"tape"}],
+    ),
+    (
+        "operations",
+        [
+            {"functions", "recording"},
+            {"apply", "operations"},
+            {"compare", "operators"},
+            {"partials"},
+        ],
+    ),
+    ("var", [{"var"}, {"sweep", "values"}, {"grad"}, {"members", "operators"}]),
+    ("array", [{"array"}, {"inner"}, {"operands"}, {"apply", "gather"}, {"assign"}, {"index"}]),
+    ("dual", [{"apply", "dual"}, {"index", "make"}, {"members", "operators"}]),
+    ("module", [{"module"}, {"methods", "table", "ufuncs"}, {"ready"}]),
+]
+BINDING_RANK = {
+    f"{folder}/{name}": (storey, place)
+    for storey, (folder, groups) in enumerate(BINDING_STOREYS)
+    for place, names in enumerate(groups)
+    for name in names
 }
-SUBJECT_OF = {room: subject for subject, rooms in BINDING_ROOMS.items() for room in rooms}
-BINDING_FILES = sorted(BINDING.glob("*.c"))
+BINDING_FILES = sorted(BINDING.glob("*/*.[ch]"))
+
+
+@pytest.fixture(scope="module")
+def binding_calls() -> dict[str, dict[str, set[str]]]:
+    return calls_between(BINDING_FILES)
 
 
 def test_every_room_of_the_binding_has_its_place() -> None:
-    assert {path.stem for path in BINDING_FILES} == set(SUBJECT_OF)
-    assert {path.stem for path in BINDING.glob("*.h")} == set(BINDING_ROOMS)
+    assert {_place(path) for path in BINDING_FILES} == set(BINDING_RANK)
+    assert [path.name for path in BINDING.glob("*.*")] == ["numbers.h"]
+
+
+def test_the_binding_has_no_circles(binding_calls: dict[str, dict[str, set[str]]]) -> None:
+    assert circle_in(binding_calls) == []
+
+
+@pytest.mark.parametrize("name", sorted(BINDING_RANK))
+def test_a_room_of_the_binding_uses_what_stands_below(
+    name: str, binding_calls: dict[str, dict[str, set[str]]]
+) -> None:
+    for other, names in binding_calls[name].items():
+        assert BINDING_RANK[other] <= BINDING_RANK[name], f"{name} uses {names} of {other}"
+
+
+def test_calls_between_rooms_of_the_binding_are_seen(
+    binding_calls: dict[str, dict[str, set[str]]],
+) -> None:
+    ready, general = binding_calls["module/ready"], binding_calls["operations/apply"]
+    assert {"cad_var_number"} <= ready["var/operators"]
+    assert {"CadVar_Type", "CadDual_Type", "cad_dtype"} <= ready["objects/types"]
+    assert {"cad_table_of_var", "cad_table_of_dual"} <= ready["operations/apply"]
+    assert "cad_guarding" in binding_calls["operations/compare"]["operations/recording"]
+    assert "cad_dual_hook" in binding_calls["dual/dual"]["dual/apply"]
+    assert {name.split("/")[0] for name in general} == {"objects", "operations"}
 
 
 @pytest.mark.parametrize("path", BINDING_FILES, ids=_name)
 def test_a_room_of_the_binding_says_what_it_is_for(path: Path) -> None:
-    assert re.match(r"/\*.*?\*/\n#include", path.read_text(encoding="utf-8"), re.DOTALL)
+    assert re.match(r"/\*.*?\*/\n#(include|ifndef)", path.read_text(encoding="utf-8"), re.DOTALL)
 
 
 @pytest.mark.parametrize("path", BINDING_FILES, ids=_name)
-def test_a_room_of_the_binding_includes_the_header_of_its_subject_alone(path: Path) -> None:
-    own, *core = includes_of(path, r'"([^"]+)"')
-    assert own == f"numbers/{SUBJECT_OF[path.stem]}.h"
-    assert {name.removesuffix(".h") for name in core} <= GENERATED | set(C_RANK)
+def test_a_room_of_the_binding_includes_what_stands_below(path: Path) -> None:
+    storey, place = BINDING_RANK[_place(path)]
+    last = place if path.suffix == ".h" else len(BINDING_STOREYS[storey][1])
+    for header in includes_of(path, r'"([^"]+)"'):
+        name = header.removesuffix(".h")
+        if name.startswith("numbers/"):
+            assert BINDING_RANK[name.removeprefix("numbers/")] <= (storey, last), header
+            if Path(name).stem == "inner":
+                assert Path(name).parent.name == path.parent.name, header
+        else:
+            assert name in GENERATED | set(C_RANK), header
 
 
-@pytest.mark.parametrize("path", sorted(BINDING.glob("*.h")), ids=_name)
+def test_headers_of_the_binding_declare_what_their_folder_defines() -> None:
+    """But for what the binding in Cython does for these rooms."""
+    defined = {path: definitions_of(path)[0] for path in BINDING_FILES if path.suffix == ".c"}
+    for header in (path for path in BINDING_FILES if path.suffix == ".h"):
+        text = re.sub(r"/\*.*?\*/", "", header.read_text(encoding="utf-8"), flags=re.DOTALL)
+        declared = set(
+            re.findall(r"^(?:\w+[ *]+)+\(?\*?(cad_\w+|Cad\w+_Type)\b", text, re.MULTILINE)
+        )
+        declared -= definitions_of(header)[0]
+        here = (names for path, names in defined.items() if path.parent == header.parent)
+        own = defined.get(header.with_suffix(".c"))
+        offered = own if own is not None else set().union(*here)
+        assert header.stem == "binding" or declared <= offered, declared - offered
+
+
+@pytest.mark.parametrize("path", sorted(BINDING.glob("**/*.h")), ids=_name)
 def test_headers_of_the_binding_have_guards(path: Path) -> None:
     text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL).strip()
     guard = guard_of("CADIFF", path)
     assert text.startswith(f"#ifndef {guard}\n#define {guard}\n")
     assert text.endswith("#endif")
-    included = {name for name in includes_of(path, r'"([^"]+)"') if name.startswith("numbers/")}
-    assert included == (set() if path.stem == "numbers" else {"numbers/numbers.h"})
+
+
+def test_the_binding_in_cython_sees_all_that_the_rooms_offer() -> None:
+    seen = set(includes_of(BINDING / "numbers.h", r'"numbers/([^"]+)"'))
+    offered = {path for path in BINDING_FILES if path.suffix == ".h" and path.stem != "inner"}
+    assert seen == {path.relative_to(BINDING).as_posix() for path in offered}
 
 
 # --- memory ------------------------------------------------------------------------------------
@@ -559,7 +649,7 @@ def test_headers_of_the_binding_have_guards(path: Path) -> None:
 
 def test_memory_is_taken_through_one_door() -> None:
     calls = re.compile(r"\b(malloc|calloc|realloc|free)\s*\(")
-    for path in [*C_FILES, *BINDING.glob("*.c")]:
+    for path in [*C_FILES, *BINDING.glob("*/*.c")]:
         text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
         found = set(calls.findall(text))
         assert path.name == "memory.c" or not found, f"{path.name} calls {found}"
@@ -594,6 +684,8 @@ BAD_ROWS = {
     "syntax": "f(x) | - | R | x | (x |",
     "unknown operator": "f(x) | - | R | x | x ** 2 |",
     "unknown condition": "f(x) | - | R | x | 1 if x else 0 |",
+    "unknown domain": "f(x) | - | real | x | 1 |",
+    "empty domain": "f(x) | - | [1, 0] | x | 1 |",
     "two of a name": "f(x) | - | R | x | 1 |\nf(x) | - | R | x | 1 |",
 }
 

@@ -8,7 +8,6 @@ test here; the program runs it by name.
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import os
 import re
 import shlex
@@ -18,9 +17,10 @@ import sys
 import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+
+from .table import TABLE, Domain, generate
 
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "src"
@@ -96,38 +96,20 @@ def compile_c(arguments: list[str | Path]) -> None:
 # --- headers made from the table -------------------------------------------------------------
 
 
-def load_generator() -> ModuleType:
-    """src/table/generate.py, which reads the table; it is not part of the package."""
-    spec = importlib.util.spec_from_file_location(
-        "c_core_generate", CORE / "table" / "generate.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where dataclasses look for it
-    spec.loader.exec_module(module)
-    return module
-
-
-def domain_in_c(domain: str) -> str:
-    """The bounds of a column of the table, and whether the operand is a whole number."""
-    if domain == "R":
-        return "-INFINITY, INFINITY, 0"
-    if domain == "int":
-        return "0.0, INFINITY, 1"
-    low, high = (float(bound) for bound in domain.strip("[]()").split(","))
+def domain_in_c(domain: Domain) -> str:
+    """The bounds of an operand, and whether it is a whole number."""
     in_c = {float("-inf"): "-INFINITY", float("inf"): "INFINITY"}
-    return f"{in_c.get(low, repr(low))}, {in_c.get(high, repr(high))}, 0"
+    low, high = (in_c.get(bound, repr(bound)) for bound in (domain.low, domain.high))
+    return f"{low}, {high}, {int(domain.is_whole)}"
 
 
 def write_headers(directory: Path) -> None:
     """ops_rows.h and ops_docs.h for the core, domains.h for the tests."""
-    generate = load_generator()
     generate.write_c(directory)
     lines = [
         f"DOMAIN({row.word}, {i}, {domain_in_c(domain)})"
-        for row in generate.read_table()
-        for i, domain in enumerate(row.domain)
+        for row in TABLE
+        for i, domain in enumerate(row.domains)
     ]
     (directory / "domains.h").write_text("\n".join(lines) + "\n", encoding="utf-8")
 

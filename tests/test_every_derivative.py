@@ -20,6 +20,9 @@ import cadiff.numpy as np
 from cadiff import checkpoint
 from cadiff.binding import _core
 
+from .oracle import STAIRS
+from .table import ROWS, Domain, window
+
 Function = Callable[..., Any]
 Layer = Callable[[Any, Any], Any]
 N = 3
@@ -27,42 +30,31 @@ MATRIX = numpy.array([[0.4, -0.3, 0.2], [0.1, 0.5, -0.2], [-0.4, 0.2, 0.3]])
 
 # --- layers: an array of N numbers and an outer one in, an array of N out ------------------------
 
-# Where each operation of the table is smooth, for each operand; others are piecewise constant or
-# have kinks, and take part with the branch that they choose.
-INSIDE = {
-    "R": (-1.5, 1.5),
-    "[0, inf)": (0.4, 2.0),
-    "[-1, 1]": (-0.7, 0.7),
-    "[1, inf)": (1.3, 2.5),
-    "[-1, inf)": (-0.6, 1.5),
-}
+# Where operations of the table are smooth is told by their domains, but for these; what is
+# piecewise constant or has kinks takes part with the branch that it chooses.
 ELSEWHERE = {"gamma": (0.6, 2.5), "gammaln": (0.6, 2.5), "digamma": (0.6, 2.5), "tan": (-1.0, 1.0)}
 AWAY_FROM_ZERO = {"reciprocal", "divide", "power", "cbrt", "hypot", "arctan2", "absolute", "sign"}
-JUMPS = {
-    *("floor", "ceil", "trunc", "rint", "floor_divide", "mod", "fmod", "ieee_remainder"),
-    *("polygamma", "where"),
-}
+JUMPS = (STAIRS - {"sign"}) | {"mod", "fmod", "ieee_remainder", "where"}
+
+
+def smooth_part(domain: Domain) -> tuple[float, float]:
+    """An interval well inside a domain."""
+    low, high = window(domain, 2.0)
+    margin = 0.125 * (high - low)
+    return low + margin, high - margin
 
 
 def domains() -> dict[str, tuple[tuple[float, float], ...]]:
-    """For each operation of the table the intervals from which its operands are taken."""
+    """For each operation of real numbers the intervals from which its operands are taken."""
     found = {}
-    for line in _core.functions().values():
-        name = line.__name__
-        text = [
-            part.split(": ", 1)[1] for part in (line.__doc__ or "").splitlines() if ": " in part
-        ]
-        operands = [part for part in text if part.startswith(("any real", "nan outside"))]
-        intervals = [
-            INSIDE[part.removeprefix("nan outside ")] if part.startswith("nan") else INSIDE["R"]
-            for part in operands
-        ]
-        if name in ELSEWHERE:
-            intervals = [ELSEWHERE[name]]
-        elif name in AWAY_FROM_ZERO:
+    for row in ROWS:
+        intervals = [smooth_part(domain) for domain in row.domains]
+        if row.name in ELSEWHERE:
+            intervals = [ELSEWHERE[row.name]]
+        elif row.name in AWAY_FROM_ZERO:
             intervals = [(0.3, 1.6)] * len(intervals)
-        if name not in JUMPS:
-            found[name] = tuple(intervals)
+        if row.name not in JUMPS and not any(domain.is_whole for domain in row.domains):
+            found[row.name] = tuple(intervals)
     return found
 
 

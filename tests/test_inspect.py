@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import cadiff
 import cadiff.numpy as cnp
 from cadiff.binding import _core
-from cadiff.inspection import inspect
+from cadiff.inspection import tape as tapes
 
 
 def lines_of(tape: cadiff.Tape, **kwargs: Any) -> list[str]:
@@ -447,7 +447,7 @@ def test_empty_constant_and_strided(f: Any, args: Any, operations: int) -> None:
 
 
 def test_the_examples() -> None:
-    assert doctest.testmod(inspect).failed == 0
+    assert doctest.testmod(tapes).failed == 0
 
 
 def test_joined_arrays_are_linked_to_their_parts() -> None:

@@ -19,7 +19,8 @@ import pytest
 import cadiff
 from cadiff import Dual, Var
 
-from .test_operations import ROWS, Row, gradients, hessians, is_same, restricted
+from .table import ROWS, Row
+from .test_operations import gradients, hessians, is_same, restricted
 
 INF = math.inf
 NAN = math.nan

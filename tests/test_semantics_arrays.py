@@ -19,7 +19,7 @@ import cadiff.numpy as cnp
 from cadiff import Dual, Var
 from cadiff.scipy import special
 
-from .test_operations import ROWS, Row
+from .table import ROWS, Row
 from .test_semantics import KINKS
 
 INF = math.inf
@@ -83,6 +83,7 @@ def check_second(f: Callable[..., Any], x: Any, expected: Any, rtol: float = 1e-
 @pytest.mark.parametrize("row", [row for row in ROWS if row.kinks], ids=lambda row: row.name)
 def test_kinks_element_by_element(row: Row) -> None:
     """All cases of a row at once, as one array for each operand."""
+    assert row.name in KINKS, f"write cases for the convention of {row.name}: {row.kinks}"
     f = getattr(cadiff, row.name)
     points = [
         np.array(operand) for operand in zip(*(case[0] for case in KINKS[row.name]), strict=True)

@@ -28,7 +28,7 @@ from cadiff import Dual
 from cadiff.binding import _core
 
 from .oracle import DERIVATIVES, ORACLE, STAIRS, Real, digits
-from .test_operations import ROWS, rows
+from .table import ROWS, Domain, rows, window
 
 Function = Callable[..., Any]
 HIGHEST = 8
@@ -64,13 +64,12 @@ class Counted:
 # --- every row of the table ----------------------------------------------------------------------
 
 
-def draw(domain: str, rng: np.random.Generator) -> float:
+def draw(domain: Domain, rng: np.random.Generator) -> float:
     """A number well inside the domain of an operand."""
-    if domain == "int":
+    if domain.is_whole:
         return float(rng.integers(3))
-    bounds = ["-inf", "inf"] if domain == "R" else domain.strip("[]()").split(",")
-    low, high = (min(max(float(bound), -3.0), 3.0) for bound in bounds)
-    return float(rng.uniform(low + 0.05, high + (low == 1.0) - 0.05))
+    low, high = window(domain, 3.0)
+    return float(rng.uniform(low + 0.05, high - 0.05))
 
 
 def coefficients(name: str, point: Sequence[float], which: int) -> list[Real]:
@@ -96,9 +95,9 @@ def test_every_operation(row: Any) -> None:
     rng = np.random.default_rng(zlib.crc32(row.name.encode()))
     f = getattr(cadiff, row.name)
     for _ in range(4):
-        point = [draw(domain, rng) for domain in row.domain]
+        point = [draw(domain, rng) for domain in row.domains]
         for which in range(len(point)):
-            if row.domain[which] == "int":
+            if row.domains[which].is_whole:
                 continue
             exact = coefficients(row.name, point, which)
             for k in range(1, HIGHEST + 1):
@@ -115,7 +114,7 @@ def test_every_operation_over_arrays(row: Any) -> None:
     """Elements on both sides of all conditions, in one array: each as if it were alone."""
     rng = np.random.default_rng(zlib.crc32(row.name.encode()))
     f = getattr(cadiff, row.name)
-    points = np.array([draw(row.domain[0], rng) for _ in range(300)])
+    points = np.array([draw(row.domains[0], rng) for _ in range(300)])
     for order in (2, 3, 6):
         got = cadiff.derivative(lambda t: f(points * t), 1.0, order=order)
         alone = [cadiff.derivative(lambda t: f(x * t), 1.0, order=order) for x in points]  # noqa: B023
@@ -366,7 +365,7 @@ def test_conventions_at_zero(name: str) -> None:
 
 
 def test_conventions_over_arrays() -> None:
-    """The same with an element at 0 and others beside it."""
+    """An element at 0, with others beside it, has the derivatives of a single number at 0."""
     shifts = np.array([0.0, 1.0, -2.0])
     for name in ("cube", "cube, a float", "sinc", "relu", "absolute", "x times its magnitude"):
         f = AT_ZERO[name][0]

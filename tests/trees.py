@@ -33,7 +33,7 @@ def leaves(tree: Any) -> Iterator[Any]:
 
 
 def tree_map(f: Callable[[float], float], tree: Any) -> Any:
-    """The same containers, each number replaced; arrays as float64 or float32."""
+    """A tree with each number replaced in its container; arrays as float64 or float32."""
     if isinstance(tree, (defaultdict, Counter)):
         return {key: tree_map(f, item) for key, item in tree.items()}
     if isinstance(tree, dict):
@@ -50,7 +50,7 @@ def tree_map(f: Callable[[float], float], tree: Any) -> Any:
 
 
 def assert_same_tree(got: Any, expected: Any, rtol: float = 1e-15) -> None:
-    """The same containers of the same types, and numbers that agree."""
+    """Assert that two trees have equal containers of equal types, and numbers that agree."""
     if isinstance(expected, np.ndarray):
         assert isinstance(got, np.ndarray)
         assert got.dtype == expected.dtype

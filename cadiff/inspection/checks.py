@@ -134,7 +134,7 @@ class _Settings(NamedTuple):
 
 
 def _in_double(tree: Any) -> Any:
-    """The same arguments with their arrays in double precision, to take differences in."""
+    """Arguments with their arrays converted to double precision, to take differences in."""
     if isinstance(tree, dict):
         return {key: _in_double(item) for key, item in tree.items()}
     if isinstance(tree, (list, tuple)):

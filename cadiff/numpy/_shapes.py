@@ -70,7 +70,7 @@ def reshape(
     newshape: int | Sequence[int] | None = None,
     copy: bool | None = None,
 ) -> Number:
-    """The same elements in another shape, as `numpy.reshape`; orders A and K are C."""
+    """An array in another shape, as `numpy.reshape`; orders A and K are C."""
     wanted = newshape if shape is None else shape
     if wanted is None:
         raise TypeError("reshape() missing 1 required positional argument: 'shape'")

@@ -184,7 +184,7 @@ class Mask(NDArrayOperatorsMixin):
         return np.array, (self.values,)
 
     def copy(self, order: Any = "C") -> Any:
-        """The same, of its own."""
+        """A copy, which assignments to the original do not change."""
         if self.is_plain:
             return self.values.copy(order)
         return _made_of([self], self._plain.copy(), self._outcomes)

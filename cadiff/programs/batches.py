@@ -89,7 +89,7 @@ class BatchCalls(Traces):
         argnums: int | Sequence[int] = 0,
         **kwargs: Any,
     ) -> Any:
-        """The same for many points: the first argument has one leading axis more.
+        """Values or derivatives at many points: the first argument has one leading axis more.
 
         Points are computed side by side, and by several threads, without the GIL.
 
@@ -281,7 +281,7 @@ class Batch:
         return other
 
     def again(self, X: Any, what: str, numbers: tuple[int, ...], single: bool) -> Batch | None:
-        """The same of other points; None if these are others, or something else is wanted."""
+        """A batch like this one at other points; None where they, or what is wanted, differ."""
         if (
             type(X) is not np.ndarray
             or X.dtype != np.float64

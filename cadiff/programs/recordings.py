@@ -180,7 +180,7 @@ class Call:
 
     @property
     def atoms(self) -> list[Any]:
-        """The same, with single numbers in place of sequences."""
+        """Single numbers and arrays: the inputs, with the items of sequences one by one."""
         found: list[Any] = []
         for item in self._inputs:
             if isinstance(item, (list, tuple)):
@@ -365,7 +365,7 @@ class Recorded:
         return plan
 
     def code_for_points(self, what: str, ranges: tuple[Range, ...] = ()) -> Code:
-        """The same for many points at once."""
+        """The code that computes a value or a derivative at many points at once."""
         key = (f"{what} of points", ranges)
         code = self._codes.get(key)
         if code is None:

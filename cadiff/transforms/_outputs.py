@@ -98,7 +98,7 @@ class Output:
         return self.fill([("leaf", *shape) for shape in self.shapes])
 
     def fill(self, leaves: Sequence[Any]) -> Any:
-        """The same containers around other leaves."""
+        """A tree of this structure around other leaves."""
         return _filled(self._template, leaves)
 
     def match(self, tree: Any, what: str) -> list[Any]:

@@ -99,7 +99,7 @@ def _by_series(f: Function, x: float, order: int) -> Any:
 
 
 def _by_nesting(f: Function, x: Any, order: int) -> Any:
-    """The same by forward mode over forward mode, which doubles the work with each order."""
+    """A derivative of high order by forward mode over itself: each order doubles the work."""
     if order == 0:
         return f(x)
     output, _, tangents, _, _ = run_forward(

@@ -15,6 +15,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf, isinf
 from pathlib import Path
 
 TABLE = Path(__file__).with_name("ops.def")
@@ -76,6 +77,44 @@ class TableError(ValueError):
 
 
 @dataclass(frozen=True)
+class Domain:
+    """Where an operand may lie: between two bounds, each of which may belong to the domain.
+
+    Infinite bounds belong to domains of real numbers, however they are written.
+    """
+
+    low: float
+    high: float
+    has_low: bool = False
+    has_high: bool = False
+    is_whole: bool = False
+
+    def contains(self, x: float) -> bool:
+        """Whether a number, which is not nan, lies in the domain."""
+        above = x >= self.low if self.has_low else x > self.low
+        below = x <= self.high if self.has_high else x < self.high
+        return above and below and (not self.is_whole or x.is_integer())
+
+
+def parse_domain(text: str) -> Domain | None:
+    """Read `R`, `int` or an interval such as `[0, 1)`; None for anything else."""
+    if text == "R":
+        return Domain(-inf, inf, True, True)
+    if text == "int":
+        return Domain(0.0, inf, True, False, True)
+    bounds = re.fullmatch(r"([\[(]) *([^\s,]+), *([^\s,]+) *([\])])", text)
+    if bounds is None:
+        return None
+    try:
+        low, high = float(bounds[2]), float(bounds[3])
+    except ValueError:
+        return None
+    if not low < high:
+        return None
+    return Domain(low, high, bounds[1] == "[" or isinf(low), bounds[4] == "]" or isinf(high))
+
+
+@dataclass(frozen=True)
 class Row:
     """One operation: the columns of the table, taken apart."""
 
@@ -92,6 +131,11 @@ class Row:
     def public(self) -> bool:
         """Whether the operation is a function of the package."""
         return not self.name.startswith("_")
+
+    @property
+    def domains(self) -> tuple[Domain, ...]:
+        """The column of domains, read."""
+        return tuple(domain for domain in map(parse_domain, self.domain) if domain is not None)
 
     @property
     def word(self) -> str:
@@ -116,6 +160,12 @@ def parse_row(line: int, text: str) -> Row:
             f"ops.def:{line}: {head[1]} has {len(operands)} operands (1 to 3 are possible), "
             f"{len(domain)} domains and {len(partials)} partials; the numbers must agree"
         )
+    for text in domain:
+        if parse_domain(text) is None:
+            raise TableError(
+                f"ops.def:{line}: {head[1]}: {text!r} is no domain: expected R, int, or an "
+                "interval such as [0, 1) or (-1, inf)"
+            )
     return Row(line, head[1], operands, columns[1], domain, columns[3], partials, columns[5])
 
 

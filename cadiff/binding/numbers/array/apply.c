@@ -1,0 +1,334 @@
+/* Operations on array Vars: what an elementwise operation, a product of matrices or a sum appends
+ * to the tape. This room finds out which shapes and strides take part; what happens at those
+ * places is the business of src/arrays. */
+#include "numbers/array/inner.h"
+#include "numbers/objects/errors.h"
+#include "numbers/objects/handles.h"
+#include "numbers/objects/tape.h"
+#include "numbers/objects/views.h"
+
+/* --- elementwise operations --- */
+
+static PyObject *record_row(CadOp op, CadArrayOperands *all, const CadShape *shape) {
+    int64_t strides[4][NPY_MAXDIMS];
+    CadRequest request = {.op = op,
+                          .ndim = shape->ndim,
+                          .shape = shape->wide,
+                          .n_views = all->n + 1,
+                          .slots = (size_t)shape->size,
+                          .index = -1};
+    if (cad_put_operands(all) < 0) {
+        return NULL;
+    }
+    cad_contiguous(shape, strides[0]);
+    request.views[0] = (CadPlace){CAD_OWN, strides[0]};
+    int passive = 1;
+    for (int i = 0; i < all->n; i++) {
+        cad_spread(&all->of[i], 0, shape, strides[i + 1]);
+        request.views[i + 1] = (CadPlace){all->of[i].slot, strides[i + 1]};
+        request.passive |= (uint32_t)(all->of[i].passive != 0) << (i + 1);
+        passive = passive && all->of[i].passive;
+    }
+    CadSlot out;
+    const CadStatus status = cad_array_push(all->tape, &request, &out);
+    if (status != CAD_OK) {
+        cad_raise_status(status);
+        return NULL;
+    }
+    return cad_result_view(all->tape, out, shape->ndim, shape->of, request.slots, passive);
+}
+
+PyObject *cad_array_apply(CadOp op, PyObject *const *operands) {
+    if (op == CAD_OP_multiply && operands[0] == operands[1]) {
+        return cad_array_apply(CAD_OP_square, operands); /* one partial to hand on, not two */
+    }
+    CadArrayOperands all;
+    CadShape shape;
+    if (cad_take_operands(&all, operands, cad_op_info[op].arity) != 0) {
+        return NULL;
+    }
+    PyObject *result = NULL;
+    if (cad_broadcast(&all, 0, &shape) == 0 && cad_pin(all.tape) == 0) {
+        result =
+            shape.size == 0 ? cad_empty_array(all.tape, &shape) : record_row(op, &all, &shape);
+        cad_tape_unpin(all.tape);
+    }
+    cad_release_operands(&all);
+    return result;
+}
+
+PyObject *cad_array_copy(CadVar *var) {
+    PyObject *operand = (PyObject *)var;
+    return cad_array_apply(CAD_OP_positive, &operand);
+}
+
+/* --- constants --- */
+
+PyObject *cad_array_constant(CadTape *tape, PyObject *values) {
+    PyArrayObject *array = (PyArrayObject *)values;
+    if (PyArray_NDIM(array) == 0) {
+        PyObject *number = PyNumber_Float(values);
+        PyObject *var = number == NULL ? NULL : cad_var_passive(PyFloat_AS_DOUBLE(number));
+        Py_XDECREF(number);
+        return var;
+    }
+    CadArrayOperand operand = {.ndim = PyArray_NDIM(array), .shape = PyArray_DIMS(array)};
+    PyObject *var = NULL;
+    if (cad_pin(tape) == 0) {
+        if (cad_put_array(tape, &operand, array, 1) == 0) {
+            var = cad_var_view(tape, (CadSlot)operand.slot, operand.ndim, operand.shape, NULL,
+                               CAD_CONSTANT);
+        }
+        cad_tape_unpin(tape);
+    }
+    return var;
+}
+
+static PyObject *constant_zeros(CadTape *tape, int ndim, npy_intp *shape) {
+    PyObject *zeros = PyArray_ZEROS(ndim, shape, NPY_DOUBLE, 0);
+    PyObject *var = zeros == NULL ? NULL : cad_array_constant(tape, zeros);
+    Py_XDECREF(zeros);
+    return var;
+}
+
+/* --- matrix products --- */
+
+static int refuse_matmul(const CadArrayOperands *all) {
+    PyObject *left = cad_shape_tuple(all->of[0].ndim, all->of[0].shape);
+    PyObject *right = cad_shape_tuple(all->of[1].ndim, all->of[1].shape);
+    if (left != NULL && right != NULL) {
+        PyErr_Format(PyExc_ValueError,
+                     all->of[0].ndim == 0 || all->of[1].ndim == 0
+                         ? "matmul: an operand is a single number, shapes %S and %S: use *"
+                         : "matmul: the last axis of the first operand and the second to last of "
+                           "the second one differ in length: shapes %S and %S",
+                     left, right);
+    }
+    Py_XDECREF(left);
+    Py_XDECREF(right);
+    return -1;
+}
+
+/* A vector as a matrix of one row, or of one column. */
+static void as_matrix(CadArrayOperand *operand, npy_intp *shape, int column) {
+    const int64_t stride = operand->strides[0];
+    shape[column] = 1;
+    shape[!column] = operand->shape[0];
+    operand->strides[column] = 0;
+    operand->strides[!column] = stride;
+    operand->shape = shape;
+    operand->ndim = 2;
+}
+
+/* What a product of matrices, or of stacks of them, reads and writes: the axes of the stack, and
+ * three more, which are rows, inner length and columns. */
+typedef struct Product {
+    int ndim;
+    int64_t lengths[NPY_MAXDIMS + 3];
+    int64_t strides[3][NPY_MAXDIMS + 3]; /* of the product and its operands */
+    int64_t size;                        /* of the product */
+} Product;
+
+static void plan_product(const CadArrayOperand *x, const CadArrayOperand *y, const CadShape *stack,
+                         Product *plan) {
+    const npy_intp m = x->shape[x->ndim - 2], n = x->shape[x->ndim - 1];
+    const npy_intp p = y->shape[y->ndim - 1];
+    cad_spread(x, 2, stack, plan->strides[1]);
+    cad_spread(y, 2, stack, plan->strides[2]);
+    plan->ndim = stack->ndim + 3;
+    plan->size = m * p;
+    for (int axis = stack->ndim; axis-- > 0;) {
+        plan->lengths[axis] = stack->of[axis];
+        plan->strides[0][axis] = plan->size;
+        plan->size *= stack->of[axis];
+    }
+    const int64_t *xs = x->strides + x->ndim - 2, *ys = y->strides + y->ndim - 2;
+    const int64_t core[4][3] = {{m, n, p}, {p, 0, 1}, {xs[0], xs[1], 0}, {0, ys[0], ys[1]}};
+    for (int i = 0; i < 3; i++) {
+        plan->lengths[stack->ndim + i] = core[0][i];
+        for (int k = 0; k < 3; k++) {
+            plan->strides[k][stack->ndim + i] = core[k + 1][i];
+        }
+    }
+}
+
+static PyObject *push_product(const CadArrayOperands *all, const Product *plan,
+                              const CadShape *result) {
+    const CadArrayOperand *x = &all->of[0], *y = &all->of[1];
+    const CadRequest request = {
+        .op = CAD_OP_MATMUL,
+        .passive = (uint32_t)((x->passive != 0) << 1 | (y->passive != 0) << 2),
+        .ndim = plan->ndim,
+        .shape = plan->lengths,
+        .n_views = 3,
+        .views = {{CAD_OWN, plan->strides[0]},
+                  {x->slot, plan->strides[1]},
+                  {y->slot, plan->strides[2]}},
+        .slots = (size_t)plan->size,
+        .index = -1,
+    };
+    CadSlot out;
+    const CadStatus status = cad_array_push(all->tape, &request, &out);
+    if (status != CAD_OK) {
+        cad_raise_status(status);
+        return NULL;
+    }
+    return cad_result_view(all->tape, out, result->ndim, result->of, request.slots,
+                           x->passive && y->passive);
+}
+
+static PyObject *record_matmul(CadArrayOperands *all) {
+    CadArrayOperand *x = &all->of[0], *y = &all->of[1];
+    if (x->ndim == 0 || y->ndim == 0) {
+        refuse_matmul(all);
+        return NULL;
+    }
+    if (cad_put_operands(all) < 0) {
+        return NULL;
+    }
+    npy_intp row[2], column[2];
+    const int is_row = x->ndim == 1, is_column = y->ndim == 1;
+    if (is_row) {
+        as_matrix(x, row, 0);
+    }
+    if (is_column) {
+        as_matrix(y, column, 1);
+    }
+    const npy_intp inner = x->shape[x->ndim - 1];
+    if (y->shape[y->ndim - 2] != inner) {
+        refuse_matmul(all);
+        return NULL;
+    }
+    CadShape stack;
+    if (cad_broadcast(all, 2, &stack) < 0) {
+        return NULL;
+    }
+    CadShape result = stack; /* of which a vector's axis is none */
+    if (!is_row) {
+        result.of[result.ndim++] = x->shape[x->ndim - 2];
+    }
+    if (!is_column) {
+        result.of[result.ndim++] = y->shape[y->ndim - 1];
+    }
+    if (result.ndim > NPY_MAXDIMS || stack.ndim + 3 > NPY_MAXDIMS) {
+        PyErr_Format(PyExc_ValueError, "matmul: at most %d axes are possible", NPY_MAXDIMS - 3);
+        return NULL;
+    }
+    Product plan;
+    plan_product(x, y, &stack, &plan);
+    if (plan.size == 0 || inner == 0) {
+        return constant_zeros(all->tape, result.ndim, result.of);
+    }
+    return push_product(all, &plan, &result);
+}
+
+PyObject *cad_array_matmul(PyObject *left, PyObject *right) {
+    PyObject *const operands[2] = {left, right};
+    CadArrayOperands all;
+    if (cad_take_operands(&all, operands, 2) != 0) {
+        return NULL;
+    }
+    PyObject *result = NULL;
+    if (cad_pin(all.tape) == 0) {
+        result = record_matmul(&all);
+        cad_tape_unpin(all.tape);
+    }
+    cad_release_operands(&all);
+    return result;
+}
+
+/* --- sums --- */
+
+/* Mark the axes that are named; -1 with an exception. */
+static int mark_axes(PyObject *axis, int ndim, char *marked) {
+    memset(marked, axis == Py_None, (size_t)ndim);
+    if (axis == Py_None) {
+        return 0;
+    }
+    PyObject *axes = PyTuple_Check(axis) ? Py_NewRef(axis) : PyTuple_Pack(1, axis);
+    int status = axes == NULL ? -1 : 0;
+    for (Py_ssize_t i = 0; status == 0 && i < PyTuple_GET_SIZE(axes); i++) {
+        const Py_ssize_t given = PyNumber_AsSsize_t(PyTuple_GET_ITEM(axes, i), PyExc_IndexError);
+        const Py_ssize_t k = given < 0 ? given + ndim : given;
+        if (given == -1 && PyErr_Occurred()) {
+            status = -1;
+        } else if (k < 0 || k >= ndim) {
+            PyErr_Format(PyExc_IndexError, "axis %zd is out of bounds for an array of %d axes",
+                         given, ndim);
+            status = -1;
+        } else if (marked[k]) {
+            PyErr_SetString(PyExc_ValueError, "duplicate value in 'axis'");
+            status = -1;
+        } else {
+            marked[k] = 1;
+        }
+    }
+    Py_XDECREF(axes);
+    return status;
+}
+
+/* What a sum reads and writes, and the shape of its result. */
+typedef struct Sum {
+    int64_t lengths[NPY_MAXDIMS], to[NPY_MAXDIMS], from[NPY_MAXDIMS];
+    int64_t size;
+    int ndim;
+    npy_intp shape[NPY_MAXDIMS];
+} Sum;
+
+static void plan_sum(const CadView *view, const char *marked, int keepdims, Sum *plan) {
+    plan->size = 1;
+    plan->ndim = 0;
+    for (int i = view->ndim; i-- > 0;) {
+        plan->lengths[i] = CAD_SHAPE(view)[i];
+        plan->from[i] = CAD_STRIDES(view)[i];
+        plan->to[i] = marked[i] ? 0 : plan->size;
+        plan->size *= marked[i] ? 1 : plan->lengths[i];
+    }
+    for (int i = 0; i < view->ndim; i++) {
+        if (!marked[i] || keepdims) {
+            plan->shape[plan->ndim++] = marked[i] ? 1 : CAD_SHAPE(view)[i];
+        }
+    }
+}
+
+PyObject *cad_array_sum(CadVar *var, PyObject *axis, int keepdims) {
+    if (var->kind == CAD_STALE) {
+        cad_raise_stale();
+        return NULL;
+    }
+    char marked[NPY_MAXDIMS];
+    const CadView *view = var->view;
+    if (mark_axes(axis, view->ndim, marked) < 0) {
+        return NULL;
+    }
+    Sum plan;
+    plan_sum(view, marked, keepdims, &plan);
+    CadTape *tape = var->tape;
+    if (view->size == 0) {
+        return constant_zeros(tape, plan.ndim, plan.shape);
+    }
+    if (cad_pin(tape) < 0) {
+        return NULL;
+    }
+    const int passive = cad_array_is_constant(var);
+    const CadRequest request = {
+        .op = CAD_OP_SUM,
+        .passive = (uint32_t)passive << 1,
+        .ndim = view->ndim,
+        .shape = plan.lengths,
+        .n_views = 2,
+        .views = {{CAD_OWN, plan.to}, {var->slot, plan.from}},
+        .slots = (size_t)plan.size,
+        .index = -1,
+    };
+    CadSlot out;
+    const CadStatus status = cad_array_push(tape, &request, &out);
+    PyObject *result = NULL;
+    if (status != CAD_OK) {
+        cad_raise_status(status);
+    } else {
+        result = cad_result_view(tape, out, plan.ndim, plan.shape, request.slots, passive);
+    }
+    cad_tape_unpin(tape);
+    return result;
+}

@@ -1,0 +1,51 @@
+/* Arrays on the tape: operations on array Vars, indexing them and assigning to them. */
+#ifndef CADIFF_ARRAY_H
+#define CADIFF_ARRAY_H
+
+#include "numbers/objects/types.h"
+
+/* --- operations (apply.c) --- */
+
+/* An operation on arrays and single numbers: Vars, at least one of them, and plain ones. NULL
+ * without an exception if an operand is something else. */
+PyObject *cad_array_apply(CadOp op, PyObject *const *operands);
+
+/* The same for `left @ right`. */
+PyObject *cad_array_matmul(PyObject *left, PyObject *right);
+
+PyObject *cad_array_copy(CadVar *var);
+
+/* The sum over axes (None: all; an int; a tuple of them). */
+PyObject *cad_array_sum(CadVar *var, PyObject *axis, int keepdims);
+
+/* An array Var of constants, which can be assigned to; a scalar for ndim 0. */
+PyObject *cad_array_constant(CadTape *tape, PyObject *values);
+
+/* --- copies by arrays of indices (gather.c) --- */
+
+/* var[key] where that is no view. */
+PyObject *cad_array_gather(CadVar *var, PyObject *key);
+
+/* --- assignment (assign.c) --- */
+
+/* var[key] = value */
+int cad_array_assign(CadVar *var, PyObject *key, PyObject *value);
+
+/* target += value, of the same shape; on the tape, in place. Where several elements of the target
+ * are one number, it gets the sum. Former values are not kept. */
+int cad_array_accumulate(CadVar *target, PyObject *value);
+
+/* The same for target[indices], in which an element may occur several times: a 1-D target, int64
+ * indices of one axis. */
+int cad_array_add_at(CadVar *target, PyObject *indices, PyObject *value);
+
+/* target[...] = value for a part of an array that was just made: no former values are kept. */
+int cad_array_write(CadVar *target, PyObject *value);
+
+/* --- indexing (index.c) --- */
+
+PyObject *cad_var_iter(CadVar *var);
+extern PyMappingMethods cad_var_mapping;
+extern PySequenceMethods cad_var_sequence;
+
+#endif

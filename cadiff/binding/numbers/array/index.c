@@ -1,0 +1,154 @@
+/* Array Vars as Python's sequences and mappings: NumPy itself finds the view that a key names.
+ * Copies by arrays of indices and assignments are entries, which other rooms append. */
+#include "numbers/array/array.h"
+#include "numbers/objects/binding.h"
+#include "numbers/objects/errors.h"
+#include "numbers/objects/handles.h"
+#include "numbers/objects/views.h"
+#include "numbers/operations/operations.h"
+#include "numbers/var/var.h"
+
+static int has_ellipsis(PyObject *key) {
+    if (!PyTuple_Check(key)) {
+        return key == Py_Ellipsis;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++) {
+        if (PyTuple_GET_ITEM(key, i) == Py_Ellipsis) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The key with `...` behind it, so that NumPy answers with a view even for a single element. */
+static PyObject *with_ellipsis(PyObject *key) {
+    if (has_ellipsis(key)) {
+        return Py_NewRef(key);
+    }
+    if (!PyTuple_Check(key)) {
+        return PyTuple_Pack(2, key, Py_Ellipsis);
+    }
+    PyObject *tail = PyTuple_Pack(1, Py_Ellipsis);
+    PyObject *whole = tail == NULL ? NULL : PySequence_Concat(key, tail);
+    Py_XDECREF(tail);
+    return whole;
+}
+
+/* Indexing by anything but a whole number: NumPy itself finds the view. */
+static PyObject *general_item(CadVar *var, PyObject *key) {
+    PyObject *whole = with_ellipsis(key);
+    PyObject *array = whole == NULL ? NULL : cad_var_transient(var, var->tape->values, 0);
+    PyObject *part = array == NULL ? NULL : PyObject_GetItem(array, whole);
+    PyObject *result = NULL;
+    if (part != NULL && cad_is_in_values(var->tape, part)) {
+        result = cad_var_part(var, part);
+    } else if (part != NULL && PyArray_Check(part) && PyArray_SIZE((PyArrayObject *)part) == 0) {
+        result = cad_var_part(var, part);
+    } else if (part != NULL) {
+        result = cad_array_gather(var, key);
+    }
+    Py_XDECREF(part);
+    Py_XDECREF(array);
+    Py_XDECREF(whole);
+    return result;
+}
+
+static int raise_not_array(const char *what) {
+    PyErr_Format(PyExc_TypeError, "a 0-d Var holds one number and has no %s", what);
+    return -1;
+}
+
+static Py_ssize_t var_length(CadVar *var) {
+    if (!CAD_IS_VAR_ARRAY(var)) {
+        return raise_not_array("len()");
+    }
+    return CAD_SHAPE(var->view)[0];
+}
+
+/* `asked` is the index before a negative one was counted from the end. */
+static PyObject *item_at(CadVar *var, Py_ssize_t index, Py_ssize_t asked) {
+    if (!CAD_IS_VAR_ARRAY(var)) {
+        raise_not_array("elements: it cannot be indexed or iterated");
+        return NULL;
+    }
+    if (var->kind == CAD_STALE) {
+        cad_raise_stale();
+        return NULL;
+    }
+    const CadView *view = var->view;
+    if (index < 0 || index >= CAD_SHAPE(view)[0]) {
+        PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for a Var of length %zd", asked,
+                     (Py_ssize_t)CAD_SHAPE(view)[0]);
+        return NULL;
+    }
+    const CadSlot slot = var->slot + (CadSlot)(index * CAD_STRIDES(view)[0]);
+    if (view->ndim == 1) {
+        return cad_var_pick(var, slot);
+    }
+    return cad_var_view(var->tape, slot, view->ndim - 1, CAD_SHAPE(view) + 1,
+                        CAD_STRIDES(view) + 1, view->flags);
+}
+
+static PyObject *var_item(CadVar *var, Py_ssize_t index) {
+    return item_at(var, index, index);
+}
+
+static PyObject *var_subscript(CadVar *var, PyObject *key) {
+    if (PyLong_CheckExact(key) || PyArray_IsScalar(key, Integer)) {
+        Py_ssize_t index = PyLong_CheckExact(key) ? PyLong_AsSsize_t(key) : -1;
+        if (index == -1) { /* or a NumPy integer, or an int that is out of range */
+            PyErr_Clear();
+            index = PyNumber_AsSsize_t(key, PyExc_IndexError);
+            if (index == -1 && PyErr_Occurred()) {
+                return NULL;
+            }
+        }
+        const Py_ssize_t from_end =
+            index < 0 && CAD_IS_VAR_ARRAY(var) ? CAD_SHAPE(var->view)[0] : 0;
+        return item_at(var, index + from_end, index);
+    }
+    if (!CAD_IS_VAR_ARRAY(var)) {
+        const int axes = cad_new_axes(key);
+        if (axes < 0) {
+            raise_not_array("elements: it cannot be indexed or iterated");
+            return NULL;
+        }
+        return cad_with_axes((PyObject *)var, axes);
+    }
+    if (var->kind == CAD_STALE) {
+        cad_raise_stale();
+        return NULL;
+    }
+    return general_item(var, key);
+}
+
+static int var_assign(CadVar *var, PyObject *key, PyObject *value) {
+    if (!CAD_IS_VAR_ARRAY(var)) {
+        return raise_not_array("elements: it cannot be assigned to");
+    }
+    if (value == NULL) {
+        PyErr_SetString(PyExc_TypeError, "elements of an array cannot be deleted");
+        return -1;
+    }
+    return var->kind == CAD_STALE ? cad_raise_stale() : cad_array_assign(var, key, value);
+}
+
+PyObject *cad_var_iter(CadVar *var) {
+    if (!CAD_IS_VAR_ARRAY(var)) {
+        raise_not_array("elements: it cannot be indexed or iterated");
+        return NULL;
+    }
+    return PySeqIter_New((PyObject *)var);
+}
+
+PyMappingMethods cad_var_mapping = {
+    .mp_length = (lenfunc)var_length,
+    .mp_subscript = (binaryfunc)var_subscript,
+    .mp_ass_subscript = (objobjargproc)var_assign,
+};
+
+PySequenceMethods cad_var_sequence = {
+    .sq_length = (lenfunc)var_length,
+    .sq_item = (ssizeargfunc)var_item,
+    .sq_contains = cad_contains,
+};

@@ -1,0 +1,105 @@
+/* Operands, shapes and results of operations on array Vars: what the rooms of this folder share.
+ */
+#ifndef CADIFF_ARRAY_INNER_H
+#define CADIFF_ARRAY_INNER_H
+
+#include "numbers/array/array.h"
+
+#include "arrays/arrays.h"
+
+/* --- operands (operands.c) --- */
+
+/* One operand of an operation: a number or an array, on the tape or about to be put there. */
+typedef struct CadArrayOperand {
+    CadVar *var;    /* NULL if it is plain */
+    PyObject *kept; /* what has to be released: a converted array */
+    int ndim;
+    const npy_intp *shape;
+    int64_t slot;
+    int64_t strides[NPY_MAXDIMS]; /* by the axes of the operand itself */
+    int passive;
+    double number; /* if it is plain, and not an array */
+} CadArrayOperand;
+
+typedef struct CadArrayOperands {
+    CadTape *tape;
+    int n;
+    CadArrayOperand of[3];
+} CadArrayOperands;
+
+void cad_release_operands(CadArrayOperands *all);
+
+/* Take one more operand: 0, -1 with an exception, 1 if it is no plain number, array or Var. */
+int cad_take_operand(CadArrayOperands *all, PyObject *object);
+
+/* Take all operands, and find the tape; answers as for cad_take_operand. */
+int cad_take_operands(CadArrayOperands *all, PyObject *const *operands, int n);
+
+/* Copy an array to slots of its own. The tape is pinned. */
+int cad_put_array(CadTape *tape, CadArrayOperand *operand, PyArrayObject *array, int may_change);
+
+/* Give every operand its slot. The tape is pinned. */
+int cad_put_operands(CadArrayOperands *all);
+
+/* Whether nothing that carries a derivative was ever written to an array. */
+static inline int cad_array_is_constant(const CadVar *var) {
+    return var->view->flags & CAD_CONSTANT && cad_tape_is_constant(var->tape, var->slot);
+}
+
+/* --- shapes (operands.c) --- */
+
+typedef struct CadShape {
+    int ndim;
+    npy_intp size;
+    npy_intp of[NPY_MAXDIMS];
+    int64_t wide[NPY_MAXDIMS];
+} CadShape;
+
+/* The common shape of operands, without the last `core` axes of each. */
+int cad_broadcast(const CadArrayOperands *all, int core, CadShape *shape);
+
+static inline void cad_fill_shape(CadShape *shape, int ndim, const npy_intp *lengths) {
+    shape->ndim = ndim;
+    shape->size = 1;
+    for (int i = 0; i < ndim; i++) {
+        shape->of[i] = shape->wide[i] = lengths[i];
+        shape->size *= lengths[i];
+    }
+}
+
+/* The strides of an operand along the axes of the common shape: 0 where it is repeated. */
+static inline void cad_spread(const CadArrayOperand *operand, int core, const CadShape *shape,
+                              int64_t *strides) {
+    const int first = shape->ndim - (operand->ndim - core);
+    for (int axis = 0; axis < shape->ndim; axis++) {
+        const int own = axis - first;
+        strides[axis] = own < 0 || operand->shape[own] == 1 ? 0 : operand->strides[own];
+    }
+}
+
+static inline void cad_contiguous(const CadShape *shape, int64_t *strides) {
+    int64_t stride = 1;
+    for (int axis = shape->ndim; axis-- > 0;) {
+        strides[axis] = stride;
+        stride *= shape->wide[axis];
+    }
+}
+
+/* --- results (operands.c) --- */
+
+/* The handle of what an entry wrote. What comes of constants alone is constant. */
+PyObject *cad_result_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
+                          size_t slots, int passive);
+
+/* An array without elements, which needs no entry. */
+PyObject *cad_empty_array(CadTape *tape, const CadShape *shape);
+
+/* --- offsets (gather.c) --- */
+
+/* The offsets that a key names, as a C-contiguous array of int64. */
+PyArrayObject *cad_offsets_of(const CadVar *var, PyObject *key, size_t low);
+
+/* Copy offsets to slots of their own. The tape is pinned. */
+int cad_put_offsets(CadTape *tape, PyArrayObject *offsets, CadSlot *slot);
+
+#endif

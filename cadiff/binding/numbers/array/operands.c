@@ -1,0 +1,236 @@
+/* What takes part in an operation on array Vars: numbers and arrays, on the tape or put there; how
+ * they are broadcast to a common shape, as NumPy's rules have it; and the Var of the result. Which
+ * operation it is does not matter here. */
+#include "numbers/array/inner.h"
+#include "numbers/objects/classify.h"
+#include "numbers/objects/errors.h"
+#include "numbers/objects/handles.h"
+#include "numbers/objects/tape.h"
+#include "numbers/objects/views.h"
+
+/* --- operands --- */
+
+void cad_release_operands(CadArrayOperands *all) {
+    for (int i = 0; i < all->n; i++) {
+        Py_CLEAR(all->of[i].kept);
+    }
+}
+
+/* An array of real numbers as one of float64. 1 if it is none: an array of objects, say. */
+static int take_array(CadArrayOperand *operand, PyObject *object) {
+    if (cad_check_array(object) < 0) {
+        return -1;
+    }
+    const int type = PyArray_TYPE((PyArrayObject *)object);
+    if (type == NPY_DOUBLE && PyArray_ISBEHAVED_RO((PyArrayObject *)object)) {
+        operand->kept = Py_NewRef(object);
+    } else if (PyTypeNum_ISBOOL(type) || PyTypeNum_ISINTEGER(type) || PyTypeNum_ISFLOAT(type)) {
+        operand->kept =
+            PyArray_FROMANY(object, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST);
+        if (operand->kept == NULL) {
+            return -1;
+        }
+    } else {
+        return 1;
+    }
+    operand->ndim = PyArray_NDIM((PyArrayObject *)operand->kept);
+    operand->shape = PyArray_DIMS((PyArrayObject *)operand->kept);
+    operand->passive = 1;
+    return 0;
+}
+
+int cad_take_operand(CadArrayOperands *all, PyObject *object) {
+    CadArrayOperand *operand = &all->of[all->n++];
+    memset(operand, 0, offsetof(CadArrayOperand, strides));
+    operand->passive = 1;
+    if (!CAD_IS_VAR(object)) {
+        if (PyArray_Check(object)) {
+            return take_array(operand, object);
+        }
+        if (PyList_Check(object) || PyTuple_Check(object)) {
+            PyObject *array = PyArray_FROM_O(object);
+            const int status = array == NULL ? -1 : take_array(operand, array);
+            Py_XDECREF(array);
+            return status;
+        }
+        const int class = cad_classify(object, &operand->number);
+        return class < 0 ? -1 : class != CAD_PLAIN;
+    }
+    CadVar *var = CAD_VAR(object);
+    if (var->kind == CAD_STALE) {
+        return cad_raise_stale();
+    }
+    if (var->kind == CAD_PASSIVE) {
+        operand->number = var->value;
+        return 0;
+    }
+    if (all->tape != NULL && all->tape != var->tape) {
+        return cad_raise_threads();
+    }
+    all->tape = var->tape;
+    operand->var = var;
+    operand->passive = 0;
+    if (var->kind == CAD_ARRAY) {
+        operand->ndim = var->view->ndim;
+        operand->shape = CAD_SHAPE(var->view);
+        operand->passive = cad_array_is_constant(var);
+        for (int i = 0; i < operand->ndim; i++) {
+            operand->strides[i] = CAD_STRIDES(var->view)[i];
+        }
+    }
+    return 0;
+}
+
+int cad_take_operands(CadArrayOperands *all, PyObject *const *operands, int n) {
+    all->tape = NULL;
+    all->n = 0;
+    for (int i = 0; i < n; i++) {
+        const int status = cad_take_operand(all, operands[i]);
+        if (status != 0) {
+            cad_release_operands(all);
+            return status;
+        }
+    }
+    if (all->tape == NULL) { /* Vars that are on no tape, with plain arrays */
+        all->tape = cad_current_tape();
+    }
+    return all->tape == NULL ? -1 : 0;
+}
+
+int cad_put_array(CadTape *tape, CadArrayOperand *operand, PyArrayObject *array, int may_change) {
+    const npy_intp size = PyArray_SIZE(array);
+    CadSlot slot;
+    const CadStatus status = cad_tape_block(tape, (size_t)size, may_change, &slot);
+    if (status != CAD_OK) {
+        return cad_raise_status(status);
+    }
+    int copied = 0;
+    if (PyArray_IS_C_CONTIGUOUS(array) && PyArray_TYPE(array) == NPY_DOUBLE &&
+        PyArray_ISBEHAVED_RO(array)) {
+        memcpy(tape->values + slot, PyArray_DATA(array), (size_t)size * sizeof(double));
+    } else {
+        PyObject *place =
+            PyArray_New(&PyArray_Type, PyArray_NDIM(array), PyArray_DIMS(array), NPY_DOUBLE, NULL,
+                        tape->values + slot, 0, NPY_ARRAY_CARRAY, NULL);
+        copied = place == NULL ? -1 : PyArray_CopyInto((PyArrayObject *)place, array);
+        Py_XDECREF(place);
+    }
+    operand->slot = slot;
+    int64_t stride = 1;
+    for (int i = operand->ndim; i-- > 0;) {
+        operand->strides[i] = stride;
+        stride *= operand->shape[i];
+    }
+    return copied;
+}
+
+int cad_put_operands(CadArrayOperands *all) {
+    for (int i = 0; i < all->n; i++) {
+        CadArrayOperand *operand = &all->of[i];
+        if (operand->var != NULL) {
+            operand->slot = operand->var->slot;
+        } else if (operand->kept != NULL) {
+            if (cad_put_array(all->tape, operand, (PyArrayObject *)operand->kept, 0) < 0) {
+                return -1;
+            }
+        } else {
+            const CadStatus status = cad_tape_ensure(all->tape);
+            if (status != CAD_OK) {
+                return cad_raise_status(status);
+            }
+            operand->slot = cad_tape_constant(all->tape, operand->number);
+        }
+    }
+    return 0;
+}
+
+/* --- broadcasting --- */
+
+static int refuse_shapes(const CadArrayOperands *all) {
+    PyObject *shapes[3] = {NULL, NULL, NULL};
+    for (int i = 0; i < 3; i++) {
+        shapes[i] = i < all->n ? cad_shape_tuple(all->of[i].ndim, all->of[i].shape)
+                               : PyUnicode_FromString("");
+    }
+    if (shapes[0] != NULL && shapes[1] != NULL && shapes[2] != NULL) {
+        PyErr_Format(PyExc_ValueError,
+                     "operands could not be broadcast together with shapes %S %S %S", shapes[0],
+                     shapes[1], shapes[2]);
+    }
+    for (int i = 0; i < 3; i++) {
+        Py_XDECREF(shapes[i]);
+    }
+    return -1;
+}
+
+int cad_broadcast(const CadArrayOperands *all, int core, CadShape *shape) {
+    shape->ndim = 0;
+    shape->size = 1;
+    for (int i = 0; i < all->n; i++) {
+        const int ndim = all->of[i].ndim - core;
+        shape->ndim = ndim > shape->ndim ? ndim : shape->ndim;
+    }
+    for (int axis = 0; axis < shape->ndim; axis++) {
+        npy_intp length = 1;
+        for (int i = 0; i < all->n; i++) {
+            const int own = axis - (shape->ndim - (all->of[i].ndim - core));
+            const npy_intp here = own < 0 ? 1 : all->of[i].shape[own];
+            if (here != 1 && length != 1 && here != length) {
+                return refuse_shapes(all);
+            }
+            length = here != 1 ? here : length;
+        }
+        shape->of[axis] = shape->wide[axis] = length;
+        shape->size *= length;
+    }
+    return 0;
+}
+
+/* --- results --- */
+
+static PyObject *make_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
+                           size_t slots, int passive) {
+    if (passive && ndim == 0) {
+        return cad_var_passive(tape->values[out]);
+    }
+    if (!passive) {
+        return cad_var_view(tape, out, ndim, shape, NULL, 0);
+    }
+    if (slots >= CAD_LARGE_BLOCK) { /* noted already, as any block that large */
+        tape->blocks[tape->n_blocks - 1].constant = 1;
+    } else {
+        const CadStatus status = cad_tape_note_block(tape, out, out + slots, CAD_CONSTANTS);
+        if (status != CAD_OK) {
+            cad_raise_status(status);
+            return NULL;
+        }
+    }
+    return cad_var_view(tape, out, ndim, shape, NULL, CAD_CONSTANT);
+}
+
+/* The same after the hook of the tape was called. */
+static PyObject *show_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
+                           size_t slots, int passive) {
+    const CadStatus status = tape->hook->array(tape->hook->holder, ndim, shape);
+    if (status != CAD_OK) {
+        cad_raise_status(status);
+        return NULL;
+    }
+    return make_view(tape, out, ndim, shape, slots, passive);
+}
+
+PyObject *cad_result_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
+                          size_t slots, int passive) {
+    return tape->hook == NULL ? make_view(tape, out, ndim, shape, slots, passive)
+                               : show_view(tape, out, ndim, shape, slots, passive);
+}
+
+PyObject *cad_empty_array(CadTape *tape, const CadShape *shape) {
+    CadSlot slot;
+    const CadStatus status = cad_tape_block(tape, 0, 1, &slot);
+    if (status != CAD_OK) {
+        cad_raise_status(status);
+        return NULL;
+    }
+    return cad_var_view(tape, slot, shape->ndim, shape->of, NULL, CAD_CONSTANT);
+}

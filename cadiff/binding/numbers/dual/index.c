@@ -1,0 +1,229 @@
+/* Elements and parts of array Duals: indexing, iteration and assignment act on primal and tangent
+ * alike, whatever arrays these are. */
+#include "numbers/dual/dual.h"
+#include "numbers/objects/binding.h"
+#include "numbers/objects/classify.h"
+#include "numbers/objects/duals.h"
+#include "numbers/objects/views.h"
+#include "numbers/operations/operations.h"
+
+/* --- parts --- */
+
+/* The number in a component at one index, and its tangent: a number, or a tuple of lanes. */
+static PyObject *single(PyObject *component) {
+    return CAD_IS_VAR(component) || CAD_IS_DUAL(component)
+               ? Py_NewRef(component)
+               : PyFloat_FromDouble(PyFloat_AsDouble(component));
+}
+
+static PyObject *single_tangent(PyObject *tangent) {
+    if (cad_ndim(tangent) == 0) {
+        return single(tangent);
+    }
+    PyObject *lanes = PySequence_Tuple(tangent);
+    for (Py_ssize_t k = 0; lanes != NULL && k < PyTuple_GET_SIZE(lanes); k++) {
+        PyObject *lane = single(PyTuple_GET_ITEM(lanes, k));
+        Py_DECREF(PyTuple_GET_ITEM(lanes, k));
+        PyTuple_SET_ITEM(lanes, k, lane);
+        if (lane == NULL) {
+            PyTuple_SET_ITEM(lanes, k, Py_NewRef(Py_None));
+            Py_CLEAR(lanes);
+        }
+    }
+    return lanes;
+}
+
+/* From the parts of primal and tangent at one index. */
+static PyObject *from_parts(PyObject *primal, PyObject *tangent, CadTag tag) {
+    if (cad_ndim(primal) > 0) {
+        return cad_dual_from(primal, tangent, tag);
+    }
+    PyObject *p = single(primal);
+    PyObject *t = p == NULL || PyErr_Occurred() ? NULL : single_tangent(tangent);
+    PyObject *dual = t == NULL ? NULL : cad_dual_from(p, t, tag);
+    Py_XDECREF(p);
+    Py_XDECREF(t);
+    return dual;
+}
+
+static PyObject *not_array(void) {
+    PyErr_SetString(PyExc_TypeError,
+                    "a 0-d Dual holds one number: it has no length and no elements");
+    return NULL;
+}
+
+/* The key for the tangent: an ellipsis must not swallow the axis of lanes. */
+static PyObject *tangent_key(const CadDual *dual, PyObject *key) {
+    int ellipsis = key == Py_Ellipsis;
+    for (Py_ssize_t i = 0; PyTuple_Check(key) && i < PyTuple_GET_SIZE(key); i++) {
+        ellipsis = ellipsis || PyTuple_GET_ITEM(key, i) == Py_Ellipsis;
+    }
+    if (!ellipsis || !cad_dual_has_lanes(dual)) {
+        return Py_NewRef(key);
+    }
+    PyObject *all = PySlice_New(NULL, NULL, NULL);
+    PyObject *tail = all == NULL ? NULL : PyTuple_Pack(1, all);
+    PyObject *head = PyTuple_Check(key) ? Py_NewRef(key) : PyTuple_Pack(1, key);
+    PyObject *whole = tail == NULL || head == NULL ? NULL : PySequence_Concat(head, tail);
+    Py_XDECREF(head);
+    Py_XDECREF(tail);
+    Py_XDECREF(all);
+    return whole;
+}
+
+static PyObject *dual_subscript(CadDual *dual, PyObject *key) {
+    if (dual->kind != CAD_DUAL_ARRAY) {
+        const int axes = cad_new_axes(key);
+        return axes < 0 ? not_array() : cad_with_axes((PyObject *)dual, axes);
+    }
+    PyObject *other = tangent_key(dual, key);
+    PyObject *p = other == NULL ? NULL : PyObject_GetItem(dual->primal_object, key);
+    PyObject *t = p == NULL ? NULL : PyObject_GetItem(dual->tangent_object, other);
+    PyObject *part = t == NULL ? NULL : from_parts(p, t, dual->tag);
+    Py_XDECREF(t);
+    Py_XDECREF(p);
+    Py_XDECREF(other);
+    return part;
+}
+
+static Py_ssize_t dual_length(CadDual *dual) {
+    if (dual->kind != CAD_DUAL_ARRAY) {
+        not_array();
+        return -1;
+    }
+    return PyObject_Size(dual->primal_object);
+}
+
+static PyObject *dual_item(CadDual *dual, Py_ssize_t index) {
+    const Py_ssize_t length = dual_length(dual);
+    if (length < 0) {
+        return NULL;
+    }
+    if (index < 0 || index >= length) {
+        PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for a Dual of length %zd",
+                     index, length);
+        return NULL;
+    }
+    PyObject *key = PyLong_FromSsize_t(index);
+    PyObject *item = key == NULL ? NULL : dual_subscript(dual, key);
+    Py_XDECREF(key);
+    return item;
+}
+
+PyObject *cad_dual_iter(CadDual *dual) {
+    return dual->kind == CAD_DUAL_ARRAY ? PySeqIter_New((PyObject *)dual) : not_array();
+}
+
+PyObject *cad_dual_elements(PyObject *array) {
+    CadDual *dual = CAD_DUAL(array);
+    PyObject *numbers = PyObject_GetAttrString(dual->primal_object, "shape");
+    PyArray_Dims dims = {NULL, 0};
+    if (numbers == NULL || PyArray_IntpConverter(numbers, &dims) != NPY_SUCCEED) {
+        Py_XDECREF(numbers);
+        return NULL;
+    }
+    Py_DECREF(numbers);
+    PyObject *result = PyArray_SimpleNew(dims.len, dims.ptr, NPY_OBJECT);
+    const npy_intp size = result == NULL ? 0 : PyArray_SIZE((PyArrayObject *)result);
+    PyObject **item = size == 0 ? NULL : PyArray_DATA((PyArrayObject *)result);
+    for (npy_intp i = 0; i < size; i++) {
+        PyObject *key = PyTuple_New(dims.len);
+        npy_intp rest = i;
+        for (int axis = dims.len; key != NULL && axis-- > 0;) {
+            PyTuple_SET_ITEM(key, axis, PyLong_FromSsize_t(rest % dims.ptr[axis]));
+            rest /= dims.ptr[axis];
+        }
+        Py_XSETREF(item[i], key == NULL ? NULL : dual_subscript(dual, key));
+        Py_XDECREF(key);
+        if (item[i] == NULL) {
+            Py_CLEAR(result);
+            break;
+        }
+    }
+    PyDimMem_FREE(dims.ptr);
+    return result;
+}
+
+PyObject *cad_dual_values(PyObject *array) {
+    PyObject *primal = CAD_DUAL(array)->primal_object;
+    return PyArray_Check(primal) ? cad_dual_primal(CAD_DUAL(array)) : cad_plain_value(primal);
+}
+
+/* --- assignment --- */
+
+/* What a value assigned to a Dual of a tag holds for its primal and its tangent. */
+static int split_assigned(const CadDual *dual, PyObject *value, PyObject **primal,
+                          PyObject **tangent) {
+    if (!CAD_IS_DUAL(value) || CAD_DUAL(value)->tag < dual->tag) {
+        *primal = Py_NewRef(value);
+        *tangent = PyFloat_FromDouble(0.0);
+        return *tangent == NULL ? -1 : 0;
+    }
+    CadDual *source = CAD_DUAL(value);
+    if (source->tag > dual->tag) {
+        PyErr_SetString(
+            PyExc_TypeError,
+            "a Dual of an inner derivative cannot be assigned into an array of an outer "
+            "one: make the array inside, with cadiff.zeros or cadiff.array");
+        return -1;
+    }
+    *primal = source->kind == CAD_DUAL_ARRAY ? Py_NewRef(source->primal_object)
+                                             : cad_dual_primal(source);
+    *tangent = *primal == NULL ? NULL : cad_aligned_tangent(source, 0, cad_dual_has_lanes(dual));
+    if (*tangent != NULL && !cad_dual_has_lanes(dual) && cad_ndim(*tangent) > cad_ndim(*primal)) {
+        PyErr_SetString(
+            PyExc_ValueError,
+            "a Dual of several lanes is assigned into an array that has none: make the "
+            "array with a tangent of shape (..., lanes)");
+        return -1;
+    }
+    return *tangent == NULL ? -1 : 0;
+}
+
+/* A plain component takes what is constant as plain numbers. */
+static int assign_component(PyObject *component, PyObject *key, PyObject *value) {
+    PyObject *plain = PyArray_Check(component) ? cad_settled(value) : Py_NewRef(value);
+    const int status = plain == NULL ? -1 : PyObject_SetItem(component, key, plain);
+    Py_XDECREF(plain);
+    return status;
+}
+
+int cad_dual_assign(CadDual *dual, PyObject *key, PyObject *value) {
+    if (dual->kind != CAD_DUAL_ARRAY) {
+        not_array();
+        return -1;
+    }
+    if (value == NULL) {
+        PyErr_SetString(PyExc_TypeError, "elements of an array cannot be deleted");
+        return -1;
+    }
+    PyObject *p = NULL, *t = NULL;
+    PyObject *other = tangent_key(dual, key);
+    PyObject *numbers = cad_numbers_of(value);
+    int status = other == NULL || numbers == NULL ? -1 : split_assigned(dual, numbers, &p, &t);
+    Py_XDECREF(numbers);
+    if (status == 0) {
+        status = assign_component(dual->primal_object, key, p);
+    }
+    if (status == 0) {
+        status = assign_component(dual->tangent_object, other, t);
+    }
+    Py_XDECREF(t);
+    Py_XDECREF(p);
+    Py_XDECREF(other);
+    return status;
+}
+
+/* --- the tables of them --- */
+
+PyMappingMethods cad_dual_mapping = {
+    .mp_length = (lenfunc)dual_length,
+    .mp_subscript = (binaryfunc)dual_subscript,
+    .mp_ass_subscript = (objobjargproc)cad_dual_assign,
+};
+
+PySequenceMethods cad_dual_sequence = {
+    .sq_length = (lenfunc)dual_length,
+    .sq_item = (ssizeargfunc)dual_item,
+    .sq_contains = cad_contains,
+};

@@ -1,0 +1,255 @@
+/* Duals made by hand: Dual(primal, tangent) and Dual.seed(x), of whatever users give as
+ * components, and the errors that say what was expected. Operations make theirs without this room.
+ */
+#include "numbers/dual/dual.h"
+#include "numbers/objects/classify.h"
+#include "numbers/objects/duals.h"
+#include "numbers/objects/tape.h"
+
+static PyObject *float64_array(PyObject *object, const char *what) {
+    PyObject *array = PyArray_FROM_O(object);
+    if (array == NULL) {
+        return NULL;
+    }
+    if (cad_check_array(array) < 0) {
+        Py_DECREF(array);
+        return NULL;
+    }
+    const int type = PyArray_TYPE((PyArrayObject *)array);
+    if (!PyTypeNum_ISINTEGER(type) && !PyTypeNum_ISFLOAT(type)) {
+        PyErr_Format(PyExc_TypeError,
+                     "the %s of a Dual is a real number, a Var, a Dual, or an array-like of real "
+                     "numbers, not %s of dtype %S",
+                     what, Py_TYPE(object)->tp_name,
+                     (PyObject *)PyArray_DESCR((PyArrayObject *)array));
+        Py_DECREF(array);
+        return NULL;
+    }
+    Py_SETREF(array, PyArray_FROMANY(array, NPY_DOUBLE, 0, 0,
+                                     NPY_ARRAY_DEFAULT | NPY_ARRAY_ENSURECOPY |
+                                         NPY_ARRAY_FORCECAST | NPY_ARRAY_ENSUREARRAY));
+    return array;
+}
+
+/* A component that is one number, as the kinds store it: a float, a Var or a Dual. NULL without an
+ * exception if it is not. */
+static PyObject *scalar_component(PyObject *object) {
+    double number;
+    const int class = CAD_IS_BOOL(object) ? CAD_FOREIGN : cad_classify(object, &number);
+    if (class == CAD_PLAIN) {
+        return PyFloat_FromDouble(number);
+    }
+    if (class == CAD_VAR_CLASS || class == CAD_DUAL_CLASS) {
+        return Py_NewRef(object);
+    }
+    return NULL;
+}
+
+static CadTag tag_of(PyObject *component) {
+    return CAD_IS_DUAL(component) ? CAD_DUAL(component)->tag : 0;
+}
+
+static PyObject *refuse_tangent(PyObject *object) {
+    PyErr_Format(
+        PyExc_TypeError,
+        "the tangent of a 0-d Dual is a number, or a 1-D array of numbers (lanes), not %s",
+        Py_TYPE(object)->tp_name);
+    return NULL;
+}
+
+/* Lanes that are numbers with derivatives themselves, as a tuple. */
+static PyObject *lanes_of_objects(PyObject *object, PyObject *array) {
+    PyObject *lanes = PySequence_Tuple(array);
+    for (Py_ssize_t k = 0; lanes != NULL && k < PyTuple_GET_SIZE(lanes); k++) {
+        PyObject *lane = scalar_component(PyTuple_GET_ITEM(lanes, k));
+        if (lane == NULL) {
+            Py_DECREF(lanes);
+            return PyErr_Occurred() ? NULL : refuse_tangent(object);
+        }
+        Py_DECREF(PyTuple_GET_ITEM(lanes, k));
+        PyTuple_SET_ITEM(lanes, k, lane);
+    }
+    return lanes;
+}
+
+/* A tangent that is an array, as a float if it is 0-d, else as a tuple of lanes. */
+static PyObject *lanes_from(PyObject *object) {
+    PyObject *array = PyArray_FROM_O(object);
+    if (array == NULL) {
+        return NULL;
+    }
+    const int ndim = PyArray_NDIM((PyArrayObject *)array);
+    PyObject *result = NULL;
+    if (PyArray_TYPE((PyArrayObject *)array) == NPY_OBJECT) {
+        result = ndim == 1 ? lanes_of_objects(object, array) : refuse_tangent(object);
+    } else if (ndim > 1) {
+        PyErr_Format(PyExc_ValueError,
+                     "the tangent of a 0-d Dual is a number or a 1-D array of lanes, not an array "
+                     "of %d axes",
+                     ndim);
+    } else {
+        Py_SETREF(array, float64_array(array, "tangent"));
+        result = array == NULL ? NULL : PyObject_CallMethod(array, "tolist", NULL);
+        if (result != NULL && ndim == 1) {
+            Py_SETREF(result, PyList_AsTuple(result));
+        }
+    }
+    Py_XDECREF(array);
+    return result;
+}
+
+static PyObject *make_scalar(PyObject *primal, PyObject *tangent) {
+    PyObject *component = scalar_component(tangent);
+    if (component == NULL && !PyErr_Occurred()) {
+        component = lanes_from(tangent);
+    }
+    if (component == NULL) {
+        return NULL;
+    }
+    CadTag tag = tag_of(primal);
+    for (Py_ssize_t k = 0; PyTuple_Check(component) && k < PyTuple_GET_SIZE(component); k++) {
+        const CadTag lane = tag_of(PyTuple_GET_ITEM(component, k));
+        tag = lane > tag ? lane : tag;
+    }
+    tag = tag_of(component) > tag ? tag_of(component) : tag;
+    CadTape *tape = cad_current_tape();
+    if (tape == NULL) {
+        Py_DECREF(component);
+        return NULL;
+    }
+    tag = tape->running_tag > tag ? tape->running_tag : tag;
+    PyObject *dual = cad_dual_from(primal, component, tag + 1);
+    Py_DECREF(component);
+    return dual;
+}
+
+/* An array of numbers with derivatives as it is, anything else as a fresh float64 array. */
+static PyObject *array_component(PyObject *object, const char *what) {
+    return CAD_IS_VAR(object) || CAD_IS_DUAL(object) ? Py_NewRef(object)
+                                                     : float64_array(object, what);
+}
+
+static int refuse_shape(PyObject *primal, PyObject *tangent) {
+    PyObject *want = PyObject_GetAttrString(primal, "shape");
+    PyObject *have = PyObject_GetAttrString(tangent, "shape");
+    if (have != NULL && want != NULL) {
+        PyErr_Format(
+            PyExc_ValueError,
+            "a primal of shape %S takes a tangent of that shape or with one axis of lanes "
+            "behind it, not of shape %S",
+            want, have);
+    }
+    Py_XDECREF(have);
+    Py_XDECREF(want);
+    return -1;
+}
+
+/* Whether a tangent's shape begins with the primal's, and has at most one axis more. */
+static int fits(PyObject *primal, PyObject *tangent) {
+    PyObject *want = PyObject_GetAttrString(primal, "shape");
+    PyObject *have = PyObject_GetAttrString(tangent, "shape");
+    int result = -1;
+    if (want != NULL && have != NULL) {
+        const Py_ssize_t n = PyTuple_GET_SIZE(want), extra = PyTuple_GET_SIZE(have) - n;
+        PyObject *front = PyTuple_GetSlice(have, 0, n);
+        result = front == NULL ? -1 : PyObject_RichCompareBool(front, want, Py_EQ);
+        result = result == 1 ? extra == 0 || extra == 1 : result;
+        Py_XDECREF(front);
+    }
+    Py_XDECREF(want);
+    Py_XDECREF(have);
+    return result;
+}
+
+/* Tangents of an array: of its shape, or with an axis of lanes more; a number stands for all. */
+static PyObject *make_array(PyObject *primal, PyObject *tangent) {
+    PyObject *t = array_component(tangent, "tangent");
+    if (t != NULL && cad_ndim(t) == 0) {
+        Py_SETREF(t, cad_whole_tangent(t, primal, CAD_NO_LANES, 1));
+    }
+    const int fitting = t == NULL ? -1 : fits(primal, t);
+    if (fitting == 0) {
+        refuse_shape(primal, t);
+    }
+    CadTape *tape = fitting == 1 ? cad_current_tape() : NULL;
+    PyObject *dual = NULL;
+    if (tape != NULL) {
+        CadTag tag = tag_of(primal) > tag_of(t) ? tag_of(primal) : tag_of(t);
+        tag = tape->running_tag > tag ? tape->running_tag : tag;
+        dual = cad_dual_from(primal, t, tag + 1);
+    }
+    Py_XDECREF(t);
+    return dual;
+}
+
+PyObject *cad_dual_make(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    (void)type;
+    static char *names[] = {"primal", "tangent", NULL};
+    PyObject *primal, *tangent = NULL, *result = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:Dual", names, &primal, &tangent)) {
+        return NULL;
+    }
+    tangent = tangent == NULL ? PyFloat_FromDouble(0.0) : Py_NewRef(tangent);
+    if (tangent == NULL) {
+        return NULL;
+    }
+    PyObject *component = scalar_component(primal);
+    if (component != NULL) {
+        result = make_scalar(component, tangent);
+    } else if (!PyErr_Occurred()) {
+        component = array_component(primal, "primal");
+        if (component != NULL && cad_ndim(component) == 0) {
+            Py_SETREF(component, PyObject_CallMethod(component, "item", NULL));
+            result = component == NULL ? NULL : make_scalar(component, tangent);
+        } else if (component != NULL) {
+            result = make_array(component, tangent);
+        }
+    }
+    Py_XDECREF(component);
+    Py_DECREF(tangent);
+    return result;
+}
+
+PyObject *cad_dual_seed(PyObject *type, PyObject *x) {
+    (void)type;
+    if (CAD_IS_VAR(x) || CAD_IS_DUAL(x)) {
+        PyErr_Format(PyExc_TypeError,
+                     "Dual.seed(x) takes plain numbers, not a %s: write Dual(x, tangent)",
+                     Py_TYPE(x)->tp_name);
+        return NULL;
+    }
+    PyObject *primal = float64_array(x, "primal");
+    if (primal == NULL) {
+        return NULL;
+    }
+    PyArrayObject *p = (PyArrayObject *)primal;
+    const npy_intp size = PyArray_SIZE(p);
+    const int ndim = PyArray_NDIM(p);
+    npy_intp shape[NPY_MAXDIMS + 1];
+    PyObject *result = NULL;
+    for (int i = 0; i < ndim; i++) {
+        shape[i] = PyArray_DIM(p, i);
+    }
+    shape[ndim] = size;
+    PyObject *tangent = ndim < NPY_MAXDIMS ? PyArray_ZEROS(ndim + 1, shape, NPY_DOUBLE, 0) : NULL;
+    if (ndim >= NPY_MAXDIMS) {
+        PyErr_Format(PyExc_ValueError,
+                     "Dual.seed(x) adds an axis of lanes: x has at most %d axes, not %d",
+                     NPY_MAXDIMS - 1, ndim);
+    }
+    if (tangent != NULL) {
+        double *data = PyArray_DATA((PyArrayObject *)tangent);
+        for (npy_intp i = 0; i < size; i++) {
+            data[i * (size + 1)] = 1.0;
+        }
+        if (ndim == 0) {
+            Py_SETREF(primal, PyObject_CallMethod(primal, "item", NULL));
+            result = primal == NULL ? NULL : make_scalar(primal, tangent);
+        } else {
+            result = make_array(primal, tangent);
+        }
+    }
+    Py_XDECREF(tangent);
+    Py_XDECREF(primal);
+    return result;
+}

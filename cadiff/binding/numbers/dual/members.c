@@ -1,0 +1,92 @@
+/* The text and the attributes of Duals. Nothing is computed here. */
+#include "numbers/dual/dual.h"
+#include "numbers/objects/classify.h"
+#include "numbers/objects/duals.h"
+
+static PyObject *get_primal(CadDual *dual, void *closure) {
+    (void)closure;
+    return cad_dual_primal(dual);
+}
+
+static PyObject *get_tangent(CadDual *dual, void *closure) {
+    (void)closure;
+    return cad_dual_tangent(dual);
+}
+
+/* An attribute that an array has, of the primal or of any 0-d array. */
+static PyObject *get_of_array(CadDual *dual, void *name) {
+    if (dual->kind == CAD_DUAL_ARRAY) {
+        return PyObject_GetAttrString(dual->primal_object, name);
+    }
+    PyObject *number = PyArray_ZEROS(0, NULL, NPY_DOUBLE, 0);
+    PyObject *result = number == NULL ? NULL : PyObject_GetAttrString(number, name);
+    Py_XDECREF(number);
+    return result;
+}
+
+static PyObject *get_dtype(PyObject *self, void *closure) {
+    (void)self, (void)closure;
+    return Py_NewRef(cad_dtype);
+}
+
+static PyObject *get_transpose(CadDual *dual, void *closure) {
+    (void)closure;
+    if (dual->kind != CAD_DUAL_ARRAY) {
+        return Py_NewRef(dual);
+    }
+    const int ndim = cad_ndim(dual->primal_object);
+    PyObject *axes = PyTuple_New(ndim + cad_dual_has_lanes(dual));
+    for (int i = 0; axes != NULL && i < PyTuple_GET_SIZE(axes); i++) {
+        PyTuple_SET_ITEM(axes, i, PyLong_FromLong(i < ndim ? ndim - 1 - i : i));
+    }
+    PyObject *p = axes == NULL ? NULL : PyObject_GetAttrString(dual->primal_object, "T");
+    PyObject *t =
+        p == NULL ? NULL : PyObject_CallMethod(dual->tangent_object, "transpose", "(O)", axes);
+    PyObject *result = t == NULL ? NULL : cad_dual_from(p, t, dual->tag);
+    Py_XDECREF(p);
+    Py_XDECREF(t);
+    Py_XDECREF(axes);
+    return result;
+}
+
+PyGetSetDef cad_dual_attributes[] = {
+    {"primal", (getter)get_primal, NULL, "The value: a float if 0-d, else a fresh ndarray.", NULL},
+    {"real", (getter)get_primal, NULL, "Short for primal.", NULL},
+    {"tangent", (getter)get_tangent, NULL,
+     "The derivative: of the primal's shape, or with one axis of lanes more.", NULL},
+    {"dual", (getter)get_tangent, NULL, "Short for tangent.", NULL},
+    {"shape", (getter)get_of_array, NULL, "Lengths of the axes.", "shape"},
+    {"ndim", (getter)get_of_array, NULL, "Number of axes.", "ndim"},
+    {"size", (getter)get_of_array, NULL, "Number of elements.", "size"},
+    {"dtype", get_dtype, NULL, "float64.", NULL},
+    {"T", (getter)get_transpose, NULL, "The transpose.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+PyObject *cad_dual_str(CadDual *dual) {
+    PyObject *primal = cad_dual_primal(dual);
+    PyObject *text = primal == NULL ? NULL : PyObject_Str(primal);
+    Py_XDECREF(primal);
+    return text;
+}
+
+PyObject *cad_dual_repr(CadDual *dual) {
+    PyObject *primal = cad_dual_primal(dual);
+    PyObject *tangent = cad_dual_tangent(dual);
+    const char *layout = dual->kind == CAD_DUAL_ARRAY   ? "Dual(%S, %S)"
+                         : dual->kind == CAD_DUAL_LANES ? "Dual(%R, %S)"
+                                                        : "Dual(%R, %R)";
+    PyObject *text =
+        primal == NULL || tangent == NULL ? NULL : PyUnicode_FromFormat(layout, primal, tangent);
+    Py_XDECREF(primal);
+    Py_XDECREF(tangent);
+    return text;
+}
+
+PyMethodDef cad_dual_methods[] = {
+    {"seed", cad_dual_seed, METH_O | METH_CLASS,
+     "seed($type, x, /)\n--\n\n"
+     "A Dual with the identity as its tangent: one lane for each element of x, so that the result "
+     "of a function carries all partial derivatives."},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,466 @@
+/* Methods and attributes that Var and Dual share, as ndarrays have them: most lead to functions of
+ * NumPy, which find their way back to the package. No derivative is known here. */
+#include "numbers/module/module.h"
+#include "numbers/objects/duals.h"
+#include "numbers/objects/errors.h"
+#include "numbers/objects/handles.h"
+#include "numbers/objects/views.h"
+#include "numbers/operations/operations.h"
+#include "numbers/array/array.h"
+
+/* --- methods that both types share --- */
+
+static PyObject *method_format(PyObject *self, PyObject *spec) {
+    cad_note_text(self);
+    PyObject *value = cad_plain_value(self);
+    PyObject *text = value == NULL ? NULL : PyObject_Format(value, spec);
+    Py_XDECREF(value);
+    return text;
+}
+
+static PyObject *method_round(PyObject *self, PyObject *args);
+
+static PyObject *round_elements(PyObject *self, PyObject *args) {
+    PyObject *elements = cad_elements(self);
+    PyObject **item = elements == NULL ? NULL : PyArray_DATA((PyArrayObject *)elements);
+    const npy_intp size = elements == NULL ? 0 : PyArray_SIZE((PyArrayObject *)elements);
+    for (npy_intp i = 0; i < size; i++) {
+        Py_SETREF(item[i], method_round(item[i], args));
+        if (item[i] == NULL) {
+            Py_DECREF(elements);
+            return NULL;
+        }
+    }
+    return elements;
+}
+
+static PyObject *method_round(PyObject *self, PyObject *args) {
+    PyObject *digits = Py_None;
+    if (!PyArg_ParseTuple(args, "|O:__round__", &digits)) {
+        return NULL;
+    }
+    if (digits == Py_None) {
+        return cad_apply1(CAD_OP_rint, self);
+    }
+    if (CAD_IS_VAR_ARRAY(self) || CAD_IS_DUAL_ARRAY(self)) {
+        return round_elements(self, args);
+    }
+    /* Python's own rounding to decimal digits; the derivative is 0 all the same. */
+    cad_read_quietly(self, "round(v, digits) rounds as Python does");
+    PyObject *plain = cad_plain_value(self);
+    PyObject *rounded =
+        plain == NULL ? NULL : PyObject_CallMethod(plain, "__round__", "O", digits);
+    Py_XDECREF(plain);
+    PyObject *result = NULL;
+    if (rounded != NULL) {
+        const double number = PyFloat_AsDouble(rounded);
+        result = CAD_IS_DUAL(self) ? cad_dual_new(number, 0.0, CAD_DUAL(self)->tag)
+                                   : cad_var_passive(number);
+    }
+    Py_XDECREF(rounded);
+    return result;
+}
+
+static PyObject *method_itself(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return Py_NewRef(self);
+}
+
+static PyObject *method_reduce(PyObject *self, PyObject *unused) {
+    (void)unused;
+    PyErr_Format(PyExc_TypeError,
+                 "a %s cannot be pickled: its derivative lives in the computation that made it; "
+                 "pickle cadiff.value(v)",
+                 Py_TYPE(self)->tp_name);
+    return NULL;
+}
+
+static PyObject *method_refuse(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return cad_refuse_conversion(self);
+}
+
+static PyObject *method_item(PyObject *self, PyObject *args) {
+    if (cad_read_openly(self, "v.item()") < 0) {
+        return NULL;
+    }
+    PyObject *value = cad_plain_value(self);
+    PyObject *method = NULL, *result = NULL;
+    if (value != NULL && PyFloat_Check(value)) {
+        Py_SETREF(value, PyArray_FROM_O(value)); /* for item(0) and errors as NumPy has them */
+    }
+    if (value != NULL && (method = PyObject_GetAttrString(value, "item")) != NULL) {
+        result = PyObject_CallObject(method, args);
+    }
+    Py_XDECREF(method);
+    Py_XDECREF(value);
+    return result;
+}
+
+/* As for an ndarray: a bound may be missing or None, out= is what NumPy passes on as None. */
+static PyObject *method_clip(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"min", "max", "out", NULL};
+    PyObject *low = Py_None, *high = Py_None, *out = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOO:clip", names, &low, &high, &out)) {
+        return NULL;
+    }
+    if (out != Py_None) {
+        PyErr_SetString(PyExc_TypeError, "clip of numbers with derivatives takes no out=");
+        return NULL;
+    }
+    low = low == Py_None ? PyFloat_FromDouble(-INFINITY) : Py_NewRef(low);
+    high = high == Py_None ? PyFloat_FromDouble(INFINITY) : Py_NewRef(high);
+    PyObject *result = NULL;
+    if (low != NULL && high != NULL) {
+        PyObject *const operands[3] = {self, low, high};
+        result = cad_call(CAD_OP_clip, operands, 3);
+    }
+    Py_XDECREF(low);
+    Py_XDECREF(high);
+    return result;
+}
+
+/* A method that is a function of NumPy: that finds its way back to the package. */
+static PyObject *numpy_method(PyObject *self, const char *name, PyObject *args, PyObject *kwargs) {
+    PyObject *function = cad_find_function(name);
+    PyObject *first = function == NULL ? NULL : PyTuple_Pack(1, self);
+    PyObject *all = first == NULL ? NULL : PySequence_Concat(first, args);
+    PyObject *result = all == NULL ? NULL : PyObject_Call(function, all, kwargs);
+    Py_XDECREF(all);
+    Py_XDECREF(first);
+    return result;
+}
+
+#define NUMPY_METHOD(name)                                                                        \
+    static PyObject *array_##name(PyObject *self, PyObject *args, PyObject *kwargs) {             \
+        return numpy_method(self, #name, args, kwargs);                                           \
+    }
+
+NUMPY_METHOD(mean)
+NUMPY_METHOD(prod)
+NUMPY_METHOD(max)
+NUMPY_METHOD(min)
+NUMPY_METHOD(var)
+NUMPY_METHOD(std)
+NUMPY_METHOD(ptp)
+NUMPY_METHOD(cumsum)
+NUMPY_METHOD(cumprod)
+NUMPY_METHOD(argmax)
+NUMPY_METHOD(argmin)
+NUMPY_METHOD(argsort)
+NUMPY_METHOD(all)
+NUMPY_METHOD(any)
+NUMPY_METHOD(nonzero)
+NUMPY_METHOD(ravel)
+NUMPY_METHOD(squeeze)
+NUMPY_METHOD(swapaxes)
+NUMPY_METHOD(diagonal)
+NUMPY_METHOD(trace)
+NUMPY_METHOD(repeat)
+NUMPY_METHOD(take)
+NUMPY_METHOD(round)
+NUMPY_METHOD(dot)
+NUMPY_METHOD(searchsorted)
+NUMPY_METHOD(argpartition)
+NUMPY_METHOD(choose)
+NUMPY_METHOD(put)
+
+/* Methods that change an array: the result of a function is written to it. */
+static PyObject *written_to(PyObject *self, PyObject *result) {
+    const int status = result == NULL ? -1 : PyObject_SetItem(self, Py_Ellipsis, result);
+    Py_XDECREF(result);
+    return status < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *array_sort(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return written_to(self, numpy_method(self, "sort", args, kwargs));
+}
+
+static PyObject *array_partition(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return written_to(self, numpy_method(self, "partition", args, kwargs));
+}
+
+static PyObject *array_fill(PyObject *self, PyObject *number) {
+    if (PySequence_Check(number) && !CAD_IS_SCALAR(number) && !PyArray_CheckAnyScalar(number)) {
+        return PyErr_Format(PyExc_ValueError,
+                            "fill() wants a single number: write x[...] = y for an array y");
+    }
+    return written_to(self, Py_NewRef(number));
+}
+
+/* x.compress(condition, ...), where the function has the condition first. */
+static PyObject *array_compress(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *condition, *axis = Py_None, *out = Py_None;
+    static char *names[] = {"condition", "axis", "out", NULL};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO:compress", names, &condition, &axis,
+                                     &out)) {
+        return NULL;
+    }
+    PyObject *function = cad_find_function("compress");
+    return function == NULL
+               ? NULL
+               : PyObject_CallFunctionObjArgs(function, condition, self, axis, out, NULL);
+}
+
+static PyObject *array_sum(PyObject *self, PyObject *args, PyObject *kwargs) {
+    if (CAD_IS_VAR_ARRAY(self) && PyTuple_GET_SIZE(args) == 0 && kwargs == NULL) {
+        return cad_array_sum(CAD_VAR(self), Py_None, 0);
+    }
+    return numpy_method(self, "sum", args, kwargs);
+}
+
+/* The arguments after the first, or the one sequence that stands for them. */
+static PyObject *one_or_many(PyObject *args) {
+    if (PyTuple_GET_SIZE(args) == 1) {
+        PyObject *only = PyTuple_GET_ITEM(args, 0);
+        if (only == Py_None || PyTuple_Check(only) || PyList_Check(only) || PyLong_Check(only)) {
+            return Py_NewRef(only);
+        }
+    }
+    return Py_NewRef(args);
+}
+
+static PyObject *with_sequence(PyObject *self, const char *name, PyObject *args,
+                               PyObject *kwargs) {
+    PyObject *sequence = one_or_many(args);
+    PyObject *packed = PyTuple_Pack(1, sequence);
+    Py_DECREF(sequence);
+    PyObject *result = packed == NULL ? NULL : numpy_method(self, name, packed, kwargs);
+    Py_XDECREF(packed);
+    return result;
+}
+
+/* The lengths that reshape() was given; 0 if they are not plainly those of the array. */
+static int plain_lengths(const CadView *view, PyObject *args, npy_intp *shape) {
+    PyObject *given = PyTuple_GET_SIZE(args) == 1 && PyTuple_Check(PyTuple_GET_ITEM(args, 0))
+                          ? PyTuple_GET_ITEM(args, 0)
+                          : args;
+    const Py_ssize_t ndim = PyTuple_GET_SIZE(given);
+    npy_intp size = 1;
+    for (Py_ssize_t i = 0; i < ndim; i++) {
+        PyObject *length = PyTuple_GET_ITEM(given, i);
+        shape[i < NPY_MAXDIMS ? i : 0] = PyLong_CheckExact(length) ? PyLong_AsSsize_t(length) : -1;
+        if (shape[i < NPY_MAXDIMS ? i : 0] < 0 || i >= NPY_MAXDIMS) {
+            PyErr_Clear();
+            return 0;
+        }
+        if (shape[i] != 0 && size > view->size / shape[i]) {
+            return 0;
+        }
+        size *= shape[i];
+    }
+    return size == view->size ? (int)ndim : 0;
+}
+
+static PyObject *array_reshape(PyObject *self, PyObject *args, PyObject *kwargs) {
+    if (CAD_IS_VAR_ARRAY(self) && CAD_VAR(self)->kind == CAD_ARRAY && kwargs == NULL) {
+        const CadVar *var = CAD_VAR(self);
+        npy_intp shape[NPY_MAXDIMS];
+        const int ndim = cad_var_is_contiguous(var) ? plain_lengths(var->view, args, shape) : 0;
+        if (ndim > 0) {
+            return cad_var_view(var->tape, var->slot, ndim, shape, NULL, var->view->flags);
+        }
+    }
+    return with_sequence(self, "reshape", args, kwargs);
+}
+
+static PyObject *array_transpose(PyObject *self, PyObject *args, PyObject *kwargs) {
+    if (PyTuple_GET_SIZE(args) == 0) {
+        return numpy_method(self, "transpose", args, kwargs);
+    }
+    return with_sequence(self, "transpose", args, kwargs);
+}
+
+static PyObject *array_flatten(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *flat = numpy_method(self, "ravel", args, kwargs);
+    PyObject *copy = flat == NULL ? NULL : PyObject_CallMethod(flat, "copy", NULL);
+    Py_XDECREF(flat);
+    return copy;
+}
+
+/* Nested lists of numbers. */
+static PyObject *array_tolist(PyObject *self, PyObject *unused) {
+    (void)unused;
+    PyObject *elements = cad_elements(self);
+    PyObject *list = elements == NULL ? NULL : PyObject_CallMethod(elements, "tolist", NULL);
+    Py_XDECREF(elements);
+    return list;
+}
+
+static PyObject *array_astype(PyObject *self, PyObject *args, PyObject *kwargs) {
+    (void)kwargs;
+    PyArray_Descr *type = NULL;
+    if (PyTuple_GET_SIZE(args) < 1 || !PyArray_DescrConverter(PyTuple_GET_ITEM(args, 0), &type)) {
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "astype() wants a dtype");
+    }
+    const int is_float = PyTypeNum_ISFLOAT(type->type_num);
+    Py_DECREF(type);
+    if (!is_float) {
+        PyErr_Format(PyExc_TypeError,
+                     "numbers with derivatives are float64 and cannot become %S: take "
+                     "cadiff.value(v).astype(...)",
+                     PyTuple_GET_ITEM(args, 0));
+        return NULL;
+    }
+    return PyObject_CallMethod(self, "copy", NULL);
+}
+
+static PyObject *array_copy(PyObject *self, PyObject *args, PyObject *kwargs) {
+    (void)args, (void)kwargs;
+    if (CAD_IS_VAR_ARRAY(self)) {
+        return cad_array_copy(CAD_VAR(self));
+    }
+    if (!CAD_IS_DUAL_ARRAY(self)) {
+        return Py_NewRef(self);
+    }
+    CadDual *dual = CAD_DUAL(self);
+    PyObject *p = PyObject_CallMethod(dual->primal_object, "copy", NULL);
+    PyObject *t = p == NULL ? NULL : PyObject_CallMethod(dual->tangent_object, "copy", NULL);
+    PyObject *copy = t == NULL ? NULL : cad_dual_from(p, t, dual->tag);
+    Py_XDECREF(p);
+    Py_XDECREF(t);
+    return copy;
+}
+
+/* --- attributes that both types share --- */
+
+static PyObject *get_flat(PyObject *self, void *closure) {
+    (void)closure;
+    PyObject *type = cad_find_function("flatiter");
+    return type == NULL ? NULL : PyObject_CallOneArg(type, self);
+}
+
+/* x.flat = y */
+static int set_flat(PyObject *self, PyObject *numbers, void *closure) {
+    if (numbers == NULL) {
+        PyErr_SetString(PyExc_AttributeError, "flat cannot be deleted");
+        return -1;
+    }
+    PyObject *flat = get_flat(self, closure);
+    const int status = flat == NULL ? -1 : PyObject_SetItem(flat, Py_Ellipsis, numbers);
+    Py_XDECREF(flat);
+    return status;
+}
+
+static PyObject *get_matrix_transpose(PyObject *self, void *closure) {
+    (void)closure;
+    PyObject *function = cad_find_function("matrix_transpose");
+    return function == NULL ? NULL : PyObject_CallOneArg(function, self);
+}
+
+static PyObject *get_itemsize(PyObject *self, void *closure) {
+    (void)self, (void)closure;
+    return PyLong_FromSize_t(sizeof(double));
+}
+
+static PyObject *get_nbytes(PyObject *self, void *closure) {
+    (void)closure;
+    PyObject *size = PyObject_GetAttrString(self, "size");
+    const Py_ssize_t n = size == NULL ? -1 : PyLong_AsSsize_t(size);
+    Py_XDECREF(size);
+    return n < 0 ? NULL : PyLong_FromSsize_t(n * (Py_ssize_t)sizeof(double));
+}
+
+static PyObject *get_device(PyObject *self, void *closure) {
+    (void)self, (void)closure;
+    return PyUnicode_FromString("cpu");
+}
+
+/* What an ndarray has and numbers with derivatives do not; the closure says what to write. */
+static PyObject *get_absent(PyObject *self, void *closure) {
+    (void)self;
+    PyErr_SetString(PyExc_AttributeError, closure);
+    return NULL;
+}
+
+#define OF_VALUES(name, use)                                                                      \
+    {name, get_absent, NULL, "Raises AttributeError.",                                            \
+     "numbers with derivatives have no " name ": take cadiff.value(x)." use}
+#define ABSENT(name, instead)                                                                     \
+    {name, get_absent, NULL, "Raises AttributeError.",                                            \
+     "numbers with derivatives have no " name ": " instead}
+
+PyGetSetDef cad_common_attributes[] = {
+    {"flat", get_flat, set_flat, "The elements in order, to iterate over, read and assign.", NULL},
+    {"mT", get_matrix_transpose, NULL, "The last two axes exchanged.", NULL},
+    {"itemsize", get_itemsize, NULL, "Bytes of the value of an element.", NULL},
+    {"nbytes", get_nbytes, NULL, "Bytes of the values of all elements.", NULL},
+    {"device", get_device, NULL, "\"cpu\".", NULL},
+    OF_VALUES("base", "base"),
+    OF_VALUES("byteswap", "byteswap()"),
+    OF_VALUES("ctypes", "ctypes"),
+    OF_VALUES("data", "data"),
+    OF_VALUES("dump", "dump(file)"),
+    OF_VALUES("dumps", "dumps()"),
+    OF_VALUES("flags", "flags"),
+    OF_VALUES("getfield", "getfield(dtype)"),
+    OF_VALUES("strides", "strides"),
+    OF_VALUES("tobytes", "tobytes()"),
+    OF_VALUES("tofile", "tofile(file)"),
+    OF_VALUES("tostring", "tobytes()"),
+    ABSENT("imag", "they are real; cadiff.numpy.imag(x) is 0"),
+    ABSENT("itemset", "write x[index] = number"),
+    ABSENT("newbyteorder", "they are float64 of this machine"),
+    ABSENT("resize", "take cadiff.numpy.resize(x, shape), or x.reshape(shape)"),
+    ABSENT("setfield", "write x[index] = number"),
+    ABSENT("setflags", "take x.copy() to assign to, cadiff.stop_gradient(x) for a constant"),
+    ABSENT("to_device", "they are on the CPU"),
+    ABSENT("view", "x[...] is another view of the same numbers, cadiff.value(x).view(dtype) one "
+                   "of their values"),
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+#define KEYWORDS(function) (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
+
+PyMethodDef cad_common_methods[] = {
+    {"__format__", method_format, METH_O, "Format the value."},
+    {"__round__", method_round, METH_VARARGS, "The rounded number, with derivative 0."},
+    {"__complex__", method_refuse, METH_NOARGS, "Raises TypeError."},
+    {"__copy__", KEYWORDS(array_copy), "A copy of an array; a number is itself one."},
+    {"__deepcopy__", KEYWORDS(array_copy), "A copy of an array; a number is itself one."},
+    {"__reduce_ex__", method_reduce, METH_O, "Raises TypeError."},
+    {"conjugate", method_itself, METH_NOARGS, "The number itself."},
+    {"conj", method_itself, METH_NOARGS, "The number itself."},
+    {"item", method_item, METH_VARARGS, "The value as a float."},
+    {"clip", KEYWORDS(method_clip), "As for an ndarray; the derivative is 1 at the bounds."},
+    {"mean", KEYWORDS(array_mean), "As for an ndarray."},
+    {"prod", KEYWORDS(array_prod), "As for an ndarray."},
+    {"max", KEYWORDS(array_max), "As for an ndarray."},
+    {"min", KEYWORDS(array_min), "As for an ndarray."},
+    {"var", KEYWORDS(array_var), "As for an ndarray."},
+    {"std", KEYWORDS(array_std), "As for an ndarray."},
+    {"ptp", KEYWORDS(array_ptp), "As for an ndarray."},
+    {"cumsum", KEYWORDS(array_cumsum), "As for an ndarray."},
+    {"cumprod", KEYWORDS(array_cumprod), "As for an ndarray."},
+    {"argmax", KEYWORDS(array_argmax), "As for an ndarray."},
+    {"argmin", KEYWORDS(array_argmin), "As for an ndarray."},
+    {"argsort", KEYWORDS(array_argsort), "As for an ndarray."},
+    {"all", KEYWORDS(array_all), "As for an ndarray."},
+    {"any", KEYWORDS(array_any), "As for an ndarray."},
+    {"nonzero", KEYWORDS(array_nonzero), "As for an ndarray."},
+    {"ravel", KEYWORDS(array_ravel), "As for an ndarray."},
+    {"squeeze", KEYWORDS(array_squeeze), "As for an ndarray."},
+    {"swapaxes", KEYWORDS(array_swapaxes), "As for an ndarray."},
+    {"diagonal", KEYWORDS(array_diagonal), "As for an ndarray."},
+    {"trace", KEYWORDS(array_trace), "As for an ndarray."},
+    {"repeat", KEYWORDS(array_repeat), "As for an ndarray."},
+    {"take", KEYWORDS(array_take), "As for an ndarray."},
+    {"round", KEYWORDS(array_round), "As for an ndarray."},
+    {"dot", KEYWORDS(array_dot), "As for an ndarray."},
+    {"searchsorted", KEYWORDS(array_searchsorted), "As for an ndarray."},
+    {"argpartition", KEYWORDS(array_argpartition), "As for an ndarray."},
+    {"choose", KEYWORDS(array_choose), "As for an ndarray."},
+    {"compress", KEYWORDS(array_compress), "As for an ndarray."},
+    {"put", KEYWORDS(array_put), "As for an ndarray."},
+    {"sort", KEYWORDS(array_sort), "Sort in place, as for an ndarray."},
+    {"partition", KEYWORDS(array_partition), "Partition in place, as for an ndarray."},
+    {"fill", array_fill, METH_O, "Assign one number to all elements."},
+    {"sum", KEYWORDS(array_sum), "As for an ndarray."},
+    {"reshape", KEYWORDS(array_reshape), "As for an ndarray."},
+    {"transpose", KEYWORDS(array_transpose), "As for an ndarray."},
+    {"flatten", KEYWORDS(array_flatten), "As for an ndarray."},
+    {"astype", KEYWORDS(array_astype), "As for an ndarray."},
+    {"copy", KEYWORDS(array_copy), "As for an ndarray."},
+    {"tolist", array_tolist, METH_NOARGS, "Nested lists of numbers."},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,32 @@
+/* What is put into the module and into both types: functions, methods, NumPy's protocols. */
+#ifndef CADIFF_MODULE_H
+#define CADIFF_MODULE_H
+
+#include "numbers/objects/types.h"
+
+/* --- set-up (ready.c) --- */
+
+/* Make the types ready and fill the module with them, the functions and the errors. */
+int cad_numbers_ready(PyObject *module);
+
+/* --- by op code (table.c): names and documentation are filled in at import --- */
+
+extern PyMethodDef cad_table_functions[CAD_OP_COUNT];
+extern PyMethodDef cad_table_methods[CAD_OP_COUNT];
+extern PyMethodDef cad_whole_methods[]; /* what module math asks for */
+
+/* --- NumPy's protocols and ufuncs (ufuncs.c) --- */
+
+PyObject *cad_make_ufunc(CadOp op);
+
+/* Give the core NumPy's loops for the operations that are ufuncs of NumPy. */
+int cad_borrow_loops(PyObject *numpy, PyObject *const *functions);
+
+extern PyMethodDef cad_protocol_methods[];
+
+/* --- methods and attributes of both types (methods.c) --- */
+
+extern PyMethodDef cad_common_methods[];
+extern PyGetSetDef cad_common_attributes[];
+
+#endif

@@ -1,0 +1,229 @@
+/* What happens once, at import: types, functions and errors are put into the module, NumPy's
+ * functions are looked up, and the tables are filled by which lower rooms reach higher ones. */
+#include "numbers/module/module.h"
+#include "numbers/objects/duals.h"
+#include "numbers/objects/errors.h"
+#include "numbers/objects/handles.h"
+#include "numbers/operations/operations.h"
+#include "numbers/var/var.h"
+#include "numbers/array/array.h"
+#include "numbers/dual/dual.h"
+
+static PyObject *function_value(PyObject *module, PyObject *object) {
+    (void)module;
+    return cad_plain_value(object);
+}
+
+static PyMethodDef value_function = {
+    "plain_value", function_value, METH_O,
+    "plain_value(x, /)\n--\n\nThe value of a number or an array, without derivatives."};
+
+/* --- types --- */
+
+static int add_descriptor(PyTypeObject *type, const char *name, PyObject *descriptor) {
+    const int status =
+        descriptor == NULL ? -1 : PyDict_SetItemString(type->tp_dict, name, descriptor);
+    Py_XDECREF(descriptor);
+    return status;
+}
+
+static int add_method(PyTypeObject *type, PyMethodDef *method) {
+    return add_descriptor(type, method->ml_name, PyDescr_NewMethod(type, method));
+}
+
+static int add_methods(PyTypeObject *type, PyMethodDef *methods) {
+    int status = 0;
+    for (PyMethodDef *method = methods; status == 0 && method->ml_name != NULL; method++) {
+        status = add_method(type, method);
+    }
+    return status;
+}
+
+/* An attribute that the type does not have of its own. */
+static int add_attribute(PyTypeObject *type, PyGetSetDef *attribute) {
+    if (PyDict_GetItemString(type->tp_dict, attribute->name) != NULL) {
+        return 0;
+    }
+    return add_descriptor(type, attribute->name, PyDescr_NewGetSet(type, attribute));
+}
+
+static int ready_type(PyObject *module, const char *name, PyTypeObject *type) {
+    if (PyType_Ready(type) < 0) {
+        return -1;
+    }
+    if (add_methods(type, cad_protocol_methods) < 0 || add_methods(type, cad_common_methods) < 0 ||
+        add_methods(type, cad_whole_methods) < 0) {
+        return -1;
+    }
+    for (PyGetSetDef *attribute = cad_common_attributes; attribute->name != NULL; attribute++) {
+        if (add_attribute(type, attribute) < 0) {
+            return -1;
+        }
+    }
+    for (int op = 0; op < CAD_OP_COUNT; op++) {
+        if (cad_table_methods[op].ml_meth != NULL && cad_op_info[op].name[0] != '_' &&
+            add_method(type, &cad_table_methods[op]) < 0) {
+            return -1;
+        }
+    }
+    PyType_Modified(type);
+    return PyModule_AddObjectRef(module, name, (PyObject *)type);
+}
+
+/* --- what lower rooms reach through tables --- */
+
+static void fill_type_tables(void) {
+    cad_table_of_var = (CadTypeTable){
+        .apply = cad_array_apply,
+        .matmul = cad_array_matmul,
+        .elements = cad_var_elements,
+        .values = cad_var_values,
+    };
+    cad_table_of_dual = (CadTypeTable){
+        .apply = cad_dual_apply,
+        .elements = cad_dual_elements,
+        .values = cad_dual_values,
+    };
+}
+
+static void fill_var_types(void) {
+    PyTypeObject *type = &CadVar_Type;
+    type->tp_new = cad_var_make;
+    type->tp_dealloc = (destructor)cad_var_dealloc;
+    type->tp_repr = (reprfunc)cad_var_repr;
+    type->tp_str = (reprfunc)cad_var_str;
+    type->tp_iter = (getiterfunc)cad_var_iter;
+    type->tp_as_number = &cad_var_number;
+    type->tp_as_mapping = &cad_var_mapping;
+    type->tp_methods = cad_var_methods;
+    type->tp_getset = cad_var_attributes;
+    type->tp_richcompare = CadVarArray_Type.tp_richcompare = cad_richcompare;
+    CadVarArray_Type.tp_as_sequence = &cad_var_sequence;
+}
+
+static void fill_dual_types(void) {
+    PyTypeObject *type = &CadDual_Type;
+    type->tp_new = cad_dual_make;
+    type->tp_dealloc = (destructor)cad_dual_dealloc;
+    type->tp_repr = (reprfunc)cad_dual_repr;
+    type->tp_str = (reprfunc)cad_dual_str;
+    type->tp_iter = (getiterfunc)cad_dual_iter;
+    type->tp_as_number = &cad_dual_number;
+    type->tp_as_mapping = &cad_dual_mapping;
+    type->tp_methods = cad_dual_methods;
+    type->tp_getset = cad_dual_attributes;
+    type->tp_richcompare = CadDualArray_Type.tp_richcompare = cad_richcompare;
+    CadDualArray_Type.tp_as_sequence = &cad_dual_sequence;
+}
+
+/* --- functions --- */
+
+/* numpy.sin for "numpy.sin"; NULL without an exception for all others. */
+static PyObject *numpy_twin(const char *ufunc) {
+    return strncmp(ufunc, "numpy.", 6) == 0 ? PyObject_GetAttrString(cad_numpy, ufunc + 6) : NULL;
+}
+
+static int remember(PyObject *function, const char *name, int op) {
+    PyObject *code = PyLong_FromLong(op);
+    int status = code == NULL ? -1 : PyDict_SetItemString(cad_op_of_name, name, code);
+    if (status == 0 && function != NULL) {
+        status = PyDict_SetItem(cad_op_of_function, function, code);
+    }
+    Py_XDECREF(code);
+    return status;
+}
+
+static int ready_op(PyObject *module, int op) {
+    const CadOpInfo *info = &cad_op_info[op];
+    cad_numpy_functions[op] = numpy_twin(info->ufunc);
+    if (PyErr_Occurred() || (cad_own_ufuncs[op] = cad_make_ufunc((CadOp)op)) == NULL) {
+        return -1;
+    }
+    cad_table_functions[op].ml_name = cad_table_methods[op].ml_name = info->name;
+    cad_table_functions[op].ml_doc = cad_table_methods[op].ml_doc = info->doc;
+    if (info->name[0] == '_') {
+        return 0;
+    }
+    PyObject *name = PyUnicode_FromString("cadiff");
+    PyObject *function =
+        name == NULL ? NULL : PyCFunction_NewEx(&cad_table_functions[op], NULL, name);
+    Py_XDECREF(name);
+    if (function == NULL || PyModule_AddObjectRef(module, info->name, function) < 0 ||
+        remember(cad_numpy_functions[op], info->name, op) < 0) {
+        Py_XDECREF(function);
+        return -1;
+    }
+    Py_DECREF(function);
+    return 0;
+}
+
+static int ready_alias(PyObject *module, const char *alias, const char *name) {
+    PyObject *function = PyObject_GetAttrString(module, name);
+    PyObject *code = PyDict_GetItemString(cad_op_of_name, name);
+    if (function == NULL || code == NULL) {
+        Py_XDECREF(function);
+        return -1;
+    }
+    /* NumPy may have a ufunc of its own under the other name: degrees beside rad2deg. */
+    PyObject *twin = PyObject_GetAttrString(cad_numpy, alias);
+    if (twin == NULL) {
+        PyErr_Clear();
+    }
+    const int status = PyModule_AddObjectRef(module, alias, function) < 0
+                           ? -1
+                           : remember(twin, alias, (int)PyLong_AsLong(code));
+    Py_XDECREF(twin);
+    Py_DECREF(function);
+    return status;
+}
+
+static PyObject *attribute_of(const char *module_name, const char *name) {
+    PyObject *module = PyImport_ImportModule(module_name);
+    PyObject *attribute = module == NULL ? NULL : PyObject_GetAttrString(module, name);
+    Py_XDECREF(module);
+    return attribute;
+}
+
+/* --- the module --- */
+
+int cad_numbers_ready(PyObject *module) {
+    if ((cad_numpy = PyImport_ImportModule("numpy")) == NULL ||
+        (cad_numpy_sum = PyObject_GetAttrString(cad_numpy, "sum")) == NULL ||
+        (cad_numpy_matmul = PyObject_GetAttrString(cad_numpy, "matmul")) == NULL ||
+        (cad_dtype = attribute_of("cadiff.binding.dtype", "float64")) == NULL ||
+        (cad_op_of_function = PyDict_New()) == NULL || (cad_op_of_name = PyDict_New()) == NULL) {
+        return -1;
+    }
+    cad_stale_error = PyErr_NewExceptionWithDoc(
+        "cadiff.StaleVarError",
+        "A Var was computed with after the gradient call that it belongs to had ended.",
+        PyExc_RuntimeError, NULL);
+    if (cad_stale_error == NULL ||
+        PyModule_AddObjectRef(module, "StaleVarError", cad_stale_error) < 0) {
+        return -1;
+    }
+    for (int op = CAD_OP_THIRD + 1; op < CAD_OP_COUNT; op++) {
+        if (ready_op(module, op) < 0) {
+            return -1;
+        }
+    }
+    if (cad_borrow_loops(cad_numpy, cad_numpy_functions) < 0) {
+        return -1;
+    }
+    for (int i = 0; cad_op_aliases[i][0] != NULL; i++) {
+        if (ready_alias(module, cad_op_aliases[i][0], cad_op_aliases[i][1]) < 0) {
+            return -1;
+        }
+    }
+    fill_type_tables();
+    fill_var_types();
+    fill_dual_types();
+    if (ready_type(module, "Var", &CadVar_Type) < 0 || PyType_Ready(&CadVarArray_Type) < 0 ||
+        ready_type(module, "Dual", &CadDual_Type) < 0 || PyType_Ready(&CadDualArray_Type) < 0) {
+        return -1;
+    }
+    PyObject *value = PyCFunction_NewEx(&value_function, NULL, NULL);
+    const int status = value == NULL ? -1 : PyModule_AddObjectRef(module, "plain_value", value);
+    Py_XDECREF(value);
+    return status;
+}

@@ -1,0 +1,19 @@
+/* What the binding in Cython does for these rooms: it makes numbers of whole collections. */
+#ifndef CADIFF_OBJECTS_BINDING_H
+#define CADIFF_OBJECTS_BINDING_H
+
+#include "numbers/objects/types.h"
+
+/* An array of objects as an array of numbers. */
+PyObject *cad_gather_numbers(PyObject *array);
+
+/* A single number as an array of one with so many axes. */
+PyObject *cad_with_axes(PyObject *number, int axes);
+
+/* An array as a Var, or as a Dual of the tag of another one, without derivatives of its own. */
+PyObject *cad_promote(PyObject *array, PyObject *other);
+
+/* A number or array as plain, where nothing in it carries a derivative. */
+PyObject *cad_settled(PyObject *atom);
+
+#endif

@@ -1,0 +1,79 @@
+/* What an object is to an operation: a plain number, a Var, a Dual, an array, or none of these;
+ * the value inside, and the number of axes. Nothing is computed here. */
+#include "numbers/objects/classify.h"
+
+int cad_check_array(PyObject *array) {
+    if (PyArray_CheckExact(array)) {
+        return 0;
+    }
+    PyObject *const ancestors = Py_TYPE(array)->tp_mro;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ancestors); i++) {
+        const char *name = ((PyTypeObject *)PyTuple_GET_ITEM(ancestors, i))->tp_name;
+        if (strcmp(name, "MaskedArray") == 0) {
+            PyErr_SetString(PyExc_TypeError,
+                            "masked arrays have no place among numbers with derivatives: pass "
+                            "x.filled(0.0), and choose with cadiff.where(~x.mask, ...)");
+            return -1;
+        }
+        if (strcmp(name, "matrix") == 0) {
+            PyErr_SetString(PyExc_TypeError,
+                            "a numpy.matrix multiplies otherwise than arrays do: pass "
+                            "numpy.asarray(x), and multiply with @");
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int cad_classify_other(PyObject *object, double *value) {
+    if (PyLong_Check(object)) {
+        *value = PyLong_AsDouble(object);
+        return *value == -1.0 && PyErr_Occurred() ? -1 : CAD_PLAIN;
+    }
+    if (PyArray_Check(object)) {
+        return cad_check_array(object) < 0 ? -1 : CAD_ARRAY_CLASS;
+    }
+    if (PyArray_IsScalar(object, Bool) || PyArray_IsScalar(object, Integer) ||
+        PyArray_IsScalar(object, Floating)) {
+        PyObject *number = PyNumber_Float(object);
+        if (number == NULL) {
+            return -1;
+        }
+        *value = PyFloat_AS_DOUBLE(number);
+        Py_DECREF(number);
+        return CAD_PLAIN;
+    }
+    return CAD_FOREIGN;
+}
+
+double cad_primal(PyObject *object) {
+    while (CAD_IS_DUAL(object) && CAD_DUAL(object)->kind == CAD_DUAL_OBJECT) {
+        object = CAD_DUAL(object)->primal_object;
+    }
+    if (CAD_IS_DUAL(object)) {
+        return CAD_DUAL(object)->kind == CAD_DUAL_ARRAY ? NAN : CAD_DUAL(object)->primal;
+    }
+    double value = NAN;
+    const int class = cad_classify(object, &value);
+    if (class < 0) {
+        PyErr_Clear();
+    }
+    return class == CAD_PLAIN || class == CAD_VAR_CLASS ? value : NAN;
+}
+
+PyObject *cad_innermost(PyObject *number) {
+    while (CAD_IS_DUAL(number) && CAD_DUAL(number)->kind >= CAD_DUAL_OBJECT) {
+        number = CAD_DUAL(number)->primal_object;
+    }
+    return number;
+}
+
+int cad_ndim(PyObject *object) {
+    if (CAD_IS_VAR_ARRAY(object)) {
+        return CAD_VAR(object)->view->ndim;
+    }
+    if (CAD_IS_DUAL_ARRAY(object)) {
+        return cad_ndim(CAD_DUAL(object)->primal_object);
+    }
+    return PyArray_Check(object) ? PyArray_NDIM((PyArrayObject *)object) : 0;
+}

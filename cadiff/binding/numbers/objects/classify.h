@@ -1,0 +1,62 @@
+/* What an object is to an operation. */
+#ifndef CADIFF_OBJECTS_CLASSIFY_H
+#define CADIFF_OBJECTS_CLASSIFY_H
+
+#include "numbers/objects/types.h"
+
+/* How an object takes part in an operation. */
+typedef enum CadClass {
+    CAD_PLAIN,       /* a float, int or NumPy scalar: *value is set */
+    CAD_VAR_CLASS,   /* a scalar Var: *value is set */
+    CAD_DUAL_CLASS,  /* a scalar Dual */
+    CAD_ARRAY_CLASS, /* an ndarray, or a Var or Dual that holds an array */
+    CAD_FOREIGN,     /* anything else */
+} CadClass;
+
+/* What cad_classify answers for all but floats, Vars and Duals. */
+int cad_classify_other(PyObject *object, double *value);
+
+/* Returns -1 with an exception if the object is a number but out of range. */
+static inline int cad_classify(PyObject *object, double *value) {
+    if (PyFloat_Check(object)) {
+        *value = PyFloat_AS_DOUBLE(object);
+        return CAD_PLAIN;
+    }
+    if (CAD_IS_VAR(object)) {
+        *value = CAD_VAR(object)->value;
+        return CAD_IS_VAR_ARRAY(object) ? CAD_ARRAY_CLASS : CAD_VAR_CLASS;
+    }
+    if (CAD_IS_DUAL(object)) {
+        return CAD_DUAL(object)->kind == CAD_DUAL_ARRAY ? CAD_ARRAY_CLASS : CAD_DUAL_CLASS;
+    }
+    return cad_classify_other(object, value);
+}
+
+/* Raise TypeError for arrays whose operations mean something else: masked ones and matrices. */
+int cad_check_array(PyObject *array);
+
+/* The value of a scalar number, through all levels; nan if there is none. */
+double cad_primal(PyObject *object);
+
+/* The primal of a Dual through all levels (borrowed): a Dual of floats, or no Dual. */
+PyObject *cad_innermost(PyObject *number);
+
+/* The number of axes of an array, with or without derivatives; 0 for anything else. */
+int cad_ndim(PyObject *object);
+
+/* Whether an object is a constant of one of the commonest types; its value. */
+static inline int cad_is_constant(PyObject *object, double *value) {
+    if (CAD_IS_FLOAT(object)) {
+        *value = PyFloat_AS_DOUBLE(object);
+        return 1;
+    }
+    if (PyLong_CheckExact(object)) {
+        int overflow;
+        const long whole = PyLong_AsLongAndOverflow(object, &overflow);
+        *value = (double)whole;
+        return !overflow;
+    }
+    return 0;
+}
+
+#endif

@@ -1,0 +1,230 @@
+/* The life of Duals: how they are made of their components, taken apart, and freed. What
+ * operations make of them is not known here. */
+#include "numbers/objects/duals.h"
+#include "numbers/objects/binding.h"
+#include "numbers/objects/classify.h"
+
+/* --- life --- */
+
+enum { MOST_FREE = 4096, DEEP = 100 };
+
+CadDual *cad_free_duals;
+int cad_n_free_duals;
+
+/* Transforms take tags from the upper half; a Dual made by hand over others takes the next one up,
+ * of which there are 2**32 before it could meet the tag of another transform. */
+static CadTag last_tag;
+
+CadTag cad_fresh_tag(void) {
+    last_tag += (CadTag)1 << 32;
+    return last_tag;
+}
+
+static void release(CadDual *dual) {
+    if (dual->kind == CAD_DUAL_LANES) {
+        PyMem_Free(dual->lanes);
+    } else if (dual->kind != CAD_DUAL_FLOAT) {
+        Py_XDECREF(dual->primal_object);
+        Py_XDECREF(dual->tangent_object);
+    }
+    if (cad_n_free_duals < MOST_FREE) {
+        dual->primal_object = (PyObject *)cad_free_duals;
+        cad_free_duals = dual;
+        cad_n_free_duals++;
+    } else {
+        PyObject_Free(dual);
+    }
+}
+
+/* Duals of Duals may be nested deeper than the C stack: past some depth they wait in a list,
+ * linked by the tag, until the outermost one has been released. */
+void cad_dual_dealloc(CadDual *dual) {
+    static CadDual *waiting;
+    static int depth;
+    if (depth >= DEEP) {
+        dual->tag = (CadTag)(uintptr_t)waiting;
+        waiting = dual;
+        return;
+    }
+    depth++;
+    release(dual);
+    while (depth == 1 && waiting != NULL) {
+        CadDual *next = waiting;
+        waiting = (CadDual *)(uintptr_t)next->tag;
+        release(next);
+    }
+    depth--;
+}
+
+CadDual *cad_dual_new_lanes(double primal, size_t n_lanes, CadTag tag) {
+    double *lanes = PyMem_Malloc(n_lanes * sizeof *lanes);
+    if (lanes == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    CadDual *dual = cad_dual_allocate(CAD_DUAL_LANES, tag);
+    if (dual == NULL) {
+        PyMem_Free(lanes);
+        return NULL;
+    }
+    dual->primal = primal;
+    dual->lanes = lanes;
+    dual->n_lanes = (uint32_t)n_lanes;
+    return dual;
+}
+
+/* --- from any components --- */
+
+/* Takes over the references. */
+static PyObject *new_from_objects(CadDualKind kind, PyObject *primal, PyObject *tangent,
+                                  CadTag tag) {
+    CadDual *dual = primal == NULL || tangent == NULL ? NULL : cad_dual_allocate(kind, tag);
+    if (dual == NULL) {
+        Py_XDECREF(primal);
+        Py_XDECREF(tangent);
+        return NULL;
+    }
+    dual->primal_object = primal;
+    dual->tangent_object = tangent;
+    return (PyObject *)dual;
+}
+
+static int all_floats(PyObject *tuple) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+        if (!PyFloat_CheckExact(PyTuple_GET_ITEM(tuple, i))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* How much an array can hold: plain numbers, Vars, Duals of a tag, which may hold Vars. */
+static CadTag rank(PyObject *object) {
+    if (!CAD_IS_DUAL(object)) {
+        return CAD_IS_VAR(object);
+    }
+    const CadTag tag = CAD_DUAL(object)->tag;
+    while (CAD_IS_DUAL(object)) {
+        object = CAD_DUAL(object)->primal_object;
+    }
+    return 2 * tag + (CAD_IS_VAR(object) != 0);
+}
+
+/* A component such that whatever can be assigned to the other one can be assigned to it as well.
+ */
+static PyObject *array_like(PyObject *component, PyObject *other) {
+    return rank(component) >= rank(other) ? Py_NewRef(component) : cad_promote(component, other);
+}
+
+/* A component that is one number as the kinds hold it: NumPy's scalars and 0-d arrays as floats,
+ * arrays of lanes as tuples. */
+static PyObject *as_component(PyObject *object) {
+    if (PyArray_Check(object) && PyArray_NDIM((PyArrayObject *)object) > 0) {
+        PyObject *lanes = PyObject_CallMethod(object, "tolist", NULL);
+        if (lanes != NULL) {
+            Py_SETREF(lanes, PyList_AsTuple(lanes));
+        }
+        return lanes;
+    }
+    if (PyArray_Check(object) || PyArray_IsScalar(object, Generic)) {
+        return PyNumber_Float(object);
+    }
+    return Py_NewRef(object);
+}
+
+static PyObject *single_from(PyObject *primal, PyObject *tangent, CadTag tag) {
+    if (PyFloat_CheckExact(primal) && PyFloat_CheckExact(tangent)) {
+        return cad_dual_new(PyFloat_AS_DOUBLE(primal), PyFloat_AS_DOUBLE(tangent), tag);
+    }
+    if (PyFloat_CheckExact(primal) && PyTuple_Check(tangent) && all_floats(tangent)) {
+        const size_t n = (size_t)PyTuple_GET_SIZE(tangent);
+        CadDual *dual = cad_dual_new_lanes(PyFloat_AS_DOUBLE(primal), n, tag);
+        for (size_t k = 0; dual != NULL && k < n; k++) {
+            dual->lanes[k] = PyFloat_AS_DOUBLE(PyTuple_GET_ITEM(tangent, (Py_ssize_t)k));
+        }
+        return (PyObject *)dual;
+    }
+    return new_from_objects(CAD_DUAL_OBJECT, Py_NewRef(primal), Py_NewRef(tangent), tag);
+}
+
+PyObject *cad_dual_from(PyObject *primal, PyObject *tangent, CadTag tag) {
+    if (cad_ndim(primal) == 0) {
+        PyObject *p = as_component(primal);
+        PyObject *t = p == NULL ? NULL : as_component(tangent);
+        PyObject *dual = t == NULL ? NULL : single_from(p, t, tag);
+        Py_XDECREF(p);
+        Py_XDECREF(t);
+        return dual;
+    }
+    return new_from_objects(CAD_DUAL_ARRAY, array_like(primal, tangent),
+                            array_like(tangent, primal), tag);
+}
+
+/* --- components --- */
+
+/* A component of an array as it may leave it. */
+static PyObject *fresh(PyObject *component) {
+    return PyArray_Check(component) ? PyArray_NewCopy((PyArrayObject *)component, NPY_CORDER)
+                                    : Py_NewRef(component);
+}
+
+PyObject *cad_dual_primal(CadDual *dual) {
+    if (dual->kind == CAD_DUAL_ARRAY) {
+        return fresh(dual->primal_object);
+    }
+    return dual->kind == CAD_DUAL_OBJECT ? Py_NewRef(dual->primal_object)
+                                         : PyFloat_FromDouble(dual->primal);
+}
+
+static PyObject *lanes_tuple(const CadDual *dual) {
+    PyObject *tuple = PyTuple_New(dual->n_lanes);
+    for (uint32_t k = 0; tuple != NULL && k < dual->n_lanes; k++) {
+        PyObject *lane = PyFloat_FromDouble(dual->lanes[k]);
+        if (lane == NULL) {
+            Py_CLEAR(tuple);
+            break;
+        }
+        PyTuple_SET_ITEM(tuple, k, lane);
+    }
+    return tuple;
+}
+
+PyObject *cad_dual_components(CadDual *dual) {
+    switch (dual->kind) {
+    case CAD_DUAL_FLOAT:
+        return PyFloat_FromDouble(dual->tangent);
+    case CAD_DUAL_LANES:
+        return lanes_tuple(dual);
+    default:
+        return Py_NewRef(dual->tangent_object);
+    }
+}
+
+/* A 1-D object array of the items of a tuple; NumPy would look into the items for sequences. */
+static PyObject *array_of_objects(PyObject *tuple) {
+    const npy_intp n = PyTuple_GET_SIZE(tuple);
+    PyObject *array = PyArray_SimpleNew(1, &n, NPY_OBJECT);
+    PyObject **item = array == NULL ? NULL : PyArray_DATA((PyArrayObject *)array);
+    for (npy_intp i = 0; array != NULL && i < n; i++) {
+        Py_XSETREF(item[i], Py_NewRef(PyTuple_GET_ITEM(tuple, i)));
+    }
+    return array;
+}
+
+PyObject *cad_dual_tangent(CadDual *dual) {
+    if (dual->kind == CAD_DUAL_ARRAY) {
+        return fresh(dual->tangent_object);
+    }
+    if (dual->kind == CAD_DUAL_LANES) {
+        const npy_intp n = dual->n_lanes;
+        PyObject *array = PyArray_SimpleNew(1, &n, NPY_DOUBLE);
+        if (array != NULL && n > 0) {
+            memcpy(PyArray_DATA((PyArrayObject *)array), dual->lanes, (size_t)n * sizeof(double));
+        }
+        return array;
+    }
+    if (dual->kind == CAD_DUAL_OBJECT && PyTuple_Check(dual->tangent_object)) {
+        return array_of_objects(dual->tangent_object);
+    }
+    return cad_dual_components(dual);
+}

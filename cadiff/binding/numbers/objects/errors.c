@@ -1,0 +1,50 @@
+/* The errors that several rooms raise, each worded here alone. Errors of one room are worded
+ * there. */
+#include "numbers/objects/errors.h"
+
+PyObject *cad_stale_error;
+
+int cad_raise_status(CadStatus status) {
+    if (status == CAD_RAISED) {
+        return -1; /* the exception is set */
+    }
+    if (status == CAD_NO_MEMORY) {
+        PyErr_SetString(PyExc_MemoryError, "cadiff: no memory left to record operations");
+    } else if (status == CAD_BUSY) {
+        PyErr_SetString(
+            PyExc_RuntimeError,
+            "a Var was computed with while another thread, to which it belongs, sweeps "
+            "over what it recorded: pass values between threads (cadiff.value(v))");
+    } else {
+        PyErr_SetString(PyExc_OverflowError, "cadiff: a tape holds at most 2**32 numbers");
+    }
+    return -1;
+}
+
+int cad_raise_stale(void) {
+    PyErr_SetString(cad_stale_error,
+                    "this Var belongs to a gradient call that is over: its value can be read, but "
+                    "it cannot be computed with; return it from f with has_aux=True, or take "
+                    "cadiff.value(v) inside f");
+    return -1;
+}
+
+PyObject *cad_refuse_conversion(PyObject *self) {
+    PyErr_Format(PyExc_TypeError,
+                 "a %s does not become a plain number by itself, because that would drop its "
+                 "derivative: write cadiff.sin(v) instead of math.sin(v), cadiff.array([...]) for "
+                 "an array that holds numbers with derivatives, or cadiff.value(v) for the value",
+                 CAD_IS_DUAL(self) ? "Dual" : "Var");
+    return NULL;
+}
+
+int cad_raise_threads(void) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "Vars of two threads do not mix: each thread records on a tape of its own; "
+                    "pass values between threads (cadiff.value(v))");
+    return -1;
+}
+
+void cad_restore_exception(PyObject *error) {
+    PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+}

@@ -1,0 +1,25 @@
+/* The errors that several rooms raise. */
+#ifndef CADIFF_OBJECTS_ERRORS_H
+#define CADIFF_OBJECTS_ERRORS_H
+
+#include "numbers/objects/types.h"
+
+extern PyObject *cad_stale_error;
+
+/* Set MemoryError or OverflowError for a status that is not CAD_OK; answers -1. */
+int cad_raise_status(CadStatus status);
+int cad_raise_stale(void);
+int cad_raise_threads(void); /* Vars of two threads meet */
+
+/* Raise TypeError for a Var or Dual where a plain number is needed; answers NULL. */
+PyObject *cad_refuse_conversion(PyObject *self);
+
+/* Leave an exception set that was caught as an object. */
+void cad_restore_exception(PyObject *error);
+
+/* Answers -1 with RecursionError if the C stack is nearly used up. */
+static inline int cad_enter_recursion(const char *where) {
+    return Py_EnterRecursiveCall(where) ? -1 : 0;
+}
+
+#endif

@@ -1,0 +1,239 @@
+/* The life of Vars: handles are taken from slabs, become stale when their part of the tape is
+ * rewound, and say what of the tape is still reachable when it has to make room. All this walks
+ * over the slabs, which no other room knows. */
+#include "numbers/objects/handles.h"
+#include "numbers/objects/views.h"
+
+#include "sweeps/sweeps.h"
+
+enum { SLAB = 255, MANY_SLABS = 64 };
+
+typedef struct Slab {
+    struct Slab *next;
+    CadVar vars[SLAB];
+} Slab;
+
+static Slab *slabs;
+static size_t n_slabs;
+CadVar *cad_free_vars;
+
+int cad_var_refill(void) {
+    Slab *slab = cad_memory_resize(NULL, 1, sizeof *slab);
+    if (slab == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    slab->next = slabs;
+    slabs = slab;
+    n_slabs++;
+    for (int i = SLAB; i-- > 0;) {
+        CadVar *var = &slab->vars[i];
+        memset(var, 0, sizeof *var);
+        Py_SET_TYPE(var, &CadVar_Type);
+        var->tape = (CadTape *)cad_free_vars;
+        cad_free_vars = var;
+    }
+    return 0;
+}
+
+static int is_deserted(const Slab *slab) {
+    for (int i = 0; i < SLAB; i++) {
+        if (Py_REFCNT(&slab->vars[i]) > 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Give back the slabs in which nothing lives, so that walks over all handles stay short after many
+ * have lived at once. The list of free ones is made anew from what is left. */
+static void release_slabs(void) {
+    cad_free_vars = NULL;
+    for (Slab **link = &slabs; *link != NULL;) {
+        Slab *slab = *link;
+        if (is_deserted(slab)) {
+            *link = slab->next;
+            cad_memory_free(slab);
+            n_slabs--;
+            continue;
+        }
+        for (int i = SLAB; i-- > 0;) {
+            CadVar *var = &slab->vars[i];
+            if (Py_REFCNT(var) == 0) {
+                var->tape = (CadTape *)cad_free_vars;
+                cad_free_vars = var;
+            }
+        }
+        link = &slab->next;
+    }
+}
+
+/* Call visit(var, context) for all living handles of a tape. */
+static void for_each_var(const CadTape *tape, void (*visit)(CadVar *, void *), void *context) {
+    for (Slab *slab = slabs; slab != NULL; slab = slab->next) {
+        for (int i = 0; i < SLAB; i++) {
+            CadVar *var = &slab->vars[i];
+            if (Py_REFCNT(var) > 0 && var->tape == tape) {
+                visit(var, context);
+            }
+        }
+    }
+}
+
+void cad_var_dealloc(CadVar *var) {
+    CadTape *tape = var->tape;
+    if (tape != NULL) {
+        if (var->slot >= tape->mark_slots) {
+            tape->handles--;
+        } else {
+            cad_tape_count_handle(tape, var->slot, -1);
+        }
+    }
+    if (CAD_IS_VAR_ARRAY(var)) {
+        PyMem_Free(var->view->kept);
+        PyMem_Free(var->view);
+        Py_SET_TYPE(var, &CadVar_Type);
+    }
+    var->tape = (CadTape *)cad_free_vars;
+    cad_free_vars = var;
+}
+
+PyObject *cad_var_passive(double value) {
+    CadVar *var = cad_var_allocate();
+    if (var != NULL) {
+        var->value = value;
+        var->tape = NULL;
+        var->slot = CAD_NONE;
+        var->kind = CAD_PASSIVE;
+    }
+    return (PyObject *)var;
+}
+
+PyObject *cad_var_view(CadTape *tape, CadSlot slot, int ndim, const npy_intp *shape,
+                       const npy_intp *strides, uint32_t flags) {
+    if (ndim == 0) {
+        return cad_var_new(tape, slot, tape->values[slot]);
+    }
+    CadView *view = PyMem_Malloc(sizeof *view + 2 * (size_t)ndim * sizeof(npy_intp));
+    if (view == NULL) {
+        return PyErr_NoMemory();
+    }
+    view->kept = NULL;
+    view->flags = flags;
+    view->ndim = ndim;
+    view->size = 1;
+    for (int i = ndim; i-- > 0;) {
+        CAD_SHAPE(view)[i] = shape[i];
+        CAD_STRIDES(view)[i] = strides != NULL ? strides[i] : view->size;
+        view->size *= shape[i];
+    }
+    CadVar *var = (CadVar *)cad_var_new(tape, slot, 0.0);
+    if (var == NULL) {
+        PyMem_Free(view);
+        return NULL;
+    }
+    Py_SET_TYPE(var, &CadVarArray_Type);
+    var->kind = CAD_ARRAY;
+    var->view = view;
+    return (PyObject *)var;
+}
+
+/* --- rewinding --- */
+
+/* Copy what an array views before its part of the tape goes. */
+static void keep_values(CadVar *var) {
+    CadView *view = var->view;
+    view->kept = PyMem_Malloc((size_t)(view->size > 0 ? view->size : 1) * sizeof(double));
+    npy_intp index[NPY_MAXDIMS] = {0};
+    CadSlot slot = var->slot;
+    const double *values = cad_tape_values(var->tape, slot);
+    for (npy_intp i = 0; view->kept != NULL && i < view->size; i++) {
+        view->kept[i] = values[slot];
+        slot = cad_view_next(view, index, slot);
+    }
+}
+
+static void make_stale(CadVar *var, void *context) {
+    const size_t slots = *(const size_t *)context;
+    if (var->slot < slots) {
+        return;
+    }
+    if (CAD_IS_VAR_ARRAY(var)) {
+        keep_values(var);
+    }
+    var->tape = NULL;
+    var->slot = CAD_NONE;
+    var->kind = CAD_STALE;
+}
+
+/* Let go of rules whose entries were rewound. */
+static void forget_rules(CadTape *tape) {
+    PyObject *rules = tape->rules;
+    if ((size_t)PyList_GET_SIZE(rules) > tape->n_rules &&
+        PyList_SetSlice(rules, (Py_ssize_t)tape->n_rules, PyList_GET_SIZE(rules), NULL) < 0) {
+        PyErr_Clear();
+    }
+}
+
+/* After compaction: the rules that are left, in the order of their entries. */
+static void renumber_rules(CadTape *tape) {
+    PyObject *rules = tape->rules;
+    Py_ssize_t next = 0;
+    if (PyList_GET_SIZE(rules) == 0) {
+        return;
+    }
+    for (size_t i = 0; i < tape->n_entries; i++) {
+        if (cad_entry_is_rule(tape->entries[i])) {
+            int64_t *number = cad_plan_extra(cad_tape_plan(tape, tape->entries[i]));
+            PyObject *rule = PyList_GET_ITEM(rules, *number);
+            PyList_SET_ITEM(rules, *number, PyList_GET_ITEM(rules, next));
+            PyList_SET_ITEM(rules, next, rule);
+            *number = next++;
+        }
+    }
+    /* The others go with the next recording: what they hold may run code that we cannot have
+     * here. */
+}
+
+void cad_rewind(CadTape *tape) {
+    size_t slots = tape->mark_slots;
+    if (tape->handles > 0) {
+        for_each_var(tape, make_stale, &slots);
+        if (n_slabs > MANY_SLABS) {
+            release_slabs();
+        }
+    }
+    cad_tape_rewind(tape);
+    forget_rules(tape);
+}
+
+/* --- reclaiming --- */
+
+static void hold(CadVar *var, void *reclaim) {
+    size_t low, high;
+    cad_var_bounds(var, &low, &high);
+    cad_reclaim_hold_range(reclaim, low, high + 1); /* so that the strides stay right */
+}
+
+static void relocate(CadVar *var, void *reclaim) {
+    var->slot = cad_reclaim_target(reclaim, var->slot);
+}
+
+void cad_var_make_room(CadTape *tape) {
+    CadReclaim reclaim;
+    if (cad_reclaim_begin(tape, &reclaim) == CAD_OK) {
+        for_each_var(tape, hold, &reclaim);
+        const size_t live = cad_reclaim_trace(tape, &reclaim);
+        if (live > tape->n_slots / 4 * 3) {
+            cad_reclaim_end(&reclaim); /* moving so much for so little does not pay */
+            return;
+        }
+        cad_sweep_undo_dead(tape, &reclaim);
+        for_each_var(tape, relocate, &reclaim);
+        cad_reclaim_compact(tape, &reclaim);
+        renumber_rules(tape);
+        if (n_slabs > MANY_SLABS) {
+            release_slabs();
+        }
+    }
+}

@@ -1,0 +1,96 @@
+/* The tape of a thread: made when it is first asked for, freed when the thread has ended and no
+ * Var of it is left. What is recorded on it is not known here. */
+#include "numbers/objects/tape.h"
+#include "numbers/objects/handles.h"
+
+int (*cad_rule_hook)(CadTape *tape, size_t entry);
+int (*cad_second_rule_hook)(CadTape *tape, size_t entry, const CadAlong *along);
+
+/* Tapes of threads that ended while numbers of theirs were alive. */
+typedef struct Orphan {
+    CadTape *tape;
+    struct Orphan *next;
+} Orphan;
+
+static Orphan *orphans;
+
+static void free_deserted_tapes(void) {
+    for (Orphan **link = &orphans; *link != NULL;) {
+        Orphan *orphan = *link;
+        if (cad_tape_all_handles(orphan->tape) == 0 && orphan->tape->hook == NULL) {
+            *link = orphan->next;
+            Py_XDECREF((PyObject *)orphan->tape->rules);
+            cad_tape_free(orphan->tape);
+            PyMem_Free(orphan);
+        } else {
+            link = &orphan->next;
+        }
+    }
+}
+
+/* Capsules in the dictionaries of thread states own the tapes. */
+static void end_of_thread(PyObject *capsule) {
+    Orphan *orphan = PyMem_Malloc(sizeof *orphan);
+    if (orphan != NULL) { /* else the tape is leaked, which is better than numbers that dangle */
+        orphan->tape = PyCapsule_GetPointer(capsule, NULL);
+        orphan->next = orphans;
+        orphans = orphan;
+        free_deserted_tapes();
+    }
+}
+
+static CadTape *new_thread_tape(PyObject *dict, PyObject *key) {
+    free_deserted_tapes();
+    CadTape *tape = cad_tape_new();
+    if (tape == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    tape->make_room = cad_var_make_room;
+    tape->second_rule = cad_second_rule_hook;
+    tape->rules = PyList_New(0);
+    if (tape->rules == NULL) {
+        cad_tape_free(tape);
+        return NULL;
+    }
+    PyObject *capsule = PyCapsule_New(tape, NULL, end_of_thread);
+    if (capsule == NULL) {
+        Py_DECREF((PyObject *)tape->rules);
+        cad_tape_free(tape);
+        return NULL;
+    }
+    const int status = PyDict_SetItem(dict, key, capsule);
+    Py_DECREF(capsule); /* on failure this orphans and frees the tape */
+    return status < 0 ? NULL : tape;
+}
+
+CadTape *cad_current_tape(void) {
+    static uint64_t last_thread;
+    static CadTape *last_tape;
+    static PyObject *key;
+    PyThreadState *thread = PyThreadState_Get();
+    const uint64_t id = PyThreadState_GetID(thread); /* never used twice, unlike the address */
+    if (last_tape != NULL && id == last_thread) {
+        return last_tape;
+    }
+    if (key == NULL && (key = PyUnicode_InternFromString("cadiff.tape")) == NULL) {
+        return NULL;
+    }
+    PyObject *dict = PyThreadState_GetDict();
+    if (dict == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "cadiff: this thread has no Python state");
+        return NULL;
+    }
+    PyObject *capsule = PyDict_GetItemWithError(dict, key);
+    CadTape *tape = NULL;
+    if (capsule != NULL) {
+        tape = PyCapsule_GetPointer(capsule, NULL);
+    } else if (!PyErr_Occurred()) {
+        tape = new_thread_tape(dict, key);
+    }
+    if (tape != NULL) {
+        last_thread = id;
+        last_tape = tape;
+    }
+    return tape;
+}

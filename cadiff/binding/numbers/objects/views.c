@@ -1,0 +1,53 @@
+/* The geometry of views over numbers: which slots they cover, in which order, and what their shape
+ * is to Python. No number is read here. */
+#include "numbers/objects/views.h"
+
+void cad_var_bounds(const CadVar *var, size_t *low, size_t *high) {
+    *low = *high = var->slot;
+    if (!CAD_IS_VAR_ARRAY(var) || var->view->size == 0) {
+        return;
+    }
+    for (int i = 0; i < var->view->ndim; i++) {
+        const npy_intp reach = (CAD_SHAPE(var->view)[i] - 1) * CAD_STRIDES(var->view)[i];
+        *(reach < 0 ? low : high) += (size_t)reach;
+    }
+}
+
+int cad_var_is_contiguous(const CadVar *var) {
+    npy_intp stride = 1;
+    for (int i = var->view->ndim; i-- > 0;) {
+        if (CAD_SHAPE(var->view)[i] != 1 && CAD_STRIDES(var->view)[i] != stride) {
+            return 0;
+        }
+        stride *= CAD_SHAPE(var->view)[i];
+    }
+    return 1;
+}
+
+PyObject *cad_shape_tuple(int ndim, const npy_intp *shape) {
+    PyObject *tuple = PyTuple_New(ndim);
+    for (int i = 0; tuple != NULL && i < ndim; i++) {
+        PyObject *length = PyLong_FromSsize_t(shape[i]);
+        if (length == NULL) {
+            Py_CLEAR(tuple);
+            break;
+        }
+        PyTuple_SET_ITEM(tuple, i, length);
+    }
+    return tuple;
+}
+
+int cad_new_axes(PyObject *key) {
+    if (!PyTuple_Check(key)) {
+        return key == Py_None ? 1 : key == Py_Ellipsis ? 0 : -1;
+    }
+    int count = 0, ellipses = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++) {
+        PyObject *item = PyTuple_GET_ITEM(key, i);
+        if (item != Py_None && (item != Py_Ellipsis || ++ellipses > 1)) {
+            return -1;
+        }
+        count += item == Py_None;
+    }
+    return count;
+}

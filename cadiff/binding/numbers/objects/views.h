@@ -1,0 +1,33 @@
+/* The geometry of views over numbers. */
+#ifndef CADIFF_OBJECTS_VIEWS_H
+#define CADIFF_OBJECTS_VIEWS_H
+
+#include "numbers/objects/types.h"
+
+/* The lowest and the highest slot of a Var. */
+void cad_var_bounds(const CadVar *var, size_t *low, size_t *high);
+
+/* Whether the elements of an array Var stand side by side, in C order. */
+int cad_var_is_contiguous(const CadVar *var);
+
+/* The lengths of axes as a tuple. */
+PyObject *cad_shape_tuple(int ndim, const npy_intp *shape);
+
+/* How many axes a key adds to a single number; -1 if it indexes anything. */
+int cad_new_axes(PyObject *key);
+
+/* Step an index through all elements of a view; answers the slot of the next one. */
+static inline CadSlot cad_view_next(const CadView *view, npy_intp *index, CadSlot slot) {
+    for (int axis = view->ndim; axis-- > 0;) {
+        const npy_intp stride = CAD_STRIDES(view)[axis];
+        slot += (CadSlot)stride;
+        if (++index[axis] < CAD_SHAPE(view)[axis]) {
+            break;
+        }
+        slot -= (CadSlot)(stride * index[axis]);
+        index[axis] = 0;
+    }
+    return slot;
+}
+
+#endif

@@ -1,0 +1,300 @@
+/* Operations on any numbers: which operand is what, and who computes the result. Functions of the
+ * package, NumPy's ufuncs and operators come here with all that they do not answer at once. Scalar
+ * Vars are recorded here; what arrays and Duals do stands behind a table of each type. */
+#include "numbers/operations/operations.h"
+#include "numbers/objects/binding.h"
+#include "numbers/objects/classify.h"
+#include "numbers/objects/errors.h"
+#include "numbers/objects/handles.h"
+
+CadTypeTable cad_table_of_var;
+CadTypeTable cad_table_of_dual;
+
+/* The table of an array with derivatives; NULL for anything else. */
+static const CadTypeTable *table_of_array(PyObject *object) {
+    return CAD_IS_VAR_ARRAY(object)    ? &cad_table_of_var
+           : CAD_IS_DUAL_ARRAY(object) ? &cad_table_of_dual
+                                       : NULL;
+}
+
+/* --- numbers as arrays, and without derivatives --- */
+
+PyObject *cad_elements(PyObject *object) {
+    const CadTypeTable *table = table_of_array(object);
+    if (table != NULL) {
+        return table->elements(object);
+    }
+    if (CAD_IS_VAR(object) || CAD_IS_DUAL(object)) {
+        PyObject *array = PyArray_SimpleNew(0, NULL, NPY_OBJECT);
+        if (array != NULL) {
+            PyObject **item = PyArray_DATA((PyArrayObject *)array);
+            Py_XSETREF(*item, Py_NewRef(object));
+        }
+        return array;
+    }
+    return PyArray_FROM_O(object);
+}
+
+PyObject *cad_numbers_of(PyObject *value) {
+    if (cad_is_mask(value)) {
+        return PyObject_GetAttrString(value, "number");
+    }
+    const int objects = PyArray_Check(value) && PyArray_TYPE((PyArrayObject *)value) == NPY_OBJECT;
+    if (!objects && !PyList_Check(value) && !PyTuple_Check(value)) {
+        return Py_NewRef(value);
+    }
+    PyObject *array = PyArray_FROM_O(value);
+    if (array != NULL && PyArray_TYPE((PyArrayObject *)array) == NPY_OBJECT) {
+        Py_SETREF(array, cad_gather_numbers(array));
+    }
+    return array;
+}
+
+PyObject *cad_plain_value(PyObject *object) {
+    const CadTypeTable *table = table_of_array(object);
+    if (table != NULL) {
+        return table->values(object);
+    }
+    if (CAD_IS_VAR(object) || CAD_IS_DUAL(object)) {
+        return PyFloat_FromDouble(cad_primal(object));
+    }
+    if (PyArray_Check(object) && PyArray_TYPE((PyArrayObject *)object) == NPY_OBJECT) {
+        PyObject *values = PyArray_NewCopy((PyArrayObject *)object, NPY_CORDER);
+        const npy_intp size = values == NULL ? 0 : PyArray_SIZE((PyArrayObject *)values);
+        PyObject **item = values == NULL ? NULL : PyArray_DATA((PyArrayObject *)values);
+        int numbers = 1;
+        for (npy_intp i = 0; i < size; i++) {
+            PyObject *value = item[i] == NULL ? NULL : cad_plain_value(item[i]);
+            if (value == NULL) {
+                Py_CLEAR(values);
+                break;
+            }
+            double number;
+            numbers = numbers && cad_classify(value, &number) == CAD_PLAIN;
+            Py_SETREF(item[i], value);
+        }
+        if (values != NULL && numbers && !PyErr_Occurred()) {
+            Py_SETREF(values, PyArray_FROM_OTF(values, NPY_DOUBLE, NPY_ARRAY_FORCECAST));
+        }
+        return values;
+    }
+    return Py_NewRef(object);
+}
+
+/* --- arrays --- */
+
+/* Arrays of objects are gone through number by number. */
+static PyObject *call_on_elements(PyObject *ufunc, PyObject *const *operands, int n) {
+    PyObject *converted[3];
+    int done = 0;
+    while (done < n) {
+        PyObject *operand = operands[done];
+        const int ours = CAD_IS_VAR(operand) || CAD_IS_DUAL(operand);
+        converted[done] = ours ? cad_elements(operand) : Py_NewRef(operand);
+        if (converted[done] == NULL) {
+            break;
+        }
+        done++;
+    }
+    PyObject *result = done < n ? NULL : PyObject_Vectorcall(ufunc, converted, (size_t)n, NULL);
+    while (done-- > 0) {
+        Py_DECREF(converted[done]);
+    }
+    return result;
+}
+
+int cad_quiet;
+
+/* At least one operand is an array. */
+static PyObject *apply_arrays(CadOp op, PyObject *const *operands, int n) {
+    int vars = 0, duals = 0, others = 0;
+    for (int i = 0; i < n; i++) {
+        vars |= CAD_IS_VAR(operands[i]);
+        duals |= CAD_IS_DUAL(operands[i]);
+        others |=
+            PyArray_Check(operands[i]) && PyArray_TYPE((PyArrayObject *)operands[i]) == NPY_OBJECT;
+    }
+    if (duals && !others) {
+        return cad_table_of_dual.apply(op, operands);
+    }
+    if (vars && !others) {
+        PyObject *result = cad_table_of_var.apply(op, operands);
+        if (result != NULL || PyErr_Occurred()) {
+            return result;
+        }
+    }
+    const int plain =
+        !vars && !duals && !others && cad_numpy_functions[op] != NULL && cad_quiet == 0;
+    return call_on_elements(plain ? cad_numpy_functions[op] : cad_own_ufuncs[op], operands, n);
+}
+
+/* --- single numbers --- */
+
+/* At least one operand is a Var, all are scalars. */
+static PyObject *apply_vars(CadOp op, PyObject *const *operands, int n, const double *x) {
+    CadTape *tape = NULL;
+    for (int i = 0; i < n; i++) {
+        if (!CAD_IS_VAR(operands[i])) {
+            continue;
+        }
+        CadVar *var = CAD_VAR(operands[i]);
+        if (var->kind == CAD_STALE) {
+            cad_raise_stale();
+            return NULL;
+        }
+        if (tape != NULL && var->tape != NULL && var->tape != tape) {
+            cad_raise_threads();
+            return NULL;
+        }
+        tape = var->tape != NULL ? var->tape : tape;
+    }
+    const double value = cad_op_value(op, x[0], x[1], x[2]);
+    if (tape == NULL) {
+        return cad_var_passive(value);
+    }
+    const CadStatus status =
+        cad_tape_has_room(tape) ? CAD_OK : cad_tape_grow_for(tape, op, x[0], x[1], x[2], value);
+    if (status != CAD_OK) {
+        cad_raise_status(status);
+        return NULL;
+    }
+    CadSlot slot[3] = {0};
+    int passive = 0;
+    for (int i = 0; i < n; i++) {
+        if (CAD_IS_SCALAR(operands[i])) {
+            slot[i] = CAD_VAR(operands[i])->slot;
+        } else {
+            slot[i] = cad_tape_constant(tape, x[i]);
+            passive |= 1 << i;
+        }
+    }
+    CadSlot out;
+    if (n == 3) {
+        out = cad_tape_push3(tape, CAD_CODE(op, 0), slot[0], slot[1], slot[2], value);
+    } else {
+        out = cad_tape_push(tape, CAD_CODE(op, passive), slot[0], slot[n - 1], value);
+    }
+    return cad_var_new(tape, out, value);
+}
+
+/* All operands are plain; a NumPy scalar among them makes the result one. */
+static PyObject *apply_plain(CadOp op, PyObject *const *operands, int n, const double *x) {
+    PyObject *result = PyFloat_FromDouble(cad_op_value(op, x[0], x[1], x[2]));
+    for (int i = 0; result != NULL && i < n; i++) {
+        if (PyArray_IsScalar(operands[i], Generic)) {
+            PyObject *type = PyArray_IsScalar(operands[i], Floating)
+                                 ? (PyObject *)Py_TYPE(operands[i])
+                                 : (PyObject *)&PyDoubleArrType_Type;
+            Py_SETREF(result, PyObject_CallOneArg(type, result));
+            break;
+        }
+    }
+    return result;
+}
+
+/* --- applying an operation --- */
+
+/* What a call comes to that is not about numbers: lists, and mistakes. */
+static PyObject *call_on_sequences(CadOp op, PyObject *const *args) {
+    const int n = cad_op_info[op].arity;
+    PyObject *arrays[3] = {NULL, NULL, NULL};
+    PyObject *result = NULL;
+    for (int i = 0; i < n; i++) {
+        PyObject *arg = args[i];
+        double number;
+        const int class = cad_classify(arg, &number);
+        if (class == CAD_FOREIGN && !PyList_Check(arg) && !PyTuple_Check(arg)) {
+            PyErr_Format(PyExc_TypeError,
+                         "cadiff.%s takes real numbers, arrays of them, Var and Dual, not %s",
+                         cad_op_info[op].name, Py_TYPE(arg)->tp_name);
+            goto end;
+        }
+        arrays[i] = class == CAD_FOREIGN ? PyArray_FROM_O(arg) : Py_NewRef(arg);
+        if (arrays[i] == NULL) {
+            goto end;
+        }
+    }
+    result = apply_arrays(op, arrays, n);
+end:
+    for (int i = 0; i < n; i++) {
+        Py_XDECREF(arrays[i]);
+    }
+    return result;
+}
+
+/* Some operands are masks; the others are numbers, arrays or lists. */
+static PyObject *apply_with_masks(CadOp op, PyObject *const *operands, int n) {
+    PyObject *replaced[3] = {NULL, NULL, NULL};
+    PyObject *result = NULL;
+    int ours = 0, i = 0;
+    for (int k = 0; k < n; k++) {
+        ours |= CAD_IS_VAR(operands[k]) || CAD_IS_DUAL(operands[k]);
+    }
+    for (; i < n; i++) {
+        replaced[i] = !cad_is_mask(operands[i])
+                          ? Py_NewRef(operands[i])
+                          : PyObject_GetAttrString(operands[i], ours ? "number" : "values");
+        if (replaced[i] == NULL) {
+            goto end;
+        }
+    }
+    result = cad_apply(op, replaced);
+end:
+    while (i-- > 0) {
+        Py_DECREF(replaced[i]);
+    }
+    return result;
+}
+
+PyObject *cad_apply(CadOp op, PyObject *const *operands) {
+    const int n = cad_op_info[op].arity;
+    double x[3] = {0.0, 0.0, 0.0};
+    int seen = 0;
+    for (int i = 0; i < n; i++) {
+        const int class = cad_classify(operands[i], &x[i]);
+        if (class < 0) {
+            return NULL;
+        }
+        seen |= 1 << class;
+    }
+    if (seen & 1 << CAD_FOREIGN) {
+        for (int i = 0; i < n; i++) {
+            if (cad_is_mask(operands[i])) {
+                return apply_with_masks(op, operands, n);
+            }
+        }
+        for (int i = 0; i < n && seen & 1 << CAD_ARRAY_CLASS; i++) {
+            if (PyList_Check(operands[i]) || PyTuple_Check(operands[i])) {
+                return call_on_sequences(op, operands); /* as ndarrays have it */
+            }
+        }
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    if (seen & 1 << CAD_ARRAY_CLASS) {
+        return apply_arrays(op, operands, n);
+    }
+    if (seen & 1 << CAD_DUAL_CLASS) {
+        return cad_table_of_dual.apply(op, operands);
+    }
+    if (seen & 1 << CAD_VAR_CLASS) {
+        return apply_vars(op, operands, n, x);
+    }
+    return apply_plain(op, operands, n, x);
+}
+
+PyObject *cad_call(CadOp op, PyObject *const *args, Py_ssize_t n) {
+    if (n != cad_op_info[op].arity) {
+        PyErr_Format(PyExc_TypeError, "cadiff.%s takes %d arguments (%zd given)",
+                     cad_op_info[op].name, cad_op_info[op].arity, n);
+        return NULL;
+    }
+    PyObject *result = cad_apply(op, args);
+    if (result == Py_NotImplemented) {
+        Py_SETREF(result, call_on_sequences(op, args));
+    }
+    return result;
+}
+
+PyObject *cad_call1(CadOp op, PyObject *x) {
+    return cad_call(op, &x, 1);
+}

@@ -1,0 +1,193 @@
+/* Comparisons of any numbers. While a program is recorded for replays, what a comparison of its
+ * numbers came to is kept: as a guard at once, or as a mask, which becomes one when it is read.
+ * What a mask is made of only Python knows. */
+#include "numbers/operations/operations.h"
+#include "numbers/objects/classify.h"
+#include "numbers/objects/errors.h"
+
+#include "tape/guards.h"
+
+/* --- guards --- */
+
+/* Operations by Py_LT ... Py_GE; the last two exchange their operands. */
+static const CadOp comparisons[] = {
+    [Py_LT] = CAD_OP_less,      [Py_LE] = CAD_OP_less_equal, [Py_EQ] = CAD_OP_equal,
+    [Py_NE] = CAD_OP_not_equal, [Py_GT] = CAD_OP_less,       [Py_GE] = CAD_OP_less_equal,
+};
+
+static int is_object_array(PyObject *object) {
+    return PyArray_Check(object) && PyArray_TYPE((PyArrayObject *)object) == NPY_OBJECT;
+}
+
+/* Note that a replay has to come to an outcome again; or, if nothing depends on it yet, put a mask
+ * in the place of the answer, which does so as soon as somebody reads it. */
+static int keep_outcome(CadTape *tape, CadVar *outcome, int equality, PyObject **answer) {
+    CadGuards *const guards = tape->guards;
+    if (CAD_IS_VAR_ARRAY(outcome) && answer != NULL && !guards->at_once && cad_mask_type != NULL &&
+        PyArray_CheckExact(*answer)) {
+        PyObject *mask = PyObject_CallFunction((PyObject *)cad_mask_type, "OOKi", *answer, outcome,
+                                               (unsigned long long)guards->serial, equality);
+        if (mask == NULL) {
+            return -1;
+        }
+        Py_SETREF(*answer, mask);
+        return 0;
+    }
+    const size_t count = CAD_IS_VAR_ARRAY(outcome) ? (size_t)outcome->view->size : 1;
+    const CadStatus status = cad_guard_note(tape, outcome->slot, count, equality);
+    return status == CAD_OK ? 0 : cad_raise_status(status);
+}
+
+static int guard_comparison(PyObject *left, PyObject *right, int how, PyObject **answer);
+
+/* Element by element, as the answer was found. */
+static int guard_elements(PyObject *left, PyObject *right, int how) {
+    PyObject *x = cad_elements(left);
+    PyObject *y = x == NULL ? NULL : cad_elements(right);
+    PyArrayMultiIterObject *it =
+        y == NULL ? NULL : (PyArrayMultiIterObject *)PyArray_MultiIterNew(2, x, y);
+    int status = it == NULL ? -1 : 0;
+    while (status == 0 && PyArray_MultiIter_NOTDONE(it)) {
+        PyObject *a = PyArray_GETITEM((PyArrayObject *)x, PyArray_MultiIter_DATA(it, 0));
+        PyObject *b =
+            a == NULL ? NULL : PyArray_GETITEM((PyArrayObject *)y, PyArray_MultiIter_DATA(it, 1));
+        status = b == NULL ? -1 : guard_comparison(a, b, how, NULL);
+        Py_XDECREF(a);
+        Py_XDECREF(b);
+        PyArray_MultiIter_NEXT(it);
+    }
+    Py_XDECREF(it);
+    Py_XDECREF(y);
+    Py_XDECREF(x);
+    return status;
+}
+
+/* Whether a number equals itself, or is infinite: two floats meet there by no accident. */
+static int is_about_kind(PyObject *left, PyObject *right) {
+    double x;
+    return left == right || (PyFloat_Check(left) && !isfinite(PyFloat_AS_DOUBLE(left))) ||
+           (cad_classify(right, &x) == CAD_PLAIN && !isfinite(x));
+}
+
+/* Record the comparison, and keep what it came to. */
+static int record_comparison(CadTape *tape, PyObject *left, PyObject *right, int how, int equality,
+                             PyObject **answer) {
+    const int exchange = how == Py_GT || how == Py_GE;
+    PyObject *outcome =
+        cad_apply2(comparisons[how], exchange ? right : left, exchange ? left : right);
+    if (outcome == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear(); /* which the answer did not raise */
+        outcome = Py_NewRef(Py_None);
+    }
+    if (outcome == NULL) {
+        return -1;
+    }
+    int status = 0;
+    if (!CAD_IS_VAR(outcome) || CAD_VAR(outcome)->tape != tape) {
+        cad_guard_obstacle(tape, "numbers are compared with something that is no real number");
+    } else {
+        status = keep_outcome(tape, CAD_VAR(outcome), equality, answer);
+    }
+    Py_DECREF(outcome);
+    return status;
+}
+
+/* What takes part in a comparison: the innermost primal, a list as an array. A new reference. */
+static PyObject *take_part(PyObject *object) {
+    if (PyList_Check(object) || PyTuple_Check(object)) {
+        return PyArray_FROM_O(object);
+    }
+    object = cad_innermost(object);
+    return CAD_IS_DUAL(object) ? PyFloat_FromDouble(CAD_DUAL(object)->primal) : Py_NewRef(object);
+}
+
+/* Whether it is no number, so that its type alone decides. */
+static int is_foreign(PyObject *object) {
+    double number;
+    return cad_classify(object, &number) == CAD_FOREIGN;
+}
+
+/* Record a comparison, or `number != 0`, that a replay has to come out as now. Where `answer` is
+ * what was found for arrays, it may become a mask instead: what it chooses is chosen anew. */
+static int guard_comparison(PyObject *left, PyObject *right, int how, PyObject **answer) {
+    PyObject *x = take_part(left);
+    PyObject *y = x == NULL ? NULL : take_part(right);
+    int status = y == NULL ? -1 : 0;
+    CadTape *tape = status < 0 ? NULL : cad_guarded_tape(x);
+    tape = status == 0 && tape == NULL ? cad_guarded_tape(y) : tape;
+    if (tape != NULL && (is_object_array(x) || is_object_array(y))) {
+        status = guard_elements(x, y, how);
+    } else if (tape != NULL && !is_foreign(x) && !is_foreign(y)) {
+        const int equality =
+            (how == Py_EQ || how == Py_NE) && cad_formulas == 0 && !is_about_kind(x, y);
+        status = record_comparison(tape, x, y, how, equality, answer);
+    }
+    Py_XDECREF(x);
+    Py_XDECREF(y);
+    return status;
+}
+
+int cad_guard_truth(PyObject *number) {
+    PyObject *zero = PyFloat_FromDouble(0.0);
+    const int status = zero == NULL ? -1 : guard_comparison(number, zero, Py_NE, NULL);
+    Py_XDECREF(zero);
+    return status;
+}
+
+/* --- comparisons --- */
+
+static PyObject *compare_values(PyObject *left, PyObject *right, int how) {
+    double x, y;
+    const int left_class = cad_classify(left, &x);
+    const int right_class = left_class < 0 ? -1 : cad_classify(right, &y);
+    if (right_class < 0) {
+        return NULL;
+    }
+    const int lists =
+        PyList_Check(left) || PyTuple_Check(left) || PyList_Check(right) || PyTuple_Check(right);
+    const int arrays = left_class == CAD_ARRAY_CLASS || right_class == CAD_ARRAY_CLASS;
+    if ((left_class == CAD_FOREIGN || right_class == CAD_FOREIGN) && !(lists && arrays)) {
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    if (left_class == CAD_ARRAY_CLASS || right_class == CAD_ARRAY_CLASS) {
+        PyObject *a = cad_plain_value(left);
+        PyObject *b = a == NULL ? NULL : cad_plain_value(right);
+        PyObject *result = b == NULL ? NULL : PyObject_RichCompare(a, b, how);
+        Py_XDECREF(a);
+        Py_XDECREF(b);
+        return result;
+    }
+    x = cad_primal(left);
+    y = cad_primal(right);
+    Py_RETURN_RICHCOMPARE(x, y, how);
+}
+
+PyObject *cad_richcompare(PyObject *left, PyObject *right, int how) {
+    PyObject *result = compare_values(left, right, how);
+    if (cad_guarding > 0 && result != NULL && result != Py_NotImplemented &&
+        guard_comparison(left, right, how, &result) < 0) {
+        Py_CLEAR(result);
+    }
+    return result;
+}
+
+PyObject *cad_compare(PyObject *left, PyObject *right, int how) {
+    PyObject *result = compare_values(left, right, how);
+    if (cad_guarding > 0 && result != NULL && result != Py_NotImplemented &&
+        guard_comparison(left, right, how, NULL) < 0) {
+        Py_CLEAR(result);
+    }
+    return result;
+}
+
+/* `item in array`, as for an ndarray. */
+int cad_contains(PyObject *array, PyObject *item) {
+    PyObject *equal = PyObject_RichCompare(array, item, Py_EQ);
+    PyObject *any = equal == NULL         ? NULL
+                    : PyBool_Check(equal) ? Py_NewRef(equal)
+                                          : PyObject_CallMethod(equal, "any", NULL);
+    const int found = any == NULL ? -1 : PyObject_IsTrue(any);
+    Py_XDECREF(equal);
+    Py_XDECREF(any);
+    return found;
+}

@@ -1,0 +1,60 @@
+/* Which function is which: NumPy's functions, the operations that they stand for, and the
+ * package's functions in their place. The tables are filled where the module is made ready;
+ * nothing is called here. */
+#include "numbers/operations/operations.h"
+
+PyObject *cad_numpy_functions[CAD_OP_COUNT];
+PyObject *cad_own_ufuncs[CAD_OP_COUNT];
+PyObject *cad_op_of_function;
+PyObject *cad_op_of_name;
+PyObject *cad_numpy;
+PyObject *cad_numpy_sum;
+PyObject *cad_numpy_matmul;
+
+PyObject *cad_array_functions;
+PyObject *cad_ufunc_hook;
+
+PyObject *cad_find_function(const char *name) {
+    PyObject *function = PyObject_GetAttrString(cad_numpy, name);
+    PyObject *ours = function == NULL || cad_array_functions == NULL
+                         ? NULL
+                         : PyDict_GetItemWithError(cad_array_functions, function);
+    Py_XDECREF(function);
+    if (ours == NULL && !PyErr_Occurred()) {
+        PyErr_Format(PyExc_TypeError, "numbers with derivatives do not support %s", name);
+    }
+    return ours;
+}
+
+int cad_find_op(PyObject *ufunc) {
+    PyObject *op = PyDict_GetItemWithError(cad_op_of_function, ufunc);
+    if (op != NULL) {
+        return (int)PyLong_AsLong(op);
+    }
+    if (PyErr_Occurred()) {
+        return -2;
+    }
+    /* A ufunc of SciPy, which is not imported on its account. */
+    PyObject *name = PyObject_GetAttrString(ufunc, "__name__");
+    op = name == NULL ? NULL : PyDict_GetItemWithError(cad_op_of_name, name);
+    Py_XDECREF(name);
+    if (op == NULL) {
+        return PyErr_Occurred() ? -2 : -1;
+    }
+    const int code = (int)PyLong_AsLong(op);
+    const char *twin = cad_op_info[code].ufunc;
+    if (strncmp(twin, "scipy.", 6) != 0) {
+        return -1;
+    }
+    return PyDict_SetItem(cad_op_of_function, ufunc, op) < 0 ? -2 : code;
+}
+
+int cad_register(PyObject *functions, PyObject *hook) {
+    Py_XSETREF(cad_array_functions, Py_NewRef(functions));
+    Py_XSETREF(cad_ufunc_hook, Py_NewRef(hook));
+    return 0;
+}
+
+int cad_is_sum_of_all(PyObject *function, PyObject *x) {
+    return function == cad_numpy_sum && CAD_IS_VAR_ARRAY(x);
+}

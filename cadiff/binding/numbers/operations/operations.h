@@ -1,0 +1,129 @@
+/* Operations on any numbers. What arrays and Duals do stands behind a table of each type, which is
+ * filled where the module is made ready: these rooms know none that computes with them. */
+#ifndef CADIFF_OPERATIONS_H
+#define CADIFF_OPERATIONS_H
+
+#include "numbers/objects/types.h"
+
+/* --- which function is which (functions.c): tables that are filled at import --- */
+
+extern PyObject *cad_numpy_functions[CAD_OP_COUNT]; /* numpy.sin ...; NULL: NumPy has none */
+extern PyObject *cad_own_ufuncs[CAD_OP_COUNT];      /* the same over objects and doubles */
+extern PyObject *cad_op_of_function;                /* {numpy.sin: op code, ...} */
+extern PyObject *cad_op_of_name;                    /* {"sin": op code, ...}, with aliases */
+extern PyObject *cad_array_functions;               /* {numpy.sum: the package's sum, ...} */
+extern PyObject *cad_ufunc_hook;                    /* called for what is no plain operation */
+extern PyObject *cad_numpy;
+extern PyObject *cad_numpy_sum; /* the commonest of functions, which are not looked up */
+extern PyObject *cad_numpy_matmul;
+
+/* Where NumPy's protocols go for functions, and for what is no plain call of an operation. */
+int cad_register(PyObject *functions, PyObject *hook);
+
+/* The package's function for one of NumPy's (borrowed); NULL with an exception if there is none.
+ */
+PyObject *cad_find_function(const char *name);
+
+/* The operation that a ufunc stands for; -1 if there is none, -2 with an exception. */
+int cad_find_op(PyObject *ufunc);
+
+/* Whether a call is that of numpy.sum with nothing but an array Var: the commonest one. */
+int cad_is_sum_of_all(PyObject *function, PyObject *x);
+
+/* --- recordings that are to be replayed (recording.c) --- */
+
+/* How many tapes note guards; what follows does nothing while there are none. */
+CAD_HIDDEN extern int cad_guarding;
+
+/* > 0 while comparisons are those of formulas, whose equalities are kinks, not the program's. */
+extern int cad_formulas;
+
+/* The tape with guards that a number belongs to whose value a replay may find changed; or NULL. */
+CadTape *cad_guarded_tape(PyObject *object);
+
+/* The user's program reads a value by `what`: -1 with TypeError if a replay would not. */
+int cad_read_openly(PyObject *object, const char *what);
+
+/* What a number looks like may decide something: that is an obstacle. */
+void cad_note_text(PyObject *number);
+
+/* The package does, for the reason `what`: then the recording cannot be replayed. */
+void cad_read_quietly(PyObject *object, const char *what);
+
+/* Masks: what stands for one among the operands of an operation is its `number` besides numbers
+ * with derivatives, else its values. */
+extern PyTypeObject *cad_mask_type; /* NULL before it is registered */
+void cad_register_masks(PyObject *type);
+int cad_is_mask(PyObject *object);
+
+/* --- operations (apply.c) --- */
+
+/* What operations on any numbers ask of a type: an operation at least one of whose operands is of
+ * the type (for Var: an array of it), a product of matrices, and an array as an object array of
+ * its scalars or as its plain values. NULL without an exception: an operand is something else. */
+typedef struct CadTypeTable {
+    PyObject *(*apply)(CadOp op, PyObject *const *operands);
+    PyObject *(*matmul)(PyObject *left, PyObject *right);
+    PyObject *(*elements)(PyObject *array);
+    PyObject *(*values)(PyObject *array);
+} CadTypeTable;
+
+CAD_HIDDEN extern CadTypeTable cad_table_of_var;
+CAD_HIDDEN extern CadTypeTable cad_table_of_dual;
+
+/* > 0 while plain arrays are components of numbers: then NumPy's warnings are not wanted. */
+extern int cad_quiet;
+
+/* Apply an operation to as many operands as it has. NotImplemented if one of them is foreign. */
+PyObject *cad_apply(CadOp op, PyObject *const *operands);
+
+static inline PyObject *cad_apply1(CadOp op, PyObject *x) {
+    return cad_apply(op, &x);
+}
+
+static inline PyObject *cad_apply2(CadOp op, PyObject *x, PyObject *y) {
+    PyObject *const operands[2] = {x, y};
+    return cad_apply(op, operands);
+}
+
+/* Call the package's function for an operation. */
+PyObject *cad_call(CadOp op, PyObject *const *args, Py_ssize_t n);
+
+/* The same for one argument, whose address the caller does not take: so it stays in a register. */
+PyObject *cad_call1(CadOp op, PyObject *x);
+
+/* An object array of the scalars of an array Var or Dual; anything else as np.asarray has it. */
+PyObject *cad_elements(PyObject *object);
+
+/* Lists and arrays of objects as arrays of numbers, anything else as it is. */
+PyObject *cad_numbers_of(PyObject *value);
+
+/* The values of a number or array, without derivatives. */
+PyObject *cad_plain_value(PyObject *object);
+
+/* --- comparisons (compare.c) --- */
+
+PyObject *cad_richcompare(PyObject *left, PyObject *right, int how);
+PyObject *cad_compare(PyObject *left, PyObject *right, int how); /* a guard, and no mask */
+int cad_contains(PyObject *array, PyObject *item);
+
+/* Record `number != 0`, which a replay has to come out as now. */
+int cad_guard_truth(PyObject *number);
+
+/* --- operators that are no single operation (operators.c) --- */
+
+PyObject *cad_divmod(PyObject *left, PyObject *right);
+PyObject *cad_matmul(PyObject *left, PyObject *right);
+PyObject *cad_matmul_like(PyObject *left, PyObject *right);
+PyObject *cad_power(PyObject *base, PyObject *exponent, PyObject *modulus);
+
+/* --- partials over objects (partials.c) --- */
+
+/* The partial of an operation by operand `which`, over any numbers. */
+PyObject *cad_object_partial(CadOp op, int which, PyObject *x, PyObject *y, PyObject *z,
+                             PyObject *v);
+
+/* The operation whose partial is being computed, for error messages; or -1. */
+extern int cad_partial_of;
+
+#endif

@@ -1,0 +1,78 @@
+/* Operators that Var and Dual share: those that are no single operation of the table. Which of the
+ * two an operand is does not matter here. */
+#include "numbers/operations/operations.h"
+#include "numbers/objects/classify.h"
+
+PyObject *cad_power(PyObject *base, PyObject *exponent, PyObject *modulus) {
+    if (modulus != Py_None) {
+        PyErr_SetString(PyExc_TypeError, "pow() of a number with a derivative takes no modulus");
+        return NULL;
+    }
+    double number;
+    const int class = cad_classify(exponent, &number);
+    if (class == CAD_PLAIN && number == 2.0) {
+        return cad_apply1(CAD_OP_square, base);
+    }
+    if (class == CAD_PLAIN && (CAD_IS_VAR_ARRAY(base) || CAD_IS_DUAL_ARRAY(base))) {
+        if (number == -1.0 || number == 0.5) { /* as NumPy does of arrays */
+            return cad_apply1(number < 0.0 ? CAD_OP_reciprocal : CAD_OP_sqrt, base);
+        }
+    }
+    return class < 0 ? NULL : cad_apply2(CAD_OP_power, base, exponent);
+}
+
+PyObject *cad_divmod(PyObject *left, PyObject *right) {
+    PyObject *quotient = cad_apply2(CAD_OP_floor_divide, left, right);
+    if (quotient == NULL || quotient == Py_NotImplemented) {
+        return quotient;
+    }
+    PyObject *rest = cad_apply2(CAD_OP_mod, left, right);
+    PyObject *pair = rest == NULL ? NULL : PyTuple_Pack(2, quotient, rest);
+    Py_DECREF(quotient);
+    Py_XDECREF(rest);
+    return pair;
+}
+
+/* Whether an operand is neither a number nor a collection of them, so that it may know better. */
+static int is_foreign(PyObject *operand) {
+    double number;
+    if (PyList_Check(operand) || PyTuple_Check(operand) || PyLong_Check(operand)) {
+        return 0;
+    }
+    return cad_classify(operand, &number) == CAD_FOREIGN;
+}
+
+PyObject *cad_matmul(PyObject *left, PyObject *right) {
+    PyObject *product = cad_table_of_var.matmul(left, right);
+    if (product != NULL || PyErr_Occurred()) {
+        return product;
+    }
+    if (is_foreign(left) || is_foreign(right)) {
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    PyObject *function = cad_find_function("matmul");
+    return function == NULL ? NULL : PyObject_CallFunctionObjArgs(function, left, right, NULL);
+}
+
+/* The product for an array to be written to, whose shape it must have. */
+PyObject *cad_matmul_like(PyObject *left, PyObject *right) {
+    PyObject *product = cad_matmul(left, right);
+    if (product == NULL || product == Py_NotImplemented) {
+        return product;
+    }
+    PyObject *shape = PyObject_GetAttrString(left, "shape");
+    PyObject *given = shape == NULL ? NULL : PyObject_GetAttrString(product, "shape");
+    const int same = given == NULL ? -1 : PyObject_RichCompareBool(shape, given, Py_EQ);
+    if (same == 0) {
+        PyErr_Format(PyExc_ValueError,
+                     "@= of an array of shape %R wants a product of that shape, "
+                     "not %R: write y = y @ z",
+                     shape, given);
+    }
+    if (same != 1) {
+        Py_CLEAR(product);
+    }
+    Py_XDECREF(shape);
+    Py_XDECREF(given);
+    return product;
+}

@@ -1,0 +1,208 @@
+/* The partials of the table over arbitrary Python numbers and arrays of them: the algebra of a
+ * Dual whose components are arrays, Vars, Duals. Each word of a formula is an operation of the
+ * package.
+ *
+ * Words consume their operands and answer NULL if one of them is NULL, so that a nested expression
+ * neither leaks nor has to look for failures itself. */
+#include "numbers/operations/operations.h"
+#include "numbers/objects/classify.h"
+
+static PyObject *consume1(CadOp op, PyObject *x) {
+    if (x == NULL) {
+        return NULL;
+    }
+    PyObject *result = cad_apply1(op, x);
+    Py_DECREF(x);
+    return result;
+}
+
+static PyObject *consume2(CadOp op, PyObject *x, PyObject *y) {
+    PyObject *result = x == NULL || y == NULL ? NULL : cad_apply2(op, x, y);
+    Py_XDECREF(x);
+    Py_XDECREF(y);
+    return result;
+}
+
+/* --- conditions --- */
+
+/* A condition is True or False for numbers, a bool array for arrays, or a mask, by which a replay
+ * chooses anew. Those in force stand on a stack, since a branch may have conditions of its own. */
+enum { MOST_CONDITIONS = 8 };
+
+typedef enum Truth { NOWHERE, EVERYWHERE, PARTLY, FAILED } Truth;
+
+typedef struct Conditions {
+    int depth;
+    Truth truth[MOST_CONDITIONS];
+    PyObject *mask[MOST_CONDITIONS];
+} Conditions;
+
+static PyObject *compare(PyObject *x, PyObject *y, int how) {
+    PyObject *result = NULL;
+    if (x != NULL && y != NULL) {
+        result = CAD_IS_VAR(x) || CAD_IS_VAR(y) ? cad_richcompare(x, y, how)
+                                                : PyObject_RichCompare(x, y, how);
+    }
+    Py_XDECREF(x);
+    Py_XDECREF(y);
+    return result;
+}
+
+static PyObject *combine(PyObject *x, PyObject *y, binaryfunc function) {
+    PyObject *result = x == NULL || y == NULL ? NULL : function(x, y);
+    Py_XDECREF(x);
+    Py_XDECREF(y);
+    return result;
+}
+
+static PyObject *magnitude(PyObject *x) {
+    PyObject *result = x == NULL ? NULL : PyNumber_Absolute(x);
+    Py_XDECREF(x);
+    return result;
+}
+
+/* The value of a number, the values of an array; where a replay may find them changed, the number
+ * itself, whose comparisons are guards. */
+static PyObject *plain(PyObject *number) {
+    double value;
+    if (cad_guarding > 0 && cad_guarded_tape(number) != NULL) {
+        return Py_NewRef(cad_innermost(number));
+    }
+    const int class = cad_classify(number, &value);
+    if (class < 0) {
+        return NULL;
+    }
+    return class == CAD_ARRAY_CLASS ? cad_plain_value(number)
+                                    : PyFloat_FromDouble(cad_primal(number));
+}
+
+static Truth truth_of(PyObject *mask) {
+    if (mask == NULL) {
+        return FAILED;
+    }
+    if (cad_is_mask(mask)) {
+        return PARTLY;
+    }
+    if (!PyArray_Check(mask)) {
+        const int truth = PyObject_IsTrue(mask);
+        return truth < 0 ? FAILED : truth ? EVERYWHERE : NOWHERE;
+    }
+    const npy_intp size = PyArray_SIZE((PyArrayObject *)mask);
+    const npy_intp count = PyArray_CountNonzero((PyArrayObject *)mask);
+    return count < 0 ? FAILED : count == 0 ? NOWHERE : count == size ? EVERYWHERE : PARTLY;
+}
+
+/* Takes the mask over. */
+static Truth judge(Conditions *c, PyObject *mask) {
+    c->mask[c->depth] = mask;
+    return c->truth[c->depth++] = truth_of(mask);
+}
+
+static Truth judged(const Conditions *c) {
+    return c->truth[c->depth - 1];
+}
+
+/* End a condition that was needed for the choice of one branch only. */
+static PyObject *chosen(Conditions *c, PyObject *x) {
+    Py_XDECREF(c->mask[--c->depth]);
+    return x;
+}
+
+static PyObject *blend(Conditions *c, PyObject *x, PyObject *y) {
+    PyObject *mask = c->mask[--c->depth];
+    PyObject *result = NULL;
+    if (cad_is_mask(mask)) {
+        Py_SETREF(mask, PyObject_GetAttrString(mask, "number"));
+    }
+    if (mask != NULL && x != NULL && y != NULL) {
+        PyObject *const operands[3] = {mask, x, y};
+        result = cad_apply(CAD_OP_where, operands);
+    }
+    Py_XDECREF(mask);
+    Py_XDECREF(x);
+    Py_XDECREF(y);
+    return result;
+}
+
+#undef IF
+#undef AND
+#undef OR
+#undef LT
+#undef LE
+#undef GT
+#undef GE
+#undef EQ
+#undef NE
+#undef ISNAN
+#undef ISINF
+#undef ABS
+#undef C
+#define IF(condition, x, y)                                                                       \
+    (judge(c, condition) == EVERYWHERE ? chosen(c, x)                                             \
+     : judged(c) == NOWHERE            ? chosen(c, y)                                             \
+     : judged(c) == FAILED             ? chosen(c, NULL)                                          \
+                                       : blend(c, x, y))
+#define AND(x, y) combine(x, y, PyNumber_And)
+#define OR(x, y) combine(x, y, PyNumber_Or)
+#define LT(x, y) compare(x, y, Py_LT)
+#define LE(x, y) compare(x, y, Py_LE)
+#define GT(x, y) compare(x, y, Py_GT)
+#define GE(x, y) compare(x, y, Py_GE)
+#define EQ(x, y) compare(x, y, Py_EQ)
+#define NE(x, y) compare(x, y, Py_NE)
+#define ISNAN(x) compare(x, x, Py_NE)
+#define ISINF(x) compare(magnitude(x), PyFloat_FromDouble(INFINITY), Py_EQ)
+#define ABS(x) magnitude(x)
+#define C(constant) PyFloat_FromDouble(constant)
+
+#define A(name, ...) word_##name(__VA_ARGS__)
+#define K(constant) PyFloat_FromDouble(constant)
+#define L(number) Py_NewRef(number)
+#define P(number) plain(number)
+
+#define CAD_ROW1(name, value_, dx)                                                                \
+    static inline PyObject *word_##name(PyObject *x) {                                            \
+        return consume1(CAD_OP_##name, x);                                                        \
+    }
+#define CAD_ROW2(name, value_, dx, dy)                                                            \
+    static inline PyObject *word_##name(PyObject *x, PyObject *y) {                               \
+        return consume2(CAD_OP_##name, x, y);                                                     \
+    }
+#define CAD_ROW3(name, value_, dx, dy, dz) /* no partial is written with one */
+#include "ops_rows.h"
+#undef CAD_ROW1
+#undef CAD_ROW2
+#undef CAD_ROW3
+
+static PyObject *partial(CadOp op, int which, PyObject *x, PyObject *y, PyObject *z, PyObject *v) {
+    (void)z;
+    Conditions conditions = {.depth = 0};
+    Conditions *const c = &conditions;
+    switch ((int)op * 4 + which) {
+#define CASE(name, which, formula)                                                                \
+    case CAD_OP_##name * 4 + which:                                                               \
+        return formula;
+#define CAD_ROW1(name, value_, dx) CASE(name, 0, dx)
+#define CAD_ROW2(name, value_, dx, dy) CASE(name, 0, dx) CASE(name, 1, dy)
+#define CAD_ROW3(name, value_, dx, dy, dz) CASE(name, 0, dx) CASE(name, 1, dy) CASE(name, 2, dz)
+#include "ops_rows.h"
+    default:
+        PyErr_SetString(PyExc_SystemError, "cadiff: no such partial");
+        return NULL;
+    }
+}
+
+int cad_partial_of = -1;
+
+PyObject *cad_object_partial(CadOp op, int which, PyObject *x, PyObject *y, PyObject *z,
+                             PyObject *v) {
+    const int outer = cad_partial_of;
+    cad_partial_of = (int)op;
+    cad_quiet++;
+    cad_formulas++;
+    PyObject *result = partial(op, which, x, y, z, v);
+    cad_formulas--;
+    cad_quiet--;
+    cad_partial_of = outer;
+    return result;
+}

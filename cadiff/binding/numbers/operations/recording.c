@@ -1,0 +1,96 @@
+/* What a program asks of the values of numbers while it is recorded for replays: whose value a
+ * replay may find changed, and which readings are obstacles or refused. Outside of that nothing
+ * here is reached. What comparisons become is not known here. */
+#include "numbers/operations/operations.h"
+#include "numbers/objects/classify.h"
+#include "numbers/objects/tape.h"
+#include "numbers/objects/views.h"
+
+#include "tape/captures.h"
+#include "tape/guards.h"
+
+int cad_guarding;
+int cad_formulas;
+
+/* --- numbers whose values a replay may find changed --- */
+
+/* Numbers on no tape are constants, and so are those of other threads. What an inner recording
+ * made of its own numbers alone is as constant as these. */
+static CadTape *tape_of_var(const CadVar *var) {
+    CadTape *const tape = var->tape;
+    if (tape == NULL || tape->guards == NULL) {
+        return NULL;
+    }
+    size_t low, high;
+    cad_var_bounds(var, &low, &high);
+    if (var->kind == CAD_ARRAY &&
+        (var->view->size == 0 ||
+         (var->view->flags & CAD_CONSTANT && cad_tape_is_constant(tape, (CadSlot)low)))) {
+        return NULL;
+    }
+    return cad_depends_below(tape, tape->guards->marks, (CadSlot)low) ? tape : NULL;
+}
+
+CadTape *cad_guarded_tape(PyObject *object) {
+    object = cad_innermost(object);
+    if (CAD_IS_VAR(object)) {
+        return tape_of_var(CAD_VAR(object));
+    }
+    if (!PyArray_Check(object) || PyArray_TYPE((PyArrayObject *)object) != NPY_OBJECT) {
+        return NULL;
+    }
+    CadTape *tape = NULL;
+    PyArrayIterObject *it = (PyArrayIterObject *)PyArray_IterNew(object);
+    if (it == NULL) {
+        PyErr_Clear();
+        return cad_current_tape();
+    }
+    while (tape == NULL && PyArray_ITER_NOTDONE(it)) {
+        PyObject *const item = *(PyObject **)PyArray_ITER_DATA(it);
+        tape = item == NULL ? NULL : cad_guarded_tape(item);
+        PyArray_ITER_NEXT(it);
+    }
+    Py_DECREF(it);
+    return tape;
+}
+
+/* --- readings --- */
+
+void cad_note_text(PyObject *number) {
+    CadTape *tape = cad_guarding == 0 ? NULL : cad_guarded_tape(number);
+    if (tape != NULL) {
+        cad_guard_obstacle(tape, "the text of a number is made");
+    }
+}
+
+int cad_read_openly(PyObject *object, const char *what) {
+    if (cad_guarding == 0 || cad_guarded_tape(object) == NULL) {
+        return 0;
+    }
+    PyErr_Format(PyExc_TypeError,
+                 "%s inside a function that is being compiled: the program would keep the number "
+                 "that it gave while recording; use cadiff.stop_gradient(v), which keeps the "
+                 "number and cuts the derivative, compare numbers themselves, or do not compile "
+                 "this function",
+                 what);
+    return -1;
+}
+
+void cad_read_quietly(PyObject *object, const char *what) {
+    CadTape *const tape = cad_guarding == 0 ? NULL : cad_guarded_tape(object);
+    if (tape != NULL) {
+        cad_guard_obstacle(tape, what);
+    }
+}
+
+/* --- masks --- */
+
+PyTypeObject *cad_mask_type;
+
+void cad_register_masks(PyObject *type) {
+    Py_XSETREF(cad_mask_type, (PyTypeObject *)Py_NewRef(type));
+}
+
+int cad_is_mask(PyObject *object) {
+    return cad_mask_type != NULL && Py_IS_TYPE(object, cad_mask_type);
+}

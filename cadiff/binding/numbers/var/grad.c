@@ -1,0 +1,245 @@
+/* Derivatives as Vars show them: backward(), .grad and zero_grad(), and the seeds and adjoints of
+ * pullbacks. How entries hand adjoints on is the business of src/sweeps. */
+#include "numbers/var/var.h"
+#include "numbers/objects/classify.h"
+#include "numbers/objects/errors.h"
+#include "numbers/objects/views.h"
+#include "numbers/operations/operations.h"
+
+#include "tape/adjoints.h"
+#include "tape/blocks.h"
+
+#include "tape/find.h"
+
+/* --- gradients --- */
+
+/* Where a leaf's accumulated gradients begin, relative to its values; 0 if `slot` is no leaf. */
+static size_t gradient_offset(const CadTape *tape, CadSlot slot) {
+    const size_t index = cad_tape_find(tape, slot);
+    if (index < tape->n_entries && CAD_CODE_OP(tape->entries[index].code) == CAD_OP_LEAF &&
+        tape->entries[index].b) {
+        return tape->entries[index].a;
+    }
+    return 0;
+}
+
+PyObject *cad_var_grad(CadVar *var) {
+    CadTape *tape = var->tape;
+    const npy_intp size = var->view->size;
+    const size_t offset = size == 0 ? 0 : gradient_offset(tape, var->slot);
+    if (offset > 0) {
+        return cad_var_transient_copy(var, tape->values + offset, 0);
+    }
+    if (size == 0) {
+        return PyArray_ZEROS(var->view->ndim, CAD_SHAPE(var->view), NPY_DOUBLE, 0);
+    }
+    size_t low, high;
+    cad_var_bounds(var, &low, &high);
+    double *adjoints = PyMem_Malloc((high - low + 1) * sizeof *adjoints);
+    if (adjoints == NULL) {
+        return PyErr_NoMemory();
+    }
+    cad_tape_read_adjoints(tape, low, high + 1, adjoints);
+    PyObject *copy = cad_var_transient_copy(var, adjoints, low);
+    PyMem_Free(adjoints);
+    return copy;
+}
+
+PyObject *cad_var_get_grad(CadVar *var, void *what) {
+    if (var->kind == CAD_STALE) {
+        cad_raise_stale();
+        return NULL;
+    }
+    if (cad_read_openly((PyObject *)var, what) < 0) {
+        return NULL;
+    }
+    if (var->kind == CAD_PASSIVE) {
+        return PyFloat_FromDouble(0.0);
+    }
+    if (CAD_IS_VAR_ARRAY(var)) {
+        return cad_var_grad(var);
+    }
+    const size_t offset = gradient_offset(var->tape, var->slot);
+    return PyFloat_FromDouble(offset > 0 ? var->tape->values[var->slot + offset]
+                                         : cad_tape_adjoint(var->tape, var->slot));
+}
+
+/* --- seeds and adjoints --- */
+
+int cad_var_seed(CadVar *var, PyObject *seed) {
+    CadTape *tape = var->tape;
+    size_t low, high;
+    cad_var_bounds(var, &low, &high);
+    cad_tape_prepare_adjoints(tape, low, high);
+    if (!CAD_IS_VAR_ARRAY(var)) {
+        const double number = PyFloat_AsDouble(seed);
+        tape->adjoints[var->slot] += number;
+        return number == -1.0 && PyErr_Occurred() ? -1 : 0;
+    }
+    if (var->view->size == 0) {
+        return 0;
+    }
+    PyObject *slots = cad_var_slots(var);
+    PyObject *array =
+        slots == NULL ? NULL : PyArray_FROMANY(seed, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO);
+    int status = array == NULL ? -1 : 0;
+    double *const adjoints = cad_tape_adjoints(tape, var->slot);
+    if (status == 0 && PyArray_SIZE((PyArrayObject *)array) != var->view->size) {
+        PyErr_SetString(PyExc_ValueError, "a cotangent must have the shape of its output");
+        status = -1;
+    }
+    for (npy_intp i = 0; status == 0 && i < var->view->size; i++) {
+        const npy_int64 slot = ((npy_int64 *)PyArray_DATA((PyArrayObject *)slots))[i];
+        adjoints[slot] += ((double *)PyArray_DATA((PyArrayObject *)array))[i];
+    }
+    Py_XDECREF(array);
+    Py_XDECREF(slots);
+    return status;
+}
+
+PyObject *cad_var_adjoint(CadVar *var) {
+    return CAD_IS_VAR_ARRAY(var) ? cad_var_grad(var)
+                                 : PyFloat_FromDouble(cad_tape_adjoint(var->tape, var->slot));
+}
+
+/* --- backward --- */
+
+/* The seed as an array of the Var's shape; only a float will do for a scalar. */
+static PyObject *seed_array(CadVar *var, PyObject *seed) {
+    if (seed == NULL) {
+        if (CAD_IS_VAR_ARRAY(var) && var->view->size != 1) {
+            PyObject *shape = cad_shape_tuple(var->view->ndim, CAD_SHAPE(var->view));
+            PyErr_Format(PyExc_TypeError,
+                         "backward() of an array of shape %S wants a seed of that shape: "
+                         "write y.backward(seed)",
+                         shape);
+            Py_XDECREF(shape);
+            return NULL;
+        }
+        return PyFloat_FromDouble(1.0);
+    }
+    if (CAD_IS_VAR(seed) || CAD_IS_DUAL(seed)) {
+        PyErr_SetString(PyExc_TypeError,
+                        "the seed of backward() is a plain number or array: use cadiff.vjp for "
+                        "gradients that are differentiated again");
+        return NULL;
+    }
+    return Py_NewRef(seed);
+}
+
+static int add_seed(CadVar *var, PyObject *seed) {
+    size_t low, high;
+    cad_var_bounds(var, &low, &high);
+    cad_tape_prepare_adjoints(var->tape, low, high);
+    double *const adjoints = var->tape->adjoints;
+    if (var->kind == CAD_SCALAR) {
+        double number;
+        const int class = cad_classify(seed, &number);
+        if (class != CAD_PLAIN) {
+            if (!PyErr_Occurred()) {
+                PyErr_Format(PyExc_TypeError, "the seed of a scalar is a real number, not %R",
+                             seed);
+            }
+            return -1;
+        }
+        adjoints[var->slot] = number;
+        return 0;
+    }
+    PyObject *array = PyArray_FROMANY(seed, NPY_DOUBLE, 0, 0, NPY_ARRAY_DEFAULT);
+    PyObject *place = array == NULL ? NULL : cad_var_transient(var, adjoints, NPY_ARRAY_WRITEABLE);
+    int status = -1;
+    if (place != NULL) {
+        if (PyArray_SIZE((PyArrayObject *)array) != 1 &&
+            !PyArray_SAMESHAPE((PyArrayObject *)array, (PyArrayObject *)place)) {
+            PyErr_SetString(PyExc_ValueError, "the seed must have the shape of the Var");
+        } else {
+            status = PyArray_CopyInto((PyArrayObject *)place, (PyArrayObject *)array);
+        }
+    }
+    Py_XDECREF(place);
+    Py_XDECREF(array);
+    return status;
+}
+
+static PyObject *var_backward(CadVar *var, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"seed", NULL};
+    PyObject *seed = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:backward", names, &seed)) {
+        return NULL;
+    }
+    if (var->kind == CAD_STALE) {
+        cad_raise_stale();
+        return NULL;
+    }
+    if (var->kind == CAD_PASSIVE || (CAD_IS_VAR_ARRAY(var) && var->view->size == 0)) {
+        Py_RETURN_NONE;
+    }
+    if (cad_read_openly((PyObject *)var, "v.backward()") < 0) {
+        return NULL;
+    }
+    seed = seed_array(var, seed);
+    if (seed == NULL) {
+        return NULL;
+    }
+    CadTape *tape = var->tape;
+    size_t low, high;
+    cad_var_bounds(var, &low, &high);
+    const CadStatus status = tape->busy ? CAD_BUSY : cad_tape_clear_adjoints(tape, low, high + 1);
+    if (status != CAD_OK) {
+        Py_DECREF(seed);
+        cad_raise_status(status);
+        return NULL;
+    }
+    const int seeded = add_seed(var, seed);
+    Py_DECREF(seed);
+    if (seeded < 0) {
+        return NULL;
+    }
+    /* What was overwritten since has entries behind the Var's own. */
+    const size_t own = cad_tape_find(tape, (CadSlot)high);
+    const size_t end = tape->n_assigned > 0 || own == tape->n_entries ? tape->n_entries : own + 1;
+    return cad_sweep(tape, 0, end, end, 1) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *var_zero_grad(CadVar *var, PyObject *unused) {
+    (void)unused;
+    if (var->kind == CAD_STALE) {
+        cad_raise_stale();
+        return NULL;
+    }
+    if (var->kind == CAD_PASSIVE || (CAD_IS_VAR_ARRAY(var) && var->view->size == 0)) {
+        Py_RETURN_NONE;
+    }
+    CadTape *tape = var->tape;
+    const size_t offset = gradient_offset(tape, var->slot);
+    size_t low, high;
+    cad_var_bounds(var, &low, &high);
+    if (offset == 0) {
+        if (high >= tape->known_end || high < tape->dirty_begin) {
+            Py_RETURN_NONE; /* no pass has reached it */
+        }
+        cad_tape_prepare_adjoints(tape, low, high);
+    }
+    double *const buffer = offset > 0 ? tape->values + offset : tape->adjoints;
+    if (var->kind == CAD_SCALAR) {
+        buffer[var->slot] = 0.0;
+        Py_RETURN_NONE;
+    }
+    PyObject *place = cad_var_transient(var, buffer, NPY_ARRAY_WRITEABLE);
+    if (place == NULL || PyArray_FillWithScalar((PyArrayObject *)place, Py_False) < 0) {
+        Py_XDECREF(place);
+        return NULL;
+    }
+    Py_DECREF(place);
+    Py_RETURN_NONE;
+}
+
+PyMethodDef cad_var_methods[] = {
+    {"backward", (PyCFunction)(void (*)(void))var_backward, METH_VARARGS | METH_KEYWORDS,
+     "backward($self, /, seed=1.0)\n--\n\n"
+     "Compute the adjoints of this pass, and add them into .grad of the leaves.\n\n"
+     "The seed is the adjoint of this Var: a float, or for an array an array of its shape."},
+    {"zero_grad", (PyCFunction)var_zero_grad, METH_NOARGS,
+     "zero_grad($self, /)\n--\n\nSet .grad to 0."},
+    {NULL, NULL, 0, NULL},
+};
