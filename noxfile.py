@@ -1,7 +1,17 @@
 """All checks of the project, each in a virtual environment of its own.
 
-nox -s tests      the test suite on every supported Python that is found
-nox               everything: tests, lint, sanitizers, distributions, examples, benchmarks
+nox -s lint          one phase of those that `.ci/run` goes through, which are in PHASES
+nox                  all of them
+nox -s everything    what takes too long for each change, and must pass before a release:
+
+* the whole suite on every Python (`suite`), for what a Python or its NumPy changes in numbers,
+  where `.ci/run` asks one Python for numbers and the others for what the binding does;
+* the whole suite, numerics included, with address and undefined-behaviour sanitizers, with blocks
+  of the usual sizes (`sanitize_all`), where `.ci/run` has small blocks and no numerics;
+* the whole suite with assertions, small blocks and CPython's own checks of memory (`debug`), which
+  the sanitizers stand in for in `.ci/run`: there memory comes from malloc, that they may watch it;
+* property tests with new examples at each run (`explore`): what fails depends on the day, so no
+  change is judged by it.
 """
 
 from __future__ import annotations
@@ -16,16 +26,29 @@ import nox
 
 SUPPORTED = ("3.10", "3.11", "3.12", "3.13")
 ROOT = Path(__file__).parent
+BUILD_REQUIRES = nox.project.load_toml("pyproject.toml")["build-system"]["requires"]
+
+# What `.ci/run` goes through after the commands of the README, in this order.
+PHASES = ("lint", "binding", "sanitize", "examples", "distributions")
 
 # All cores share the tests.
 SIDE_BY_SIDE = ("-n", "auto", "--dist", "worksteal")
 
-# Tests in which no Python takes part: once is enough.
-WITHOUT_C_CORE = "--deselect=tests/test_c_core.py"
+# Numbers are the same on every Python, and no Python takes part in the tests of the C core.
+WITHOUT_C_CORE = "--ignore=tests/c"
+WITHOUT_NUMERICS = "--ignore=tests/numerics"
+
+# What times nothing is compiled in a third of the time.
+QUICKLY = "-O1"
+
+# Arrays of a few elements go all the ways that are meant for large ones.
+SMALL_BLOCKS = "-UNDEBUG -DCAD_LARGE_BLOCK=2 -DCAD_BORROW=2 -DCAD_TILE=3"
+SANITIZERS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -O1 -g1"
 
 nox.options.default_venv_backend = "venv"
 nox.options.error_on_missing_interpreters = True
 nox.options.reuse_existing_virtualenvs = False
+nox.options.sessions = PHASES
 
 
 def runs(interpreter: str, version: str) -> bool:
@@ -47,20 +70,27 @@ def find_interpreters() -> list[str]:
 
 
 INTERPRETERS = find_interpreters()
+OTHERS = [path for path in INTERPRETERS if path != sys.executable]
 
 
-@nox.session(python=INTERPRETERS)
-def tests(session: nox.Session) -> None:
-    """The test suite, with doctests; the C core's own tests beside the first Python."""
-    session.install(".[test]", "pytest-xdist")
-    options = () if session.python == INTERPRETERS[0] else (WITHOUT_C_CORE,)
-    session.run("pytest", *SIDE_BY_SIDE, *options, *session.posargs)
+def install(session: nox.Session, *what: str, cflags: str = "", ldflags: str = "") -> None:
+    """Build and install the package, or its extras, against what the session has.
+
+    An isolated build would fetch NumPy and Cython a second time. Bytecode is made of what is
+    imported, not of all that is installed.
+    """
+    session.install("--no-compile", *BUILD_REQUIRES)
+    environment = {"CADIFF_CFLAGS": cflags, "CADIFF_LDFLAGS": ldflags}
+    session.install("--no-compile", "--no-build-isolation", *what, env=environment)
+
+
+# --- the phases of .ci/run -----------------------------------------------------------------------
 
 
 @nox.session
 def lint(session: nox.Session) -> None:
     """Style and types: ruff, clang-format, mypy, and the stubs against the compiled module."""
-    session.install("-e", ".[test,lint]")
+    install(session, "-e", ".[test,lint]")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     sources = [
@@ -71,24 +101,92 @@ def lint(session: nox.Session) -> None:
     ]
     session.run("clang-format", "--dry-run", "-Werror", *sources)
     session.run("mypy")
-    options = ["--allowlist", "tests/stubtest.txt", "--mypy-config-file", "pyproject.toml"]
+    options = ["--allowlist", "tests/house/stubtest.txt", "--mypy-config-file", "pyproject.toml"]
     session.run("python", "-m", "mypy.stubtest", "cadiff", *options)
 
 
-@nox.session
-def debug(session: nox.Session) -> None:
-    """The test suite with assertions, and small arrays treated as large ones are."""
-    flags = "-UNDEBUG -DCAD_LARGE_BLOCK=2 -DCAD_BORROW=2 -DCAD_TILE=3"
-    session.install(".[test]", "pytest-xdist", env={"CADIFF_CFLAGS": flags})
-    session.run("pytest", *SIDE_BY_SIDE, WITHOUT_C_CORE, env={"PYTHONMALLOC": "debug"})
+@nox.session(python=OTHERS or None)
+def binding(session: nox.Session) -> None:
+    """The tests of all but numbers, on the other Pythons; where there is none, on this one."""
+    install(session, ".[test]", cflags=QUICKLY)
+    session.run("pytest", *SIDE_BY_SIDE, WITHOUT_C_CORE, WITHOUT_NUMERICS, *session.posargs)
 
 
 @nox.session
 def sanitize(session: nox.Session) -> None:
-    """The test suite on an extension built with address and undefined-behaviour sanitizers."""
-    flags = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -O1 -g1"
-    environment = {"CADIFF_CFLAGS": flags, "CADIFF_LDFLAGS": flags}
-    session.install("-v", ".[test]", "pytest-xdist", env=environment)
+    """The tests of all that touches memory, with assertions, small blocks and sanitizers."""
+    run_sanitized(session, SMALL_BLOCKS, WITHOUT_NUMERICS)
+
+
+@nox.session
+def examples(session: nox.Session) -> None:
+    """Every example runs as it stands and checks itself; every benchmark gives right numbers."""
+    install(session, "-e", ".[test,examples]")
+    for example in sorted((ROOT / "examples").glob("*.py")):
+        session.run("python", str(example))
+    session.run("python", "-m", "benchmarks.table", "--quick")
+    plot = Path(session.create_tmp(), "programs.svg").resolve()
+    session.run("python", "-m", "benchmarks.plot", "--quick", str(plot))
+    session.run("pytest", "benchmarks", "--benchmark-only", "--benchmark-min-rounds=1", "-q")
+
+
+@nox.session
+def distributions(session: nox.Session) -> None:
+    """The sdist, and the wheel that is built from it: installed and used away from the tree."""
+    out = Path(session.create_tmp()).resolve()
+    shutil.rmtree(out)
+    session.install("build", *BUILD_REQUIRES)
+    options = ("--no-isolation", "--outdir", str(out))
+    session.run("python", "-m", "build", *options, str(ROOT))
+    (wheel,) = out.glob("*.whl")
+    session.run("python", "-m", "benchmarks.building", str(wheel))
+    session.install(f"cadiff[scipy] @ {wheel.as_uri()}")
+    session.chdir(out)
+    session.run("python", "-m", "cadiff", "--no-timing")
+
+
+# --- what takes longer ---------------------------------------------------------------------------
+
+
+@nox.session(python=INTERPRETERS)
+def suite(session: nox.Session) -> None:
+    """The whole suite, with doctests; the C core's own tests beside the first Python."""
+    install(session, ".[test]")
+    options = () if session.python == INTERPRETERS[0] else (WITHOUT_C_CORE,)
+    session.run("pytest", *SIDE_BY_SIDE, *options, *session.posargs)
+
+
+@nox.session
+def sanitize_all(session: nox.Session) -> None:
+    """The whole suite with sanitizers, arrays being treated as they are."""
+    run_sanitized(session, "")
+
+
+@nox.session
+def debug(session: nox.Session) -> None:
+    """The whole suite with assertions, small blocks, and CPython's own checks of memory."""
+    install(session, ".[test]", cflags=SMALL_BLOCKS)
+    session.run("pytest", *SIDE_BY_SIDE, WITHOUT_C_CORE, env={"PYTHONMALLOC": "debug"})
+
+
+@nox.session
+def explore(session: nox.Session) -> None:
+    """The property tests, with new examples."""
+    install(session, ".[test]")
+    session.run("pytest", *SIDE_BY_SIDE, WITHOUT_C_CORE, "--hypothesis-profile=explore")
+
+
+@nox.session(venv_backend="none")
+def everything(session: nox.Session) -> None:
+    """All phases of .ci/run, and what takes longer."""
+    for name in (*PHASES, "suite", "sanitize_all", "debug", "explore"):
+        for python in {"binding": OTHERS or [""], "suite": INTERPRETERS}.get(name, [""]):
+            session.notify(f"{name}-{python}".rstrip("-"))
+
+
+def run_sanitized(session: nox.Session, blocks: str, *options: str) -> None:
+    """Build with the address and undefined-behaviour sanitizers, and run tests."""
+    install(session, ".[test]", cflags=f"{blocks} {SANITIZERS}", ldflags=SANITIZERS)
     libraries = []
     for name in ("libasan.so", "libubsan.so", "libstdc++.so.6"):
         path = subprocess.run(
@@ -99,6 +197,8 @@ def sanitize(session: nox.Session) -> None:
         "pytest",
         *SIDE_BY_SIDE,
         WITHOUT_C_CORE,
+        *options,
+        *session.posargs,
         env={
             "LD_PRELOAD": " ".join(libraries),
             # CPython keeps memory at exit, and NumPy's signal handlers are its own.
@@ -106,26 +206,3 @@ def sanitize(session: nox.Session) -> None:
             "PYTHONMALLOC": "malloc",
         },
     )
-
-
-@nox.session
-def distributions(session: nox.Session) -> None:
-    """The sdist, and the wheel that is built from it: installed and used away from the tree."""
-    session.install("build")
-    out = Path(session.create_tmp()).resolve()
-    session.run("python", "-m", "build", "--outdir", str(out), str(ROOT))
-    session.install(f"cadiff[scipy] @ {next(out.glob('*.whl')).as_uri()}")
-    session.chdir(out)
-    session.run("python", "-m", "cadiff", "--no-timing")
-
-
-@nox.session
-def examples(session: nox.Session) -> None:
-    """Every example runs as it stands and checks itself; every benchmark gives right numbers."""
-    session.install("-e", ".[test,examples]")
-    for example in sorted((ROOT / "examples").glob("*.py")):
-        session.run("python", str(example))
-    session.run("python", "-m", "benchmarks.table", "--quick")
-    plot = Path(session.create_tmp(), "programs.svg").resolve()
-    session.run("python", "-m", "benchmarks.plot", "--quick", str(plot))
-    session.run("pytest", "benchmarks", "--benchmark-only", "--benchmark-min-rounds=1", "-q")

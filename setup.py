@@ -13,6 +13,7 @@ import runpy
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -69,15 +70,22 @@ core = Extension(
 
 
 class Objects:
-    """Where objects of one command stand, and which of them are up to date."""
+    """Where objects of one command stand, and which of them are up to date.
 
-    def __init__(self, name: str, command: list[str]) -> None:
+    What is installed is told apart by versions, not by places: each environment has it elsewhere.
+    """
+
+    def __init__(
+        self, name: str, command: list[str], versions: str = "", places: Sequence[str] = ()
+    ) -> None:
         self.command = command
-        self.directory = OBJECTS / f"{name}-{self._digest()}"
+        self.places = [f"-isystem{place}" for place in places]
+        self.directory = OBJECTS / f"{name}-{self._digest(versions)}"
 
-    def _digest(self) -> str:
-        version = subprocess.run([self.command[0], "--version"], capture_output=True).stdout
-        return hashlib.sha256(repr(self.command).encode() + version).hexdigest()[:12]
+    def _digest(self, versions: str) -> str:
+        compiler = subprocess.run([self.command[0], "--version"], capture_output=True).stdout
+        known = repr(self.command).encode() + versions.encode() + compiler
+        return hashlib.sha256(known).hexdigest()[:12]
 
     def compile(self, source: str) -> str:
         """The object of a source, compiled if it has to be."""
@@ -86,7 +94,8 @@ class Objects:
             path.parent.mkdir(parents=True, exist_ok=True)
             new = path.with_suffix(f".{os.getpid()}.o")  # another build may want the same object
             rules = ["-MMD", "-MF", str(path.with_suffix(".d"))]
-            subprocess.run([*self.command, *rules, "-c", source, "-o", str(new)], check=True)
+            command = [*self.command, *self.places, *rules]
+            subprocess.run([*command, "-c", source, "-o", str(new)], check=True)
             new.replace(path)
         return str(path)
 
@@ -112,14 +121,19 @@ class BuildChanged(build_ext):
 
     def _compile(self, sources: list[str], **options: Any) -> list[str]:
         compiler = self.compiler.compiler[:1]
-        of_python = [f"-I{path}" for path in options["include_dirs"]]
-        of_python += [f"-I{path}" for path in self.compiler.include_dirs]
+        includes = [*options["include_dirs"], *self.compiler.include_dirs]
+        of_python = [f"-I{path}" for path in includes if not os.path.isabs(path)]
         of_python += [f"-D{name}={value}" for name, value in options["macros"]]
         flags = [*self.compiler.compiler_so[1:], *COMPILE_ARGS]
         core = Objects(
             "core", [*compiler, "-DNDEBUG", "-Wall", *COMPILE_ARGS, "-Isrc", "-Isrc/generated"]
         )
-        binding = Objects(sys.implementation.cache_tag, [*compiler, *flags, *of_python])
+        binding = Objects(
+            sys.implementation.cache_tag,
+            [*compiler, *flags, *of_python],
+            f"Python {sys.version}, NumPy {np.__version__}",
+            [path for path in includes if os.path.isabs(path)],
+        )
 
         def compile_one(source: str) -> str:
             return (core if source.startswith("src") else binding).compile(source)

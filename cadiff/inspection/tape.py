@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from math import prod
 from typing import Any, NamedTuple
-from xml.sax.saxutils import escape
 
 import numpy as np
 from numpy.typing import NDArray
@@ -687,7 +686,9 @@ def _drawing(title: str, nodes: list[tuple[str, list[str]]], edges: list[tuple[s
 
 
 def _clean(text: str) -> str:
-    return escape("".join(c if c.isprintable() else "?" for c in text))
+    from html import escape  # its table of entities is large, and only notebooks draw
+
+    return escape("".join(c if c.isprintable() else "?" for c in text), quote=False)
 
 
 def _placed(

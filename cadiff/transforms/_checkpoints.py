@@ -243,7 +243,7 @@ class _Generators:
     """
 
     def __init__(self, f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        brought = [x for x in _reached_by(f) if isinstance(x, _GENERATORS)]
+        brought = [x for x in _reached_by(f) if isinstance(x, _generators())]
         owned = (*_generators_in((args, kwargs)), *brought)
         self._handles: list[Any] = [
             (random.getstate, random.setstate),
@@ -272,7 +272,11 @@ class _Generators:
             put(state)
 
 
-_GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
+@functools.cache
+def _generators() -> tuple[type[Any], ...]:
+    """The types of generators; NumPy loads its own when they are asked for, which takes long."""
+    return np.random.Generator, np.random.RandomState, random.Random
+
 
 _Handle = tuple[Callable[[], Any], Callable[[Any], None]]
 
@@ -326,7 +330,7 @@ def _reached_by(f: Any) -> Iterator[Any]:
 
 
 def _generators_in(tree: Any) -> Iterator[Any]:
-    if isinstance(tree, _GENERATORS):
+    if isinstance(tree, _generators()):
         yield tree
     elif isinstance(tree, dict):
         yield from _generators_in(tuple(tree.values()))

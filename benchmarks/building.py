@@ -1,0 +1,162 @@
+"""What the package costs before it computes anything: to build, to import, to keep.
+
+    python -m benchmarks.building              builds a copy of the tree, and prints a table
+    python -m benchmarks.building some.whl     says what is wrong with the contents of a wheel
+
+The table stands in docs/design/building.md. To build takes what pyproject.toml lists under
+[build-system]. This room knows the package as files alone: it measures what an import costs, so it
+must not have imported it.
+"""
+
+from __future__ import annotations
+
+import compileall
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.timing import Spread
+
+__all__ = ["misplaced"]
+
+ROOT = Path(__file__).parent.parent
+MADE = ("build", "generated", "__pycache__", "*.so", "*.egg-info", ".*")  # and what hides itself
+BUILD = ("setup.py", "-q", "build_ext", "--inplace")
+TOUCHED = ("src/tape/tape.c", "cadiff/binding/*.pyx")  # of several files the largest
+IMPORTS = 21
+LOADED = """
+import sys, numpy
+before = set(sys.modules)
+import cadiff
+print(*set(sys.modules) - before)
+"""
+MEGABYTE = 1e6
+
+# What a wheel consists of, beside its metadata.
+INSTALLED = {".py", ".pyi", ".so", ".pyd", ".dat", ".typed"}
+
+
+class Cost(NamedTuple):
+    """Seconds on the clock, and of all processors."""
+
+    wall: float
+    processor: float
+
+    def __str__(self) -> str:
+        return f"{self.wall:.1f} s; {self.processor:.1f} s of processors"
+
+
+def run(*arguments: str, cwd: Path, env: dict[str, str] | None = None) -> Cost:
+    """Run this Python with some arguments; what it prints is shown if it fails."""
+    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
+    wall, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
+    user, system = after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
+    return Cost(wall, user + system)
+
+
+# --- building ------------------------------------------------------------------------------------
+
+
+def building(tree: Path) -> Iterator[tuple[str, str]]:
+    """A clean build of a tree, and builds after changes."""
+    yield "clean build", str(run(*BUILD, cwd=tree))
+    yield "build after nothing", str(run(*BUILD, cwd=tree))
+    for pattern in TOUCHED:
+        changed = max(tree.glob(pattern), key=lambda path: path.stat().st_size)
+        changed.touch()
+        yield f"build after a change of {changed.relative_to(tree)}", str(run(*BUILD, cwd=tree))
+
+
+# --- the wheel -----------------------------------------------------------------------------------
+
+
+def misplaced(wheel: Path) -> list[str]:
+    """The files of a wheel that have no place in it: sources of the compiled core, for example."""
+    names = [name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name]
+    return [name for name in names if Path(name).suffix not in INSTALLED]
+
+
+def wheel_of(tree: Path, out: Path) -> Path:
+    """The wheel of a tree that is built already."""
+    options = ("--no-deps", "--no-build-isolation", "-w", str(out))
+    run("-m", "pip", "wheel", *options, str(tree), cwd=out)
+    (wheel,) = out.glob("*.whl")
+    return wheel
+
+
+def sizes(wheel: Path) -> Iterator[tuple[str, str]]:
+    """How large a wheel is, and what is made of it."""
+    installed = sum(part.file_size for part in zipfile.ZipFile(wheel).infolist())
+    yield "wheel", f"{wheel.stat().st_size / MEGABYTE:.2f} MB"
+    yield "installed, without bytecode", f"{installed / MEGABYTE:.2f} MB"
+    yield "other files in it than Python, stubs, data and the core", str(len(misplaced(wheel)))
+
+
+# --- importing -----------------------------------------------------------------------------------
+
+
+def importing(wheel: Path, place: Path) -> Iterator[tuple[str, str]]:
+    """What `import cadiff` takes where NumPy has been imported, medians of interleaved runs."""
+    zipfile.ZipFile(wheel).extractall(place)
+    compileall.compile_dir(place, quiet=2)
+    env = os.environ | {"PYTHONPATH": str(place)}
+    both = []
+    for _ in range(IMPORTS):
+        numpy = run("-c", "import numpy", cwd=place, env=env)
+        package = run("-c", "import numpy, cadiff", cwd=place, env=env)
+        both.append((numpy, package))
+    wall = Spread.of(package.wall - numpy.wall for numpy, package in both)
+    processor = Spread.of(package.processor - numpy.processor for numpy, package in both)
+    yield (
+        "import, after that of NumPy",
+        f"{1e3 * wall.median:.0f} ms; {1e3 * processor.median:.0f} ms of processors",
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED], cwd=place, env=env, stdout=subprocess.PIPE, check=True
+    )
+    loaded = done.stdout.decode().split()
+    own = [name for name in loaded if name.partition(".")[0] == "cadiff"]
+    yield "modules that it loads; its own", f"{len(loaded)}; {len(own)}"
+
+
+# --- the command ---------------------------------------------------------------------------------
+
+
+def figures() -> Iterator[tuple[str, str]]:
+    """All figures, by what they are of."""
+    with tempfile.TemporaryDirectory() as name:
+        tree, out, place = (Path(name, part) for part in ("tree", "out", "place"))
+        shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(*MADE))
+        out.mkdir()
+        yield from building(tree)
+        wheel = wheel_of(tree, out)
+        yield from sizes(wheel)
+        yield from importing(wheel, place)
+
+
+def main() -> int:
+    if len(sys.argv) > 1:
+        found = misplaced(Path(sys.argv[1]))
+        for name in found:
+            print(f"{name} has no place in a wheel")
+        return 1 if found else 0
+    print("| what | measured |\n|---|---|")
+    for what, measured in figures():
+        print(f"| {what} | {measured} |", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

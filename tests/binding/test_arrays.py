@@ -1,0 +1,827 @@
+"""Var and Dual as arrays: what ndarrays have, indexing, arrays of numbers as objects, assignment,
+and the functions of NumPy and SciPy.
+
+Each rule is stated once for both types where it holds for both. What is expected comes from NumPy.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import special
+
+import cadiff
+from cadiff import Dual, Var
+
+from ..helpers.kinds import VAR, Kind, both
+from ..helpers.names import name_of
+from ..helpers.processes import isolated
+
+Array = NDArray[Any]
+
+# --- arrays like ndarrays ------------------------------------------------------------------------
+
+SHAPES = [(), (3,), (1,), (0,), (2, 3), (0, 2), (2, 3, 2)]
+
+
+@both
+@pytest.mark.parametrize("shape", SHAPES)
+def test_attributes_are_those_of_the_array(kind: Kind, shape: tuple[int, ...]) -> None:
+    x = np.arange(float(math.prod(shape))).reshape(shape)
+    v = kind.make(x)
+    assert v.shape == x.shape
+    assert v.ndim == x.ndim
+    assert v.size == x.size
+    assert v.dtype == x.dtype
+    assert v.T.shape == x.T.shape
+    np.testing.assert_array_equal(cadiff.value(v.T), x.T)
+    if shape:
+        assert len(v) == len(x)
+        assert len(list(v)) == len(x)
+    else:
+        for refused in (len, iter, list, lambda v: v[0], sum):
+            with pytest.raises(TypeError, match="0-d"):
+                refused(v)
+
+
+@both
+def test_iteration_and_unpacking_give_numbers(kind: Kind) -> None:
+    a, b, c = kind.make([1.0, 2.0, 3.0])
+    assert [cadiff.value(x) for x in (a, b, c)] == [1.0, 2.0, 3.0]
+    assert all(isinstance(x, kind.type) and x.shape == () for x in (a, b, c))
+    _, *rest = kind.make([1.0, 2.0, 3.0])
+    assert len(rest) == 2
+    (row, _) = kind.make([[1.0, 2.0], [3.0, 4.0]])
+    assert row.shape == (2,)
+    assert [cadiff.value(x) for x in reversed(kind.make([1.0, 2.0]))] == [2.0, 1.0]
+    assert [(i, cadiff.value(x)) for i, x in enumerate(kind.make([5.0, 6.0]))] == [
+        (0, 5.0),
+        (1, 6.0),
+    ]
+
+
+def test_a_loop_over_a_vector_differentiates() -> None:
+    v = Var([1.0, 2.0, 3.0])
+    total: Any = 0.0
+    for x in v:
+        total = total + x * x
+    total.backward()
+    np.testing.assert_array_equal(v.grad, [2.0, 4.0, 6.0])
+
+
+def refuse_assignments(v: Any, message: str) -> None:
+    """Assignments raise, and change nothing."""
+    before = v.value
+    for key in (0, slice(None), ..., np.array([1, 0]), v.value > 0.0):
+        with pytest.raises(TypeError, match=message):
+            v[key] = 7.0
+    with pytest.raises(TypeError, match=message):
+        v[:1] = v[1:]
+    np.testing.assert_array_equal(v.value, before)
+
+
+def test_leaves_cannot_be_assigned_to() -> None:
+    refuse_assignments(Var([1.0, 2.0]), r"y = x\.copy\(\)")
+    refuse_assignments(Var([[0.0, 1.0], [3.0, 2.0]])[1], r"y = x\.copy\(\)")
+
+
+def test_what_was_made_outside_of_a_differentiation_cannot_be_assigned_to_inside() -> None:
+    outside = Var([1.0, 2.0]) * 2.0
+
+    def f(x: Any) -> Any:
+        refuse_assignments(outside, r"y = y\.copy\(\)")
+        inside = outside.copy()
+        inside[0] = x
+        return inside.sum()
+
+    assert cadiff.grad(f)(3.0) == 1.0
+    outside[0] = 5.0
+    np.testing.assert_array_equal(outside.value, [5.0, 4.0])
+
+
+@both
+def test_results_can_be_assigned_to(kind: Kind) -> None:
+    def f(x: Any) -> Any:
+        y = x * np.array([1.0, 2.0, 3.0])
+        y[0] = x * x
+        y[1:] *= y[0]
+        y[np.array([False, True, False])] = 7.0
+        return y.sum()
+
+    assert kind.derivative(f, 2.0) == (4.0 + 7.0 + 24.0, 4.0 + 3.0 * 3.0 * 4.0)
+
+
+IN_PLACE: list[Callable[[Any, Any], Any]] = [
+    operator.iadd,
+    operator.isub,
+    operator.imul,
+    operator.itruediv,
+    operator.ifloordiv,
+    operator.imod,
+    operator.ipow,
+]
+
+
+@both
+@pytest.mark.parametrize("op", IN_PLACE, ids=lambda op: op.__name__)
+def test_results_are_changed_in_place(kind: Kind, op: Callable[[Any, Any], Any]) -> None:
+    plain = {i: getattr(operator, i.__name__.replace("i", "", 1)) for i in IN_PLACE}[op]
+
+    def changed(x: Any) -> Any:
+        y = x * np.array([1.0, 2.0, 4.0])
+        same = y
+        y = op(y, 1.5 * x)
+        assert y is same
+        return (y * np.array([3.0, 2.0, 1.0])).sum()
+
+    def fresh(x: Any) -> Any:
+        return (plain(x * np.array([1.0, 2.0, 4.0]), 1.5 * x) * np.array([3.0, 2.0, 1.0])).sum()
+
+    assert kind.derivative(changed, 2.1) == kind.derivative(fresh, 2.1)
+
+
+@both
+@pytest.mark.parametrize("op", IN_PLACE, ids=lambda op: op.__name__)
+def test_numbers_are_not_changed_in_place(kind: Kind, op: Callable[[Any, Any], Any]) -> None:
+    x = kind.make(3.0)
+    y = x * 2.0
+    z = op(y, x)
+    assert z is not y
+    assert cadiff.value(y) == 6.0
+
+
+def test_leaves_are_not_changed_in_place() -> None:
+    x = Var([1.0, 2.0])
+    with pytest.raises(TypeError, match=r"y = x\.copy\(\)"):
+        x += 1.0
+    np.testing.assert_array_equal(x.value, [1.0, 2.0])
+
+
+def test_duals_can_be_assigned_to() -> None:
+    x = Dual([1.0, 2.0], [1.0, 0.0])
+    x[1] = Dual(5.0, 7.0)
+    x[0] *= 3.0
+    np.testing.assert_array_equal(x.primal, [3.0, 5.0])
+    np.testing.assert_array_equal(x.tangent, [3.0, 7.0])
+
+
+@both
+def test_elements_cannot_be_deleted(kind: Kind) -> None:
+    for v in (kind.make([1.0, 2.0]), kind.make([1.0, 2.0]) * 2.0):
+        with pytest.raises(TypeError):
+            del v[0]
+    for v in (kind.make(1.0), kind.make(1.0) * 2.0):
+        for key in (0, (), ..., slice(None)):
+            with pytest.raises(TypeError):
+                v[key] = 1.0
+            with pytest.raises(TypeError):
+                del v[key]
+
+
+@both
+def test_item_is_the_plain_value(kind: Kind) -> None:
+    assert type(kind.make(3.0).item()) is float
+    assert kind.make(3.0).item() == 3.0
+    assert kind.make([[3.0]]).item() == 3.0
+    assert kind.make([1.0, 2.0]).item(1) == 2.0
+    with pytest.raises(ValueError):
+        kind.make([1.0, 2.0]).item()
+
+
+VECTOR = np.array([1.5, -2.0, 0.5, 3.0])
+WEIGHTS = np.array([1.0, 3.0, -2.0, 5.0])
+
+# A scalar of a vector, and its gradient there.
+REDUCTIONS: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "sum": (lambda v: v.sum(), np.ones(4)),
+    "builtin sum": (sum, np.ones(4)),
+    "np.sum": (np.sum, np.ones(4)),
+    "mean": (lambda v: v.mean(), np.full(4, 0.25)),
+    "np.mean": (np.mean, np.full(4, 0.25)),
+    "prod": (lambda v: v.prod(), VECTOR.prod() / VECTOR),
+    "np.prod": (np.prod, VECTOR.prod() / VECTOR),
+    "max": (lambda v: v.max(), [0, 0, 0, 1]),
+    "builtin max": (max, [0, 0, 0, 1]),
+    "np.max": (np.max, [0, 0, 0, 1]),
+    "min": (lambda v: v.min(), [0, 1, 0, 0]),
+    "builtin min": (min, [0, 1, 0, 0]),
+    "dot": (lambda v: v.dot(WEIGHTS), WEIGHTS),
+    "dot of a list": (lambda v: v.dot(WEIGHTS.tolist()), WEIGHTS),
+    "dot with itself": (lambda v: v.dot(v), 2 * VECTOR),
+    "matmul": (lambda v: v @ WEIGHTS, WEIGHTS),
+    "reflected matmul": (lambda v: WEIGHTS @ v, WEIGHTS),
+    "np.dot": (lambda v: np.dot(WEIGHTS, v), WEIGHTS),
+    "reshape": (lambda v: v.reshape(2, 2)[1][0], [0, 0, 1, 0]),
+    "reshape by a tuple": (lambda v: v.reshape((2, -1))[1, 1], [0, 0, 0, 1]),
+    "ravel": (lambda v: v.reshape(2, 2).ravel()[2], [0, 0, 1, 0]),
+    "flatten": (lambda v: v.flatten()[3], [0, 0, 0, 1]),
+    "tolist": (lambda v: v.tolist()[1], [0, 1, 0, 0]),
+    "sum of a slice": (lambda v: v[1:3].sum(), [0, 1, 1, 0]),
+    "product of elements": (lambda v: v[0] * v[-1], [3.0, 0, 0, 1.5]),
+    "generator": (lambda v: sum(x * x for x in v), 2 * VECTOR),
+    "zip": (lambda v: sum(x * w for x, w in zip(v, WEIGHTS, strict=True)), WEIGHTS),
+    "arithmetic": (lambda v: (2.0 * v + v * v - 1.0).sum(), 2 + 2 * VECTOR),
+    "array on the left": (lambda v: (WEIGHTS * v).sum(), WEIGHTS),
+    "array on the right": (lambda v: (v / WEIGHTS).sum(), 1 / WEIGHTS),
+    "negative": (lambda v: (-v).sum(), -np.ones(4)),
+    "absolute": (lambda v: abs(v).sum(), np.sign(VECTOR)),
+    "power": (lambda v: (v**3).sum(), 3 * VECTOR**2),
+    "reflected power": (lambda v: (2.0**v).sum(), 2.0**VECTOR * math.log(2)),
+    "np.sin": (lambda v: np.sin(v).sum(), np.cos(VECTOR)),
+    "cadiff.exp": (lambda v: cadiff.exp(v).sum(), np.exp(VECTOR)),
+    "np.maximum": (lambda v: np.maximum(v, 0.0).sum(), [1, 0, 1, 1]),
+    "clip": (lambda v: v.clip(-1.0, 2.0).sum(), [1, 0, 1, 0]),
+}
+
+
+@pytest.mark.parametrize(("f", "gradient"), REDUCTIONS.values(), ids=REDUCTIONS.keys())
+def test_a_scalar_of_a_vector_has_the_value_and_gradient_that_numpy_says(
+    f: Callable[[Any], Any], gradient: Any
+) -> None:
+    value = float(f(VECTOR.copy()))
+    v = Var(VECTOR)
+    y = f(v)
+    assert isinstance(y, Var)
+    assert y.shape == ()
+    y.backward()
+    d = f(Dual.seed(VECTOR))
+    assert isinstance(d, Dual)
+    for got in (y.value, d.primal):
+        assert math.isclose(got, value, rel_tol=1e-15)
+    for slope in (v.grad, d.tangent):
+        np.testing.assert_allclose(slope, gradient, rtol=1e-14, atol=1e-15)
+
+
+@both
+def test_ties_of_max_and_min_share_the_derivative(kind: Kind) -> None:
+    cases: list[tuple[Callable[[Any], Any], list[float], list[float]]] = [
+        (lambda v: v.max(), [1.0, 2.0, 2.0], [0, 0.5, 0.5]),
+        (np.max, [1.0, 2.0, 2.0], [0, 0.5, 0.5]),
+        (lambda v: v.min(), [1.0, 1.0, 1.0], [1 / 3, 1 / 3, 1 / 3]),
+        (np.min, [1.0, 1.0, 2.0], [0.5, 0.5, 0]),
+        (lambda v: v.max(), [math.inf, 1.0, math.inf], [0.5, 0, 0.5]),
+    ]
+    for f, x, shares in cases:
+        if kind is VAR:
+            v = Var(x)
+            f(v).backward()
+            got = v.grad
+        else:
+            got = f(Dual.seed(x)).tangent
+        np.testing.assert_allclose(got, shares, rtol=1e-15)
+
+
+@both
+def test_max_with_a_nan_is_nan_and_of_nothing_raises(kind: Kind) -> None:
+    assert math.isnan(cadiff.value(kind.make([1.0, math.nan, 2.0]).max()))
+    with pytest.raises(ValueError):
+        kind.make([]).max()
+    with pytest.raises(ValueError):
+        max(kind.make([]))
+
+
+@both
+def test_reductions_along_an_axis(kind: Kind) -> None:
+    x = np.array([[1.0, 5.0, 3.0], [4.0, 2.0, 6.0]])
+    v = kind.make(x)
+    for name in ("sum", "mean", "prod", "max", "min"):
+        for axis in (0, 1, -1):
+            got = cadiff.value(getattr(v, name)(axis=axis))
+            np.testing.assert_allclose(got, getattr(x, name)(axis=axis), rtol=1e-15)
+        kept = cadiff.value(getattr(v, name)(axis=1, keepdims=True))
+        np.testing.assert_allclose(kept, getattr(x, name)(axis=1, keepdims=True), rtol=1e-15)
+
+
+# --- indexing ------------------------------------------------------------------------------------
+
+VECTOR_KEYS: dict[str, Any] = {
+    "int": 1,
+    "negative int": -1,
+    "np.int64": np.int64(-2),
+    "np.uint8": np.uint8(3),
+    "0-d array": np.array(2),
+    "slice": slice(1, 4),
+    "step": slice(None, None, 2),
+    "reversed": slice(None, None, -1),
+    "backwards": slice(4, 1, -2),
+    "beyond the end": slice(3, 99),
+    "nothing": slice(2, 2),
+    "ellipsis": ...,
+    "int and ellipsis": (1, ...),
+    "newaxis": None,
+    "newaxis behind": (slice(None), None),
+    "empty tuple": (),
+    "list": [0, 3],
+    "repeated": [2, 2, 0, 2],
+    "negative list": [-1, 0],
+    "int array": np.array([[0, 1], [4, 4]]),
+    "empty list": [],
+    "bool array": np.array([True, False, True, False, True]),
+    "bool list": [False, False, True, True, False],
+    "nothing true": np.zeros(5, dtype=bool),
+}
+MATRIX_KEYS: dict[str, Any] = {
+    "row": 1,
+    "element": (1, 2),
+    "negative element": (-1, -1),
+    "column": (slice(None), 1),
+    "block": (slice(0, 2), slice(1, None)),
+    "reversed rows": slice(None, None, -1),
+    "both reversed": (slice(None, None, -1), slice(None, None, -2)),
+    "ellipsis": (..., 0),
+    "newaxis between": (slice(None), None, 1),
+    "nothing": (slice(0, 0), slice(None)),
+    "nothing inside": (slice(None), slice(5, 9)),
+}
+GATHERING_KEYS: dict[str, Any] = {
+    "rows": "[0, 2]",
+    "columns": "(slice(None), [0, 1])",
+    "repeated columns": "(slice(1, None), [3, 3, 0])",
+    "pairs": "([0, 2], [1, 3])",
+    "grid": "np.ix_([0, 2], [1, 3])",
+    "mask": "x > 4",
+    "mask of rows": "np.array([True, False, True])",
+    "mask of columns": "(slice(None), np.array([True, False, True, False]))",
+    "columns and newaxis": "(None, slice(None), [1, 2])",
+    "row and columns": "(1, [2, 1])",
+    "columns behind an ellipsis": "(..., [1])",
+    "rows before an ellipsis": "([1], ...)",
+}
+
+
+def _scattered(x: Array, key: Any) -> tuple[Array, Array]:
+    """Weights for the elements of x[key], and the gradient of their weighted sum by x."""
+    part = np.asarray(x[key])
+    weights = np.arange(1.0, part.size + 1).reshape(part.shape)
+    gradient = np.zeros_like(x)
+    np.add.at(gradient, key, weights)
+    return weights, gradient
+
+
+def _check_indexing(x: Array, key: Any) -> None:
+    weights, gradient = _scattered(x, key)
+    expected = x[key]
+
+    v = Var(x)
+    part = v[key]
+    np.testing.assert_array_equal(cadiff.value(part), expected)
+    assert np.shape(cadiff.value(part)) == np.shape(expected)
+    total = sum(
+        (part[i] if np.ndim(expected) else part) * float(weights[i])
+        for i in np.ndindex(weights.shape)
+    )
+    if weights.size:
+        total.backward()
+    np.testing.assert_array_equal(v.grad, gradient)
+
+    d = Dual(x, -x)
+    np.testing.assert_array_equal(cadiff.value(d[key]), expected)
+    tangents = d[key]
+    if isinstance(tangents, np.ndarray):  # an object array serves as well
+        values = [number.tangent for number in tangents.ravel()]
+        np.testing.assert_array_equal(np.reshape(values, tangents.shape), -expected)
+    else:
+        np.testing.assert_array_equal(tangents.tangent, -expected)
+
+
+@pytest.mark.parametrize("key", VECTOR_KEYS.values(), ids=VECTOR_KEYS.keys())
+def test_indexing_a_vector_takes_what_numpy_takes(key: Any) -> None:
+    _check_indexing(np.array([1.0, 2.0, 4.0, 8.0, 16.0]), key)
+
+
+@pytest.mark.parametrize("key", MATRIX_KEYS.values(), ids=MATRIX_KEYS.keys())
+def test_indexing_a_matrix_takes_what_numpy_takes(key: Any) -> None:
+    _check_indexing(np.arange(1.0, 13.0).reshape(3, 4), key)
+
+
+@pytest.mark.parametrize("key", GATHERING_KEYS.values(), ids=GATHERING_KEYS.keys())
+def test_gathering_from_a_matrix_takes_what_numpy_takes(key: str) -> None:
+    isolated(f"""
+import numpy as np
+from cadiff import Dual, Var, value
+x = np.arange(1.0, 13.0).reshape(3, 4)
+key = {key}
+part = np.asarray(x[key])
+gradient = np.zeros_like(x)
+weights = np.arange(1.0, part.size + 1).reshape(part.shape)
+np.add.at(gradient, key, weights)
+v = Var(x)
+got = v[key]
+np.testing.assert_array_equal(value(got), x[key], strict=True)
+sum(got[i] * float(weights[i]) for i in np.ndindex(part.shape)).backward()
+np.testing.assert_array_equal(v.grad, gradient)
+np.testing.assert_array_equal(value(Dual(x, x)[key]), x[key])
+""")
+
+
+@pytest.mark.parametrize(
+    "key",
+    [1, -2, slice(None, None, 2), ..., (1, ...), (..., 1), None, [0, 2], np.array([True] * 3)],
+    ids=name_of,
+)
+def test_indexing_a_dual_keeps_its_lanes(key: Any) -> None:
+    x = np.array([1.0, 2.0, 4.0])
+    lanes = np.arange(6.0).reshape(3, 2)
+    whole = key if isinstance(key, tuple) else (key,)
+    part = Dual(x, lanes)[key]
+    np.testing.assert_array_equal(part.primal, x[key])
+    with_lanes = (*whole, slice(None)) if any(k is ... for k in whole) else whole
+    np.testing.assert_array_equal(part.tangent, lanes[with_lanes])
+
+
+@both
+@pytest.mark.parametrize("index", [3, -4, 100, -100, np.int64(3)], ids=name_of)
+def test_an_index_out_of_bounds_raises_index_error_that_names_it(kind: Kind, index: Any) -> None:
+    with pytest.raises(IndexError, match=rf"index {index} "):
+        kind.make([1.0, 2.0, 3.0])[index]
+
+
+@both
+@pytest.mark.parametrize(
+    "key", [1.5, "a", (0, 0), [0.5], np.array([0.5]), [True, False]], ids=name_of
+)
+def test_what_is_no_index_raises(kind: Kind, key: Any) -> None:
+    with pytest.raises((IndexError, TypeError)):
+        kind.make([1.0, 2.0, 3.0])[key]
+
+
+@both
+def test_a_number_is_no_index(kind: Kind) -> None:
+    with pytest.raises((IndexError, TypeError)):
+        kind.make([1.0, 2.0])[kind.make(1.0)]
+
+
+def test_views_of_views_reach_the_leaf() -> None:
+    v = Var(np.arange(24.0).reshape(2, 3, 4))
+    part = v[1].T[::-1][1:3, ::2]
+    expected = np.arange(24.0).reshape(2, 3, 4)[1].T[::-1][1:3, ::2]
+    np.testing.assert_array_equal(part.value, expected)
+    part[0, 1].backward()
+    assert v.grad[v.value == expected[0, 1]] == [1.0]
+    assert v.grad.sum() == 1.0
+
+
+# --- object arrays -------------------------------------------------------------------------------
+
+POINT = np.array([0.7, 1.9, 1.2])
+
+OBJECT_FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Array], Array]]] = {
+    "np.sum": (np.sum, np.ones_like),
+    "sum": (sum, np.ones_like),
+    "method sum": (lambda a: a.sum(), np.ones_like),
+    "np.mean": (np.mean, lambda x: np.full_like(x, 1 / 3)),
+    "np.prod": (np.prod, lambda x: x.prod() / x),
+    "np.dot": (lambda a: np.dot(a, a), lambda x: 2 * x),
+    "np.dot with floats": (lambda a: np.dot(a, [1.0, 2.0, 3.0]), lambda x: np.arange(1.0, 4.0)),
+    "np.inner": (lambda a: np.inner(np.ones(3), a), np.ones_like),
+    "matmul": (lambda a: np.eye(3)[1] @ a, lambda x: np.eye(3)[1]),
+    "np.max": (np.max, lambda x: (x == x.max()).astype(float)),
+    "np.min": (np.min, lambda x: (x == x.min()).astype(float)),
+    "np.var": (np.var, lambda x: 2 * (x - x.mean()) / 3),
+    "np.std": (np.std, lambda x: (x - x.mean()) / 3 / x.std()),
+    "np.linalg.norm": (np.linalg.norm, lambda x: x / np.sqrt(x @ x)),
+    "np.cumsum": (lambda a: np.cumsum(a)[1], lambda x: np.array([1.0, 1.0, 0.0])),
+    "np.sort": (lambda a: np.sort(a)[1], lambda x: np.array([0.0, 0.0, 1.0])),
+    "np.outer": (lambda a: np.outer(a, a)[0, 1], lambda x: np.array([x[1], x[0], 0.0])),
+    "np.diff": (lambda a: np.diff(a)[0], lambda x: np.array([-1.0, 1.0, 0.0])),
+    "np.concatenate": (lambda a: np.concatenate([a, a])[3], lambda x: np.array([1.0, 0, 0])),
+    "slice": (lambda a: a[::-1][0], lambda x: np.array([0.0, 0.0, 1.0])),
+    "reshape": (lambda a: a.reshape(3, 1)[1, 0], lambda x: np.array([0.0, 1.0, 0.0])),
+    "arithmetic": (lambda a: np.sum((2 * a - 1) / a**2), lambda x: -2 / x**2 + 2 / x**3),
+    "np.sin": (lambda a: np.sum(np.sin(a)), np.cos),
+    "np.exp": (lambda a: np.sum(np.exp(a)), np.exp),
+    "np.log": (lambda a: np.sum(np.log(a)), lambda x: 1 / x),
+    "np.sqrt": (lambda a: np.sum(np.sqrt(a)), lambda x: 0.5 / np.sqrt(x)),
+    "np.tanh": (lambda a: np.sum(np.tanh(a)), lambda x: 1 / np.cosh(x) ** 2),
+    "np.square": (lambda a: np.sum(np.square(a)), lambda x: 2 * x),
+    "np.absolute": (lambda a: np.sum(np.absolute(-a)), np.ones_like),
+    "np.power": (lambda a: np.sum(np.power(a, 3)), lambda x: 3 * x**2),
+    "np.hypot": (lambda a: np.sum(np.hypot(a, a)), lambda x: np.full_like(x, math.sqrt(2))),
+    "np.maximum": (lambda a: np.sum(np.maximum(a, 1.0)), lambda x: (x > 1).astype(float)),
+    "cadiff.sin": (lambda a: np.sum(cadiff.sin(a)), np.cos),
+    "cadiff.expit": (
+        lambda a: np.sum(cadiff.expit(a)),
+        lambda x: special.expit(x) * special.expit(-x),
+    ),
+    "cadiff.where": (
+        lambda a: np.sum(cadiff.where(a > 1.0, a * a, a)),
+        lambda x: np.where(x > 1, 2 * x, 1.0),
+    ),
+}
+
+
+def _gradient_over_objects(
+    f: Callable[[Any], Any], make: Callable[[list[Any]], Any], kind: Kind
+) -> tuple[float, Array]:
+    if kind is VAR:
+        leaves = [Var(x) for x in POINT]
+        result = f(make(list(leaves)))
+        result.backward()
+        return result.value, np.array([leaf.grad for leaf in leaves])
+    result = f(make([Dual(x, lanes) for x, lanes in zip(POINT, np.eye(3), strict=True)]))
+    return result.primal, result.tangent
+
+
+@both
+@pytest.mark.parametrize("make", [np.array, cadiff.array], ids=["np.array", "cadiff.array"])
+@pytest.mark.parametrize(("f", "gradient"), OBJECT_FUNCTIONS.values(), ids=OBJECT_FUNCTIONS.keys())
+def test_numpy_differentiates_through_arrays_of_numbers(
+    kind: Kind,
+    make: Callable[[list[Any]], Any],
+    f: Callable[[Any], Any],
+    gradient: Callable[[Array], Array],
+) -> None:
+    takes_real = f in (np.var, np.std) and np.lib.NumpyVersion(np.__version__) >= "2.5.0"
+    if kind is not VAR and takes_real:
+        pytest.skip("from 2.5 on they take .real of each element, the primal of a Dual")
+    value, slope = _gradient_over_objects(f, make, kind)
+    assert math.isclose(value, float(f(POINT.copy())), rel_tol=1e-14)
+    np.testing.assert_allclose(slope, gradient(POINT), rtol=1e-13, atol=1e-15)
+
+
+@both
+def test_an_array_of_numbers_holds_the_numbers_themselves(kind: Kind) -> None:
+    x, y = kind.make(1.0), kind.make(2.0)
+    a = np.array([x, y])
+    assert a.dtype == object
+    assert a.shape == (2,)
+    assert a[0] is x
+    assert np.array([[x, y], [y, x]]).shape == (2, 2)
+    assert np.array(x).shape == ()
+
+
+@both
+def test_numpy_works_on_lists_of_numbers(kind: Kind) -> None:
+    assert kind.derivative(lambda v: np.mean([v, v + 2]), 3.0) == (4.0, 1.0)
+    assert kind.derivative(lambda v: np.sum([v, v * v]), 3.0) == (12.0, 7.0)
+    assert kind.derivative(lambda v: np.dot([v, 1.0], [v, 2.0]), 3.0) == (11.0, 6.0)
+
+
+def test_where_values_and_comparisons_of_object_arrays_are_plain() -> None:
+    numbers: list[Any] = [Var(1.0), Dual(2.0, 1.0), 3.0]
+    a = cadiff.array(numbers)
+    np.testing.assert_array_equal((a > 1.5).astype(bool), [False, True, True])
+    assert cadiff.value(a).dtype == np.float64
+    np.testing.assert_array_equal(cadiff.value(a), [1.0, 2.0, 3.0])
+    assert np.argmax(a) == 2
+
+
+# --- arrays that can be assigned to --------------------------------------------------------------
+
+
+def blank(kind: Kind, like: Any, shape: Any) -> Any:
+    """An array of zeros for numbers of a kind: Duals made by hand need one of their own."""
+    made = cadiff.zeros(shape) if kind is VAR else np.zeros_like(like, shape=shape)
+    assert isinstance(made, kind.type)
+    return made
+
+
+def test_an_array_of_zeros_takes_no_dual_made_by_hand() -> None:
+    a = cadiff.zeros(3)
+    with pytest.raises(TypeError, match="Dual"):
+        a[0] = Dual(3.0, 1.0)
+    np.testing.assert_array_equal(a.value, np.zeros(3))
+
+
+def test_an_array_of_zeros_takes_assignments_in_every_mode() -> None:
+    def f(x: Any) -> Any:
+        a = cadiff.zeros((2, 2))
+        a[0] = x
+        a[1, 0] = x * x
+        return a[0, 1] * a[1, 0]
+
+    assert cadiff.grad(f)(3.0) == 27.0
+    assert cadiff.derivative(f, 3.0) == 27.0
+    assert cadiff.jvp(f, (3.0,), (1.0,)) == (27.0, 27.0)
+    assert cadiff.jacfwd(cadiff.jacrev(f))(3.0) == 18.0
+    assert cadiff.jacrev(cadiff.jacfwd(f))(3.0) == 18.0
+    assert cadiff.derivative(lambda x: cadiff.derivative(f, x), 3.0) == 18.0
+
+
+@both
+def test_an_array_of_zeros_takes_assignments(kind: Kind) -> None:
+    def f(x: Any) -> Any:
+        a = blank(kind, x, 4)
+        a[0] = x
+        a[1:3] = x * x
+        a[-1] += 2.0 * x
+        a *= 2.0
+        return a.sum()
+
+    value, slope = kind.derivative(f, 3.0)
+    assert value == 2 * (3.0 + 9.0 + 9.0 + 6.0)
+    assert slope == 2 * (1 + 6 + 6 + 2)
+
+
+@both
+def test_a_matrix_takes_assignments(kind: Kind) -> None:
+    def f(x: Any) -> Any:
+        a = blank(kind, x, (2, 3)) + 1.0
+        a[0, 1] = x
+        a[1] = [x, 2.0, x * x]
+        a[:, 2] -= x
+        return np.sum(a @ np.array([1.0, 10.0, 100.0]))
+
+    value, slope = kind.derivative(f, 3.0)
+    assert value == (1 + 30 + 100 * (1 - 3)) + (3 + 20 + 100 * (9 - 3))
+    assert slope == 10 - 100 + 1 + 100 * (6 - 1)
+
+
+@pytest.mark.parametrize("make", [cadiff.zeros, cadiff.ones])
+@pytest.mark.parametrize("shape", [3, (3,), (2, 2), (0,), ()])
+def test_fresh_arrays_have_the_shape_and_the_constant(
+    make: Callable[[Any], Any], shape: Any
+) -> None:
+    a = make(shape)
+    expected = getattr(np, make.__name__)(shape)
+    assert a.shape == expected.shape
+    np.testing.assert_array_equal(cadiff.value(a), expected)
+
+
+@both
+def test_full_holds_one_number_everywhere(kind: Kind) -> None:
+    assert kind.derivative(lambda x: np.sum(cadiff.full((2, 3), x)), 1.5) == (9.0, 6.0)
+    np.testing.assert_array_equal(cadiff.value(cadiff.full(2, 7)), [7.0, 7.0])
+
+
+@both
+def test_array_copies_what_it_is_made_of(kind: Kind) -> None:
+    x = kind.make(3.0)
+    source = np.array([x, x])
+    a = cadiff.array(source)
+    a[0] = 1.0
+    assert source[0] is x
+    assert cadiff.array([[x, 1], [2, 3.5]]).shape == (2, 2)
+    assert cadiff.array(x).shape == ()
+    assert cadiff.array(np.arange(6).reshape(2, 3)).shape == (2, 3)
+    assert cadiff.array([]).shape == (0,)
+    assert cadiff.array(kind.make([1.0, 2.0])).shape == (2,)
+
+
+@both
+def test_constants_in_an_array_have_the_methods_that_numpy_looks_for(kind: Kind) -> None:
+    assert kind.derivative(lambda x: np.exp(cadiff.array([x, 1.0]))[0], 0.0) == (1.0, 1.0)
+    assert cadiff.value(np.exp(cadiff.array([kind.make(1.0), 0.0]))[1]) == 1.0
+
+
+@both
+def test_stack_and_concatenate_join_numbers_and_arrays(kind: Kind) -> None:
+    x = kind.make(3.0)
+    np.testing.assert_array_equal(cadiff.value(cadiff.stack([x, 1.0, x])), [3.0, 1.0, 3.0])
+    rows = [[x, 1.0], [2.0, x]]
+    for axis in (0, 1, -1):
+        np.testing.assert_array_equal(
+            cadiff.value(cadiff.stack(rows, axis=axis)),
+            np.stack([[3.0, 1.0], [2.0, 3.0]], axis=axis),
+        )
+    np.testing.assert_array_equal(
+        cadiff.value(cadiff.concatenate([[x], [1.0, 2.0]])), [3.0, 1.0, 2.0]
+    )
+    np.testing.assert_array_equal(
+        cadiff.value(cadiff.concatenate([cadiff.ones((2, 1)), cadiff.full((2, 2), x)], axis=1)),
+        [[1.0, 3.0, 3.0], [1.0, 3.0, 3.0]],
+    )
+    assert kind.derivative(lambda x: np.sum(cadiff.stack([x, x * x])), 3.0) == (12.0, 7.0)
+
+
+@pytest.mark.parametrize("items", ["a", [None], 1j, [1.0, "a"], [object()]], ids=name_of)
+def test_array_refuses_what_is_no_number(items: Any) -> None:
+    with pytest.raises(TypeError, match="real number"):
+        cadiff.array(items)
+
+
+# --- NumPy and SciPy dispatch --------------------------------------------------------------------
+
+DISPATCHED: dict[str, tuple[Callable[[Any], Any], float, float]] = {
+    "np.sin": (np.sin, math.sin(0.7), math.cos(0.7)),
+    "np.exp": (np.exp, math.exp(0.7), math.exp(0.7)),
+    "np.add": (lambda x: np.add(1, x), 1.7, 1.0),
+    "np.multiply": (lambda x: np.multiply(np.float64(2), x), 1.4, 2.0),
+    "np.subtract": (lambda x: np.subtract(x, np.float32(0.5)), 0.7 - 0.5, 1.0),
+    "np.true_divide": (lambda x: np.true_divide(1.0, x), 1 / 0.7, -1 / 0.49),
+    "np.power": (lambda x: np.power(x, 3), 0.7**3, 3 * 0.49),
+    "np.negative": (np.negative, -0.7, -1.0),
+    "np.positive": (np.positive, 0.7, 1.0),
+    "np.abs": (lambda x: np.abs(-x), 0.7, 1.0),
+    "np.sqrt": (np.sqrt, math.sqrt(0.7), 0.5 / math.sqrt(0.7)),
+    "np.square": (np.square, 0.7**2, 1.4),
+    "np.reciprocal": (np.reciprocal, 1 / 0.7, -1 / 0.49),
+    "np.sign": (lambda x: np.sign(x) * x, 0.7, 1.0),
+    "np.arctan2": (lambda x: np.arctan2(x, 1.0), math.atan(0.7), 1 / 1.49),
+    "np.clip": (lambda x: np.clip(x, 0.0, 1.0), 0.7, 1.0),
+    "np.round": (lambda x: np.round(x) * x, 0.7, 1.0),
+    "np.degrees": (np.degrees, math.degrees(0.7), math.degrees(1.0)),
+    "scipy.special.erf": (special.erf, math.erf(0.7), 2 / math.sqrt(math.pi) * math.exp(-0.49)),
+    "scipy.special.expit": (
+        special.expit,
+        1 / (1 + math.exp(-0.7)),
+        math.exp(-0.7) / (1 + math.exp(-0.7)) ** 2,
+    ),
+    "0-d array": (lambda x: np.array(2.0) * x, 1.4, 2.0),
+    "method": (lambda x: x.sin(), math.sin(0.7), math.cos(0.7)),
+    "binary method": (lambda x: x.hypot(0.0), 0.7, 1.0),
+}
+
+
+@both
+@pytest.mark.parametrize(("f", "value", "slope"), DISPATCHED.values(), ids=DISPATCHED.keys())
+def test_functions_of_numpy_and_scipy_take_numbers(
+    kind: Kind, f: Callable[[Any], Any], value: float, slope: float
+) -> None:
+    got = kind.derivative(f, 0.7)
+    assert math.isclose(got[0], value, rel_tol=1e-15)
+    assert math.isclose(got[1], slope, rel_tol=1e-14)
+
+
+@both
+@pytest.mark.parametrize(
+    "f", [np.isnan, np.isinf, np.isfinite, np.signbit, np.logical_not], ids=lambda f: f.__name__
+)
+def test_predicates_of_numpy_answer_plain_bools(kind: Kind, f: Callable[[Any], Any]) -> None:
+    for x in (0.0, -1.0, math.nan, math.inf):
+        assert f(kind.make(x)) == f(x)
+        assert isinstance(f(kind.make(x)), (bool, np.bool_))
+
+
+@both
+@pytest.mark.parametrize("f", [np.gcd, np.nextafter, np.bitwise_or], ids=lambda f: f.__name__)
+def test_a_ufunc_without_a_derivative_is_refused_by_name(
+    kind: Kind, f: Callable[..., Any]
+) -> None:
+    with pytest.raises(TypeError, match=f.__name__):
+        f(kind.make(2.0), 2)
+
+
+@both
+def test_what_needs_complex_numbers_is_refused(kind: Kind) -> None:
+    with pytest.raises(TypeError):
+        np.fft.fft(kind.make([1.0, 2.0]))
+    with pytest.raises(TypeError):
+        kind.make(1.0) * np.array([1j])
+
+
+@both
+def test_a_ufunc_writes_to_an_array_that_can_be_assigned_to(kind: Kind) -> None:
+    def f(x: Any) -> Any:
+        out = x * np.ones(3)
+        made = np.multiply(x, np.array([1.0, 2.0, 3.0]), out=out)
+        assert made is out
+        np.add(out, x, out=out, where=np.array([True, False, True]))
+        return (out * out).sum()
+
+    assert kind.derivative(f, 2.0) == (4.0 * (4 + 4 + 16), 4.0 * (4 + 4 + 16))
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [[1, 0, 1], [2.0, 0.0, 0.5], [True, False, True], [0], 0, 1, False, np.True_, np.int64(1)],
+    ids=name_of,
+)
+@both
+def test_a_mask_of_a_ufunc_goes_by_its_truth(kind: Kind, mask: Any) -> None:
+    def f(x: Any) -> Any:
+        out = np.array([1.0, 2.0, 3.0]) * x
+        np.add(out, 10.0 * x, out=out, where=mask)
+        return (out * np.array([1.0, 100.0, 10_000.0])).sum()
+
+    assert kind.derivative(f, 2.0) == (f(2.0), f(2.0) / 2.0)
+
+
+@both
+@pytest.mark.parametrize("mask", [np.array([1, 0, 1]), np.array([1.0, 0.0, 1.0])])
+def test_an_array_of_other_numbers_is_no_mask_of_a_ufunc(kind: Kind, mask: Any) -> None:
+    with pytest.raises(TypeError):
+        np.add(np.zeros(3), 1.0, out=np.zeros(3), where=mask)
+    out = kind.make(2.0) * np.ones(3)
+    with pytest.raises(TypeError, match="mask of bool"):
+        np.add(out, 1.0, out=out, where=mask)
+
+
+@both
+def test_a_ufunc_does_not_write_to_what_cannot_be_assigned_to(kind: Kind) -> None:
+    with pytest.raises(TypeError):
+        np.sin(1.0, out=(kind.make(1.0),))
+    with pytest.raises(TypeError, match="out="):
+        np.sin(kind.make([1.0]), out=np.zeros(1))
+
+
+def test_a_ufunc_does_not_write_to_a_leaf() -> None:
+    with pytest.raises(TypeError, match=r"y = x\.copy\(\)"):
+        np.sin(1.0, out=(Var([1.0]),))
+
+
+@both
+def test_arithmetic_of_a_number_and_an_array_is_elementwise(kind: Kind) -> None:
+    array = np.array([1.0, 2.0, 4.0])
+    x = kind.make(3.0)
+    for op in (operator.add, operator.sub, operator.mul, operator.truediv, operator.pow):
+        np.testing.assert_array_equal(cadiff.value(op(x, array)), op(3.0, array))
+        np.testing.assert_array_equal(cadiff.value(op(array, x)), op(array, 3.0))
+    assert kind.derivative(lambda x: (x * array).sum(), 3.0) == (21.0, 7.0)
+    assert kind.derivative(lambda x: (array - x).sum(), 3.0) == (-2.0, -3.0)

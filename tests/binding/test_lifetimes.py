@@ -1,0 +1,803 @@
+"""How long numbers live: after gradients, among others, after backward passes and exceptions.
+
+A number either stays valid or raises StaleVarError; it never shows another number's value. What a
+failing call leaves behind is what there was before it.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import operator
+import random
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import cadiff
+from cadiff import Dual, StaleVarError, Var
+
+from ..helpers.functions import BoomError, square_sum
+from ..helpers.memory import small_heap, usage
+from ..helpers.processes import isolated
+from ..helpers.threads import in_thread
+
+Function = Callable[..., Any]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small_heap() -> Iterator[None]:
+    with small_heap():
+        yield
+
+
+def note(kept: list[Any], *numbers: Any) -> int:
+    """Keep numbers beyond their time; how many are kept."""
+    kept.extend(numbers)
+    return len(kept)
+
+
+# --- numbers that outlive their gradient ---------------------------------------------------------
+
+# Transforms that record, as functions of a function and a point that is a list of two numbers.
+RECORDING: dict[str, Callable[[Function, Any], Any]] = {
+    "grad": lambda f, x: cadiff.grad(f)(x),
+    "value_and_grad": lambda f, x: cadiff.value_and_grad(f)(x),
+    "jacobian": lambda f, x: cadiff.jacobian(f)(x),
+    "jacrev": lambda f, x: cadiff.jacrev(f)(x),
+    "hessian": lambda f, x: cadiff.hessian(f)(x),
+    "hvp": lambda f, x: cadiff.hvp(f)(x, x),
+    "elementwise_grad": lambda f, x: cadiff.elementwise_grad(f)(x),
+    "gradient": lambda f, x: cadiff.gradient(lambda *x: f(x), x),
+}
+recording = pytest.mark.parametrize("run", RECORDING.values(), ids=RECORDING.keys())
+ALL_TRANSFORMS: dict[str, Callable[[Function, Any], Any]] = {
+    **RECORDING,
+    "jacfwd": lambda f, x: cadiff.jacfwd(f)(x),
+    "vjp": lambda f, x: cadiff.vjp(f, x)[1](1.0),
+    "jvp": lambda f, x: cadiff.jvp(f, (x,), (x,)),
+    "derivative": lambda f, x: cadiff.derivative(lambda a: f([a, x[1]]), x[0], order=2),
+}
+every_transform = pytest.mark.parametrize(
+    "run", ALL_TRANSFORMS.values(), ids=ALL_TRANSFORMS.keys()
+)
+
+COMPUTATIONS: dict[str, Callable[[Any], Any]] = {
+    "add": lambda v: v + 1.0,
+    "add to itself": lambda v: v + v,
+    "reflected": lambda v: 2.0 * v,
+    "power": lambda v: v**3,
+    "square": lambda v: v**2,
+    "negative": operator.neg,
+    "absolute": abs,
+    "divmod": lambda v: divmod(v, 2.0),
+    "round": round,
+    "floor": math.floor,
+    "cadiff.sin": cadiff.sin,
+    "cadiff.where": lambda v: cadiff.where(True, v, 0.0),
+    "np.sin": np.sin,
+    "np.add": lambda v: np.add(1.0, v),
+    "np.float64 on the left": lambda v: np.float64(2.0) * v,
+    "method": lambda v: v.exp(),
+    "with a fresh Var": lambda v: Var(1.0) * v,
+    "array": lambda v: np.array([1.0, 2.0]) * v,
+    "grad": lambda v: v.grad,
+    "gv": lambda v: v.gv,
+    "backward": lambda v: v.backward(),
+    "zero_grad": lambda v: v.zero_grad(),
+    "parents": lambda v: v.parents,
+    "in the next gradient": lambda v: cadiff.grad(lambda x: x * v)(2.0),
+    "in a jvp": lambda v: cadiff.jvp(lambda x: x * v, (2.0,), (1.0,)),
+    "as an argument": lambda v: cadiff.grad(lambda x: x * x)(v),
+    "in an argument": lambda v: cadiff.grad(lambda x: x[0] * x[1])([1.0, v]),
+    "as a result": lambda v: cadiff.grad(lambda x: v)(2.0),
+    "among results": lambda v: cadiff.jacobian(lambda x: [x, v])(2.0),
+    "as a hessian": lambda v: cadiff.hessian(lambda x: v)(2.0),
+    "under a Dual": lambda v: Dual(v, 1.0) * 2.0,
+}
+
+
+@pytest.fixture
+def stale() -> Any:
+    """An intermediate number of a gradient that is over; its value is 6."""
+    kept = []
+
+    def f(x: Any) -> Any:
+        kept.append(2.0 * x)
+        return x * x
+
+    cadiff.grad(f)(3.0)
+    return kept[0]
+
+
+@pytest.mark.parametrize("compute", COMPUTATIONS.values(), ids=COMPUTATIONS.keys())
+def test_computing_with_a_number_of_a_past_gradient_raises(
+    stale: Any, compute: Callable[[Any], Any]
+) -> None:
+    before = usage()
+    with pytest.raises(StaleVarError, match="over"):
+        compute(stale)
+    assert stale.value == 6.0
+    gc.collect()
+    assert usage()[2] == before[2]
+
+
+def test_the_value_of_a_past_number_stays_readable(stale: Any) -> None:
+    for _ in range(3):
+        cadiff.grad(square_sum)(np.ones(1000))
+        Var(7.0) * 2.0
+    assert stale.value == stale.v == stale.item() == 6.0
+    assert (str(stale), repr(stale), f"{stale:.2f}") == ("6.0", "Var(6.0)", "6.00")
+    assert stale == 6.0
+    assert stale > 5.0
+    assert bool(stale)
+    assert cadiff.value([stale]) == [6.0]
+    assert (stale.shape, stale.ndim, stale.size) == ((), 0, 1)
+
+
+def test_stale_var_error_is_a_runtime_error_that_names_the_way_out(stale: Any) -> None:
+    assert issubclass(StaleVarError, RuntimeError)
+    with pytest.raises(StaleVarError, match=r"has_aux.*cadiff\.value"):
+        stale + 1.0
+
+
+@recording
+def test_all_numbers_of_a_recording_become_stale(run: Callable[[Function, Any], Any]) -> None:
+    kept: list[Any] = []
+
+    def f(x: Any) -> Any:
+        y = x[0] * x[1]
+        kept.extend([x[0], x[1], y, y * 2.0, -y])
+        return y * y
+
+    run(f, [3.0, 5.0])
+    assert [number.value for number in kept] == [3.0, 5.0, 15.0, 30.0, -15.0]
+    for number in kept:
+        with pytest.raises(StaleVarError):
+            number * 2.0
+
+
+READINGS: dict[str, Callable[[Any], Any]] = {
+    "value": lambda v: v.value,
+    "v": lambda v: v.v,
+    "cadiff.value": cadiff.value,
+    "shape": lambda v: v.shape,
+    "ndim": lambda v: v.ndim,
+    "size": lambda v: v.size,
+    "T": lambda v: v.T.value,
+    "len": len,
+    "str": str,
+    "repr": repr,
+    "element": lambda v: v[1].value,
+    "slice": lambda v: v[:2].value,
+    "iteration": lambda v: [x.value for x in v],
+    "comparison": lambda v: v > 1.5,
+    "item": lambda v: v.item(1),
+    "tolist": lambda v: cadiff.value(v.tolist()),
+    "sum": lambda v: v.sum().value,
+}
+
+
+@pytest.mark.parametrize("read", READINGS.values(), ids=READINGS.keys())
+@pytest.mark.parametrize("part", [lambda v: v, lambda v: v[:3]], ids=["all", "slice"])
+def test_an_array_of_a_past_gradient_reads_right_or_raises(
+    read: Callable[[Any], Any], part: Callable[[Any], Any]
+) -> None:
+    x = np.array([1.0, 2.0, 3.0])
+    kept: list[Any] = []
+    cadiff.grad(lambda v: (note(kept, part(v)), v[0])[1])(x)
+    expected = read(Var(x))
+    try:
+        got = read(kept[0])
+    except StaleVarError:
+        return
+    np.testing.assert_equal(got, expected)
+
+
+def test_elements_and_slices_of_a_past_array_become_stale() -> None:
+    kept: list[Any] = []
+
+    def f(v: Any) -> Any:
+        kept.extend([v[0], v[-1], next(iter(v)), *v[1:3]])
+        return v[0] * v[1]
+
+    cadiff.grad(f)(np.arange(4.0))
+    assert [number.value for number in kept] == [0.0, 3.0, 0.0, 1.0, 2.0]
+    for number in kept:
+        with pytest.raises(StaleVarError):
+            number * 2.0
+
+
+def test_numbers_are_stale_also_if_an_inner_gradient_looked_at_outer_ones() -> None:
+    kept: list[Any] = []
+    elements: list[Any] = []
+
+    def inner_indexes(v: Any) -> Any:
+        kept.append(v[0] * 2.0)
+        cadiff.grad(lambda y: (note(elements, v[1]), y)[1])(1.0)
+        elements.clear()
+        return v[0] * v[1]
+
+    def inner_walks(v: Any) -> Any:
+        y = v[0] * 3.0
+        kept.append(v[0] * 2.0)
+        cadiff.grad(lambda z: (note(elements, y.parents), z)[1])(1.0)
+        elements.clear()
+        return v[0] * v[1]
+
+    def inner_reads(v: Any) -> Any:
+        kept.append(v[0] * 2.0)
+        cadiff.grad(lambda y: (note(elements, v[:1], *v), y)[1])(1.0)
+        elements.clear()
+        return v[0] * v[1]
+
+    for f in (inner_indexes, inner_walks, inner_reads):
+        kept.clear()
+        np.testing.assert_array_equal(cadiff.grad(f)(np.array([3.0, 4.0])), [4.0, 3.0])
+        assert kept[0].value == 6.0
+        with pytest.raises(StaleVarError):
+            kept[0] * 2.0
+
+
+def test_numbers_of_inner_gradients_become_stale_at_their_end() -> None:
+    kept: list[Any] = []
+
+    def f(x: Any) -> Any:
+        def g(y: Any) -> Any:
+            kept.append(y * 2.0)
+            return y * y
+
+        inner = cadiff.grad(g)(5.0)
+        with pytest.raises(StaleVarError):
+            kept[-1] * x
+        return x * inner
+
+    assert cadiff.grad(f)(3.0) == 10.0
+    assert kept[0].value == 10.0
+
+
+def test_a_loop_that_keeps_a_number_of_each_gradient() -> None:
+    kept: list[Any] = []
+    for k in range(100):
+        gradient = cadiff.grad(lambda x: (note(kept, x * x), x * x)[1])(float(k))
+        assert gradient == 2.0 * k
+        for number in kept[-3:]:
+            with pytest.raises(StaleVarError):
+                number + 1.0
+    assert [number.value for number in kept] == [float(k * k) for k in range(100)]
+
+
+def test_duals_of_a_past_jvp_stay_numbers() -> None:
+    kept: list[Any] = []
+    cadiff.jvp(lambda x: (note(kept, x * x), x)[1], (3.0,), (1.0,))
+    square = kept[0] * 2.0
+    assert (square.primal, square.tangent) == (18.0, 12.0)
+
+
+def test_a_result_that_is_kept_holds_no_tape() -> None:
+    results = [cadiff.value_and_grad(lambda x: x * x)(float(k)) for k in range(10)]
+    assert results == [(float(k * k), 2.0 * k) for k in range(10)]
+    assert all(type(number) is float for pair in results for number in pair)
+
+
+# --- numbers of the user among gradients ---------------------------------------------------------
+
+
+@every_transform
+def test_numbers_of_the_user_survive_gradients(run: Callable[[Function, Any], Any]) -> None:
+    x, v = Var(3.0), Var([1.0, 2.0])
+    y = x * x * v[1]
+    y.backward()
+    run(square_sum, [3.0, 5.0])
+    assert (x.value, x.grad, y.value) == (3.0, 12.0, 18.0)
+    np.testing.assert_array_equal(v.grad, [0.0, 9.0])
+    z = y * x
+    z.backward()
+    assert x.grad == 12.0 + 54.0
+    np.testing.assert_array_equal(v.grad, [0.0, 36.0])
+
+
+@every_transform
+def test_an_empty_array_of_the_user_survives_gradients(
+    run: Callable[[Function, Any], Any],
+) -> None:
+    kept: list[Any] = []
+    empty, matrix = Var(np.zeros(0)), Var(np.zeros((0, 3)))
+    run(lambda x: (note(kept, x), square_sum(x))[1], [3.0, 5.0])
+    assert empty.shape == empty.value.shape == empty.grad.shape == (0,)
+    assert matrix.shape == matrix.value.shape == (0, 3)
+    assert len(empty) == 0
+
+
+@recording
+def test_a_fresh_number_shows_no_adjoint_of_a_past_gradient(
+    run: Callable[[Function, Any], Any],
+) -> None:
+    def job() -> None:
+        run(square_sum, [3.0, 5.0])
+        v = Var([3.0, 4.0])
+        numbers = [v[0] * v[1], v[0] + 1.0, v[1] * 2.0]
+        assert [number.grad for number in numbers] == [0.0, 0.0, 0.0]
+        np.testing.assert_array_equal(v.grad, [0.0, 0.0])
+        numbers[0].backward()
+        assert [number.grad for number in numbers] == [1.0, 0.0, 0.0]
+        assert (numbers[0] * 5.0).grad == 0.0
+
+    in_thread(job)
+
+
+def test_a_pullback_in_a_gradient_that_is_over_answers_right_or_raises() -> None:
+    output = isolated("""
+import numpy as np
+from cadiff import StaleVarError, grad, hessian, vjp
+kept = []
+def by_outer(x):
+    out, pullback = vjp(lambda y: y * y, x)
+    kept.append(pullback)
+    return out
+def by_plain(x):
+    kept.append(vjp(lambda y: y * y, 3.0)[1])
+    return x * x
+def by_array(x):
+    kept.append(vjp(lambda y: y[0] * y[0], np.array([3.0, 1.0]))[1])
+    return x * x
+for f in (by_outer, by_plain, by_array):
+    grad(f)(3.0)
+    hessian(f)(3.0)
+for pullback in kept:
+    for _ in range(3):
+        try:
+            print(np.ravel(pullback(1.0))[0] == 6.0)
+        except StaleVarError:
+            print(True)
+        grad(lambda x: x * x)(2.0)
+""")
+    assert set(output.split()) == {"True"}
+
+
+def test_a_gradient_of_an_older_number_inside_another_gradient() -> None:
+    old = Var(2.0)
+    derived = old * old
+
+    def f(x: Any) -> Any:
+        younger = derived * x
+        derived.backward()
+        return younger
+
+    gradient = cadiff.grad(f)(3.0)
+    assert cadiff.value(gradient) == 4.0
+    assert old.grad == 4.0
+    gradient.backward()
+    assert old.grad == 8.0
+
+
+def test_an_outer_number_made_in_an_inner_gradient_is_right_or_stale() -> None:
+    def f(x: Any) -> Any:
+        made: list[Any] = []
+        cadiff.grad(lambda y: (note(made, x * 5.0), y)[1])(1.0)
+        assert made[0].value == 15.0
+        try:
+            return made[0] * x
+        except StaleVarError:
+            return 5.0 * x * x
+
+    assert cadiff.grad(f)(3.0) == 30.0
+
+
+class _Kept(NamedTuple):
+    """A number kept for later: its value, and the gradient that it belongs to; 0 is the user."""
+
+    number: Any
+    value: float
+    owner: int
+
+
+class _Nesting:
+    """Random gradients within gradients, all of which keep numbers of their own and of others."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.kept: list[_Kept] = []
+        self.open = [0]
+        self.runs = 0
+        self.stale = 0
+        self.alive = 0
+
+    def check(self) -> None:
+        """Numbers of open gradients compute; others may raise, but are never mistaken."""
+        for kept in self.kept:
+            assert kept.number.value == kept.value
+            try:
+                twice = kept.number * 2.0
+            except StaleVarError:
+                assert kept.owner not in self.open
+                self.stale += 1
+            else:
+                (parent,) = twice.parents  # what the tape holds in the place of the number
+                assert parent.value == kept.value
+                assert twice.value == 2.0 * kept.value
+                self.alive += 1
+        self.kept = [kept for kept in self.kept if self.random.random() < 0.7]
+
+    def run(self, outer: list[_Kept], arrays: list[_Kept]) -> float:
+        """One gradient with others inside; its result as a plain number."""
+        choose = self.random
+        self.runs += 1
+        owner = self.runs
+        self.open.append(owner)
+        point = [choose.uniform(0.5, 1.5), choose.uniform(0.5, 1.5)]
+        transform = choose.choice(["grad", "array", "jacobian", "vjp"])
+        slopes: list[float] = []
+
+        def f(v: Any) -> Any:
+            pool = [(v[0], 1.0), (v[1], 0.0)]
+            mine = [*arrays, _Kept(v, 0.0, owner)] if isinstance(v, Var) else arrays
+            for _ in range(choose.randrange(4, 16)):
+                number, slope = choose.choice(pool)
+                action = choose.randrange(7)
+                if action == 0:
+                    other, by_other = choose.choice(pool)
+                    slope = slope * other.value + number.value * by_other
+                    pool.append((number * other, slope))
+                elif action == 1 and outer:
+                    pool.append((number + 0.5 * choose.choice(outer).number, slope))
+                elif action == 2:
+                    self.kept.append(_Kept(number, number.value, owner))
+                elif action == 3:
+                    parents = number.parents
+                    self.kept += [_Kept(number * 1.0, number.value, owner)] if parents else []
+                elif action == 4 and mine:
+                    array, _, its_owner = choose.choice(mine)
+                    element = array[choose.randrange(2)]
+                    self.kept.append(_Kept(element, element.value, its_owner))
+                elif action == 5 and len(self.open) < 6:
+                    inside = [_Kept(n, n.value, owner) for n, _ in pool]
+                    constant = self.run(outer + inside, mine)
+                    pool.append((number * constant, slope * constant))
+                elif action == 6 and choose.random() < 0.15:
+                    raise BoomError
+            result, slope = choose.choice(pool)
+            slopes.append(slope)
+            return result * 1.0
+
+        try:
+            if transform == "grad":
+                got = cadiff.value(cadiff.grad(f)(point)[0])
+            elif transform == "array":
+                got = cadiff.value(cadiff.grad(f)(np.array(point)))[0]
+            elif transform == "jacobian":
+                got = cadiff.value(cadiff.jacobian(lambda v: [f(v), v[1]])(point)[0])[0]
+            else:
+                got = cadiff.value(cadiff.vjp(f, point)[1](1.0)[0])
+        except BoomError:
+            got = 0.5
+        else:
+            assert math.isclose(got, slopes[-1], rel_tol=1e-12, abs_tol=1e-12)
+        self.open.pop()
+        self.check()
+        return math.copysign(min(abs(got), 2.0), got)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_numbers_of_random_nested_gradients_live_as_long_as_these(seed: int) -> None:
+    def job() -> None:
+        nesting = _Nesting(seed)
+        x, v = Var(0.75), Var([1.25, 0.5])
+        user = [_Kept(x, 0.75, 0), _Kept(v[1], 0.5, 0)]
+        for _ in range(25):
+            nesting.run(user, [_Kept(v, 0.0, 0)])
+            assert usage()[2] == 0
+        assert nesting.stale > 100
+        assert nesting.alive > 100
+        (x * v[0]).backward()
+        assert (x.grad, v.grad.tolist()) == (1.25, [0.75, 0.0])
+
+    in_thread(job)
+
+
+# --- backward ------------------------------------------------------------------------------------
+
+
+def test_backward_may_run_often_and_in_any_order() -> None:
+    x = Var(3.0)
+    y = x * x
+    z = y * x
+    for _ in range(3):
+        z.backward()
+        assert (y.grad, z.grad) == (3.0, 1.0)
+        y.backward()
+        assert (y.grad, z.grad) == (1.0, 0.0)
+    assert x.grad == 3 * (27.0 + 6.0)
+    x.zero_grad()
+    assert x.grad == 0.0
+    assert y.grad == 1.0
+    x.backward()
+    assert x.grad == 1.0
+
+
+def test_numbers_computed_after_a_pass_have_no_adjoint_yet() -> None:
+    x = Var(3.0)
+    y = x * x
+    y.backward()
+    z = y * y
+    assert z.grad == 0.0
+    z.backward()
+    assert (y.grad, z.grad) == (18.0, 1.0)
+    assert x.grad == 6.0 + 108.0
+
+
+def test_backward_inside_a_gradient() -> None:
+    def f(x: Any) -> Any:
+        y = x * x
+        y.backward()
+        slope = x.grad  # a float, constant in what follows
+        assert type(slope) is float
+        w = Var(2.0)
+        (w * w * x).backward()
+        assert (w.grad, x.grad) == (4.0 * x.value, 4.0)  # a leaf, and the last pass's adjoint
+        (w * w * x).backward()
+        assert (w.grad, x.grad) == (8.0 * x.value, 4.0)
+        y.backward()
+        assert (w.grad, x.grad) == (8.0 * x.value, slope)
+        return y * slope
+
+    assert cadiff.grad(f)(3.0) == 6.0 * 6.0
+    assert cadiff.hessian(f)(3.0) == 2.0 * 6.0
+    assert cadiff.grad(lambda x: cadiff.grad(lambda y: f(y) * x)(3.0))(1.0) == 36.0
+
+
+def test_gradients_do_not_count_into_grad() -> None:
+    x = Var(3.0)
+    for _ in range(3):
+        cadiff.grad(lambda y: y * x)(2.0)
+        cadiff.hessian(lambda y: y * y * x)(2.0)
+    assert x.grad == 0.0
+
+
+def test_many_leaves_and_many_passes() -> None:
+    leaves = [Var(float(k)) for k in range(200)]
+    total = square_sum(leaves)
+    for _ in range(5):
+        total.backward(0.5)
+    assert [leaf.grad for leaf in leaves] == [5.0 * k for k in range(200)]
+    for leaf in leaves[::2]:
+        leaf.zero_grad()
+    total.backward()
+    assert [leaf.grad for leaf in leaves[:4]] == [0.0, 7.0, 4.0, 21.0]
+
+
+# --- exceptions ----------------------------------------------------------------------------------
+
+
+EXCEPTIONS = [
+    BoomError("told"),
+    KeyboardInterrupt(),
+    SystemExit(3),
+    MemoryError(),
+    StopIteration(1),
+]
+
+
+@every_transform
+@pytest.mark.parametrize("error", EXCEPTIONS, ids=lambda error: type(error).__name__)
+def test_an_exception_of_f_passes_through_and_leaves_everything_as_it_was(
+    run: Callable[[Function, Any], Any], error: BaseException
+) -> None:
+    x = Var(3.0)
+    y = x * x
+    z = y * 2.0
+    z.backward()
+
+    def f(v: Any) -> Any:
+        junk = v[0] * v[1]
+        for _ in range(100):
+            junk = junk * v[0]
+        raise error
+
+    before = usage()
+    with pytest.raises(type(error)) as caught:
+        run(f, [3.0, 5.0])
+    assert caught.value is error
+    error.__traceback__ = None
+    assert usage() == before
+    assert (x.grad, y.grad, z.grad, y.value) == (12.0, 2.0, 1.0, 9.0)
+    assert cadiff.grad(square_sum)([3.0, 5.0]) == [6.0, 10.0]
+    z.backward()
+    assert x.grad == 24.0
+
+
+@recording
+def test_an_exception_takes_back_what_was_recorded_over_outer_numbers(
+    run: Callable[[Function, Any], Any],
+) -> None:
+    x = Var(3.0)
+    y = x * x
+
+    def f(v: Any) -> Any:
+        y * v[0] * y
+        raise BoomError
+
+    before = usage()
+    with pytest.raises(BoomError):
+        run(f, [3.0, 5.0])
+    assert usage() == before
+    y.backward()
+    assert x.grad == 6.0
+
+
+@every_transform
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_an_exception_passes_through_nested_gradients(
+    run: Callable[[Function, Any], Any], depth: int
+) -> None:
+    error = BoomError()
+
+    def fail(x: Any) -> Any:
+        x[0] * x[1]
+        raise error
+
+    f: Function = fail
+    for _ in range(depth):
+        f = _nested(run, f)
+    before = usage()
+    with pytest.raises(BoomError) as caught:
+        f([3.0, 5.0])
+    assert caught.value is error
+    error.__traceback__ = None
+    assert usage() == before
+    assert cadiff.grad(cadiff.grad(lambda x: x**3))(2.0) == 12.0
+
+
+def _nested(run: Callable[[Function, Any], Any], f: Function) -> Function:
+    return lambda x: run(f, [x[0] * 1.0, x[1]])
+
+
+def test_an_inner_exception_may_be_caught_inside_f() -> None:
+    def fail(y: Any) -> Any:
+        if y > 0:
+            raise BoomError
+        return y
+
+    def f(x: Any) -> Any:
+        before = usage()[2]
+        for inner in (cadiff.grad(fail), cadiff.jacfwd(fail), cadiff.hessian(fail)):
+            with pytest.raises(BoomError):
+                inner(x * x)
+        assert usage()[2] == before
+        return x * x * x
+
+    assert cadiff.grad(f)(2.0) == 12.0
+    assert cadiff.hessian(f)(2.0) == 12.0
+    assert cadiff.jacfwd(f)(2.0) == 12.0
+
+
+def test_numbers_in_the_frames_of_a_kept_exception_are_stale() -> None:
+    def f(x: Any) -> Any:
+        y = x * x
+        raise BoomError(y)
+
+    with pytest.raises(BoomError) as caught:
+        cadiff.grad(f)(3.0)
+    y = caught.value.args[0]
+    assert y.value == 9.0
+    with pytest.raises(StaleVarError):
+        y * 2.0
+
+
+def test_a_result_that_is_refused_leaves_the_tape_as_it_was() -> None:
+    before = usage()
+    for bad in (None, "text", [], True, 1j, object()):
+        for run in (cadiff.grad, cadiff.hessian, cadiff.value_and_grad):
+            with pytest.raises(TypeError):
+                run(lambda x, bad=bad: (x * x, bad)[1])(3.0)
+        assert usage() == before
+    for argument in (None, "text", [1.0, None], 1j):
+        for run in (cadiff.grad, cadiff.hessian, cadiff.jacobian, cadiff.jacfwd):
+            with pytest.raises(TypeError):
+                run(lambda x: x)(argument)
+        assert usage() == before
+    with pytest.raises(TypeError):
+        cadiff.vjp(lambda x: None, 1.0)
+    assert usage() == before
+
+
+@pytest.mark.skipif(
+    threading.current_thread() is not threading.main_thread(),
+    reason="signals go to the main thread",
+)
+def test_an_interrupt_from_the_keyboard() -> None:
+    def f(x: Any) -> Any:
+        for k in range(10_000_000):
+            x = x * 1.0
+            if k == 1000:
+                signal.raise_signal(signal.SIGINT)
+        return x
+
+    before = usage()
+    # A process that was started in the background ignores the signal unless told otherwise.
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        for run in (cadiff.grad, cadiff.hessian, cadiff.jacfwd):
+            with pytest.raises(KeyboardInterrupt):
+                run(f)(1.0)
+            assert usage() == before
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert cadiff.grad(lambda x: x * x)(3.0) == 6.0
+
+
+def test_recursion_inside_f() -> None:
+    def power(x: Any, n: int) -> Any:
+        return x if n == 1 else x * power(x, n - 1)
+
+    n = sys.getrecursionlimit() // 2
+    assert math.isclose(cadiff.grad(lambda x: power(x, n))(1.0), n)
+    assert math.isclose(cadiff.hessian(lambda x: power(x, n))(1.0), n * (n - 1))
+
+
+def test_endless_recursion_inside_f() -> None:
+    def endless(x: Any) -> Any:
+        return endless(x * 1.0) + 1.0
+
+    before = usage()
+    for run in (cadiff.grad, cadiff.jacfwd, cadiff.hessian):
+        with pytest.raises(RecursionError) as caught:
+            run(endless)(1.0)
+        del caught
+        assert usage() == before
+        assert run(lambda x: x * x * x)(2.0) == 12.0
+
+
+def test_endless_nesting_of_gradients() -> None:
+    def endless(x: Any) -> Any:
+        return cadiff.grad(endless)(x * 1.0)
+
+    before = usage()
+    with pytest.raises(RecursionError):
+        endless(1.0)
+    assert usage() == before
+    assert cadiff.grad(cadiff.grad(lambda x: x**3))(2.0) == 12.0
+
+
+def test_generators_inside_f() -> None:
+    def squares(x: Any) -> Iterator[Any]:
+        for a in x:
+            yield a * a
+
+    assert cadiff.grad(lambda x: sum(squares(x)))([1.0, 2.0]) == [2.0, 4.0]
+
+
+def test_a_generator_that_outlives_its_gradient_is_stale() -> None:
+    kept: list[Any] = []
+
+    def squares(x: Any) -> Iterator[Any]:
+        while True:
+            yield x * x
+
+    def f(x: Any) -> Any:
+        kept.append(squares(x))
+        return next(kept[0])
+
+    assert cadiff.grad(f)(3.0) == 6.0
+    with pytest.raises(StaleVarError):
+        next(kept[0])
+
+
+def test_a_gradient_inside_a_generator_between_others() -> None:
+    def slopes() -> Iterator[Any]:
+        x = Var(1.0)
+        while True:
+            x = x * 2.0
+            yield cadiff.grad(lambda y: y * y)(x)
+
+    steps = slopes()
+    first = next(steps)
+    assert cadiff.grad(lambda z: z**3)(2.0) == 12.0
+    second = next(steps)
+    assert (first.value, second.value) == (4.0, 8.0)
+    second.backward()

@@ -1,0 +1,693 @@
+"""`cadiff.numpy` in place of NumPy: conventions, creation and assignment, refusals, plain numbers.
+
+The functions themselves are tested case by case in `test_numpy_functions`.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import inspect
+import pickle
+import weakref
+from collections.abc import Callable
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+import cadiff
+import cadiff.numpy as np
+import cadiff.scipy.linalg
+import cadiff.scipy.special
+from cadiff import Dual, Var
+from cadiff.operations import dispatch as _dispatch
+
+from ..helpers.names import name_of
+
+INF = numpy.inf
+NAN = numpy.nan
+
+
+def forward_gradient(f: Callable[[Any], Any], x: Any) -> Any:
+    x = numpy.asarray(x, dtype=float)
+    unit = numpy.eye(x.size).reshape((x.size, *x.shape))
+    columns = [cadiff.jvp(f, (x,), (t,))[1] for t in unit]
+    return numpy.array([numpy.asarray(c) for c in columns]).reshape(x.shape)
+
+
+def both_gradients(f: Callable[[Any], Any], x: Any) -> list[Any]:
+    x = numpy.asarray(x, dtype=float)
+    return [cadiff.grad(f)(x), forward_gradient(f, x)]
+
+
+def hessian(f: Callable[[Any], Any], x: Any) -> Any:
+    x = numpy.asarray(x, dtype=float)
+    return numpy.array([cadiff.jvp(cadiff.grad(f), (x,), (t,))[1] for t in numpy.eye(x.size)])
+
+
+# --- conventions ---------------------------------------------------------------------------------
+
+CONVENTIONS: list[tuple[str, Callable[[Any], Any], Any, Any]] = [
+    ("max", lambda x: np.max(x), [1.0, 2.0, 2.0], [0.0, 0.5, 0.5]),
+    ("min", lambda x: np.min(x), [1.0, 1.0, 1.0, 2.0], [1 / 3, 1 / 3, 1 / 3, 0.0]),
+    ("max by axes", lambda x: np.sum(np.max(x, axis=0)), [[1.0, 3], [1, 2]], [[0.5, 1], [0.5, 0]]),
+    ("max with initial", lambda x: np.max(x, initial=2.0), [1.0, 2.0], [0.0, 0.5]),
+    ("max of infinities", lambda x: np.max(x), [INF, INF, 0.0], [0.5, 0.5, 0.0]),
+    ("nanmax", lambda x: np.nanmax(x), [1.0, NAN, 1.0], [0.5, 0.0, 0.5]),
+    ("ptp of equals", lambda x: np.ptp(x), [2.0, 2.0], [0.0, 0.0]),
+    ("maximum", lambda x: np.sum(np.maximum(x, 0.0)), [-1.0, 0.0, 1.0], [0.0, 0.5, 1.0]),
+    ("accumulate", lambda x: np.maximum.accumulate(x)[3], [1.0, 3.0, 3.0, 2.0], [0, 0.5, 0.5, 0]),
+    ("accumulate, three", lambda x: np.minimum.accumulate(x)[-1], [1.0, 1.0, 1.0], [1 / 3] * 3),
+    ("prod, a zero", lambda x: np.prod(x), [0.0, 2.0, 3.0], [6.0, 0.0, 0.0]),
+    ("prod, two zeros", lambda x: np.prod(x), [0.0, 2.0, 0.0], [0.0, 0.0, 0.0]),
+    ("cumprod", lambda x: np.sum(np.cumprod(x)), [0.0, 1.0, 2.0], [4.0, 0.0, 0.0]),
+    ("sort", lambda x: np.sum(np.sort(x) * np.arange(3.0)), [3.0, 1.0, 2.0], [2.0, 0.0, 1.0]),
+    ("std of equals", lambda x: np.std(x), [2.0, 2.0, 2.0], [0.0, 0.0, 0.0]),
+    ("clip", lambda x: np.sum(np.clip(x, 0.0, 1.0)), [-1.0, 0.0, 0.5, 1.0, 2.0], [0, 1, 1, 1, 0]),
+    ("median, even", lambda x: np.median(x), [4.0, 1.0, 3.0, 2.0], [0.0, 0.0, 0.5, 0.5]),
+    ("median, odd", lambda x: np.median(x), [4.0, 1.0, 3.0], [0.0, 0.0, 1.0]),
+    ("quantile", lambda x: np.quantile(x, 0.25), [4.0, 1.0, 3.0], [0.0, 0.5, 0.5]),
+    ("where", lambda x: np.sum(np.where(x < 1, x, np.sqrt(x))), [0.0, 4.0], [1.0, 0.25]),
+    ("nan_to_num", lambda x: np.sum(np.nan_to_num(x)), [NAN, INF, 1.0], [0.0, 0.0, 1.0]),
+    ("nansum", lambda x: np.nansum(x), [NAN, 1.0], [0.0, 1.0]),
+    ("interp", lambda x: np.sum(np.interp(x, [0, 1, 2], [0, 1, 4])), [-1, 0, 1, 2], [0, 1, 3, 3]),
+    ("sinc", lambda x: np.sum(np.sinc(x)), [0.0], [0.0]),
+    ("round", lambda x: np.sum(np.round(x, 1)), [0.31, 2.0], [0.0, 0.0]),
+    ("unique", lambda x: np.sum(np.unique(x)), [2.0, 1.0, 2.0], [1.0, 1.0, 0.0]),
+    ("trapezoid", lambda x: np.trapezoid(x), [1.0, 5.0, 2.0], [0.5, 1.0, 0.5]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("what", CONVENTIONS, ids=lambda what: what[0])
+def test_conventions(what: tuple[str, Callable[[Any], Any], Any, Any]) -> None:
+    _, f, x, wanted = what
+    for gradient in both_gradients(f, x):
+        numpy.testing.assert_allclose(gradient, wanted, rtol=1e-15, atol=0.0)
+
+
+def test_extremes_are_elements() -> None:
+    x = numpy.array([0.1, 0.3, 0.3, 0.3])
+    assert cadiff.value(np.max(Var(x))) == 0.3
+    assert cadiff.value(np.min(-Var(x))) == -0.3
+
+
+def test_products_to_second_order_at_zeros() -> None:
+    h = hessian(np.prod, [0.0, 2.0, 3.0])
+    numpy.testing.assert_array_equal(h, [[0.0, 3.0, 2.0], [3.0, 0.0, 0.0], [2.0, 0.0, 0.0]])
+    h = hessian(np.prod, [0.0, 2.0, 0.0])
+    numpy.testing.assert_array_equal(h, [[0.0, 0.0, 2.0], [0.0, 0.0, 0.0], [2.0, 0.0, 0.0]])
+    h = hessian(lambda x: np.sum(np.cumprod(x)), [0.0, 1.0, 2.0])
+    numpy.testing.assert_array_equal(h, [[0.0, 3.0, 1.0], [3.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+
+
+def along(f: Callable[[Any], Any], direction: Any) -> Callable[[Any], Any]:
+    return lambda x: cadiff.jvp(f, (x,), (direction,))[1]
+
+
+@pytest.mark.parametrize(
+    ("f", "wanted"), [(lambda x: np.prod(x), 2.0), (lambda x: np.sum(np.cumprod(x)), 3.0)]
+)
+def test_products_to_third_order_at_zeros(f: Callable[[Any], Any], wanted: float) -> None:
+    x = numpy.array([0.0, 0.0, 0.0, 2.0])
+    for directions in permutations(numpy.eye(4)[:3]):
+        first, second, third = directions
+        assert along(along(along(f, first), second), third)(x) == wanted
+        gradient = (wanted * third).tolist()
+        assert along(along(cadiff.grad(f), first), second)(x).tolist() == gradient
+        assert cadiff.grad(along(along(f, first), second))(x).tolist() == gradient
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, about the same
+@pytest.mark.parametrize("name", ["mean", "var", "std", "nanmean", "nanvar", "median"])
+@pytest.mark.parametrize("x", [[], [1.0], [NAN], [1.0, 2.0], [NAN, NAN, 3.0], [INF, 1.0]])
+@pytest.mark.parametrize("ddof", [0, 1, 3])
+def test_too_few_elements_are_as_in_numpy(name: str, x: list[float], ddof: int) -> None:
+    options = {"ddof": ddof} if name.endswith(("var", "std")) else {}
+    wanted = getattr(numpy, name)(numpy.array(x), **options)
+    for make in (Var, Dual):
+        got = getattr(np, name)(make(numpy.array(x)), **options)
+        numpy.testing.assert_equal(cadiff.value(got), wanted)
+
+
+@pytest.mark.parametrize("name", ["nanmax", "nanmin"])
+def test_extremes_of_nothing_but_nan_are_nan(name: str) -> None:
+    got = getattr(np, name)(Var([[NAN, NAN], [NAN, 1.0]]), axis=1)
+    numpy.testing.assert_equal(cadiff.value(got), [NAN, 1.0])
+    with pytest.raises(ValueError, match="zero-size array"):
+        getattr(np, name)(Var(numpy.zeros(0)))
+
+
+@pytest.mark.parametrize("n", [5, 50])
+def test_speelpenning(n: int) -> None:
+    i = numpy.arange(n)
+    x = (i + 1.0) / (i + 2.0)
+    f = 1.0 / (n + 1.0)
+    assert np.prod(x) == pytest.approx(f, rel=1e-14)
+    numpy.testing.assert_allclose(cadiff.grad(np.prod)(x), f / x, rtol=1e-13)
+    wanted = f / numpy.outer(x, x)
+    numpy.fill_diagonal(wanted, 0.0)
+    numpy.testing.assert_allclose(hessian(np.prod, x), wanted, rtol=1e-13)
+
+
+def test_large_products_overflow_no_earlier_than_numpy() -> None:
+    x = numpy.array([1e200, 1e-200, 1e200, 1e-200])
+    assert cadiff.value(np.prod(Var(x))) == 1.0
+    numpy.testing.assert_allclose(cadiff.grad(np.prod)(x), 1.0 / x, rtol=1e-14)
+    assert cadiff.value(np.median(Var([1e308, 1.5e308, 1.7e308]))) == 1.5e308
+
+
+@pytest.mark.parametrize("shape", [(1500,), (100, 3), (100, 40)])
+@pytest.mark.parametrize("zeros", [0, 1, 5])
+def test_long_running_products(shape: tuple[int, ...], zeros: int) -> None:
+    rng = numpy.random.default_rng(0)
+    x = rng.uniform(0.5, 2.0, shape)
+    x[rng.integers(0, len(x), zeros)] = 0.0
+    g, t = rng.normal(size=shape), rng.normal(size=shape)
+    gradient = cadiff.grad(lambda x: np.sum(g * np.cumprod(x, axis=0)))(x)
+    tangent = cadiff.jvp(lambda x: np.cumprod(x, axis=0), (x,), (t,))[1]
+    y = numpy.concatenate([numpy.ones((1, *shape[1:])), numpy.cumprod(x, axis=0)])
+    slope = numpy.zeros(shape[1:])
+    for k in range(len(x)):
+        slope = slope * x[k] + y[k] * t[k]
+        numpy.testing.assert_allclose(tangent[k], slope, rtol=1e-10, atol=1e-13 * abs(y).max())
+    assert numpy.sum(gradient * t) == pytest.approx(numpy.sum(g * tangent), rel=1e-10)
+
+
+@pytest.mark.parametrize("factor", [1e10, 1e-10])
+def test_long_running_products_of_any_size(factor: float) -> None:
+    """Blocks of factors would overflow, or underflow, where the products themselves do not."""
+    x = numpy.tile([factor, 1.0 / factor], 600)
+    t = numpy.ones(x.size)
+    tangent = cadiff.jvp(np.cumprod, (x,), (t,))[1]
+    wanted = numpy.cumprod(x) * numpy.cumsum(1.0 / x)
+    numpy.testing.assert_allclose(tangent, wanted, rtol=1e-12)
+    x = numpy.full(1200, factor)
+    x[0] = 0.0
+    assert cadiff.jvp(np.cumprod, (x,), (t,))[1][5] == pytest.approx(factor**5)
+    assert cadiff.jvp(np.cumprod, (x,), (0.0 * t,))[1].tolist() == [0.0] * 1200
+
+
+def test_the_median_of_nothing_is_nan() -> None:
+    assert numpy.isnan(cadiff.value(np.median(Var(numpy.zeros(0)))))
+
+
+# --- creation and assignment ---------------------------------------------------------------------
+
+OPEN = [
+    lambda: np.zeros(3),
+    lambda: np.zeros((3,), dtype=float),
+    lambda: np.ones(3, numpy.float32),
+    lambda: np.empty(3),
+    lambda: np.full(3, 2.0),
+    lambda: np.full(3, 2.0, order="F"),
+    lambda: np.zeros_like(numpy.arange(3.0)),
+    lambda: np.ones_like(numpy.arange(3), dtype=float),
+    lambda: np.empty_like(numpy.arange(3.0)),
+    lambda: np.full_like(numpy.arange(3.0), 7.0),
+    lambda: np.zeros_like(Var([1.0, 2.0, 3.0])),
+    lambda: np.ones_like(Var([[1.0]]), shape=3),
+    lambda: np.full_like(Dual([1.0, 2.0, 3.0]), 1.0),
+    lambda: np.eye(3, 1),
+    lambda: np.eye(3, 1, -1),
+    lambda: np.array([Var(1.0), 2.0, 3.0]),
+    lambda: np.array(Var([1.0, 2.0, 3.0])),
+    lambda: np.copy(Var([1.0, 2.0, 3.0])),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("make", OPEN)
+def test_arrays_of_floats_take_numbers(make: Callable[[], Any]) -> None:
+    def f(v: Any) -> Any:
+        y = make()
+        y[1] = v * v
+        return np.sum(y)
+
+    assert cadiff.grad(f)(3.0) == 6.0
+    assert cadiff.jvp(f, (3.0,), (1.0,))[1] == 6.0
+
+
+CLOSED = [
+    lambda np: np.zeros(3, dtype=bool),
+    lambda np: np.ones((2, 3), int),
+    lambda np: np.full(3, True),
+    lambda np: np.full((2, 2), 3),
+    lambda np: np.empty(0, dtype=int),
+    lambda np: np.zeros_like([1, 2, 3]),
+    lambda np: np.zeros_like(numpy.arange(3.0), dtype=bool),
+    lambda np: np.full_like(numpy.arange(3), 2),
+    lambda np: np.eye(3, dtype=int),
+    lambda np: np.array([1.0, 2.0]),
+    lambda np: np.array([[1, 2]], dtype=float, ndmin=3),
+    lambda np: np.asarray([1, 2]),
+    lambda np: np.arange(3.0),
+    lambda np: np.linspace(0.0, 1.0, 5),
+    lambda np: np.r_[1:4, 0, 5.0],
+    lambda np: np.c_[[1, 2], [3, 4]],
+    lambda np: np.zeros(2, dtype=complex),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("make", CLOSED)
+def test_other_arrays_are_those_of_numpy(make: Callable[[Any], Any]) -> None:
+    got, wanted = make(np), make(numpy)
+    assert type(got) is numpy.ndarray
+    numpy.testing.assert_array_equal(got, wanted, strict=True)
+
+
+def test_zeros_like_of_a_number_with_another_dtype_is_plain() -> None:
+    mask = np.zeros_like(Var([1.0, 2.0]), dtype=bool)
+    assert type(mask) is numpy.ndarray
+    assert mask.dtype == bool
+
+
+def test_values_of_created_arrays() -> None:
+    for made, wanted in [
+        (np.identity(2), numpy.identity(2)),
+        (np.zeros((2, 3)), numpy.zeros((2, 3))),
+        (np.ones(2), numpy.ones(2)),
+        (np.full((2, 1), 2.5), numpy.full((2, 1), 2.5)),
+        (np.eye(2, 3, k=1), numpy.eye(2, 3, k=1)),
+        (np.zeros_like(Var([1.0, 2.0])), numpy.zeros(2)),
+        (np.full_like(Var([1.0, 2.0]), 3, shape=(1, 2)), numpy.full((1, 2), 3.0)),
+    ]:
+        numpy.testing.assert_array_equal(cadiff.value(made), wanted, strict=True)
+
+
+def test_object_arrays_on_demand() -> None:
+    v = Var(1.0)
+    boxed = np.array([v, 2.0], dtype=object)
+    assert boxed.dtype == object
+    assert boxed[0] is v
+
+
+# --- plain numbers, and the rest of NumPy --------------------------------------------------------
+
+
+def test_every_name_of_numpy_is_there() -> None:
+    for name in numpy.__all__:
+        assert hasattr(np, name), name
+    assert set(dir(numpy)) <= set(dir(np))
+    assert np.pi is numpy.pi
+    assert np.random is numpy.random
+    assert np.float64 is numpy.float64
+    with pytest.raises(AttributeError):
+        np.no_such_name
+
+
+def test_star_import() -> None:
+    names: dict[str, Any] = {}
+    exec("from cadiff.numpy import *", names)
+    assert names["cumsum"] is np.cumsum
+
+
+def test_ufuncs_of_plain_numbers_are_those_of_numpy() -> None:
+    x = numpy.array([0.5, 1.5, -1.0])
+    out = numpy.empty(3)
+    assert np.sin(x, out=out) is out
+    numpy.testing.assert_array_equal(out, numpy.sin(x))
+    assert np.sin(x, out).sum() == numpy.sin(x).sum()
+    got = np.sqrt(x, where=x > 0, out=numpy.zeros(3))
+    numpy.testing.assert_array_equal(got, numpy.sqrt(x, where=x > 0, out=numpy.zeros(3)))
+    assert np.add([1, 2], 3, dtype=float).dtype == float
+    assert type(np.sin(1.0)) is numpy.float64
+    assert np.exp([1, 2]).dtype == float
+    assert np.add.reduce(x) == x.sum()
+    assert np.multiply.outer(x, x).shape == (3, 3)
+    assert np.logical_and.reduce([True, False]) == numpy.False_
+    assert np.maximum.identity is None
+    assert np.abs is np.absolute
+    assert np.sin.__name__ == "sin"
+    assert np.add.nin == 2
+    with pytest.raises(TypeError, match="sin"):
+        np.sin(x, x, x, x)
+    with pytest.raises(TypeError, match="add"):
+        np.add(x)
+
+
+def test_ufuncs_of_numbers() -> None:
+    assert cadiff.value(np.sin(Var(1.0))) == numpy.sin(1.0)
+    y = np.maximum([Var(1.0), 2.0], 1.5)
+    assert isinstance(y, Var)
+    numpy.testing.assert_array_equal(cadiff.value(y), [1.5, 2.0])
+    assert np.isnan(Var([1.0, NAN])).tolist() == [False, True]
+    assert np.isfinite([Var(1.0), NAN]).tolist() == [True, False]
+
+
+PLAIN_CALLS = [
+    lambda np, x: np.argmax(x),
+    lambda np, x: np.argmin(x, axis=0),
+    lambda np, x: np.argsort(x),
+    lambda np, x: np.shape(x),
+    lambda np, x: np.ndim(x),
+    lambda np, x: np.size(x),
+    lambda np, x: np.size(x, 1),
+    lambda np, x: np.any(x > 0),
+    lambda np, x: np.all(x),
+    lambda np, x: np.allclose(x, x + 1e-12),
+    lambda np, x: np.isclose(x, 0.5),
+    lambda np, x: np.array_equal(x, x),
+    lambda np, x: np.count_nonzero(x),
+    lambda np, x: np.flatnonzero(x > 0),
+    lambda np, x: np.nonzero(x),
+    lambda np, x: np.where(x > 0),
+    lambda np, x: np.searchsorted([0.0, 0.7], x),
+    lambda np, x: np.digitize(x, [0.0, 0.7]),
+    lambda np, x: np.isrealobj(x),
+    lambda np, x: np.iscomplexobj(x),
+    lambda np, x: np.result_type(x, numpy.float32),
+    lambda np, x: np.isin(x, [0.5, 2.0]),
+    lambda np, x: np.triu_indices_from(x),
+    lambda np, x: np.nanargmax(x),
+    lambda np, x: np.array2string(x),
+    lambda np, x: np.signbit(x),
+    lambda np, x: np.less(x, 0.5),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call", PLAIN_CALLS)
+@pytest.mark.parametrize("make", [Var, Dual, numpy.array], ids=["Var", "Dual", "plain"])
+@pytest.mark.parametrize("module", [np, numpy], ids=["cadiff.numpy", "numpy"])
+def test_questions_are_answered_from_values(call: Any, make: Any, module: Any) -> None:
+    x = numpy.array([[0.5, -1.0, 2.0], [0.0, 0.25, -0.5]])
+    got, wanted = call(module, make(x)), call(numpy, x)
+    assert type(got) is type(wanted)
+    numpy.testing.assert_equal(got, wanted)
+
+
+# --- refusals ------------------------------------------------------------------------------------
+
+REFUSED: list[tuple[Callable[[Any], Any], str]] = [
+    (lambda v: np.sum(v, out=numpy.empty(())), "numpy.sum .*out=.*zeros"),
+    (lambda v: np.sum(v, dtype=int), "numpy.sum .*dtype=int64.*float64"),
+    (lambda v: np.mean(v, dtype=complex), "numpy.mean .*dtype=complex128"),
+    (lambda v: np.std(v, dtype=int), "numpy.std .*dtype=int64"),
+    (lambda v: np.clip(v, 0, 1, dtype=int), "numpy.clip .*dtype=int64"),
+    (lambda v: np.cumsum(v, dtype=int), "numpy.cumsum .*dtype"),
+    (lambda v: np.array(v, dtype=int), "numpy.array .*dtype"),
+    (lambda v: np.full(3, v[0], dtype=int), "numpy.full .*dtype"),
+    (lambda v: np.concatenate([v, v], out=numpy.empty(6)), "numpy.concatenate .*out="),
+    (lambda v: np.stack([v, v], dtype=int), "numpy.stack .*dtype"),
+    (lambda v: np.einsum("i->", v, out=numpy.empty(())), "numpy.einsum .*out="),
+    (lambda v: np.sort(v, order="x"), "numpy.sort .*order="),
+    (lambda v: np.copyto(numpy.zeros(3), v), "numpy.copyto .*zeros"),
+    (lambda v: np.put(numpy.zeros(3), [0], v[0]), "numpy.put .*zeros"),
+    (lambda v: np.bincount(v), "numpy.bincount .*whole numbers"),
+    (lambda v: np.matmul(v, v, axes=[(0,), (0,), ()]), "numpy.matmul"),
+    (lambda v: np.fft.fft(v), "numpy.fft.fft"),
+    (lambda v: np.fft.rfft([v[0], 1.0]), "numpy.fft.rfft"),
+    (lambda v: np.quantile([1.0, 2.0], 0.5, weights=v[:2]), "numpy.quantile .*weights"),
+    (lambda v: np.vectorize(lambda a: (a, a))(v), "vectorize"),
+]
+
+
+@pytest.mark.parametrize("name", ["var", "std", "nanvar", "nanstd"])
+def test_degrees_of_freedom_have_one_name_in_a_call(name: str) -> None:
+    with pytest.raises(ValueError, match="ddof and correction"):
+        getattr(np, name)(Var([1.0, 2.0, 4.0]), ddof=1, correction=1)
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+@pytest.mark.parametrize("make", [Var, Dual])
+def test_refusals_say_what_to_write(
+    call: Callable[[Any], Any], message: str, make: Callable[[Any], Any]
+) -> None:
+    with pytest.raises(TypeError, match=message):
+        call(make([1.0, 2.0, 3.0]))
+
+
+UNSUPPORTED = sorted(
+    name
+    for name, original in vars(numpy).items()
+    if hasattr(original, "_implementation")
+    and not name.startswith("_")
+    and original not in _dispatch.FUNCTIONS
+)
+
+
+@pytest.mark.parametrize("name", UNSUPPORTED)
+def test_what_is_not_supported_drops_no_derivative(name: str) -> None:
+    for argument in (Var([1.0, 2.0]), Dual([1.0, 2.0]), [Var(1.0), 2.0]):
+        with pytest.raises(TypeError, match=f"numpy.{name} "):
+            getattr(np, name)(argument)
+
+
+def test_fft_of_plain_numbers() -> None:
+    x = numpy.arange(4.0)
+    numpy.testing.assert_array_equal(np.fft.fft(x), numpy.fft.fft(x))
+    assert set(np.fft.__all__) == set(numpy.fft.__all__)
+
+
+# --- programs as they are written ----------------------------------------------------------------
+
+
+def rosenbrock(np: Any, x: Any) -> Any:
+    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
+def heat(np: Any, u: Any) -> Any:
+    """Steps of diffusion, with assignment and in-place operators."""
+    field = np.zeros((6,))
+    field[1:-1] = u
+    for _ in range(3):
+        field += 0.1 * (np.roll(field, 1) - 2.0 * field + np.roll(field, -1))
+    return np.dot(field, field)
+
+
+def attention(np: Any, x: Any) -> Any:
+    """Softmax of scores, as one writes it with NumPy."""
+    q, k = x[:, :2], x[:, 2:]
+    scores = np.einsum("id,jd->ij", q, k)
+    weights = np.exp(scores - np.max(scores, axis=1, keepdims=True))
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    return np.mean((weights @ k) ** 2)
+
+
+def matrix_of_numbers(np: Any, x: Any) -> Any:
+    rotation = np.array([[np.cos(x[0]), -np.sin(x[0])], [np.sin(x[0]), np.cos(x[0])]])
+    return np.sum(np.dot(rotation, np.stack([x[1], x[2]])) * np.array([1.0, 2.0]))
+
+
+PROGRAMS: list[tuple[Callable[..., Any], tuple[int, ...]]] = [
+    (rosenbrock, (5,)),
+    (heat, (4,)),
+    (attention, (3, 4)),
+    (matrix_of_numbers, (3,)),
+]
+
+
+@pytest.mark.parametrize(("program", "shape"), PROGRAMS)
+def test_programs_differ_in_their_import_only(
+    program: Callable[..., Any], shape: tuple[int, ...]
+) -> None:
+    x = numpy.random.default_rng(3).normal(size=shape)
+    assert cadiff.value(program(np, x)) == pytest.approx(program(numpy, x), rel=1e-14)
+    for gradient in both_gradients(lambda y: program(np, y), x):
+        for k in numpy.ndindex(shape):
+            t = numpy.zeros(shape)
+            t[k] = 1.0
+            steps = [program(numpy, x + h * t) for h in (1e-3, -1e-3, 2e-3, -2e-3)]
+            wanted = (8 * (steps[0] - steps[1]) - (steps[2] - steps[3])) / 12e-3
+            assert gradient[k] == pytest.approx(wanted, rel=1e-7, abs=1e-8)
+
+
+# --- documentation -------------------------------------------------------------------------------
+
+
+def test_the_list_of_functions_is_up_to_date() -> None:
+    """Up to functions that another version of NumPy has."""
+    path = Path(__file__).parents[2] / "docs" / "generate_functions.py"
+    spec = importlib.util.spec_from_file_location("generate_functions", path)
+    assert spec is not None
+    assert spec.loader is not None
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+    generated = generate.page().splitlines()
+    written = generate.PAGE.read_text(encoding="utf-8").splitlines()
+    rows = [line for line in generated if line.startswith("| `")]
+    assert set(rows) <= set(written), "run python docs/generate_functions.py"
+    names = {line: line.split("`")[1] for line in written if line.startswith("| `")}
+    known = {*dir(numpy), *dir(numpy.linalg)}
+    assert not [line for line, name in names.items() if line not in rows and name in known]
+
+
+# --- attributes of ndarrays ----------------------------------------------------------------------
+
+ABSENT = [
+    "base", "byteswap", "ctypes", "data", "dump", "dumps", "flags", "getfield", "resize",
+    "setfield", "setflags", "strides", "to_device", "tobytes", "tofile", "view",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("make", [Var, Dual])
+@pytest.mark.parametrize("name", ABSENT)
+def test_what_an_ndarray_has_and_numbers_do_not(make: Callable[[Any], Any], name: str) -> None:
+    x = make(numpy.ones((2, 3)))
+    assert not hasattr(x, name)
+    with pytest.raises(AttributeError, match=f"numbers with derivatives have no {name}: "):
+        getattr(x, name)
+
+
+@pytest.mark.parametrize("make", [Var, Dual])
+def test_every_name_of_an_ndarray_is_known(make: Callable[[Any], Any]) -> None:
+    public = {name for name in dir(numpy.ndarray) if not name.startswith("_")}
+    assert public <= set(dir(make(numpy.ones(3))))
+
+
+@pytest.mark.parametrize("make", [Var, Dual])
+def test_attributes_of_the_values(make: Callable[[Any], Any]) -> None:
+    plain = numpy.arange(6.0).reshape(2, 3)
+    x = make(plain)
+    assert (x.itemsize, x.nbytes, x.device) == (plain.itemsize, plain.nbytes, plain.device)
+    numpy.testing.assert_array_equal(x.argpartition(1), plain.argpartition(1))
+    assert 5.0 in x
+    assert 6.0 not in x
+    assert x[0] in x
+    with pytest.raises(ValueError, match="at least 2-dimensional"):
+        x[0].mT
+    with pytest.raises(TypeError, match="Cannot cast"):
+        x.choose([1.0, 2.0])
+
+
+@pytest.mark.parametrize("make", [Var, Dual])
+def test_flat_is_an_iterator(make: Callable[[Any], Any]) -> None:
+    plain = numpy.arange(6.0).reshape(2, 3)
+    x = make(plain)
+    flat, wanted = x.flat, plain.flat
+    assert cadiff.value(next(flat)) == next(wanted) == 0.0
+    assert (flat.index, flat.coords, len(flat)) == (wanted.index, wanted.coords, len(wanted))
+    assert cadiff.value(list(flat)) == list(wanted)
+    assert list(flat) == []
+    assert flat.base is x
+    numpy.testing.assert_array_equal(cadiff.value(flat.copy()), wanted.copy())
+    numpy.testing.assert_array_equal(flat == 2.0, wanted == 2.0)
+    numpy.testing.assert_array_equal(flat >= 2.0, wanted >= 2.0)
+    numpy.testing.assert_array_equal(flat != 2.0, wanted != 2.0)
+    numpy.testing.assert_array_equal(flat <= 2.0, wanted <= 2.0)
+    numpy.testing.assert_array_equal(flat < 2.0, wanted < 2.0)
+    numpy.testing.assert_array_equal(flat > 2.0, wanted > 2.0)
+    assert cadiff.value(numpy.sum(flat)) == 15.0
+    with pytest.raises(TypeError, match=r"cadiff\.value"):
+        numpy.asarray(flat, dtype=float)
+
+
+def test_flat_refuses() -> None:
+    x = Var(numpy.ones(3)) * 1.0
+    with pytest.raises(ValueError, match="a single number"):
+        x.flat[0] = [1.0, 2.0]
+    with pytest.raises(IndexError):
+        x.flat[3] = 1.0
+    with pytest.raises(AttributeError, match="cannot be deleted"):
+        del x.flat
+    with pytest.raises(ValueError, match="wants a single number"):
+        x.fill([1.0, 2.0, 3.0])
+    for number in (Var(1.0), Dual(1.0, 1.0)):
+        with pytest.raises(TypeError, match="0-d"):
+            number.flat = 2.0
+        with pytest.raises(TypeError, match="0-d"):
+            number.fill(2.0)
+    with pytest.raises(TypeError, match=r"x\.copy\(\)"):
+        Var([2.0, 1.0]).sort()
+
+
+def test_a_product_in_place_writes_to_the_array() -> None:
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        view = y
+        y @= numpy.diag([2.0, 3.0])
+        return np.sum(view)
+
+    for gradient in both_gradients(f, numpy.ones((2, 2))):
+        assert gradient.tolist() == [[2.0, 3.0], [2.0, 3.0]]
+    for make in (Var, Dual):
+        y = make(numpy.ones((2, 2))) * 1.0
+        with pytest.raises(ValueError, match="write y = y @ z"):
+            y @= numpy.ones(2)
+
+
+# --- methods of ufuncs ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [Var, Dual])
+def test_methods_of_ufuncs_refuse_what_numpy_refuses(make: Callable[[Any], Any]) -> None:
+    x = make(numpy.ones((2, 3)))
+    for attempt, error in (
+        (lambda: numpy.sin.reduce(x), ValueError),
+        (lambda: numpy.matmul.reduce(x), RuntimeError),
+        (lambda: numpy.subtract.reduce(x, axis=(0, 1)), ValueError),
+        (lambda: numpy.power.reduce(x, where=[True, False, True]), ValueError),
+        (lambda: numpy.hypot.reduce(x, axis=2), numpy.exceptions.AxisError),
+        (lambda: numpy.maximum.reduce(x[:0]), ValueError),
+        (lambda: numpy.add.reduceat(x, [2]), IndexError),
+        (lambda: numpy.hypot.accumulate(x[0, 0]), TypeError),
+        (lambda: numpy.hypot.reduce(x, dtype=complex), TypeError),
+    ):
+        with pytest.raises(error):
+            attempt()  # type: ignore[no-untyped-call]
+    with pytest.raises(TypeError, match="numbers with derivatives does not support dtype=int64"):
+        numpy.add.accumulate(x, dtype=int)
+    with pytest.raises(TypeError, match=r"cadiff\.zeros"):
+        numpy.hypot.reduce(x, out=numpy.zeros(3))
+
+
+@pytest.mark.parametrize("make", [Var, Dual])
+def test_methods_of_ufuncs_without_derivatives(make: Callable[[Any], Any]) -> None:
+    x = make([[1.0, 0.0], [2.0, 3.0]])
+    assert numpy.logical_and.reduce(x).tolist() == [True, False]
+    assert numpy.logical_or.accumulate(x, axis=1).tolist() == [[True, True], [True, True]]
+    assert numpy.less.outer(x[0], x[1]).tolist() == [[True, True], [True, True]]
+
+
+def test_methods_of_ufuncs_write_to_out() -> None:
+    def f(x: Any) -> Any:
+        y = np.zeros(3)
+        numpy.hypot.reduce(x, out=y)
+        return np.sum(y)
+
+    for gradient in both_gradients(f, [[3.0, 1.0, 0.0], [4.0, 0.0, 2.0]]):
+        numpy.testing.assert_allclose(gradient, [[0.6, 1, 0], [0.8, 0, 1]], rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        np.sin,
+        np.isnan,
+        np.sum,
+        np.hstack,
+        np.all,
+        np.linalg.solve,
+        cadiff.scipy.linalg.expm,
+        cadiff.scipy.special.erfinv,
+        cadiff.scipy.special.logsumexp,
+    ],
+    ids=name_of,
+)
+def test_functions_are_known_by_their_public_names(function: Any) -> None:
+    assert pickle.loads(pickle.dumps(function)) is function
+    assert copy.deepcopy(function) is function
+    assert weakref.ref(function)() is function
+    assert function.__module__.startswith("cadiff.")
+    if hasattr(function, "__wrapped__"):
+        assert inspect.signature(function).parameters
+
+
+@pytest.mark.parametrize("where", [[True, False, True], [1, 0, 1], [[1], [0]]])
+def test_masks_of_whole_numbers(where: Any) -> None:
+    shape = numpy.broadcast_shapes(numpy.shape(where), (3,))
+    x = numpy.arange(1.0, 4.0)
+
+    def f(x: Any, np: Any) -> Any:
+        y = np.zeros(shape)
+        y[...] = x
+        np.add(y, 10.0, out=y, where=where)
+        np.multiply(y, x, out=y, where=where)
+        return np.sum(y * np.sum(y, axis=-1, keepdims=True, where=where))
+
+    value, gradient = cadiff.value_and_grad(f)(x, np)
+    assert value == f(x, numpy)
+    for k, step in enumerate(1e-6 * numpy.eye(3)):
+        slope = (f(x + step, numpy) - f(x - step, numpy)) / 2e-6
+        assert gradient[k] == pytest.approx(slope, rel=1e-7)

@@ -1,0 +1,143 @@
+"""Functions of NumPy and SciPy within programs: all values and derivatives are the function's own.
+
+A program is recorded at one point and asked at others, too.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+import pytest
+
+import cadiff
+import cadiff.numpy as np
+import cadiff.scipy.linalg
+import cadiff.scipy.special
+import cadiff.scipy.stats
+
+from ..helpers import cases_linalg, cases_numpy, cases_special, cases_stats
+from ..helpers.derivatives import Case, as_tuple, named
+from ..helpers.programs import check_same
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+# What is still run as it is, by the reasons that programs give.
+READS = [
+    *("cond", "eigh", "frexp", "interp", "intersect1d", "modf", "polydiv", "qr", "quantile"),
+    *("roots", "round", "setdiff1d", "setxor1d", "svd", "trim_zeros", "union1d", "unique"),
+    *("unique_counts", "unique_values", "unwrap"),
+]
+PLAIN = ("eigvals", "_extreme", "_sqrtm")
+
+
+class Package:
+    """What stands for the modules `numpy` and `scipy` in a case."""
+
+    def __init__(self, linalg: Any) -> None:
+        self.linalg = linalg
+
+
+EVERY = [
+    # Some read the values of results themselves, as programs may not.
+    *[
+        (case, np)
+        for case in cases_numpy.CASES
+        if "full" not in case.name and "cov'" not in case.name
+    ],
+    *[(case, Package(cadiff.numpy.linalg)) for case in cases_linalg.NUMPY],
+    *[(case, Package(cadiff.scipy.linalg)) for case in cases_linalg.SCIPY],
+]
+
+
+def check_known(program: Any, most: int) -> None:
+    """Run as it is only for the reasons that are known, or so many times."""
+    stats = program.stats()
+    for obstacle in stats["obstacles"]:
+        reads = [f"{name} reads values" for name in READS]
+        plain = [f"a rule of {name} takes plain numbers" for name in PLAIN]
+        assert any(reason in obstacle for reason in [*reads, *plain]), obstacle
+    assert stats["obstacles"] or stats["eager"] <= most
+
+
+@pytest.mark.parametrize(
+    ("case", "module"), EVERY, ids=lambda item: item.name if isinstance(item, Case) else ""
+)
+def test_functions_of_numpy_and_scipy(case: Case, module: Any) -> None:
+    drawn = case.draw()
+    nums = tuple(range(len(case.argnums)))
+
+    def f(*numbers: Any) -> dict[str, Any]:
+        args = list(drawn)
+        for k, number in zip(case.argnums, numbers, strict=True):
+            args[k] = number
+        return named(as_tuple(case.call(module, *args)))
+
+    def number(*numbers: Any) -> Any:
+        parts = f(*numbers).values()
+        return sum(np.sum(np.sin((1.0 + k) * part)) for k, part in enumerate(parts))
+
+    program, of_number = cadiff.compile(f), cadiff.compile(number)
+    for seed in (0, 1):
+        point = [numpy.asarray(case.draw(seed)[k], dtype=float) for k in case.argnums]
+        point = [x if x.ndim else float(x) for x in point]
+        if any(numpy.shape(x) != numpy.shape(drawn[k]) for x, k in zip(point, case.argnums)):  # noqa: B905
+            continue
+        try:
+            wanted = cadiff.jacobian(f, nums)(*point)
+        except (ValueError, ZeroDivisionError, numpy.linalg.LinAlgError) as error:
+            with pytest.raises(type(error)):
+                program.jacobian(*point, argnums=nums)
+            continue
+        check_same(program(*point), f(*point), 1e-11)
+        check_same(program.jacobian(*point, argnums=nums), wanted, 1e-8)
+        check_same(of_number.grad(*point, argnums=nums), cadiff.grad(number, nums)(*point), 1e-8)
+        hessian = cadiff.hessian(number, nums)(*point)
+        check_same(of_number.hessian(*point, argnums=nums), hessian, 1e-6)
+    # Its rule chooses by cotangents, and meets others than ones.
+    most = 4 if case.name.startswith("svd full") else 1
+    check_known(program, most)
+    check_known(of_number, most)
+
+
+@pytest.mark.parametrize("name", sorted(cases_special.CASES))
+def test_special_functions(name: str) -> None:
+    case, function = cases_special.CASES[name], getattr(cadiff.scipy.special, name)
+    for k in case.wrt:
+
+        def f(x: Any, others: tuple[float, ...], k: int = k) -> Any:
+            return function(*others[:k], x, *others[k:])
+
+        program = cadiff.compile(f)
+        for point in case.points:
+            others = (*point[:k], *point[k + 1 :])
+            x = point[k]
+            check_same(program(x, others), f(x, others), 1e-14)
+            check_same(program.grad(x, others), cadiff.grad(f)(x, others), 1e-12)
+            check_same(program.hessian(x, others), cadiff.hessian(f)(x, others), 1e-11)
+
+
+@pytest.mark.parametrize("name", sorted(cases_stats.CONTINUOUS))
+def test_distributions(name: str) -> None:
+    distribution = getattr(cadiff.scipy.stats, name)
+    for shapes in cases_stats.CONTINUOUS[name]:
+        for method in ("pdf", "logpdf", "cdf", "sf"):
+
+            def f(x: Any, loc: Any, scale: Any, shapes: Any = shapes, method: Any = method) -> Any:
+                return np.sum(getattr(distribution, method)(x, *shapes, loc=loc, scale=scale) ** 2)
+
+            program = cadiff.compile(f)
+            for place in (0.2, 0.7, -0.4):
+                args = (numpy.array([place, 1.3, 2.6]), 0.1 * place, 1.5 + place)
+                nums = (0, 1, 2)
+                check_same(program.grad(*args, argnums=nums), cadiff.grad(f, nums)(*args))
+                hessian = cadiff.hessian(f, nums)(*args)
+                check_same(program.hessian(*args, argnums=nums), hessian, 1e-9)

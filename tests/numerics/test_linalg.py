@@ -1,0 +1,671 @@
+"""Linear algebra: every function by the common harness, rules by themselves, special points."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy
+import scipy.linalg
+from numpy.linalg import LinAlgError
+
+import cadiff
+import cadiff.numpy.linalg
+import cadiff.scipy.linalg
+from cadiff.numpy import _factorizations as factor
+
+from ..helpers import derivatives
+from ..helpers.cases_linalg import (
+    NUMPY,
+    SCIPY,
+    graded,
+    positive,
+    real_eigenvalues,
+    regular,
+    symmetric,
+)
+from ..helpers.derivatives import Case, assert_near, difference, inner
+
+RNG = np.random.default_rng(0)
+
+
+class Package:
+    """What stands for the modules `numpy` and `scipy` in a case."""
+
+    def __init__(self, linalg: Any) -> None:
+        self.linalg = linalg
+
+
+OF_NUMPY, OF_SCIPY = Package(cadiff.numpy.linalg), Package(cadiff.scipy.linalg)
+
+by_name = pytest.mark.parametrize(
+    ("case", "original", "package"),
+    [(case, np, OF_NUMPY) for case in NUMPY] + [(case, scipy, OF_SCIPY) for case in SCIPY],
+    ids=lambda item: item.name if isinstance(item, Case) else "",
+)
+
+
+@by_name
+def test_value(case: Case, original: Any, package: Any) -> None:
+    derivatives.check_value(case, original, package)
+
+
+@by_name
+def test_modes(case: Case, original: Any, package: Any) -> None:
+    derivatives.check_modes(case, original, package)
+
+
+@by_name
+def test_second_order(case: Case, original: Any, package: Any) -> None:
+    derivatives.check_second_order(case, original, package)
+
+
+# --- the rules by themselves, on plain arrays ----------------------------------------------------
+
+
+def rules() -> list[Any]:
+    """Primitives, and the arguments for which their rules are checked."""
+    rng = np.random.default_rng(1)
+    square = regular(rng, 2, 3, 3)
+    tall, wide = regular(rng, 2, 4, 3), regular(rng, 2, 3, 4)
+    right = rng.normal(size=(2, 3, 2))
+    own, f = cadiff.scipy.linalg, factor
+    other = rng.normal(size=(2, 3, 3))
+    rows = [
+        (f.solve, (square, right), {}),
+        (f.inv, (square,), {}),
+        (f.det, (square,), {}),
+        (f.slogdet, (square,), {}),
+        (f.cholesky, (positive(rng, 2, 3, 3),), {"upper": False}),
+        (f.cholesky, (positive(rng, 2, 3, 3),), {"upper": True}),
+        (f.qr, (square,), {}),
+        (f.qr, (tall,), {}),
+        (f.qr, (tall,), {"complete": True}),
+        (f.eigh, (symmetric(rng, 2, 3, 3),), {"lower": True}),
+        (f.eigh, (symmetric(rng, 2, 3, 3),), {"lower": False}),
+        (f.eigvalsh, (symmetric(rng, 2, 3, 3),), {"lower": False}),
+        (f.eig, (real_eigenvalues(rng, 2, 3, 3),), {}),
+        (f.eigvals, (real_eigenvalues(rng, 2, 3, 3),), {}),
+        (f.svd, (square,), {}),
+        (f.svd, (tall,), {}),
+        (f.svd, (wide,), {}),
+        (f.svd, (tall,), {"full": True}),
+        (f.svd, (wide,), {"full": True}),
+        (f.svdvals, (wide,), {}),
+        (f.pinv, (tall,), {}),
+        (f.pinv, (wide,), {}),
+        (f.lstsq, (tall[0], rng.normal(size=(4, 2)), 1e-12), {}),
+        (f.lstsq, (wide[0], rng.normal(size=(3, 2)), 1e-12), {}),
+        (own._solve, (square[0], right[0], True), {"assume_a": "gen"}),
+        (own._solve_triangular, (square[0], right[0], True, False, True), {}),
+        (own._lu_factor, (square[0],), {}),
+        (own._expm, (square,), {}),
+        (own._frechet, (square, other), {}),
+        (own._logm, (np.stack([graded(rng, 3, 3)]),), {}),
+        (own._sqrtm, (np.stack([graded(rng, 3, 3)]),), {}),
+        (own._sylvester, (positive(rng, 2, 3, 3), positive(rng, 2, 3, 3), other), {}),
+    ]
+    return [
+        pytest.param(p, args, kwargs, argnum, id=f"{p.__name__} {k} by {argnum}")
+        for k, (p, args, kwargs) in enumerate(rows)
+        for argnum in p.pulls
+    ]
+
+
+@pytest.mark.parametrize(("primitive", "args", "kwargs", "argnum"), rules())
+def test_rules_by_themselves(primitive: Any, args: Any, kwargs: Any, argnum: int) -> None:
+    rng = np.random.default_rng(2)
+
+    def f(x: Any) -> Any:
+        return derivatives.as_tuple(
+            primitive.function(*args[:argnum], x, *args[argnum + 1 :], **kwargs)
+        )
+
+    ans = primitive.function(*args, **kwargs)
+    several = isinstance(ans, tuple)
+    x, t = args[argnum], rng.normal(size=args[argnum].shape)
+    pushed = derivatives.as_tuple(primitive.pushes[argnum](t, ans, *args, **kwargs))
+    if "full" not in kwargs and "complete" not in kwargs:  # whose derivatives have a gauge
+        assert_near(pushed, difference(f, (x,), (t,)), 1e-7, "push, differences")
+    us = derivatives.directions(pushed, rng)
+    pulled = primitive.pulls[argnum](ans, *args, **kwargs)(us if several else us[0])
+    assert np.shape(pulled) == x.shape
+    assert inner(us, pushed) == pytest.approx(inner([pulled], [t]), rel=1e-11)
+
+
+def test_a_basis_is_completed_without_turning_it() -> None:
+    a, t = regular(RNG, 5, 2), RNG.normal(size=(5, 2))
+    for p, options in ((factor.qr, {"complete": True}), (factor.svd, {"full": True})):
+        u, *rest = p.function(a, **options)
+        du = p.pushes[0](t, (u, *rest), a, **options)[0]
+        np.testing.assert_allclose(u.T @ du + du.T @ u, 0.0, atol=1e-13)
+        np.testing.assert_allclose(u[:, 2:].T @ du[:, 2:], 0.0, atol=1e-13)
+
+
+def test_triangles_are_solved_by_substitution_alone() -> None:
+    """A graded triangle, on which elimination with pivots would lose all digits."""
+    lower = np.tril(np.full((6, 6), 3.0), -1) + np.diag(10.0 ** -np.arange(0.0, 60.0, 10.0))
+    x = np.ones((6, 1))
+    x[3] = 5.0
+    for t, flag in ((lower, True), (lower.T.copy(), False)):
+        scipys = scipy.linalg.solve_triangular(t, t @ x, lower=flag)
+        np.testing.assert_allclose(factor.solve_triangle(t, t @ x, flag), scipys, rtol=1e-14)
+
+
+# --- determinants --------------------------------------------------------------------------------
+
+
+def along(f: Callable[[Any], Any], a: Any, directions: Any) -> float:
+    """The derivative of f at a along several directions, one after the other."""
+    if not len(directions):
+        return float(f(a))
+    *others, last = directions
+    return along(lambda x: cadiff.jvp(f, (x,), (last,))[1], a, others)
+
+
+def derivative_of_det(a: Any, directions: Any) -> float:
+    """By the linearity in each row: rows replaced by those of the directions, in all ways."""
+    total = 0.0
+    for rows in itertools.permutations(range(len(a)), len(directions)):
+        replaced = a.copy()
+        for row, t in zip(rows, directions, strict=True):
+            replaced[row] = t[row]
+        total += np.linalg.det(replaced)
+    return total
+
+
+def with_singular_values(s: Any, rng: np.random.Generator) -> Any:
+    n = len(s)
+    u, v = (np.linalg.qr(rng.normal(size=(n, n)))[0] for _ in range(2))
+    return (u * np.asarray(s)) @ v
+
+
+SPECTRA = {
+    "regular": [3.0, 2.0, 1.0, 1.0],
+    "rank 3": [2.0, 1.0, 1.0, 0.0],
+    "rank 2": [1.0, 1.0, 0.0, 0.0],
+    "rank 0": [0.0, 0.0, 0.0, 0.0],
+    "nearly singular": [1.0, 1.0, 1.0, 1e-9],
+    "graded": [1.0, 1e-2, 1e-4, 1e-6],
+    "one element": [0.0],
+    "two": [1.0, 1e-12],
+}
+
+
+def test_the_gradient_of_the_determinant_of_a_singular_matrix() -> None:
+    gradient = cadiff.grad(np.linalg.det)(np.array([[1.0, 2.0], [2.0, 4.0]]))
+    np.testing.assert_array_equal(gradient, [[4.0, -2.0], [-2.0, 1.0]])
+
+
+@pytest.mark.parametrize("spectrum", SPECTRA.values(), ids=SPECTRA.keys())
+def test_derivatives_of_the_determinant_to_fourth_order(spectrum: Any) -> None:
+    rng = np.random.default_rng(3)
+    a = with_singular_values(spectrum, rng)
+    ts = rng.normal(size=(4, *a.shape))
+    for order in range(1, min(4, len(a)) + 1):
+        wanted = derivative_of_det(a, ts[:order])
+        assert along(np.linalg.det, a, ts[:order]) == pytest.approx(wanted, rel=1e-9, abs=1e-13)
+
+
+def test_a_stack_of_regular_and_singular_matrices() -> None:
+    stack = np.stack([with_singular_values(SPECTRA[name], RNG) for name in ("regular", "rank 3")])
+    gradient = cadiff.grad(lambda a: np.linalg.det(a).sum())(stack)
+    for a, row in zip(stack, gradient, strict=True):
+        np.testing.assert_allclose(row, cadiff.grad(np.linalg.det)(a), atol=1e-14)
+
+
+def test_the_logarithm_of_a_determinant() -> None:
+    a = regular(RNG, 3, 3)
+    gradient = cadiff.grad(lambda a: np.linalg.slogdet(a).logabsdet)(a)
+    np.testing.assert_allclose(gradient, np.linalg.inv(a).T, rtol=1e-13)
+    with pytest.raises(LinAlgError):
+        cadiff.grad(lambda a: np.linalg.slogdet(a)[1])(np.zeros((2, 2)))
+
+
+def test_the_sign_of_a_determinant_has_no_derivative() -> None:
+    a = regular(RNG, 3, 3)
+    gradient = cadiff.grad(lambda a: a[0, 0] * np.linalg.slogdet(a)[0])(a)
+    wanted = np.zeros((3, 3))
+    wanted[0, 0] = np.linalg.slogdet(a)[0]
+    np.testing.assert_array_equal(gradient, wanted)
+
+
+# --- repeated eigenvalues, singular values 0 -----------------------------------------------------
+
+REPEATED = {
+    "identity": np.eye(3),
+    "diagonal": np.diag([2.0, 2.0, 3.0]),
+    "repeated but for rounding": np.ones((3, 3)) + np.eye(3),
+    "zeros": np.zeros((2, 2)),
+}
+repeated = pytest.mark.parametrize("a", REPEATED.values(), ids=REPEATED.keys())
+
+
+def cubes(v: Any) -> Any:
+    return (np.arange(1.0, v.size + 1.0).reshape(v.shape) * v**3).sum()
+
+
+OF_VECTORS = {
+    "eigh": lambda a: cubes(np.linalg.eigh(a)[1]),
+    "svd u": lambda a: cubes(np.linalg.svd(a)[0]),
+    "svd vh": lambda a: cubes(np.linalg.svd(a)[2]),
+    "scipy eigh": lambda a: cubes(cadiff.scipy.linalg.eigh(a)[1]),
+    "scipy svd": lambda a: cubes(cadiff.scipy.linalg.svd(a)[0]),
+}
+of_vectors = pytest.mark.parametrize("f", OF_VECTORS.values(), ids=OF_VECTORS.keys())
+
+
+@repeated
+@of_vectors
+def test_vectors_at_a_repeated_value_warn_and_are_nan(f: Any, a: Any) -> None:
+    with pytest.warns(RuntimeWarning, match="repeated"):
+        gradient = cadiff.grad(f)(a)
+    assert np.isnan(gradient).any()
+    t = np.arange(a.size).reshape(a.shape) + np.arange(a.size).reshape(a.shape).T ** 2.0
+    with pytest.warns(RuntimeWarning, match="repeated"):
+        tangent = cadiff.jvp(f, (a,), (t,))[1]
+    assert np.isnan(tangent)
+
+
+@repeated
+def test_sums_of_repeated_eigenvalues_need_no_warning(a: Any) -> None:
+    for f in (
+        lambda a: np.linalg.eigvalsh(a).sum(),
+        lambda a: np.linalg.eigh(a)[0].sum(),
+        lambda a: np.linalg.eigh(a).eigenvalues.sum(),
+    ):
+        gradient = cadiff.grad(f)(a)
+        np.testing.assert_allclose(gradient, np.eye(len(a)), atol=1e-14)
+    tangent = cadiff.jvp(lambda a: np.linalg.eigvalsh(a).sum(), (a,), (np.ones(a.shape),))[1]
+    assert tangent == pytest.approx(len(a))
+
+
+VALUES_ALONE = {
+    "eigh": lambda a: np.linalg.eigh(a)[0],
+    "eigvalsh": lambda a: np.linalg.eigvalsh(a),
+    "eig": lambda a: np.linalg.eig(a)[0],
+    "svd": lambda a: np.linalg.svd(a)[1],
+    "svdvals": lambda a: np.linalg.svdvals(a),
+    "2-norm": lambda a: np.linalg.norm(a, 2),
+    "vectors times 0": lambda a: np.linalg.eigh(a)[0].sum() + 0.0 * np.linalg.eigh(a)[1].sum(),
+    "scipy eigh": lambda a: cadiff.scipy.linalg.eigh(a)[0],
+    "scipy svd": lambda a: cadiff.scipy.linalg.svd(a)[1],
+}
+
+
+@repeated
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("f", VALUES_ALONE.values(), ids=VALUES_ALONE.keys())
+def test_values_alone_need_no_warning(f: Any, a: Any) -> None:
+    """Forward mode computes the tangents of the vectors, too, but nothing depends on them."""
+    t = np.arange(a.size).reshape(a.shape) + np.arange(a.size).reshape(a.shape).T ** 2.0
+    assert np.all(np.isfinite(cadiff.jvp(f, (a,), (t,))[1]))
+    assert np.all(np.isfinite(cadiff.jacfwd(f)(a)))
+    assert np.all(np.isfinite(cadiff.jacrev(f)(a)))
+
+
+def test_a_warning_held_back_ends_with_its_differentiation() -> None:
+    def fails(a: Any) -> Any:
+        np.linalg.eigh(a)
+        raise KeyError
+
+    a, t = np.eye(2), np.array([[1.0, 2.0], [2.0, 3.0]])
+    with pytest.raises(KeyError):
+        cadiff.jvp(fails, (a,), (t,))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _, tangent = cadiff.jvp(lambda x: x * np.nan, (1.0,), (1.0,))
+        assert np.isnan(tangent)
+        inner = lambda x: cadiff.jvp(np.linalg.eigvalsh, (a,), (t,))[1].sum() * x  # noqa: E731
+        assert cadiff.derivative(inner, 0, (1.0,)) == pytest.approx(4.0)
+    with pytest.warns(RuntimeWarning, match="eigenvectors at repeated ones"):
+        np.linalg.eigh(cadiff.Dual(a, t))
+
+
+def test_the_other_vectors_of_a_matrix_with_a_repeated_eigenvalue() -> None:
+    """Those of an eigenvalue that is not repeated have a derivative, and it is found."""
+
+    def f(a: Any) -> Any:
+        return (np.linalg.eigh(a)[1][:, 2] ** 2 * np.arange(3.0)).sum()
+
+    turn, _ = np.linalg.qr(RNG.normal(size=(3, 3)))
+    a = (turn * np.array([1.0, 1.0, 4.0])) @ turn.T
+    t = RNG.normal(size=(3, 3))
+    (wanted,) = difference(lambda a: (np.asarray(f(a)),), (a,), (t,))
+    assert float((cadiff.grad(f)(a) * t).sum()) == pytest.approx(wanted, rel=1e-7)
+
+
+def test_values_of_a_rank_deficient_matrix() -> None:
+    a = np.outer([1.0, 2.0, 2.0], [3.0, 4.0])
+    gradient = cadiff.grad(lambda a: np.linalg.svd(a, full_matrices=False)[1][0])(a)
+    np.testing.assert_allclose(gradient, a / 15.0, atol=1e-15)
+    gradient = cadiff.grad(lambda a: np.max(np.linalg.svdvals(a)))(a)
+    np.testing.assert_allclose(gradient, a / 15.0, atol=1e-15)
+    with pytest.warns(RuntimeWarning, match="singular value 0"):
+        gradient = cadiff.grad(lambda a: np.linalg.svd(a, full_matrices=False)[0].sum())(a)
+    assert np.isnan(gradient).any()
+
+
+def test_singular_values_at_zero_have_derivatives_zero() -> None:
+    for f in (lambda a: np.linalg.svd(a)[1].sum(), lambda a: np.linalg.svdvals(a).sum()):
+        np.testing.assert_array_equal(cadiff.grad(f)(np.zeros((2, 2))), np.zeros((2, 2)))
+    assert push(f, (np.zeros((2, 2)), np.ones((2, 2)))) == 0.0
+
+
+def test_eigenvalues_are_differentiated_in_their_order() -> None:
+    a = np.diag([2.0, 3.0, 1.0]) + np.diag([0.5, 0.5], 1)
+    assert list(np.linalg.eigvals(a)) == [2.0, 3.0, 1.0]  # not in order of size
+    for k in range(3):
+        gradient = cadiff.grad(lambda a, k=k: np.linalg.eigvals(a)[k])(a)
+        np.testing.assert_allclose(np.diag(gradient), np.eye(3)[k], atol=1e-14)
+
+
+def test_vectors_of_a_pair_have_the_signs_that_scipy_gives_them() -> None:
+    eigh = cadiff.scipy.linalg.eigh
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        a, b = symmetric(rng, 4, 4), positive(rng, 4, 4)
+        for lower in (False, True):
+            v = cadiff.value(eigh(cadiff.Var(a), b, lower=lower)[1])
+            np.testing.assert_allclose(v, scipy.linalg.eigh(a, b, lower=lower)[1], rtol=1e-11)
+
+
+def test_independent_columns_are_wanted_for_qr() -> None:
+    a = np.array([[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]])
+    with pytest.raises(LinAlgError, match="dependent"):
+        cadiff.grad(lambda a: np.linalg.qr(a)[1].sum())(a)
+    cadiff.grad(lambda a: np.linalg.qr(a)[1].sum())(a * [1.0, 1e-30] + np.eye(3, 2) * 1e-30)
+
+
+@pytest.mark.filterwarnings("ignore:Matrix is singular")
+def test_the_root_of_a_singular_matrix_has_no_derivative() -> None:
+    for a in (np.zeros((2, 2)), np.diag([1.0, 0.0])):
+        with pytest.raises(LinAlgError, match="root"):
+            cadiff.grad(lambda a: cadiff.scipy.linalg.sqrtm(a).sum())(a)
+
+
+def test_permutations_of_lu_are_plain() -> None:
+    a = np.array([[1.0, 2.0], [3.0, 4.0]])
+    for options in ({}, {"p_indices": True}):
+        got = cadiff.scipy.linalg.lu(cadiff.Var(a), **options)[0]
+        np.testing.assert_array_equal(got, scipy.linalg.lu(a, **options)[0])
+
+
+def test_complex_eigenvalues_are_refused() -> None:
+    turn = np.array([[0.0, 1.0], [-1.0, 0.0]])
+    for f in (np.linalg.eig, np.linalg.eigvals):
+        with pytest.raises(TypeError, match="complex"):
+            cadiff.grad(lambda a, f=f: f(a)[0].sum())(turn)
+
+
+# --- closed forms --------------------------------------------------------------------------------
+
+
+def push(f: Callable[..., Any], *pairs: Any) -> Any:
+    points, tangents = zip(*pairs, strict=True)
+    return cadiff.jvp(f, points, tangents)[1]
+
+
+IDENTITIES = {
+    "l @ l.T": (lambda a: (lambda x: x @ x.T)(np.linalg.cholesky(a)), positive, (4, 4)),
+    "q @ r": (lambda a: (lambda q, r: q @ r)(*np.linalg.qr(a)), regular, (4, 3)),
+    "q @ r, wide": (lambda a: (lambda q, r: q @ r)(*np.linalg.qr(a)), regular, (3, 4)),
+    "q @ r, complete": (
+        lambda a: (lambda q, r: q @ r)(*np.linalg.qr(a, "complete")),
+        regular,
+        (4, 3),
+    ),
+    "u @ s @ vh": (
+        lambda a: (lambda u, s, vh: (u * s) @ vh)(*np.linalg.svd(a, full_matrices=False)),
+        regular,
+        (4, 3),
+    ),
+    "v @ w @ v.T": (lambda a: (lambda w, v: (v * w) @ v.T)(*np.linalg.eigh(a)), symmetric, (4, 4)),
+    "inverse of inverse": (lambda a: np.linalg.inv(np.linalg.inv(a)), regular, (3, 3)),
+    "pinv of pinv": (lambda a: np.linalg.pinv(np.linalg.pinv(a)), regular, (4, 3)),
+    "logarithm of expm": (
+        lambda a: cadiff.scipy.linalg.logm(cadiff.scipy.linalg.expm(a)),
+        lambda rng, *shape: 0.5 * symmetric(rng, *shape) + 0.1 * rng.normal(size=shape),
+        (3, 3),
+    ),
+    "expm of logarithm": (
+        lambda a: cadiff.scipy.linalg.expm(cadiff.scipy.linalg.logm(a)),
+        graded,
+        (3, 3),
+    ),
+    "square of root": (
+        lambda a: (lambda x: x @ x)(cadiff.scipy.linalg.sqrtm(a)),
+        graded,
+        (3, 3),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IDENTITIES)
+def test_what_gives_its_argument_has_its_tangent(name: str) -> None:
+    f, make, shape = IDENTITIES[name]
+    rng = np.random.default_rng(5)
+    a, t, s = make(rng, *shape), rng.normal(size=shape), rng.normal(size=shape)
+    if make in (positive, symmetric):
+        t, s = t + t.T, s + s.T
+    np.testing.assert_allclose(push(f, (a, t)), t, atol=1e-11)
+    second = push(lambda a: push(f, (a, t)), (a, s))
+    np.testing.assert_allclose(second, np.zeros(shape), atol=1e-9)
+
+
+def test_one_triangle_of_a_symmetric_matrix_is_read() -> None:
+    a = positive(RNG, 3, 3)
+    for uplo, triangle in (("L", np.tril), ("U", np.triu)):
+        vector = np.linalg.eigh(a)[1][:, -1]
+        wanted = triangle(np.outer(vector, vector)) * (2.0 - np.eye(3))
+        gradient = cadiff.grad(lambda a, uplo=uplo: np.linalg.eigvalsh(a, uplo)[-1])(a)
+        np.testing.assert_allclose(gradient, wanted, atol=1e-13)
+        logdet = lambda a, upper=uplo == "U": (  # noqa: E731
+            2.0 * cadiff.log(np.linalg.diagonal(np.linalg.cholesky(a, upper=upper))).sum()
+        )
+        wanted = triangle(np.linalg.inv(a)) * (2.0 - np.eye(3))
+        np.testing.assert_allclose(cadiff.grad(logdet)(a), wanted, atol=1e-12)
+
+
+def test_the_exponential_of_a_nilpotent_matrix() -> None:
+    """With a @ a = 0, derivatives along polynomials in a are those of a scalar exponential."""
+    a = np.array([[0.0, 1.0], [0.0, 0.0]])
+    e = np.eye(2)
+    expm = cadiff.scipy.linalg.expm
+    np.testing.assert_allclose(push(expm, (a, a)), a, atol=1e-15)
+    np.testing.assert_allclose(push(expm, (a, e)), e + a, atol=1e-15)
+    third = push(lambda a: push(lambda a: push(expm, (a, e)), (a, e)), (a, e))
+    np.testing.assert_allclose(third, e + a, atol=1e-13)
+
+
+def test_the_logarithm_along_nothing() -> None:
+    zero = np.zeros((2, 2))
+    np.testing.assert_array_equal(push(cadiff.scipy.linalg.logm, (np.eye(2), zero)), zero)
+
+
+def test_third_derivatives_of_the_inverse() -> None:
+    a = np.array([[2.0]])
+    f = lambda a: np.linalg.inv(a)[0, 0]  # noqa: E731
+    assert along(f, a, [np.ones((1, 1))] * 3) == pytest.approx(-6.0 / 16.0, rel=1e-14)
+
+
+@pytest.mark.parametrize("order", [None, 2, 3, 1, np.inf, 1.5])
+def test_the_norm_of_zeros_has_derivatives_zero(order: Any) -> None:
+    f = lambda x: np.linalg.norm(x, order)  # noqa: E731
+    np.testing.assert_array_equal(cadiff.grad(f)(np.zeros(3)), np.zeros(3))
+    assert push(f, (np.zeros(3), np.ones(3))) == 0.0
+    np.testing.assert_array_equal(push(cadiff.grad(f), (np.zeros(3), np.ones(3))), np.zeros(3))
+
+
+@pytest.mark.parametrize("order", ["fro", "nuc", 2, 1, np.inf])
+def test_the_norm_of_a_zero_matrix_has_derivatives_zero(order: Any) -> None:
+    gradient = cadiff.grad(lambda x: np.linalg.norm(x, order))(np.zeros((2, 3)))
+    np.testing.assert_array_equal(gradient, np.zeros((2, 3)))
+
+
+def test_second_and_fourth_derivatives_of_norms_at_elements_zero() -> None:
+    x, t = np.array([0.0, 2.0]), np.array([1.0, 0.0])
+    assert along(np.linalg.norm, x, [t, t]) == pytest.approx(0.5)
+    fourth = along(lambda x: np.linalg.norm(x, 4), x, [t] * 4)
+    assert fourth == pytest.approx(24.0 / (4.0 * 8.0))
+
+
+def test_norms_do_not_overflow_where_their_values_do_not() -> None:
+    x = np.array([3e150, 4e150])
+    np.testing.assert_allclose(cadiff.grad(np.linalg.norm)(x), [0.6, 0.8], rtol=1e-15)
+    x = np.array([3e200, 4e200])
+    np.testing.assert_allclose(cadiff.grad(cadiff.scipy.linalg.norm)(x), [0.6, 0.8], rtol=1e-15)
+
+
+def test_the_condition_of_a_stack_with_a_singular_matrix() -> None:
+    stack = np.stack([regular(RNG, 2, 2), np.ones((2, 2))])
+    for order in (None, 1, "fro"):
+        with np.errstate(all="ignore"):
+            values = np.linalg.cond(stack, order)
+        var = np.linalg.cond(cadiff.Var(stack), order)
+        np.testing.assert_allclose(cadiff.value(var)[:1], values[:1])
+        assert cadiff.value(var)[1] > 1e15
+
+
+class Sized:
+    """A matrix that has a shape only, and the number of multiplications that went into it."""
+
+    def __init__(self, shape: tuple[int, int], work: int = 0) -> None:
+        self.shape, self.work = shape, work
+
+    def __matmul__(self, other: Sized) -> Sized:
+        (rows, middle), columns = self.shape, other.shape[1]
+        return Sized((rows, columns), self.work + other.work + rows * middle * columns)
+
+
+def all_orders(items: list[Sized]) -> list[Sized]:
+    if len(items) == 1:
+        return items
+    return [
+        x @ y
+        for k in range(1, len(items))
+        for x in all_orders(items[:k])
+        for y in all_orders(items[k:])
+    ]
+
+
+def test_multi_dot_takes_the_cheapest_order() -> None:
+    rng = np.random.default_rng(6)
+    for length in range(2, 7):
+        sizes = rng.integers(1, 20, length + 1).tolist()
+        items = [Sized(shape) for shape in itertools.pairwise(sizes)]
+        best = min(product.work for product in all_orders(items))
+        assert cadiff.numpy.linalg._chain(items).work == best
+
+
+@pytest.mark.parametrize("rcond", [None, 0.0, -1, 1e-3])
+def test_the_rank_that_least_squares_finds(rcond: float | None) -> None:
+    b = np.arange(4.0)
+    for small in (1e-2, 1e-4, 3e-16, 1.5e-16, 1e-17):
+        a = np.eye(4, 2) * [1.0, small]
+        wanted = np.linalg.lstsq(a, b, rcond)
+        x, residuals, rank, s = np.linalg.lstsq(cadiff.Var(a), b, rcond)
+        assert rank == wanted[2]
+        for got, want in zip((x, residuals, s), (wanted[0], wanted[1], wanted[3]), strict=True):
+            np.testing.assert_allclose(cadiff.value(got), want, rtol=1e-14)
+
+
+# --- stacks, lists, errors -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        np.linalg.inv,
+        np.linalg.det,
+        np.linalg.pinv,
+        np.linalg.cholesky,
+        np.linalg.eigvalsh,
+        np.linalg.svdvals,
+        cadiff.scipy.linalg.expm,
+        cadiff.scipy.linalg.sqrtm,
+        cadiff.scipy.linalg.logm,
+    ],
+    ids=lambda f: f.__name__,
+)
+def test_a_stack_is_a_loop(f: Any) -> None:
+    stack, t = positive(RNG, 3, 2, 2), RNG.normal(size=(3, 2, 2))
+    together = push(f, (stack, t))
+    for k in range(3):
+        np.testing.assert_allclose(together[k], push(f, (stack[k], t[k])), rtol=1e-12, atol=1e-14)
+
+
+def test_lists_of_numbers_are_matrices() -> None:
+    def f(x: Any, y: Any) -> Any:
+        return np.linalg.det(cadiff.numpy.linalg.inv([[x, y], [1.0, 3.0]]))
+
+    wanted = -3.0 / (3.0 * 2.0 - 5.0) ** 2
+    assert cadiff.grad(f)(2.0, 5.0) == pytest.approx(wanted)
+
+
+def test_the_rank_is_plain() -> None:
+    assert np.linalg.matrix_rank(cadiff.Var(np.eye(3))) == 3
+
+
+REFUSED = {
+    "not square": (lambda a: np.linalg.inv(a[:2]), LinAlgError, "square"),
+    "a vector": (lambda a: np.linalg.det(a[0]), LinAlgError, "dimension"),
+    "complex": (lambda a: np.linalg.solve(a, np.ones(3) * 1j), TypeError, "complex"),
+    "qr raw": (lambda a: np.linalg.qr(a, "raw"), TypeError, "raw"),
+    "norm order": (lambda a: np.linalg.norm(a, 7), ValueError, "order"),
+    "norm name": (lambda a: np.linalg.norm(a[0], "fro"), ValueError, "order"),
+    "norm axes": (lambda a: np.linalg.norm(a, axis=(0, 0)), ValueError, "Duplicate"),
+    "UPLO": (lambda a: np.linalg.eigh(a, "X"), ValueError, "UPLO"),
+    "multi_dot out": (
+        lambda a: np.linalg.multi_dot([a, a], out=np.ones((3, 3))),
+        TypeError,
+        "out",
+    ),
+    "trace dtype": (lambda a: np.linalg.trace(a, dtype=int), TypeError, "dtype"),
+    "power": (lambda a: np.linalg.matrix_power(a, 0.5), TypeError, "integer"),
+    "cross": (lambda a: np.linalg.cross(a[:, :2], a[:, :2]), ValueError, "3"),
+    "eigh type": (lambda a: cadiff.scipy.linalg.eigh(a, type=2), TypeError, "type"),
+    "gelsy": (
+        lambda a: cadiff.scipy.linalg.lstsq(a, a, lapack_driver="gelsy"),
+        TypeError,
+        "gelsy",
+    ),
+    "root": (lambda a: cadiff.scipy.linalg.sqrtm(-a), TypeError, "complex"),
+    "logarithm": (lambda a: cadiff.scipy.linalg.logm(-a), TypeError, "complex"),
+    "not finite": (lambda a: cadiff.scipy.linalg.inv(a * np.inf), ValueError, "infs"),
+    "toeplitz of a matrix": (lambda a: cadiff.scipy.linalg.toeplitz(a), TypeError, "vector"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_is_refused_by_name(name: str) -> None:
+    f, error, message = REFUSED[name]
+    with pytest.raises(error, match=message):
+        f(cadiff.Var(np.diag([1.0, 2.0, 3.0])))
+
+
+@pytest.mark.parametrize(
+    ("room", "original"), [(cadiff.numpy.linalg, np.linalg), (cadiff.scipy.linalg, scipy.linalg)]
+)
+def test_a_room_has_all_that_its_original_has(room: Any, original: Any) -> None:
+    for name in original.__all__:
+        assert getattr(room, name) is not None
+        assert name in dir(room)
+    for name in room.__all__:
+        assert hasattr(original, name)
+        assert getattr(room, name).__doc__
+    with pytest.raises(AttributeError):
+        room.no_such_function
+
+
+def test_without_scipy_its_rooms_say_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("cadiff.scipy")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    with pytest.raises(ImportError, match=r"cadiff\[scipy\]"):
+        __import__("cadiff.scipy.linalg")

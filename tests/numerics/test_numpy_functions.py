@@ -1,0 +1,224 @@
+"""Every function of `cadiff.numpy`, by the common harness; and the harness itself."""
+
+from __future__ import annotations
+
+import warnings
+from types import ModuleType
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import cadiff
+import cadiff.numpy as np
+from cadiff.operations import dispatch as _dispatch
+
+from ..helpers import derivatives
+from ..helpers.cases_numpy import CASES, distinct, normal
+from ..helpers.derivatives import Case
+
+by_name = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+
+
+@by_name
+def test_value(case: Case) -> None:
+    derivatives.check_value(case, numpy, np)
+
+
+@by_name
+def test_modes(case: Case) -> None:
+    derivatives.check_modes(case, numpy, np)
+
+
+@by_name
+def test_second_order(case: Case) -> None:
+    derivatives.check_second_order(case, numpy, np)
+
+
+# --- the cases themselves ------------------------------------------------------------------------
+
+
+class Recorder:
+    """A module that remembers which of its functions were asked for."""
+
+    def __init__(self, module: Any, seen: set[Any]) -> None:
+        self._module, self._seen = module, seen
+
+    def __getattr__(self, name: str) -> Any:
+        item = getattr(self._module, name)
+        if isinstance(item, ModuleType):
+            return Recorder(item, self._seen)
+        self._seen.add(item)
+        return item
+
+
+def differentiated() -> set[Any]:
+    """NumPy's functions that are registered as having derivatives, without `numpy.linalg`."""
+    return {
+        original
+        for original in _dispatch.FUNCTIONS
+        if original not in _dispatch.PLAIN and public_name(original).startswith("numpy.")
+    }
+
+
+def public_name(original: Any) -> str:
+    if isinstance(original, numpy.ufunc):  # SciPy has some of the same names
+        name = original.__name__
+        return f"numpy.{name}" if getattr(numpy, name, None) is original else "scipy"
+    module = "" if original.__module__.startswith("numpy.linalg") else original.__module__
+    return f"{module}.{original.__name__}"
+
+
+# What looks at shapes only, has gone from some versions, or is no matter of NumPy's dispatch.
+WITHOUT_CASE = {
+    "shape", "ndim", "size", "fix", "trapz", "row_stack", "array", "asarray", "asanyarray",
+    "ascontiguousarray", "asfortranarray", "require", "asarray_chkfinite", "flatiter",
+}  # fmt: skip
+
+
+def test_every_function_has_a_case() -> None:
+    seen: set[Any] = set()
+    for case in CASES:
+        case.call(Recorder(numpy, seen), *case.draw())
+    missing = {f.__name__ for f in differentiated() - seen}
+    assert missing <= WITHOUT_CASE
+
+
+def test_names_of_cases_are_unique() -> None:
+    names = [case.name for case in CASES]
+    assert len(set(names)) == len(names)
+
+
+def wrong_value(np: Any, x: Any) -> Any:
+    return np.sin(x) * (1.0 + 1e-9 * (np is not numpy))
+
+
+@cadiff.primitive
+def skewed(x: Any) -> Any:
+    """The sine, with rules that are wrong by 1e-5: differently in each mode."""
+    return numpy.sin(x)
+
+
+skewed.defvjp(lambda ans, x: lambda g: g * cadiff.cos(x))
+skewed.defjvp(lambda g, ans, x: g * cadiff.cos(x) * (1.0 + 1e-5))
+
+
+@cadiff.primitive
+def bent(x: Any) -> Any:
+    """The sine, with derivatives that are right, but not differentiable."""
+    return numpy.sin(x)
+
+
+bent.defvjp(lambda ans, x: lambda g: g * numpy.cos(cadiff.value(x)))
+bent.defjvp(lambda g, ans, x: g * numpy.cos(cadiff.value(x)))
+
+
+def test_the_harness_sees_wrong_values() -> None:
+    case = Case("wrong", wrong_value, normal((3,)), dispatch=False)
+    with pytest.raises(AssertionError):
+        derivatives.check_value(case, numpy, np)
+
+
+def test_the_harness_sees_wrong_rules() -> None:
+    case = Case("skewed", lambda np, x: skewed(x), normal((3,)))
+    with pytest.raises(AssertionError, match="differences"):
+        derivatives.check_modes(case, numpy, np)
+
+
+def test_the_harness_sees_rules_that_are_not_differentiable() -> None:
+    case = Case("bent", lambda np, x: bent(x), normal((3,)))
+    derivatives.check_modes(case, numpy, np)
+    with pytest.raises(AssertionError, match="differences"):
+        derivatives.check_second_order(case, numpy, np)
+
+
+# --- any shape, any axis -------------------------------------------------------------------------
+
+LENGTHS = st.lists(st.integers(0, 3), min_size=0, max_size=4).map(tuple)
+PLENTY = settings(max_examples=40)
+
+
+@st.composite
+def shapes_and_axes(draw: Any, *, several: bool = True) -> tuple[tuple[int, ...], Any]:
+    shape = draw(LENGTHS if several else LENGTHS.filter(len))
+    n = len(shape)
+    one = st.integers(-n, n - 1)
+    if not several:
+        return shape, draw(one)
+    some = st.lists(st.sampled_from(range(n)), unique=True).map(tuple) if n else st.just(())
+    return shape, draw(st.one_of([st.none(), some, *([one] if n else [])]))
+
+
+def check_or_refuse(case: Case) -> None:
+    """All checks, or NumPy's kind of error where NumPy has one; values alone if they are nan."""
+    args = case.draw()
+    with numpy.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            wanted = case.call(numpy, *args)
+        except (ValueError, IndexError, TypeError) as error:
+            for make in (cadiff.Var, cadiff.Dual):
+                with pytest.raises(type(error)):
+                    case.call(np, *map(make, args))
+            return
+        derivatives.check_value(case, numpy, np)
+        if all(numpy.all(numpy.isfinite(w)) for w in derivatives.as_tuple(wanted)):
+            derivatives.check_modes(case, numpy, np)
+            derivatives.check_second_order(case, numpy, np)
+
+
+REDUCTIONS = ("sum", "mean", "prod", "max", "min", "median", "ptp")
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+@PLENTY
+@given(where=shapes_and_axes(), keepdims=st.booleans())
+def test_reductions_of_any_shape(name: str, where: Any, keepdims: bool) -> None:
+    shape, axis = where
+    assume(not (name == "median" and 0 in shape))  # what NumPy does then is an accident
+    check_or_refuse(
+        Case(
+            f"{name} {shape} {axis}",
+            lambda np, x: getattr(np, name)(x, axis=axis, keepdims=keepdims),
+            distinct(shape),
+        )
+    )
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "sort", "diff", "flip", "gradient"])
+@PLENTY
+@given(where=shapes_and_axes(several=False))
+def test_functions_along_any_axis(name: str, where: Any) -> None:
+    shape, axis = where
+    check_or_refuse(
+        Case(
+            f"{name} {shape} {axis}",
+            lambda np, x: getattr(np, name)(x, axis=axis),
+            distinct(shape),
+        )
+    )
+
+
+@PLENTY
+@given(data=st.data())
+def test_einsum_of_any_subscripts(data: st.DataObject) -> None:
+    labels = st.lists(st.sampled_from("ijk"), max_size=3).map("".join)
+    terms = data.draw(st.lists(labels, min_size=1, max_size=3))
+    dots = data.draw(st.booleans())
+    known = sorted(set("".join(terms)))
+    result = data.draw(st.lists(st.sampled_from(known), unique=True)) if known else []
+    lengths = {"i": 2, "j": 3, "k": data.draw(st.integers(0, 2))}
+    shapes = [(*((2,) if dots else ()), *(lengths[c] for c in term)) for term in terms]
+    start = "..." if dots else ""
+    text = ",".join(start + term for term in terms) + "->" + start + "".join(result)
+    check_or_refuse(
+        Case(
+            text,
+            lambda np, *xs: np.einsum(text, *xs),
+            normal(*shapes),
+            tuple(range(len(shapes))),
+            value_rtol=1e-12,
+        )
+    )

@@ -1,0 +1,377 @@
+"""The conventions of derivatives over arrays: each case in every mode.
+
+What a row of the table promises for numbers holds for arrays element by element; the functions of
+whole arrays have conventions of their own.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cadiff
+import cadiff.numpy as cnp
+from cadiff import Dual, Var
+from cadiff.scipy import special
+
+from ..helpers.table import ROWS, Row
+from .test_semantics import KINKS
+
+INF = math.inf
+NAN = math.nan
+
+
+@pytest.fixture(autouse=True)
+def _no_warnings() -> Iterator[None]:
+    """Nothing in this file may warn."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def backward(f: Callable[..., Any], x: np.ndarray) -> np.ndarray:
+    v = Var(x)
+    f(v).backward()
+    return np.asarray(v.grad)
+
+
+def columns(f: Callable[..., Any], x: np.ndarray) -> np.ndarray:
+    """The gradient by one direction at a time."""
+    units = np.eye(x.size).reshape(x.size, *x.shape)
+    return np.array([cadiff.jvp(f, (x,), (unit,))[1] for unit in units]).reshape(x.shape)
+
+
+MODES: dict[str, Callable[..., Any]] = {
+    "reverse": lambda f, x: cadiff.grad(f)(x),
+    "backward": backward,
+    "Dual of many lanes": lambda f, x: f(Dual.seed(x)).tangent.reshape(x.shape),
+    "Dual, one direction at a time": columns,
+    "jacrev": lambda f, x: cadiff.jacrev(f)(x),
+    "jacfwd": lambda f, x: cadiff.jacfwd(f)(x),
+    "reverse, recorded": lambda f, x: cadiff.value(cadiff.vjp(lambda x: cadiff.grad(f)(x), x)[0]),
+}
+
+HESSIANS: dict[str, Callable[..., Any]] = {
+    "hessian": lambda f, x: cadiff.hessian(f)(x),
+    "forward over reverse": lambda f, x: cadiff.jacfwd(cadiff.grad(f))(x),
+    "reverse over reverse": lambda f, x: cadiff.jacrev(cadiff.grad(f))(x),
+    "reverse over forward": lambda f, x: cadiff.jacrev(cadiff.jacfwd(f))(x),
+    "forward over forward": lambda f, x: cadiff.jacfwd(cadiff.jacfwd(f))(x),
+}
+
+
+def check(f: Callable[..., Any], x: Any, expected: Any, rtol: float = 1e-14) -> None:
+    x = np.asarray(x, dtype=float)
+    for mode, gradient in MODES.items():
+        np.testing.assert_allclose(gradient(f, x), expected, rtol=rtol, err_msg=mode)
+
+
+def check_second(f: Callable[..., Any], x: Any, expected: Any, rtol: float = 1e-13) -> None:
+    x = np.asarray(x, dtype=float)
+    for mode, hessian in HESSIANS.items():
+        np.testing.assert_allclose(hessian(f, x), expected, rtol=rtol, atol=1e-300, err_msg=mode)
+
+
+# --- elementwise ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.kinks], ids=lambda row: row.name)
+def test_kinks_element_by_element(row: Row) -> None:
+    """All cases of a row at once, as one array for each operand."""
+    assert row.name in KINKS, f"write cases for the convention of {row.name}: {row.kinks}"
+    f = getattr(cadiff, row.name)
+    points = [
+        np.array(operand) for operand in zip(*(case[0] for case in KINKS[row.name]), strict=True)
+    ]
+    partials = list(zip(*(case[1] for case in KINKS[row.name]), strict=True))
+    first = len(points) - len(partials)  # an order is no variable
+    for i, expected in enumerate(partials, start=first):
+
+        def along(x: Any, i: int = i) -> Any:
+            return f(*points[:i], x, *points[i + 1 :])
+
+        ones = np.ones(points[i].shape)
+        _, tangent = cadiff.jvp(along, (points[i],), (ones,))
+        np.testing.assert_allclose(tangent, expected, rtol=1e-14)
+        gradient = cadiff.vjp(along, points[i])[1](ones)
+        np.testing.assert_allclose(gradient, expected, rtol=1e-14)
+
+
+def test_values_follow_numpy_without_warnings() -> None:
+    for kind in (Var, lambda x: Dual(x, np.ones(2))):
+        np.testing.assert_array_equal(cadiff.value(1 / kind([0.0, -0.0])), [INF, -INF])
+        np.testing.assert_array_equal(cadiff.value(10.0 ** kind([400.0, 2.0])), [INF, 100.0])
+        np.testing.assert_array_equal(cadiff.value(np.log(kind([-1.0, 0.0]))), [NAN, -INF])
+        np.testing.assert_array_equal(cadiff.value(kind([-2.0, 4.0]) ** 0.5), [NAN, 2.0])
+
+
+def test_an_exact_zero_absorbs() -> None:
+    x = [0.0, 4.0]
+    check(lambda x: np.sum(np.where(x < 1, x, np.sqrt(x))), x, [1.0, 0.25])
+    check(lambda x: np.sum(np.where(x > 0, np.log(x), 0.0)), [-1.0, 0.0, 2.0], [0.0, 0.0, 0.5])
+    check(lambda x: np.sum(1 / (1 + np.exp(-x))), [-1000.0, 1000.0, 0.0], [0.0, 0.0, 0.25])
+    check(lambda x: np.sum(np.sqrt(x) * np.array([0.0, 1.0])), x, [0.0, 0.25])
+    check(lambda x: np.sqrt(x)[1], x, [0.0, 0.25])
+    check(lambda x: np.sum(np.maximum(np.sqrt(x), 1.0)), x, [0.0, 0.25])
+
+
+def test_a_zero_adjoint_that_carries_a_derivative() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(x[:2] ** 2 * x[2:])
+
+    expected = np.diag([6.0, 4.0, 0.0, 0.0])
+    expected[1, 3] = expected[3, 1] = 2.0
+    check_second(f, [0.0, 1.0, 3.0, 2.0], expected)
+    check_second(lambda x: np.sum(x**3), [0.0, 1.0], [[0.0, 0.0], [0.0, 6.0]])
+
+
+def test_square_roots_of_squares() -> None:
+    check(lambda x: np.sum(np.sqrt(x * x)), [0.0, -2.0], [0.0, -1.0])
+    check(lambda x: np.sqrt(np.sum(x**2)), np.zeros(3), np.zeros(3))
+    check(lambda x: np.sqrt(np.sum(x * x)), [3.0, 4.0], [0.6, 0.8])
+    check(lambda x: np.linalg.norm(x), np.zeros((2, 2)), np.zeros((2, 2)))
+    check(
+        lambda x: np.sum(np.linalg.norm(x, axis=1)), [[0.0, 0.0], [3.0, 4.0]], [[0, 0], [0.6, 0.8]]
+    )
+
+
+def test_powers() -> None:
+    for exponent, slopes in [
+        (0, [0.0, 0.0]),
+        (1, [1.0, 1.0]),
+        (2, [0.0, -4.0]),
+        (3, [0.0, 12.0]),
+        (3.0, [0.0, 12.0]),
+        (0.5, [INF, NAN]),
+        (-1, [-INF, -0.25]),
+    ]:
+        check(lambda x, exponent=exponent: np.sum(x**exponent), [0.0, -2.0], slopes)
+    y = np.array([3.0, 2.0, 0.0])
+    check(lambda y: np.sum(np.array([-2.0, 0.0, 0.0]) ** y), y, [NAN, 0.0, 0.0])
+    check(lambda x: np.sum(x**y), [-2.0, 0.0, 0.0], [12.0, 0.0, 0.0])
+
+
+def test_sinc_at_zero() -> None:
+    check(lambda x: np.sum(np.sinc(x)), np.zeros(2), np.zeros(2))
+    check_second(lambda x: np.sum(np.sinc(x)), np.zeros(2), -np.eye(2) * np.pi**2 / 3)
+
+
+# --- ties ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("f", "x", "expected"),
+    [
+        (np.max, [1.0, 2.0, 2.0], [0.0, 0.5, 0.5]),
+        (np.min, [1.0, 2.0, 1.0], [0.5, 0.0, 0.5]),
+        (lambda x: x.max(), [3.0, 3.0, 3.0], [1 / 3] * 3),
+        (lambda x: np.sum(np.maximum(x, 1.0)), [1.0, 2.0, 0.0], [0.5, 1.0, 0.0]),
+        (lambda x: np.sum(np.maximum(x, 0)), [0.0, 2.0, -1.0], [0.5, 1.0, 0.0]),
+        (lambda x: np.sum(np.minimum(x, 1.0)), [1.0, 2.0, 0.0], [0.5, 0.0, 1.0]),
+        (lambda x: np.sum(np.clip(x, 1.0, 2.0)), [1.0, 2.0, 3.0, 0.0], [1.0, 1.0, 0.0, 0.0]),
+        (lambda x: np.sum(np.abs(x)), [0.0, -2.0], [0.0, -1.0]),
+        (lambda x: np.sum(cadiff.relu(x)), [0.0, 2.0], [0.0, 1.0]),
+        (lambda x: np.sum(np.floor(x) * x), [2.5, 2.0], [2.0, 2.0]),
+        (lambda x: np.sum(np.mod(x, 2.0)), [5.5, -0.5], [1.0, 1.0]),
+        (lambda x: np.sum(np.mod(5.5, x)), [2.0, 3.0], [-2.0, -1.0]),
+    ],
+)
+def test_ties_and_steps(f: Callable[..., Any], x: Any, expected: Any) -> None:
+    check(f, x, expected)
+
+
+def test_extrema_along_an_axis() -> None:
+    x = [[1.0, 2.0, 2.0], [4.0, 4.0, 3.0]]
+    check(lambda x: np.sum(np.max(x, axis=1)), x, [[0.0, 0.5, 0.5], [0.5, 0.5, 0.0]])
+    check(lambda x: np.sum(np.max(x, axis=0)), x, [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
+
+
+def test_hypot_and_arctan2_at_the_origin() -> None:
+    zeros = np.zeros(2)
+    for f in (np.hypot, np.arctan2):
+        check(lambda x, f=f: np.sum(f(x, zeros)), zeros, zeros)
+        check(lambda x, f=f: np.sum(f(zeros, x)), zeros, zeros)
+
+
+# --- whole arrays --------------------------------------------------------------------------------
+
+
+def test_logsumexp() -> None:
+    check(special.logsumexp, [1000.0, 1000.0], [0.5, 0.5])
+    check(lambda x: np.logaddexp(x[0], x[1]), [1000.0, 1000.0], [0.5, 0.5])
+
+
+def test_products_with_zeros() -> None:
+    check(np.prod, [0.0, 2.0, 3.0], [6.0, 0.0, 0.0])
+    check(np.prod, [0.0, 0.0, 3.0], [0.0, 0.0, 0.0])
+    check_second(np.prod, [0.0, 0.0, 3.0], [[0.0, 3.0, 0.0], [3.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    check(lambda x: np.sum(np.cumprod(x)), [0.0, 1.0, 2.0], [4.0, 0.0, 0.0])
+
+
+def test_sort() -> None:
+    weights = np.array([0.0, 1.0, 2.0])
+    check(lambda x: np.sum(np.sort(x) * weights), [3.0, 1.0, 2.0], [2.0, 0.0, 1.0])
+
+
+def test_determinant_of_a_singular_matrix() -> None:
+    check(np.linalg.det, [[1.0, 2.0], [2.0, 4.0]], [[4.0, -2.0], [-2.0, 1.0]], rtol=1e-12)
+
+
+def test_eigenvectors_of_a_repeated_eigenvalue() -> None:
+    """A warning or an error, not a silent nan."""
+
+    def f(x: Any) -> Any:
+        return np.sum(np.linalg.eigh(x)[1][:, 0])
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            cadiff.grad(f)(np.eye(3))
+        except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+            return
+    assert caught
+
+
+def test_broadcasting_sums_over_what_was_repeated() -> None:
+    a, b = np.ones((3, 1)), np.arange(4.0)
+    by_a, by_b = cadiff.grad(lambda a, b: np.sum(a * b), (0, 1))(a, b)
+    np.testing.assert_array_equal(by_a, [[6.0], [6.0], [6.0]])
+    np.testing.assert_array_equal(by_b, [3.0, 3.0, 3.0, 3.0])
+    forward = cadiff.jacfwd(lambda a, b: np.sum(a * b), (0, 1))(a, b)
+    np.testing.assert_array_equal(forward[0], by_a)
+    np.testing.assert_array_equal(forward[1], by_b)
+
+
+def rosenbrock(x: Any) -> Any:
+    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
+def test_rosenbrock() -> None:
+    x = np.array([-1.2, 1.0])
+    assert rosenbrock(x) == pytest.approx(24.2, rel=1e-14)
+    check(rosenbrock, x, [-215.6, -88.0], rtol=1e-13)
+    check_second(rosenbrock, x, [[1330.0, 480.0], [480.0, 200.0]])
+    product = cadiff.hvp(rosenbrock)(x, np.array([1.0, 2.0]))
+    np.testing.assert_allclose(product, [2290.0, 880.0], rtol=1e-13)
+    x = np.array([1.3, 0.7, 0.8, 1.9, 1.2])
+    assert rosenbrock(x) == pytest.approx(848.22, rel=1e-14)
+    check(rosenbrock, x, [515.4, -285.4, -341.6, 2085.4, -482.0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 30])
+def test_speelpenning(n: int) -> None:
+    x = (np.arange(n) + 1.0) / (np.arange(n) + 2.0)
+    value = 1.0 / (n + 1)
+    assert np.prod(x) == pytest.approx(value, rel=1e-13)
+    check(np.prod, x, value / x, rtol=1e-13)
+    expected = value / np.outer(x, x)
+    np.fill_diagonal(expected, 0.0)
+    check_second(np.prod, x, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [6, 600])
+def test_second_derivatives_where_the_adjoint_is_zero(n: int) -> None:
+    """The square of a sum that is 0: the gradient vanishes, and the Hessian does not."""
+
+    def f(x: Any) -> Any:
+        return np.sum(2.0 * x) ** 2
+
+    x = np.resize([1.0, -1.0], n)
+    assert np.all(cadiff.grad(f)(x) == 0.0)
+    np.testing.assert_array_equal(cadiff.hvp(f)(x, np.ones(n)), np.full(n, 8.0 * n))
+    np.testing.assert_array_equal(cadiff.hessian(f)(x), np.full((n, n), 8.0))
+    np.testing.assert_array_equal(cadiff.jacfwd(cadiff.grad(f))(x), np.full((n, n), 8.0))
+    np.testing.assert_array_equal(cadiff.jacrev(cadiff.grad(f))(x), np.full((n, n), 8.0))
+
+
+# --- nesting, kinds of input ---------------------------------------------------------------------
+
+
+def test_nested_derivatives_are_not_confused() -> None:
+    ones = np.ones(2)
+
+    def inner(x: Any, f: Callable[[Any, Any], Any], at: Any) -> Any:
+        return cadiff.grad(lambda y: np.sum(f(x, y)))(at)
+
+    check(lambda x: np.sum(x * inner(x, lambda x, y: x + y, ones)), ones, ones)
+    check(lambda x: np.sum(x * inner(x, lambda x, y: x * y, ones)), [4.0, 4.0], [8.0, 8.0])
+
+    def forward(x: Any, f: Callable[[Any, Any], Any]) -> Any:
+        return cadiff.jvp(lambda y: f(x, y), (ones,), (ones,))[1]
+
+    check(lambda x: np.sum(x * forward(x, lambda x, y: x + y)), ones, ones)
+    check(lambda x: np.sum(x * forward(x, lambda x, y: x * y)), [4.0, 4.0], [8.0, 8.0])
+
+
+def test_reuse_of_a_sum() -> None:
+    def f(a: Any) -> Any:
+        b = a + a
+        return np.sum(b + b)
+
+    check(f, [1.0, 2.0], [4.0, 4.0])
+
+
+def test_integers_are_promoted() -> None:
+    gradient = cadiff.grad(lambda x: np.sum(x**2))(np.array([3, -1]))
+    assert gradient.dtype == np.float64
+    np.testing.assert_array_equal(gradient, [6.0, -2.0])
+
+
+def test_a_branch_on_equality_is_what_the_code_says() -> None:
+    def f(x: Any) -> Any:
+        return 1.0 if np.all(x == 1) else np.sum(x**2)
+
+    assert np.all(cadiff.grad(f)(np.ones(2)) == 0.0)
+    check(f, [1.0, 2.0], [2.0, 4.0])
+
+
+# --- three traps ---------------------------------------------------------------------------------
+
+
+def test_assigning_to_a_plain_array_raises() -> None:
+    for number in (Var(1.0), Dual(1.0, 1.0)):
+        plain = np.zeros(3)
+        with pytest.raises(TypeError, match="cadiff"):
+            plain[0] = number
+        assert not plain.any()
+    for array in (Var([1.0]), Dual([1.0]), Var([1.0, 2.0])):
+        plain = np.zeros(3)
+        with pytest.raises((TypeError, ValueError)) as caught:
+            plain[0] = array  # for arrays, NumPy tells its own story first
+        assert "cadiff" in f"{caught.value} {caught.value.__cause__}"
+        with pytest.raises((TypeError, ValueError)):
+            plain[:1] = array
+        assert not plain.any()
+
+
+def test_functions_of_math_raise() -> None:
+    for number in (Var(1.0), Dual(1.0, 1.0)):
+        with pytest.raises(TypeError, match=r"cadiff\.sin|cadiff"):
+            math.sin(number)  # type: ignore[arg-type]
+
+
+def test_object_arrays_go_on_giving_right_derivatives() -> None:
+    x, y = Var(2.0), Var(3.0)
+    array = np.array([x, y])
+    assert array.dtype == object
+    np.sum(np.sin(array) * array).backward()
+    assert x.grad == pytest.approx(math.sin(2.0) + 2.0 * math.cos(2.0), rel=1e-15)
+    assert y.grad == pytest.approx(math.sin(3.0) + 3.0 * math.cos(3.0), rel=1e-15)
+    with pytest.raises(TypeError, match="cadiff"):
+        np.array([x, y], dtype=float)
+
+
+@pytest.mark.parametrize("make", [cadiff.array, cnp.array])
+def test_arrays_made_of_numbers_are_fast_and_right(make: Callable[[Sequence[Any]], Any]) -> None:
+    def f(x: Any) -> Any:
+        pair = make([x[0] * x[1], 2.0 * x[1]])
+        assert isinstance(pair, (Var, Dual))
+        pair[0] += pair[1] ** 2
+        return np.sum(pair)
+
+    check(f, [3.0, 5.0], [5.0, 3.0 + 40.0 + 2.0])

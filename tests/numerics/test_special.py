@@ -1,0 +1,482 @@
+"""`cadiff.scipy.special` against mathematics to 50 digits and against SciPy.
+
+Values are SciPy's; first and second derivatives are held to the error of a careful program: some
+units in the last place, times the condition of the derivative at the point.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special as sp
+from mpmath import mp
+
+import cadiff
+from cadiff import Dual, Var
+from cadiff.operations import table as _table
+from cadiff.scipy import special
+
+from ..helpers.cases_special import CASES, INVERSES, Case, Point, Real
+from ..helpers.processes import isolated
+
+EPSILON = 2.0**-52
+INF = math.inf
+LARGEST = sys.float_info.max
+NAN = math.nan
+
+# SciPy's values of the functions that these derivatives are made of are off by more.
+ULPS = {"ive": 80.0, "hyp2f1": 40.0, "beta": 40.0, "jv": 25.0}
+
+
+def ulps(name: str) -> float:
+    return ULPS.get(name, 8.0)
+
+
+# --- derivatives ---------------------------------------------------------------------------------
+
+
+def forward(f: Callable[..., Any], point: Sequence[Any], i: int, order: int) -> float:
+    return float(cadiff.derivative(f, i, point, order=order))
+
+
+def reverse(f: Callable[..., Any], point: Sequence[Any], i: int, order: int) -> float:
+    for _ in range(order):
+        f = cadiff.grad(f, i)
+    return float(f(*point))
+
+
+def mixed(f: Callable[..., Any], point: Sequence[Any], i: int, order: int) -> float:
+    return forward(cadiff.grad(f, i), point, i, order - 1)
+
+
+MODES = [forward, reverse, mixed]
+
+
+def exact(f: Callable[..., Real], point: Sequence[Real], i: int, order: int) -> Real:
+    """A derivative of a twin by differences of a step relative to the argument."""
+    scale = point[i] or mp.one
+
+    def moved(t: Real) -> Real:
+        return mp.re(f(*point[:i], point[i] + scale * t, *point[i + 1 :]))
+
+    return mp.diff(moved, 0, order) / scale**order
+
+
+def precise(point: Point) -> list[Real]:
+    return [mp.mpf(x) if isinstance(x, float) else x for x in point]
+
+
+def condition(f: Callable[..., Real], point: Sequence[Real], i: int, order: int) -> Real:
+    """|d| + Σ |x ∂d/∂x|, d the derivative: what rounding of the arguments does to it."""
+    step = mp.mpf("1e-10")
+    d = exact(f, point, i, order)
+    total = abs(d)
+    for j, x in enumerate(point):
+        if isinstance(x, mp.mpf):
+            there = [*point[:j], x * (1 + step), *point[j + 1 :]]
+            total += abs(exact(f, there, i, order) - d) / step
+    return total
+
+
+NOISE = mp.mpf("1e-45")  # of the differences, where a function is that close to a constant
+
+
+def close(got: float, want: Real, bound: Real) -> bool:
+    if abs(want) > LARGEST:
+        return math.copysign(1.0, got) == mp.sign(want) and math.isinf(got)
+    return bool(abs(mp.mpf(got) - want) <= bound * EPSILON + NOISE)
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_derivatives(name: str) -> None:
+    case: Case = CASES[name]
+    function = getattr(special, name)
+    with mp.workdps(50):
+        for point in case.points:
+            at = precise(point)
+            for i in case.wrt:
+                for order in (1, 2):
+                    want = exact(case.twin, at, i, order)
+                    for mode in MODES:
+                        got = mode(function, point, i, order)
+                        if not close(got, want, ulps(name) * abs(want)):
+                            bound = ulps(name) * condition(case.twin, at, i, order)
+                            assert close(got, want, bound), (point, i, order, mode, got, want)
+
+
+@pytest.mark.parametrize("name", sorted(INVERSES))
+def test_derivatives_of_inverses(name: str) -> None:
+    """x' = 1 / f'(x) and x'' = -f'' x'**3, where x is the value that the inverse gives."""
+    function, case = getattr(special, name), CASES[INVERSES[name]]
+    i = case.wrt[-1]
+    with mp.workdps(50):
+        for point in case.points:
+            y = float(case.twin(*precise(point)))
+            if not abs(y) > 1e-150 or abs(y) == 1.0:
+                continue
+            there = (*point[:i], y)
+            x = float(function(*there))
+            at = [*precise(point)[:i], mp.mpf(x)]
+            first, second = (exact(case.twin, at, i, order) for order in (1, 2))
+            if not (math.isfinite(x) and abs(first) > 1e-290):
+                continue
+            wanted = {1: 1 / first, 2: -second / first**3}
+            spread = condition(case.twin, at, i, 1) / abs(first)
+            for order, want in wanted.items():
+                bound = 16 * order * spread * (abs(want) + abs(x) / abs(first) ** (order + 1))
+                for mode in MODES:
+                    got = mode(function, there, i, order)
+                    assert close(got, want, bound), (there, order, mode.__name__, got, want)
+
+
+# --- values --------------------------------------------------------------------------------------
+
+
+def arguments(name: str) -> list[np.ndarray]:
+    """The points of a case as one array for each argument; orders stay whole numbers."""
+    return [np.array(column) for column in zip(*CASES[name].points, strict=True)]
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_values_are_those_of_scipy(name: str) -> None:
+    columns = arguments(name)
+    want = np.real(getattr(sp, name)(*columns))
+    function = getattr(special, name)
+    # Rows of the table have values of their own, which are judged by mpmath elsewhere.
+    near = partial(np.testing.assert_allclose, rtol=2e-13 if name in _table.__all__ else 0.0)
+    near(np.real(function(*columns)), want)
+    for i in CASES[name].wrt:
+        for kind in (Var, lambda x: Dual(x, np.ones(x.shape))):
+            lifted = [*columns[:i], kind(columns[i].astype(float)), *columns[i + 1 :]]
+            result = function(*lifted)
+            assert isinstance(result, (Var, Dual))
+            near(cadiff.value(result), want)
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_arrays_elementwise(name: str) -> None:
+    """Gradient and tangent over an array are those of its elements."""
+    columns, function = arguments(name), getattr(special, name)
+    for i in CASES[name].wrt:
+        x = columns[i].astype(float)
+
+        def f(x: Any, i: int = i) -> Any:
+            return function(*columns[:i], x, *columns[i + 1 :])
+
+        single = [cadiff.derivative(function, i, point) for point in CASES[name].points]
+        _, tangent = cadiff.jvp(f, (x,), (np.ones(x.shape),))
+        np.testing.assert_allclose(tangent, single, rtol=1e-13)
+        np.testing.assert_allclose(cadiff.grad(lambda x: np.sum(f(x)))(x), single, rtol=1e-13)
+
+
+def test_broadcasting_both_ways() -> None:
+    a, b = np.array([[0.5], [2.0]]), np.array([1.5, 3.0, 9.0])
+    by_a, by_b = cadiff.grad(lambda a, b: special.betaln(a, b).sum(), (0, 1))(a, b)
+    expected = sp.digamma(a) - sp.digamma(a + b)
+    np.testing.assert_allclose(by_a, expected.sum(1, keepdims=True), rtol=1e-14)
+    expected = sp.digamma(b) - sp.digamma(a + b)
+    np.testing.assert_allclose(by_b, expected.sum(0), rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", sorted({*CASES, *INVERSES} - {"zeta", "lambertw"}))
+def test_scipy_itself_accepts_numbers_with_derivatives(name: str) -> None:
+    ufunc = getattr(sp, name)
+    if name in CASES:
+        case, point = CASES[name], CASES[name].points[0]
+    else:
+        case, point = CASES[INVERSES[name]], CASES[INVERSES[name]].points[0]
+        point = (*point[:-1], -0.5 if name == "ndtri_exp" else 0.5)
+    i = case.wrt[-1]
+    got = cadiff.derivative(ufunc, i, point)
+    assert got == cadiff.derivative(getattr(special, name), i, point)
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_lists_are_arrays(name: str) -> None:
+    """Beside numbers with derivatives, and with such numbers in them."""
+    point, function = CASES[name].points[0], getattr(special, name)
+    want = np.real(getattr(sp, name)(*point))
+    for i in CASES[name].wrt:
+        for number in (Var(float(point[i])), Dual(float(point[i]))):
+            beside = [[x, x] if j != i else number for j, x in enumerate(point)]
+            within = [x if j != i else [number, float(x)] for j, x in enumerate(point)]
+            for arguments in (beside, within):
+                got = np.atleast_1d(cadiff.value(function(*arguments)))
+                np.testing.assert_allclose(got, np.broadcast_to(want, got.shape), rtol=2e-13)
+
+
+def test_lists_in_reductions() -> None:
+    v = Var(0.5)
+    for got, want in (
+        (special.logsumexp([v, 2.0]), sp.logsumexp([0.5, 2.0])),
+        (special.logsumexp([1.0, 2.0], b=[v, 1.0]), sp.logsumexp([1.0, 2.0], b=[0.5, 1.0])),
+        (special.softmax([v, 2.0]), sp.softmax([0.5, 2.0])),
+        (special.multigammaln([v + 1.0, 3.0], 2), sp.multigammaln([1.5, 3.0], 2)),
+    ):
+        assert isinstance(got, Var)
+        np.testing.assert_allclose(got.value, want, rtol=1e-14)
+
+
+# --- ends of domains -----------------------------------------------------------------------------
+
+EDGES: list[tuple[str, Point, int, float]] = [
+    ("erfinv", (1.0,), 0, INF),
+    ("erfinv", (-1.0,), 0, INF),
+    ("erfinv", (1.5,), 0, NAN),
+    ("erfcinv", (0.0,), 0, -INF),
+    ("erfcinv", (2.0,), 0, -INF),
+    ("ndtri", (0.0,), 0, INF),
+    ("ndtri", (1.0,), 0, INF),
+    ("log_ndtr", (INF,), 0, 0.0),
+    ("log_ndtr", (-INF,), 0, INF),
+    ("ndtr", (-INF,), 0, 0.0),
+    ("logit", (0.0,), 0, INF),
+    ("logit", (1.0,), 0, INF),
+    ("logit", (2.0,), 0, NAN),
+    ("xlogy", (0.0, 0.0), 1, 0.0),
+    ("kl_div", (0.0, 2.0), 0, -INF),
+    ("kl_div", (0.0, 2.0), 1, 1.0),
+    ("kl_div", (0.0, 0.0), 1, 1.0),
+    ("kl_div", (-1.0, 2.0), 0, NAN),
+    ("kl_div", (-1.0, 2.0), 1, NAN),
+    ("rel_entr", (0.0, 2.0), 0, -INF),
+    ("rel_entr", (0.0, 2.0), 1, 0.0),
+    ("rel_entr", (0.0, 0.0), 1, 0.0),
+    ("huber", (1.0, 1.0), 1, 1.0),
+    ("huber", (-1.0, 1.0), 1, NAN),
+    ("pseudo_huber", (0.0, 3.0), 0, 3.0),
+    ("pseudo_huber", (0.0, 3.0), 1, 0.0),
+    ("pseudo_huber", (0.0, 0.0), 0, 0.0),
+    ("pseudo_huber", (0.0, 0.0), 1, 0.0),
+    ("gammainc", (0.5, 0.0), 1, INF),
+    ("gammainc", (1.0, 0.0), 1, 1.0),
+    ("gammainc", (2.0, 0.0), 1, 0.0),
+    ("gammainc", (2.0, INF), 1, 0.0),
+    ("betainc", (0.5, 2.0, 0.0), 2, INF),
+    ("betainc", (1.0, 2.0, 0.0), 2, 2.0),
+    ("betainc", (3.0, 2.0, 0.0), 2, 0.0),
+    ("betainc", (3.0, 1.0, 1.0), 2, 3.0),
+    ("betaincinv", (1.0, 2.0, 0.0), 2, 0.5),
+    ("gammaincinv", (1.0, 0.0), 1, 1.0),
+    ("rgamma", (-2.0,), 0, 2.0),
+    ("rgamma", (200.0,), 0, 0.0),
+    ("loggamma", (-0.5,), 0, NAN),
+    ("exp1", (0.0,), 0, -INF),
+    ("exp1", (-1.0,), 0, NAN),
+    ("expn", (2, 0.0), 1, -INF),
+    ("expn", (3, 0.0), 1, -1.0),
+    ("i0e", (0.0,), 0, 0.0),
+    ("i1e", (0.0,), 0, 0.5),
+    ("k0", (0.0,), 0, -INF),
+    ("y0", (0.0,), 0, INF),
+    ("j1", (0.0,), 0, 0.5),
+    ("jv", (0.5, 0.0), 1, INF),
+    ("ellipk", (1.0,), 0, INF),
+    ("ellipe", (1.0,), 0, -INF),
+    ("spence", (0.0,), 0, -INF),
+    ("lambertw", (0.0,), 0, 1.0),
+    ("lambertw", (-1.0,), 0, NAN),
+    ("boxcox", (0.0, 2.0), 1, 0.25),
+    ("boxcox", (-1.0, 2.0), 0, NAN),
+    ("powm1", (0.0, 2.0), 1, 0.0),
+    ("gammasgn", (-0.5,), 0, 0.0),
+    ("round", (1.5,), 0, 0.0),
+]
+
+
+@pytest.mark.parametrize(("name", "point", "i", "want"), EDGES)
+@pytest.mark.parametrize("mode", [forward, reverse])
+def test_ends_of_domains(
+    mode: Callable[..., float], name: str, point: Point, i: int, want: float
+) -> None:
+    got = mode(getattr(special, name), point, i, 1)
+    assert got == pytest.approx(want, rel=1e-14, abs=0.0, nan_ok=True)
+
+
+def test_second_derivatives_at_ends() -> None:
+    density = special.gammainc  # its derivatives at 0 are those of x**(a-1) exp(-x) / Γ(a)
+    assert [forward(density, (1.0, 0.0), 1, n) for n in (1, 2, 3)] == [1.0, -1.0, 1.0]
+    assert [forward(density, (2.0, 0.0), 1, n) for n in (1, 2, 3)] == [0.0, 1.0, -2.0]
+    density = special.betainc
+    assert [forward(density, (2.0, 2.0, 0.0), 2, n) for n in (1, 2, 3)] == [0.0, 6.0, -12.0]
+    assert cadiff.grad(cadiff.grad(special.kl_div, 1), 0)(0.0, 2.0) == -0.5
+
+
+def test_branch_not_taken() -> None:
+    def f(x: Any) -> Any:
+        return cadiff.where(x > 0.0, special.logit(x), 3.0 * x)
+
+    for mode in (forward, reverse):
+        assert mode(f, (0.0,), 0, 1) == 3.0
+
+
+# --- arguments without a derivative --------------------------------------------------------------
+
+PLAIN_ARGUMENTS = [
+    ("betainc", (1.5, 2.0, 0.3), 0, "a"),
+    ("gammainc", (1.5, 0.3), 0, "a"),
+    ("jv", (1.5, 0.3), 0, "v"),
+    ("kn", (1.0, 0.3), 0, "n"),
+    ("stdtr", (1.5, 0.3), 0, "df"),
+    ("zeta", (1.5, 0.3), 0, "x"),
+    ("ellipkinc", (0.3, 0.3), 1, "m"),
+]
+
+
+@pytest.mark.parametrize(("name", "point", "i", "argument"), PLAIN_ARGUMENTS)
+@pytest.mark.parametrize("mode", [forward, reverse])
+def test_arguments_without_a_derivative_are_refused(
+    mode: Callable[..., float], name: str, point: Point, i: int, argument: str
+) -> None:
+    with pytest.raises(TypeError, match=rf"{name}.*'{argument}'"):
+        mode(getattr(special, name), point, i, 1)
+
+
+# --- reductions ----------------------------------------------------------------------------------
+
+REDUCTIONS = ["logsumexp", "softmax", "log_softmax"]
+SHAPES: list[tuple[tuple[int, ...], Any]] = [
+    ((4,), None),
+    ((4,), 0),
+    ((3, 4), 0),
+    ((3, 4), -1),
+    ((3, 4), None),
+    ((2, 3, 4), (0, 2)),
+    ((1, 3), 0),
+]
+
+
+def agree(f: Callable[[Any], Any], x: np.ndarray) -> None:
+    """Tangents against differences, cotangents against tangents, second order against first."""
+    rng = np.random.default_rng(1)
+    t = rng.standard_normal(x.shape)
+    out, tangent = cadiff.jvp(f, (x,), (t,))
+    h = 1e-3
+    quotient = (8 * (f(x + h * t) - f(x - h * t)) - f(x + 2 * h * t) + f(x - 2 * h * t)) / (12 * h)
+    np.testing.assert_allclose(tangent, quotient, rtol=1e-8, atol=1e-8)
+    u = rng.standard_normal(np.shape(out))
+    _, pull = cadiff.vjp(f, x)
+    assert np.sum(u * tangent) == pytest.approx(np.sum(pull(u) * t), rel=1e-12)
+
+
+def agree_to_second_order(f: Callable[[Any], Any], x: np.ndarray) -> None:
+    agree(f, x)
+    u = np.random.default_rng(2).standard_normal(np.shape(f(x)))
+    agree(cadiff.grad(lambda x: np.sum(u * f(x))), x)
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize(("shape", "axis"), SHAPES)
+def test_reductions(name: str, shape: tuple[int, ...], axis: Any) -> None:
+    x = np.random.default_rng(0).standard_normal(shape)
+    f = getattr(special, name)
+    np.testing.assert_allclose(
+        cadiff.value(f(Var(x), axis=axis)), getattr(sp, name)(x, axis=axis), rtol=1e-15
+    )
+    agree_to_second_order(lambda x: f(x, axis=axis), x)
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_weighted_logsumexp(keepdims: bool) -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((3, 4)), rng.standard_normal(4) + 0.3
+
+    def f(a: Any, b: Any) -> Any:
+        return special.logsumexp(a, axis=1, b=b, keepdims=keepdims, return_sign=True)[0]
+
+    want, signs = sp.logsumexp(a, axis=1, b=b, keepdims=keepdims, return_sign=True)
+    got = special.logsumexp(Var(a), axis=1, b=b, keepdims=keepdims, return_sign=True)
+    np.testing.assert_array_equal(cadiff.value(got[0]), want)
+    np.testing.assert_array_equal(got[1], signs)
+    agree_to_second_order(lambda a: f(a, b), a)
+    agree_to_second_order(lambda b: f(a, b), b)
+
+
+@pytest.mark.parametrize(
+    ("a", "want"),
+    [
+        ([1000.0, 1000.0], [0.5, 0.5]),
+        ([-INF, 0.0], [0.0, 1.0]),
+        ([-INF, -INF], [0.5, 0.5]),
+        ([INF, 0.0], [1.0, 0.0]),
+        ([0.0, -1000.0], [1.0, 0.0]),
+    ],
+)
+def test_logsumexp_at_infinity(a: list[float], want: list[float]) -> None:
+    np.testing.assert_array_equal(cadiff.grad(special.logsumexp)(np.array(a)), want)
+    np.testing.assert_array_equal(cadiff.jacfwd(special.logsumexp)(np.array(a)), want)
+
+
+def test_logsumexp_of_a_negative_sum_is_nan() -> None:
+    assert math.isnan(special.logsumexp(Var([0.0, 0.0]), b=[1.0, -2.0]).value)
+
+
+def test_polygamma() -> None:
+    x = np.array([0.3, 1.5, 4.0])
+    np.testing.assert_allclose(special.polygamma(1, x), sp.polygamma(1, x), rtol=1e-14)
+    slope = cadiff.elementwise_grad(lambda x: special.polygamma(1, x))(x)
+    np.testing.assert_allclose(slope, sp.polygamma(2, x), rtol=1e-13)
+
+
+def test_multigammaln() -> None:
+    assert special.multigammaln(Var(3.5), 2).value == pytest.approx(sp.multigammaln(3.5, 2))
+    want = sp.digamma(3.5) + sp.digamma(3.0)
+    assert cadiff.grad(special.multigammaln)(3.5, 2) == pytest.approx(want, rel=1e-14)
+
+
+# --- without SciPy -------------------------------------------------------------------------------
+
+
+def test_without_scipy_the_namespace_says_what_is_missing() -> None:
+    program = (
+        "import sys; sys.modules['scipy'] = None\n"
+        "import cadiff, cadiff.math, cadiff.nn\n"
+        "try: import cadiff.scipy.special\n"
+        "except ModuleNotFoundError as error: print(error)\n"
+    )
+    assert 'pip install "cadiff[scipy]"' in isolated(program)
+
+
+# --- names ---------------------------------------------------------------------------------------
+
+
+def test_the_namespace_mirrors_scipy() -> None:
+    assert special.digamma is cadiff.digamma
+    assert special.psi is cadiff.digamma
+    assert special.ellipj is sp.ellipj
+    assert set(dir(sp)) <= set(dir(special))
+    for original, function in special.UFUNCS.items():
+        assert isinstance(original, np.ufunc)
+        assert callable(function)
+    with pytest.raises(AttributeError):
+        special.no_such_function
+
+
+def test_every_primitive_of_the_namespace_has_a_case() -> None:
+    from cadiff.operations.primitives import primitive
+
+    tried = {*CASES, *INVERSES} | {"gammasgn", "jn"}
+    defined = {
+        name
+        for name, thing in vars(special).items()
+        if isinstance(thing, primitive) and not name.startswith("_")
+    }
+    families = {
+        "beta_density",
+        "digamma_gap",
+        "erfcx_moment",
+        "gamma_density",
+        "hypot_ratio",
+        "i0e_moment",
+        "ive_tail",
+        "kve_moment",
+        "log_ratio",
+        "student_density",
+    }
+    assert defined - families == tried - {"erfc", "zeta", "lambertw"}

@@ -1,0 +1,380 @@
+"""`cadiff.scipy.stats`: values are SciPy's, derivatives agree with differences and each other."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats as st
+
+import cadiff
+from cadiff import Dual, Var
+from cadiff.scipy import stats
+
+from ..helpers.cases_stats import CONTINUOUS, COUNTS, DISCRETE, FIXED, PLACES
+
+INF = math.inf
+DENSITIES = ["pdf", "logpdf"]
+MASSES = ["pmf", "logpmf"]
+PROBABILITIES = ["cdf", "logcdf", "sf", "logsf"]
+LOC, SCALE = 0.4, 1.5
+
+Arguments = tuple[float, ...]
+
+
+def quotient(f: Callable[[float], Any], h: float = 1e-3) -> float:
+    """The derivative at 0, by differences of fourth order."""
+    with np.errstate(all="ignore"):
+        return float((8 * (f(h) - f(-h)) - f(2 * h) + f(-2 * h)) / (12 * h))
+
+
+def continuous() -> Iterator[tuple[str, str, Arguments]]:
+    for name, parameters in CONTINUOUS.items():
+        for method in DENSITIES + PROBABILITIES:
+            for shapes in parameters:
+                for z in PLACES:
+                    yield name, method, (LOC + SCALE * z, *shapes, LOC, SCALE)
+
+
+def discrete() -> Iterator[tuple[str, str, Arguments]]:
+    for name, parameters in DISCRETE.items():
+        for method in MASSES + PROBABILITIES:
+            for shapes in parameters:
+                for k in COUNTS:
+                    yield name, method, (k, *shapes)
+
+
+def parameters(name: str) -> list[str]:
+    return getattr(stats, name).shapes
+
+
+def differentiable(name: str, method: str, count: int) -> Iterator[int]:
+    """The numbers of the arguments by which a method has a derivative."""
+    names = ["k" if name in DISCRETE else "x", *parameters(name), "loc", "scale"][:count]
+    fixed = FIXED.get(name, set()) if method in PROBABILITIES else set()
+    fixed = fixed | ({"k", "n"} if name in DISCRETE else set())
+    for i, argument in enumerate(names):
+        if argument not in fixed:
+            yield i
+
+
+def primal(number: Any) -> Any:
+    return cadiff.value(number.primal if isinstance(number, Dual) else number)
+
+
+def check_value(name: str, method: str, args: Arguments) -> None:
+    want = getattr(getattr(st, name), method)(*args)
+    function = getattr(getattr(stats, name), method)
+    assert function(*args) == want
+    for i in differentiable(name, method, len(args)):
+        for kind in (Var, lambda x: Dual(x, 1.0)):
+            got = function(*args[:i], kind(args[i]), *args[i + 1 :])
+            assert isinstance(got, (Var, Dual))
+            # SciPy's generic logcdf is the logarithm of a rounded cdf
+            absolute = 1e-15 if method in {"logcdf", "logsf"} else 0.0
+            assert primal(got) == pytest.approx(want, rel=1e-13, abs=absolute, nan_ok=True)
+
+
+def check_derivatives(name: str, method: str, args: Arguments) -> None:
+    original = getattr(getattr(st, name), method)
+    function = getattr(getattr(stats, name), method)
+    with np.errstate(all="ignore"):
+        finite = np.isfinite(original(*args))
+    for i in differentiable(name, method, len(args)):
+        forward = cadiff.derivative(function, i, args)
+        assert cadiff.grad(function, i)(*args) == pytest.approx(forward, rel=1e-12)
+        if finite:
+            want = quotient(lambda t, i=i: original(*args[:i], args[i] + t, *args[i + 1 :]))
+            assert forward == pytest.approx(want, rel=1e-7, abs=1e-8), (args, i)
+            second = cadiff.derivative(function, i, args, order=2)
+            want = quotient(
+                lambda t, i=i: cadiff.derivative(
+                    function, i, (*args[:i], args[i] + t, *args[i + 1 :])
+                )
+            )
+            assert second == pytest.approx(want, rel=1e-7, abs=1e-8), (args, i)
+        else:
+            assert forward == 0.0
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+@pytest.mark.parametrize("method", DENSITIES + PROBABILITIES)
+def test_continuous(name: str, method: str) -> None:
+    for at, how, args in continuous():
+        if (at, how) == (name, method):
+            check_value(name, method, args)
+            check_derivatives(name, method, args)
+
+
+@pytest.mark.parametrize("name", DISCRETE)
+@pytest.mark.parametrize("method", MASSES + PROBABILITIES)
+def test_discrete(name: str, method: str) -> None:
+    for at, how, args in discrete():
+        if (at, how) == (name, method):
+            check_value(name, method, args)
+            check_derivatives(name, method, args)
+
+
+@pytest.mark.parametrize("name", FIXED)
+@pytest.mark.parametrize("method", PROBABILITIES)
+def test_parameters_without_a_derivative_are_refused(name: str, method: str) -> None:
+    shapes = (CONTINUOUS | DISCRETE)[name][-1]
+    for i, parameter in enumerate(parameters(name)):
+        if parameter in FIXED[name]:
+            args = [0.7, *shapes]
+            args[1 + i] = Var(args[1 + i])
+            with pytest.raises(TypeError, match=rf"{name}\.{method}.*'{parameter}'"):
+                getattr(getattr(stats, name), method)(*args)
+    with pytest.raises(TypeError, match="'k'"):
+        stats.poisson.pmf(Var(1.0), 2.0)
+
+
+# --- tails, edges and broadcasting ---------------------------------------------------------------
+
+
+def test_tails() -> None:
+    """Far out log Φ(x) is -x²/2 - log(-x) …, and its slope -x - 1/x …"""
+    assert stats.norm.logcdf(Var(-40.0)).value == st.norm.logcdf(-40.0)
+    assert cadiff.grad(stats.norm.logcdf)(-40.0) == pytest.approx(40.02496882, rel=1e-9)
+    assert cadiff.grad(stats.norm.logcdf)(-1e8) == pytest.approx(1e8, rel=1e-15)
+    assert cadiff.grad(stats.norm.logsf)(1e8) == pytest.approx(-1e8, rel=1e-15)
+    assert cadiff.grad(cadiff.grad(stats.norm.logcdf))(-1e4) == pytest.approx(-1.0, rel=1e-7)
+    assert cadiff.grad(stats.logistic.logcdf)(-800.0) == 1.0
+    assert cadiff.grad(stats.laplace.logcdf)(-800.0) == 1.0
+    assert cadiff.grad(stats.expon.logsf)(800.0) == -1.0
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_outside_the_support_nothing_changes(name: str) -> None:
+    low, high = (
+        st.beta.support(1.0, 1.0)
+        if name == "beta"
+        else getattr(st, name).support(*CONTINUOUS[name][0])
+    )
+    for x in [low - 1.0] * math.isfinite(low) + [high + 1.0] * math.isfinite(high):
+        for shapes in CONTINUOUS[name]:
+            pdf, logpdf = getattr(stats, name).pdf, getattr(stats, name).logpdf
+            assert pdf(Var(x), *shapes).value == 0.0
+            assert logpdf(Var(x), *shapes).value == -INF
+            for f in (pdf, logpdf):
+                gradient = cadiff.grad(f, tuple(range(1 + len(shapes))))(x, *shapes)
+                assert list(gradient) == [0.0] * len(gradient)
+
+
+def test_parameters_outside_their_domain_give_nan() -> None:
+    assert math.isnan(stats.norm.logpdf(Var(1.0), 0.0, -1.0).value)
+    assert math.isnan(stats.gamma.pdf(Var(1.0), -2.0).value)
+    assert math.isnan(stats.poisson.pmf(3, Var(-2.0)).value)
+    assert math.isnan(stats.norm.cdf(Var(math.nan)).value)
+
+
+def test_broadcasting() -> None:
+    x, loc = np.array([[0.3], [1.0], [-4.0]]), np.array([0.0, 1.0])
+
+    def total(x: Any, loc: Any, scale: Any) -> Any:
+        return np.sum(stats.norm.logpdf(x, loc, scale=scale))
+
+    by_x, by_loc, by_scale = cadiff.grad(total, (0, 1, 2))(x, loc, 2.0)
+    z = (x - loc) / 2.0
+    np.testing.assert_allclose(by_x, (-z / 2.0).sum(1, keepdims=True), rtol=1e-14)
+    np.testing.assert_allclose(by_loc, (z / 2.0).sum(0), rtol=1e-14)
+    assert by_scale == pytest.approx(((z * z - 1.0) / 2.0).sum(), rel=1e-13)
+
+
+LISTED = [
+    *((name, method) for name in CONTINUOUS for method in DENSITIES + PROBABILITIES),
+    *((name, method) for name in DISCRETE for method in MASSES + PROBABILITIES),
+]
+
+
+@pytest.mark.parametrize(("name", "method"), LISTED)
+def test_lists_are_arrays(name: str, method: str) -> None:
+    """Beside numbers with derivatives, and with such numbers in them."""
+    if name in DISCRETE:
+        x: list[Any] = [1, 3]
+        *shapes, last = DISCRETE[name][0]
+    else:
+        x, shapes, last = [0.2, 0.9], list(CONTINUOUS[name][0]), 0.1
+    want = getattr(getattr(st, name), method)(x, *shapes, last)
+    for make in (Var, Dual):
+        for parameter in (make(last), [make(last), last]):
+            got = getattr(getattr(stats, name), method)(x, *shapes, parameter)
+            assert isinstance(got, make)
+            np.testing.assert_allclose(cadiff.value(got), want, rtol=1e-13)
+
+
+def test_lists_in_multivariate_distributions() -> None:
+    v = Var(0.3)
+    got = stats.multivariate_normal.logpdf([0.1, 0.7], [v, 1.0], [[2.0, v], [v, 1.0]])
+    want = st.multivariate_normal.logpdf([0.1, 0.7], [0.3, 1.0], [[2, 0.3], [0.3, 1]])
+    assert got.value == pytest.approx(want, rel=1e-14)
+    got = stats.dirichlet.logpdf([0.1, 0.9], [v, 1.0])
+    want = st.dirichlet.logpdf([0.1, 0.9], [0.3, 1.0])
+    assert got.value == pytest.approx(want, rel=1e-14)
+
+
+def test_mixed_in_and_out_of_the_support() -> None:
+    x = np.array([-1.0, 0.5, 2.0])
+    value, gradient = cadiff.value_and_grad(lambda x: np.sum(stats.gamma.pdf(x, 2.5)))(x)
+    assert value == pytest.approx(st.gamma.pdf(x, 2.5).sum())
+    assert gradient[0] == 0.0
+    np.testing.assert_allclose(gradient[1:], st.gamma.pdf(x[1:], 2.5) * (1.5 / x[1:] - 1.0))
+
+
+# --- calls ---------------------------------------------------------------------------------------
+
+
+def test_frozen_distributions() -> None:
+    frozen = stats.norm(loc=1.0, scale=Var(2.0))
+    assert frozen.logpdf(3.0).value == st.norm(1.0, 2.0).logpdf(3.0)
+    assert stats.norm(loc=1.0, scale=2.0).mean() == 1.0
+    assert stats.norm(1.0, 2.0).rvs(random_state=1) == st.norm(1.0, 2.0).rvs(random_state=1)
+    assert cadiff.grad(lambda m: stats.norm(m, 2.0).logpdf(1.0))(-0.5) == 0.375
+    assert cadiff.grad(lambda m: stats.poisson(m).logpmf(3))(2.0) == 0.5
+
+
+@pytest.mark.parametrize("name", ["mean", "std", "rvs", "ppf", "entropy", "interval"])
+def test_frozen_distributions_drop_no_derivative(name: str) -> None:
+    for frozen in (stats.norm(Var(1.0), 2.0), stats.poisson(mu=Var(2.0))):
+        with pytest.raises(
+            TypeError, match=rf"{name} is not supported .* only p[dm]f, logp.*value"
+        ):
+            getattr(frozen, name)
+    with pytest.raises(TypeError, match=r"multivariate_normal\(\.\.\.\)\.mean is not .*logpdf: "):
+        stats.multivariate_normal(Var([1.0, 2.0]), np.eye(2)).mean
+
+
+def test_lists_for_numbers() -> None:
+    ls, p = [0.5, 1.0, 2.0], [0.2, 0.3, 0.5]
+    v = Var(p)
+    for got, want in [
+        (stats.norm.logpdf(ls, v), st.norm.logpdf(ls, p)),
+        (stats.gamma.cdf(v, ls, scale=(1, 2, 3)), st.gamma.cdf(p, ls, scale=(1, 2, 3))),
+        (stats.norm.pdf(0.1, [v[0], 1.0]), st.norm.pdf(0.1, [0.2, 1.0])),
+        (stats.poisson.logpmf([1, 0, 2], v), st.poisson.logpmf([1, 0, 2], p)),
+        (stats.dirichlet.logpdf(p, [v[0], 1, 2]), st.dirichlet.logpdf(p, [0.2, 1, 2])),
+        (stats.multivariate_normal.logpdf(ls, v), st.multivariate_normal.logpdf(ls, p)),
+        (
+            stats.multivariate_normal.logpdf([1, 2], [0, v[0]], [[v[1], 0], [0, 1]]),
+            st.multivariate_normal.logpdf([1, 2], [0, 0.2], [[0.3, 0], [0, 1]]),
+        ),
+    ]:
+        np.testing.assert_allclose(got.value, want, rtol=1e-13)
+
+
+def test_everything_else_is_from_scipy() -> None:
+    assert stats.norm.ppf(0.3) == st.norm.ppf(0.3)
+    assert stats.gamma.mean(2.0) == 2.0
+    assert stats.kendalltau is st.kendalltau
+    assert "norm" in repr(stats.norm)
+    assert set(dir(st)) <= set(dir(stats))
+
+
+def test_wrong_calls_say_what_is_wrong() -> None:
+    with pytest.raises(TypeError, match=r"gamma\.pdf wants a"):
+        stats.gamma.pdf(Var(1.0))
+    with pytest.raises(TypeError, match="takes x, loc, scale, each once"):
+        stats.norm.pdf(Var(1.0), 0.0, loc=1.0)
+    with pytest.raises(TypeError, match="takes x, loc, scale, each once"):
+        stats.norm.pdf(Var(1.0), mean=1.0)
+    with pytest.raises(TypeError, match="takes no scale"):
+        stats.poisson.pmf(1, Var(1.0), scale=2.0)
+
+
+# --- multivariate --------------------------------------------------------------------------------
+
+
+def check_gradient(f: Callable[..., Any], original: Callable[..., Any], *args: Any) -> None:
+    """The value and the gradient by every argument, against differences."""
+    np.testing.assert_allclose(cadiff.value(f(*map(Var, args))), original(*args), rtol=1e-12)
+    rng = np.random.default_rng(3)
+    for i, x in enumerate(args):
+        t = rng.standard_normal(np.shape(x))
+        if np.ndim(x) == 2 and np.shape(x)[0] == np.shape(x)[1]:
+            t = t + t.T  # SciPy reads one triangle only
+
+        def moved(s: float, i: int = i, x: Any = x, t: Any = t) -> Any:
+            return np.sum(original(*args[:i], x + s * t, *args[i + 1 :]))
+
+        gradient = cadiff.grad(lambda *args: np.sum(f(*args)), i)(*args)
+        want = quotient(moved, 1e-4)
+        assert np.sum(gradient * t) == pytest.approx(want, rel=1e-7, abs=1e-9)
+        _, tangent = cadiff.jvp(lambda y, i=i: np.sum(f(*args[:i], y, *args[i + 1 :])), (x,), (t,))
+        assert tangent == pytest.approx(np.sum(gradient * t), rel=1e-12)
+
+
+MEAN = np.array([0.3, -1.0, 2.0])
+COV = np.array([[2.0, 0.3, -0.2], [0.3, 1.0, 0.4], [-0.2, 0.4, 3.0]])
+
+
+@pytest.mark.parametrize("method", DENSITIES)
+@pytest.mark.parametrize("shape", [(3,), (1, 3), (4, 3), (2, 4, 3)])
+def test_multivariate_normal(method: str, shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(0).standard_normal(shape)
+    f = getattr(stats.multivariate_normal, method)
+    original = getattr(st.multivariate_normal, method)
+    assert np.shape(cadiff.value(f(Var(x), MEAN, COV))) == np.shape(original(x, MEAN, COV))
+    check_gradient(f, original, x, MEAN, COV)
+
+
+def test_multivariate_normal_takes_what_scipy_takes() -> None:
+    x, rng = np.array([0.3, 0.4]), np.random.default_rng(0)
+    original = st.multivariate_normal
+    for mean, cov in [
+        (None, 1.0),
+        ([0.0, 1.0], [2.0, 3.0]),
+        ([1.0, 2.0], 2.5),
+        (None, np.eye(2) * 4),
+    ]:
+        got = stats.multivariate_normal.logpdf(Var(x), mean, cov)
+        want = original.logpdf(x, mean, cov)
+        assert np.shape(got.value) == np.shape(want)
+        np.testing.assert_allclose(got.value, want, rtol=1e-13)
+    frozen = stats.multivariate_normal(MEAN, cov=COV)
+    assert frozen.logpdf(Var(MEAN)).value == pytest.approx(original(MEAN, COV).logpdf(MEAN))
+    assert frozen.rvs(random_state=rng).shape == (3,)
+
+
+def test_multivariate_normal_refuses() -> None:
+    with pytest.raises(np.linalg.LinAlgError):
+        stats.multivariate_normal.logpdf(Var([1.0, 2.0]), None, [[1.0, 1.0], [1.0, 1.0]])
+    with pytest.raises(TypeError, match="allow_singular"):
+        stats.multivariate_normal.logpdf(Var([1.0]), allow_singular=True)
+    with pytest.raises(ValueError, match="3 dimensions"):
+        stats.multivariate_normal.logpdf(Var([1.0, 1.0, 1.0]), MEAN, np.eye(2))
+
+
+@pytest.mark.parametrize("method", DENSITIES)
+def test_dirichlet(method: str) -> None:
+    alpha = np.array([0.7, 2.0, 4.5])
+    f, original = getattr(stats.dirichlet, method), getattr(st.dirichlet, method)
+    x = np.array([0.2, 0.3, 0.5])
+    assert f(x, alpha) == original(x, alpha)
+    check_gradient(lambda alpha: f(x, alpha), lambda alpha: original(x, alpha), alpha)
+    columns = np.array([[0.2, 0.1], [0.3, 0.6]])
+    check_gradient(f, original, columns, alpha)
+    with pytest.raises(ValueError):
+        f(Var([0.2, 0.2, 0.2]), alpha)
+
+
+def test_derivative_of_dirichlet_by_independent_entries() -> None:
+    alpha, x = np.array([0.7, 2.0, 4.5]), np.array([0.2, 0.3, 0.5])
+    gradient = cadiff.grad(stats.dirichlet.logpdf)(x, alpha)
+    np.testing.assert_allclose(gradient, (alpha - 1.0) / x, rtol=1e-14)
+
+
+def test_a_fit_by_maximum_likelihood() -> None:
+    """The score is zero where SciPy's own fit of a normal distribution ends."""
+    sample = np.random.default_rng(0).normal(1.0, 2.0, 200)
+    loc, scale = st.norm.fit(sample)
+
+    def score(loc: Any, scale: Any) -> Any:
+        return np.sum(stats.norm.logpdf(sample, loc, scale))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.abs(cadiff.grad(score, (0, 1))(loc, scale)).max() < 1e-10

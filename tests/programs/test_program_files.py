@@ -1,0 +1,419 @@
+"""What was recorded as a file: bytes that are checked when they are read, and text in C."""
+
+from __future__ import annotations
+
+import ctypes
+import pickle
+import re
+import shutil
+import struct
+import subprocess
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cadiff
+import cadiff.numpy as cnp
+from cadiff.binding import _core
+from cadiff.programs import codegen
+from cadiff.transforms._outputs import Output
+
+from ..helpers.functions import rosenbrock
+
+rng = np.random.default_rng(7)
+
+
+def recorded(f: Callable[..., Any], *args: Any, optimize: bool = True) -> Any:
+    """What f computes at some arguments, as a graph."""
+    with _core.Guarded(args, f) as recording:
+        out = Output(f(*recording.lifted))
+        graph = recording.graph(out.atoms, optimize)
+        out.atoms = []
+    return graph
+
+
+def vector(args: Any) -> Any:
+    """All arguments in a row."""
+    return np.concatenate([np.ravel(np.asarray(x, dtype=float)) for x in args])
+
+
+def everything(graph: Any) -> list[tuple[int, int]]:
+    return [(0, graph.n_inputs)]
+
+
+# --- what is recorded ----------------------------------------------------------------------------
+
+
+def network(w1: Any, w2: Any, x: Any) -> Any:
+    return cnp.sum(cnp.tanh(cnp.tanh(x @ w1) @ w2) ** 2)
+
+
+def broadcast(a: Any, b: Any) -> Any:
+    return cnp.sum(cnp.sum(cnp.exp(-((a[:, None] - b[None, :]) ** 2)), axis=0) ** 2)
+
+
+def gathered(x: Any) -> Any:
+    places = np.arange(len(x))[::-1] * 7 % len(x)
+    return cnp.sum(cnp.sin(x[places]) * x[places // 2] * x[::-1])
+
+
+def assigned(x: Any) -> Any:
+    y = cnp.zeros(50) * x[0]
+    y[10:40] = x[:30] * 2.0
+    y[::5] = x[:10]
+    return cnp.sum(y * y)
+
+
+def along_axes(x: Any) -> Any:
+    rows = cnp.sum(cnp.sum(x, axis=1) ** 2)
+    return (
+        rows + cnp.sum(cnp.mean(x, axis=0) ** 3) + cnp.sum(x.T @ x) + cnp.sum(cnp.exp(x.T)[::-1])
+    )
+
+
+def with_empty(x: Any, y: Any, z: Any) -> Any:
+    return cnp.sum(x) + cnp.sum(y * y) + cnp.sum(z)
+
+
+PROGRAMS: dict[str, tuple[Any, ...]] = {
+    "few numbers": (rosenbrock, np.linspace(-1.0, 1.0, 5)),
+    "many numbers": (rosenbrock, np.linspace(-1.0, 1.0, 300)),
+    "network": (network, *[rng.normal(size=s) for s in [(20, 30), (30, 5), (40, 20)]]),
+    "matrices": (
+        lambda a, b: cnp.sum(cnp.matmul(a, b) * 1.5),
+        *[rng.normal(size=s) for s in [(3, 10, 8), (3, 8, 9)]],
+    ),
+    "broadcast": (broadcast, rng.normal(size=30), rng.normal(size=40)),
+    "gathered": (gathered, rng.normal(size=200)),
+    "assigned": (assigned, rng.normal(size=30)),
+    "axes": (along_axes, rng.normal(size=(12, 13))),
+    "empty": (with_empty, np.zeros(0), rng.normal(size=30), np.zeros((0, 4))),
+    "of nothing": (lambda x: 3.0, np.zeros(0)),
+    "nothing done": (lambda x: x, 0.5),
+    "constant": (lambda x: 0.1 + 0.2, 0.5),
+    "odd constants": (lambda x: cadiff.where(x > 5.0, -np.inf, x * -1e-300) * 1e300, 0.5),
+    "extremes": (
+        lambda x: cnp.sum(cnp.max(x.reshape(2, 3, 4), axis=(0, 2)) ** 2) * cnp.min(x) - cnp.max(x),
+        np.concatenate([rng.normal(size=20), [0.5, 0.5, 3.0, 3.0]]),
+    ),
+    "long": (lambda x: cnp.sum(cnp.sin(x) * x[0]) / cnp.max(cnp.abs(x)), rng.normal(size=100_000)),
+}
+SEVERAL: dict[str, tuple[Any, ...]] = {
+    "array and numbers": (
+        lambda x, y: (cnp.sin(x) * y, cnp.sum(x), 3.0),
+        rng.normal(size=40),
+        0.5,
+    ),
+    "no results": (lambda x: x[:0], rng.normal(size=4)),
+    "turned about": (lambda x: (x.T * 2.0, x[::-1], x[0]), rng.normal(size=(5, 6))),
+}
+ALL = PROGRAMS | SEVERAL
+
+
+@pytest.fixture(params=ALL)
+def program(request: pytest.FixtureRequest) -> Any:
+    return ALL[request.param]
+
+
+# --- bytes ---------------------------------------------------------------------------------------
+
+
+def answers(graph: Any, x: Any) -> Iterator[Any]:
+    """Results of all kinds of programs that are made from a graph."""
+    which = everything(graph)
+    more = np.concatenate([x, np.linspace(1.0, 2.0, graph.n_inputs)])
+    yield graph.value_code().run(x)
+    if graph.n_outputs == 1:
+        yield graph.gradient_code(which).run(x)
+        yield graph.second_code(which).run(more)
+    yield graph.push_code(which).run(more)
+    yield graph.pull_code(which).run(np.concatenate([x, np.ones(graph.n_outputs)]))
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+def test_a_graph_is_the_same_after_pickling(program: Any, optimize: bool) -> None:
+    f, *args = program
+    graph = recorded(f, *args, optimize=optimize)
+    data = pickle.dumps(graph)
+    other = pickle.loads(data)
+    assert pickle.dumps(other) == data
+    for name in ("sizes", "n_inputs", "n_outputs", "n_recorded", "guards"):
+        assert getattr(other, name) == getattr(graph, name)
+    x = vector(args)
+    for found, expected in zip(answers(other, x), answers(graph, x), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_derivatives_are_not_pickled() -> None:
+    graph = recorded(rosenbrock, np.ones(6))
+    data = pickle.dumps(graph)
+    for _ in answers(graph, np.ones(6)):
+        assert pickle.dumps(graph) == data
+
+
+def choosing(x: Any) -> Any:
+    if x[0] > 0.0:
+        return x[0] * x[1] if x[1] != 2.0 else x[1]
+    return -x[0]
+
+
+def test_guards_are_pickled() -> None:
+    graph = recorded(choosing, np.array([1.0, 3.0]))
+    other = pickle.loads(pickle.dumps(graph))
+    assert len(other.guards) == 2
+    assert other.guards == graph.guards
+    for x in ([1.0, 3.0], [-1.0, 3.0], [1.0, 2.0]):
+        found, expected = (g.value_code().run(np.array(x)) for g in (other, graph))
+        assert found == expected
+
+
+HEADER = struct.Struct("<8s11Q")
+
+
+def bytes_of(f: Callable[..., Any], *args: Any) -> bytes:
+    return bytes(recorded(f, *args).__reduce__()[1][0])
+
+
+def sealed(body: bytes) -> bytes:
+    """With the right checksum, as those have who mean harm."""
+    return body + zlib.crc32(body).to_bytes(4, "little")
+
+
+def test_damaged_bytes_are_refused() -> None:
+    data = bytes_of(rosenbrock, np.ones(4))
+    for k in range(len(data)):
+        changed = bytearray(data)
+        changed[k] ^= 0x10
+        with pytest.raises(ValueError, match="not the bytes of a recorded function"):
+            _core.graph_from_bytes(bytes(changed))
+    for k in range(len(data)):
+        with pytest.raises(ValueError, match="not the bytes of a recorded function"):
+            _core.graph_from_bytes(data[:k])
+
+
+def test_foreign_bytes_are_refused() -> None:
+    data = bytes_of(rosenbrock, np.ones(4))
+    with pytest.raises(TypeError, match="expected the bytes of a recorded function, not str"):
+        _core.graph_from_bytes("program")  # type: ignore[arg-type]
+    for other in (b"", b"cad", pickle.dumps([1]), data[4:]):
+        with pytest.raises(ValueError, match="not the bytes of a recorded function"):
+            _core.graph_from_bytes(other)
+    with pytest.raises(ValueError, match="compile the function anew"):
+        _core.graph_from_bytes(b"cadgrf99" + data[8:])
+    with pytest.raises(ValueError, match="not of the lengths it says"):
+        _core.graph_from_bytes(sealed(data[:-4] + bytes(8)))
+
+
+def test_operations_are_known_by_name() -> None:
+    data = bytes_of(lambda x: cadiff.sin(x), 0.5)
+    assert b"\nsin" in data
+    version = re.escape(cadiff.__version__)
+    with pytest.raises(ValueError, match=f"cadiff {version} recorded.*'sim'"):
+        _core.graph_from_bytes(sealed(data[:-4].replace(b"\nsin", b"\nsim")))
+    # Another function of as many operands is another function, and not an error.
+    other = _core.graph_from_bytes(sealed(data[:-4].replace(b"\nsin", b"\ncos")))
+    assert other.value_code().run(np.array([0.5])) == np.cos(0.5)
+    for name in (b"\nadd", b"\nsum", b"\nlog2"):
+        with pytest.raises(ValueError, match=r"not the bytes|does not have|lengths"):
+            _core.graph_from_bytes(sealed(data[:-4].replace(b"\nsin", name)))
+
+
+def is_answered(data: bytes) -> bool:
+    """Whether some bytes are a graph; if so, all that it computes is computed."""
+    try:
+        graph = _core.graph_from_bytes(data)
+    except (ValueError, MemoryError):
+        return False
+    if graph.n_inputs < 10_000 and graph.n_outputs < 10_000:
+        for result in answers(graph, np.linspace(-1.0, 1.0, graph.n_inputs)):
+            assert isinstance(result, (int, np.ndarray))
+    return True
+
+
+HOSTILE: dict[str, tuple[Any, ...]] = {
+    "numbers": (rosenbrock, np.linspace(-1.0, 1.0, 3)),
+    "guards": (choosing, np.array([1.0, 3.0])),
+    "network": (network, *[rng.normal(size=s) for s in [(5, 6), (6, 5), (5, 5)]]),
+    "broadcast": (broadcast, rng.normal(size=6), rng.normal(size=7)),
+    "gathered": (gathered, rng.normal(size=40)),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_bytes_lead_out_of_a_program(name: str) -> None:
+    """Bytes with the right checksum are refused, or mean a program that runs."""
+    f, *args = HOSTILE[name]
+    body = bytes_of(f, *args)[:-4]
+    outcomes = set()
+    for k in range(8, len(body)):
+        for value in (0, 1, 0x7F, 0x80, 0xFF, body[k] ^ 1, (body[k] + 1) % 256):
+            if value != body[k]:
+                changed = body[:k] + bytes([value]) + body[k + 1 :]
+                outcomes.add(is_answered(sealed(changed)))
+    assert outcomes == {False, True}
+
+
+# --- C -------------------------------------------------------------------------------------------
+
+CC = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
+needs_compiler = pytest.mark.skipif(CC is None, reason="there is no compiler of C")
+
+FLAGS = ["-std=c99", "-O2", "-Wall", "-Wextra", "-pedantic", "-Werror", "-shared", "-fPIC"]
+
+
+class Library:
+    """A file of C, compiled."""
+
+    def __init__(self, text: str, directory: Path, n_outputs: int, n_inputs: int) -> None:
+        path = directory / "f.c"
+        path.write_text(text, encoding="ascii")
+        command = [str(CC), *FLAGS, str(path), "-o", str(path.with_suffix(".so")), "-lm"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        self.library = ctypes.CDLL(str(path.with_suffix(".so")))
+        self.n_outputs = n_outputs
+        self.n_inputs = n_inputs
+
+    def call(self, name: str, *given: Any, results: tuple[int, ...]) -> Any:
+        arrays = [np.ascontiguousarray(x, dtype=np.float64) for x in given]
+        # One number more than there should be: nobody may write to it.
+        made = [np.full(n + 1, 1234.5) for n in results]
+        places = [ctypes.c_void_p(array.ctypes.data) for array in [*arrays, *made]]
+        missed = getattr(self.library, name)(*places)
+        assert all(array[-1] == 1234.5 for array in made)
+        return missed, *[array[:-1] for array in made]
+
+    def value(self, x: Any) -> Any:
+        return self.call("f_value", x, results=(self.n_outputs,))
+
+    def value_and_grad(self, x: Any) -> Any:
+        return self.call("f_value_and_grad", x, results=(1, self.n_inputs))
+
+    def value_and_vjp(self, x: Any, g: Any) -> Any:
+        return self.call("f_value_and_vjp", x, g, results=(self.n_outputs, self.n_inputs))
+
+
+def compiled(graph: Any, directory: Path) -> Library:
+    text = codegen.to_c(graph, everything(graph), "f")
+    return Library(text, directory, graph.n_outputs, graph.n_inputs)
+
+
+def assert_close(found: Any, expected: Any) -> None:
+    """But for rounding, also where terms cancel."""
+    scale = float(np.max(np.abs(expected), initial=0.0, where=np.isfinite(expected)))
+    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-13 * scale)
+
+
+@needs_compiler
+@pytest.mark.parametrize("optimize", [True, False])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_c_has_the_value_and_the_gradient(name: str, optimize: bool, tmp_path: Path) -> None:
+    f, *args = PROGRAMS[name]
+    library = compiled(recorded(f, *args, optimize=optimize), tmp_path)
+    argnums = tuple(range(len(args)))
+    value, gradient = cadiff.value_and_grad(f, argnums)(*args)
+    missed, found = library.value(vector(args))
+    assert missed == 0
+    assert_close(found, [value])
+    missed, found, derivatives = library.value_and_grad(vector(args))
+    assert missed == 0
+    assert_close(found, [value])
+    assert_close(derivatives, vector(gradient))
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", SEVERAL)
+def test_c_has_several_values_and_their_products(name: str, tmp_path: Path) -> None:
+    f, *args = SEVERAL[name]
+    graph = recorded(f, *args)
+    library = compiled(graph, tmp_path)
+    x, g = vector(args), rng.normal(size=graph.n_outputs)
+    expected = graph.value_code().run(x)
+    assert_close(library.value(x)[1], expected)
+    missed, values, derivatives = library.value_and_vjp(x, g)
+    assert missed == 0
+    assert_close(values, expected)
+    assert_close(
+        derivatives, graph.pull_code(everything(graph)).run(np.r_[x, g])[graph.n_outputs :]
+    )
+
+
+ROWS = [(name, arity) for name, arity, _ in _core.operations()]
+POINTS = (0.3, 0.7, 1.6, -0.4)
+
+
+def every_operation(x: Any) -> Any:
+    """Each operation of the table at some points, some of them outside its domain."""
+    results = []
+    for name, arity in ROWS:
+        for k in range(len(POINTS)):
+            operands = [x[(k + i) % len(POINTS)] for i in range(arity)]
+            if name == "polygamma":
+                operands[0] = float(k)
+            results.append(getattr(cadiff, name)(*operands))
+    return tuple(results)
+
+
+@needs_compiler
+@pytest.mark.parametrize("special", [False, True])
+def test_c_has_every_operation(special: bool, tmp_path: Path) -> None:
+    x = np.array([0.0, np.inf, -np.inf, np.nan] if special else POINTS)
+    graph = recorded(every_operation, np.array(POINTS))
+    library = compiled(graph, tmp_path)
+    cotangents = np.linspace(0.5, 1.5, graph.n_outputs)
+    expected = graph.pull_code(everything(graph)).run(np.r_[x, cotangents])
+    missed, values, derivatives = library.value_and_vjp(x, cotangents)
+    assert missed == 0
+    assert_close(values, expected[: graph.n_outputs])
+    assert_close(derivatives, expected[graph.n_outputs :])
+    assert_close(values, np.array(every_operation(x), dtype=float))
+
+
+@needs_compiler
+def test_c_answers_the_choice_that_is_another_one(tmp_path: Path) -> None:
+    library = compiled(recorded(choosing, np.array([1.0, 3.0])), tmp_path)
+    missed, value, gradient = library.value_and_grad([2.0, 5.0])
+    assert (missed, *value, *gradient) == (0, 10.0, 5.0, 2.0)
+    for x, number in (([-1.0, 3.0], 1), ([1.0, 2.0], 2), ([np.nan, 3.0], 1)):
+        missed, value, gradient = library.value_and_grad(x)
+        assert missed == number
+        np.testing.assert_array_equal([*value, *gradient], 1234.5)
+        assert library.value(x)[0] == number
+
+
+@needs_compiler
+def test_c_of_some_inputs(tmp_path: Path) -> None:
+    args = (rng.normal(size=4), rng.normal(size=5))
+    graph = recorded(broadcast, *args)
+    library = Library(codegen.to_c(graph, [(4, 9)], "f"), tmp_path, 1, 5)
+    gradient = cadiff.grad(broadcast, 1)(*args)
+    assert_close(library.value_and_grad(vector(args))[2], gradient)
+
+
+@needs_compiler
+def test_long_programs_compile_in_parts(tmp_path: Path) -> None:
+    x = rng.uniform(0.5, 1.5, size=120)
+    graph = recorded(rosenbrock, x, optimize=False)
+    text = codegen.to_c(graph, everything(graph), "f")
+    assert "f_value_and_grad_parts" in text
+    library = Library(text, tmp_path, 1, len(x))
+    assert_close(library.value_and_grad(x)[2], cadiff.grad(rosenbrock)(x))
+
+
+def test_c_explains_itself() -> None:
+    graph = recorded(with_empty, *PROGRAMS["empty"][1:])
+    text = codegen.to_c(graph, everything(graph), "model")
+    head = text[: text.index("*/")]
+    for part in ("int model_value(const double *x", "sizes 0, 30, 0", cadiff.__version__):
+        assert part in head
+    assert "cad_sinc" not in text  # what is not called is not there
+
+
+@pytest.mark.parametrize("name", ["", "1f", "f g", "f;", "é", "double", "while", 3, None, "f\n"])
+def test_names_that_c_does_not_have_are_refused(name: Any) -> None:
+    with pytest.raises(ValueError, match="name must be"):
+        codegen.to_c(recorded(lambda x: x, 0.5), [(0, 1)], name)

@@ -1,0 +1,630 @@
+"""Programs as objects: what they compose with, what they refuse, options, errors."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+import math
+import pickle
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cadiff
+import cadiff.numpy as cnp
+from cadiff import Program
+from cadiff.programs import traces
+
+from ..helpers.memory import usage
+from ..helpers.programs import hinge, near, same, wave
+
+Function = Callable[..., Any]
+
+
+# --- composition ---------------------------------------------------------------------------------
+
+
+def cube(x: Any) -> Any:
+    return cnp.sum(x * x * x) if cnp.sum(x) > 0.0 else cnp.sum(x)
+
+
+def test_transforms_of_programs_and_programs_of_transforms() -> None:
+    x = np.array([1.0, 2.0])
+    program = cadiff.compile(cube)
+    program(x)
+    near(cadiff.grad(program)(x), 3.0 * x * x)
+    near(cadiff.hessian(program)(x), np.diag(6.0 * x))
+    near(cadiff.jvp(program, (x,), (x,)), (9.0, 27.0))
+    near(cadiff.hvp(program)(x, x), 6.0 * x * x)
+    near(cadiff.jacobian(cadiff.grad(program))(x), np.diag(6.0 * x))
+    near(cadiff.jacobian(program.grad)(x), np.diag(6.0 * x))
+    near(cadiff.grad(lambda x: cnp.sum(program.grad(x)))(x), 6.0 * x)
+    near(cadiff.grad(lambda x: program.value_and_grad(x)[0])(x), 3.0 * x * x)
+    near(
+        cadiff.grad(lambda x: program(x) ** 2 + program(2.0 * x))(x),
+        2 * 9.0 * 3 * x * x + 24.0 * x * x,
+    )
+    assert cadiff.derivative(lambda t: program(t * x), 1.0, order=3) == 54.0
+    out, linear = cadiff.linearize(program, x)
+    assert (out, linear(x)) == (9.0, 27.0)
+    y = cadiff.Var([1.0, 2.0])
+    program(y).backward()
+    near(y.grad, 3.0 * x * x)
+    gradient = cadiff.compile(cadiff.grad(cube))
+    for at in (x, -x, x):
+        near(gradient(at), cadiff.grad(cube)(at))
+        near(gradient.jacobian(at), cadiff.hessian(cube)(at))
+    assert gradient.stats()["eager"] == 0
+    for make in (cadiff.hessian, cadiff.jacobian, cadiff.value_and_grad):
+        composed = cadiff.compile(make(cube))
+        for at in (x, -x, x):
+            near(composed(at), make(cube)(at))
+    for mode in (cadiff.jacfwd, cadiff.jacrev):
+        near(cadiff.compile(mode(lambda x: x * x[::-1]))(x), mode(lambda x: x * x[::-1])(x))
+
+
+def test_programs_within_programs() -> None:
+    inner = cadiff.compile(cube)
+    outer = cadiff.compile(lambda x: inner(x) * inner(-x) + inner(np.array([1.0, 1.0])))
+
+    def plain(x: Any) -> Any:
+        return cube(x) * cube(-x) + 2.0
+
+    for x in (np.array([1.0, 2.0]), np.array([-1.0, -2.0]), np.array([3.0, 2.0])):
+        near(outer.value_and_grad(x), cadiff.value_and_grad(plain)(x))
+    assert outer.stats()["eager"] == 0
+
+    @cadiff.compile
+    def made_within(x: Any) -> Any:
+        return cadiff.compile(lambda y: y * y * x)(x) + cadiff.compile(lambda y: y * y).grad(x)
+
+    assert made_within(2.0) == 12.0
+    assert made_within(3.0) == 33.0
+    assert made_within.grad(3.0) == 29.0
+
+
+def test_closures_over_numbers_of_an_outer_derivative() -> None:
+    warnings.simplefilter("ignore")
+    assert cadiff.grad(lambda a: cadiff.compile(lambda x: a * x)(2.0))(3.0) == 2.0
+    assert cadiff.grad(lambda a: cadiff.compile(lambda x: a * x * x).grad(2.0))(3.0) == 4.0
+    assert cadiff.grad(lambda a: a * cadiff.compile(lambda x: a + x).grad(1.0))(1.0) == 1.0
+    assert cadiff.grad(lambda a: a * cadiff.compile(lambda x: a * x).grad(1.0))(4.0) == 8.0
+    assert cadiff.derivative(lambda a: cadiff.compile(lambda x: a * x)(2.0), 3.0) == 2.0
+    assert cadiff.jvp(lambda a: cadiff.compile(lambda x: a * x)(2.0), (3.0,), (1.0,)) == (6.0, 2.0)
+    near(cadiff.hessian(lambda a: cadiff.compile(lambda x: a * a * x)(2.0) * a)(3.0), 36.0)
+    seen: list[Any] = []
+
+    def shared(a: Any) -> Any:
+        seen[:] = [a]
+        return program(2.0)
+
+    program = cadiff.compile(lambda x: seen[0] * x)
+    warnings.simplefilter("ignore")
+    for a in (3.0, 5.0):
+        assert cadiff.value_and_grad(shared)(a) == (2.0 * a, 2.0)
+    out = cadiff.compile(lambda a: cadiff.compile(lambda x: a * x)(2.0))
+    assert [out(a) for a in (1.0, 2.0, 3.0)] == [2.0, 4.0, 6.0]
+    assert out.grad(3.0) == 2.0
+
+
+def test_loops_over_rows_and_checkpoints() -> None:
+    row = cadiff.compile(lambda x: cnp.sum(x * x))
+
+    def rows(X: Any) -> Any:
+        return cnp.stack([row(x) for x in X])
+
+    X = np.arange(6.0).reshape(3, 2)
+    near(cadiff.jacobian(rows)(X), cadiff.jacobian(lambda X: cnp.sum(X * X, axis=1))(X))
+    near(cadiff.compile(rows).jacobian(X), cadiff.jacobian(rows)(X))
+    warnings.simplefilter("ignore")
+
+    def checkpointed(x: Any) -> Any:
+        return cadiff.checkpoint(cadiff.sin)(x) * x
+
+    program = cadiff.compile(checkpointed)
+    for x in (1.0, 2.0):
+        near(program.value_and_grad(x), cadiff.value_and_grad(checkpointed)(x))
+        near(program(x), math.sin(x) * x)
+        near(cadiff.checkpoint(program)(x), math.sin(x) * x)
+        near(cadiff.grad(cadiff.checkpoint(cadiff.compile(cadiff.sin)))(x), math.cos(x))
+
+
+def test_nan_check_watches_programs() -> None:
+    program = cadiff.compile(lambda x: cnp.sum(cadiff.log(x)))
+    x = np.array([1.0, 2.0])
+    program.grad(x)
+    program(x)
+    with cadiff.nan_check():
+        near(program.grad(x), 1.0 / x)
+        with pytest.raises(cadiff.NonFiniteError):
+            program.grad(np.array([1.0, -2.0]))
+    with np.errstate(invalid="ignore"):
+        assert math.isnan(program(np.array([1.0, -2.0])))
+
+
+OBSTACLES: dict[str, Function] = {
+    "unique": lambda x: cnp.sum(cnp.unique(x) ** 3),
+    "isin": lambda x: cnp.sum(cnp.isin(x, [1.0, 2.0]) * x**3),
+    "signbit": lambda x: cnp.sum(cnp.where(cnp.signbit(x), x, x**3)),
+    "root": lambda x: x[1] * cadiff.root(lambda y: y**3 + y - x[0] ** 2, 1.0),
+}
+
+READINGS: dict[str, Function] = {
+    "value": lambda x: x[0] * cadiff.value(x[1]),
+    "value of an array": lambda x: x[0] * cadiff.value(x)[1],
+    "item": lambda x: x[0] * x[1].item(),
+    "attribute": lambda x: x[0] * x[1].value,
+    "short attribute": lambda x: x[0] * x[1].v,
+}
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_readings_of_values_are_refused_with_the_reason(name: str) -> None:
+    program = cadiff.compile(READINGS[name])
+    before = usage()
+    for call in (program.grad, program, program.hessian):
+        with pytest.raises(TypeError, match=r"compiled.*stop_gradient"):
+            call(np.array([1.0, 2.0]))
+    assert usage() == before
+    assert program.stats()["recordings"] == 0
+
+
+@pytest.mark.parametrize("name", OBSTACLES)
+def test_what_cannot_be_compiled_runs_as_it_is_and_says_why(name: str) -> None:
+    f = OBSTACLES[name]
+    program = cadiff.compile(f)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for x in (np.array([1.0, 2.0, 3.0]), np.array([-1.0, 0.5, 2.0])):
+            near(program(x), f(x))
+            near(program.value_and_grad(x), cadiff.value_and_grad(f)(x))
+            near(program.hessian(x), cadiff.hessian(f)(x))
+            near(program.hvp(x, x), cadiff.hvp(f)(x, x))
+            near(program.jvp((x,), (x,)), cadiff.jvp(f, (x,), (x,)))
+            near(program.vjp(x)[1](1.0), cadiff.grad(f)(x))
+            near(program.batch(np.stack([x, x])), np.array([f(x), f(x)]))
+            near(program.batch(np.stack([x, x]), what="grad"), np.stack([cadiff.grad(f)(x)] * 2))
+    stats = program.stats()
+    assert stats["recordings"] == 0
+    assert stats["eager"] > 0
+    assert len(stats["obstacles"]) >= 1
+    messages = [str(w.message) for w in caught if w.category is RuntimeWarning]
+    assert messages, "no warning"
+    assert all(any(reason in text for reason in stats["obstacles"]) for text in messages)
+    assert caught[0].filename == __file__
+
+
+# --- options and the object ----------------------------------------------------------------------
+
+
+def test_a_branch_change_raises() -> None:
+    program = cadiff.compile(hinge, on_branch_change="raise")
+    x = np.array([1.0, 2.0])
+    assert program(x) == 5.0
+    for call in (
+        lambda: program(-x),
+        lambda: program.grad(-x),
+        lambda: program.hessian(-x),
+        lambda: program.batch(np.stack([x, -x])),
+        lambda: program.vjp(-x),
+        lambda: program.jvp((-x,), (x,)),
+    ):
+        with pytest.raises(RuntimeError, match="on_branch_change"):
+            call()
+    assert program(2.0 * x) == 20.0
+    program.clear()
+    assert program(-x) == -9.0
+
+
+def test_a_branch_change_warns() -> None:
+    program = cadiff.compile(hinge, on_branch_change="warn")
+    x = np.array([1.0, 2.0])
+    assert program(x) == 5.0
+    with pytest.warns(RuntimeWarning, match="outcome") as caught:
+        assert program(-x) == -9.0
+    assert caught[0].filename == __file__
+    assert program(x) == 5.0
+    with pytest.warns(RuntimeWarning, match="outcome"):
+        cadiff.compile(hinge, on_branch_change="warn").batch(np.stack([x, -x]))
+
+
+def test_equality_warns_and_no_other_comparison_does() -> None:
+    program = cadiff.compile(lambda x: 1.0 if x == 1 else x**2)
+    with pytest.warns(RuntimeWarning, match="equality") as caught:
+        assert program.grad(1.0) == 0.0
+    assert caught[0].filename == __file__
+    warnings.simplefilter("ignore")
+    assert program.grad(3.0) == 6.0
+    assert program.grad(1.0) == 0.0
+
+
+def test_no_more_recordings_than_are_asked_for() -> None:
+    def f(x: Any) -> Any:
+        for k in range(10):
+            if x < k:
+                return x * k
+        return x
+
+    program = cadiff.compile(f, max_traces=2)
+    for x in [*np.linspace(-0.5, 9.5, 11), -0.5, 9.5]:
+        assert program(float(x)) == f(x)
+        assert program.grad(float(x)) == cadiff.grad(f)(float(x))
+    stats = program.stats()
+    assert len(stats["traces"]) == 2
+    assert stats["recordings"] < 4
+    assert stats["eager"] > 0
+
+
+def test_recordings_take_no_more_memory_than_they_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: Any, k: int) -> Any:
+        y = x[0]
+        for _ in range(2000):
+            y = cadiff.sin(y) * x[1] + k
+        return y
+
+    program = cadiff.compile(f)
+    x = np.array([0.3, 0.4])
+    program.value_and_grad(x, 0)
+    (recorded,) = program._recordings[next(iter(program._recordings))]
+    assert recorded.nbytes > 2000 * 3 * 16
+    monkeypatch.setattr(traces, "MOST_BYTES", 5 * recorded.nbytes)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for k in range(1, 30):
+            near(program.value_and_grad(x, k), cadiff.value_and_grad(f)(x, k))
+            kept = [one for found in program._recordings.values() for one in found]
+            assert sum(one.nbytes for one in kept) <= 8 * recorded.nbytes
+    assert len(seen) == 1
+    assert re.search(r"MiB; calls with other .*ints, .*forgotten", str(seen[0].message))
+    assert program.stats()["recordings"] == 30
+    assert 3 <= len(kept) <= 8
+
+
+def test_no_more_kinds_of_calls_are_kept_than_there_may_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(traces, "MOST_KINDS", 4)
+    program = cadiff.compile(lambda x, k: x * k)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for k in [*range(10), 0, 9]:
+            assert program.grad(1.5, k) == k
+    (warning,) = seen
+    assert "called in 4 ways; " in str(warning.message)
+    assert program.stats()["recordings"] == 11
+    assert len(program._recordings) == 4
+
+
+def test_what_is_not_recorded_has_the_same_values() -> None:
+    """Also where plain Python would raise, or go over to complex numbers."""
+
+    def f(x: Any) -> Any:
+        return (x**0.5 if x < 0.0 else 1.0 / x) + (0.0 if x < 5.0 else 1.0)
+
+    kept, full = cadiff.compile(f), cadiff.compile(f, max_traces=1)
+    full(10.0)
+    with np.errstate(all="ignore"):
+        for x in (0.0, -0.0, -2.0, 2.0, 1e-320):
+            same(full(x), kept(x))
+
+
+def test_integers_are_numbers_whichever_way_is_taken() -> None:
+    def f(x: Any) -> Any:
+        y = x * 1
+        y[0] = y[0] * 0.5
+        return cnp.sum(y**-1) if x[0] > 2 else cnp.sum(y)
+
+    kept, full = cadiff.compile(f), cadiff.compile(f, max_traces=1)
+    kept(np.array([3, 4]))
+    full(np.array([3, 4]))
+    for x in (np.array([1, 2]), np.array([3, 2])):
+        near(full(x), kept(x))
+
+
+def test_statics_take_the_short_way() -> None:
+    def f(x: Any, n: Any, kind: Any = None) -> Any:
+        return x * x * n if kind is None else x * n
+
+    program = cadiff.compile(f)
+    calls = [(1.0, 7), (2.0, 7), (2.0, 7.0), (2.0, 8), (2.0, True), (2.0, 1), (2.0, 1.0), (2.0, 7)]
+    calls += [(3.0, 7, "a"), (4.0, 7, "a"), (3.0, 7, "b"), (3.0, 7, None), (5.0, 7, None)]
+    for args in calls:
+        for _ in range(2):
+            assert program(*args) == f(*args)
+            assert program.grad(*args) == cadiff.grad(f)(*args)
+    x = np.array([1.0, 2.0])
+    product = cadiff.compile(lambda x, n, w, flag: cnp.sum(x**n * w) if flag else cnp.sum(x))
+    for args in ((x, 2, x, True), (2.0 * x, 2, 3.0 * x, True), (x, 2, x, False), (x, 3, x, True)):
+        for _ in range(2):
+            near(product.grad(*args), cadiff.grad(product.__wrapped__)(*args))
+
+
+def test_the_oldest_of_many_kinds_of_calls_are_forgotten() -> None:
+    program = cadiff.compile(lambda x, n: x * n)
+    for n in range(512):
+        assert program.grad(2.0, n) == n
+    with pytest.warns(RuntimeWarning, match="oldest recordings are forgotten"):
+        program.grad(2.0, 512)
+    for n in range(600):  # it is said once
+        assert program.grad(2.0, n) == n
+    assert len(program.stats()["traces"]) == 512
+    assert program.stats()["recordings"] == 1113
+
+
+def test_closures_are_constants_until_clear() -> None:
+    factor = [2.0]
+    program = cadiff.compile(lambda x: x * factor[0])
+    assert program(3.0) == 6.0
+    factor[0] = 5.0
+    assert program(3.0) == 6.0
+    program.clear()
+    assert program.stats()["traces"] == []
+    assert program(3.0) == 15.0
+    vector = cadiff.compile(lambda x: cnp.sum(x) * factor[0])
+    x = np.ones(3)
+    assert [vector(x), vector(x)] == [15.0, 15.0]
+    factor[0] = 1.0
+    vector.clear()
+    assert vector(x) == 3.0
+    same(vector.grad(x), x)
+
+
+class Model:
+    """Programs as methods."""
+
+    def __init__(self, w: float) -> None:
+        self.w = w
+
+    @cadiff.compile
+    def loss(self, x: Any) -> Any:
+        return cnp.sum(self.w * x * x)
+
+    @cadiff.compile(optimize=False)
+    def other(self, x: Any, *, power: int = 2) -> Any:
+        return cnp.sum(self.w * x**power)
+
+    @staticmethod
+    @cadiff.compile
+    def free(x: Any) -> Any:
+        return x * x
+
+
+def test_programs_as_methods() -> None:
+    first, second = Model(2.0), Model(3.0)
+    x = np.array([1.0, 2.0])
+    assert first.loss(x) == 10.0
+    assert second.loss(x) == 15.0
+    assert first.other(x, power=3) == 18.0
+    assert Model.free(3.0) == 9.0
+    assert isinstance(Model.loss, Program)
+    near(Model.loss.grad(second, x, argnums=1), 6.0 * x)
+
+
+def test_methods_of_programs_that_are_methods() -> None:
+    model, x = Model(2.0), np.array([1.0, 2.0])
+    near(model.loss.grad(x), 4.0 * x)
+    near(model.loss.value_and_grad(x), (10.0, 4.0 * x))
+    near(model.loss.hessian(x), 4.0 * np.eye(2))
+    near(model.loss.hvp(x, x), 4.0 * x)
+    near(model.loss.jvp((x,), (x,)), (10.0, 20.0))
+    near(model.loss.vjp(x)[1](1.0), 4.0 * x)
+    near(model.loss.batch(np.stack([x, -x]), what="grad"), np.stack([4.0 * x, -4.0 * x]))
+    near(cadiff.grad(model.loss)(x), 4.0 * x)
+    assert model.loss is model.loss
+    assert model.loss.stats()["recordings"] == 1
+    assert model.loss.__self__ is model
+    near(model.other.grad(x, power=3), 6.0 * x**2)
+    again = pickle.loads(pickle.dumps(model.loss))
+    near(again.grad(x), 4.0 * x)
+    for k in range(300):  # more objects than have recordings at the same time
+        assert Model(float(k)).loss(x) == 5.0 * k
+
+
+def test_partials_lambdas_and_decorators() -> None:
+    program = cadiff.compile(functools.partial(wave, scale=3.0))
+    x = np.array([0.5, 1.0])
+    near(program(x), wave(x, 3.0))
+    assert "partial" in repr(program)
+    assert "lambda" in repr(cadiff.compile(lambda x: x))
+    named = cadiff.compile(wave)
+    assert "wave" in repr(named)
+    assert "0 recordings" in repr(named)
+    named(x)
+    assert "1 recording>" in repr(named)
+    assert named.__name__ == "wave"
+    assert named.__doc__ == wave.__doc__
+    assert named.__module__ == wave.__module__
+    assert named.__wrapped__ is wave
+    assert str(inspect.signature(named)) == str(inspect.signature(wave))
+
+    @cadiff.compile(optimize=False, max_traces=1, on_branch_change="retrace")
+    def decorated(x: Any) -> Any:
+        """What it says."""
+        return x * x
+
+    assert decorated.__doc__ == "What it says."
+    assert decorated.grad(3.0) == 6.0
+
+
+module_program = cadiff.compile(wave, max_traces=3)
+
+
+@cadiff.compile
+def module_decorated(x: Any) -> Any:
+    return cnp.sum(x * x)
+
+
+def test_programs_pickle_and_copy() -> None:
+    x = np.array([1.0, 2.0, 3.0])
+    for program in (module_program, module_decorated):
+        for prepare in (repr, lambda p: p.grad(x), lambda p: p(x)):
+            prepare(program)
+            for other in (
+                pickle.loads(pickle.dumps(program)),
+                copy.copy(program),
+                copy.deepcopy(program),
+            ):
+                near(other.value_and_grad(x), program.value_and_grad(x))
+                near(other(2.0 * x), program(2.0 * x))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"on_branch_change": "ignore"}, ValueError, "on_branch_change"),
+        ({"max_traces": 0}, ValueError, "max_traces"),
+        ({"max_traces": True}, ValueError, "max_traces"),
+        ({"max_traces": 2.0}, ValueError, "max_traces"),
+    ],
+)
+def test_bad_options(options: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        cadiff.compile(wave, **options)
+    with pytest.raises(error, match=message):
+        cadiff.compile(**options)(wave)
+
+
+BAD_CALLS: dict[str, tuple[Function, type[Exception], str]] = {
+    "no function": (lambda p: cadiff.compile(3.0), TypeError, "takes a function"),
+    "text": (lambda p: p.grad("text"), TypeError, "argument 0"),
+    "None": (lambda p: p.grad(None), TypeError, "argument 0"),
+    "bool": (lambda p: p.grad(True), TypeError, "argument 0"),
+    "complex": (lambda p: p.grad(1j), TypeError, "argument 0"),
+    "array of bools": (lambda p: p.grad(np.array([True])), TypeError, "argument 0"),
+    "masked": (lambda p: p.grad(np.ma.array([1.0])), TypeError, "masked"),
+    "text within": (lambda p: p.grad({"a": ["b"]}), TypeError, "argument 0"),
+    "argnums out of range": (
+        lambda p: p.grad(np.ones(2), argnums=2),
+        (ValueError, TypeError, IndexError),
+        "argnums|argument",
+    ),
+    "negative argnums": (
+        lambda p: p.grad(np.ones(2), argnums=-3),
+        (ValueError, TypeError, IndexError),
+        "argnums|argument",
+    ),
+    "argnums twice": (
+        lambda p: p.grad(np.ones(2), 1.0, argnums=(0, -2)),
+        (ValueError, TypeError),
+        "argnums|argument",
+    ),
+    "argnums of text": (lambda p: p.grad(np.ones(2), argnums="0"), TypeError, "argnums"),
+    "no argument": (lambda p: p.grad(), (ValueError, TypeError, IndexError), "argument"),
+    "tangent of another shape": (
+        lambda p: p.jvp((np.ones(2),), (np.ones(3),)),
+        (ValueError, TypeError),
+        "tangent",
+    ),
+    "too few tangents": (lambda p: p.jvp((np.ones(2),), ()), (ValueError, TypeError), "tangents"),
+    "direction of another shape": (
+        lambda p: p.hvp(np.ones(2), np.ones(3)),
+        (ValueError, TypeError),
+        "direction",
+    ),
+    "a direction by several arguments": (
+        lambda p: p.hvp(np.ones(2), np.ones(2), argnums=(0,)),
+        TypeError,
+        "argnums is an int",
+    ),
+    "cotangent of another shape": (
+        lambda p: p.vjp(np.ones(2))[1](np.ones(3)),
+        (ValueError, TypeError),
+        "cotangent",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_CALLS)
+@pytest.mark.parametrize("warm", [False, True])
+def test_bad_calls_name_what_is_wrong(name: str, warm: bool) -> None:
+    call, error, message = BAD_CALLS[name]
+    program = cadiff.compile(wave)
+    if warm:
+        program.grad(np.ones(2))
+    before = usage()
+    with pytest.raises(error, match=message):
+        call(program)
+    assert usage() == before
+    assert program(np.ones(2)) == wave(np.ones(2))
+
+
+@pytest.mark.parametrize("out", [None, True, 1j, "text", np.array([True]), object()])
+def test_bad_results(out: Any) -> None:
+    program = cadiff.compile(lambda x: out)
+    before = usage()
+    for method in ("__call__", "grad", "jacobian", "hessian"):
+        with pytest.raises(TypeError):
+            getattr(program, method)(1.0)
+    assert usage() == before
+    assert program.stats()["recordings"] == 0
+
+
+def test_vectors_are_refused_where_a_number_is_wanted() -> None:
+    program = cadiff.compile(lambda x: x * 2.0)
+    x = np.ones(3)
+    program(x)
+    for call in (program.grad, program.value_and_grad, program.hessian):
+        with pytest.raises(TypeError, match="jacobian"):
+            call(x)
+    with pytest.raises(TypeError):
+        program.hvp(x, x)
+    with pytest.raises(TypeError, match="jacobian"):
+        program.batch(np.ones((2, 3)), what="grad")
+    same(program(x), 2.0 * x)
+
+
+def test_exceptions_pass_through_and_leave_everything_as_it_was() -> None:
+    class MineError(Exception):
+        pass
+
+    def f(x: Any) -> Any:
+        y = x * 2.0
+        if y[0] > 1.0:
+            raise MineError(y[0] > 1.0)
+        return cnp.sum(y)
+
+    program = cadiff.compile(f)
+    low, high = np.array([0.1, 0.2]), np.array([1.0, 0.2])
+    before = usage()
+    for warm in (False, True):
+        for call in (
+            lambda: program(high),
+            lambda: program.grad(high),
+            lambda: program.hessian(high),
+            lambda: program.jvp((high,), (high,)),
+            lambda: program.vjp(high),
+            lambda: program.hvp(high, high),
+            lambda: program.batch(np.stack([low, high])),
+            lambda: program.batch(np.stack([high, low]), what="grad"),
+        ):
+            with pytest.raises(MineError):
+                call()
+            assert usage() == before
+        if not warm:
+            assert program(low) == f(low)
+    assert len(program.stats()["traces"]) == 1
+    same(program.grad(low), np.array([2.0, 2.0]))
+
+
+def test_an_exception_within_an_outer_derivative() -> None:
+    def f(x: Any) -> Any:
+        if x > 1.0:
+            raise KeyError("mine")
+        return x * x
+
+    program = cadiff.compile(f)
+
+    def outer(a: Any) -> Any:
+        y = a * 3.0
+        try:
+            program(2.0)
+        except KeyError:
+            y = y + program(0.5) * a
+        return y * y
+
+    assert cadiff.value_and_grad(outer)(2.0) == (42.25, 42.25)

@@ -1,0 +1,893 @@
+"""Operations with rules of Python's as steps of programs: always what f itself gives."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import warnings
+import weakref
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+import numpy.testing as npt
+import pytest
+import scipy.special
+
+import cadiff
+import cadiff.numpy as np
+import cadiff.scipy.linalg
+import cadiff.scipy.special
+import cadiff.scipy.stats
+from cadiff.binding import _core
+from cadiff.programs.instructions import Kind
+
+from ..helpers.programs import arrays_of, check_same
+from ..helpers.threads import in_threads
+
+Function = Callable[..., Any]
+
+A = numpy.array([[3.0, 0.5, -0.2], [0.1, 2.5, 0.3], [-0.4, 0.2, 4.0]])
+X, Y = numpy.array([0.7, -1.3, 0.4]), numpy.array([-0.2, 0.9, 1.6])
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+# --- operations of one's own ---------------------------------------------------------------------
+
+
+@cadiff.primitive
+def by_vjp(x: Any, y: Any) -> Any:
+    return numpy.exp(x) * y
+
+
+by_vjp.defvjp(lambda ans, x, y: lambda g: g * ans, lambda ans, x, y: lambda g: g * np.exp(x))
+by_jvp = cadiff.custom(
+    lambda x, y: numpy.exp(x) * y,
+    jvp=[lambda g, ans, x, y: g * ans, lambda g, ans, x, y: g * np.exp(x)],
+)
+by_partials = cadiff.custom(
+    lambda x, y: numpy.exp(x) * y,
+    partials=[lambda ans, x, y: ans, lambda ans, x, y: np.exp(x)],
+)
+
+
+@cadiff.primitive
+def scaled(x: Any, n: Any, *, by: float = 1.0) -> Any:
+    return by * numpy.sin(x) * n
+
+
+scaled.defvjp(lambda ans, x, n, by=1.0: lambda g: g * by * np.cos(x) * n, argnums=0)
+
+
+@cadiff.primitive
+def half_known(x: Any, y: Any) -> Any:
+    return x * x * y
+
+
+half_known.defvjp(lambda ans, x, y: lambda g: 2.0 * g * x * y, None)
+
+
+@cadiff.primitive
+def several(x: Any, y: Any) -> Any:
+    return numpy.sum(x * y), x * y**2
+
+
+several.defvjp(
+    lambda ans, x, y: lambda g: g[0] * y + g[1] * y**2,
+    lambda ans, x, y: lambda g: g[0] * x + g[1] * 2.0 * x * y,
+)
+
+by_plain_numpy = cadiff.custom(
+    lambda x: numpy.sin(x), vjp=lambda ans, x: lambda g: g * numpy.cos(x)
+)
+opaque = cadiff.custom(
+    lambda x: scipy.special.i0(x),
+    vjp=lambda ans, x: lambda g: cadiff.value(g) * scipy.special.i1(cadiff.value(x)),
+)
+reading = cadiff.custom(
+    lambda x: numpy.sin(x), vjp=lambda ans, x: lambda g: g * numpy.cos(cadiff.value(x))
+)
+
+
+@cadiff.primitive
+def branching(x: Any) -> Any:
+    return numpy.abs(x).sum()
+
+
+branching.defvjp(lambda ans, x: lambda g: g * (np.sign(x) if np.sum(x) > 0.0 else x / np.abs(x)))
+
+
+@cadiff.primitive
+def by_cotangent(x: Any) -> Any:
+    return 1.0 * x
+
+
+by_cotangent.defvjp(lambda ans, x: lambda g: g if np.sum(g) > 0.0 else 3.0 * g)
+
+
+@cadiff.primitive
+def negated(x: Any) -> Any:
+    numpy.negative(x, out=x)
+    return x
+
+
+negated.defvjp(lambda ans, x: lambda g: -g)
+
+identity = cadiff.custom(lambda x: x, vjp=lambda ans, x: lambda g: g * 1.0)
+viewed = cadiff.custom(lambda x: x[::-1], vjp=lambda ans, x: lambda g: g[::-1])
+rounded = cadiff.custom(
+    lambda x: numpy.asarray(x, dtype=float).astype(int),
+    vjp=lambda ans, x: lambda g: g,
+)
+nan_given = cadiff.custom(lambda x: x * numpy.nan, vjp=lambda ans, x: lambda g: g)
+
+
+# --- comparisons ---------------------------------------------------------------------------------
+
+
+def total(f: Function) -> Function:
+    def number(*args: Any) -> Any:
+        out = f(*args)
+        parts = out if isinstance(out, tuple) else (out,)
+        return sum(np.sum(np.sin((1.0 + k) * part)) for k, part in enumerate(parts))
+
+    return number
+
+
+def check_all(f: Function, *points: Any) -> None:
+    """Value and all derivatives at several points, by one program each."""
+    number = total(f)
+    program, of_number = cadiff.compile(f), cadiff.compile(number)
+    exact = cadiff.compile(f, optimize=False)
+    for point in points:
+        args = point if isinstance(point, tuple) else (point,)
+        nums = tuple(range(len(args)))
+        along = tuple(numpy.cos(numpy.asarray(x) + 1.0) for x in args)
+        along = tuple(v if v.ndim else float(v) for v in along)
+        check_same(program(*args), f(*args))
+        check_same(program.jacobian(*args, argnums=nums), cadiff.jacobian(f, nums)(*args))
+        check_same(of_number.grad(*args, argnums=nums), cadiff.grad(number, nums)(*args))
+        check_same(program.jvp(args, along), cadiff.jvp(f, args, along))
+        out, pull = program.vjp(*args)
+        expected, eager_pull = cadiff.vjp(f, *args)
+        u = [numpy.cos(leaf) for leaf in arrays_of(expected)]
+        u = [float(v) if v.ndim == 0 else v for v in u]
+        cotangent = tuple(u) if isinstance(expected, tuple) else u[0]
+        check_same(out, expected)
+        check_same(pull(cotangent), eager_pull(cotangent))
+        assert [leaf.tobytes() for leaf in arrays_of(exact(*args))] == [
+            leaf.tobytes() for leaf in arrays_of(f(*args))
+        ]
+        check_same(of_number.hessian(*args, argnums=nums), cadiff.hessian(number, nums)(*args))
+        check_same(
+            of_number.hvp(args[0], along[0], *args[1:]),
+            cadiff.hvp(number)(args[0], along[0], *args[1:]),
+        )
+    assert program.stats()["eager"] == of_number.stats()["eager"] == 0
+    assert program.stats()["obstacles"] == []
+
+
+@pytest.mark.parametrize("f", [by_vjp, by_jvp, by_partials], ids=["vjp", "jvp", "partials"])
+def test_rules_of_each_kind(f: Function) -> None:
+    check_all(lambda x, y: f(np.sin(x), y) * x, (X, Y), (Y, X), (3.0 * X, -Y))
+    check_all(lambda x, y: f(x * y, y), (0.3, 0.7), (-2.0, 1.5))
+
+
+def test_the_same_number_twice() -> None:
+    check_all(lambda x: by_vjp(x, x) + by_jvp(x, x), X, Y)
+    check_all(lambda x: by_vjp(x[0], x[0]) * x[1], X, Y)
+
+
+def test_argnums_keywords_and_none() -> None:
+    check_all(lambda x: scaled(x * x, 3, by=0.5) + scaled(x, 2), X, Y)
+    check_all(lambda x, y: half_known(np.sin(x), y), (X, Y), (Y, X))
+
+
+def test_equal_keywords_of_other_types_are_other_calls() -> None:
+    @cadiff.primitive
+    def typed(x: Any, *, n: Any) -> Any:
+        return x * (2.0 if isinstance(n, bool) else 3.0 if isinstance(n, int) else 5.0)
+
+    typed.defpartials(lambda ans, x, n: ans / x)
+    check_all(lambda x: typed(x, n=1) + typed(x, n=True) ** 2 + typed(x, n=1.0) ** 3, X, Y)
+
+
+def test_signs_of_zero_are_other_calls() -> None:
+    angle = cadiff.custom(numpy.arctan2, partials=[lambda ans, y, x: 0.0 * y, None])
+    check_all(lambda x: angle(x, 0.0) * x + angle(x * 0.0, -0.0), numpy.array([1.0, -1.0]), X)
+
+
+def test_several_results() -> None:
+    check_all(lambda x, y: several(np.exp(x), y), (X, Y), (Y, X))
+    check_all(lambda x, y: several(x, y)[0], (X, Y), (Y, X))
+    check_all(lambda x, y: several(x, y)[1][1:] * x[0], (X, Y), (Y, X))
+
+
+def test_rules_written_with_numpy() -> None:
+    check_all(lambda x: by_plain_numpy(x) * x, X, Y)
+
+
+def test_results_of_any_kind() -> None:
+    check_all(lambda x: identity(x) * x, X, Y)
+    check_all(lambda x: viewed(np.exp(x)) * x, X, Y)
+    check_all(lambda x: rounded(4.0 * x) * x, X, Y)
+    check_all(lambda x: rounded(4.0 * x) * x, 0.7, 1.3)
+
+
+def test_a_function_that_writes_to_its_argument() -> None:
+    program = cadiff.compile(lambda x: negated(np.sin(x)) * x)
+    for x in (X, Y, X):
+        check_same(program(x), -numpy.sin(x) * x)
+
+
+def test_a_function_that_writes_to_a_constant() -> None:
+    counts = numpy.zeros(1)
+
+    @cadiff.primitive
+    def counting(x: Any, calls: Any) -> Any:
+        calls += 1.0
+        return x * 2.0
+
+    counting.defvjp(lambda ans, x, calls: lambda g: 2.0 * g, argnums=0)
+    program = cadiff.compile(lambda x: counting(x, counts))
+    for _ in range(3):
+        check_same(program(X), 2.0 * X)
+
+
+# --- operands ------------------------------------------------------------------------------------
+
+
+def test_operands_that_are_no_variables() -> None:
+    check_all(lambda x: by_vjp(x, 2.0) + by_vjp(0.5, x), X, Y)
+    check_all(lambda x: by_vjp(cadiff.stop_gradient(x * x), x), X, Y)
+    check_all(lambda x: by_vjp(x, cadiff.stop_gradient(x)) * x, X, Y)
+    check_all(lambda x: by_vjp(np.array([1, 2, 3]), x), X, Y)
+    check_all(lambda x: by_vjp(numpy.float32(0.5), x), X, Y)
+    check_all(lambda x: np.linalg.solve(A, x), X, Y)
+    check_all(lambda x: np.linalg.solve(np.outer(x, x) + A, Y), X, Y)
+
+
+def test_arguments_that_are_not_differentiated() -> None:
+    program = cadiff.compile(lambda x, y, n: np.sum(by_vjp(x, y) ** n))
+    f = lambda x, y, n: np.sum(by_vjp(x, y) ** n)  # noqa: E731
+    for x, y in ((X, Y), (Y, X)):
+        for k in (0, 1):
+            check_same(program.grad(x, y, 2, argnums=k), cadiff.grad(f, k)(x, y, 2))
+            check_same(program.hessian(x, y, 2, argnums=k), cadiff.hessian(f, k)(x, y, 2))
+    assert program.stats()["eager"] == 0
+
+
+def test_operands_that_are_not_in_order() -> None:
+    m = numpy.arange(12.0).reshape(3, 4) / 10.0 + 0.3
+    check_all(lambda x: np.prod(x.T[::2, ::-1], axis=0) + np.cumsum(x[:, ::2].T)[:3], m, m * 1.1)
+    check_all(lambda x: by_partials(x.T, x[0, :1] * 0.1), numpy.asfortranarray(m), m[::-1])
+    check_all(lambda x: np.cumsum(x * x), m.astype(">f8")[:, ::-1], m.astype(numpy.float64))
+
+
+def test_single_precision() -> None:
+    program = cadiff.compile(lambda x: np.prod(x) + np.sum(np.cumsum(x) ** 2))
+    f = lambda x: np.prod(x) + np.sum(np.cumsum(x) ** 2)  # noqa: E731
+    x = X.astype(numpy.float32)
+    check_same(program.grad(x), cadiff.grad(f)(x), 1e-6)
+    assert program.grad(x).dtype == cadiff.grad(f)(x).dtype
+
+
+def test_numbers_and_empty_arrays() -> None:
+    check_all(lambda x: np.cumsum(x) * np.prod(x), 0.7, -1.2)
+    check_all(lambda x: np.prod(x) + np.sum(np.cumsum(x)), numpy.zeros(0), numpy.zeros(0))
+    check_all(lambda x, y: np.prod(x) * y + np.sum(np.cumsum(x[:0])), (X, 2.0), (Y, 3.0))
+    check_all(lambda x: by_partials(x[:0], x[1]) @ np.ones(0) + x[0], X, Y)
+    check_all(lambda x: np.linalg.solve(np.zeros((0, 0)), x[:0]) + by_jvp(x[:0], x[:0]), X)
+
+
+def test_many_operands() -> None:
+    joined = cadiff.primitive(lambda *xs: numpy.array(xs))
+    joined.defvjp(
+        *[lambda ans, *xs, k=k: lambda g: g[k] for k in range(50)], argnums=tuple(range(50))
+    )
+
+    def f(x: Any) -> Any:
+        numbers = list(x)
+        numbers[40] = cadiff.stop_gradient(numbers[40])
+        numbers[3] = cadiff.stop_gradient(numbers[3])
+        return np.sin(joined(*numbers))
+
+    check_all(f, numpy.linspace(0.0, 1.0, 50), numpy.linspace(2.0, 1.0, 50))
+
+
+# --- what rules may do ---------------------------------------------------------------------------
+
+
+def test_rules_that_branch_on_operands() -> None:
+    check_all(lambda x: branching(np.sin(x)) * x[0], X, X + 0.1, -X, X + 0.2)
+
+
+def test_rules_that_branch_on_cotangents() -> None:
+    f = lambda x: np.sum(by_cotangent(x) * x)  # noqa: E731
+    program = cadiff.compile(f)
+    for x in (X, Y, -Y, Y, -X - 2.0, X):
+        check_same(program.grad(x), cadiff.grad(f)(x))
+
+
+def test_rules_of_plain_numbers_are_opaque() -> None:
+    f = lambda x: opaque(np.sin(x)) @ x  # noqa: E731
+    program = cadiff.compile(f)
+    for x in (X, Y, X):
+        check_same(program(x), f(x))
+        check_same(program.grad(x), cadiff.grad(f)(x))
+    assert program.stats()["eager"] == 0
+    check_same(program.hessian(X), cadiff.hessian(f)(X))
+    assert program.stats()["eager"] == 1
+    program.grad(Y)  # is not spoilt by that
+    assert program.stats()["eager"] == 1
+
+
+def test_rules_that_read_values() -> None:
+    f = lambda x: np.sum(reading(x) * x)  # noqa: E731
+    program = cadiff.compile(f)
+    for x in (X, Y, X):
+        check_same(program.grad(x), cadiff.grad(f)(x))
+    assert program.stats()["eager"] == 0
+    for x in (X, Y, X):
+        check_same(program.hessian(x), cadiff.hessian(f)(x))
+    assert program.stats()["eager"] == 3
+    assert len(program.stats()["obstacles"]) == 1
+    program.grad(Y)
+    assert program.stats()["eager"] == 3
+
+
+def test_results_that_are_nan() -> None:
+    f = lambda x: np.sum(nan_given(x) * 0.0 + x * x)  # noqa: E731
+    program = cadiff.compile(f)
+    for x in (X, Y):
+        check_same(program(x), f(x))
+        check_same(program.grad(x), cadiff.grad(f)(x))
+
+
+def test_rules_inside_an_inner_gradient() -> None:
+    inner = lambda x: cadiff.grad(lambda y: np.sum(by_vjp(y, x) * np.prod(y)))(np.sin(x))  # noqa: E731
+    check_all(inner, X, Y, 0.5 * X)
+    check_all(lambda x: cadiff.jacobian(lambda y: np.cumsum(by_jvp(y, y * x)))(x) @ x, X, Y)
+
+
+# --- exact zeros, and derivatives that do not exist ----------------------------------------------
+
+root = cadiff.custom(numpy.sqrt, vjp=lambda ans, x: lambda g: g * 0.5 / ans)
+
+
+def test_cotangents_of_zero_hand_on_nothing() -> None:
+    f = lambda x: np.sum(np.where(x > 1.0, root(x), x * x))  # noqa: E731
+    program = cadiff.compile(f)
+    zeros = [numpy.array([2.0, 3.0]), numpy.zeros(2), numpy.array([4.0, 5.0]), numpy.zeros(2)]
+    for x in zeros:
+        check_same(program.grad(x), cadiff.grad(f)(x))
+    g = lambda x: np.maximum(np.sum(root(x)), np.sum(x) + 1.0)  # noqa: E731
+    program = cadiff.compile(g)
+    for x in zeros:
+        check_same(program.grad(x), cadiff.grad(g)(x))
+
+
+def test_many_points_without_a_derivative_spoil_nothing() -> None:
+    f = lambda x: np.linalg.norm(x) + np.sum(root(x))  # noqa: E731
+    program = cadiff.compile(f)
+    for _ in range(12):
+        check_same(program.grad(numpy.zeros(2)), cadiff.grad(f)(numpy.zeros(2)))
+    regular = numpy.random.default_rng(0).uniform(0.5, 2.0, (40, 2))
+    for x in regular:
+        check_same(program.grad(x), cadiff.grad(f)(x))
+    before = program.stats()["eager"]
+    assert before < 30
+    for x in regular:
+        check_same(program.grad(x), cadiff.grad(f)(x))
+    assert program.stats()["eager"] == before
+    assert len(program.stats()["traces"]) == 2
+
+
+def test_a_derivative_that_is_missing_is_no_branch() -> None:
+    program = cadiff.compile(lambda x: np.sum(root(x)), on_branch_change="raise")
+    check_same(program.grad(numpy.ones(2)), 0.5 * numpy.ones(2))
+    assert numpy.isinf(program.grad(numpy.array([0.0, 1.0]))).any()
+    assert program.stats()["branch_changes"] == 0
+
+
+SPECIAL: dict[str, tuple[Function, list[Any]]] = {
+    "max": (np.max, [X, Y, numpy.ones(3), numpy.array([1.0, 2.0, 2.0]), X]),
+    "min along an axis": (
+        lambda x: np.min(x, axis=1),
+        [A, numpy.ones((3, 3)), numpy.zeros((3, 3)), -A, A],
+    ),
+    "sort": (np.sort, [X, Y, numpy.ones(3), numpy.array([2.0, 1.0, 2.0]), X]),
+    "median": (np.median, [X, Y, numpy.ones(3), numpy.array([2.0, 1.0, 2.0]), X]),
+    "median of four": (
+        np.median,
+        [numpy.arange(4.0), numpy.array([1.0, 1.0, 1.0, 0.0]), -numpy.arange(4.0)],
+    ),
+    "norm": (np.linalg.norm, [X, numpy.zeros(3), Y, numpy.zeros(3), X]),
+    "norm 1": (lambda x: np.linalg.norm(x, 1), [X, numpy.zeros(3), Y, X]),
+    "norm inf": (lambda x: np.linalg.norm(x, numpy.inf), [X, numpy.ones(3), Y, X]),
+    "prod": (np.prod, [X, numpy.array([0.0, 2.0, 3.0]), numpy.zeros(3), Y]),
+    "cumprod": (np.cumprod, [X, numpy.array([0.0, 2.0, 3.0]), numpy.zeros(3), Y]),
+    "det": (
+        np.linalg.det,
+        [A, numpy.ones((3, 3)), numpy.diag([1.0, 2.0, 0.0]), numpy.zeros((3, 3)), A.T],
+    ),
+    "eigvalsh": (
+        np.linalg.eigvalsh,
+        [A + A.T, numpy.eye(3), numpy.diag([1.0, 2.0, 2.0]), A @ A.T, numpy.eye(3)],
+    ),
+    "trace of eigh": (
+        lambda x: np.sum(np.linalg.eigh(x)[0] ** 2),
+        [A + A.T, numpy.eye(3), A @ A.T],
+    ),
+    "svd": (
+        lambda x: np.linalg.svd(x, compute_uv=False),
+        [A, numpy.eye(3), numpy.zeros((3, 3)), numpy.diag([1.0, 2.0, 0.0]), A.T],
+    ),
+    "softmax": (lambda x: cadiff.nn.softmax(x), [X, 1000.0 * X, numpy.zeros(3), Y]),
+    "logsumexp": (lambda x: cadiff.nn.log_softmax(x), [X, 1000.0 * X, numpy.zeros(3), Y]),
+}
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+@pytest.mark.parametrize("optimize", [True, False])
+def test_points_where_derivatives_are_special(name: str, optimize: bool) -> None:
+    f, points = SPECIAL[name]
+    number = total(f)
+    program = cadiff.compile(number, optimize=optimize)
+    values = cadiff.compile(f, optimize=optimize)
+    for x in [*points, *points[::-1]]:
+        check_same(values(x), f(x))
+        check_same(values.jacobian(x), cadiff.jacobian(f)(x), 1e-9)
+        check_same(program.grad(x), cadiff.grad(number)(x), 1e-9)
+        along = numpy.cos(x)
+        check_same(values.jvp((x,), (along,)), cadiff.jvp(f, (x,), (along,)), 1e-9)
+        found, wanted = program.hessian(x), cadiff.hessian(number)(x)
+        check_same(found, wanted, 1e-8)
+
+
+def test_guards_that_flip_beside_steps() -> None:
+    def f(x: Any) -> Any:
+        y = np.cumsum(x) if x[0] > 0.0 else np.linalg.solve(A, x)
+        return np.sum(by_vjp(y, x)) if np.prod(x) > 0.0 else np.max(y)
+
+    points = [X, Y, -X, -Y, numpy.abs(X), -numpy.abs(X), X]
+    check_all(f, *points)
+
+
+def test_equal_calls_at_points_of_other_choices() -> None:
+    check_all(lambda x: np.max(x[:2]) * np.max(x[1:]) + np.prod(x[:2]) + np.prod(x[1:]), X, Y, -X)
+
+
+# --- what is raised ------------------------------------------------------------------------------
+
+
+class RefusedError(Exception):
+    pass
+
+
+@cadiff.primitive
+def positive(x: Any) -> Any:
+    if numpy.any(x <= 0.0):
+        raise RefusedError("not positive")
+    return numpy.log(x)
+
+
+positive.defvjp(lambda ans, x: lambda g: g / x)
+
+
+def test_what_a_step_raises_is_raised() -> None:
+    f = lambda x: np.sum(positive(x) * x)  # noqa: E731
+    program = cadiff.compile(f)
+    good, bad = numpy.abs(X), X
+    for call in (  # those that need what the step gives
+        program,
+        program.grad,
+        program.value_and_grad,
+        program.jacobian,
+        program.sparse_jacobian,
+        program.vjp,
+        lambda x: program.jvp((x,), (x,)),
+        lambda x: program.batch(numpy.stack([good, x])),
+        lambda x: program.batch(numpy.stack([good, x] * 40), what="grad", threads=2),
+    ):
+        for _ in range(3):
+            call(good)
+            with pytest.raises(RefusedError, match="not positive"):
+                call(bad)
+    check_same(program.grad(good), cadiff.grad(f)(good))
+
+
+def test_singular_matrices() -> None:
+    f = lambda x: np.sum(np.linalg.solve(np.outer(x, x) + np.diag(x), X))  # noqa: E731
+    program = cadiff.compile(f)
+    for _ in range(2):
+        check_same(program.grad(Y), cadiff.grad(f)(Y))
+        for call in (program, program.grad, program.hessian, program.sparse_jacobian):
+            with pytest.raises(numpy.linalg.LinAlgError):
+                call(numpy.zeros(3))
+
+
+def test_a_keyboard_interrupt_is_raised() -> None:
+    stop: list[bool] = []
+
+    @cadiff.primitive
+    def interrupted(x: Any) -> Any:
+        if stop:
+            raise KeyboardInterrupt
+        return x * x
+
+    interrupted.defvjp(lambda ans, x: lambda g: 2.0 * x * g)
+    program = cadiff.compile(lambda x: np.sum(interrupted(x)) ** 3)
+    calls = [program, program.grad, program.jacobian, program.sparse_hessian]
+    for call in calls:
+        call(X), call(X)
+    stop.append(True)
+    for call in calls:
+        with pytest.raises(KeyboardInterrupt):
+            call(X)
+        with pytest.raises(KeyboardInterrupt):
+            program.batch(numpy.stack([X, Y]))
+    stop.clear()
+    check_same(program.grad(X), 6.0 * X * numpy.sum(X * X) ** 2)
+
+
+def test_results_of_another_shape_in_a_replay() -> None:
+    @cadiff.primitive
+    def found(x: Any) -> Any:
+        return x[x > 0.0]
+
+    found.defvjp(lambda ans, x: lambda g: np.zeros(len(x)))
+    f = lambda x: np.sum(found(x))  # noqa: E731
+    program = cadiff.compile(f)
+    for x in (X, numpy.abs(X), -numpy.abs(X), Y, X):
+        check_same(program(x), f(x))
+        check_same(program.grad(x), cadiff.grad(f)(x))
+
+
+def test_a_pullback_outlives_its_point() -> None:
+    f = lambda x: root(x) * x  # noqa: E731
+    program = cadiff.compile(f)
+    program.vjp(numpy.ones(2))[1](numpy.ones(2))
+    x = numpy.array([0.0, 4.0])
+    _, pull = program.vjp(x)
+    _, wanted = cadiff.vjp(f, x.copy())
+    u = numpy.array([0.0, 1.0])
+    x[:] = 7.0
+    check_same(pull(u), wanted(u))
+
+
+# --- other forms ---------------------------------------------------------------------------------
+
+
+def stepped(x: Any, a: Any) -> Any:
+    y = np.linalg.solve(a, np.cumsum(x))
+    return np.sum(by_vjp(y, x)) * np.prod(x)
+
+
+def test_batches() -> None:
+    program = cadiff.compile(stepped)
+    points = numpy.random.default_rng(0).normal(size=(50, 3))
+    for what, eager in {
+        "value": stepped,
+        "grad": cadiff.grad(stepped),
+        "jacobian": cadiff.jacobian(stepped),
+        "hessian": cadiff.hessian(stepped),
+    }.items():
+        for threads in (None, 1, 3):
+            found = program.batch(points, A, what=what, threads=threads)
+            check_same(found, numpy.array([eager(x, A) for x in points]), 1e-8)
+    assert program.stats()["eager"] == 0
+
+
+@pytest.mark.parametrize("what", ["grad", "value_and_grad", "hessian"])
+@pytest.mark.parametrize(
+    ("f", "first"),
+    [
+        (lambda x: np.sum(np.linalg.svd(np.outer(x, x) + np.diag(x**2))[1]), [1.0, 1.0, 1.0]),
+        (lambda x: np.prod(x) + np.sum(x), [1e200, 1e200, 1e200]),
+    ],
+    ids=["equal singular values", "overflow"],
+)
+def test_batches_from_a_point_without_derivatives(f: Any, first: list[float], what: str) -> None:
+    points = numpy.array([first, [3.0, 2.0, 1.0], [0.5, -1.0, 2.0]])
+    eager = {"grad": cadiff.grad, "value_and_grad": cadiff.value_and_grad}.get(
+        what, cadiff.hessian
+    )(f)
+    wanted: Any = [eager(x) for x in points]
+    found = cadiff.compile(f).batch(points, what=what)
+    if what == "value_and_grad":
+        wanted, found = [g for _, g in wanted], found[1]
+    check_same(found, numpy.array(wanted), 1e-8)
+
+
+def test_batches_from_a_singular_matrix() -> None:
+    def f(x: Any) -> Any:
+        return np.linalg.slogdet(np.diag(x))[1]
+
+    for what, transform in (("grad", cadiff.grad), ("hessian", cadiff.hessian)):
+        with pytest.raises(numpy.linalg.LinAlgError) as wanted:
+            transform(f)(numpy.array([1.0, 0.0]))
+        with pytest.raises(numpy.linalg.LinAlgError, match=str(wanted.value)[:20]):
+            cadiff.compile(f).batch(numpy.array([[1.0, 0.0], [1.0, 2.0]]), what=what)
+
+
+def test_sparse_matrices() -> None:
+    def f(x: Any) -> Any:
+        return np.cumsum(x[:10]) * x[10:20] + by_vjp(x[:10], x[20:])
+
+    x = numpy.linspace(-1.0, 1.0, 30)
+    program, number = cadiff.compile(f), cadiff.compile(total(f))
+    for at in (x, x**2):
+        check_same(program.sparse_jacobian(at).toarray(), cadiff.jacobian(f)(at))
+        check_same(number.sparse_hessian(at).toarray(), cadiff.hessian(total(f))(at))
+    assert program.stats()["eager"] == number.stats()["eager"] == 0
+
+
+def test_text_and_graph() -> None:
+    program = cadiff.compile(stepped)
+    program.grad(X, A)
+    text, dot = program.to_text(), program.to_dot()
+    assert "call" in text
+    for name in ("solve", "by_vjp", "prod"):
+        assert name in text
+        assert name in dot
+
+
+def test_no_text_in_c() -> None:
+    program = cadiff.compile(lambda x: np.sum(by_vjp(x, x)))
+    with pytest.raises(ValueError, match="calls by_vjp, which is a function of Python"):
+        program.to_c(X)
+
+
+# --- pickles -------------------------------------------------------------------------------------
+
+
+def test_pickled_recordings() -> None:
+    program = cadiff.compile(stepped)
+    program.grad(X, A)
+    copy = pickle.loads(pickle.dumps(program))
+    for x in (X, Y):
+        check_same(copy(x, A), stepped(x, A))
+        check_same(copy.grad(x, A), cadiff.grad(stepped)(x, A))
+        check_same(copy.hessian(x, A), cadiff.hessian(stepped)(x, A))
+    stats = copy.stats()
+    assert (stats["recordings"], stats["eager"], len(stats["traces"])) == (0, 0, 1)
+
+
+local: Any = None
+
+
+def with_local(x: Any, twice: bool) -> Any:
+    return np.sum(local(x) if twice else np.cumsum(x))
+
+
+def test_recordings_that_cannot_be_pickled_are_left_out() -> None:
+    global local
+    factor = 2.0
+    local = cadiff.custom(lambda x: factor * x, vjp=lambda ans, x: lambda g: factor * g)
+    program = cadiff.compile(with_local)
+    program(X, True), program(X, False)
+    copy = pickle.loads(pickle.dumps(program))
+    assert len(copy.stats()["traces"]) == 1
+    for x in (X, Y):
+        check_same(copy.grad(x, True), 2.0 * numpy.ones(3))
+        check_same(copy.grad(x, False), numpy.array([3.0, 2.0, 1.0]))
+    assert copy.stats()["recordings"] == 1
+
+
+def graph_of(f: Function, *args: Any) -> Any:
+    with _core.Guarded(args, f) as guarded:
+        return guarded.graph([f(*guarded.lifted)], True)
+
+
+def test_bytes_and_steps_have_to_fit() -> None:
+    graph = graph_of(stepped, X, A)
+    make, (data, steps) = graph.__reduce__()
+    assert len(steps) == 4
+    check_same(
+        make(data, steps).value_code().run(numpy.concatenate([X, A.ravel()])), stepped(X, A)
+    )
+    for wrong in ([], steps[:-1], steps[::-1]):
+        with pytest.raises(ValueError, match="a call is none of its steps"):
+            make(data, wrong)
+    with pytest.raises(ValueError, match="a call is none of its steps"):
+        make(data)
+    with pytest.raises(ValueError, match="is a str"):
+        make(data, [*steps[:-1], "step"])
+
+
+def test_damaged_bytes() -> None:
+    make, (data, steps) = graph_of(stepped, X, A).__reduce__()
+    body = bytearray(data[:-4])
+    rng = numpy.random.default_rng(1)
+    inputs = numpy.concatenate([X, A.ravel()])
+    for k in range(96, len(body)):
+        for value in {0, 1, 0x7F, 0xFF, int(rng.integers(256))} - {body[k]}:
+            changed = bytearray(body)
+            changed[k] = value
+            check = zlib.crc32(bytes(changed)).to_bytes(4, "little")
+            try:
+                graph = make(bytes(changed) + check, steps)
+            except (ValueError, MemoryError, OverflowError):
+                continue
+            try:
+                graph.value_code().run(inputs[: graph.n_inputs])
+                if graph.n_outputs:
+                    graph.gradient_code([(0, 3)]).run(inputs[: graph.n_inputs])
+            except (ValueError, RuntimeError, MemoryError, _core.CallError, _core.ObstacleError):
+                pass
+            except _core.PointError:
+                pass
+
+
+# --- threads and memory --------------------------------------------------------------------------
+
+
+def test_several_threads() -> None:
+    program = cadiff.compile(stepped)
+    points = numpy.random.default_rng(2).normal(size=(40, 3))
+    wanted = [cadiff.grad(stepped)(x, A) for x in points]
+
+    def work(_: int) -> None:
+        for x, g in zip(points, wanted, strict=True):
+            check_same(program.grad(x, A), g, 1e-9)
+            check_same(program(x, A), stepped(x, A), 1e-9)
+
+    in_threads(6, work)
+
+
+def test_a_rule_that_calls_a_program() -> None:
+    inner = cadiff.compile(lambda x: np.cumsum(np.sin(x)))
+    inner(X)
+    step = cadiff.custom(
+        lambda x: inner(x), vjp=lambda ans, x: lambda g: np.cumsum(g[::-1])[::-1] * np.cos(x)
+    )
+    check_all(lambda x: step(x) * x, X, Y)
+    by_program = cadiff.custom(
+        lambda x: inner(x),
+        vjp=lambda ans, x: lambda g: inner.vjp(cadiff.value(x))[1](cadiff.value(g)),
+    )
+    f = lambda x: np.sum(by_program(x) * 2.0)  # noqa: E731
+    program = cadiff.compile(f)
+    for x in (X, Y):
+        check_same(program.grad(x), cadiff.grad(f)(x))
+    assert program.stats()["eager"] == 0
+
+
+def test_a_rule_that_calls_its_own_program() -> None:
+    programs: list[Any] = []
+
+    @cadiff.primitive
+    def recursive(x: Any) -> Any:
+        return programs[0](x - 1.0) if x > 1.0 else x * x
+
+    recursive.defvjp(
+        lambda ans, x: lambda g: g * (programs[0].grad(x - 1.0) if x > 1.0 else 2.0 * x)
+    )
+    f = lambda x: recursive(x) + x  # noqa: E731
+    programs.append(cadiff.compile(f))
+    for x in (0.5, 3.5, 2.5, 0.7):
+        check_same(programs[0](x), f(x))
+        check_same(programs[0].grad(x), cadiff.grad(f)(x))
+
+
+def test_programs_with_steps_leave_nothing_behind() -> None:
+    alive: list[Any] = []
+
+    def make() -> None:
+        by_closure = cadiff.custom(lambda x: program(x) * x, vjp=lambda ans, x: lambda g: g * x)
+        program = cadiff.compile(lambda x: np.sum(by_vjp(x, x)) + opaque(x)[0])
+        outer = cadiff.compile(lambda x: np.sum(by_closure(x)))
+        program.grad(X), program(Y), outer.grad(X)
+        alive.append(weakref.ref(program))
+        alive.append(weakref.ref(by_closure))
+
+    make()
+    gc.collect()
+    usage = _core.tape_usage()
+    for _ in range(300):
+        make()
+    gc.collect()
+    assert not any(ref() is not None for ref in alive)
+    assert _core.tape_usage() == usage
+
+
+def test_deep_chains() -> None:
+    def f(x: Any) -> Any:
+        for _ in range(2000):
+            x = np.cumsum(x) * 0.5
+        return np.sum(x)
+
+    x = 1e-3 * X
+    program = cadiff.compile(f)
+    check_same(program.grad(x), cadiff.grad(f)(x))
+    check_same(program.grad(2.0 * x), cadiff.grad(f)(2.0 * x))
+    assert program.stats()["eager"] == 0
+
+
+def test_instructions_are_calls() -> None:
+    graph = graph_of(lambda x: np.sum(by_vjp(x, x)), X)
+    code = graph.value_code()
+    assert code.parts()["code"]["kind"].tolist().count(Kind.CALL) == 1
+    assert [step.name for step in code.steps] == ["by_vjp"]
+
+
+# --- functions of NumPy, of SciPy and of networks ------------------------------------------------
+
+
+def test_arguments_without_a_derivative() -> None:
+    betainc = cadiff.compile(lambda x, a: cadiff.scipy.special.betainc(a, 2.0, x))
+    cdf = cadiff.compile(lambda x, a: cadiff.scipy.stats.gamma.cdf(x, a))
+    for program in (betainc, cdf):
+        f = program.__wrapped__
+        for x, a in ((0.3, 1.5), (0.6, 2.5)):
+            check_same(program(x, a), f(x, a))
+            check_same(program.grad(x, a), cadiff.grad(f)(x, a))
+            check_same(program.hessian(x, a), cadiff.hessian(f)(x, a))
+            with pytest.raises(TypeError, match="has no"):
+                program.grad(x, a, argnums=1)
+    assert betainc.stats()["obstacles"] == []
+
+
+def test_networks() -> None:
+    labels = numpy.array([2, 0, 1])
+
+    def f(x: Any, w: Any) -> Any:
+        hidden = cadiff.nn.gelu(cadiff.nn.relu(x @ w) + cadiff.nn.softmax(x, axis=0))
+        scores = cadiff.nn.log_softmax(hidden)
+        return np.mean(scores[numpy.arange(3), labels]) + np.sum(cadiff.nn.softplus(hidden))
+
+    check_all(f, (A, A.T), (A + 1.0, A), (50.0 * A, -A))
+
+
+def test_extremes_are_no_choices() -> None:
+    """Whichever element is the largest, and however many are: one recording serves all points."""
+
+    def f(x: Any) -> Any:
+        rows = x.reshape(2, 3)
+        spread = np.max(rows, axis=1) - np.min(rows, axis=0, keepdims=True)[0, :2]
+        return np.sum(spread**2) * np.max(x) + x[1]
+
+    program, exact = cadiff.compile(f), cadiff.compile(f, optimize=False)
+    rng = numpy.random.default_rng(0)
+    points = [rng.permutation(6).astype(float) for _ in range(5)] + [
+        rng.normal(size=6) for _ in range(5)
+    ]
+    points += [numpy.ones(6), numpy.array([1.0, 1.0, 0.0, 0.0, 1.0, 0.0])]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for x in points:
+            check_same(program(x), f(x))
+            for name in ("grad", "jacobian", "hessian"):
+                check_same(getattr(program, name)(x), getattr(cadiff, name)(f)(x))
+                found, expected = getattr(exact, name)(x), getattr(cadiff, name)(f)(x)
+                npt.assert_array_equal(found, expected)
+    assert program.stats()["recordings"] == 1
+    assert program.stats()["eager"] == 0
+    for x in (numpy.array([1.0, numpy.nan, 2.0]), numpy.array([numpy.inf, 0.0, numpy.inf])):
+        twice = cadiff.compile(lambda x: 2.0 * np.max(3.0 * x))
+        npt.assert_array_equal(twice.grad(x), cadiff.grad(twice.__wrapped__)(x))
+
+
+def test_rules_that_are_no_derivatives_go_backward_as_they_do_in_eager_runs() -> None:
+    clipped = cadiff.custom(lambda x: x, vjp=lambda ans, x: lambda g: cadiff.clip(g, -1.0, 1.0))
+
+    def f(x: Any) -> Any:
+        return np.exp(x[0]) * clipped(100.0 * x[1]) + clipped(x[0]) * 30.0
+
+    x = numpy.array([0.5, 2.0])
+    program = cadiff.compile(f)
+    expected = cadiff.jacobian(f)(x)
+    check_same(program.grad(x), cadiff.grad(f)(x))
+    check_same(program.jacobian(x), expected)
+    check_same(program.batch(x[None], what="jacobian")[0], expected)
+    check_same(program.sparse_jacobian(x).toarray(), expected[None])
+    check_same(program.hessian(x), cadiff.hessian(f)(x))
+    check_same(program.sparse_hessian(x).toarray(), cadiff.hessian(f)(x))

@@ -1,0 +1,331 @@
+"""Calls that no recording of a program serves, when there may be no more of them."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cadiff
+import cadiff.numpy as cnp
+
+from ..helpers.processes import isolated
+from ..helpers.programs import same
+
+Function = Callable[..., Any]
+
+
+def hinges(x: Any, scale: Any = 1.0) -> Any:
+    total = 0.0
+    for k in range(len(x)):
+        total = total + (x[k] * x[k] * scale if x[k] > 0.0 else cadiff.sin(x[k]) - x[k])
+    return total
+
+
+def signs(n: int) -> Iterator[np.ndarray]:
+    """Points with all signs, so that each chooses otherwise."""
+    for k, chosen in enumerate(itertools.product([-1.0, 1.0], repeat=n)):
+        yield np.array(chosen) * (1.0 + np.arange(n) + 0.01 * k)
+
+
+ONES = np.array([1.0, 0.5, -2.0, 0.25, 3.0])
+EAGER: dict[str, Function] = {
+    "value": lambda f: f,
+    "grad": cadiff.grad,
+    "value_and_grad": cadiff.value_and_grad,
+    "jacobian": cadiff.jacobian,
+    "hessian": cadiff.hessian,
+    "hvp": lambda f: lambda x: cadiff.hvp(f)(x, ONES),
+    "jvp": lambda f: lambda x: cadiff.jvp(f, (x,), (ONES,)),
+    "vjp": lambda f: lambda x: pulled(cadiff.vjp(f, x)),
+}
+REPLAYED: dict[str, Function] = {
+    "hvp": lambda program, x: program.hvp(x, ONES),
+    "jvp": lambda program, x: program.jvp((x,), (ONES,)),
+    "vjp": lambda program, x: pulled(program.vjp(x)),
+}
+
+
+def pulled(pair: Any) -> Any:
+    return pair[0], pair[1](2.0)
+
+
+def by_program(program: Any, method: str, x: Any) -> Any:
+    if method in REPLAYED:
+        return REPLAYED[method](program, x)
+    return getattr(program, method)(x)
+
+
+@pytest.mark.parametrize("method", EAGER)
+def test_strays_are_right(method: str) -> None:
+    program = cadiff.compile(hinges, max_traces=3)
+    eager = EAGER[method](hinges)
+    for _ in range(3):
+        for x in signs(5):
+            same(by_program(program, method, x), eager(x), method)
+    stats = program.stats()
+    assert len(stats["traces"]) == 3
+    assert 3 <= stats["recordings"] <= 8
+    # Each call but the first ones of a recording's kind was served, or ran f.
+    assert stats["branch_changes"] + 1 >= stats["recordings"] + stats["eager"]
+    assert 70 <= stats["eager"] <= 93
+
+
+@pytest.mark.parametrize("method", EAGER)
+def test_what_settles_is_replayed(method: str) -> None:
+    """However many other ways it went before."""
+    program = cadiff.compile(hinges, max_traces=2)
+    for x in signs(5):
+        by_program(program, method, x)
+    eager = EAGER[method](hinges)
+    x = np.array([1.0, -1.0, 1.0, -1.0, 2.0])
+    for _ in range(100):
+        same(by_program(program, method, x), eager(x))
+    before = program.stats()
+    same(by_program(program, method, 1.5 * x), eager(1.5 * x))
+    assert program.stats()["eager"] == before["eager"]
+    assert before["branch_changes"] - before["recordings"] < 132
+
+
+def test_what_is_used_stays() -> None:
+    program = cadiff.compile(hinges, max_traces=3)
+    used = np.ones(5)
+    program.grad(used)
+    eager = program.stats()["eager"]
+    for x in signs(5):
+        for _ in range(4):
+            program.grad(x)
+            program.grad(used)
+            assert program.stats()["recordings"] >= 1
+    before = program.stats()["eager"]
+    assert before > eager
+    program.grad(used)
+    assert program.stats()["eager"] == before
+
+
+def test_the_fewer_are_served_the_fewer_are_recorded() -> None:
+    program = cadiff.compile(hinges, max_traces=2)
+    points = list(signs(9))
+    for x in [*points, *points]:
+        program.grad(x)
+    stats = program.stats()
+    assert 5 <= stats["recordings"] <= 9
+    assert stats["eager"] > 1000
+
+
+def test_each_kind_has_strays_of_its_own() -> None:
+    program = cadiff.compile(hinges, max_traces=2)
+    gradient = cadiff.grad(hinges)
+    for _ in range(2):
+        for x in signs(4):
+            for scale in (1.0, 2.5):
+                same(program.grad(x, scale=scale), gradient(x, scale=scale))
+            same(program.grad(list(x)), gradient(list(x)))
+            same(program.grad(x.astype(np.float32)), gradient(x.astype(np.float32)))
+            same(program.grad(x[:1]), gradient(x[:1]))
+            same(program(x), hinges(x))
+    assert max(np.bincount([trace["inputs"] for trace in program.stats()["traces"]])) <= 4
+
+
+def test_a_change_of_branch_is_refused_each_time() -> None:
+    program = cadiff.compile(hinges, on_branch_change="raise", max_traces=1)
+    program.grad(np.ones(3))
+    for _ in range(40):
+        with pytest.raises(RuntimeError, match="on_branch_change"):
+            program.grad(-np.ones(3))
+    same(program.grad(np.ones(3)), np.full(3, 2.0))
+
+
+def test_a_change_of_branch_is_warned_of_each_time() -> None:
+    program = cadiff.compile(hinges, on_branch_change="warn", max_traces=1)
+    program.grad(np.ones(3))
+    for _ in range(5):
+        with pytest.warns(RuntimeWarning, match="another outcome"):
+            same(program.grad(-np.ones(3)), cadiff.grad(hinges)(-np.ones(3)))
+
+
+def test_errors_of_strays_are_those_of_f() -> None:
+    def f(x: Any) -> Any:
+        for k in range(len(x)):
+            if x[k] > 0.0:
+                raise ArithmeticError(f"entry {k} is positive")
+            if x[k] > -1.0:
+                return x[k] * x[k]
+        return cnp.sum(x)
+
+    program = cadiff.compile(f, max_traces=1)
+    eager = cadiff.grad(f)
+    points = [np.array(x) for x in itertools.product([-2.0, -0.5], repeat=3)]
+    for x in points * 4:
+        same(program.grad(x), eager(x))
+    for _ in range(3):
+        with pytest.raises(ArithmeticError, match="entry 1"):
+            program.grad(np.array([-2.0, 1.0, 0.0]))
+        same(program.grad(points[2]), eager(points[2]))
+
+
+def test_functions_of_python_are_not_run_for_each_recording() -> None:
+    runs = []
+
+    @cadiff.primitive
+    def sines(x: Any) -> Any:
+        runs.append(1)
+        return np.sin(x)
+
+    sines.defvjp(lambda ans, x: lambda g: g * np.cos(x))
+
+    def f(x: Any) -> Any:
+        y = sines(x)
+        return cnp.sum(y) * sum(1.0 for k in range(30) if y[0] > k / 30.0)
+
+    program = cadiff.compile(f, max_traces=8)
+    X = np.random.default_rng(0).uniform(0.0, np.pi, (400, 3))
+    for x in X:
+        same(program.grad(x), cadiff.grad(f)(x))
+    runs.clear()
+    for x in X:
+        program.grad(x)
+    assert 400 <= len(runs) <= 1200
+
+
+def test_what_cannot_be_replayed_has_a_short_way() -> None:
+    calls = []
+
+    def f(x: Any, power: int = 2) -> Any:
+        calls.append(power)
+        return cnp.sum(x**power) * len(f"{x[0]:.1f}")
+
+    program = cadiff.compile(f)
+    with pytest.warns(RuntimeWarning, match="as it is"):
+        program.grad(np.ones(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for x in (np.ones(2), np.array([2.0, 3.0])):
+            same(program.grad(x), cadiff.grad(f)(x))
+    with pytest.warns(RuntimeWarning, match="as it is"):
+        same(program.grad(np.ones(2), 3), cadiff.grad(f)(np.ones(2), 3))
+    before = len(calls)
+    program.grad(np.ones(2))
+    assert len(calls) == before + 1
+    program.clear()
+    with pytest.warns(RuntimeWarning, match="as it is"):
+        program.grad(np.ones(2))
+
+
+@pytest.mark.parametrize("method", ["value", "grad", "value_and_grad", "jacobian", "hessian"])
+def test_a_function_may_clear_its_program(method: str) -> None:
+    isolated(f"""
+import numpy as np, cadiff
+kept = []
+def f(x):
+    kept.append(None)
+    if len(kept) % 23 == 0:
+        program.clear()
+        kept.extend(tuple([1.5] * (k % 6 + 1)) for k in range(60))  # where something was freed
+    return np.sum(x[x > 0] ** 2)
+program = cadiff.compile(f, max_traces=2)
+wanted = cadiff.compile(lambda x: np.sum(np.where(x > 0, x, 0.0) ** 2))
+for x in np.random.default_rng(0).normal(size=(1500, 3)):
+    a, b = program.{method}(x), wanted.{method}(x)
+    for found, other in zip(a, b) if isinstance(a, tuple) else [(a, b)]:
+        np.testing.assert_allclose(found, other, rtol=1e-14)
+""")
+
+
+# --- within other derivatives --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_strays_within_functions(listed: bool) -> None:
+    program = cadiff.compile(hinges, max_traces=2)
+
+    def outer(x: Any) -> Any:
+        return program(list(x) if listed else x) * x[0]
+
+    def plain(x: Any) -> Any:
+        return hinges(x) * x[0]
+
+    for _ in range(4):
+        for x in signs(4):
+            same(cadiff.value_and_grad(outer)(x), cadiff.value_and_grad(plain)(x))
+    eager = program.stats()["eager"]
+    assert eager > 40
+    x = np.array([1.0, 1.5, 2.0, -1.0])  # of one of the images: once it serves, none is left alone
+    for k in range(130):
+        same(cadiff.grad(outer)(x - 0.001 * k), cadiff.grad(plain)(x - 0.001 * k))
+    same(cadiff.hessian(outer)(x), cadiff.hessian(plain)(x))
+
+
+@pytest.mark.parametrize("wrap", [cadiff.grad, lambda f: cadiff.compile(f).grad])
+def test_a_change_of_branch_within_functions_is_refused(wrap: Function) -> None:
+    program = cadiff.compile(hinges, on_branch_change="raise")
+    outer = wrap(lambda x: program(x) * 2.0)
+    same(outer(np.ones(3)), np.full(3, 4.0))
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="on_branch_change"):
+            outer(-np.ones(3))
+    same(outer(np.ones(3)), np.full(3, 4.0))
+
+
+# --- batches -------------------------------------------------------------------------------------
+
+WHAT = ["value", "grad", "value_and_grad", "jacobian", "hessian"]
+
+
+def fields(x: Any) -> Any:
+    total = hinges(x)
+    return {"total": total, "parts": [x * total, (x[0] if x[0] > 1.5 else total, x[:2])]}
+
+
+@pytest.mark.parametrize("what", WHAT)
+@pytest.mark.parametrize("most", [1, 3, 40])
+def test_points_that_choose_otherwise(what: str, most: int) -> None:
+    X = np.array(list(signs(5)))
+    rng = np.random.default_rng(5)
+    for f in (hinges, fields):
+        if f is fields and what not in ("value", "jacobian"):
+            continue
+        program = cadiff.compile(f, max_traces=most)
+        eager = EAGER[what](f)
+        for _ in range(3):
+            rng.shuffle(X)
+            same(program.batch(X, what=what), stacked([eager(x) for x in X]))
+            same(program.batch(X, what=what, threads=2), stacked([eager(x) for x in X]))
+        stats = program.stats()
+        assert len(stats["traces"]) == min(most, 32)
+        assert (stats["eager"] == 0) == (most == 40)
+
+
+def stacked(items: list[Any]) -> Any:
+    first = items[0]
+    if isinstance(first, dict):
+        return {key: stacked([item[key] for item in items]) for key in first}
+    if isinstance(first, (list, tuple)):
+        return type(first)(stacked([item[k] for item in items]) for k in range(len(first)))
+    return np.array(items)
+
+
+def test_forms_that_differ_from_point_to_point_are_refused() -> None:
+    def f(x: Any) -> Any:
+        return {"a": x[0]} if x[0] > 0.0 else [x[0], x * x]
+
+    program = cadiff.compile(f)
+    with pytest.raises(ValueError, match="differs from point to point"):
+        program.batch(np.array([[1.0], [-1.0]]))
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 6), st.integers(1, 60), st.randoms(use_true_random=False))
+def test_batches_are_the_calls(most: int, count: int, rng: Any) -> None:
+    program = cadiff.compile(hinges, max_traces=most)
+    for _ in range(3):
+        X = np.array([[rng.uniform(-1, 2) for _ in range(3)] for _ in range(count)])
+        value, gradient = program.batch(X, what="value_and_grad")
+        for x, v, g in zip(X, value, gradient, strict=True):
+            same((float(v), g), cadiff.value_and_grad(hinges)(x))

@@ -1,0 +1,470 @@
+"""Jacobians and Hessians, their products with vectors, and derivatives of any order.
+
+What is expected comes from formulas and from complex steps.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import cadiff
+from cadiff import Var
+
+from ..helpers.functions import rosenbrock, rosenbrock_hessian
+from ..helpers.trees import Pair, assert_same_tree, leaves, tree_map
+
+Array = NDArray[Any]
+Function = Callable[..., Any]
+
+# --- Jacobians -----------------------------------------------------------------------------------
+
+
+def _spread(x: Any, shape: tuple[int, ...]) -> Any:
+    """An array of a shape, of products and sines of the numbers of x."""
+    numbers = list(leaves(x))
+    total = sum(numbers)
+    if shape == ():
+        return numbers[0] * total
+    out = cadiff.zeros(shape)
+    for k, index in enumerate(np.ndindex(*shape)):
+        out[index] = (k + 1.0) * numbers[k % len(numbers)] * total
+    return out
+
+
+def _spread_jacobian(x: Array, shape: tuple[int, ...]) -> Array:
+    numbers = x.ravel()
+    jacobian = np.zeros((math.prod(shape), x.size))
+    for k in range(math.prod(shape)):
+        jacobian[k] = (k + 1.0) * numbers[k % x.size]
+        jacobian[k, k % x.size] += (k + 1.0) * numbers.sum()
+    return jacobian.reshape(shape + x.shape)
+
+
+modes = pytest.mark.parametrize("mode", ["auto", "fwd", "rev"])
+
+
+@modes
+@pytest.mark.parametrize("shape_in", [(), (1,), (3,), (2, 2), (1, 9)], ids=str)
+@pytest.mark.parametrize("shape_out", [(), (1,), (2,), (2, 3), (3, 1, 2), (40,), (0,)], ids=str)
+def test_a_jacobian_has_the_shape_of_output_and_input(
+    mode: Any, shape_in: tuple[int, ...], shape_out: tuple[int, ...]
+) -> None:
+    x = np.linspace(0.5, 2.0, math.prod(shape_in)).reshape(shape_in)
+    jacobian = cadiff.jacobian(lambda x: _spread(x, shape_out), mode=mode)(x)
+    expected = _spread_jacobian(x, shape_out)
+    assert np.shape(jacobian) == shape_out + shape_in
+    np.testing.assert_allclose(jacobian, expected, rtol=1e-14)
+
+
+@modes
+def test_a_flat_list_or_tuple_of_numbers_is_a_vector(mode: Any) -> None:
+    x = np.array([2.0, 3.0])
+    for kind in (list, tuple, np.array, cadiff.array):
+        jacobian = cadiff.jacobian(lambda x, kind=kind: kind([x[0] * x[1], x[0], 7.0]), mode=mode)
+        np.testing.assert_array_equal(jacobian(x), [[3.0, 2.0], [1.0, 0.0], [0.0, 0.0]])
+
+
+@modes
+def test_containers_of_outputs_give_containers_of_jacobians(mode: Any) -> None:
+    def f(x: Any) -> Any:
+        return {
+            "scalar": x[0],
+            "vector": [x[0], 2.0 * x[1]],
+            "nested": [[x[0]], (x[1], [x[0] * x[1]])],
+            "pair": Pair(x[1], np.array([x[0]])),
+            "empty": {},
+        }
+
+    jacobian = cadiff.jacobian(f, mode=mode)(np.array([3.0, 5.0]))
+    assert_same_tree(
+        jacobian,
+        {
+            "scalar": np.array([1.0, 0.0]),
+            "vector": np.array([[1.0, 0.0], [0.0, 2.0]]),
+            "nested": [
+                np.array([[1.0, 0.0]]),
+                (np.array([0.0, 1.0]), np.array([[5.0, 3.0]])),
+            ],
+            "pair": Pair(np.array([0.0, 1.0]), np.array([[1.0, 0.0]])),
+            "empty": {},
+        },
+    )
+
+
+@modes
+def test_containers_of_inputs_stand_inside_those_of_outputs(mode: Any) -> None:
+    def f(p: Any, y: Any) -> Any:
+        return {"out": [p["a"] * y, p["b"][1] * y]}
+
+    by_p, by_y = None, None
+    result = cadiff.jacobian(f, (0, 1), mode=mode)({"a": 2.0, "b": np.array([3.0, 4.0])}, 5.0)
+    by_p, by_y = result["out"]
+    assert_same_tree(by_p, {"a": np.array([5.0, 0.0]), "b": np.array([[0.0, 0.0], [0.0, 5.0]])})
+    np.testing.assert_array_equal(by_y, [2.0, 4.0])
+
+
+@modes
+def test_jacobians_of_analytic_functions_agree_with_complex_steps(mode: Any) -> None:
+    def f(x: Any, m: Any) -> Any:
+        return [
+            m.sin(x[0]) * m.exp(x[1] / 2),
+            m.sqrt(x[2] ** 2 + 1) / x[0],
+            m.log(x[0] * x[1]) - x[2] ** 3,
+            m.tanh(x[1] - x[2]) * m.cos(x[0]),
+        ]
+
+    x = np.array([0.7, 1.3, -0.4])
+    step = 1e-30
+    expected = np.empty((4, 3))
+    for j in range(3):
+        moved = x.astype(complex)
+        moved[j] += 1j * step
+        expected[:, j] = np.imag(f(moved, cmath)) / step
+    jacobian = cadiff.jacobian(lambda x: f(x, cadiff), mode=mode)(x)
+    np.testing.assert_allclose(jacobian, expected, rtol=1e-13)
+
+
+def test_tangent_sweeps_of_all_widths_give_the_same_columns() -> None:
+    for n in (1, 7, 8, 9, 16, 17):
+        x = np.linspace(0.5, 1.5, n)
+        expected = np.diag(2 * x)
+        for mode in ("auto", "fwd", "rev"):
+            jacobian = cadiff.jacobian(lambda x: [a * a for a in x], mode=mode)(x)
+            np.testing.assert_array_equal(jacobian, expected)
+
+
+# --- second order --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 17])
+def test_hessians_of_all_widths(n: int) -> None:
+    x = np.linspace(0.5, 1.5, n)
+
+    def f(x: Any) -> Any:
+        total = sum(x)
+        return total * total * total
+
+    np.testing.assert_allclose(cadiff.hessian(f)(x), np.full((n, n), 6 * x.sum()), rtol=1e-14)
+
+
+def test_a_hessian_has_the_shape_of_the_input_twice() -> None:
+    x = np.arange(1.0, 7.0).reshape(2, 3)
+    hessian = cadiff.hessian(lambda x: x[0, 0] * x[1, 2] * x[1, 2])(x)
+    assert hessian.shape == (2, 3, 2, 3)
+    expected = np.zeros((2, 3, 2, 3))
+    expected[0, 0, 1, 2] = expected[1, 2, 0, 0] = 12.0
+    expected[1, 2, 1, 2] = 2.0
+    np.testing.assert_array_equal(hessian, expected)
+    assert cadiff.hessian(lambda x: x**3)(2.0) == 12.0
+    assert type(cadiff.hessian(lambda x: x**3)(2.0)) is float
+
+
+def test_the_hessian_of_a_container_is_a_container_of_containers() -> None:
+    def f(p: Any) -> Any:
+        return p["a"] ** 2 * p["b"][0] * p["b"][1]
+
+    hessian = cadiff.hessian(f)({"a": 3.0, "b": np.array([2.0, 5.0])})
+    assert_same_tree(
+        hessian,
+        {
+            "a": {"a": 20.0, "b": np.array([30.0, 12.0])},
+            "b": {"a": np.array([30.0, 12.0]), "b": np.array([[0.0, 9.0], [9.0, 0.0]])},
+        },
+    )
+
+
+HESSIAN_TREES = {
+    "namedtuple": Pair(2.0, 3.0),
+    "list": [2.0, 3.0],
+    "tuple": (2.0, 3.0),
+    "dict": {"weight": 2.0, "bias": 3.0},
+    "array": np.array([2.0, 3.0]),
+    "nested": [{"weight": 2.0}, (3.0,)],
+}
+
+
+@pytest.mark.parametrize("tree", HESSIAN_TREES.values(), ids=HESSIAN_TREES.keys())
+def test_a_hessian_inside_a_gradient_has_the_same_structure_as_outside(tree: Any) -> None:
+    def f(tree: Any) -> Any:
+        a, b = leaves(tree)
+        return a**2 * b**3
+
+    seen = []
+
+    def outer(scale: Any) -> Any:
+        seen.append(cadiff.hessian(lambda tree: scale * f(tree))(tree))
+        return sum(leaves(seen[-1]))
+
+    gradient = cadiff.grad(outer)(5.0)
+    assert math.isclose(gradient, 2 * 27 + 2 * (4 * 27) + 24 * 3)
+    plain = tree_map(lambda x: 5.0 * x, cadiff.hessian(f)(tree))
+    assert_same_tree(cadiff.value(seen[0]), plain)
+
+
+def test_hvp_takes_the_direction_second() -> None:
+    def f(scale: Any, x: Any, shift: float = 0.0) -> Any:
+        return scale * x[0] ** 2 * x[1] + shift
+
+    x, v = np.array([3.0, 5.0]), np.array([1.0, 2.0])
+    expected = 2.0 * np.array([[10.0, 6.0], [6.0, 0.0]]) @ v
+    np.testing.assert_array_equal(cadiff.hvp(f, 1)(2.0, v, x), expected)
+    np.testing.assert_array_equal(cadiff.hvp(f, argnums=-1)(2.0, v, x, shift=1.0), expected)
+    pair = cadiff.hvp(lambda p: f(2.0, p))(Pair(3.0, 5.0), Pair(1.0, 2.0))
+    assert pair == Pair(*expected)
+    assert cadiff.hvp(lambda x: x**3)(2.0, 0.5) == 6.0
+
+
+def test_hvp_is_linear_in_its_direction() -> None:
+    x = np.linspace(0.5, 1.5, 6)
+    product = cadiff.hvp(rosenbrock)
+    hessian = rosenbrock_hessian(x)
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        v = rng.standard_normal(6)
+        np.testing.assert_allclose(product(x, v), hessian @ v, rtol=1e-12)
+    np.testing.assert_array_equal(product(x, np.zeros(6)), np.zeros(6))
+
+
+def test_hvp_can_be_differentiated_by_its_direction_and_by_its_point() -> None:
+    def f(x: Any) -> Any:
+        return x[0] ** 3 * x[1]
+
+    def along(s: Any) -> Any:
+        return cadiff.hvp(f)([2.0, 5.0], [s, 0.0])[1]
+
+    assert cadiff.grad(along)(1.0) == 12.0
+    assert cadiff.derivative(along, 1.0) == 12.0
+    by_point = cadiff.grad(lambda s: cadiff.hvp(f)([s, 5.0], [1.0, 0.0])[0])
+    assert by_point(2.0) == 30.0
+
+
+def test_the_direction_of_an_hvp_over_arrays_may_carry_derivatives() -> None:
+    def along(s: Any) -> Any:
+        direction = cadiff.array([s, 0.0])
+        return cadiff.hvp(lambda x: x[0] ** 3 * x[1])(np.array([2.0, 5.0]), direction)[1]
+
+    assert cadiff.grad(along)(1.0) == 12.0
+
+
+# --- jvp and vjp ---------------------------------------------------------------------------------
+
+
+def test_jvp_pairs_value_and_tangent() -> None:
+    assert cadiff.jvp(lambda x, y: x * y, (2.0, 3.0), (1.0, 0.0)) == (6.0, 3.0)
+    assert cadiff.jvp(lambda x, y: x * y, [2, 3], [0, 1]) == (6.0, 2.0)
+    out, tangent = cadiff.jvp(
+        lambda p, x: {"y": [p["a"] * x[0], x[1]]},
+        ({"a": 2.0}, np.array([3.0, 4.0])),
+        ({"a": 1.0}, np.array([10.0, 100.0])),
+    )
+    np.testing.assert_array_equal(out["y"], [6.0, 4.0])
+    np.testing.assert_array_equal(tangent["y"], [23.0, 100.0])
+
+
+def test_tangents_of_a_dict_are_matched_by_key() -> None:
+    def f(p: Any) -> Any:
+        return 10.0 * p["a"] + p["b"]
+
+    tangents = {"b": 0.0, "a": 1.0}
+    assert cadiff.jvp(f, ({"a": 1.0, "b": 2.0},), (tangents,)) == (12.0, 10.0)
+    assert cadiff.hvp(lambda p: f(p) ** 2)({"a": 1.0, "b": 2.0}, tangents) == {
+        "a": 200.0,
+        "b": 20.0,
+    }
+
+
+def test_cotangents_of_a_dict_are_matched_by_key() -> None:
+    _, pullback = cadiff.vjp(lambda x: {"a": 10.0 * x, "b": x}, 1.0)
+    assert pullback({"a": 1.0, "b": 0.0}) == 10.0
+    assert pullback({"b": 0.0, "a": 1.0}) == 10.0
+
+
+def test_a_pullback_gives_one_cotangent_or_a_tuple() -> None:
+    _, pullback = cadiff.vjp(lambda x: x * x, 3.0)
+    assert pullback(2.0) == 12.0
+    _, pullback = cadiff.vjp(lambda x, y: x * y, 3.0, 5.0)
+    assert pullback(2.0) == (10.0, 6.0)
+    _, pullback = cadiff.vjp(lambda p, y: p["a"] * y, {"a": 3.0}, 5.0)
+    assert pullback(1) == ({"a": 5.0}, 3.0)
+
+
+def test_a_pullback_takes_the_containers_of_the_output() -> None:
+    def f(x: Any) -> Any:
+        return {"v": [x[0], x[1] * 2.0], "s": x[0] * x[1], "n": Pair(x[0], [[x[1]]])}
+
+    out, pullback = cadiff.vjp(f, np.array([3.0, 5.0]))
+    assert out["s"] == 15.0
+    cotangent = {"v": np.array([1.0, 10.0]), "s": 100.0, "n": Pair(1000.0, [[10000.0]])}
+    np.testing.assert_array_equal(pullback(cotangent), [1501.0, 10320.0])
+    np.testing.assert_array_equal(pullback({**cotangent, "v": [1, 10]}), [1501.0, 10320.0])
+
+
+def test_a_pullback_may_be_called_often_and_late() -> None:
+    out, pullback = cadiff.vjp(lambda x: [x[0] * x[1], cadiff.sin(x[0])], np.array([3.0, 5.0]))
+    first = pullback([1.0, 0.0])
+    kept = [cadiff.vjp(lambda x, k=k: k * x, 1.0)[1] for k in range(50)]
+    for k in range(50):
+        assert cadiff.grad(lambda x, k=k: x**k)(1.0) == k
+        x = Var(2.0)
+        (x * x).backward()
+    np.testing.assert_array_equal(pullback([1.0, 0.0]), first)
+    np.testing.assert_array_equal(pullback([0.0, 1.0]), [math.cos(3.0), 0.0])
+    np.testing.assert_array_equal(pullback([0.0, 0.0]), [0.0, 0.0])
+    assert [pull(1.0) for pull in kept] == list(range(50))
+    np.testing.assert_array_equal(out, [15.0, math.sin(3.0)])
+
+
+def test_pullbacks_do_not_touch_accumulated_gradients() -> None:
+    x = Var(3.0)
+    y = x * x
+    y.backward()
+    _, pullback = cadiff.vjp(lambda z: z * z, 2.0)
+    pullback(1.0)
+    assert x.grad == 6.0
+    y.backward()
+    assert x.grad == 12.0
+
+
+def test_a_pullback_is_linear_and_can_be_differentiated() -> None:
+    _, pullback = cadiff.vjp(lambda x: x * x, 3.0)
+    assert cadiff.grad(pullback)(1.0) == 6.0
+    assert cadiff.derivative(pullback, 1.0) == 6.0
+    assert cadiff.jvp(pullback, (1.0,), (2.0,)) == (6.0, 12.0)
+    assert cadiff.vjp(pullback, 1.0)[1](2.0) == 12.0
+
+
+@pytest.mark.parametrize("older", [True, False], ids=["older", "younger"])
+def test_a_pullback_takes_cotangents_that_are_vars(older: bool) -> None:
+    w = Var(5.0)
+    _, pullback = cadiff.vjp(lambda x: x * x, 3.0)
+    _, of_two = cadiff.vjp(lambda x: [x * x, x], 3.0)
+    if not older:
+        w = Var(5.0)
+    pulled = pullback(w * w)
+    assert cadiff.value(pulled) == 150.0
+    (pulled * 1.0).backward()
+    assert w.grad == 60.0
+    w.zero_grad()
+    (of_two([w, 1.0]) * 1.0).backward()
+    assert w.grad == 6.0
+
+
+def test_a_forward_derivative_by_two_reverse_ones() -> None:
+    def f(x: Any) -> Any:
+        return [x[0] * x[1], cadiff.sin(x[0]), x[1] ** 2]
+
+    x, tangent = np.array([0.5, 2.0]), np.array([1.0, -3.0])
+    _, pullback = cadiff.vjp(f, x)
+    _, push = cadiff.vjp(lambda u: pullback(u), np.zeros(3))
+    np.testing.assert_allclose(push(tangent), cadiff.jvp(f, (x,), (tangent,))[1], rtol=1e-15)
+
+
+def test_jvp_and_vjp_inside_a_gradient() -> None:
+    def cube(x: Any) -> Any:
+        return x**3
+
+    assert cadiff.grad(lambda x: cadiff.jvp(cube, (x,), (1.0,))[1])(2.0) == 12.0
+    assert cadiff.grad(lambda x: cadiff.jvp(cube, (x,), (x,))[1])(2.0) == 36.0
+    assert cadiff.grad(lambda x: cadiff.vjp(cube, x)[1](1.0))(2.0) == 12.0
+    assert cadiff.grad(lambda x: cadiff.vjp(cube, x)[1](x))(2.0) == 36.0
+    assert cadiff.grad(lambda x: cadiff.vjp(cube, x)[0])(2.0) == 12.0
+    assert cadiff.grad(lambda x: cadiff.vjp(cube, 2.0)[1](x))(5.0) == 12.0
+    assert cadiff.grad(lambda x: cadiff.jvp(cube, (2.0,), (x,))[1])(5.0) == 12.0
+    assert cadiff.derivative(lambda x: cadiff.vjp(cube, x)[1](x), 2.0) == 36.0
+
+
+def test_the_directions_of_a_jvp_over_arrays_may_carry_derivatives() -> None:
+    def f(x: Any) -> Any:
+        return x[0] * x[1]
+
+    x = np.array([2.0, 3.0])
+    by_direction = cadiff.grad(lambda t: cadiff.jvp(f, (x,), (cadiff.array([t, 0.0]),))[1])
+    assert by_direction(1.0) == 3.0
+
+
+# --- derivative, gradient ------------------------------------------------------------------------
+
+DERIVATIVES: dict[str, tuple[Function, float, list[float]]] = {
+    "cube at 0": (lambda x: x**3, 0.0, [0.0, 0.0, 0.0, 6.0, 0.0]),
+    "cube by products": (lambda x: x * x * x, 2.0, [8.0, 12.0, 12.0, 6.0, 0.0]),
+    "exp": (cadiff.exp, 0.0, [1.0] * 6),
+    "sin": (cadiff.sin, 0.0, [0.0, 1.0, 0.0, -1.0, 0.0, 1.0]),
+    "reciprocal": (lambda x: 1 / x, 1.0, [1.0, -1.0, 2.0, -6.0, 24.0]),
+    "log": (cadiff.log, 1.0, [0.0, 1.0, -1.0, 2.0, -6.0]),
+    "sqrt": (cadiff.sqrt, 1.0, [1.0, 0.5, -0.25, 0.375]),
+    "constant": (lambda x: 7.0, 1.0, [7.0, 0.0, 0.0]),
+    "identity": (lambda x: x, 2.0, [2.0, 1.0, 0.0, 0.0]),
+    "power": (lambda x: 2.0**x, 0.0, [math.log(2) ** k for k in range(5)]),
+}
+
+
+@pytest.mark.parametrize(("f", "x", "expected"), DERIVATIVES.values(), ids=DERIVATIVES.keys())
+def test_derivatives_of_any_order(f: Function, x: float, expected: list[float]) -> None:
+    for order, number in enumerate(expected):
+        result = cadiff.derivative(f, x, order=order)
+        assert type(result) is float
+        assert math.isclose(result, number, rel_tol=1e-14, abs_tol=1e-15)
+
+
+@pytest.mark.parametrize(("f", "x", "expected"), DERIVATIVES.values(), ids=DERIVATIVES.keys())
+def test_gradients_of_gradients_are_derivatives_of_any_order(
+    f: Function, x: float, expected: list[float]
+) -> None:
+    nested = f
+    for number in expected[1:4]:
+        nested = cadiff.grad(nested)
+        assert math.isclose(nested(x), number, rel_tol=1e-14, abs_tol=1e-15)
+
+
+def test_derivative_by_one_of_several_arguments() -> None:
+    def f(x: Any, y: Any, scale: Any) -> Any:
+        return x * y**2 * len(scale)
+
+    args = [2.0, 3.0, "text"]
+    assert cadiff.derivative(f, 0, args) == 36.0
+    assert cadiff.derivative(f, 1, args) == 48.0
+    assert cadiff.derivative(f, -2, args) == 48.0
+    assert cadiff.derivative(f, np.int64(1), tuple(args), order=2) == 16.0
+    assert args == [2.0, 3.0, "text"]
+    point: Any = np.array([2.0, 3.0])
+    assert cadiff.derivative(lambda x, y: x * y, 0, point) == 3.0
+    np.testing.assert_array_equal(point, [2.0, 3.0])
+
+
+def test_the_derivative_of_several_outputs_keeps_their_form() -> None:
+    np.testing.assert_array_equal(cadiff.derivative(lambda x: [x, x * x], 3.0), [1.0, 6.0])
+    assert cadiff.derivative(lambda x: {"a": x**3}, 3.0, order=2) == {"a": 18.0}
+    matrix = cadiff.derivative(lambda x: np.array([[x, x * x], [1.0, x]]), 3.0)
+    np.testing.assert_array_equal(matrix, [[1.0, 6.0], [0.0, 1.0]])
+
+
+@modes
+def test_gradient_gives_one_entry_for_each_argument(mode: Any) -> None:
+    points: list[Any] = [
+        (2.0, 3.0),
+        [2, 3],
+        np.array([2.0, 3.0]),
+        np.array([2, 3], dtype=np.float32),
+    ]
+    for args in points:
+        result = cadiff.gradient(lambda x, y: x * y**2, args, mode=mode)
+        assert isinstance(result, np.ndarray)
+        assert result.dtype == np.float64
+        np.testing.assert_array_equal(result, [9.0, 12.0])
+
+
+@modes
+def test_gradient_inside_a_gradient(mode: Any) -> None:
+    def f(x: Any) -> Any:
+        a, b = cadiff.gradient(lambda y, z: x * y * z**2, (2.0, 3.0), mode=mode)
+        return a * b  # 9 x · 12 x
+
+    assert cadiff.grad(f)(5.0) == 1080.0
+    assert cadiff.derivative(f, 5.0) == 1080.0

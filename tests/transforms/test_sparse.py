@@ -1,0 +1,624 @@
+"""Sparse Jacobians and Hessians: structure, colourings, and numbers against the dense ones."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+import cadiff
+from cadiff import numpy as cnp
+from cadiff.binding import _core
+from cadiff.binding._core import Pattern
+
+from ..helpers import functions
+from ..helpers.processes import isolated
+
+FORMATS = {"csr": sparse.csr_array, "csc": sparse.csc_array, "coo": sparse.coo_array}
+
+# --- functions ---------------------------------------------------------------------------------
+
+
+def broyden(x: Any) -> Any:
+    y = (3.0 - 2.0 * x) * x + 1.0
+    y[1:] -= x[:-1]
+    y[:-1] -= 2.0 * x[1:]
+    return y
+
+
+def broyden_by_numbers(x: Any) -> Any:
+    n = len(x)
+    out = []
+    for i in range(n):
+        value = (3.0 - 2.0 * x[i]) * x[i] + 1.0
+        if i > 0:
+            value = value - x[i - 1]
+        if i < n - 1:
+            value = value - 2.0 * x[i + 1]
+        out.append(value)
+    return out
+
+
+def rosenbrock(x: Any) -> Any:
+    return (100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2).sum()
+
+
+def arrowhead(x: Any) -> Any:
+    total = cadiff.exp(x[0])
+    for i in range(1, len(x)):
+        total = total + x[0] ** 2 * x[i] ** 3
+    return total
+
+
+def blocks(x: Any) -> Any:
+    """Of three numbers each."""
+    total = 0.0
+    for i in range(0, len(x) - 2, 3):
+        total = total + cadiff.sin(x[i] * x[i + 1] * x[i + 2])
+    return total
+
+
+def dense(x: Any) -> Any:
+    return cadiff.log((x**2).sum() + 1.0)
+
+
+def banded(x: Any) -> Any:
+    return cadiff.tanh(x[2:] * x[1:-1] + x[:-2] * 0.5)
+
+
+def arrow_rows(x: Any) -> Any:
+    """The first column and the diagonal; the last row is full."""
+    return [*(x[0] * x[i] + x[i] ** 2 for i in range(len(x))), x.sum() * x[1]]
+
+
+MATRIX = np.random.default_rng(1).normal(size=(40, 30))
+
+
+def network(x: Any) -> Any:
+    return cadiff.tanh(MATRIX.T @ cadiff.tanh(MATRIX @ x[:30]))
+
+
+JACOBIANS = [broyden, broyden_by_numbers, banded, arrow_rows, network]
+HESSIANS = [rosenbrock, functions.rosenbrock, arrowhead, blocks, dense]
+
+
+def dense_of(what: str, f: Callable[..., Any], x: Any) -> np.ndarray:
+    matrix = np.asarray(getattr(cadiff, what)(f)(x))
+    return matrix.reshape(-1, np.size(x))
+
+
+def sparse_of(what: str, f: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    return getattr(cadiff, f"sparse_{what}")(f, **options)
+
+
+def check(what: str, f: Callable[..., Any], x: Any) -> Any:
+    """Against the dense matrix; the sparse one."""
+    expected = dense_of(what, f, x)
+    matrix = sparse_of(what, f)(x)
+    assert matrix.shape == expected.shape
+    scale = max(1.0, np.abs(expected).max(initial=0.0))
+    assert_allclose(matrix.toarray(), expected, rtol=1e-10, atol=1e-12 * scale)
+    program = cadiff.compile(f)
+    found = np.asarray(getattr(program, what)(x)).reshape(expected.shape)
+    assert_allclose(found, expected, rtol=1e-10, atol=1e-12 * scale)
+    return matrix
+
+
+# --- numbers -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [2, 3, 30, 200])
+@pytest.mark.parametrize("f", JACOBIANS)
+def test_sparse_jacobians_are_the_dense_ones(f: Callable[..., Any], n: int) -> None:
+    if (f is network and n < 30) or (f is banded and n < 3):
+        return
+    check("jacobian", f, np.linspace(-1.0, 1.3, n))
+
+
+@pytest.mark.parametrize("n", [1, 3, 30, 120])
+@pytest.mark.parametrize("f", HESSIANS)
+def test_sparse_hessians_are_the_dense_ones(f: Callable[..., Any], n: int) -> None:
+    check("hessian", f, np.linspace(-1.0, 1.3, n))
+
+
+@pytest.mark.parametrize("f", [broyden, broyden_by_numbers])
+def test_the_structure_is_that_of_a_tridiagonal_matrix(f: Callable[..., Any]) -> None:
+    n = 50
+    matrix = cadiff.sparse_jacobian(f)(np.ones(n))
+    expected = sparse.diags_array(
+        [np.ones(n - 1), np.ones(n), np.ones(n - 1)], offsets=[-1, 0, 1]
+    ).tocsr()
+    assert_array_equal(matrix.indptr, expected.indptr)
+    assert_array_equal(matrix.indices, expected.indices)
+
+
+@pytest.mark.parametrize("f", [rosenbrock, functions.rosenbrock])
+def test_the_structure_of_a_hessian(f: Callable[..., Any]) -> None:
+    matrix = cadiff.sparse_hessian(f)(np.zeros(40))
+    assert matrix.nnz == 3 * 40 - 2  # zeros at this point are there
+
+
+def test_exact_zeros_are_no_entries_and_zeros_at_a_point_are() -> None:
+    def f(x: Any) -> Any:
+        return [
+            cadiff.floor(x[0]) + x[1] ** 2,
+            cadiff.maximum(x[1], x[2]),
+            cadiff.sign(x[2]),
+            0.0 * x[0] + x[0] - cadiff.stop_gradient(x[1]),
+            x[0] * x[2],
+        ]
+
+    matrix = cadiff.sparse_jacobian(f)(np.array([0.0, 0.0, 0.0]))
+    rows = [matrix.indices[a:b].tolist() for a, b in itertools.pairwise(matrix.indptr)]
+    assert rows == [[1], [1, 2], [], [0], [0, 2]]
+    assert_array_equal(matrix.toarray()[4], [0.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("what", ["jacobian", "hessian"])
+def test_all_formats(what: str, format: str) -> None:
+    f = arrow_rows if what == "jacobian" else arrowhead
+    x = np.linspace(0.5, 1.5, 7)
+    s = sparse_of(what, f, format=format)
+    for _ in range(3):
+        matrix = s(x)
+        assert type(matrix) is FORMATS[format]
+        assert_allclose(matrix.toarray(), dense_of(what, f, x), rtol=1e-12, atol=1e-14)
+        assert matrix.has_canonical_format
+        indices = matrix.coords if format == "coo" else (matrix.indices, matrix.indptr)
+        assert all(part.dtype == np.int32 for part in indices)
+        if format != "coo":
+            matrix.check_format(full_check=True)
+        x = x * 1.1
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_matrix_owns_what_it_consists_of(format: str) -> None:
+    s = cadiff.sparse_jacobian(arrow_rows, format=format)
+    x = np.array([0.0, 1.0, 2.0, 0.0])
+    expected = s(x).toarray()
+    matrix = s(x)
+    matrix.eliminate_zeros()
+    matrix.data[:] = np.nan
+    for part in matrix.coords if format == "coo" else (matrix.indices, matrix.indptr):
+        part[:] = 0
+    assert_array_equal(s(x).toarray(), expected)
+    other = s(x)
+    other.data *= 2.0
+    assert_array_equal(s(x).toarray(), expected)
+
+
+# --- shapes and arguments ----------------------------------------------------------------------
+
+
+def test_matrices_without_entries() -> None:
+    assert cadiff.sparse_jacobian(lambda x: x)(np.zeros(0)).shape == (0, 0)
+    assert cadiff.sparse_jacobian(lambda x: x[:0])(np.zeros(3)).shape == (0, 3)
+    assert cadiff.sparse_jacobian(lambda x: np.ones(2))(np.zeros(3)).nnz == 0
+    matrix = cadiff.sparse_hessian(lambda x: 2.0 * x[0])(np.zeros(3))
+    assert matrix.shape == (3, 3)
+    assert matrix.nnz == 0
+
+
+def test_containers_and_arrays_count_as_vectors() -> None:
+    def f(tree: Any) -> Any:
+        return {"y": tree["w"] * tree["b"], "z": tree["b"] ** 2}
+
+    w = np.arange(6.0).reshape(2, 3)
+    matrix = cadiff.sparse_jacobian(f)({"w": w, "b": 2.0}).toarray()
+    expected = np.zeros((7, 7))
+    expected[range(6), range(6)] = 2.0
+    expected[:6, 6] = w.ravel()
+    expected[6, 6] = 4.0
+    assert_array_equal(matrix, expected)
+    assert_array_equal(cadiff.sparse_hessian(lambda x: x**3)(2.0).toarray(), [[12.0]])
+
+
+def test_other_arguments_are_passed_on() -> None:
+    s = cadiff.sparse_jacobian(lambda x, a, *, power: a * x**power)
+    for a, power in [(2.0, 3), (3.0, 3), (3.0, 2)]:
+        matrix = s(np.array([1.0, 2.0]), a, power=power)
+        assert_allclose(matrix.diagonal(), a * power * np.array([1.0, 2.0]) ** (power - 1))
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.arange(1, 9, dtype=">f8"),
+        np.arange(1.0, 17.0)[::2],
+        np.arange(1, 9),
+        list(map(float, range(1, 9))),
+    ],
+)
+def test_vectors_of_other_kinds(x: Any) -> None:
+    s = cadiff.sparse_jacobian(lambda x: cnp.asarray(x)[1:] * cnp.asarray(x)[:-1])
+    expected = s(np.asarray(x, dtype=np.float64)).toarray()
+    assert_array_equal(s(x).toarray(), expected)
+    assert_array_equal(s(x).toarray(), expected)
+
+
+def test_single_precision_stays() -> None:
+    matrix = cadiff.sparse_jacobian(broyden)(np.ones(4, dtype=np.float32))
+    assert matrix.dtype == np.float32
+    assert cadiff.sparse_jacobian(broyden)(np.ones(4)).dtype == np.float64
+
+
+def test_branches_give_other_structures() -> None:
+    def f(x: Any) -> Any:
+        return [x[0] * x[1] if x[0] > 0.0 else x[2] ** 2]
+
+    s = cadiff.sparse_jacobian(f)
+    for x in (np.array([1.0, 2.0, 3.0]), np.array([-1.0, 2.0, 3.0])) * 2:
+        assert_array_equal(s(x).toarray(), dense_of("jacobian", f, x))
+        assert s(x).nnz == (2 if x[0] > 0.0 else 1)
+
+
+def test_functions_that_cannot_be_replayed() -> None:
+    def cube(x: Any) -> Any:
+        return x ** (3 + 0 * len(cnp.unique(x)))
+
+    x = np.array([1.0, 2.0])
+    for format in FORMATS:
+        with pytest.warns(RuntimeWarning, match="runs its function as it is"):
+            matrix = cadiff.sparse_jacobian(cube, format=format)(x)
+        assert_array_equal(matrix.toarray(), np.diag(3 * x**2))
+        assert matrix.nnz == 2
+
+
+def test_closures_are_constants_until_clear() -> None:
+    factor = [3.0]
+    jacobian = cadiff.sparse_jacobian(lambda x: factor[0] * x)
+    assert jacobian(np.ones(2)).diagonal().tolist() == [3.0, 3.0]
+    factor[0] = 9.0
+    assert jacobian(np.ones(2)).diagonal().tolist() == [3.0, 3.0]
+    jacobian.clear()
+    assert jacobian(np.ones(2)).diagonal().tolist() == [9.0, 9.0]
+
+
+def test_transforms_pickle_and_bind() -> None:
+    s = pickle.loads(pickle.dumps(cadiff.sparse_hessian(rosenbrock, format="csc")))
+    x = np.linspace(0.0, 1.0, 5)
+    assert_array_equal(s(x).toarray(), cadiff.sparse_hessian(rosenbrock)(x).toarray())
+    assert type(s(x)) is sparse.csc_array
+
+
+def test_programs_have_the_same_methods() -> None:
+    program = cadiff.compile(broyden)
+    x = np.linspace(0.0, 1.0, 5)
+    expected = cadiff.sparse_jacobian(broyden)(x).toarray()
+    assert_array_equal(program.sparse_jacobian(x).toarray(), expected)
+    assert_array_equal(program.sparse_jacobian(x, format="csc").toarray(), expected)
+    lower = np.tril(np.ones((5, 5)))
+    found = program.sparse_jacobian(x, sparsity=lower).toarray()
+    assert_array_equal(found, np.tril(expected))
+    program = cadiff.compile(rosenbrock)
+    assert_array_equal(
+        program.sparse_hessian(x).toarray(), cadiff.sparse_hessian(rosenbrock)(x).toarray()
+    )
+
+
+# --- given sparsity ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("argnums", [0, 1, -1, (0,), (1, 0), (2, 0, 1)])
+def test_by_other_arguments(argnums: Any) -> None:
+    def f(x: Any, c: Any, y: Any) -> Any:
+        return cnp.sin(x[1:]) * x[:-1] * c + y**2
+
+    args = np.array([0.3, 0.5, 0.7]), 1.5, np.array([0.2, 0.4])
+    program = cadiff.compile(f)
+    several = argnums if isinstance(argnums, tuple) else (argnums,)
+    blocks = [np.reshape(block, (2, -1)) for block in cadiff.jacobian(f, several)(*args)]
+    found = program.sparse_jacobian(*args, argnums=argnums)
+    np.testing.assert_allclose(found.toarray(), np.hstack(blocks), rtol=1e-14)
+
+    def total(x: Any, c: Any, y: Any) -> Any:
+        return cnp.sum(f(x, c, y) ** 2)
+
+    rows = cadiff.hessian(total, several)(*args)
+    sizes = [np.size(args[k]) for k in several]
+    dense = np.block(
+        [
+            [np.reshape(block, (n, m)) for block, m in zip(row, sizes, strict=True)]
+            for row, n in zip(rows, sizes, strict=True)
+        ]
+    )
+    found = cadiff.compile(total).sparse_hessian(*args, argnums=argnums)
+    np.testing.assert_allclose(found.toarray(), dense, rtol=1e-13)
+
+
+@pytest.mark.parametrize("f", [broyden, arrow_rows, network])
+def test_a_given_sparsity_is_what_is_computed(f: Callable[..., Any]) -> None:
+    x = np.linspace(-1.0, 1.0, 30)
+    expected = dense_of("jacobian", f, x)
+    wanted = np.random.default_rng(2).random(expected.shape) < 0.3
+    given_as = [wanted, sparse.csr_array(wanted), sparse.coo_array(wanted), wanted.nonzero()]
+    for sparsity in given_as:
+        for format in FORMATS:
+            matrix = cadiff.sparse_jacobian(f, sparsity=sparsity, format=format)(x)
+            assert matrix.nnz == wanted.sum()
+            assert_allclose(
+                matrix.toarray(), np.where(wanted, expected, 0.0), rtol=1e-10, atol=1e-12
+            )
+
+
+def test_explicit_zeros_of_a_given_matrix_are_entries() -> None:
+    given_matrix = sparse.csr_array((np.zeros(2), [0, 1], [0, 1, 2]), shape=(2, 2))
+    matrix = cadiff.sparse_jacobian(lambda x: x**2, sparsity=given_matrix)(np.array([1.0, 2.0]))
+    assert_array_equal(matrix.data, [2.0, 4.0])
+
+
+def test_repeated_entries_count_once() -> None:
+    s = cadiff.sparse_jacobian(lambda x: x**2, sparsity=([1, 0, 1], [1, 0, 1]))
+    assert_array_equal(s(np.array([1.0, 2.0])).data, [2.0, 4.0])
+
+
+def test_the_lower_triangle_of_a_hessian() -> None:
+    x = np.linspace(0.5, 1.0, 6)
+    lower = np.tril(np.ones((6, 6), dtype=bool))
+    for f in (rosenbrock, dense):
+        matrix = cadiff.sparse_hessian(f, sparsity=lower)(x)
+        assert_allclose(matrix.toarray(), np.tril(cadiff.hessian(f)(x)), rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("sparsity", "message"),
+    [
+        (np.ones((3, 2)), r"has the shape \(3, 2\), but the Jacobian has the shape \(3, 3\)"),
+        (([3], [0]), "names row 3"),
+        (([0], [-1]), "names column -1"),
+    ],
+)
+def test_a_sparsity_of_another_shape_is_refused(sparsity: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        cadiff.sparse_jacobian(broyden, sparsity=sparsity)(np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("sparsity", "message"),
+    [
+        ("csr", "sparsity is a matrix of scipy.sparse"),
+        (np.ones(3), "sparsity is a matrix of scipy.sparse"),
+        (([0.5], [0]), "vectors of ints"),
+    ],
+)
+def test_what_is_no_sparsity_is_refused(sparsity: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        cadiff.sparse_jacobian(broyden, sparsity=sparsity)
+
+
+def test_other_mistakes_are_refused() -> None:
+    with pytest.raises(ValueError, match="but 2 columns"):
+        cadiff.sparse_jacobian(broyden, sparsity=([0], [0, 1]))
+    with pytest.raises(ValueError, match='format is "csr", "csc" or "coo"'):
+        cadiff.sparse_jacobian(broyden, format="dense")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="function"):
+        cadiff.sparse_hessian(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="jacobian"):
+        cadiff.sparse_hessian(broyden)(np.zeros(3))
+    with pytest.raises(TypeError, match="cannot be differentiated"):
+        cadiff.grad(lambda x: cadiff.sparse_jacobian(broyden)(x).sum())(np.zeros(3))
+
+
+def test_without_scipy_the_error_says_what_to_install() -> None:
+    text = (
+        "import sys; sys.modules['scipy'] = None\n"
+        "import cadiff, numpy\n"
+        "try:\n    cadiff.sparse_jacobian(lambda x: x)(numpy.zeros(2))\n"
+        "except ImportError as error:\n    print(error)\n"
+    )
+    assert "pip install 'cadiff[scipy]'" in isolated(text)
+
+
+# --- colourings --------------------------------------------------------------------------------
+
+
+def pattern_of(matrix: np.ndarray) -> Pattern:
+    return Pattern(matrix.shape, *np.nonzero(matrix))
+
+
+@st.composite
+def matrices(draw: Any, symmetric: bool = False) -> np.ndarray:
+    m = draw(st.integers(0, 12))
+    n = m if symmetric else draw(st.integers(0, 12))
+    seed = draw(st.integers(0, 2**32 - 1))
+    density = draw(st.sampled_from([0.0, 0.1, 0.3, 0.6, 1.0]))
+    matrix = np.random.default_rng(seed).random((m, n)) < density
+    return (matrix | matrix.T) if symmetric else matrix
+
+
+def arrow_matrix(n: int) -> np.ndarray:
+    matrix = np.eye(n, dtype=bool)
+    matrix[0] = matrix[:, 0] = True
+    return matrix
+
+
+def band_matrix(n: int, width: int) -> np.ndarray:
+    i = np.arange(n)
+    return np.abs(i[:, None] - i) <= width
+
+
+@given(matrices())
+def test_patterns_are_in_order(matrix: np.ndarray) -> None:
+    rows, columns = np.nonzero(matrix)
+    order = np.random.default_rng(0).permutation(len(rows))
+    pattern = Pattern(matrix.shape, rows[order], columns[order])
+    expected = sparse.csr_array(matrix)
+    assert_array_equal(pattern.indptr, expected.indptr)
+    assert_array_equal(pattern.indices, expected.indices)
+    assert_array_equal(pattern.rows(), rows)
+    transposed = pattern.transposed()
+    assert_array_equal(transposed.indices, sparse.csr_array(matrix.T).indices)
+    i, j = np.indices(matrix.shape).reshape(2, -1)
+    assert_array_equal(pattern.find(i, j) >= 0, matrix.ravel())
+
+
+@given(matrices())
+def test_no_row_has_two_entries_of_a_colour(matrix: np.ndarray) -> None:
+    colors, n_colors = pattern_of(matrix).color_columns()
+    assert np.all(colors < n_colors) if len(colors) else n_colors == 0
+    for row in matrix:
+        found = colors[row]
+        assert len(set(found.tolist())) == len(found)
+
+
+@given(matrices(symmetric=True))
+def test_star_colourings_are_stars_and_can_be_read(matrix: np.ndarray) -> None:
+    pattern = pattern_of(matrix)
+    colors, n_colors, rows, lanes = pattern.color_star()
+    n = len(matrix)
+    for i, j in zip(*np.nonzero(matrix), strict=True):
+        assert i == j or colors[i] != colors[j]
+        for k in np.flatnonzero(matrix[j]):
+            for m in np.flatnonzero(matrix[k]):
+                if len({i, j, k, m}) == 4:
+                    assert len({colors[i], colors[j], colors[k], colors[m]}) >= 3
+    values = np.where(matrix, np.random.default_rng(1).normal(size=(n, n)), 0.0)
+    values = values + values.T
+    seeds = np.zeros((n, n_colors))
+    seeds[np.arange(n), colors] = 1.0
+    assert_allclose((values @ seeds)[rows, lanes], values[np.nonzero(matrix)], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "most"),
+    [
+        (band_matrix(200, 1), 3),
+        (band_matrix(200, 2), 5),
+        (arrow_matrix(200), 200),
+        (np.eye(50, dtype=bool), 1),
+        (np.ones((20, 20), dtype=bool), 20),
+    ],
+)
+def test_few_colours_of_columns(matrix: np.ndarray, most: int) -> None:
+    assert pattern_of(matrix).color_columns()[1] <= most
+
+
+@pytest.mark.parametrize(
+    ("matrix", "most"),
+    [
+        (band_matrix(200, 1), 3),
+        (arrow_matrix(200), 2),
+        (np.eye(50, dtype=bool), 1),
+        (np.ones((20, 20), dtype=bool), 20),
+        (np.ones((300, 300), dtype=bool), 300),
+    ],
+)
+def test_few_star_colours(matrix: np.ndarray, most: int) -> None:
+    assert pattern_of(matrix).color_star()[1] <= most
+
+
+# --- products with few directions, for what is too much entry by entry --------------------------
+
+
+def wide(x: Any) -> Any:
+    """Rows of a product that are all dense within, but few of which are kept apart."""
+    parts = [cadiff.tanh(LARGE @ cadiff.tanh(LARGE @ x[k : k + 60])) for k in range(0, len(x), 60)]
+    return cnp.concatenate(parts)
+
+
+LARGE = np.random.default_rng(3).normal(size=(60, 60)) / 8.0
+
+
+def test_products_along_colours() -> None:
+    x = np.linspace(-1.0, 1.0, 180)
+    call = cadiff.programs.recordings.Call((x,), {}, (0,))
+    recorded = cadiff.programs.recordings.record(wide, call, True)
+    assert not isinstance(recorded, str)
+    plan = recorded.plan("jacobian", call.ranges, "rows")
+    assert plan.n_colors in (0, 60)
+    check("jacobian", wide, x)
+
+
+def test_a_hessian_by_products_along_star_colours() -> None:
+    def energy(x: Any) -> Any:
+        return (wide(x) ** 2).sum()
+
+    check("hessian", energy, np.linspace(-1.0, 1.0, 120))
+
+
+def test_few_outputs_of_many_inputs_go_backward() -> None:
+    def f(x: Any) -> Any:
+        y = cadiff.sin(x)
+        for _ in range(3):
+            y = cadiff.tanh(y[1:] * y[:-1] + y.sum())
+        return [y.sum(), (y * y).sum()]
+
+    check("jacobian", f, np.linspace(-1.0, 1.0, 200))
+
+
+# --- random programs ---------------------------------------------------------------------------
+
+
+@st.composite
+def programs(draw: Any) -> Callable[[Any], Any]:
+    """A function of a vector: arrays, elements, loops, branches, assignment."""
+    seed = draw(st.integers(0, 2**32 - 1))
+    length = draw(st.integers(1, 8))
+    scalar = draw(st.booleans())
+
+    def f(x: Any) -> Any:
+        random = np.random.default_rng(seed)
+        y = x * 1.0
+        for _ in range(length):
+            n = len(y)
+            kind = random.integers(9)
+            i, j = random.integers(n, size=2)
+            if kind == 0:
+                y = cadiff.sin(y) * y
+            elif kind == 1:
+                y = y[::-1] + y[i]
+            elif kind == 2:
+                y[i] = y[j] * y[i]
+            elif kind == 3:
+                y = cnp.concatenate([y[i:], x[: i + 1] * 2.0])
+            elif kind == 4:
+                y = y * (y[i] if y[j] > 0.1 else cadiff.cos(y[j]))
+            elif kind == 5:
+                y = cadiff.maximum(y, y[i]) + cadiff.floor(y)
+            elif kind == 6:
+                y = y[random.integers(n, size=n)] - 0.5 * y
+            elif kind == 7:
+                y = random.normal(size=(n, n)) * (random.random((n, n)) < 0.2) @ y
+            else:
+                y[i:] += y[: n - i] * y[j]
+        return (y * y).sum() if scalar else y
+
+    f.scalar = scalar  # type: ignore[attr-defined]
+    return f
+
+
+@given(programs(), st.integers(1, 40), st.integers(0, 2**32 - 1))
+def test_random_programs(f: Any, n: int, seed: int) -> None:
+    x = np.random.default_rng(seed).normal(size=n)
+    check("hessian" if f.scalar else "jacobian", f, x)
+
+
+def test_a_failing_allocation_is_survived() -> None:
+    x = np.linspace(-1.0, 1.0, 12)
+    expected = cadiff.sparse_hessian(rosenbrock)(x).toarray()
+    call = cadiff.programs.recordings.Call((x,), {}, (0,))
+    for successes in range(400):
+        recorded = cadiff.programs.recordings.record(rosenbrock, call, True)
+        assert not isinstance(recorded, str)
+        _core._fail_allocations_after(successes)
+        try:
+            plan = recorded.plan("hessian", call.ranges, "rows")
+        except MemoryError:
+            continue
+        finally:
+            _core._fail_allocations_after(-1)
+        data = plan.run(x)
+        found = sparse.csr_array((data, plan.pattern.indices, plan.pattern.indptr), (12, 12))
+        assert_array_equal(found.toarray(), expected)
+        break
+    else:
+        pytest.fail("it never succeeded")

@@ -1,0 +1,82 @@
+"""What the documentation says is true: code runs, links lead somewhere, limits are kept.
+
+The Python blocks of CONTRIBUTING.md and of the design pages run as they stand, page by page, from
+the first block of a page to its last. (Those of the README have tests of their own.)
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..helpers.table import TABLE, generate
+
+ROOT = Path(__file__).parents[2]
+DESIGN = sorted((ROOT / "docs" / "design").glob("*.md"))
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def blocks(text: str, language: str) -> list[re.Match[str]]:
+    pattern = rf"^```{language}\n(.*?)^```$"
+    return list(re.finditer(pattern, text, re.MULTILINE | re.DOTALL))
+
+
+@pytest.mark.parametrize("page", [ROOT / "CONTRIBUTING.md", *DESIGN], ids=name_of)
+def test_the_code_of_a_page_runs(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    namespace: dict[str, Any] = {}
+    for block in blocks(text, "python"):
+        lines = text.count("\n", 0, block.start(1))  # so that a traceback names the line
+        exec(compile("\n" * lines + block[1], str(page), "exec"), namespace)
+
+
+def test_quoted_code_is_that_of_the_package() -> None:
+    """CONTRIBUTING.md shows a whole function of NumPy's, and its case."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    sources = [*(ROOT / "cadiff/numpy").glob("*.py"), ROOT / "tests/helpers/cases_numpy.py"]
+    code = "\n".join(source.read_text(encoding="utf-8") for source in sources)
+    quoted = [b[1] for b in blocks(text, "") if b[1].startswith(("@implements", "case("))]
+    assert len(quoted) == 2
+    assert all(block in code for block in quoted)
+
+
+def test_quoted_rows_are_generated() -> None:
+    """docs/design/table.md shows what the generator makes of some rows."""
+    page = (ROOT / "docs/design/table.md").read_text(encoding="utf-8")
+    quoted = re.findall(r"^CAD_ROW.*$", page, re.MULTILINE)
+    assert len(quoted) == 2
+    assert set(quoted) <= set(generate.c_rows(TABLE).splitlines())
+
+
+def anchors(page: Path) -> set[str]:
+    """The names of the headings of a page, as they stand in links."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if "://" not in link:
+            file, _, anchor = link.partition("#")
+            target = (page.parent / file).resolve() if file else page
+            assert target.exists(), f"{link} leads nowhere"
+            assert not anchor or anchor in anchors(target), f"{link}: no such heading"
+
+
+def test_the_index_lists_every_page_of_the_design() -> None:
+    index = (ROOT / "docs/design/README.md").read_text(encoding="utf-8")
+    assert {page.name for page in DESIGN} - {"README.md"} <= set(re.findall(r"\((\w+\.md)", index))
+
+
+def test_the_guide_for_contributors_stays_short() -> None:
+    """What explains a decision belongs into docs/design."""
+    assert (ROOT / "CONTRIBUTING.md").stat().st_size <= 10 * 1024
