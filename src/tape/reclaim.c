@@ -111,7 +111,8 @@ size_t cad_reclaim_trace(const CadTape *tape, CadReclaim *reclaim) {
             if (is_any_live(reclaim, e.out, end)) {
                 cad_reclaim_hold_range(reclaim, e.out, end);
             }
-        } else if (is_live(reclaim, e.out) || (cad_entry_overwrites(e) && is_live(reclaim, e.a))) {
+        } else if (is_live(reclaim, e.out) ||
+                   (cad_entry_assigns_number(e) && is_live(reclaim, e.a))) {
             set_live(reclaim, e.out);
             set_live(reclaim, e.a);
             set_live(reclaim, e.b);
