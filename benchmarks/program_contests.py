@@ -46,12 +46,12 @@ __all__ = [
     "hessian",
     "jacobian",
     "logistic_regression",
+    "misses",
     "regression",
     "rosenbrock",
     "rosenbrock_by_hand",
     "sparse_hessian",
     "sparse_jacobian",
-    "strays",
 ]
 
 BATCH = "batch, one thread"
@@ -223,7 +223,7 @@ def first_call(n: int) -> Contest:
 # Branches
 
 
-def strays(points: int, n: int) -> Contest:
+def misses(points: int, n: int) -> Contest:
     """Gradients at points that choose otherwise each, more ways than a program has recordings."""
     X = np.random.default_rng(0).normal(size=(points, n))
     gradient = cadiff.grad(problems.hinges)
@@ -300,7 +300,7 @@ CONTESTS: tuple[tuple[Callable[[], Contest], tuple[str, ...]], ...] = (
     (partial(sparse_hessian, 1000), (SPARSE_HESSIAN,)),
     (partial(hessian, 100), (HESSIAN,)),
     (partial(first_call, 1000), (EAGER, FIRST)),
-    (partial(strays, 1000, 20), (GRADIENT, STRAYS)),
+    (partial(misses, 1000, 20), (GRADIENT, STRAYS)),
     (partial(batch, 10_000, 10), (SINGLE, BATCH)),
     (partial(batch_in_threads, 10_000, 10), (THREADS,)),
 )

@@ -537,9 +537,9 @@ PARTS: dict[str, Measure] = {
         [Compared(HESSIAN, CLOCK, at_most(12))],
     ),
     "program-compile": partial(compile_time, 1000),
-    "program-strays": partial(
+    "program-misses": partial(
         compared,
-        partial(program_contests.strays, 1000, 20),
+        partial(program_contests.misses, 1000, 20),
         [Compared(STRAYS, GRADIENT, at_most(2))],
     ),
     "program-batch": partial(

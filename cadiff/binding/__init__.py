@@ -37,6 +37,7 @@ from .atoms import (
     cross_entropy,
     dual_components,
     elements,
+    finalized,
     gather_numbers,
     join_lanes,
     lane_of,
@@ -48,14 +49,20 @@ from .atoms import (
     ndim,
     numbers_array,
     plain_values,
-    settled,
     shape,
     split_dual,
     tag_of,
 )
-from .captures import OUTER, Guarded, are_within, outside_of, pull_outside, record_pull_outside
+from .captures import (
+    OUTER,
+    Guarded,
+    are_within,
+    captures_of,
+    pull_captures,
+    record_pull_of_captures,
+)
 from .codes import Code
-from .fast_paths import Calls, Pullback, Strays
+from .fast_paths import Calls, MissCount, ProgramPullback
 from .forward import (
     Forward,
     ForwardThen,
@@ -80,7 +87,8 @@ from .guards import (
     register_masks,
     strip,
 )
-from .inlining import Image, image_of, kinds_of
+from .hooks import is_hooked, recorded_shapes
+from .inlining import Inlined, inlined_of, kinds_of
 from .linear import FrozenMap, thawed_map
 from .nan_check import CheckUse, NonFiniteError, seen
 from .numpy_functions import Elementwise, Function
@@ -107,7 +115,6 @@ from .tape import (
     sum_var,
     write_into,
 )
-from .watching import is_watched, watch_shapes
 
 __all__ = [
     "OUTER",
@@ -123,22 +130,23 @@ __all__ = [
     "Function",
     "Graph",
     "Guarded",
-    "Image",
+    "Inlined",
     "MatrixPlan",
+    "MissCount",
     "NonFiniteError",
     "ObstacleError",
     "Pattern",
     "PointError",
-    "Pullback",
+    "ProgramPullback",
     "Recording",
     "StaleVarError",
-    "Strays",
     "Structure",
     "Var",
     "absorb",
     "active_array",
     "are_within",
     "argument_names",
+    "captures_of",
     "carries",
     "check_alive",
     "compare",
@@ -149,24 +157,25 @@ __all__ = [
     "dual_components",
     "element_name",
     "elements",
+    "finalized",
     "functions",
     "gather_numbers",
     "graph_from_bytes",
     "graph_of",
     "helper_texts",
     "high_derivatives",
-    "image_of",
     "index_text",
     "indicator",
+    "inlined_of",
     "is_constant",
     "is_deriving",
     "is_differentiating",
     "is_forward",
     "is_guarding",
+    "is_hooked",
     "is_in_order",
     "is_recording",
     "is_stale",
-    "is_watched",
     "join_lanes",
     "kinds_of",
     "lane_of",
@@ -186,15 +195,15 @@ __all__ = [
     "operation_of",
     "operation_texts",
     "operations",
-    "outside_of",
     "part_of",
     "plain_values",
     "plan_matrix",
-    "pull_outside",
+    "pull_captures",
     "read",
     "read_plan",
-    "record_pull_outside",
+    "record_pull_of_captures",
     "record_rule",
+    "recorded_shapes",
     "reduced_graph",
     "register",
     "register_masks",
@@ -202,7 +211,6 @@ __all__ = [
     "running_forward",
     "scalar_output",
     "seen",
-    "settled",
     "shape",
     "snapshot",
     "split_aux",
@@ -218,6 +226,5 @@ __all__ = [
     "unravel",
     "value_and_grad",
     "version_here",
-    "watch_shapes",
     "write_into",
 ]

@@ -160,15 +160,15 @@ def check_alive(atom):
         cad_raise_stale()
 
 
-def settled(atom):
+def finalized(atom):
     """An atom as it leaves a differentiation: plain, where nothing in it carries a derivative."""
     if CAD_IS_DUAL(atom):
-        return map_vars(atom, settled)
+        return map_vars(atom, finalized)
     return plain_value(atom) if is_constant(atom) else atom
 
 
-cdef public object cad_settled(object atom):
-    return settled(atom)
+cdef public object cad_finalized(object atom):
+    return finalized(atom)
 
 
 def tag_of(x):
@@ -251,7 +251,7 @@ def join_lanes(list lanes, primal):
         return tuple(lanes)
     if not lanes:
         return np.zeros((*shape(primal), 0))
-    lanes = [settled(lane) for lane in lanes]
+    lanes = [finalized(lane) for lane in lanes]
     tag = highest_tag(lanes)
     if tag > 0:
         primals, tangents = zip(*[split_dual(lane, tag) for lane in lanes])

@@ -8,16 +8,16 @@ from typing_extensions import Self
 from ._core import Var
 from .recording import Recording
 
-def outside_of(recording: Recording, outputs: list[Any]) -> list[Var]: ...
+def captures_of(recording: Recording, outputs: list[Any]) -> list[Var]: ...
 def are_within(vectors: list[Var], others: list[Var]) -> bool: ...
-def pull_outside(
-    recording: Recording, outputs: list[Any], seeds: list[Any], outside: list[Var]
+def pull_captures(
+    recording: Recording, outputs: list[Any], seeds: list[Any], captures: list[Var]
 ) -> list[Any]: ...
-def record_pull_outside(
+def record_pull_of_captures(
     recording: Recording,
     outputs: list[Any],
     seeds: list[Any],
-    outside: list[Var],
+    captures: list[Var],
     linear: bool,
 ) -> list[Any]: ...
 def _guards_elsewhere(

@@ -24,7 +24,7 @@ from .recording cimport Recording
 from .tape import is_constant
 
 
-def outside_of(Recording recording, list outputs):
+def captures_of(Recording recording, list outputs):
     """What outputs read that was there before the recording: a list of vectors, Vars."""
     cdef CadTape *tape = recording.tape
     cdef CadRanges ranges
@@ -44,19 +44,19 @@ def outside_of(Recording recording, list outputs):
     return vectors
 
 
-def pull_outside(Recording recording, list outputs, list seeds, list outside):
-    """Plain cotangents of Vars outside, for plain cotangents of outputs."""
+def pull_captures(Recording recording, list outputs, list seeds, list captures):
+    """Plain cotangents of captures, for plain cotangents of outputs."""
     cdef CadTape *tape = recording.tape
     cdef CadSlot base = recording.base(), lowest = base
     cdef size_t end = recording.end(outputs)
-    for var in outside:
+    for var in captures:
         lowest = min(lowest, CAD_VAR(var).slot)
     check(cad_tape_clear_adjoints(tape, lowest, base + recording.slots(end)))
     for output, seed in zip(outputs, seeds):
         if on_tape(output, tape, base):
             cad_var_seed(CAD_VAR(output), seed)
     recording.sweep(end)
-    return [adjoints_of(tape, CAD_VAR(var).slot, var.size) for var in outside]
+    return [adjoints_of(tape, CAD_VAR(var).slot, var.size) for var in captures]
 
 
 cdef object adjoints_of(CadTape *tape, CadSlot slot, Py_ssize_t count):
@@ -67,7 +67,7 @@ cdef object adjoints_of(CadTape *tape, CadSlot slot, Py_ssize_t count):
     return adjoints
 
 
-def record_pull_outside(Recording recording, list outputs, list seeds, list outside, bint linear):
+def record_pull_of_captures(Recording recording, list outputs, list seeds, list captures, bint linear):
     """The same as numbers that can be differentiated again, for cotangents that may be Vars.
 
     With `linear`, what was recorded counts as constant, and becomes that.
@@ -76,7 +76,7 @@ def record_pull_outside(Recording recording, list outputs, list seeds, list outs
     recording.kept = True
     cad_tape_pin(recording.tape)
     try:
-        cotangents = recording.swept(outputs, seeds, linear, outside).results_outside()
+        cotangents = recording.swept(outputs, seeds, linear, captures).results_of_captures()
         if linear:
             cad_freeze(recording.tape, begin, end)
     finally:

@@ -11,7 +11,7 @@ from .codes import Code
 from .sparse import MatrixPlan
 
 @final
-class Pullback:
+class ProgramPullback:
     def __init__(
         self,
         pull: Callable[
@@ -27,11 +27,11 @@ class Pullback:
     def __call__(self, u: Any, /) -> Any: ...
 
 @final
-class Strays:
+class MissCount:
     is_due: bool
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     def note(self) -> bool: ...
-    def settle(self, uses: int) -> None: ...
+    def restart(self, uses: int) -> None: ...
 
 @disjoint_base
 class Calls:
@@ -46,10 +46,10 @@ class Calls:
     def hvp(self, first: Any, v: Any, /, *others: Any, argnums: int = 0, **kwargs: Any) -> Any: ...
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]: ...
     def vjp(self, /, *primals: Any) -> tuple[Any, Callable[[Any], Any]]: ...
-    def _keep_shortcuts(self, most: int) -> None: ...
-    def _forget_shortcuts(self) -> None: ...
-    def _forget_shortcuts_to(self, programs: Iterable[Code | MatrixPlan]) -> None: ...
-    def _detour(
+    def _keep_fast_paths(self, most: int) -> None: ...
+    def _forget_fast_paths(self) -> None: ...
+    def _forget_fast_paths_to(self, programs: Iterable[Code | MatrixPlan]) -> None: ...
+    def _add_fallback(
         self,
         what: str,
         args: tuple[Any, ...],
@@ -57,10 +57,10 @@ class Calls:
         argnums: Any,
         first: tuple[int, ...],
         last: tuple[int, ...],
-        strays: Strays | None,
+        misses: MissCount | None,
         run: Callable[[tuple[Any, ...], dict[str, Any]], Any],
     ) -> None: ...
-    def _shorten(
+    def _add_fast_path(
         self,
         what: str,
         args: tuple[Any, ...],
@@ -70,5 +70,5 @@ class Calls:
         last: tuple[int, ...],
         program: Code | MatrixPlan,
         assemble: Callable[[NDArray[np.float64]], Any],
-        pullback: Pullback | None = None,
+        pullback: ProgramPullback | None = None,
     ) -> None: ...

@@ -1,7 +1,7 @@
 """Calls of programs that go straight to the code.
 
-A Shortcut serves calls of one kind; some are kept for each method, so that several kinds may come in
-turn, and recordings with other outcomes. A Detour leads calls of a kind that no recording serves
+A FastPath serves calls of one kind; some are kept for each method, so that several kinds may come in
+turn, and recordings with other outcomes. A Fallback leads calls of a kind that no recording serves
 straight to f.
 """
 
@@ -21,26 +21,26 @@ from .tape cimport empty_like
 from .codes cimport Code
 from .sparse cimport MatrixPlan
 from .signatures cimport (
-    exact_sequence, form_of, has_names, Part, Result, RESULT_ARRAY, result_from,
+    exact_sequence, node_of, has_names, ArgumentNode, ResultNode, RESULT_ARRAY, result_from,
 )
 
 from .recording import value_and_grad
 from .steps import CallError
 
 cdef object MISSED = object()   # a call is not of this kind, or chooses otherwise
-cdef object REFUSED = object()  # nor is it worth while to look for another shortcut
+cdef object REFUSED = object()  # nor is it worth while to look for another fast path
 cdef object ZERO = 0
 cdef dict NO_NAMES = {}
 
 
 cdef enum:
-    FEW_SHORTCUTS = 8    # for one method
-    MOST_DETOURS = 8
+    FEW_FAST_PATHS = 8    # for one method
+    MOST_FALLBACKS = 8
     MOST_SKIPPED = 255   # calls of kinds that come and go, for which none is made
-    FEW_STRAYS = 16      # of which one is recorded in the place of another recording, ...
-    MANY_STRAYS = 1024   # ... or of so many, where recordings are of little use
+    FEW_MISSES = 16      # of which one is recorded in the place of another recording, ...
+    MANY_MISSES = 1024   # ... or of so many, where recordings are of little use
     MOST_LONG_TRIES = 2  # of codes that call Python, each of which may take as long as f
-    MOST_PASSED = 16     # calls that go to f before the shortcuts are asked again
+    MOST_PASSED = 16     # calls that go to f before the fast paths are asked again
 
 
 cdef enum Method:
@@ -75,7 +75,7 @@ cdef bint is_same_choice(object argnums, object other) except -1:
     return is_choice(argnums) and type(argnums) is type(other) and argnums == other
 
 
-cdef class Kind:
+cdef class Signature:
     """What calls of a method have in common."""
 
     cdef object argnums
@@ -99,11 +99,11 @@ cdef class Kind:
         self.n_args = n
         self.n_names = len(kwargs)
         for k in (*first, *[k for k in range(n) if k not in first and k not in last]):
-            parts[k] = form_of(args[k], k in first, &self.n_numbers)
+            parts[k] = node_of(args[k], k in first, &self.n_numbers)
         for name in self.names:
-            parts.append(form_of(kwargs[name], False, &self.n_numbers))
+            parts.append(node_of(kwargs[name], False, &self.n_numbers))
         for k in last:
-            parts[k] = form_of(args[k], True, &self.n_numbers)
+            parts[k] = node_of(args[k], True, &self.n_numbers)
         if None in parts or any([has_names(parts[k]) for k in last]):
             return False
         self.parts = tuple(parts)
@@ -124,7 +124,7 @@ cdef class Kind:
         cdef PyObject *found
         cdef object item
         for k in range(n):
-            if not (<Part>PyTuple_GET_ITEM(self.parts, k)).take(
+            if not (<ArgumentNode>PyTuple_GET_ITEM(self.parts, k)).take(
                 <object>PyTuple_GET_ITEM(args, k), inputs
             ):
                 return False
@@ -133,7 +133,7 @@ cdef class Kind:
             if found == NULL:
                 return False
             item = <object>found
-            if not (<Part>PyTuple_GET_ITEM(self.parts, n + k)).take(item, inputs):
+            if not (<ArgumentNode>PyTuple_GET_ITEM(self.parts, n + k)).take(item, inputs):
                 return False
         return True
 
@@ -148,14 +148,14 @@ cdef class Kind:
 
 
 @cython.final
-cdef class Shortcut(Kind):
+cdef class FastPath(Signature):
     """The code for calls of one kind, and what surrounds it."""
 
     cdef object program    # a Code or a MatrixPlan
     cdef Code code         # of it
     cdef MatrixPlan plan   # None, if the code gives all numbers
-    cdef Result result
-    cdef Pullback pullback  # if one is wanted, too: another one of its kind
+    cdef ResultNode result
+    cdef ProgramPullback pullback  # if one is wanted, too: another one of its kind
     cdef bint is_whole     # the result of the plan is all its numbers, as one array
     cdef bint was_used
 
@@ -165,7 +165,7 @@ cdef class Shortcut(Kind):
         cdef double *results
         cdef double *places
         cdef long missed
-        cdef Pullback pullback = None
+        cdef ProgramPullback pullback = None
         if not self.is_of(args, kwargs, argnums):
             return MISSED
         if self.plan is not None:
@@ -217,10 +217,10 @@ cdef class Shortcut(Kind):
         return program is self.program and self.fits(args, kwargs, argnums)
 
 
-cdef Shortcut new_shortcut(tuple args, dict kwargs, object argnums, tuple first, tuple last,
+cdef FastPath new_fast_path(tuple args, dict kwargs, object argnums, tuple first, tuple last,
                            object program, object assemble):
     """None if there is no short way for calls like this one."""
-    cdef Shortcut short = Shortcut.__new__(Shortcut)
+    cdef FastPath short = FastPath.__new__(FastPath)
     cdef Py_ssize_t n_numbers, n_results
     if not short.describe(args, kwargs, argnums, first, last):
         return None
@@ -250,7 +250,7 @@ cdef Shortcut new_shortcut(tuple args, dict kwargs, object argnums, tuple first,
 
 
 @cython.final
-cdef class Strays:
+cdef class MissCount:
     """Counts the calls of one key that no recording serves, while there may be no more of them.
 
     Now and then another recording is due, in the place of one that was of no use lately: the less
@@ -262,7 +262,7 @@ cdef class Strays:
     cdef int most
 
     def __init__(self):
-        self.most = FEW_STRAYS
+        self.most = FEW_MISSES
 
     cpdef bint note(self):
         """One more; whether another recording is due."""
@@ -270,49 +270,49 @@ cdef class Strays:
         self.is_due = self.count >= self.most
         return self.is_due
 
-    cpdef void settle(self, Py_ssize_t uses):
+    cpdef void restart(self, Py_ssize_t uses):
         """There is another recording now, and meanwhile those there were have served some calls."""
-        self.most = FEW_STRAYS if uses > self.count else min(2 * self.most, MANY_STRAYS)
+        self.most = FEW_MISSES if uses > self.count else min(2 * self.most, MANY_MISSES)
         self.count = 0
         self.is_due = False
 
 
 @cython.final
-cdef class Detour(Kind):
+cdef class Fallback(Signature):
     """To f as it is, for calls of one kind that no recording serves."""
 
     cdef object run     # run(args, kwargs)
-    cdef Strays strays  # None: it is so for ever
+    cdef MissCount misses  # None: it is so for ever
 
     cdef object call(self, tuple args, dict kwargs, object argnums):
         if not self.fits(args, kwargs, argnums):
             return MISSED
-        if self.strays is not None and self.strays.note():
+        if self.misses is not None and self.misses.note():
             return REFUSED
         return self.run(args, kwargs)
 
 
 @cython.final
-cdef class Shortcuts:
+cdef class FastPaths:
     """Those for one method, the one that was used last in front."""
 
     cdef list known
     cdef Py_ssize_t most
-    cdef list detours
+    cdef list fallbacks
     cdef int n_to_skip   # so many are not made, since those before were of no use
     cdef int n_skipped
-    cdef int n_strays    # calls in a row that none served, and a detour did
+    cdef int n_misses    # calls in a row that none served, and a fallback did
     cdef int n_to_pass   # so many calls go there first, if they can
 
-    def __init__(self, most=FEW_SHORTCUTS):
+    def __init__(self, most=FEW_FAST_PATHS):
         self.known = []
         self.most = most
-        self.detours = []
+        self.fallbacks = []
 
     cdef object call(self, tuple args, dict kwargs, object argnums):
-        """The result by a shortcut; MISSED or REFUSED if there is none."""
+        """The result by a fast path; MISSED or REFUSED if there is none."""
         cdef list known = self.known
-        cdef Shortcut short
+        cdef FastPath short
         cdef object result
         cdef Py_ssize_t k = 0
         cdef CadTape *tape = cad_current_tape()
@@ -320,13 +320,13 @@ cdef class Shortcuts:
             return REFUSED  # f may read what is recorded, beside its arguments
         if self.n_to_pass > 0:
             self.n_to_pass -= 1
-            result = self.by_detour(args, kwargs, argnums)
+            result = self.by_fallback(args, kwargs, argnums)
             if result is not MISSED:
                 return result
         while k < PyList_GET_SIZE(known):
-            short = <Shortcut>PyList_GET_ITEM(known, k)
+            short = <FastPath>PyList_GET_ITEM(known, k)
             if k == MOST_LONG_TRIES and short.code.steps:
-                result = self.astray(args, kwargs, argnums)
+                result = self.after_miss(args, kwargs, argnums)
                 if result is not MISSED:
                     return result
             result = short.call(args, kwargs, argnums)
@@ -335,59 +335,59 @@ cdef class Shortcuts:
             if result is not MISSED:
                 short.was_used = True
                 short.code.uses += 1
-                self.n_strays = 0
+                self.n_misses = 0
                 if k > 0:
                     self.bring_to_front(short, k)
                 return result
             k += 1
-        return self.astray(args, kwargs, argnums)
+        return self.after_miss(args, kwargs, argnums)
 
-    cdef object astray(self, tuple args, dict kwargs, object argnums):
-        """By a detour, since no shortcut serves; after many in a row more calls go there first."""
-        cdef object result = self.by_detour(args, kwargs, argnums)
+    cdef object after_miss(self, tuple args, dict kwargs, object argnums):
+        """By a fallback, since no fast path serves; after many in a row more calls go there first."""
+        cdef object result = self.by_fallback(args, kwargs, argnums)
         if result is not MISSED:
-            self.n_strays += self.n_strays < MOST_PASSED
-            self.n_to_pass = max(0, 2 * self.n_strays - MOST_PASSED)
+            self.n_misses += self.n_misses < MOST_PASSED
+            self.n_to_pass = max(0, 2 * self.n_misses - MOST_PASSED)
         return result
 
-    cdef object by_detour(self, tuple args, dict kwargs, object argnums):
-        cdef object detour, result
-        for detour in self.detours:
-            result = (<Detour>detour).call(args, kwargs, argnums)
+    cdef object by_fallback(self, tuple args, dict kwargs, object argnums):
+        cdef object fallback, result
+        for fallback in self.fallbacks:
+            result = (<Fallback>fallback).call(args, kwargs, argnums)
             if result is not MISSED:
                 return result
         return MISSED
 
-    cdef int add_detour(self, tuple args, dict kwargs, object argnums, tuple first, tuple last,
-                        Strays strays, object run) except -1:
-        """Unless a recording may serve such calls that has no shortcut."""
-        cdef Detour detour = Detour.__new__(Detour)
-        if strays is not None and not any(
-            [(<Kind>kind).fits(args, kwargs, argnums) for kind in self.known]
+    cdef int add_fallback(self, tuple args, dict kwargs, object argnums, tuple first, tuple last,
+                        MissCount misses, object run) except -1:
+        """Unless a recording may serve such calls that has no fast path."""
+        cdef Fallback fallback = Fallback.__new__(Fallback)
+        if misses is not None and not any(
+            [(<Signature>kind).fits(args, kwargs, argnums) for kind in self.known]
         ):
             return 0
-        self.detours = [
-            kind for kind in self.detours if not (<Kind>kind).fits(args, kwargs, argnums)
+        self.fallbacks = [
+            kind for kind in self.fallbacks if not (<Signature>kind).fits(args, kwargs, argnums)
         ]
-        if detour.describe(args, kwargs, argnums, first, last):
-            detour.strays = strays
-            detour.run = run
-            if len(self.detours) >= MOST_DETOURS:
-                self.detours.pop(0)
-            self.detours.append(detour)
+        if fallback.describe(args, kwargs, argnums, first, last):
+            fallback.misses = misses
+            fallback.run = run
+            if len(self.fallbacks) >= MOST_FALLBACKS:
+                self.fallbacks.pop(0)
+            self.fallbacks.append(fallback)
         return 0
 
     cdef int forget(self, programs) except -1:
         """Those to some programs."""
         self.known = [
             short for short in self.known
-            if not any([program is (<Shortcut>short).program for program in programs])
+            if not any([program is (<FastPath>short).program for program in programs])
         ]
         return 0
 
     cdef int add(self, tuple args, dict kwargs, object argnums, tuple first, tuple last,
-                 object program, object assemble, Pullback pullback) except -1:
-        cdef Shortcut short
+                 object program, object assemble, ProgramPullback pullback) except -1:
+        cdef FastPath short
         cdef Py_ssize_t k
         for k in range(len(self.known)):
             short = self.known[k]
@@ -396,18 +396,18 @@ cdef class Shortcuts:
         if self.n_skipped < self.n_to_skip:
             self.n_skipped += 1
             return 0
-        short = new_shortcut(args, kwargs, argnums, first, last, program, assemble)
+        short = new_fast_path(args, kwargs, argnums, first, last, program, assemble)
         if short is None:
             return 0
         short.pullback = pullback
         if len(self.known) >= self.most:
-            short_lived = not (<Shortcut>self.known.pop()).was_used
+            short_lived = not (<FastPath>self.known.pop()).was_used
             self.n_to_skip = min(MOST_SKIPPED, 2 * self.n_to_skip + 1) if short_lived else 0
             self.n_skipped = 0
         self.known.insert(0, short)
         return 0
 
-    cdef int bring_to_front(self, Shortcut short, Py_ssize_t k) except -1:
+    cdef int bring_to_front(self, FastPath short, Py_ssize_t k) except -1:
         """Unless the list has changed meanwhile."""
         cdef list known = self.known
         if k < PyList_GET_SIZE(known) and known[k] is short:
@@ -419,27 +419,27 @@ cdef class Shortcuts:
 
 
 @cython.final
-cdef class Pullback:
+cdef class ProgramPullback:
     """From a cotangent of what f returned, at a point, to those of its arguments.
 
-    What no shortcut serves is pull(inputs, u, note), which may call note(code, assemble): see
-    `Calls._shorten`.
+    What no fast path serves is pull(inputs, u, note), which may call note(code, assemble): see
+    `Calls._add_fast_path`.
     """
 
     cdef object pull
     cdef cnp.ndarray inputs
-    cdef Shortcuts shortcuts  # those of all that are of one kind
+    cdef FastPaths fast_paths  # those of all that are of one kind
 
     def __init__(self, pull, cnp.ndarray inputs):
         self.pull = pull
         self.inputs = inputs
-        self.shortcuts = Shortcuts()
+        self.fast_paths = FastPaths()
 
-    cdef Pullback at(self, const double *inputs):
+    cdef ProgramPullback at(self, const double *inputs):
         """The same at another point."""
-        cdef Pullback other = Pullback.__new__(Pullback)
+        cdef ProgramPullback other = ProgramPullback.__new__(ProgramPullback)
         other.pull = self.pull
-        other.shortcuts = self.shortcuts
+        other.fast_paths = self.fast_paths
         other.inputs = empty_like(self.inputs)
         memcpy(
             cnp.PyArray_DATA(other.inputs), inputs,
@@ -449,12 +449,12 @@ cdef class Pullback:
 
     def __call__(self, u, /):
         cdef tuple args = (self.inputs, u)
-        result = self.shortcuts.call(args, NO_NAMES, ZERO)
+        result = self.fast_paths.call(args, NO_NAMES, ZERO)
         if result is not MISSED and result is not REFUSED:
             return result
 
         def note(program, assemble):
-            self.shortcuts.add(args, NO_NAMES, ZERO, (), (1,), program, assemble, None)
+            self.fast_paths.add(args, NO_NAMES, ZERO, (), (1,), program, assemble, None)
 
         return self.pull(self.inputs, u, note)
 
@@ -466,88 +466,88 @@ cdef class Calls:
     Subclasses have `_run(what, args, kwargs, argnums)`, `_hvp`, `_jvp` and `_vjp`.
     """
 
-    cdef list shortcuts  # for each method
+    cdef list fast_paths  # for each method
     cdef object most     # for each of these
 
     def __cinit__(self, *args, **kwargs):
-        self._keep_shortcuts(FEW_SHORTCUTS)
+        self._keep_fast_paths(FEW_FAST_PATHS)
 
-    def _keep_shortcuts(self, most):
+    def _keep_fast_paths(self, most):
         self.most = most
-        self._forget_shortcuts()
+        self._forget_fast_paths()
 
-    def _forget_shortcuts(self):
-        self.shortcuts = [Shortcuts(self.most) for _ in range(<int>N_METHODS)]
+    def _forget_fast_paths(self):
+        self.fast_paths = [FastPaths(self.most) for _ in range(<int>N_METHODS)]
 
-    def _forget_shortcuts_to(self, programs):
-        for shortcuts in self.shortcuts:
-            (<Shortcuts>shortcuts).forget(programs)
+    def _forget_fast_paths_to(self, programs):
+        for fast_paths in self.fast_paths:
+            (<FastPaths>fast_paths).forget(programs)
 
-    def _detour(self, str what, tuple args, dict kwargs, argnums, tuple first, tuple last,
-                Strays strays, run):
-        """From now on calls like this one of a method are run(args, kwargs), if no shortcut serves
+    def _add_fallback(self, str what, tuple args, dict kwargs, argnums, tuple first, tuple last,
+                MissCount misses, run):
+        """From now on calls like this one of a method are run(args, kwargs), if no fast path serves
         them, and until another recording is due."""
-        (<Shortcuts>self.shortcuts[<int>METHODS[what]]).add_detour(
-            args, kwargs, argnums, first, last, strays, run
+        (<FastPaths>self.fast_paths[<int>METHODS[what]]).add_fallback(
+            args, kwargs, argnums, first, last, misses, run
         )
 
-    def _shorten(self, str what, tuple args, dict kwargs, argnums, tuple first, tuple last,
+    def _add_fast_path(self, str what, tuple args, dict kwargs, argnums, tuple first, tuple last,
                  program, assemble, pullback=None):
         """From now on calls like this one of a method are for a Code or a MatrixPlan: `assemble`
-        makes the result of its numbers. See Kind.describe."""
-        (<Shortcuts>self.shortcuts[<int>METHODS[what]]).add(
+        makes the result of its numbers. See Signature.describe."""
+        (<FastPaths>self.fast_paths[<int>METHODS[what]]).add(
             args, kwargs, argnums, first, last, program, assemble, pullback
         )
 
-    cdef inline object shortly(self, Method method, tuple args, dict kwargs, object argnums):
-        cdef Shortcuts own = <Shortcuts>PyList_GET_ITEM(self.shortcuts, method)  # f may drop it
+    cdef inline object by_fast_path(self, Method method, tuple args, dict kwargs, object argnums):
+        cdef FastPaths own = <FastPaths>PyList_GET_ITEM(self.fast_paths, method)  # f may drop it
         return own.call(args, kwargs, argnums)
 
     def __call__(self, /, *args, **kwargs):
         """What f returns."""
-        result = self.shortly(VALUE, args, kwargs, ZERO)
+        result = self.by_fast_path(VALUE, args, kwargs, ZERO)
         if result is MISSED or result is REFUSED:
             return self._run("value", args, kwargs, 0)
         return result
 
     def value(self, /, *args, **kwargs):
         """What f returns: the same as a call."""
-        result = self.shortly(VALUE, args, kwargs, ZERO)
+        result = self.by_fast_path(VALUE, args, kwargs, ZERO)
         if result is MISSED or result is REFUSED:
             return self._run("value", args, kwargs, 0)
         return result
 
     def grad(self, /, *args, argnums=0, **kwargs):
         """The gradient of the one number that f returns, as `cadiff.grad` gives it."""
-        result = self.shortly(GRAD, args, kwargs, argnums)
+        result = self.by_fast_path(GRAD, args, kwargs, argnums)
         if result is MISSED or result is REFUSED:
             return self._run("grad", args, kwargs, argnums)
         return result
 
     def value_and_grad(self, /, *args, argnums=0, **kwargs):
         """Value and gradient, as `cadiff.value_and_grad` gives them."""
-        result = self.shortly(VALUE_AND_GRAD, args, kwargs, argnums)
+        result = self.by_fast_path(VALUE_AND_GRAD, args, kwargs, argnums)
         if result is MISSED or result is REFUSED:
             return self._run("value_and_grad", args, kwargs, argnums)
         return result
 
     def jacobian(self, /, *args, argnums=0, **kwargs):
         """The Jacobian, as `cadiff.jacobian` gives it."""
-        result = self.shortly(JACOBIAN, args, kwargs, argnums)
+        result = self.by_fast_path(JACOBIAN, args, kwargs, argnums)
         if result is MISSED or result is REFUSED:
             return self._run("jacobian", args, kwargs, argnums)
         return result
 
     def hessian(self, /, *args, argnums=0, **kwargs):
         """The Hessian of the one number that f returns, as `cadiff.hessian` gives it."""
-        result = self.shortly(HESSIAN, args, kwargs, argnums)
+        result = self.by_fast_path(HESSIAN, args, kwargs, argnums)
         if result is MISSED or result is REFUSED:
             return self._run("hessian", args, kwargs, argnums)
         return result
 
     def hvp(self, first, v, /, *others, argnums=0, **kwargs):
         """Hessian times vector: called `hvp(first argument, v, *others)`, as `cadiff.hvp` is."""
-        result = self.shortly(HVP, (first, v, *others), kwargs, argnums)
+        result = self.by_fast_path(HVP, (first, v, *others), kwargs, argnums)
         if result is MISSED or result is REFUSED:
             return self._hvp(first, v, others, kwargs, argnums)
         return result
@@ -559,14 +559,14 @@ cdef class Calls:
             and exact_sequence(tangents) is not None
             and len(primals) == len(tangents)
         ):
-            result = self.shortly(JVP, (*primals, *tangents), NO_NAMES, ZERO)
+            result = self.by_fast_path(JVP, (*primals, *tangents), NO_NAMES, ZERO)
             if result is not MISSED and result is not REFUSED:
                 return result
         return self._jvp(primals, tangents)
 
     def vjp(self, /, *primals):
         """Value and pullback, as `cadiff.vjp` gives them."""
-        result = self.shortly(VJP, primals, NO_NAMES, ZERO)
+        result = self.by_fast_path(VJP, primals, NO_NAMES, ZERO)
         if result is MISSED or result is REFUSED:
             return self._vjp(primals)
         return result

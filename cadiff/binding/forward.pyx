@@ -7,7 +7,7 @@ cimport cython
 from .c_numbers cimport *
 from .c_tape cimport *
 from .atoms cimport ndim, shape
-from .watching cimport forget_suspects, note_suspects
+from .hooks cimport forget_suspects, note_suspects
 
 from .atoms import map_numbers
 

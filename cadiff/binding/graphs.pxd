@@ -35,7 +35,7 @@ cdef class Graph:
     cdef Ids ones(self, Py_ssize_t n)
     cdef Ids pulled(self, Ids outputs, Ids seeds, Ids wrt)
     cdef Ids pushed(self, Ids wrt, Ids along, Ids outputs)
-    cdef int settle(self, CadStatus status) except -1
+    cdef int check_made(self, CadStatus status) except -1
     cdef void own_calls(self) noexcept
     cdef int64_t add_step(self, rule, operands, results) except -1
     cdef CadStatus derive(self, uint32_t number, str way, CadId operands, CadId results,

@@ -103,19 +103,19 @@ cdef class Graph:
 
     cdef Ids pulled(self, Ids outputs, Ids seeds, Ids wrt):
         cdef Ids result = new_ids(wrt.n)
-        self.settle(cad_graph_pull(
+        self.check_made(cad_graph_pull(
             self.graph, outputs.data, seeds.data, outputs.n, wrt.data, wrt.n, result.data
         ))
         return result
 
     cdef Ids pushed(self, Ids wrt, Ids along, Ids outputs):
         cdef Ids result = new_ids(outputs.n)
-        self.settle(cad_graph_push(
+        self.check_made(cad_graph_push(
             self.graph, wrt.data, along.data, wrt.n, outputs.data, outputs.n, result.data
         ))
         return result
 
-    cdef int settle(self, CadStatus status) except -1:
+    cdef int check_made(self, CadStatus status) except -1:
         """Raise what went wrong; where that was a step, the graph stays as good as it was."""
         if status == CAD_RAISED:
             self.graph.status = CAD_OK

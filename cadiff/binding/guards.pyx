@@ -12,7 +12,7 @@ from libc.stdint cimport uint64_t
 from .c_numbers cimport *
 from .c_python cimport *
 from .c_tape cimport *
-from .watching cimport checks_of
+from .hooks cimport checks_of
 
 from .atoms import map_numbers, plain_values
 

@@ -1,4 +1,4 @@
-"""Images of recordings: what a function recorded, to be put on the tape again behind other inputs."""
+"""InlinedCalls of recordings: what a function recorded, to be put on the tape again behind other inputs."""
 
 from math import prod
 
@@ -21,52 +21,52 @@ from .captures import OUTER
 from .tape import is_constant
 
 cdef enum:
-    MOST_FORMS = 32
+    MOST_VARIANTS = 32
 
 
 @cython.final
 @cython.no_gc
-cdef class Form:
-    """An image as it is pasted where some inputs carry derivatives, and others do not."""
+cdef class Variant:
+    """An inlined as it is pasted where some inputs carry derivatives, and others do not."""
 
-    cdef CadInlinedVariant *form
+    cdef CadInlinedVariant *variant
     cdef bytes is_active  # of each output
 
     def __dealloc__(self):
-        cad_inlined_variant_free(self.form)
+        cad_inlined_variant_free(self.variant)
 
 
 @cython.final
-cdef class Image:
+cdef class Inlined:
     """What a function recorded in a call, to be pasted in others that choose alike.
 
-    Inputs and outputs are atoms: numbers and arrays. Nothing in it changes but the forms it has by
+    Inputs and outputs are atoms: numbers and arrays. Nothing in it changes but the variants it has by
     now, so that several threads may paste it.
     """
 
-    cdef CadInlined *image
+    cdef CadInlined *inlined
     cdef list inputs     # the shape of each
     cdef size_t n_inputs # numbers
     cdef list outputs    # of each (slot, shape, strides, flags), or a float or array if constant
-    cdef dict forms
+    cdef dict variants
 
     def __init__(self):
-        raise TypeError("an Image comes from image_of")
+        raise TypeError("an Inlined comes from inlined_of")
 
     def __dealloc__(self):
-        self.forms = None
-        cad_inlined_free(self.image)
+        self.variants = None
+        cad_inlined_free(self.inlined)
 
     @property
     def nbytes(self):
-        return cad_inlined_bytes(self.image)
+        return cad_inlined_bytes(self.inlined)
 
-    cdef Form form(self, bytes active, bint guarded):
-        cdef Form form = self.forms.get((active, guarded))
+    cdef Variant variant(self, bytes active, bint guarded):
+        cdef Variant variant = self.variants.get((active, guarded))
         cdef cnp.ndarray slots, found
-        if form is not None:
-            return form
-        form = Form.__new__(Form)
+        if variant is not None:
+            return variant
+        variant = Variant.__new__(Variant)
         per_number = b"".join(
             [active[k : k + 1] * prod(lengths) for k, lengths in enumerate(self.inputs)]
         )
@@ -74,16 +74,16 @@ cdef class Image:
         slots = np.array([slot for slot in places if slot >= 0], dtype=np.int64)
         found = np.zeros(len(slots), dtype=np.uint8)
         check(cad_inlined_variant_new(
-            self.image, <const unsigned char *>per_number, guarded,
+            self.inlined, <const unsigned char *>per_number, guarded,
             <const int64_t *>cnp.PyArray_DATA(slots), len(slots),
-            <unsigned char *>cnp.PyArray_DATA(found), &form.form,
+            <unsigned char *>cnp.PyArray_DATA(found), &variant.variant,
         ))
         answers = iter(found.tolist())
-        form.is_active = bytes([slot >= 0 and next(answers) for slot in places])
-        if len(self.forms) == MOST_FORMS:
-            self.forms.clear()
-        self.forms[active, guarded] = form
-        return form
+        variant.is_active = bytes([slot >= 0 and next(answers) for slot in places])
+        if len(self.variants) == MOST_VARIANTS:
+            self.variants.clear()
+        self.variants[active, guarded] = variant
+        return variant
 
     cdef bytes active_of(self, CadTape *tape, list atoms):
         """Which of some atoms carry derivatives; None if they are no inputs: those are Vars of this
@@ -112,7 +112,7 @@ cdef class Image:
                 return None
         return active
 
-    def paste(self, list atoms, bint lifted):
+    def inline(self, list atoms, bint lifted):
         """What the function returns for such inputs, in atoms: Vars, floats and arrays; or the number
         of the guard that came out otherwise; or None if it cannot be told but by the function.
 
@@ -124,11 +124,11 @@ cdef class Image:
         cdef CadSlot shift = 0
         cdef CadSlot *slots
         cdef long missed = -1
-        cdef Form form
+        cdef Variant variant
         cdef bytes active = self.active_of(tape, atoms)
-        if active is None or (not lifted and cad_inlined_writes_inputs(self.image)):
+        if active is None or (not lifted and cad_inlined_writes_inputs(self.inlined)):
             return None
-        form = self.form(active, tape.guards != NULL)
+        variant = self.variant(active, tape.guards != NULL)
         slots = <CadSlot *>cad_memory_resize(NULL, self.n_inputs, sizeof(CadSlot))
         if slots == NULL:
             check(CAD_NO_MEMORY)
@@ -138,9 +138,9 @@ cdef class Image:
             filled = cad_tape_filled(tape)
             try:
                 copies = self.put(tape, atoms, slots)
-                check(cad_inlined_append(form.form, tape, slots, &shift, &missed))
+                check(cad_inlined_append(variant.variant, tape, slots, &shift, &missed))
                 if missed < 0:
-                    return self.results(tape, form, atoms, slots, shift, lifted)
+                    return self.results(tape, variant, atoms, slots, shift, lifted)
                 copies = None  # which are about to be gone
                 cad_tape_take_back(tape, filled)
                 return missed
@@ -180,7 +180,7 @@ cdef class Image:
             at += n
         return copies
 
-    cdef list results(self, CadTape *tape, Form form, list atoms, CadSlot *slots, CadSlot shift,
+    cdef list results(self, CadTape *tape, Variant variant, list atoms, CadSlot *slots, CadSlot shift,
                       bint lifted):
         """The outputs, now that they stand on the tape."""
         cdef CadSlot slot
@@ -192,7 +192,7 @@ cdef class Image:
             place, lengths, strides, flags = item
             slot = slots[<size_t>place] if <size_t>place < self.n_inputs else <CadSlot>place + shift
             var = output_view(tape, slot, lengths, strides, 0)
-            if not form.is_active[k]:
+            if not variant.is_active[k]:
                 results.append(plain_value(var))
             elif <size_t>place < self.n_inputs and not lifted:  # the caller's own numbers
                 results.append(cad_apply1(CAD_OP_positive, var))
@@ -246,12 +246,12 @@ cdef object output_view(CadTape *tape, CadSlot slot, tuple shape, tuple strides,
     return cad_var_view(tape, slot, <int>len(shape), lengths, steps, flags)
 
 
-def image_of(Recording recording, list atoms):
-    """What a recording holds as an Image, or why there is none; `atoms` are its outputs."""
-    cdef Image result = Image.__new__(Image)
+def inlined_of(Recording recording, list atoms):
+    """What a recording holds as an Inlined, or why there is none; `atoms` are its outputs."""
+    cdef Inlined result = Inlined.__new__(Inlined)
     cdef CadTape *tape = recording.tape
     cdef CadSlot base = recording.base()
-    result.forms = {}
+    result.variants = {}
     result.n_inputs = recording.n
     result.inputs = [
         lengths for shapes in recording.structure.leaf_shapes() for lengths in shapes
@@ -263,7 +263,7 @@ def image_of(Recording recording, list atoms):
         else:
             values = plain_value(atom)
             result.outputs.append(values if ndim(values) == 0 else np.array(values))
-    status = cad_inlined_new(tape, recording.begin(), recording.n, &result.image)
+    status = cad_inlined_new(tape, recording.begin(), recording.n, &result.inlined)
     if status == CAD_RAISED:
         if cad_tape_has_rules(tape, recording.begin(), tape.n_entries):
             return "an operation has a rule of its own, which is not replayed to the last bit"

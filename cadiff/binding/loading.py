@@ -18,7 +18,7 @@ from . import _core
 MODULES = (
     "tape",
     "atoms",
-    "watching",
+    "hooks",
     "guards",
     "forward",
     "arguments",

@@ -22,7 +22,7 @@ from .c_sweeps cimport *
 from .c_tape cimport *
 from .tape cimport are_zero, entry_name, rule_call, rule_name, RuleCall, strided_view, view_at
 from .atoms cimport ndim
-from .watching cimport begin_watch, Checks, checks_of, end_watch, enter_step, Watch
+from .hooks cimport add_hook, Checks, checks_of, remove_hook, enter_step, Hook
 
 from .arguments import argument_names, element_name, index_text, leaves, take_apart, unravel
 from .atoms import dual_components, matmul
@@ -71,8 +71,8 @@ cdef class NanChecks(Checks):
     cdef list suspects_of(self, object f, tuple args):
         return suspects_among(f, args)
 
-    cdef int look_at_array(self, Watch watch, tuple shape) except -1:
-        return look_at_array(watch, shape)
+    cdef int look_at_array(self, Hook hook, tuple shape) except -1:
+        return look_at_array(hook, shape)
 
     cdef int look_at_rule(self, object rule, list operands, list results) except -1:
         """Whether what a primitive returned is finite."""
@@ -100,29 +100,29 @@ cdef class NanChecks(Checks):
 cdef class CheckUse:
     """One use of nan_check, in one thread: from when it is made to `.end()`."""
 
-    cdef Watch watch
+    cdef Hook hook
 
     def __cinit__(self):
-        self.watch = begin_watch(cad_current_tape())
-        if self.watch.checks is None:
-            self.watch.checks = NanChecks.__new__(NanChecks)
-        (<NanChecks>self.watch.checks).users += 1
-        set_functions(self.watch)
+        self.hook = add_hook(cad_current_tape())
+        if self.hook.checks is None:
+            self.hook.checks = NanChecks.__new__(NanChecks)
+        (<NanChecks>self.hook.checks).users += 1
+        set_functions(self.hook)
         count_checks(1)
         note_checking()
 
     def end(self):
         """Stop looking, unless another use goes on."""
         cdef size_t i
-        cdef CadTape *tape = self.watch.tape
+        cdef CadTape *tape = self.hook.tape
         count_checks(-1)
-        (<NanChecks>self.watch.checks).users -= 1
-        if (<NanChecks>self.watch.checks).users == 0:
-            self.watch.checks = None
+        (<NanChecks>self.hook.checks).users -= 1
+        if (<NanChecks>self.hook.checks).users == 0:
+            self.hook.checks = None
             for i in range(tape.n_origins):
                 tape.origins[i].place = 0
-        set_functions(self.watch)
-        end_watch(self.watch)
+        set_functions(self.hook)
+        remove_hook(self.hook)
 
 
 cdef int n_checks = 0
@@ -138,14 +138,14 @@ cdef void count_checks(int change):
         set_dual_hook(NULL)
 
 
-cdef void set_functions(Watch watch):
-    watch.functions.place = NULL
-    watch.functions.number = NULL
-    watch.functions.swept = NULL
-    if watch.checks is not None:
-        watch.functions.place = watch_place
-        watch.functions.number = watch_number
-        watch.functions.swept = watch_swept
+cdef void set_functions(Hook hook):
+    hook.functions.place = NULL
+    hook.functions.number = NULL
+    hook.functions.swept = NULL
+    if hook.checks is not None:
+        hook.functions.place = on_entry
+        hook.functions.number = on_number
+        hook.functions.swept = on_swept
 
 
 # --- places in the program ----------------------------------------------------------------------
@@ -197,11 +197,11 @@ cdef object current_place(NanChecks checks):
     return number
 
 
-cdef uint32_t watch_place(void *holder) noexcept:
+cdef uint32_t on_entry(void *holder) noexcept:
     # The collector would run finalizers, and these may append entries.
     cdef bint collecting = PyGC_Disable()
     try:
-        return current_place((<Watch>holder).checks)
+        return current_place((<Hook>holder).checks)
     except MemoryError:
         return 0
     finally:
@@ -293,12 +293,12 @@ cdef inline bint is_finite(double x) noexcept:
     return x - x == 0.0
 
 
-cdef CadStatus watch_number(void *holder, CadOp op, const double *operands, double value) noexcept:
+cdef CadStatus on_number(void *holder, CadOp op, const double *operands, double value) noexcept:
     if is_finite(value) or <int>op == CAD_OP_positive:
         return CAD_OK
     try:
         complain_of_value(
-            (<Watch>holder).checks, cad_op_info[<int>op].name.decode(), value,
+            (<Hook>holder).checks, cad_op_info[<int>op].name.decode(), value,
             [operands[k] for k in range(cad_op_info[<int>op].arity)],
         )
     except BaseException as error:
@@ -306,9 +306,9 @@ cdef CadStatus watch_number(void *holder, CadOp op, const double *operands, doub
     return CAD_RAISED
 
 
-cdef int look_at_array(Watch watch, tuple shape) except -1:
+cdef int look_at_array(Hook hook, tuple shape) except -1:
     """Whether the values that the last entry computed are finite."""
-    cdef CadTape *tape = watch.tape
+    cdef CadTape *tape = hook.tape
     cdef size_t entry = tape.n_entries - 1
     cdef CadEntry e = tape.entries[entry]
     cdef Py_ssize_t k, n = prod(shape)
@@ -328,7 +328,7 @@ cdef int look_at_array(Watch watch, tuple shape) except -1:
         operands = numbers_in_plan(tape, plan, place)
     else:
         operands = [whole_operand(tape, plan, v) for v in range(1, plan.n_views)]
-    return complain_of_value(watch.checks, name, tape.values[e.out + k], operands, index, shape)
+    return complain_of_value(hook.checks, name, tape.values[e.out + k], operands, index, shape)
 
 
 cdef object plan_shape(CadPlan *plan):
@@ -371,31 +371,31 @@ cdef object whole_operand(CadTape *tape, CadPlan *plan, int k):
 
 # --- derivatives, by reverse mode ---------------------------------------------------------------
 
-cdef CadStatus watch_swept(void *holder, size_t entry) noexcept:
+cdef CadStatus on_swept(void *holder, size_t entry) noexcept:
     """A reverse sweep has carried out the entry."""
     try:
-        look_at_adjoints(<Watch>holder, entry)
+        look_at_adjoints(<Hook>holder, entry)
         return CAD_OK
     except BaseException as error:
         cad_restore_exception(error)
         return CAD_RAISED
 
 
-cdef int look_at_adjoints(Watch watch, size_t entry) except -1:
-    cdef CadTape *tape = watch.tape
+cdef int look_at_adjoints(Hook hook, size_t entry) except -1:
+    cdef CadTape *tape = hook.tape
     cdef CadEntry e = tape.entries[entry]
     cdef int op = <int>CAD_CODE_OP(e.code)
     if op == CAD_OP_positive or cad_entry_kind(e).is_moved:
         return 0
     if cad_entry_is_rule(e):
-        return look_at_rule_adjoints(watch, entry)
+        return look_at_rule_adjoints(hook, entry)
     if CAD_IS_ARRAY_ENTRY(e):
-        return look_at_views(watch, entry)
+        return look_at_views(hook, entry)
     operands = scalar_operands(tape, entry)
     for k, (slot, passive) in enumerate(operands):
         if not passive and not is_finite(tape.adjoints[slot]) and tape.adjoints[e.out] != 0.0:
             complain_of_partial(
-                watch.checks, tape, entry, k, [tape.values[place] for place, _ in operands],
+                hook.checks, tape, entry, k, [tape.values[place] for place, _ in operands],
                 tape.values[e.out], tape.adjoints[e.out],
             )
     return 0
@@ -435,8 +435,8 @@ cdef int complain_of_partial(NanChecks checks, CadTape *tape, size_t entry, int 
 cdef tuple ORDINALS = ("first", "second", "third")
 
 
-cdef int look_at_views(Watch watch, size_t entry) except -1:
-    cdef CadTape *tape = watch.tape
+cdef int look_at_views(Hook hook, size_t entry) except -1:
+    cdef CadTape *tape = hook.tape
     cdef CadEntry e = tape.entries[entry]
     cdef CadPlan *plan = cad_tape_plan(tape, e)
     cdef int op = <int>CAD_CODE_OP(e.code)
@@ -456,25 +456,25 @@ cdef int look_at_views(Watch watch, size_t entry) except -1:
             operands = [whole_operand(tape, plan, v) for v in (1, 2)]
             text = f"the derivative of {call_text('matmul', operands)} by its {ORDINALS[k - 1]} operand is not finite"
             complain(
-                watch.checks, "matmul", text, operands, None, None, True,
+                hook.checks, "matmul", text, operands, None, None, True,
                 cad_tape_origin(tape, entry).place,
             )
         place = worst_place(tape, plan, op, k, found)
         if place is not None:
-            complain_at(watch, entry, k, place)
+            complain_at(hook, entry, k, place)
     return 0
 
 
-cdef int complain_at(Watch watch, size_t entry, int k, tuple place) except -1:
-    cdef CadTape *tape = watch.tape
+cdef int complain_at(Hook hook, size_t entry, int k, tuple place) except -1:
+    cdef CadTape *tape = hook.tape
     cdef CadPlan *plan = cad_tape_plan(tape, tape.entries[entry])
     cdef int64_t slot = slot_in_plan(plan, 0, place)
-    shape = watch.shapes[cad_tape_origin(tape, entry).shape]
+    shape = hook.shapes[cad_tape_origin(tape, entry).shape]
     index = None
     if shape is not None:
         index = unravel(slot - <int64_t>tape.entries[entry].out, shape)
     return complain_of_partial(
-        watch.checks, tape, entry, k - 1, numbers_in_plan(tape, plan, place),
+        hook.checks, tape, entry, k - 1, numbers_in_plan(tape, plan, place),
         tape.values[slot], cad_tape_adjoints(tape, slot)[slot], index, shape,
     )
 
@@ -514,8 +514,8 @@ cdef object worst_place(CadTape *tape, CadPlan *plan, int op, int k, object foun
     return tuple([int(i) for i in bad[0]]) if len(bad) else None
 
 
-cdef int look_at_rule_adjoints(Watch watch, size_t entry) except -1:
-    cdef CadTape *tape = watch.tape
+cdef int look_at_rule_adjoints(Hook hook, size_t entry) except -1:
+    cdef CadTape *tape = hook.tape
     cdef RuleCall call = rule_call(tape, entry)
     operands = [view_at(tape, place) for place in call.operands]
     cotangents = [cad_var_adjoint(CAD_VAR(view_at(tape, out))) for out in call.outs]
@@ -535,7 +535,7 @@ cdef int look_at_rule_adjoints(Watch watch, size_t entry) except -1:
                 f"{float(adjoint[index])!r} for {given} from what follows it"
             )
             complain(
-                watch.checks, name, text, numbers, index, adjoint.shape, True,
+                hook.checks, name, text, numbers, index, adjoint.shape, True,
                 cad_tape_origin(tape, entry).place,
             )
     return 0

@@ -20,10 +20,10 @@ cdef class RecordedSweep:
     cdef bytearray touched    # for each place of the region: whether it was added to
     cdef list shadows         # (first slot, past the last one, slot of the copy, the copy)
     cdef list undone          # those shadows in which an assignment was undone
-    cdef list outside         # (first slot, past the last one, place) of Vars outside
+    cdef list captures         # (first slot, past the last one, place) of Vars outside
 
     cdef int run(self, list outputs, list seeds) except -1
-    cdef list results_outside(self)
+    cdef list results_of_captures(self)
     cdef object result(self, object var)
     cdef int64_t place_of(self, int64_t slot)
     cdef bint is_touched(self, int64_t low, int64_t high)
@@ -64,4 +64,4 @@ cdef class RecordedSweep:
 
 
 cdef RecordedSweep new_sweep(CadTape *tape, size_t first, size_t last, CadSlot base,
-                             size_t n_slots, bint linear, outside)
+                             size_t n_slots, bint linear, captures)

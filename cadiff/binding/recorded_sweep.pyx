@@ -18,7 +18,7 @@ from .c_numbers cimport *
 from .c_sweeps cimport *
 from .c_tape cimport *
 from .tape cimport active_zeros, on_tape, rule_call, RuleCall, strided_view, view_at, view_of
-from .watching cimport enter_step
+from .hooks cimport enter_step
 
 
 @cython.final
@@ -57,10 +57,10 @@ cdef class RecordedSweep:
                 cad_sweep_redo(self.tape, i, self.last)
         return 0
 
-    cdef list results_outside(self):
-        """The cotangents of the Vars outside."""
+    cdef list results_of_captures(self):
+        """The cotangents of the captures."""
         return [
-            self.result(view_of(self.tape, low, (high - low,))) for low, high, _ in self.outside
+            self.result(view_of(self.tape, low, (high - low,))) for low, high, _ in self.captures
         ]
 
     cdef object result(self, object var):
@@ -78,7 +78,7 @@ cdef class RecordedSweep:
         """Where in the region the adjoint of a slot stands; -1 if nowhere."""
         if slot >= self.base:
             return slot - self.base
-        for low, high, place in self.outside:
+        for low, high, place in self.captures:
             if low <= slot < high:
                 return place + (slot - low)
         return -1
@@ -471,8 +471,8 @@ cdef class RecordedSweep:
 
 
 cdef RecordedSweep new_sweep(CadTape *tape, size_t first, size_t last, CadSlot base, size_t n_slots,
-                             bint linear, outside):
-    """Back from entry `last` to `first`, which use so many slots from `base` on; `outside`: Vars of
+                             bint linear, captures):
+    """Back from entry `last` to `first`, which use so many slots from `base` on; `captures`: Vars of
     lower slots. With `linear`, what was recorded counts as constant."""
     cdef RecordedSweep sweep = RecordedSweep.__new__(RecordedSweep)
     cdef size_t size = n_slots
@@ -481,10 +481,10 @@ cdef RecordedSweep new_sweep(CadTape *tape, size_t first, size_t last, CadSlot b
     sweep.base = base
     sweep.first = first
     sweep.last = last
-    sweep.outside = []
-    for var in outside:
+    sweep.captures = []
+    for var in captures:
         low = CAD_VAR(var).slot
-        sweep.outside.append((low, low + var.size, size))
+        sweep.captures.append((low, low + var.size, size))
         size += var.size
     sweep.touched = bytearray(size)
     sweep.region = active_zeros(tape, (size,))

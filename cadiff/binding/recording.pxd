@@ -39,7 +39,7 @@ cdef class Recording:
     cdef bint is_written_behind(self)
     cdef size_t slots(self, size_t end)
     cdef int close(self) except -1
-    cdef bint is_compared_with_outside(self)
+    cdef bint is_compared_with_captures(self)
     cdef size_t clear(self, list outputs) except? 0
     cdef int sweep(self, size_t end) except -1
     cdef int pull_plain(self, list outputs, list seeds) except -1
@@ -49,7 +49,7 @@ cdef class Recording:
     cdef object gradient(self, object number)
     cdef object plain_gradient(self, object number)
     cdef list pull_recorded(self, list outputs, list seeds, bint linear=*)
-    cdef RecordedSweep swept(self, list outputs, list seeds, bint linear, outside)
+    cdef RecordedSweep swept(self, list outputs, list seeds, bint linear, captures)
     cdef list pull_arrays(self, list outputs, list seeds, bint linear)
     cdef size_t first_plan(self)
     cdef list pull_numbers(self, list outputs, list seeds, bint linear)

@@ -22,7 +22,7 @@ from .c_sweeps cimport *
 from .c_tape cimport *
 from .tape cimport is_gone, on_tape, rule_call, view_of
 from .atoms cimport highest_tag, only_number, shape
-from .watching cimport (
+from .hooks cimport (
     Checks, checks_of, forget_suspects, leave_step, note_suspects, step_under_way,
 )
 from .arguments cimport ARRAY, check_argnums, Collector, Node, refuse_argument, Structure
@@ -32,7 +32,7 @@ from .recorded_sweep cimport new_sweep, RecordedSweep
 from .arguments import _NotDifferentiable
 from .atoms import (
     check_alive, dual_components, join_lanes, lane_of, lanes_of, make_dual, map_numbers, map_vars,
-    numbers_array, settled, split_dual, vars_of,
+    numbers_array, finalized, split_dual, vars_of,
 )
 from .tape import is_constant
 
@@ -259,7 +259,7 @@ cdef class Recording:
         """Whether an atom came about in the recording."""
         return on_tape(atom, self.tape, self.base())
 
-    def settle(self, tree):
+    def finalize(self, tree):
         """What f returned beside its result: plain values if it depends on nothing but the lifted
         arguments, else as it is, and what was recorded is kept."""
         atoms = []
@@ -276,7 +276,7 @@ cdef class Recording:
             return map_vars(atom, self.outlives)
         if on_tape(atom, self.tape, <CadSlot>self.tape.mark_slots):
             return plain_value(atom)
-        return settled(atom)
+        return finalized(atom)
 
     def keep(self):
         """Have what was recorded live as long as its Vars."""
@@ -295,14 +295,14 @@ cdef class Recording:
         if self.marked:
             self.marked = False
             self.lifted = None
-            if self.kept or self.is_compared_with_outside():
+            if self.kept or self.is_compared_with_captures():
                 cad_tape_keep(self.tape)
             else:
                 self.block = self.inputs = self.fence = self.checked = None
                 cad_rewind(self.tape)
         return 0
 
-    cdef bint is_compared_with_outside(self):
+    cdef bint is_compared_with_captures(self):
         """Whether a replay needs what was recorded, though no result does: to choose as it did."""
         return self.tape.guards != NULL and cad_compares_below(self.tape)
 
@@ -416,12 +416,12 @@ cdef class Recording:
             leave_step(self.tape, former)
             cad_tape_unpin(self.tape)
 
-    cdef RecordedSweep swept(self, list outputs, list seeds, bint linear, outside):
-        """A recorded sweep from outputs; `outside`: Vars whose cotangents are wanted, too."""
+    cdef RecordedSweep swept(self, list outputs, list seeds, bint linear, captures):
+        """A recorded sweep from outputs; `captures`: Vars whose cotangents are wanted, too."""
         cdef CadSlot base = self.base()
         cdef size_t begin = self.begin(), end = self.end(outputs)
         cdef RecordedSweep sweep = new_sweep(
-            self.tape, begin, end, base, self.slots(end), linear, outside
+            self.tape, begin, end, base, self.slots(end), linear, captures
         )
         sweep.run(outputs, seeds)
         return sweep
@@ -844,9 +844,9 @@ cdef class Recording:
         return Structure(self.nodes)
 
 
-def run_once(f, tuple args, tuple argnums, settled):
+def run_once(f, tuple args, tuple argnums, finalized):
     """What f returns, run on Vars in the place of some arguments: a float, or else
-    settled(recording, what it returned)."""
+    finalized(recording, what it returned)."""
     cdef Recording recording = Recording(args, argnums, False, f)
     try:
         out = f(*recording.lifted)
@@ -857,7 +857,7 @@ def run_once(f, tuple args, tuple argnums, settled):
             and recording.is_closed([out])
         ):
             return CAD_VAR(out).value
-        return settled(recording, out)
+        return finalized(recording, out)
     finally:
         recording.close()
 
@@ -917,7 +917,7 @@ def value_and_grad(f, tuple argnums, bint single, bint has_aux, tuple args, dict
         if not recording.kept:
             number = recording.outlives(number)
         if has_aux:
-            aux = recording.settle(aux)
+            aux = recording.finalize(aux)
         return number, (<tuple>gradient)[0] if single else gradient, aux
     finally:
         out = None  # numbers that are alive when the tape is rewound have to be found

@@ -10,7 +10,7 @@ from .c_sweeps cimport *
 from .c_tape cimport *
 from .tape cimport are_zero, rule_call, rule_name, RuleCall, view_at
 from .atoms cimport shape
-from .watching cimport enter_step, leave_step, look_at_rule
+from .hooks cimport enter_step, leave_step, look_at_rule
 from .forward cimport Forward
 
 from .atoms import make_dual, split_dual

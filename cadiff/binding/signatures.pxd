@@ -20,22 +20,22 @@ cdef class Shaped:
     cdef bint is_shape_of(self, object item)
 
 
-cdef enum PartKind:
-    PART_FLOAT    # a float
-    PART_DOUBLE   # a float64 of NumPy's
-    PART_INT      # an int that is a number
-    PART_ARRAY    # an array of numbers
-    PART_ROW      # a list or tuple of floats
-    PART_ITEMS    # a list or tuple of others
-    PART_DICT
-    PART_EQUAL    # a static, which is equal
-    PART_SAME     # a static, which is the same object
-    PART_BYTES    # a static array, whose memory is equal
+cdef enum NodeKind:
+    NODE_FLOAT    # a float
+    NODE_DOUBLE   # a float64 of NumPy's
+    NODE_INT      # an int that is a number
+    NODE_ARRAY    # an array of numbers
+    NODE_ROW      # a list or tuple of floats
+    NODE_ITEMS    # a list or tuple of others
+    NODE_DICT
+    NODE_EQUAL    # a static, which is equal
+    NODE_SAME     # a static, which is the same object
+    NODE_BYTES    # a static array, whose memory is equal
 
 
 @cython.final
-cdef class Part(Shaped):
-    cdef PartKind kind
+cdef class ArgumentNode(Shaped):
+    cdef NodeKind kind
     cdef Py_ssize_t offset  # of its numbers among the inputs
     cdef object kept        # the static; the type of a container; the keys of a dict
     cdef tuple children
@@ -46,11 +46,11 @@ cdef class Part(Shaped):
     cdef bint take_dict(self, object item, double *inputs) except -1
 
 
-cdef Part form_of(object item, bint differentiable, Py_ssize_t *count)
-cdef bint has_names(Part part) except -1
+cdef ArgumentNode node_of(object item, bint differentiable, Py_ssize_t *count)
+cdef bint has_names(ArgumentNode node) except -1
 
 
-cdef enum ResultKind:
+cdef enum ResultNodeKind:
     RESULT_NUMBER  # a float
     RESULT_ARRAY   # rows of numbers that stand at equal distances
     RESULT_ITEMS   # a list, a tuple, or a kind of tuple with names
@@ -58,8 +58,8 @@ cdef enum ResultKind:
 
 
 @cython.final
-cdef class Result(Shaped):
-    cdef ResultKind kind
+cdef class ResultNode(Shaped):
+    cdef ResultNodeKind kind
     cdef Py_ssize_t first   # its first number
     cdef Py_ssize_t width   # of a row
     cdef Py_ssize_t step    # from row to row
@@ -70,4 +70,4 @@ cdef class Result(Shaped):
     cdef object make_array(self, const double *numbers)
 
 
-cdef Result result_from(object assemble, Py_ssize_t n)
+cdef ResultNode result_from(object assemble, Py_ssize_t n)

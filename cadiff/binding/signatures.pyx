@@ -1,7 +1,7 @@
-"""What calls of one kind have in common: of each argument what has to be the same (Part), and how
-the result is made of numbers (Result).
+"""What calls of one signature have in common: a tree definition of their arguments, and one of the
+result.
 
-A Part fits an argument only if a Call would find the same form in it and the same numbers, and if
+An ArgumentNode fits an argument only if a Call would find the same form and numbers in it, and if
 derivatives by it would be of the same types. What it cannot tell goes the long way.
 """
 
@@ -67,7 +67,7 @@ cdef class Shaped:
 
 
 @cython.final
-cdef class Part(Shaped):
+cdef class ArgumentNode(Shaped):
     """What is known of an argument, or of an item of one."""
 
     cdef bint take(self, object item, double *inputs) except -1:
@@ -77,23 +77,23 @@ cdef class Part(Shaped):
         """
         cdef Py_ssize_t k
         cdef object member
-        if self.kind == PART_ARRAY:
+        if self.kind == NODE_ARRAY:
             return self.is_shape_of(item) and self.take_array(item, inputs + self.offset)
-        if self.kind == PART_FLOAT:
+        if self.kind == NODE_FLOAT:
             if type(item) is not float:
                 return False
             inputs[self.offset] = PyFloat_AS_DOUBLE(item)
             return True
-        if self.kind == PART_EQUAL:
+        if self.kind == NODE_EQUAL:
             return item is self.kept or (type(item) is type(self.kept) and item == self.kept)
-        if self.kind == PART_SAME:
+        if self.kind == NODE_SAME:
             return item is self.kept
-        if self.kind == PART_DOUBLE:
+        if self.kind == NODE_DOUBLE:
             if type(item) is not np_float64:
                 return False
             inputs[self.offset] = PyFloat_AS_DOUBLE(item)
             return True
-        if self.kind == PART_INT:
+        if self.kind == NODE_INT:
             if type(item) is not int:
                 return False
             try:
@@ -101,7 +101,7 @@ cdef class Part(Shaped):
             except OverflowError:
                 return False
             return True
-        if self.kind == PART_BYTES:
+        if self.kind == NODE_BYTES:
             return (
                 self.is_shape_of(item)
                 and cnp.PyArray_ISCARRAY_RO(item)
@@ -110,17 +110,17 @@ cdef class Part(Shaped):
                     PyBytes_GET_SIZE(self.kept),
                 ) == 0
             )
-        if self.kind == PART_DICT:
+        if self.kind == NODE_DICT:
             return self.take_dict(item, inputs)
         if type(item) is not self.kept or len(item) != self.size:
             return False
-        if self.kind == PART_ROW:
+        if self.kind == NODE_ROW:
             return self.take_row(item, inputs + self.offset)
         for k in range(self.size):
             if k >= len(item):
                 return False
             member = item[k]
-            if not (<Part>PyTuple_GET_ITEM(self.children, k)).take(member, inputs):
+            if not (<ArgumentNode>PyTuple_GET_ITEM(self.children, k)).take(member, inputs):
                 return False
         return True
 
@@ -164,7 +164,7 @@ cdef class Part(Shaped):
             if k == self.size or not is_same_name(<object>key, self.kept[k]):
                 return False
             member = <object>value
-            if not (<Part>PyTuple_GET_ITEM(self.children, k)).take(member, inputs):
+            if not (<ArgumentNode>PyTuple_GET_ITEM(self.children, k)).take(member, inputs):
                 return False
             k += 1
         return k == self.size
@@ -182,77 +182,78 @@ cdef inline bint is_same_name(object one, object other) except -1:
     return one is other or (type(one) is str and type(other) is str and one == other)
 
 
-cdef Part form_of(object item, bint differentiable, Py_ssize_t *count):
+cdef ArgumentNode node_of(object item, bint differentiable, Py_ssize_t *count):
     """None if there is no short way for such an argument. `count`: the numbers so far."""
-    cdef Part part = Part.__new__(Part)
+    cdef ArgumentNode node = ArgumentNode.__new__(ArgumentNode)
     kind = type(item)
-    part.offset = count[0]
-    part.size = 1
+    node.offset = count[0]
+    node.size = 1
     if kind is float or kind is np_float64 or (differentiable and kind is int):
-        part.kind = (
-            PART_FLOAT if kind is float else PART_INT if kind is int else PART_DOUBLE
+        node.kind = (
+            NODE_FLOAT if kind is float else NODE_INT if kind is int else NODE_DOUBLE
         )
         count[0] += 1
     elif cnp.PyArray_CheckExact(item):
-        return form_of_array(part, item, differentiable, count)
+        return node_of_array(node, item, differentiable, count)
     elif exact_sequence(item) is not None:
-        part.kept = kind
-        part.size = len(item)
-        if part.size > 0 and all([type(x) is float for x in item]):
-            part.kind = PART_ROW
-            count[0] += part.size
+        node.kept = kind
+        node.size = len(item)
+        if node.size > 0 and all([type(x) is float for x in item]):
+            node.kind = NODE_ROW
+            count[0] += node.size
         else:
-            part.kind = PART_ITEMS
-            return form_of_items(part, item, differentiable, count)
+            node.kind = NODE_ITEMS
+            return node_of_items(node, item, differentiable, count)
     elif kind is dict:
-        part.kind = PART_DICT
-        part.kept = tuple(item)
-        part.size = len(item)
-        return form_of_items(part, item.values(), differentiable, count)
+        node.kind = NODE_DICT
+        node.kept = tuple(item)
+        node.size = len(item)
+        return node_of_items(node, item.values(), differentiable, count)
     elif differentiable:
         return None
     elif kind in PLAIN_STATICS:
-        part.kind = PART_EQUAL
-        part.kept = item
+        node.kind = NODE_EQUAL
+        node.kept = item
     elif kind.__hash__ is object.__hash__ and kind.__eq__ is object.__eq__:
-        part.kind = PART_SAME
-        part.kept = item
+        node.kind = NODE_SAME
+        node.kept = item
     else:
         return None
-    return part
+    return node
 
 
-cdef Part form_of_array(Part part, cnp.ndarray array, bint differentiable, Py_ssize_t *count):
+cdef ArgumentNode node_of_array(ArgumentNode node, cnp.ndarray array, bint differentiable,
+                                Py_ssize_t *count):
     cdef int kind = cnp.PyArray_TYPE(array)
     cdef bint is_real = (
         kind == cnp.NPY_DOUBLE or kind == cnp.NPY_FLOAT32 or kind == cnp.NPY_FLOAT16
     )
-    part.shape_as(array)
+    node.shape_as(array)
     if is_real or (differentiable and cnp.PyTypeNum_ISINTEGER(kind)):
-        part.kind = PART_ARRAY
-        count[0] += part.size
+        node.kind = NODE_ARRAY
+        count[0] += node.size
     elif not differentiable and (cnp.PyTypeNum_ISINTEGER(kind) or kind == cnp.NPY_BOOL):
-        part.kind = PART_BYTES
-        part.kept = array.tobytes()
+        node.kind = NODE_BYTES
+        node.kept = array.tobytes()
         if not cnp.PyArray_ISCARRAY_RO(array):
             return None
     else:
         return None
-    return part
+    return node
 
 
-cdef Part form_of_items(Part part, items, bint differentiable, Py_ssize_t *count):
-    children = [form_of(item, differentiable, count) for item in items]
+cdef ArgumentNode node_of_items(ArgumentNode node, items, bint differentiable, Py_ssize_t *count):
+    children = [node_of(item, differentiable, count) for item in items]
     if None in children:
         return None
-    part.children = tuple(children)
-    return part
+    node.children = tuple(children)
+    return node
 
 
-cdef bint has_names(Part part) except -1:
+cdef bint has_names(ArgumentNode node) except -1:
     """Whether numbers in it are told apart by keys, which may stand in any order."""
-    return (part.kind == PART_DICT and part.size > 1) or any(
-        [has_names(child) for child in part.children or ()]
+    return (node.kind == NODE_DICT and node.size > 1) or any(
+        [has_names(child) for child in node.children or ()]
     )
 
 
@@ -260,7 +261,7 @@ cdef bint has_names(Part part) except -1:
 
 
 @cython.final
-cdef class Result(Shaped):
+cdef class ResultNode(Shaped):
     """How a result is made of the numbers that the code gives."""
 
     cdef object make(self, const double *numbers):
@@ -272,7 +273,7 @@ cdef class Result(Shaped):
             return self.make_array(numbers + self.first)
         items = PyTuple_New(PyTuple_GET_SIZE(self.children))
         for k in range(PyTuple_GET_SIZE(self.children)):
-            item = (<Result>PyTuple_GET_ITEM(self.children, k)).make(numbers)
+            item = (<ResultNode>PyTuple_GET_ITEM(self.children, k)).make(numbers)
             Py_INCREF(item)
             PyTuple_SET_ITEM(items, k, item)
         if self.kept is tuple:
@@ -302,10 +303,10 @@ cdef enum:
     DIGIT = 10  # bits, which all dtypes of results have
 
 
-cdef Result result_of(list samples):
+cdef ResultNode result_of(list samples):
     """What was made of the numbers 0, 1, 2 and so on, digit by digit; None if it is nothing that is
     known."""
-    cdef Result result = Result.__new__(Result)
+    cdef ResultNode result = ResultNode.__new__(ResultNode)
     sample = samples[0]
     kind = type(sample)
     if kind is float:
@@ -341,7 +342,7 @@ cdef object place_of(list digits):
                 for k, digit in enumerate(digits)])
 
 
-cdef bint find_rows(Result result, places) except -1:
+cdef bint find_rows(ResultNode result, places) except -1:
     """Whether numbers stand in rows, as a block of a matrix has them."""
     cdef Py_ssize_t n = result.size
     result.width = max(n, 1)
@@ -358,7 +359,7 @@ cdef bint find_rows(Result result, places) except -1:
     return (places.reshape(-1, result.width) == rows[:, None] + np.arange(result.width)).all()
 
 
-cdef Result result_from(object assemble, Py_ssize_t n):
+cdef ResultNode result_from(object assemble, Py_ssize_t n):
     """What `assemble` makes of n numbers, found by having it make something of their places."""
     places = np.arange(n, dtype=np.int64)
     digits = [places & ((1 << DIGIT) - 1)]

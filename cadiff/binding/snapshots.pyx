@@ -10,7 +10,7 @@ from .c_numbers cimport *
 from .c_sweeps cimport *
 from .c_tape cimport *
 from .tape cimport on_tape, rule_call, rule_name, RuleCall
-from .watching cimport Watch, watch_of
+from .hooks cimport Hook, hook_of
 from .recording cimport Recording
 
 
@@ -32,7 +32,7 @@ def snapshot(Recording recording, list outputs):
     cdef cnp.ndarray adjoints = np.empty(n_slots)
     cdef uint32_t *numbers = <uint32_t *>cnp.PyArray_DATA(shape_numbers)
     cdef size_t end = recording.clear(outputs)
-    cdef Watch watch = watch_of(tape)
+    cdef Hook hook = hook_of(tape)
     cdef RuleCall call
     for output in outputs:
         if on_tape(output, tape, base):
@@ -71,7 +71,7 @@ def snapshot(Recording recording, list outputs):
         "plan_base": first_plan,
         "values": values,
         "adjoints": adjoints,
-        "shapes": list(watch.shapes),
+        "shapes": list(hook.shapes),
         "shape_numbers": shape_numbers,
         "rules": rules,
         "outer": outer,

@@ -113,7 +113,7 @@ def check_grads(
         eps is None,
         np.random.default_rng(0),
     )
-    _check(_Function(f, tuple(map(_in_double, args)), names), int(order), settings, ())
+    _check(_FunctionAtPoint(f, tuple(map(_in_double, args)), names), int(order), settings, ())
 
 
 class _Settings(NamedTuple):
@@ -143,7 +143,7 @@ def _in_double(tree: Any) -> Any:
     return np.asarray(tree, dtype=np.float64) if isinstance(tree, np.ndarray) else tree
 
 
-class _Function:
+class _FunctionAtPoint:
     """A function at a point, from the vector of all its inputs to that of all its outputs."""
 
     def __init__(
@@ -216,7 +216,9 @@ class _Quotient(NamedTuple):
         return _Quotient(np.array([total]), np.array([doubt]))
 
 
-def _quotient(f: _Function, direction: FloatArray, h: float, settings: _Settings) -> _Quotient:
+def _quotient(
+    f: _FunctionAtPoint, direction: FloatArray, h: float, settings: _Settings
+) -> _Quotient:
     far_below, below, above, far_above = (
         f.run(f.point + steps * h * direction) for steps in (-2, -1, 1, 2)
     )
@@ -253,7 +255,7 @@ def _agree(
     return right
 
 
-def _check(f: _Function, order: int, settings: _Settings, before: tuple[str, ...]) -> None:
+def _check(f: _FunctionAtPoint, order: int, settings: _Settings, before: tuple[str, ...]) -> None:
     check = _Check(f, settings, before)
     check.values()
     entries = f.point.size <= _FEW and f.value.size <= _FEW
@@ -267,14 +269,14 @@ def _check(f: _Function, order: int, settings: _Settings, before: tuple[str, ...
     check.modes()
     for mode in settings.modes if order > 1 else ():
         derivative = _first_derivative(f.function, f.at(check.direction), mode)
-        next_one = _Function(derivative, f.args, f.names)
+        next_one = _FunctionAtPoint(derivative, f.args, f.names)
         _check(next_one, order - 1, settings.looser(), (*before, mode))
 
 
 class _Check:
     """The comparisons of one order; each raises AssertionError."""
 
-    def __init__(self, f: _Function, settings: _Settings, before: tuple[str, ...]) -> None:
+    def __init__(self, f: _FunctionAtPoint, settings: _Settings, before: tuple[str, ...]) -> None:
         self.f = f
         self.settings = settings
         self.before = before

@@ -68,7 +68,7 @@ class Row(NamedTuple):
 class MakeTape(Transform):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Tape:
         argnums = tuple(range(len(args)))
-        with binding.watch_shapes(), Recording(args, argnums) as recording:
+        with binding.recorded_shapes(), Recording(args, argnums) as recording:
             out = self._function(*recording.lifted, **kwargs)
             found: list[Any] = []
             binding.map_numbers(out, found.append)

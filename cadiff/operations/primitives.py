@@ -19,7 +19,7 @@ from .. import binding
 from ..binding import Dual, Var, carries
 from . import arrays
 
-__all__ = ["custom", "doubt", "primitive", "settle_doubts", "warn_nan"]
+__all__ = ["custom", "doubt", "primitive", "report_doubts", "warn_nan"]
 
 Number: TypeAlias = Any  # a Var, a Dual, a float or an ndarray
 
@@ -610,7 +610,7 @@ def doubt(message: str) -> None:
     _doubts.tag, _doubts.messages = outermost, (*held, message)
 
 
-def settle_doubts(results: Iterable[Number]) -> None:
+def report_doubts(results: Iterable[Number]) -> None:
     """Issue the warnings held back, if there is a nan in what a forward differentiation found."""
     running = binding.running_forward()
     if not _doubts.messages:

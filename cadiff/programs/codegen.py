@@ -17,7 +17,7 @@ import numpy as np
 from .. import binding
 from ..inspection.texts import counted
 from .instructions import (
-    Kind,
+    InstructionKind,
     instruction,
     place_text,
     result_places,
@@ -87,18 +87,20 @@ def to_c(graph: Any, which: Sequence[Any], name: str) -> str:
     if name in _KEYWORDS.split():
         raise ValueError(f"name must be free to be defined in C; {name!r} is a word of its own")
     n, m = graph.n_inputs, graph.n_outputs
-    value = _Function(
+    value = _FunctionInC(
         _parts(graph.value_code(), name), f"{name}_value", [("x", n)], [("value", m)]
     )
     if m == 1:
         code = _parts(graph.gradient_code(which), name)
         wrt = code["n_results"] - 1
-        more = _Function(code, f"{name}_value_and_grad", [("x", n)], [("value", 1), ("grad", wrt)])
+        more = _FunctionInC(
+            code, f"{name}_value_and_grad", [("x", n)], [("value", 1), ("grad", wrt)]
+        )
     else:
         code = _parts(graph.pull_code(which), name)
         wrt = code["n_results"] - m
         given = [("x", n), ("cotangents", m)]
-        more = _Function(code, f"{name}_value_and_vjp", given, [("value", m), ("grad", wrt)])
+        more = _FunctionInC(code, f"{name}_value_and_vjp", given, [("value", m), ("grad", wrt)])
     body = value.text() + "\n" + more.text()
     parts = [
         _explanation(graph, name, [value, more]),
@@ -112,7 +114,7 @@ def to_c(graph: Any, which: Sequence[Any], name: str) -> str:
 def _parts(code: Any, name: str) -> dict[str, Any]:
     """Those of a program that consists of operations alone."""
     parts: dict[str, Any] = code.parts()
-    for k in np.flatnonzero(parts["code"]["kind"] == Kind.CALL).tolist():
+    for k in np.flatnonzero(parts["code"]["kind"] == InstructionKind.CALL).tolist():
         step = code.steps[instruction(parts, k).z]
         if _fold_of(step) is None:
             raise ValueError(
@@ -129,7 +131,7 @@ def _fold_of(step: Any) -> Callable[..., tuple[tuple[int, ...], str, str]] | Non
     return fold
 
 
-def _explanation(graph: Any, name: str, functions: Sequence[_Function]) -> str:
+def _explanation(graph: Any, name: str, functions: Sequence[_FunctionInC]) -> str:
     n, m = graph.n_inputs, graph.n_outputs
     more = functions[1]
     wrt = more.results[1][1]
@@ -159,7 +161,7 @@ def _explanation(graph: Any, name: str, functions: Sequence[_Function]) -> str:
     return "\n".join(["/*", *[f" * {line}".rstrip() for line in lines[1:]], " */", ""])
 
 
-def _example(function: _Function) -> list[str]:
+def _example(function: _FunctionInC) -> list[str]:
     """How a function is called."""
     single = function.results[0] == ("value", 1)
     variables = [f"{name}[{max(size, 1)}] = {{0.0}}" for name, size in function.inputs]
@@ -196,7 +198,7 @@ def _number(x: float) -> str:
     return f"(-{text})" if np.signbit(x) else text
 
 
-class _Function:
+class _FunctionInC:
     """A program as a function of C, and a function of its own for each part of a long one.
 
     Places are elements of a workspace w, which begins with constants that are no literals.
@@ -330,7 +332,7 @@ class _Function:
         self, kind: int, op: int, n: int, _fused: int, out: int, *operands: int
     ) -> Iterator[str]:
         x, y, z, sx, sy, sz = operands
-        if kind == Kind.SINGLES:
+        if kind == InstructionKind.SINGLES:
             singles = [
                 self.single(*operation)
                 for single in self.parts["singles"][x : x + n].tolist()
@@ -340,31 +342,31 @@ class _Function:
                 yield _block(f"for (int turn = 0; turn < {y}; turn++)", singles, scope=True)
             else:
                 yield from singles
-        elif kind == Kind.VECTOR:
+        elif kind == InstructionKind.VECTOR:
             index = [(x, sx), (y, sy), (z, sz)]
             texts = [self.operand(place, step, n) for place, step in index]
             yield _loop(n, f"{self.operand(out, 1, n)} = {_value(op, texts)};")
-        elif kind == Kind.TAKE:
+        elif kind == InstructionKind.TAKE:
             yield _loop(n, f"{self.operand(out, 1, n)} = {self.listed(x, n)};")
-        elif kind == Kind.TOTAL:
+        elif kind == InstructionKind.TOTAL:
             self.reaches_constants |= x < 0
             sign = "-" if z else "+"
             total = _sum(place_text(x), sx, n)
             yield f"{place_text(out)} {sign if y else ''}= {sign * (not y)}{total};"
-        elif kind == Kind.ZEROS:
+        elif kind == InstructionKind.ZEROS:
             yield _loop(n, f"{self.operand(out, 1, n)} = 0.0;")
-        elif kind == Kind.ADD_AT:
+        elif kind == InstructionKind.ADD_AT:
             table = self.table("int", self.parts["lists"][z : z + n])
             yield _loop(n, f"w[{out} + {table}[i]] += {self.operand(x, sx)};", always=True)
-        elif kind == Kind.ROWS:
+        elif kind == InstructionKind.ROWS:
             axes, (result, *given) = self.plan(x)
             yield _loops(axes, f"{result} = {_value(op, given)};")
-        elif kind == Kind.PRODUCT:
+        elif kind == InstructionKind.PRODUCT:
             yield self.product(x)
-        elif kind == Kind.CALL:
+        elif kind == InstructionKind.CALL:
             yield from self.fold(self.parts["steps"][z], x, out)
         else:
-            if kind == Kind.SUMS:
+            if kind == InstructionKind.SUMS:
                 yield _loop(n, f"{self.operand(out, 1, n)} = 0.0;")
             yield self.additions(x)
 

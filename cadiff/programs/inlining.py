@@ -1,4 +1,4 @@
-"""Recorded functions within other derivatives: their images are put on the tape in their place."""
+"""Recorded functions within other derivatives: their recordings are inlined, f is not run."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from .. import binding
-from ..binding import Dual, Guarded, Image, Var
+from ..binding import Dual, Guarded, Inlined, Var
 from ..transforms._base import Function
 from ..transforms._outputs import Output
 from .recordings import OUTER, Call, MissedError, first_argument, recorded_in
 
-__all__ = ["Images", "Replay"]
+__all__ = ["InlinedCalls", "Replay"]
 
 
 class Replay:
@@ -23,8 +23,8 @@ class Replay:
     otherwise raises MissedError.
     """
 
-    def __init__(self, image: Image, output: Output, argnums: tuple[int, ...]) -> None:
-        self._image = image
+    def __init__(self, inlined: Inlined, output: Output, argnums: tuple[int, ...]) -> None:
+        self._inlined = inlined
         self._output = output
         self._argnums = argnums
 
@@ -33,7 +33,7 @@ class Replay:
             atoms = Call(args, kwargs, self._argnums).atoms
         else:
             atoms = list(args)
-        found = self._image.paste(atoms, True)
+        found = self._inlined.inline(atoms, True)
         assert found is not None
         if isinstance(found, int):
             raise MissedError(found)
@@ -44,7 +44,7 @@ def _is_number(x: Any) -> bool:
     return isinstance(x, (float, Var))
 
 
-class Result:
+class ReplayedResult:
     """What a function returned: numbers with derivatives, and all that is the same in each replay.
 
     Other than a gradient function, whoever calls a function finds its lists as they were.
@@ -97,7 +97,7 @@ def _filled(tree: Any, atoms: Iterator[Any]) -> Any:
 
 
 class Known:
-    """The images for calls of one kind, and how long it is since one of them served.
+    """The inlined recordings for calls of one kind, and how long it is since one of them served.
 
     Where there are as many as there may be, and none has served for some calls in a row, they are
     left alone for a while: f is run without asking them.
@@ -106,7 +106,7 @@ class Known:
     MOST_SKIPPED = 64
 
     def __init__(self) -> None:
-        self.images: list[tuple[Image, Result]] = []
+        self.inlined: list[tuple[Inlined, ReplayedResult]] = []
         self._missed = 0
         self._to_skip = 0
 
@@ -119,13 +119,13 @@ class Known:
         self._to_skip = 0 if served else min(self._missed, self.MOST_SKIPPED)
 
 
-def _image(guarded: Guarded, result: Result) -> tuple[Image, Result] | str:
-    image = binding.image_of(guarded.recording, result.atoms)
-    return image if isinstance(image, str) else (image, result)
+def _inlined(guarded: Guarded, result: ReplayedResult) -> tuple[Inlined, ReplayedResult] | str:
+    inlined = binding.inlined_of(guarded.recording, result.atoms)
+    return inlined if isinstance(inlined, str) else (inlined, result)
 
 
-class Images:
-    """The images of a function, by the kinds of its calls with numbers that carry derivatives.
+class InlinedCalls:
+    """The recordings of a function that are inlined, by the signatures of calls that carry Vars.
 
     At most `max_traces` are kept for calls of one kind.
     """
@@ -135,12 +135,12 @@ class Images:
     def __init__(self, f: Function, max_traces: int, changed: Callable[[], None]) -> None:
         self._function = f
         self._max_traces = max_traces
-        self._changed = changed  # called where no image has the outcomes that are met
-        self._known: dict[Any, Known] = {}  # without images: f has to be run
+        self._changed = changed  # called where no inlined has the outcomes that are met
+        self._known: dict[Any, Known] = {}  # none inlined: f has to be run
         self._short: dict[Any, Known] = {}  # those that kinds_of tells
 
     def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[bool, Any]:
-        """Whether there is an image for the call, and then what the function returns."""
+        """Whether there is an inlined for the call, and then what the function returns."""
         kinds, atoms = (None, []) if kwargs else binding.kinds_of(args)
         short = self._short.get(kinds)
         found = MISSED
@@ -148,8 +148,8 @@ class Images:
             if short.is_left_alone():
                 self._changed()
                 return False, None
-            found = self._pasted(short, atoms)
-            if found is not MISSED or len(short.images) >= self._max_traces:
+            found = self._inlined_call(short, atoms)
+            if found is not MISSED or len(short.inlined) >= self._max_traces:
                 return _answer(found)
         call = Call(args, kwargs, first_argument(args))
         atoms = call.atoms
@@ -159,25 +159,25 @@ class Images:
         if known is None and len(self._known) >= self.MOST_KINDS:
             return False, None
         if known is not None and known is not short:
-            found = self._pasted(known, atoms)
-        if found is MISSED and not (binding.is_forward() or binding.is_watched()):
+            found = self._inlined_call(known, atoms)
+        if found is MISSED and not (binding.is_forward() or binding.is_hooked()):
             found = self._fresh(call, args, kwargs, atoms)
         known = self._known.get(call.key)
-        if kinds is not None and known is not None and known.images:
+        if kinds is not None and known is not None and known.inlined:
             self._short[kinds] = known
         return _answer(found)
 
     def _fresh(
         self, call: Call, args: tuple[Any, ...], kwargs: Mapping[str, Any], atoms: list[Any]
     ) -> Any:
-        """From a new image, which is made by running f on plain numbers."""
+        """From a new inlined, which is made by running f on plain numbers."""
         known = self._known.get(call.key)
-        if known is not None and len(known.images) >= self._max_traces:
+        if known is not None and len(known.inlined) >= self._max_traces:
             return MISSED
         plain = Call(binding.plain_values(args), binding.plain_values(kwargs), call.argnums)
-        made: tuple[Image, Result] | str
+        made: tuple[Inlined, ReplayedResult] | str
         try:
-            made = recorded_in(self._function, plain, Result, _image, exact=True)
+            made = recorded_in(self._function, plain, ReplayedResult, _inlined, exact=True)
         except Exception:
             made = ""  # f says what is wrong, or finds nothing wrong
         if made == OUTER:  # that is so in this call
@@ -185,29 +185,29 @@ class Images:
         known = self._known.setdefault(call.key, Known())
         if isinstance(made, str):
             return None
-        known.images.insert(0, made)
-        return _paste(*made, atoms)
+        known.inlined.insert(0, made)
+        return _inline(*made, atoms)
 
-    def _pasted(self, known: Known, atoms: list[Any]) -> Any:
+    def _inlined_call(self, known: Known, atoms: list[Any]) -> Any:
         """What the function returns, MISSED, or None if it has to be run."""
-        for image, result in [*known.images]:
-            found = _paste(image, result, atoms)
+        for inlined, result in [*known.inlined]:
+            found = _inline(inlined, result, atoms)
             if found is not MISSED:
                 known.note(found is not None)
                 return found
-        if known.images:
-            if len(known.images) >= self._max_traces:
+        if known.inlined:
+            if len(known.inlined) >= self._max_traces:
                 known.note(False)
             self._changed()
             return MISSED
         return None
 
 
-MISSED = object()  # no image has the outcomes that are met
+MISSED = object()  # no inlined has the outcomes that are met
 
 
-def _paste(image: Image, result: Result, atoms: list[Any]) -> Any:
-    found = image.paste(atoms, False)
+def _inline(inlined: Inlined, result: ReplayedResult, atoms: list[Any]) -> Any:
+    found = inlined.inline(atoms, False)
     if isinstance(found, list):
         return (result.fill(found),)
     return None if found is None else MISSED

@@ -12,7 +12,7 @@ from .. import binding
 
 __all__ = [
     "Instruction",
-    "Kind",
+    "InstructionKind",
     "instruction",
     "place_text",
     "result_places",
@@ -24,7 +24,7 @@ __all__ = [
 Shape = tuple[int, ...]
 
 
-class Kind:
+class InstructionKind:
     """What an instruction does."""
 
     SINGLES, VECTOR, TAKE, TOTAL, ZEROS, ROWS, SUMS, PRODUCT, ADD_TO, ADD_AT, CALL = range(11)

@@ -26,7 +26,7 @@ from ..inspection.texts import (
 )
 from .instructions import (
     Instruction,
-    Kind,
+    InstructionKind,
     instruction,
     place_text,
     single_operations,
@@ -53,13 +53,13 @@ _SIGNS = {
 _FEW = 6  # places of a list, above which the middle ones are left out
 
 _WORDS = {
-    Kind.TAKE: "take",
-    Kind.TOTAL: "total",
-    Kind.ZEROS: "zeros",
-    Kind.ADD_AT: "add at",
-    Kind.SUMS: "sums",
-    Kind.PRODUCT: "product",
-    Kind.ADD_TO: "add to",
+    InstructionKind.TAKE: "take",
+    InstructionKind.TOTAL: "total",
+    InstructionKind.ZEROS: "zeros",
+    InstructionKind.ADD_AT: "add at",
+    InstructionKind.SUMS: "sums",
+    InstructionKind.PRODUCT: "product",
+    InstructionKind.ADD_TO: "add to",
 }
 
 
@@ -81,7 +81,7 @@ class _Listing:
         self.n_operations = code.n_operations
         self.steps = code.steps
         instructions = self.parts["code"]
-        is_singles = instructions["kind"] == Kind.SINGLES
+        is_singles = instructions["kind"] == InstructionKind.SINGLES
         is_loop = is_singles & (instructions["y"] > 1)
         counts = np.where(is_singles, instructions["n"].astype(np.int64), 1)
         counts[is_loop] = 1 if whole_loops else counts[is_loop] + 2
@@ -95,7 +95,7 @@ class _Listing:
         index = int(np.searchsorted(self.ends, k, side="right"))
         i = instruction(self.parts, index)
         within = k - (int(self.ends[index - 1]) if index else 0)
-        if i.kind != Kind.SINGLES:
+        if i.kind != InstructionKind.SINGLES:
             return _Line(index, i)
         if i.y > 1:
             if self.whole_loops or within == 0:
@@ -127,7 +127,7 @@ class _Listing:
     def in_words(self, line: _Line) -> tuple[str, str, str, str]:
         """What is carried out, on how many numbers, its formula, and what else there is to say."""
         i = line.i
-        if i.kind == Kind.SINGLES:
+        if i.kind == InstructionKind.SINGLES:
             if line.single < 0:
                 return "loop", f"{i.y} × {{", "", ""
             if line.single == i.n:
@@ -140,36 +140,36 @@ class _Listing:
             name = " and ".join(readable(_NAMES[op]) for op, _, _ in operations)
             return "single", name, "; ".join(formulas), ""
         out = self.stretch(i.out, 1, i.n)
-        if i.kind == Kind.VECTOR:
+        if i.kind == InstructionKind.VECTOR:
             steps = [(i.x, i.sx), (i.y, i.sy), (i.z, i.sz)][: _ARITIES[i.op]]
             texts = [self.stretch(place, step, i.n) for place, step in steps]
             note = f"tile by tile, to #{line.index + i.fused - 1}" if i.fused > 1 else ""
             name = f"{i.n} × {readable(_NAMES[i.op])}"
             return "vector", name, f"{out} = {_value(i.op, texts)}", note
-        if i.kind == Kind.ROWS:
+        if i.kind == InstructionKind.ROWS:
             shape, (result, *given) = self.plan(i.x)
             name = f"{shape} × {readable(_NAMES[i.op])}"
             return "rows", name, f"{result} = {_value(i.op, given)}", ""
-        if i.kind == Kind.CALL:
+        if i.kind == InstructionKind.CALL:
             name = self.steps[i.z].name
             text = f"{self.stretch(i.out, 1, i.y)} = {name}({self.stretch(i.x, 1, i.n)})"
             return "call", name, text, ""
         word = _WORDS[i.kind]
-        if i.kind in (Kind.SUMS, Kind.PRODUCT, Kind.ADD_TO):
+        if i.kind in (InstructionKind.SUMS, InstructionKind.PRODUCT, InstructionKind.ADD_TO):
             shape, (result, *given) = self.plan(i.x)
             text = {
-                Kind.SUMS: f"{result} = sum of {given[0]}",
-                Kind.PRODUCT: f"{result} = sum of {' * '.join(given)}",
-                Kind.ADD_TO: f"{result} += {given[0]}",
+                InstructionKind.SUMS: f"{result} = sum of {given[0]}",
+                InstructionKind.PRODUCT: f"{result} = sum of {' * '.join(given)}",
+                InstructionKind.ADD_TO: f"{result} += {given[0]}",
             }[i.kind]
             return word, str(shape), text, ""
-        if i.kind == Kind.TAKE:
+        if i.kind == InstructionKind.TAKE:
             text = f"{out} = {self.listed(i.x, i.n)}"
-        elif i.kind == Kind.TOTAL:
+        elif i.kind == InstructionKind.TOTAL:
             sign = "-" if i.z else ""
             equals = f"{sign or '+'}= " if i.y else f"= {sign}"
             text = f"{place_text(i.out)} {equals}sum of {self.stretch(i.x, i.sx, i.n)}"
-        elif i.kind == Kind.ZEROS:
+        elif i.kind == InstructionKind.ZEROS:
             text = f"{out} = 0"
         else:
             targets = self.listed(i.z, i.n, i.out)
@@ -231,31 +231,31 @@ class _Listing:
     def reads_and_writes(self, line: _Line) -> tuple[Places, Places]:
         """The places that a line reads, and those that it writes."""
         i = line.i
-        if i.kind == Kind.SINGLES:
+        if i.kind == InstructionKind.SINGLES:
             begin = i.x + max(line.single, 0)
             singles = self.parts["singles"][begin : i.x + i.n if line.single < 0 else begin + 1]
             return _reads_of_singles(singles), written_by(singles)
         out = _every(i.out, 1, i.n)
-        if i.kind == Kind.VECTOR:
+        if i.kind == InstructionKind.VECTOR:
             steps = [(i.x, i.sx), (i.y, i.sy), (i.z, i.sz)][: _ARITIES[i.op]]
             return np.concatenate([_every(place, step, i.n) for place, step in steps]), out
-        if i.kind == Kind.TAKE:
+        if i.kind == InstructionKind.TAKE:
             return self.parts["lists"][i.x : i.x + i.n].astype(np.int64), out
-        if i.kind == Kind.TOTAL:
+        if i.kind == InstructionKind.TOTAL:
             own = [out[:1]] if i.y else []
             return np.concatenate([_every(i.x, i.sx, i.n), *own]), out[:1]
-        if i.kind == Kind.ZEROS:
+        if i.kind == InstructionKind.ZEROS:
             return out[:0], out
-        if i.kind == Kind.ADD_AT:
+        if i.kind == InstructionKind.ADD_AT:
             targets = i.out + self.parts["lists"][i.z : i.z + i.n].astype(np.int64)
             return np.concatenate([_every(i.x, i.sx, i.n), targets]), targets
-        if i.kind == Kind.CALL:
+        if i.kind == InstructionKind.CALL:
             return _every(i.x, 1, i.n), _every(i.out, 1, i.y)
         shape, found = views(self.parts, i.x)
         target, *sources = [_seen(shape, *view) for view in found]
-        if i.kind == Kind.ADD_TO:
+        if i.kind == InstructionKind.ADD_TO:
             sources.append(target)
-        return np.concatenate(sources), out if i.kind == Kind.SUMS else target
+        return np.concatenate(sources), out if i.kind == InstructionKind.SUMS else target
 
     def result_reads(self) -> Places:
         """The places where the results stand."""
@@ -417,7 +417,7 @@ def _written(listing: _Listing, begin: int, end: int) -> Iterator[Places]:
     while k < end:
         line = listing.line(k)
         i = line.i
-        if i.kind == Kind.SINGLES and i.y <= 1:
+        if i.kind == InstructionKind.SINGLES and i.y <= 1:
             n = min(end - k, i.n - line.single)
             first = i.x + line.single
             yield written_by(listing.parts["singles"][first : first + n])

@@ -269,7 +269,7 @@ class SparseCalls(Traces):
             return plan.assemble(_as_given(data, call))
 
         done, result = False, None
-        if not binding.is_watched():
+        if not binding.is_hooked():
             done, result = self._replayed(call, matrix)
         if not done:
             recorded = record(self._function, call, self._optimize)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from .. import binding
-from ..binding import CallError, Code, MatrixPlan, ObstacleError, PointError, Pullback
+from ..binding import CallError, Code, MatrixPlan, ObstacleError, PointError, ProgramPullback
 from ..inspection.texts import check_rows, counted
 from ..operations.guards import NoDerivativeError
 from ..transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
@@ -22,7 +22,7 @@ from ..transforms._outputs import all_shapes, in_containers, refilled
 from . import listings
 from .batches import BatchCalls
 from .codegen import name_in_c, to_c
-from .inlining import Images, Replay
+from .inlining import InlinedCalls, Replay
 from .matrices import SparseCalls
 from .recordings import (
     Call,
@@ -41,7 +41,7 @@ from .traces import OnBranchChange
 __all__ = ["Program", "compile"]
 
 MOST_OBJECTS = 256  # whose methods have recordings at the same time
-MOST_SHORTCUTS = 256
+MOST_FAST_PATHS = 256
 
 _EAGER: dict[str, Callable[..., Any]] = {
     "grad": grad,
@@ -98,7 +98,7 @@ class Program(SparseCalls, BatchCalls):
         self._on_branch_change = on_branch_change
         self._optimize = bool(optimize)
         self._max_traces = max_traces
-        self._keep_shortcuts(2 * min(max_traces, MOST_SHORTCUTS))
+        self._keep_fast_paths(2 * min(max_traces, MOST_FAST_PATHS))
         for attribute in functools.WRAPPER_ASSIGNMENTS:  # what help() shows
             if hasattr(f, attribute):
                 setattr(self, attribute, getattr(f, attribute))
@@ -107,9 +107,9 @@ class Program(SparseCalls, BatchCalls):
 
     def _reset(self) -> None:
         self._forget_recordings()
-        self._images = Images(self._function, self._max_traces, self._change_branch)
+        self._inlined = InlinedCalls(self._function, self._max_traces, self._change_branch)
         self._bound: dict[int, Program] = {}
-        self._forget_shortcuts()
+        self._forget_fast_paths()
         self._recent = None
         self._recent_batch = None
 
@@ -334,31 +334,31 @@ class Program(SparseCalls, BatchCalls):
 
         def led(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             self._counts["eager"] += 1
-            self._counts["branch_changes"] += strays is not None
+            self._counts["branch_changes"] += misses is not None
             return eager(*args, **kwargs)
 
         self._counts["eager"] += 1
         result = eager(*asked.args, **kwargs)
         with self._lock:
             is_obstructed = key in self._obstacles
-            strays = None if is_obstructed else self._strays.get(key)
+            misses = None if is_obstructed else self._misses.get(key)
             if is_obstructed or (
-                strays is not None and self._optimize and self._on_branch_change == "retrace"
+                misses is not None and self._optimize and self._on_branch_change == "retrace"
             ):
                 _, _, args, argnums, first, last = asked
-                self._detour(asked.what, args, kwargs, argnums, first, last, strays, led)
+                self._add_fallback(asked.what, args, kwargs, argnums, first, last, misses, led)
         return result
 
     def _here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         """What a gradient function is to run instead of a replay for a call of a method."""
-        if self._is_eager(args, kwargs) and not binding.is_watched():
+        if self._is_eager(args, kwargs) and not binding.is_hooked():
             return self._within
         self._counts["eager"] += 1
         return self._function
 
     def _within(self, /, *args: Any, **kwargs: Any) -> Any:
-        """What f returns within another derivative: its image is put on the tape, if need be."""
-        done, result = self._images.call(args, kwargs)
+        """What f returns within another derivative: its inlined is put on the tape, if need be."""
+        done, result = self._inlined.call(args, kwargs)
         if done:
             return result
         self._counts["eager"] += 1
@@ -385,15 +385,15 @@ class Program(SparseCalls, BatchCalls):
         return self._replayed(call, derivative)
 
     def _replay(self, call: Call, recorded: Recorded) -> Function:
-        if recorded.image is None:  # it was pickled
+        if recorded.inlined is None:  # it was pickled
             self._met(call, recorded)
             with self._lock:
                 again = record(self._function, call, False, True)
             if isinstance(again, str):
                 return self._function
-            recorded.image = again.image
-        assert recorded.image is not None
-        return Replay(recorded.image, recorded.output, call.argnums)
+            recorded.inlined = again.inlined
+        assert recorded.inlined is not None
+        return Replay(recorded.inlined, recorded.output, call.argnums)
 
     def _run(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any) -> Any:
         """A call of a method that is called like f."""
@@ -431,7 +431,7 @@ class Program(SparseCalls, BatchCalls):
         program: Code | MatrixPlan,
         assemble: Callable[[FloatArray], Any],
         along: Sequence[Any] = (),
-        pullback: Pullback | None = None,
+        pullback: ProgramPullback | None = None,
     ) -> Any:
         """What `assemble` makes of the results; calls of this kind take the short way from now on.
 
@@ -443,7 +443,7 @@ class Program(SparseCalls, BatchCalls):
         result = assemble(met(program.run(inputs)))
         with self._lock:
             if recorded in self._recordings.get(asked.call.key, ()):  # it may have been cleared
-                self._shorten(
+                self._add_fast_path(
                     asked.what,
                     asked.args,
                     dict(asked.call.kwargs),
@@ -645,7 +645,7 @@ class Program(SparseCalls, BatchCalls):
             return vjp(self._function, *primals_at(inputs))[1](u)
 
         inputs = call.vector()
-        pullback = Pullback(pull, inputs)
+        pullback = ProgramPullback(pull, inputs)
         asked = Asked("vjp", call, call.args, 0, argnums)
         code = self._code(recorded, "value")
         return self._computed(asked, recorded, code, recorded.filled, pullback=pullback), pullback

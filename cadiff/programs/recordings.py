@@ -23,7 +23,7 @@ from ..binding import (
     Dual,
     Graph,
     Guarded,
-    Image,
+    Inlined,
     MatrixPlan,
     ObstacleError,
     Pattern,
@@ -279,13 +279,13 @@ class Recorded:
         graph: Graph,
         output: Output,
         ranges: tuple[Range, ...],
-        image: Image | None = None,
+        inlined: Inlined | None = None,
     ) -> None:
         self.graph = graph
         self.output = output
         self.ranges = ranges  # of the inputs, to differentiate by
-        self.image = image  # not pickled: it is recorded again
-        self.exact: dict[Any, Function] = {}  # replays of the image, and what was made of them
+        self.inlined = inlined  # not pickled: it is recorded again
+        self.exact: dict[Any, Function] = {}  # replays of the inlined, and what was made of them
         self._uses = 0  # lately, beside those of its codes
         self._codes: dict[Any, Code] = {}
         self._plans: dict[Any, MatrixPlan] = {}
@@ -296,7 +296,7 @@ class Recorded:
             "graph": self.graph,
             "output": self.output,
             "ranges": self.ranges,
-            "image": None,
+            "inlined": None,
             "exact": {},
             "_uses": 0,
             "_codes": {},
@@ -383,8 +383,8 @@ class Recorded:
     @property
     def nbytes(self) -> int:
         """Of the recording and all that was made of it."""
-        image = 0 if self.image is None else self.image.nbytes
-        return self.graph.nbytes + image + sum(code.nbytes for code in self.codes.values())
+        inlined = 0 if self.inlined is None else self.inlined.nbytes
+        return self.graph.nbytes + inlined + sum(code.nbytes for code in self.codes.values())
 
     def use(self) -> None:
         """Note that it has served a call."""
@@ -449,7 +449,7 @@ def _is_plain(x: Any) -> bool:
 
 def _settled(recording: Recording, out: Any) -> Any:
     output = Output(out)
-    values = recording.settle(output.atoms)
+    values = recording.finalize(output.atoms)
     output.atoms = []  # Vars that are alive when the tape is rewound have to be found
     return output.fill([*map(as_result, values)])
 
@@ -457,15 +457,15 @@ def _settled(recording: Recording, out: Any) -> Any:
 def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Recorded | str:
     """Run f once; what it did, or the reason why that cannot be replayed.
 
-    With `exact` there is an image of it, too.
+    With `exact` there is an inlined of it, too.
     """
 
     def take(guarded: Guarded, output: Output) -> Recorded | str:
-        image = binding.image_of(guarded.recording, output.atoms) if exact else None
-        if isinstance(image, str):
-            return image
+        inlined = binding.inlined_of(guarded.recording, output.atoms) if exact else None
+        if isinstance(inlined, str):
+            return inlined
         graph = binding.graph_of(guarded.recording, output.atoms, optimize)
-        return Recorded(graph, output, call.ranges, image)
+        return Recorded(graph, output, call.ranges, inlined)
 
     return recorded_in(f, call, Output, take, exact)
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .. import binding
-from ..binding import CallError, Calls, Code, ObstacleError, PointError, Strays
+from ..binding import CallError, Calls, Code, MissCount, ObstacleError, PointError
 from ..transforms._base import Function
 from .recordings import OUTER, Call, MissedError, Recorded, carries_derivatives, met, record
 
@@ -39,7 +39,7 @@ class Traces(Calls):
         self._obstacles: dict[Any, str] = {}
         self._obstacles_of_derivatives: dict[str, None] = {}
         self._futile: dict[Any, int] = {}  # calls in a row whose derivative no recording had
-        self._strays: dict[Any, Strays] = {}  # where there may be no more recordings
+        self._misses: dict[Any, MissCount] = {}  # where there may be no more recordings
         self._forgets = False
         self._unchecked = 0  # bytes
         self._counts = {"recordings": 0, "branch_changes": 0, "eager": 0}
@@ -52,8 +52,8 @@ class Traces(Calls):
             found = self._recordings.get(call.key, [])
             is_full = len(found) >= self._max_traces
             if is_full:
-                strays = self._strays.setdefault(call.key, Strays())
-                if not strays.is_due and not strays.note():
+                misses = self._misses.setdefault(call.key, MissCount())
+                if not misses.is_due and not misses.note():
                     return None
             recorded = record(self._function, call, self._optimize, not self._optimize)
             if isinstance(recorded, str) and recorded == OUTER:
@@ -68,17 +68,17 @@ class Traces(Calls):
                     "that of the branch that is taken, at such a point alone"
                 )
             if is_full:
-                found = self._without_useless(found, strays)
+                found = self._without_useless(found, misses)
             self._make_room(call.key, recorded)
             self._recordings[call.key] = [recorded, *found]
             return recorded
 
-    def _without_useless(self, found: list[Recorded], strays: Strays) -> list[Recorded]:
+    def _without_useless(self, found: list[Recorded], misses: MissCount) -> list[Recorded]:
         """Recordings without the one that was used least lately: the oldest of several."""
         uses = [recorded.take_uses() for recorded in found]
-        strays.settle(sum(uses))
+        misses.restart(sum(uses))
         useless = found[len(found) - 1 - np.argmin(uses[::-1])]
-        self._forget_shortcuts_to(useless.codes.values())
+        self._forget_fast_paths_to(useless.codes.values())
         return [recorded for recorded in found if recorded is not useless]
 
     def _make_room(self, key: Any, new: Recorded) -> None:
@@ -102,8 +102,8 @@ class Traces(Calls):
                 "floats)"
             )
         oldest = next(known for known in self._recordings if known != key)
-        self._strays.pop(oldest, None)
-        self._forget_shortcuts()
+        self._misses.pop(oldest, None)
+        self._forget_fast_paths()
         return sum(recorded.nbytes for recorded in self._recordings.pop(oldest))
 
     def _note_obstacle(self, call: Call, obstacle: str) -> None:
@@ -221,7 +221,7 @@ class Traces(Calls):
 
     def _is_eager(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether f is run as it is: within another derivative or program, or watched."""
-        return binding.is_watched() or binding.is_guarding() or carries_derivatives(args, kwargs)
+        return binding.is_hooked() or binding.is_guarding() or carries_derivatives(args, kwargs)
 
 
 def _warn(message: str) -> None:

@@ -90,18 +90,18 @@ def _call(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     with Recording((), ()) as recording:
         out = f(*args, **kwargs)
         made = _made_by(recording, out)
-        outside = binding.outside_of(recording, made)
+        captures = binding.captures_of(recording, made)
         values = [np.asarray(binding.strip(var)) for var in made]
         made.clear()
     generators.forget_unused()
-    results = iter(_results(_Rerun(f_now, args, kwargs, generators), outside, values))
+    results = iter(_results(_Rerun(f_now, args, kwargs, generators), captures, values))
     return _map_vars(out, lambda var: next(results) if binding.is_stale(var) else var)
 
 
-def _results(rule: _Rerun, outside: list[Var], values: list[Any]) -> list[Any]:
+def _results(rule: _Rerun, captures: list[Var], values: list[Any]) -> list[Any]:
     """The results as numbers of the tape; constants if they depend on nothing."""
-    if outside:
-        recorded: list[Any] = binding.record_rule(rule, outside, values)
+    if captures:
+        recorded: list[Any] = binding.record_rule(rule, captures, values)
         return recorded
     open_arrays = binding.is_differentiating()  # which can be assigned to, as where they were made
     return [
@@ -190,7 +190,7 @@ class _Rerun:
             out = self._f(*self._args, **self._kwargs)
         made = _made_by(recording, out)
         same = len(made) == len(results) and all(map(_is_same, made, results))
-        if not same or not binding.are_within(binding.outside_of(recording, made), operands):
+        if not same or not binding.are_within(binding.captures_of(recording, made), operands):
             raise RuntimeError(
                 f"the checkpointed function {_name_of(self._f)} gave other results when it was "
                 "run again for its derivative: it must depend on nothing but numbers that stay as "
@@ -206,7 +206,7 @@ class _Rerun:
         """Plain cotangents of the operands."""
         with Recording((), ()) as recording:
             made = self._run(recording, operands, results)
-            pulled = binding.pull_outside(recording, made, cotangents, operands)
+            pulled = binding.pull_captures(recording, made, cotangents, operands)
             made.clear()
         return pulled
 
@@ -222,7 +222,7 @@ class _Rerun:
         def pull() -> list[Any]:
             with Recording((), ()) as recording:
                 made = self._run(recording, operands, results)
-                pulled = binding.record_pull_outside(recording, made, given, operands, linear)
+                pulled = binding.record_pull_of_captures(recording, made, given, operands, linear)
                 recording.keep()
             return pulled
 

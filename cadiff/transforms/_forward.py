@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import binding
 from ..binding import Structure
-from ..operations.primitives import settle_doubts
+from ..operations.primitives import report_doubts
 from ._base import Function, check_function, own_derivatives
 from ._outputs import Output, Shape, all_shapes, as_result, places, refilled
 
@@ -72,11 +72,11 @@ def run_forward(
         if has_aux:
             out, aux = binding.split_aux(out)
             aux = binding.map_numbers(
-                aux, lambda x: binding.settled(binding.split_dual(x, tag)[0])
+                aux, lambda x: binding.finalized(binding.split_dual(x, tag)[0])
             )
         output = Output(out)
         pairs = [binding.split_dual(atom, tag) for atom in output.atoms]
-        settle_doubts(chain.from_iterable(pairs))
+        report_doubts(chain.from_iterable(pairs))
     return output, [p for p, _ in pairs], [t for _, t in pairs], structure, aux
 
 

@@ -258,11 +258,11 @@ def _with_derivatives(equation: _Equation, x: FloatArray) -> Any:
         residual = equation.residual(recording.lifted[0])
         tags = sorted(_tags_in(residual))
         residual = _without_tags(residual, 1)
-        outside, values = binding.outside_of(recording, [residual]), binding.strip(residual)
+        captures, values = binding.captures_of(recording, [residual]), binding.strip(residual)
         residual = None
     solution: Any = x
-    if outside:
-        solution = binding.record_rule(_Implicit(equation, values), outside, [x])[0]
+    if captures:
+        solution = binding.record_rule(_Implicit(equation, values), captures, [x])[0]
     for tag in tags:  # inner differentiations first
         solution = _with_tangent(equation, solution, tag)
     return solution
@@ -315,7 +315,9 @@ class _Implicit:
         """The residual, as it was when the solution was found."""
         residual = self._equation.innermost(recording.lifted[0])
         same = np.array_equal(binding.strip(residual), self._residual, equal_nan=True)
-        if not same or not binding.are_within(binding.outside_of(recording, [residual]), operands):
+        if not same or not binding.are_within(
+            binding.captures_of(recording, [residual]), operands
+        ):
             raise RuntimeError(
                 f"the function given to {self._equation.name} was another one when it was run "
                 "again for the derivative: lists and NumPy arrays that it reads are not to be "
@@ -330,7 +332,7 @@ class _Implicit:
         with Recording((binding.strip(results[0]),), (0,)) as recording:
             residual = self._run(recording, operands)
             weights = -_solve(self._equation, recording.slope(residual).T, cotangents[0])
-            pulled = binding.pull_outside(recording, [residual], [weights], operands)
+            pulled = binding.pull_captures(recording, [residual], [weights], operands)
             residual = None
         return pulled
 
@@ -345,7 +347,7 @@ class _Implicit:
         with Recording((x,), (0,)) as recording:  # of the equation alone
             given = operands if linear else [*operands, x]
             residual = self._run(recording, given)
-            pulled = binding.record_pull_outside(
+            pulled = binding.record_pull_of_captures(
                 recording, [residual], [weights], operands, linear
             )
             recording.keep()

@@ -307,7 +307,7 @@ def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, LinearMap]:
     with Recording(primals, tuple(range(len(primals)))) as recording:
         output = Output(f(*recording.lifted))
         frozen = recording.freeze(output.atoms)
-        values = recording.settle(output.atoms)
+        values = recording.finalize(output.atoms)
         structure = recording.structure.bare()
         inputs = all_shapes(structure)
         action: _Frozen | _Recorded

@@ -171,7 +171,7 @@ def is_scalar(item: Any) -> bool:
 def as_result(atom: Any) -> Any:
     """An atom as it is handed to the user: fresh, and plain if it carries no derivative."""
     if isinstance(atom, (Var, Dual)):
-        return binding.settled(atom)
+        return binding.finalized(atom)
     return np.array(atom) if isinstance(atom, np.ndarray) and atom.ndim else float(atom)
 
 

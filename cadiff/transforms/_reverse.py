@@ -191,7 +191,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
         if has_aux:
             out, aux = binding.split_aux(out)
         output = Output(out)
-        values, aux = recording.settle(output.atoms), recording.settle(aux)
+        values, aux = recording.finalize(output.atoms), recording.finalize(aux)
         # What is returned may be assigned to, and so may what f put aside; the pullback is of what
         # it was.
         values, aux = handed_out(values), binding.map_numbers(aux, own)

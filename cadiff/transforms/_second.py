@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .. import binding
 from ..binding import Dual, Recording, Var
-from ..operations.primitives import settle_doubts
+from ..operations.primitives import report_doubts
 from ._base import Function, Transform
 from ._blocks import blocks_of_matrix, blocks_of_tangents
 from ._forward import lift, seeds
@@ -91,7 +91,7 @@ class HessianProduct(Transform):
                 if recording.is_plain([number]) and recording.passes_rules:
                     with binding.Forward():
                         product = recording.hessian_product(number, direction)
-                        settle_doubts(product)
+                        report_doubts(product)
                 number = None
             if product is not None:
                 return structure.rebuild(0, product)
@@ -138,5 +138,5 @@ def _gradient_along(
         gradients = Grad("grad", f, argnums)(*lifted, **kwargs)
         entries, _ = binding.take_apart(gradients, tuple(range(len(argnums))))
         pairs = [binding.split_dual(entry, tag) for entry in entries]
-        settle_doubts(chain.from_iterable(pairs))
+        report_doubts(chain.from_iterable(pairs))
         return pairs

@@ -78,7 +78,7 @@ int cad_tape_borrow(CadTape *tape, size_t begin, size_t end, const double *value
     return 1;
 }
 
-static void settle_block(CadTape *tape, CadBlock *block) {
+static void materialize_block(CadTape *tape, CadBlock *block) {
     if (block->values != NULL) {
         memcpy(tape->values + block->begin, block->values,
                (size_t)(block->end - block->begin) * sizeof *tape->values);
@@ -89,7 +89,7 @@ static void settle_block(CadTape *tape, CadBlock *block) {
 
 void cad_tape_copy_borrowed(CadTape *tape) {
     for (size_t i = 0; tape->n_borrowed > 0; i++) {
-        settle_block(tape, &tape->blocks[i]);
+        materialize_block(tape, &tape->blocks[i]);
     }
 }
 
@@ -98,7 +98,7 @@ void cad_tape_use_singly(CadTape *tape, CadSlot slot) {
     if (block == NULL) {
         return;
     }
-    settle_block(tape, block);
+    materialize_block(tape, block);
     block->singly |= !block->changed; /* else they are copies */
     if (block->eager) {
         return;

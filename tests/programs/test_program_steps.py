@@ -21,7 +21,7 @@ import cadiff.scipy.linalg
 import cadiff.scipy.special
 import cadiff.scipy.stats
 from cadiff import binding
-from cadiff.programs.instructions import Kind
+from cadiff.programs.instructions import InstructionKind
 
 from ..helpers.programs import arrays_of, check_same
 from ..helpers.threads import in_threads
@@ -821,7 +821,7 @@ def test_deep_chains() -> None:
 def test_instructions_are_calls() -> None:
     graph = graph_of(lambda x: np.sum(by_vjp(x, x)), X)
     code = graph.value_code()
-    assert code.parts()["code"]["kind"].tolist().count(Kind.CALL) == 1
+    assert code.parts()["code"]["kind"].tolist().count(InstructionKind.CALL) == 1
     assert [step.name for step in code.steps] == ["by_vjp"]
 
 

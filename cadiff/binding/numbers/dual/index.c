@@ -182,7 +182,7 @@ static int split_assigned(const CadDual *dual, PyObject *value, PyObject **prima
 
 /* A plain component takes what is constant as plain numbers. */
 static int assign_component(PyObject *component, PyObject *key, PyObject *value) {
-    PyObject *plain = PyArray_Check(component) ? cad_settled(value) : Py_NewRef(value);
+    PyObject *plain = PyArray_Check(component) ? cad_finalized(value) : Py_NewRef(value);
     const int status = plain == NULL ? -1 : PyObject_SetItem(component, key, plain);
     Py_XDECREF(plain);
     return status;

@@ -14,6 +14,6 @@ PyObject *cad_with_axes(PyObject *number, int axes);
 PyObject *cad_promote(PyObject *array, PyObject *other);
 
 /* A number or array as plain, where nothing in it carries a derivative. */
-PyObject *cad_settled(PyObject *atom);
+PyObject *cad_finalized(PyObject *atom);
 
 #endif

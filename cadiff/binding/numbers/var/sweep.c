@@ -99,15 +99,15 @@ static CadStop sweep_part(CadTape *tape, size_t begin, size_t end, size_t transi
 }
 
 /* Entry by entry, each of which the hook is called for; all adjoints are kept. */
-static int sweep_watched(CadTape *tape, size_t begin, size_t end, int accumulate) {
-    const CadHook *const watch = tape->hook;
+static int sweep_hooked(CadTape *tape, size_t begin, size_t end, int accumulate) {
+    const CadHook *const hook = tape->hook;
     int status = 0;
     size_t i = end;
     while (status == 0 && i > begin && (i == end || tape->entries[i].out > tape->dirty_begin)) {
         i--;
         const CadStop stop = cad_sweep_reverse(tape, i, i + 1, end, accumulate);
         status = stop.rule ? cad_rule_hook(tape, i) : 0;
-        if (status == 0 && watch->swept(watch->holder, i) != CAD_OK) {
+        if (status == 0 && hook->swept(hook->holder, i) != CAD_OK) {
             status = -1;
         }
     }
@@ -120,7 +120,7 @@ int cad_sweep(CadTape *tape, size_t begin, size_t end, size_t transient, int acc
         return cad_raise_status(CAD_BUSY);
     }
     if (tape->hook != NULL && tape->hook->swept != NULL) {
-        return sweep_watched(tape, begin, end, accumulate);
+        return sweep_hooked(tape, begin, end, accumulate);
     }
     CadStop stop = sweep_part(tape, begin, end, transient, accumulate);
     int status = 0;

@@ -1,4 +1,4 @@
-# What other modules see of watching.pyx.
+# What other modules see of hooks.pyx.
 
 cimport cython
 
@@ -12,14 +12,14 @@ cdef class Checks:
     cdef object step_frame  # ... and who asked for that
 
     cdef list suspects_of(self, object f, tuple args)
-    cdef int look_at_array(self, Watch watch, tuple shape) except -1
+    cdef int look_at_array(self, Hook hook, tuple shape) except -1
     cdef int look_at_rule(self, object rule, list operands, list results) except -1
     cdef int sweep_record(self, CadTape *tape, size_t begin, size_t end, CadSlot base, bint linear,
                           CadNumber *adjoints) except -1
 
 
 @cython.final
-cdef class Watch:
+cdef class Hook:
     cdef CadTape *tape
     cdef CadHook functions
     cdef list shapes      # by the numbers that origins have for them
@@ -28,9 +28,9 @@ cdef class Watch:
     cdef Checks checks    # what looks at each step; or None
 
 
-cdef Watch begin_watch(CadTape *tape)
-cdef int end_watch(Watch watch) except -1
-cdef Watch watch_of(CadTape *tape)
+cdef Hook add_hook(CadTape *tape)
+cdef int remove_hook(Hook hook) except -1
+cdef Hook hook_of(CadTape *tape)
 cdef Checks checks_of(CadTape *tape)
 cdef object enter_step(CadTape *tape, size_t entry)
 cdef object step_under_way(CadTape *tape)

@@ -26,7 +26,7 @@ cdef class Checks:
         """The numbers that are not finite which a function is called with, by their names."""
         raise NotImplementedError
 
-    cdef int look_at_array(self, Watch watch, tuple shape) except -1:
+    cdef int look_at_array(self, Hook hook, tuple shape) except -1:
         """Look at the values that the last entry computed, an array of this shape."""
         raise NotImplementedError
 
@@ -41,45 +41,45 @@ cdef class Checks:
 
 
 @cython.final
-cdef class Watch:
+cdef class Hook:
     """What is known of the entries of one tape while somebody watches it."""
 
 
-cdef dict watches = {}  # by tape
+cdef dict hooks = {}  # by tape
 
 
-cdef Watch begin_watch(CadTape *tape):
-    """Watch a tape, until as many calls of end_watch."""
-    cdef Watch watch = watches.get(<size_t>tape)
-    if watch is None:
-        watch = Watch.__new__(Watch)
-        watch.tape = tape
-        watch.functions.holder = <void *>watch
-        watch.functions.array = watch_array
-        watch.shapes = [None]
-        watch.shape_numbers = {}
-        watches[<size_t>tape] = watch
-        cad_tape_set_hook(tape, &watch.functions)
-    watch.users += 1
-    return watch
+cdef Hook add_hook(CadTape *tape):
+    """Hook a tape, until as many calls of remove_hook."""
+    cdef Hook hook = hooks.get(<size_t>tape)
+    if hook is None:
+        hook = Hook.__new__(Hook)
+        hook.tape = tape
+        hook.functions.holder = <void *>hook
+        hook.functions.array = on_array
+        hook.shapes = [None]
+        hook.shape_numbers = {}
+        hooks[<size_t>tape] = hook
+        cad_tape_set_hook(tape, &hook.functions)
+    hook.users += 1
+    return hook
 
 
-cdef int end_watch(Watch watch) except -1:
-    watch.users -= 1
-    if watch.users == 0:
-        cad_tape_set_hook(watch.tape, NULL)
-        del watches[<size_t>watch.tape]
+cdef int remove_hook(Hook hook) except -1:
+    hook.users -= 1
+    if hook.users == 0:
+        cad_tape_set_hook(hook.tape, NULL)
+        del hooks[<size_t>hook.tape]
     return 0
 
 
-cdef CadStatus watch_array(void *holder, int ndim, const Py_ssize_t *shape) noexcept:
+cdef CadStatus on_array(void *holder, int ndim, const Py_ssize_t *shape) noexcept:
     # The collector would run finalizers, and these may append entries.
     cdef bint collecting = PyGC_Disable()
     try:
         lengths = tuple([shape[i] for i in range(ndim)])
-        note_shape(<Watch>holder, lengths)
-        if (<Watch>holder).checks is not None:
-            (<Watch>holder).checks.look_at_array(<Watch>holder, lengths)
+        note_shape(<Hook>holder, lengths)
+        if (<Hook>holder).checks is not None:
+            (<Hook>holder).checks.look_at_array(<Hook>holder, lengths)
         return CAD_OK
     except BaseException as error:
         cad_restore_exception(error)
@@ -89,25 +89,25 @@ cdef CadStatus watch_array(void *holder, int ndim, const Py_ssize_t *shape) noex
             PyGC_Enable()
 
 
-cdef int note_shape(Watch watch, tuple shape) except -1:
+cdef int note_shape(Hook hook, tuple shape) except -1:
     """Keep the shape of the array that the last entry made."""
-    cdef object number = watch.shape_numbers.get(shape)
+    cdef object number = hook.shape_numbers.get(shape)
     if number is None:
-        number = len(watch.shapes)
-        watch.shapes.append(shape)
-        watch.shape_numbers[shape] = number
-    watch.tape.origins[watch.tape.n_entries - 1].shape = number
+        number = len(hook.shapes)
+        hook.shapes.append(shape)
+        hook.shape_numbers[shape] = number
+    hook.tape.origins[hook.tape.n_entries - 1].shape = number
     return 0
 
 
-cdef Watch watch_of(CadTape *tape):
+cdef Hook hook_of(CadTape *tape):
     """What watches a tape that is watched."""
-    return watches[<size_t>tape]
+    return hooks[<size_t>tape]
 
 
 cdef Checks checks_of(CadTape *tape):
     """The checks that are on for a tape; or None."""
-    return None if tape.hook == NULL else watch_of(tape).checks
+    return None if tape.hook == NULL else hook_of(tape).checks
 
 
 cdef object enter_step(CadTape *tape, size_t entry):
@@ -158,23 +158,23 @@ cdef int look_at_rule(CadTape *tape, object rule, list operands, list results) e
     return 0 if checks is None else checks.look_at_rule(rule, operands, results)
 
 
-def is_watched():
+def is_hooked():
     """Whether somebody watches what this thread records, as nan_check does."""
     return cad_current_tape().hook != NULL
 
 
-def watch_shapes():
+def recorded_shapes():
     """A context in which the shapes of arrays are noted that this thread records."""
-    return ShapeWatch()
+    return ShapeHook()
 
 
 @cython.final
-cdef class ShapeWatch:
-    cdef Watch watch
+cdef class ShapeHook:
+    cdef Hook hook
 
     def __enter__(self):
-        self.watch = begin_watch(cad_current_tape())
+        self.hook = add_hook(cad_current_tape())
         return self
 
     def __exit__(self, *_):
-        end_watch(self.watch)
+        remove_hook(self.hook)

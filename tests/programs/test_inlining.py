@@ -1,4 +1,4 @@
-"""Images of recordings: programs within other derivatives, and lifetimes.
+"""InlinedCalls of recordings: programs within other derivatives, and lifetimes.
 
 Within another derivative a program does what its function would do, to rounding (elements of
 arrays that were computed are not copied first), and the function is not run unless it has to be.
@@ -214,7 +214,7 @@ def test_kinds_of_calls_are_not_kept_without_end() -> None:
         which = np.array([k, k + 1])
         found = cadiff.grad(lambda x, which=which: program(x, which) * 2.0)(x)
         assert np.flatnonzero(found).tolist() == [k, k + 1]
-    assert program.stats()["eager"] == 100 - program._images.MOST_KINDS
+    assert program.stats()["eager"] == 100 - program._inlined.MOST_KINDS
 
 
 def test_methods_within_other_derivatives() -> None:
