@@ -39,7 +39,8 @@ else:
     COMPILE_ARGS += ["-falign-functions=64", "-falign-loops=32"]
     # What debuggers read would be most of the wheel, and a fifth of the time that the build takes.
     COMPILE_ARGS += ["-g0"]
-COMPILE_ARGS += os.environ.get("CADIFF_CFLAGS", "").split()
+GIVEN_ARGS = os.environ.get("CADIFF_CFLAGS", "").split()
+COMPILE_ARGS += GIVEN_ARGS
 LINK_ARGS = os.environ.get("CADIFF_LDFLAGS", "").split()
 
 
@@ -50,14 +51,39 @@ def files(pattern: str) -> list[str]:
 generate = runpy.run_path(str(ROOT / "src" / "table" / "generate.py"))
 generate["write_c"](GENERATED)
 
+# Modules in Cython of which each call of a gradient or of a program runs some lines. The others
+# work once in a while, or wait for sweeps in C, so that they are rather to be small.
+HOT = ["arguments", "atoms", "codes", "fast_paths", "numpy_functions", "recording", "signatures"]
+HOT_ARGS = [] if sys.platform == "win32" else ["-O2"]
+COLD_ARGS = [] if sys.platform == "win32" else ["-Os", "-falign-functions=1", "-falign-loops=1"]
+
+modules = cythonize(
+    [
+        Extension(f"cadiff.binding.{Path(source).stem}", [source])
+        for source in files("cadiff/binding/*.pyx")
+    ],
+    build_dir="build/cython",
+    compiler_directives={
+        "language_level": 3,
+        "auto_pickle": False,
+        "autotestdict": False,
+        "boundscheck": False,
+        "initializedcheck": False,
+        "wraparound": False,
+    },
+)
+
+# All of them stand in one file with the core in C, whose functions they share: see
+# cadiff/binding/loading.py.
 core = Extension(
     "cadiff.binding._core",
     sources=[
-        "cadiff/binding/_core.pyx",
+        *[source for module in modules for source in module.sources],
         *files("cadiff/binding/numbers/**/*.c"),
         *files("src/*/*.c"),
     ],
     depends=[
+        *files("cadiff/binding/*.p[yx][xd]"),
         *files("cadiff/binding/numbers/**/*.h"),
         "src/table/ops.def",
         *files("src/**/*.h"),
@@ -66,6 +92,7 @@ core = Extension(
     define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
     extra_compile_args=COMPILE_ARGS,
     extra_link_args=LINK_ARGS,
+    export_symbols=[f"PyInit_{module.name.rpartition('.')[2]}" for module in modules],
 )
 
 
@@ -124,19 +151,26 @@ class BuildChanged(build_ext):
         includes = [*options["include_dirs"], *self.compiler.include_dirs]
         of_python = [f"-I{path}" for path in includes if not os.path.isabs(path)]
         of_python += [f"-D{name}={value}" for name, value in options["macros"]]
-        flags = [*self.compiler.compiler_so[1:], *COMPILE_ARGS]
         core = Objects(
             "core", [*compiler, "-DNDEBUG", "-Wall", *COMPILE_ARGS, "-Isrc", "-Isrc/generated"]
         )
-        binding = Objects(
-            sys.implementation.cache_tag,
-            [*compiler, *flags, *of_python],
-            f"Python {sys.version}, NumPy {np.__version__}",
-            [path for path in includes if os.path.isabs(path)],
-        )
+        flags = [*self.compiler.compiler_so[1:], *COMPILE_ARGS]
+        command = [*compiler, *flags, *of_python]
+        tag = sys.implementation.cache_tag
+        made_for = f"Python {sys.version}, NumPy {np.__version__}"
+        of_system = [path for path in includes if os.path.isabs(path)]
+        numbers = Objects(tag, command, made_for, of_system)
+        hot_command = [*command, *HOT_ARGS, *GIVEN_ARGS]
+        hot = Objects(f"{tag}-hot", hot_command, made_for, of_system)
+        cold_command = [*command, *COLD_ARGS, *GIVEN_ARGS]
+        cold = Objects(f"{tag}-cold", cold_command, made_for, of_system)
 
         def compile_one(source: str) -> str:
-            return (core if source.startswith("src") else binding).compile(source)
+            if source.startswith("src"):
+                return core.compile(source)
+            if source.startswith("cadiff"):
+                return numbers.compile(source)
+            return (hot if Path(source).stem in HOT else cold).compile(source)
 
         # The largest first, so that no core waits for it at the end.
         ordered = sorted(sources, key=os.path.getsize, reverse=True)
@@ -146,6 +180,6 @@ class BuildChanged(build_ext):
 
 
 setup(
-    ext_modules=cythonize([core], build_dir="build/cython"),
+    ext_modules=[core],
     cmdclass={"build_ext": BuildChanged},
 )

@@ -14,7 +14,7 @@ import numpy as np
 import cadiff
 from benchmarks import by_hand
 from benchmarks.contests import UnavailableError
-from cadiff.binding import _core
+from cadiff import binding
 
 __all__ = ["machine"]
 
@@ -70,4 +70,4 @@ def compiler() -> str:
 
 def core_binary() -> bytes:
     """The compiled core, as it lies on the disk."""
-    return Path(_core.__file__).read_bytes()
+    return Path(binding._core.__file__).read_bytes()

@@ -53,7 +53,7 @@ from benchmarks.program_contests import (
     THREADS,
 )
 from benchmarks.timing import Spread, Timings, interleave
-from cadiff.binding import _core
+from cadiff import binding
 
 CHAIN_STEPS = 100_000
 SCAN_STEPS = 1_000_000
@@ -275,7 +275,7 @@ def chain_memory(_effort: Effort) -> Iterator[Row]:
 
     def observed(x0: Any, x1: Any) -> Any:
         y = run(x0, x1)
-        usage.update(_core.tape_usage())
+        usage.update(binding.tape_usage())
         return y
 
     contest = contests.chain(CHAIN_STEPS)

@@ -12,7 +12,7 @@ Functions of numbers (`sin`, `exp`, `where` ...) are in `cadiff.ops`, gradient f
 from __future__ import annotations
 
 try:
-    from .binding._core import Dual, StaleVarError, Var
+    from .binding import Dual, StaleVarError, Var
 except ModuleNotFoundError as _error:
     if _error.name != "cadiff.binding._core":
         raise

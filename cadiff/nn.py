@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .binding import _core
-from .binding._core import carries
+from . import binding
+from .binding import carries
 from .operations.arrays import as_array
 from .operations.arrays import sum as sum_
 from .operations.primitives import primitive
@@ -151,7 +151,7 @@ def cross_entropy(logits: Any, labels: ArrayLike) -> Any:
 def _cross_entropy(logits: Any, labels: NDArray[np.intp]) -> Any:
     """The loss, and softmax(logits) - one_hot without cancellation at the labels."""
     x = np.asarray(logits)
-    losses, residuals = _core.cross_entropy(
+    losses, residuals = binding.cross_entropy(
         x.reshape(labels.size, x.shape[-1]), labels.reshape(-1)
     )
     return losses.mean() if losses.size else math.nan, residuals.reshape(x.shape)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .binding import _core
-from .binding._core import Dual, Var, stop_gradient
+from . import binding
+from .binding import Dual, Var, stop_gradient
 from .operations.arrays import array, concatenate, full, ones, stack, zeros
 from .operations.table import rint
 
@@ -35,7 +35,7 @@ def value(x: Any) -> Any:
     >>> cadiff.value([cadiff.Var(3.0), 4.0])
     [3.0, 4.0]
     """
-    return _core.read(x, "cadiff.value(v)")
+    return binding.read(x, "cadiff.value(v)")
 
 
 def _rounded(x: Any, decimals: int) -> Any:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..binding import _core
-from ..binding._core import NonFiniteError
+from .. import binding
+from ..binding import NonFiniteError
 from ..transforms import jvp, vjp
 from ..transforms._base import check_function
 from ..transforms._outputs import Output
@@ -98,13 +98,13 @@ def check_grads(
             f"args is a tuple with one entry for each argument of f, not {type(args).__name__}"
         )
     check_function("check_grads", f)
-    _core.structure_of(tuple(args), tuple(range(len(args))))  # real numbers only
+    binding.structure_of(tuple(args), tuple(range(len(args))))  # real numbers only
     for what, given in (("atol", atol), ("rtol", rtol), ("eps", eps)):
         if given is not None and not (isinstance(given, Real) and given >= 0.0):
             raise ValueError(f"{what} is a number, at least 0, or None, not {given!r}")
     if eps == 0.0:
         raise ValueError("eps is a step, greater than 0")
-    names = _core.argument_names(f, len(args))
+    names = binding.argument_names(f, len(args))
     settings = _Settings(
         tuple(modes),
         1e-5 if atol is None else atol,
@@ -153,14 +153,14 @@ class _Function:
         self.args = args
         self.names = names
         self._argnums = tuple(range(len(args)))
-        atoms, self._structure = _core.take_apart(args, self._argnums)
-        self._shapes = [_core.shape(atom) for atom in atoms]
+        atoms, self._structure = binding.take_apart(args, self._argnums)
+        self._shapes = [binding.shape(atom) for atom in atoms]
         self.point = _joined(atoms)
         out = function(*self.at(self.point))
         self.value = _joined(Output(out).atoms)
-        _, self._of_output = _core.take_apart((_core.strip(out),), (0,))
-        self._inputs = _core.leaves(self._structure, names)
-        self._outputs = _core.leaves(self._of_output, ["output"])
+        _, self._of_output = binding.take_apart((binding.strip(out),), (0,))
+        self._inputs = binding.leaves(self._structure, names)
+        self._outputs = binding.leaves(self._of_output, ["output"])
 
     def at(self, vector: FloatArray) -> tuple[Any, ...]:
         """The arguments filled with other numbers."""
@@ -184,7 +184,7 @@ class _Function:
         def pull(weights: FloatArray) -> FloatArray:
             cotangent = pullback(output.fill(_split(weights, output.shapes)))
             trees = (cotangent,) if len(self.args) == 1 else cotangent
-            return _joined(_core.take_apart(trees, self._argnums)[0])
+            return _joined(binding.take_apart(trees, self._argnums)[0])
 
         return _joined(output.atoms), pull
 
@@ -197,7 +197,7 @@ class _Function:
 
 def _named(leaves: Sequence[Any], k: int) -> str:
     leaf = leaves[bisect_right(leaves, k, key=lambda leaf: leaf[0]) - 1]
-    return _core.element_name(leaf, k)
+    return binding.element_name(leaf, k)
 
 
 class _Quotient(NamedTuple):
@@ -458,7 +458,7 @@ def _first_derivative(
 
 def _joined(atoms: Sequence[Any]) -> FloatArray:
     """The values of all atoms as one vector."""
-    return np.concatenate([np.empty(0), *(np.ravel(_core.strip(atom)) for atom in atoms)])
+    return np.concatenate([np.empty(0), *(np.ravel(binding.strip(atom)) for atom in atoms)])
 
 
 def _split(vector: FloatArray, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
@@ -511,7 +511,7 @@ class nan_check:  # noqa: N801 - a context
         self._uses = _Uses()
 
     def __enter__(self) -> nan_check:
-        self._uses.stack.append(_core.CheckUse())
+        self._uses.stack.append(binding.CheckUse())
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -522,4 +522,4 @@ class _Uses(threading.local):
     """One object may serve several threads, and nest."""
 
     def __init__(self) -> None:
-        self.stack: list[_core.CheckUse] = []
+        self.stack: list[binding.CheckUse] = []

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..binding import _core
-from ..binding._core import Dual, Recording
+from .. import binding
+from ..binding import Dual, Recording
 from ..transforms._base import Transform
 from ..transforms._outputs import Output
 from .texts import (
@@ -37,7 +37,7 @@ __all__ = ["Tape", "make_tape"]
 Shape = tuple[int, ...]
 Owner = tuple[str | None, str, int, int, Shape | None]
 
-_NAMES, _ARITIES = _core.operation_names()
+_NAMES, _ARITIES = binding.operation_names()
 _CODES = {name: code for code, name in enumerate(_NAMES)}
 _LEAF, _THIRD, _RULE = _CODES["_leaf"], _CODES["_third"], _CODES["_rule"]
 _POSITIVE = _CODES["positive"]
@@ -68,15 +68,15 @@ class Row(NamedTuple):
 class MakeTape(Transform):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Tape:
         argnums = tuple(range(len(args)))
-        with _core.watch_shapes(), Recording(args, argnums) as recording:
+        with binding.watch_shapes(), Recording(args, argnums) as recording:
             out = self._function(*recording.lifted, **kwargs)
             found: list[Any] = []
-            _core.map_numbers(out, found.append)
+            binding.map_numbers(out, found.append)
             outputs = [_innermost(number) for number in found]
-            shapes = Output(_core.strip(out)).shapes
-            copied = _core.snapshot(recording, outputs)
-            names = _core.argument_names(self._function, len(args))
-            leaves = _core.leaves(recording.structure, names)
+            shapes = Output(binding.strip(out)).shapes
+            copied = binding.snapshot(recording, outputs)
+            names = binding.argument_names(self._function, len(args))
+            leaves = binding.leaves(recording.structure, names)
             out = found = outputs = []  # Vars that are alive at a rewind have to be found
         name = getattr(self._function, "__name__", type(self._function).__name__)
         return Tape(name, leaves, sum(map(prod, shapes)), copied)
@@ -84,7 +84,7 @@ class MakeTape(Transform):
 
 def _innermost(number: Any) -> Any:
     while isinstance(number, Dual):
-        number = _core.dual_components(number)[0]
+        number = binding.dual_components(number)[0]
     return number
 
 
@@ -382,7 +382,7 @@ class Tape:
             return Operand(name, node, low)
         assert whole is not None
         if count == 1:
-            name += _core.index_text(_core.unravel(low - first, whole))
+            name += binding.index_text(binding.unravel(low - first, whole))
         elif len(whole) == 1 and len(moves) == 1:
             name += f"[{_slice(slot - first, *moves[0])}]"
         else:
@@ -431,7 +431,7 @@ class Tape:
             place += 2 + 2 * ndim
 
     def _plan(self, index: int) -> tuple[Shape, list[tuple[int, Shape]], int, int, list[int]]:
-        return _core.read_plan(self._plans, int(self._entries[index, 2]) - self._plan_base)
+        return binding.read_plan(self._plans, int(self._entries[index, 2]) - self._plan_base)
 
     def _array_operands(self, index: int) -> list[Operand]:
         name = _NAMES[self._ops[index]]

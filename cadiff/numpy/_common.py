@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from ..binding._core import Dual, Var
+from ..binding import Dual, Var
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import carries

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..binding._core import Dual, is_differentiating
+from ..binding import Dual, is_differentiating
 from ..operations import arrays
 from ..operations.dispatch import carries, implements
 from ._common import Number, as_number, existing, rearranged, wants_floats

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..binding._core import Elementwise
-from ..binding._core import strip as value
+from ..binding import Elementwise
+from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import FUNCTIONS, carries, implements, plain

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..binding._core import strip as value
+from ..binding import strip as value
 from ..operations.arrays import concatenate, reshape, stack, sum, swapaxes
 from ..operations.dispatch import carries
 from ..operations.guards import held

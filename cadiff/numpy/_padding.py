@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..binding._core import plain_values
-from ..binding._core import strip as value
+from ..binding import plain_values
+from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import implements

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from ..binding._core import plain_values
-from ..binding._core import strip as value
+from ..binding import plain_values
+from ..binding import strip as value
 from ..operations import arrays
 from ..operations.dispatch import implements
 from ..operations.primitives import primitive

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import NDArray
 
-from ..binding._core import Dual, Var, depends, indicator
-from ..binding._core import strip as value
+from ..binding import Dual, Var, depends, indicator
+from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import carries, implements

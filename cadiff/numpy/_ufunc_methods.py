@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from ..binding._core import compare, plain_values
-from ..binding._core import strip as value
+from ..binding import compare, plain_values
+from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import METHODS, PLAIN, carries, function_for, store

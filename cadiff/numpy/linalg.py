@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from ..binding._core import strip as value
+from ..binding import strip as value
 from ..operations.arrays import array, broadcast_to, concatenate, moveaxis, reshape, sum, transpose
 from ..operations.dispatch import carries, implements, plain
 from ..operations.guards import held

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from ..binding import _core
-from ..binding._core import Dual, Var
+from .. import binding
+from ..binding import Dual, Var
 from .masks import Mask, is_number_mask
 
 __all__ = [
@@ -52,33 +52,33 @@ Shape: TypeAlias = tuple[int, ...]
 
 def _lanes(x: Dual) -> int:
     """The number of tangent lanes of a Dual; -1 if it has a single tangent."""
-    primal, tangent = _core.dual_components(x)
-    return _core.lanes_of([primal], [tangent])
+    primal, tangent = binding.dual_components(x)
+    return binding.lanes_of([primal], [tangent])
 
 
 def _tangent(x: Dual) -> Number:
     """The tangent as an array: lanes of a single number as an array of one axis."""
-    tangent = _core.dual_components(x)[1]
+    tangent = binding.dual_components(x)[1]
     if not isinstance(tangent, tuple):
         return tangent
-    return _core.numbers_array(list(tangent), (len(tangent),))
+    return binding.numbers_array(list(tangent), (len(tangent),))
 
 
 def _by_components(x: Dual, change: Callable[[Number, int], Number]) -> Dual:
     """A linear change of a Dual: `change(component, extra)`, which has `extra` axes of lanes."""
-    primal, _ = _core.dual_components(x)
+    primal, _ = binding.dual_components(x)
     changed = change(_tangent(x), int(_lanes(x) >= 0))
-    return _dual(change(primal, 0), changed, _core.tag_of(x))
+    return _dual(change(primal, 0), changed, binding.tag_of(x))
 
 
 def _dual(primal: Number, tangent: Number, tag: int) -> Dual:
     """A Dual, of a single number if the primal is one."""
-    if _core.ndim(primal) == 0 and _core.ndim(tangent) == 1:
+    if binding.ndim(primal) == 0 and binding.ndim(tangent) == 1:
         tangent = tuple(_single(lane) for lane in tangent)
-    if _core.ndim(primal) == 0:
+    if binding.ndim(primal) == 0:
         primal = _single(primal)
         tangent = tangent if isinstance(tangent, tuple) else _single(tangent)
-    return _core.make_dual(primal, tangent, tag)
+    return binding.make_dual(primal, tangent, tag)
 
 
 def _single(x: Number) -> Number:
@@ -100,12 +100,12 @@ def _view(x: Number, move: Callable[[Any], Any]) -> Number:
     if x.ndim == 0:  # a single number first becomes an array of one
         shape = move(np.zeros(())).shape
         return _view(x[None], lambda a: move(a[0, ...])) if shape else x
-    return _core.part_of(x, move)
+    return binding.part_of(x, move)
 
 
 def transpose(x: Number, axes: Sequence[int] | None = None) -> Number:
     """The array with its axes in another order; by default reversed."""
-    ndim = _core.ndim(x)
+    ndim = binding.ndim(x)
     order = tuple(reversed(range(ndim))) if axes is None else normalize_axis_tuple(axes, ndim)
     if isinstance(x, Dual):
         return _by_components(x, lambda c, extra: transpose(c, order + _last_axes(ndim, extra)))
@@ -134,15 +134,15 @@ def ravel(x: Number) -> Number:
 def _is_in_order(x: Number) -> bool:
     """Whether the elements of an array stand one behind the other: of a Dual, of its primal."""
     if isinstance(x, Dual):
-        return _is_in_order(_core.dual_components(x)[0])
+        return _is_in_order(binding.dual_components(x)[0])
     if isinstance(x, Var):
-        return x.ndim == 0 or _core.is_in_order(x)
+        return x.ndim == 0 or binding.is_in_order(x)
     return bool(np.asarray(x).flags.c_contiguous)
 
 
 def _full_shape(x: Number, shape: int | Sequence[int]) -> Shape:
     lengths = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-    have = _core.shape(x)
+    have = binding.shape(x)
     size, known = prod(have), prod(lengths)
     if known < 0 and lengths.count(-1) == 1 and size % known == 0:
         lengths = tuple(-size // known if n == -1 else n for n in lengths)
@@ -160,7 +160,7 @@ def broadcast_to(x: Number, shape: int | Sequence[int]) -> Number:
         front = (1,) * (len(lengths) - x.ndim)
 
         def spread(c: Number, extra: int) -> Number:
-            return broadcast_to(reshape(c, front + _core.shape(c)), lengths + lanes[:extra])
+            return broadcast_to(reshape(c, front + binding.shape(c)), lengths + lanes[:extra])
 
         return _by_components(x, spread)
     return _view(x, lambda a: np.broadcast_to(a, lengths))
@@ -169,8 +169,8 @@ def broadcast_to(x: Number, shape: int | Sequence[int]) -> Number:
 def expand_dims(x: Number, axis: int | Sequence[int]) -> Number:
     """The array with axes of length 1 inserted."""
     axes = (axis,) if isinstance(axis, (int, np.integer)) else tuple(axis)
-    places = normalize_axis_tuple(axes, _core.ndim(x) + len(axes))
-    lengths = list(_core.shape(x))
+    places = normalize_axis_tuple(axes, binding.ndim(x) + len(axes))
+    lengths = list(binding.shape(x))
     for place in sorted(places):
         lengths.insert(place, 1)
     return reshape(x, lengths)
@@ -178,7 +178,7 @@ def expand_dims(x: Number, axis: int | Sequence[int]) -> Number:
 
 def squeeze(x: Number, axis: int | Sequence[int] | None = None) -> Number:
     """The array without axes of length 1."""
-    lengths = _core.shape(x)
+    lengths = binding.shape(x)
     if axis is None:
         return reshape(x, [n for n in lengths if n != 1])
     axes = normalize_axis_tuple(axis, len(lengths))
@@ -189,7 +189,7 @@ def squeeze(x: Number, axis: int | Sequence[int] | None = None) -> Number:
 
 def moveaxis(x: Number, source: int | Sequence[int], destination: int | Sequence[int]) -> Number:
     """The array with axes moved to other places."""
-    ndim = _core.ndim(x)
+    ndim = binding.ndim(x)
     old, new = normalize_axis_tuple(source, ndim), normalize_axis_tuple(destination, ndim)
     if len(old) != len(new):
         raise ValueError(
@@ -203,7 +203,7 @@ def moveaxis(x: Number, source: int | Sequence[int], destination: int | Sequence
 
 def swapaxes(x: Number, axis1: int, axis2: int) -> Number:
     """The array with two axes exchanged."""
-    order = list(range(_core.ndim(x)))
+    order = list(range(binding.ndim(x)))
     first, second = (normalize_axis_index(axis, len(order)) for axis in (axis1, axis2))
     order[first], order[second] = second, first
     return transpose(x, order)
@@ -211,7 +211,7 @@ def swapaxes(x: Number, axis1: int, axis2: int) -> Number:
 
 def diagonal(x: Number, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Number:
     """The diagonals of matrices along two axes, as the last axis of a view for reading only."""
-    ndim = _core.ndim(x)
+    ndim = binding.ndim(x)
     first, second = (normalize_axis_index(axis, ndim) for axis in (axis1, axis2))
     if isinstance(x, Dual):
 
@@ -239,10 +239,10 @@ def sum(x: Number, axis: int | Sequence[int] | None = None, keepdims: bool = Fal
         return np.sum(x, axis=None if axis is None else _axes(axis), keepdims=keepdims)
     axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim)
     if isinstance(x, Var):
-        return _core.sum_var(x, axes, keepdims) if x.ndim else x
+        return binding.sum_var(x, axes, keepdims) if x.ndim else x
     if x.ndim == 0:
         return x
-    return _core.seen(_by_components(x, lambda c, _: sum(c, axes, keepdims)), "sum", x)
+    return binding.seen(_by_components(x, lambda c, _: sum(c, axes, keepdims)), "sum", x)
 
 
 def _axes(axis: int | Sequence[int]) -> int | Shape:
@@ -253,36 +253,36 @@ def matmul(x: Number, y: Number) -> Number:
     """The matrix product, for all combinations of dimensions that NumPy knows."""
     if not isinstance(x, Dual) and not isinstance(y, Dual):
         if isinstance(x, Var) or isinstance(y, Var):
-            return _core.matmul(x, y)
+            return binding.matmul(x, y)
         with np.errstate(all="ignore"):  # a component of a perturbation
             return np.matmul(x, y)
-    tag = max(_core.tag_of(x), _core.tag_of(y))
+    tag = max(binding.tag_of(x), binding.tag_of(y))
     (p, dp), (q, dq) = (_split(number, tag) for number in (x, y))
     value = matmul(p, q)
     lanes = max(_lanes_at(p, dp), _lanes_at(q, dq))
     tangent: Number = None
     if dp is not None:
-        tangent = _product(dp, q, _core.ndim(p), _core.ndim(q), _lanes_at(p, dp), True)
+        tangent = _product(dp, q, binding.ndim(p), binding.ndim(q), _lanes_at(p, dp), True)
     if dq is not None:
-        other = _product(dq, p, _core.ndim(q), _core.ndim(p), _lanes_at(q, dq), False)
+        other = _product(dq, p, binding.ndim(q), binding.ndim(p), _lanes_at(q, dq), False)
         if tangent is not None and lanes >= 0:
             tangent, other = (
                 t if has >= 0 else t[..., None]
                 for t, has in ((tangent, _lanes_at(p, dp)), (other, _lanes_at(q, dq)))
             )
         tangent = other if tangent is None else tangent + other
-    return _core.seen(_dual(value, tangent, tag), "matmul", x, y)
+    return binding.seen(_dual(value, tangent, tag), "matmul", x, y)
 
 
 def _split(x: Number, tag: int) -> tuple[Number, Number]:
     """Primal and tangent of a perturbation; the tangent is None if x does not have it."""
-    if isinstance(x, Dual) and _core.tag_of(x) == tag:
-        return _core.dual_components(x)
+    if isinstance(x, Dual) and binding.tag_of(x) == tag:
+        return binding.dual_components(x)
     return x, None
 
 
 def _lanes_at(primal: Number, tangent: Number) -> int:
-    return -1 if tangent is None else _core.lanes_of([primal], [tangent])
+    return -1 if tangent is None else binding.lanes_of([primal], [tangent])
 
 
 def _product(
@@ -297,7 +297,7 @@ def _product(
     if ndim_other > 2:
         gap = ndim_other - max(ndim, 2)
         if gap > 0:
-            stacked = reshape(stacked, (lanes,) + (1,) * gap + _core.shape(stacked)[1:])
+            stacked = reshape(stacked, (lanes,) + (1,) * gap + binding.shape(stacked)[1:])
     elif ndim_other == 1 and not left:
         other = reshape(other, (1, -1))
     elif ndim_other == 1:
@@ -352,7 +352,7 @@ def as_array(items: Any) -> Number:
     if isinstance(items, (Var, Dual)):
         return items
     if isinstance(items, np.ndarray):
-        return _core.gather_numbers(items) if items.dtype == object else items
+        return binding.gather_numbers(items) if items.dtype == object else items
     if not isinstance(items, (list, tuple)):
         return np.asarray(items)
     parts = [
@@ -361,8 +361,8 @@ def as_array(items: Any) -> Number:
     if not any(isinstance(part, (Var, Dual)) or is_number_mask(part) for part in parts):
         return np.asarray(parts)
     parts = [part.number if isinstance(part, Mask) else part for part in parts]
-    if all(_core.ndim(part) == 0 for part in parts):
-        return _core.numbers_array([_plain_single(part) for part in parts], (len(parts),))
+    if all(binding.ndim(part) == 0 for part in parts):
+        return binding.numbers_array([_plain_single(part) for part in parts], (len(parts),))
     return stack(parts)
 
 
@@ -385,10 +385,10 @@ def opened(made: Number) -> Number:
     """An array just made, so that any number of a differentiation under way can be assigned."""
     if not isinstance(made, (Var, Dual)):
         return _open(np.asarray(made))
-    for tag, lanes in _core.running_forward() if made.ndim else ():
-        if _core.tag_of(made) < tag:
+    for tag, lanes in binding.running_forward() if made.ndim else ():
+        if binding.tag_of(made) < tag:
             zeros_of_tangent = np.zeros(made.shape + ((lanes,) if lanes >= 0 else ()))
-            made = _core.make_dual(made, zeros_of_tangent, tag)
+            made = binding.make_dual(made, zeros_of_tangent, tag)
     return made
 
 
@@ -398,16 +398,16 @@ def _open(values: Any) -> Number:
         raise TypeError(
             f"an array of numbers holds real numbers, Vars and Duals, not dtype {values.dtype}"
         )
-    return _under(_core.running_forward(), values)
+    return _under(binding.running_forward(), values)
 
 
 def _under(running: Sequence[tuple[int, int]], values: Any) -> Number:
     """A Dual for each forward differentiation that is under way, around a Var of constants."""
     if not running or values.ndim == 0:
-        return _core.constant_array(values)
+        return binding.constant_array(values)
     *outer, (tag, lanes) = running
     shape = values.shape + ((lanes,) if lanes >= 0 else ())
-    return _core.make_dual(_under(outer, values), _under(outer, np.zeros(shape)), tag)
+    return binding.make_dual(_under(outer, values), _under(outer, np.zeros(shape)), tag)
 
 
 def zeros(shape: int | Sequence[int]) -> Number:
@@ -429,14 +429,14 @@ def full(shape: int | Sequence[int], fill_value: Any) -> Number:
 
 def blank(shape: int | Sequence[int], *like: Any) -> Number:
     """An array of zeros that numbers like these can be assigned to, also Duals made by hand."""
-    tag = max(map(_core.tag_of, like), default=0)
-    if tag == 0 or tag in (running for running, _ in _core.running_forward()):
+    tag = max(map(binding.tag_of, like), default=0)
+    if tag == 0 or tag in (running for running, _ in binding.running_forward()):
         return zeros(shape)
-    pairs = [_core.split_dual(x, tag) for x in like]
+    pairs = [binding.split_dual(x, tag) for x in like]
     primals, tangents = [p for p, _ in pairs], [t for _, t in pairs]
-    lanes = _core.lanes_of(primals, tangents)
+    lanes = binding.lanes_of(primals, tangents)
     lengths = np.empty(shape).shape
-    return _core.make_dual(
+    return binding.make_dual(
         blank(lengths, *primals, *(t for t in tangents if not isinstance(t, tuple))),
         blank(lengths + ((lanes,) if lanes >= 0 else ()), *primals),
         tag,
@@ -448,9 +448,9 @@ def stack(items: Any, axis: int = 0) -> Number:
     parts = [as_array(item) for item in items]
     if not any(isinstance(part, (Var, Dual)) for part in parts):
         return np.stack(parts, axis)
-    if len({_core.shape(part) for part in parts}) != 1:
+    if len({binding.shape(part) for part in parts}) != 1:
         raise ValueError("all input arrays must have the same shape")
-    place = normalize_axis_index(axis, _core.ndim(parts[0]) + 1)
+    place = normalize_axis_index(axis, binding.ndim(parts[0]) + 1)
     return concatenate([expand_dims(part, place) for part in parts], place)
 
 
@@ -462,36 +462,36 @@ def concatenate(items: Any, axis: int | None = 0) -> Number:
     if axis is None:
         parts, axis = [reshape(part, -1) for part in parts], 0
     shape = np.concatenate(
-        [np.broadcast_to(np.zeros(()), _core.shape(part)) for part in parts], axis
+        [np.broadcast_to(np.zeros(()), binding.shape(part)) for part in parts], axis
     ).shape
     place = normalize_axis_index(axis, len(shape))
-    tag = max(_core.tag_of(part) for part in parts)
+    tag = max(binding.tag_of(part) for part in parts)
     if tag > 0:
-        pairs = [_core.split_dual(part, tag) for part in parts]
+        pairs = [binding.split_dual(part, tag) for part in parts]
         primals = [p for p, _ in pairs]
-        lanes = _core.lanes_of(primals, [t for _, t in pairs])
+        lanes = binding.lanes_of(primals, [t for _, t in pairs])
         tangents = [_with_lanes(p, t, lanes) for p, t in pairs]
-        return _core.make_dual(concatenate(primals, place), concatenate(tangents, place), tag)
-    if all(_core.is_constant(part) for part in parts if isinstance(part, Var)):
-        return _core.constant_array(np.concatenate(_core.strip(parts), place))
-    joined = _core.active_array(shape)
+        return binding.make_dual(concatenate(primals, place), concatenate(tangents, place), tag)
+    if all(binding.is_constant(part) for part in parts if isinstance(part, Var)):
+        return binding.constant_array(np.concatenate(binding.strip(parts), place))
+    joined = binding.active_array(shape)
     begin = 0
     for part in parts:
-        end = begin + _core.shape(part)[place]
-        _core.write_into(joined, (slice(None),) * place + (slice(begin, end),), part)
+        end = begin + binding.shape(part)[place]
+        binding.write_into(joined, (slice(None),) * place + (slice(begin, end),), part)
         begin = end
     return joined
 
 
 def _with_lanes(primal: Number, tangent: Number, lanes: int) -> Number:
-    if lanes < 0 or _core.ndim(tangent) > _core.ndim(primal):
+    if lanes < 0 or binding.ndim(tangent) > binding.ndim(primal):
         return tangent
-    return broadcast_to(tangent[..., None], (*_core.shape(primal), lanes))
+    return broadcast_to(tangent[..., None], (*binding.shape(primal), lanes))
 
 
 def take(x: Number, indices: Any, axis: int | None = None) -> Number:
     """Elements along an axis, by whole numbers; None takes from the array as a vector."""
     if axis is None:
         x, axis = reshape(x, -1), 0
-    place = normalize_axis_index(axis, _core.ndim(x))
+    place = normalize_axis_index(axis, binding.ndim(x))
     return x[(slice(None),) * place + (np.asarray(indices),)]

@@ -17,8 +17,8 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..binding import _core
-from ..binding._core import carries
+from .. import binding
+from ..binding import carries
 from . import guards as _guards
 from .masks import replaced
 
@@ -43,13 +43,13 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 PLAIN: set[Any] = set()
 
 
-def implements(*originals: Any) -> Callable[[Callable[P, R]], _core.Function[P, R]]:
+def implements(*originals: Any) -> Callable[[Callable[P, R]], binding.Function[P, R]]:
     """Make a function the one that differentiates `originals`; it is called like the first.
 
     The decorated function is called only if an argument carries a derivative.
     """
 
-    def decorate(function: Callable[P, R]) -> _core.Function[P, R]:
+    def decorate(function: Callable[P, R]) -> binding.Function[P, R]:
         dispatch = _named_as(function, originals[0])
         for name in originals:
             FUNCTIONS[name] = dispatch
@@ -71,20 +71,20 @@ def _on_values(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
         if note is None:
-            return original(*_core.strip(args), **_core.strip(kwargs))
-        is_noted = _core.depends((args, kwargs))
+            return original(*binding.strip(args), **binding.strip(kwargs))
+        is_noted = binding.depends((args, kwargs))
         if is_noted:
             args, kwargs = replaced((args, kwargs), "number")
-        answer = original(*_core.plain_values(args), **_core.plain_values(kwargs))
+        answer = original(*binding.plain_values(args), **binding.plain_values(kwargs))
         found = note(*args, **kwargs) if is_noted else None
         return answer if found is None else found
 
     return function
 
 
-def _named_as(function: Callable[P, R], original: Callable[..., Any]) -> _core.Function[P, R]:
+def _named_as(function: Callable[P, R], original: Callable[..., Any]) -> binding.Function[P, R]:
     """A function under its public name: that of the original, in the package's namespace."""
-    dispatch = _core.Function(function, original)
+    dispatch = binding.Function(function, original)
     functools.update_wrapper(dispatch, function)
     public = itertools.takewhile(lambda part: part[0] != "_", original.__module__.split("."))
     dispatch.__module__ = ".".join(["cadiff", *public])
@@ -121,7 +121,7 @@ def _call(ufunc: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def function_for(ufunc: Any) -> Callable[..., Any]:
     """The function of the package that stands for a ufunc."""
-    function = FUNCTIONS.get(ufunc) or _core.operation_of(ufunc)
+    function = FUNCTIONS.get(ufunc) or binding.operation_of(ufunc)
     if function is None and "scipy.special" in sys.modules:
         importlib.import_module("cadiff.scipy.special")  # which knows SciPy's ufuncs
         function = FUNCTIONS.get(ufunc)
@@ -172,4 +172,4 @@ def _method(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, 
     return METHODS[method](ufunc, *inputs, **kwargs)
 
 
-_core.register(FUNCTIONS, _method)
+binding.register(FUNCTIONS, _method)

@@ -2,8 +2,8 @@
 
 What a function answers from values alone (questions, positions, counts) is a constant of a
 recording. Where it follows from comparisons, these are recorded as guards; a function of another
-kind reads values by `_core.strip`, after which the recording cannot be replayed. Unless something
-is recorded for replays, nothing is done here but to answer.
+kind reads values by `binding.strip`, after which the recording cannot be replayed. Unless
+something is recorded for replays, nothing is done here but to answer.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..binding import _core
-from ..binding._core import depends, plain_values
+from .. import binding
+from ..binding import depends, plain_values
 
 __all__ = [
     "EQUAL",
@@ -49,7 +49,7 @@ class NoDerivativeError(TypeError):
 
 def _taken(x: Any) -> Any:
     """A list as an array, of objects if it holds numbers with derivatives."""
-    return _core.elements(x) if isinstance(x, (list, tuple)) else x
+    return binding.elements(x) if isinstance(x, (list, tuple)) else x
 
 
 def _elementwise(note: Callable[[Any], None]) -> Note:
@@ -60,16 +60,16 @@ def _elementwise(note: Callable[[Any], None]) -> Note:
             note(number)
             return number
 
-        _core.map_numbers((args, kwargs), note_one)
+        binding.map_numbers((args, kwargs), note_one)
 
     return note_all
 
 
 def _same_kind(number: Any) -> None:
     """Nan stays nan, and the infinities what they are."""
-    _core.compare(number, number, NOT_EQUAL)
-    _core.compare(number, math.inf, EQUAL)
-    _core.compare(number, -math.inf, EQUAL)
+    binding.compare(number, number, NOT_EQUAL)
+    binding.compare(number, math.inf, EQUAL)
+    binding.compare(number, -math.inf, EQUAL)
 
 
 def nothing(*args: Any, **kwargs: Any) -> None:
@@ -77,8 +77,8 @@ def nothing(*args: Any, **kwargs: Any) -> None:
 
 
 # What decides about the answers of functions, by their arguments.
-note_truths = _elementwise(lambda x: _core.compare(x, 0.0, NOT_EQUAL))
-note_nans = _elementwise(lambda x: _core.compare(x, x, NOT_EQUAL))
+note_truths = _elementwise(lambda x: binding.compare(x, 0.0, NOT_EQUAL))
+note_nans = _elementwise(lambda x: binding.compare(x, x, NOT_EQUAL))
 note_kinds = _elementwise(_same_kind)
 
 
@@ -92,8 +92,8 @@ def compared(how: int) -> Note:
 
     def note(x: Any, y: Any, /, *args: Any, **kwargs: Any) -> Any:
         if not args and not kwargs:
-            return _of_arrays(_core.compare_as_operators(_taken(x), _taken(y), how))
-        _core.compare(_taken(x), _taken(y), how)
+            return _of_arrays(binding.compare_as_operators(_taken(x), _taken(y), how))
+        binding.compare(_taken(x), _taken(y), how)
         return None
 
     return note
@@ -116,8 +116,8 @@ def are_close(
 ) -> None:
     """For numpy.isclose and numpy.allclose."""
     x, y = _taken(a), _taken(b)
-    _core.compare(abs(x - y), atol + rtol * abs(y), LESS_EQUAL)
-    _core.compare(x, y, EQUAL, False)
+    binding.compare(abs(x - y), atol + rtol * abs(y), LESS_EQUAL)
+    binding.compare(x, y, EQUAL, False)
     note_kinds(x, y)
 
 
@@ -128,7 +128,7 @@ def are_equal(a1: Any, a2: Any, equal_nan: bool = False) -> None:
         np.broadcast_shapes(np.shape(x), np.shape(y))
     except ValueError:
         return
-    _core.compare(x, y, EQUAL)
+    binding.compare(x, y, EQUAL)
     if equal_nan:
         note_nans(x, y)
 
@@ -153,9 +153,9 @@ def _note_order(x: Any, axis: int | None, found: NDArray[np.intp]) -> None:
             (slice(None),) * (axis % found.ndim) + (part,)
             for part in (slice(None, -1), slice(1, None))
         )
-        _core.compare(in_order[before], in_order[after], LESS)
-        _core.compare(in_order[before], in_order[after], LESS_EQUAL)
-    _core.compare(x, x, NOT_EQUAL)
+        binding.compare(in_order[before], in_order[after], LESS)
+        binding.compare(in_order[before], in_order[after], LESS_EQUAL)
+    binding.compare(x, x, NOT_EQUAL)
 
 
 def order(x: Any, axis: int | None = -1) -> NDArray[np.intp]:
@@ -188,13 +188,13 @@ def peaks(sign: float) -> Note:
         key[axis] = where
         peak = x[tuple(key)]
         if sign > 0:
-            _core.compare(x, peak, LESS)
-            _core.compare(x, peak, LESS_EQUAL)
+            binding.compare(x, peak, LESS)
+            binding.compare(x, peak, LESS_EQUAL)
         else:
-            _core.compare(peak, x, LESS)
-            _core.compare(peak, x, LESS_EQUAL)
+            binding.compare(peak, x, LESS)
+            binding.compare(peak, x, LESS_EQUAL)
         if nan.any():
-            _core.compare(x, x, NOT_EQUAL)
+            binding.compare(x, x, NOT_EQUAL)
 
     return note
 
@@ -203,7 +203,7 @@ def places(a: Any, v: Any, side: str = "left", sorter: Any = None) -> None:
     """For numpy.searchsorted: between which elements of `a` each number stands."""
     a, v = _taken(a), _taken(v)
     if depends(sorter) or np.isnan(np.asarray(plain_values(a))).any():
-        _core.note_reading((a, v, sorter))
+        binding.note_reading((a, v, sorter))
         return
     if sorter is not None:
         a = a[np.asarray(sorter)]
@@ -219,8 +219,8 @@ def places(a: Any, v: Any, side: str = "left", sorter: Any = None) -> None:
     before, after = LESS, LESS_EQUAL
     if side == "right":
         before, after = after, before
-    _core.compare(a[np.clip(found - 1, 0, len(a) - 1)], v, before)
-    _core.compare(v, a[np.clip(found, 0, len(a) - 1)], after)
+    binding.compare(a[np.clip(found - 1, 0, len(a) - 1)], v, before)
+    binding.compare(v, a[np.clip(found, 0, len(a) - 1)], after)
 
 
 def bins(x: Any, bins: Any, right: bool = False) -> None:
@@ -229,7 +229,7 @@ def bins(x: Any, bins: Any, right: bool = False) -> None:
     if np.all(np.diff(edges) >= 0):
         places(bins, x, "left" if right else "right")
     else:
-        _core.note_reading((x, bins))
+        binding.note_reading((x, bins))
 
 
 # --- answers -------------------------------------------------------------------------------------
@@ -240,13 +240,13 @@ def held(x: Any) -> Any:
 
     So comparisons of them are guards, while what is computed of them is computed anew.
     """
-    return _core.stop_gradient(x) if depends(x) else _core.strip(x)
+    return binding.stop_gradient(x) if depends(x) else binding.strip(x)
 
 
 def fixed(x: Any) -> Any:
     """The values of x, which a replay has to find again: whole numbers, as a rule."""
     if depends(x):
-        _core.compare(_taken(x), plain_values(x), EQUAL, False)
+        binding.compare(_taken(x), plain_values(x), EQUAL, False)
     return plain_values(x)
 
 
@@ -254,7 +254,7 @@ def finite(x: Any) -> Any:
     """The values of x; whether all are finite, a replay has to find again."""
     if depends(x):
         total = (_taken(x) * 0.0).sum()
-        _core.compare(total, 0.0, EQUAL, False)
+        binding.compare(total, 0.0, EQUAL, False)
     return plain_values(x)
 
 
@@ -277,7 +277,7 @@ def nans(x: Any) -> NDArray[np.bool_]:
 def infinite(x: Any, sign: float) -> NDArray[np.bool_]:
     """Which elements are infinite and of a sign."""
     if depends(x):
-        _core.compare(_taken(x), sign * math.inf, EQUAL)
+        binding.compare(_taken(x), sign * math.inf, EQUAL)
     found: NDArray[np.bool_] = np.asarray(plain_values(x)) == sign * math.inf
     return found
 

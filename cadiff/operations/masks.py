@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from ..binding import _core
-from ..binding._core import carries
+from .. import binding
+from ..binding import carries
 from . import table as _table
 from .guards import NOT_EQUAL
 
@@ -44,7 +44,7 @@ class _Memory:
         """Guard what is in it, or, of floats, what that is made of."""
         if not self.is_known:
             for outcomes in self.first.sources:
-                _core.note_outcomes(*outcomes)
+                binding.note_outcomes(*outcomes)
             self.is_known = True
 
 
@@ -97,7 +97,7 @@ class Mask(NDArrayOperatorsMixin):
     @property
     def is_plain(self) -> bool:
         """Whether it is nothing but an array, of this recording at least."""
-        return self._memory.is_known or not _core.notes_guards(self._outcomes, self._serial)
+        return self._memory.is_known or not binding.notes_guards(self._outcomes, self._serial)
 
     @property
     def number(self) -> Any:
@@ -208,7 +208,7 @@ class Mask(NDArrayOperatorsMixin):
         if not isinstance(element, np.generic):
             return self._viewed(lambda x: x[key])
         if self.dtype == bool:
-            return np.bool_(_core.compare(self._outcomes[key], 0.0, NOT_EQUAL, self._equality))
+            return np.bool_(binding.compare(self._outcomes[key], 0.0, NOT_EQUAL, self._equality))
         return _made_of([self], element, self._outcomes[key])
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -224,7 +224,7 @@ class Mask(NDArrayOperatorsMixin):
             or self.dtype != bool
             or self.shape != target.shape
             or not is_number
-            or _core.ndim(value)
+            or binding.ndim(value)
         ):
             return None
         return _table.where(self._outcomes, value, target)
@@ -278,7 +278,7 @@ class Mask(NDArrayOperatorsMixin):
         found = self._plain.any(axis)
         count = self._outcomes.sum(axis)
         if found.ndim == 0:
-            _core.compare(count, 0.0, NOT_EQUAL, self._equality)
+            binding.compare(count, 0.0, NOT_EQUAL, self._equality)
             return found
         return Mask(found, _table.minimum(count, 1.0), self._serial, self._equality)
 
@@ -445,4 +445,4 @@ _LOGICAL: dict[Any, Callable[..., Mask]] = {
     np.bitwise_xor: _XOR,
 }
 
-_core.register_masks(Mask)
+binding.register_masks(Mask)

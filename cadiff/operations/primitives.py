@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..binding import _core
-from ..binding._core import Dual, Var, carries
+from .. import binding
+from ..binding import Dual, Var, carries
 from . import arrays
 
 __all__ = ["custom", "doubt", "primitive", "settle_doubts", "warn_nan"]
@@ -175,7 +175,7 @@ class primitive:  # noqa: N801 - a decorator
                 "carries a derivative: pass it by position, or cadiff.value of it"
             )
         args = tuple(self._number(k, arg) for k, arg in enumerate(args))
-        tag = max(map(_core.tag_of, args))
+        tag = max(map(binding.tag_of, args))
         return self._push(args, kwargs, tag) if tag > 0 else self._record(args, kwargs)
 
     def __reduce__(self) -> str:
@@ -220,9 +220,9 @@ class primitive:  # noqa: N801 - a decorator
 
     def _like(self, derivative: Any, of: Number, what: str) -> Number:
         """A derivative in the shape of what it belongs to; one number may stand for all."""
-        shape = _core.shape(of)
+        shape = binding.shape(of)
         derivative = self._real(derivative, what)
-        given = _core.shape(derivative)
+        given = binding.shape(derivative)
         if given == shape:
             return derivative
         if math.prod(given) != 1 and not _stretches(given, shape):
@@ -243,21 +243,21 @@ class primitive:  # noqa: N801 - a decorator
 
     def _push(self, args: tuple[Number, ...], kwargs: dict[str, Any], tag: int) -> Any:
         """Forward mode: the arguments of the highest tag are taken apart."""
-        which = [k for k, arg in enumerate(args) if _core.tag_of(arg) == tag]
+        which = [k for k, arg in enumerate(args) if binding.tag_of(arg) == tag]
         for k in which:
             self._push_rule(k)  # if there is none, before the function is called
-        pairs = [_core.dual_components(args[k]) for k in which]
+        pairs = [binding.dual_components(args[k]) for k in which]
         primals = list(args)
         for k, (primal, _) in zip(which, pairs, strict=True):
             primals[k] = primal
         ans = self(*primals, **kwargs)
-        lanes = _core.lanes_of([p for p, _ in pairs], [t for _, t in pairs])
+        lanes = binding.lanes_of([p for p, _ in pairs], [t for _, t in pairs])
 
         results = self._results(ans)
         answer, inputs = _ruled(ans), [_ruled(x) for x in primals]
 
         def along(lane: int) -> list[Number]:
-            directions = [t if lane < 0 else _core.lane_of(p, t, lane) for p, t in pairs]
+            directions = [t if lane < 0 else binding.lane_of(p, t, lane) for p, t in pairs]
             return self._pushed(which, directions, answer, results, inputs, kwargs)
 
         if lanes < 0:
@@ -265,11 +265,11 @@ class primitive:  # noqa: N801 - a decorator
         else:
             columns = [along(lane) for lane in range(lanes)]
             tangents = [
-                _core.join_lanes([column[i] for column in columns], a)
+                binding.join_lanes([column[i] for column in columns], a)
                 for i, a in enumerate(results)
             ]
         pushed = zip(map(_unshared, results), map(_unshared, tangents), strict=True)
-        duals = [_core.seen(_core.make_dual(a, t, tag), self._name, *args) for a, t in pushed]
+        duals = [binding.seen(binding.make_dual(a, t, tag), self._name, *args) for a, t in pushed]
         return tuple(duals) if isinstance(ans, tuple) else duals[0]
 
     def _pushed(
@@ -292,20 +292,22 @@ class primitive:  # noqa: N801 - a decorator
             what = f"the tangent by argument {k}"
             pushed = [self._like(t, a, what) for t, a in zip(parts, results, strict=True)]
             total = pushed if total is None else [x + y for x, y in zip(total, pushed)]  # noqa: B905
-        return [np.zeros(_core.shape(a)) for a in results] if total is None else total
+        return [np.zeros(binding.shape(a)) for a in results] if total is None else total
 
     def _record(self, args: tuple[Number, ...], kwargs: dict[str, Any]) -> Any:
         """Reverse mode: what a sweep needs to know is left on the tape."""
         active = [
-            k for k, arg in enumerate(args) if isinstance(arg, Var) and not _core.is_constant(arg)
+            k
+            for k, arg in enumerate(args)
+            if isinstance(arg, Var) and not binding.is_constant(arg)
         ]
         rules = [rule for rule in map(self._pull_rule, active) if rule is not None]
         # To be replayed it is a step of the program, of whatever a replay may find changed.
-        is_step = _core.is_guarding() and (len(rules) > 0 or _core.depends(args))
+        is_step = binding.is_guarding() and (len(rules) > 0 or binding.depends(args))
         which = [
-            k for k, arg in enumerate(args) if k in active or (is_step and _core.depends(arg))
+            k for k, arg in enumerate(args) if k in active or (is_step and binding.depends(arg))
         ]
-        values = _core.plain_values(args)
+        values = binding.plain_values(args)
         with np.errstate(all="ignore"):
             ans = self.function(*values, **kwargs)
         if not rules and not is_step:
@@ -321,7 +323,7 @@ class primitive:  # noqa: N801 - a decorator
         results = self._results(ans)
         if is_step:
             call.note_point([values[k] for k in which], results, [k not in active for k in which])
-        outs = _core.record_rule(call, [args[k] for k in which], results)
+        outs = binding.record_rule(call, [args[k] for k in which], results)
         return tuple(outs) if isinstance(ans, tuple) else outs[0]
 
 
@@ -489,7 +491,7 @@ def _ruled(x: Any) -> Any:
 
 def _unshared(x: Number) -> Number:
     """A copy of an array: it may be an argument, or a view of one, that is assigned to later."""
-    return x.copy() if _core.shape(x) else x
+    return x.copy() if binding.shape(x) else x
 
 
 def _exactly(x: Any) -> Any:
@@ -523,7 +525,7 @@ def _push_by_transposing(
 ) -> Any:
     pull = operation._puller(k, ans, args, kw)
     several = type(ans) is tuple
-    cotangents = [np.zeros(_core.shape(x)) if _core.shape(x) else 0.0 for x in _as_list(ans)]
+    cotangents = [np.zeros(binding.shape(x)) if binding.shape(x) else 0.0 for x in _as_list(ans)]
 
     def along(*cotangents: Number) -> list[Number]:
         given = _ruled(tuple(cotangents)) if several else _ruled(cotangents[0])
@@ -538,7 +540,7 @@ def _pull_by_transposing(
 ) -> Callable[[Any], Number]:
     rule: Any = operation.pushes[k]
     results = _as_list(ans)
-    tangent = np.zeros(_core.shape(args[k])) if _core.shape(args[k]) else 0.0
+    tangent = np.zeros(binding.shape(args[k])) if binding.shape(args[k]) else 0.0
 
     def along(tangent: Number) -> list[Number]:
         tangents = _as_list(rule(_ruled(tangent), ans, *args, **kw))
@@ -560,7 +562,7 @@ def _transposed(
     mode: str,
 ) -> list[Number]:
     """Cotangents pulled back through a linear function, recorded at any point."""
-    with _core.Recording(tuple(point), tuple(range(len(point)))) as recording:
+    with binding.Recording(tuple(point), tuple(range(len(point)))) as recording:
         try:
             outs = linear(*recording.lifted)
         except TypeError as error:
@@ -593,13 +595,13 @@ _doubts = _Doubts()
 
 def warn_nan(message: str) -> None:
     """Warn that a derivative does not exist."""
-    if not _core.is_deriving():  # else whoever comes to the nan warns
+    if not binding.is_deriving():  # else whoever comes to the nan warns
         warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
 def doubt(message: str) -> None:
     """Warn of a tangent that is nan, or wait until a forward differentiation has its result."""
-    running = _core.running_forward()
+    running = binding.running_forward()
     if not running:
         warn_nan(message)
         return
@@ -610,12 +612,12 @@ def doubt(message: str) -> None:
 
 def settle_doubts(results: Iterable[Number]) -> None:
     """Issue the warnings held back, if there is a nan in what a forward differentiation found."""
-    running = _core.running_forward()
+    running = binding.running_forward()
     if not _doubts.messages:
         return
     if running[0][0] != _doubts.tag:  # of one that an exception has ended
         _doubts.messages = ()
-    elif any(np.isnan(np.asarray(_core.plain_values(x))).any() for x in results):
+    elif any(np.isnan(np.asarray(binding.plain_values(x))).any() for x in results):
         messages, _doubts.messages = dict.fromkeys(_doubts.messages), ()
         for message in messages:
             warn_nan(message)
@@ -631,12 +633,12 @@ def _scaled(
 ) -> Number:
     """The tangent or cotangent g times the partial that a rule gives, in the shape of ans."""
     partial = operation._real(rule(ans, *args, **kw), "a partial")
-    if not _stretches(_core.shape(partial), _core.shape(ans)):
+    if not _stretches(binding.shape(partial), binding.shape(ans)):
         raise ValueError(
-            f"the primitive {operation._name}: a partial has the shape {_core.shape(partial)}, "
-            f"where {_core.shape(ans)} was expected"
+            f"the primitive {operation._name}: a partial has the shape {binding.shape(partial)}, "
+            f"where {binding.shape(ans)} was expected"
         )
-    return _core.absorb(partial, g)
+    return binding.absorb(partial, g)
 
 
 def _push_partial(
@@ -649,17 +651,17 @@ def _pull_partial(
     operation: primitive, rule: Callable[..., Any], k: int, ans: Number, *args: Any, **kw: Any
 ) -> Callable[[Number], Number]:
     def pull(g: Number) -> Number:
-        return _summed_to(_scaled(operation, rule, g, ans, args, kw), _core.shape(args[k]))
+        return _summed_to(_scaled(operation, rule, g, ans, args, kw), binding.shape(args[k]))
 
     return pull
 
 
 def _summed_to(x: Number, shape: tuple[int, ...]) -> Number:
     """The sum over the axes along which an argument of a shape was repeated."""
-    have = _core.shape(x)
+    have = binding.shape(x)
     extra = len(have) - len(shape)
     axes = tuple(range(extra)) + tuple(
         extra + i for i, length in enumerate(shape) if length == 1 and have[extra + i] != 1
     )
     summed = arrays.sum(x, axes) if axes else x
-    return summed if _core.shape(summed) == shape else arrays.reshape(summed, shape)
+    return summed if binding.shape(summed) == shape else arrays.reshape(summed, shape)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..binding import _core
+from .. import binding
 
-globals().update(_core.functions())
+globals().update(binding.functions())
 
-__all__ = sorted(_core.functions())
+__all__ = sorted(binding.functions())

@@ -5,7 +5,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..binding._core import Dual, Var
+from ..binding import Dual, Var
 
 _Number = TypeVar("_Number", Var, Dual)
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..binding import _core
-from ..binding._core import CallError, Code, ObstacleError, PointError
+from .. import binding
+from ..binding import CallError, Code, ObstacleError, PointError
 from ..transforms import grad, hessian
 from ..transforms._base import checked_argnums, is_int
 from ..transforms._outputs import all_shapes, in_containers, places
@@ -128,7 +128,7 @@ class BatchCalls(Traces):
                     "f as a function of one array"
                 )
             X = _as_points(X)
-            _core.structure_of((X,), (0,))  # says what is wrong
+            binding.structure_of((X,), (0,))  # says what is wrong
             is_narrow = X.dtype.kind == "f" and X.dtype.itemsize < 8
             if is_narrow and (what == "value" or numbers == (0,)):
                 wide = X.astype(np.float64)
@@ -137,7 +137,7 @@ class BatchCalls(Traces):
                 )
                 return _narrowed(found, what, X.dtype.newbyteorder("="))
             X = X if is_narrow else X.astype(np.float64, copy=False)
-        if _core.ndim(X) == 0:
+        if binding.ndim(X) == 0:
             raise ValueError(
                 "batch takes an array with a leading axis for the points, not a number"
             )
@@ -227,7 +227,7 @@ class Batch:
         first = self.call(0)
         self._row = X.shape[1:]
         self._ranges = tuple(first.ranges[first.argnums.index(k)] for k in self.numbers)
-        self._structure = _core.structure_of(first.args, self.numbers)
+        self._structure = binding.structure_of(first.args, self.numbers)
         self._shared = first.vector()[prod(self._row) :]
         self._recorded: Recorded | None = None
         self.rest = np.arange(len(X))

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import _core
+from .. import binding
 from ..inspection.texts import counted
 from .instructions import (
     Kind,
@@ -51,8 +51,8 @@ static double cad_sum(const double *x, int step, int n) {
 }
 """
 
-_TEXTS = _core.operation_texts()
-_HELPERS: dict[str, str] = {**_core.helper_texts(), "cad_sum": _SUM}
+_TEXTS = binding.operation_texts()
+_HELPERS: dict[str, str] = {**binding.helper_texts(), "cad_sum": _SUM}
 
 
 def _is_identifier(name: str) -> bool:
@@ -139,7 +139,7 @@ def _explanation(graph: Any, name: str, functions: Sequence[_Function]) -> str:
         "of the value" if m == 1 else "of the sum of all values, each times its cotangent,"
     )
     paragraphs = [
-        f"{name}: a function of {counted(n, 'number')}, from cadiff {_core.version_here()}.",
+        f"{name}: a function of {counted(n, 'number')}, from cadiff {binding.version_here()}.",
         [f"    {function.head()};" for function in functions],
         f"x has {counted(n, 'element')}: one input after the other, of sizes {sizes}; the "
         f"elements of an array row by row. {values}grad has {counted(wrt, 'element')}: the "

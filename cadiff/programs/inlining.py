@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import _core
-from ..binding._core import Dual, Guarded, Image, Var
+from .. import binding
+from ..binding import Dual, Guarded, Image, Var
 from ..transforms._base import Function
 from ..transforms._outputs import Output
 from .recordings import OUTER, Call, MissedError, first_argument, recorded_in
@@ -120,7 +120,7 @@ class Known:
 
 
 def _image(guarded: Guarded, result: Result) -> tuple[Image, Result] | str:
-    image = guarded.image(result.atoms)
+    image = binding.image_of(guarded.recording, result.atoms)
     return image if isinstance(image, str) else (image, result)
 
 
@@ -141,7 +141,7 @@ class Images:
 
     def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[bool, Any]:
         """Whether there is an image for the call, and then what the function returns."""
-        kinds, atoms = (None, []) if kwargs else _core.kinds_of(args)
+        kinds, atoms = (None, []) if kwargs else binding.kinds_of(args)
         short = self._short.get(kinds)
         found = MISSED
         if short is not None:
@@ -160,7 +160,7 @@ class Images:
             return False, None
         if known is not None and known is not short:
             found = self._pasted(known, atoms)
-        if found is MISSED and not (_core.is_forward() or _core.is_watched()):
+        if found is MISSED and not (binding.is_forward() or binding.is_watched()):
             found = self._fresh(call, args, kwargs, atoms)
         known = self._known.get(call.key)
         if kinds is not None and known is not None and known.images:
@@ -174,7 +174,7 @@ class Images:
         known = self._known.get(call.key)
         if known is not None and len(known.images) >= self._max_traces:
             return MISSED
-        plain = Call(_core.plain_values(args), _core.plain_values(kwargs), call.argnums)
+        plain = Call(binding.plain_values(args), binding.plain_values(kwargs), call.argnums)
         made: tuple[Image, Result] | str
         try:
             made = recorded_in(self._function, plain, Result, _image, exact=True)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..binding import _core
+from .. import binding
 
 __all__ = [
     "Instruction",
@@ -48,7 +48,7 @@ def instruction(parts: dict[str, Any], k: int) -> Instruction:
     return Instruction(*parts["code"][k].tolist())
 
 
-_NAMES, _ARITIES = _core.operation_names()
+_NAMES, _ARITIES = binding.operation_names()
 _SINCOS = len(_NAMES)  # CAD_SINGLE_SINCOS of src/program.h
 
 
@@ -68,7 +68,7 @@ def written_by(singles: Any) -> NDArray[np.int64]:
 
 def views(parts: dict[str, Any], at: int) -> tuple[Shape, list[tuple[int, Shape]]]:
     """The shape of a plan, and its views: where they begin, and strides."""
-    shape, found, *_ = _core.read_plan(parts["plans"], at)
+    shape, found, *_ = binding.read_plan(parts["plans"], at)
     return shape, found
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..binding import _core
-from ..binding._core import Code
+from .. import binding
+from ..binding import Code
 from ..inspection.texts import (
     abridged,
     check_rows,
@@ -38,7 +38,7 @@ __all__ = ["to_dot", "to_text"]
 
 Places = NDArray[np.int64]
 
-_NAMES, _ARITIES = _core.operation_names()
+_NAMES, _ARITIES = binding.operation_names()
 _SIGNS = {
     "add": "+",
     "subtract": "-",

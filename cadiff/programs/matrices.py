@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..binding import _core
-from ..binding._core import CallError, MatrixPlan, ObstacleError, Pattern
+from .. import binding
+from ..binding import CallError, MatrixPlan, ObstacleError, Pattern
 from ..transforms import flatten, hessian, jacobian
 from ..transforms._base import checked_argnums
 from .recordings import Call, MissedError, Recorded, carries_derivatives, met, record
@@ -269,7 +269,7 @@ class SparseCalls(Traces):
             return plan.assemble(_as_given(data, call))
 
         done, result = False, None
-        if not _core.is_watched():
+        if not binding.is_watched():
             done, result = self._replayed(call, matrix)
         if not done:
             recorded = record(self._function, call, self._optimize)

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from ..binding import _core
-from ..binding._core import CallError, Code, MatrixPlan, ObstacleError, PointError, Pullback
+from .. import binding
+from ..binding import CallError, Code, MatrixPlan, ObstacleError, PointError, Pullback
 from ..inspection.texts import check_rows, counted
 from ..operations.guards import NoDerivativeError
 from ..transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
@@ -351,7 +351,7 @@ class Program(SparseCalls, BatchCalls):
 
     def _here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         """What a gradient function is to run instead of a replay for a call of a method."""
-        if self._is_eager(args, kwargs) and not _core.is_watched():
+        if self._is_eager(args, kwargs) and not binding.is_watched():
             return self._within
         self._counts["eager"] += 1
         return self._function

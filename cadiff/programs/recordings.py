@@ -16,8 +16,8 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..binding import _core
-from ..binding._core import (
+from .. import binding
+from ..binding import (
     OUTER,
     Code,
     Dual,
@@ -87,7 +87,7 @@ class _Same:
 
 def carries_derivatives(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     """Whether a number with a derivative is among the arguments."""
-    return any(map(_core.carries, args)) or any(map(_core.carries, kwargs.values()))
+    return any(map(binding.carries, args)) or any(map(binding.carries, kwargs.values()))
 
 
 class Call:
@@ -107,7 +107,7 @@ class Call:
         self._inputs: list[Any] = []
         self._sizes: list[int] = []
         if any(not 0 <= k < len(args) for k in self.argnums):
-            _core.structure_of(args, argnums)  # says what is wrong
+            binding.structure_of(args, argnums)  # says what is wrong
         bounds = [0]
         forms = []
         for k in self.argnums:
@@ -129,7 +129,7 @@ class Call:
         if isinstance(item, np.ndarray) and (differentiable or item.dtype.kind == "f"):
             return self._take_array(item, differentiable)
         if isinstance(item, (Var, Dual)):
-            shape = _core.shape(item)
+            shape = binding.shape(item)
             return self._note(item, prod(shape), shape if shape else float)
         if isinstance(item, (list, tuple)):
             if _are_floats(item) or _are_numbers(item):
@@ -140,7 +140,7 @@ class Call:
             return (type(item), *forms)
         if differentiable:
             if not is_int(item):
-                _core.structure_of(self.args, self.argnums)  # says what is wrong
+                binding.structure_of(self.args, self.argnums)  # says what is wrong
             return self._note(float(item), 1, float)
         return _static(item)
 
@@ -148,8 +148,8 @@ class Call:
         if array.dtype.kind not in "iuf" or type(array) is not np.ndarray:
             # Arrays of objects that are numbers; others are refused.
             if differentiable:
-                _core.structure_of(self.args, self.argnums)
-            atoms, _ = _core.take_apart((array,), (0,))
+                binding.structure_of(self.args, self.argnums)
+            atoms, _ = binding.take_apart((array,), (0,))
             if isinstance(atoms[0], (Var, Dual)):
                 return self._note(atoms[0], array.size, array.shape)
             array = atoms[0] if isinstance(atoms[0], np.ndarray) else np.array(atoms[0])
@@ -209,7 +209,7 @@ class Call:
     @property
     def structure(self) -> Structure:
         """That of the arguments to differentiate by."""
-        return _core.structure_of(self.args, self.argnums)
+        return binding.structure_of(self.args, self.argnums)
 
     def with_inputs(self, lifted: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments of the call with other numbers in place of its inputs."""
@@ -359,7 +359,9 @@ class Recorded:
         if plan is None:
             plan = self._made(
                 key,
-                lambda: _core.plan_matrix(self.graph, what, ranges, pattern(), layout, for_points),
+                lambda: binding.plan_matrix(
+                    self.graph, what, ranges, pattern(), layout, for_points
+                ),
             )
             self._plans[key] = plan
         return plan
@@ -421,7 +423,7 @@ def first_argument(args: tuple[Any, ...]) -> tuple[int, ...]:
 def is_differentiable(tree: Any) -> bool:
     """Whether a tree consists of real numbers."""
     try:
-        _core.structure_of((tree,), (0,))
+        binding.structure_of((tree,), (0,))
     except TypeError:
         return False
     return True
@@ -431,7 +433,7 @@ def run(f: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """What f returns, run once on numbers as derivatives run it: its values are NumPy's."""
     if not kwargs and all(map(_is_plain, args)):
         numbers = tuple(k for k, x in enumerate(args) if not isinstance(x, int))
-        return _core.run_once(f, args, numbers, _settled)
+        return binding.run_once(f, args, numbers, _settled)
     call = Call(args, kwargs, first_argument(args))
     with Recording(tuple(call.inputs), tuple(range(len(call.inputs))), f=f) as recording:
         numbers_and_others, named = call.with_inputs(recording.lifted)
@@ -459,10 +461,11 @@ def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Reco
     """
 
     def take(guarded: Guarded, output: Output) -> Recorded | str:
-        image = guarded.image(output.atoms) if exact else None
+        image = binding.image_of(guarded.recording, output.atoms) if exact else None
         if isinstance(image, str):
             return image
-        return Recorded(guarded.graph(output.atoms, optimize), output, call.ranges, image)
+        graph = binding.graph_of(guarded.recording, output.atoms, optimize)
+        return Recorded(graph, output, call.ranges, image)
 
     return recorded_in(f, call, Output, take, exact)
 

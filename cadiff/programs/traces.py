@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..binding import _core
-from ..binding._core import CallError, Calls, Code, ObstacleError, PointError, Strays
+from .. import binding
+from ..binding import CallError, Calls, Code, ObstacleError, PointError, Strays
 from ..transforms._base import Function
 from .recordings import OUTER, Call, MissedError, Recorded, carries_derivatives, met, record
 
@@ -221,7 +221,7 @@ class Traces(Calls):
 
     def _is_eager(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether f is run as it is: within another derivative or program, or watched."""
-        return _core.is_watched() or _core.is_guarding() or carries_derivatives(args, kwargs)
+        return binding.is_watched() or binding.is_guarding() or carries_derivatives(args, kwargs)
 
 
 def _warn(message: str) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.linalg
 from numpy.linalg import LinAlgError
 
-from ..binding._core import strip as value
+from ..binding import strip as value
 from ..numpy import _factorizations as factor
 from ..numpy import linalg as of_numpy
 from ..numpy._factorizations import EPSILON, T, outer_product, part, triangle

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.special as sp
 
 from .. import nn
-from ..binding._core import strip as value
+from ..binding import strip as value
 from ..operations.arrays import as_array, broadcast_to, gathered, reshape
 from ..operations.arrays import sum as sum_
 from ..operations.dispatch import FUNCTIONS, carries, implements

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import scipy.stats as st
 
-from ..binding._core import depends, note_obstacle
-from ..binding._core import strip as value
+from ..binding import depends, note_obstacle
+from ..binding import strip as value
 from ..operations.arrays import broadcast_to, concatenate, gathered, reshape
 from ..operations.arrays import sum as sum_
 from ..operations.dispatch import carries

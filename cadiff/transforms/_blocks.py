@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..binding import _core
+from .. import binding
 from ..operations.arrays import reshape
 from ._outputs import Shape, places
 
@@ -39,7 +39,7 @@ def blocks_of_tangents(
     blocks = []
     for primal, tangent in pairs:
         whole = _with_lanes(primal, tangent, lanes)
-        shape = _core.shape(primal)
+        shape = binding.shape(primal)
         blocks.append([reshape(whole[..., part], shape + leaf) for part, leaf in places(below)])
     return blocks
 
@@ -47,7 +47,7 @@ def blocks_of_tangents(
 def _with_lanes(primal: Any, tangent: Any, lanes: int) -> Any:
     """A tangent as an array whose last axis are the lanes, which may be missing: then it is 0."""
     if isinstance(tangent, tuple):
-        return _core.numbers_array(list(tangent), (lanes,))
-    if _core.ndim(tangent) > _core.ndim(primal):
+        return binding.numbers_array(list(tangent), (lanes,))
+    if binding.ndim(tangent) > binding.ndim(primal):
         return tangent
-    return np.zeros((*_core.shape(primal), lanes))
+    return np.zeros((*binding.shape(primal), lanes))

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import _core
-from ..binding._core import Recording, Var
+from .. import binding
+from ..binding import Recording, Var
 from ..operations.arrays import as_array, concatenate, stack
 from ._base import Transform, check_function
 
@@ -83,35 +83,36 @@ def _name_of(f: Function) -> str:
 
 def _call(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """f(*args, **kwargs), of which one entry is left."""
-    if not _core.is_recording() or _core.is_guarding():  # a replay saves nothing
+    if not binding.is_recording() or binding.is_guarding():  # a replay saves nothing
         return f(*args, **kwargs)
     generators = _Generators(f, args, kwargs)
     f_now = as_it_is_now(f)
     with Recording((), ()) as recording:
         out = f(*args, **kwargs)
         made = _made_by(recording, out)
-        outside = _core.outside_of(recording, made)
-        values = [np.asarray(_core.strip(var)) for var in made]
+        outside = binding.outside_of(recording, made)
+        values = [np.asarray(binding.strip(var)) for var in made]
         made.clear()
     generators.forget_unused()
     results = iter(_results(_Rerun(f_now, args, kwargs, generators), outside, values))
-    return _map_vars(out, lambda var: next(results) if _core.is_stale(var) else var)
+    return _map_vars(out, lambda var: next(results) if binding.is_stale(var) else var)
 
 
 def _results(rule: _Rerun, outside: list[Var], values: list[Any]) -> list[Any]:
     """The results as numbers of the tape; constants if they depend on nothing."""
     if outside:
-        recorded: list[Any] = _core.record_rule(rule, outside, values)
+        recorded: list[Any] = binding.record_rule(rule, outside, values)
         return recorded
-    open_arrays = _core.is_differentiating()  # which can be assigned to, as where they were made
+    open_arrays = binding.is_differentiating()  # which can be assigned to, as where they were made
     return [
-        float(x) if x.ndim == 0 else _core.constant_array(x) if open_arrays else x for x in values
+        float(x) if x.ndim == 0 else binding.constant_array(x) if open_arrays else x
+        for x in values
     ]
 
 
 def _map_vars(tree: Any, function: Callable[[Var], Any]) -> Any:
     """A container with function(v) in place of each Var, those within Duals included."""
-    return _core.map_numbers(tree, lambda atom: _core.map_vars(atom, function))
+    return binding.map_numbers(tree, lambda atom: binding.map_vars(atom, function))
 
 
 def _made_by(recording: Recording, out: Any) -> list[Var]:
@@ -119,7 +120,7 @@ def _made_by(recording: Recording, out: Any) -> list[Var]:
     made: list[Var] = []
 
     def note(var: Var) -> Var:
-        _core.check_alive(var)  # only what was made here may be stale when the recording is over
+        binding.check_alive(var)  # only what was made here may be stale when the recording is over
         if recording.holds(var):
             made.append(var)
         return var
@@ -181,7 +182,7 @@ class _Rerun:
         # Containers may be changed by their owner before the sweep comes.
         self._args, self._kwargs = _map_vars((args, kwargs), lambda var: var)
         self._generators = generators
-        self._forward = _core.ForwardThen()
+        self._forward = binding.ForwardThen()
 
     def _run(self, recording: Recording, operands: list[Var], results: list[Any]) -> list[Var]:
         """The Vars that were made by the first run, made again."""
@@ -189,7 +190,7 @@ class _Rerun:
             out = self._f(*self._args, **self._kwargs)
         made = _made_by(recording, out)
         same = len(made) == len(results) and all(map(_is_same, made, results))
-        if not same or not _core.are_within(_core.outside_of(recording, made), operands):
+        if not same or not binding.are_within(binding.outside_of(recording, made), operands):
             raise RuntimeError(
                 f"the checkpointed function {_name_of(self._f)} gave other results when it was "
                 "run again for its derivative: it must depend on nothing but numbers that stay as "
@@ -205,7 +206,7 @@ class _Rerun:
         """Plain cotangents of the operands."""
         with Recording((), ()) as recording:
             made = self._run(recording, operands, results)
-            pulled = _core.pull_outside(recording, made, cotangents, operands)
+            pulled = binding.pull_outside(recording, made, cotangents, operands)
             made.clear()
         return pulled
 
@@ -216,12 +217,12 @@ class _Rerun:
 
         If they are linear in the given ones, they are but a few sums and products, which stay.
         """
-        given = [g.copy() if _core.ndim(g) else g for g in cotangents]
+        given = [g.copy() if binding.ndim(g) else g for g in cotangents]
 
         def pull() -> list[Any]:
             with Recording((), ()) as recording:
                 made = self._run(recording, operands, results)
-                pulled = _core.record_pull_outside(recording, made, given, operands, linear)
+                pulled = binding.record_pull_outside(recording, made, given, operands, linear)
                 recording.keep()
             return pulled
 
@@ -230,7 +231,9 @@ class _Rerun:
 
 def _is_same(x: Any, y: Any) -> bool:
     """Whether two numbers or arrays have the same values, nan included."""
-    return np.array_equal(np.asarray(_core.strip(x)), np.asarray(_core.strip(y)), equal_nan=True)
+    return np.array_equal(
+        np.asarray(binding.strip(x)), np.asarray(binding.strip(y)), equal_nan=True
+    )
 
 
 # --- random numbers ------------------------------------------------------------------------------
@@ -444,7 +447,7 @@ def _count(xs: Any, length: int | None) -> int:
 
 
 def _stacked(parts: list[Any]) -> Any:
-    return stack(parts) if any(map(_core.ndim, parts)) else as_array(parts)
+    return stack(parts) if any(map(binding.ndim, parts)) else as_array(parts)
 
 
 def _no_pair(result: Any) -> TypeError:
@@ -482,5 +485,5 @@ def _kind(part: Any, join: Callable[[list[Any]], Any]) -> str:
         return f"a dict with the keys {sorted(part, key=repr)}"
     if isinstance(part, (list, tuple)):
         return f"a {type(part).__name__} of {len(part)}"
-    shape = _core.shape(part)[1:] if join is concatenate else _core.shape(part)
+    shape = binding.shape(part)[1:] if join is concatenate else binding.shape(part)
     return f"an array of shape {shape}" if shape else "a number"

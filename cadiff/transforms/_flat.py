@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..binding import _core
-from ..binding._core import Dual, Structure, Var
+from .. import binding
+from ..binding import Dual, Structure, Var
 from ..operations.arrays import concatenate, reshape
 from ._outputs import places
 
@@ -41,12 +41,12 @@ def flatten(tree: Any) -> tuple[FloatArray, Callable[[Any], Any]]:
     >>> unflatten(vector * 2)
     {'w': array([2., 4.]), 'b': 6.0}
     """
-    atoms, structure = _core.take_apart((tree,), (0,))
+    atoms, structure = binding.take_apart((tree,), (0,))
     parts: list[Any] = []
-    for single, run in groupby(atoms, lambda atom: _core.shape(atom) == ()):
+    for single, run in groupby(atoms, lambda atom: binding.shape(atom) == ()):
         if single:
             numbers = list(run)
-            parts.append(_core.numbers_array(numbers, (len(numbers),)))
+            parts.append(binding.numbers_array(numbers, (len(numbers),)))
         else:
             parts += [reshape(atom, -1) for atom in run]
     vector: FloatArray = concatenate(parts) if parts else np.empty(0)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import _core
-from ..binding._core import Structure
+from .. import binding
+from ..binding import Structure
 from ..operations.primitives import settle_doubts
 from ._base import Function, check_function, own_derivatives
 from ._outputs import Output, Shape, all_shapes, as_result, places, refilled
@@ -43,7 +43,7 @@ def lift(
     tag: int,
 ) -> list[Any]:
     """Arguments with Duals for their atoms; tangents have their shapes, perhaps with lanes."""
-    duals = [_core.make_dual(x, t, tag) for x, t in zip(atoms, tangents, strict=True)]
+    duals = [binding.make_dual(x, t, tag) for x, t in zip(atoms, tangents, strict=True)]
     lifted = list(args)
     for k, argument in zip(argnums, refilled(structure, duals), strict=True):
         lifted[k] = argument
@@ -63,17 +63,19 @@ def run_forward(
     Returns the output, its primals, its tangents (with lanes, if any), the structure of the
     arguments and aux.
     """
-    atoms, structure = _core.take_apart(args, argnums)
+    atoms, structure = binding.take_apart(args, argnums)
     tangents, lanes = seeds(structure, tangents)
-    with _core.Forward(lanes, (f, args)) as tag:
+    with binding.Forward(lanes, (f, args)) as tag:
         lifted = lift(args, argnums, structure, atoms, tangents, tag)
         out = f(*lifted, **kwargs)
         aux = None
         if has_aux:
-            out, aux = _core.split_aux(out)
-            aux = _core.map_numbers(aux, lambda x: _core.settled(_core.split_dual(x, tag)[0]))
+            out, aux = binding.split_aux(out)
+            aux = binding.map_numbers(
+                aux, lambda x: binding.settled(binding.split_dual(x, tag)[0])
+            )
         output = Output(out)
-        pairs = [_core.split_dual(atom, tag) for atom in output.atoms]
+        pairs = [binding.split_dual(atom, tag) for atom in output.atoms]
         settle_doubts(chain.from_iterable(pairs))
     return output, [p for p, _ in pairs], [t for _, t in pairs], structure, aux
 
@@ -117,7 +119,7 @@ def jvp(
             return found
     args = tuple(primals)
     argnums = tuple(range(len(args)))
-    structure = _core.structure_of(args, argnums)
+    structure = binding.structure_of(args, argnums)
     if len(tangents) != len(args):
         arguments = "1 argument" if len(args) == 1 else f"{len(args)} arguments"
         raise ValueError(f"there are {len(tangents)} tangents for {arguments}")

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import _core
-from ..binding._core import FrozenMap
+from .. import binding
+from ..binding import FrozenMap
 from ..operations.arrays import concatenate, reshape
 from ..operations.primitives import primitive
 
@@ -26,7 +26,7 @@ Shape = tuple[int, ...]
 
 def carried_vector(frozen: FrozenMap, vector: Any, back: bool) -> Any:
     """A vector through the map, or back through its transpose."""
-    if not _core.carries(vector):
+    if not binding.carries(vector):
         return frozen.pull(vector) if back else frozen.push(vector)
     return _differentiable(frozen, back)(vector)
 
@@ -43,10 +43,10 @@ def _differentiable(frozen: FrozenMap, back: bool) -> primitive:
 
 def joined(atoms: Sequence[Any]) -> Any:
     """Numbers and arrays as one vector."""
-    if len(atoms) == 1 and _core.shape(atoms[0]):
+    if len(atoms) == 1 and binding.shape(atoms[0]):
         return reshape(atoms[0], -1)
-    if all(_core.shape(atom) == () for atom in atoms):
-        return _core.numbers_array(list(atoms), (len(atoms),))
+    if all(binding.shape(atom) == () for atom in atoms):
+        return binding.numbers_array(list(atoms), (len(atoms),))
     return concatenate([reshape(atom, -1) for atom in atoms])
 
 

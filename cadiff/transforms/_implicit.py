@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..binding import _core
-from ..binding._core import Dual, Recording, Var
+from .. import binding
+from ..binding import Dual, Recording, Var
 from ..numpy import linalg
 from ..operations.arrays import concatenate, reshape
 from ._base import check_function
@@ -99,18 +99,18 @@ class _Equation:
         self._f = f
         self._unflatten = unflatten
         self._diagonal = diagonal
-        self._forward = _core.ForwardThen()
+        self._forward = binding.ForwardThen()
 
     def residual(self, x: Any) -> Any:
         """f(x), or f(x) - x, as one vector of numbers of any kind."""
         with self._forward:
             atoms = Output(self._f(self._unflatten(x))).atoms
         vector = concatenate([np.empty(0), *(reshape(atom, -1) for atom in atoms)])
-        n = _core.shape(x)[0]
-        if _core.shape(vector) != (n,):
+        n = binding.shape(x)[0]
+        if binding.shape(vector) != (n,):
             raise ValueError(
                 f"{self.name} wants as many numbers from f as x has: {n}, not "
-                f"{_core.shape(vector)[0]}"
+                f"{binding.shape(vector)[0]}"
             )
         return vector if self._diagonal is None else vector + self._diagonal * x
 
@@ -121,14 +121,14 @@ class _Equation:
     def values(self, x: FloatArray) -> FloatArray:
         """The residual at a plain point; what it records is forgotten."""
         with Recording((), ()):
-            values: FloatArray = np.array(_core.strip(self.residual(x)))
+            values: FloatArray = np.array(binding.strip(self.residual(x)))
         return values
 
     def linearised(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Residual and Jacobian at a plain point."""
         with Recording((x,), (0,)) as recording:
             residual = self.innermost(recording.lifted[0])
-            pair = np.array(_core.strip(residual)), recording.slope(residual)
+            pair = np.array(binding.strip(residual)), recording.slope(residual)
             residual = None
         return pair
 
@@ -137,7 +137,7 @@ def _solved(
     name: str, f: Function, x0: Any, solver: Callable[..., Any], diagonal: float | None
 ) -> Any:
     """Find x, then give it its derivatives."""
-    guess, unflatten = flatten(_core.strip(x0))
+    guess, unflatten = flatten(binding.strip(x0))
     lasting = _Equation(name, as_it_is_now(f), unflatten, diagonal)
     equation = _Equation(name, f, unflatten, diagonal)
     if solver in (_newton, _iterate):
@@ -152,7 +152,7 @@ def _solved(
 
 def _checked_solution(name: str, found: Any, guess: FloatArray) -> FloatArray:
     """What a solver returned, as a vector like the first guess."""
-    x = np.array(_core.strip(found))
+    x = np.array(binding.strip(found))
     if x.dtype.kind not in "iuf":
         kind = f"an array of dtype {x.dtype}" if x.ndim else type(found).__name__
         hint = ": return its x" if hasattr(found, "x") else ""
@@ -258,11 +258,11 @@ def _with_derivatives(equation: _Equation, x: FloatArray) -> Any:
         residual = equation.residual(recording.lifted[0])
         tags = sorted(_tags_in(residual))
         residual = _without_tags(residual, 1)
-        outside, values = _core.outside_of(recording, [residual]), _core.strip(residual)
+        outside, values = binding.outside_of(recording, [residual]), binding.strip(residual)
         residual = None
     solution: Any = x
     if outside:
-        solution = _core.record_rule(_Implicit(equation, values), outside, [x])[0]
+        solution = binding.record_rule(_Implicit(equation, values), outside, [x])[0]
     for tag in tags:  # inner differentiations first
         solution = _with_tangent(equation, solution, tag)
     return solution
@@ -272,22 +272,22 @@ def _with_tangent(equation: _Equation, x: Any, tag: int) -> Any:
     """The solution with its tangent of one tag, given those of lower ones."""
     residual = _without_tags(equation.residual(x), tag + 1)
     slope = jacobian(lambda x: _without_tags(equation.residual(x), tag))(x)
-    _, tangent = _core.split_dual(residual, tag)
-    return _core.make_dual(x, -_solve(equation, slope, tangent), tag)
+    _, tangent = binding.split_dual(residual, tag)
+    return binding.make_dual(x, -_solve(equation, slope, tangent), tag)
 
 
 def _tags_in(x: Any) -> set[int]:
     """The tags of a Dual, and of those that it consists of."""
     if not isinstance(x, Dual):
         return set()
-    primal, tangent = _core.dual_components(x)
-    return {_core.tag_of(x)} | _tags_in(primal) | _tags_in(tangent)
+    primal, tangent = binding.dual_components(x)
+    return {binding.tag_of(x)} | _tags_in(primal) | _tags_in(tangent)
 
 
 def _without_tags(x: Any, tag: int) -> Any:
     """The number without its tangents of a tag, and of higher ones."""
-    while _core.tag_of(x) >= tag:
-        x = _core.dual_components(x)[0]
+    while binding.tag_of(x) >= tag:
+        x = binding.dual_components(x)[0]
     return x
 
 
@@ -314,8 +314,8 @@ class _Implicit:
     def _run(self, recording: Recording, operands: list[Var]) -> Any:
         """The residual, as it was when the solution was found."""
         residual = self._equation.innermost(recording.lifted[0])
-        same = np.array_equal(_core.strip(residual), self._residual, equal_nan=True)
-        if not same or not _core.are_within(_core.outside_of(recording, [residual]), operands):
+        same = np.array_equal(binding.strip(residual), self._residual, equal_nan=True)
+        if not same or not binding.are_within(binding.outside_of(recording, [residual]), operands):
             raise RuntimeError(
                 f"the function given to {self._equation.name} was another one when it was run "
                 "again for the derivative: lists and NumPy arrays that it reads are not to be "
@@ -327,10 +327,10 @@ class _Implicit:
         self, operands: list[Var], results: list[Any], cotangents: list[Any]
     ) -> list[Any]:
         """Plain cotangents of the operands."""
-        with Recording((_core.strip(results[0]),), (0,)) as recording:
+        with Recording((binding.strip(results[0]),), (0,)) as recording:
             residual = self._run(recording, operands)
             weights = -_solve(self._equation, recording.slope(residual).T, cotangents[0])
-            pulled = _core.pull_outside(recording, [residual], [weights], operands)
+            pulled = binding.pull_outside(recording, [residual], [weights], operands)
             residual = None
         return pulled
 
@@ -338,13 +338,15 @@ class _Implicit:
         self, operands: list[Var], results: list[Any], cotangents: list[Any], linear: bool
     ) -> list[Any]:
         """Cotangents that can be differentiated again: by the solution as well."""
-        x = _core.strip(results[0]) if linear else results[0]
+        x = binding.strip(results[0]) if linear else results[0]
         equation = self._equation
         slope = equation.linearised(x)[1] if linear else jacobian(equation.innermost)(x)
         weights = -_solve(equation, np.transpose(slope), cotangents[0])
         with Recording((x,), (0,)) as recording:  # of the equation alone
             given = operands if linear else [*operands, x]
             residual = self._run(recording, given)
-            pulled = _core.record_pull_outside(recording, [residual], [weights], operands, linear)
+            pulled = binding.record_pull_outside(
+                recording, [residual], [weights], operands, linear
+            )
             recording.keep()
         return pulled

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..binding._core import Recording, Structure
+from ..binding import Recording, Structure
 from ..operations.arrays import reshape, stack
 from ._base import Function, Mode, Transform, check_mode
 from ._blocks import blocks_of_matrix, blocks_of_tangents

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ..binding._core import FrozenMap, Recording, Structure
+from ..binding import FrozenMap, Recording, Structure
 from ..operations.arrays import stack
 from ._base import check_function
 from ._frozen import carried, joined, parted

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..binding import _core
-from ..binding._core import Dual, Structure, Var
+from .. import binding
+from ..binding import Dual, Structure, Var
 from ..operations.arrays import copy
 from ..operations.masks import Mask, is_number_mask
 
@@ -61,10 +61,10 @@ class Output:
         if isinstance(number, (bool, np.bool_)):
             hint = ": a comparison has no derivative; cadiff.where chooses between numbers"
             raise self._refusal(number, hint)
-        return _core.scalar_output(number)
+        return binding.scalar_output(number)
 
     def _vector(self, numbers: Sequence[Any]) -> Any:
-        return _core.numbers_array([self._number(x) for x in numbers], (len(numbers),))
+        return binding.numbers_array([self._number(x) for x in numbers], (len(numbers),))
 
     def _array(self, array: NDArray[Any]) -> Any:
         if array.dtype == object:
@@ -72,20 +72,20 @@ class Output:
                 if not is_scalar(number):
                     raise self._refusal(number)
                 self._number(number)
-            return _core.gather_numbers(array)
+            return binding.gather_numbers(array)
         if array.dtype.kind == "b":
             self._number(np.bool_(True))
         if array.dtype.kind not in "iuf":
             raise self._refusal(array, f" of dtype {array.dtype.name}")
         if type(array) is not np.ndarray:
-            _core.structure_of((array,), (0,))  # refuses masked arrays and matrices
+            binding.structure_of((array,), (0,))  # refuses masked arrays and matrices
         return np.array(array, dtype=np.float64)
 
     def _leaf(self, atom: Any) -> _Leaf:
         if isinstance(atom, (Var, Dual)):
-            _core.check_alive(atom)
+            binding.check_alive(atom)
         self.atoms.append(atom)
-        self.shapes.append(_core.shape(atom))
+        self.shapes.append(binding.shape(atom))
         return _Leaf(len(self.shapes) - 1)
 
     def own_atoms(self) -> list[Any]:
@@ -171,13 +171,13 @@ def is_scalar(item: Any) -> bool:
 def as_result(atom: Any) -> Any:
     """An atom as it is handed to the user: fresh, and plain if it carries no derivative."""
     if isinstance(atom, (Var, Dual)):
-        return _core.settled(atom)
+        return binding.settled(atom)
     return np.array(atom) if isinstance(atom, np.ndarray) and atom.ndim else float(atom)
 
 
 def own(atom: Any) -> Any:
     """An atom of which nobody else can change the elements."""
-    return copy(atom) if _core.shape(atom) else atom
+    return copy(atom) if binding.shape(atom) else atom
 
 
 def handed_out(atoms: Sequence[Any]) -> list[Any]:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..binding import _core
-from ..binding._core import Dual, Recording, Var
+from .. import binding
+from ..binding import Dual, Recording, Var
 from ._base import Function, Mode, check_function, check_mode, is_int
 from ._forward import run_forward
 from ._outputs import Output, Shape, as_result, is_scalar
@@ -69,14 +69,14 @@ def derivative(f: Function, wrt: Any, args: Sequence[Any] | None = None, *, orde
     if order > MOST_ORDER:
         raise ValueError(f"order is at most {MOST_ORDER}, not {order}")
     point, wrt = _checked_point(args, wrt)
-    numbers, _ = _core.take_apart(tuple(point), (wrt,))
+    numbers, _ = binding.take_apart(tuple(point), (wrt,))
 
     def at(x: Any) -> Any:
         return f(*point[:wrt], x, *point[wrt:][1:])
 
     if order == 0:
         result = at(numbers[0])
-        return _core.scalar_output(result) if is_scalar(result) else result
+        return binding.scalar_output(result) if is_scalar(result) else result
     if order > 1 and not isinstance(numbers[0], (Var, Dual)):
         output = _by_series(at, numbers[0], int(order))
         if output is not None:
@@ -93,7 +93,7 @@ def _by_series(f: Function, x: float, order: int) -> Any:
     with Recording((x,), (0,)) as recording:
         output = Output(f(*recording.lifted))
         if recording.is_plain(output.atoms) and not recording.has_rules:
-            result = output.fill(_core.high_derivatives(recording, output.atoms, order))
+            result = output.fill(binding.high_derivatives(recording, output.atoms, order))
         output.atoms.clear()
     return result
 
@@ -134,18 +134,18 @@ def gradient(f: Function, args: Sequence[Any], *, mode: Mode = "auto") -> NDArra
     check_mode(mode)
     point = tuple(_checked_point(args, None)[0])
     argnums = tuple(range(len(point)))
-    for k, shapes in enumerate(_core.structure_of(point, argnums).leaf_shapes()):
+    for k, shapes in enumerate(binding.structure_of(point, argnums).leaf_shapes()):
         _check_is_number(point, k, shapes)
     if mode == "fwd":
 
         def number(*args: Any) -> Any:
-            return _core.scalar_output(f(*args), name="gradient")
+            return binding.scalar_output(f(*args), name="gradient")
 
         _, _, tangents, _, _ = run_forward(number, point, {}, argnums, None)
         row = tangents[0] if isinstance(tangents[0], tuple) else (0.0,) * len(point)
     else:
-        _, row, _ = _core.value_and_grad(f, argnums, False, False, point, {}, "gradient")
-    result: NDArray[Any] = _core.numbers_array(list(row), (len(point),))
+        _, row, _ = binding.value_and_grad(f, argnums, False, False, point, {}, "gradient")
+    result: NDArray[Any] = binding.numbers_array(list(row), (len(point),))
     return result
 
 
@@ -174,9 +174,9 @@ def check_derivative(
     """
     here, wrt = _checked_point(args, wrt)
     there = list(here)
-    here[wrt] = float(_core.strip(here[wrt]))
+    here[wrt] = float(binding.strip(here[wrt]))
     there[wrt] = here[wrt] + h  # in double precision, whatever the point is in
-    high, low = (_core.strip(Output(f(*point)).atoms) for point in (there, here))
+    high, low = (binding.strip(Output(f(*point)).atoms) for point in (there, here))
     quotients = [(np.asarray(y) - np.asarray(x)) / h for x, y in zip(low, high, strict=True)]
     return all(bool(np.all(np.isclose(q, suspect, rtol=rtol, atol=atol))) for q in quotients)
 
@@ -194,7 +194,7 @@ def _checked_point(args: Any, wrt: int | None) -> tuple[list[Any], int]:
         raise TypeError(f"wrt is the position of an argument, an int, not {wrt!r}")
     if not -len(point) <= wrt < len(point):
         raise IndexError(f"wrt={wrt}, but there are {len(point)} arguments")
-    (shapes,) = _core.structure_of(tuple(point), (int(wrt),)).leaf_shapes()
+    (shapes,) = binding.structure_of(tuple(point), (int(wrt),)).leaf_shapes()
     _check_is_number(point, int(wrt), shapes)
     return point, int(wrt)
 

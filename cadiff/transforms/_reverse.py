@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from ..binding import _core
-from ..binding._core import FrozenMap, Recording
+from .. import binding
+from ..binding import FrozenMap, Recording
 from ..operations.arrays import sum as total_of
 from ._base import Function, Transform, check_function, own_derivatives
 from ._frozen import carried
@@ -19,7 +19,7 @@ class ValueAndGrad(Transform):
             found = self._by_function(args, kwargs)
             if found is not NotImplemented:
                 return found
-        value, gradient, aux = _core.value_and_grad(
+        value, gradient, aux = binding.value_and_grad(
             self._function, self._argnums, self._single, self._has_aux, args, kwargs, self._name
         )
         return ((value, aux), gradient) if self._has_aux else (value, gradient)
@@ -31,7 +31,7 @@ class Grad(Transform):
             found = self._by_function(args, kwargs)
             if found is not NotImplemented:
                 return found
-        _, gradient, aux = _core.value_and_grad(
+        _, gradient, aux = binding.value_and_grad(
             self._function, self._argnums, self._single, self._has_aux, args, kwargs, self._name
         )
         return (gradient, aux) if self._has_aux else gradient
@@ -99,7 +99,7 @@ class ElementwiseGrad(Transform):
             atoms = Output(self._function(*args, **kwargs)).atoms
             return sum(total_of(atom) for atom in atoms)
 
-        _, gradient, _ = _core.value_and_grad(
+        _, gradient, _ = binding.value_and_grad(
             total, self._argnums, self._single, False, args, {}, self._name
         )
         return gradient
@@ -189,12 +189,12 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
         out = f(*recording.lifted)
         aux = None
         if has_aux:
-            out, aux = _core.split_aux(out)
+            out, aux = binding.split_aux(out)
         output = Output(out)
         values, aux = recording.settle(output.atoms), recording.settle(aux)
         # What is returned may be assigned to, and so may what f put aside; the pullback is of what
         # it was.
-        values, aux = handed_out(values), _core.map_numbers(aux, own)
+        values, aux = handed_out(values), binding.map_numbers(aux, own)
         output.atoms = output.own_atoms()
         recording.keep()
     result = (output.fill(values), Pullback(recording, output, len(primals) == 1))

@@ -12,8 +12,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ..binding import _core
-from ..binding._core import Dual, Recording, Var
+from .. import binding
+from ..binding import Dual, Recording, Var
 from ..operations.primitives import settle_doubts
 from ._base import Function, Transform
 from ._blocks import blocks_of_matrix, blocks_of_tangents
@@ -31,7 +31,7 @@ class Hessian(Transform):
         matrix: NDArray[Any] | None = None
         blocks: list[list[Any]]
         with Recording(args, self._argnums, f=self._function) as recording:
-            number = _core.scalar_output(
+            number = binding.scalar_output(
                 self._function(*recording.lifted, **kwargs), name=self._name
             )
             if recording.is_plain([number]):
@@ -80,16 +80,16 @@ class HessianProduct(Transform):
         k = self._argnums[0]
         if not -len(args) <= k < len(args):
             raise TypeError(f"argnums={k}, but there are {len(args)} arguments beside v")
-        structure = _core.structure_of((args[k],), (0,))
+        structure = binding.structure_of((args[k],), (0,))
         direction = structure.match((v,), ["the direction v"])
         if not any(isinstance(atom, (Var, Dual)) for atom in direction):
             product: list[Any] | None = None
             with Recording(args, self._argnums, f=self._function) as recording:
-                number = _core.scalar_output(
+                number = binding.scalar_output(
                     self._function(*recording.lifted, **kwargs), name=self._name
                 )
                 if recording.is_plain([number]) and recording.passes_rules:
-                    with _core.Forward():
+                    with binding.Forward():
                         product = recording.hessian_product(number, direction)
                         settle_doubts(product)
                 number = None
@@ -131,12 +131,12 @@ def _gradient_along(
 
     None stands for all unit vectors, as lanes.
     """
-    atoms, structure = _core.take_apart(args, argnums)
+    atoms, structure = binding.take_apart(args, argnums)
     tangents, lanes = seeds(structure, tangents)
-    with _core.Forward(lanes, (f, args)) as tag:
+    with binding.Forward(lanes, (f, args)) as tag:
         lifted = lift(args, argnums, structure, atoms, tangents, tag)
         gradients = Grad("grad", f, argnums)(*lifted, **kwargs)
-        entries, _ = _core.take_apart(gradients, tuple(range(len(argnums))))
-        pairs = [_core.split_dual(entry, tag) for entry in entries]
+        entries, _ = binding.take_apart(gradients, tuple(range(len(argnums))))
+        pairs = [binding.split_dual(entry, tag) for entry in entries]
         settle_doubts(chain.from_iterable(pairs))
         return pairs

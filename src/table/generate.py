@@ -383,7 +383,7 @@ def function_stubs(rows: list[Row]) -> str:
         "import numpy as np",
         "from numpy.typing import ArrayLike, NDArray",
         "",
-        "from ..binding._core import Dual, Var",
+        "from ..binding import Dual, Var",
         "",
         '_Number = TypeVar("_Number", Var, Dual)',
         "",

@@ -17,8 +17,7 @@ import pytest
 
 import cadiff
 import cadiff.numpy as np
-from cadiff import Dual, StaleVarError, Var
-from cadiff.binding import _core
+from cadiff import Dual, StaleVarError, Var, binding
 
 from ..helpers.processes import isolated
 from ..helpers.threads import in_thread
@@ -79,7 +78,7 @@ every_run = pytest.mark.parametrize("run", RUNS.values(), ids=RUNS.keys())
 @pytest.fixture
 def _allocations() -> Iterator[None]:
     yield
-    _core._fail_allocations_after(-1)
+    binding._core._fail_allocations_after(-1)
 
 
 @every_run
@@ -90,7 +89,7 @@ def test_a_lack_of_memory_at_any_allocation(run: Callable[[], Any], fresh: bool)
     failures = 0
     for successes in range(200):
         try:
-            _core._fail_allocations_after(successes)
+            binding._core._fail_allocations_after(successes)
             got = in_thread(run) if fresh else run()
         except MemoryError:
             failures += 1
@@ -98,8 +97,8 @@ def test_a_lack_of_memory_at_any_allocation(run: Callable[[], Any], fresh: bool)
             numpy.testing.assert_array_equal(got, wanted)
             break
         finally:
-            _core._fail_allocations_after(-1)
-        assert _core.tape_usage()["recordings"] == 0
+            binding._core._fail_allocations_after(-1)
+        assert binding.tape_usage()["recordings"] == 0
         numpy.testing.assert_array_equal(run(), wanted)
     assert failures or not fresh
 
@@ -142,7 +141,7 @@ def test_loops_run_in_constant_memory(name: str) -> None:
         numbers = 0
         for _ in range(times):
             LOOPS[name](A)
-            numbers = max(numbers, _core.tape_usage()["numbers"])
+            numbers = max(numbers, binding.tape_usage()["numbers"])
         return numbers
 
     assert in_thread(lambda: peak(3000) <= 1.01 * peak(1000) + 1000)
@@ -277,7 +276,7 @@ def test_exceptions_half_way_leave_no_trace() -> None:
     hessian = numpy.diag([0.0, 2.0, 2.0, 2.0])
     hessian[0, 1] = hessian[1, 0] = 1.0
     numpy.testing.assert_array_equal(cadiff.hessian(with_attempts)(x), hessian)
-    assert _core.tape_usage()["recordings"] == 0
+    assert binding.tape_usage()["recordings"] == 0
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this system")
@@ -299,7 +298,7 @@ def test_interrupts_at_any_time(run: Callable[[], Any]) -> None:
                     signal.setitimer(signal.ITIMER_REAL, 0)
             except KeyboardInterrupt:
                 pass
-            assert _core.tape_usage()["recordings"] == 0
+            assert binding.tape_usage()["recordings"] == 0
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, former)

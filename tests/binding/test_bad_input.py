@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 import cadiff
-from cadiff import Dual, Var
-from cadiff.binding import _core
+from cadiff import Dual, Var, binding
 
 from ..helpers.names import name_of
 
@@ -39,14 +38,14 @@ def identity(x: Any) -> Any:
 def check(mistake: Mistake) -> None:
     """The mistake raises, its message has the telling words, and the tape is as before."""
     make, kind, words = mistake
-    before = _core.tape_usage()
+    before = binding.tape_usage()
     with pytest.raises(kind) as caught:
         make()
     message = str(caught.value)
     for word in words:
         assert re.search(word, message), f"{word!r} is not in {message!r}"
     del caught
-    after = _core.tape_usage()
+    after = binding.tape_usage()
     assert after.pop("handles") <= before.pop("handles")  # garbage of other tests may go
     assert after == before
 
@@ -724,9 +723,9 @@ def test_a_bad_operand_of_a_function_is_told(mistake: Mistake) -> None:
     check(mistake)
 
 
-@pytest.mark.parametrize("name", sorted({name for name, _, _ in _core.operations()}))
+@pytest.mark.parametrize("name", sorted({name for name, _, _ in binding.operations()}))
 def test_every_operation_refuses_text_by_its_name(name: str) -> None:
-    arity = {name: arity for name, arity, _ in _core.operations()}[name]
+    arity = {name: arity for name, arity, _ in binding.operations()}[name]
     words = [rf"cadiff\.{name}\b", "real numbers", "str"]
     check((lambda: getattr(cadiff, name)(*["a"] * arity), TypeError, words))
 

@@ -189,7 +189,7 @@ def test_numbers_take_no_attributes_and_no_subclasses(kind: Kind) -> None:
 
 
 def _all_methods() -> Iterator[str]:
-    for name, arity, _ in cadiff.binding._core.operations():
+    for name, arity, _ in cadiff.binding.operations():
         if arity <= 2:
             yield name
 

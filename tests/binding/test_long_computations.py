@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import cadiff
-from cadiff import Var
-from cadiff.binding import _core
+from cadiff import Var, binding
 
 from ..helpers.functions import square_sum
 from ..helpers.memory import small_heap
@@ -61,7 +60,7 @@ def _peaks(step: Step, n: int) -> tuple[int, int]:
         step(k)
         if k % 97 == 0:
             late = k > n // 4
-            peaks[late] = max(peaks[late], _core.tape_usage()["numbers"])
+            peaks[late] = max(peaks[late], binding.tape_usage()["numbers"])
     return peaks[0], peaks[1]
 
 
@@ -146,7 +145,7 @@ def test_temporary_numbers_inside_a_recording_are_reclaimed() -> None:
         for k in range(4_000_000):
             x * 2.0
             if k % 50_000 == 0:
-                peaks.append(_core.tape_usage()["numbers"])
+                peaks.append(binding.tape_usage()["numbers"])
         return x * x
 
     assert in_thread(lambda: cadiff.grad(f)(3.0)) == 6.0
@@ -408,7 +407,7 @@ def make_tape_reclaim() -> None:
     """Compute numbers that nobody holds until the tape lets go of them."""
     one = Var(1.0)
     before = 0
-    while (now := _core.tape_usage()["entries"]) >= before:
+    while (now := binding.tape_usage()["entries"]) >= before:
         before = now
         for _ in range(1000):
             one * 1.5

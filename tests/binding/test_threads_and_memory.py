@@ -18,8 +18,7 @@ import numpy as np
 import pytest
 
 import cadiff
-from cadiff import Dual, Var
-from cadiff.binding import _core
+from cadiff import Dual, Var, binding
 
 from ..helpers.functions import BoomError, square_sum
 from ..helpers.memory import leaks, small_heap, usage
@@ -271,7 +270,7 @@ def test_without_memory_a_call_raises_memory_error_and_the_next_one_is_right(
             kept = Var(3.0)
             derived = kept * kept
             derived.backward()
-        _core._fail_allocations_after(successes)
+        binding._core._fail_allocations_after(successes)
         try:
             result = job()
         except MemoryError:
@@ -280,7 +279,7 @@ def test_without_memory_a_call_raises_memory_error_and_the_next_one_is_right(
             came_through = True
             assert result == expected
         finally:
-            _core._fail_allocations_after(-1)
+            binding._core._fail_allocations_after(-1)
         assert usage()[2] == 0
         if not fresh:
             assert (kept.grad, derived.value) == (6.0, 9.0)
@@ -302,7 +301,7 @@ def test_without_memory_a_pass_changes_no_gradient() -> None:
         x.backward(5.0)
         y = _cubes(v) * x
         before = usage()
-        _core._fail_allocations_after(successes)
+        binding._core._fail_allocations_after(successes)
         try:
             y.backward()
         except MemoryError:
@@ -312,7 +311,7 @@ def test_without_memory_a_pass_changes_no_gradient() -> None:
         else:
             done = True
         finally:
-            _core._fail_allocations_after(-1)
+            binding._core._fail_allocations_after(-1)
         assert usage() == before
         if not done:
             y.backward()
@@ -335,12 +334,12 @@ def test_without_memory_an_operation_leaves_its_operands() -> None:
             while True:
                 numbers.append(numbers[-1] + 1.0)
 
-        _core._fail_allocations_after(0)
+        binding._core._fail_allocations_after(0)
         try:
             with pytest.raises(MemoryError):
                 grow()
         finally:
-            _core._fail_allocations_after(-1)
+            binding._core._fail_allocations_after(-1)
         assert [number.value for number in numbers] == [2.0 + k for k in range(len(numbers))]
         more = numbers[-1] * x
         more.backward()

@@ -5,12 +5,12 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from cadiff.binding import _core
+from cadiff import binding
 
 
 def usage() -> tuple[int, int, int]:
     """Entries, numbers and open recordings of this thread's tape."""
-    tape = _core.tape_usage()
+    tape = binding.tape_usage()
     return tape["entries"], tape["numbers"], tape["recordings"]
 
 

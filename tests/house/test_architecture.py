@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import importlib
 import importlib.util
 import re
 import sys
@@ -20,8 +21,8 @@ import numpy as np
 import pytest
 
 import cadiff
-from cadiff import inspection, ops, programs, transforms
-from cadiff.binding import _core
+from cadiff import binding, inspection, ops, programs, transforms
+from cadiff.binding import _core, loading
 from cadiff.operations import table as _table
 
 ROOT = Path(__file__).parents[2]
@@ -49,7 +50,7 @@ generate = _load("generate_for_architecture", SOURCES / "table" / "generate.py")
 # those of lower storeys, and of its own those of earlier groups. A package stands for its own
 # __init__.py; "" is the folder of the package itself.
 STOREYS: list[tuple[str, list[set[str]]]] = [
-    ("binding", [{"dtype"}, {"_core"}, {"__init__"}]),
+    ("binding", [{"dtype"}, {"_core"}, {"loading"}, set(loading.MODULES), {"__init__"}]),
     (
         "operations",
         [{"guards", "table"}, {"masks"}, {"dispatch"}, {"arrays"}, {"primitives"}, {"__init__"}],
@@ -111,6 +112,10 @@ RANK = {name: rank for rank, names in enumerate(ROOMS) for name in names}
 FETCHED = {"operations.dispatch": {"scipy.special"}}
 
 
+def _stem(path: Path) -> str:
+    return path.stem
+
+
 def room_of(path: Path) -> str:
     """The name of a file of the package, without the package's own."""
     *above, name = path.relative_to(PACKAGE).with_suffix("").parts
@@ -118,6 +123,7 @@ def room_of(path: Path) -> str:
 
 
 MODULES = {room_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+COMPILED = {room_of(path): path for path in sorted(PACKAGE.rglob("*.pyx"))}
 
 
 def named_imports(tree: ast.AST, package: str = "cadiff") -> set[str]:
@@ -136,7 +142,7 @@ def named_imports(tree: ast.AST, package: str = "cadiff") -> set[str]:
 def room_called(name: str) -> str | None:
     """The room of the package that a full name leads to; None outside of the package."""
     package, *rest = name.split(".")
-    known = {*MODULES, "binding._core"}
+    known = {*MODULES, *COMPILED}
     while rest and ".".join(rest) not in known:
         rest.pop()
     return (".".join(rest) or "__init__") if package == "cadiff" else None
@@ -161,7 +167,7 @@ def package_of(name: str) -> str:
 
 
 def test_every_module_has_its_place() -> None:
-    assert set(MODULES) | {"binding._core"} == set(RANK)
+    assert set(MODULES) | set(COMPILED) == set(RANK)
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -174,7 +180,7 @@ def private_names(path: Path, package: str = "cadiff") -> set[str]:
     """The names with an underscore that a file takes out of rooms of the package."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     named = {name for name in named_imports(tree, package) if name.startswith("cadiff.")}
-    rooms = {f"cadiff.{room}" for room in {*MODULES, "binding._core"}}
+    rooms = {f"cadiff.{room}" for room in {*MODULES, *COMPILED}}
     return {name for name in named - rooms if name.split(".")[-1].startswith("_")}
 
 
@@ -199,12 +205,61 @@ def test_every_package_is_installed() -> None:
 def test_the_compiled_core_imports_only_what_comes_before_it() -> None:
     text = "\n".join(
         path.read_text(encoding="utf-8")
-        for pattern in ("*.pyx", "*.pxd", "*.pxi", "*.c")
+        for pattern in ("*.pyx", "*.pxd", "*.c")
         for path in PACKAGE.rglob(pattern)
     )
     named = set(re.findall(r"\"cadiff\.([\w.]+)\"", text))
     assert named - {"tape", "StaleVarError", "Var", "Dual"} == {"binding.dtype"}
-    assert not re.search(r"^\s*(from|import)\s+(cadiff|\.)", text, re.MULTILINE)
+    assert not re.search(r"^\s*(from|import|cimport)\s+(cadiff|\.\.)", text, re.MULTILINE)
+
+
+# What the modules in Cython see of C: declarations, of which nothing is left when they run.
+DECLARATIONS = ["python", "tape", "sweeps", "linear", "graph", "program", "numbers", "numpy"]
+CYTHON_ORDER = [*[f"c_{name}" for name in DECLARATIONS], "_core", *loading.MODULES]
+CYTHON_FILES = sorted([*(PACKAGE / "binding").glob("*.pyx"), *(PACKAGE / "binding").glob("*.pxd")])
+
+
+def cython_imports_of(path: Path) -> set[str]:
+    """The modules beside it that a file in Cython imports, by `import` or `cimport`."""
+    text = path.read_text(encoding="utf-8")
+    found = set(re.findall(r"^\s*from \.(\w+) c?import ", text, re.MULTILINE))
+    for names in re.findall(r"^\s*from \. c?import (.+)$", text, re.MULTILINE):
+        found |= {name.split()[0] for name in names.split(",")}
+    return found
+
+
+def test_every_file_in_cython_has_its_place() -> None:
+    assert {path.stem for path in CYTHON_FILES} == set(CYTHON_ORDER)
+    assert len(set(CYTHON_ORDER)) == len(CYTHON_ORDER)
+
+
+@pytest.mark.parametrize("path", CYTHON_FILES, ids=lambda path: path.name)
+def test_a_module_in_cython_imports_only_what_comes_before_it(path: Path) -> None:
+    rank = CYTHON_ORDER.index(path.stem)
+    for name in cython_imports_of(path):
+        assert CYTHON_ORDER.index(name) < rank, f"{path.name} imports {name}"
+
+
+@pytest.mark.parametrize("path", CYTHON_FILES, ids=lambda path: path.name)
+def test_a_module_in_cython_imports_at_its_head_alone(path: Path) -> None:
+    """A late import would be a way round the order; `include` shares the names of a module."""
+    text = path.read_text(encoding="utf-8")
+    assert not re.search(r"^[ \t]+(from\s+\S+\s+)?c?import\s", text, re.MULTILINE)
+    assert not re.search(r"^[ \t]*include\s", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", [p for p in CYTHON_FILES if p.suffix == ".pyx"], ids=_stem)
+def test_a_module_in_cython_says_what_it_is_for(path: Path) -> None:
+    assert path.read_text(encoding="utf-8").startswith('"""')
+
+
+def test_the_order_of_modules_in_cython_can_be_broken(tmp_path: Path) -> None:
+    path = tmp_path / "module.pyx"
+    path.write_text(
+        "import copy\nfrom . cimport c_numpy as cnp\nfrom .tape cimport (\n    view_of,\n)\n"
+        "from .atoms import shape\nfrom cpython.float cimport PyFloat_FromDouble\n"
+    )
+    assert cython_imports_of(path) == {"c_numpy", "tape", "atoms"}
 
 
 def test_the_import_rule_can_be_broken(tmp_path: Path) -> None:
@@ -212,7 +267,7 @@ def test_the_import_rule_can_be_broken(tmp_path: Path) -> None:
     path = tmp_path / "room.py"
     path.write_text(
         "import cadiff.ops\nfrom . import inspection\nfrom .transforms import grad\n"
-        "def f():\n    from cadiff import sin\n    from cadiff.binding._core import Var\n"
+        "def f():\n    from cadiff import sin\n    from cadiff.binding.tape import is_stale\n"
         "    import numpy.linalg, cadiff.scipy.stats\n    from .numpy import linalg, sum\n"
         'importlib.import_module(\n    "cadiff.scipy.special"\n)\n'
     )
@@ -221,7 +276,7 @@ def test_the_import_rule_can_be_broken(tmp_path: Path) -> None:
         "inspection",
         "transforms",
         "__init__",
-        "binding._core",
+        "binding.tape",
         "scipy.stats",
         "numpy.linalg",
         "numpy",
@@ -715,11 +770,14 @@ def _members(node: ast.ClassDef) -> set[str]:
     return names
 
 
+BINDING_STUBS = [f"binding/{path.stem}" for path in sorted((PACKAGE / "binding").glob("*.pyi"))]
+
+
 def stub_members(name: str) -> set[str]:
     """What the stubs say about a class of the core, with what it inherits there."""
     classes = {
         node.name: node
-        for module in ("binding/_core", "operations/methods")
+        for module in (*BINDING_STUBS, "operations/methods")
         for node in ast.walk(_stub(module))
         if isinstance(node, ast.ClassDef)
     }
@@ -751,14 +809,14 @@ def runtime_members(kind: type[Any]) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "kind", [cadiff.Var, cadiff.Dual, _core.Recording, _core.Structure, _core.FrozenMap]
+    "kind", [cadiff.Var, cadiff.Dual, binding.Recording, binding.Structure, binding.FrozenMap]
 )
 def test_stubs_cover_every_member_of_the_types(kind: type[Any]) -> None:
     assert runtime_members(kind) - stub_members(kind.__name__) == set()
 
 
 @pytest.mark.parametrize(
-    "kind", [cadiff.Var, cadiff.Dual, _core.Recording, _core.Structure, _core.FrozenMap]
+    "kind", [cadiff.Var, cadiff.Dual, binding.Recording, binding.Structure, binding.FrozenMap]
 )
 def test_stubs_promise_nothing_that_the_types_lack(kind: type[Any]) -> None:
     assert {name for name in stub_members(kind.__name__) if not hasattr(kind, name)} == set()
@@ -772,19 +830,25 @@ def test_array_numbers_have_the_members_of_the_scalars() -> None:
         assert runtime_members(type(scalar)) == runtime_members(type(array))
 
 
-def test_stubs_cover_the_functions_of_the_core() -> None:
-    stubbed = {
-        node.name for node in _stub("binding/_core").body if isinstance(node, ast.FunctionDef)
-    }
-    tabled = set(_core.functions())
-    public = {
+def own_functions(module: ModuleType) -> set[str]:
+    """The functions for others that a compiled module has not imported itself."""
+    return {
         name
-        for name, thing in vars(_core).items()
+        for name, thing in vars(module).items()
         if callable(thing) and not isinstance(thing, type) and not name.startswith("_")
-        if getattr(thing, "__module__", None) != "math"  # what the core itself imports
+        if getattr(thing, "__module__", module.__name__) in {module.__name__, "cadiff"}
     }
-    assert public - stubbed - tabled == set()
-    assert {name for name in stubbed if not hasattr(_core, name)} == set()
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_stubs_cover_the_functions_of_a_compiled_module(name: str) -> None:
+    module = importlib.import_module(f"cadiff.{name}")
+    path = COMPILED[name].with_suffix(".pyi")
+    body = _stub(name.replace(".", "/")).body if path.exists() else []
+    stubbed = {node.name for node in body if isinstance(node, ast.FunctionDef)}
+    tabled = set(_core.functions()) if module is _core else set()
+    assert own_functions(module) - stubbed - tabled == set()
+    assert {name for name in stubbed if not hasattr(module, name)} == set()
 
 
 def test_the_stub_of_the_table_lists_every_function() -> None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cadiff
-from cadiff.binding import _core
+from cadiff import binding
 from cadiff.inspection import checks
 
 from ..helpers.functions import rosenbrock
@@ -346,10 +346,10 @@ def test_what_f_raises_passes_through() -> None:
             raise OddError
         return x
 
-    before = _core.tape_usage()["recordings"]
+    before = binding.tape_usage()["recordings"]
     with pytest.raises(OddError):
         cadiff.check_grads(f, (1.0,))
-    assert _core.tape_usage()["recordings"] == before
+    assert binding.tape_usage()["recordings"] == before
 
 
 def test_arguments_are_left_alone() -> None:

@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff import inspection
-from cadiff.binding import _core
+from cadiff import binding, inspection
 
 
 def lines_of(tape: cadiff.Tape, **kwargs: Any) -> list[str]:
@@ -381,9 +380,9 @@ def test_many_arrays_that_are_assigned_to() -> None:
 
 
 def test_a_tape_is_a_snapshot() -> None:
-    before = _core.tape_usage()
+    before = binding.tape_usage()
     tape = cadiff.make_tape(lambda x: np.sum(cadiff.exp(x)))(np.ones(3))
-    assert _core.tape_usage() == before
+    assert binding.tape_usage() == before
     text = tape.to_text()
     again = pickle.loads(pickle.dumps(tape))
     cadiff.grad(lambda x: np.sum(x * x))(np.ones(100))
@@ -405,10 +404,10 @@ def test_exceptions_pass_through_and_nothing_stays() -> None:
         y = x * x
         raise OddError(y.value)
 
-    before = _core.tape_usage()
+    before = binding.tape_usage()
     with pytest.raises(OddError, match="4"):
         cadiff.make_tape(f)(2.0)
-    assert _core.tape_usage() == before
+    assert binding.tape_usage() == before
     assert cadiff.grad(lambda x: x * x)(2.0) == 4.0
 
 

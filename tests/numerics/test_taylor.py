@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff import Dual
-from cadiff.binding import _core
+from cadiff import Dual, binding
 
 from ..helpers.oracle import DERIVATIVES, ORACLE, STAIRS, Real, digits
 from ..helpers.table import ROWS, Domain, rows, window
@@ -524,7 +523,7 @@ def test_one_output_many_times_over() -> None:
 
 
 def usage() -> dict[str, int]:
-    return _core.tape_usage()
+    return binding.tape_usage()
 
 
 def test_an_exception_leaves_everything_as_it_was() -> None:
@@ -551,13 +550,13 @@ def test_without_memory_it_can_be_done_again(name: str) -> None:
     wanted = cadiff.derivative(f, 0.6, order=4)
     before = usage()["entries"]
     for successes in range(500):
-        _core._fail_allocations_after(successes)
+        binding._core._fail_allocations_after(successes)
         try:
             got = cadiff.derivative(f, 0.6, order=4)
         except MemoryError:
             got = None
         finally:
-            _core._fail_allocations_after(-1)
+            binding._core._fail_allocations_after(-1)
         assert usage()["entries"] == before
         if got is not None:
             break

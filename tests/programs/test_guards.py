@@ -18,8 +18,8 @@ import pytest
 import cadiff
 import cadiff.math as cmath
 import cadiff.numpy as cnp
-from cadiff.binding import _core
-from cadiff.binding._core import Recording
+from cadiff import binding
+from cadiff.binding import Recording
 
 Function = Callable[..., Any]
 Guards = list[tuple[int, int, bool, list[bool]]]
@@ -38,15 +38,15 @@ def record(f: Function, *args: Any, elsewhere: Any = None) -> Noted:
     with Recording(args, tuple(range(len(args)))) as recording:
         lifted = recording.lifted
         found: Guards = []
-        _core._start_guards()
+        binding.guards._start_guards()
         try:
             out = f(*lifted)
-            values = _core.plain_values(out)
+            values = binding.plain_values(out)
             del out
             if elsewhere is not None:
-                found = _core._guards_elsewhere(recording, elsewhere)
+                found = binding.captures._guards_elsewhere(recording, elsewhere)
         finally:
-            guards, obstacle = _core._end_guards()
+            guards, obstacle = binding.guards._end_guards()
         del lifted
         return Noted(guards, obstacle, values, found)
 
@@ -197,10 +197,10 @@ def test_constants_are_not_guarded() -> None:
 
 def test_without_guards_nothing_is_recorded() -> None:
     with Recording((1.0,), (0,)) as recording:
-        before = _core.tape_usage()["entries"]
+        before = binding.tape_usage()["entries"]
         assert recording.lifted[0] < 2.0
         assert bool(recording.lifted[0])
-        assert _core.tape_usage()["entries"] == before
+        assert binding.tape_usage()["entries"] == before
 
 
 # --- Python's own choices ------------------------------------------------------------------------
@@ -355,7 +355,7 @@ def test_guards_change_no_result(name: str) -> None:
     f, *points = CHOICES[name]
     for point in points:
         with Recording((point,), (0,)) as recording:
-            expected = _core.plain_values(f(*recording.lifted))
+            expected = binding.plain_values(f(*recording.lifted))
         out = record(f, point).out
         np.testing.assert_equal(out, expected)
 
@@ -394,7 +394,7 @@ def test_the_text_of_a_number_is_an_obstacle(text: Function) -> None:
 def test_stop_gradient_is_an_operation() -> None:
     def f(x: Any) -> Any:
         y = cadiff.stop_gradient(x)
-        assert not _core.is_constant(y)
+        assert not binding.is_constant(y)
         return cadiff.grad(lambda z: z * cadiff.stop_gradient(z * x))(y)
 
     assert record(f, 3.0).out == 9.0
@@ -418,23 +418,23 @@ def test_stopped_numbers_are_still_read(make: Function, x: Any) -> None:
 
     def f(x: Any) -> Any:
         stopped = cadiff.stop_gradient(make(x))
-        found.append(_core.depends(stopped))
-        _core.map_numbers(stopped, lambda v: found.append(_core.depends(v)))
+        found.append(binding.depends(stopped))
+        binding.map_numbers(stopped, lambda v: found.append(binding.depends(v)))
         return stopped
 
     out = record(f, x).out
     assert set(found) == {True}
     expected = cadiff.stop_gradient(make(x))
-    np.testing.assert_equal(out, _core.plain_values(expected))
+    np.testing.assert_equal(out, binding.plain_values(expected))
 
 
 def test_a_stopped_number_has_no_derivative() -> None:
     with Recording((2.0,), (0,)) as recording:
-        _core._start_guards()
+        binding.guards._start_guards()
         try:
             y = recording.lifted[0] * cadiff.stop_gradient(recording.lifted[0])
         finally:
-            _core._end_guards()
+            binding.guards._end_guards()
         assert recording.pull([y], [1.0]) == [2.0]
         del y
 
@@ -649,13 +649,13 @@ def test_derivatives_of_higher_order(x: float) -> None:
 def test_guards_do_not_nest() -> None:
     def f(x: Any) -> Any:
         with pytest.raises(RuntimeError, match="already"):
-            _core._start_guards()
+            binding.guards._start_guards()
         return x
 
     assert record(f, 1.0).guards == []
     with pytest.raises(RuntimeError, match="no guards"):
-        _core._end_guards()
-    assert not _core.is_guarding()
+        binding.guards._end_guards()
+    assert not binding.is_guarding()
 
 
 def test_memory_may_fail_at_any_request() -> None:
@@ -668,7 +668,7 @@ def test_memory_may_fail_at_any_request() -> None:
     expected = record(f, x)
     failures = 0
     for successes in range(0, 400, 7):
-        _core._fail_allocations_after(successes)
+        binding._core._fail_allocations_after(successes)
         try:
             noted = record(f, x)
         except MemoryError:
@@ -676,7 +676,7 @@ def test_memory_may_fail_at_any_request() -> None:
         else:
             assert noted.guards == expected.guards
         finally:
-            _core._fail_allocations_after(-1)
-        assert not _core.is_guarding()
+            binding._core._fail_allocations_after(-1)
+        assert not binding.is_guarding()
     assert record(f, x).guards == expected.guards
     del expected, failures

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff.binding import _core
+from cadiff import binding
 
 from ..helpers.programs import Pair, agree, direction, mixed, near, quiet, same, summed
 from ..helpers.threads import in_threads
@@ -456,9 +456,9 @@ def test_what_is_recorded_is_what_the_function_records(f: Function) -> None:
     program = cadiff.compile(f)
 
     def entries(g: Function, x: Any, y: Any) -> int:
-        before = _core.tape_usage()["entries"]
+        before = binding.tape_usage()["entries"]
         value = g(x, y)
-        found: int = _core.tape_usage()["entries"] - before
+        found: int = binding.tape_usage()["entries"] - before
         assert isinstance(value, cadiff.Var)
         return found
 
@@ -479,7 +479,7 @@ def test_what_is_recorded_is_what_the_function_records(f: Function) -> None:
 
 def test_nothing_is_left_on_the_tape() -> None:
     x = np.array([1.0, 2.0, -3.0, 0.5])
-    before = _core.tape_usage()
+    before = binding.tape_usage()
     exact, program = cadiff.compile(loop, optimize=False), cadiff.compile(loop)
     for _ in range(3):
         for at in (x, -x, x[::-1]):
@@ -487,7 +487,7 @@ def test_nothing_is_left_on_the_tape() -> None:
             exact.hessian(at)
             exact(at)
             cadiff.grad(lambda x: program(x * 2.0) * program(x))(at)
-            assert _core.tape_usage() == before
+            assert binding.tape_usage() == before
 
 
 def test_missed_guards_leave_the_tape_as_it_was() -> None:
@@ -500,11 +500,11 @@ def test_missed_guards_leave_the_tape_as_it_was() -> None:
 
     def g(x: Any) -> Any:
         first = program(x)
-        entries = _core.tape_usage()["entries"]
+        entries = binding.tape_usage()["entries"]
         plain = f(-x)
-        recorded = _core.tape_usage()["entries"] - entries
+        recorded = binding.tape_usage()["entries"] - entries
         second = program(-x)  # there is no room for its image: f is run
-        assert _core.tape_usage()["entries"] == entries + 2 * recorded
+        assert binding.tape_usage()["entries"] == entries + 2 * recorded
         return first + plain * second
 
     x = np.array([0.5, 1.0])
@@ -535,21 +535,21 @@ def test_memory_that_runs_out() -> None:
 
     x = np.array([0.5, 1.0, 2.0])
     wanted = cadiff.grad(f)(x)
-    before = _core.tape_usage()
+    before = binding.tape_usage()
 
     def both() -> Any:
         exact, program = cadiff.compile(f, optimize=False), cadiff.compile(f)
         return exact.grad(x), cadiff.grad(lambda x: program(x * 1.0))(x)
 
     for successes in range(2000):
-        _core._fail_allocations_after(successes)
+        binding._core._fail_allocations_after(successes)
         try:
             found = both()
         except MemoryError:
             continue
         finally:
-            _core._fail_allocations_after(-1)
-            assert _core.tape_usage()["recordings"] == before["recordings"]
+            binding._core._fail_allocations_after(-1)
+            assert binding.tape_usage()["recordings"] == before["recordings"]
         same(found, (wanted, wanted))
         break
     else:

@@ -16,7 +16,7 @@ import pytest
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff.binding import _core
+from cadiff import binding
 from cadiff.programs import listings
 from cadiff.programs.recordings import Call, Recorded, record
 
@@ -95,7 +95,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "the input": (lambda x: x, (0.5,)),
     "one of the results is there": (lambda x: [x[1], 2.0, x[1]], (np.array([0.5, 0.25]),)),
 }
-OPERATIONS = {name: getattr(cadiff, name) for name, *_ in _core.operations()}
+OPERATIONS = {name: getattr(cadiff, name) for name, *_ in binding.operations()}
 
 
 # --- carrying out what the lines say -------------------------------------------------------------

@@ -18,7 +18,7 @@ import pytest
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff.binding import _core
+from cadiff import binding
 from cadiff.programs import codegen
 from cadiff.transforms._outputs import Output
 
@@ -29,9 +29,9 @@ rng = np.random.default_rng(7)
 
 def recorded(f: Callable[..., Any], *args: Any, optimize: bool = True) -> Any:
     """What f computes at some arguments, as a graph."""
-    with _core.Guarded(args, f) as recording:
-        out = Output(f(*recording.lifted))
-        graph = recording.graph(out.atoms, optimize)
+    with binding.Guarded(args, f) as guarded:
+        out = Output(f(*guarded.lifted))
+        graph = binding.graph_of(guarded.recording, out.atoms, optimize)
         out.atoms = []
     return graph
 
@@ -175,7 +175,7 @@ HEADER = struct.Struct("<8s11Q")
 
 
 def bytes_of(f: Callable[..., Any], *args: Any) -> bytes:
-    return bytes(recorded(f, *args).__reduce__()[1][0])
+    return bytes(binding.reduced_graph(recorded(f, *args))[1][0])
 
 
 def sealed(body: bytes) -> bytes:
@@ -189,23 +189,23 @@ def test_damaged_bytes_are_refused() -> None:
         changed = bytearray(data)
         changed[k] ^= 0x10
         with pytest.raises(ValueError, match="not the bytes of a recorded function"):
-            _core.graph_from_bytes(bytes(changed))
+            binding.graph_from_bytes(bytes(changed))
     for k in range(len(data)):
         with pytest.raises(ValueError, match="not the bytes of a recorded function"):
-            _core.graph_from_bytes(data[:k])
+            binding.graph_from_bytes(data[:k])
 
 
 def test_foreign_bytes_are_refused() -> None:
     data = bytes_of(rosenbrock, np.ones(4))
     with pytest.raises(TypeError, match="expected the bytes of a recorded function, not str"):
-        _core.graph_from_bytes("program")  # type: ignore[arg-type]
+        binding.graph_from_bytes("program")  # type: ignore[arg-type]
     for other in (b"", b"cad", pickle.dumps([1]), data[4:]):
         with pytest.raises(ValueError, match="not the bytes of a recorded function"):
-            _core.graph_from_bytes(other)
+            binding.graph_from_bytes(other)
     with pytest.raises(ValueError, match="compile the function anew"):
-        _core.graph_from_bytes(b"cadgrf99" + data[8:])
+        binding.graph_from_bytes(b"cadgrf99" + data[8:])
     with pytest.raises(ValueError, match="not of the lengths it says"):
-        _core.graph_from_bytes(sealed(data[:-4] + bytes(8)))
+        binding.graph_from_bytes(sealed(data[:-4] + bytes(8)))
 
 
 def test_operations_are_known_by_name() -> None:
@@ -213,19 +213,19 @@ def test_operations_are_known_by_name() -> None:
     assert b"\nsin" in data
     version = re.escape(cadiff.__version__)
     with pytest.raises(ValueError, match=f"cadiff {version} recorded.*'sim'"):
-        _core.graph_from_bytes(sealed(data[:-4].replace(b"\nsin", b"\nsim")))
+        binding.graph_from_bytes(sealed(data[:-4].replace(b"\nsin", b"\nsim")))
     # Another function of as many operands is another function, and not an error.
-    other = _core.graph_from_bytes(sealed(data[:-4].replace(b"\nsin", b"\ncos")))
+    other = binding.graph_from_bytes(sealed(data[:-4].replace(b"\nsin", b"\ncos")))
     assert other.value_code().run(np.array([0.5])) == np.cos(0.5)
     for name in (b"\nadd", b"\nsum", b"\nlog2"):
         with pytest.raises(ValueError, match=r"not the bytes|does not have|lengths"):
-            _core.graph_from_bytes(sealed(data[:-4].replace(b"\nsin", name)))
+            binding.graph_from_bytes(sealed(data[:-4].replace(b"\nsin", name)))
 
 
 def is_answered(data: bytes) -> bool:
     """Whether some bytes are a graph; if so, all that it computes is computed."""
     try:
-        graph = _core.graph_from_bytes(data)
+        graph = binding.graph_from_bytes(data)
     except (ValueError, MemoryError):
         return False
     if graph.n_inputs < 10_000 and graph.n_outputs < 10_000:
@@ -342,7 +342,7 @@ def test_c_has_several_values_and_their_products(name: str, tmp_path: Path) -> N
     )
 
 
-ROWS = [(name, arity) for name, arity, _ in _core.operations()]
+ROWS = [(name, arity) for name, arity, _ in binding.operations()]
 POINTS = (0.3, 0.7, 1.6, -0.4)
 
 

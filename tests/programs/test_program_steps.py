@@ -20,7 +20,7 @@ import cadiff.numpy as np
 import cadiff.scipy.linalg
 import cadiff.scipy.special
 import cadiff.scipy.stats
-from cadiff.binding import _core
+from cadiff import binding
 from cadiff.programs.instructions import Kind
 
 from ..helpers.programs import arrays_of, check_same
@@ -683,13 +683,13 @@ def test_recordings_that_cannot_be_pickled_are_left_out() -> None:
 
 
 def graph_of(f: Function, *args: Any) -> Any:
-    with _core.Guarded(args, f) as guarded:
-        return guarded.graph([f(*guarded.lifted)], True)
+    with binding.Guarded(args, f) as guarded:
+        return binding.graph_of(guarded.recording, [f(*guarded.lifted)], True)
 
 
 def test_bytes_and_steps_have_to_fit() -> None:
     graph = graph_of(stepped, X, A)
-    make, (data, steps) = graph.__reduce__()
+    make, (data, steps) = binding.reduced_graph(graph)
     assert len(steps) == 4
     check_same(
         make(data, steps).value_code().run(numpy.concatenate([X, A.ravel()])), stepped(X, A)
@@ -704,7 +704,7 @@ def test_bytes_and_steps_have_to_fit() -> None:
 
 
 def test_damaged_bytes() -> None:
-    make, (data, steps) = graph_of(stepped, X, A).__reduce__()
+    make, (data, steps) = binding.reduced_graph(graph_of(stepped, X, A))
     body = bytearray(data[:-4])
     rng = numpy.random.default_rng(1)
     inputs = numpy.concatenate([X, A.ravel()])
@@ -721,9 +721,15 @@ def test_damaged_bytes() -> None:
                 graph.value_code().run(inputs[: graph.n_inputs])
                 if graph.n_outputs:
                     graph.gradient_code([(0, 3)]).run(inputs[: graph.n_inputs])
-            except (ValueError, RuntimeError, MemoryError, _core.CallError, _core.ObstacleError):
+            except (
+                ValueError,
+                RuntimeError,
+                MemoryError,
+                binding.CallError,
+                binding.ObstacleError,
+            ):
                 pass
-            except _core.PointError:
+            except binding.PointError:
                 pass
 
 
@@ -791,12 +797,12 @@ def test_programs_with_steps_leave_nothing_behind() -> None:
 
     make()
     gc.collect()
-    usage = _core.tape_usage()
+    usage = binding.tape_usage()
     for _ in range(300):
         make()
     gc.collect()
     assert not any(ref() is not None for ref in alive)
-    assert _core.tape_usage() == usage
+    assert binding.tape_usage() == usage
 
 
 def test_deep_chains() -> None:

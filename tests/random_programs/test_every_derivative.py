@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as np
-from cadiff import checkpoint
-from cadiff.binding import _core
+from cadiff import binding, checkpoint
 
 from ..helpers.oracle import STAIRS
 from ..helpers.table import ROWS, Domain, window
@@ -273,8 +272,8 @@ def test_all_ways_lead_to_the_same_derivatives(
         if is_smooth(cadiff.grad(f), x, direction):
             along = difference(cadiff.grad(f), x, direction)
             npt.assert_allclose(second["hessian"] @ direction, along, rtol=1e-4, atol=1e-5 * size)
-    assert _core.tape_usage()["recordings"] == 0
-    assert _core.running_forward() == []
+    assert binding.tape_usage()["recordings"] == 0
+    assert binding.running_forward() == []
 
 
 @settings(max_examples=25)

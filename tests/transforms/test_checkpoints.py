@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as np
-from cadiff import checkpoint, checkpoint_scan
-from cadiff.binding import _core
+from cadiff import binding, checkpoint, checkpoint_scan
 
 Function = Callable[..., Any]
 POINT = numpy.array([0.3, -0.7, 1.1])
@@ -35,7 +34,7 @@ def bumpy(x: Any) -> Any:
 
 
 def entries() -> int:
-    return int(_core.tape_usage()["entries"])
+    return int(binding.tape_usage()["entries"])
 
 
 # --- derivatives ---------------------------------------------------------------------------------
@@ -121,7 +120,7 @@ def test_derivatives_are_those_without_checkpoints(program: str, transform: str)
     wanted = differentiate(make(lambda f: f))(POINT)
     npt.assert_allclose(found, wanted, rtol=1e-11, atol=1e-11)
     assert make(checkpoint)(POINT) == make(lambda f: f)(POINT)
-    assert _core.tape_usage()["recordings"] == 0
+    assert binding.tape_usage()["recordings"] == 0
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 4)), min_size=1, max_size=8))
@@ -347,7 +346,7 @@ def test_exceptions_pass_and_leave_nothing(run: int) -> None:
         cadiff.grad(checkpoint(f))(1.0)
     assert len(calls) == run
     assert entries() == before
-    assert _core.tape_usage()["recordings"] == 0
+    assert binding.tape_usage()["recordings"] == 0
     assert cadiff.grad(checkpoint(bumpy))(1.0) == cadiff.grad(bumpy)(1.0)
 
 

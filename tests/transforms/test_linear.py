@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff.binding import _core
+from cadiff import binding
 
 from ..helpers.threads import in_threads
 
@@ -238,9 +238,9 @@ def test_a_map_is_of_what_was_there_then() -> None:
 
 
 def test_a_map_holds_no_tape() -> None:
-    before = _core.tape_usage()
+    before = binding.tape_usage()
     _, lin = cadiff.linearize(broyden_of_arrays, np.arange(5.0))
-    assert _core.tape_usage() == before
+    assert binding.tape_usage() == before
     assert lin.shape == (5, 5)
 
 
@@ -287,12 +287,12 @@ def test_wrong_structures_are_refused(call: Function, error: Any, message: str) 
 
 
 def test_an_exception_of_f_leaves_nothing_behind() -> None:
-    before = _core.tape_usage()
+    before = binding.tape_usage()
     with pytest.raises(ZeroDivisionError):
         cadiff.linearize(lambda x: cnp.sin(x) * (1 // 0), np.ones(3))
     with pytest.raises(TypeError, match="bool"):
         cadiff.linearize(lambda x: x[0] > 1.0, np.ones(3))
-    assert _core.tape_usage() == before
+    assert binding.tape_usage() == before
 
 
 # --- derivatives of maps -------------------------------------------------------------------------
@@ -446,17 +446,17 @@ def test_maps_that_hold_a_recording_do_not_pickle() -> None:
 def test_damaged_bytes_are_refused(f: Function) -> None:
     _, lin = cadiff.linearize(f, np.linspace(-1.0, 1.0, 7))
     data = lin._action._frozen.to_bytes()  # type: ignore[union-attr]
-    assert _core.thawed_map(data).to_bytes() == data
+    assert binding.thawed_map(data).to_bytes() == data
     for k in range(len(data)):
         for flipped in (data[k] ^ 1, data[k] ^ 0xFF):
             with pytest.raises(ValueError, match="bytes of a linear map"):
-                _core.thawed_map(data[:k] + bytes([flipped]) + data[k + 1 :])
+                binding.thawed_map(data[:k] + bytes([flipped]) + data[k + 1 :])
         with pytest.raises(ValueError, match="bytes of a linear map"):
-            _core.thawed_map(data[:k])
+            binding.thawed_map(data[:k])
     with pytest.raises(TypeError, match="not str"):
-        _core.thawed_map("map")  # type: ignore[arg-type]
+        binding.thawed_map("map")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"Recording\.freeze"):
-        _core.FrozenMap()
+        binding.FrozenMap()
 
 
 def test_bytes_whose_checksum_was_forged_never_lead_out_of_the_map() -> None:
@@ -466,7 +466,7 @@ def test_bytes_whose_checksum_was_forged_never_lead_out_of_the_map() -> None:
     for k in range(len(body)):
         changed = body[:k] + bytes([body[k] ^ 0x41]) + body[k + 1 :]
         try:
-            again = _core.thawed_map(changed + zlib.crc32(changed).to_bytes(4, "little"))
+            again = binding.thawed_map(changed + zlib.crc32(changed).to_bytes(4, "little"))
         except (ValueError, MemoryError):
             refused += 1
             continue
@@ -549,11 +549,11 @@ def test_a_linear_operator_without_scipy_says_what_is_missing(
 @pytest.mark.parametrize("f", [broyden, broyden_of_arrays, assigned, of_matrices])
 def test_failures_of_memory_leave_everything_as_it_was(f: Function) -> None:
     x = np.linspace(-1.0, 1.0, 7)
-    before = _core.tape_usage()
+    before = binding.tape_usage()
     wanted = cadiff.jacfwd(f)(x)
     failures = 0
     for granted in range(400):
-        _core._fail_allocations_after(granted)
+        binding._core._fail_allocations_after(granted)
         try:
             _, lin = cadiff.linearize(f, x)
             matrix = lin.todense()
@@ -561,12 +561,12 @@ def test_failures_of_memory_leave_everything_as_it_was(f: Function) -> None:
             failures += 1
             continue
         finally:
-            _core._fail_allocations_after(-1)
+            binding._core._fail_allocations_after(-1)
             lin = None  # type: ignore[assignment]
         np.testing.assert_allclose(matrix, np.reshape(wanted, matrix.shape), atol=1e-13)
         break
     assert 3 < failures < 399
-    usage = _core.tape_usage()
+    usage = binding.tape_usage()
     assert usage["recordings"] == before["recordings"]
     assert usage["handles"] == before["handles"]
     np.testing.assert_allclose(cadiff.jacrev(f)(x), wanted, atol=1e-13)

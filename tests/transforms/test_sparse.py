@@ -15,9 +15,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 import cadiff
+from cadiff import binding
 from cadiff import numpy as cnp
-from cadiff.binding import _core
-from cadiff.binding._core import Pattern
+from cadiff.binding import Pattern
 
 from ..helpers import functions
 from ..helpers.processes import isolated
@@ -609,13 +609,13 @@ def test_a_failing_allocation_is_survived() -> None:
     for successes in range(400):
         recorded = cadiff.programs.recordings.record(rosenbrock, call, True)
         assert not isinstance(recorded, str)
-        _core._fail_allocations_after(successes)
+        binding._core._fail_allocations_after(successes)
         try:
             plan = recorded.plan("hessian", call.ranges, "rows")
         except MemoryError:
             continue
         finally:
-            _core._fail_allocations_after(-1)
+            binding._core._fail_allocations_after(-1)
         data = plan.run(x)
         found = sparse.csr_array((data, plan.pattern.indices, plan.pattern.indptr), (12, 12))
         assert_array_equal(found.toarray(), expected)

@@ -1,0 +1,85 @@
+# What other modules see of arguments.pyx.
+
+cimport cython
+from libc.stdint cimport uint64_t
+
+from .c_tape cimport *
+
+
+cdef enum Shape:
+    NUMBER     # a float
+    ARRAY      # an array
+    ROW        # a list or tuple of nothing but plain numbers
+    SEQUENCE   # a list or tuple
+    MAPPING    # a dict
+
+
+@cython.final
+@cython.no_gc
+cdef class Node:
+    cdef Shape shape
+    cdef Py_ssize_t offset   # of its first number
+    cdef Py_ssize_t size     # how many numbers
+    cdef Py_ssize_t atom     # its first atom
+    cdef Py_ssize_t packed   # where its numbers stand in the collector; those of an ARRAY are in:
+    cdef object flat         # float64, C-contiguous
+    cdef object original     # an ARRAY: for shape and dtype; a container: for its type and keys
+    cdef object adjoints     # while results are read
+    cdef bint borrowed       # an ARRAY whose values are read where they are, and
+    cdef uint64_t fingerprint  # what they were
+    cdef tuple children
+
+    cdef object rebuild_container(self, list parts)
+    cdef int lend(self, CadTape *tape, CadSlot base) except -1
+    cdef void take_back(self, CadTape *tape, CadSlot base)
+    cdef int read(self, CadTape *tape, CadSlot base) except -1
+    cdef bint is_array(self)
+    cdef object from_read(self)
+    cdef int check_unchanged(self) except -1
+    cdef object from_doubles(self, const double *numbers)
+    cdef object from_atoms(self, list atoms)
+    cdef object lift(self, list atoms, object block, CadTape *tape, CadSlot base)
+    cdef int note_blocks(self, CadTape *tape, CadSlot base) except -1
+    cdef Node bare(self)
+    cdef tuple to_state(self)
+    cdef tuple leaf_shape(self)
+    cdef int collect_shapes(self, list shapes) except -1
+    cdef int match(self, Collector collector, object tree, object path) except -1
+    cdef object describe(self)
+    cdef int refuse(self, object tree, object path) except -1
+    cdef object fill(self, object leaves)
+
+
+@cython.final
+@cython.no_gc
+cdef class Collector:
+    cdef double *values  # the single numbers, as long as all are plain
+    cdef Py_ssize_t n_packed
+    cdef Py_ssize_t count
+    cdef Py_ssize_t capacity
+    cdef Py_ssize_t n_atoms
+    cdef list nodes      # of the atoms so far, while all are plain; a ROW stands for several
+    cdef list atoms      # the atoms themselves, once one is not
+
+    cdef int reserve(self, Py_ssize_t more) except -1
+    cdef list all_atoms(self)
+    cdef void copy_to(self, CadTape *tape, CadSlot base, bint borrow)
+    cdef int add_plain(self, Node node, double value) except -1
+    cdef int note_packed(self, Node node, Py_ssize_t n) except -1
+    cdef int note(self, Node node) except -1
+    cdef int add_object(self, Node node, object atom, Py_ssize_t size) except -1
+    cdef object collect(self, tuple args, tuple argnums)
+    cdef Node add(self, object argument)
+    cdef Node add_checked(self, object argument)
+    cdef int add_sequence(self, Node node, object argument) except -1
+    cdef int add_array(self, Node node, object argument) except -1
+    cdef int add_members(self, Node node, object array) except -1
+
+
+cdef int refuse_argument(tuple args, tuple argnums) except -1
+cdef int check_argnums(tuple args, tuple argnums) except -1
+
+
+@cython.final
+cdef class Structure:
+    cdef tuple nodes

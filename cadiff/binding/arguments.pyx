@@ -1,0 +1,714 @@
+"""Arguments of users' functions: taken apart into atoms, and put together again.
+
+What surrounds the atoms are lists, tuples and dicts. As long as all atoms are plain, their numbers
+stand side by side in one buffer. What is done with them is for others to know.
+"""
+
+import inspect
+
+import numpy as np
+
+cimport cython
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_FromDouble
+from cpython.list cimport PyList_GET_ITEM, PyList_New, PyList_SET_ITEM
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_GET_ITEM
+from libc.stdint cimport uint64_t
+from libc.string cimport memcpy
+
+from . cimport c_numpy as cnp
+from .c_numbers cimport *
+from .c_tape cimport *
+from .tape cimport empty_like
+from .atoms cimport rebuild_mapping, rebuild_sequence
+
+from .atoms import gather_numbers
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(16)
+cdef class Node:
+    """One level of an argument: what it is, and where its atoms and numbers stand among all."""
+
+    cdef object rebuild_container(self, list parts):
+        if self.shape == MAPPING:
+            return rebuild_mapping(self.original, parts)
+        return rebuild_sequence(type(self.original), parts)
+
+    cdef int lend(self, CadTape *tape, CadSlot base) except -1:
+        """Have the adjoints of large arrays written to where their results are to be."""
+        cdef size_t slot = base + self.offset
+        cdef Node child
+        if self.children is not None:
+            for child in self.children:
+                child.lend(tape, base)
+        elif (
+            self.shape == ARRAY
+            and self.size >= CAD_LARGE_BLOCK
+            and cnp.PyArray_TYPE(self.original) == cnp.NPY_DOUBLE
+        ):
+            self.adjoints = empty_like(self.original)
+            cad_tape_lend(tape, slot, slot + self.size, <double *>cnp.PyArray_DATA(self.adjoints))
+        return 0
+
+    cdef void take_back(self, CadTape *tape, CadSlot base):
+        cdef size_t slot = base + self.offset
+        cdef Node child
+        if self.children is not None:
+            for child in self.children:
+                child.take_back(tape, base)
+        elif self.shape == ARRAY and self.size >= CAD_LARGE_BLOCK:
+            cad_tape_lend(tape, slot, slot + self.size, NULL)
+
+    cdef int read(self, CadTape *tape, CadSlot base) except -1:
+        """Read the adjoints, those of numbers as a vector. No containers are made here: that may
+        run a user's code."""
+        cdef cnp.npy_intp size = self.size
+        cdef size_t slot = base + self.offset
+        cdef Node child
+        if self.children is not None:
+            for child in self.children:
+                child.read(tape, base)
+            return 0
+        if self.is_array():
+            # An empty array has no slot of its own, but that of the next one.
+            if self.size > 0 and cad_tape_is_lent(tape, <CadSlot>slot):
+                if cad_tape_is_untouched(tape, <CadSlot>slot):
+                    self.adjoints.fill(0.0)
+                return 0
+            self.adjoints = empty_like(self.original)
+        else:
+            self.adjoints = cnp.PyArray_SimpleNew(1, &size, cnp.NPY_DOUBLE)
+        cad_tape_read_adjoints(
+            tape, slot, slot + size, <double *>cnp.PyArray_DATA(self.adjoints)
+        )
+        return 0
+
+    cdef bint is_array(self):
+        return self.shape == ARRAY and cnp.PyArray_NDIM(self.original) > 0
+
+    cdef object from_read(self):
+        """The same structure, filled with what was read."""
+        adjoints, self.adjoints = self.adjoints, None
+        if self.children is not None:
+            return self.rebuild_container([(<Node>child).from_read() for child in self.children])
+        if self.is_array():
+            return in_precision_of(adjoints, self.original)
+        return self.from_doubles(<double *>cnp.PyArray_DATA(adjoints) - self.offset)
+
+    cdef int check_unchanged(self) except -1:
+        """Raise RuntimeError if an array that is read where it is was written to."""
+        cdef Node child
+        cdef const double *values
+        if self.children is not None:
+            for child in self.children:
+                child.check_unchanged()
+        elif self.borrowed:
+            values = <const double *>cnp.PyArray_DATA(self.flat)
+            if fingerprint(values, self.size) != self.fingerprint:
+                raise RuntimeError(
+                    f"an array of shape {self.original.shape} was written to while the gradient at "
+                    "it was computed: call with a copy of it, x.copy()"
+                )
+        return 0
+
+    cdef object from_doubles(self, const double *numbers):
+        """A single number, or a row of them."""
+        cdef Py_ssize_t i
+        if self.shape != ROW:
+            return PyFloat_FromDouble(numbers[self.offset])
+        parts = PyList_New(self.size)
+        for i in range(self.size):
+            number = PyFloat_FromDouble(numbers[self.offset + i])
+            Py_INCREF(number)
+            PyList_SET_ITEM(parts, i, number)
+        return self.rebuild_container(parts)
+
+    cdef object from_atoms(self, list atoms):
+        """The same structure, filled with other numbers and arrays."""
+        if self.shape == NUMBER:
+            return atoms[self.atom]
+        if self.shape == ARRAY:
+            return in_precision_of(atoms[self.atom], self.original)
+        if self.shape == ROW:
+            return self.rebuild_container(atoms[self.atom : self.atom + self.size])
+        return self.rebuild_container(
+            [(<Node>child).from_atoms(atoms) for child in self.children]
+        )
+
+    cdef object lift(self, list atoms, object block, CadTape *tape, CadSlot base):
+        """The same structure, filled with Vars (plain inputs) or with lifted atoms."""
+        cdef Py_ssize_t i
+        cdef CadSlot slot = base + <CadSlot>self.offset
+        if block is None:
+            if self.shape in (NUMBER, ROW):
+                return self.from_atoms(atoms)
+            if self.shape == ARRAY:
+                return atoms[self.atom]
+        elif self.shape == NUMBER:
+            return cad_var_new(tape, slot, tape.values[slot])
+        elif self.shape == ARRAY:
+            return cad_var_view(
+                tape,
+                slot,
+                cnp.PyArray_NDIM(self.original),
+                <const Py_ssize_t *>cnp.PyArray_DIMS(self.original),
+                NULL,
+                CAD_INPUT,
+            )
+        elif self.shape == ROW:
+            parts = PyList_New(self.size)
+            for i in range(self.size):
+                number = cad_var_new(tape, slot + <CadSlot>i, tape.values[slot + i])
+                Py_INCREF(number)
+                PyList_SET_ITEM(parts, i, number)
+            return self.rebuild_container(parts)
+        return self.rebuild_container(
+            [(<Node>child).lift(atoms, block, tape, base) for child in self.children]
+        )
+
+    cdef int note_blocks(self, CadTape *tape, CadSlot base) except -1:
+        """Each array is a block of its own."""
+        if self.shape == ARRAY:
+            check(
+                cad_tape_note_block(
+                    tape, base + self.offset, base + self.offset + self.size, CAD_ARGUMENT
+                )
+            )
+        elif self.children is not None:
+            for child in self.children:
+                (<Node>child).note_blocks(tape, base)
+        return 0
+
+    cdef Node bare(self):
+        """The same node without any numbers: it refers to nothing of the user's."""
+        cdef Node node = Node.__new__(Node)
+        node.shape, node.offset, node.size, node.atom = (
+            self.shape, self.offset, self.size, self.atom
+        )
+        if self.shape == ARRAY:
+            node.original = blank_array(self.original.shape, self.original.dtype)
+        elif self.shape == ROW:
+            node.original = self.rebuild_container([None] * self.size)
+        elif self.shape != NUMBER:
+            node.original = self.rebuild_container([None] * len(self.children))
+            node.children = tuple([(<Node>child).bare() for child in self.children])
+        return node
+
+    cdef tuple to_state(self):
+        """What a bare node is made of, to be pickled."""
+        original, children = self.original, None
+        if self.shape == ARRAY:
+            original = (self.original.shape, self.original.dtype)
+        if self.children is not None:
+            children = tuple([(<Node>child).to_state() for child in self.children])
+        return <int>self.shape, self.offset, self.size, self.atom, original, children
+
+    cdef tuple leaf_shape(self):
+        return self.original.shape if self.shape == ARRAY else ()
+
+    cdef int collect_shapes(self, list shapes) except -1:
+        """The shapes of all atoms, in order."""
+        if self.shape == NUMBER or self.shape == ARRAY:
+            shapes.append(self.leaf_shape())
+        elif self.shape == ROW:
+            shapes.extend([()] * self.size)
+        else:
+            for child in self.children:
+                (<Node>child).collect_shapes(shapes)
+        return 0
+
+    cdef int match(self, Collector collector, object tree, object path) except -1:
+        """Collect the atoms of another tree of this structure."""
+        cdef Node other
+        cdef Py_ssize_t i
+        if self.shape == MAPPING:
+            if not isinstance(tree, dict) or tree.keys() != self.original.keys():
+                self.refuse(tree, path)
+            for key, child in zip(self.original, self.children):
+                (<Node>child).match(collector, tree[key], f"{path}[{key!r}]")
+            return 0
+        if self.shape == SEQUENCE:
+            if not isinstance(tree, (list, tuple)) or len(tree) != len(self.children):
+                self.refuse(tree, path)
+            for i in range(len(self.children)):
+                (<Node>self.children[i]).match(collector, tree[i], f"{path}[{i}]")
+            return 0
+        try:
+            other = collector.add(tree)
+        except _NotDifferentiable:
+            refuse_leaf(tree, path)
+        if self.shape == ROW:
+            same = other.size == self.size and (
+                other.shape == ROW or all([(<Node>c).shape == NUMBER for c in other.children or ()])
+            )
+            if not same or other.shape not in (ROW, SEQUENCE):
+                self.refuse(tree, path)
+        elif other.shape not in (NUMBER, ARRAY) or other.leaf_shape() != self.leaf_shape():
+            self.refuse(tree, path)
+        return 0
+
+    cdef object describe(self):
+        """In words, for an error message."""
+        if self.shape == NUMBER:
+            return "a number, of shape ()"
+        if self.shape == ARRAY:
+            return f"an array of shape {self.original.shape}"
+        kind = type(self.original).__name__
+        if self.shape == MAPPING:
+            return f"a {kind} with the keys {list(self.original)}"
+        return f"a {kind} of {len(self.original)}"
+
+    cdef int refuse(self, object tree, object path) except -1:
+        cdef Node other
+        try:
+            other = (<Collector>Collector.__new__(Collector)).add(tree)
+        except _NotDifferentiable:
+            refuse_leaf(tree, path)
+        raise ValueError(
+            f"{path} must have the structure of what it belongs to: expected {self.describe()}, "
+            f"got {other.describe()}"
+        )
+
+    cdef object fill(self, object leaves):
+        """The same structure, each leaf the next item of an iterator."""
+        if self.shape == NUMBER:
+            return next(leaves)
+        if self.shape == ARRAY:
+            return in_precision_of(next(leaves), self.original)
+        if self.shape == ROW:
+            return self.rebuild_container([next(leaves) for _ in range(self.size)])
+        return self.rebuild_container([(<Node>child).fill(leaves) for child in self.children])
+
+
+cdef object blank_array(tuple shape, object dtype):
+    """An array that has a shape and a dtype, and a single number."""
+    return np.broadcast_to(np.zeros((), dtype), shape)
+
+
+cdef Node node_of_state(tuple state):
+    cdef Node node = Node.__new__(Node)
+    node.shape, node.offset, node.size, node.atom, original, children = state
+    node.original = original
+    if node.shape == ARRAY:
+        shape, dtype = original
+        node.original = blank_array(shape, dtype)
+    if children is not None:
+        node.children = tuple([node_of_state(child) for child in children])
+    return node
+
+
+cdef enum:
+    PAGE = 512  # numbers
+
+
+cdef uint64_t fingerprint(const double *numbers, Py_ssize_t n):
+    """A number that tells one element of each page of memory, and the last, from others."""
+    cdef uint64_t result = 0
+    cdef uint64_t bits
+    cdef Py_ssize_t i = 0
+    while i < n:
+        memcpy(&bits, &numbers[i], sizeof(bits))
+        result = (result ^ bits) * <uint64_t>0x9E3779B97F4A7C15
+        i = i + PAGE if i + PAGE < n or i == n - 1 else n - 1
+    return result
+
+
+cdef object in_precision_of(object result, object original):
+    """float32 input gives float32 gradients."""
+    cdef int kind
+    if not cnp.PyArray_Check(original) or not cnp.PyArray_Check(result):
+        return result
+    kind = cnp.PyArray_TYPE(original)
+    if kind == cnp.NPY_FLOAT32 or kind == cnp.NPY_FLOAT16:
+        return result.astype(original.dtype.newbyteorder("="))
+    return result
+
+
+class _NotDifferentiable(TypeError):
+    """Carries the offending leaf out of the walk over the arguments."""
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(4)
+cdef class Collector:
+    """Walks over arguments, takes them apart into nodes, and collects their atoms."""
+
+    def __dealloc__(self):
+        cad_memory_free(self.values)
+
+    cdef int reserve(self, Py_ssize_t more) except -1:
+        cdef Py_ssize_t wanted
+        cdef void *grown
+        if self.n_packed + more > self.capacity:
+            wanted = max(self.n_packed + more, 2 * self.capacity, 16)
+            grown = cad_memory_resize(self.values, wanted, sizeof(double))
+            if grown == NULL:
+                raise MemoryError("cadiff: no memory left for the arguments")
+            self.values = <double *>grown
+            self.capacity = wanted
+        return 0
+
+    cdef list all_atoms(self):
+        cdef Node node
+        cdef Py_ssize_t i
+        if self.atoms is not None:
+            return self.atoms
+        atoms = []
+        for node in self.nodes or ():
+            if node.shape == ARRAY:
+                atoms.append(node.flat.copy() if node.flat.shape != () else node.flat.item())
+            else:
+                atoms.extend([self.values[node.packed + i] for i in range(node.size)])
+        return atoms
+
+    cdef void copy_to(self, CadTape *tape, CadSlot base, bint borrow):
+        """All numbers, in order, if all are plain. With `borrow`, those of large arrays stay where
+        they are."""
+        cdef Node node
+        cdef const double *source
+        cdef CadSlot slot
+        for node in self.nodes or ():
+            slot = base + <CadSlot>node.offset
+            if node.shape == ARRAY:
+                source = <const double *>cnp.PyArray_DATA(node.flat)
+                if borrow and cad_tape_borrow(tape, slot, slot + node.size, source):
+                    node.borrowed = True
+                    node.fingerprint = fingerprint(source, node.size)
+                    continue
+            else:
+                source = self.values + node.packed
+            if node.size > 0:
+                memcpy(tape.values + slot, source, node.size * sizeof(double))
+
+    cdef int add_plain(self, Node node, double value) except -1:
+        if self.atoms is not None:
+            self.atoms.append(value)
+        else:
+            self.reserve(1)
+            self.values[self.n_packed] = value
+            self.note_packed(node, 1)
+        self.count += 1
+        self.n_atoms += 1
+        return 0
+
+    cdef int note_packed(self, Node node, Py_ssize_t n) except -1:
+        node.packed = self.n_packed
+        self.n_packed += n
+        return self.note(node)
+
+    cdef int note(self, Node node) except -1:
+        if self.nodes is None:
+            self.nodes = []
+        self.nodes.append(node)
+        return 0
+
+    cdef int add_object(self, Node node, object atom, Py_ssize_t size) except -1:
+        if self.atoms is None:
+            self.atoms = self.all_atoms()
+        self.atoms.append(atom)
+        self.count += size
+        self.n_atoms += 1
+        return 0
+
+    cdef object collect(self, tuple args, tuple argnums):
+        """Add some arguments; the structure that they have."""
+        check_argnums(args, argnums)
+        nodes = []
+        try:
+            for k in argnums:
+                nodes.append(self.add(args[k]))
+        except _NotDifferentiable:
+            refuse_argument(args, argnums)
+        return Structure(tuple(nodes))
+
+    cdef Node add(self, object argument):
+        cad_enter_recursion(" while taking an argument apart")
+        try:
+            return self.add_checked(argument)
+        finally:
+            Py_LeaveRecursiveCall()
+
+    cdef Node add_checked(self, object argument):
+        cdef Node node = Node.__new__(Node)
+        cdef double value
+        cdef int kind
+        node.offset = self.count
+        node.atom = self.n_atoms
+        node.original = argument
+        node.size = 1
+        if CAD_IS_FLOAT(argument):
+            node.shape = NUMBER
+            self.add_plain(node, PyFloat_AS_DOUBLE(argument))
+        elif cnp.PyArray_Check(argument):
+            cad_check_array(argument)
+            node.shape = ARRAY
+            self.add_array(node, argument)
+        elif isinstance(argument, dict):
+            node.shape = MAPPING
+            node.children = tuple([self.add(item) for item in argument.values()])
+        elif isinstance(argument, (list, tuple)):
+            self.add_sequence(node, argument)
+        elif isinstance(argument, (bool, np.bool_)):
+            raise _NotDifferentiable(argument)
+        else:
+            kind = cad_classify(argument, &value)
+            if kind == CAD_PLAIN:
+                node.shape = NUMBER
+                self.add_plain(node, value)
+            elif kind == CAD_VAR_CLASS or kind == CAD_DUAL_CLASS:
+                node.shape = NUMBER
+                self.add_object(node, argument, 1)
+            elif kind == CAD_ARRAY_CLASS:
+                node.shape = ARRAY
+                self.add_object(node, argument, argument.size)
+            else:
+                raise _NotDifferentiable(argument)
+        node.size = self.count - node.offset
+        return node
+
+    cdef int add_sequence(self, Node node, object argument) except -1:
+        """A row if all items are floats, which is most often so and needs no nodes of their own."""
+        cdef Py_ssize_t i, n = len(argument)
+        cdef PyObject *item
+        cdef bint is_list = isinstance(argument, list)
+        if self.atoms is None:
+            self.reserve(n)
+            for i in range(n):
+                item = PyList_GET_ITEM(argument, i) if is_list else PyTuple_GET_ITEM(argument, i)
+                if not CAD_IS_FLOAT(<object>item):
+                    break
+                self.values[self.n_packed + i] = PyFloat_AS_DOUBLE(<object>item)
+            else:
+                node.shape = ROW
+                node.size = n
+                self.note_packed(node, n)
+                self.count += n
+                self.n_atoms += n
+                return 0
+        node.shape = SEQUENCE
+        node.children = tuple([self.add(item_) for item_ in argument])
+        return 0
+
+    cdef int add_array(self, Node node, object argument) except -1:
+        cdef int kind = cnp.PyArray_TYPE(argument)
+        cdef Py_ssize_t n = cnp.PyArray_SIZE(argument)
+        if kind == cnp.NPY_OBJECT:
+            return self.add_members(node, argument)
+        if not (cnp.PyTypeNum_ISINTEGER(kind) or cnp.PyTypeNum_ISFLOAT(kind)):
+            raise _NotDifferentiable(argument)
+        flat = argument
+        if kind != cnp.NPY_DOUBLE or not cnp.PyArray_ISCARRAY_RO(argument):
+            flat = cnp.PyArray_FROMANY(
+                argument,
+                cnp.NPY_DOUBLE,
+                0,
+                0,
+                cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST,
+            )
+        node.size = n
+        if self.atoms is not None:
+            self.atoms.append(flat.copy() if flat.shape != () else flat.item())
+        else:
+            node.flat = flat
+            self.note(node)
+        self.count += n
+        self.n_atoms += 1
+        return 0
+
+    cdef int add_members(self, Node node, object array) except -1:
+        """An array of objects: an array of numbers, if that is what they are."""
+        cdef double value
+        plain = True
+        for number in array.flat:
+            if isinstance(number, (bool, np.bool_)):
+                raise _NotDifferentiable(array)
+            kind = cad_classify(number, &value)
+            if kind not in (CAD_PLAIN, CAD_VAR_CLASS, CAD_DUAL_CLASS):
+                raise _NotDifferentiable(array)
+            plain = plain and kind == CAD_PLAIN
+        if plain:
+            return self.add_array(node, array.astype(np.float64))
+        node.original = gather_numbers(array)
+        return self.add_object(node, node.original, array.size)
+
+
+def _where(argument, path):
+    """The path to the first leaf that is no number, for an error message."""
+    if isinstance(argument, dict):
+        items = [(f"{path}[{key!r}]", item) for key, item in argument.items()]
+    elif isinstance(argument, (list, tuple)):
+        items = [(f"{path}[{i}]", item) for i, item in enumerate(argument)]
+    else:
+        try:
+            (<Collector>Collector.__new__(Collector)).add(argument)
+        except _NotDifferentiable:
+            return path, argument
+        return None
+    for inner, item in items:
+        found = _where(item, inner)
+        if found is not None:
+            return found
+    return None
+
+
+cdef int refuse_leaf(object tree, object path) except -1:
+    """Raise TypeError for the first leaf of a tree that is no real number."""
+    path, leaf = _where(tree, path)
+    kind = f"ndarray of dtype {leaf.dtype}" if cnp.PyArray_Check(leaf) else type(leaf).__name__
+    raise TypeError(
+        f"{path} is no real number but a {kind}, which has no derivative: expected a float, an "
+        "int, an ndarray of real numbers, or lists, tuples and dicts of them"
+        + (
+            "; pass other values by keyword, or choose the arguments to differentiate with argnums"
+            if path.startswith("argument") else ""
+        )
+    ) from None
+
+
+cdef int refuse_argument(tuple args, tuple argnums) except -1:
+    for k in argnums:
+        if _where(args[k], "") is not None:
+            refuse_leaf(args[k], f"argument {k}")
+    raise TypeError("an argument is no real number")
+
+
+cdef int check_argnums(tuple args, tuple argnums) except -1:
+    for k in argnums:
+        if not -len(args) <= k < len(args):
+            raise TypeError(
+                f"argnums names argument {k}, but the function was called with {len(args)} "
+                "positional arguments; arguments passed by keyword are not differentiated"
+            )
+    if len(argnums) > 1 and len({k % len(args) for k in argnums}) != len(argnums):
+        raise ValueError(
+            f"argnums {argnums} name an argument twice: the function was called with {len(args)} "
+            "positional arguments"
+        )
+    return 0
+
+
+@cython.final
+cdef class Structure:
+    """The containers of some arguments: which atoms stand where in them."""
+
+    def __init__(self, tuple nodes):
+        self.nodes = nodes
+
+    def bare(self):
+        """The same structure, which keeps none of the arguments alive, and pickles."""
+        return Structure(tuple([(<Node>node).bare() for node in self.nodes]))
+
+    def __reduce__(self):
+        states = [(<Node>node).to_state() for node in (<Structure>self.bare()).nodes]
+        return structure_of_states, (states,)
+
+    def leaf_shapes(self):
+        """For each argument, the list of the shapes of its atoms; () is a number."""
+        result = []
+        for node in self.nodes:
+            shapes = []
+            (<Node>node).collect_shapes(shapes)
+            result.append(shapes)
+        return result
+
+    def fill(self, Py_ssize_t k, leaves):
+        """The k-th argument's structure with other leaves; arrays in the argument's precision."""
+        return (<Node>self.nodes[k]).fill(iter(leaves))
+
+    def rebuild(self, Py_ssize_t k, list atoms):
+        """The k-th argument's structure with other atoms, taken from the list of all."""
+        return (<Node>self.nodes[k]).from_atoms(atoms)
+
+    def match(self, tuple trees, names):
+        """The atoms of other trees of this structure, in its order.
+
+        Another structure raises ValueError, something that is no number TypeError; both call the
+        trees by their names.
+        """
+        cdef Collector collector = Collector.__new__(Collector)
+        for node, tree, name in zip(self.nodes, trees, names):
+            (<Node>node).match(collector, tree, name)
+        return collector.all_atoms()
+
+
+def structure_of_states(states):
+    """The Structure that was pickled."""
+    return Structure(tuple([node_of_state(state) for state in states]))
+
+
+def take_apart(tuple args, tuple argnums):
+    """The atoms of some arguments, in order, and the structure that they were in."""
+    cdef Collector collector = Collector.__new__(Collector)
+    structure = collector.collect(args, argnums)
+    return collector.all_atoms(), structure
+
+
+def structure_of(tuple args, tuple argnums):
+    """The structure alone."""
+    return (<Collector>Collector.__new__(Collector)).collect(args, argnums)
+
+
+def argument_names(f, Py_ssize_t count):
+    """What the positional arguments of a function are called: as in its signature, else args[k]."""
+    names = []
+    try:
+        parameters = inspect.signature(f).parameters.values()
+    except (TypeError, ValueError):
+        parameters = ()
+    for parameter in parameters:
+        if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            if parameter.kind == parameter.VAR_POSITIONAL:
+                names += [f"{parameter.name}[{k}]" for k in range(count - len(names))]
+            break
+        names.append(parameter.name)
+    return (names + [f"args[{k}]" for k in range(len(names), count)])[:count]
+
+
+def leaves(Structure structure, names):
+    """What arguments of these names consist of: a list of (offset, size, shape, path).
+
+    Offsets count numbers. The shape is None for a list or tuple of numbers, which is one leaf.
+    """
+    found = []
+    for node, name in zip(structure.nodes, names):
+        add_leaves(found, <Node>node, name)
+    return found
+
+
+cdef int add_leaves(list found, Node node, path) except -1:
+    if node.shape == MAPPING:
+        for key, child in zip(node.original, node.children):
+            add_leaves(found, <Node>child, f"{path}[{key!r}]")
+    elif node.shape == SEQUENCE:
+        fields = getattr(node.original, "_fields", None)
+        for k, child in enumerate(node.children):
+            add_leaves(found, <Node>child, f"{path}[{k}]" if fields is None else f"{path}.{fields[k]}")
+    else:
+        shape = None if node.shape == ROW else node.leaf_shape()
+        found.append((node.offset, node.size, shape, path))
+    return 0
+
+
+def element_name(leaf, Py_ssize_t offset):
+    """The name of the number at an offset, which lies in the leaf."""
+    first, _, shape, path = leaf
+    if shape is None:
+        return f"{path}[{offset - first}]"
+    return path + index_text(unravel(offset - first, shape))
+
+
+def unravel(Py_ssize_t k, tuple shape):
+    """The index of the k-th element in C order."""
+    index = []
+    for length in reversed(shape):
+        index.insert(0, k % length)
+        k //= length
+    return tuple(index)
+
+
+def index_text(tuple index):
+    return f"[{', '.join(map(str, index))}]" if index else ""

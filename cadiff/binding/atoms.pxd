@@ -1,0 +1,10 @@
+# What other modules see of atoms.pyx.
+
+
+cpdef int ndim(x)
+cpdef tuple shape(x)
+cpdef bint carries(tree) except -1
+cdef object rebuild_mapping(object original, list parts)
+cdef object rebuild_sequence(object kind, list parts)
+cdef object only_number(object array)
+cdef object highest_tag(list atoms)

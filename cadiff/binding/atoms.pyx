@@ -1,0 +1,394 @@
+"""Atoms, and containers of them.
+
+An atom is a number or an array, with or without derivatives: a float, an array, a Var, or a Dual of
+such. They are taken apart into components here, and put together; containers are lists, tuples,
+dicts and object arrays. Nothing is known of functions that are run.
+"""
+
+import copy
+
+import numpy as np
+
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF
+from libc.stdint cimport int64_t
+
+from . cimport c_numpy as cnp
+from .c_numbers cimport *
+from .c_tape cimport *
+from .tape cimport empty_like, MOST_AXES, view_of
+
+from .tape import active_array, constant_array, is_constant, write_into
+
+
+cpdef int ndim(x):
+    """The number of axes of an array, with or without derivatives; 0 for a number."""
+    return cad_ndim(x)
+
+
+cpdef tuple shape(x):
+    """The lengths of the axes of an array, with or without derivatives; () for a number."""
+    return x.shape if cad_ndim(x) > 0 else ()
+
+
+cpdef bint carries(tree) except -1:
+    """Whether there is a Var or Dual in it: itself, or in a container or an object array."""
+    if CAD_IS_VAR(tree) or CAD_IS_DUAL(tree):
+        return True
+    if isinstance(tree, (list, tuple)):
+        for item in tree:
+            if type(item) is not float and type(item) is not int and carries(item):
+                return True
+        return False
+    if isinstance(tree, dict):
+        for item in tree.values():
+            if carries(item):
+                return True
+        return False
+    if cnp.PyArray_Check(tree) and cnp.PyArray_TYPE(tree) == cnp.NPY_OBJECT:
+        for item in tree.flat:
+            if carries(item):
+                return True
+    return False
+
+
+def map_numbers(tree, function):
+    """A container with function(number) in place of its Vars and Duals, single ones or arrays; all
+    else as it is.
+
+    Object arrays are containers.
+    """
+    cad_enter_recursion(" while going through a container")
+    try:
+        return map_checked(tree, function)
+    finally:
+        Py_LeaveRecursiveCall()
+
+
+cdef object map_checked(object tree, object function):
+    if CAD_IS_VAR(tree) or CAD_IS_DUAL(tree):
+        return function(tree)
+    if cnp.PyArray_Check(tree):
+        if tree.dtype != object:
+            return tree
+        return array_of([map_numbers(item, function) for item in tree.flat], shape(tree))
+    if isinstance(tree, (list, tuple)):
+        return rebuild_sequence(type(tree), [map_numbers(item, function) for item in tree])
+    if isinstance(tree, dict):
+        return rebuild_mapping(tree, [map_numbers(item, function) for item in tree.values()])
+    return tree
+
+
+cdef object rebuild_mapping(object original, list parts):
+    """A dict of the same kind and keys with other values."""
+    if type(original) is dict:
+        return dict(zip(original, parts))
+    result = copy.copy(original)
+    for key, part in zip(original, parts):
+        result[key] = part
+    return result
+
+
+cdef object rebuild_sequence(object kind, list parts):
+    """A list, tuple, or namedtuple or other kind of them."""
+    if kind is list:
+        return parts
+    if kind is tuple:
+        return tuple(parts)
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+
+
+cdef object object_array(list numbers, tuple shape):
+    result = np.empty(len(numbers), dtype=object)
+    for i in range(len(numbers)):  # a slice assignment would look into the numbers
+        result[i] = numbers[i]
+    return result.reshape(shape)
+
+
+cdef object array_of(list numbers, tuple shape):
+    """An array of floats if the numbers are, else an array of objects."""
+    for number in numbers:
+        if type(number) is not float:
+            return object_array(numbers, shape)
+    return np.array(numbers, dtype=np.float64).reshape(shape)
+
+
+def map_vars(atom, function):
+    """function(atom) for a Var; a Dual with function(...) in place of the Vars that it consists of."""
+    if not CAD_IS_DUAL(atom):
+        return function(atom) if CAD_IS_VAR(atom) else atom
+    primal, tangent = dual_components(atom)
+    if isinstance(tangent, tuple):
+        tangent = tuple([map_vars(lane, function) for lane in tangent])
+    else:
+        tangent = map_vars(tangent, function)
+    return cad_dual_from(map_vars(primal, function), tangent, CAD_DUAL(atom).tag)
+
+
+def plain_values(tree):
+    """A container with plain values in place of its Vars and Duals; all else as it is."""
+    return map_numbers(tree, plain_value)
+
+
+def vars_of(atom):
+    """The recorded numbers that an atom is, or consists of: a list of Vars."""
+    if CAD_IS_DUAL(atom):
+        primal, tangent = dual_components(atom)
+        parts = (primal, *tangent) if isinstance(tangent, tuple) else (primal, tangent)
+        return [var for part in parts for var in vars_of(part)]
+    return [atom] if CAD_IS_VAR(atom) and CAD_VAR(atom).tape != NULL else []
+
+
+cdef object only_number(object array):
+    """The one number of an array Var or Dual."""
+    return array[(0,) * array.ndim]
+
+
+def elements(x):
+    """An object array of the scalar numbers of an array Var or Dual; else numpy.asarray(x)."""
+    return cad_elements(x)
+
+
+def check_alive(atom):
+    """Raise StaleVarError if an atom is of a recording that is over."""
+    if CAD_IS_DUAL(atom):
+        primal, tangent = dual_components(atom)
+        check_alive(primal)
+        for part in tangent if isinstance(tangent, tuple) else (tangent,):
+            check_alive(part)
+    elif CAD_IS_VAR(atom) and CAD_VAR(atom).kind == CAD_STALE:
+        cad_raise_stale()
+
+
+def settled(atom):
+    """An atom as it leaves a differentiation: plain, where nothing in it carries a derivative."""
+    if CAD_IS_DUAL(atom):
+        return map_vars(atom, settled)
+    return plain_value(atom) if is_constant(atom) else atom
+
+
+cdef public object cad_settled(object atom):
+    return settled(atom)
+
+
+def tag_of(x):
+    """The tag of a Dual; 0 for anything else."""
+    return CAD_DUAL(x).tag if CAD_IS_DUAL(x) else 0
+
+
+def make_dual(primal, tangent, tag):
+    """A Dual of the given tag. The tangent of a scalar: a number, or a tuple of lanes."""
+    return cad_dual_from(primal, tangent, tag)
+
+
+def dual_components(dual):
+    """Primal and tangent as they are stored: lanes of a single number come as a tuple."""
+    cdef CadDual *d = CAD_DUAL(dual)
+    if d.kind == CAD_DUAL_ARRAY:
+        return <object>d.primal_object, <object>d.tangent_object
+    tangent = cad_dual_tangent(d)
+    if cnp.PyArray_Check(tangent):
+        tangent = tuple(tangent.tolist())
+    return cad_dual_primal(d), tangent
+
+
+def split_dual(number, tag):
+    """Primal and tangent of the given perturbation; the tangent is 0.0 if it is not in the number.
+
+    Lanes of a single number come as a tuple, of an array as its last axis. A Dual of a higher tag,
+    made by hand or kept from an inner differentiation, is split component by component.
+    """
+    if not CAD_IS_DUAL(number) or CAD_DUAL(number).tag < <CadTag>tag:
+        return number, np.zeros(shape(number)) if ndim(number) else 0.0
+    outer = CAD_DUAL(number).tag
+    primal, tangent = dual_components(number)
+    if outer == <CadTag>tag:
+        return primal, tangent
+    of_primal = split_dual(primal, tag)
+    if isinstance(tangent, tuple):
+        of_tangent = list(zip(*[split_lanes(lane, tag) for lane in tangent])) or [(), ()]
+    else:
+        of_tangent = split_lanes(tangent, tag)
+    return tuple([make_dual(p, t, outer) for p, t in zip(of_primal, of_tangent)])
+
+
+def split_lanes(number, tag):
+    """As split_dual, for a component that is itself a tangent: it has a single lane."""
+    primal, tangent = split_dual(number, tag)
+    if isinstance(tangent, tuple) or ndim(tangent) > ndim(primal):
+        raise TypeError(
+            "a Dual that was made by hand, or kept from an inner derivative, cannot be the result "
+            "of a derivative along several directions"
+        )
+    return primal, tangent
+
+
+def lanes_of(primals, tangents):
+    """How many lanes some tangents have; -1 if all are single ones."""
+    for primal, tangent in zip(primals, tangents):
+        if isinstance(tangent, tuple):
+            return len(tangent)
+        if ndim(tangent) > ndim(primal):
+            return shape(tangent)[ndim(tangent) - 1]
+    return -1
+
+
+def lane_of(primal, tangent, k):
+    """One lane of a tangent, which may be a single one for all lanes."""
+    if isinstance(tangent, tuple):
+        return tangent[k]
+    return tangent[..., k] if ndim(tangent) > ndim(primal) else tangent
+
+
+def join_lanes(list lanes, primal):
+    """The tangent of a number or an array, given its lanes.
+
+    The lanes become an axis behind those of the primal; lanes of their own, of inner derivatives,
+    come after it.
+    """
+    cdef int place = ndim(primal)
+    if place == 0:
+        return tuple(lanes)
+    if not lanes:
+        return np.zeros((*shape(primal), 0))
+    lanes = [settled(lane) for lane in lanes]
+    tag = highest_tag(lanes)
+    if tag > 0:
+        primals, tangents = zip(*[split_dual(lane, tag) for lane in lanes])
+        return make_dual(join_lanes(list(primals), primal), join_lanes(list(tangents), primal), tag)
+    most = max(lanes, key=ndim)
+    lanes = [lane if ndim(lane) == ndim(most) else spread_lanes(lane, shape(most)) for lane in lanes]
+    for lane in lanes:
+        if CAD_IS_VAR(lane):
+            break
+    else:
+        return np.stack(lanes, axis=place)
+    lengths = shape(most)
+    joined = active_array((*lengths[:place], len(lanes), *lengths[place:]))
+    for k, lane in enumerate(lanes):
+        write_into(joined, (slice(None),) * place + (k,), lane)
+    return joined
+
+
+cdef object spread_lanes(object lane, tuple lengths):
+    """A tangent that is the same along lanes of an inner derivative, for each of them."""
+    return cad_apply2(CAD_OP_add, lane[..., None], np.zeros(lengths))
+
+
+cdef object highest_tag(list atoms):
+    return max([<object>CAD_DUAL(x).tag for x in atoms if CAD_IS_DUAL(x)], default=0)
+
+
+def numbers_array(list numbers, tuple shape):
+    """An array of numbers of any kind: of floats if they are plain, else a Var or Dual."""
+    cdef CadTape *tape
+    cdef CadSlot slot, first
+    cdef double value
+    cdef bint plain = True
+    tag = highest_tag(numbers)
+    if tag > 0:
+        return dual_array([split_dual(number, tag) for number in numbers], shape, tag)
+    for number in numbers:
+        plain = plain and (not CAD_IS_VAR(number) or CAD_VAR(number).kind == CAD_PASSIVE)
+    if plain:
+        return np.array([plain_value(x) for x in numbers], dtype=np.float64).reshape(shape)
+    if not shape:
+        return numbers[0]
+    if len(shape) > MOST_AXES:
+        raise ValueError(f"an array has at most {MOST_AXES} axes, not {len(shape)}")
+    tape = cad_current_tape()
+    check(cad_tape_grow(tape, len(numbers)))
+    cad_tape_pin(tape)
+    try:
+        first = <CadSlot>tape.n_slots
+        for number in numbers:
+            check(cad_tape_ensure(tape))
+            value = cad_primal(number)
+            if CAD_IS_SCALAR(number):
+                if CAD_VAR(number).tape != tape:
+                    raise RuntimeError("Vars of two threads do not mix: pass cadiff.value(v)")
+                slot = CAD_VAR(number).slot
+                cad_tape_push(tape, CAD_CODE(CAD_OP_positive, 0), slot, slot, value)
+            elif CAD_IS_VAR(number) and CAD_VAR(number).kind == CAD_STALE:
+                cad_raise_stale()
+            else:
+                cad_tape_skip(tape, value)
+        check(cad_tape_note_block(tape, first, tape.n_slots, CAD_ARGUMENT))
+        cad_tape_use_singly(tape, first)
+        return view_of(tape, first, shape)
+    finally:
+        cad_tape_unpin(tape)
+
+
+cdef object dual_array(list pairs, tuple shape, tag):
+    primals, tangents = [list(part) for part in zip(*pairs)]
+    primal = numbers_array(primals, shape)
+    lanes = lanes_of(primals, tangents)
+    if lanes < 0:
+        return make_dual(primal, numbers_array(tangents, shape), tag)
+    rows = [lane for t in tangents for lane in (t if isinstance(t, tuple) else (t,) * lanes)]
+    return make_dual(primal, numbers_array(rows, (*shape, lanes)), tag)
+
+
+def gather_numbers(array):
+    """An array of objects as an array of numbers."""
+    cad_check_array(array)
+    return numbers_array(array.ravel().tolist(), array.shape)
+
+
+cdef public object cad_gather_numbers(object array):
+    return gather_numbers(array)
+
+
+cdef public object cad_with_axes(object number, int axes):
+    return numbers_array([number], (1,) * axes) if axes > 0 else number
+
+
+cdef public object cad_promote(object array, object other):
+    """An array as what the other one is, a Var or a Dual, without derivatives of its own."""
+    if CAD_IS_DUAL(other):
+        primal, tangent = dual_components(other)
+        lengths = shape(array)
+        if ndim(tangent) > ndim(primal):
+            lengths = (*lengths, shape(tangent)[ndim(tangent) - 1])
+        if CAD_IS_DUAL(array) and CAD_DUAL(array).tag == CAD_DUAL(other).tag:
+            own, along = dual_components(array)
+        else:
+            own, along = array, np.zeros(lengths)
+        return make_dual(cad_promote(own, primal), cad_promote(along, primal), CAD_DUAL(other).tag)
+    if CAD_IS_VAR(other) and not (CAD_IS_VAR(array) or CAD_IS_DUAL(array)):
+        return constant_array(array)
+    return array
+
+
+def matmul(x, y):
+    """The matrix product of two arrays, at least one of which is a Var, and none a Dual."""
+    cdef PyObject *product = cad_array_matmul(x, y)
+    if product is NULL:
+        found = [getattr(z, "dtype", type(z).__name__) for z in (x, y) if not CAD_IS_VAR(z)]
+        raise TypeError(f"matmul takes arrays of real numbers, Vars and Duals, not {found[0]}")
+    result = <object>product
+    Py_DECREF(result)
+    return result
+
+
+def absorb(x, y):
+    """x * y, in which an exact zero absorbs."""
+    return cad_apply2(CAD_OP_amul, x, y)
+
+
+def cross_entropy(logits, labels):
+    """Losses and residuals of rows of logits: float64 of shape (rows, classes), and int64."""
+    cdef cnp.ndarray x = np.ascontiguousarray(logits, dtype=np.float64)
+    cdef cnp.ndarray right = np.ascontiguousarray(labels, dtype=np.int64)
+    cdef cnp.ndarray losses = np.empty(len(x))
+    cdef cnp.ndarray residuals = empty_like(x)
+    cad_cross_entropy(
+        <const double *>cnp.PyArray_DATA(x),
+        <const int64_t *>cnp.PyArray_DATA(right),
+        cnp.PyArray_DIM(x, 0),
+        cnp.PyArray_DIM(x, 1),
+        <double *>cnp.PyArray_DATA(losses),
+        <double *>cnp.PyArray_DATA(residuals),
+    )
+    return losses, residuals

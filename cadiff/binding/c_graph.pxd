@@ -1,0 +1,124 @@
+# What the binding sees of graphs in C: patterns, colours, derivatives as further numbers.
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+
+from .c_tape cimport CadPlan, CadStatus, CadTape
+
+
+cdef extern from "graph/pattern.h" nogil:
+    ctypedef struct CadPattern:
+        size_t n_rows
+        size_t n_columns
+        int64_t *starts
+        int *columns
+
+    void cad_pattern_free(CadPattern *pattern)
+    CadStatus cad_pattern_of_pairs(size_t n_rows, size_t n_columns, const uint32_t *rows,
+                                   const uint32_t *columns, size_t *count, size_t *order,
+                                   CadPattern *pattern)
+    CadStatus cad_pattern_transpose(const CadPattern *pattern, size_t *order, CadPattern *result)
+    CadStatus cad_pattern_symmetric(const CadPattern *pattern, CadPattern *result)
+    int64_t cad_pattern_find(const CadPattern *pattern, size_t row, int column)
+
+
+cdef extern from "graph/coloring.h" nogil:
+    ctypedef struct CadColoring:
+        uint32_t *colors
+        size_t n_colors
+
+    void cad_coloring_free(CadColoring *coloring)
+    CadStatus cad_color_columns(const CadPattern *pattern, CadColoring *coloring)
+    CadStatus cad_color_star(const CadPattern *pattern, CadColoring *coloring)
+    CadStatus cad_read_star(const CadPattern *pattern, const CadColoring *coloring,
+                            uint32_t *rows, uint32_t *colors)
+
+
+cdef extern from "graph/graph.h" nogil:
+    ctypedef uint32_t CadId
+
+    ctypedef struct CadOutcome:
+        CadId id
+        double value
+
+    ctypedef struct CadArray:
+        uint32_t op
+        CadId first
+        uint32_t size
+
+    enum: CAD_ARRAY_CALL
+    const CadId CAD_NO_ID
+    const CadId CAD_ELEMENT_BIT
+
+    ctypedef struct CadCalls:
+        int64_t (*note)(void *owner, CadTape *tape, size_t entry, uint8_t *passive) noexcept
+        CadStatus (*pull)(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
+                          int64_t step, const uint8_t *wanted, CadId *made) noexcept
+        CadStatus (*push)(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
+                          int64_t step, const uint8_t *move, CadId *made) noexcept
+
+    ctypedef struct CadGraph:
+        CadArray *arrays
+        CadOutcome *guards
+        size_t n_nodes
+        uint32_t n_elements
+        size_t n_arrays
+        size_t n_guards
+        bint optimize
+        const CadCalls *calls
+        void *owner
+        CadStatus status
+
+    ctypedef struct CadGraphParts:
+        uint32_t *nodes
+        uint32_t *arrays
+        int64_t *words
+        CadId *lists
+        double *constants
+        size_t n_nodes
+        size_t n_arrays
+        size_t n_words
+        size_t n_lists
+        size_t n_constants
+
+    CadGraph *cad_graph_new(bint optimize)
+    size_t cad_graph_bytes(const CadGraph *graph)
+    void cad_graph_free(CadGraph *graph)
+    CadId cad_graph_constant(CadGraph *graph, double value)
+    CadId cad_graph_input(CadGraph *graph, size_t size)
+    CadStatus cad_graph_guard(CadGraph *graph, CadId id, double outcome)
+    CadStatus cad_graph_read(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
+                             const CadId *inputs, size_t n_inputs, CadId *outputs,
+                             size_t n_outputs)
+    void cad_graph_measure(const CadGraph *graph, CadGraphParts *parts)
+    void cad_graph_write(const CadGraph *graph, CadGraphParts *parts)
+    CadStatus cad_graph_restore(CadGraph *graph, const CadGraphParts *parts, size_t n_inputs)
+    bint cad_graph_has(const CadGraph *graph, CadId id)
+    CadStatus cad_graph_beginning(const CadGraph *graph, size_t n_nodes, CadGraph **beginning,
+                                  CadId *ends, size_t *n_ends)
+    ctypedef struct CadPart:
+        CadGraph *graph
+        CadId own, inputs
+        CadId *given
+        size_t n_given
+
+    CadStatus cad_graph_split(CadGraph *graph, CadId input, CadId *roots, size_t n_roots,
+                              CadPart *part)
+    CadStatus cad_graph_pull(CadGraph *graph, const CadId *outputs, const CadId *seeds,
+                             size_t n_outputs, const CadId *wrt, size_t n_wrt, CadId *results)
+    CadStatus cad_graph_push(CadGraph *graph, const CadId *wrt, const CadId *along, size_t n_wrt,
+                             const CadId *outputs, size_t n_outputs, CadId *results)
+    CadStatus cad_graph_forward(CadGraph *graph, const CadId *wrt, size_t n_wrt,
+                                const CadId *outputs, size_t n_outputs, CadId *results)
+    CadStatus cad_graph_jacobian(CadGraph *graph, const CadId *wrt, size_t n_wrt,
+                                 const CadId *outputs, size_t n_outputs, CadPattern *pattern,
+                                 CadId **entries)
+    CadPlan *cad_graph_plan(const CadGraph *graph, const CadArray *array)
+    CadId cad_graph_pack(CadGraph *graph, const CadId *ids, size_t size)
+    CadId cad_graph_call(CadGraph *graph, uint32_t number, CadId operands, size_t count,
+                         size_t size)
+    bint cad_graph_is_constant(CadGraph *graph, CadId id, double *value)
+
+
+cdef extern from "graph/sparsity.h" nogil:
+    CadStatus cad_sparsity(CadGraph *graph, const CadId *wrt, size_t n_wrt, const CadId *outputs,
+                           size_t n_outputs, CadPattern *pattern)

@@ -1,0 +1,40 @@
+# What the binding uses of NumPy's C interface, and no more: each module that knows a type of NumPy's
+# looks it up when it is imported. numbers/ready.c fills in the tables behind these functions.
+
+cdef extern from "numbers/numbers.h":
+    ctypedef Py_ssize_t npy_intp
+
+    ctypedef class numpy.ndarray [object PyArrayObject, check_size ignore]:
+        pass
+
+    enum:
+        NPY_ARRAY_CARRAY_RO
+        NPY_ARRAY_FORCECAST
+        NPY_ARRAY_WRITEABLE
+        NPY_BOOL
+        NPY_DOUBLE
+        NPY_FLOAT16
+        NPY_FLOAT32
+        NPY_INT32
+        NPY_INT64
+        NPY_OBJECT
+        NPY_UINT32
+
+    bint PyArray_Check(object x)
+    bint PyArray_CheckExact(object x)
+    bint PyArray_ISCARRAY_RO(ndarray array) nogil
+    bint PyTypeNum_ISFLOAT(int kind) nogil
+    bint PyTypeNum_ISINTEGER(int kind) nogil
+    int PyArray_NDIM(ndarray array) nogil
+    int PyArray_TYPE(ndarray array) nogil
+    npy_intp PyArray_DIM(ndarray array, int axis) nogil
+    npy_intp PyArray_NBYTES(ndarray array) nogil
+    npy_intp PyArray_SIZE(ndarray array) nogil
+    npy_intp *PyArray_DIMS(ndarray array) nogil
+    void *PyArray_DATA(ndarray array) nogil
+    object PyArray_Cast(ndarray array, int kind)
+    object PyArray_EMPTY(int ndim, npy_intp *shape, int kind, int fortran)
+    object PyArray_FROMANY(object x, int kind, int least, int most, int flags)
+    object PyArray_SimpleNew(int ndim, npy_intp *shape, int kind)
+    object PyArray_SimpleNewFromData(int ndim, npy_intp *shape, int kind, void *data)
+    object PyArray_ZEROS(int ndim, npy_intp *shape, int kind, int fortran)

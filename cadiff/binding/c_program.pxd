@@ -1,0 +1,82 @@
+# What the binding sees of programs in C.
+
+from libc.stdint cimport int32_t, int64_t, uint32_t
+
+from .c_graph cimport CadGraph, CadId
+from .c_tape cimport CadStatus
+
+
+cdef extern from "program/program.h" nogil:
+    ctypedef struct CadInstruction:
+        pass
+
+    ctypedef struct CadSingle:
+        pass
+
+    ctypedef struct CadStretch:
+        pass
+
+    ctypedef struct CadCheck:
+        pass
+
+    ctypedef struct CadProgram:
+        CadInstruction *code
+        CadSingle *singles
+        int32_t *lists
+        int64_t *plans
+        double *constants
+        CadStretch *outputs
+        CadCheck *checks
+        size_t n_lists
+        size_t n_plan_words
+        size_t n_constants
+        size_t n_outputs
+        size_t n_inputs
+        size_t n_shared
+        size_t n_results
+        size_t n_operations
+        size_t n_places
+        size_t n_checks
+        size_t n_code
+        size_t n_singles
+        bint has_arrays
+        bint has_calls
+        int (*call)(void *owner, uint32_t number, const double *operands,
+                    double *results) noexcept nogil
+        void *owner
+
+    enum: CAD_CALL_FAILED
+
+    CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
+                               const CadId *roots, size_t n_roots, CadProgram **program)
+    CadStatus cad_program_make_along(CadGraph *graph, const CadId *inputs, size_t n_inputs,
+                                     size_t n_shared, const CadId *roots, size_t n_roots,
+                                     CadProgram **program)
+    CadStatus cad_program_make_for_lanes(CadGraph *graph, const CadId *inputs, size_t n_inputs,
+                                         const CadId *roots, size_t n_roots, CadProgram **program)
+    void cad_program_free(CadProgram *program)
+    size_t cad_program_cost(const CadProgram *program)
+    size_t cad_program_bytes(const CadProgram *program)
+    size_t cad_program_room(const CadProgram *program, size_t lanes)
+    void cad_program_prepare(const CadProgram *program, size_t lanes, double *room)
+    double *cad_program_places(const CadProgram *program, size_t lanes, double *room)
+    long cad_program_run(const CadProgram *program, double *room)
+    void cad_program_read(const CadProgram *program, const double *room, double *results)
+    ctypedef struct CadDirections:
+        const double *own
+        double *results
+
+    size_t cad_program_room_along(const CadProgram *program, size_t lanes)
+    long cad_program_run_along(const CadProgram *program, size_t lanes, double *room,
+                               const CadDirections *directions, size_t begin, size_t end) nogil
+    ctypedef struct CadPoints:
+        const double *own
+        size_t n_own
+        const double *shared
+        double *heads
+        size_t n_heads
+        double *tails
+        unsigned char *missed
+
+    long cad_program_run_points(const CadProgram *program, size_t lanes, double *room,
+                                const CadPoints *points, size_t begin, size_t end)

@@ -1,0 +1,20 @@
+# What the binding uses of Python's C interface beside what Cython declares.
+
+from cpython.object cimport PyObject
+
+
+cdef extern from "Python.h":
+    ctypedef PyObject *(*vectorcallfunc)(
+        PyObject *, PyObject *const *, size_t, PyObject *
+    ) except NULL
+    ctypedef struct PyTypeObject:
+        Py_ssize_t tp_vectorcall_offset
+        unsigned long tp_flags
+    unsigned long Py_TPFLAGS_HAVE_VECTORCALL
+    Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
+    object PyVectorcall_Call(object function, tuple args, dict kwargs)
+    object PyObject_Vectorcall(object function, PyObject *const *args, size_t nargsf,
+                               PyObject *names)
+    PyTypeObject *Py_TYPE(object x)
+    int PyGC_Disable()
+    int PyGC_Enable()

@@ -1,0 +1,59 @@
+# What the binding sees of the sweeps in C, and of recordings that are inlined.
+
+from libc.stdint cimport int64_t
+
+from .c_tape cimport CadSlot, CadStatus, CadTape
+
+
+cdef extern from "sweeps/inlined.h" nogil:
+    ctypedef struct CadInlined:
+        pass
+
+    ctypedef struct CadInlinedVariant:
+        pass
+
+    CadStatus cad_inlined_new(CadTape *tape, size_t begin, size_t n_inputs, CadInlined **image)
+    void cad_inlined_free(CadInlined *image)
+    bint cad_inlined_writes_inputs(const CadInlined *image)
+    size_t cad_inlined_bytes(const CadInlined *image)
+    CadStatus cad_inlined_variant_new(const CadInlined *image, const unsigned char *active, bint guarded,
+                           const int64_t *slots, size_t n_slots, unsigned char *found,
+                           CadInlinedVariant **form)
+    void cad_inlined_variant_free(CadInlinedVariant *form)
+    CadStatus cad_inlined_append(const CadInlinedVariant *form, CadTape *tape, const CadSlot *inputs,
+                             CadSlot *shift, long *missed)
+
+
+cdef extern from "sweeps/sweeps.h" nogil:
+    ctypedef struct CadNumber:
+        double value
+        CadSlot slot
+
+    void cad_sweep_redo(CadTape *tape, size_t begin, size_t end)
+    void cad_sweep_undo(CadTape *tape, size_t begin, size_t end)
+    void cad_sweep_value(CadTape *tape, size_t begin, size_t end)
+    CadStatus cad_sweep_taylor(CadTape *tape, size_t begin, size_t end, CadSlot base,
+                               size_t order, double *coefficients)
+    ctypedef struct CadLaneBuffer:
+        double *data
+
+    ctypedef struct CadLanes:
+        double *data
+        CadSlot base
+        size_t count
+
+    ctypedef struct CadAlong:
+        CadLanes tangents
+        CadLanes adjoints
+
+    void cad_array_prepare(CadTape *tape, const CadAlong *along, int64_t low, int64_t high)
+    CadStatus cad_lanes_take(CadTape *tape, size_t numbers, CadLaneBuffer *buffer)
+    void cad_lanes_give_back(CadTape *tape, CadLaneBuffer buffer)
+    void cad_lanes_clear_adjoints(const CadTape *tape, CadLanes lanes, size_t begin, size_t end)
+    CadStatus cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, size_t inputs_end,
+                                CadSlot base, size_t lanes, double *tangents)
+    CadStatus cad_sweep_second(CadTape *tape, size_t begin, size_t end, size_t transient,
+                               CadSlot base, size_t lanes, double *tangents,
+                               double *adjoint_tangents)
+    CadStatus cad_sweep_record(CadTape *tape, size_t begin, size_t end, CadSlot base, bint linear,
+                               CadNumber *adjoints)

@@ -1,0 +1,167 @@
+"""What a recording depends on beside its arguments.
+
+Captures are numbers outside of it that it reads: derivatives by these serve parts of a computation
+that leave a rule on the tape instead of all their entries. A Guarded recording may have none, since
+it is to be replayed; what it chose by values are its guards.
+"""
+
+from math import prod
+
+import numpy as np
+
+cimport cython
+from libc.string cimport memcpy
+
+from . cimport c_numpy as cnp
+from .c_numbers cimport *
+from .c_sweeps cimport *
+from .c_tape cimport *
+from .tape cimport on_tape
+from .atoms cimport shape
+from .guards cimport end_guards, noted_guards, start_guards
+from .recording cimport Recording
+
+from .tape import is_constant
+
+
+def outside_of(Recording recording, list outputs):
+    """What outputs read that was there before the recording: a list of vectors, Vars."""
+    cdef CadTape *tape = recording.tape
+    cdef CadRanges ranges
+    cdef Py_ssize_t length
+    cdef size_t i, begin = recording.begin(), end = recording.end(outputs)
+    cdef CadSlot base = recording.base()
+    check(cad_find_captures(tape, begin, end, base, &ranges))
+    vectors = []
+    try:
+        for i in range(ranges.count):
+            length = ranges.items[i].end - ranges.items[i].begin
+            vectors.append(
+                cad_var_view(tape, <CadSlot>ranges.items[i].begin, 1, &length, NULL, 0)
+            )
+    finally:
+        cad_memory_free(ranges.items)
+    return vectors
+
+
+def pull_outside(Recording recording, list outputs, list seeds, list outside):
+    """Plain cotangents of Vars outside, for plain cotangents of outputs."""
+    cdef CadTape *tape = recording.tape
+    cdef CadSlot base = recording.base(), lowest = base
+    cdef size_t end = recording.end(outputs)
+    for var in outside:
+        lowest = min(lowest, CAD_VAR(var).slot)
+    check(cad_tape_clear_adjoints(tape, lowest, base + recording.slots(end)))
+    for output, seed in zip(outputs, seeds):
+        if on_tape(output, tape, base):
+            cad_var_seed(CAD_VAR(output), seed)
+    recording.sweep(end)
+    return [adjoints_of(tape, CAD_VAR(var).slot, var.size) for var in outside]
+
+
+cdef object adjoints_of(CadTape *tape, CadSlot slot, Py_ssize_t count):
+    """The adjoints that the last pass left, as a vector: of a leaf they are not its gradient."""
+    cdef cnp.npy_intp length = count
+    cdef cnp.ndarray adjoints = cnp.PyArray_EMPTY(1, &length, cnp.NPY_DOUBLE, 0)
+    cad_tape_read_adjoints(tape, slot, slot + count, <double *>cnp.PyArray_DATA(adjoints))
+    return adjoints
+
+
+def record_pull_outside(Recording recording, list outputs, list seeds, list outside, bint linear):
+    """The same as numbers that can be differentiated again, for cotangents that may be Vars.
+
+    With `linear`, what was recorded counts as constant, and becomes that.
+    """
+    cdef size_t begin = recording.begin(), end = recording.end(outputs)
+    recording.kept = True
+    cad_tape_pin(recording.tape)
+    try:
+        cotangents = recording.swept(outputs, seeds, linear, outside).results_outside()
+        if linear:
+            cad_freeze(recording.tape, begin, end)
+    finally:
+        cad_tape_unpin(recording.tape)
+    return cotangents
+
+
+def are_within(list vectors, list others):
+    """Whether all slots of some vectors, Vars, are among those of others; both in their order."""
+    cdef Py_ssize_t k = 0, n = len(others)
+    cdef size_t low, high, begin, end
+    for vector in vectors:
+        cad_var_bounds(CAD_VAR(vector), &low, &high)
+        while low <= high:
+            if k == n:
+                return False
+            cad_var_bounds(CAD_VAR(others[k]), &begin, &end)
+            if end < low:
+                k += 1
+            elif begin <= low:
+                low = end + 1  # the rest may be in the next one
+            else:
+                return False
+    return True
+
+
+OUTER = "it depends on numbers with derivatives that are no arguments"
+
+
+@cython.final
+cdef class Guarded:
+    """What is recorded in this context is to be replayed: choices by values are noted.
+
+    `lifted` are the inputs, in the order in which they were given: floats or float64 arrays. Within
+    another recording of this kind nothing is noted for that one meanwhile. `exact`: all that is
+    recorded is what is recorded without guards, but for comparisons.
+    """
+
+    def __init__(self, inputs, f, exact=False):
+        self.recording = Recording(tuple(inputs), tuple(range(len(inputs))), f=f)
+        self.exact = exact
+
+    def __enter__(self):
+        try:
+            start_guards(self.recording.tape, self.exact)
+        except BaseException:
+            self.recording.close()
+            raise
+        self.lifted = self.recording.lifted
+        return self
+
+    def __exit__(self, *exception):
+        end_guards(self.recording.tape)
+        self.lifted = None
+        self.recording.close()
+
+    @property
+    def obstacle(self):
+        """Why what was recorded cannot be replayed, or ""."""
+        cdef CadTape *tape = self.recording.tape
+        if tape.guards.obstacle[0] != 0:
+            return (<bytes>tape.guards.obstacle).decode()
+        if self.recording.base() > 0 and cad_reads_below(
+            tape, self.recording.begin(), tape.n_entries, self.recording.base()
+        ):
+            return OUTER
+        return ""
+
+    def made(self, list atoms):
+        """Whether these came about here, or carry no derivative."""
+        for atom in atoms:
+            if CAD_IS_DUAL(atom):  # of an outer forward mode
+                return False
+            if CAD_IS_VAR(atom) and CAD_VAR(atom).tape != NULL and prod(shape(atom)) > 0:
+                if not is_constant(atom) and not self.recording.holds(atom):
+                    return False
+        return True
+
+
+def _guards_elsewhere(Recording recording, numbers):
+    """The guards as they come out when what was recorded is computed again from other inputs, all in
+    a row: for tests, since afterwards numbers do not know their values."""
+    cdef CadTape *tape = recording.tape
+    cdef CadSlot slot = recording.base()
+    cdef cnp.ndarray flat = np.ascontiguousarray(numbers, dtype=np.float64).ravel()
+    memcpy(tape.values + slot, cnp.PyArray_DATA(flat), recording.n * sizeof(double))
+    cad_sweep_value(tape, recording.begin(), tape.n_entries)
+    return noted_guards(tape)

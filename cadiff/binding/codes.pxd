@@ -1,0 +1,60 @@
+# What other modules see of codes.pyx.
+
+cimport cython
+from libc.string cimport memcpy
+
+from . cimport c_numpy as cnp
+from .c_numbers cimport *
+from .c_program cimport *
+from .c_tape cimport *
+
+
+cdef inline long carry_out(const CadProgram *program, double *room, const double *inputs,
+                           double *results) noexcept nogil:
+    cdef long missed
+    memcpy(cad_program_places(program, 1, room), inputs, program.n_inputs * sizeof(double))
+    missed = cad_program_run(program, room)
+    if missed == -1:
+        cad_program_read(program, room, results)
+    return missed
+
+
+@cython.final
+cdef class Code:
+    cdef CadProgram *program
+    cdef double *spare     # a workspace that nobody uses at the moment, or NULL
+    cdef bint is_long
+    cdef public Py_ssize_t uses  # lately: see Recorded.take_uses
+    cdef readonly list steps  # what its calls call
+    cdef size_t n_along       # directions at a time, if it is for several
+
+    cdef inline size_t room(self) noexcept:
+        return cad_program_room_along(self.program, self.n_along)
+
+    cdef inline double *take_room(self) except NULL:
+        """A workspace, and behind it room for the results: the spare one, unless another thread has
+        it."""
+        cdef double *room = self.spare
+        if room != NULL:
+            self.spare = NULL
+            return room
+        room = <double *>cad_memory_resize(
+            NULL, self.room() + self.program.n_results, sizeof(double)
+        )
+        if room == NULL:
+            check(CAD_NO_MEMORY)
+        cad_program_prepare(self.program, 1, room)
+        return room
+
+    cdef inline void give_back(self, double *room) noexcept:
+        if self.spare == NULL:
+            self.spare = room
+        else:
+            cad_memory_free(room)
+
+    cdef long carry(self, const double *inputs, double *results) except -2
+    cdef long carry_array(self, cnp.ndarray inputs, double *results) except -2
+    cdef void choose_along(self) noexcept
+    cdef size_t lanes(self, size_t n_points)
+    cdef long carry_along(self, double *room, const double *own, double *results,
+                          size_t n) except -2

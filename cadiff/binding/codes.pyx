@@ -1,0 +1,179 @@
+"""Programs made from graphs: running them, and taking them apart for those who write them as text."""
+
+import numpy as np
+
+cimport cython
+from libc.string cimport memcpy
+
+from . cimport c_numpy as cnp
+from .c_numbers cimport *
+from .c_program cimport *
+from .c_tape cimport *
+from .workers cimport run_shared
+
+cdef enum:
+    LANE_NUMBERS = 1 << 13    # numbers in the workspace of a batch, if it can be
+    LEAST_LANES = 8
+    MOST_LANES = 256
+    ALONG_NUMBERS = 1 << 18   # numbers of all lanes of directions, if there are several
+    MOST_ALONG = 64
+
+
+@cython.final
+cdef class Code:
+    """A program: from a vector of inputs to a vector of results.
+
+    Nothing in it changes, so that several threads may run it, each in a workspace of its own.
+    """
+
+    def __init__(self):
+        raise TypeError("a Code comes from Graph.code")
+
+    def __cinit__(self):
+        self.n_along = 1
+
+    def __dealloc__(self):
+        cad_program_free(self.program)
+        cad_memory_free(self.spare)
+
+    @property
+    def n_inputs(self):
+        return self.program.n_inputs
+
+    @property
+    def n_results(self):
+        return self.program.n_results
+
+    @property
+    def n_operations(self):
+        """How many operations on numbers it carries out."""
+        return self.program.n_operations
+
+    @property
+    def shape(self):
+        """Instructions, single operations among them, places, checks."""
+        return (
+            self.program.n_code, self.program.n_singles, self.program.n_places,
+            self.program.n_checks,
+        )
+
+    @property
+    def nbytes(self):
+        return cad_program_bytes(self.program) + 8 * self.room()
+
+    cdef long carry(self, const double *inputs, double *results) except -2:
+        """Run it; answers the guard that does not hold (then there are no results), or -1."""
+        cdef double *room = self.take_room()
+        cdef long missed
+        if self.is_long:
+            with nogil:
+                missed = carry_out(self.program, room, inputs, results)
+        else:
+            missed = carry_out(self.program, room, inputs, results)
+        self.give_back(room)
+        return missed
+
+    def run(self, cnp.ndarray inputs):
+        """The results for a contiguous float64 vector of inputs, or the number of the guard that
+        does not hold."""
+        cdef cnp.npy_intp n = self.program.n_results
+        cdef cnp.ndarray results = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
+        cdef long missed = self.carry_array(inputs, <double *>cnp.PyArray_DATA(results))
+        return results if missed < 0 else missed
+
+    cdef long carry_array(self, cnp.ndarray inputs, double *results) except -2:
+        """As `carry`, of inputs that are looked at."""
+        if (
+            cnp.PyArray_SIZE(inputs) != <Py_ssize_t>self.program.n_inputs
+            or cnp.PyArray_TYPE(inputs) != cnp.NPY_DOUBLE
+            or not cnp.PyArray_ISCARRAY_RO(inputs)
+        ):
+            raise ValueError(f"expected {self.program.n_inputs} numbers in a contiguous array")
+        return self.carry(<const double *>cnp.PyArray_DATA(inputs), results)
+
+    def parts(self):
+        """What it consists of, as NumPy arrays; see program.h."""
+        return parts_of_code(self)
+
+    cdef void choose_along(self) noexcept:
+        """Have so many directions side by side that their numbers stay in the cache."""
+        cdef size_t width = self.program.n_places - self.program.n_shared
+        self.n_along = max(<size_t>1, min(<size_t>MOST_ALONG, ALONG_NUMBERS // max(width, <size_t>1)))
+
+    cdef size_t lanes(self, size_t n_points):
+        """How many points are best computed side by side: their numbers are to stay in the cache."""
+        if self.program.has_arrays:
+            return 1
+        lanes = LANE_NUMBERS // (cad_program_room(self.program, 1) + 1) // 8 * 8
+        lanes = min(lanes, (n_points + 7) // 8 * 8)
+        return max(<size_t>LEAST_LANES, min(<size_t>MOST_LANES, <size_t>lanes))
+
+    cdef long carry_along(self, double *room, const double *own, double *results,
+                          size_t n) except -2:
+        """Run it along some directions, in a workspace where what they share stands; answers as
+        `carry`."""
+        cdef CadDirections directions
+        cdef long missed
+        directions.own = own
+        directions.results = results
+        if self.program.has_calls:
+            missed = cad_program_run_along(self.program, self.n_along, room, &directions, 0, n)
+        else:
+            with nogil:
+                missed = cad_program_run_along(self.program, self.n_along, room, &directions, 0, n)
+        if missed == CAD_CALL_FAILED:
+            check(CAD_RAISED)
+        return missed
+
+    def run_points(self, cnp.ndarray own, cnp.ndarray shared, cnp.ndarray heads, cnp.ndarray tails,
+                   cnp.ndarray missed, int threads=1):
+        """Many points, without the GIL: a row each of `own`, which are followed by the inputs that
+        are `shared`; the first results go to the rows of `heads`, the others to `tails`. All are
+        contiguous float64 matrices; `missed` is a uint8 vector that marks the points whose guards
+        do not hold. Answers how many these are."""
+        cdef CadPoints points
+        points.own = <const double *>cnp.PyArray_DATA(own)
+        points.n_own = cnp.PyArray_DIM(own, 1)
+        points.shared = <const double *>cnp.PyArray_DATA(shared)
+        points.heads = <double *>cnp.PyArray_DATA(heads)
+        points.n_heads = cnp.PyArray_DIM(heads, 1)
+        points.tails = <double *>cnp.PyArray_DATA(tails)
+        points.missed = <unsigned char *>cnp.PyArray_DATA(missed)
+        if (
+            points.n_own + cnp.PyArray_SIZE(shared) != self.program.n_inputs
+            or points.n_heads + cnp.PyArray_DIM(tails, 1) != self.program.n_results
+        ):
+            raise ValueError("the matrices are not of the widths of this program")
+        cdef size_t n_points = cnp.PyArray_DIM(own, 0)
+        return run_shared(self.program, &points, n_points, self.lanes(n_points), threads)
+_INSTRUCTION = np.dtype(
+    [("kind", "u2"), ("op", "u2"), ("n", "u4"), ("fused", "u4")]
+    + [(name, "i4") for name in ("out", "x", "y", "z", "sx", "sy", "sz")]
+)
+_SINGLE = np.dtype([("op", "u4"), ("out", "i4"), ("x", "i4"), ("y", "i4"), ("z", "i4")])
+_STRETCH = np.dtype([("place", "i4"), ("step", "i4"), ("n", "u4"), ("listed", "u4")])
+_CHECK = np.dtype([("place", "i4"), ("number", "u4"), ("value", "f8")])
+
+
+cdef object copied(const void *items, size_t count, object dtype):
+    """Some items as an array."""
+    cdef cnp.ndarray result = np.empty(count, dtype)
+    if count > 0:
+        memcpy(cnp.PyArray_DATA(result), items, count * <size_t>result.itemsize)
+    return result
+
+
+cdef dict parts_of_code(Code code):
+    cdef CadProgram *p = code.program
+    return {
+        "code": copied(p.code, p.n_code, _INSTRUCTION),
+        "singles": copied(p.singles, p.n_singles, _SINGLE),
+        "lists": copied(p.lists, p.n_lists, np.int32),
+        "plans": copied(p.plans, p.n_plan_words, np.int64),
+        "constants": copied(p.constants, p.n_constants, np.float64),
+        "outputs": copied(p.outputs, p.n_outputs, _STRETCH),
+        "checks": copied(p.checks, p.n_checks, _CHECK),
+        "n_inputs": p.n_inputs,
+        "n_places": p.n_places,
+        "n_results": p.n_results,
+    }

@@ -1,0 +1,10 @@
+# What other modules see of forward.pyx.
+
+cimport cython
+
+
+@cython.final
+cdef class Forward:
+    cdef object lanes
+    cdef object call      # (function, args): for error messages, if they are to say more
+    cdef object suspects

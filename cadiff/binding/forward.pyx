@@ -1,0 +1,118 @@
+"""Forward differentiations under way: each has a tag, by which its Duals are told from others."""
+
+import numpy as np
+
+cimport cython
+
+from .c_numbers cimport *
+from .c_tape cimport *
+from .atoms cimport ndim, shape
+from .watching cimport forget_suspects, note_suspects
+
+from .atoms import map_numbers
+
+cdef dict running = {}  # by tape: the forward differentiations under way, outer ones first
+
+
+@cython.final
+cdef class Forward:
+    """A forward differentiation along so many lanes (-1: a single direction): a context.
+
+    Entering it gives the tag of its Duals. While it is under way, Duals made by hand are given
+    higher tags: to them its variables are constants. An interrupt finds it entered or left.
+    """
+
+    def __init__(self, lanes=-1, call=None):
+        self.lanes = lanes
+        self.call = call
+
+    def __enter__(self):
+        cdef CadTape *tape = cad_current_tape()
+        if tape.hook != NULL and self.call is not None:
+            f, args = self.call
+            self.suspects = note_suspects(tape, f, args)
+        tape.running_tag = cad_fresh_tag()
+        running.setdefault(<size_t>tape, []).append((tape.running_tag, self.lanes))
+        return tape.running_tag
+
+    def __exit__(self, *_):
+        cdef CadTape *tape = cad_current_tape()
+        cdef list under_way = running[<size_t>tape]
+        if self.suspects is not None:
+            forget_suspects(tape, self.suspects)
+        under_way.pop()
+        tape.running_tag = under_way[len(under_way) - 1][0] if under_way else 0
+        if not under_way:
+            del running[<size_t>tape]
+
+
+@cython.final
+cdef class ForwardThen:
+    """The forward differentiations under way now, to be under way again later: a context."""
+
+    cdef list then
+    cdef list before
+
+    def __init__(self):
+        self.then = list(running_forward())
+        self.before = []
+
+    def __enter__(self):
+        self.before.append(list(running_forward()))
+        set_running(self.then)
+
+    def __exit__(self, *_):
+        set_running(self.before.pop())
+
+
+cdef int set_running(list under_way) except -1:
+    cdef CadTape *tape = cad_current_tape()
+    tape.running_tag = under_way[len(under_way) - 1][0] if under_way else 0
+    running.pop(<size_t>tape, None)
+    if under_way:
+        running[<size_t>tape] = list(under_way)
+    return 0
+
+
+def running_forward():
+    """The forward differentiations under way in this thread: a list of (tag, lanes)."""
+    return running.get(<size_t>cad_current_tape(), [])
+
+
+def is_differentiating():
+    """Whether a gradient function is at work in this thread."""
+    cdef CadTape *tape = cad_current_tape()
+    return tape.n_marks > 0 or tape.running_tag > 0
+
+
+def is_forward():
+    """Whether a forward differentiation is under way in this thread."""
+    return cad_current_tape().running_tag > 0
+
+
+def stop_gradient(x):
+    """The number without its derivative.
+
+    A number stays a number: a Var gives a Var, a Dual a Dual of tangent 0. An array Var gives its
+    values; lists, tuples, dicts and object arrays the same with values in place of numbers.
+    """
+    if CAD_IS_VAR(x):
+        if cad_guarding > 0 and cad_guarded_tape(x) != NULL:
+            return cad_apply1(CAD_OP_stop, x)  # for a replay, which finds another value
+        if CAD_IS_VAR_ARRAY(x):
+            return plain_value(x)
+        return cad_var_passive(CAD_VAR(x).value)
+    if CAD_IS_DUAL(x):
+        tangent = cad_dual_tangent(CAD_DUAL(x))
+        zero = np.zeros(shape(tangent)) if ndim(tangent) else 0.0
+        if ndim(tangent) and CAD_DUAL(x).kind != CAD_DUAL_ARRAY:
+            zero = tuple(zero.tolist())
+        return cad_dual_from(stopped(x), zero, CAD_DUAL(x).tag)
+    return map_numbers(x, stopped)
+
+
+cdef object stopped(object number):
+    """A number of a container, or a Dual's primal, without derivatives: its value."""
+    if cad_guarding > 0 and cad_guarded_tape(number) != NULL:
+        return cad_apply1(CAD_OP_stop, <object>cad_innermost(number))
+    return plain_value(number)

@@ -1,0 +1,64 @@
+# What other modules see of graphs.pyx.
+
+cimport cython
+from libc.stdint cimport int64_t, uint32_t, uint8_t
+
+from .c_graph cimport *
+from .c_tape cimport *
+from .recording cimport Recording
+from .codes cimport Code
+
+
+@cython.final
+cdef class Graph:
+    cdef CadGraph *graph
+    cdef readonly list sizes
+    cdef readonly Py_ssize_t n_outputs
+    cdef readonly Py_ssize_t n_recorded  # operations
+    cdef Py_ssize_t n_arrays             # in the graph, when it was read
+    cdef bint for_lanes                  # codes are made for many points, ...
+    cdef bint is_part                    # ... or for many directions, its inputs being those shared
+    cdef readonly tuple guards           # for each, whether it rests on equality
+    cdef readonly list steps             # calls, by their numbers
+    cdef dict known_steps                # the numbers of those that can be told from others
+    cdef CadId *inputs                   # the first elements of the inputs
+    cdef CadId *outputs
+    cdef size_t kept_nodes               # those that f computed, without derivatives
+    cdef size_t kept_arrays
+    cdef size_t kept_guards
+    cdef Py_ssize_t kept_steps
+
+    cdef void keep(self) noexcept
+    cdef Ids elements(self, which)
+    cdef Ids more_inputs(self, Py_ssize_t size)
+    cdef Ids all_outputs(self)
+    cdef Ids ones(self, Py_ssize_t n)
+    cdef Ids pulled(self, Ids outputs, Ids seeds, Ids wrt)
+    cdef Ids pushed(self, Ids wrt, Ids along, Ids outputs)
+    cdef int settle(self, CadStatus status) except -1
+    cdef void own_calls(self) noexcept
+    cdef int64_t add_step(self, rule, operands, results) except -1
+    cdef CadStatus derive(self, uint32_t number, str way, CadId operands, CadId results,
+                          CadId given, int64_t step, const uint8_t *active,
+                          CadId *made) except CAD_RAISED
+    cdef Ids derivative_steps(self, call, str way, tuple inputs, list targets, list wanted,
+                              Ids names)
+    cdef Ids opaque_step(self, call, str way, tuple inputs, list targets, list wanted, Ids names)
+    cdef Ids read(self, Recording recording, list atoms, Ids inputs)
+    cdef Code code(self, list more, list roots)
+    cdef tuple codes_along(self, Ids along, Ids roots)
+    cdef Code reverse_code(self, Ids wrt, Ids outputs)
+    cdef Code forward_code(self, Ids wrt, Ids outputs)
+    cdef bint is_cheaper_forth(self, which)
+    cdef Graph beginning(self)
+    cdef Ids carried_forward(self, Ids wrt, Ids outputs)
+
+
+@cython.final
+@cython.no_gc
+cdef class Ids:
+    cdef CadId *data
+    cdef Py_ssize_t n
+
+
+cdef Ids new_ids(Py_ssize_t n)

@@ -1,0 +1,552 @@
+"""What f computed, as a graph of numbers: derivatives are further numbers, and programs are made of it."""
+
+from math import prod
+
+import numpy as np
+
+cimport cython
+from libc.stdint cimport int64_t, uint32_t, uint8_t
+from libc.string cimport memcpy
+
+from . cimport c_numpy as cnp
+from .c_graph cimport *
+from .c_numbers cimport *
+from .c_program cimport *
+from .c_tape cimport *
+from .tape cimport on_tape, rule_call, rule_name
+from .atoms cimport shape
+from .guards cimport noted_guards
+from .recording cimport Recording
+from .captures cimport Guarded
+from .steps cimport are_any, carry_out_step, hold_finite
+from .codes cimport Code
+
+from .steps import _OpaqueDerivative, _Step, deriving, ObstacleError, PointError
+
+cdef enum:
+    LONG_RUN = 20_000         # operations, from which on other threads may run meanwhile
+    FEW_INPUTS = 3            # by which forward mode may be the cheaper one, ...
+    LONG_CHAIN = 4096         # ... if a way back had to remember as many operations
+    BEGINNING = 1 << 12       # numbers, of which it is tried what is the cheaper one, ...
+    MANY_NUMBERS = 1 << 14    # ... if there are as many
+
+
+@cython.final
+cdef class Graph:
+    """What f computed while it was recorded: its outputs, as functions of its inputs.
+
+    Codes for derivatives are made from it; it refers to no tape. Inputs to differentiate by are
+    given as ranges (begin, end) of the numbers of all. One thread at a time makes codes.
+    """
+
+    def __init__(self):
+        raise TypeError("a Graph comes from graph_of")
+
+    def __dealloc__(self):
+        cad_graph_free(self.graph)
+        cad_memory_free(self.inputs)
+        cad_memory_free(self.outputs)
+
+    @property
+    def nbytes(self):
+        return cad_graph_bytes(self.graph)
+
+    @property
+    def n_inputs(self):
+        return sum(self.sizes)
+
+    @property
+    def n_nodes(self):
+        return self.graph.n_nodes
+
+    cdef void keep(self) noexcept:
+        """What there is by now is what f computed."""
+        self.kept_nodes = self.graph.n_nodes
+        self.kept_arrays = self.graph.n_arrays
+        self.kept_guards = self.graph.n_guards
+        self.kept_steps = len(self.steps)
+
+    cdef Ids elements(self, which):
+        """Some inputs: ranges [begin, end) of all, which are elements one behind the other."""
+        cdef Py_ssize_t i, at = 0, n = self.n_inputs
+        for begin, end in which:
+            if not 0 <= begin <= end <= n:
+                raise ValueError(f"there are {n} inputs, not those from {begin} to {end}")
+        cdef Ids result = new_ids(sum([end - begin for begin, end in which]))
+        for begin, end in which:
+            for i in range(begin, end):
+                result.data[at] = self.inputs[0] + <CadId>i
+                at += 1
+        return result
+
+    cdef Ids more_inputs(self, Py_ssize_t size):
+        """All elements of an input beside those of f."""
+        cdef Ids result = new_ids(size)
+        cdef CadId first = cad_graph_input(self.graph, size)
+        cdef Py_ssize_t i
+        check(self.graph.status)
+        for i in range(size):
+            result.data[i] = first + <CadId>i
+        return result
+
+    cdef Ids all_outputs(self):
+        cdef Ids result = new_ids(self.n_outputs)
+        memcpy(result.data, self.outputs, self.n_outputs * sizeof(CadId))
+        return result
+
+    cdef Ids ones(self, Py_ssize_t n):
+        cdef Ids result = new_ids(n)
+        cdef Py_ssize_t i
+        for i in range(n):
+            result.data[i] = cad_graph_constant(self.graph, 1.0)
+        return result
+
+    cdef Ids pulled(self, Ids outputs, Ids seeds, Ids wrt):
+        cdef Ids result = new_ids(wrt.n)
+        self.settle(cad_graph_pull(
+            self.graph, outputs.data, seeds.data, outputs.n, wrt.data, wrt.n, result.data
+        ))
+        return result
+
+    cdef Ids pushed(self, Ids wrt, Ids along, Ids outputs):
+        cdef Ids result = new_ids(outputs.n)
+        self.settle(cad_graph_push(
+            self.graph, wrt.data, along.data, wrt.n, outputs.data, outputs.n, result.data
+        ))
+        return result
+
+    cdef int settle(self, CadStatus status) except -1:
+        """Raise what went wrong; where that was a step, the graph stays as good as it was."""
+        if status == CAD_RAISED:
+            self.graph.status = CAD_OK
+            self.graph.n_guards = self.kept_guards
+        return check(status)
+
+    # --- calls
+
+    cdef void own_calls(self) noexcept:
+        self.steps = []
+        self.known_steps = {}
+        self.graph.calls = &STEPS
+        self.graph.owner = <void *>self
+
+    cdef int64_t add_step(self, rule, operands, results) except -1:
+        """The number of a call, which is that of an equal one."""
+        key = None
+        if self.graph.optimize and hasattr(rule, "key"):
+            key = rule.key()
+        try:
+            number = self.known_steps.get(key)
+        except TypeError:  # something in it is not hashable
+            number = key = None
+        if number is None:
+            number = len(self.steps)
+            self.steps.append(_Step(rule, operands, results))
+            if key is not None:
+                self.known_steps[key] = number
+        return number
+
+    cdef CadStatus derive(self, uint32_t number, str way, CadId operands, CadId results,
+                          CadId given, int64_t step, const uint8_t *active,
+                          CadId *made) except CAD_RAISED:
+        """The cotangents or tangents of a call: see CadCalls."""
+        call = self.steps[number]
+        if not hasattr(call.rule, way):
+            raise ObstacleError(
+                f"a rule of {call.rule.step.name} takes plain numbers alone, and cannot be "
+                "differentiated again"
+            )
+        n, m = call.sizes()
+        pulls = way == "pull"
+        seeds = [np.ones(np.shape(x)) if np.shape(x) else 1.0
+                 for x in (call.results if pulls else call.operands)]
+        targets = [np.shape(x) for x in (call.operands if pulls else call.results)]
+        cdef Ids names = joined_ids([
+            in_a_row(operands, n, n > 1), in_a_row(results, m, 1),
+            in_a_row(given, m if pulls else n, step),
+        ])
+        cdef Ids found
+        inputs = (*call.operands, *call.results, *seeds)
+        wanted = are_any(active, [np.size(x) for x in call.operands])
+        try:
+            found = self.derivative_steps(call, way, inputs, targets, wanted, names)
+        except (MemoryError, OverflowError, PointError):
+            raise
+        except Exception:  # what it is will be seen when plain numbers are given
+            found = self.opaque_step(call, way, inputs, targets, wanted, names)
+        if found is not None:
+            made[0] = cad_graph_pack(self.graph, found.data, found.n)
+        return self.graph.status
+
+    cdef Ids derivative_steps(self, call, str way, tuple inputs, list targets, list wanted,
+                              Ids names):
+        """What the rule does, as numbers of the graph; None if all are zero."""
+        cdef size_t n_guards = self.graph.n_guards
+        with Guarded(inputs, call.rule) as guarded:
+            deriving.now = True
+            try:
+                found = call.derivative(way, guarded.lifted, wanted)
+            finally:
+                deriving.now = False
+            if all([term is None for term in found]):
+                return None
+            atoms = [np.zeros(target) if term is None else term
+                     for term, target in zip(found, targets)]
+            del found
+            if [shape(atom) for atom in atoms] != targets:
+                raise ValueError("a derivative is not of the shape of what it belongs to")
+            obstacle = guarded.obstacle
+            if obstacle:
+                raise ObstacleError(obstacle)
+            hold_finite(atoms, rule_name(call.rule))
+            try:
+                return self.read((<Guarded>guarded).recording, atoms, names)
+            except BaseException:
+                self.graph.n_guards = n_guards
+                self.graph.status = CAD_OK
+                raise
+            finally:
+                atoms.clear()
+
+    cdef Ids opaque_step(self, call, str way, tuple inputs, list targets, list wanted, Ids names):
+        results = [np.zeros(target) for target in targets]
+        size = sum([result.size for result in results])
+        rule = _OpaqueDerivative(call, way, targets, wanted)
+        number = self.add_step(rule, list(inputs), results)
+        cdef CadId operands = cad_graph_pack(self.graph, names.data, names.n)
+        return in_a_row(
+            cad_graph_call(self.graph, <uint32_t>number, operands, names.n, size), size, 1
+        )
+
+    cdef Ids read(self, Recording recording, list atoms, Ids inputs):
+        """The numbers that atoms are, as what is recorded makes them of the inputs; guards too."""
+        cdef CadTape *tape = recording.tape
+        cdef CadSlot base = recording.base()
+        cdef Py_ssize_t k = 0, i, n
+        cdef double *values
+        cdef cnp.ndarray slots, array
+        guards = noted_guards(tape) if tape.guards != NULL else []
+        n = sum([prod(shape(atom)) for atom in atoms])
+        cdef Ids found = new_ids(n + sum([count for _, count, _, _ in guards]))
+        for atom in atoms:
+            n = prod(shape(atom))
+            if on_tape(atom, tape, base):
+                slots = np.ascontiguousarray(cad_var_slots(CAD_VAR(atom)), dtype=np.int64).ravel()
+                for i in range(n):
+                    found.data[k + i] = <CadSlot>(<int64_t *>cnp.PyArray_DATA(slots))[i]
+            else:
+                for i in range(n):
+                    found.data[k + i] = base
+            k += n
+        for slot, count, _, _ in guards:  # whose outcomes are numbers like any other
+            for i in range(count):
+                found.data[k + i] = <CadSlot>slot + <CadSlot>i
+            k += count
+        check(cad_graph_read(
+            self.graph, tape, recording.begin(), tape.n_entries, inputs.data, inputs.n,
+            found.data, found.n,
+        ))
+        k = 0
+        for atom in atoms:
+            n = prod(shape(atom))
+            if not on_tape(atom, tape, base):
+                array = np.ascontiguousarray(plain_value(atom), dtype=np.float64)
+                values = <double *>cnp.PyArray_DATA(array)
+                for i in range(n):
+                    found.data[k + i] = cad_graph_constant(self.graph, values[i])
+            k += n
+        n = k
+        for _, count, equality, outcomes in guards:
+            for i in range(count):
+                check(cad_graph_guard(self.graph, found.data[k + i], outcomes[i]))
+            k += count
+        check(self.graph.status)
+        found.n = n
+        return found
+
+    cdef Code code(self, list more, list roots):
+        """A program from the inputs of f, and `more` (lists of elements), to some numbers."""
+        cdef Code code = Code.__new__(Code)
+        cdef Py_ssize_t i, k = 0, n = len(self.sizes)
+        cdef Ids inputs = new_ids(n + len(more))
+        cdef Ids all_roots = joined_ids(roots)
+        for i in range(n):
+            if self.sizes[i] > 0:  # an empty array has no element that could name it
+                inputs.data[k] = self.inputs[i]
+                k += 1
+        for extra in more:
+            if (<Ids>extra).n > 0:
+                inputs.data[k] = (<Ids>extra).data[0]
+                k += 1
+        try:
+            if self.is_part:
+                check(cad_program_make_along(
+                    self.graph, inputs.data, k, k - len(more), all_roots.data, all_roots.n,
+                    &code.program
+                ))
+                code.choose_along()
+            else:
+                check((cad_program_make_for_lanes if self.for_lanes else cad_program_make)(
+                    self.graph, inputs.data, k, all_roots.data, all_roots.n, &code.program
+                ))
+        finally:
+            self.graph.n_guards = self.kept_guards  # those of derivatives are of this code alone
+        code.steps = self.steps
+        code.program.call = carry_out_step
+        code.program.owner = <void *>self.steps
+        code.is_long = code.program.n_operations > LONG_RUN and not code.program.has_calls
+        return code
+
+    cdef tuple codes_along(self, Ids along, Ids roots):
+        """Two programs: from the inputs of f to numbers that do not depend on a direction; and from
+        these and a direction, an input `along`, to `roots`."""
+        cdef Graph part = Graph.__new__(Graph)
+        cdef Ids given = Ids.__new__(Ids), own = new_ids(1), ends = joined_ids([roots])
+        cdef CadPart split
+        cdef CadStatus status = cad_graph_split(
+            self.graph, along.data[0], ends.data, ends.n, &split
+        )
+        part.graph = split.graph
+        given.data = split.given
+        given.n = split.n_given
+        try:
+            check(status)
+            part.is_part = True
+            part.own_calls()
+            part.steps = self.steps
+            part.keep()
+            part.inputs = <CadId *>cad_memory_resize(NULL, 1, sizeof(CadId))
+            if part.inputs == NULL:
+                check(CAD_NO_MEMORY)
+            part.sizes = [given.n]
+            part.inputs[0] = split.inputs
+            own.data[0] = split.own
+            rest = part.code([own], [ends])
+        except BaseException:
+            self.graph.n_guards = self.kept_guards
+            raise
+        return self.code([], [given]), rest
+
+    def code_for_points(self, what, *which):
+        """As the code of that name, for many points at once."""
+        self.for_lanes = True
+        try:
+            return getattr(self, f"{what}_code")(*which)
+        finally:
+            self.for_lanes = False
+
+    def value_code(self):
+        """inputs -> outputs."""
+        return self.code([], [self.all_outputs()])
+
+    def gradient_code(self, which):
+        """inputs -> the first output, and its gradient by some inputs."""
+        cdef Ids outputs = self.all_outputs()
+        cdef Ids wrt = self.elements(which)
+        cdef Code back, forth
+        cdef bint may_go_forth = (
+            wrt.n <= FEW_INPUTS
+            and self.n_recorded >= LONG_CHAIN
+            and self.n_arrays == <Py_ssize_t>len(self.sizes)
+        )
+        if may_go_forth and self.kept_nodes >= MANY_NUMBERS:
+            if self.beginning().is_cheaper_forth(which):
+                return self.forward_code(wrt, outputs)
+            may_go_forth = False
+        back = self.reverse_code(wrt, outputs)
+        if may_go_forth:
+            forth = self.forward_code(wrt, outputs)
+            if cad_program_cost(forth.program) < cad_program_cost(back.program):
+                return forth
+        return back
+
+    cdef Code reverse_code(self, Ids wrt, Ids outputs):
+        return self.code([], [outputs, self.pulled(outputs, self.ones(outputs.n), wrt)])
+
+    cdef Code forward_code(self, Ids wrt, Ids outputs):
+        """Tangents that go along need not remember all that was computed."""
+        return self.code([], [outputs, self.carried_forward(wrt, outputs)])
+
+    cdef bint is_cheaper_forth(self, which):
+        cdef Ids outputs = self.all_outputs()
+        cdef Ids wrt = self.elements(which)
+        cdef Code back = self.reverse_code(wrt, outputs)
+        cdef Code forth = self.forward_code(wrt, outputs)
+        return cad_program_cost(forth.program) < cad_program_cost(back.program)
+
+    cdef Graph beginning(self):
+        """What f computed first. Its outputs are the numbers that the rest depends on."""
+        cdef Graph result = Graph.__new__(Graph)
+        cdef Ids ends = new_ids(BEGINNING)
+        cdef size_t n_ends = 0
+        check(cad_graph_beginning(self.graph, BEGINNING, &result.graph, ends.data, &n_ends))
+        result.sizes = self.sizes
+        result.n_outputs = n_ends
+        result.n_arrays = self.n_arrays
+        result.for_lanes = self.for_lanes
+        result.inputs = <CadId *>cad_memory_resize(NULL, len(self.sizes), sizeof(CadId))
+        if result.inputs == NULL:
+            check(CAD_NO_MEMORY)
+        memcpy(result.inputs, self.inputs, len(self.sizes) * sizeof(CadId))
+        result.outputs = ends.data
+        ends.data = NULL
+        result.own_calls()
+        result.keep()
+        return result
+
+    cdef Ids carried_forward(self, Ids wrt, Ids outputs):
+        """The derivatives of all outputs by each of some inputs."""
+        cdef Ids result = new_ids(wrt.n * outputs.n)
+        check(cad_graph_forward(
+            self.graph, wrt.data, wrt.n, outputs.data, outputs.n, result.data
+        ))
+        return result
+
+    def pull_code(self, which):
+        """inputs, cotangents of the outputs -> outputs, cotangents of some inputs."""
+        cdef Ids outputs = self.all_outputs()
+        cdef Ids seeds = self.more_inputs(outputs.n)
+        return self.code([seeds], [outputs, self.pulled(outputs, seeds, self.elements(which))])
+
+    def push_code(self, which):
+        """inputs, tangents of some inputs -> outputs, their tangents."""
+        cdef Ids outputs = self.all_outputs()
+        cdef Ids wrt = self.elements(which)
+        cdef Ids along = self.more_inputs(wrt.n)
+        return self.code([along], [outputs, self.pushed(wrt, along, outputs)])
+
+    def second_code(self, which):
+        """inputs, a direction in some inputs -> the Hessian of the first output times it."""
+        cdef Ids outputs = self.all_outputs()
+        cdef Ids wrt = self.elements(which)
+        cdef Ids along = self.more_inputs(wrt.n)
+        cdef Ids gradient = self.pulled(outputs, self.ones(outputs.n), wrt)
+        return self.code([along], [self.pushed(wrt, along, gradient)])
+
+
+@cython.final
+@cython.no_gc
+cdef class Ids:
+    """Some numbers of a graph."""
+
+    def __dealloc__(self):
+        cad_memory_free(self.data)
+
+
+cdef Ids new_ids(Py_ssize_t n):
+    cdef Ids result = Ids.__new__(Ids)
+    result.data = <CadId *>cad_memory_resize(NULL, n, sizeof(CadId))
+    if result.data == NULL:
+        check(CAD_NO_MEMORY)
+    result.n = n
+    return result
+
+
+cdef Ids joined_ids(list parts):
+    cdef Py_ssize_t n = 0
+    for part in parts:
+        n += (<Ids>part).n
+    cdef Ids result = new_ids(n)
+    n = 0
+    for part in parts:
+        if (<Ids>part).n > 0:  # else it may be NULL
+            memcpy(result.data + n, (<Ids>part).data, (<Ids>part).n * sizeof(CadId))
+        n += (<Ids>part).n
+    return result
+
+
+cdef Ids in_a_row(CadId first, Py_ssize_t n, int64_t step):
+    cdef Ids result = new_ids(n)
+    cdef Py_ssize_t i
+    for i in range(n):
+        result.data[i] = first + <CadId>(i * step)
+    return result
+
+
+cdef list sizes_of_blocks(Recording recording):
+    """The inputs of a recording: an array each, and all numbers that stand in a row."""
+    sizes = []
+    in_row = False
+    for shapes in recording.structure.leaf_shapes():
+        for lengths in shapes:
+            if lengths == () and in_row:
+                sizes[len(sizes) - 1] += 1
+            else:
+                sizes.append(prod(lengths))
+            in_row = lengths == ()
+    return sizes or [0]
+
+
+def graph_of(Recording recording, list atoms, bint optimize):
+    """What a recording computes, as a Graph; `atoms` are its outputs."""
+    cdef CadTape *tape = recording.tape
+    cdef Graph result = Graph.__new__(Graph)
+    cdef Ids inputs = new_ids(recording.n or 1), outputs
+    cdef Py_ssize_t k, i, n = 0
+    result.sizes = sizes_of_blocks(recording)
+    result.graph = cad_graph_new(optimize)
+    result.inputs = <CadId *>cad_memory_resize(NULL, len(result.sizes), sizeof(CadId))
+    if result.graph == NULL or result.inputs == NULL:
+        check(CAD_NO_MEMORY)
+    result.own_calls()
+    for k in range(len(result.sizes)):
+        result.inputs[k] = cad_graph_input(result.graph, result.sizes[k])
+        for i in range(result.sizes[k]):
+            inputs.data[n] = result.inputs[k] + <CadId>i
+            n += 1
+    inputs.n = n
+    check(result.graph.status)
+    outputs = result.read(recording, atoms, inputs)
+    result.outputs = outputs.data
+    result.n_outputs = outputs.n
+    outputs.data = NULL
+    equalities = []
+    if tape.guards != NULL:
+        for _, count, equality, _ in noted_guards(tape):
+            equalities += [equality] * count
+    result.guards = tuple(equalities)
+    result.n_arrays = result.graph.n_arrays
+    result.n_recorded = tape.n_entries - recording.begin() - 1
+    result.keep()
+    return result
+
+
+cdef int64_t note_step(void *owner, CadTape *tape, size_t entry, uint8_t *passive) noexcept:
+    """The number of the step that a rule on the tape is."""
+    cdef Graph graph = <Graph>owner
+    cdef Py_ssize_t k
+    try:
+        rule = rule_call(tape, entry).rule
+        for k, cut in enumerate(rule.passive):
+            passive[k] = cut
+        operands, results = rule.point
+        return graph.add_step(rule, operands, results)
+    except BaseException as error:
+        cad_restore_exception(error)
+        return -1
+
+
+cdef CadStatus pull_step(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
+                         int64_t step, const uint8_t *wanted, CadId *made) noexcept:
+    try:
+        return (<Graph>owner).derive(
+            number, "pull", operands, results, given, step, wanted, made
+        )
+    except BaseException as error:
+        cad_restore_exception(error)
+        return CAD_RAISED
+
+
+cdef CadStatus push_step(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
+                         int64_t step, const uint8_t *move, CadId *made) noexcept:
+    try:
+        return (<Graph>owner).derive(number, "push", operands, results, given, step, move, made)
+    except BaseException as error:
+        cad_restore_exception(error)
+        return CAD_RAISED
+
+
+cdef CadCalls STEPS
+STEPS.note = note_step
+STEPS.pull = pull_step
+STEPS.push = push_step

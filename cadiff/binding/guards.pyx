@@ -1,0 +1,212 @@
+"""Recordings that are to be replayed without their program.
+
+Here is what begins and ends the noting of guards, and what notes readings of values by the package
+and by its users. Which recording it is for, nobody here knows: all that is noted is on the tape.
+"""
+
+import sys
+
+from cpython.object cimport Py_EQ, Py_LE, Py_NE, PyObject
+from libc.stdint cimport uint64_t
+
+from .c_numbers cimport *
+from .c_python cimport *
+from .c_tape cimport *
+from .watching cimport checks_of
+
+from .atoms import map_numbers, plain_values
+
+
+cdef int start_guards(CadTape *tape, bint at_once) except -1:
+    """Note from now on what a replay has to meet again; the tape is pinned. `at_once`: what is
+    compared, even if nothing is chosen by it.
+
+    What stands on the tape counts as what a replay finds changed; marks set later on are those of
+    inner recordings. So this comes after the arguments of the recording were lifted.
+    """
+    global cad_guarding
+    check(cad_guards_new(tape))
+    tape.guards.at_once = at_once
+    cad_tape_pin(tape)
+    cad_guarding += 1
+    if checks_of(tape) is not None:
+        note_checking()
+    return 0
+
+
+cdef int end_guards(CadTape *tape) except -1:
+    """Forget the guards of the last recording; nothing happens if there are none."""
+    global cad_guarding
+    if tape.guards != NULL:
+        cad_guarding -= 1
+        cad_guards_free(tape)
+        cad_tape_unpin(tape)
+    return 0
+
+
+cpdef bint is_guarding() except -1:
+    """Whether what this thread records is to be replayed."""
+    return cad_guarding > 0 and cad_current_tape().guards != NULL
+
+
+def note_checking():
+    """Note that each step is looked at: a replay would pass it by."""
+    note_obstacle("cadiff.nan_check looks at every number")
+
+
+def note_obstacle(text):
+    """Note a reason why what is recorded cannot be replayed; the first one stays."""
+    if is_guarding():
+        cad_guard_obstacle(cad_current_tape(), text.encode())
+
+
+def depends(tree):
+    """Whether there is a number in it whose value a replay may find changed."""
+    if cad_guarding == 0:
+        return False
+    found = []
+    map_numbers(tree, lambda number: found.append(cad_guarded_tape(number) != NULL))
+    return True in found
+
+
+cdef object reading = None  # the function of NumPy's or SciPy's that is at work
+
+
+def note_reading(tree):
+    """Note it as an obstacle if the package is about to read values that a replay may find changed."""
+    if is_guarding() and cad_current_tape().guards.obstacle[0] == 0 and depends(tree):
+        note_obstacle(f"{reading or caller_name()} reads values")
+
+
+def note_rule(tree, name):
+    """Note it as an obstacle if numbers of the tape are given to an operation with a rule."""
+    if is_guarding() and cad_current_tape().guards.obstacle[0] == 0 and depends(tree):
+        note_obstacle(f"{reading or name} has a rule of its own")
+
+
+cdef object call_named(object function, object self, PyObject *const *args, size_t nargsf,
+                       PyObject *names):
+    """Call what stands for a function of NumPy's or SciPy's, whose name reasons will give."""
+    global reading
+    if reading is not None:
+        return PyObject_Vectorcall(function, args, nargsf, names)
+    reading = f"{self.__module__}.{self.__name__}".removeprefix("cadiff.")
+    try:
+        return PyObject_Vectorcall(function, args, nargsf, names)
+    finally:
+        reading = None
+
+
+cdef str caller_name():
+    """The function of Python's that called, for the rare case that no public one is known."""
+    frame = sys._getframe()
+    return f"{frame.f_globals.get('__name__', '')}.{frame.f_code.co_name}"
+
+
+def read(tree, what):
+    """As plain_values, for the user's program: it is refused where a replay would not read again.
+
+    what: what was called, for the message.
+    """
+    if is_guarding():
+        text = what.encode()
+        map_numbers(tree, lambda number: read_one(number, text))
+    return plain_values(tree)
+
+
+cdef object read_one(object number, bytes what):
+    cad_read_openly(number, what)
+    return number
+
+
+def compare(left, right, int how, bint equality=True):
+    """left < right and so on for numbers and arrays, as a guard; `how` as in Python.h. Without
+    `equality`, that two numbers are equal is no accident."""
+    global cad_formulas
+    cad_formulas += not equality
+    try:
+        return cad_compare(left, right, how)
+    finally:
+        cad_formulas -= not equality
+
+
+def compare_as_operators(left, right, int how):
+    """The same as operators of Var do it: arrays give masks, if they can."""
+    return cad_richcompare(left, right, how)
+
+
+def note_outcomes(number, serial, bint equality):
+    """Note numbers as guards of the recording of this serial, if it has not ended: a Var of
+    outcomes, or a part of one."""
+    cdef size_t low, high
+    if CAD_VAR(number).kind == CAD_ARRAY or CAD_VAR(number).kind == CAD_SCALAR:
+        low = high = CAD_VAR(number).slot
+        if CAD_VAR(number).kind == CAD_ARRAY:
+            cad_var_bounds(CAD_VAR(number), &low, &high)
+        check(cad_guard_note_late(
+            CAD_VAR(number).tape, serial, <CadSlot>low, high - low + 1, equality
+        ))
+    elif CAD_VAR(number).kind == CAD_STALE:
+        note_obstacle("a comparison is read whose numbers are gone")
+
+
+def notes_guards(number, serial):
+    """Whether the recording of this serial, which a Var belongs to, is under way."""
+    return is_guarding() and CAD_VAR(number).tape == cad_current_tape() and (
+        CAD_VAR(number).tape.guards.serial == <uint64_t>serial
+    )
+
+
+def register_masks(kind):
+    """The type of what comparisons of arrays give while guards are noted: see operations/masks.py."""
+    cad_register_masks(kind)
+
+
+def indicator(x, y, int how):
+    """1 where x < y and so on, 0 elsewhere, as numbers of the tape: nothing is chosen by them, so
+    that a replay computes them anew. `how` as in Python.h; < or <=, == or !=."""
+    cdef int op = <int>CAD_OP_less
+    if how == Py_LE:
+        op = <int>CAD_OP_less_equal
+    elif how == Py_EQ:
+        op = <int>CAD_OP_equal
+    elif how == Py_NE:
+        op = <int>CAD_OP_not_equal
+    return cad_apply2(op, x, y)
+
+
+def _start_guards(at_once=True):
+    if is_guarding():
+        raise RuntimeError("this thread notes guards already")
+    start_guards(cad_current_tape(), at_once)
+
+
+cdef list noted_guards(CadTape *tape):
+    """A list of (slot, count, equality, outcomes), as they stand on the tape now."""
+    cdef CadGuard guard
+    cdef size_t i, k
+    guards = []
+    for i in range(tape.guards.count):
+        guard = tape.guards.items[i]
+        outcomes = [tape.values[guard.slot + k] for k in range(guard.count)]
+        guards.append((guard.slot, guard.count, guard.equality != 0, outcomes))
+    return guards
+
+
+def _end_guards():
+    """A list of (slot, count, equality, outcomes), and the obstacle, "" if there is none."""
+    cdef CadTape *tape = cad_current_tape()
+    if tape.guards == NULL:
+        raise RuntimeError("this thread notes no guards")
+    try:
+        return noted_guards(tape), (<bytes>tape.guards.obstacle).decode()
+    finally:
+        end_guards(tape)
+
+
+def strip(tree):
+    """As plain_values, for the package's own use: what is recorded cannot be replayed then, if a replay may
+    find the values changed."""
+    if cad_guarding > 0:
+        note_reading(tree)
+    return plain_values(tree)

@@ -1,0 +1,283 @@
+"""Images of recordings: what a function recorded, to be put on the tape again behind other inputs."""
+
+from math import prod
+
+import numpy as np
+
+cimport cython
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.stdint cimport int64_t, uint32_t
+from libc.string cimport memcpy
+
+from . cimport c_numpy as cnp
+from .c_numbers cimport *
+from .c_sweeps cimport *
+from .c_tape cimport *
+from .tape cimport MOST_AXES, on_tape
+from .atoms cimport ndim, shape
+from .recording cimport Recording
+
+from .captures import OUTER
+from .tape import is_constant
+
+cdef enum:
+    MOST_FORMS = 32
+
+
+@cython.final
+@cython.no_gc
+cdef class Form:
+    """An image as it is pasted where some inputs carry derivatives, and others do not."""
+
+    cdef CadInlinedVariant *form
+    cdef bytes is_active  # of each output
+
+    def __dealloc__(self):
+        cad_inlined_variant_free(self.form)
+
+
+@cython.final
+cdef class Image:
+    """What a function recorded in a call, to be pasted in others that choose alike.
+
+    Inputs and outputs are atoms: numbers and arrays. Nothing in it changes but the forms it has by
+    now, so that several threads may paste it.
+    """
+
+    cdef CadInlined *image
+    cdef list inputs     # the shape of each
+    cdef size_t n_inputs # numbers
+    cdef list outputs    # of each (slot, shape, strides, flags), or a float or array if constant
+    cdef dict forms
+
+    def __init__(self):
+        raise TypeError("an Image comes from image_of")
+
+    def __dealloc__(self):
+        self.forms = None
+        cad_inlined_free(self.image)
+
+    @property
+    def nbytes(self):
+        return cad_inlined_bytes(self.image)
+
+    cdef Form form(self, bytes active, bint guarded):
+        cdef Form form = self.forms.get((active, guarded))
+        cdef cnp.ndarray slots, found
+        if form is not None:
+            return form
+        form = Form.__new__(Form)
+        per_number = b"".join(
+            [active[k : k + 1] * prod(lengths) for k, lengths in enumerate(self.inputs)]
+        )
+        places = [item[0] if type(item) is tuple else -1 for item in self.outputs]
+        slots = np.array([slot for slot in places if slot >= 0], dtype=np.int64)
+        found = np.zeros(len(slots), dtype=np.uint8)
+        check(cad_inlined_variant_new(
+            self.image, <const unsigned char *>per_number, guarded,
+            <const int64_t *>cnp.PyArray_DATA(slots), len(slots),
+            <unsigned char *>cnp.PyArray_DATA(found), &form.form,
+        ))
+        answers = iter(found.tolist())
+        form.is_active = bytes([slot >= 0 and next(answers) for slot in places])
+        if len(self.forms) == MOST_FORMS:
+            self.forms.clear()
+        self.forms[active, guarded] = form
+        return form
+
+    cdef bytes active_of(self, CadTape *tape, list atoms):
+        """Which of some atoms carry derivatives; None if they are no inputs: those are Vars of this
+        thread's tape, floats, arrays of floats."""
+        cdef Py_ssize_t k, n = len(self.inputs)
+        cdef bytes active
+        cdef char *flags
+        cdef object atom
+        if tape.hook != NULL or len(atoms) != n:
+            return None
+        active = PyBytes_FromStringAndSize(NULL, n)
+        flags = active
+        for k in range(n):
+            atom = atoms[k]
+            flags[k] = 0
+            if CAD_IS_VAR(atom):
+                if CAD_VAR(atom).kind == CAD_STALE:
+                    return None
+                if CAD_VAR(atom).tape != NULL:
+                    if CAD_VAR(atom).tape != tape:
+                        return None
+                    flags[k] = not is_constant(atom)
+            elif CAD_IS_DUAL(atom):
+                return None
+            if <tuple>self.inputs[k] != (shape(atom) if CAD_IS_VAR_ARRAY(atom) else np_shape(atom)):
+                return None
+        return active
+
+    def paste(self, list atoms, bint lifted):
+        """What the function returns for such inputs, in atoms: Vars, floats and arrays; or the number
+        of the guard that came out otherwise; or None if it cannot be told but by the function.
+
+        lifted: those that are Vars are the inputs of a recording that has just begun. Then
+        what is recorded is what the function would record.
+        """
+        cdef CadTape *tape = cad_current_tape()
+        cdef CadFilled filled
+        cdef CadSlot shift = 0
+        cdef CadSlot *slots
+        cdef long missed = -1
+        cdef Form form
+        cdef bytes active = self.active_of(tape, atoms)
+        if active is None or (not lifted and cad_inlined_writes_inputs(self.image)):
+            return None
+        form = self.form(active, tape.guards != NULL)
+        slots = <CadSlot *>cad_memory_resize(NULL, self.n_inputs, sizeof(CadSlot))
+        if slots == NULL:
+            check(CAD_NO_MEMORY)
+        try:
+            check(cad_tape_ensure(tape))  # which may move slots
+            cad_tape_pin(tape)
+            filled = cad_tape_filled(tape)
+            try:
+                copies = self.put(tape, atoms, slots)
+                check(cad_inlined_append(form.form, tape, slots, &shift, &missed))
+                if missed < 0:
+                    return self.results(tape, form, atoms, slots, shift, lifted)
+                copies = None  # which are about to be gone
+                cad_tape_take_back(tape, filled)
+                return missed
+            finally:
+                cad_tape_unpin(tape)
+        finally:
+            cad_memory_free(slots)
+
+    cdef list put(self, CadTape *tape, list atoms, CadSlot *slots):
+        """Find the slots of all numbers, having put them on the tape if need be. Answers what keeps
+        those alive."""
+        cdef Py_ssize_t i, n, at = 0
+        cdef CadSlot slot = 0
+        cdef cnp.ndarray array
+        copies = []
+        for atom in atoms:
+            n = 1
+            if CAD_IS_VAR_ARRAY(atom):
+                n = CAD_VAR(atom).view.size
+                if n > 0 and not cad_var_is_contiguous(CAD_VAR(atom)):
+                    atom = cad_array_copy(CAD_VAR(atom))
+                    copies.append(atom)
+                slot = CAD_VAR(atom).slot
+            elif CAD_IS_SCALAR(atom):
+                slot = CAD_VAR(atom).slot
+            elif cnp.PyArray_Check(atom) and cnp.PyArray_NDIM(atom) > 0:
+                n = cnp.PyArray_SIZE(atom)
+                check(cad_tape_block(tape, n, False, &slot))
+                array = np.ascontiguousarray(atom, dtype=np.float64)
+                memcpy(tape.values + slot, cnp.PyArray_DATA(array), n * sizeof(double))
+            else:
+                check(cad_tape_ensure(tape))
+                slot = <CadSlot>tape.n_slots
+                cad_tape_skip(tape, cad_primal(atom) if CAD_IS_VAR(atom) else <double>atom)
+            for i in range(n):
+                slots[at + i] = slot + <CadSlot>i
+            at += n
+        return copies
+
+    cdef list results(self, CadTape *tape, Form form, list atoms, CadSlot *slots, CadSlot shift,
+                      bint lifted):
+        """The outputs, now that they stand on the tape."""
+        cdef CadSlot slot
+        results = []
+        for k, item in enumerate(self.outputs):
+            if type(item) is not tuple:
+                results.append(item.copy() if cnp.PyArray_Check(item) else item)
+                continue
+            place, lengths, strides, flags = item
+            slot = slots[<size_t>place] if <size_t>place < self.n_inputs else <CadSlot>place + shift
+            var = output_view(tape, slot, lengths, strides, 0)
+            if not form.is_active[k]:
+                results.append(plain_value(var))
+            elif <size_t>place < self.n_inputs and not lifted:  # the caller's own numbers
+                results.append(cad_apply1(CAD_OP_positive, var))
+            else:
+                if lengths:
+                    var = output_view(tape, slot, lengths, strides, flags)
+                results.append(var)
+        return results
+
+
+cdef inline tuple np_shape(object atom):
+    return atom.shape if cnp.PyArray_Check(atom) else ()
+
+
+def kinds_of(tuple args):
+    """The kinds of arguments, where all are floats, Vars, or lists and tuples of single ones, and
+    the atoms in them; else None and nothing. A kind is a shape, () for numbers; of a list or tuple
+    its type and length."""
+    cdef list kinds = [], atoms = []
+    cdef object item, number
+    for item in args:
+        if CAD_IS_VAR_ARRAY(item):
+            kinds.append(item.shape)
+            atoms.append(item)
+        elif is_single(item):
+            kinds.append(())
+            atoms.append(item)
+        elif (type(item) is list or type(item) is tuple) and len(item) > 0:
+            for number in item:
+                if not is_single(number):
+                    return None, []
+                atoms.append(number)
+            kinds.append((type(item), len(item)))
+        else:
+            return None, []
+    return tuple(kinds), atoms
+
+
+cdef inline bint is_single(object item):
+    return type(item) is float or (CAD_IS_VAR(item) and not CAD_IS_VAR_ARRAY(item))
+
+
+cdef object output_view(CadTape *tape, CadSlot slot, tuple shape, tuple strides, uint32_t flags):
+    cdef Py_ssize_t lengths[MOST_AXES]
+    cdef Py_ssize_t steps[MOST_AXES]
+    if not shape:
+        return cad_var_new(tape, slot, cad_tape_values(tape, slot)[slot])
+    for i in range(len(shape)):
+        lengths[i] = shape[i]
+        steps[i] = strides[i]
+    return cad_var_view(tape, slot, <int>len(shape), lengths, steps, flags)
+
+
+def image_of(Recording recording, list atoms):
+    """What a recording holds as an Image, or why there is none; `atoms` are its outputs."""
+    cdef Image result = Image.__new__(Image)
+    cdef CadTape *tape = recording.tape
+    cdef CadSlot base = recording.base()
+    result.forms = {}
+    result.n_inputs = recording.n
+    result.inputs = [
+        lengths for shapes in recording.structure.leaf_shapes() for lengths in shapes
+    ]
+    result.outputs = []
+    for atom in atoms:
+        if on_tape(atom, tape, base) and not is_constant(atom) and prod(shape(atom)) > 0:
+            result.outputs.append(output_place(atom, base))
+        else:
+            values = plain_value(atom)
+            result.outputs.append(values if ndim(values) == 0 else np.array(values))
+    status = cad_inlined_new(tape, recording.begin(), recording.n, &result.image)
+    if status == CAD_RAISED:
+        if cad_tape_has_rules(tape, recording.begin(), tape.n_entries):
+            return "an operation has a rule of its own, which is not replayed to the last bit"
+        return OUTER
+    check(status)
+    return result
+
+
+cdef tuple output_place(object atom, CadSlot base):
+    """Where an output stands: slot, shape, strides, flags."""
+    cdef CadView *view
+    slot = CAD_VAR(atom).slot - base
+    if not CAD_IS_VAR_ARRAY(atom):
+        return slot, (), (), 0
+    view = CAD_VAR(atom).view
+    strides = tuple([CAD_STRIDES(view)[i] for i in range(view.ndim)])
+    return slot, shape(atom), strides, view.flags & ~<uint32_t>(CAD_CONSTANT | CAD_PICKED)

@@ -1,0 +1,59 @@
+"""Imports the compiled modules of this package, all from one file.
+
+They share the functions of the core in C, and what it keeps (the tape of a thread, NumPy's
+tables), so they are linked together, as `_core`. Each has a function of its own that makes it a
+module, `PyInit_<name>`: a loader calls that of the name it is given, in the file it is given; only
+the finders of `import` expect a file of that name. What the modules do is not known here.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_file_location
+
+from . import _core
+
+# From below: each knows only those before it.
+MODULES = (
+    "tape",
+    "atoms",
+    "watching",
+    "guards",
+    "forward",
+    "arguments",
+    "linear",
+    "recorded_sweep",
+    "rules",
+    "recording",
+    "captures",
+    "inlining",
+    "workers",
+    "steps",
+    "codes",
+    "graphs",
+    "graph_files",
+    "sparse",
+    "signatures",
+    "fast_paths",
+    "numpy_functions",
+    "snapshots",
+    "nan_check",
+)
+
+
+def load(name: str) -> None:
+    """Import a module of this package that stands in the file of `_core`."""
+    package = sys.modules[__package__]
+    full_name = f"{__package__}.{name}"
+    loader = ExtensionFileLoader(full_name, _core.__file__)
+    spec = spec_from_file_location(full_name, _core.__file__, loader=loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    sys.modules[full_name] = module  # before it runs: it may look itself up
+    loader.exec_module(module)
+    setattr(package, name, module)
+
+
+for _name in MODULES:
+    load(_name)

@@ -1,0 +1,20 @@
+"""Types of nan_check: see nan_check.pyx."""
+
+from typing import Any, final
+
+class NonFiniteError(FloatingPointError):
+    operation: str
+    derivative: bool
+    index: tuple[int, ...] | None
+    filename: str | None
+    lineno: int | None
+    function: str | None
+
+@final
+class CheckUse:
+    def __init__(self) -> None: ...
+    def end(self) -> None: ...
+
+def value_text(x: Any) -> str: ...
+def suspects_among(f: Any, args: tuple[Any, ...]) -> list[str]: ...
+def seen(result: Any, operation: str, *operands: Any) -> Any: ...

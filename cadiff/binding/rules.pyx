@@ -1,0 +1,184 @@
+"""Rules: operations whose derivatives are Python functions, recorded and met by sweeps."""
+
+from math import prod
+
+import numpy as np
+
+from . cimport c_numpy as cnp
+from .c_numbers cimport *
+from .c_sweeps cimport *
+from .c_tape cimport *
+from .tape cimport are_zero, rule_call, rule_name, RuleCall, view_at
+from .atoms cimport shape
+from .watching cimport enter_step, leave_step, look_at_rule
+from .forward cimport Forward
+
+from .atoms import make_dual, split_dual
+from .guards import note_rule
+
+
+cdef int pull_rule(CadTape *tape, size_t index) except -1:
+    """Hand on the adjoints of a rule's results: what a sweep does at such an entry."""
+    cdef RuleCall call = rule_call(tape, index)
+    cdef CadPass put_aside
+    outs = [view_at(tape, place) for place in call.outs]
+    operands = [view_at(tape, place) for place in call.operands]
+    cotangents = [cad_var_adjoint(CAD_VAR(out)) for out in outs]
+    if are_zero(cotangents):
+        return 0
+    check(cad_tape_leave_pass(tape, &put_aside))
+    cad_tape_pin(tape)
+    former = enter_step(tape, index)
+    try:
+        if call.rule.runs_again:
+            terms = call.rule.pull_again(operands, outs, cotangents)
+        else:
+            terms = call.rule.pull(
+                [plain_value(x) for x in operands], [plain_value(out) for out in outs], cotangents
+            )
+    finally:
+        cad_tape_resume_pass(tape, put_aside)
+        cad_tape_unpin(tape)
+        leave_step(tape, former)
+    for operand, term in zip(operands, terms):
+        if term is not None:
+            cad_var_seed(CAD_VAR(operand), plain_value(term))
+    return 0
+
+
+cdef int rule_hook(CadTape *tape, size_t index) noexcept:
+    """What C calls: the exception is left set."""
+    try:
+        return pull_rule(tape, index)
+    except BaseException as error:
+        cad_restore_exception(error)
+        return -1
+set_rule_hook(rule_hook)
+
+
+# In sweeps of second order, along one direction, rules see Duals: its rule for tangents gives those
+# of the results, its rule for cotangents gives these with their tangents.
+
+cdef class Along:
+    """A buffer with a number for each slot from `base` on, as arrays of the shapes of Vars."""
+
+    cdef cnp.ndarray numbers
+    cdef CadSlot base
+
+    cdef read(self, var):
+        part = self.numbers[cad_var_slots(CAD_VAR(var)) - self.base]
+        return part if cnp.PyArray_Check(part) else float(part)
+
+    cdef add(self, var, term):
+        np.add.at(self.numbers, cad_var_slots(CAD_VAR(var)) - self.base, term)
+
+    cdef clear(self, var):
+        self.numbers[cad_var_slots(CAD_VAR(var)) - self.base] = 0.0
+
+
+cdef Along along_lanes(CadTape *tape, CadLanes lanes):
+    cdef cnp.npy_intp n = tape.n_slots - lanes.base
+    cdef Along along = Along.__new__(Along)
+    along.numbers = cnp.PyArray_SimpleNewFromData(1, &n, cnp.NPY_DOUBLE, lanes.data)
+    along.base = lanes.base
+    return along
+
+
+cdef int push_rule(CadTape *tape, RuleCall call, CadLanes lanes) except -1:
+    """Tangents of a rule's results."""
+    cdef Along tangents = along_lanes(tape, lanes)
+    outs = [view_at(tape, place) for place in call.outs]
+    operands = [view_at(tape, place) for place in call.operands]
+    pushed = call.rule.push(
+        [plain_value(x) for x in operands],
+        [plain_value(out) for out in outs],
+        [tangents.read(x) for x in operands],
+    )
+    for out, tangent in zip(outs, pushed):
+        tangents.clear(out)
+        tangents.add(out, plain_value(tangent))
+    return 0
+
+
+cdef int prepare_along(CadTape *tape, const CadAlong *along, var) except -1:
+    """Make the adjoints of a Var, and their tangents, ready to be read and added to."""
+    cdef size_t low, high
+    if prod(shape(var)) > 0:
+        cad_var_bounds(CAD_VAR(var), &low, &high)
+        cad_array_prepare(tape, along, low, high)
+    return 0
+
+
+cdef int pull_rule_along(CadTape *tape, RuleCall call, const CadAlong *along) except -1:
+    """Hand on the adjoints of a rule's results, and their tangents."""
+    cdef Along tangents = along_lanes(tape, along.tangents)
+    cdef Along adjoints = along_lanes(tape, along.adjoints)
+    cdef CadPass put_aside
+    outs = [view_at(tape, place) for place in call.outs]
+    operands = [view_at(tape, place) for place in call.operands]
+    for out in outs:
+        prepare_along(tape, along, out)
+    cotangents = [cad_var_adjoint(CAD_VAR(out)) for out in outs]
+    moved = [adjoints.read(out) for out in outs]
+    if are_zero(cotangents) and are_zero(moved):
+        return 0
+    check(cad_tape_leave_pass(tape, &put_aside))
+    try:
+        with Forward() as tag:
+            terms = call.rule.pull(
+                [make_dual(plain_value(x), tangents.read(x), tag) for x in operands],
+                [make_dual(plain_value(out), tangents.read(out), tag) for out in outs],
+                [make_dual(g, t, tag) for g, t in zip(cotangents, moved)],
+            )
+            pairs = [None if term is None else split_dual(term, tag) for term in terms]
+    finally:
+        cad_tape_resume_pass(tape, put_aside)
+    for operand, pair in zip(operands, pairs):
+        if pair is not None:
+            prepare_along(tape, along, operand)
+            cad_var_seed(CAD_VAR(operand), plain_value(pair[0]))
+            adjoints.add(operand, plain_value(pair[1]))
+    return 0
+
+
+cdef int second_rule_hook(CadTape *tape, size_t index, const CadAlong *along) noexcept:
+    """What C calls: the exception is left set."""
+    cad_tape_pin(tape)
+    try:
+        if along.adjoints.data == NULL:
+            return push_rule(tape, rule_call(tape, index), along.tangents)
+        return pull_rule_along(tape, rule_call(tape, index), along)
+    except BaseException as error:
+        cad_restore_exception(error)
+        return -1
+    finally:
+        cad_tape_unpin(tape)
+set_second_rule_hook(second_rule_hook)
+
+
+def record_rule(rule, list operands, list results):
+    """Record results (float64 arrays) of an operation whose `rule.pull` knows its derivatives.
+
+    rule.pull(operands, results, cotangents), all lists of numbers or arrays, answers a list with a
+    cotangent, or None, for each operand. The operands of the recording are Vars.
+
+    A rule that `runs_again` what it stands for needs the operands where they are: it has two
+    methods, pull_again(operands, results, cotangents) for plain cotangents, and
+    record_again(operands, results, cotangents, linear) for numbers that can be differentiated
+    again; with `linear` what is run counts as constant. Operands and results are Vars.
+    """
+    cdef CadTape *tape = cad_current_tape()
+    cdef list rules = <list>tape.rules
+    if cad_guarding > 0 and not hasattr(rule, "call"):
+        note_rule(operands, rule_name(rule))
+    for operand in operands:
+        if CAD_VAR(operand).kind == CAD_STALE:
+            cad_raise_stale()
+        if CAD_VAR(operand).tape != tape:
+            raise RuntimeError("Vars of two threads do not mix: pass cadiff.value(v)")
+    results = [cnp.PyArray_FROMANY(result, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO)
+               for result in results]
+    rules[tape.n_rules :] = [(rule, [result.shape for result in results])]
+    recorded = cad_record_rule(tape, tape.n_rules, operands, results)
+    look_at_rule(tape, rule, operands, results)
+    return recorded

@@ -1,0 +1,36 @@
+# What other modules see of sparse.pyx.
+
+cimport cython
+
+from . cimport c_numpy as cnp
+from .c_graph cimport *
+from .codes cimport Code
+
+
+@cython.final
+cdef class Pattern:
+    cdef CadPattern pattern
+
+
+@cython.final
+cdef class MatrixPlan:
+    cdef readonly Code code
+    cdef readonly Code point            # of products: what does not depend on a direction
+    cdef readonly Pattern pattern       # of the matrix
+    cdef public object assemble         # for its users: what makes a matrix of its numbers
+    cdef readonly Py_ssize_t size       # numbers in the vector
+    cdef readonly Py_ssize_t n_colors   # 0: there are no products
+    # By one code: numbers that are there from the outset, or zeros; where the results go, and
+    # which numbers are there once more.
+    cdef bint direct
+    cdef cnp.ndarray template
+    cdef cnp.ndarray places
+    cdef cnp.ndarray sources
+    cdef cnp.ndarray copies
+    # By products: along which direction each goes, and for blocks of them which entries are read
+    # from which places.
+    cdef cnp.ndarray seeds
+    cdef list blocks
+
+    cdef Py_ssize_t n_inputs(self)
+    cdef object run_products(self, cnp.ndarray inputs)

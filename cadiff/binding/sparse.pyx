@@ -1,0 +1,497 @@
+"""Jacobians and Hessians of graphs as matrices, sparse ones above all: the structure is found once."""
+
+import numpy as np
+
+cimport cython
+from libc.stdint cimport int64_t, uint32_t
+from libc.string cimport memcpy
+
+from . cimport c_numpy as cnp
+from .c_graph cimport *
+from .c_numbers cimport *
+from .c_program cimport *
+from .c_tape cimport *
+from .codes cimport carry_out, Code
+from .graphs cimport Graph, Ids, new_ids
+
+from .steps import CallError
+
+cdef enum:
+    BLOCK_NUMBERS = 1 << 22   # in the inputs and results of the products that are taken together
+    SMALL_MATRIX = 64         # entries of a matrix whose zeros are not worth thinking of
+    LARGE_MATRIX = 1 << 18    # entries; if half of them are there, colours are not worth it
+
+
+@cython.final
+cdef class Pattern:
+    """The structure of a sparse matrix by rows, as SciPy has it: `indptr` and `indices`.
+
+    `symmetric` makes it that of A + A'.
+    """
+
+    def __dealloc__(self):
+        cad_pattern_free(&self.pattern)
+
+    def __init__(self, shape, rows, columns):
+        """From the rows and columns of entries, in any order."""
+        cdef cnp.ndarray given_rows = np.ascontiguousarray(rows, dtype=np.uint32)
+        cdef cnp.ndarray given_columns = np.ascontiguousarray(columns, dtype=np.uint32)
+        cdef size_t count = cnp.PyArray_SIZE(given_rows)
+        check(cad_pattern_of_pairs(
+            shape[0], shape[1], <const uint32_t *>cnp.PyArray_DATA(given_rows),
+            <const uint32_t *>cnp.PyArray_DATA(given_columns), &count, NULL, &self.pattern,
+        ))
+
+    @property
+    def shape(self):
+        return (self.pattern.n_rows, self.pattern.n_columns)
+
+    @property
+    def count(self):
+        return self.pattern.starts[self.pattern.n_rows]
+
+    @property
+    def indptr(self):
+        return copied_numbers(self.pattern.starts, self.pattern.n_rows + 1, cnp.NPY_INT64)
+
+    @property
+    def indices(self):
+        return copied_numbers(self.pattern.columns, self.count, cnp.NPY_INT32)
+
+    def rows(self):
+        """Of each entry its row."""
+        return np.repeat(np.arange(self.pattern.n_rows), np.diff(self.indptr))
+
+    def transposed(self):
+        cdef Pattern result = new_pattern()
+        check(cad_pattern_transpose(&self.pattern, NULL, &result.pattern))
+        return result
+
+    def symmetric(self):
+        cdef Pattern result = new_pattern()
+        check(cad_pattern_symmetric(&self.pattern, &result.pattern))
+        return result
+
+    def find(self, rows, columns):
+        """The index of each of some entries, or -1."""
+        cdef cnp.ndarray wanted_rows = np.ascontiguousarray(rows, dtype=np.int64)
+        cdef cnp.ndarray wanted_columns = np.ascontiguousarray(columns, dtype=np.int32)
+        cdef cnp.ndarray result = np.empty(len(wanted_rows), dtype=np.int64)
+        cdef const int64_t *i = <const int64_t *>cnp.PyArray_DATA(wanted_rows)
+        cdef const int *j = <const int *>cnp.PyArray_DATA(wanted_columns)
+        cdef int64_t *found = <int64_t *>cnp.PyArray_DATA(result)
+        cdef Py_ssize_t k
+        for k in range(cnp.PyArray_SIZE(result)):
+            found[k] = cad_pattern_find(&self.pattern, i[k], j[k])
+        return result
+
+    def color_columns(self):
+        """Colours of the columns, such that no row has two entries of one; how many there are."""
+        cdef CadColoring coloring
+        check(cad_color_columns(&self.pattern, &coloring))
+        return taken_colors(&coloring, self.pattern.n_columns)
+
+    def color_star(self):
+        """Star colours of a symmetric pattern, how many there are, and of each entry the row and the
+        colour of the product that it is read from."""
+        cdef CadColoring coloring
+        cdef cnp.ndarray rows = np.empty(self.count, dtype=np.uint32)
+        cdef cnp.ndarray colors = np.empty(self.count, dtype=np.uint32)
+        check(cad_color_star(&self.pattern, &coloring))
+        cdef CadStatus status = cad_read_star(
+            &self.pattern, &coloring, <uint32_t *>cnp.PyArray_DATA(rows),
+            <uint32_t *>cnp.PyArray_DATA(colors),
+        )
+        result = taken_colors(&coloring, self.pattern.n_columns)
+        check(status)
+        return (*result, rows.astype(np.intp), colors.astype(np.intp))
+
+
+cdef Pattern new_pattern():
+    return Pattern.__new__(Pattern)
+
+
+cdef cnp.ndarray copied_numbers(const void *data, Py_ssize_t n, int kind):
+    cdef cnp.npy_intp size = n
+    cdef cnp.ndarray result = cnp.PyArray_EMPTY(1, &size, kind, 0)
+    memcpy(cnp.PyArray_DATA(result), data, cnp.PyArray_NBYTES(result))
+    return result
+
+
+cdef tuple taken_colors(CadColoring *coloring, Py_ssize_t n):
+    """Colours as an array; their memory is given back."""
+    cdef size_t count = coloring.n_colors
+    try:
+        colors = copied_numbers(coloring.colors, n, cnp.NPY_UINT32)
+    finally:
+        cad_coloring_free(coloring)
+    return colors.astype(np.intp), count
+
+
+@cython.final
+cdef class MatrixPlan:
+    """How the numbers of a matrix are computed: in `run`, as a vector.
+
+    Either each is a result of one code, or a constant; or they are read from products with the
+    matrix along several directions, one for each colour.
+    """
+
+    def __init__(self):
+        raise TypeError("a MatrixPlan comes from plan_matrix")
+
+    @property
+    def n_operations(self):
+        """How many operations on numbers are carried out."""
+        if self.n_colors > 0:
+            return self.point.n_operations + self.code.n_operations * self.n_colors
+        return self.code.n_operations
+
+    @property
+    def nbytes(self):
+        """Of the code and of what goes with it."""
+        arrays = [self.template, self.places, self.sources, self.copies, self.seeds]
+        arrays += [array for block in self.blocks or [] for array in block[2:]]
+        codes = [code for code in (self.point, self.code) if code is not None]
+        return sum([part.nbytes for part in codes + arrays if part is not None])
+
+    cdef Py_ssize_t n_inputs(self):
+        return (self.code if self.point is None else self.point).program.n_inputs
+
+    def run(self, cnp.ndarray inputs):
+        """A fresh vector for a contiguous float64 vector of inputs, or the number of a guard that
+        does not hold, -1 if that is not known."""
+        cdef cnp.npy_intp n = self.size
+        if self.n_colors > 0:
+            return self.run_products(inputs)
+        if self.direct:
+            return self.code.run(inputs)
+        if (
+            cnp.PyArray_SIZE(inputs) != self.n_inputs()
+            or cnp.PyArray_TYPE(inputs) != cnp.NPY_DOUBLE
+            or not cnp.PyArray_ISCARRAY_RO(inputs)
+        ):
+            raise ValueError(f"expected {self.n_inputs()} numbers in a contiguous array")
+        cdef cnp.ndarray data
+        if self.template is None:
+            data = cnp.PyArray_ZEROS(1, &n, cnp.NPY_DOUBLE, 0)
+        else:
+            data = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
+            memcpy(cnp.PyArray_DATA(data), cnp.PyArray_DATA(self.template), n * sizeof(double))
+        cdef double *room = self.code.take_room()
+        cdef double *results = room + cad_program_room(self.code.program, 1)
+        cdef long missed
+        if self.code.is_long:
+            with nogil:
+                missed = carry_out(
+                    self.code.program, room, <const double *>cnp.PyArray_DATA(inputs), results
+                )
+        else:
+            missed = carry_out(
+                self.code.program, room, <const double *>cnp.PyArray_DATA(inputs), results
+            )
+        if missed == -1:
+            put(
+                <double *>cnp.PyArray_DATA(data), results,
+                <const cnp.npy_intp *>cnp.PyArray_DATA(self.places),
+                self.code.program.n_results,
+            )
+            copy_some(
+                <double *>cnp.PyArray_DATA(data),
+                <const cnp.npy_intp *>cnp.PyArray_DATA(self.copies),
+                <const cnp.npy_intp *>cnp.PyArray_DATA(self.sources),
+                cnp.PyArray_SIZE(self.copies),
+            )
+        self.code.give_back(room)
+        if missed == CAD_CALL_FAILED:
+            check(CAD_RAISED)
+        return data if missed < 0 else missed
+
+    def spread(self, results):
+        """The vectors for rows of results of the code, where it has all numbers."""
+        if self.direct:
+            return results
+        data = np.zeros((len(results), self.size))
+        if self.template is not None:
+            data[:] = self.template
+        data[:, self.places] = results
+        data[:, self.copies] = data[:, self.sources]
+        return data
+
+    def run_at(self, x):
+        """The vector for one argument that is a float64 vector; None if it is not, if a guard does
+        not hold, a step raises, or somebody watches what is computed."""
+        cdef cnp.ndarray array
+        if not cnp.PyArray_CheckExact(x) or cad_current_tape().hook != NULL:
+            return None
+        array = <cnp.ndarray>x
+        if (
+            cnp.PyArray_NDIM(array) != 1
+            or cnp.PyArray_DIM(array, 0) != self.n_inputs()
+            or cnp.PyArray_TYPE(array) != cnp.NPY_DOUBLE
+            or not cnp.PyArray_ISCARRAY_RO(array)
+        ):
+            return None
+        try:
+            data = self.run(array)
+        except CallError:
+            return None
+        return data if cnp.PyArray_CheckExact(data) else None
+
+    cdef object run_products(self, cnp.ndarray inputs):
+        """As `run`. What does not depend on the direction is computed once."""
+        cdef Code code = self.code
+        cdef double *room = NULL
+        cdef cnp.ndarray shared = np.empty(0 if code.program.has_arrays else code.program.n_shared)
+        cdef cnp.ndarray results, seeds
+        cdef double *place
+        cdef long missed
+        data = np.zeros(self.size)
+        try:
+            if code.program.has_arrays:
+                room = code.take_room()
+                place = cad_program_places(code.program, 1, room)
+            else:
+                place = <double *>cnp.PyArray_DATA(shared)
+            missed = self.point.carry_array(inputs, place)
+            if missed >= 0:
+                return missed
+            for begin, end, entries, places in self.blocks:
+                seeds = self.seeds[begin:end]
+                results = np.empty((end - begin, code.program.n_results))
+                if room != NULL:
+                    missed = code.carry_along(
+                        room, <const double *>cnp.PyArray_DATA(seeds),
+                        <double *>cnp.PyArray_DATA(results), end - begin,
+                    )
+                else:
+                    missed = -1
+                    heads = np.empty((end - begin, 0))
+                    if code.run_points(seeds, shared, heads, results,
+                                       np.zeros(end - begin, dtype=np.uint8)):
+                        missed = 0
+                if missed >= 0:
+                    return -1  # whichever it is
+                data[entries] = results.reshape(-1)[places]
+        finally:
+            if room != NULL:
+                code.give_back(room)
+        return data
+
+
+cdef inline void put(double *data, const double *results, const cnp.npy_intp *places,
+                     Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t k
+    for k in range(n):
+        data[places[k]] = results[k]
+
+
+cdef inline void copy_some(double *data, const cnp.npy_intp *targets, const cnp.npy_intp *sources,
+                           Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t k
+    for k in range(n):
+        data[targets[k]] = data[sources[k]]
+
+
+def plan_matrix(Graph graph, str what, ranges, Pattern given, str layout, bint for_points=False):
+    """A plan for the "jacobian" of the outputs, or the "hessian" of the one output, by some inputs.
+
+    Its vector holds the entries of the pattern, by "rows" or by "columns", or the "dense" matrix.
+    With a given pattern these are the entries that are wanted. `for_points`: of many points.
+    """
+    graph.for_lanes = for_points
+    try:
+        return planned_matrix(graph, what, ranges, given, layout)
+    finally:
+        graph.for_lanes = False
+
+
+cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str layout):
+    cdef bint dense = layout == "dense"
+    cdef Ids wrt = graph.elements(ranges)
+    cdef Ids outputs = graph.all_outputs()
+    cdef bint hessian = what == "hessian"
+    # Rules of the user's may be at odds with values, and with what follows for forward mode.
+    cdef bint exact = all([step.rule.is_exact for step in graph.steps[:graph.kept_steps]])
+    if hessian:
+        outputs = graph.pulled(outputs, graph.ones(outputs.n), wrt)
+        hessian = exact  # else it need not be symmetric
+    cdef MatrixPlan plan = MatrixPlan.__new__(MatrixPlan)
+    cdef Pattern found = new_pattern()
+    cdef Ids entries = Ids.__new__(Ids)
+    check(cad_graph_jacobian(
+        graph.graph, wrt.data, wrt.n, outputs.data, outputs.n, &found.pattern, &entries.data
+    ))
+    cdef bint by_entries = entries.data != NULL
+    if by_entries:
+        entries.n = found.count
+    else:
+        check(cad_sparsity(
+            graph.graph, wrt.data, wrt.n, outputs.data, outputs.n, &found.pattern
+        ))
+    if hessian:
+        found, entries = symmetric_entries(found, entries if by_entries else None)
+    plan.pattern = found if given is None else given
+    rows, columns = plan.pattern.rows(), plan.pattern.indices
+    if dense:
+        places = rows * wrt.n + columns
+    elif layout == "columns":
+        places = np.empty(len(columns), dtype=np.intp)
+        places[np.argsort(columns, kind="stable")] = np.arange(len(columns))
+    else:
+        places = np.arange(len(columns))
+    plan.size = outputs.n * wrt.n if dense else plan.pattern.count
+    index = None if given is None else found.find(rows, columns)
+    if by_entries or found.count == 0:
+        set_entries(plan, graph, entries, index, places)
+    else:
+        set_products(plan, graph, found, wrt, outputs, hessian, not exact, index, places)
+    return plan
+
+
+cdef bint are_mirrored(Pattern pattern, Ids entries) except -1:
+    """Whether a pattern is symmetric. Then each pair of entries is one number: the upper one."""
+    cdef CadPattern *own = &pattern.pattern
+    cdef cnp.ndarray begin = copied_numbers(own.starts, own.n_rows, cnp.NPY_INT64)
+    # Of each row, what is left of it: entries of columns that have been rows are behind.
+    cdef int64_t *left = <int64_t *>cnp.PyArray_DATA(begin)
+    cdef int64_t j, i, k
+    for j in range(<int64_t>own.n_rows):
+        for k in range(left[j], own.starts[j + 1]):
+            i = own.columns[k]
+            if i < j or left[i] == own.starts[i + 1] or own.columns[left[i]] != j:
+                return False
+            if entries is not None:
+                entries.data[left[i]] = entries.data[k]
+            left[i] += 1
+    return True
+
+
+cdef tuple symmetric_entries(Pattern pattern, Ids entries):
+    """The pattern with each entry's mirror image, and one number for both."""
+    if are_mirrored(pattern, entries):
+        return pattern, entries
+    cdef Pattern whole = pattern.symmetric()
+    cdef Ids result
+    cdef Py_ssize_t k
+    cdef int64_t at
+    if entries is None:
+        return whole, None
+    rows = whole.rows()
+    columns = whole.indices
+    own = pattern.find(np.minimum(rows, columns), np.maximum(rows, columns))
+    other = pattern.find(np.maximum(rows, columns), np.minimum(rows, columns))
+    cdef cnp.ndarray chosen = np.where(own >= 0, own, other)
+    result = new_ids(whole.count)
+    for k in range(result.n):
+        at = (<int64_t *>cnp.PyArray_DATA(chosen))[k]
+        result.data[k] = entries.data[at]
+    return whole, result
+
+
+cdef int set_entries(MatrixPlan plan, Graph graph, Ids entries, index, places) except -1:
+    """By one code. Each number is computed once, constants never."""
+    cdef Py_ssize_t k, n = len(places), size = plan.size
+    cdef Py_ssize_t n_constants = 0, n_copies = 0, n_roots = 0
+    cdef cnp.npy_intp at
+    cdef double value
+    cdef CadId zero = cad_graph_constant(graph.graph, 0.0)
+    cdef Py_ssize_t n_nodes = graph.graph.n_nodes
+    cdef Ids numbers = new_ids(n), roots = new_ids(n)
+    # Of each number where it is computed to, or -1; nodes first, then elements.
+    cdef cnp.ndarray known = np.full(
+        n_nodes + graph.graph.n_elements, -1, dtype=np.intp
+    )
+    cdef cnp.ndarray own = np.ascontiguousarray(places, dtype=np.intp)
+    cdef cnp.ndarray values = np.empty(n)
+    cdef cnp.ndarray constants = np.empty(n, dtype=np.intp)
+    cdef cnp.ndarray wanted = np.empty(n, dtype=np.intp)
+    cdef cnp.ndarray copies = np.empty(n, dtype=np.intp)
+    cdef cnp.ndarray sources = np.empty(n, dtype=np.intp)
+    cdef cnp.ndarray chosen = None
+    cdef cnp.npy_intp *first = <cnp.npy_intp *>cnp.PyArray_DATA(known)
+    cdef const cnp.npy_intp *to = <const cnp.npy_intp *>cnp.PyArray_DATA(own)
+    if index is not None:
+        chosen = np.ascontiguousarray(index, dtype=np.intp)
+    for k in range(n):
+        at = k if chosen is None else (<const cnp.npy_intp *>cnp.PyArray_DATA(chosen))[k]
+        numbers.data[k] = zero if at < 0 else entries.data[at]
+        if cad_graph_is_constant(graph.graph, numbers.data[k], &value):
+            (<cnp.npy_intp *>cnp.PyArray_DATA(constants))[n_constants] = to[k]
+            (<double *>cnp.PyArray_DATA(values))[n_constants] = value
+            n_constants += 1
+            continue
+        at = numbers.data[k]
+        if at >= <cnp.npy_intp>CAD_ELEMENT_BIT:
+            at += n_nodes - <cnp.npy_intp>CAD_ELEMENT_BIT
+        if first[at] >= 0:
+            (<cnp.npy_intp *>cnp.PyArray_DATA(copies))[n_copies] = to[k]
+            (<cnp.npy_intp *>cnp.PyArray_DATA(sources))[n_copies] = first[at]
+            n_copies += 1
+        else:
+            first[at] = to[k]
+            (<cnp.npy_intp *>cnp.PyArray_DATA(wanted))[n_roots] = to[k]
+            roots.data[n_roots] = numbers.data[k]
+            n_roots += 1
+    cdef Ids ids = roots
+    if size <= SMALL_MATRIX or 4 * n_roots > 3 * size:
+        plan.direct = True
+        ids = new_ids(size)
+        for k in range(size):
+            ids.data[k] = zero
+        for k in range(n):
+            ids.data[to[k]] = numbers.data[k]
+    else:
+        if n_constants > 0 or n == size:
+            plan.template = np.zeros(size)
+            plan.template[constants[:n_constants]] = values[:n_constants]
+        plan.places = wanted[:n_roots].copy()
+        plan.copies = copies[:n_copies].copy()
+        plan.sources = sources[:n_copies].copy()
+        roots.n = n_roots
+    check(graph.graph.status)
+    plan.code = graph.code([], [ids])
+    return 0
+
+
+cdef int set_products(MatrixPlan plan, Graph graph, Pattern found, Ids wrt, Ids outputs,
+                      bint symmetric, bint backward, index, places) except -1:
+    """By products along directions: each is the sum of the columns, or rows, of one colour. By rows
+    if `backward`."""
+    cdef Ids along
+    rows = found.rows()
+    columns = found.indices.astype(np.intp)
+    cdef bint full = len(rows) > LARGE_MATRIX and 2 * len(rows) > wrt.n * outputs.n
+    if symmetric and not full:
+        colors, n_colors, at, lane = found.color_star()
+    else:
+        colors, n_colors = (np.arange(wrt.n), wrt.n) if full else found.color_columns()
+        at, lane = rows, colors[columns]
+        if not symmetric:
+            by_row, n_row_colors = (
+                (np.arange(outputs.n), outputs.n) if full else found.transposed().color_columns()
+            )
+            if backward or n_row_colors < n_colors:
+                colors, n_colors, at, lane = by_row, n_row_colors, columns, by_row[rows]
+                along = graph.more_inputs(outputs.n)
+                plan.point, plan.code = graph.codes_along(
+                    along, graph.pulled(outputs, along, wrt)
+                )
+    if plan.code is None:
+        along = graph.more_inputs(wrt.n)
+        plan.point, plan.code = graph.codes_along(along, graph.pushed(wrt, along, outputs))
+    plan.n_colors = n_colors
+    plan.seeds = np.zeros((n_colors, len(colors)))
+    plan.seeds[colors, np.arange(len(colors))] = 1.0
+    if index is not None:
+        places = places[index >= 0]
+        index = index[index >= 0]
+        at, lane = at[index], lane[index]
+    cdef Py_ssize_t width = plan.code.program.n_results
+    cdef Py_ssize_t step = max(1, BLOCK_NUMBERS // width)
+    plan.blocks = []
+    for begin in range(0, n_colors, step):
+        end = min(begin + step, n_colors)
+        chosen = np.flatnonzero((lane >= begin) & (lane < end))
+        source = (lane[chosen] - begin) * plan.code.program.n_results + at[chosen]
+        plan.blocks.append((begin, end, places[chosen], source))
+    return 0

@@ -1,0 +1,31 @@
+# What other modules see of tape.pyx.
+
+cimport cython
+
+from .c_tape cimport *
+
+
+cdef enum:
+    MOST_AXES = 64
+
+
+cdef object view_of(CadTape *tape, CadSlot slot, tuple shape)
+cdef object strided_view(CadTape *tape, CadSlot slot, tuple shape, tuple strides)
+cdef object view_at(CadTape *tape, tuple place)
+cdef object active_zeros(CadTape *tape, tuple shape)
+cdef bint on_tape(object atom, CadTape *tape, CadSlot base)
+cdef bint is_gone(object mark)
+cdef object empty_like(object array)
+
+
+@cython.final
+cdef class RuleCall:
+    cdef object rule
+    cdef list operands
+    cdef list outs
+
+
+cdef RuleCall rule_call(CadTape *tape, size_t index)
+cdef bint are_zero(list cotangents)
+cdef object rule_name(object rule)
+cdef object entry_name(CadTape *tape, size_t entry)
