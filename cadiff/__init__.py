@@ -26,12 +26,20 @@ from . import nn, numpy, ops, programs, transforms
 from .inspection import NonFiniteError, Tape, check_grads, make_tape, nan_check
 from .operations import custom, primitive
 from .operations import table as _table
+from .operations.dispatch import WHEN_IMPORTED as _WHEN_IMPORTED
 from .operations.table import *
 from .ops import *
 from .programs import *
 from .transforms import *
 
 __version__ = "0.1.0"
+
+
+def _know_ufuncs_of_scipy() -> None:
+    from .scipy import special as special
+
+
+_WHEN_IMPORTED["scipy.special"] = _know_ufuncs_of_scipy
 
 __all__ = [
     "Dual",

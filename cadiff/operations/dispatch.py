@@ -8,7 +8,6 @@ plain NumPy calls on numbers with derivatives (`__array_function__`), and what t
 from __future__ import annotations
 
 import functools
-import importlib
 import itertools
 import sys
 from collections.abc import Callable
@@ -26,6 +25,7 @@ __all__ = [
     "FUNCTIONS",
     "METHODS",
     "PLAIN",
+    "WHEN_IMPORTED",
     "carries",
     "function_for",
     "implements",
@@ -38,6 +38,10 @@ R = TypeVar("R")
 
 # NumPy's or SciPy's function -> the one of the package that differentiates it.
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+
+# What makes the functions for a library's ufuncs known, by the module that has these: it is called
+# when one of them meets a number with a derivative, so that nobody needs the library.
+WHEN_IMPORTED: dict[str, Callable[[], None]] = {}
 
 # Functions whose results have no derivatives: shapes, comparisons, indices.
 PLAIN: set[Any] = set()
@@ -122,8 +126,8 @@ def _call(ufunc: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def function_for(ufunc: Any) -> Callable[..., Any]:
     """The function of the package that stands for a ufunc."""
     function = FUNCTIONS.get(ufunc) or binding.operation_of(ufunc)
-    if function is None and "scipy.special" in sys.modules:
-        importlib.import_module("cadiff.scipy.special")  # which knows SciPy's ufuncs
+    for library in WHEN_IMPORTED.keys() & sys.modules.keys() if function is None else ():
+        WHEN_IMPORTED[library]()
         function = FUNCTIONS.get(ufunc)
     if function is None:
         raise TypeError(
