@@ -93,7 +93,7 @@ class Output:
         return [*map(own, self.atoms)]
 
     @property
-    def form(self) -> Any:
+    def structure(self) -> Any:
         """The containers around the shapes of the leaves, to be compared."""
         return self.fill([("leaf", *shape) for shape in self.shapes])
 

@@ -45,9 +45,9 @@ typedef struct Step {
     size_t index;      /* of the entry */
     int64_t out;       /* its result */
     Place values[4];   /* of the operands (missing ones repeat the first) and of the result */
-    Place tangents[4]; /* of the same */
+    Place tangents[4]; /* of operands and result */
     Place from[2];     /* adjoints of the result, and their tangents */
-    Place to[3][2];    /* the same of the operands */
+    Place to[3][2];    /* adjoints of the operands, and their tangents */
     int64_t slots[3];
     int store[3];
 } Step;

@@ -186,7 +186,7 @@ static inline void multiply_views(Walk *walk) {
 /* target (rows x columns) += or = a b, a a column and b a row. */
 static inline void add_outer_product(CadMatrix target, CadMatrix a, CadMatrix b, int store,
                                      size_t rows, size_t columns) {
-    if (columns < rows) { /* the same of the transposes */
+    if (columns < rows) { /* the transposed product has longer rows */
         const CadMatrix transposed = {target.data, target.column, target.row};
         add_outer_product(transposed, (CadMatrix){b.data, b.column, b.row},
                           (CadMatrix){a.data, a.column, a.row}, store, columns, rows);

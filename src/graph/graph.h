@@ -57,7 +57,7 @@ typedef struct CadArray {
     size_t list;
 } CadArray;
 
-/* Whoever compares has to find this outcome again. */
+/* A replay that compares has to find this outcome again. */
 typedef struct CadOutcome {
     CadId id;
     double value;

@@ -16,7 +16,7 @@
 /* A map is these lists of items, and nothing else. */
 typedef enum CadLinearPart {
     CAD_LINEAR_INPUTS,  /* uint32_t: the place of each input, or CAD_NONE */
-    CAD_LINEAR_OUTPUTS, /* uint32_t: the same of each output */
+    CAD_LINEAR_OUTPUTS, /* uint32_t: the place of each output, or CAD_NONE */
     CAD_LINEAR_STEPS,   /* CadLinearStep, in the order of a push */
     CAD_LINEAR_TARGETS, /* uint32_t: for each row the place that it sets, */
     CAD_LINEAR_ENDS,    /* uint64_t: and where its terms end */

@@ -6,7 +6,7 @@ static int adds(const CadMaker *m, CadId id) {
            (m->graph->nodes[id].op == CAD_OP_add || m->graph->nodes[id].op == CAD_OP_subtract);
 }
 
-/* The operand of a sum or difference that is one itself, of nobody else's interest: the one of
+/* The operand of a sum or difference that is one itself and is not used elsewhere: the one of
  * more terms. What is subtracted is a term. */
 static CadId inner_sum(const CadMaker *m, const CadNode *node) {
     CadId found = CAD_NO_ID;

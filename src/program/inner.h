@@ -22,7 +22,7 @@ enum {
     FIRST_GROUP = 2, /* of arrays, then of vectors */
 };
 
-#define FOREVER UINT32_MAX /* the level of whoever reads results */
+#define FOREVER UINT32_MAX /* the level at which results are read */
 
 typedef struct CadFreeBlock {
     int32_t place;
@@ -55,7 +55,7 @@ typedef struct CadMaker {
     /* of nodes */
     uint32_t *uses;
     uint32_t *level;
-    uint32_t *last;  /* the level of whoever reads it last */
+    uint32_t *last;  /* the level at which it is read last */
     uint32_t *chain; /* how many terms a sum would have; 0: it is part of another sum */
     uint32_t *group;
     int32_t *place;

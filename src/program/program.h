@@ -72,7 +72,7 @@ typedef struct CadProgram {
     size_t n_operations; /* on numbers, for people */
     int has_arrays;      /* plans: lanes go one by one */
     int has_calls;
-    /* Set by whoever owns the graph, if there are calls: carries one of them out, or answers -1.
+    /* Set by the owner of the graph, if there are calls: carries one of them out, or answers -1.
      */
     int (*call)(void *owner, uint32_t number, const double *operands, double *results);
     void *owner;

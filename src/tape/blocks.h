@@ -16,7 +16,7 @@ struct CadBlock {
     uint8_t singly;   /* single numbers of it are in use */
     uint8_t changed;  /* an input that was assigned to */
     double *adjoints; /* where they are instead of in the buffer, or NULL */
-    double *values;   /* the same of the values, which are only read */
+    double *values;   /* where the values are instead, which are only read; or NULL */
 };
 
 /* A block is large from so many slots on; tests have it a few. */
@@ -59,7 +59,7 @@ int cad_tape_is_lent(const CadTape *tape, CadSlot slot);
 #endif
 
 /* Have the values of a very large block, exactly [begin, end), read from memory of the caller's,
- * which stays as it is until they are settled or the block is gone. Answers whether it is such a
+ * which stays as it is until they are copied or the block is gone. Answers whether it is such a
  * block. */
 int cad_tape_borrow(CadTape *tape, size_t begin, size_t end, const double *values);
 

@@ -5,7 +5,7 @@
  * entry names the slot it wrote and the slots it read, so the order of entries is topological and
  * every sweep is one loop. Slots are handed out in ascending order; so entry.out ascends too.
  *
- * This room knows how many operands an entry has, and nothing of derivatives, nor of who holds its
+ * This file knows how many operands an entry has, and nothing of derivatives, nor of who holds its
  * numbers: `make_room` asks the holder to reclaim what nobody can reach.
  *
  * Here are the tape itself, and how it is filled and rewound; entries.h says what stands on
@@ -37,7 +37,7 @@ typedef struct CadFilled {
     size_t blocks;
 } CadFilled;
 
-/* Where an entry comes from, in the numbers of whoever has a hook on the tape; 0 is unknown. */
+/* Where an entry comes from, in the numbers of the hook on the tape; 0 is unknown. */
 typedef struct CadOrigin {
     uint32_t place; /* in the program */
     uint32_t shape; /* of its result, if that is an array */

@@ -288,7 +288,7 @@ def test_recordings_take_no_more_memory_than_they_may(monkeypatch: pytest.Monkey
 def test_no_more_kinds_of_calls_are_kept_than_there_may_be(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(traces, "MOST_KINDS", 4)
+    monkeypatch.setattr(traces, "MOST_SIGNATURES", 4)
     program = cadiff.compile(lambda x, k: x * k)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")

@@ -1,4 +1,4 @@
-/* The operators of Var. Scalars are what this room is fast at: an operator on two of them takes a
+/* The operators of Var. Scalars are what this file is fast at: an operator on two of them takes a
  * handle from the list of free ones and appends one entry. Whatever is not arithmetic of scalars
  * goes the general way, through operations/apply.c. */
 #include "numbers/var/var.h"
