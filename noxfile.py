@@ -37,6 +37,7 @@ SIDE_BY_SIDE = ("-n", "auto", "--dist", "worksteal")
 # Numbers are the same on every Python, and no Python takes part in the tests of the C core.
 WITHOUT_C_CORE = "--ignore=tests/c"
 WITHOUT_NUMERICS = "--ignore=tests/numerics"
+WITHOUT_RANDOM_PROGRAMS = "--ignore=tests/random_programs"
 
 # What times nothing is compiled in a third of the time.
 QUICKLY = "-O1"
@@ -109,7 +110,8 @@ def lint(session: nox.Session) -> None:
 def binding(session: nox.Session) -> None:
     """The tests of all but numbers, on the other Pythons; where there is none, on this one."""
     install(session, ".[test]", cflags=QUICKLY)
-    session.run("pytest", *SIDE_BY_SIDE, WITHOUT_C_CORE, WITHOUT_NUMERICS, *session.posargs)
+    without = (WITHOUT_C_CORE, WITHOUT_NUMERICS, WITHOUT_RANDOM_PROGRAMS)
+    session.run("pytest", *SIDE_BY_SIDE, *without, *session.posargs)
 
 
 @nox.session

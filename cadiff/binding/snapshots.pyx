@@ -43,7 +43,8 @@ def snapshot(Recording recording, list outputs):
     memcpy(cnp.PyArray_DATA(values), tape.values + base, n_slots * sizeof(double))
     cad_sweep_redo(tape, begin, tape.n_entries)
     memcpy(cnp.PyArray_DATA(entries), tape.entries + begin, n * sizeof(CadEntry))
-    memcpy(cnp.PyArray_DATA(plans), tape.plans + first_plan, plan_words * sizeof(int64_t))
+    if plan_words:  # else there may be none at all, and memcpy does not take NULL
+        memcpy(cnp.PyArray_DATA(plans), tape.plans + first_plan, plan_words * sizeof(int64_t))
     rules = {}
     outer = {}
     writes = []

@@ -322,7 +322,7 @@ class Program(SparseCalls, BatchCalls):
         """What f returns, with the values that derivatives have."""
         try:
             return run(self._function, args, kwargs)
-        except NoDerivativeError:  # which nobody has asked for
+        except NoDerivativeError:  # which was not asked for
             return self._function(*args, **kwargs)
 
     def _fall_back(self, asked: Asked, eager: Callable[..., Any]) -> Any:

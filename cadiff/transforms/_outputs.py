@@ -89,7 +89,7 @@ class Output:
         return _Leaf(len(self.shapes) - 1)
 
     def own_atoms(self) -> list[Any]:
-        """The atoms, of which nobody else can change the elements."""
+        """The atoms, with elements that cannot be changed from elsewhere."""
         return [*map(own, self.atoms)]
 
     @property
@@ -176,7 +176,7 @@ def as_result(atom: Any) -> Any:
 
 
 def own(atom: Any) -> Any:
-    """An atom of which nobody else can change the elements."""
+    """An atom with elements that cannot be changed from elsewhere."""
     return copy(atom) if binding.shape(atom) else atom
 
 

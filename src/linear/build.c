@@ -63,7 +63,7 @@ static int need_array(CadBuild *build, CadEntry e) {
             if (cad_build_has_any(build, spans.from[k], CAD_REACHED)) {
                 cad_build_mark_all(build, spans.from[k],
                                    CAD_PINNED | CAD_NEEDED | (sums ? 0 : CAD_FIXED));
-                cad_build_use(build, spans.from[k]);
+                cad_build_use_all(build, spans.from[k]);
             }
         }
     }
@@ -81,7 +81,7 @@ static void need(CadBuild *build) {
             live = cad_build_is_live(build, e.out);
             for (int k = live ? cad_build_operands(tape, i, operands, which) : 0; k-- > 0;) {
                 cad_build_mark(build, operands[k], CAD_NEEDED | CAD_FIXED);
-                cad_build_use(build, (CadSpan){operands[k], operands[k]});
+                cad_build_use(build, operands[k]);
             }
         } else if (cad_entry_assigns_number(e)) {
             live = cad_build_is_live(build, e.a) || cad_build_is_live(build, e.out);

@@ -79,6 +79,32 @@ static inline void cad_build_mark(CadBuild *build, int64_t slot, int flags) {
     }
 }
 
+/* A slot is read by one more entry. */
+static inline void cad_build_use(CadBuild *build, int64_t slot) {
+    if (slot >= build->base) {
+        uint8_t *const flags = &build->flags[slot - build->base];
+        *flags |= *flags & CAD_USED ? CAD_REUSED : CAD_USED;
+    }
+}
+
+/* The operands of an operation on single numbers that may carry a derivative; answers how many.
+ * All that is asked of each number is inline: a Jacobian of a short loop builds a map every time.
+ */
+static inline int cad_build_operands(const CadTape *tape, size_t i, CadSlot operands[3],
+                                     int which[3]) {
+    const CadEntry e = tape->entries[i];
+    const int arity = cad_op_info[CAD_CODE_OP(e.code)].arity;
+    const CadSlot all[3] = {e.a, e.b, arity == 3 ? tape->entries[i - 1].a : e.a};
+    int n = 0;
+    for (int k = 0; k < arity; k++) {
+        if (!(e.code >> k & 1) || arity == 3) {
+            operands[n] = all[k];
+            which[n++] = k;
+        }
+    }
+    return n;
+}
+
 /* Whether a slot lies between the inputs and the outputs. */
 static inline int cad_build_is_live(const CadBuild *build, int64_t slot) {
     return cad_build_has(build, slot, CAD_REACHED) && cad_build_has(build, slot, CAD_NEEDED);
@@ -108,7 +134,7 @@ int cad_build_has_any(const CadBuild *build, CadSpan span, int flag);
 void cad_build_mark_all(CadBuild *build, CadSpan span, int flags);
 
 /* The slots of a span are read by one more entry. */
-void cad_build_use(CadBuild *build, CadSpan span);
+void cad_build_use_all(CadBuild *build, CadSpan span);
 
 /* --- steps.c --- */
 
@@ -137,9 +163,6 @@ CadStatus cad_build_array(CadBuild *build, CadEntry entry);
 void cad_build_rename_words(CadBuild *build);
 
 /* --- numbers.c --- */
-
-/* The operands of an operation on single numbers that may carry a derivative; answers how many. */
-int cad_build_operands(const CadTape *tape, size_t i, CadSlot operands[3], int which[3]);
 
 /* Append the row of a live operation on single numbers, or have it wait; and those of an
  * assignment: the target goes to where the entry keeps it, and the source to the target. */

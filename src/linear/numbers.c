@@ -5,20 +5,6 @@
 /* Longer sums are not multiplied through: it would take as long again for each factor. */
 enum { LONG_SUM = 16 };
 
-int cad_build_operands(const CadTape *tape, size_t i, CadSlot operands[3], int which[3]) {
-    const CadEntry e = tape->entries[i];
-    const int arity = cad_op_info[CAD_CODE_OP(e.code)].arity;
-    const CadSlot all[3] = {e.a, e.b, arity == 3 ? tape->entries[i - 1].a : e.a};
-    int n = 0;
-    for (int k = 0; k < arity; k++) {
-        if (!(e.code >> k & 1) || arity == 3) {
-            operands[n] = all[k];
-            which[n++] = k;
-        }
-    }
-    return n;
-}
-
 static CadSum *sum_at(const CadBuild *build, uint32_t number) {
     return (CadSum *)build->sums.data + number;
 }

@@ -28,7 +28,7 @@ void cad_build_mark_all(CadBuild *build, CadSpan span, int marks) {
     }
 }
 
-void cad_build_use(CadBuild *build, CadSpan span) {
+void cad_build_use_all(CadBuild *build, CadSpan span) {
     uint8_t *flags;
     const size_t count = flags_of(build, span, &flags);
     for (size_t i = 0; i < count; i++) {

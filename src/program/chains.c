@@ -1,4 +1,4 @@
-/* Long chains of additions, whose parts nobody else wants: each is carried out as one sum. */
+/* Long chains of additions, whose parts are not used elsewhere: each is carried out as one sum. */
 #include "program/inner.h"
 
 static int adds(const CadMaker *m, CadId id) {

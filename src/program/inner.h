@@ -2,8 +2,8 @@
  *
  * A number's level is one more than that of its operands; operations of one level do not wait for
  * each other. Those of one kind in a level are one vector, ordered so that operands stand side by
- * side wherever possible. A long chain of additions is one sum. Places of numbers that nobody
- * reads any more serve again. */
+ * side wherever possible. A long chain of additions is one sum. Places of numbers that are
+ * not read any more are used again. */
 #ifndef CAD_PROGRAM_INNER_H
 #define CAD_PROGRAM_INNER_H
 

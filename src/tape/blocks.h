@@ -81,7 +81,7 @@ void cad_tape_use_singly(CadTape *tape, CadSlot slot);
  * has touched in this pass: it has to be overwritten instead. */
 int cad_tape_touch(CadTape *tape, size_t low, size_t high);
 
-/* Have the adjoints of a large block be 0, as if nobody had touched it in this pass. */
+/* Have the adjoints of a large block be 0, as if it were untouched in this pass. */
 void cad_tape_forget(CadTape *tape, CadSlot slot);
 
 /* Whether the adjoint at a slot is 0 because its block was not touched. */

@@ -6,7 +6,7 @@
  * every sweep is one loop. Slots are handed out in ascending order; so entry.out ascends too.
  *
  * This file knows how many operands an entry has, and nothing of derivatives, nor of who holds its
- * numbers: `make_room` asks the holder to reclaim what nobody can reach.
+ * numbers: `make_room` asks the holder to reclaim what is out of reach.
  *
  * Here are the tape itself, and how it is filled and rewound; entries.h says what stands on
  * it, blocks.h what is done about arrays, adjoints.h about the adjoints of a sweep. */
@@ -44,8 +44,8 @@ typedef struct CadOrigin {
 } CadOrigin;
 
 /* A hook: functions that are called for what is recorded. Then there is no room in advance: each
- * entry asks for it, so that nobody else pays for this. The functions append nothing; they may be
- * NULL. */
+ * entry asks for it, so that tapes without a hook pay nothing. The functions append nothing; they
+ * may be NULL. */
 typedef struct CadHook {
     void *holder;
     /* Where the entry that is about to be appended comes from. */

@@ -187,7 +187,7 @@ def test_a_pass_on_the_tape_of_another_thread_waits_or_is_refused() -> None:
     """While a long sweep lets other threads run, none of them may start one on the same tape."""
     code = """
 import threading, numpy, cadiff, cadiff.numpy as np
-v = cadiff.Var(numpy.ones(400000))
+v = cadiff.Var(numpy.ones(100000))
 y = v
 for _ in range(30):
     y = np.sin(y) * 1.0001
@@ -195,7 +195,7 @@ loss = y.sum()
 loss.backward()
 once = v.grad[0]
 v.zero_grad()
-u = cadiff.Var(numpy.ones(400000))
+u = cadiff.Var(numpy.ones(100000))
 z = u * 2.0
 done = []
 passes = 0
@@ -203,7 +203,7 @@ def other():
     global passes
     while not done:
         try:
-            z.backward(numpy.ones(400000))
+            z.backward(numpy.ones(100000))
             passes += 1
         except RuntimeError:
             pass

@@ -22,7 +22,7 @@ from cadiff import binding
 
 from ..helpers.programs import Pair, agree, direction, mixed, near, quiet, same, summed
 from ..helpers.threads import in_threads
-from .test_program import Script, drafted, elsewhere, points
+from ..random_programs.test_program import Script, drafted, elsewhere, points
 
 Array = np.ndarray
 Function = Callable[..., Any]

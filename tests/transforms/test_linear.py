@@ -1,7 +1,7 @@
 """Linear maps: what `linearize` gives is the derivative, in every direction, and stays it.
 
 Jacobians come from formulas, complex steps and differences; that a map and its transpose belong
-together is the identity <u, J t> = <J^T u, t>. Random programs are in test_array_programs.py.
+together is the identity <u, J t> = <J^T u, t>. Random programs have a folder of their own.
 """
 
 from __future__ import annotations

@@ -222,7 +222,7 @@ static PyObject *show_view(CadTape *tape, CadSlot out, int ndim, const npy_intp 
 PyObject *cad_result_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
                           size_t slots, int passive) {
     return tape->hook == NULL ? make_view(tape, out, ndim, shape, slots, passive)
-                               : show_view(tape, out, ndim, shape, slots, passive);
+                              : show_view(tape, out, ndim, shape, slots, passive);
 }
 
 PyObject *cad_empty_array(CadTape *tape, const CadShape *shape) {

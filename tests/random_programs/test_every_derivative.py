@@ -212,13 +212,14 @@ def difference(f: Function, x: Any, direction: Any, step: float = 2.0**-9) -> An
 
 
 def is_smooth(f: Function, x: Any, direction: Any) -> bool:
-    """Whether both sides, and two steps, see the same derivative: no kink or jump is nearby."""
+    """Whether both sides, and three steps, see the same derivative: no kink or jump is nearby."""
     h = 2.0**-16
     right, left = f(x + h * direction) - f(x), f(x) - f(x - h * direction)
     near, nearer = difference(f, x, direction), difference(f, x, direction, 2.0**-11)
     return bool(
         numpy.allclose(right / h, left / h, rtol=1e-2, atol=1e-3)
         and numpy.allclose(near, nearer, rtol=1e-5, atol=1e-6)
+        and numpy.allclose(near, (right + left) / (2.0 * h), rtol=1e-5, atol=1e-6)
     )
 
 

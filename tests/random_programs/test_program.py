@@ -21,8 +21,8 @@ import cadiff
 import cadiff.numpy as cnp
 from cadiff import Program
 
-from ..binding.test_array_programs import Draft, runs
 from ..helpers.programs import REFUSED, leaves, near, quiet, same, value_of
+from .test_array_programs import Draft, runs
 
 Array = np.ndarray
 Function = Callable[..., Any]
