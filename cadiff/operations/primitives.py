@@ -413,7 +413,7 @@ class _Rule:
         self.passive = passive
         for arg in self.args:
             if isinstance(arg, np.ndarray):
-                arg.setflags(write=False)  # whoever writes to it is run with those of the user
+                arg.setflags(write=False)  # writing to it raises, and f is run
 
     def call(self, operands: list[Any]) -> list[Number]:
         """The results for other operands."""

@@ -49,7 +49,7 @@ CadStatus cad_lanes_open_room(const CadTape *tape, size_t begin, size_t end, siz
 void cad_lanes_multiply(CadMatrix target, CadMatrix a, CadMatrix t, size_t lanes, int store,
                         size_t rows, size_t inner, size_t columns, double *room);
 
-/* The same of the product t b. */
+/* target += or = t b, all lanes of t at once. */
 static inline void cad_lanes_multiply_left(CadMatrix target, CadMatrix t, CadMatrix b,
                                            size_t lanes, int store, size_t rows, size_t inner,
                                            size_t columns, double *room) {

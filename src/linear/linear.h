@@ -65,7 +65,7 @@ void cad_linear_free(CadLinear *linear);
 CadStatus cad_linear_append(CadLinear *linear, CadLinearPart part, const void *items,
                             size_t count);
 
-/* The same of items that the caller writes. */
+/* Append items that the caller then writes. */
 CadStatus cad_linear_extend(CadLinear *linear, CadLinearPart part, size_t count);
 
 /* Derive what is derived; 0 if a step would reach beyond the places or the numbers, so that the

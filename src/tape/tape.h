@@ -161,7 +161,7 @@ size_t cad_tape_bytes(const CadTape *tape);
  * read them afterwards. */
 CadStatus cad_tape_grow(CadTape *tape, size_t slots);
 
-/* The same for all that is counted, which the caller then writes by himself. */
+/* Make room for `more` of all that is counted, which the caller then writes. */
 CadStatus cad_tape_grow_by(CadTape *tape, CadFilled more);
 
 static inline int cad_tape_has_room(const CadTape *tape) {
@@ -220,7 +220,7 @@ static inline void cad_tape_skip(CadTape *tape, double value) {
 CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, int accumulate,
                         CadSlot *out);
 
-/* The same without gradients, and with values that the caller has to write. */
+/* Append a leaf without gradients, whose values the caller has to write. */
 CadStatus cad_tape_open_leaf(CadTape *tape, size_t count, CadSlot *out);
 
 /* Slots for an array of constants, not written yet; takes care of room itself. If it `may_change`,

@@ -89,7 +89,7 @@ static inline PyObject *cad_apply2(CadOp op, PyObject *x, PyObject *y) {
 /* Call the package's function for an operation. */
 PyObject *cad_call(CadOp op, PyObject *const *args, Py_ssize_t n);
 
-/* The same for one argument, whose address the caller does not take: so it stays in a register. */
+/* cad_call for one argument, whose address the caller does not take: so it stays in a register. */
 PyObject *cad_call1(CadOp op, PyObject *x);
 
 /* An object array of the scalars of an array Var or Dual; anything else as np.asarray has it. */
