@@ -2,8 +2,8 @@
 
 A program is written once: it gets its namespace (``np`` is NumPy, or one that mirrors it) or its
 functions as parameters, and knows nothing of derivatives. Opponents that were differentiated by
-hand are here as well, written as somebody would who wants them fast, and the formulas and complex
-steps that all answers are checked against; this room must not import cadiff.
+hand are here as well, written to be fast, and the formulas and complex steps that all answers are
+checked against; this module must not import cadiff.
 """
 
 from __future__ import annotations

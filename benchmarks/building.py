@@ -4,8 +4,8 @@
     python -m benchmarks.building some.whl     says what is wrong with the contents of a wheel
 
 The table stands in docs/design/building.md. To build takes what pyproject.toml lists under
-[build-system]. This room knows the package as files alone: it measures what an import costs, so it
-must not have imported it.
+[build-system]. This module knows the package as files alone: it measures what an import costs, so
+it must not have imported it.
 """
 
 from __future__ import annotations

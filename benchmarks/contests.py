@@ -2,7 +2,7 @@
 
 A way is a callable without arguments beside the result that it must give, which comes from
 formulas, complex steps or floats, never from cadiff. The table and the tests under
-pytest-benchmark take their contests from here; how they time is none of this room's business.
+pytest-benchmark take their contests from here; how they time is none of this module's business.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
     "SCAN",
     "SERIES",
     "Contest",
-    "Recorded",
+    "RecordedProblem",
     "Runner",
     "UnavailableError",
     "WrongNumbersError",
@@ -315,7 +315,7 @@ def _high_order(
 # Recorded once, swept again and again
 
 
-class Recorded(NamedTuple):
+class RecordedProblem(NamedTuple):
     """A number on the tape, what it was computed from, and in how many operations."""
 
     work: str
@@ -332,12 +332,12 @@ class Recorded(NamedTuple):
         compare(f"{self.work}: backward()", [leaf.grad for leaf in self.leaves], self.gradient)
 
 
-def record_rosenbrock(operations: int) -> Recorded:
+def record_rosenbrock(operations: int) -> RecordedProblem:
     """Plain arithmetic, about so many operations of it."""
     n = operations // problems.ROSENBROCK_OPERATIONS + 1
     at = problems.rosenbrock_point(n)
     leaves = [cadiff.Var(number) for number in at]
-    return Recorded(
+    return RecordedProblem(
         "recorded Rosenbrock",
         leaves,
         problems.rosenbrock(leaves),
@@ -346,12 +346,12 @@ def record_rosenbrock(operations: int) -> Recorded:
     )
 
 
-def record_chain(operations: int) -> Recorded:
+def record_chain(operations: int) -> RecordedProblem:
     """Arithmetic, sines and exponentials, about so many, each waiting for the one before."""
     steps = operations // problems.CHAIN_OPERATIONS
     at = problems.CHAIN_POINT
     leaves = [cadiff.Var(number) for number in at]
-    return Recorded(
+    return RecordedProblem(
         "recorded chain",
         leaves,
         problems.chain(steps, cadiff.sin, cadiff.exp)(*leaves),

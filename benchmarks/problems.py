@@ -2,7 +2,7 @@
 
 Each is written once and knows nothing of derivatives: called with floats it is the reference, and
 a gradient function runs it on numbers of its own. The answers that gradients are checked against
-are here as well, and come from formulas and complex steps; this room must not import cadiff.
+are here as well, and come from formulas and complex steps; this module must not import cadiff.
 """
 
 from __future__ import annotations

@@ -34,10 +34,10 @@ __all__ = [
     "EAGER",
     "FIRST",
     "IN_C",
+    "MISSES",
     "SINGLE",
     "SPARSE_HESSIAN",
     "SPARSE_JACOBIAN",
-    "STRAYS",
     "THREADS",
     "batch",
     "batch_in_threads",
@@ -61,7 +61,7 @@ FIRST = "compile, first gradient"
 SINGLE = "single calls"
 SPARSE_HESSIAN = "sparse_hessian"
 SPARSE_JACOBIAN = "sparse_jacobian"
-STRAYS = "program without a recording"
+MISSES = "program without a recording"
 THREADS = "batch, two threads"
 
 
@@ -238,7 +238,7 @@ def misses(points: int, n: int) -> Contest:
         f"{n} branches, {points:,} points, compiled",
         {
             GRADIENT: Runner(partial(of_each, gradient), expected),
-            STRAYS: Runner(partial(of_each, program.grad), expected),
+            MISSES: Runner(partial(of_each, program.grad), expected),
         },
     )
 
@@ -300,7 +300,7 @@ CONTESTS: tuple[tuple[Callable[[], Contest], tuple[str, ...]], ...] = (
     (partial(sparse_hessian, 1000), (SPARSE_HESSIAN,)),
     (partial(hessian, 100), (HESSIAN,)),
     (partial(first_call, 1000), (EAGER, FIRST)),
-    (partial(misses, 1000, 20), (GRADIENT, STRAYS)),
+    (partial(misses, 1000, 20), (GRADIENT, MISSES)),
     (partial(batch, 10_000, 10), (SINGLE, BATCH)),
     (partial(batch_in_threads, 10_000, 10), (THREADS,)),
 )

@@ -2,7 +2,7 @@
 
 `PyDual` is a dual number (forward mode, one direction), `PyVar` a node of a graph (reverse mode),
 each written as an experienced Python programmer would write it for speed without leaving the
-language. The benchmarks time them and the tests trust them as oracles, so this room shares no
+language. The benchmarks time them and the tests trust them as oracles, so this module shares no
 code with cadiff and must not import it. Outside their domains the functions raise, as `math`
 does.
 """

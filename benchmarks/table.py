@@ -37,7 +37,7 @@ from benchmarks.contests import (
     SCAN,
     SERIES,
     Contest,
-    Recorded,
+    RecordedProblem,
 )
 from benchmarks.linear_contests import FUNCTION, PULL, PULLBACK, PUSHES
 from benchmarks.machine import machine
@@ -46,10 +46,10 @@ from benchmarks.program_contests import (
     EAGER,
     FIRST,
     IN_C,
+    MISSES,
     SINGLE,
     SPARSE_HESSIAN,
     SPARSE_JACOBIAN,
-    STRAYS,
     THREADS,
 )
 from benchmarks.timing import Spread, Timings, interleave
@@ -300,7 +300,7 @@ def scan_memory(_effort: Effort) -> Iterator[Row]:
 
 
 def sweep(
-    record: Callable[[int], Recorded], target: Target | None, effort: Effort
+    record: Callable[[int], RecordedProblem], target: Target | None, effort: Effort
 ) -> Iterator[Row]:
     """The reverse sweep without the recording."""
     recorded = record(SWEPT_OPERATIONS)
@@ -540,7 +540,7 @@ PARTS: dict[str, Measure] = {
     "program-misses": partial(
         compared,
         partial(program_contests.misses, 1000, 20),
-        [Compared(STRAYS, GRADIENT, at_most(2))],
+        [Compared(MISSES, GRADIENT, at_most(2))],
     ),
     "program-batch": partial(
         compared,

@@ -13,7 +13,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from benchmarks import array_contests, contests, linear_contests, program_contests
-from benchmarks.contests import Contest, Recorded, UnavailableError
+from benchmarks.contests import Contest, RecordedProblem, UnavailableError
 
 CONTESTS = [
     make() for make in contests.CONTESTS + array_contests.CONTESTS + linear_contests.CONTESTS
@@ -56,7 +56,7 @@ def test_program(benchmark: BenchmarkFixture, make: Callable[[], Contest], name:
 
 
 @pytest.mark.parametrize("record", [contests.record_rosenbrock, contests.record_chain])
-def test_sweep(benchmark: BenchmarkFixture, record: Callable[[int], Recorded]) -> None:
+def test_sweep(benchmark: BenchmarkFixture, record: Callable[[int], RecordedProblem]) -> None:
     recorded = record(OPERATIONS)
     recorded.check()
     benchmark.group = "backward() alone"

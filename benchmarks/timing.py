@@ -1,7 +1,7 @@
 """Interleaved timing: several callables take turns, so that a slow moment meets them all.
 
 On a machine that is not idle the ratio of two times is steadier than either, if both are taken
-next to each other: the ratios here are formed round by round. This room knows neither problems
+next to each other: the ratios here are formed round by round. This module knows neither problems
 nor derivatives.
 """
 

@@ -3,7 +3,7 @@
 Three nonlinear regressions of NIST's Statistical Reference Datasets are fitted from both official
 starting points with exact Jacobians, the digits that agree with the certified values are counted,
 and the gradient is timed against automatic differentiation in plain Python. Certified values are
-only ever compared with: they take no part in the fits. This room uses the package as a user
+only ever compared with: they take no part in the fits. This module uses the package as a user
 would, through its public names.
 """
 
@@ -96,7 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def fit(data: Dataset, guess: Array, least_squares: Callable[..., Any]) -> tuple[Array, Array]:
     """Fit a model by nonlinear least squares.
 
-    Levenberg-Marquardt finds the minimum. Gauss-Newton steps then settle the last digits, which
+    Levenberg-Marquardt finds the minimum. Gauss-Newton steps then fix the last digits, which
     it cannot: it judges by the sum of squares, whose own rounding hides half of them.
 
     Parameters

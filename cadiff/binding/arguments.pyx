@@ -1,7 +1,7 @@
 """Arguments of users' functions: taken apart into atoms, and put together again.
 
 What surrounds the atoms are lists, tuples and dicts. As long as all atoms are plain, their numbers
-stand side by side in one buffer. What is done with them is for others to know.
+stand side by side in one buffer. This module does not know what is done with them.
 """
 
 import inspect
@@ -38,7 +38,7 @@ cdef class Node:
         return rebuild_sequence(type(self.original), parts)
 
     cdef int lend(self, CadTape *tape, CadSlot base) except -1:
-        """Have the adjoints of large arrays written to where their results are to be."""
+        """Have the adjoints of large arrays written straight into their results."""
         cdef size_t slot = base + self.offset
         cdef Node child
         if self.children is not None:
@@ -90,7 +90,7 @@ cdef class Node:
         return self.shape == ARRAY and cnp.PyArray_NDIM(self.original) > 0
 
     cdef object from_read(self):
-        """The same structure, filled with what was read."""
+        """This node's part of the argument, filled with the adjoints that were read."""
         adjoints, self.adjoints = self.adjoints, None
         if self.children is not None:
             return self.rebuild_container([(<Node>child).from_read() for child in self.children])
@@ -109,8 +109,8 @@ cdef class Node:
             values = <const double *>cnp.PyArray_DATA(self.flat)
             if fingerprint(values, self.size) != self.fingerprint:
                 raise RuntimeError(
-                    f"an array of shape {self.original.shape} was written to while the gradient at "
-                    "it was computed: call with a copy of it, x.copy()"
+                    f"an array of shape {self.original.shape} was written to while the gradient "
+                    "at it was computed: call with a copy of it, x.copy()"
                 )
         return 0
 
@@ -127,7 +127,7 @@ cdef class Node:
         return self.rebuild_container(parts)
 
     cdef object from_atoms(self, list atoms):
-        """The same structure, filled with other numbers and arrays."""
+        """This node's part of the argument, filled with other numbers and arrays."""
         if self.shape == NUMBER:
             return atoms[self.atom]
         if self.shape == ARRAY:
@@ -139,7 +139,7 @@ cdef class Node:
         )
 
     cdef object lift(self, list atoms, object block, CadTape *tape, CadSlot base):
-        """The same structure, filled with Vars (plain inputs) or with lifted atoms."""
+        """This node's part of the argument, filled with Vars (plain inputs) or lifted atoms."""
         cdef Py_ssize_t i
         cdef CadSlot slot = base + <CadSlot>self.offset
         if block is None:
@@ -170,7 +170,7 @@ cdef class Node:
         )
 
     cdef int note_blocks(self, CadTape *tape, CadSlot base) except -1:
-        """Each array is a block of its own."""
+        """Note each array as a block of its own."""
         if self.shape == ARRAY:
             check(
                 cad_tape_note_block(
@@ -183,7 +183,7 @@ cdef class Node:
         return 0
 
     cdef Node bare(self):
-        """The same node without any numbers: it refers to nothing of the user's."""
+        """A copy of the node without numbers, which refers to nothing of the user's."""
         cdef Node node = Node.__new__(Node)
         node.shape, node.offset, node.size, node.atom = (
             self.shape, self.offset, self.size, self.atom
@@ -242,7 +242,8 @@ cdef class Node:
             refuse_leaf(tree, path)
         if self.shape == ROW:
             same = other.size == self.size and (
-                other.shape == ROW or all([(<Node>c).shape == NUMBER for c in other.children or ()])
+                other.shape == ROW
+                or all([(<Node>child).shape == NUMBER for child in other.children or ()])
             )
             if not same or other.shape not in (ROW, SEQUENCE):
                 self.refuse(tree, path)
@@ -251,7 +252,7 @@ cdef class Node:
         return 0
 
     cdef object describe(self):
-        """In words, for an error message."""
+        """The structure in words, for an error message."""
         if self.shape == NUMBER:
             return "a number, of shape ()"
         if self.shape == ARRAY:
@@ -273,7 +274,7 @@ cdef class Node:
         )
 
     cdef object fill(self, object leaves):
-        """The same structure, each leaf the next item of an iterator."""
+        """This node's part of the argument, with the next item of an iterator for each leaf."""
         if self.shape == NUMBER:
             return next(leaves)
         if self.shape == ARRAY:
@@ -471,7 +472,7 @@ cdef class Collector:
         return node
 
     cdef int add_sequence(self, Node node, object argument) except -1:
-        """A row if all items are floats, which is most often so and needs no nodes of their own."""
+        """Make the node a ROW if all items are floats, as they mostly are: these need no nodes."""
         cdef Py_ssize_t i, n = len(argument)
         cdef PyObject *item
         cdef bint is_list = isinstance(argument, list)
@@ -520,7 +521,7 @@ cdef class Collector:
         return 0
 
     cdef int add_members(self, Node node, object array) except -1:
-        """An array of objects: an array of numbers, if that is what they are."""
+        """Take an array of objects as an array of numbers, if that is what they are."""
         cdef double value
         plain = True
         for number in array.flat:
@@ -599,7 +600,7 @@ cdef class Structure:
         self.nodes = nodes
 
     def bare(self):
-        """The same structure, which keeps none of the arguments alive, and pickles."""
+        """A copy of the structure that keeps none of the arguments alive, and pickles."""
         return Structure(tuple([(<Node>node).bare() for node in self.nodes]))
 
     def __reduce__(self):
@@ -648,12 +649,12 @@ def take_apart(tuple args, tuple argnums):
 
 
 def structure_of(tuple args, tuple argnums):
-    """The structure alone."""
+    """The structure of some arguments, without their atoms."""
     return (<Collector>Collector.__new__(Collector)).collect(args, argnums)
 
 
 def argument_names(f, Py_ssize_t count):
-    """What the positional arguments of a function are called: as in its signature, else args[k]."""
+    """The names of a function's positional arguments: those in its signature, else args[k]."""
     names = []
     try:
         parameters = inspect.signature(f).parameters.values()
@@ -686,7 +687,8 @@ cdef int add_leaves(list found, Node node, path) except -1:
     elif node.shape == SEQUENCE:
         fields = getattr(node.original, "_fields", None)
         for k, child in enumerate(node.children):
-            add_leaves(found, <Node>child, f"{path}[{k}]" if fields is None else f"{path}.{fields[k]}")
+            at = f"[{k}]" if fields is None else f".{fields[k]}"
+            add_leaves(found, <Node>child, path + at)
     else:
         shape = None if node.shape == ROW else node.leaf_shape()
         found.append((node.offset, node.size, shape, path))

@@ -1,7 +1,7 @@
 """Atoms, and containers of them.
 
-An atom is a number or an array, with or without derivatives: a float, an array, a Var, or a Dual of
-such. They are taken apart into components here, and put together; containers are lists, tuples,
+An atom is a number or an array, with or without derivatives: a float, an array, a Var, or a Dual
+of such. They are taken apart into components here, and put together; containers are lists, tuples,
 dicts and object arrays. Nothing is known of functions that are run.
 """
 
@@ -80,7 +80,7 @@ cdef object map_checked(object tree, object function):
 
 
 cdef object rebuild_mapping(object original, list parts):
-    """A dict of the same kind and keys with other values."""
+    """A dict of the same type and keys with other values."""
     if type(original) is dict:
         return dict(zip(original, parts))
     result = copy.copy(original)
@@ -90,7 +90,7 @@ cdef object rebuild_mapping(object original, list parts):
 
 
 cdef object rebuild_sequence(object kind, list parts):
-    """A list, tuple, or namedtuple or other kind of them."""
+    """A list, tuple, or a subclass of these such as a namedtuple, with other items."""
     if kind is list:
         return parts
     if kind is tuple:
@@ -114,7 +114,7 @@ cdef object array_of(list numbers, tuple shape):
 
 
 def map_vars(atom, function):
-    """function(atom) for a Var; a Dual with function(...) in place of the Vars that it consists of."""
+    """function(atom) for a Var; a Dual with function(...) in place of its Vars."""
     if not CAD_IS_DUAL(atom):
         return function(atom) if CAD_IS_VAR(atom) else atom
     primal, tangent = dual_components(atom)
@@ -213,7 +213,8 @@ def split_dual(number, tag):
 
 
 def split_lanes(number, tag):
-    """As split_dual, for a component that is itself a tangent: it has a single lane."""
+    """Primal and tangent of the given perturbation, of a component that is itself a tangent: it
+    has a single lane."""
     primal, tangent = split_dual(number, tag)
     if isinstance(tangent, tuple) or ndim(tangent) > ndim(primal):
         raise TypeError(
@@ -255,9 +256,13 @@ def join_lanes(list lanes, primal):
     tag = highest_tag(lanes)
     if tag > 0:
         primals, tangents = zip(*[split_dual(lane, tag) for lane in lanes])
-        return make_dual(join_lanes(list(primals), primal), join_lanes(list(tangents), primal), tag)
+        return make_dual(
+            join_lanes(list(primals), primal), join_lanes(list(tangents), primal), tag
+        )
     most = max(lanes, key=ndim)
-    lanes = [lane if ndim(lane) == ndim(most) else spread_lanes(lane, shape(most)) for lane in lanes]
+    lanes = [
+        lane if ndim(lane) == ndim(most) else spread_lanes(lane, shape(most)) for lane in lanes
+    ]
     for lane in lanes:
         if CAD_IS_VAR(lane):
             break

@@ -1,5 +1,6 @@
-# What the binding uses of NumPy's C interface, and no more: each module that knows a type of NumPy's
-# looks it up when it is imported. numbers/ready.c fills in the tables behind these functions.
+# What the binding uses of NumPy's C interface, and no more: each module that knows a type of
+# NumPy's looks it up when it is imported. numbers/module/ready.c fills in the tables behind these
+# functions.
 
 cdef extern from "numbers/numbers.h":
     ctypedef Py_ssize_t npy_intp

@@ -12,16 +12,16 @@ cdef extern from "sweeps/inlined.h" nogil:
     ctypedef struct CadInlinedVariant:
         pass
 
-    CadStatus cad_inlined_new(CadTape *tape, size_t begin, size_t n_inputs, CadInlined **image)
-    void cad_inlined_free(CadInlined *image)
-    bint cad_inlined_writes_inputs(const CadInlined *image)
-    size_t cad_inlined_bytes(const CadInlined *image)
-    CadStatus cad_inlined_variant_new(const CadInlined *image, const unsigned char *active, bint guarded,
-                           const int64_t *slots, size_t n_slots, unsigned char *found,
-                           CadInlinedVariant **form)
-    void cad_inlined_variant_free(CadInlinedVariant *form)
-    CadStatus cad_inlined_append(const CadInlinedVariant *form, CadTape *tape, const CadSlot *inputs,
-                             CadSlot *shift, long *missed)
+    CadStatus cad_inlined_new(CadTape *tape, size_t begin, size_t n_inputs, CadInlined **inlined)
+    void cad_inlined_free(CadInlined *inlined)
+    bint cad_inlined_writes_inputs(const CadInlined *inlined)
+    size_t cad_inlined_bytes(const CadInlined *inlined)
+    CadStatus cad_inlined_variant_new(const CadInlined *inlined, const unsigned char *active,
+                                      bint guarded, const int64_t *slots, size_t n_slots,
+                                      unsigned char *found, CadInlinedVariant **variant)
+    void cad_inlined_variant_free(CadInlinedVariant *variant)
+    CadStatus cad_inlined_append(const CadInlinedVariant *variant, CadTape *tape,
+                                 const CadSlot *inputs, CadSlot *shift, long *missed)
 
 
 cdef extern from "sweeps/sweeps.h" nogil:

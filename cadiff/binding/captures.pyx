@@ -1,8 +1,8 @@
 """What a recording depends on beside its arguments.
 
-Captures are numbers outside of it that it reads: derivatives by these serve parts of a computation
-that leave a rule on the tape instead of all their entries. A Guarded recording may have none, since
-it is to be replayed; what it chose by values are its guards.
+Captures are numbers that it reads and that were on the tape before it began. Derivatives by these
+are for parts of a computation that leave a rule on the tape instead of all their entries. A
+Guarded recording may have none, since it is to be replayed; its choices by values are its guards.
 """
 
 from math import prod
@@ -25,7 +25,7 @@ from .tape import is_constant
 
 
 def captures_of(Recording recording, list outputs):
-    """What outputs read that was there before the recording: a list of vectors, Vars."""
+    """The captures that outputs depend on: a list of vectors, Vars."""
     cdef CadTape *tape = recording.tape
     cdef CadRanges ranges
     cdef Py_ssize_t length
@@ -67,8 +67,10 @@ cdef object adjoints_of(CadTape *tape, CadSlot slot, Py_ssize_t count):
     return adjoints
 
 
-def record_pull_of_captures(Recording recording, list outputs, list seeds, list captures, bint linear):
-    """The same as numbers that can be differentiated again, for cotangents that may be Vars.
+def record_pull_of_captures(Recording recording, list outputs, list seeds, list captures,
+                            bint linear):
+    """Cotangents of captures that can be differentiated again, for cotangents of outputs that may
+    be Vars.
 
     With `linear`, what was recorded counts as constant, and becomes that.
     """
@@ -110,9 +112,9 @@ OUTER = "it depends on numbers with derivatives that are no arguments"
 cdef class Guarded:
     """What is recorded in this context is to be replayed: choices by values are noted.
 
-    `lifted` are the inputs, in the order in which they were given: floats or float64 arrays. Within
-    another recording of this kind nothing is noted for that one meanwhile. `exact`: all that is
-    recorded is what is recorded without guards, but for comparisons.
+    `lifted` are the inputs, in the order in which they were given: floats or float64 arrays. If it
+    is within another Guarded recording, nothing is noted for that one meanwhile. `exact`: but for
+    comparisons, what is recorded is what would be recorded without guards.
     """
 
     def __init__(self, inputs, f, exact=False):
@@ -157,8 +159,8 @@ cdef class Guarded:
 
 
 def _guards_elsewhere(Recording recording, numbers):
-    """The guards as they come out when what was recorded is computed again from other inputs, all in
-    a row: for tests, since afterwards numbers do not know their values."""
+    """The guards as they come out when what was recorded is computed again from other inputs,
+    given as one vector. For tests: afterwards numbers do not know their values."""
     cdef CadTape *tape = recording.tape
     cdef CadSlot slot = recording.base()
     cdef cnp.ndarray flat = np.ascontiguousarray(numbers, dtype=np.float64).ravel()

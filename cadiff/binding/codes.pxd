@@ -22,7 +22,7 @@ cdef inline long carry_out(const CadProgram *program, double *room, const double
 @cython.final
 cdef class Code:
     cdef CadProgram *program
-    cdef double *spare     # a workspace that nobody uses at the moment, or NULL
+    cdef double *spare     # a workspace that is not in use, or NULL
     cdef bint is_long
     cdef public Py_ssize_t uses  # lately: see Recorded.take_uses
     cdef readonly list steps  # what its calls call
@@ -32,8 +32,8 @@ cdef class Code:
         return cad_program_room_along(self.program, self.n_along)
 
     cdef inline double *take_room(self) except NULL:
-        """A workspace, and behind it room for the results: the spare one, unless another thread has
-        it."""
+        """A workspace, and behind it room for the results: the spare one, unless another thread
+        has it."""
         cdef double *room = self.spare
         if room != NULL:
             self.spare = NULL

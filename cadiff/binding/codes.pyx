@@ -1,4 +1,4 @@
-"""Programs made from graphs: running them, and taking them apart for those who write them as text."""
+"""Programs made from graphs: running them, and taking them apart to be written as text."""
 
 import numpy as np
 
@@ -82,7 +82,7 @@ cdef class Code:
         return results if missed < 0 else missed
 
     cdef long carry_array(self, cnp.ndarray inputs, double *results) except -2:
-        """As `carry`, of inputs that are looked at."""
+        """The results, or the guard that does not hold, for inputs that are checked first."""
         if (
             cnp.PyArray_SIZE(inputs) != <Py_ssize_t>self.program.n_inputs
             or cnp.PyArray_TYPE(inputs) != cnp.NPY_DOUBLE
@@ -92,16 +92,18 @@ cdef class Code:
         return self.carry(<const double *>cnp.PyArray_DATA(inputs), results)
 
     def parts(self):
-        """What it consists of, as NumPy arrays; see program.h."""
+        """What it consists of, as NumPy arrays; see program/program.h."""
         return parts_of_code(self)
 
     cdef void choose_along(self) noexcept:
         """Have so many directions side by side that their numbers stay in the cache."""
         cdef size_t width = self.program.n_places - self.program.n_shared
-        self.n_along = max(<size_t>1, min(<size_t>MOST_ALONG, ALONG_NUMBERS // max(width, <size_t>1)))
+        self.n_along = max(
+            <size_t>1, min(<size_t>MOST_ALONG, ALONG_NUMBERS // max(width, <size_t>1))
+        )
 
     cdef size_t lanes(self, size_t n_points):
-        """How many points are best computed side by side: their numbers are to stay in the cache."""
+        """How many points to compute side by side, so that their numbers stay in the cache."""
         if self.program.has_arrays:
             return 1
         lanes = LANE_NUMBERS // (cad_program_room(self.program, 1) + 1) // 8 * 8

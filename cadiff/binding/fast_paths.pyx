@@ -1,8 +1,8 @@
 """Calls of programs that go straight to the code.
 
-A FastPath serves calls of one kind; some are kept for each method, so that several kinds may come in
-turn, and recordings with other outcomes. A Fallback leads calls of a kind that no recording serves
-straight to f.
+A FastPath serves calls of one signature. Several are kept for each method, so that calls may
+alternate between signatures, and between recordings with other outcomes. A Fallback hands calls of
+a signature that no recording serves straight to f.
 """
 
 cimport cython
@@ -27,8 +27,8 @@ from .signatures cimport (
 from .recording import value_and_grad
 from .steps import CallError
 
-cdef object MISSED = object()   # a call is not of this kind, or chooses otherwise
-cdef object REFUSED = object()  # nor is it worth while to look for another fast path
+cdef object MISSED = object()   # a call has another signature, or chooses otherwise
+cdef object REFUSED = object()  # and looking for another fast path is not worthwhile
 cdef object ZERO = 0
 cdef dict NO_NAMES = {}
 
@@ -36,7 +36,7 @@ cdef dict NO_NAMES = {}
 cdef enum:
     FEW_FAST_PATHS = 8    # for one method
     MOST_FALLBACKS = 8
-    MOST_SKIPPED = 255   # calls of kinds that come and go, for which none is made
+    MOST_SKIPPED = 255   # calls of signatures that come and go, for which none is made
     FEW_MISSES = 16      # of which one is recorded in the place of another recording, ...
     MANY_MISSES = 1024   # ... or of so many, where recordings are of little use
     MOST_LONG_TRIES = 2  # of codes that call Python, each of which may take as long as f
@@ -62,7 +62,7 @@ cdef dict METHODS = {
 
 
 cdef bint is_choice(object argnums) except -1:
-    """Whether it is an int or a tuple of ints, which nobody can change."""
+    """Whether it is an int or a tuple of ints, which cannot be changed."""
     return type(argnums) is int or (
         type(argnums) is tuple and all([type(k) is int for k in argnums])
     )
@@ -79,7 +79,7 @@ cdef class Signature:
     """What calls of a method have in common."""
 
     cdef object argnums
-    cdef tuple parts       # of positional arguments, then of those by keyword
+    cdef tuple nodes       # of positional arguments, then of those by keyword
     cdef tuple names       # of these
     cdef Py_ssize_t n_args
     cdef Py_ssize_t n_names
@@ -88,10 +88,13 @@ cdef class Signature:
     @cython.final
     cdef bint describe(self, tuple args, dict kwargs, object argnums, tuple first,
                        tuple last) except -1:
-        """Be that of a call, if there are short ways for such calls. Arguments to differentiate by
-        are the first ones, then come others, and the last ones; all but the others are numbers."""
+        """Take the signature of a call; False if there can be no fast path for such calls.
+
+        `first` and `last` are the arguments whose numbers come first and last among the inputs:
+        those to differentiate by, and directions. They consist of numbers; others need not.
+        """
         cdef Py_ssize_t k, n = len(args)
-        cdef list parts = [None] * n
+        cdef list nodes = [None] * n
         if not is_choice(argnums):
             return False
         self.argnums = argnums
@@ -99,14 +102,14 @@ cdef class Signature:
         self.n_args = n
         self.n_names = len(kwargs)
         for k in (*first, *[k for k in range(n) if k not in first and k not in last]):
-            parts[k] = node_of(args[k], k in first, &self.n_numbers)
+            nodes[k] = node_of(args[k], k in first, &self.n_numbers)
         for name in self.names:
-            parts.append(node_of(kwargs[name], False, &self.n_numbers))
+            nodes.append(node_of(kwargs[name], False, &self.n_numbers))
         for k in last:
-            parts[k] = node_of(args[k], True, &self.n_numbers)
-        if None in parts or any([has_names(parts[k]) for k in last]):
+            nodes[k] = node_of(args[k], True, &self.n_numbers)
+        if None in nodes or any([has_names(nodes[k]) for k in last]):
             return False
-        self.parts = tuple(parts)
+        self.nodes = tuple(nodes)
         return True
 
     @cython.final
@@ -119,12 +122,12 @@ cdef class Signature:
 
     @cython.final
     cdef inline bint take(self, tuple args, dict kwargs, double *inputs) except -1:
-        """Whether the arguments are of this kind; if so, their numbers are written."""
+        """Whether the arguments have this signature; if so, their numbers are written."""
         cdef Py_ssize_t k, n = self.n_args
         cdef PyObject *found
         cdef object item
         for k in range(n):
-            if not (<ArgumentNode>PyTuple_GET_ITEM(self.parts, k)).take(
+            if not (<ArgumentNode>PyTuple_GET_ITEM(self.nodes, k)).take(
                 <object>PyTuple_GET_ITEM(args, k), inputs
             ):
                 return False
@@ -133,7 +136,7 @@ cdef class Signature:
             if found == NULL:
                 return False
             item = <object>found
-            if not (<ArgumentNode>PyTuple_GET_ITEM(self.parts, n + k)).take(item, inputs):
+            if not (<ArgumentNode>PyTuple_GET_ITEM(self.nodes, n + k)).take(item, inputs):
                 return False
         return True
 
@@ -149,13 +152,13 @@ cdef class Signature:
 
 @cython.final
 cdef class FastPath(Signature):
-    """The code for calls of one kind, and what surrounds it."""
+    """The code for calls of one signature, and what surrounds it."""
 
     cdef object program    # a Code or a MatrixPlan
     cdef Code code         # of it
     cdef MatrixPlan plan   # None, if the code gives all numbers
     cdef ResultNode result
-    cdef ProgramPullback pullback  # if one is wanted, too: another one of its kind
+    cdef ProgramPullback pullback  # for calls that return one, too: theirs are made from it
     cdef bint is_whole     # the result of the plan is all its numbers, as one array
     cdef bint was_used
 
@@ -219,34 +222,34 @@ cdef class FastPath(Signature):
 
 cdef FastPath new_fast_path(tuple args, dict kwargs, object argnums, tuple first, tuple last,
                            object program, object assemble):
-    """None if there is no short way for calls like this one."""
-    cdef FastPath short = FastPath.__new__(FastPath)
+    """The fast path for calls like this one; None if there can be none."""
+    cdef FastPath path = FastPath.__new__(FastPath)
     cdef Py_ssize_t n_numbers, n_results
-    if not short.describe(args, kwargs, argnums, first, last):
+    if not path.describe(args, kwargs, argnums, first, last):
         return None
-    short.program = program
+    path.program = program
     if isinstance(program, MatrixPlan):
-        short.plan = program
-        short.code = short.plan.code
-        n_numbers = short.plan.n_inputs()
-        n_results = short.plan.size
-        if short.plan.direct:
-            short.plan = None
+        path.plan = program
+        path.code = path.plan.code
+        n_numbers = path.plan.n_inputs()
+        n_results = path.plan.size
+        if path.plan.direct:
+            path.plan = None
     else:
-        short.code = program
-        n_numbers = short.code.program.n_inputs
-        n_results = short.code.program.n_results
-    if short.n_numbers != n_numbers:
+        path.code = program
+        n_numbers = path.code.program.n_inputs
+        n_results = path.code.program.n_results
+    if path.n_numbers != n_numbers:
         return None
-    short.result = result_from(assemble, n_results)
-    if short.result is None:
+    path.result = result_from(assemble, n_results)
+    if path.result is None:
         return None
-    short.is_whole = (
-        short.result.kind == RESULT_ARRAY
-        and short.result.typenum == cnp.NPY_DOUBLE
-        and short.result.size == short.result.width == n_results
+    path.is_whole = (
+        path.result.kind == RESULT_ARRAY
+        and path.result.typenum == cnp.NPY_DOUBLE
+        and path.result.size == path.result.width == n_results
     )
-    return short
+    return path
 
 
 @cython.final
@@ -271,7 +274,7 @@ cdef class MissCount:
         return self.is_due
 
     cpdef void restart(self, Py_ssize_t uses):
-        """There is another recording now, and meanwhile those there were have served some calls."""
+        """There is another recording now; the former ones have served `uses` calls meanwhile."""
         self.most = FEW_MISSES if uses > self.count else min(2 * self.most, MANY_MISSES)
         self.count = 0
         self.is_due = False
@@ -279,10 +282,10 @@ cdef class MissCount:
 
 @cython.final
 cdef class Fallback(Signature):
-    """To f as it is, for calls of one kind that no recording serves."""
+    """Runs f as it is, for calls of one signature that no recording serves."""
 
     cdef object run     # run(args, kwargs)
-    cdef MissCount misses  # None: it is so for ever
+    cdef MissCount misses  # None: no recording is ever due
 
     cdef object call(self, tuple args, dict kwargs, object argnums):
         if not self.fits(args, kwargs, argnums):
@@ -294,7 +297,7 @@ cdef class Fallback(Signature):
 
 @cython.final
 cdef class FastPaths:
-    """Those for one method, the one that was used last in front."""
+    """The fast paths and fallbacks of one method; the fast path used last comes first."""
 
     cdef list known
     cdef Py_ssize_t most
@@ -312,7 +315,7 @@ cdef class FastPaths:
     cdef object call(self, tuple args, dict kwargs, object argnums):
         """The result by a fast path; MISSED or REFUSED if there is none."""
         cdef list known = self.known
-        cdef FastPath short
+        cdef FastPath path
         cdef object result
         cdef Py_ssize_t k = 0
         cdef CadTape *tape = cad_current_tape()
@@ -324,26 +327,27 @@ cdef class FastPaths:
             if result is not MISSED:
                 return result
         while k < PyList_GET_SIZE(known):
-            short = <FastPath>PyList_GET_ITEM(known, k)
-            if k == MOST_LONG_TRIES and short.code.steps:
+            path = <FastPath>PyList_GET_ITEM(known, k)
+            if k == MOST_LONG_TRIES and path.code.steps:
                 result = self.after_miss(args, kwargs, argnums)
                 if result is not MISSED:
                     return result
-            result = short.call(args, kwargs, argnums)
+            result = path.call(args, kwargs, argnums)
             if result is REFUSED:
                 return result
             if result is not MISSED:
-                short.was_used = True
-                short.code.uses += 1
+                path.was_used = True
+                path.code.uses += 1
                 self.n_misses = 0
                 if k > 0:
-                    self.bring_to_front(short, k)
+                    self.bring_to_front(path, k)
                 return result
             k += 1
         return self.after_miss(args, kwargs, argnums)
 
     cdef object after_miss(self, tuple args, dict kwargs, object argnums):
-        """By a fallback, since no fast path serves; after many in a row more calls go there first."""
+        """The result by a fallback, as no fast path serves; after many such calls in a row,
+        further calls try the fallbacks first."""
         cdef object result = self.by_fallback(args, kwargs, argnums)
         if result is not MISSED:
             self.n_misses += self.n_misses < MOST_PASSED
@@ -360,14 +364,15 @@ cdef class FastPaths:
 
     cdef int add_fallback(self, tuple args, dict kwargs, object argnums, tuple first, tuple last,
                         MissCount misses, object run) except -1:
-        """Unless a recording may serve such calls that has no fast path."""
+        """Add a fallback, unless a recording without a fast path may serve such calls."""
         cdef Fallback fallback = Fallback.__new__(Fallback)
         if misses is not None and not any(
-            [(<Signature>kind).fits(args, kwargs, argnums) for kind in self.known]
+            [(<Signature>path).fits(args, kwargs, argnums) for path in self.known]
         ):
             return 0
         self.fallbacks = [
-            kind for kind in self.fallbacks if not (<Signature>kind).fits(args, kwargs, argnums)
+            other for other in self.fallbacks
+            if not (<Signature>other).fits(args, kwargs, argnums)
         ]
         if fallback.describe(args, kwargs, argnums, first, last):
             fallback.misses = misses
@@ -378,43 +383,43 @@ cdef class FastPaths:
         return 0
 
     cdef int forget(self, programs) except -1:
-        """Those to some programs."""
+        """Drop the fast paths to some programs."""
         self.known = [
-            short for short in self.known
-            if not any([program is (<FastPath>short).program for program in programs])
+            path for path in self.known
+            if not any([program is (<FastPath>path).program for program in programs])
         ]
         return 0
 
     cdef int add(self, tuple args, dict kwargs, object argnums, tuple first, tuple last,
                  object program, object assemble, ProgramPullback pullback) except -1:
-        cdef FastPath short
+        cdef FastPath path
         cdef Py_ssize_t k
         for k in range(len(self.known)):
-            short = self.known[k]
-            if short.is_for(program, args, kwargs, argnums):
-                return self.bring_to_front(short, k)
+            path = self.known[k]
+            if path.is_for(program, args, kwargs, argnums):
+                return self.bring_to_front(path, k)
         if self.n_skipped < self.n_to_skip:
             self.n_skipped += 1
             return 0
-        short = new_fast_path(args, kwargs, argnums, first, last, program, assemble)
-        if short is None:
+        path = new_fast_path(args, kwargs, argnums, first, last, program, assemble)
+        if path is None:
             return 0
-        short.pullback = pullback
+        path.pullback = pullback
         if len(self.known) >= self.most:
             short_lived = not (<FastPath>self.known.pop()).was_used
             self.n_to_skip = min(MOST_SKIPPED, 2 * self.n_to_skip + 1) if short_lived else 0
             self.n_skipped = 0
-        self.known.insert(0, short)
+        self.known.insert(0, path)
         return 0
 
-    cdef int bring_to_front(self, FastPath short, Py_ssize_t k) except -1:
-        """Unless the list has changed meanwhile."""
+    cdef int bring_to_front(self, FastPath path, Py_ssize_t k) except -1:
+        """Move a fast path to the front, unless the list has changed meanwhile."""
         cdef list known = self.known
-        if k < PyList_GET_SIZE(known) and known[k] is short:
+        if k < PyList_GET_SIZE(known) and known[k] is path:
             while k > 0:
                 known[k] = known[k - 1]
                 k -= 1
-            known[0] = short
+            known[0] = path
         return 0
 
 
@@ -422,13 +427,13 @@ cdef class FastPaths:
 cdef class ProgramPullback:
     """From a cotangent of what f returned, at a point, to those of its arguments.
 
-    What no fast path serves is pull(inputs, u, note), which may call note(code, assemble): see
-    `Calls._add_fast_path`.
+    A call that no fast path serves is pull(inputs, u, note), which may call note(code, assemble):
+    see `Calls._add_fast_path`.
     """
 
     cdef object pull
     cdef cnp.ndarray inputs
-    cdef FastPaths fast_paths  # those of all that are of one kind
+    cdef FastPaths fast_paths  # shared by the pullbacks of one recording
 
     def __init__(self, pull, cnp.ndarray inputs):
         self.pull = pull
@@ -436,7 +441,7 @@ cdef class ProgramPullback:
         self.fast_paths = FastPaths()
 
     cdef ProgramPullback at(self, const double *inputs):
-        """The same at another point."""
+        """This pullback at another point; both share their fast paths."""
         cdef ProgramPullback other = ProgramPullback.__new__(ProgramPullback)
         other.pull = self.pull
         other.fast_paths = self.fast_paths
@@ -460,8 +465,8 @@ cdef class ProgramPullback:
 
 
 cdef class Calls:
-    """The methods of a Program that are called most: calls of the kinds that were the last ones go
-    straight to the code; any other goes to `self._run`, or to the method with an underscore.
+    """The methods of a Program that are called most: calls of recent signatures go straight to the
+    code; any other goes to `self._run`, or to the method with an underscore.
 
     Subclasses have `_run(what, args, kwargs, argnums)`, `_hvp`, `_jvp` and `_vjp`.
     """
@@ -485,16 +490,16 @@ cdef class Calls:
 
     def _add_fallback(self, str what, tuple args, dict kwargs, argnums, tuple first, tuple last,
                 MissCount misses, run):
-        """From now on calls like this one of a method are run(args, kwargs), if no fast path serves
-        them, and until another recording is due."""
+        """From now on run(args, kwargs) for calls of a method like this one that no fast path
+        serves, until another recording is due."""
         (<FastPaths>self.fast_paths[<int>METHODS[what]]).add_fallback(
             args, kwargs, argnums, first, last, misses, run
         )
 
     def _add_fast_path(self, str what, tuple args, dict kwargs, argnums, tuple first, tuple last,
                  program, assemble, pullback=None):
-        """From now on calls like this one of a method are for a Code or a MatrixPlan: `assemble`
-        makes the result of its numbers. See Signature.describe."""
+        """From now on calls of a method like this one run a Code or a MatrixPlan, of whose numbers
+        `assemble` makes the result. See Signature.describe."""
         (<FastPaths>self.fast_paths[<int>METHODS[what]]).add(
             args, kwargs, argnums, first, last, program, assemble, pullback
         )
@@ -511,7 +516,7 @@ cdef class Calls:
         return result
 
     def value(self, /, *args, **kwargs):
-        """What f returns: the same as a call."""
+        """What f returns, as a call gives it."""
         result = self.by_fast_path(VALUE, args, kwargs, ZERO)
         if result is MISSED or result is REFUSED:
             return self._run("value", args, kwargs, 0)

@@ -211,8 +211,8 @@ cdef list codes_of_names(list names, str version):
     for name in names:
         if name not in codes:
             raise ValueError(
-                f"a function that cadiff {version} recorded has an operation {name!r}, which cadiff "
-                f"{version_here()} does not have: compile the function anew"
+                f"a function that cadiff {version} recorded has an operation {name!r}, which "
+                f"cadiff {version_here()} does not have: compile the function anew"
             )
     return [codes[name] for name in names]
 

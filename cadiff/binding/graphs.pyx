@@ -1,4 +1,4 @@
-"""What f computed, as a graph of numbers: derivatives are further numbers, and programs are made of it."""
+"""What f computed, as a graph of numbers: derivatives are further ones, and make programs."""
 
 from math import prod
 
@@ -60,7 +60,7 @@ cdef class Graph:
         return self.graph.n_nodes
 
     cdef void keep(self) noexcept:
-        """What there is by now is what f computed."""
+        """Note that all there is so far is what f computed."""
         self.kept_nodes = self.graph.n_nodes
         self.kept_arrays = self.graph.n_arrays
         self.kept_guards = self.graph.n_guards
@@ -298,8 +298,8 @@ cdef class Graph:
         return code
 
     cdef tuple codes_along(self, Ids along, Ids roots):
-        """Two programs: from the inputs of f to numbers that do not depend on a direction; and from
-        these and a direction, an input `along`, to `roots`."""
+        """Two programs: from the inputs of f to numbers that do not depend on a direction; and
+        from these and a direction, an input `along`, to `roots`."""
         cdef Graph part = Graph.__new__(Graph)
         cdef Ids given = Ids.__new__(Ids), own = new_ids(1), ends = joined_ids([roots])
         cdef CadPart split
@@ -328,7 +328,7 @@ cdef class Graph:
         return self.code([], [given]), rest
 
     def code_for_points(self, what, *which):
-        """As the code of that name, for many points at once."""
+        """The code that `what` names, for many points at once."""
         self.for_lanes = True
         try:
             return getattr(self, f"{what}_code")(*which)

@@ -1,7 +1,7 @@
 """Recordings that are to be replayed without their program.
 
 Here is what begins and ends the noting of guards, and what notes readings of values by the package
-and by its users. Which recording it is for, nobody here knows: all that is noted is on the tape.
+and by its users. This module does not know which recording it is for: guards are on the tape.
 """
 
 import sys
@@ -73,13 +73,13 @@ cdef object reading = None  # the function of NumPy's or SciPy's that is at work
 
 
 def note_reading(tree):
-    """Note it as an obstacle if the package is about to read values that a replay may find changed."""
+    """Note an obstacle if the package is about to read values that a replay may find changed."""
     if is_guarding() and cad_current_tape().guards.obstacle[0] == 0 and depends(tree):
         note_obstacle(f"{reading or caller_name()} reads values")
 
 
 def note_rule(tree, name):
-    """Note it as an obstacle if numbers of the tape are given to an operation with a rule."""
+    """Note an obstacle if numbers of the tape are given to an operation with a rule."""
     if is_guarding() and cad_current_tape().guards.obstacle[0] == 0 and depends(tree):
         note_obstacle(f"{reading or name} has a rule of its own")
 
@@ -104,7 +104,7 @@ cdef str caller_name():
 
 
 def read(tree, what):
-    """As plain_values, for the user's program: it is refused where a replay would not read again.
+    """Plain values of a tree for the user's program; refused where a replay would not read again.
 
     what: what was called, for the message.
     """
@@ -131,7 +131,7 @@ def compare(left, right, int how, bint equality=True):
 
 
 def compare_as_operators(left, right, int how):
-    """The same as operators of Var do it: arrays give masks, if they can."""
+    """left < right and so on, as the operators of Var do it: arrays give masks, if they can."""
     return cad_richcompare(left, right, how)
 
 
@@ -158,7 +158,8 @@ def notes_guards(number, serial):
 
 
 def register_masks(kind):
-    """The type of what comparisons of arrays give while guards are noted: see operations/masks.py."""
+    """Set the type of what comparisons of arrays give while guards are noted: see
+    operations/masks.py."""
     cad_register_masks(kind)
 
 
@@ -205,8 +206,8 @@ def _end_guards():
 
 
 def strip(tree):
-    """As plain_values, for the package's own use: what is recorded cannot be replayed then, if a replay may
-    find the values changed."""
+    """Plain values of a tree for the package's own use: what is recorded cannot be replayed then,
+    if a replay may find the values changed."""
     if cad_guarding > 0:
         note_reading(tree)
     return plain_values(tree)

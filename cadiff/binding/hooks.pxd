@@ -9,7 +9,7 @@ from .c_tape cimport *
 cdef class Checks:
     cdef list suspects      # names of inputs that were not finite when a function was called
     cdef object step        # (name, place) of the operation that is being differentiated, ...
-    cdef object step_frame  # ... and who asked for that
+    cdef object step_frame  # ... and the frame that asked for that
 
     cdef list suspects_of(self, object f, tuple args)
     cdef int look_at_array(self, Hook hook, tuple shape) except -1
@@ -24,8 +24,8 @@ cdef class Hook:
     cdef CadHook functions
     cdef list shapes      # by the numbers that origins have for them
     cdef dict shape_numbers
-    cdef int users        # how many want it
-    cdef Checks checks    # what looks at each step; or None
+    cdef int users        # how many have set it
+    cdef Checks checks    # of each step; or None
 
 
 cdef Hook add_hook(CadTape *tape)

@@ -1,4 +1,4 @@
-"""Types of watching: see hooks.pyx."""
+"""Types of hooks: see hooks.pyx."""
 
 from contextlib import AbstractContextManager
 from typing import Any

@@ -1,8 +1,8 @@
-"""Watching a tape while it records.
+"""Hooks on a tape, which are called while it records.
 
-Who watches notes the shapes of arrays, which entries do not keep; and may have each step looked at,
-by Checks, of which nan_check has the only kind. This module knows when they have to look, and which
-step it is whose derivative is under way, but not what they look for.
+A hook notes the shapes of arrays, which entries do not keep. It may have each step checked as
+well, by Checks, whose only subclass is that of nan_check. This module knows when to check, and
+which step is being differentiated, but not what is checked for.
 """
 
 import sys
@@ -17,39 +17,39 @@ from .tape cimport entry_name
 
 
 cdef class Checks:
-    """What looks at each step, in one thread: the methods are those of a subclass."""
+    """Checks of each step, in one thread; a subclass has the methods."""
 
     def __cinit__(self):
         self.suspects = []
 
     cdef list suspects_of(self, object f, tuple args):
-        """The numbers that are not finite which a function is called with, by their names."""
+        """The numbers that a function is called with and that are not finite, by their names."""
         raise NotImplementedError
 
     cdef int look_at_array(self, Hook hook, tuple shape) except -1:
-        """Look at the values that the last entry computed, an array of this shape."""
+        """Check the values that the last entry computed, an array of this shape."""
         raise NotImplementedError
 
     cdef int look_at_rule(self, object rule, list operands, list results) except -1:
-        """Look at what a primitive returned."""
+        """Check what a primitive returned."""
         raise NotImplementedError
 
     cdef int sweep_record(self, CadTape *tape, size_t begin, size_t end, CadSlot base, bint linear,
                           CadNumber *adjoints) except -1:
-        """cad_sweep_record, and a look at each step."""
+        """cad_sweep_record, with a check of each step."""
         raise NotImplementedError
 
 
 @cython.final
 cdef class Hook:
-    """What is known of the entries of one tape while somebody watches it."""
+    """What is known of the entries of one tape while a hook is set on it."""
 
 
 cdef dict hooks = {}  # by tape
 
 
 cdef Hook add_hook(CadTape *tape):
-    """Hook a tape, until as many calls of remove_hook."""
+    """The hook of a tape, set until remove_hook was called as often as this."""
     cdef Hook hook = hooks.get(<size_t>tape)
     if hook is None:
         hook = Hook.__new__(Hook)
@@ -101,7 +101,7 @@ cdef int note_shape(Hook hook, tuple shape) except -1:
 
 
 cdef Hook hook_of(CadTape *tape):
-    """What watches a tape that is watched."""
+    """The hook that is set on a tape."""
     return hooks[<size_t>tape]
 
 
@@ -111,8 +111,8 @@ cdef Checks checks_of(CadTape *tape):
 
 
 cdef object enter_step(CadTape *tape, size_t entry):
-    """What is recorded from now on belongs to the derivative of an entry; answers what did so far.
-    """
+    """Have what is recorded from now on belong to the derivative of an entry; answers the former
+    step, for leave_step."""
     cdef Checks checks = checks_of(tape)
     if checks is None:
         return None
@@ -123,7 +123,7 @@ cdef object enter_step(CadTape *tape, size_t entry):
 
 
 cdef object step_under_way(CadTape *tape):
-    """What enter_step answers, without entering any."""
+    """The step that is being differentiated, as enter_step answers it."""
     cdef Checks checks = checks_of(tape)
     return None if checks is None else (checks.step, checks.step_frame)
 
@@ -136,7 +136,7 @@ cdef int leave_step(CadTape *tape, object former) except -1:
 
 
 cdef object note_suspects(CadTape *tape, object f, tuple args):
-    """Remember which numbers are not finite that a function is called with."""
+    """Remember which of the numbers that a function is called with are not finite."""
     cdef Checks checks = checks_of(tape)
     if checks is None:
         return None
@@ -153,18 +153,18 @@ cdef int forget_suspects(CadTape *tape, object suspects) except -1:
 
 
 cdef int look_at_rule(CadTape *tape, object rule, list operands, list results) except -1:
-    """Have somebody look at what a primitive returned, if anybody does."""
+    """Check what a primitive returned, if checks are on."""
     cdef Checks checks = checks_of(tape)
     return 0 if checks is None else checks.look_at_rule(rule, operands, results)
 
 
 def is_hooked():
-    """Whether somebody watches what this thread records, as nan_check does."""
+    """Whether a hook is set on this thread's tape, as nan_check does."""
     return cad_current_tape().hook != NULL
 
 
 def recorded_shapes():
-    """A context in which the shapes of arrays are noted that this thread records."""
+    """A context in which the shapes of the arrays that this thread records are noted."""
     return ShapeHook()
 
 

@@ -1,4 +1,4 @@
-"""InlinedCalls of recordings: what a function recorded, to be put on the tape again behind other inputs."""
+"""Inlining recordings: what a function recorded is put on the tape again, for other inputs."""
 
 from math import prod
 
@@ -27,7 +27,7 @@ cdef enum:
 @cython.final
 @cython.no_gc
 cdef class Variant:
-    """An inlined as it is pasted where some inputs carry derivatives, and others do not."""
+    """An inlined recording as it is where some inputs carry derivatives, and others do not."""
 
     cdef CadInlinedVariant *variant
     cdef bytes is_active  # of each output
@@ -38,10 +38,10 @@ cdef class Variant:
 
 @cython.final
 cdef class Inlined:
-    """What a function recorded in a call, to be pasted in others that choose alike.
+    """What a function recorded in a call, to be inlined in others that choose alike.
 
-    Inputs and outputs are atoms: numbers and arrays. Nothing in it changes but the variants it has by
-    now, so that several threads may paste it.
+    Inputs and outputs are atoms: numbers and arrays. Nothing in it changes but the variants made
+    so far, so several threads may inline it.
     """
 
     cdef CadInlined *inlined
@@ -86,8 +86,8 @@ cdef class Inlined:
         return variant
 
     cdef bytes active_of(self, CadTape *tape, list atoms):
-        """Which of some atoms carry derivatives; None if they are no inputs: those are Vars of this
-        thread's tape, floats, arrays of floats."""
+        """Which of some atoms carry derivatives; None if they cannot be inputs, which are Vars of
+        this thread's tape, floats, and arrays of floats."""
         cdef Py_ssize_t k, n = len(self.inputs)
         cdef bytes active
         cdef char *flags
@@ -108,16 +108,18 @@ cdef class Inlined:
                     flags[k] = not is_constant(atom)
             elif CAD_IS_DUAL(atom):
                 return None
-            if <tuple>self.inputs[k] != (shape(atom) if CAD_IS_VAR_ARRAY(atom) else np_shape(atom)):
+            if <tuple>self.inputs[k] != (
+                shape(atom) if CAD_IS_VAR_ARRAY(atom) else np_shape(atom)
+            ):
                 return None
         return active
 
     def inline(self, list atoms, bint lifted):
-        """What the function returns for such inputs, in atoms: Vars, floats and arrays; or the number
-        of the guard that came out otherwise; or None if it cannot be told but by the function.
+        """What the function returns for these inputs, in atoms: Vars, floats and arrays; or the
+        number of the guard that came out otherwise; or None if only the function can tell.
 
-        lifted: those that are Vars are the inputs of a recording that has just begun. Then
-        what is recorded is what the function would record.
+        lifted: the Vars among them are the inputs of a recording that has just begun. Then what is
+        recorded is what the function would record.
         """
         cdef CadTape *tape = cad_current_tape()
         cdef CadFilled filled
@@ -150,8 +152,8 @@ cdef class Inlined:
             cad_memory_free(slots)
 
     cdef list put(self, CadTape *tape, list atoms, CadSlot *slots):
-        """Find the slots of all numbers, having put them on the tape if need be. Answers what keeps
-        those alive."""
+        """Find the slots of all numbers, which are put on the tape if need be. Answers the copies
+        that keep them alive."""
         cdef Py_ssize_t i, n, at = 0
         cdef CadSlot slot = 0
         cdef cnp.ndarray array
@@ -180,8 +182,8 @@ cdef class Inlined:
             at += n
         return copies
 
-    cdef list results(self, CadTape *tape, Variant variant, list atoms, CadSlot *slots, CadSlot shift,
-                      bint lifted):
+    cdef list results(self, CadTape *tape, Variant variant, list atoms, CadSlot *slots,
+                      CadSlot shift, bint lifted):
         """The outputs, now that they stand on the tape."""
         cdef CadSlot slot
         results = []
@@ -190,7 +192,10 @@ cdef class Inlined:
                 results.append(item.copy() if cnp.PyArray_Check(item) else item)
                 continue
             place, lengths, strides, flags = item
-            slot = slots[<size_t>place] if <size_t>place < self.n_inputs else <CadSlot>place + shift
+            if <size_t>place < self.n_inputs:
+                slot = slots[<size_t>place]
+            else:
+                slot = <CadSlot>place + shift
             var = output_view(tape, slot, lengths, strides, 0)
             if not variant.is_active[k]:
                 results.append(plain_value(var))
@@ -207,28 +212,28 @@ cdef inline tuple np_shape(object atom):
     return atom.shape if cnp.PyArray_Check(atom) else ()
 
 
-def kinds_of(tuple args):
-    """The kinds of arguments, where all are floats, Vars, or lists and tuples of single ones, and
-    the atoms in them; else None and nothing. A kind is a shape, () for numbers; of a list or tuple
-    its type and length."""
-    cdef list kinds = [], atoms = []
+def signature_of(tuple args):
+    """The signature of arguments that are floats, Vars, or lists and tuples of single ones, and
+    the atoms in them; None and no atoms for other arguments. It has for each argument its shape,
+    () for a number, or the type and length of a list or tuple."""
+    cdef list signature = [], atoms = []
     cdef object item, number
     for item in args:
         if CAD_IS_VAR_ARRAY(item):
-            kinds.append(item.shape)
+            signature.append(item.shape)
             atoms.append(item)
         elif is_single(item):
-            kinds.append(())
+            signature.append(())
             atoms.append(item)
         elif (type(item) is list or type(item) is tuple) and len(item) > 0:
             for number in item:
                 if not is_single(number):
                     return None, []
                 atoms.append(number)
-            kinds.append((type(item), len(item)))
+            signature.append((type(item), len(item)))
         else:
             return None, []
-    return tuple(kinds), atoms
+    return tuple(signature), atoms
 
 
 cdef inline bint is_single(object item):

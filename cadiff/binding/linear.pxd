@@ -14,7 +14,7 @@ cdef enum:
 @cython.no_gc
 cdef class FrozenMap:
     cdef CadLinear *linear
-    cdef double *spare      # a workspace that nobody uses at the moment, or NULL
+    cdef double *spare      # a workspace that is not in use, or NULL
     cdef size_t spare_room
 
     cdef double *take_room(self, Py_ssize_t lanes) except NULL

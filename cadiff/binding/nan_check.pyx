@@ -1,8 +1,8 @@
 """Looking for the first number that is not finite, and for the line that it comes from.
 
-While it is on, each entry asks the tape for room, and whoever watches notes the place in the
-program; reverse sweeps go entry by entry; Duals are looked at when they are made. While it is
-off, nothing of this is there.
+While it is on, each entry asks the tape for room, so that the hook can note the place in the
+program; reverse sweeps go entry by entry; Duals are checked when they are made. While it is off,
+none of this costs anything.
 """
 
 import linecache
@@ -454,7 +454,10 @@ cdef int look_at_views(Hook hook, size_t entry) except -1:
             continue
         if cad_entry_kind(e).core:
             operands = [whole_operand(tape, plan, v) for v in (1, 2)]
-            text = f"the derivative of {call_text('matmul', operands)} by its {ORDINALS[k - 1]} operand is not finite"
+            text = (
+                f"the derivative of {call_text('matmul', operands)} by its {ORDINALS[k - 1]} "
+                "operand is not finite"
+            )
             complain(
                 hook.checks, "matmul", text, operands, None, None, True,
                 cad_tape_origin(tape, entry).place,
@@ -541,8 +544,9 @@ cdef int look_at_rule_adjoints(Hook hook, size_t entry) except -1:
     return 0
 
 
-cdef int look_at_recorded(CadTape *tape, size_t entry, CadSlot base, CadNumber *adjoints) except -1:
-    """As look_at_adjoints, where adjoints are numbers of the tape themselves."""
+cdef int look_at_recorded(CadTape *tape, size_t entry, CadSlot base,
+                          CadNumber *adjoints) except -1:
+    """Check what a reverse sweep handed on at an entry, where adjoints are numbers of the tape."""
     cdef CadEntry e = tape.entries[entry]
     cdef int op = <int>CAD_CODE_OP(e.code)
     cdef double g

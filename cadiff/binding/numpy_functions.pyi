@@ -9,7 +9,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 @final
-class Function(Generic[_P, _R]):
+class DispatchedFunction(Generic[_P, _R]):
     __name__: str
     __qualname__: str
     __module__: str

@@ -25,7 +25,7 @@ cdef void enable_vectorcall(object instance, void *member):
 
 
 @cython.final
-cdef class Function:
+cdef class DispatchedFunction:
     """A function of NumPy's or SciPy's that knows numbers with derivatives.
 
     function: what is called if an argument carries a derivative. original: what else is called.
@@ -61,7 +61,7 @@ cdef class Function:
 cdef object call_function(
     object self, PyObject *const *args, size_t nargsf, PyObject *names
 ):
-    cdef Function called = <Function>self
+    cdef DispatchedFunction called = <DispatchedFunction>self
     cdef Py_ssize_t i, n = PyVectorcall_NARGS(nargsf)
     if n == 1 and names is NULL and cad_is_sum_of_all(called.original, <object>args[0]):
         return cad_array_sum(CAD_VAR(<object>args[0]), None, False)
@@ -141,7 +141,7 @@ cdef bint is_listed(object x):
     )
 
 
-cdef Function any_function = Function(None, None)
+cdef DispatchedFunction any_function = DispatchedFunction(None, None)
 cdef Elementwise any_elementwise = Elementwise(np.add, None)
 enable_vectorcall(any_function, &any_function.call)
 enable_vectorcall(any_elementwise, &any_elementwise.call)

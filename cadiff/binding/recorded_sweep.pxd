@@ -20,7 +20,7 @@ cdef class RecordedSweep:
     cdef bytearray touched    # for each place of the region: whether it was added to
     cdef list shadows         # (first slot, past the last one, slot of the copy, the copy)
     cdef list undone          # those shadows in which an assignment was undone
-    cdef list captures         # (first slot, past the last one, place) of Vars outside
+    cdef list captures        # (first slot, past the last one, place) of each
 
     cdef int run(self, list outputs, list seeds) except -1
     cdef list results_of_captures(self)

@@ -1,7 +1,6 @@
-"""The reverse sweep, recorded: where arrays or rules take part, and results are to be differentiated
-again.
+"""The reverse sweep, recorded, where arrays or rules take part: its results can be differentiated.
 
-It knows a stretch of the tape, and not whose it is.
+It knows a stretch of the tape, but not which recording that belongs to.
 """
 
 from math import prod
@@ -28,11 +27,11 @@ cdef class RecordedSweep:
 
     The adjoints of all slots of the recording are one more array on the tape, the region: what is
     added to it, and taken from it, are entries like any others. Blocks that the recorded function
-    assigned to are read from shadows, copies of them in which the assignments are undone one by one;
-    where they count as constant, they are undone in place meanwhile.
+    assigned to are read from shadows: copies of them in which the assignments are undone one by
+    one. Where what was recorded counts as constant, they are undone in place meanwhile.
 
-    Behind the slots of the recording, the region has those of Vars outside of it whose cotangents
-    are wanted as well.
+    After the slots of the recording, the region has those of the captures: Vars that were there
+    before it, whose cotangents are wanted as well.
     """
 
     cdef int run(self, list outputs, list seeds) except -1:
@@ -75,7 +74,7 @@ cdef class RecordedSweep:
     # --- places
 
     cdef int64_t place_of(self, int64_t slot):
-        """Where in the region the adjoint of a slot stands; -1 if nowhere."""
+        """The place in the region of the adjoint of a slot; -1 if there is none."""
         if slot >= self.base:
             return slot - self.base
         for low, high, place in self.captures:
@@ -187,7 +186,7 @@ cdef class RecordedSweep:
         return cad_var_new(self.tape, slot, self.tape.values[slot])
 
     cdef object product(self, int op, int k, object g, list operands, object v):
-        """The contribution to operand k; None if it is zero for sure."""
+        """The contribution to operand k; None if it is certainly zero."""
         cdef object x = operands[0]
         cdef object y = operands[1] if len(operands) > 1 else x
         cdef object z = operands[2] if len(operands) > 2 else x
@@ -235,7 +234,7 @@ cdef class RecordedSweep:
         return plain_value(var) if plain or self.linear else var
 
     cdef object place(self, CadPlan *plan, int k):
-        """View k of a plan in the region; None if it lies outside."""
+        """View k of a plan in the region; None if the region does not have it."""
         cdef int64_t *view = cad_plan_view(plan, k)
         cdef int64_t first = self.place_of(view[0])
         if first < 0:
@@ -328,7 +327,7 @@ cdef class RecordedSweep:
         return indices
 
     cdef object indexed_part(self, CadPlan *plan):
-        """What offsets count in, as a part of the region; None if it lies outside."""
+        """What offsets count in, as a part of the region; None if the region does not have it."""
         cdef int64_t *extra = cad_plan_extra(plan)
         cdef int64_t first = self.place_of(extra[0])
         return None if first < 0 else self.region[first : first + extra[1] + 1 - extra[0]]
@@ -470,10 +469,10 @@ cdef class RecordedSweep:
         return strided_view(self.tape, slot, shape, strides)
 
 
-cdef RecordedSweep new_sweep(CadTape *tape, size_t first, size_t last, CadSlot base, size_t n_slots,
-                             bint linear, captures):
-    """Back from entry `last` to `first`, which use so many slots from `base` on; `captures`: Vars of
-    lower slots. With `linear`, what was recorded counts as constant."""
+cdef RecordedSweep new_sweep(CadTape *tape, size_t first, size_t last, CadSlot base,
+                             size_t n_slots, bint linear, captures):
+    """A sweep back from entry `last` to `first`, which use `n_slots` slots from `base` on;
+    `captures`: Vars of lower slots. With `linear`, what was recorded counts as constant."""
     cdef RecordedSweep sweep = RecordedSweep.__new__(RecordedSweep)
     cdef size_t size = n_slots
     sweep.tape = tape

@@ -1,7 +1,7 @@
 """One run of a function on Vars, and the sweeps over it.
 
-A Recording lifts arguments onto the tape, and answers derivatives of what was made of them. It knows
-lifetimes, errors and slots, and no formula.
+A Recording lifts arguments onto the tape, and answers derivatives of what was made of them. It
+knows lifetimes, errors and slots, and no formula.
 """
 
 from math import factorial, prod
@@ -47,15 +47,15 @@ cdef class Recording:
     """One run of a function on Vars, and the sweeps over it.
 
     Use: `with Recording(args, argnums) as recording:` call the function on `.lifted`, and ask for
-    derivatives of what it returned. The end of it forgets what was recorded, unless an outer
-    differentiation (or a pullback, which calls `keep`) still needs it. Vars that are alive then
-    have to be found: better let go of them before.
+    derivatives of what it returned. Leaving the context forgets what was recorded, unless an outer
+    differentiation (or a pullback, which calls `keep`) still needs it. Vars that are still alive
+    then have to be found, which takes time: drop them before.
 
     With `borrow`, the values of very large arrays are not copied: these must not change meanwhile.
     `f` is the function, for error messages.
 
-    Outputs are atoms: numbers or arrays. Where an atom consists of several numbers, its derivatives
-    have its shape.
+    Outputs are atoms: numbers or arrays. Where an atom consists of several numbers, its
+    derivatives have its shape.
     """
 
     def __cinit__(self, tuple args, tuple argnums, bint borrow=False, f=None):
@@ -191,7 +191,7 @@ cdef class Recording:
         return CAD_VAR(self.inputs[0]).slot
 
     cdef size_t begin(self):
-        """The first entry of the recording: the leaf of its inputs, be they none."""
+        """The first entry of the recording: the leaf of its inputs, even if there are none."""
         return cad_tape_entries_through(self.tape, self.base()) - 1
 
     cdef size_t n_inputs(self):
@@ -199,7 +199,7 @@ cdef class Recording:
         return 1 if self.block is not None else self.n_atoms
 
     cdef bint is_closed(self, list outputs):
-        """Whether outputs depend on no variable outside, so that results are plain."""
+        """Whether outputs depend on no captured variable, so that results are plain."""
         cdef CadSlot base
         if self.n_atoms == 0:
             return True
@@ -215,8 +215,8 @@ cdef class Recording:
         # At least all inputs.
         cdef size_t index, last = self.begin() + self.n_inputs()
         # What an output depends on may have been written behind it: it was assigned to, or joined
-        # from parts. Then all counts that was there when this was asked first, or when something of
-        # it was written to later; but not what has been recorded since, by pulls among others.
+        # from parts. Then all counts that was there when this was asked first, or when something
+        # of it was written to later; but not what has been recorded since, by pulls among others.
         cdef bint behind = self.tape.n_assigned > 0
         for output in outputs:
             if on_tape(output, self.tape, base):
@@ -373,7 +373,8 @@ cdef class Recording:
         return self.plain_gradient(number)
 
     cdef object plain_gradient(self, object number):
-        """The same where nothing else is involved: large arrays are swept into their results."""
+        """The gradient of one number where nothing else is involved: a sweep writes the adjoints
+        of large arrays straight into the results."""
         cdef CadSlot slot, base = CAD_VAR(self.block).slot
         cdef Node node
         cdef size_t end = self.clear([number]) if self.n > 0 else 0
@@ -427,7 +428,7 @@ cdef class Recording:
         return sweep
 
     cdef list pull_arrays(self, list outputs, list seeds, bint linear):
-        """As pull_recorded, whatever was recorded."""
+        """The cotangents of all inputs, to be differentiated again, whatever was recorded."""
         cdef RecordedSweep sweep = self.swept(outputs, seeds, linear, ())
         cdef CadSlot slot
         if self.block is None:
@@ -449,7 +450,8 @@ cdef class Recording:
         return self.tape.n_plan_words
 
     cdef list pull_numbers(self, list outputs, list seeds, bint linear):
-        """The same where everything recorded is arithmetic on single numbers."""
+        """The cotangents of all inputs, to be differentiated again, where everything recorded is
+        arithmetic on single numbers."""
         cdef CadSlot base = self.base(), slot
         cdef size_t i, end = self.end(outputs), n_slots = self.slots(end)
         cdef Py_ssize_t k
@@ -507,8 +509,8 @@ cdef class Recording:
         return 0
 
     cdef list pull_linear(self, list outputs, list seeds):
-        """The cotangents of all inputs for seeds of any kind, of a closed recording: J is constant,
-        so components of Duals are pulled one by one."""
+        """The cotangents of all inputs for seeds of any kind, where outputs depend on no captured
+        variable: J is constant, so components of Duals are pulled one by one."""
         tag = highest_tag(seeds)
         if tag > 0:
             return self.by_components(
@@ -578,8 +580,11 @@ cdef class Recording:
         return self.pull_product(outputs, seeds)
 
     cdef list pull_product(self, list outputs, list seeds):
-        """The same where outputs and seeds depend on variables outside. By the product rule, along a
-        direction the cotangents change with the outputs, and with the seeds."""
+        """Cotangents of all input atoms where outputs and seeds depend on captured variables.
+
+        By the product rule, along a direction the cotangents change with the outputs, and with the
+        seeds.
+        """
         tag = max(highest_tag(outputs), highest_tag(seeds))
         if tag == 0:
             return self.pull_recorded(outputs, seeds)
@@ -595,13 +600,13 @@ cdef class Recording:
     # --- matrices, over plain results only
 
     cpdef bint is_plain(self, list outputs):
-        """Whether the methods below can serve."""
+        """Whether the methods below can be used for these outputs."""
         return self.block is not None and self.plain_results(outputs)
 
     @property
     def has_rules(self):
-        """Whether a primitive was recorded, or each step is to be looked at, which sweeps forward
-        and of second order cannot do."""
+        """Whether a primitive was recorded, or each step has to be checked, which forward and
+        second-order sweeps cannot do."""
         return checks_of(self.tape) is not None or cad_tape_has_rules(
             self.tape, self.begin(), self.tape.n_entries
         )
@@ -609,7 +614,7 @@ cdef class Recording:
     @property
     def passes_rules(self):
         """Whether sweeps along one direction can pass what was recorded: no rule runs again, and
-        nobody looks at each step."""
+        steps are not checked one by one."""
         cdef size_t i
         if not self.has_rules:
             return True
@@ -795,7 +800,8 @@ cdef class Recording:
         return matrix
 
     def hessian_by_rows(self, object number):
-        """The same by reverse sweeps over the reverse sweep, which can pass all that was recorded."""
+        """The Hessian (n, n) of one number by reverse sweeps over the reverse sweep, which pass
+        everything that can be recorded."""
         kept = self.kept
         try:
             return self.jacobian(self.pull_recorded([number], [1.0]), False)
@@ -884,7 +890,8 @@ def scalar_output(out, *, name="grad"):
         return out
     if kind == CAD_ARRAY_CLASS:
         if out.size == 1:
-            return scalar_output(out.item() if cnp.PyArray_Check(out) else only_number(out), name=name)
+            number = out.item() if cnp.PyArray_Check(out) else only_number(out)
+            return scalar_output(number, name=name)
         raise TypeError(
             f"{name} wants one number from f, not an array of shape {out.shape}: use "
             "cadiff.jacobian for functions with several outputs, or return a sum"
@@ -972,9 +979,9 @@ def high_derivatives(Recording recording, list outputs, Py_ssize_t order):
     leaves = []
     i = 0
     for output in outputs:
-        form = shape(output)
-        size = prod(form)
+        lengths = shape(output)
+        size = prod(lengths)
         part = flat[i : i + size]
-        leaves.append(part.reshape(form).copy() if form != () else part.item())
+        leaves.append(part.reshape(lengths).copy() if lengths != () else part.item())
         i += size
     return leaves

@@ -56,8 +56,8 @@ cdef int rule_hook(CadTape *tape, size_t index) noexcept:
 set_rule_hook(rule_hook)
 
 
-# In sweeps of second order, along one direction, rules see Duals: its rule for tangents gives those
-# of the results, its rule for cotangents gives these with their tangents.
+# In second-order sweeps along one direction, an operation with a rule sees Duals: its rule for
+# tangents gives those of the results, its rule for cotangents gives these with their tangents.
 
 cdef class Along:
     """A buffer with a number for each slot from `base` on, as arrays of the shapes of Vars."""

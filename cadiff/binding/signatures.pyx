@@ -1,8 +1,8 @@
 """What calls of one signature have in common: a tree definition of their arguments, and one of the
 result.
 
-An ArgumentNode fits an argument only if a Call would find the same form and numbers in it, and if
-derivatives by it would be of the same types. What it cannot tell goes the long way.
+An ArgumentNode fits an argument only if a Call would find the same structure and numbers in it,
+and if derivatives by it would be of the same types. What it cannot tell takes the general path.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ from .c_tape cimport *
 
 
 cdef object exact_sequence(object item):
-    """list or tuple, if something is one of these and no kind of them."""
+    """list or tuple, if something is exactly one of these; None for subclasses and all else."""
     kind = type(item)
     return kind if kind is list or kind is tuple else None
 
@@ -183,7 +183,7 @@ cdef inline bint is_same_name(object one, object other) except -1:
 
 
 cdef ArgumentNode node_of(object item, bint differentiable, Py_ssize_t *count):
-    """None if there is no short way for such an argument. `count`: the numbers so far."""
+    """The node of an argument; None if a fast path cannot take it. `count`: numbers so far."""
     cdef ArgumentNode node = ArgumentNode.__new__(ArgumentNode)
     kind = type(item)
     node.offset = count[0]
@@ -251,7 +251,7 @@ cdef ArgumentNode node_of_items(ArgumentNode node, items, bint differentiable, P
 
 
 cdef bint has_names(ArgumentNode node) except -1:
-    """Whether numbers in it are told apart by keys, which may stand in any order."""
+    """Whether numbers in it are told apart by keys, which may come in any order."""
     return (node.kind == NODE_DICT and node.size > 1) or any(
         [has_names(child) for child in node.children or ()]
     )
@@ -304,8 +304,8 @@ cdef enum:
 
 
 cdef ResultNode result_of(list samples):
-    """What was made of the numbers 0, 1, 2 and so on, digit by digit; None if it is nothing that is
-    known."""
+    """How `samples` were made of the numbers 0, 1, 2 and so on, of which each sample has one
+    digit; None if they are of a type that is not known."""
     cdef ResultNode result = ResultNode.__new__(ResultNode)
     sample = samples[0]
     kind = type(sample)

@@ -1,4 +1,4 @@
-"""Jacobians and Hessians of graphs as matrices, sparse ones above all: the structure is found once."""
+"""Jacobians and Hessians of graphs as matrices, mostly sparse: the structure is found once."""
 
 import numpy as np
 
@@ -92,8 +92,8 @@ cdef class Pattern:
         return taken_colors(&coloring, self.pattern.n_columns)
 
     def color_star(self):
-        """Star colours of a symmetric pattern, how many there are, and of each entry the row and the
-        colour of the product that it is read from."""
+        """Star colours of a symmetric pattern, how many there are, and of each entry the row and
+        the colour of the product that it is read from."""
         cdef CadColoring coloring
         cdef cnp.ndarray rows = np.empty(self.count, dtype=np.uint32)
         cdef cnp.ndarray colors = np.empty(self.count, dtype=np.uint32)
@@ -219,7 +219,7 @@ cdef class MatrixPlan:
 
     def run_at(self, x):
         """The vector for one argument that is a float64 vector; None if it is not, if a guard does
-        not hold, a step raises, or somebody watches what is computed."""
+        not hold, a step raises, or a hook is set on the tape."""
         cdef cnp.ndarray array
         if not cnp.PyArray_CheckExact(x) or cad_current_tape().hook != NULL:
             return None
@@ -238,7 +238,7 @@ cdef class MatrixPlan:
         return data if cnp.PyArray_CheckExact(data) else None
 
     cdef object run_products(self, cnp.ndarray inputs):
-        """As `run`. What does not depend on the direction is computed once."""
+        """The vector by products along directions; what these share is computed once."""
         cdef Code code = self.code
         cdef double *room = NULL
         cdef cnp.ndarray shared = np.empty(0 if code.program.has_arrays else code.program.n_shared)
@@ -293,7 +293,7 @@ cdef inline void copy_some(double *data, const cnp.npy_intp *targets, const cnp.
 
 
 def plan_matrix(Graph graph, str what, ranges, Pattern given, str layout, bint for_points=False):
-    """A plan for the "jacobian" of the outputs, or the "hessian" of the one output, by some inputs.
+    """A plan for the "jacobian" of the outputs, or the "hessian" of the one output, by inputs.
 
     Its vector holds the entries of the pattern, by "rows" or by "columns", or the "dense" matrix.
     With a given pattern these are the entries that are wanted. `for_points`: of many points.
@@ -367,7 +367,7 @@ cdef bint are_mirrored(Pattern pattern, Ids entries) except -1:
 
 
 cdef tuple symmetric_entries(Pattern pattern, Ids entries):
-    """The pattern with each entry's mirror image, and one number for both."""
+    """The pattern with each entry's mirrored entry, and one number for both."""
     if are_mirrored(pattern, entries):
         return pattern, entries
     cdef Pattern whole = pattern.symmetric()
@@ -389,7 +389,7 @@ cdef tuple symmetric_entries(Pattern pattern, Ids entries):
 
 
 cdef int set_entries(MatrixPlan plan, Graph graph, Ids entries, index, places) except -1:
-    """By one code. Each number is computed once, constants never."""
+    """Set the plan up for one code. Each number is computed once, constants never."""
     cdef Py_ssize_t k, n = len(places), size = plan.size
     cdef Py_ssize_t n_constants = 0, n_copies = 0, n_roots = 0
     cdef cnp.npy_intp at
@@ -455,8 +455,8 @@ cdef int set_entries(MatrixPlan plan, Graph graph, Ids entries, index, places) e
 
 cdef int set_products(MatrixPlan plan, Graph graph, Pattern found, Ids wrt, Ids outputs,
                       bint symmetric, bint backward, index, places) except -1:
-    """By products along directions: each is the sum of the columns, or rows, of one colour. By rows
-    if `backward`."""
+    """Set the plan up for products along directions: each is the sum of the columns of one colour,
+    or of the rows if `backward`."""
     cdef Ids along
     rows = found.rows()
     columns = found.indices.astype(np.intp)

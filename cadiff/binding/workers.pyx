@@ -1,9 +1,9 @@
 """Threads that help with the points of a batch, without the GIL.
 
-Whoever has a batch notes it as a job, rings for the helpers that are idle, and works itself: each
-takes the next few points, until there are none. So nobody waits for a helper that comes late,
-or not at all. Waking a thread takes longer than a small batch; therefore whoever waits polls for
-a while before it sleeps.
+A thread that has a batch notes it as a job, wakes the helpers that are idle, and works itself:
+each takes the next few points, until none are left. So no thread waits for a helper that comes
+late or not at all. Waking a thread takes longer than a small batch; therefore a waiting thread
+polls for a while before it sleeps.
 """
 
 import os
@@ -33,14 +33,14 @@ cdef struct Job:
     const CadProgram *program
     const CadPoints *points
     size_t n_lanes, n_part
-    bint is_long                   # so that somebody may interrupt it
-    # What follows belongs to whoever has the guard.
-    size_t begin, end              # the points that nobody has taken
+    bint is_long                   # so that it has to react to interrupts
+    # What follows belongs to the thread that holds the guard.
+    size_t begin, end              # the points that are not taken yet
     size_t n_missed
     int n_wanted                   # helpers
     int n_active
     PyObject *error
-    PyThread_type_lock finished    # released by the last helper, if somebody waits
+    PyThread_type_lock finished    # released by the last helper, if a thread waits
     bint is_awaited
     Job *other
 
@@ -64,7 +64,7 @@ cdef int n_started = 0
 
 
 def new_crew():
-    """That of a process: a fork has to have its own, for it has no threads but one."""
+    """A crew for this process: a fork needs one of its own, as it has only one thread."""
     global crew, n_started
     cdef Crew *made = <Crew *>cad_memory_resize(NULL, 1, sizeof(Crew))
     if made == NULL:
@@ -97,7 +97,7 @@ cdef PyThread_type_lock held_lock() noexcept:
 
 
 cdef void wait_for(PyThread_type_lock lock) noexcept nogil:
-    """Until another thread releases it."""
+    """Wait until another thread releases the lock."""
     cdef int k
     for k in range(POLLS):
         if PyThread_acquire_lock(lock, NOWAIT_LOCK):
@@ -106,7 +106,7 @@ cdef void wait_for(PyThread_type_lock lock) noexcept nogil:
 
 
 cdef void keep_error(Job *job, object error) noexcept:
-    """For whoever has the job; no part is begun any more."""
+    """Keep an exception for the thread that has the job; no further part is begun."""
     enter()
     job.begin = job.end
     if job.error == NULL:
@@ -130,7 +130,7 @@ cdef void look_for_signals(Job *job) noexcept with gil:
 
 
 cdef bint take_part(Job *job, bint from_end, size_t *begin, size_t *end) noexcept nogil:
-    """A part that nobody has taken, if there is one. Helpers take from the end, so that in the next
+    """Take a part of the points, if any are left. Helpers take from the end, so that in the next
     batch each core finds in its cache what it has written there."""
     cdef size_t n
     enter()
@@ -199,12 +199,12 @@ cdef void share(Job *job) noexcept nogil:
     leave()
     if job.is_awaited:
         wait_for(job.finished)
-        enter()  # whoever released the lock has done with it
+        enter()  # the thread that released the lock is done with it
         leave()
 
 
 cdef void help_others(Helper *helper) noexcept nogil:
-    """Forever."""
+    """Wait for jobs and help with them, forever."""
     cdef Job *job
     while True:
         enter()
@@ -275,7 +275,9 @@ cdef size_t run_shared(const CadProgram *program, const CadPoints *points, size_
     job.n_part = in_whole_lanes(LONG_JOB // (program.n_operations + 1), n_lanes)
     job.is_long = n_points > job.n_part
     if threads > 1:
-        job.n_part = min(job.n_part, in_whole_lanes(n_points // (<size_t>PARTS * threads), n_lanes))
+        job.n_part = min(
+            job.n_part, in_whole_lanes(n_points // (<size_t>PARTS * threads), n_lanes)
+        )
         job.n_wanted = call_helpers(threads - 1)
         job.finished = held_lock()
         if job.finished == NULL:

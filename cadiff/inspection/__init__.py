@@ -1,4 +1,4 @@
-"""What looks inside: recordings as text and drawings, checks of derivatives, sources of nan."""
+"""Looking inside: recordings as text and drawings, checks of derivatives, sources of nan."""
 
 from .checks import NonFiniteError, check_grads, nan_check
 from .tape import Tape, make_tape

@@ -125,11 +125,11 @@ class _Settings(NamedTuple):
     random: np.random.Generator
 
     def looser(self) -> _Settings:
-        """For derivatives of the next order."""
+        """The settings for derivatives of the next order."""
         return self._replace(atol=10 * self.atol, rtol=10 * self.rtol)
 
     def stricter(self) -> _Settings:
-        """For what has no difference quotient in it."""
+        """The settings for comparisons without a difference quotient."""
         return self._replace(atol=1e-3 * self.atol, rtol=1e-3 * self.rtol)
 
 
@@ -211,7 +211,7 @@ class _Quotient(NamedTuple):
     doubt: FloatArray
 
     def weighted(self, weights: FloatArray) -> _Quotient:
-        """That of a weighted sum of the outputs."""
+        """The quotient of a weighted sum of the outputs."""
         total, doubt = _dot(weights, self.value), _dot(np.abs(weights), self.doubt)
         return _Quotient(np.array([total]), np.array([doubt]))
 

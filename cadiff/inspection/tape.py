@@ -1,8 +1,8 @@
 """Looking inside: what a function recorded, as text, numbers and drawings.
 
 A `Tape` is a copy of the buffers of a recording. Nothing is formatted before it is asked for, and
-then only as many entries as are shown. This room knows what entries mean, and nothing of how they
-are made or swept over.
+then only as many entries as are shown. This module knows what entries mean, and nothing of how
+they are made or swept over.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Three nonlinear regression problems with certified answers, for ``python -m cadiff``.
 
 The problems are Misra1a (lower difficulty), Thurber and MGH10 (higher) from the Statistical
-Reference Datasets of NIST, whose certified values were computed in 128-bit precision. This room
+Reference Datasets of NIST, whose certified values were computed in 128-bit precision. This module
 reads the files and states the models as ordinary scalar Python; it knows nothing of fitting, nor
 of derivatives.
 """

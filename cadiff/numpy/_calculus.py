@@ -1,7 +1,7 @@
 """Differences, integrals, interpolation and statistics of several variables.
 
 Composed of sums, products and slices. Where NumPy looks at values (which interval of a table, how
-many turns of a phase), so does this room, and differentiates what was chosen.
+many turns of a phase), so does this module, and differentiates what was chosen.
 """
 
 from __future__ import annotations

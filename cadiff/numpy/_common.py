@@ -1,6 +1,6 @@
-"""What all rooms of `cadiff.numpy` share: arguments as numbers, and refusals.
+"""What the modules of `cadiff.numpy` share: arguments as numbers, and refusals.
 
-The functions of these rooms are entered only if an argument carries a derivative. They are built
+The functions of these modules are entered only if an argument carries a derivative. They are built
 from the operations of numbers; positions, shapes and masks are plain NumPy.
 """
 

@@ -13,7 +13,7 @@ are written down:
         whose variables separate" (1973): pinv, lstsq
 
 A function that reads one triangle of a symmetric matrix has derivatives by the elements of that
-triangle alone. This room knows matrices only; how NumPy's functions are called is for `linalg`.
+triangle alone. This module knows matrices only; how NumPy's functions are called is for `linalg`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`numpy.linalg` for numbers with derivatives: what it redefines is differentiated.
 
 Every function takes what NumPy's takes, stacks of matrices included, and gives the same values;
-names that are not redefined are NumPy's own. The rules of the factorisations are in the room
+names that are not redefined are NumPy's own. The rules of the factorisations are in the module
 `_factorizations`; here is how they are called, and what is composed of them.
 
 A matrix said to be symmetric is read from one triangle, and derivatives are by the elements of

@@ -47,13 +47,13 @@ WHEN_IMPORTED: dict[str, Callable[[], None]] = {}
 PLAIN: set[Any] = set()
 
 
-def implements(*originals: Any) -> Callable[[Callable[P, R]], binding.Function[P, R]]:
+def implements(*originals: Any) -> Callable[[Callable[P, R]], binding.DispatchedFunction[P, R]]:
     """Make a function the one that differentiates `originals`; it is called like the first.
 
     The decorated function is called only if an argument carries a derivative.
     """
 
-    def decorate(function: Callable[P, R]) -> binding.Function[P, R]:
+    def decorate(function: Callable[P, R]) -> binding.DispatchedFunction[P, R]:
         dispatch = _named_as(function, originals[0])
         for name in originals:
             FUNCTIONS[name] = dispatch
@@ -86,9 +86,11 @@ def _on_values(original: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def _named_as(function: Callable[P, R], original: Callable[..., Any]) -> binding.Function[P, R]:
+def _named_as(
+    function: Callable[P, R], original: Callable[..., Any]
+) -> binding.DispatchedFunction[P, R]:
     """A function under its public name: that of the original, in the package's namespace."""
-    dispatch = binding.Function(function, original)
+    dispatch = binding.DispatchedFunction(function, original)
     functools.update_wrapper(dispatch, function)
     public = itertools.takewhile(lambda part: part[0] != "_", original.__module__.split("."))
     dispatch.__module__ = ".".join(["cadiff", *public])

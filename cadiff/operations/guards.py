@@ -73,7 +73,7 @@ def _same_kind(number: Any) -> None:
 
 
 def nothing(*args: Any, **kwargs: Any) -> None:
-    """For a function that looks at shapes and types alone."""
+    """The note for a function that looks at shapes and types alone."""
 
 
 # What decides about the answers of functions, by their arguments.
@@ -88,7 +88,7 @@ def _of_arrays(found: Any) -> Any:
 
 
 def compared(how: int) -> Note:
-    """For a comparison of two arguments."""
+    """The note for a comparison of two arguments."""
 
     def note(x: Any, y: Any, /, *args: Any, **kwargs: Any) -> Any:
         if not args and not kwargs:
@@ -100,7 +100,7 @@ def compared(how: int) -> Note:
 
 
 def about_kind(ask: Callable[[Any], Any]) -> Note:
-    """For a question about nan and the infinities."""
+    """The note for a question about nan and the infinities."""
 
     def note(x: Any, /, *args: Any, **kwargs: Any) -> Any:
         if not args and not kwargs:
@@ -114,7 +114,7 @@ def about_kind(ask: Callable[[Any], Any]) -> Note:
 def are_close(
     a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> None:
-    """For numpy.isclose and numpy.allclose."""
+    """The note for numpy.isclose and numpy.allclose."""
     x, y = _taken(a), _taken(b)
     binding.compare(abs(x - y), atol + rtol * abs(y), LESS_EQUAL)
     binding.compare(x, y, EQUAL, False)
@@ -122,7 +122,7 @@ def are_close(
 
 
 def are_equal(a1: Any, a2: Any, equal_nan: bool = False) -> None:
-    """For numpy.array_equal and numpy.array_equiv: arrays of other shapes are not compared."""
+    """The note for numpy.array_equal and array_equiv: arrays of other shapes are not compared."""
     x, y = _taken(a1), _taken(a2)
     try:
         np.broadcast_shapes(np.shape(x), np.shape(y))
@@ -167,17 +167,17 @@ def order(x: Any, axis: int | None = -1) -> NDArray[np.intp]:
 
 
 def orders(a: Any, *args: Any, axis: int | None = -1, **kwargs: Any) -> None:
-    """For numpy.argsort: all that it answers follows from order and ties."""
+    """The note for numpy.argsort: all that it answers follows from order and ties."""
     order(a, args[0] if args else axis)
 
 
 def order_at(a: Any, kth: Any, axis: int | None = -1, *args: Any, **kwargs: Any) -> None:
-    """For numpy.argpartition."""
+    """The note for numpy.argpartition."""
     order(a, axis)
 
 
 def peaks(sign: float) -> Note:
-    """For the place of the largest element, or with sign -1 of the smallest."""
+    """The note for the place of the largest element, or with sign -1 of the smallest."""
 
     def note(a: Any, axis: int | None = None, *args: Any, **kwargs: Any) -> None:
         x, axis = _row(a, axis)
@@ -200,7 +200,7 @@ def peaks(sign: float) -> Note:
 
 
 def places(a: Any, v: Any, side: str = "left", sorter: Any = None) -> None:
-    """For numpy.searchsorted: between which elements of `a` each number stands."""
+    """The note for numpy.searchsorted: between which elements of `a` each number stands."""
     a, v = _taken(a), _taken(v)
     if depends(sorter) or np.isnan(np.asarray(plain_values(a))).any():
         binding.note_reading((a, v, sorter))
@@ -224,7 +224,7 @@ def places(a: Any, v: Any, side: str = "left", sorter: Any = None) -> None:
 
 
 def bins(x: Any, bins: Any, right: bool = False) -> None:
-    """For numpy.digitize."""
+    """The note for numpy.digitize."""
     edges = np.asarray(plain_values(bins))
     if np.all(np.diff(edges) >= 0):
         places(bins, x, "left" if right else "right")

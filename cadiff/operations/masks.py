@@ -3,7 +3,7 @@
 A mask is used like the array of bools that it stands for. It also knows the numbers, 1 or 0, that
 a replay will compute in its place. As long as it only chooses between numbers, as in
 `where(x > 0, a, b)` or `(x > 0) * a`, nothing depends on how the comparison came out, and a
-replay chooses anew. Whoever reads it, by an index, a conversion, or a function that looks at
+replay chooses anew. What reads it, by an index, a conversion, or a function that looks at
 bools, has based something on it: from then on its elements are guards.
 """
 

@@ -413,7 +413,7 @@ class _Rule:
         self.passive = passive
         for arg in self.args:
             if isinstance(arg, np.ndarray):
-                arg.setflags(write=False)  # whoever writes to it is run with those of the user
+                arg.setflags(write=False)  # writing to it raises, and f is run
 
     def call(self, operands: list[Any]) -> list[Number]:
         """The results for other operands."""
@@ -448,7 +448,7 @@ class _Rule:
             ]
 
     def _cotangent(self, k: int, ans: Any, args: list[Any], g: Any) -> Any:
-        """That of one argument; None if it is 0. What the other rules read it is all the same."""
+        """The cotangent of one argument; None if it is 0."""
         if self.passive[self.which.index(k)] or self.operation._pull_rule(k) is None:
             return None
         getattr(self.operation._pull_rule(k), "refuse", _nothing)()
@@ -579,8 +579,8 @@ def _transposed(
 
 # --- derivatives that do not exist ---------------------------------------------------------------
 
-# Forward mode computes the tangents of all results of a rule, whoever will use them. Where one
-# does not exist it is nan, and there is a warning only if the nan is seen in the end.
+# Forward mode computes the tangents of all results of a rule, whether or not they are used. Where
+# one does not exist it is nan, and there is a warning only if the nan is seen in the end.
 
 
 class _Doubts(threading.local):
@@ -595,7 +595,7 @@ _doubts = _Doubts()
 
 def warn_nan(message: str) -> None:
     """Warn that a derivative does not exist."""
-    if not binding.is_deriving():  # else whoever comes to the nan warns
+    if not binding.is_deriving():  # else what meets the nan warns
         warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 

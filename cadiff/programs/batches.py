@@ -239,8 +239,11 @@ class Batch:
         return Call((point, *self.others), self.kwargs, (0, *others))
 
     def prepare(self, recorded: Recorded) -> bool:
-        """Whether a recording has a code for many points, and f returned the same form there."""
-        if self._recorded is not None and recorded.output.form != self._recorded.output.form:
+        """Whether a recording has a code for many points, and results of the same structure."""
+        if (
+            self._recorded is not None
+            and recorded.output.structure != self._recorded.output.structure
+        ):
             return False
         self._recorded = recorded
         self._plan = None
@@ -308,7 +311,7 @@ class Batch:
     # --- results
 
     def result(self) -> Any:
-        """As the method of that name gives it, with one leading axis more."""
+        """What the method of that name gives, with one leading axis more."""
         assert self._recorded is not None
         output, structure, single = self._recorded.output, self._structure, self.single
         if self.kind == "value":

@@ -1,7 +1,8 @@
 """Programs as text: a file of C that computes what a recorded function computes, and its gradient.
 
-This room knows the instructions of programs (src/program.h) and how C is written. What operations
-compute it takes from the table, and the functions that these call from src/special.c, as text.
+This module knows the instructions of programs (src/program/program.h) and how C is written. What
+operations compute it takes from the table, and the functions that these call from
+src/table/special.c, as text.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def to_c(graph: Any, which: Sequence[Any], name: str) -> str:
 
 
 def _parts(code: Any, name: str) -> dict[str, Any]:
-    """Those of a program that consists of operations alone."""
+    """The parts of a program that consists of operations alone."""
     parts: dict[str, Any] = code.parts()
     for k in np.flatnonzero(parts["code"]["kind"] == InstructionKind.CALL).tolist():
         step = code.steps[instruction(parts, k).z]

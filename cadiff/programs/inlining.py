@@ -47,7 +47,7 @@ def _is_number(x: Any) -> bool:
 class ReplayedResult:
     """What a function returned: numbers with derivatives, and all that is the same in each replay.
 
-    Other than a gradient function, whoever calls a function finds its lists as they were.
+    Lists in what a function returned stay lists, unlike in the results of gradient functions.
     """
 
     def __init__(self, out: Any) -> None:
@@ -96,11 +96,11 @@ def _filled(tree: Any, atoms: Iterator[Any]) -> Any:
     return tree.copy() if isinstance(tree, np.ndarray) else tree
 
 
-class Known:
-    """The inlined recordings for calls of one kind, and how long it is since one of them served.
+class Candidates:
+    """The inlined recordings for calls of one signature, and how many calls in a row they missed.
 
     Where there are as many as there may be, and none has served for some calls in a row, they are
-    left alone for a while: f is run without asking them.
+    left alone for a while: f is run without trying them.
     """
 
     MOST_SKIPPED = 64
@@ -127,52 +127,52 @@ def _inlined(guarded: Guarded, result: ReplayedResult) -> tuple[Inlined, Replaye
 class InlinedCalls:
     """The recordings of a function that are inlined, by the signatures of calls that carry Vars.
 
-    At most `max_traces` are kept for calls of one kind.
+    At most `max_traces` are kept for each signature.
     """
 
-    MOST_KINDS = 64
+    MOST_SIGNATURES = 64
 
     def __init__(self, f: Function, max_traces: int, changed: Callable[[], None]) -> None:
         self._function = f
         self._max_traces = max_traces
-        self._changed = changed  # called where no inlined has the outcomes that are met
-        self._known: dict[Any, Known] = {}  # none inlined: f has to be run
-        self._short: dict[Any, Known] = {}  # those that kinds_of tells
+        self._changed = changed  # called where no recording has the outcomes that are met
+        self._candidates: dict[Any, Candidates] = {}  # by key; if empty, f has to be run
+        self._fast: dict[Any, Candidates] = {}  # by what signature_of finds without a Call
 
     def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[bool, Any]:
-        """Whether there is an inlined for the call, and then what the function returns."""
-        kinds, atoms = (None, []) if kwargs else binding.kinds_of(args)
-        short = self._short.get(kinds)
+        """Whether a recording can be inlined for the call, and then what the function returns."""
+        signature, atoms = (None, []) if kwargs else binding.signature_of(args)
+        fast = self._fast.get(signature)
         found = MISSED
-        if short is not None:
-            if short.is_left_alone():
+        if fast is not None:
+            if fast.is_left_alone():
                 self._changed()
                 return False, None
-            found = self._inlined_call(short, atoms)
-            if found is not MISSED or len(short.inlined) >= self._max_traces:
+            found = self._inlined_call(fast, atoms)
+            if found is not MISSED or len(fast.inlined) >= self._max_traces:
                 return _answer(found)
         call = Call(args, kwargs, first_argument(args))
         atoms = call.atoms
         if any(isinstance(x, Dual) for x in atoms) or not any(isinstance(x, Var) for x in atoms):
             return False, None
-        known = self._known.get(call.key)
-        if known is None and len(self._known) >= self.MOST_KINDS:
+        candidates = self._candidates.get(call.key)
+        if candidates is None and len(self._candidates) >= self.MOST_SIGNATURES:
             return False, None
-        if known is not None and known is not short:
-            found = self._inlined_call(known, atoms)
+        if candidates is not None and candidates is not fast:
+            found = self._inlined_call(candidates, atoms)
         if found is MISSED and not (binding.is_forward() or binding.is_hooked()):
             found = self._fresh(call, args, kwargs, atoms)
-        known = self._known.get(call.key)
-        if kinds is not None and known is not None and known.inlined:
-            self._short[kinds] = known
+        candidates = self._candidates.get(call.key)
+        if signature is not None and candidates is not None and candidates.inlined:
+            self._fast[signature] = candidates
         return _answer(found)
 
     def _fresh(
         self, call: Call, args: tuple[Any, ...], kwargs: Mapping[str, Any], atoms: list[Any]
     ) -> Any:
-        """From a new inlined, which is made by running f on plain numbers."""
-        known = self._known.get(call.key)
-        if known is not None and len(known.inlined) >= self._max_traces:
+        """What the function returns by a new recording, made by running f on plain numbers."""
+        candidates = self._candidates.get(call.key)
+        if candidates is not None and len(candidates.inlined) >= self._max_traces:
             return MISSED
         plain = Call(binding.plain_values(args), binding.plain_values(kwargs), call.argnums)
         made: tuple[Inlined, ReplayedResult] | str
@@ -180,30 +180,30 @@ class InlinedCalls:
             made = recorded_in(self._function, plain, ReplayedResult, _inlined, exact=True)
         except Exception:
             made = ""  # f says what is wrong, or finds nothing wrong
-        if made == OUTER:  # that is so in this call
+        if made == OUTER:  # in this call, perhaps not in others
             return None
-        known = self._known.setdefault(call.key, Known())
+        candidates = self._candidates.setdefault(call.key, Candidates())
         if isinstance(made, str):
             return None
-        known.inlined.insert(0, made)
+        candidates.inlined.insert(0, made)
         return _inline(*made, atoms)
 
-    def _inlined_call(self, known: Known, atoms: list[Any]) -> Any:
+    def _inlined_call(self, candidates: Candidates, atoms: list[Any]) -> Any:
         """What the function returns, MISSED, or None if it has to be run."""
-        for inlined, result in [*known.inlined]:
+        for inlined, result in [*candidates.inlined]:
             found = _inline(inlined, result, atoms)
             if found is not MISSED:
-                known.note(found is not None)
+                candidates.note(found is not None)
                 return found
-        if known.inlined:
-            if len(known.inlined) >= self._max_traces:
-                known.note(False)
+        if candidates.inlined:
+            if len(candidates.inlined) >= self._max_traces:
+                candidates.note(False)
             self._changed()
             return MISSED
         return None
 
 
-MISSED = object()  # no inlined has the outcomes that are met
+MISSED = object()  # no recording has the outcomes that are met
 
 
 def _inline(inlined: Inlined, result: ReplayedResult, atoms: list[Any]) -> Any:

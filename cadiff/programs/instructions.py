@@ -1,4 +1,4 @@
-"""The instructions of programs (src/program.h), as `Code.parts` gives them."""
+"""The instructions of programs (src/program/program.h), as `Code.parts` gives them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def instruction(parts: dict[str, Any], k: int) -> Instruction:
 
 
 _NAMES, _ARITIES = binding.operation_names()
-_SINCOS = len(_NAMES)  # CAD_SINGLE_SINCOS of src/program.h
+_SINCOS = len(_NAMES)  # CAD_SINGLE_SINCOS of src/program/program.h
 
 
 def single_operations(single: Sequence[int]) -> list[tuple[int, int, list[int]]]:

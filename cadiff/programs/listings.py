@@ -1,4 +1,4 @@
-"""Programs as text: their instructions in words, and as graphs of who reads what.
+"""Programs as text: their instructions in words, and as graphs of what reads what.
 
 Of long programs the first and the last instructions are shown, and no others are put in words.
 """
@@ -226,7 +226,7 @@ class _Listing:
         text = self.listed(place, n) if listed else self.stretch(place, step, n)
         return "", "result", counted(n, "number"), text, ""
 
-    # --- who reads what ---
+    # --- what reads what ---
 
     def reads_and_writes(self, line: _Line) -> tuple[Places, Places]:
         """The places that a line reads, and those that it writes."""

@@ -116,7 +116,7 @@ class Program(SparseCalls, BatchCalls):
     # --- as an object
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
-        """As a method: a program of its own for each object, whose arguments begin behind self."""
+        """A program as a method: one for each object, whose arguments begin behind self."""
         if instance is None:
             return self
         bound = self._bound.get(id(instance))
@@ -322,17 +322,17 @@ class Program(SparseCalls, BatchCalls):
         """What f returns, with the values that derivatives have."""
         try:
             return run(self._function, args, kwargs)
-        except NoDerivativeError:  # which nobody has asked for
+        except NoDerivativeError:  # which was not asked for
             return self._function(*args, **kwargs)
 
-    def _astray(self, asked: Asked, eager: Callable[..., Any]) -> Any:
+    def _fall_back(self, asked: Asked, eager: Callable[..., Any]) -> Any:
         """eager(*args, **kwargs), for a call of a method that no recording serves.
 
-        Others like it go this way from now on.
+        From now on such calls take this path directly.
         """
         key, kwargs = asked.call.key, dict(asked.call.kwargs)
 
-        def led(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        def run_eagerly(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             self._counts["eager"] += 1
             self._counts["branch_changes"] += misses is not None
             return eager(*args, **kwargs)
@@ -346,7 +346,9 @@ class Program(SparseCalls, BatchCalls):
                 misses is not None and self._optimize and self._on_branch_change == "retrace"
             ):
                 _, _, args, argnums, first, last = asked
-                self._add_fallback(asked.what, args, kwargs, argnums, first, last, misses, led)
+                self._add_fallback(
+                    asked.what, args, kwargs, argnums, first, last, misses, run_eagerly
+                )
         return result
 
     def _here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
@@ -357,7 +359,7 @@ class Program(SparseCalls, BatchCalls):
         return self._function
 
     def _within(self, /, *args: Any, **kwargs: Any) -> Any:
-        """What f returns within another derivative: its inlined is put on the tape, if need be."""
+        """What f returns within another derivative: a recording is inlined, if one serves."""
         done, result = self._inlined.call(args, kwargs)
         if done:
             return result
@@ -418,8 +420,8 @@ class Program(SparseCalls, BatchCalls):
             if done:
                 return result
             if what == "value":
-                return self._astray(asked, self._run_once)
-            return self._astray(asked, _EAGER[what](self._function, argnums))
+                return self._fall_back(asked, self._run_once)
+            return self._fall_back(asked, _EAGER[what](self._function, argnums))
         return _EAGER[what](self._here(args, kwargs), argnums)(*args, **kwargs)
 
     # --- values and derivatives
@@ -433,7 +435,7 @@ class Program(SparseCalls, BatchCalls):
         along: Sequence[Any] = (),
         pullback: ProgramPullback | None = None,
     ) -> Any:
-        """What `assemble` makes of the results; calls of this kind take the short way from now on.
+        """What `assemble` makes of the results; from now on such calls take the fast path.
 
         `along` are the atoms of the last arguments; with `pullback` further calls have one, too.
         """
@@ -461,9 +463,9 @@ class Program(SparseCalls, BatchCalls):
         return self._computed(asked, recorded, code, recorded.filled)
 
     def _gradient(
-        self, asked: Asked, recorded: Recorded, form: Callable[[float, Any], Any]
+        self, asked: Asked, recorded: Recorded, combine: Callable[[float, Any], Any]
     ) -> Any:
-        """form(value, gradient)."""
+        """combine(value, gradient)."""
         call = asked.call
         if not recorded.is_number:  # says what is wrong
             _EAGER[asked.what](self._function, call.argnums)(*call.args, **call.kwargs)
@@ -472,7 +474,7 @@ class Program(SparseCalls, BatchCalls):
 
         def assemble(numbers: FloatArray) -> Any:
             leaves = leaves_of(numbers[1:], shapes)
-            return form(float(numbers[0]), in_containers(leaves, structure, asked.is_single))
+            return combine(float(numbers[0]), in_containers(leaves, structure, asked.is_single))
 
         code = self._code(recorded, "gradient", call.ranges)
         return self._computed(asked, recorded, code, assemble)
@@ -554,7 +556,7 @@ class Program(SparseCalls, BatchCalls):
                     lambda transform: transform(first, v, *others, **kwargs),
                     call,
                 )
-            return result if done else self._astray(asked, hvp(self._function, k))
+            return result if done else self._fall_back(asked, hvp(self._function, k))
         f = self._here((*args, v), kwargs)
         return hvp(f, k)(first, v, *others, **kwargs)
 
@@ -586,7 +588,7 @@ class Program(SparseCalls, BatchCalls):
             done, result = self._replayed(call, pushed)
             if not done:
                 f = self._function
-                result = self._astray(asked, lambda *both: jvp(f, both[:n], both[n:]))
+                result = self._fall_back(asked, lambda *both: jvp(f, both[:n], both[n:]))
             pair: tuple[Any, Any] = result
             return pair
         self._counts["eager"] += 1
@@ -602,7 +604,7 @@ class Program(SparseCalls, BatchCalls):
                 done, result = self._exactly("", _itself, lambda f: vjp(f, *primals), call)
             if not done:
                 asked = Asked("vjp", call, primals, 0, call.argnums)
-                result = self._astray(asked, functools.partial(vjp, self._function))
+                result = self._fall_back(asked, functools.partial(vjp, self._function))
             pair: tuple[Any, Callable[[Any], Any]] = result
             return pair
         f = self._here(primals, {})
@@ -650,7 +652,7 @@ class Program(SparseCalls, BatchCalls):
         code = self._code(recorded, "value")
         return self._computed(asked, recorded, code, recorded.filled, pullback=pullback), pullback
 
-    # --- other forms
+    # --- as C
 
     def to_c(self, /, *args: Any, name: str | None = None, **kwargs: Any) -> str:
         """A file of C99 with value and gradient, which needs nothing but the C library.
@@ -758,7 +760,7 @@ def compile(
     data are mostly another recording: `x[x > 0]`, `y[y < 0] *= 2.0`, a loop over a mask. With
     `optimize=False` every comparison is a guard.
 
-    Recordings are kept for 512 kinds of arguments, which differ in shapes, containers or statics,
+    Recordings are kept for 512 signatures of calls, which differ in shapes, containers or statics,
     as long as they do not take more than 1 GiB; then the oldest are forgotten, with a warning.
     What changes from call to call, such as a step size or a counter, should be a float.
 

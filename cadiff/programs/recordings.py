@@ -109,19 +109,19 @@ class Call:
         if any(not 0 <= k < len(args) for k in self.argnums):
             binding.structure_of(args, argnums)  # says what is wrong
         bounds = [0]
-        forms = []
+        signatures = []
         for k in self.argnums:
-            forms.append(self._take(args[k], True))
+            signatures.append(self._take(args[k], True))
             bounds.append(sum(self._sizes))
         self.ranges = tuple(pairwise(bounds))
         others = [self._take(x, False) for k, x in enumerate(args) if k not in self.argnums]
         named = [(name, self._take(kwargs[name], False)) for name in sorted(kwargs)]
-        self.key = (len(args), self.argnums, tuple(forms), tuple(others), tuple(named))
+        self.key = (len(args), self.argnums, tuple(signatures), tuple(others), tuple(named))
 
     # --- taking apart
 
     def _take(self, item: Any, differentiable: bool) -> Any:
-        """The form of an argument, which is hashable; its numbers become inputs."""
+        """The signature of an argument, which is hashable; its numbers become inputs."""
         if isinstance(item, Mask):
             item = item.number if item.dtype == np.float64 else item.values
         if isinstance(item, (float, np.floating)):
@@ -136,8 +136,8 @@ class Call:
                 return self._note(item, len(item), (type(item), len(item)))
             return (type(item), *[self._take(part, differentiable) for part in item])
         if isinstance(item, dict):
-            forms = [(key, self._take(part, differentiable)) for key, part in item.items()]
-            return (type(item), *forms)
+            items = [(key, self._take(part, differentiable)) for key, part in item.items()]
+            return (type(item), *items)
         if differentiable:
             if not is_int(item):
                 binding.structure_of(self.args, self.argnums)  # says what is wrong
@@ -155,10 +155,10 @@ class Call:
             array = atoms[0] if isinstance(atoms[0], np.ndarray) else np.array(atoms[0])
         return self._note(array, array.size, array.shape)
 
-    def _note(self, item: Any, size: int, form: Any) -> Any:
+    def _note(self, item: Any, size: int, signature: Any) -> Any:
         self._inputs.append(item)
         self._sizes.append(size)
-        return form
+        return signature
 
     # --- what it is made of
 
@@ -208,7 +208,7 @@ class Call:
 
     @property
     def structure(self) -> Structure:
-        """That of the arguments to differentiate by."""
+        """The structure of the arguments to differentiate by."""
         return binding.structure_of(self.args, self.argnums)
 
     def with_inputs(self, lifted: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -240,7 +240,7 @@ def _are_floats(items: Sequence[Any]) -> bool:
 
 
 def _static(item: Any) -> Any:
-    """The form of an argument that is no number to compute with."""
+    """The signature of an argument that is no number to compute with."""
     item = item.values if isinstance(item, Mask) else item
     if isinstance(item, np.ndarray):
         if item.dtype.kind in "biuSU":
@@ -254,7 +254,7 @@ def _static(item: Any) -> Any:
 
 
 def _rebuilt(item: Any, differentiable: bool, numbers: Iterator[Any]) -> Any:
-    """As Call._take goes, with other numbers."""
+    """An argument with other numbers in place of those that Call._take finds, in its order."""
     if isinstance(item, (float, np.floating)):
         return next(numbers)
     if isinstance(item, np.ndarray) and (differentiable or item.dtype.kind == "f"):
@@ -285,7 +285,7 @@ class Recorded:
         self.output = output
         self.ranges = ranges  # of the inputs, to differentiate by
         self.inlined = inlined  # not pickled: it is recorded again
-        self.exact: dict[Any, Function] = {}  # replays of the inlined, and what was made of them
+        self.exact: dict[Any, Function] = {}  # what was made of replays of `inlined`
         self._uses = 0  # lately, beside those of its codes
         self._codes: dict[Any, Code] = {}
         self._plans: dict[Any, MatrixPlan] = {}
@@ -433,13 +433,13 @@ def run(f: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """What f returns, run once on numbers as derivatives run it: its values are NumPy's."""
     if not kwargs and all(map(_is_plain, args)):
         numbers = tuple(k for k, x in enumerate(args) if not isinstance(x, int))
-        return binding.run_once(f, args, numbers, _settled)
+        return binding.run_once(f, args, numbers, _finalized)
     call = Call(args, kwargs, first_argument(args))
     with Recording(tuple(call.inputs), tuple(range(len(call.inputs))), f=f) as recording:
         numbers_and_others, named = call.with_inputs(recording.lifted)
         out = f(*numbers_and_others, **named)
         del numbers_and_others, named
-        return _settled(recording, out)
+        return _finalized(recording, out)
 
 
 def _is_plain(x: Any) -> bool:
@@ -447,7 +447,7 @@ def _is_plain(x: Any) -> bool:
     return type(x) in (float, int) or (type(x) is np.ndarray and x.dtype == np.float64)
 
 
-def _settled(recording: Recording, out: Any) -> Any:
+def _finalized(recording: Recording, out: Any) -> Any:
     output = Output(out)
     values = recording.finalize(output.atoms)
     output.atoms = []  # Vars that are alive when the tape is rewound have to be found
@@ -457,7 +457,7 @@ def _settled(recording: Recording, out: Any) -> Any:
 def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Recorded | str:
     """Run f once; what it did, or the reason why that cannot be replayed.
 
-    With `exact` there is an inlined of it, too.
+    With `exact` the recording can be inlined, too.
     """
 
     def take(guarded: Guarded, output: Output) -> Recorded | str:

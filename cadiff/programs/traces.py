@@ -17,7 +17,7 @@ from .recordings import OUTER, Call, MissedError, Recorded, carries_derivatives,
 
 __all__ = ["OnBranchChange", "Traces"]
 
-MOST_KINDS = 512  # of calls that have recordings at the same time
+MOST_SIGNATURES = 512  # of signatures that have recordings at the same time
 MOST_BYTES = 1 << 30  # in the recordings of all but one of them
 
 OnBranchChange = Literal["retrace", "raise", "warn"]
@@ -57,7 +57,7 @@ class Traces(Calls):
                     return None
             recorded = record(self._function, call, self._optimize, not self._optimize)
             if isinstance(recorded, str) and recorded == OUTER:
-                return None  # it is so in this call
+                return None  # so it is in this call alone
             if isinstance(recorded, str):
                 self._note_obstacle(call, recorded)
                 return None
@@ -74,7 +74,7 @@ class Traces(Calls):
             return recorded
 
     def _without_useless(self, found: list[Recorded], misses: MissCount) -> list[Recorded]:
-        """Recordings without the one that was used least lately: the oldest of several."""
+        """Recordings without the one that was used least lately, the oldest of several such."""
         uses = [recorded.take_uses() for recorded in found]
         misses.restart(sum(uses))
         useless = found[len(found) - 1 - np.argmin(uses[::-1])]
@@ -82,10 +82,10 @@ class Traces(Calls):
         return [recorded for recorded in found if recorded is not useless]
 
     def _make_room(self, key: Any, new: Recorded) -> None:
-        """Forget the oldest recordings of other kinds, if there are too many with another one."""
+        """Forget the oldest recordings of other signatures, if a further one is too many."""
         self._unchecked += new.graph.nbytes
-        if len(self._recordings) >= MOST_KINDS and key not in self._recordings:
-            self._forget_oldest(key, f"was called in {MOST_KINDS} ways")
+        if len(self._recordings) >= MOST_SIGNATURES and key not in self._recordings:
+            self._forget_oldest(key, f"was called in {MOST_SIGNATURES} ways")
         if self._unchecked >= MOST_BYTES // 16:  # programs are made of it later
             self._unchecked = 0
             total = sum(one.nbytes for found in self._recordings.values() for one in found)
@@ -93,7 +93,7 @@ class Traces(Calls):
                 total -= self._forget_oldest(key, f"has recordings of {total / 2**20:.0f} MiB")
 
     def _forget_oldest(self, key: Any, why: str) -> int:
-        """Forget the recordings of the kind that was known first, but one; how many bytes."""
+        """Forget the recordings of the oldest signature but `key`; answers how many bytes."""
         if not self._forgets:
             self._forgets = True
             _warn(
@@ -107,7 +107,7 @@ class Traces(Calls):
         return sum(recorded.nbytes for recorded in self._recordings.pop(oldest))
 
     def _note_obstacle(self, call: Call, obstacle: str) -> None:
-        """From now on calls of this kind run f as it is."""
+        """From now on calls of this signature run f as it is."""
         self._obstacles[call.key] = obstacle
         _warn(f"{self!r} runs its function as it is, which cannot be replayed: {obstacle}")
 
@@ -220,7 +220,7 @@ class Traces(Calls):
         return recorded
 
     def _is_eager(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether f is run as it is: within another derivative or program, or watched."""
+        """Whether f is run as it is: within another derivative or program, or under a hook."""
         return binding.is_hooked() or binding.is_guarding() or carries_derivatives(args, kwargs)
 
 

@@ -2,7 +2,7 @@
 
 Each of them is closed under differentiation, within its family or with SciPy's functions, so that
 derivatives of any order come from formulas without cancellation. The values are plain NumPy; what
-is public in SciPy belongs into `special`, and this room knows nothing of it.
+is public in SciPy belongs into `special`, and this module knows nothing of it.
 """
 
 from __future__ import annotations

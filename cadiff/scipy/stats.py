@@ -164,7 +164,7 @@ class Distribution:
         )
 
     def _refuse(self, name: str, parameter: str, given: Any) -> None:
-        if depends(given):  # it is fine as long as nobody asks for that derivative
+        if depends(given):  # it is fine as long as that derivative is not asked for
             note_obstacle(
                 f"scipy.stats.{self.original.name}.{name} has no derivative by {parameter!r}"
             )

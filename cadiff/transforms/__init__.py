@@ -1,7 +1,7 @@
 """Gradient functions: what becomes of a user's function.
 
 Reverse mode runs the function once on Vars (`binding.Recording`) and sweeps over what was
-recorded; forward mode runs it on Duals of a tag of its own. These rooms arrange arguments and
+recorded; forward mode runs it on Duals of a tag of its own. These modules arrange arguments and
 results; they never see a buffer, and every derivative comes from the core.
 """
 

@@ -22,11 +22,9 @@ import numpy as np
 from .. import binding
 from ..binding import Recording, Var
 from ..operations.arrays import as_array, concatenate, stack
-from ._base import Transform, check_function
+from ._base import Function, Transform, check_function
 
 __all__ = ["as_it_is_now", "checkpoint", "checkpoint_scan"]
-
-Function = Callable[..., Any]
 
 MT19937_BYTES = 625 * 4  # 624 words and a position
 

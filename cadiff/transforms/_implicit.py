@@ -16,15 +16,13 @@ from .. import binding
 from ..binding import Dual, Recording, Var
 from ..numpy import linalg
 from ..operations.arrays import concatenate, reshape
-from ._base import check_function
+from ._base import Function, check_function
 from ._checkpoints import as_it_is_now
 from ._flat import flatten
 from ._jacobians import jacobian
 from ._outputs import Output
 
 __all__ = ["fixed_point", "root"]
-
-Function = Callable[..., Any]
 FloatArray = NDArray[np.float64]
 Solver = Callable[[Callable[[FloatArray], FloatArray], FloatArray], Any]
 

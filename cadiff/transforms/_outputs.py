@@ -89,11 +89,11 @@ class Output:
         return _Leaf(len(self.shapes) - 1)
 
     def own_atoms(self) -> list[Any]:
-        """The atoms, of which nobody else can change the elements."""
+        """The atoms, with elements that cannot be changed from elsewhere."""
         return [*map(own, self.atoms)]
 
     @property
-    def form(self) -> Any:
+    def structure(self) -> Any:
         """The containers around the shapes of the leaves, to be compared."""
         return self.fill([("leaf", *shape) for shape in self.shapes])
 
@@ -176,7 +176,7 @@ def as_result(atom: Any) -> Any:
 
 
 def own(atom: Any) -> Any:
-    """An atom of which nobody else can change the elements."""
+    """An atom with elements that cannot be changed from elsewhere."""
     return copy(atom) if binding.shape(atom) else atom
 
 

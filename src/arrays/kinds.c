@@ -1,5 +1,5 @@
-/* The kernels of each kind of entry over arrays. Rules have none: they are carried out by whoever
- * holds them. */
+/* The kernels of each kind of entry over arrays. Rules have none: they are carried out by their
+ * holder. */
 #include "arrays/kinds.h"
 
 static const CadKernels row = {cad_row_value, cad_row_tangent, cad_row_reverse, cad_row_taylor};

@@ -32,7 +32,7 @@ static inline void clear_lanes(CadLanes lanes, int64_t begin, int64_t end) {
 CadStatus cad_lanes_take(CadTape *tape, size_t numbers, CadLaneBuffer *buffer);
 void cad_lanes_give_back(CadTape *tape, CadLaneBuffer buffer);
 
-/* Clear slots [begin, end), which no entry wrote, but for blocks whose tangents nobody reads. */
+/* Clear slots [begin, end), which no entry wrote, but for blocks whose tangents are not read. */
 void cad_lanes_clear_constants(const CadTape *tape, CadLanes lanes, size_t begin, size_t end);
 
 /* Clear slots [begin, end) but for blocks whose adjoints are cleared when they are first touched.
@@ -49,7 +49,7 @@ CadStatus cad_lanes_open_room(const CadTape *tape, size_t begin, size_t end, siz
 void cad_lanes_multiply(CadMatrix target, CadMatrix a, CadMatrix t, size_t lanes, int store,
                         size_t rows, size_t inner, size_t columns, double *room);
 
-/* The same of the product t b. */
+/* target += or = t b, all lanes of t at once. */
 static inline void cad_lanes_multiply_left(CadMatrix target, CadMatrix t, CadMatrix b,
                                            size_t lanes, int store, size_t rows, size_t inner,
                                            size_t columns, double *room) {

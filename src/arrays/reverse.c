@@ -40,7 +40,7 @@ void cad_array_prepare(CadTape *tape, const CadAlong *along, int64_t low, int64_
     }
 }
 
-/* The same of a view. */
+/* Make the adjoints of a view ready to be added to; 1 if they are to be overwritten instead. */
 static int touch(CadTape *tape, const CadAlong *along, CadPlan *plan, int view) {
     int64_t low, high;
     cad_plan_bounds(plan, view, &low, &high);

@@ -28,7 +28,7 @@ static int is_unreached(const CadTape *tape, const CadAlong *along, CadEntry ent
 
 /* Entries one below the other that go element by element over arrays of one size are handed on
  * together, a tile at a time: the adjoints that one of them adds to are still in the cache when
- * the entry that wrote the array follows. Those that nobody else adds to or reads are not written
+ * the entry that wrote the array follows. Those that nothing else adds to or reads are not written
  * to memory at all. */
 enum { MOST_STEPS = 32, SHORTEST = CAD_LARGE_BLOCK };
 
@@ -45,9 +45,9 @@ typedef struct Step {
     size_t index;      /* of the entry */
     int64_t out;       /* its result */
     Place values[4];   /* of the operands (missing ones repeat the first) and of the result */
-    Place tangents[4]; /* of the same */
+    Place tangents[4]; /* of operands and result */
     Place from[2];     /* adjoints of the result, and their tangents */
-    Place to[3][2];    /* the same of the operands */
+    Place to[3][2];    /* adjoints of the operands, and their tangents */
     int64_t slots[3];
     int store[3];
 } Step;
@@ -182,7 +182,7 @@ static size_t collect(CadTape *tape, size_t begin, size_t at, Run *run) {
 }
 
 /* Give the adjoints of a step's result a tile of their own, and another one to their tangents, if
- * it is the run that reaches them first and nobody reads them later. Answers whether it did. */
+ * it is the run that reaches them first and nothing reads them later. Answers whether it did. */
 static int shorten(CadTape *tape, Run *run, int which, double *const tiles[2]) {
     Step *const step = &run->steps[which];
     const double *const adjoints = step->from[0].data;

@@ -82,12 +82,12 @@ static inline CadStrip strip_at(const Walk *walk, int view, double *buffer, size
                       (ptrdiff_t)walk->step[view]};
 }
 
-/* The same of the values. */
+/* Values [first, ...) of the row of a view. */
 static inline CadStrip values_at(const Walk *walk, int view, size_t first) {
     return strip_at(walk, view, walk->values[view], first);
 }
 
-/* The same in lanes: numbers that begin with the first lane of each slot. */
+/* Lanes of the row of a view, from slot `first` on: the strip has the first lane of each slot. */
 static inline CadStrip lanes_at(const Walk *walk, int view, CadLanes lanes, size_t first) {
     const int64_t slot = walk->at[view] + (int64_t)first * walk->step[view];
     return (CadStrip){lanes_of(lanes, slot), (ptrdiff_t)(walk->step[view] * (int64_t)lanes.count)};
@@ -186,7 +186,7 @@ static inline void multiply_views(Walk *walk) {
 /* target (rows x columns) += or = a b, a a column and b a row. */
 static inline void add_outer_product(CadMatrix target, CadMatrix a, CadMatrix b, int store,
                                      size_t rows, size_t columns) {
-    if (columns < rows) { /* the same of the transposes */
+    if (columns < rows) { /* the transposed product has longer rows */
         const CadMatrix transposed = {target.data, target.column, target.row};
         add_outer_product(transposed, (CadMatrix){b.data, b.column, b.row},
                           (CadMatrix){a.data, a.column, a.row}, store, columns, rows);

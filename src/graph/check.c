@@ -1,5 +1,5 @@
 /* A graph as it is written down, and made again from what was read. Whatever was read may be
- * wrong: each number is looked at before it is made, and has to be one that nobody has made yet.
+ * wrong: each number is looked at before it is made, and has to be one that was not made yet.
  * So what comes out is a graph as any other, or none. */
 #include "graph/inner.h"
 

@@ -57,7 +57,7 @@ typedef struct CadArray {
     size_t list;
 } CadArray;
 
-/* Whoever compares has to find this outcome again. */
+/* A replay that compares has to find this outcome again. */
 typedef struct CadOutcome {
     CadId id;
     double value;
@@ -233,8 +233,8 @@ CadStatus cad_graph_pull(CadGraph *graph, const CadId *outputs, const CadId *see
 CadStatus cad_graph_push(CadGraph *graph, const CadId *wrt, const CadId *along, size_t n_wrt,
                          const CadId *outputs, size_t n_outputs, CadId *results);
 
-/* The same by each of few inputs, of a graph whose only arrays are inputs and constants: results
- * by the k-th one stand from k n_outputs on. */
+/* Derivatives of outputs by each of few inputs, of a graph whose only arrays are inputs and
+ * constants: those by the k-th one stand from k n_outputs on. */
 CadStatus cad_graph_forward(CadGraph *graph, const CadId *wrt, size_t n_wrt, const CadId *outputs,
                             size_t n_outputs, CadId *results);
 

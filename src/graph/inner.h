@@ -12,7 +12,7 @@ CadId cad_graph_node(CadGraph *graph, CadOp op, CadId x, CadId y, CadId z);
 /* The partial of an operation by operand `which`; operands that it does not have are ignored. */
 CadId cad_graph_partial(CadGraph *graph, CadOp op, int which, CadId x, CadId y, CadId z, CadId v);
 
-/* The same over a shape. Operands x[0..2] and the value x[3]; new numbers stand in order, along
+/* Partials over a shape. Operands x[0..2] and the value x[3]; new numbers stand in order, along
  * strides that the caller has to provide: `in_order`, and zeros for single ones. */
 typedef struct CadShape {
     CadGraph *graph;

@@ -44,7 +44,7 @@ static int is_active(const Pull *p, CadId id) {
     return p->is_active_node[id];
 }
 
-/* The same for one number alone: an array of inputs need not be wanted as a whole. */
+/* Whether one number is active by itself: an array of inputs need not be wanted as a whole. */
 static int is_active_number(const Pull *p, CadId id) {
     const int active = is_active(p, id);
     if (active && CAD_IS_ELEMENT(id) &&

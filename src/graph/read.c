@@ -46,7 +46,7 @@ static CadId *make_room(Reader *r, size_t count) {
 
 /* --- views --- */
 
-/* Constants that nobody has looked at yet become an array. */
+/* Constants that were not looked at yet become an array. */
 static int is_fresh_range(const Reader *r, int64_t low, int64_t high) {
     for (int64_t slot = low; slot <= high; slot++) {
         if (r->at[slot - r->base] != CAD_NO_ID) {

@@ -9,7 +9,7 @@ typedef struct Splitter {
     uint8_t *node_varies; /* whether it depends on the input */
     uint8_t *array_varies;
     CadId *node_name;  /* what it is in the part, or which of those that are given */
-    CadId *array_name; /* the same of the first element */
+    CadId *array_name; /* what the first element is there */
     size_t given_capacity;
     int found; /* whether an operand varies */
 } Splitter;

@@ -20,7 +20,7 @@ typedef struct Node {
     CadOp op; /* CAD_OP_LEAF: it is given */
     Number operand[3];
     Number partial[3]; /* by each operand; NONE by a constant */
-    size_t reach;      /* the highest coefficient; 0: it is constant, as far as anybody asks */
+    size_t reach;      /* the highest coefficient; 0: it is constant, as far as is asked */
     size_t at;
     int uniform; /* the same constant n times */
 } Node;

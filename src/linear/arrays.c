@@ -153,7 +153,7 @@ static CadStatus build_product(CadBuild *build, CadPlan *plan, int which) {
                             : cad_build_step(build, CAD_LINEAR_PRODUCT, &head, frame, words);
 }
 
-/* Whether a number kept by an assignment has an influence: most often nobody has read it. */
+/* Whether a number kept by an assignment has an influence: most often it was never read. */
 static int64_t kept_by(const CadBuild *build, CadSpan kept) {
     const int counts =
         cad_build_has_any(build, kept, CAD_NEEDED) && cad_build_has_any(build, kept, CAD_REACHED);

@@ -16,7 +16,7 @@
 /* A map is these lists of items, and nothing else. */
 typedef enum CadLinearPart {
     CAD_LINEAR_INPUTS,  /* uint32_t: the place of each input, or CAD_NONE */
-    CAD_LINEAR_OUTPUTS, /* uint32_t: the same of each output */
+    CAD_LINEAR_OUTPUTS, /* uint32_t: the place of each output, or CAD_NONE */
     CAD_LINEAR_STEPS,   /* CadLinearStep, in the order of a push */
     CAD_LINEAR_TARGETS, /* uint32_t: for each row the place that it sets, */
     CAD_LINEAR_ENDS,    /* uint64_t: and where its terms end */
@@ -65,7 +65,7 @@ void cad_linear_free(CadLinear *linear);
 CadStatus cad_linear_append(CadLinear *linear, CadLinearPart part, const void *items,
                             size_t count);
 
-/* The same of items that the caller writes. */
+/* Append items that the caller then writes. */
 CadStatus cad_linear_extend(CadLinear *linear, CadLinearPart part, size_t count);
 
 /* Derive what is derived; 0 if a step would reach beyond the places or the numbers, so that the

@@ -35,7 +35,7 @@ void *cad_memory_resize(void *block, size_t count, size_t size) {
     void *resized = refused(count, size) ? NULL : realloc(block, bytes);
 #ifndef NDEBUG
     if (block == NULL && resized != NULL) {
-        memset(resized, 0xff, bytes); /* doubles are nan: nobody is to count on what is in it */
+        memset(resized, 0xff, bytes); /* doubles are nan: no code may count on what is in it */
     }
 #endif
     return resized;

@@ -26,7 +26,7 @@ void cad_memory_free(void *block);
 /* Enlarge a buffer, at least twofold, to hold `needed` items. */
 CadStatus cad_memory_enlarge(void **buffer, size_t *capacity, size_t needed, size_t size);
 
-/* The same where it is too small. */
+/* Enlarge a buffer if it cannot hold `needed` items. */
 static inline CadStatus cad_memory_grow(void **buffer, size_t *capacity, size_t needed,
                                         size_t size) {
     return needed <= *capacity ? CAD_OK : cad_memory_enlarge(buffer, capacity, needed, size);

@@ -1,4 +1,4 @@
-/* Long chains of additions, whose parts nobody else wants: each is carried out as one sum. */
+/* Long chains of additions, whose parts are not used elsewhere: each is carried out as one sum. */
 #include "program/inner.h"
 
 static int adds(const CadMaker *m, CadId id) {
@@ -6,7 +6,7 @@ static int adds(const CadMaker *m, CadId id) {
            (m->graph->nodes[id].op == CAD_OP_add || m->graph->nodes[id].op == CAD_OP_subtract);
 }
 
-/* The operand of a sum or difference that is one itself, of nobody else's interest: the one of
+/* The operand of a sum or difference that is one itself and is not used elsewhere: the one of
  * more terms. What is subtracted is a term. */
 static CadId inner_sum(const CadMaker *m, const CadNode *node) {
     CadId found = CAD_NO_ID;

@@ -2,8 +2,8 @@
  *
  * A number's level is one more than that of its operands; operations of one level do not wait for
  * each other. Those of one kind in a level are one vector, ordered so that operands stand side by
- * side wherever possible. A long chain of additions is one sum. Places of numbers that nobody
- * reads any more serve again. */
+ * side wherever possible. A long chain of additions is one sum. Places of numbers that are
+ * not read any more are used again. */
 #ifndef CAD_PROGRAM_INNER_H
 #define CAD_PROGRAM_INNER_H
 
@@ -22,7 +22,7 @@ enum {
     FIRST_GROUP = 2, /* of arrays, then of vectors */
 };
 
-#define FOREVER UINT32_MAX /* the level of whoever reads results */
+#define FOREVER UINT32_MAX /* the level at which results are read */
 
 typedef struct CadFreeBlock {
     int32_t place;
@@ -55,7 +55,7 @@ typedef struct CadMaker {
     /* of nodes */
     uint32_t *uses;
     uint32_t *level;
-    uint32_t *last;  /* the level of whoever reads it last */
+    uint32_t *last;  /* the level at which it is read last */
     uint32_t *chain; /* how many terms a sum would have; 0: it is part of another sum */
     uint32_t *group;
     int32_t *place;

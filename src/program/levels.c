@@ -105,7 +105,7 @@ void cad_maker_find_levels(CadMaker *m, int early) {
 
 /* --- last reads --- */
 
-/* Somebody on the level m->highest reads a number. */
+/* A number is read on the level m->highest. */
 static void read_later(CadMaker *m, CadId id) {
     id = resolved(m, id);
     uint32_t *last;

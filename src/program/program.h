@@ -72,7 +72,7 @@ typedef struct CadProgram {
     size_t n_operations; /* on numbers, for people */
     int has_arrays;      /* plans: lanes go one by one */
     int has_calls;
-    /* Set by whoever owns the graph, if there are calls: carries one of them out, or answers -1.
+    /* Set by the owner of the graph, if there are calls: carries one of them out, or answers -1.
      */
     int (*call)(void *owner, uint32_t number, const double *operands, double *results);
     void *owner;
@@ -82,12 +82,12 @@ typedef struct CadProgram {
  * arrays that they depend on, in the order in which they are to be given; none is empty. */
 CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
                            const CadId *roots, size_t n_roots, CadProgram **program);
-/* The same for many directions: the first `n_shared` inputs are no part of them. */
+/* A program for many directions, of which the first `n_shared` inputs are no part. */
 CadStatus cad_program_make_along(CadGraph *graph, const CadId *inputs, size_t n_inputs,
                                  size_t n_shared, const CadId *roots, size_t n_roots,
                                  CadProgram **program);
-/* The same for many points: lanes are vectors enough, and numbers in few places stay in the cache.
- */
+/* A program for many points: lanes are vectors enough, and numbers in few places stay in the
+ * cache. */
 CadStatus cad_program_make_for_lanes(CadGraph *graph, const CadId *inputs, size_t n_inputs,
                                      const CadId *roots, size_t n_roots, CadProgram **program);
 

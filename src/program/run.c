@@ -180,7 +180,7 @@ static void run_total(const CadInstruction *i, const Places *places) {
     *out = i->z ? former - sum : sum;
 }
 
-/* The same operations at other places, some at a time. */
+/* Single operations at places moved by a shift, some at a time. */
 static void run_singles_over(const CadSingle *single, size_t n, const Places *places) {
     enum { SOME = 64 };
     const int32_t shift = (int32_t)(places->own - places->shared);

@@ -27,7 +27,7 @@ static inline void visit_operands(CadMaker *m, size_t i, void (*visit)(CadMaker 
     }
 }
 
-/* The same of the numbers that an array is made of: with the first one of each view. */
+/* Call `visit` with the numbers that an array is made of: with the first one of each view. */
 static inline void visit_parts(CadMaker *m, size_t i, void (*visit)(CadMaker *, CadId)) {
     const CadArray *array = &m->graph->arrays[i];
     if (array->op == CAD_ARRAY_PACK) {

@@ -12,11 +12,11 @@
 
 typedef struct CadInlined CadInlined;
 
-/* It as it is appended where some inputs carry derivatives and others do not. */
+/* The recording as it is appended where some inputs carry derivatives and others do not. */
 typedef struct CadInlinedVariant CadInlinedVariant;
 
 /* Copy what was recorded from entry `begin` on, the leaf of `n_inputs` numbers, to the
- * last one. CAD_RAISED: a rule was recorded, or something outside of the recording is read. */
+ * last one. CAD_RAISED: a rule was recorded, or it has captures. */
 CadStatus cad_inlined_new(CadTape *tape, size_t begin, size_t n_inputs, CadInlined **inlined);
 void cad_inlined_free(CadInlined *inlined);
 
@@ -26,8 +26,8 @@ size_t cad_inlined_bytes(const CadInlined *inlined);
 
 /* `active` tells of each input number whether it carries a derivative. With `guarded`, what is
  * appended is to be replayed in its turn: then it tells of which numbers a replay may find others.
- * Of numbers at `slots`, which may be of any kind, `found` tells the same. `inlined` has to
- * outlive the variant. */
+ * `found` gets the answer to that question for the numbers at `slots`, inputs or not. `inlined`
+ * has to outlive the variant. */
 CadStatus cad_inlined_variant_new(const CadInlined *inlined, const unsigned char *active,
                                   int guarded, const int64_t *slots, size_t n_slots,
                                   unsigned char *found, CadInlinedVariant **variant);

@@ -17,8 +17,8 @@ static inline double term(double gt, double p, double g, double curve) {
     return cad_amul(gt, p) + cad_amul(g, curve);
 }
 
-/* The same in all lanes, for a partial that depends on two operands with tangents. One lane is
- * what products with a vector have: it goes past what vectorised loops have to ask first. */
+/* Add the terms of all lanes, for a partial that depends on two operands with tangents. One lane
+ * is what products with a vector have: it goes past what vectorised loops have to ask first. */
 static CAD_APART void add_curves(double *target, const double *gt, const double *xt,
                                  const double *yt, size_t lanes, double g, double p, double px,
                                  double py) {

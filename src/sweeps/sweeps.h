@@ -1,4 +1,4 @@
-/* The traversals of a tape. Each lives in a room of its own: value.c, reverse.c,
+/* The traversals of a tape. Each lives in a file of its own: value.c, reverse.c,
  * tangent.c, taylor.c, second.c, record.c.
  *
  * In every product of the chain rule an exact zero absorbs (cad_amul), whichever factor it is. */
@@ -16,13 +16,13 @@ void cad_sweep_value(CadTape *tape, size_t begin, size_t end);
  * through entries [begin, end). Seeds lie at or above tape->dirty_begin. With `accumulate`, the
  * adjoints of leaves are added into their gradients: the pass of Var.backward.
  *
- * Of the results of entries from `transient` on nobody reads the adjoints afterwards: they need
+ * The adjoints of the results of entries from `transient` on are not read afterwards: they need
  * not be kept.
  *
  * Overwritten values are restored on the way, until cad_sweep_redo.
  *
- * Answers where it ended: one past the entry of a rule, which is the caller's to carry out before
- * he goes on below it, or else at `begin`, or above if the adjoints ran out. */
+ * Answers where it ended: one past the entry of a rule, which the caller has to carry out before
+ * the sweep goes on below it, or else at `begin`, or above if the adjoints ran out. */
 typedef struct CadStop {
     size_t at;
     int rule;
@@ -36,7 +36,7 @@ void cad_sweep_redo(CadTape *tape, size_t begin, size_t end);
 void cad_sweep_undo(CadTape *tape, size_t begin, size_t end);
 
 /* Before the tape is compacted: undo what entries have overwritten that will be gone. What they
- * wrote nobody can reach, but what was there before may be needed by the entries that stay. */
+ * wrote is out of reach, but what was there before may be needed by the entries that stay. */
 void cad_sweep_undo_dead(CadTape *tape, const CadReclaim *reclaim);
 
 /* Forward: `tangents` holds `lanes` numbers for each slot from `base` on: seeds at those leaves

@@ -2,8 +2,8 @@
  *
  *   dual_d1_sin(x, v)     partial by the first operand, a dual number if operands and value are
  *
- * Its words stay defined, for whoever has partials of his own to expand. He may define AMUL, the
- * product in which an exact zero absorbs. */
+ * Its words stay defined, for files with partials of their own to expand. These may define AMUL,
+ * the product in which an exact zero absorbs. */
 #ifndef CAD_TABLE_DUALS_H
 #define CAD_TABLE_DUALS_H
 

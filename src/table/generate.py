@@ -1,8 +1,8 @@
 """Turn the table of operations (ops.def) into rows of C macros, stubs and documentation.
 
-This room parses the table and checks it; it knows the grammar of the rows and nothing of tapes or
-of any algebra. The rows that it writes apply a word as `A(word, operands)`, so that a C file gives
-the words a meaning by defining `A` before it includes them.
+This module parses the table and checks it; it knows the grammar of the rows and nothing of tapes
+or of any algebra. The rows that it writes apply a word as `A(word, operands)`, so that a C file
+gives the words a meaning by defining `A` before it includes them.
 
     python src/table/generate.py c OUTPUT  # generated/*.h, done by setup.py
     python src/table/generate.py derived   # the stubs in cadiff/operations, docs/operations.md
@@ -271,7 +271,7 @@ def c_string(text: str) -> str:
 
 
 def c_rows(rows: list[Row]) -> str:
-    """The table as X-macros: CAD_ROW1, CAD_ROW2 and CAD_ROW3, defined by whoever includes it."""
+    """The table as X-macros: CAD_ROW1, CAD_ROW2 and CAD_ROW3, which the including file defines."""
     arity = {row.word: len(row.operands) for row in rows}
     lines = ["/* Generated from ops.def by generate.py: change the table, not this file. */"]
     for row in rows:

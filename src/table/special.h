@@ -1,6 +1,6 @@
 /* Elementwise values that the C library does not have, or has with another convention.
  *
- * Plain functions of doubles: this room knows no tape and no derivative. The conventions (signs of
+ * Plain functions of doubles: this file knows no tape and no derivative. The conventions (signs of
  * zero, nan, what happens at a pole) are those of the NumPy or SciPy function of the same name. */
 #ifndef CAD_TABLE_SPECIAL_H
 #define CAD_TABLE_SPECIAL_H

@@ -16,7 +16,7 @@ struct CadBlock {
     uint8_t singly;   /* single numbers of it are in use */
     uint8_t changed;  /* an input that was assigned to */
     double *adjoints; /* where they are instead of in the buffer, or NULL */
-    double *values;   /* the same of the values, which are only read */
+    double *values;   /* where the values are instead, which are only read; or NULL */
 };
 
 /* A block is large from so many slots on; tests have it a few. */
@@ -59,7 +59,7 @@ int cad_tape_is_lent(const CadTape *tape, CadSlot slot);
 #endif
 
 /* Have the values of a very large block, exactly [begin, end), read from memory of the caller's,
- * which stays as it is until they are settled or the block is gone. Answers whether it is such a
+ * which stays as it is until they are copied or the block is gone. Answers whether it is such a
  * block. */
 int cad_tape_borrow(CadTape *tape, size_t begin, size_t end, const double *values);
 
@@ -81,7 +81,7 @@ void cad_tape_use_singly(CadTape *tape, CadSlot slot);
  * has touched in this pass: it has to be overwritten instead. */
 int cad_tape_touch(CadTape *tape, size_t low, size_t high);
 
-/* Have the adjoints of a large block be 0, as if nobody had touched it in this pass. */
+/* Have the adjoints of a large block be 0, as if it were untouched in this pass. */
 void cad_tape_forget(CadTape *tape, CadSlot slot);
 
 /* Whether the adjoint at a slot is 0 because its block was not touched. */

@@ -38,8 +38,8 @@ CadStatus cad_guards_new(CadTape *tape);
 /* Note that the numbers of slots [slot, slot + count) are outcomes to be met again. */
 CadStatus cad_guard_note(CadTape *tape, CadSlot slot, size_t count, int equality);
 
-/* The same for the recording that has this serial, this one or one around it; if it has ended,
- * nothing is left to note. */
+/* Note outcomes for the recording that has this serial, this one or one around it; if it has
+ * ended, nothing is left to note. */
 CadStatus cad_guard_note_late(CadTape *tape, uint64_t serial, CadSlot slot, size_t count,
                               int equality);
 

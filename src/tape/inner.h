@@ -1,4 +1,4 @@
-/* What the files of the tape share with each other, and with nobody else. */
+/* What the files of the tape share with each other alone. */
 #ifndef CAD_TAPE_INNER_H
 #define CAD_TAPE_INNER_H
 

@@ -5,8 +5,8 @@
  * entry names the slot it wrote and the slots it read, so the order of entries is topological and
  * every sweep is one loop. Slots are handed out in ascending order; so entry.out ascends too.
  *
- * This room knows how many operands an entry has, and nothing of derivatives, nor of who holds its
- * numbers: `make_room` asks the holder to reclaim what nobody can reach.
+ * This file knows how many operands an entry has, and nothing of derivatives, nor of who holds its
+ * numbers: `make_room` asks the holder to reclaim what is out of reach.
  *
  * Here are the tape itself, and how it is filled and rewound; entries.h says what stands on
  * it, blocks.h what is done about arrays, adjoints.h about the adjoints of a sweep. */
@@ -37,15 +37,15 @@ typedef struct CadFilled {
     size_t blocks;
 } CadFilled;
 
-/* Where an entry comes from, in the numbers of whoever has a hook on the tape; 0 is unknown. */
+/* Where an entry comes from, in the numbers of the hook on the tape; 0 is unknown. */
 typedef struct CadOrigin {
     uint32_t place; /* in the program */
     uint32_t shape; /* of its result, if that is an array */
 } CadOrigin;
 
 /* A hook: functions that are called for what is recorded. Then there is no room in advance: each
- * entry asks for it, so that nobody else pays for this. The functions append nothing; they may be
- * NULL. */
+ * entry asks for it, so that tapes without a hook pay nothing. The functions append nothing; they
+ * may be NULL. */
 typedef struct CadHook {
     void *holder;
     /* Where the entry that is about to be appended comes from. */
@@ -161,7 +161,7 @@ size_t cad_tape_bytes(const CadTape *tape);
  * read them afterwards. */
 CadStatus cad_tape_grow(CadTape *tape, size_t slots);
 
-/* The same for all that is counted, which the caller then writes by himself. */
+/* Make room for `more` of all that is counted, which the caller then writes. */
 CadStatus cad_tape_grow_by(CadTape *tape, CadFilled more);
 
 static inline int cad_tape_has_room(const CadTape *tape) {
@@ -220,7 +220,7 @@ static inline void cad_tape_skip(CadTape *tape, double value) {
 CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, int accumulate,
                         CadSlot *out);
 
-/* The same without gradients, and with values that the caller has to write. */
+/* Append a leaf without gradients, whose values the caller has to write. */
 CadStatus cad_tape_open_leaf(CadTape *tape, size_t count, CadSlot *out);
 
 /* Slots for an array of constants, not written yet; takes care of room itself. If it `may_change`,

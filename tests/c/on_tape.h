@@ -2,7 +2,7 @@
  *
  * A random program calls all operations of the table but `stop`, with all combinations of
  * variables and constants as operands. The operands are kept inside the domains, which a header
- * made from the table tells (domains.h, written by tests/test_c_core.py), away from kinks, and
+ * made from the table tells (domains.h, written by tests/c/test_c_core.py), away from kinks, and
  * where partials are moderate: so derivatives of the whole can be compared with differences. */
 #ifndef ON_TAPE_H
 #define ON_TAPE_H

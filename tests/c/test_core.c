@@ -10,14 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static const Test *const rooms[] = {
+static const Test *const suites[] = {
     tape_tests,   memory_tests,   captures_tests, ops_tests,     sweep_tests,
     zero_tests,   reclaim_tests,  room_tests,     special_tests, array_tests,
     guard_tests,  sparsity_tests, block_tests,    kernel_tests,  taylor_tests,
     linear_tests, call_tests,     graph_tests,    thread_tests,
 };
 
-enum { ROOMS = sizeof rooms / sizeof rooms[0] };
+enum { SUITES = sizeof suites / sizeof suites[0] };
 
 static void run(const Test *test) {
     const size_t before = check_failures();
@@ -33,8 +33,8 @@ int main(int argc, char **argv) {
     const char *const wanted = argc > 1 ? argv[1] : NULL;
     const int list = wanted != NULL && strcmp(wanted, "--list") == 0;
     int found = 0;
-    for (int i = 0; i < ROOMS; i++) {
-        for (const Test *test = rooms[i]; test->name != NULL; test++) {
+    for (int i = 0; i < SUITES; i++) {
+        for (const Test *test = suites[i]; test->name != NULL; test++) {
             if (list) {
                 printf("%s\n", test->name);
             } else if (wanted == NULL || strcmp(wanted, test->name) == 0) {

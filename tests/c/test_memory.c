@@ -217,7 +217,7 @@ static void reclaiming_survives(void) {
     survive(attempt_reclaim);
 }
 
-/* A failure leaves the entries that were recorded so far: whoever called rewinds them. */
+/* A failure leaves the entries that were recorded so far: the caller rewinds them. */
 static CadStatus attempt_record(CadTape *tape) {
     const size_t end = tape->n_entries, n_slots = tape->n_slots;
     CadNumber *adjoints = zero_numbers(n_slots);

@@ -2,7 +2,7 @@
 
 A case is a twin written in mpmath from the definition, the numbers of the arguments by which the
 function is differentiable, and points: ordinary ones, and those where a careless formula loses its
-digits. This room knows nothing of cadiff.
+digits. This module knows nothing of cadiff.
 """
 
 from __future__ import annotations

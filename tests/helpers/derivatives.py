@@ -6,7 +6,7 @@ arrays (the truth about values), with the package on plain arrays, with the pack
 derivatives, and with the original on numbers with derivatives (NumPy's dispatch).
 
 Derivatives are compared with differences of the original, with each other (reverse by the
-dot-product identity), and to second order in all four nestings of the modes. This room knows the
+dot-product identity), and to second order in all four nestings of the modes. This module knows the
 gradient functions of the package and nothing of how a function is made.
 """
 

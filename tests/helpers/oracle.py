@@ -2,7 +2,7 @@
 
 `ORACLE` holds a twin of every row, written in mpmath from the definition of the function.
 `taylor` gives value and partial derivatives of a twin up to order three; it differentiates the
-twin numerically, so it shares no formula with the table. This room knows nothing of cadiff: what
+twin numerically, so it shares no formula with the table. This module knows nothing of cadiff: what
 is right must not depend on what is computed.
 
 Numbers are mpmath's `mpf`. Outside the domain, and where a real function would be complex, a twin

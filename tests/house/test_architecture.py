@@ -1,7 +1,7 @@
-"""The rules of the house: who may enter which room, and that what is derived is up to date.
+"""The rules of the house: which module may use which, and that what is derived is up to date.
 
-Rooms may use only rooms that come before them. A new module or C file has to be given its place
-here.
+Modules and files may use only those that come before them. A new module or C file has to be given
+its place here.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ generate = _load("generate_for_architecture", SOURCES / "table" / "generate.py")
 
 # --- imports of the package --------------------------------------------------------------------
 
-# The storeys of the package, from below, and the order of the rooms within each: a room may import
-# those of lower storeys, and of its own those of earlier groups. A package stands for its own
-# __init__.py; "" is the folder of the package itself.
+# The storeys of the package, from below, and the order of the modules within each: a module may
+# import those of lower storeys, and of its own those of earlier groups. A package stands for its
+# own __init__.py; "" is the folder of the package itself.
 STOREYS: list[tuple[str, list[set[str]]]] = [
     ("binding", [{"dtype"}, {"_core"}, {"loading"}, set(loading.MODULES), {"__init__"}]),
     (
@@ -99,27 +99,29 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
 ]
 
 
-def room(folder: str, name: str) -> str:
-    """The name of a room, without the package's own."""
+def module_name(folder: str, name: str) -> str:
+    """The name of a module, without the package's own."""
     return folder if folder and name == "__init__" else f"{folder}.{name}".lstrip(".")
 
 
-ROOMS = [{room(folder, name) for name in names} for folder, groups in STOREYS for names in groups]
-RANK = {name: rank for rank, names in enumerate(ROOMS) for name in names}
+GROUPS = [
+    {module_name(folder, name) for name in names} for folder, groups in STOREYS for names in groups
+]
+RANK = {name: rank for rank, names in enumerate(GROUPS) for name in names}
 
 
 def _stem(path: Path) -> str:
     return path.stem
 
 
-def room_of(path: Path) -> str:
+def module_of(path: Path) -> str:
     """The name of a file of the package, without the package's own."""
     *above, name = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(above if name == "__init__" and above else [*above, name])
 
 
-MODULES = {room_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
-COMPILED = {room_of(path): path for path in sorted(PACKAGE.rglob("*.pyx"))}
+MODULES = {module_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+COMPILED = {module_of(path): path for path in sorted(PACKAGE.rglob("*.pyx"))}
 
 
 def named_imports(tree: ast.AST, package: str = "cadiff") -> set[str]:
@@ -135,8 +137,8 @@ def named_imports(tree: ast.AST, package: str = "cadiff") -> set[str]:
     return found
 
 
-def room_called(name: str) -> str | None:
-    """The room of the package that a full name leads to; None outside of the package."""
+def module_called(name: str) -> str | None:
+    """The module of the package that a full name leads to; None outside of the package."""
     package, *rest = name.split(".")
     known = {*MODULES, *COMPILED}
     while rest and ".".join(rest) not in known:
@@ -145,19 +147,19 @@ def room_called(name: str) -> str | None:
 
 
 def imports_of(path: Path, package: str = "cadiff") -> set[str]:
-    """The rooms of the package that a file imports, anywhere in it; `__init__` for itself."""
+    """The modules of the package that a file imports, anywhere in it; `__init__` for itself."""
     names = named_imports(ast.parse(path.read_text(encoding="utf-8")), package)
-    return {room for name in names if (room := room_called(name)) is not None}
+    return {module for name in names if (module := module_called(name)) is not None}
 
 
 def fetches_of(path: Path) -> set[str]:
-    """The rooms that a file imports by `importlib.import_module`."""
+    """The modules that a file imports by `importlib.import_module`."""
     found = re.findall(r"import_module\(\s*\"([\w.]+)\"", path.read_text(encoding="utf-8"))
-    return {room for name in found if (room := room_called(name)) is not None}
+    return {module for name in found if (module := module_called(name)) is not None}
 
 
 def package_of(name: str) -> str:
-    """The package that a room stands in."""
+    """The package that a module stands in."""
     path = MODULES[name].parent
     return ".".join(path.relative_to(ROOT).parts)
 
@@ -173,11 +175,11 @@ def test_a_module_imports_only_what_comes_before_it(name: str) -> None:
 
 
 def private_names(path: Path, package: str = "cadiff") -> set[str]:
-    """The names with an underscore that a file takes out of rooms of the package."""
+    """The names with an underscore that a file takes out of modules of the package."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     named = {name for name in named_imports(tree, package) if name.startswith("cadiff.")}
-    rooms = {f"cadiff.{room}" for room in {*MODULES, *COMPILED}}
-    return {name for name in named - rooms if name.split(".")[-1].startswith("_")}
+    modules = {f"cadiff.{module}" for module in {*MODULES, *COMPILED}}
+    return {name for name in named - modules if name.split(".")[-1].startswith("_")}
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -186,7 +188,7 @@ def test_a_module_imports_no_private_name(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_a_module_fetches_no_room_behind_its_back(name: str) -> None:
+def test_a_module_fetches_no_module_behind_its_back(name: str) -> None:
     assert fetches_of(MODULES[name]) == set()
 
 
@@ -260,7 +262,7 @@ def test_the_order_of_modules_in_cython_can_be_broken(tmp_path: Path) -> None:
 
 def test_the_import_rule_can_be_broken(tmp_path: Path) -> None:
     """The parser of these tests sees every way to write an import."""
-    path = tmp_path / "room.py"
+    path = tmp_path / "module.py"
     path.write_text(
         "import cadiff.ops\nfrom . import inspection\nfrom .transforms import grad\n"
         "def f():\n    from cadiff import sin\n    from cadiff.binding.tape import is_stale\n"
@@ -307,7 +309,7 @@ def at_import(tree: ast.Module) -> ast.Module:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_importing_the_package_needs_numpy_alone(name: str) -> None:
-    """And SciPy for the rooms called after it, which nobody enters without it."""
+    """And SciPy for the modules called after it, which are of use with it alone."""
     tree = at_import(ast.parse(MODULES[name].read_text(encoding="utf-8")))
     allowed = {*sys.stdlib_module_names, "numpy", "cadiff"}
     if name.split(".")[0] == "scipy":
@@ -318,7 +320,7 @@ def test_importing_the_package_needs_numpy_alone(name: str) -> None:
 
 # --- the C core --------------------------------------------------------------------------------
 
-# The storeys of the core, from below, and the order of the rooms within each: a file may include
+# The storeys of the core, from below, and the order of the files within each: a file may include
 # headers of earlier storeys, and a header those of earlier groups of its own.
 C_STOREYS: list[tuple[str, list[set[str]]]] = [
     ("memory", [{"memory"}]),
@@ -542,7 +544,7 @@ def test_the_c_core_calls_no_storey_above(core_calls: dict[str, dict[str, set[st
 
 
 def test_circles_in_c_are_found(tmp_path: Path) -> None:
-    folder = tmp_path / "room"
+    folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "a.h").write_text(
         "int cad_a(int x);\nint cad_b(\n    int x);\n"
@@ -564,25 +566,26 @@ def test_circles_in_c_are_found(tmp_path: Path) -> None:
     (folder / "d.h").unlink()
     (folder / "d.c").unlink()
     calls = calls_between(sorted(folder.iterdir()))
-    assert calls == {"room/a": {"room/c": {"cad_table"}}, "room/b": {"room/a": {"cad_a"}}} | {
-        "room/c": {}
-    }
+    assert calls == {
+        "folder/a": {"folder/c": {"cad_table"}},
+        "folder/b": {"folder/a": {"cad_a"}},
+    } | {"folder/c": {}}
     assert circle_in(calls) == []
     (folder / "c.c").write_text(
         'int (*cad_table[])(int) = {cad_b};\n\nvoid cad_c(void) {\n    puts("cad_a");\n'
         "    small(cad_b(1));\n}\n"
     )
     calls = calls_between(sorted(folder.iterdir()))
-    assert calls["room/c"] == {"room/a": {"small"}, "room/b": {"cad_b"}}
+    assert calls["folder/c"] == {"folder/a": {"small"}, "folder/b": {"cad_b"}}
     (folder / "a.c").write_text("int cad_a(int x) {\n    return cad_b(x);\n}\n")
     circle = circle_in(calls_between(sorted(folder.iterdir())))
     assert circle[0] == circle[-1]
-    assert set(circle) == {"room/a", "room/b"}
+    assert set(circle) == {"folder/a", "folder/b"}
 
 
 # --- the binding in C --------------------------------------------------------------------------
 
-# The folders of the binding, from below, and the order of the rooms within each: a file may use
+# The folders of the binding, from below, and the order of the files within each: a file may use
 # what earlier folders define, and of its own folder what earlier groups or its own group do.
 BINDING_STOREYS: list[tuple[str, list[set[str]]]] = [
     ("numbers", []),
@@ -618,7 +621,7 @@ def binding_calls() -> dict[str, dict[str, set[str]]]:
     return calls_between(BINDING_FILES)
 
 
-def test_every_room_of_the_binding_has_its_place() -> None:
+def test_every_file_of_the_binding_has_its_place() -> None:
     assert {_place(path) for path in BINDING_FILES} == set(BINDING_RANK)
     assert [path.name for path in BINDING.glob("*.*")] == ["numbers.h"]
 
@@ -628,14 +631,14 @@ def test_the_binding_has_no_circles(binding_calls: dict[str, dict[str, set[str]]
 
 
 @pytest.mark.parametrize("name", sorted(BINDING_RANK))
-def test_a_room_of_the_binding_uses_what_stands_below(
+def test_a_file_of_the_binding_uses_what_stands_below(
     name: str, binding_calls: dict[str, dict[str, set[str]]]
 ) -> None:
     for other, names in binding_calls[name].items():
         assert BINDING_RANK[other] <= BINDING_RANK[name], f"{name} uses {names} of {other}"
 
 
-def test_calls_between_rooms_of_the_binding_are_seen(
+def test_calls_between_files_of_the_binding_are_seen(
     binding_calls: dict[str, dict[str, set[str]]],
 ) -> None:
     ready, general = binding_calls["module/ready"], binding_calls["operations/apply"]
@@ -648,12 +651,12 @@ def test_calls_between_rooms_of_the_binding_are_seen(
 
 
 @pytest.mark.parametrize("path", BINDING_FILES, ids=_name)
-def test_a_room_of_the_binding_says_what_it_is_for(path: Path) -> None:
+def test_a_file_of_the_binding_says_what_it_is_for(path: Path) -> None:
     assert re.match(r"/\*.*?\*/\n#(include|ifndef)", path.read_text(encoding="utf-8"), re.DOTALL)
 
 
 @pytest.mark.parametrize("path", BINDING_FILES, ids=_name)
-def test_a_room_of_the_binding_includes_what_stands_below(path: Path) -> None:
+def test_a_file_of_the_binding_includes_what_stands_below(path: Path) -> None:
     storey, place = BINDING_RANK[_place(path)]
     last = place if path.suffix == ".h" else len(BINDING_STOREYS[storey][1])
     for header in includes_of(path, r'"([^"]+)"'):
@@ -667,7 +670,7 @@ def test_a_room_of_the_binding_includes_what_stands_below(path: Path) -> None:
 
 
 def test_headers_of_the_binding_declare_what_their_folder_defines() -> None:
-    """But for what the binding in Cython does for these rooms."""
+    """But for what the binding in Cython does for these files."""
     defined = {path: definitions_of(path)[0] for path in BINDING_FILES if path.suffix == ".c"}
     for header in (path for path in BINDING_FILES if path.suffix == ".h"):
         text = re.sub(r"/\*.*?\*/", "", header.read_text(encoding="utf-8"), flags=re.DOTALL)
@@ -689,7 +692,7 @@ def test_headers_of_the_binding_have_guards(path: Path) -> None:
     assert text.endswith("#endif")
 
 
-def test_the_binding_in_cython_sees_all_that_the_rooms_offer() -> None:
+def test_the_binding_in_cython_sees_all_that_the_files_offer() -> None:
     seen = set(includes_of(BINDING / "numbers.h", r'"numbers/([^"]+)"'))
     offered = {path for path in BINDING_FILES if path.suffix == ".h" and path.stem != "inner"}
     assert seen == {path.relative_to(BINDING).as_posix() for path in offered}
@@ -871,9 +874,9 @@ def test_all_names_exist_once_and_are_documented(module: ModuleType) -> None:
         assert getattr(module, name).__doc__, f"{name} has no documentation"
 
 
-def test_the_package_offers_all_that_its_rooms_offer() -> None:
-    rooms = (_table, inspection, ops, programs, transforms)
-    parts = {name for room in rooms for name in room.__all__}
+def test_the_package_offers_all_that_its_modules_offer() -> None:
+    modules = (_table, inspection, ops, programs, transforms)
+    parts = {name for module in modules for name in module.__all__}
     assert parts <= set(cadiff.__all__)
     for name in parts:
         assert hasattr(cadiff, name)

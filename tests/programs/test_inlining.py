@@ -207,14 +207,14 @@ def test_functions_of_the_package_take_programs() -> None:
             cadiff.grad(cadiff.compile(lambda x: cadiff.log(x) * x, optimize=optimize))(0.0)
 
 
-def test_kinds_of_calls_are_not_kept_without_end() -> None:
+def test_signatures_are_not_kept_without_end() -> None:
     program = cadiff.compile(lambda x, which: cnp.sum(x[which]))
     x = np.arange(200.0)
     for k in range(100):
         which = np.array([k, k + 1])
         found = cadiff.grad(lambda x, which=which: program(x, which) * 2.0)(x)
         assert np.flatnonzero(found).tolist() == [k, k + 1]
-    assert program.stats()["eager"] == 100 - program._inlined.MOST_KINDS
+    assert program.stats()["eager"] == 100 - program._inlined.MOST_SIGNATURES
 
 
 def test_methods_within_other_derivatives() -> None:
@@ -304,7 +304,7 @@ def test_arrays_that_are_returned_as_constants_are_fresh() -> None:
 @settings(max_examples=60)
 @given(st.integers(0, 10**9))
 def test_derivatives_of_derivatives_of_programs(seed: int) -> None:
-    """Recorded sweeps over what was pasted."""
+    """Recorded sweeps over what was inlined."""
     f, x, text = drafted(seed)
     number = summed(f)
     program = cadiff.compile(number, max_traces=4)
@@ -348,7 +348,7 @@ def test_variables_of_the_user() -> None:
     assert program.stats()["eager"] == 0
 
 
-def test_what_cannot_be_pasted_runs_the_function() -> None:
+def test_what_cannot_be_inlined_runs_the_function() -> None:
     @cadiff.primitive
     def double(x: Any) -> Any:
         return 2.0 * x
@@ -418,10 +418,10 @@ def test_results_may_be_assigned_to() -> None:
     program = cadiff.compile(lambda x: x[1:] * 1.0)
     same_array = cadiff.compile(lambda x: x)
 
-    def f(x: Any, paste: bool) -> Any:
+    def f(x: Any, inline: bool) -> Any:
         y = x * 2.0
-        z = program(y) if paste else y[1:] * 1.0
-        u = same_array(y) if paste else y * 1.0
+        z = program(y) if inline else y[1:] * 1.0
+        u = same_array(y) if inline else y * 1.0
         z[0] = y[0] * 3.0
         y[0] = 5.0
         u[1] = z[0]
@@ -464,8 +464,8 @@ def test_what_is_recorded_is_what_the_function_records(f: Function) -> None:
 
     def compared(x: Any, y: Any) -> Any:
         program(x, y)  # recorded first
-        pasted, recorded = entries(program, x, y), entries(f, x, y)
-        assert recorded - 2 <= pasted <= recorded
+        inlined, recorded = entries(program, x, y), entries(f, x, y)
+        assert recorded - 2 <= inlined <= recorded
         return cnp.sum(x) if isinstance(x, cadiff.Var) else cnp.sum(y)
 
     cadiff.grad(compared)(x, y)
@@ -503,7 +503,7 @@ def test_missed_guards_leave_the_tape_as_it_was() -> None:
         entries = binding.tape_usage()["entries"]
         plain = f(-x)
         recorded = binding.tape_usage()["entries"] - entries
-        second = program(-x)  # there is no room for its image: f is run
+        second = program(-x)  # no further recording is kept: f is run
         assert binding.tape_usage()["entries"] == entries + 2 * recorded
         return first + plain * second
 
@@ -512,7 +512,7 @@ def test_missed_guards_leave_the_tape_as_it_was() -> None:
     assert program.stats()["eager"] == 1
 
 
-def test_threads_paste_one_image_at_once() -> None:
+def test_threads_inline_one_recording_at_once() -> None:
     exact = cadiff.compile(loop, optimize=False)
     program = cadiff.compile(loop)
     rng = np.random.default_rng(2)
@@ -557,7 +557,7 @@ def test_memory_that_runs_out() -> None:
     same(cadiff.compile(f, optimize=False).grad(x), wanted)
 
 
-def test_long_recordings_are_pasted_again_and_again() -> None:
+def test_long_recordings_are_inlined_again_and_again() -> None:
     def f(x: Any) -> Any:
         s = x
         for _ in range(3000):

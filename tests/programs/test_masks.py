@@ -1,5 +1,5 @@
 """Comparisons of arrays within compiled functions: as long as they only choose between numbers,
-one recording serves all data; whoever reads them gets what NumPy gives, and a guard."""
+one recording serves all data; what reads them gets what NumPy gives, and a guard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The short ways of programs: calls of known kinds, which go straight to the code."""
+"""The fast paths of programs: calls of known signatures, which go straight to the code."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ MATRIX = np.array([[0.5, 1.5, -2.0], [3.0, 0.25, 1.0]])
 
 
 def slowly(f: Function, method: str, *args: Any, **kwargs: Any) -> Any:
-    """By a program that was never called before."""
+    """What a method gives that was never called before."""
     return getattr(cadiff.compile(f), method)(*args, **kwargs)
 
 
 def told(program: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The methods of a program that go the long way from now on."""
+    """The methods of a program that take the general path from now on."""
     calls: list[str] = []
 
     def note(name: str) -> None:
@@ -162,7 +162,7 @@ def arrays(tree: Any) -> list[Any]:
     return [tree] if isinstance(tree, np.ndarray) else []
 
 
-LONG = {"list of argnums", "named argument", "ordered"}  # which have no short way
+LONG = {"list of argnums", "named argument", "ordered"}  # which have no fast path
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -261,7 +261,7 @@ def test_pullbacks_refuse_what_they_refused() -> None:
             pull([1.0, True, 2.0])
 
 
-# --- kinds in turn -------------------------------------------------------------------------------
+# --- signatures in turn --------------------------------------------------------------------------
 
 
 def test_statics_are_told_apart_by_type() -> None:
@@ -327,7 +327,7 @@ def test_static_arrays_are_read_again() -> None:
         assert program(VECTOR, np.array(mask)) == np.sum(VECTOR[mask])
 
 
-def test_more_kinds_than_shortcuts_in_turn() -> None:
+def test_more_signatures_than_fast_paths_in_turn() -> None:
     program = cadiff.compile(lambda x, n: cnp.sum(x**n))
     for _ in range(4):
         for n in range(1, 12):
@@ -339,7 +339,7 @@ def test_more_kinds_than_shortcuts_in_turn() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(sorted(CALLS)), st.integers(0, 4)), max_size=40))
-def test_any_kinds_in_turn(turns: list[tuple[str, int]]) -> None:
+def test_any_signatures_in_turn(turns: list[tuple[str, int]]) -> None:
     program = cadiff.compile(energy)
     for name, k in turns:
         f, methods, args, kwargs = CALLS[name]
@@ -392,7 +392,7 @@ def test_no_branch_is_stale(points: list[float]) -> None:
         assert program.vjp(t)[1](2.0) == pytest.approx(2.0 * cadiff.grad(f)(t), rel=1e-14)
 
 
-def test_clear_forgets_shortcuts() -> None:
+def test_clear_forgets_fast_paths() -> None:
     factor = 2.0
     program = cadiff.compile(lambda x, *, n=1: [x * factor * n])
     v = np.ones(3)
@@ -413,7 +413,7 @@ def test_clear_forgets_shortcuts() -> None:
                 np.testing.assert_allclose(result, factor * VECTOR, rtol=1e-15)
 
 
-def test_shortcuts_of_forgotten_recordings_are_forgotten() -> None:
+def test_fast_paths_of_forgotten_recordings_are_forgotten() -> None:
     program = cadiff.compile(lambda x, n: x * n)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -435,7 +435,7 @@ def test_numbers_with_derivatives_never_take_a_short_way() -> None:
         assert second == pytest.approx(2.0 * np.sum(VECTOR))
 
 
-def test_who_watches_sees_f() -> None:
+def test_a_hook_sees_f() -> None:
     program = cadiff.compile(lambda x: cadiff.log(x) * 2.0)
     for _ in range(2):
         program(0.5)
@@ -477,7 +477,7 @@ def test_errors_of_steps_are_those_of_f() -> None:
                 getattr(program, method)(singular)
 
 
-def test_threads_with_kinds_in_turn() -> None:
+def test_threads_with_signatures_in_turn() -> None:
     program = cadiff.compile(lambda x, n=2: cnp.sum(x**n) if x[0] > 0.0 else cnp.sum(x) * n)
 
     def work(seed: int) -> None:

@@ -63,7 +63,7 @@ def by_program(program: Any, method: str, x: Any) -> Any:
 
 
 @pytest.mark.parametrize("method", EAGER)
-def test_strays_are_right(method: str) -> None:
+def test_misses_are_right(method: str) -> None:
     program = cadiff.compile(hinges, max_traces=3)
     eager = EAGER[method](hinges)
     for _ in range(3):
@@ -72,13 +72,13 @@ def test_strays_are_right(method: str) -> None:
     stats = program.stats()
     assert len(stats["traces"]) == 3
     assert 3 <= stats["recordings"] <= 8
-    # Each call but the first ones of a recording's kind was served, or ran f.
+    # Each call but the first ones of a signature was served, or ran f.
     assert stats["branch_changes"] + 1 >= stats["recordings"] + stats["eager"]
     assert 70 <= stats["eager"] <= 93
 
 
 @pytest.mark.parametrize("method", EAGER)
-def test_what_settles_is_replayed(method: str) -> None:
+def test_what_becomes_steady_is_replayed(method: str) -> None:
     """However many other ways it went before."""
     program = cadiff.compile(hinges, max_traces=2)
     for x in signs(5):
@@ -119,7 +119,7 @@ def test_the_fewer_are_served_the_fewer_are_recorded() -> None:
     assert stats["eager"] > 1000
 
 
-def test_each_kind_has_strays_of_its_own() -> None:
+def test_each_signature_has_misses_of_its_own() -> None:
     program = cadiff.compile(hinges, max_traces=2)
     gradient = cadiff.grad(hinges)
     for _ in range(2):
@@ -150,7 +150,7 @@ def test_a_change_of_branch_is_warned_of_each_time() -> None:
             same(program.grad(-np.ones(3)), cadiff.grad(hinges)(-np.ones(3)))
 
 
-def test_errors_of_strays_are_those_of_f() -> None:
+def test_errors_of_misses_are_those_of_f() -> None:
     def f(x: Any) -> Any:
         for k in range(len(x)):
             if x[k] > 0.0:
@@ -242,7 +242,7 @@ for x in np.random.default_rng(0).normal(size=(1500, 3)):
 
 
 @pytest.mark.parametrize("listed", [False, True])
-def test_strays_within_functions(listed: bool) -> None:
+def test_misses_within_functions(listed: bool) -> None:
     program = cadiff.compile(hinges, max_traces=2)
 
     def outer(x: Any) -> Any:
@@ -256,7 +256,7 @@ def test_strays_within_functions(listed: bool) -> None:
             same(cadiff.value_and_grad(outer)(x), cadiff.value_and_grad(plain)(x))
     eager = program.stats()["eager"]
     assert eager > 40
-    x = np.array([1.0, 1.5, 2.0, -1.0])  # of one of the images: once it serves, none is left alone
+    x = np.array([1.0, 1.5, 2.0, -1.0])  # a recording serves it: none is left alone then
     for k in range(130):
         same(cadiff.grad(outer)(x - 0.001 * k), cadiff.grad(plain)(x - 0.001 * k))
     same(cadiff.hessian(outer)(x), cadiff.hessian(plain)(x))

@@ -134,7 +134,7 @@ def test_loops_over_rows_and_checkpoints() -> None:
         near(cadiff.grad(cadiff.checkpoint(cadiff.compile(cadiff.sin)))(x), math.cos(x))
 
 
-def test_nan_check_watches_programs() -> None:
+def test_nan_check_looks_into_programs() -> None:
     program = cadiff.compile(lambda x: cnp.sum(cadiff.log(x)))
     x = np.array([1.0, 2.0])
     program.grad(x)
@@ -285,10 +285,10 @@ def test_recordings_take_no_more_memory_than_they_may(monkeypatch: pytest.Monkey
     assert 3 <= len(kept) <= 8
 
 
-def test_no_more_kinds_of_calls_are_kept_than_there_may_be(
+def test_no_more_signatures_are_kept_than_there_may_be(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(traces, "MOST_KINDS", 4)
+    monkeypatch.setattr(traces, "MOST_SIGNATURES", 4)
     program = cadiff.compile(lambda x, k: x * k)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
@@ -344,7 +344,7 @@ def test_statics_take_the_short_way() -> None:
             near(product.grad(*args), cadiff.grad(product.__wrapped__)(*args))
 
 
-def test_the_oldest_of_many_kinds_of_calls_are_forgotten() -> None:
+def test_the_oldest_of_many_signatures_are_forgotten() -> None:
     program = cadiff.compile(lambda x, n: x * n)
     for n in range(512):
         assert program.grad(2.0, n) == n

@@ -1,4 +1,4 @@
-/* Var and Dual as C types: all that the binding in Cython sees of them. The rooms in C include
+/* Var and Dual as C types: all that the binding in Cython sees of them. The files in C include
  * what they use instead; a folder uses those above it in this list, and no other.
  *
  *   objects      what Var and Dual are, and how they live: layout, errors, handles, components

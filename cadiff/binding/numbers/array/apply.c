@@ -1,5 +1,5 @@
 /* Operations on array Vars: what an elementwise operation, a product of matrices or a sum appends
- * to the tape. This room finds out which shapes and strides take part; what happens at those
+ * to the tape. This file finds out which shapes and strides take part; what happens at those
  * places is the business of src/arrays. */
 #include "numbers/array/inner.h"
 #include "numbers/objects/errors.h"

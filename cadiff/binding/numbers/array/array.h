@@ -10,7 +10,7 @@
  * without an exception if an operand is something else. */
 PyObject *cad_array_apply(CadOp op, PyObject *const *operands);
 
-/* The same for `left @ right`. */
+/* `left @ right` of Vars, at least one of them, and plain arrays; NULL as for cad_array_apply. */
 PyObject *cad_array_matmul(PyObject *left, PyObject *right);
 
 PyObject *cad_array_copy(CadVar *var);
@@ -35,8 +35,8 @@ int cad_array_assign(CadVar *var, PyObject *key, PyObject *value);
  * are one number, it gets the sum. Former values are not kept. */
 int cad_array_accumulate(CadVar *target, PyObject *value);
 
-/* The same for target[indices], in which an element may occur several times: a 1-D target, int64
- * indices of one axis. */
+/* target[indices] += value, in which an element may occur several times: a 1-D target, int64
+ * indices of one axis. Former values are not kept. */
 int cad_array_add_at(CadVar *target, PyObject *indices, PyObject *value);
 
 /* target[...] = value for a part of an array that was just made: no former values are kept. */

@@ -1,5 +1,5 @@
 /* Array Vars as Python's sequences and mappings: NumPy itself finds the view that a key names.
- * Copies by arrays of indices and assignments are entries, which other rooms append. */
+ * Copies by arrays of indices and assignments are entries, which other files append. */
 #include "numbers/array/array.h"
 #include "numbers/objects/binding.h"
 #include "numbers/objects/errors.h"

@@ -1,4 +1,4 @@
-/* Operands, shapes and results of operations on array Vars: what the rooms of this folder share.
+/* Operands, shapes and results of operations on array Vars: what the files of this folder share.
  */
 #ifndef CADIFF_ARRAY_INNER_H
 #define CADIFF_ARRAY_INNER_H

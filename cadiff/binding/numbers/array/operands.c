@@ -208,7 +208,7 @@ static PyObject *make_view(CadTape *tape, CadSlot out, int ndim, const npy_intp 
     return cad_var_view(tape, out, ndim, shape, NULL, CAD_CONSTANT);
 }
 
-/* The same after the hook of the tape was called. */
+/* Call the tape's hook, then make the view. */
 static PyObject *show_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
                            size_t slots, int passive) {
     const CadStatus status = tape->hook->array(tape->hook->holder, ndim, shape);
@@ -222,7 +222,7 @@ static PyObject *show_view(CadTape *tape, CadSlot out, int ndim, const npy_intp 
 PyObject *cad_result_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
                           size_t slots, int passive) {
     return tape->hook == NULL ? make_view(tape, out, ndim, shape, slots, passive)
-                               : show_view(tape, out, ndim, shape, slots, passive);
+                              : show_view(tape, out, ndim, shape, slots, passive);
 }
 
 PyObject *cad_empty_array(CadTape *tape, const CadShape *shape) {

@@ -1,5 +1,5 @@
 /* Duals made by hand: Dual(primal, tangent) and Dual.seed(x), of whatever users give as
- * components, and the errors that say what was expected. Operations make theirs without this room.
+ * components, and the errors that say what was expected. Operations make theirs without this file.
  */
 #include "numbers/dual/dual.h"
 #include "numbers/objects/classify.h"

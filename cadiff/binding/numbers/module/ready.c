@@ -1,5 +1,5 @@
 /* What happens once, at import: types, functions and errors are put into the module, NumPy's
- * functions are looked up, and the tables are filled by which lower rooms reach higher ones. */
+ * functions are looked up, and the tables are filled by which lower files reach higher ones. */
 #include "numbers/module/module.h"
 #include "numbers/objects/duals.h"
 #include "numbers/objects/errors.h"
@@ -70,7 +70,7 @@ static int ready_type(PyObject *module, const char *name, PyTypeObject *type) {
     return PyModule_AddObjectRef(module, name, (PyObject *)type);
 }
 
-/* --- what lower rooms reach through tables --- */
+/* --- what lower files reach through tables --- */
 
 static void fill_type_tables(void) {
     cad_table_of_var = (CadTypeTable){

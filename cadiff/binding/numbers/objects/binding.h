@@ -1,4 +1,4 @@
-/* What the binding in Cython does for these rooms: it makes numbers of whole collections. */
+/* What the binding in Cython does for these files: it makes numbers of whole collections. */
 #ifndef CADIFF_OBJECTS_BINDING_H
 #define CADIFF_OBJECTS_BINDING_H
 

@@ -1,4 +1,4 @@
-/* The errors that several rooms raise, each worded here alone. Errors of one room are worded
+/* The errors that several files raise, each worded here alone. Errors of one file are worded
  * there. */
 #include "numbers/objects/errors.h"
 

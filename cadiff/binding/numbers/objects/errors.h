@@ -1,4 +1,4 @@
-/* The errors that several rooms raise. */
+/* The errors that several files raise. */
 #ifndef CADIFF_OBJECTS_ERRORS_H
 #define CADIFF_OBJECTS_ERRORS_H
 

@@ -1,6 +1,6 @@
 /* The life of Vars: handles are taken from slabs, become stale when their part of the tape is
  * rewound, and say what of the tape is still reachable when it has to make room. All this walks
- * over the slabs, which no other room knows. */
+ * over the slabs, which no other file knows. */
 #include "numbers/objects/handles.h"
 #include "numbers/objects/views.h"
 

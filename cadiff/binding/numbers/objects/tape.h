@@ -27,7 +27,7 @@ static inline void set_rule_hook(int (*hook)(CadTape *, size_t)) {
     cad_rule_hook = hook;
 }
 
-/* The same in sweeps of second order: what tape->second_rule does. */
+/* What tape->second_rule does at a rule, in sweeps of second order. */
 extern int (*cad_second_rule_hook)(CadTape *tape, size_t entry, const CadAlong *along);
 
 static inline void set_second_rule_hook(int (*hook)(CadTape *, size_t, const CadAlong *)) {

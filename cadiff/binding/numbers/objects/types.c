@@ -1,5 +1,5 @@
 /* The types that Python knows as Var and Dual: who they are. What they do is filled in where the
- * module is made ready, so that rooms may ask for a type without knowing what its operators do. */
+ * module is made ready, so that files may ask for a type without knowing what its operators do. */
 #include "numbers/objects/types.h"
 
 PyObject *cad_dtype;

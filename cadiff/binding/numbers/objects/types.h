@@ -1,5 +1,5 @@
 /* What a Var and a Dual are: their layout, their types, and how to tell what an object is. All
- * rooms know this, and this knows none of them; of the core it needs the tape alone.
+ * files know this, and this knows none of them; of the core it needs the tape alone.
  *
  * Everything in these folders runs under the GIL, and knows no formula: values and partials are
  * those of src/table. */

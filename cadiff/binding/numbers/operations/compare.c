@@ -20,7 +20,7 @@ static int is_object_array(PyObject *object) {
 }
 
 /* Note that a replay has to come to an outcome again; or, if nothing depends on it yet, put a mask
- * in the place of the answer, which does so as soon as somebody reads it. */
+ * in the place of the answer, which does so as soon as it is read. */
 static int keep_outcome(CadTape *tape, CadVar *outcome, int equality, PyObject **answer) {
     CadGuards *const guards = tape->guards;
     if (CAD_IS_VAR_ARRAY(outcome) && answer != NULL && !guards->at_once && cad_mask_type != NULL &&

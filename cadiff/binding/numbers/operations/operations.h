@@ -1,5 +1,5 @@
 /* Operations on any numbers. What arrays and Duals do stands behind a table of each type, which is
- * filled where the module is made ready: these rooms know none that computes with them. */
+ * filled where the module is made ready: these files know none that computes with them. */
 #ifndef CADIFF_OPERATIONS_H
 #define CADIFF_OPERATIONS_H
 
@@ -8,7 +8,7 @@
 /* --- which function is which (functions.c): tables that are filled at import --- */
 
 extern PyObject *cad_numpy_functions[CAD_OP_COUNT]; /* numpy.sin ...; NULL: NumPy has none */
-extern PyObject *cad_own_ufuncs[CAD_OP_COUNT];      /* the same over objects and doubles */
+extern PyObject *cad_own_ufuncs[CAD_OP_COUNT];      /* ufuncs over objects and doubles */
 extern PyObject *cad_op_of_function;                /* {numpy.sin: op code, ...} */
 extern PyObject *cad_op_of_name;                    /* {"sin": op code, ...}, with aliases */
 extern PyObject *cad_array_functions;               /* {numpy.sum: the package's sum, ...} */
@@ -89,7 +89,7 @@ static inline PyObject *cad_apply2(CadOp op, PyObject *x, PyObject *y) {
 /* Call the package's function for an operation. */
 PyObject *cad_call(CadOp op, PyObject *const *args, Py_ssize_t n);
 
-/* The same for one argument, whose address the caller does not take: so it stays in a register. */
+/* cad_call for one argument, whose address the caller does not take: so it stays in a register. */
 PyObject *cad_call1(CadOp op, PyObject *x);
 
 /* An object array of the scalars of an array Var or Dual; anything else as np.asarray has it. */

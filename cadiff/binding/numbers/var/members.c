@@ -1,5 +1,5 @@
 /* The text and the attributes of Vars, and how one is made of plain numbers. Operators and
- * indexing have rooms of their own. */
+ * indexing have files of their own. */
 #include "numbers/var/var.h"
 #include "numbers/objects/classify.h"
 #include "numbers/objects/errors.h"

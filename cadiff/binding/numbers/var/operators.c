@@ -1,6 +1,6 @@
-/* The operators of Var. Scalars are what this room is fast at: an operator on two of them takes a
+/* The operators of Var. Scalars are what this file is fast at: an operator on two of them takes a
  * handle from the list of free ones and appends one entry. Whatever is not arithmetic of scalars
- * goes the general way, through operations/apply.c. */
+ * takes the general path, through operations/apply.c. */
 #include "numbers/var/var.h"
 #include "numbers/objects/classify.h"
 #include "numbers/objects/errors.h"
@@ -50,7 +50,7 @@ PyObject *cad_record_constant(CadOp op, CadVar *x, double constant, int passive,
 
 /* --- operators --- */
 
-/* The number slots: scalars at once, everything else by the general way. */
+/* The number slots: scalars at once, everything else by the general path. */
 #define BINARY_SLOT(name)                                                                         \
     static PyObject *slot_##name(PyObject *left, PyObject *right) {                               \
         double c;                                                                                 \

@@ -29,7 +29,7 @@ PyObject *cad_var_pick(CadVar *var, CadSlot slot);
 /* The part of a Var that an array over its values, or a view of one, covers. */
 PyObject *cad_var_part(CadVar *var, PyObject *array);
 
-/* The same view at another slot. */
+/* An array Var with the view of another one, at another slot. */
 PyObject *cad_var_like(const CadVar *var, CadSlot slot);
 
 /* An array Var, fresh, that from now on is an input: it is not assigned to. Returns it. */
@@ -42,7 +42,7 @@ static inline void cad_var_freeze(CadVar *var) {
 /* The slots of all elements, as an int64 array of the Var's shape. */
 PyObject *cad_var_slots(const CadVar *var);
 
-/* The same counted from `low`, in no order: what NumPy indexes. */
+/* The offsets of all elements from slot `low`, in no order: what NumPy indexes. */
 PyObject *cad_var_offsets(const CadVar *var, size_t low);
 
 /* --- rules and sweeps (sweep.c) --- */
