@@ -144,6 +144,7 @@ class BuildChanged(build_ext):
     def build_extensions(self) -> None:
         if sys.platform != "win32":
             self.compiler.compile = self._compile
+            self.force = True  # to link: what is there may be made of objects of another command
         super().build_extensions()
 
     def _compile(self, sources: list[str], **options: Any) -> list[str]:
