@@ -73,12 +73,27 @@ modules = cythonize(
     },
 )
 
+
+def unless_same(source: str) -> str:
+    """A copy of what Cython wrote, written only if it has changed.
+
+    Cython writes all modules anew when its own files are newer, as they are in each environment
+    that pip makes for a build.
+    """
+    path = Path("build", "modules", Path(source).name)
+    text = (ROOT / source).read_bytes()
+    if not (ROOT / path).exists() or (ROOT / path).read_bytes() != text:
+        (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
+        (ROOT / path).write_bytes(text)
+    return str(path)
+
+
 # All of them stand in one file with the core in C, whose functions they share: see
 # cadiff/binding/loading.py.
 core = Extension(
     "cadiff.binding._core",
     sources=[
-        *[source for module in modules for source in module.sources],
+        *[unless_same(source) for module in modules for source in module.sources],
         *files("cadiff/binding/numbers/**/*.c"),
         *files("src/*/*.c"),
     ],
@@ -120,9 +135,12 @@ class Objects:
         if not self._is_current(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             new = path.with_suffix(f".{os.getpid()}.o")  # another build may want the same object
+            new.touch()
+            begun = new.stat().st_mtime_ns
             rules = ["-MMD", "-MF", str(path.with_suffix(".d"))]
             command = [*self.command, *self.places, *rules]
             subprocess.run([*command, "-c", source, "-o", str(new)], check=True)
+            os.utime(new, ns=(begun, begun))  # what is edited meanwhile is newer
             new.replace(path)
         return str(path)
 
@@ -142,6 +160,8 @@ class BuildChanged(build_ext):
     """Compiles what has changed, on all cores."""
 
     def build_extensions(self) -> None:
+        # Else setuptools asks whether sources have changed, and neither flags nor versions.
+        self.force = self.compiler.force = True
         if sys.platform != "win32":
             self.compiler.compile = self._compile
             self.force = True  # to link: what is there may be made of objects of another command
