@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import runpy
 import shlex
 import subprocess
@@ -78,10 +79,10 @@ def unless_same(source: str) -> str:
     """A copy of what Cython wrote, written only if it has changed.
 
     Cython writes all modules anew when its own files are newer, as they are in each environment
-    that pip makes for a build.
+    that pip makes for a build; and names them by their place, if that is inside of the tree.
     """
     path = Path("build", "modules", Path(source).name)
-    text = (ROOT / source).read_bytes()
+    text = re.sub(rb'"[^"\n]*/Cython/Includes/', b'"', (ROOT / source).read_bytes())
     if not (ROOT / path).exists() or (ROOT / path).read_bytes() != text:
         (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
         (ROOT / path).write_bytes(text)
