@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cadiff
@@ -21,6 +21,7 @@ import cadiff.numpy as cnp
 from cadiff import binding
 
 from ..helpers.programs import Pair, agree, direction, mixed, near, quiet, same, summed
+from ..helpers.properties import examples
 from ..helpers.threads import in_threads
 from ..random_programs.test_program import Script, drafted, elsewhere, points
 
@@ -37,7 +38,7 @@ def _quiet() -> Iterator[None]:
 # --- programs within other derivatives -----------------------------------------------------------
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.integers(0, 10**9), st.booleans())
 def test_programs_of_numbers_within_functions(seed: int, optimize: bool) -> None:
     rng = random.Random(seed)
@@ -58,7 +59,7 @@ def test_programs_of_numbers_within_functions(seed: int, optimize: bool) -> None
             )
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.integers(0, 10**9))
 def test_programs_of_arrays_within_functions(seed: int) -> None:
     f, x, text = drafted(seed)
@@ -72,7 +73,7 @@ def test_programs_of_arrays_within_functions(seed: int) -> None:
         )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(0, 10**9))
 def test_programs_within_programs(seed: int) -> None:
     """What is compared in the inner one is compared in replays of the outer one."""
@@ -301,7 +302,7 @@ def test_arrays_that_are_returned_as_constants_are_fresh() -> None:
         same(cadiff.grad(f)(np.ones(2)), np.full(2, 2.0))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(0, 10**9))
 def test_derivatives_of_derivatives_of_programs(seed: int) -> None:
     """Recorded sweeps over what was inlined."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -20,6 +20,7 @@ import cadiff.numpy as cnp
 from cadiff.operations.masks import Mask
 
 from ..helpers.programs import near, value_of
+from ..helpers.properties import examples
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -450,7 +451,7 @@ def programs(draw: st.DrawFn) -> Callable[[Any], Any]:
     return f
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(
     programs(),
     st.lists(

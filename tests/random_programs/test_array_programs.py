@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as cnp
 from cadiff import Var
+
+from ..helpers.properties import examples
 
 Array = numpy.ndarray
 Function = Callable[..., Any]
@@ -597,13 +599,13 @@ def check_random(rng: random.Random, lines: int, most: int, third: bool) -> None
         raise AssertionError(f"\n{text(program, outputs)}\nat {x!r}: {error}") from error
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(rng=RANDOM)
 def test_programs(rng: random.Random) -> None:
     check_random(rng, lines=8, most=18, third=False)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(rng=RANDOM)
 def test_short_programs_to_third_order(rng: random.Random) -> None:
     check_random(rng, lines=4, most=4, third=True)

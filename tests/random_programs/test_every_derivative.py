@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 import numpy.testing as npt
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cadiff
@@ -20,6 +20,7 @@ import cadiff.numpy as np
 from cadiff import binding, checkpoint
 
 from ..helpers.oracle import STAIRS
+from ..helpers.properties import examples
 from ..helpers.table import ROWS, Domain, window
 
 Function = Callable[..., Any]
@@ -250,7 +251,7 @@ THIRD: dict[str, Callable[[Function], Function]] = {
 }
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(CHOICES, POINTS)
 def test_all_ways_lead_to_the_same_derivatives(
     choices: list[tuple[str, bool]], x: numpy.ndarray
@@ -277,7 +278,7 @@ def test_all_ways_lead_to_the_same_derivatives(
     assert binding.running_forward() == []
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(CHOICES.filter(lambda choices: len(choices) <= 2), POINTS)
 def test_third_derivatives(choices: list[tuple[str, bool]], x: numpy.ndarray) -> None:
     f = program(choices)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cadiff
@@ -22,6 +22,7 @@ import cadiff.numpy as cnp
 from cadiff import Program
 
 from ..helpers.programs import Pair, agree, direction, mixed, near, quiet, same, summed
+from ..helpers.properties import examples
 from .test_program import SPECIAL, Script, drafted, elsewhere, points
 
 Array = np.ndarray
@@ -66,7 +67,7 @@ def check_all(f: Function, program: Program, x: Any, is_number: bool, what: str 
 # --- random programs -----------------------------------------------------------------------------
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.integers(0, 10**9), st.booleans(), st.sampled_from(["np.zeros(5)", "[0.0] * 5"]))
 def test_programs_of_numbers(seed: int, wild: bool, start: str) -> None:
     rng = random.Random(seed)
@@ -77,7 +78,7 @@ def test_programs_of_numbers(seed: int, wild: bool, start: str) -> None:
         check_all(f, program, x, True, script.text)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.integers(0, 10**9))
 def test_programs_of_arrays(seed: int) -> None:
     f, x, text = drafted(seed)
@@ -86,7 +87,7 @@ def test_programs_of_arrays(seed: int) -> None:
         check_all(f, program, at, False, text)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.integers(0, 10**9))
 def test_numbers_that_programs_of_arrays_return(seed: int) -> None:
     f, x, text = drafted(seed)
@@ -96,7 +97,7 @@ def test_numbers_that_programs_of_arrays_return(seed: int) -> None:
         check_all(number, program, at, True, text)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.integers(0, 10**9))
 def test_programs_of_arrays_at_numbers_where_formulas_end(seed: int) -> None:
     f, x, text = drafted(seed)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cadiff
@@ -22,6 +22,7 @@ import cadiff.numpy as cnp
 from cadiff import Program
 
 from ..helpers.programs import REFUSED, leaves, near, quiet, same, value_of
+from ..helpers.properties import examples
 from .test_array_programs import Draft, runs
 
 Array = np.ndarray
@@ -192,7 +193,7 @@ def points(rng: random.Random, n: int = 4) -> list[Array]:
     return [np.array(p) for p in ordinary + tied + special]
 
 
-@settings(max_examples=250)
+@examples(250)
 @given(st.integers(0, 10**9), st.booleans(), st.sampled_from(["np.zeros(5)", "[0.0] * 5"]))
 def test_unoptimised_programs_of_numbers_are_the_function_bit_for_bit(
     seed: int, wild: bool, start: str
@@ -211,7 +212,7 @@ def test_unoptimised_programs_of_numbers_are_the_function_bit_for_bit(
             same(program(x), wanted[0], what + ", again")
 
 
-@settings(max_examples=250)
+@examples(250)
 @given(st.integers(0, 10**9))
 def test_optimised_programs_of_numbers_are_the_function_to_rounding(seed: int) -> None:
     rng = random.Random(seed)
@@ -241,7 +242,7 @@ def finite_pattern(tree: Any) -> list[list[str]]:
     return [[kind(float(x)) for x in np.ravel(leaf)] for _, leaf in leaves(tree)]
 
 
-@settings(max_examples=250)
+@examples(250)
 @given(st.integers(0, 10**9))
 def test_optimised_programs_have_nan_and_infinities_where_the_function_has(seed: int) -> None:
     rng = random.Random(seed)
@@ -299,7 +300,7 @@ def elsewhere(x: Array, rng: random.Random) -> list[Any]:
     return [x.copy() if x.ndim else float(x) for x in others]
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.integers(0, 10**9))
 def test_programs_of_arrays_are_the_function(seed: int) -> None:
     f, x, text = drafted(seed)
@@ -326,7 +327,7 @@ def test_programs_of_arrays_are_the_function(seed: int) -> None:
         near(program.jvp((at,), (v,)), cadiff.jvp(f, (at,), (v,)), what, scale=scale * np.size(at))
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.integers(0, 10**9))
 def test_programs_of_arrays_have_the_second_derivatives_of_the_function(seed: int) -> None:
     f, x, text = drafted(seed)
@@ -348,7 +349,7 @@ def test_programs_of_arrays_have_the_second_derivatives_of_the_function(seed: in
         near(program.hessian(at), hessian, what, scale=scale)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.integers(0, 10**9))
 def test_programs_of_arrays_at_numbers_where_formulas_end(seed: int) -> None:
     f, x, text = drafted(seed)
