@@ -7,11 +7,12 @@ nox -s everything    what takes too long for each change, and must pass before a
 * the whole suite on every Python (`suite`), for what a Python or its NumPy changes in numbers,
   where `.ci/run` asks one Python for numbers and the others for what the binding does;
 * the whole suite, numerics included, with address and undefined-behaviour sanitizers, with blocks
-  of the usual sizes (`sanitize_all`), where `.ci/run` has small blocks and no numerics;
+  of the usual sizes (`sanitize_all`), where `.ci/run` has small blocks, no numerics, and a fifth
+  of the random programs;
 * the whole suite with assertions, small blocks and CPython's own checks of memory (`debug`), which
   the sanitizers stand in for in `.ci/run`: there memory comes from malloc, that they may watch it;
-* property tests with new examples at each run (`explore`): what fails depends on the day, so no
-  change is judged by it.
+* property tests with new examples at each run, of random programs three times as many (`explore`):
+  what fails depends on the day, so no change is judged by it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nox
@@ -34,10 +36,12 @@ PHASES = ("lint", "binding", "sanitize", "examples", "distributions")
 # All cores share the tests.
 SIDE_BY_SIDE = ("-n", "auto", "--dist", "worksteal")
 
-# Numbers are the same on every Python, and no Python takes part in the tests of the C core.
+# Numbers are the same on every Python, those of gradient functions and of random programs too, and
+# no Python takes part in the tests of the C core.
 WITHOUT_C_CORE = "--ignore=tests/c"
 WITHOUT_NUMERICS = "--ignore=tests/numerics"
 WITHOUT_RANDOM_PROGRAMS = "--ignore=tests/random_programs"
+WITHOUT_TRANSFORMS = "--ignore=tests/transforms"
 
 # What times nothing is compiled in a third of the time.
 QUICKLY = "-O1"
@@ -110,26 +114,31 @@ def lint(session: nox.Session) -> None:
 def binding(session: nox.Session) -> None:
     """The tests of all but numbers, on the other Pythons; where there is none, on this one."""
     install(session, ".[test]", cflags=QUICKLY)
-    without = (WITHOUT_C_CORE, WITHOUT_NUMERICS, WITHOUT_RANDOM_PROGRAMS)
+    without = (WITHOUT_C_CORE, WITHOUT_NUMERICS, WITHOUT_RANDOM_PROGRAMS, WITHOUT_TRANSFORMS)
     session.run("pytest", *SIDE_BY_SIDE, *without, *session.posargs)
 
 
 @nox.session
 def sanitize(session: nox.Session) -> None:
     """The tests of all that touches memory, with assertions, small blocks and sanitizers."""
-    run_sanitized(session, SMALL_BLOCKS, WITHOUT_NUMERICS)
+    run_sanitized(session, SMALL_BLOCKS, WITHOUT_NUMERICS, "--hypothesis-profile=brief")
 
 
 @nox.session
 def examples(session: nox.Session) -> None:
     """Every example runs as it stands and checks itself; every benchmark gives right numbers."""
     install(session, "-e", ".[test,examples]")
-    for example in sorted((ROOT / "examples").glob("*.py")):
-        session.run("python", str(example))
-    session.run("python", "-m", "benchmarks.table", "--quick")
-    plot = Path(session.create_tmp(), "programs.svg").resolve()
-    session.run("python", "-m", "benchmarks.plot", "--quick", str(plot))
-    session.run("pytest", "benchmarks", "--benchmark-only", "--benchmark-min-rounds=1", "-q")
+    plot = str(Path(session.create_tmp(), "programs.svg").resolve())
+    commands = [
+        ("python", "-m", "benchmarks.table", "--quick"),
+        ("python", "-m", "benchmarks.plot", "--quick", plot),
+        ("pytest", "benchmarks", "--benchmark-disable", "-q"),
+        *(("python", str(path)) for path in sorted((ROOT / "examples").glob("*.py"))),
+    ]
+    # Nothing is timed here, so they run side by side; what one prints stays together.
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for text in pool.map(lambda command: session.run(*command, silent=True), commands):
+            print(text)
 
 
 @nox.session
@@ -204,8 +213,10 @@ def run_sanitized(session: nox.Session, blocks: str, *options: str) -> None:
         *session.posargs,
         env={
             "LD_PRELOAD": " ".join(libraries),
-            # CPython keeps memory at exit, and NumPy's signal handlers are its own.
-            "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
+            # CPython keeps memory at exit, and NumPy's signal handlers are its own. To write down
+            # at each allocation who asked for it takes a tenth of the time; whoever has to know
+            # where memory came from that a report is about runs a test without the last option.
+            "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:malloc_context_size=0",
             "PYTHONMALLOC": "malloc",
         },
     )
