@@ -11,6 +11,8 @@ nox -s everything    what takes too long for each change, and must pass before a
   of the random programs;
 * the whole suite with assertions, small blocks and CPython's own checks of memory (`debug`), which
   the sanitizers stand in for in `.ci/run`: there memory comes from malloc, that they may watch it;
+* the package built from a copy to which operations were added as the guide says (`guide`), where
+  `.ci/run` compiles what is derived from them alone;
 * property tests with new examples at each run, of random programs three times as many (`explore`):
   what fails depends on the day, so no change is judged by it.
 """
@@ -182,6 +184,14 @@ def debug(session: nox.Session) -> None:
 
 
 @nox.session
+def guide(session: nox.Session) -> None:
+    """The package with operations that were added to a copy of it, and its tests of them."""
+    install(session, ".[test]", cflags=QUICKLY)
+    test = "tests/house/test_adding_an_operation.py"
+    session.run("pytest", test, env={"CADIFF_LONG": "1"})
+
+
+@nox.session
 def explore(session: nox.Session) -> None:
     """The property tests, with new examples."""
     install(session, ".[test]")
@@ -191,7 +201,7 @@ def explore(session: nox.Session) -> None:
 @nox.session(venv_backend="none")
 def everything(session: nox.Session) -> None:
     """All phases of .ci/run, and what takes longer."""
-    for name in (*PHASES, "suite", "sanitize_all", "debug", "explore"):
+    for name in (*PHASES, "suite", "sanitize_all", "debug", "guide", "explore"):
         for python in {"binding": OTHERS or [""], "suite": INTERPRETERS}.get(name, [""]):
             session.notify(f"{name}-{python}".rstrip("-"))
 

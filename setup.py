@@ -7,6 +7,7 @@ headers these are, the compiler writes down.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import re
@@ -16,11 +17,14 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from Cython import __version__ as cython_version
 from Cython.Build import cythonize
+from Cython.Build.Dependencies import create_dependency_tree
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
@@ -58,35 +62,54 @@ HOT = ["arguments", "atoms", "codes", "fast_paths", "numpy_functions", "recordin
 HOT_ARGS = [] if sys.platform == "win32" else ["-O2"]
 COLD_ARGS = [] if sys.platform == "win32" else ["-Os", "-falign-functions=1", "-falign-loops=1"]
 
-modules = cythonize(
-    [
-        Extension(f"cadiff.binding.{Path(source).stem}", [source])
-        for source in files("cadiff/binding/*.pyx")
-    ],
-    build_dir="build/cython",
-    compiler_directives={
-        "language_level": 3,
-        "auto_pickle": False,
-        "autotestdict": False,
-        "boundscheck": False,
-        "initializedcheck": False,
-        "wraparound": False,
-    },
-)
+MODULES = files("cadiff/binding/*.pyx")
+DIRECTIVES = {
+    "language_level": 3,
+    "auto_pickle": False,
+    "autotestdict": False,
+    "boundscheck": False,
+    "initializedcheck": False,
+    "wraparound": False,
+}
 
 
-def unless_same(source: str) -> str:
-    """A copy of what Cython wrote, written only if it has changed.
+def in_c(module: str) -> Path:
+    """Where the C of a module in Cython stands."""
+    return Path("build", "modules", Path(module).stem + ".c")
 
-    Cython writes all modules anew when its own files are newer, as they are in each environment
-    that pip makes for a build; and names them by their place, if that is inside of the tree.
+
+@cache
+def digest_of(path: str) -> str:
+    """A digest of what a file contains."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def translate(module: str) -> str:
+    """Have Cython write the C of a module, unless it has read the same before.
+
+    What it has read is told by contents: each environment that pip makes for a build has files of
+    Cython's own that are newer, and elsewhere. The C is written only if it has changed.
     """
-    path = Path("build", "modules", Path(source).name)
-    text = re.sub(rb'"[^"\n]*/Cython/Includes/', b'"', (ROOT / source).read_bytes())
-    if not (ROOT / path).exists() or (ROOT / path).read_bytes() != text:
-        (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
-        (ROOT / path).write_bytes(text)
-    return str(path)
+    read = create_dependency_tree(quiet=True).all_dependencies(module)
+    contents = [digest_of(module), *sorted(map(digest_of, read))]
+    digest = hashlib.sha256(repr((cython_version, DIRECTIVES, contents)).encode()).hexdigest()
+    result = ROOT / in_c(module)
+    known = result.with_suffix(".read")
+    if not result.exists() or not known.exists() or known.read_text() != digest:
+        extension = Extension(f"cadiff.binding.{Path(module).stem}", [module])
+        (made,) = cythonize(
+            [extension],
+            build_dir="build/cython",
+            compiler_directives=DIRECTIVES,
+            force=True,
+            quiet=True,
+        )
+        text = re.sub(rb'"[^"\n]*/Cython/Includes/', b'"', (ROOT / made.sources[0]).read_bytes())
+        result.parent.mkdir(parents=True, exist_ok=True)
+        if not result.exists() or result.read_bytes() != text:
+            result.write_bytes(text)
+        known.write_text(digest)
+    return str(in_c(module))
 
 
 # All of them stand in one file with the core in C, whose functions they share: see
@@ -94,7 +117,6 @@ def unless_same(source: str) -> str:
 core = Extension(
     "cadiff.binding._core",
     sources=[
-        *[unless_same(source) for module in modules for source in module.sources],
         *files("cadiff/binding/numbers/**/*.c"),
         *files("src/*/*.c"),
     ],
@@ -108,7 +130,7 @@ core = Extension(
     define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
     extra_compile_args=COMPILE_ARGS,
     extra_link_args=LINK_ARGS,
-    export_symbols=[f"PyInit_{module.name.rpartition('.')[2]}" for module in modules],
+    export_symbols=[f"PyInit_{Path(module).stem}" for module in MODULES],
 )
 
 
@@ -158,12 +180,16 @@ class Objects:
 
 
 class BuildChanged(build_ext):
-    """Compiles what has changed, on all cores."""
+    """Compiles what has changed, on all cores; meanwhile Cython writes what is in Cython as C."""
 
     def build_extensions(self) -> None:
         # Else setuptools asks whether sources have changed, and neither flags nor versions.
         self.force = self.compiler.force = True
-        if sys.platform != "win32":
+        gc.disable()  # to look for garbage in Cython's trees takes it a third longer
+        if sys.platform == "win32":
+            core.sources += map(translate, MODULES)
+        else:
+            core.sources += [str(in_c(module)) for module in MODULES]
             self.compiler.compile = self._compile
         super().build_extensions()
 
@@ -193,11 +219,16 @@ class BuildChanged(build_ext):
                 return numbers.compile(source)
             return (hot if Path(source).stem in HOT else cold).compile(source)
 
+        of_cython = {str(in_c(module)) for module in MODULES}
+        objects = {}
         # The largest first, so that no core waits for it at the end.
-        ordered = sorted(sources, key=os.path.getsize, reverse=True)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            objects = dict(zip(ordered, pool.map(compile_one, ordered), strict=True))
-        return [objects[source] for source in sources]
+            for source in sorted(set(sources) - of_cython, key=os.path.getsize, reverse=True):
+                objects[source] = pool.submit(compile_one, source)
+            for module in sorted(MODULES, key=os.path.getsize, reverse=True):
+                source = translate(module)
+                objects[source] = pool.submit(compile_one, source)
+        return [objects[source].result() for source in sources]
 
 
 setup(

@@ -37,13 +37,13 @@ KEPT = ROOT / "build" / "core_tests" if os.access(ROOT, os.W_OK) else Path(tempf
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-ffp-contract=off"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 PTHREAD = [] if sys.platform == "darwin" else ["-pthread"]
-SANITIZE_THREADS = ["-O1", "-g1", "-fsanitize=thread", *PTHREAD, *STRICT]
+SANITIZE_THREADS = ["-O0", "-g1", "-fsanitize=thread", *PTHREAD, *STRICT]
 BUILDS = {
-    "sanitized": ["-O1", "-g1", *STRICT, *SANITIZE],
+    "sanitized": ["-O0", "-g1", *STRICT, *SANITIZE],
     "optimised": ["-O2", *STRICT],
     # Small arrays go the ways of large ones, shorter rows those of long ones.
     "small": [
-        *("-O1", "-g1", "-DCAD_LARGE_BLOCK=16", "-DCAD_TILE=256", "-DCAD_STRIP_ROOM=1"),
+        *("-O0", "-g1", "-DCAD_LARGE_BLOCK=16", "-DCAD_TILE=256", "-DCAD_STRIP_ROOM=1"),
         *STRICT,
         *SANITIZE,
     ],

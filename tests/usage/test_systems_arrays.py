@@ -142,8 +142,6 @@ def test_scalar_chains_over_arrays(f: Callable[[Any], Any], value: float, slope:
 
 
 def test_checkpoint_recomputes() -> None:
-    if not hasattr(cadiff, "checkpoint"):
-        pytest.skip("no cadiff.checkpoint")
     W, b, x = layer()
     runs = []
 
