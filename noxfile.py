@@ -46,7 +46,7 @@ WITHOUT_RANDOM_PROGRAMS = "--ignore=tests/random_programs"
 WITHOUT_TRANSFORMS = "--ignore=tests/transforms"
 
 # What times nothing is compiled in a third of the time.
-QUICKLY = "-O1"
+QUICKLY = "-O0"
 
 # Arrays of a few elements go all the ways that are meant for large ones.
 SMALL_BLOCKS = "-UNDEBUG -DCAD_LARGE_BLOCK=2 -DCAD_BORROW=2 -DCAD_TILE=3"

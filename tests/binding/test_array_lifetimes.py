@@ -47,6 +47,12 @@ def everything(x: Any) -> Any:
 
 
 POINT = numpy.linspace(0.1, 1.0, 12).reshape(3, 4)
+FACTORS = numpy.array([1.0, 0.9, 1.1])
+
+
+def everything_of_rows(rows: Any) -> Any:
+    """For derivatives that take a sweep for each number: there are three."""
+    return everything(POINT * rows[:, None])
 
 
 def free_form() -> Any:
@@ -62,11 +68,11 @@ def free_form() -> Any:
 RUNS: dict[str, Callable[[], Any]] = {
     "grad": lambda: cadiff.grad(everything)(POINT),
     "jvp": lambda: cadiff.jvp(everything, (POINT,), (POINT,))[1],
-    "jacfwd": lambda: cadiff.jacfwd(everything)(POINT),
-    "hessian": lambda: cadiff.hessian(everything)(POINT),
+    "jacfwd": lambda: cadiff.jacfwd(everything_of_rows)(FACTORS),
+    "hessian": lambda: cadiff.hessian(everything_of_rows)(FACTORS),
     "hvp": lambda: cadiff.hvp(everything)(POINT, POINT),
-    "reverse over reverse": lambda: cadiff.jacrev(cadiff.grad(everything))(POINT),
-    "forward over reverse": lambda: cadiff.jacfwd(cadiff.grad(everything))(POINT),
+    "reverse over reverse": lambda: cadiff.jacrev(cadiff.grad(everything_of_rows))(FACTORS),
+    "forward over reverse": lambda: cadiff.jacfwd(cadiff.grad(everything_of_rows))(FACTORS),
     "free form": free_form,
 }
 every_run = pytest.mark.parametrize("run", RUNS.values(), ids=RUNS.keys())
