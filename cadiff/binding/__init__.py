@@ -115,3 +115,4 @@ from .tape import (
     sum_var,
     write_into,
 )
+from .watches import MISSING, Watch

@@ -9,6 +9,7 @@ from typing_extensions import disjoint_base
 
 from .codes import Code
 from .sparse import MatrixPlan
+from .watches import Watch
 
 @final
 class ProgramPullback:
@@ -70,5 +71,6 @@ class Calls:
         last: tuple[int, ...],
         program: Code | MatrixPlan,
         assemble: Callable[[NDArray[np.float64]], Any],
+        watch: Watch | None,
         pullback: ProgramPullback | None = None,
     ) -> None: ...

@@ -24,6 +24,8 @@ from .signatures cimport (
     exact_sequence, node_of, has_names, ArgumentNode, ResultNode, RESULT_ARRAY, result_from,
 )
 
+from .watches cimport Watch
+
 from .recording import value_and_grad
 from .steps import CallError
 
@@ -158,6 +160,7 @@ cdef class FastPath(Signature):
     cdef Code code         # of it
     cdef MatrixPlan plan   # None, if the code gives all numbers
     cdef ResultNode result
+    cdef Watch watch       # what the recording has read beside arguments; None: nothing
     cdef ProgramPullback pullback  # for calls that return one, too: theirs are made from it
     cdef bint is_whole     # the result of the plan is all its numbers, as one array
     cdef bint was_used
@@ -178,6 +181,8 @@ cdef class FastPath(Signature):
         try:
             places = cad_program_places(code.program, 1, room)
             if not self.take(args, kwargs, places):
+                return MISSED
+            if self.watch is not None and not self.watch.holds():
                 return MISSED
             if self.pullback is not None:
                 pullback = self.pullback.at(places)
@@ -205,6 +210,8 @@ cdef class FastPath(Signature):
         cdef cnp.ndarray inputs = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
         cdef object data
         if not self.take(args, kwargs, <double *>cnp.PyArray_DATA(inputs)):
+            return MISSED
+        if self.watch is not None and not self.watch.holds():
             return MISSED
         try:
             data = self.plan.run(inputs)
@@ -391,7 +398,8 @@ cdef class FastPaths:
         return 0
 
     cdef int add(self, tuple args, dict kwargs, object argnums, tuple first, tuple last,
-                 object program, object assemble, ProgramPullback pullback) except -1:
+                 object program, object assemble, Watch watch,
+                 ProgramPullback pullback) except -1:
         cdef FastPath path
         cdef Py_ssize_t k
         for k in range(len(self.known)):
@@ -404,6 +412,7 @@ cdef class FastPaths:
         path = new_fast_path(args, kwargs, argnums, first, last, program, assemble)
         if path is None:
             return 0
+        path.watch = watch
         path.pullback = pullback
         if len(self.known) >= self.most:
             short_lived = not (<FastPath>self.known.pop()).was_used
@@ -459,7 +468,7 @@ cdef class ProgramPullback:
             return result
 
         def note(program, assemble):
-            self.fast_paths.add(args, NO_NAMES, ZERO, (), (1,), program, assemble, None)
+            self.fast_paths.add(args, NO_NAMES, ZERO, (), (1,), program, assemble, None, None)
 
         return self.pull(self.inputs, u, note)
 
@@ -497,11 +506,12 @@ cdef class Calls:
         )
 
     def _add_fast_path(self, str what, tuple args, dict kwargs, argnums, tuple first, tuple last,
-                 program, assemble, pullback=None):
+                 program, assemble, watch, pullback=None):
         """From now on calls of a method like this one run a Code or a MatrixPlan, of whose numbers
-        `assemble` makes the result. See Signature.describe."""
+        `assemble` makes the result, as long as what `watch` looks at is as it was. See
+        Signature.describe."""
         (<FastPaths>self.fast_paths[<int>METHODS[what]]).add(
-            args, kwargs, argnums, first, last, program, assemble, pullback
+            args, kwargs, argnums, first, last, program, assemble, watch, pullback
         )
 
     cdef inline object by_fast_path(self, Method method, tuple args, dict kwargs, object argnums):

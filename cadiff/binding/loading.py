@@ -35,6 +35,7 @@ MODULES = (
     "graph_files",
     "sparse",
     "signatures",
+    "watches",
     "fast_paths",
     "numpy_functions",
     "snapshots",

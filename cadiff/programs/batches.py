@@ -117,7 +117,13 @@ class BatchCalls(Traces):
             raise ValueError(f"threads is an int of 1 or more, or None, not {threads!r}")
         numbers, single = checked_argnums(argnums)
         recent = self._recent_batch
-        if recent is not None and not others and not kwargs and not self._is_eager((), {}):
+        if (
+            recent is not None
+            and not others
+            and not kwargs
+            and recent.is_current
+            and not self._is_eager((), {})
+        ):
             batch = recent.again(X, what, numbers, single)
             if batch is not None and batch.is_met(threads):
                 return batch.result()
@@ -231,6 +237,11 @@ class Batch:
         self._shared = first.vector()[prod(self._row) :]
         self._recorded: Recorded | None = None
         self.rest = np.arange(len(X))
+
+    @property
+    def is_current(self) -> bool:
+        """Whether what f has read beside its arguments is as it was."""
+        return self._recorded is None or self._recorded.is_current
 
     def call(self, i: int) -> Call:
         """The call for the i-th point; its first argument comes first among the inputs."""

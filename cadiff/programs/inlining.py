@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from .. import binding
-from ..binding import Dual, Guarded, Inlined, Var
+from ..binding import Dual, Guarded, Inlined, Var, Watch
 from ..transforms._base import Function
 from ..transforms._outputs import Output
+from .reads import watch_call
 from .recordings import OUTER, Call, MissedError, first_argument, recorded_in
 
 __all__ = ["InlinedCalls", "Replay"]
@@ -106,7 +107,7 @@ class Candidates:
     MOST_SKIPPED = 64
 
     def __init__(self) -> None:
-        self.inlined: list[tuple[Inlined, ReplayedResult]] = []
+        self.inlined: list[tuple[Inlined, ReplayedResult, Watch]] = []
         self._missed = 0
         self._to_skip = 0
 
@@ -177,6 +178,7 @@ class InlinedCalls:
         plain = Call(binding.plain_values(args), binding.plain_values(kwargs), call.argnums)
         made: tuple[Inlined, ReplayedResult] | str
         try:
+            watch = watch_call(self._function, call.statics)
             made = recorded_in(self._function, plain, ReplayedResult, _inlined, exact=True)
         except Exception:
             made = ""  # f says what is wrong, or finds nothing wrong
@@ -185,12 +187,14 @@ class InlinedCalls:
         candidates = self._candidates.setdefault(call.key, Candidates())
         if isinstance(made, str):
             return None
-        candidates.inlined.insert(0, made)
+        candidates.inlined.insert(0, (*made, watch))
         return _inline(*made, atoms)
 
     def _inlined_call(self, candidates: Candidates, atoms: list[Any]) -> Any:
         """What the function returns, MISSED, or None if it has to be run."""
-        for inlined, result in [*candidates.inlined]:
+        for inlined, result, watch in [*candidates.inlined]:
+            if not watch.holds():
+                continue
             found = _inline(inlined, result, atoms)
             if found is not MISSED:
                 candidates.note(found is not None)

@@ -186,7 +186,7 @@ def _plain(what: str, format: str) -> Request:
 class SparseCalls(Traces):
     """The sparse matrices of a Program, which this is a part of."""
 
-    _recent: tuple[Request, MatrixPlan] | None = None
+    _recent: tuple[Request, MatrixPlan, Recorded] | None = None
 
     def sparse_jacobian(
         self,
@@ -237,6 +237,7 @@ class SparseCalls(Traces):
             and len(args) == 1
             and not kwargs
             and argnums == 0
+            and recent[2].is_current
         ):
             data = recent[1].run_at(args[0])
             if data is not None:
@@ -265,7 +266,7 @@ class SparseCalls(Traces):
             plan = self._plan(request, call, recorded)
             data = met(plan.run(call.vector()))
             if call.is_one_vector:
-                self._recent = (request, plan)
+                self._recent = (request, plan, recorded)
             return plan.assemble(_as_given(data, call))
 
         done, result = False, None

@@ -12,7 +12,15 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from .. import binding
-from ..binding import CallError, Code, MatrixPlan, ObstacleError, PointError, ProgramPullback
+from ..binding import (
+    CallError,
+    Code,
+    MatrixPlan,
+    ObstacleError,
+    PointError,
+    ProgramPullback,
+    Watch,
+)
 from ..inspection.texts import check_rows, counted
 from ..operations.guards import NoDerivativeError
 from ..transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
@@ -24,6 +32,7 @@ from .batches import BatchCalls
 from .codegen import name_in_c, to_c
 from .inlining import InlinedCalls, Replay
 from .matrices import SparseCalls
+from .reads import UnwatchableError, watch_call
 from .recordings import (
     Call,
     FloatArray,
@@ -147,10 +156,25 @@ class Program(SparseCalls, BatchCalls):
             for key, found in self._recordings.items()
             if (kept := [recorded for recorded in found if recorded.is_portable])
         }
-        return Program, (self._function, *options), {"recordings": recordings}
+        reads = self._reads()
+        state = {"recordings": recordings, "reads": None if reads is None else reads.fingerprint()}
+        return Program, (self._function, *options), state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._recordings = dict(state["recordings"])
+        """What was recorded of other code, or where something else is read, is of no use."""
+        reads = self._reads()
+        if reads is not None and reads.fingerprint() == state["reads"]:
+            self._recordings = dict(state["recordings"])
+            for found in self._recordings.values():
+                for recorded in found:
+                    recorded.watch = reads
+
+    def _reads(self) -> Watch | None:
+        """What f reads beside its arguments; None if that cannot be watched."""
+        try:
+            return watch_call(self._function, [])
+        except UnwatchableError:
+            return None
 
     def __repr__(self) -> str:
         name = getattr(self._function, "__qualname__", repr(self._function))
@@ -160,9 +184,9 @@ class Program(SparseCalls, BatchCalls):
     # --- recordings
 
     def clear(self) -> None:
-        """Forget all recordings: for when something has changed that f reads but its arguments.
+        """Forget all recordings: for when something has changed that f reads unwatched.
 
-        Closures, globals and attributes of objects are constants of a recording.
+        That is a random generator, a file or a clock, for example: see `compile`.
         """
         with self._lock:
             self._reset()
@@ -177,8 +201,9 @@ class Program(SparseCalls, BatchCalls):
             another outcome of a comparison than all its recordings had. "eager": how often f was
             run as it is; "obstacles": the reasons why, a list of str. "traces": for each recording
             at hand a dict of "inputs" and "outputs" (numbers), "operations" recorded, "guards",
-            and "programs": for each derivative that was asked for the number of its operations
-            and its bytes.
+            "watched": what f has read beside its arguments, a list of str, "changed": what of
+            this is not as it was, and "programs": for each derivative that was asked for the
+            number of its operations and its bytes.
         """
         with self._lock:
             traces = [
@@ -187,6 +212,8 @@ class Program(SparseCalls, BatchCalls):
                     "outputs": recorded.graph.n_outputs,
                     "operations": recorded.graph.n_recorded,
                     "guards": len(recorded.guards),
+                    "watched": [] if recorded.watch is None else recorded.watch.paths,
+                    "changed": [] if recorded.watch is None else recorded.watch.changed,
                     "programs": {
                         what: {"operations": code.n_operations, "nbytes": code.nbytes}
                         for (what, _), code in recorded.codes.items()
@@ -454,6 +481,7 @@ class Program(SparseCalls, BatchCalls):
                     asked.last,
                     program,
                     assemble,
+                    recorded.watch,
                     pullback,
                 )
         return result
@@ -739,14 +767,22 @@ def compile(
     Floats and arrays of floats among the arguments are inputs: for new numbers nothing is recorded
     anew. Integers, bools, arrays of them (which may be indices), strings, None and other objects
     are static: another value is another recording, as are other shapes and other containers. (In
-    an argument to differentiate by, integers are numbers, too.) All else that f reads is a
-    constant of the recording: closures, globals, attributes, random numbers, files. After a
-    change of these call `clear()`.
+    an argument to differentiate by, integers are numbers, too.)
 
     While f is recorded, all inputs are numbers with derivatives, those too that are not
     differentiated by: `isinstance(y, float)` is False there, and `math.sin(y)` is refused
     (`cadiff.math.sin` is not). What f has to look at as it is should be an int, a str or another
     static.
+
+    What else f reads is watched: globals, closures, defaults, attributes, what is in lists, dicts,
+    sets and arrays; in f, in the functions that it calls, and in objects among its arguments.
+    After a change of it f is recorded anew; `stats()` names what is watched, and what of it has
+    changed. Each call looks at it, for 10 ns a name; arrays are read as a whole, so a large one
+    should be an argument. Not watched is what comes from outside of Python's variables or hides in
+    compiled types: random generators, files, clocks, what `globals()`, `exec` or `getattr` with
+    computed names reach, and the code of installed libraries. It is a constant of the recording:
+    after a change of it call `clear()`. Where f reads a DataFrame or a Series, which hide their
+    numbers, it is run as it is: give it arrays.
 
     f may be any Python code: loops, branches, recursion, assignment to arrays. Comparisons of
     numbers are guards: a replay that comes to another outcome than its recording did is never

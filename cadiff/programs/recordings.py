@@ -31,10 +31,12 @@ from ..binding import (
     Recording,
     Structure,
     Var,
+    Watch,
 )
 from ..operations.masks import Mask
 from ..transforms._base import Function, is_int
 from ..transforms._outputs import Output, as_result, places
+from .reads import UnwatchableError, is_class_of_library, watch_call
 
 FloatArray = NDArray[np.float64]
 Range = tuple[int, int]
@@ -104,6 +106,7 @@ class Call:
         self.args = args
         self.kwargs = kwargs
         self.argnums = tuple(k + len(args) if k < 0 else k for k in argnums)
+        self.statics: list[Any] = []  # what is no number to compute with
         self._inputs: list[Any] = []
         self._sizes: list[int] = []
         if any(not 0 <= k < len(args) for k in self.argnums):
@@ -142,6 +145,7 @@ class Call:
             if not is_int(item):
                 binding.structure_of(self.args, self.argnums)  # says what is wrong
             return self._note(float(item), 1, float)
+        self.statics.append(item)
         return _static(item)
 
     def _take_array(self, array: NDArray[Any], differentiable: bool) -> Any:
@@ -246,11 +250,20 @@ def _static(item: Any) -> Any:
         if item.dtype.kind in "biuSU":
             return (np.ndarray, item.dtype.str, item.shape, item.tobytes())
         return _Same(item)
+    # Objects of the user's may be equal, and differ in what f reads.
+    equality: Any = type(item).__eq__
+    is_value = equality is object.__eq__ or is_class_of_library(type(item))
+    if is_value and is_hashable(item):
+        return (type(item), item)
+    return _Same(item)
+
+
+def is_hashable(item: Any) -> bool:
     try:
         hash(item)
     except TypeError:
-        return _Same(item)
-    return (type(item), item)
+        return False
+    return True
 
 
 def _rebuilt(item: Any, differentiable: bool, numbers: Iterator[Any]) -> Any:
@@ -280,7 +293,9 @@ class Recorded:
         output: Output,
         ranges: tuple[Range, ...],
         inlined: Inlined | None = None,
+        watch: Watch | None = None,
     ) -> None:
+        self.watch = watch  # what f has read beside its arguments
         self.graph = graph
         self.output = output
         self.ranges = ranges  # of the inputs, to differentiate by
@@ -293,6 +308,7 @@ class Recorded:
 
     def __getstate__(self) -> Any:
         return {
+            "watch": None,
             "graph": self.graph,
             "output": self.output,
             "ranges": self.ranges,
@@ -317,6 +333,11 @@ class Recorded:
         except (pickle.PicklingError, AttributeError, TypeError):
             return False
         return True
+
+    @property
+    def is_current(self) -> bool:
+        """Whether what f has read beside its arguments is as it was."""
+        return self.watch is None or self.watch.holds()
 
     @property
     def guards(self) -> tuple[bool, ...]:
@@ -459,13 +480,17 @@ def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Reco
 
     With `exact` the recording can be inlined, too.
     """
+    try:
+        watch = watch_call(f, call.statics)
+    except UnwatchableError as error:
+        return str(error)
 
     def take(guarded: Guarded, output: Output) -> Recorded | str:
         inlined = binding.inlined_of(guarded.recording, output.atoms) if exact else None
         if isinstance(inlined, str):
             return inlined
         graph = binding.graph_of(guarded.recording, output.atoms, optimize)
-        return Recorded(graph, output, call.ranges, inlined)
+        return Recorded(graph, output, call.ranges, inlined, watch)
 
     return recorded_in(f, call, Output, take, exact)
 

@@ -206,7 +206,7 @@ class Traces(Calls):
 
     def _untried(self, call: Call, tried: list[Recorded]) -> list[Recorded]:
         known = self._recordings.get(call.key, [])
-        return [recorded for recorded in known if recorded not in tried]
+        return [one for one in known if one not in tried and one.is_current]
 
     # --- using them
 

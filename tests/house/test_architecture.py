@@ -84,7 +84,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "programs",
         [
-            {"instructions"},
+            {"instructions", "reads"},
             {"codegen", "listings", "recordings"},
             {"inlining", "traces"},
             {"batches", "matrices"},

@@ -1,0 +1,479 @@
+"""What a function reads beside its arguments: names of modules, closures, attributes, containers.
+
+Found in the code of the function and of those that it names, without running it: chains such as
+`settings.rate`, which begin at a global, at a cell, or at the object that a method belongs to.
+What a chain comes to is looked into as a whole, and functions in it are read in their turn. Code
+of installed libraries is not. This module does not know what is recorded; `Watch` keeps what it
+finds.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import inspect
+import sys
+import sysconfig
+from array import array
+from collections import deque
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from pathlib import Path
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MappingProxyType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..binding import MISSING, Dual, Var, Watch
+
+__all__ = ["UnwatchableError", "is_class_of_library", "watch_call"]
+
+MOST_PLACES = 20_000
+
+Chain = tuple[str, ...]
+
+
+class UnwatchableError(Exception):
+    """Something is read whose changes cannot be seen."""
+
+
+# --- code ----------------------------------------------------------------------------------------
+
+
+class Reads(NamedTuple):
+    """The chains that some code reads, by where they begin."""
+
+    globals: frozenset[Chain]
+    cells: frozenset[Chain]
+    first: frozenset[Chain]  # attributes of the first argument; (): all of it
+    imports: frozenset[Chain]
+
+
+# Methods of containers that change them, and tell nothing of what was in them.
+_WRITES = frozenset(("append", "extend", "add", "insert", "clear", "appendleft", "discard"))
+_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
+_IGNORED = ("CACHE", "EXTENDED_ARG", "PUSH_NULL", "NOP", "RESUME", "COPY_FREE_VARS", "NOT_TAKEN")
+
+
+class _Step(NamedTuple):
+    """An instruction, or one of the two that some stand for."""
+
+    name: str
+    argument: Any
+
+
+def _steps(code: CodeType) -> list[_Step]:
+    steps = []
+    for instruction in dis.get_instructions(code):
+        name = instruction.opname
+        if name in _IGNORED:
+            continue
+        if isinstance(instruction.argval, tuple) and "FAST_" in name:
+            for part, argument in zip(_halves(name), instruction.argval, strict=True):
+                steps.append(_Step(part, argument))
+        else:
+            steps.append(_Step(name, instruction.argval))
+    return steps
+
+
+def _halves(name: str) -> list[str]:
+    """LOAD_FAST_LOAD_FAST is two instructions in one."""
+    return [
+        "STORE_FAST" if part.startswith("STORE") else "LOAD_FAST" for part in name.split("_FAST_")
+    ]
+
+
+@functools.lru_cache(maxsize=4096)
+def reads_of(code: CodeType) -> Reads:
+    """What some code reads, and the functions that are written within it."""
+    found: dict[str, set[Chain]] = {"globals": set(), "cells": set(), "first": set()}
+    imports: set[Chain] = set()
+    steps = _steps(code)
+    first = code.co_varnames[0] if code.co_argcount else None
+    module = ""
+    for k, (name, argument) in enumerate(steps):
+        if name in ("LOAD_GLOBAL", "LOAD_NAME"):
+            where = "globals"
+        elif name in ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"):
+            if argument == first:  # which a function within this one reads, too
+                where = "first"
+            elif argument in code.co_freevars:
+                where = "cells"
+            else:
+                continue
+        elif name.startswith("LOAD_FAST") and argument == first:
+            where = "first"
+        else:
+            if name == "IMPORT_NAME":
+                module = argument
+                imports.add((module,))
+            elif name == "IMPORT_FROM":
+                imports.add((module, argument))
+            continue
+        if _only_counts(steps, k):
+            continue
+        chain: list[str] = [] if where == "first" else [argument]
+        for step in steps[k + 1 :]:
+            if step.name not in _ATTRIBUTES:
+                break
+            chain.append(step.argument)
+        found[where].add(tuple(chain))
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            inner = reads_of(constant)
+            found["globals"] |= inner.globals
+            imports |= inner.imports
+            for link in inner.cells:
+                if link[0] in code.co_freevars:
+                    found["cells"].add(link)
+                elif link[0] == first:
+                    found["first"].add(link[1:])
+    return Reads(
+        frozenset(found["globals"]),
+        frozenset(found["cells"]),
+        frozenset(found["first"]),
+        frozenset(imports),
+    )
+
+
+def _only_counts(steps: list[_Step], k: int) -> bool:
+    """Whether a variable is read to be counted up alone: n += 1, n[0] += 1."""
+    names = [step.name for step in steps[k : k + 9]]
+    argument = steps[k].argument
+    adds = ("BINARY_OP", "INPLACE_ADD")
+    if len(names) > 3 and names[1] in ("LOAD_CONST", "LOAD_SMALL_INT") and names[2] in adds:
+        store = steps[k + 3]
+        return store.name.startswith("STORE_") and store.argument == argument
+    if len(names) > 5 and names[1] in ("LOAD_CONST", "LOAD_SMALL_INT"):
+        rest = [
+            name for name in names[2:] if name not in ("COPY", "SWAP", "DUP_TOP_TWO", "ROT_THREE")
+        ]
+        return rest[:4] == [rest[0], "LOAD_CONST", rest[2], "STORE_SUBSCR"] and (
+            rest[0] in ("BINARY_SUBSCR", "BINARY_OP") and rest[2] in adds
+        )
+    return False
+
+
+# --- libraries -----------------------------------------------------------------------------------
+
+
+@functools.cache
+def _libraries() -> tuple[str, ...]:
+    paths = sysconfig.get_paths()
+    places = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    places.add(str(Path(__file__).parents[1]))
+    return tuple(sorted(places))
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_of_library(file: str) -> bool:
+    return file.startswith(("<frozen", *_libraries()))
+
+
+def _is_library(module: ModuleType) -> bool:
+    file = getattr(module, "__file__", None)
+    if file is None:
+        return module.__name__ in sys.builtin_module_names
+    return _is_of_library(file)
+
+
+def is_class_of_library(kind: type) -> bool:
+    """Whether a class is Python's, or that of an installed library."""
+    module = sys.modules.get(kind.__module__)
+    return module is not None and _is_library(module)
+
+
+# --- values --------------------------------------------------------------------------------------
+
+# Nothing in these can change.
+_CONSTANT = (
+    *(bool, int, float, complex, str, bytes, type(None), type(...), type(NotImplemented), range),
+    *(np.generic, np.dtype, np.ufunc, BuiltinFunctionType, CodeType, Enum),
+)
+# These are constants of a recording: what is drawn from them, what is read from files.
+_MODULES_OF_STREAMS = ("random", "numpy.random", "_random", "io", "_io", "logging", "threading")
+
+
+class _Walk:
+    """A walk over what some function reads; it adds places to a Watch."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._seen: set[Any] = set()
+        self._kept: list[Any] = []  # else a number in _seen may come to stand for another object
+
+    def _is_new(self, *what: Any) -> bool:
+        key = tuple(map(id, what))
+        if key in self._seen:
+            return False
+        self._seen.add(key)
+        self._kept.append(what)
+        if len(self._watch) > MOST_PLACES:
+            raise UnwatchableError(
+                f"it reads more than {MOST_PLACES} places beside its arguments: pass what it "
+                "computes with as an argument"
+            )
+        return True
+
+    # --- functions
+
+    def function(self, function: FunctionType, owner: Any = None, path: str = "") -> None:
+        """What a function reads; `owner` is the object that it is a method of."""
+        if not self._is_new(function, owner):
+            return
+        path = path or function.__qualname__
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        if _is_of_library(function.__code__.co_filename):
+            for name, cell in cells.items():  # of a wrapper
+                self.value(self._watch.cell(cell, f"{name} in {path}"), f"{name} in {path}")
+            return
+        self._watch.function(function, f"code of {path}")
+        for defaults in (function.__defaults__, function.__kwdefaults__):
+            if defaults:
+                self.value(defaults, f"a default of {path}")
+        reads = reads_of(function.__code__)
+        for chain in sorted(reads.globals):
+            self._global(function.__globals__, chain)
+        for chain in sorted(reads.cells):
+            text = f"{chain[0]} in {path}"
+            self._chain(self._watch.cell(cells[chain[0]], text), chain[1:], text)
+        for chain in sorted(reads.imports):
+            self._import(function, chain)
+        if owner is not None:
+            for chain in sorted(reads.first):
+                self._chain(owner, chain, f"self in {path}")
+
+    def _global(self, names: dict[str, Any], chain: Chain) -> None:
+        module = names.get("__name__", "")
+        text = chain[0] if module == "__main__" else f"{module}.{chain[0]}"
+        value = self._watch.name(names, chain[0], text)
+        if value is not MISSING:  # else it is built in
+            self._chain(value, chain[1:], text)
+
+    def _import(self, function: FunctionType, chain: Chain) -> None:
+        """A module that is imported while the function runs: all names of it that there are."""
+        module = sys.modules.get(chain[0])
+        if module is None or _is_library(module):
+            return
+        names = vars(module)
+        used = chain[1:] or sorted(set(_all_names(function.__code__)) & names.keys())
+        for name in used:
+            self._global(names, (name,))
+
+    # --- chains
+
+    def _chain(self, value: Any, rest: Chain, path: str) -> None:
+        """What a value is, and what is read of it by a chain of attributes."""
+        for name in rest:
+            if value is MISSING:
+                return
+            if isinstance(value, ModuleType):
+                if _is_library(value):
+                    value = getattr(value, name, MISSING)
+                else:
+                    value = self._watch.name(vars(value), name, f"{path}.{name}")
+            elif isinstance(value, (*_CONTAINERS, *_CONSTANT)):
+                if name not in _WRITES:
+                    self.value(value, path)
+                return
+            else:
+                value, done = self._attribute(value, name, path)
+                if done:
+                    return
+            path = f"{path}.{name}"
+        self.value(value, path)
+
+    def _attribute(self, owner: Any, name: str, path: str) -> tuple[Any, bool]:
+        """The value of an attribute, and whether all that is read by it was found."""
+        kind = owner if isinstance(owner, type) else type(owner)
+        if hasattr(kind, "__getattr__") or kind.__getattribute__ not in _GETTERS:
+            self.value(owner, path)
+            return None, True
+        try:
+            found = inspect.getattr_static(owner, name)
+        except AttributeError:
+            return MISSING, True
+        path = f"{path}.{name}"
+        if isinstance(found, property):
+            if isinstance(found.fget, FunctionType):
+                self.function(found.fget, owner, path)
+            return None, True
+        if isinstance(found, functools.cached_property):
+            self.value(found.func, path)
+            return None, True
+        is_method = isinstance(found, FunctionType) and not isinstance(owner, type)
+        if is_method and name not in getattr(owner, "__dict__", ()):
+            self._watch.attribute(kind, name, path)
+            self.function(found, owner, path)
+            return None, True
+        return self._watch.attribute(owner, name, path), False
+
+    # --- values as a whole
+
+    def value(self, value: Any, path: str) -> None:
+        """A value, and all that is in it."""
+        if isinstance(value, _CONSTANT) or value is MISSING or isinstance(value, (Var, Dual)):
+            return
+        if isinstance(value, ModuleType) or not self._is_new(value):
+            return
+        if isinstance(value, FunctionType):
+            self.function(value, None, path)
+        elif isinstance(value, MethodType):
+            if isinstance(value.__func__, FunctionType):
+                self.function(value.__func__, value.__self__, path)
+            else:
+                self.value(value.__self__, path)
+        elif isinstance(value, np.ndarray):
+            self._array(value, path)
+        elif isinstance(value, type):
+            self._class(value, path)
+        elif isinstance(value, CellType):
+            self.value(self._watch.cell(value, path), path)
+        elif inspect.getattr_static(value, "__wrapped__", None) is not None:  # programs, caches
+            self.value(value.__wrapped__, path)
+        elif isinstance(value, functools.partial):
+            for part in (value.func, *value.args, *value.keywords.values()):
+                self.value(part, path)
+        elif isinstance(value, _CONTAINERS):
+            self._container(value, path)
+        else:
+            self._object(value, path)
+
+    def _array(self, array: np.ndarray[Any, Any], path: str) -> None:
+        if array.dtype.hasobject:
+            items = array.ravel().tolist()
+            self._watch.objects(array, path)
+            self._items(items, path)
+        else:
+            self._watch.array(array, path)
+
+    def _items(self, items: Any, path: str) -> None:
+        for item in items:
+            if not isinstance(item, _CONSTANT):
+                self.value(item, path)
+
+    def _container(self, value: Any, path: str) -> None:
+        if isinstance(value, dict):
+            self._watch.mapping(value, path)
+            self._items(value.values(), path)
+        elif isinstance(value, list):
+            self._watch.sequence(value, path)
+            self._items(value, path)
+        elif isinstance(value, (bytearray, array, memoryview)):
+            self._watch.buffer(value, path)
+        elif isinstance(value, (Mapping, MappingProxyType)):
+            self._watch.members(value, path)
+            self._items(value.values(), path)
+        else:
+            if not isinstance(value, (tuple, frozenset, slice)):
+                self._watch.members(value, path)
+            parts = (value.start, value.stop, value.step) if isinstance(value, slice) else value
+            self._items(parts, path)
+        if not is_class_of_library(type(value)):
+            self._own(value, path)
+
+    def _object(self, value: Any, path: str) -> None:
+        """An object of the user's, or of a library."""
+        kind = type(value)
+        if hasattr(value, "to_numpy"):
+            raise UnwatchableError(
+                f"it reads {path}, a {kind.__name__}, whose changes cannot be seen: give it "
+                "arrays, such as those that to_numpy() makes"
+            )
+        if is_class_of_library(kind):
+            if kind.__module__.startswith(_MODULES_OF_STREAMS) or not hasattr(value, "__dict__"):
+                return
+            if kind.__module__.partition(".")[0] == "cadiff":
+                for part in vars(value).values():
+                    if isinstance(part, (FunctionType, MethodType)):
+                        self.value(part, path)
+                return
+        self._own(value, path)
+
+    def _own(self, value: Any, path: str) -> None:
+        """The attributes of an object, and its class."""
+        kind = type(value)
+        if hasattr(value, "__dict__"):
+            self._watch.namespace(value, path)
+            self._items(list(vars(value).values()), path)
+        for name in _slots(kind):
+            part = self._watch.attribute(value, name, f"{path}.{name}")
+            self.value(part, f"{path}.{name}")
+        if not is_class_of_library(kind):
+            self.value(kind, kind.__qualname__)
+
+    def _class(self, kind: type, path: str) -> None:
+        """What is in a class of the user's, and in those that it derives from."""
+        for base in kind.__mro__:
+            if base is object or is_class_of_library(base):
+                continue
+            for name, part in list(vars(base).items()):
+                if name in _OF_EVERY_CLASS or isinstance(part, _DESCRIPTORS):
+                    continue
+                self._watch.attribute(base, name, f"{base.__qualname__}.{name}")
+                for item in _behind(part):
+                    self.value(item, f"{base.__qualname__}.{name}")
+
+
+_CONTAINERS = (
+    *(dict, list, tuple, set, frozenset, deque, bytearray, array, memoryview, slice),
+    *(MappingProxyType, np.ndarray),
+)
+_GETTERS: tuple[Any, ...] = (object.__getattribute__, type.__getattribute__)
+_OF_EVERY_CLASS = frozenset(
+    (
+        *("__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__slots__"),
+        *("__annotations__", "__firstlineno__", "__static_attributes__", "__abstractmethods__"),
+        *("_abc_impl", "__dataclass_params__", "__dataclass_fields__", "__match_args__"),
+        *("__parameters__", "__orig_bases__", "__hash__", "__annotate_func__", "__type_params__"),
+    )
+)
+_DESCRIPTORS = (MemberDescriptorType, GetSetDescriptorType)
+
+
+def _behind(part: Any) -> Iterator[Any]:
+    """The functions that a descriptor calls, or what else is in a class."""
+    if isinstance(part, (staticmethod, classmethod)):
+        yield part.__func__
+    elif isinstance(part, property):
+        yield from (part.fget, part.fset)
+    elif isinstance(part, functools.cached_property):
+        yield part.func
+    else:
+        yield part
+
+
+def _slots(kind: type) -> Iterator[str]:
+    for base in kind.__mro__:
+        names = base.__dict__.get("__slots__", ())
+        for name in (names,) if isinstance(names, str) else names:
+            if name not in ("__dict__", "__weakref__"):
+                private = name.startswith("__") and not name.endswith("__")
+                yield f"_{base.__name__.lstrip('_')}{name}" if private else name
+
+
+def _all_names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _all_names(constant)
+
+
+def watch_call(f: Any, statics: list[Any]) -> Watch:
+    """What f reads in a call beside its inputs: also of the arguments that are no numbers."""
+    watch = Watch()
+    walk = _Walk(watch)
+    walk.value(f, getattr(f, "__qualname__", type(f).__name__))
+    for item in statics:
+        walk.value(item, f"an argument, a {type(item).__name__}")
+    return watch

@@ -1,0 +1,297 @@
+"""Compiled functions see what changes beside their arguments: none answers from the past."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cadiff
+
+from ..helpers.properties import examples
+
+# What a module has, how f reads it (a number), and what changes it: {k} tells several apart, and
+# `c` is another number each time. `a` is an argument of f, made by `made`.
+PLACES: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "a global": ("G{k} = 0.5", "G{k}", ("G{k} = c", "del G{k}; G{k} = c")),
+    "a global that a function reads": (
+        "H{k} = 0.5\ndef h{k}(): return H{k}",
+        "h{k}()",
+        ("H{k} = c", "h{k} = lambda: c", "h{k}.__code__ = (lambda: G0).__code__; G0 = c"),
+    ),
+    "a closure": (
+        "def make{k}():\n    n = 0.5\n    def read(): return n\n"
+        "    def write(c):\n        nonlocal n\n        n = c\n    return read, write\n"
+        "read{k}, write{k} = make{k}()",
+        "read{k}()",
+        ("write{k}(c)",),
+    ),
+    "a default": (
+        "def d{k}(n=0.5, *, m=0.25): return n + m",
+        "d{k}()",
+        (
+            "d{k}.__defaults__ = (c,)",
+            "d{k}.__kwdefaults__ = {{'m': c}}",
+            "d{k}.__kwdefaults__['m'] = c",
+        ),
+    ),
+    "a default that is a list": (
+        "def e{k}(n=[0.5]): return n[0]",
+        "e{k}()",
+        ("e{k}.__defaults__[0][0] = c",),
+    ),
+    "an attribute": (
+        "class A{k}:\n    rate = 0.25\n    def __init__(self): self.n = 0.5\n"
+        "    def total(self): return self.n + self.rate\n"
+        "    @property\n    def half(self): return self.n / 2\na{k} = A{k}()",
+        "a{k}.n + a{k}.total() + a{k}.half",
+        (
+            "a{k}.n = c",
+            "A{k}.rate = c",
+            "a{k}.rate = c",
+            "a{k}.__dict__['n'] = c",
+            "A{k}.total = lambda self: c",
+            "a{k} = A{k}(); a{k}.n = c",
+            "vars(a{k}).update(n=c)",
+        ),
+    ),
+    "an attribute by its name": (
+        "class B{k}: pass\nb{k} = B{k}()\nb{k}.n = 0.5",
+        "getattr(b{k}, 'n')",
+        ("b{k}.n = c",),
+    ),
+    "a slot": (
+        "class S{k}:\n    __slots__ = ('n',)\n    def __init__(self): self.n = 0.5\n"
+        "s{k} = S{k}()\ndef take{k}(s): return s.n",
+        "take{k}(s{k})",
+        ("s{k}.n = c",),
+    ),
+    "a chain": (
+        "class I{k}: pass\ni{k} = I{k}()\ni{k}.j = I{k}()\ni{k}.j.n = 0.5",
+        "i{k}.j.n",
+        ("i{k}.j.n = c", "i{k}.j = I{k}(); i{k}.j.n = c"),
+    ),
+    "a dict": (
+        "D{k} = {{'n': 0.5, 'm': [0.25]}}",
+        "D{k}['n'] + D{k}['m'][0] + len(D{k})",
+        (
+            "D{k}['n'] = c",
+            "D{k}['m'][0] = c",
+            "D{k}['m'] = [c]",
+            "D{k} = {{'n': c, 'm': [c]}}",
+            "D{k}[c] = c",
+        ),
+    ),
+    "a list": (
+        "L{k} = [0.5, (0.25, [0.125])]",
+        "L{k}[0] + L{k}[1][1][0] + len(L{k})",
+        ("L{k}[0] = c", "L{k}[1][1][0] = c", "L{k}.append(c)", "L{k}[:] = [c, (c, [c])]"),
+    ),
+    "a set": ("Z{k} = {{0.5, 0.25}}", "sum(sorted(Z{k}))", ("Z{k}.add(c)", "Z{k} ^= {{c}}")),
+    "a deque": (
+        "from collections import deque\nQ{k} = deque([0.5, 0.25], maxlen=2)",
+        "sum(Q{k})",
+        ("Q{k}.append(c)", "Q{k}[0] = c"),
+    ),
+    "an array of Python's": (
+        "from array import array\nY{k} = array('d', [0.5, 0.25])",
+        "sum(Y{k})",
+        ("Y{k}[0] = c",),
+    ),
+    "bytes": ("W{k} = bytearray(b'12')", "float(W{k}.decode())", ("W{k}[0] = 48 + int(9 * c)",)),
+    "an array": (
+        "X{k} = np.full(7, 0.5)",
+        "np.sum(X{k})",
+        (
+            "X{k}[3] = c",
+            "X{k} = np.full(7, c)",
+            "X{k} *= c",
+            "X{k}[:] = c",
+            "X{k}.resize(5, refcheck=False)",
+        ),
+    ),
+    "a large array": (
+        "V{k} = np.full((300, 40), 0.5)",
+        "np.sum(V{k})",
+        ("V{k}[123, 17] = c", "V{k}.T[3] = c"),
+    ),
+    "a part of an array": (
+        "T{k} = np.full((9, 9), 0.5)\nU{k} = T{k}[::2, 1:3]",
+        "np.sum(U{k})",
+        ("T{k}[2, 1] = c",),
+    ),
+    "an array of ints": ("N{k} = np.arange(4)", "np.sum(N{k})", ("N{k}[1] = int(99 * c)",)),
+    "an array of objects": (
+        "O{k} = np.array([0.5, 0.25], dtype=object)",
+        "O{k}[0] + O{k}[1]",
+        ("O{k}[1] = c",),
+    ),
+    "an array of complex numbers": (
+        "K{k} = np.full(3, 0.5 + 1j)",
+        "float(np.sum(np.abs(K{k})))",
+        ("K{k}[1] = c",),
+    ),
+    "a partial": (
+        "from functools import partial\ndef p{k}(n, m): return n[0] + m\n"
+        "R{k} = partial(p{k}, [0.5], m=0.25)",
+        "R{k}()",
+        ("R{k}.args[0][0] = c", "R{k} = partial(p{k}, [c], m=c)"),
+    ),
+    "a bound method": (
+        "class C{k}:\n    def __init__(self): self.n = [0.5]\n"
+        "    def get(self): return self.n[0]\nc{k} = C{k}()\nget{k} = c{k}.get",
+        "get{k}()",
+        ("c{k}.n[0] = c", "c{k}.n = [c]"),
+    ),
+    "something that is called": (
+        "class F{k}:\n    def __init__(self): self.n = 0.5\n"
+        "    def __call__(self): return self.n\ncall{k} = F{k}()",
+        "call{k}()",
+        ("call{k}.n = c",),
+    ),
+    "a function in a dict": (
+        "M{k} = 0.5\ntable{k} = {{'m': lambda: M{k}}}",
+        "table{k}['m']()",
+        ("M{k} = c", "table{k}['m'] = lambda: c"),
+    ),
+    "a wrapped function": (
+        "import functools\nE{k} = 0.5\ndef wrap{k}(f):\n    @functools.wraps(f)\n"
+        "    def wrapper(*args): return f(*args)\n    return wrapper\n"
+        "@wrap{k}\ndef w{k}(): return E{k}",
+        "w{k}()",
+        ("E{k} = c",),
+    ),
+    "a dataclass": (
+        "from dataclasses import dataclass\n@dataclass\nclass P{k}:\n    n: float = 0.5\n"
+        "pair{k} = P{k}()",
+        "pair{k}.n",
+        ("pair{k}.n = c",),
+    ),
+    "a namespace": (
+        "from types import SimpleNamespace\nns{k} = SimpleNamespace(n=0.5, m=np.ones(3))",
+        "ns{k}.n + np.sum(ns{k}.m)",
+        ("ns{k}.n = c", "ns{k}.m[1] = c"),
+    ),
+    "an argument's attribute": (
+        "class J{k}:\n    def __init__(self): self.n, self.m = 0.5, [0.25]\nj{k} = J{k}()",
+        "a[{k}].n + a[{k}].m[0]",
+        ("j{k}.n = c", "j{k}.m[0] = c", "j{k} = J{k}(); j{k}.n = c"),
+    ),
+    "an argument that is equal to others": (
+        "class Eq{k}:\n    def __init__(self, n): self.n = n\n"
+        "    def __eq__(self, other): return True\n    def __hash__(self): return 1\n"
+        "j{k} = Eq{k}(0.5)",
+        "a[{k}].n",
+        ("j{k} = Eq{k}(c)",),
+    ),
+    "an argument that is a set": ("j{k} = {{0.5}}", "sum(sorted(a[{k}]))", ("j{k}.add(c)",)),
+    "an argument that is bytes": (
+        "j{k} = bytearray(b'12')",
+        "float(a[{k}][0])",
+        ("j{k}[0] = int(99 * c)",),
+    ),
+    "an argument that is an array of objects": (
+        "j{k} = np.array([0.5, 'name'], dtype=object)",
+        "a[{k}][0]",
+        ("j{k}[0] = c",),
+    ),
+    "an argument that is an array of complex numbers": (
+        "j{k} = np.full(2, 0.5 + 1j)",
+        "float(a[{k}].real.sum())",
+        ("j{k}[0] = c",),
+    ),
+    "an argument that is a function": (
+        "def fresh{k}(n):\n    return lambda: n[0]\nmut{k} = [0.5]\nj{k} = fresh{k}(mut{k})",
+        "a[{k}]()",
+        ("mut{k}[0] = c", "mut{k} = [c]; j{k} = fresh{k}(mut{k})"),
+    ),
+}
+
+METHODS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "value": (lambda p, *args: p(*args), lambda f, *args: f(*args)),
+    "grad": (lambda p, *args: p.grad(*args), lambda f, *args: cadiff.grad(f)(*args)),
+    "value_and_grad": (
+        lambda p, *args: p.value_and_grad(*args),
+        lambda f, *args: cadiff.value_and_grad(f)(*args),
+    ),
+    "hessian": (lambda p, *args: p.hessian(*args), lambda f, *args: cadiff.hessian(f)(*args)),
+    "inner": (
+        lambda p, *args: cadiff.grad(lambda x: 2.0 * p(x, *args[1:]))(args[0]),
+        lambda f, *args: cadiff.grad(lambda x: 2.0 * f(x, *args[1:]))(args[0]),
+    ),
+}
+
+
+def written(names: list[str]) -> str:
+    """A module whose f reads all that is named."""
+    lines = ["import numpy as np"]
+    terms = []
+    for k, name in enumerate(names):
+        setup, expression, _ = PLACES[name]
+        lines.append(setup.format(k=k))
+        terms.append(f"x[0] * ({expression.format(k=k)})")
+    return "\n".join([*lines, "def f(x, *a):", f"    return x[1] ** 2 + {' + '.join(terms)}"])
+
+
+def made(text: str) -> ModuleType:
+    module = sys.modules["of_a_user"] = ModuleType("of_a_user")  # where dataclasses look
+    exec(text, vars(module))
+    return module
+
+
+def numbers(result: Any) -> np.ndarray[Any, Any]:
+    parts = result if isinstance(result, tuple) else (result,)
+    return np.concatenate([np.ravel(part) for part in parts])
+
+
+def arguments(module: ModuleType, count: int) -> list[Any]:
+    return [getattr(module, f"j{k}", 1) for k in range(count)]
+
+
+@examples(1000)
+@given(st.integers(0, 10**9))
+def test_changes_are_seen(seed: int) -> None:
+    rng = random.Random(seed)
+    names = [rng.choice(list(PLACES)) for _ in range(rng.choice([1, 1, 2]))]
+    text = written(names)
+    module = made(text)
+    program = cadiff.compile(module.f, max_traces=rng.choice([1, 2, 8]))
+    x = np.array([1.5, 0.5])
+    history = [text]
+    compiled, eager = METHODS[rng.choice(list(METHODS))]
+    for _ in range(4):
+        a = arguments(module, len(names))
+        for _ in range(rng.choice([1, 2])):
+            wanted = eager(module.f, x, *a)
+            got = compiled(program, x, *a)
+            np.testing.assert_allclose(
+                numbers(got), numbers(wanted), rtol=1e-12, err_msg="\n".join(history)
+            )
+        k = rng.randrange(len(names))
+        change = rng.choice(PLACES[names[k]][2]).format(k=k)
+        vars(module)["c"] = rng.random()
+        exec(change, vars(module))
+        history.append(f"# then, where c = {vars(module)['c']}: {change}")
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_what_is_as_it_was_is_not_recorded_again(name: str) -> None:
+    module = made(written([name]))
+    program = cadiff.compile(module.f)
+    a = arguments(module, 1)
+    for point in range(5):
+        program.grad(np.array([1.5 + point, 0.5]), *a)
+    stats = program.stats()
+    assert (stats["recordings"], stats["eager"]) == (1, 0), stats
+    assert stats["traces"][0]["changed"] == []
+    vars(module)["c"] = 0.75
+    exec(PLACES[name][2][0].format(k=0), vars(module))
+    if [*map(id, arguments(module, 1))] == [*map(id, a)]:
+        assert program.stats()["traces"][0]["changed"] != []
