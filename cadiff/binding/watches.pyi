@@ -1,12 +1,13 @@
 """Types of watches: see watches.pyx."""
 
 from types import CellType, FunctionType
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
 MISSING: object
 
+@final
 class Watch:
     def __len__(self) -> int: ...
     def holds(self) -> bool: ...

@@ -94,7 +94,7 @@ def _halves(name: str) -> list[str]:
 
 
 @functools.lru_cache(maxsize=4096)
-def reads_of(code: CodeType) -> Reads:
+def _reads_of(code: CodeType) -> Reads:
     """What some code reads, and the functions that are written within it."""
     found: dict[str, set[Chain]] = {"globals": set(), "cells": set(), "first": set()}
     imports: set[Chain] = set()
@@ -130,7 +130,7 @@ def reads_of(code: CodeType) -> Reads:
         found[where].add(tuple(chain))
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            inner = reads_of(constant)
+            inner = _reads_of(constant)
             found["globals"] |= inner.globals
             imports |= inner.imports
             for link in inner.cells:
@@ -196,7 +196,7 @@ def is_class_of_library(kind: type) -> bool:
 # --- values --------------------------------------------------------------------------------------
 
 # Nothing in these can change.
-_CONSTANT = (
+_CONSTANT: tuple[type, ...] = (
     *(bool, int, float, complex, str, bytes, type(None), type(...), type(NotImplemented), range),
     *(np.generic, np.dtype, np.ufunc, BuiltinFunctionType, CodeType, Enum),
 )
@@ -241,7 +241,7 @@ class _Walk:
         for defaults in (function.__defaults__, function.__kwdefaults__):
             if defaults:
                 self.value(defaults, f"a default of {path}")
-        reads = reads_of(function.__code__)
+        reads = _reads_of(function.__code__)
         for chain in sorted(reads.globals):
             self._global(function.__globals__, chain)
         for chain in sorted(reads.cells):
@@ -425,7 +425,7 @@ class _Walk:
                     self.value(item, f"{base.__qualname__}.{name}")
 
 
-_CONTAINERS = (
+_CONTAINERS: tuple[type, ...] = (
     *(dict, list, tuple, set, frozenset, deque, bytearray, array, memoryview, slice),
     *(MappingProxyType, np.ndarray),
 )
@@ -438,7 +438,7 @@ _OF_EVERY_CLASS = frozenset(
         *("__parameters__", "__orig_bases__", "__hash__", "__annotate_func__", "__type_params__"),
     )
 )
-_DESCRIPTORS = (MemberDescriptorType, GetSetDescriptorType)
+_DESCRIPTORS: tuple[type, ...] = (MemberDescriptorType, GetSetDescriptorType)
 
 
 def _behind(part: Any) -> Iterator[Any]:
