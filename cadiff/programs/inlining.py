@@ -38,7 +38,7 @@ class Replay:
         assert found is not None
         if isinstance(found, int):
             raise MissedError(found)
-        return self._output.fill(found)
+        return self._output.restored(found)
 
 
 def _is_number(x: Any) -> bool:

@@ -422,7 +422,7 @@ class Recorded:
 
     def filled(self, numbers: FloatArray) -> Any:
         """What f returns, given all its numbers in a row."""
-        return self.output.fill(leaves_of(numbers, self.output.shapes))
+        return self.output.restored(leaves_of(numbers, self.output.shapes))
 
 
 def leaves_of(numbers: FloatArray, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
@@ -472,7 +472,7 @@ def _finalized(recording: Recording, out: Any) -> Any:
     output = Output(out)
     values = recording.finalize(output.atoms)
     output.atoms = []  # Vars that are alive when the tape is rewound have to be found
-    return output.fill([*map(as_result, values)])
+    return output.restored([*map(as_result, values)])
 
 
 def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Recorded | str:

@@ -125,5 +125,8 @@ def jvp(
         raise ValueError(f"there are {len(tangents)} tangents for {arguments}")
     directions = structure.match(tuple(tangents), [f"tangents[{k}]" for k in argnums])
     output, values, derivatives, _, aux = run_forward(f, args, {}, argnums, directions, has_aux)
-    result = (output.fill([*map(as_result, values)]), output.fill([*map(as_result, derivatives)]))
+    result = (
+        output.restored([*map(as_result, values)]),
+        output.restored([*map(as_result, derivatives)]),
+    )
     return (*result, aux) if has_aux else result

@@ -193,7 +193,7 @@ class LinearMap:
             raise ValueError(f"there are {len(tangents)} tangents for {arguments}")
         names = [f"tangents[{k}]" for k in range(count)]
         atoms = self._structure.match(tangents, names)
-        return self._output.fill(self._action.push(atoms))
+        return self._output.restored(self._action.push(atoms))
 
     def _pull(self, u: Any) -> Any:
         atoms = self._action.pull(self._output.match(u, "the cotangent"))
@@ -317,5 +317,5 @@ def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, LinearMap]:
         else:
             action = _Frozen(frozen, inputs, output.shapes)
         output.atoms = []  # Vars that are alive when the tape is rewound have to be found
-    result = output.fill(handed_out(values))
+    result = output.restored(handed_out(values))
     return result, LinearMap(action, structure, output, len(primals) == 1)

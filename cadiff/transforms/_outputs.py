@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from math import prod
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from .. import binding
 from ..binding import Dual, Structure, Var
-from ..operations.arrays import copy
+from ..operations import arrays
 from ..operations.masks import Mask, is_number_mask
 
 Shape = tuple[int, ...]
@@ -33,14 +34,11 @@ class Output:
     def _take(self, out: Any) -> Any:
         out = unmasked(out)
         if isinstance(out, dict):
-            return {key: self._take(item) for key, item in out.items()}
+            return _mapping(out, [self._take(item) for item in out.values()])
         if isinstance(out, (list, tuple)):
             if len(out) > 0 and all(is_scalar(item) for item in out):
-                return self._leaf(self._vector(out))
-            parts = [self._take(item) for item in out]
-            if isinstance(out, tuple):
-                return type(out)(*parts) if hasattr(out, "_fields") else tuple(parts)
-            return parts
+                return self._leaf(self._vector(out), type(out))
+            return _sequence(type(out), [self._take(item) for item in out])
         if is_scalar(out):
             return self._leaf(self._number(out))
         if isinstance(out, np.ndarray):
@@ -81,12 +79,12 @@ class Output:
             binding.structure_of((array,), (0,))  # refuses masked arrays and matrices
         return np.array(array, dtype=np.float64)
 
-    def _leaf(self, atom: Any) -> _Leaf:
+    def _leaf(self, atom: Any, container: type | None = None) -> _Leaf:
         if isinstance(atom, (Var, Dual)):
             binding.check_alive(atom)
         self.atoms.append(atom)
         self.shapes.append(binding.shape(atom))
-        return _Leaf(len(self.shapes) - 1)
+        return _Leaf(len(self.shapes) - 1, container)
 
     def own_atoms(self) -> list[Any]:
         """The atoms, with elements that cannot be changed from elsewhere."""
@@ -99,7 +97,11 @@ class Output:
 
     def fill(self, leaves: Sequence[Any]) -> Any:
         """A tree of this structure around other leaves."""
-        return _filled(self._template, leaves)
+        return _filled(self._template, leaves, False)
+
+    def restored(self, atoms: Sequence[Any]) -> Any:
+        """What f would have returned, of other atoms: vectors are the lists that they were."""
+        return _filled(self._template, atoms, True)
 
     def match(self, tree: Any, what: str) -> list[Any]:
         """The atoms of another tree of this structure, in its order."""
@@ -125,16 +127,34 @@ class Output:
             self._walk(node[key], part[key], f"{path}[{key!r}]", atoms)
 
 
-def _filled(node: Any, leaves: Sequence[Any]) -> Any:
+def _filled(node: Any, leaves: Sequence[Any], restored: bool) -> Any:
     """A template with leaves in their places."""
     if isinstance(node, _Leaf):
-        return leaves[node.index]
+        leaf = leaves[node.index]
+        if restored and node.container is not None:
+            numbers = leaf.tolist() if type(leaf) is np.ndarray else [*leaf]
+            return _sequence(node.container, numbers)
+        return leaf
     if isinstance(node, dict):
-        return {key: _filled(item, leaves) for key, item in node.items()}
-    parts = [_filled(item, leaves) for item in node]
-    if isinstance(node, tuple):
-        return type(node)(*parts) if hasattr(node, "_fields") else tuple(parts)
-    return parts
+        return _mapping(node, [_filled(item, leaves, restored) for item in node.values()])
+    return _sequence(type(node), [_filled(item, leaves, restored) for item in node])
+
+
+def _mapping(original: dict[Any, Any], parts: list[Any]) -> dict[Any, Any]:
+    """A dict of the same type and keys around other values."""
+    if type(original) is dict:
+        return dict(zip(original, parts, strict=True))
+    result = copy.copy(original)
+    for key, part in zip(original, parts, strict=True):
+        result[key] = part
+    return result
+
+
+def _sequence(kind: type, parts: list[Any]) -> Any:
+    """A list, a tuple, or one of a subclass, such as a namedtuple."""
+    if kind is list:
+        return parts
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
 
 
 def _mismatch(path: str, expected: str, got: str) -> ValueError:
@@ -144,10 +164,11 @@ def _mismatch(path: str, expected: str, got: str) -> ValueError:
 
 
 class _Leaf:
-    """The place of a leaf in a container of results."""
+    """The place of a leaf in a container of results, and the list of numbers that it was."""
 
-    def __init__(self, index: int) -> None:
+    def __init__(self, index: int, container: type | None) -> None:
         self.index = index
+        self.container = container
 
 
 def unmasked(item: Any) -> Any:
@@ -177,7 +198,7 @@ def as_result(atom: Any) -> Any:
 
 def own(atom: Any) -> Any:
     """An atom with elements that cannot be changed from elsewhere."""
-    return copy(atom) if binding.shape(atom) else atom
+    return arrays.copy(atom) if binding.shape(atom) else atom
 
 
 def handed_out(atoms: Sequence[Any]) -> list[Any]:

@@ -197,5 +197,5 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
         values, aux = handed_out(values), binding.map_numbers(aux, own)
         output.atoms = output.own_atoms()
         recording.keep()
-    result = (output.fill(values), Pullback(recording, output, len(primals) == 1))
+    result = (output.restored(values), Pullback(recording, output, len(primals) == 1))
     return (*result, aux) if has_aux else result
