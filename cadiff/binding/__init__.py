@@ -47,6 +47,7 @@ from .atoms import (
     map_vars,
     matmul,
     ndim,
+    nested_error,
     numbers_array,
     plain_values,
     shape,

@@ -424,14 +424,16 @@ cdef class Collector:
                 nodes.append(self.add(args[k]))
         except _NotDifferentiable:
             refuse_argument(args, argnums)
+        except RecursionError:
+            cad_raise_nested()
         return Structure(tuple(nodes))
 
     cdef Node add(self, object argument):
-        cad_enter_recursion(" while taking an argument apart")
+        cad_enter_container()
         try:
             return self.add_checked(argument)
         finally:
-            Py_LeaveRecursiveCall()
+            cad_leave_container()
 
     cdef Node add_checked(self, object argument):
         cdef Node node = Node.__new__(Node)
@@ -631,8 +633,11 @@ cdef class Structure:
         trees by their names.
         """
         cdef Collector collector = Collector.__new__(Collector)
-        for node, tree, name in zip(self.nodes, trees, names):
-            (<Node>node).match(collector, tree, name)
+        try:
+            for node, tree, name in zip(self.nodes, trees, names):
+                (<Node>node).match(collector, tree, name)
+        except RecursionError:
+            cad_raise_nested()
         return collector.all_atoms()
 
 

@@ -35,21 +35,44 @@ cpdef bint carries(tree) except -1:
     """Whether there is a Var or Dual in it: itself, or in a container or an object array."""
     if CAD_IS_VAR(tree) or CAD_IS_DUAL(tree):
         return True
-    if isinstance(tree, (list, tuple)):
-        for item in tree:
-            if type(item) is not float and type(item) is not int and carries(item):
-                return True
-        return False
-    if isinstance(tree, dict):
-        for item in tree.values():
-            if carries(item):
-                return True
-        return False
-    if cnp.PyArray_Check(tree) and cnp.PyArray_TYPE(tree) == cnp.NPY_OBJECT:
-        for item in tree.flat:
-            if carries(item):
-                return True
+    if isinstance(tree, (list, tuple, dict)) or (
+        cnp.PyArray_Check(tree) and cnp.PyArray_TYPE(tree) == cnp.NPY_OBJECT
+    ):
+        try:
+            return container_carries(tree)
+        except RecursionError:
+            cad_raise_nested()
     return False
+
+
+cdef bint container_carries(tree) except -1:
+    if cnp.PyArray_Check(tree):
+        if cnp.PyArray_TYPE(tree) != cnp.NPY_OBJECT:
+            return False
+        items = tree.flat
+    elif isinstance(tree, dict):
+        items = tree.values()
+    elif isinstance(tree, (list, tuple)):
+        items = tree
+    else:
+        return CAD_IS_VAR(tree) or CAD_IS_DUAL(tree)
+    cad_enter_container()
+    try:
+        for item in items:
+            if type(item) is not float and type(item) is not int and container_carries(item):
+                return True
+        return False
+    finally:
+        cad_leave_container()
+
+
+def nested_error():
+    """The RecursionError of walks in Python over containers that contain themselves, or are nested
+    too deeply: it is worded where those in C find it."""
+    try:
+        cad_raise_nested()
+    except RecursionError as error:
+        return error.with_traceback(None)
 
 
 def map_numbers(tree, function):
@@ -58,25 +81,34 @@ def map_numbers(tree, function):
 
     Object arrays are containers.
     """
-    cad_enter_recursion(" while going through a container")
+    if CAD_IS_VAR(tree) or CAD_IS_DUAL(tree):
+        return function(tree)
     try:
-        return map_checked(tree, function)
-    finally:
-        Py_LeaveRecursiveCall()
+        return map_container(tree, function)
+    except RecursionError:
+        cad_raise_nested()
 
 
-cdef object map_checked(object tree, object function):
+cdef object map_container(object tree, object function):
     if CAD_IS_VAR(tree) or CAD_IS_DUAL(tree):
         return function(tree)
     if cnp.PyArray_Check(tree):
         if tree.dtype != object:
             return tree
-        return array_of([map_numbers(item, function) for item in tree.flat], shape(tree))
+        return array_of(map_items(tree.flat, function), shape(tree))
     if isinstance(tree, (list, tuple)):
-        return rebuild_sequence(type(tree), [map_numbers(item, function) for item in tree])
+        return rebuild_sequence(type(tree), map_items(tree, function))
     if isinstance(tree, dict):
-        return rebuild_mapping(tree, [map_numbers(item, function) for item in tree.values()])
+        return rebuild_mapping(tree, map_items(tree.values(), function))
     return tree
+
+
+cdef list map_items(items, function):
+    cad_enter_container()
+    try:
+        return [map_container(item, function) for item in items]
+    finally:
+        cad_leave_container()
 
 
 cdef object rebuild_mapping(object original, list parts):

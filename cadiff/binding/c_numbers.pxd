@@ -46,8 +46,9 @@ cdef extern from "numbers/numbers.h":
         CadTag tag
         uint32_t kind
 
-    int cad_enter_recursion(const char *where) except -1
-    void Py_LeaveRecursiveCall()
+    int cad_raise_nested() except -1
+    int cad_enter_container() except -1
+    void cad_leave_container()
     CadVar *CAD_VAR(object number)
     Py_ssize_t *CAD_STRIDES(CadView *view)
     CadDual *CAD_DUAL(object number)

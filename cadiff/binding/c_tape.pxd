@@ -165,6 +165,7 @@ cdef extern from "tape/tape.h" nogil:
     ctypedef struct CadFilled:
         size_t slots
 
+    void cad_tape_note_starved(CadTape *tape)
     CadFilled cad_tape_filled(const CadTape *tape)
     void cad_tape_take_back(CadTape *tape, CadFilled filled)
     void cad_tape_set_hook(CadTape *tape, const CadHook *hook)

@@ -133,7 +133,7 @@ cdef class Guarded:
     def __exit__(self, *exception):
         end_guards(self.recording.tape)
         self.lifted = None
-        self.recording.close()
+        self.recording.__exit__(*exception)
 
     @property
     def obstacle(self):

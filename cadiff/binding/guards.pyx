@@ -4,6 +4,7 @@ Here is what begins and ends the noting of guards, and what notes readings of va
 and by its users. This module does not know which recording it is for: guards are on the tape.
 """
 
+import os
 import sys
 
 from cpython.object cimport Py_EQ, Py_LE, Py_NE, PyObject
@@ -95,6 +96,16 @@ cdef object call_named(object function, object self, PyObject *const *args, size
         return PyObject_Vectorcall(function, args, nargsf, names)
     finally:
         reading = None
+
+
+def _forget_reading():
+    """In a process that was forked: the thread that reads does not exist there."""
+    global reading
+    reading = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_reading)
 
 
 cdef str caller_name():

@@ -91,6 +91,8 @@ cdef class Recording:
                 nodes.append(collector.add(args[k]))
         except _NotDifferentiable:
             refuse_argument(args, argnums)
+        except RecursionError:
+            cad_raise_nested()
         self.nodes = tuple(nodes)
         self.n = collector.count
         self.n_atoms = collector.n_atoms
@@ -285,7 +287,9 @@ cdef class Recording:
     def __enter__(self):
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, kind, *exception):
+        if kind is not None and issubclass(kind, MemoryError):
+            cad_tape_note_starved(self.tape)
         self.close()
 
     cdef int close(self) except -1:
@@ -864,6 +868,9 @@ def run_once(f, tuple args, tuple argnums, finalized):
         ):
             return CAD_VAR(out).value
         return finalized(recording, out)
+    except MemoryError:
+        cad_tape_note_starved(recording.tape)
+        raise
     finally:
         recording.close()
 
@@ -926,6 +933,9 @@ def value_and_grad(f, tuple argnums, bint single, bint has_aux, tuple args, dict
         if has_aux:
             aux = recording.finalize(aux)
         return number, (<tuple>gradient)[0] if single else gradient, aux
+    except MemoryError:
+        cad_tape_note_starved(recording.tape)
+        raise
     finally:
         out = None  # numbers that are alive when the tape is rewound have to be found
         recording.close()

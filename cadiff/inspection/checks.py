@@ -113,7 +113,11 @@ def check_grads(
         eps is None,
         np.random.default_rng(0),
     )
-    _check(_FunctionAtPoint(f, tuple(map(_in_double, args)), names), int(order), settings, ())
+    try:
+        in_double = tuple(map(_in_double, args))
+    except RecursionError:
+        raise binding.nested_error() from None
+    _check(_FunctionAtPoint(f, in_double, names), int(order), settings, ())
 
 
 class _Settings(NamedTuple):

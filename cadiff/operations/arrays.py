@@ -355,9 +355,13 @@ def as_array(items: Any) -> Number:
         return binding.gather_numbers(items) if items.dtype == object else items
     if not isinstance(items, (list, tuple)):
         return np.asarray(items)
-    parts = [
-        as_array(item) if isinstance(item, (list, tuple, np.ndarray)) else item for item in items
-    ]
+    try:
+        parts = [
+            as_array(item) if isinstance(item, (list, tuple, np.ndarray)) else item
+            for item in items
+        ]
+    except RecursionError:
+        raise binding.nested_error() from None
     if not any(isinstance(part, (Var, Dual)) or is_number_mask(part) for part in parts):
         return np.asarray(parts)
     parts = [part.number if isinstance(part, Mask) else part for part in parts]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from types import MethodType
 from typing import Any, NamedTuple, overload
@@ -103,6 +105,7 @@ class Program(SparseCalls, BatchCalls):
         if isinstance(max_traces, bool) or not isinstance(max_traces, int) or max_traces < 1:
             raise ValueError(f"max_traces is an int of 1 or more, not {max_traces!r}")
         self._lock = threading.RLock()
+        _alive.add(self)
         self._function = f
         self._on_branch_change = on_branch_change
         self._optimize = bool(optimize)
@@ -727,6 +730,19 @@ class Program(SparseCalls, BatchCalls):
         with self._lock:
             text: str = to_c(recorded.graph, recorded.ranges, name)
         return text
+
+
+_alive: weakref.WeakSet[Program] = weakref.WeakSet()
+
+
+def _have_fresh_locks() -> None:
+    """In a process that was forked: the threads that held locks do not exist there."""
+    for program in list(_alive):
+        program._lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_have_fresh_locks)
 
 
 def _itself(f: Function) -> Function:

@@ -111,6 +111,15 @@ class Call:
         self._sizes: list[int] = []
         if any(not 0 <= k < len(args) for k in self.argnums):
             binding.structure_of(args, argnums)  # says what is wrong
+        try:
+            self._take_all()
+        except RecursionError:
+            raise binding.nested_error() from None
+
+    # --- taking apart
+
+    def _take_all(self) -> None:
+        args, kwargs = self.args, self.kwargs
         bounds = [0]
         signatures = []
         for k in self.argnums:
@@ -120,8 +129,6 @@ class Call:
         others = [self._take(x, False) for k, x in enumerate(args) if k not in self.argnums]
         named = [(name, self._take(kwargs[name], False)) for name in sorted(kwargs)]
         self.key = (len(args), self.argnums, tuple(signatures), tuple(others), tuple(named))
-
-    # --- taking apart
 
     def _take(self, item: Any, differentiable: bool) -> Any:
         """The signature of an argument, which is hashable; its numbers become inputs."""

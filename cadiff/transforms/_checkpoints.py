@@ -245,7 +245,10 @@ class _Generators:
 
     def __init__(self, f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         brought = [x for x in _reached_by(f) if isinstance(x, _generators())]
-        owned = (*_generators_in((args, kwargs)), *brought)
+        try:
+            owned = (*_generators_in((args, kwargs)), *brought)
+        except RecursionError:
+            raise binding.nested_error() from None
         self._handles: list[Any] = [
             (random.getstate, random.setstate),
             (_global_state, np.random.set_state),

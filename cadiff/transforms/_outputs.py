@@ -29,7 +29,10 @@ class Output:
         self._what = what
         self.atoms: list[Any] = []
         self.shapes: list[Shape] = []
-        self._template = self._take(out)
+        try:
+            self._template = self._take(out)
+        except RecursionError:
+            raise binding.nested_error() from None
 
     def _take(self, out: Any) -> Any:
         out = unmasked(out)
@@ -106,7 +109,10 @@ class Output:
     def match(self, tree: Any, what: str) -> list[Any]:
         """The atoms of another tree of this structure, in its order."""
         atoms: list[Any] = []
-        self._walk(self._template, tree, what, atoms)
+        try:
+            self._walk(self._template, tree, what, atoms)
+        except RecursionError:
+            raise binding.nested_error() from None
         return atoms
 
     def _walk(self, node: Any, part: Any, path: str, atoms: list[Any]) -> None:

@@ -21,13 +21,20 @@ static int clear_range(CadTape *tape, size_t begin, size_t end) {
 CadStatus cad_tape_clear_adjoints(CadTape *tape, size_t begin, size_t end) {
     tape->pass = ++tape->last_pass;
     if (tape->adjoint_capacity < tape->n_slots) {
-        double *fresh = cad_memory_zeroed(tape->slot_capacity, sizeof *fresh);
+        size_t capacity = tape->slot_capacity;
+        double *fresh = cad_memory_zeroed(capacity, sizeof *fresh);
         if (fresh == NULL) {
+            capacity =
+                tape->n_slots; /* a longer recording may have left much more room than that */
+            fresh = cad_memory_zeroed(capacity, sizeof *fresh);
+        }
+        if (fresh == NULL) {
+            cad_tape_note_starved(tape);
             return CAD_NO_MEMORY;
         }
         cad_memory_free(tape->adjoints);
         tape->adjoints = fresh;
-        tape->adjoint_capacity = tape->slot_capacity;
+        tape->adjoint_capacity = capacity;
         tape->stale_begin = tape->stale_end = 0;
     } else {
         if (clear_range(tape, tape->dirty_begin, tape->dirty_end)) {

@@ -8,7 +8,7 @@ CadStatus cad_tape_mark(CadTape *tape) {
     if (status != CAD_OK) {
         return status;
     }
-    if (tape->n_marks == 0 && reclaim_is_due(tape)) {
+    if (tape->n_marks == 0 && (reclaim_is_due(tape) || tape->starved)) {
         cad_tape_reclaim(tape);
     }
     tape->marks[tape->n_marks++] = (CadMark){tape->n_entries,    tape->n_slots,    tape->handles,

@@ -110,6 +110,37 @@ static CadStatus grow_shut(CadTape *tape, size_t slots) {
     return status == CAD_OK ? note_origin(tape) : status;
 }
 
+/* Shrink a buffer; one that cannot be shrunk stays as it is. */
+static void shrink_buffer(void **buffer, size_t *capacity, size_t wanted, size_t size) {
+    void *shrunk = wanted < *capacity ? cad_memory_resize(*buffer, wanted, size) : NULL;
+    if (shrunk != NULL) {
+        *buffer = shrunk;
+        *capacity = wanted;
+    }
+}
+
+/* Give back what is more than twice what stands on the tape, and more than `peak` slots need. */
+static void shrink_tape(CadTape *tape, size_t peak) {
+    enum { FEW = 1024, WORDS = 8 /* of plans, for each slot */ };
+    const size_t wanted = larger(2 * peak, 2 * (tape->n_slots + tape->n_entries)) + FEW;
+    shrink_buffer((void **)&tape->entries, &tape->entry_capacity, wanted, sizeof *tape->entries);
+    shrink_buffer((void **)&tape->values, &tape->slot_capacity, wanted, sizeof *tape->values);
+    shrink_buffer((void **)&tape->plans, &tape->plan_capacity,
+                  larger(WORDS * wanted, 2 * tape->n_plan_words), sizeof *tape->plans);
+    shrink_buffer((void **)&tape->blocks, &tape->block_capacity,
+                  larger(wanted, 2 * tape->n_blocks), sizeof *tape->blocks);
+}
+
+static CadStatus grow_buffers(CadTape *tape, size_t slots) {
+    CadStatus status = cad_memory_grow((void **)&tape->entries, &tape->entry_capacity,
+                                       tape->n_entries + 2 * CAD_HEADROOM, sizeof *tape->entries);
+    if (status == CAD_OK) {
+        status = cad_memory_grow((void **)&tape->values, &tape->slot_capacity,
+                                 tape->n_slots + slots + 2 * CAD_HEADROOM, sizeof *tape->values);
+    }
+    return status;
+}
+
 CadStatus cad_tape_grow(CadTape *tape, size_t slots) {
     if (tape->shut) {
         return grow_shut(tape, slots);
@@ -120,17 +151,17 @@ CadStatus cad_tape_grow(CadTape *tape, size_t slots) {
     if (slots > CAD_MOST_SLOTS || tape->n_slots + slots + 2 * CAD_HEADROOM > CAD_MOST_SLOTS) {
         return CAD_TAPE_FULL;
     }
-    CadStatus status = cad_memory_grow((void **)&tape->entries, &tape->entry_capacity,
-                                       tape->n_entries + 2 * CAD_HEADROOM, sizeof *tape->entries);
-    if (status == CAD_OK) {
-        status = cad_memory_grow((void **)&tape->values, &tape->slot_capacity,
-                                 tape->n_slots + slots + 2 * CAD_HEADROOM, sizeof *tape->values);
+    CadStatus status = grow_buffers(tape, slots);
+    if (status == CAD_NO_MEMORY && tape->pinned == 0) {
+        cad_tape_reclaim(tape); /* which was not due yet */
+        shrink_tape(tape, 0);
+        status = grow_buffers(tape, slots);
     }
+    set_room(tape); /* a buffer may have been moved or shrunk even if another one cannot grow */
     if (status != CAD_OK) {
-        return status;
+        cad_tape_note_starved(tape);
     }
-    set_room(tape);
-    return CAD_OK;
+    return status;
 }
 
 CadStatus cad_tape_grow_by(CadTape *tape, CadFilled more) {
@@ -155,13 +186,15 @@ CadStatus cad_tape_grow_by(CadTape *tape, CadFilled more) {
     return status;
 }
 
-/* Shrink a buffer; one that cannot be shrunk stays as it is. */
-static void shrink_buffer(void **buffer, size_t *capacity, size_t wanted, size_t size) {
-    void *shrunk = wanted < *capacity ? cad_memory_resize(*buffer, wanted, size) : NULL;
-    if (shrunk != NULL) {
-        *buffer = shrunk;
-        *capacity = wanted;
-    }
+/* Those of numbers on the tape stay: the last pass may be asked for them. */
+static void shrink_adjoints(CadTape *tape) {
+    shrink_buffer((void **)&tape->adjoints, &tape->adjoint_capacity, larger(tape->n_slots, 1),
+                  sizeof *tape->adjoints);
+    tape->dirty_end = smaller(tape->dirty_end, tape->adjoint_capacity);
+    tape->dirty_begin = smaller(tape->dirty_begin, tape->dirty_end);
+    tape->known_end = smaller(tape->known_end, tape->adjoint_capacity);
+    tape->stale_end = smaller(tape->stale_end, tape->adjoint_capacity);
+    tape->stale_begin = smaller(tape->stale_begin, tape->stale_end);
 }
 
 void cad_tape_trim(CadTape *tape, size_t used) {
@@ -169,27 +202,27 @@ void cad_tape_trim(CadTape *tape, size_t used) {
         reclaim_later(tape, 2);
     }
     tape->peak = larger(tape->peak, used);
-    if (tape->slot_capacity < LARGE || tape->peak > tape->slot_capacity / 8) {
+    if (tape->starved) {
+        tape->peak = 0; /* what has failed is no measure */
+    } else if (tape->slot_capacity < LARGE || tape->peak > tape->slot_capacity / 8) {
         tape->peak = 0;
         tape->idle = 0;
         return;
-    }
-    if (++tape->idle < PATIENCE) {
+    } else if (++tape->idle < PATIENCE) {
         return;
     }
-    const size_t wanted = larger(2 * tape->peak, 2 * (tape->n_slots + tape->n_entries)) + 1024;
-    shrink_buffer((void **)&tape->entries, &tape->entry_capacity, wanted, sizeof *tape->entries);
-    shrink_buffer((void **)&tape->values, &tape->slot_capacity, wanted, sizeof *tape->values);
+    shrink_tape(tape, tape->peak);
+    cad_memory_free(tape->workspace);
+    tape->workspace = NULL;
+    tape->workspace_capacity = 0;
     for (int k = 0; k < 2; k++) {
         cad_memory_free(tape->spare_lanes[k].data);
         tape->spare_lanes[k] = (CadLaneBuffer){NULL, 0};
     }
-    cad_memory_free(tape->adjoints);
-    tape->adjoints = NULL;
-    tape->adjoint_capacity = tape->dirty_begin = tape->dirty_end = tape->known_end = 0;
-    tape->stale_begin = tape->stale_end = 0;
+    shrink_adjoints(tape);
     tape->peak = 0;
     tape->idle = 0;
+    tape->starved = 0;
 }
 
 /* --- appending --- */

@@ -138,6 +138,7 @@ struct CadTape {
 
     size_t peak; /* most slots in use since the buffers were last found too large */
     int idle;    /* recordings since then that needed but a part of them */
+    int starved; /* memory ran out since */
 
     CadSlot constants[CAD_CONSTANT_CACHE];
 
@@ -172,6 +173,11 @@ static inline int cad_tape_has_room(const CadTape *tape) {
  * CAD_HEADROOM of them. */
 static inline CadStatus cad_tape_ensure(CadTape *tape) {
     return cad_tape_has_room(tape) ? CAD_OK : cad_tape_grow(tape, 0);
+}
+
+/* Memory ran out, here or elsewhere: buffers are given back as soon as all is rewound. */
+static inline void cad_tape_note_starved(CadTape *tape) {
+    tape->starved = 1;
 }
 
 /* While pinned, slots keep their places. */

@@ -151,16 +151,33 @@ def test_a_var_and_a_dual_make_a_dual_over_a_var(op: Callable[[Any, Any], Any]) 
     assert math.isclose(x.grad, 1.0 + slope, abs_tol=1e-8)
 
 
-def test_deeply_nested_duals_are_freed() -> None:
-    output = isolated("""
-from cadiff import Dual
-d = Dual(1.0, 1.0)
-for _ in range(1_000_000):
-    d = Dual(d, 1.0)
-del d
-print("freed")
-""")
-    assert output == "freed"
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda d: Dual(d, 1.0),
+        lambda d: Dual(1.0, d),
+        lambda d: Dual(1.0, [1.0, d]),
+    ],
+    ids=["primal", "tangent", "lanes"],
+)
+def test_duals_nest_to_a_bound_at_which_operations_end(around: Callable[[Any], Any]) -> None:
+    d = Dual(1.0, 1.0)
+    for _ in range(19):
+        d = around(d)
+    with pytest.raises(RecursionError, match=r"at most 20 levels deep.*cadiff\.derivative"):
+        around(d)
+    assert repr(d).count("Dual(") == 20
+    assert (d < 2.0) == (cadiff.value(d) < 2.0)
+    assert cadiff.value(d + 1.0) == 2.0
+
+
+def test_forward_mode_without_end_is_refused() -> None:
+    def endless(x: Any) -> Any:
+        return cadiff.jvp(endless, (x,), (1.0,))[1]
+
+    with pytest.raises(RecursionError, match="at most 20 levels deep"):
+        endless(1.0)
+    assert cadiff.jvp(cadiff.sin, (0.0,), (1.0,)) == (0.0, 1.0)
 
 
 def test_a_vector_dual_gives_the_jacobian_of_a_function_in_one_run() -> None:

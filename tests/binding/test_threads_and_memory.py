@@ -295,6 +295,69 @@ def test_without_memory_a_call_raises_memory_error_and_the_next_one_is_right(
     assert failures > 0 or not fresh
 
 
+# With an address space of so many MiB more, in a thread of its own.
+SCARCE = """
+import resource, threading
+import numpy as np
+import cadiff
+
+def address_space():
+    return int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+
+def chain(x, n):
+    for _ in range(n):
+        x = cadiff.sin(x)
+    return x
+
+def endless(x):
+    while True:
+        x = x * 1.5
+
+def fill_otherwise(x):
+    chain(x, 300_000)
+    kept = []
+    while True:
+        kept.append(bytearray(1 << 20))
+
+def attempt(fails):
+    try:
+        fails()
+    except MemoryError:
+        pass
+    else:
+        raise AssertionError("there was memory")
+    for n in (1, 5000, 50_000):
+        cadiff.grad(lambda x: chain(x, n))(1.0)
+    assert address_space() < limit - 40 * 2**20, (limit - address_space()) / 2**20
+    assert cadiff.binding.tape_usage()["numbers"] == 0
+
+def job():
+    attempt(lambda: cadiff.grad(endless)(1.0))
+    attempt(lambda: cadiff.grad(endless)(np.ones(8)))
+    attempt(lambda: cadiff.jacobian(lambda x: [endless(x[0])])(np.ones(3)))
+    attempt(lambda: cadiff.grad(lambda x: cadiff.grad(endless)(x))(1.0))
+    attempt(lambda: cadiff.grad(fill_otherwise)(1.0))
+    attempt(lambda: cadiff.compile(fill_otherwise)(1.0))
+    attempt(lambda: endless(cadiff.Var(1.0)))
+    print("done")
+
+cadiff.grad(cadiff.sin)(1.0)
+warm = threading.Thread(target=cadiff.grad(cadiff.sin), args=(1.0,))
+warm.start()
+warm.join()
+limit = address_space() + 150 * 2**20
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+thread = threading.Thread(target=job)
+thread.start()
+thread.join()
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_what_ran_out_of_memory_leaves_it_to_what_comes_after() -> None:
+    assert isolated(SCARCE) == "done"
+
+
 def test_without_memory_a_pass_changes_no_gradient() -> None:
     def attempt(successes: int) -> bool:
         x, v = Var(3.0), Var(_vector(3000))

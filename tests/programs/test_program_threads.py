@@ -248,9 +248,81 @@ assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+
+
+@forks
 def test_a_forked_process_has_helpers_of_its_own() -> None:
     isolated(CHILD)
+
+
+RECORDING_ELSEWHERE = """
+import os, signal, threading, warnings
+import numpy as np
+import cadiff, cadiff.numpy as cnp
+
+warnings.simplefilter("ignore", DeprecationWarning)  # fork, where there are threads
+within, go_on = threading.Event(), threading.Event()
+
+def f(x):
+    if threading.current_thread() is not threading.main_thread():
+        within.set()
+        go_on.wait()
+    return cnp.sum(cnp.where(x > 0, x, -x) * cnp.sin(x))
+
+program = cadiff.compile(f)
+other = cadiff.compile(lambda x: cadiff.exp(x))
+x = np.array([1.0, -2.0])
+thread = threading.Thread(target=WHAT, daemon=True)
+thread.start()
+within.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(20)  # rather than to hang
+    expected = np.sign(x) * (np.sin(x) + x * np.cos(x))
+    np.testing.assert_allclose(program.grad(x), expected, rtol=1e-14)
+    assert cadiff.grad(program)(x).tolist() == program.grad(x).tolist()
+    assert program.stats()["recordings"] == 1
+    assert program.stats()["obstacles"] == []
+    assert other.grad(0.0) == cadiff.grad(cadiff.exp)(0.0) == 1.0
+    assert program.batch(np.stack([x] * 1000), what="grad", threads=2).shape == (1000, 2)
+    program.clear()
+    program(x)
+    os._exit(0)
+go_on.set()
+thread.join()
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert program.grad(x).shape == (2,)
+"""
+
+
+@forks
+@pytest.mark.parametrize(
+    "what", ["lambda: program.grad(x)", "lambda: program(x)", "lambda: cadiff.grad(f)(x)"]
+)
+def test_a_process_forked_while_another_thread_records_has_locks_of_its_own(what: str) -> None:
+    isolated(RECORDING_ELSEWHERE.replace("WHAT", what))
+
+
+@forks
+def test_a_process_may_be_forked_by_a_function_that_is_recorded() -> None:
+    isolated("""
+import os, warnings
+import cadiff
+
+children = []
+
+def f(x):
+    children.append(os.fork())
+    return cadiff.sin(x) * x
+
+program = cadiff.compile(f)
+assert program.grad(0.5) == cadiff.grad(lambda x: cadiff.sin(x) * x)(0.5)
+if children == [0]:
+    program(1.0)
+    os._exit(0)
+assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 0
+""")
 
 
 # --- memory --------------------------------------------------------------------------------------

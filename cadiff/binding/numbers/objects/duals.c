@@ -6,7 +6,7 @@
 
 /* --- life --- */
 
-enum { MOST_FREE = 4096, DEEP = 100 };
+enum { MOST_FREE = 4096 };
 
 CadDual *cad_free_duals;
 int cad_n_free_duals;
@@ -20,7 +20,7 @@ CadTag cad_fresh_tag(void) {
     return last_tag;
 }
 
-static void release(CadDual *dual) {
+void cad_dual_dealloc(CadDual *dual) {
     if (dual->kind == CAD_DUAL_LANES) {
         PyMem_Free(dual->lanes);
     } else if (dual->kind != CAD_DUAL_FLOAT) {
@@ -34,26 +34,6 @@ static void release(CadDual *dual) {
     } else {
         PyObject_Free(dual);
     }
-}
-
-/* Duals of Duals may be nested deeper than the C stack: past some depth they wait in a list,
- * linked by the tag, until the outermost one has been released. */
-void cad_dual_dealloc(CadDual *dual) {
-    static CadDual *waiting;
-    static int depth;
-    if (depth >= DEEP) {
-        dual->tag = (CadTag)(uintptr_t)waiting;
-        waiting = dual;
-        return;
-    }
-    depth++;
-    release(dual);
-    while (depth == 1 && waiting != NULL) {
-        CadDual *next = waiting;
-        waiting = (CadDual *)(uintptr_t)next->tag;
-        release(next);
-    }
-    depth--;
 }
 
 CadDual *cad_dual_new_lanes(double primal, size_t n_lanes, CadTag tag) {
@@ -75,10 +55,41 @@ CadDual *cad_dual_new_lanes(double primal, size_t n_lanes, CadTag tag) {
 
 /* --- from any components --- */
 
+static int levels_of(PyObject *component) {
+    int most = 0;
+    if (CAD_IS_DUAL(component)) {
+        return CAD_DUAL(component)->kind < CAD_DUAL_OBJECT ? 1 : CAD_DUAL(component)->depth;
+    }
+    for (Py_ssize_t k = 0; PyTuple_Check(component) && k < PyTuple_GET_SIZE(component); k++) {
+        const int levels = levels_of(PyTuple_GET_ITEM(component, k));
+        most = levels > most ? levels : most;
+    }
+    return most;
+}
+
+static void refuse_levels(void) {
+    PyErr_Format(
+        PyExc_RecursionError,
+        "Duals of Duals are nested at most %d levels deep, since the cost of an operation "
+        "doubles with each of them: derivatives of high orders of functions of one "
+        "number are those of cadiff.derivative(f, x, order)",
+        CAD_MOST_LEVELS);
+}
+
 /* Takes over the references. */
 static PyObject *new_from_objects(CadDualKind kind, PyObject *primal, PyObject *tangent,
                                   CadTag tag) {
-    CadDual *dual = primal == NULL || tangent == NULL ? NULL : cad_dual_allocate(kind, tag);
+    CadDual *dual = NULL;
+    int levels = 0;
+    if (primal != NULL && tangent != NULL) {
+        const int of_primal = levels_of(primal), of_tangent = levels_of(tangent);
+        levels = 1 + (of_primal > of_tangent ? of_primal : of_tangent);
+        if (levels > CAD_MOST_LEVELS) {
+            refuse_levels();
+        } else {
+            dual = cad_dual_allocate(kind, tag);
+        }
+    }
     if (dual == NULL) {
         Py_XDECREF(primal);
         Py_XDECREF(tangent);
@@ -86,6 +97,7 @@ static PyObject *new_from_objects(CadDualKind kind, PyObject *primal, PyObject *
     }
     dual->primal_object = primal;
     dual->tangent_object = tangent;
+    dual->depth = (uint16_t)levels;
     return (PyObject *)dual;
 }
 

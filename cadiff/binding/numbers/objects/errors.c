@@ -45,6 +45,35 @@ int cad_raise_threads(void) {
     return -1;
 }
 
+int cad_raise_nested(void) {
+    PyErr_SetString(PyExc_RecursionError,
+                    "a container (a list, tuple, dict or array of objects) contains itself, or is "
+                    "nested too deeply: cadiff goes through containers to the numbers in them; "
+                    "pass numbers and arrays, or containers of a few levels");
+    return -1;
+}
+
+enum { MOST_NESTED = 5000 }; /* by all threads; a level takes less than a kilobyte of the stack */
+
+static int nested;
+
+int cad_enter_container(void) {
+    if (nested >= MOST_NESTED) {
+        return cad_raise_nested();
+    }
+    if (Py_EnterRecursiveCall(" while going through a container")) {
+        PyErr_Clear();
+        return cad_raise_nested();
+    }
+    nested++;
+    return 0;
+}
+
+void cad_leave_container(void) {
+    nested--;
+    Py_LeaveRecursiveCall();
+}
+
 void cad_restore_exception(PyObject *error) {
     PyErr_SetObject((PyObject *)Py_TYPE(error), error);
 }

@@ -17,9 +17,13 @@ PyObject *cad_refuse_conversion(PyObject *self);
 /* Leave an exception set that was caught as an object. */
 void cad_restore_exception(PyObject *error);
 
-/* Answers -1 with RecursionError if the C stack is nearly used up. */
-static inline int cad_enter_recursion(const char *where) {
-    return Py_EnterRecursiveCall(where) ? -1 : 0;
-}
+/* Raise RecursionError for containers that have no end, or none within reach; answers -1. */
+int cad_raise_nested(void);
+
+/* Before a walk goes into a container, and after it: -1 with RecursionError if it is too deep in.
+ * Python's own limit is not enough, since users raise it: it does not know the size of the stack.
+ */
+int cad_enter_container(void);
+void cad_leave_container(void);
 
 #endif

@@ -104,8 +104,13 @@ typedef struct CadDual {
     };
     CadTag tag;
     uint32_t n_lanes;
-    uint32_t kind;
+    uint16_t kind;
+    uint16_t depth; /* of components that are numbers themselves: levels of Duals, this one too */
 } CadDual;
+
+/* What an operation costs is multiplied by two to four with each level of Duals of Duals: those
+ * beyond these would not end, and whoever goes through components may do so by recursion. */
+enum { CAD_MOST_LEVELS = 20 };
 
 CAD_HIDDEN extern PyTypeObject CadDual_Type;
 CAD_HIDDEN extern PyTypeObject CadDualArray_Type; /* of kind CAD_DUAL_ARRAY, and no other */

@@ -60,8 +60,14 @@ PyObject *cad_plain_value(PyObject *object) {
     }
     if (PyArray_Check(object) && PyArray_TYPE((PyArrayObject *)object) == NPY_OBJECT) {
         PyObject *values = PyArray_NewCopy((PyArrayObject *)object, NPY_CORDER);
-        const npy_intp size = values == NULL ? 0 : PyArray_SIZE((PyArrayObject *)values);
-        PyObject **item = values == NULL ? NULL : PyArray_DATA((PyArrayObject *)values);
+        if (values != NULL && cad_enter_container() < 0) {
+            Py_CLEAR(values);
+        }
+        if (values == NULL) {
+            return NULL;
+        }
+        const npy_intp size = PyArray_SIZE((PyArrayObject *)values);
+        PyObject **item = PyArray_DATA((PyArrayObject *)values);
         int numbers = 1;
         for (npy_intp i = 0; i < size; i++) {
             PyObject *value = item[i] == NULL ? NULL : cad_plain_value(item[i]);
@@ -73,6 +79,7 @@ PyObject *cad_plain_value(PyObject *object) {
             numbers = numbers && cad_classify(value, &number) == CAD_PLAIN;
             Py_SETREF(item[i], value);
         }
+        cad_leave_container();
         if (values != NULL && numbers && !PyErr_Occurred()) {
             Py_SETREF(values, PyArray_FROM_OTF(values, NPY_DOUBLE, NPY_ARRAY_FORCECAST));
         }
