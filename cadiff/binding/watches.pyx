@@ -49,7 +49,11 @@ cdef enum PlaceKind:
     BUFFER
 
 
-cdef bint is_same(object now, object kept) except -1:
+cdef enum:
+    DEEP = 50  # tuples in tuples that are compared by what is in them
+
+
+cdef bint is_same(object now, object kept, int depth=0) except -1:
     """Whether a value does for a recording what another one did. No code of the user's runs."""
     cdef Py_ssize_t k
     cdef double one, other
@@ -65,11 +69,11 @@ cdef bint is_same(object now, object kept) except -1:
     if kind is int or kind is str or kind is bytes:
         return now == kept
     if kind is tuple:
-        if PyTuple_GET_SIZE(now) != PyTuple_GET_SIZE(kept):
+        if PyTuple_GET_SIZE(now) != PyTuple_GET_SIZE(kept) or depth == DEEP:
             return False
         for k in range(PyTuple_GET_SIZE(now)):
             if not is_same(
-                <object>PyTuple_GET_ITEM(now, k), <object>PyTuple_GET_ITEM(kept, k)
+                <object>PyTuple_GET_ITEM(now, k), <object>PyTuple_GET_ITEM(kept, k), depth + 1
             ):
                 return False
         return True
@@ -233,12 +237,13 @@ cdef class Place:
         return k == PyTuple_GET_SIZE(keys)
 
 
-cdef str text_of(object kept):
+cdef str text_of(object kept, int depth=0):
     kind = type(kept)
-    if kind is tuple:
-        return f"({', '.join([text_of(item) for item in kept])})"
-    if kind is CodeType:
-        return text_of((kept.co_code, kept.co_names, kept.co_varnames, kept.co_consts))
+    if kind is tuple and depth < DEEP:
+        return f"({', '.join([text_of(item, depth + 1) for item in kept])})"
+    if kind is CodeType and depth < DEEP:
+        parts = (kept.co_code, kept.co_names, kept.co_varnames, kept.co_consts)
+        return text_of(parts, depth + 1)
     if kind in (int, float, complex, bool, str, bytes, type(None)):
         return repr(kept)
     if isinstance(kept, np.generic):

@@ -473,7 +473,13 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
     """What f reads in a call beside its inputs: also of the arguments that are no numbers."""
     watch = Watch()
     walk = _Walk(watch)
-    walk.value(f, getattr(f, "__qualname__", type(f).__name__))
-    for item in statics:
-        walk.value(item, f"an argument, a {type(item).__name__}")
+    try:
+        walk.value(f, getattr(f, "__qualname__", type(f).__name__))
+        for item in statics:
+            walk.value(item, f"an argument, a {type(item).__name__}")
+    except RecursionError:
+        raise UnwatchableError(
+            "it reads containers that are nested too deeply to be watched: pass what it computes "
+            "with as an argument"
+        ) from None
     return watch

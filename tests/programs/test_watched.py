@@ -295,3 +295,46 @@ def test_what_is_as_it_was_is_not_recorded_again(name: str) -> None:
     exec(PLACES[name][2][0].format(k=0), vars(module))
     if [*map(id, arguments(module, 1))] == [*map(id, a)]:
         assert program.stats()["traces"][0]["changed"] != []
+
+
+def test_containers_that_contain_themselves_are_watched() -> None:
+    around: list[Any] = [2.0]
+    around.append(around)
+    program = cadiff.compile(lambda x: x * around[1][1][0])
+    for around[0] in (2.0, 2.0, 3.0):
+        assert program(1.5) == 1.5 * around[0]
+
+
+def test_containers_that_are_nested_too_deeply_are_not_watched() -> None:
+    nested: Any = [2.0]
+    flat: Any = (2.0,)
+    for _ in range(20_000):
+        nested, flat = [nested], (flat,)
+    program = cadiff.compile(lambda x: x * len(nested) * len(flat))
+    with pytest.warns(RuntimeWarning, match="nested too deeply"):
+        assert program(1.5) == 1.5
+
+
+def test_what_is_only_counted_is_not_watched() -> None:
+    calls, times = 0, [0]
+
+    def f(x: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        times[0] += 1
+        return x * x
+
+    program = cadiff.compile(f)
+    assert [program.grad(x) for x in (1.0, 2.0, 3.0)] == [2.0, 4.0, 6.0]
+    assert (calls, times) == (1, [1])
+
+
+def test_a_dataframe_is_refused_as_a_constant() -> None:
+    class Frame:
+        def to_numpy(self) -> Any:
+            return np.ones(2)
+
+    frame = Frame()
+    program = cadiff.compile(lambda x: x * frame.to_numpy()[0])
+    with pytest.warns(RuntimeWarning, match="give it arrays"):
+        assert program(1.5) == 1.5
