@@ -148,7 +148,7 @@ def _reads_of(code: CodeType) -> Reads:
 
 def _only_counts(steps: list[_Step], k: int) -> bool:
     """Whether a variable is read to be counted up alone: n += 1, n[0] += 1."""
-    names = [step.name for step in steps[k : k + 9]]
+    names = [step.name for step in steps[k : k + 12]]
     argument = steps[k].argument
     adds = ("BINARY_OP", "INPLACE_ADD")
     if len(names) > 3 and names[1] in ("LOAD_CONST", "LOAD_SMALL_INT") and names[2] in adds:
@@ -296,7 +296,8 @@ class _Walk:
     def _attribute(self, owner: Any, name: str, path: str) -> tuple[Any, bool]:
         """The value of an attribute, and whether all that is read by it was found."""
         kind = owner if isinstance(owner, type) else type(owner)
-        if hasattr(kind, "__getattr__") or kind.__getattribute__ not in _GETTERS:
+        is_opaque = hasattr(kind, "__getattr__") or kind.__getattribute__ not in _GETTERS
+        if is_opaque or is_class_of_library(kind):
             self.value(owner, path)
             return None, True
         try:

@@ -18,6 +18,7 @@ from .recordings import OUTER, Call, MissedError, Recorded, carries_derivatives,
 __all__ = ["OnBranchChange", "Traces"]
 
 MOST_SIGNATURES = 512  # of signatures that have recordings at the same time
+MOST_UNSETTLED = 3
 MOST_BYTES = 1 << 30  # in the recordings of all but one of them
 
 OnBranchChange = Literal["retrace", "raise", "warn"]
@@ -39,6 +40,7 @@ class Traces(Calls):
         self._obstacles: dict[Any, str] = {}
         self._obstacles_of_derivatives: dict[str, None] = {}
         self._futile: dict[Any, int] = {}  # calls in a row whose derivative no recording had
+        self._unsettled: dict[Any, int] = {}  # recordings that changed what they read
         self._misses: dict[Any, MissCount] = {}  # where there may be no more recordings
         self._forgets = False
         self._unchecked = 0  # bytes
@@ -62,6 +64,8 @@ class Traces(Calls):
                 self._note_obstacle(call, recorded)
                 return None
             self._counts["recordings"] += 1
+            if not recorded.is_current:
+                self._note_unsettled(call, recorded)
             if any(recorded.guards):
                 _warn(
                     f"a branch of {self!r} rests on the equality of floats: its derivative is "
@@ -111,6 +115,16 @@ class Traces(Calls):
         self._obstacles[call.key] = obstacle
         _warn(f"{self!r} runs its function as it is, which cannot be replayed: {obstacle}")
 
+    def _note_unsettled(self, call: Call, recorded: Recorded) -> None:
+        """Note that f has changed what it reads: once, to remember something, or each time."""
+        count = self._unsettled[call.key] = self._unsettled.get(call.key, 0) + 1
+        if count == MOST_UNSETTLED and recorded.watch is not None:
+            self._note_obstacle(
+                call,
+                f"it changes what it reads itself ({', '.join(recorded.watch.changed[:3])}): pass "
+                "that as an argument, and return what it becomes",
+            )
+
     def _note_missing_derivative(self, obstacle: str) -> None:
         """A derivative is computed by f as it is; others need not be."""
         if obstacle not in self._obstacles_of_derivatives:
@@ -139,8 +153,8 @@ class Traces(Calls):
         tried: list[Recorded] = []
         fresh: Recorded | None = None
         changed = False  # whether f itself chooses otherwise, not a derivative of it alone
-        while call.key not in self._obstacles:
-            for recorded in self._untried(call, tried):
+        while fresh is not None or call.key not in self._obstacles:
+            for recorded in [fresh] if fresh else self._untried(call, tried):
                 try:
                     result = action(recorded)
                 except (MissedError, PointError) as error:

@@ -329,12 +329,37 @@ def test_what_is_only_counted_is_not_watched() -> None:
     assert (calls, times) == (1, [1])
 
 
+def test_functions_that_change_what_they_read() -> None:
+    """Those that remember something are recorded twice; those that count are run as they are."""
+    cache: list[float] = []
+    runs: list[int] = []
+    past = [0.0]
+
+    def remembers(x: Any) -> Any:
+        runs.append(1)
+        if not cache:
+            cache.append(2.0)
+        return x * cache[0]
+
+    def counts(x: Any) -> Any:
+        past.append(past[-1] + 1.0)
+        return x * past[-1]
+
+    program = cadiff.compile(remembers)
+    assert [program.grad(x) for x in (1.0, 2.0, 3.0, 4.0)] == [2.0] * 4
+    assert len(runs) == 2
+    program = cadiff.compile(counts)
+    with pytest.warns(RuntimeWarning, match="changes what it reads itself"):
+        assert [program.grad(1.0) for _ in range(9)] == [1.0 + k for k in range(9)]
+
+
 def test_a_dataframe_is_refused_as_a_constant() -> None:
     class Frame:
         def to_numpy(self) -> Any:
             return np.ones(2)
 
     frame = Frame()
-    program = cadiff.compile(lambda x: x * frame.to_numpy()[0])
+    first = lambda frame: frame.to_numpy()[0]  # noqa: E731
+    program = cadiff.compile(lambda x: x * first(frame))
     with pytest.warns(RuntimeWarning, match="give it arrays"):
         assert program(1.5) == 1.5
