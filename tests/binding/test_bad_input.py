@@ -254,6 +254,7 @@ WALKS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", WALKS)
 @pytest.mark.parametrize("kind", ENDLESS)
+@pytest.mark.filterwarnings("ignore:.*nested too deeply to be watched:RuntimeWarning")
 def test_containers_without_end_are_refused(kind: str, name: str) -> None:
     tree = ENDLESS[kind]
     check((lambda: WALKS[name](tree), RecursionError, ["contains itself, or is nested too deep"]))
