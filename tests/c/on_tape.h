@@ -65,6 +65,9 @@ typedef struct Variant {
 Variant first_variant(void);
 Variant next_variant(Variant variant);
 
+/* Operations of random programs are smooth as far as an operand moves by this alone. */
+extern const double MARGIN;
+
 /* The variables that a random program may read. */
 typedef struct Pool {
     CadSlot *slots;

@@ -50,12 +50,11 @@ static size_t needed_slots(const unsigned char *live, size_t end) {
     return count;
 }
 
+/* An empty leaf stays with the slot that follows it. */
 static size_t needed_entries(const CadTape *tape, const unsigned char *live, size_t end) {
     size_t count = 0;
     for (size_t i = 0; i < end; i++) {
-        const CadEntry e = tape->entries[i];
-        const int empty = CAD_CODE_OP(e.code) == CAD_OP_LEAF && e.a == 0;
-        count += live[e.out] && !empty;
+        count += live[tape->entries[i].out];
     }
     return count;
 }

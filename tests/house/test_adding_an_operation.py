@@ -241,6 +241,7 @@ def test_the_package_has_the_operation(tmp_path: Path) -> None:
         ["src/table/generate.py", "derived"],
         ["setup.py", "-q", "build_ext", "--inplace"],
         ["-m", "pytest", "-q", "tests", "-k", f"({names}) and not adding"],
+        ["-m", "pytest", "-q", "tests/c"],
     ):
         done = subprocess.run(
             [sys.executable, *command], cwd=root, env=environment, capture_output=True, text=True
