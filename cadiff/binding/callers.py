@@ -96,8 +96,12 @@ def advice() -> str:
     """Which call wants a plain number of one with a derivative, and what to write instead."""
     user, inner = _found(sys._getframe(1))
     if inner is not None:
-        return _of_library(_public(inner))
-    return "" if user is None else _of_line(user)
+        found = _of_library(_public(inner))
+    else:
+        found = "" if user is None else _of_line(user)
+    if not found or "cadiff.value(v)" in found:
+        return found
+    return f"{found}, or cadiff.value(v) for the value"
 
 
 def _of_library(name: str) -> str:
