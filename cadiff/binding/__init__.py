@@ -5,7 +5,7 @@ makes of it when this package is imported. Each of these has a subject, its own 
 among the others; what the rest of the package and its tests use of them is gathered here.
 """
 
-from . import loading
+from . import callers, loading
 from ._core import (
     Dual,
     StaleVarError,
@@ -85,6 +85,7 @@ from .guards import (
     note_reading,
     notes_guards,
     read,
+    register_callers,
     register_masks,
     strip,
 )
@@ -117,3 +118,5 @@ from .tape import (
     write_into,
 )
 from .watches import MISSING, Watch
+
+register_callers(callers.advice, callers.called)

@@ -111,10 +111,11 @@ cdef extern from "numbers/numbers.h":
     int cad_formulas
     PyObject *cad_innermost(object number)
     CadTape *cad_guarded_tape(object number)
-    int cad_read_openly(object number, const char *what) except -1
+    void cad_read_noted(object number, const char *what)
     object cad_richcompare(object left, object right, int how)
     object cad_compare(object left, object right, int how)
     void cad_register_masks(object type)
+    void cad_register_advice(object function)
     int cad_find_op(object ufunc) except? -2
     int cad_check_array(object array) except -1
     object cad_call(int op, PyObject *const *args, Py_ssize_t n)

@@ -117,7 +117,7 @@ cdef extern from "tape/guards.h" nogil:
     ctypedef struct CadGuards:
         CadGuard *items
         size_t count
-        char obstacle[160]
+        char obstacle[320]
         size_t marks
         uint64_t serial
         bint at_once

@@ -5,7 +5,6 @@ and by its users. This module does not know which recording it is for: guards ar
 """
 
 import os
-import sys
 
 from cpython.object cimport Py_EQ, Py_LE, Py_NE, PyObject
 from libc.stdint cimport uint64_t
@@ -71,12 +70,24 @@ def depends(tree):
 
 
 cdef object reading = None  # the function of NumPy's or SciPy's that is at work
+cdef object called = None
+
+
+def register_callers(advice, of_package):
+    """Set what says for error messages what was called: with a number where a plain one is needed,
+    and of this package, where no function of NumPy's or SciPy's is known."""
+    global called
+    called = of_package
+    cad_register_advice(advice)
 
 
 def note_reading(tree):
     """Note an obstacle if the package is about to read values that a replay may find changed."""
     if is_guarding() and cad_current_tape().guards.obstacle[0] == 0 and depends(tree):
-        note_obstacle(f"{reading or caller_name()} reads values")
+        note_obstacle(
+            f"{reading or called()} reads values, which a replay would not read again: compute "
+            "what it gives outside of the function, and pass that as an argument"
+        )
 
 
 def note_rule(tree, name):
@@ -108,14 +119,9 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_reading)
 
 
-cdef str caller_name():
-    """The function of Python's that called, for the rare case that no public one is known."""
-    frame = sys._getframe()
-    return f"{frame.f_globals.get('__name__', '')}.{frame.f_code.co_name}"
-
-
 def read(tree, what):
-    """Plain values of a tree for the user's program; refused where a replay would not read again.
+    """Plain values of a tree for the user's program: an obstacle, where a replay would not read
+    them again.
 
     what: what was called, for the message.
     """
@@ -126,7 +132,7 @@ def read(tree, what):
 
 
 cdef object read_one(object number, bytes what):
-    cad_read_openly(number, what)
+    cad_read_noted(number, what)
     return number
 
 

@@ -26,7 +26,13 @@ from ..binding import (
 from ..inspection.texts import check_rows, counted
 from ..operations.guards import NoDerivativeError
 from ..transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
-from ..transforms._base import Function, check_function, checked_argnums, is_int
+from ..transforms._base import (
+    Function,
+    check_function,
+    check_keywords,
+    checked_argnums,
+    is_int,
+)
 from ..transforms._blocks import blocks_of_matrix
 from ..transforms._outputs import all_shapes, in_containers, refilled
 from . import listings
@@ -431,6 +437,8 @@ class Program(SparseCalls, BatchCalls):
         """A call of a method that is called like f."""
         if what == "value" and self._is_eager(args, kwargs):
             return self._within(*args, **kwargs)
+        if kwargs:
+            check_keywords(what, self._function, kwargs)
         numbers, _ = checked_argnums(argnums)
         if not self._is_eager(args, kwargs):
             call = Call(args, kwargs, first_argument(args) if what == "value" else numbers)
@@ -559,6 +567,8 @@ class Program(SparseCalls, BatchCalls):
         self, first: Any, v: Any, others: tuple[Any, ...], kwargs: dict[str, Any], argnums: int
     ) -> Any:
         args = (first, *others)
+        if kwargs:
+            check_keywords("hvp", self._function, kwargs)
         if not is_int(argnums):
             hvp(self._function, argnums)  # says what is wrong
         k = int(argnums)
@@ -803,13 +813,14 @@ def compile(
     f may be any Python code: loops, branches, recursion, assignment to arrays. Comparisons of
     numbers are guards: a replay that comes to another outcome than its recording did is never
     used; f is recorded anew. A branch that rests on the equality of floats warns. Where f needs
-    the value of a number as a float (`cadiff.value(v)`, `v.item()`), it cannot be compiled, and
-    says so. A comparison of arrays is a mask: as long as it only chooses between numbers, as in
-    `where(x > 1, a, b)`, `(x > 0) * a` or `y[y < 0] = 0`, it is no guard, and one recording serves
-    all data. The same holds for what is made of masks and plain numbers: `np.sum(x > 0)`,
-    `1 - (x > 0)`, `np.where(x > 0, 1.0, -1.0)`. `any` and `all` of a mask are one guard, and so is
-    a count that is used as an int. What reads the elements makes each of them a guard, so that new
-    data are mostly another recording: `x[x > 0]`, `y[y < 0] *= 2.0`, a loop over a mask. With
+    the value of a number as a float (`cadiff.value(v)`, `v.item()`), it is run as it is, with a
+    warning that says why. A comparison of arrays is a mask: as long as it only chooses between
+    numbers, as in `where(x > 1, a, b)`, `(x > 0) * a` or `y[y < 0] = 0`, it is no guard, and one
+    recording serves all data. The same holds for what is made of masks and plain numbers:
+    `np.sum(x > 0)`, `1 - (x > 0)`, `np.where(x > 0, 1.0, -1.0)`. `any` and `all` of a mask are one
+    guard, and so is a count that is used as an int. What reads the elements makes each of them a
+    guard, so that new data are mostly another recording: `x[x > 0]`, `y[y < 0] *= 2.0`, a loop
+    over a mask. With
     `optimize=False` every comparison is a guard.
 
     Recordings are kept for 512 signatures of calls, which differ in shapes, containers or statics,

@@ -13,12 +13,10 @@ import dis
 import functools
 import inspect
 import sys
-import sysconfig
 from array import array
 from collections import deque
 from collections.abc import Iterator, Mapping
 from enum import Enum
-from pathlib import Path
 from types import (
     BuiltinFunctionType,
     CellType,
@@ -35,6 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..binding import MISSING, Dual, Var, Watch
+from ..binding.callers import is_of_library
 
 __all__ = ["UnwatchableError", "is_class_of_library", "watch_call"]
 
@@ -167,24 +166,11 @@ def _only_counts(steps: list[_Step], k: int) -> bool:
 # --- libraries -----------------------------------------------------------------------------------
 
 
-@functools.cache
-def _libraries() -> tuple[str, ...]:
-    paths = sysconfig.get_paths()
-    places = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    places.add(str(Path(__file__).parents[1]))
-    return tuple(sorted(places))
-
-
-@functools.lru_cache(maxsize=4096)
-def _is_of_library(file: str) -> bool:
-    return file.startswith(("<frozen", *_libraries()))
-
-
 def _is_library(module: ModuleType) -> bool:
     file = getattr(module, "__file__", None)
     if file is None:
         return module.__name__ in sys.builtin_module_names
-    return _is_of_library(file)
+    return is_of_library(file)
 
 
 def is_class_of_library(kind: type) -> bool:
@@ -233,7 +219,7 @@ class _Walk:
             return
         path = path or function.__qualname__
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-        if _is_of_library(function.__code__.co_filename):
+        if is_of_library(function.__code__.co_filename):
             for name, cell in cells.items():  # of a wrapper
                 self.value(self._watch.cell(cell, f"{name} in {path}"), f"{name} in {path}")
             return

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MethodType
-from typing import Any, Literal
+from typing import Any, Literal, ParamSpec, TypeVar
 
 import numpy as np
 
 Function = Callable[..., Any]
 Mode = Literal["auto", "fwd", "rev"]
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def check_function(name: str, function: Any) -> None:
@@ -72,6 +75,8 @@ class Transform(ABC):
 
     def _by_function(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the function has for this derivative by itself; NotImplemented: nothing."""
+        if kwargs:
+            check_keywords(self._name, self._function, kwargs)
         if self._own is None or "argnums" in kwargs:
             return NotImplemented
         argnums = self._argnums[0] if self._single else self._argnums
@@ -81,6 +86,33 @@ class Transform(ABC):
         name = getattr(self._function, "__qualname__", repr(self._function))
         argnums = self._argnums[0] if self._single else self._argnums
         return f"<cadiff.{self._name} of {name}, argnums={argnums}>"
+
+
+def check_keywords(name: str, function: Function, kwargs: Mapping[str, Any]) -> None:
+    """Raise TypeError for `argnum`, if that is no argument of the function."""
+    if "argnum" not in kwargs:
+        return
+    try:
+        inspect.signature(function).bind_partial(**kwargs)
+    except TypeError:
+        raise TypeError(
+            f"{name} takes no argnum: the arguments to differentiate by are chosen with "
+            f"argnums={kwargs['argnum']!r}"
+        ) from None
+    except ValueError:  # it has no signature
+        pass
+
+
+def by_argnums(make: Callable[P, T]) -> Callable[P, T]:
+    """A gradient function that answers `argnum=` with what it is called."""
+
+    @functools.wraps(make)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+        if "argnum" in kwargs:
+            check_keywords(make.__name__, make, kwargs)
+        return make(*args, **kwargs)
+
+    return checked
 
 
 def checked_argnums(argnums: int | Sequence[int]) -> tuple[tuple[int, ...], bool]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..binding import Recording, Structure
 from ..operations.arrays import reshape, stack
-from ._base import Function, Mode, Transform, check_mode
+from ._base import Function, Mode, Transform, by_argnums, check_mode
 from ._blocks import blocks_of_matrix, blocks_of_tangents
 from ._forward import run_forward
 from ._outputs import Output, Shape, all_shapes, as_result, in_containers
@@ -92,6 +92,7 @@ def _unit(shape: Shape, k: int) -> Any:
     return flat.reshape(shape) if shape != () else flat.item()
 
 
+@by_argnums
 def jacobian(
     f: Function, argnums: int | Sequence[int] = 0, *, mode: Mode = "auto"
 ) -> Callable[..., Any]:
@@ -125,11 +126,13 @@ def jacobian(
     return Jacobian("jacobian", f, argnums, mode)
 
 
+@by_argnums
 def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
     """The Jacobian by forward mode: `jacobian(f, argnums, mode="fwd")`."""
     return Jacobian("jacfwd", f, argnums, "fwd")
 
 
+@by_argnums
 def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
     """The Jacobian by reverse mode: `jacobian(f, argnums, mode="rev")`."""
     return Jacobian("jacrev", f, argnums, "rev")

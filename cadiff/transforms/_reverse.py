@@ -8,14 +8,14 @@ from typing import Any, NoReturn
 from .. import binding
 from ..binding import FrozenMap, Recording
 from ..operations.arrays import sum as total_of
-from ._base import Function, Transform, check_function, own_derivatives
+from ._base import Function, Transform, by_argnums, check_function, own_derivatives
 from ._frozen import carried
 from ._outputs import Output, all_shapes, handed_out, own
 
 
 class ValueAndGrad(Transform):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if self._own is not None:
+        if self._own is not None or kwargs:
             found = self._by_function(args, kwargs)
             if found is not NotImplemented:
                 return found
@@ -27,7 +27,7 @@ class ValueAndGrad(Transform):
 
 class Grad(Transform):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if self._own is not None:
+        if self._own is not None or kwargs:
             found = self._by_function(args, kwargs)
             if found is not NotImplemented:
                 return found
@@ -37,6 +37,7 @@ class Grad(Transform):
         return (gradient, aux) if self._has_aux else gradient
 
 
+@by_argnums
 def grad(
     f: Function, argnums: int | Sequence[int] = 0, *, has_aux: bool = False
 ) -> Callable[..., Any]:
@@ -77,6 +78,7 @@ def grad(
     return Grad("grad", f, argnums, has_aux=has_aux)
 
 
+@by_argnums
 def value_and_grad(
     f: Function, argnums: int | Sequence[int] = 0, *, has_aux: bool = False
 ) -> Callable[..., Any]:
@@ -105,6 +107,7 @@ class ElementwiseGrad(Transform):
         return gradient
 
 
+@by_argnums
 def elementwise_grad(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
     """The derivative of each output by the input of the same index, for elementwise functions.
 

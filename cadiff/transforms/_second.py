@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .. import binding
 from ..binding import Dual, Recording, Var
 from ..operations.primitives import report_doubts
-from ._base import Function, Transform
+from ._base import Function, Transform, by_argnums
 from ._blocks import blocks_of_matrix, blocks_of_tangents
 from ._forward import lift, seeds
 from ._outputs import all_shapes, as_result, in_containers
@@ -24,7 +24,7 @@ from ._reverse import Grad
 
 class Hessian(Transform):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if self._own is not None:
+        if self._own is not None or kwargs:
             found = self._by_function(args, kwargs)
             if found is not NotImplemented:
                 return found
@@ -54,6 +54,7 @@ class Hessian(Transform):
         return in_containers(rows, structure, self._single)
 
 
+@by_argnums
 def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
     """The Hessian of a function of one number: `in.shape + in.shape`.
 
@@ -72,7 +73,7 @@ def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]
 
 class HessianProduct(Transform):
     def __call__(self, first: Any, v: Any, /, *others: Any, **kwargs: Any) -> Any:
-        if self._own is not None:
+        if self._own is not None or kwargs:
             found = self._by_function((first, v, *others), kwargs)
             if found is not NotImplemented:
                 return found
@@ -99,6 +100,7 @@ class HessianProduct(Transform):
         return structure.rebuild(0, [as_result(tangent) for _, tangent in pairs])
 
 
+@by_argnums
 def hvp(f: Function, argnums: int = 0) -> Callable[..., Any]:
     """Hessian times vector, at about three times the price of the gradient.
 

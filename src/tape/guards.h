@@ -15,7 +15,7 @@ typedef struct CadGuard {
     int equality; /* whether they ask if two numbers are equal */
 } CadGuard;
 
-enum { CAD_OBSTACLE_ROOM = 160 };
+enum { CAD_OBSTACLE_ROOM = 320 };
 
 typedef struct CadGuards {
     CadGuard *items; /* in the order of their slots */

@@ -7,13 +7,16 @@ and the way out.
 from __future__ import annotations
 
 import functools
+import math
 import re
+import statistics
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import integrate, optimize
 
 import cadiff
 import cadiff.numpy as cnp
@@ -965,3 +968,92 @@ def test_cotangents_whose_operations_mean_something_else(array: Any) -> None:
         with pytest.raises(TypeError, match=r"masked arrays|numpy\.matrix"):
             pull(array)
         assert pull(np.ones(array.shape)) == array.size
+
+
+# --- numbers where plain ones are wanted ---------------------------------------------------------
+
+
+def _assigned(x: Any) -> Any:
+    a = np.zeros(3)
+    a[0] = x
+    return a[0]
+
+
+WANTED: dict[str, tuple[Callable[[Any], Any], list[str]]] = {
+    "math": (lambda x: math.erf(x), [r"write cadiff\.erf\(v\) instead of math\.erf\(v\)"]),
+    "math alone": (lambda x: math.isnan(x), [r"write cadiff\.math\.isnan\(v\) instead of"]),
+    "float": (lambda x: float(x), [r"'float\(x\)'", "computes like a float"]),
+    "int": (lambda x: int(x), [r"'int\(x\)'", r"int\(cadiff\.value\(v\)\)"]),
+    "range": (lambda x: range(x), ["count", r"range\(int\(cadiff\.value\(v\)\)\)"]),
+    "index": (lambda x: [1.0, 2.0][x], ["index", r"int\(cadiff\.value\(v\)\)"]),
+    "text": (lambda x: "%f" % x, ["as text", r"cadiff\.value\(v\)"]),  # noqa: UP031
+    "assigned": (_assigned, [r"'a\[0\]' is assigned", r"cadiff\.zeros\(shape\)"]),
+    "array": (lambda x: np.array([x], dtype=float), [r"cadiff\.array\(\[\.\.\.\]\)"]),
+    "library": (lambda x: statistics.fmean([x]), [r"statistics\.fmean computes", "primitive"]),
+    "quad": (
+        lambda x: integrate.quad(lambda t: t * x, 0, 1),
+        [r"scipy\.integrate\.quad computes"],
+    ),
+    "brentq": (
+        lambda x: optimize.brentq(lambda t: t * t - x, 0, 10),
+        [r"scipy\.optimize\.brentq computes", r"cadiff\.root\(f, x0\)"],
+    ),
+}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="places in a line are not known")
+@pytest.mark.parametrize("kind", ["grad", "jacfwd", "compile"])
+@pytest.mark.parametrize("name", WANTED)
+def test_what_wants_a_plain_number_is_named_with_what_to_write_instead(
+    name: str, kind: str
+) -> None:
+    f, words = WANTED[name]
+    run = getattr(cadiff, kind)(f)
+    check((lambda: run(1.5), TypeError, ["does not become a plain number by itself", *words]))
+
+
+def test_what_is_not_known_by_its_source_is_refused_with_all_ways_out() -> None:
+    f: Any = eval("lambda x: float(x)")
+    check(
+        (
+            lambda: cadiff.grad(f)(1.0),
+            TypeError,
+            ["does not become", r"cadiff\.value\(v\) for the value"],
+        )
+    )
+
+
+# --- argnum --------------------------------------------------------------------------------------
+
+
+def _takes(x: Any, argnum: float = 1.0) -> Any:
+    return x * x * argnum
+
+
+ARGNUM: dict[str, Mistake] = {
+    "grad": (
+        lambda: cadiff.grad(square, argnum=1),
+        TypeError,
+        ["grad takes no argnum", "argnums=1"],
+    ),
+    "hessian": (lambda: cadiff.hessian(square, argnum=(0,)), TypeError, [r"argnums=\(0,\)"]),
+    "jacobian": (lambda: cadiff.jacobian(square, argnum=1), TypeError, ["argnums=1"]),
+    "call": (lambda: cadiff.grad(square)(1.0, argnum=1), TypeError, ["argnums=1"]),
+    "hvp": (lambda: cadiff.hvp(square)(1.0, 1.0, argnum=1), TypeError, ["argnums=1"]),
+    "program": (lambda: cadiff.compile(square).grad(1.0, argnum=1), TypeError, ["argnums=1"]),
+    "program.hvp": (
+        lambda: cadiff.compile(square).hvp(1.0, 1.0, argnum=1),
+        TypeError,
+        ["argnums"],
+    ),
+}
+
+
+@mistakes(ARGNUM)
+def test_argnum_is_answered_with_argnums(mistake: Mistake) -> None:
+    check(mistake)
+
+
+def test_a_function_may_have_an_argument_of_that_name() -> None:
+    assert cadiff.grad(_takes)(3.0, argnum=2.0) == 12.0
+    assert cadiff.compile(_takes).grad(3.0, argnum=2.0) == 12.0

@@ -50,7 +50,10 @@ generate = _load("generate_for_architecture", SOURCES / "table" / "generate.py")
 # import those of lower storeys, and of its own those of earlier groups. A package stands for its
 # own __init__.py; "" is the folder of the package itself.
 STOREYS: list[tuple[str, list[set[str]]]] = [
-    ("binding", [{"dtype"}, {"_core"}, {"loading"}, set(loading.MODULES), {"__init__"}]),
+    (
+        "binding",
+        [{"callers", "dtype"}, {"_core"}, {"loading"}, set(loading.MODULES), {"__init__"}],
+    ),
     (
         "operations",
         [{"guards", "table"}, {"masks"}, {"dispatch"}, {"arrays"}, {"primitives"}, {"__init__"}],

@@ -21,6 +21,19 @@ from ..helpers.programs import same
 Function = Callable[..., Any]
 
 
+def test_values_that_are_read_have_f_run_as_it_is() -> None:
+    def f(x: Any) -> Any:
+        return (x * cadiff.value(x).astype(int)).sum()
+
+    x = np.array([1.5, 2.5])
+    program = cadiff.compile(f)
+    with pytest.warns(RuntimeWarning, match=r"cadiff\.value\(v\) is a value .*stop_gradient\(v\)"):
+        assert program(x) == 6.5
+    assert program.grad(x).tolist() == cadiff.grad(f)(x).tolist() == [1.0, 2.0]
+    assert program(x + 1.0) == 2.5 * 2 + 3.5 * 3
+    assert program.stats()["eager"] == 3
+
+
 def hinges(x: Any, scale: Any = 1.0) -> Any:
     total = 0.0
     for k in range(len(x)):

@@ -81,9 +81,7 @@ static PyObject *method_refuse(PyObject *self, PyObject *unused) {
 }
 
 static PyObject *method_item(PyObject *self, PyObject *args) {
-    if (cad_read_openly(self, "v.item()") < 0) {
-        return NULL;
-    }
+    cad_read_noted(self, "v.item()");
     PyObject *value = cad_plain_value(self);
     PyObject *method = NULL, *result = NULL;
     if (value != NULL && PyFloat_Check(value)) {

@@ -29,12 +29,29 @@ int cad_raise_stale(void) {
     return -1;
 }
 
+static PyObject *advice;
+
+void cad_register_advice(PyObject *function) {
+    Py_XSETREF(advice, Py_NewRef(function));
+}
+
 PyObject *cad_refuse_conversion(PyObject *self) {
-    PyErr_Format(PyExc_TypeError,
-                 "a %s does not become a plain number by itself, because that would drop its "
-                 "derivative: write cadiff.sin(v) instead of math.sin(v), cadiff.array([...]) for "
-                 "an array that holds numbers with derivatives, or cadiff.value(v) for the value",
-                 CAD_IS_DUAL(self) ? "Dual" : "Var");
+    PyObject *text = advice == NULL ? NULL : PyObject_CallNoArgs(advice);
+    if (text == NULL || !PyUnicode_Check(text) || PyUnicode_GetLength(text) == 0) {
+        PyErr_Clear(); /* what is raised is more to the point */
+        Py_XSETREF(text,
+                   PyUnicode_FromString(
+                       "write cadiff.sin(v) instead of math.sin(v), cadiff.array([...]) for "
+                       "an array that holds numbers with derivatives, or cadiff.value(v) for "
+                       "the value"));
+    }
+    if (text != NULL) {
+        PyErr_Format(PyExc_TypeError,
+                     "a %s does not become a plain number by itself, because that would drop its "
+                     "derivative: %U",
+                     CAD_IS_DUAL(self) ? "Dual" : "Var", text);
+        Py_DECREF(text);
+    }
     return NULL;
 }
 

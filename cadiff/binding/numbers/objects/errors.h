@@ -11,8 +11,11 @@ int cad_raise_status(CadStatus status);
 int cad_raise_stale(void);
 int cad_raise_threads(void); /* Vars of two threads meet */
 
-/* Raise TypeError for a Var or Dual where a plain number is needed; answers NULL. */
+/* Raise TypeError for a Var or Dual where a plain number is needed; answers NULL. What to write
+ * instead is said by the function that was registered, which answers a str, "" if it is unknown.
+ */
 PyObject *cad_refuse_conversion(PyObject *self);
+void cad_register_advice(PyObject *function);
 
 /* Leave an exception set that was caught as an object. */
 void cad_restore_exception(PyObject *error);

@@ -41,7 +41,11 @@ extern int cad_formulas;
 /* The tape with guards that a number belongs to whose value a replay may find changed; or NULL. */
 CadTape *cad_guarded_tape(PyObject *object);
 
-/* The user's program reads a value by `what`: -1 with TypeError if a replay would not. */
+/* The user's program reads a value by `what`: an obstacle, if a replay would not read it again. */
+void cad_read_noted(PyObject *object, const char *what);
+
+/* It reads a derivative, or computes one in place: -1 with TypeError if a replay would not, since
+ * running it a second time would count it twice. */
 int cad_read_openly(PyObject *object, const char *what);
 
 /* What a number looks like may decide something: that is an obstacle. */

@@ -63,15 +63,26 @@ void cad_note_text(PyObject *number) {
     }
 }
 
+void cad_read_noted(PyObject *object, const char *what) {
+    CadTape *const tape = cad_guarding == 0 ? NULL : cad_guarded_tape(object);
+    if (tape != NULL) {
+        char text[CAD_OBSTACLE_ROOM];
+        PyOS_snprintf(text, sizeof text,
+                      "%s is a value that a replay would not read again: cadiff.stop_gradient(v) "
+                      "is the number without its derivative, which a replay computes anew",
+                      what);
+        cad_guard_obstacle(tape, text);
+    }
+}
+
 int cad_read_openly(PyObject *object, const char *what) {
     if (cad_guarding == 0 || cad_guarded_tape(object) == NULL) {
         return 0;
     }
     PyErr_Format(PyExc_TypeError,
                  "%s inside a function that is being compiled: the program would keep the number "
-                 "that it gave while recording; use cadiff.stop_gradient(v), which keeps the "
-                 "number and cuts the derivative, compare numbers themselves, or do not compile "
-                 "this function",
+                 "that it gave while recording; take derivatives by gradient functions such as "
+                 "cadiff.grad, or do not compile this function",
                  what);
     return -1;
 }

@@ -38,7 +38,8 @@ PyObject *cad_var_repr(CadVar *var) {
 /* --- attributes --- */
 
 static PyObject *get_value(CadVar *var, void *what) {
-    return cad_read_openly((PyObject *)var, what) < 0 ? NULL : var_value(var, NULL);
+    cad_read_noted((PyObject *)var, what);
+    return var_value(var, NULL);
 }
 
 /* The slots that an entry on single numbers reads as variables; how many they are. */
