@@ -287,8 +287,8 @@ cdef class Recording:
     def __enter__(self):
         return self
 
-    def __exit__(self, kind, *exception):
-        if kind is not None and issubclass(kind, MemoryError):
+    def __exit__(self, *exception):
+        if exception[0] is not None and issubclass(exception[0], MemoryError):
             cad_tape_note_starved(self.tape)
         self.close()
 
