@@ -13,7 +13,7 @@ import linecache
 import os
 import sys
 import sysconfig
-from types import FrameType, ModuleType
+from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -131,7 +131,7 @@ def _attribute(path: str) -> Any:
         return None
 
 
-_FUNCTIONS = (type(_attribute), type(len))
+_FUNCTIONS: tuple[type, ...] = (FunctionType, BuiltinFunctionType)
 
 
 def _of_line(frame: FrameType) -> str:
