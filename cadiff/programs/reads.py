@@ -184,7 +184,7 @@ def is_class_of_library(kind: type) -> bool:
 # Nothing in these can change.
 _CONSTANT: tuple[type, ...] = (
     *(bool, int, float, complex, str, bytes, type(None), type(...), type(NotImplemented), range),
-    *(np.generic, np.dtype, np.ufunc, BuiltinFunctionType, CodeType, Enum),
+    *(np.generic, np.dtype, np.ufunc, CodeType, Enum),
 )
 # These are constants of a recording: what is drawn from them, what is read from files.
 _MODULES_OF_STREAMS = ("random", "numpy.random", "_random", "io", "_io", "logging", "threading")
@@ -315,6 +315,8 @@ class _Walk:
             return
         if isinstance(value, FunctionType):
             self.function(value, None, path)
+        elif isinstance(value, BuiltinFunctionType):  # perhaps a method, such as a dict's get
+            self.value(value.__self__, path)
         elif isinstance(value, MethodType):
             if isinstance(value.__func__, FunctionType):
                 self.function(value.__func__, value.__self__, path)

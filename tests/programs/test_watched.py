@@ -150,6 +150,11 @@ PLACES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "get{k}()",
         ("c{k}.n[0] = c", "c{k}.n = [c]"),
     ),
+    "a bound method of a dict": (
+        "dict{k} = {{'n': 0.5}}\nlook{k} = dict{k}.get",
+        "look{k}('n')",
+        ("dict{k}['n'] = c",),
+    ),
     "something that is called": (
         "class F{k}:\n    def __init__(self): self.n = 0.5\n"
         "    def __call__(self): return self.n\ncall{k} = F{k}()",
