@@ -147,6 +147,19 @@ cdef class Guarded:
             return OUTER
         return ""
 
+    @property
+    def writes_inputs(self):
+        """Whether something was assigned to an input."""
+        cdef CadTape *tape = self.recording.tape
+        cdef size_t i, target, base = self.recording.base()
+        if tape.n_assigned == 0:
+            return False
+        for i in range(self.recording.begin(), tape.n_entries):
+            if cad_entry_target(tape, tape.entries[i], &target):
+                if base <= target < base + <size_t>self.recording.n:
+                    return True
+        return False
+
     def made(self, list atoms):
         """Whether these came about here, or carry no derivative."""
         for atom in atoms:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from math import prod
 from typing import Any, Protocol, TypeVar
 
@@ -128,7 +128,8 @@ class Call:
         self.ranges = tuple(pairwise(bounds))
         others = [self._take(x, False) for k, x in enumerate(args) if k not in self.argnums]
         named = [(name, self._take(kwargs[name], False)) for name in sorted(kwargs)]
-        self.key = (len(args), self.argnums, tuple(signatures), tuple(others), tuple(named))
+        form = (len(args), self.argnums, tuple(signatures), tuple(others), tuple(named))
+        self.key = (*form, self.is_aliased)
 
     def _take(self, item: Any, differentiable: bool) -> Any:
         """The signature of an argument, which is hashable; its numbers become inputs."""
@@ -199,6 +200,16 @@ class Call:
             else:
                 found.append(item)
         return found
+
+    @property
+    def is_aliased(self) -> bool:
+        """Whether two of the arrays among its inputs share memory."""
+        return any(np.may_share_memory(one, other) for one, other in combinations(self.arrays, 2))
+
+    @property
+    def arrays(self) -> list[NDArray[Any]]:
+        """The arrays among its inputs."""
+        return [item for item in self._inputs if isinstance(item, np.ndarray)]
 
     @property
     def n_variables(self) -> int:
@@ -301,8 +312,10 @@ class Recorded:
         ranges: tuple[Range, ...],
         inlined: Inlined | None = None,
         watch: Watch | None = None,
+        writes_inputs: bool = False,
     ) -> None:
         self.watch = watch  # what f has read beside its arguments
+        self.writes_inputs = writes_inputs
         self.graph = graph
         self.output = output
         self.ranges = ranges  # of the inputs, to differentiate by
@@ -316,6 +329,7 @@ class Recorded:
     def __getstate__(self) -> Any:
         return {
             "watch": None,
+            "writes_inputs": self.writes_inputs,
             "graph": self.graph,
             "output": self.output,
             "ranges": self.ranges,
@@ -496,8 +510,11 @@ def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Reco
         inlined = binding.inlined_of(guarded.recording, output.atoms) if exact else None
         if isinstance(inlined, str):
             return inlined
+        writes_inputs = guarded.writes_inputs
+        if writes_inputs and call.is_aliased:
+            return "it assigns to an argument that shares memory with another one: pass a copy"
         graph = binding.graph_of(guarded.recording, output.atoms, optimize)
-        return Recorded(graph, output, call.ranges, inlined, watch)
+        return Recorded(graph, output, call.ranges, inlined, watch, writes_inputs)
 
     return recorded_in(f, call, Output, take, exact)
 

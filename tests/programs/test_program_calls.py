@@ -580,3 +580,29 @@ def test_f_is_run_once_where_it_is_run_as_it_is() -> None:
     with pytest.warns(RuntimeWarning, match="unique"), pytest.raises(TypeError, match="own"):
         program(np.ones(3))
     assert len(calls) == 2  # when it was recorded, and as it is
+
+
+def test_arguments_that_share_memory() -> None:
+    """What f assigns to one of them is seen in the other, in f as in its program."""
+
+    def f(a: Any, b: Any) -> Any:
+        a[0] = 10.0 * b[1]
+        return np.sum(a * b)
+
+    program = cadiff.compile(f)
+    x, y = np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])
+    for _ in range(3):
+        assert program(x.copy(), y) == f(x.copy(), y)
+
+    def check(part: slice) -> None:
+        one, other = x.copy(), x.copy()
+        assert program(one, one[part]) == f(other, other[part])
+
+    with pytest.warns(RuntimeWarning, match="shares memory with another one: pass a copy"):
+        check(slice(None))
+    check(slice(None, None, -1))
+    assert program(x.copy(), y) == f(x.copy(), y)
+
+    products = cadiff.compile(lambda a, b: np.sum(a * b))
+    assert [products(x, x) for _ in range(3)] == [14.0] * 3
+    assert (products.stats()["recordings"], products.stats()["eager"]) == (1, 0)
