@@ -195,7 +195,7 @@ cdef class Place:
             return self.has_pairs(PyObject_GenericGetDict(self.holder, NULL))
         if self.kind == ARRAY:
             return (
-                self.holder.shape == self.kept
+                (self.holder.shape, self.holder.dtype) == self.kept
                 and digest_of_array(self.holder) == self.digest
             )
         if self.kind == OBJECTS:
@@ -338,7 +338,7 @@ cdef class Watch:
         """What iteration gives."""
         add_place(self.places, MEMBERS, items, None, path).kept = tuple(items)
 
-    def mapping(self, dict items, str path):
+    def mapping(self, items, str path):
         """Keys and values of a dict."""
         add_place(self.places, MAPPING, items, None, path).kept = (tuple(items), tuple(items.values()))
 
@@ -350,7 +350,7 @@ cdef class Watch:
     def array(self, cnp.ndarray array, str path):
         """Shape and numbers of an array, which are not references."""
         cdef Place place = add_place(self.places, ARRAY, array, None, path)
-        place.kept = array.shape
+        place.kept = (array.shape, array.dtype)
         place.digest = digest_of_array(array)
 
     def objects(self, cnp.ndarray array, str path):

@@ -163,7 +163,7 @@ class Program(SparseCalls, BatchCalls):
         recordings = {
             key: kept
             for key, found in self._recordings.items()
-            if (kept := [recorded for recorded in found if recorded.is_portable])
+            if (kept := [one for one in found if one.is_current and one.is_portable])
         }
         reads = self._reads()
         state = {"recordings": recordings, "reads": None if reads is None else reads.fingerprint()}

@@ -13,9 +13,11 @@ import dis
 import functools
 import inspect
 import sys
+import threading
 from array import array
 from collections import deque
 from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from enum import Enum
 from types import (
     BuiltinFunctionType,
@@ -29,6 +31,7 @@ from types import (
     ModuleType,
 )
 from typing import Any, NamedTuple
+from weakref import ProxyTypes, ReferenceType
 
 import numpy as np
 
@@ -127,6 +130,8 @@ def _reads_of(code: CodeType) -> Reads:
                 break
             chain.append(step.argument)
         found[where].add(tuple(chain))
+    if "super" in code.co_names:  # which finds the first argument without its name
+        found["first"].add(())
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             inner = _reads_of(constant)
@@ -251,10 +256,14 @@ class _Walk:
         module = sys.modules.get(chain[0])
         if module is None or _is_library(module):
             return
-        names = vars(module)
-        used = chain[1:] or sorted(set(_all_names(function.__code__)) & names.keys())
-        for name in used:
-            self._global(names, (name,))
+        names = sorted(set(_all_names(function.__code__)))
+        if len(chain) > 1:
+            self._global(vars(module), chain[1:])
+            module = vars(module).get(chain[1])
+        if isinstance(module, ModuleType) and not _is_library(module):
+            for name in names:
+                if name in vars(module):
+                    self._global(vars(module), (name,))
 
     # --- chains
 
@@ -267,7 +276,11 @@ class _Walk:
                 if _is_library(value):
                     value = getattr(value, name, MISSING)
                 else:
-                    value = self._watch.name(vars(value), name, f"{path}.{name}")
+                    module, value = value, self._watch.name(vars(value), name, f"{path}.{name}")
+                    if value is MISSING and "__getattr__" in vars(module):
+                        raise UnwatchableError(
+                            f"it reads {path}.{name}, which the module makes when it is asked"
+                        )
             elif isinstance(value, (*_CONTAINERS, *_CONSTANT)):
                 if name not in _WRITES:
                     self.value(value, path)
@@ -282,6 +295,9 @@ class _Walk:
     def _attribute(self, owner: Any, name: str, path: str) -> tuple[Any, bool]:
         """The value of an attribute, and whether all that is read by it was found."""
         kind = owner if isinstance(owner, type) else type(owner)
+        if isinstance(owner, FunctionType):
+            self.value(owner, path)
+            return self._watch.attribute(owner, name, f"{path}.{name}"), False
         is_opaque = hasattr(kind, "__getattr__") or kind.__getattribute__ not in _GETTERS
         if is_opaque or is_class_of_library(kind):
             self.value(owner, path)
@@ -292,6 +308,7 @@ class _Walk:
             return MISSING, True
         path = f"{path}.{name}"
         if isinstance(found, property):
+            self._watch.attribute(kind, name, path)
             if isinstance(found.fget, FunctionType):
                 self.function(found.fget, owner, path)
             return None, True
@@ -300,8 +317,11 @@ class _Walk:
             return None, True
         is_method = isinstance(found, FunctionType) and not isinstance(owner, type)
         if is_method and name not in getattr(owner, "__dict__", ()):
-            self._watch.attribute(kind, name, path)
+            self._watch.attribute(owner, name, path)
             self.function(found, owner, path)
+            return None, True
+        if not _is_stable(owner, name):
+            self.value(owner, path)
             return None, True
         return self._watch.attribute(owner, name, path), False
 
@@ -324,6 +344,15 @@ class _Walk:
                 self.value(value.__self__, path)
         elif isinstance(value, np.ndarray):
             self._array(value, path)
+            if type(value) is not np.ndarray:
+                self._own(value, path)
+        elif isinstance(value, ReferenceType):
+            self.value(value(), path)
+        elif isinstance(value, (Iterator, ContextVar, threading.local, *ProxyTypes)):
+            raise UnwatchableError(
+                f"it reads {path}, a {type(value).__name__}, whose changes cannot be seen: pass "
+                "what it gives as an argument"
+            )
         elif isinstance(value, type):
             self._class(value, path)
         elif isinstance(value, CellType):
@@ -355,7 +384,7 @@ class _Walk:
         if isinstance(value, dict):
             self._watch.mapping(value, path)
             self._items(value.values(), path)
-        elif isinstance(value, list):
+        elif type(value) is list:
             self._watch.sequence(value, path)
             self._items(value, path)
         elif isinstance(value, (bytearray, array, memoryview)):
@@ -374,7 +403,7 @@ class _Walk:
     def _object(self, value: Any, path: str) -> None:
         """An object of the user's, or of a library."""
         kind = type(value)
-        if hasattr(value, "to_numpy"):
+        if inspect.getattr_static(kind, "to_numpy", None) is not None:
             raise UnwatchableError(
                 f"it reads {path}, a {kind.__name__}, whose changes cannot be seen: give it "
                 "arrays, such as those that to_numpy() makes"
@@ -409,14 +438,15 @@ class _Walk:
             for name, part in list(vars(base).items()):
                 if name in _OF_EVERY_CLASS or isinstance(part, _DESCRIPTORS):
                     continue
-                self._watch.attribute(base, name, f"{base.__qualname__}.{name}")
+                if _is_stable(base, name):
+                    self._watch.attribute(base, name, f"{base.__qualname__}.{name}")
                 for item in _behind(part):
                     self.value(item, f"{base.__qualname__}.{name}")
 
 
 _CONTAINERS: tuple[type, ...] = (
     *(dict, list, tuple, set, frozenset, deque, bytearray, array, memoryview, slice),
-    *(MappingProxyType, np.ndarray),
+    *(MappingProxyType, np.ndarray, type({}.keys()), type({}.values()), type({}.items())),
 )
 _GETTERS: tuple[Any, ...] = (object.__getattribute__, type.__getattribute__)
 _OF_EVERY_CLASS = frozenset(
@@ -430,13 +460,19 @@ _OF_EVERY_CLASS = frozenset(
 _DESCRIPTORS: tuple[type, ...] = (MemberDescriptorType, GetSetDescriptorType)
 
 
+def _is_stable(owner: Any, name: str) -> bool:
+    """Whether an attribute is the same each time that it is asked for."""
+    one, other = (getattr(owner, name, MISSING) for _ in range(2))
+    return one is other or isinstance(one, (MethodType, *_CONSTANT))
+
+
 def _behind(part: Any) -> Iterator[Any]:
     """The functions that a descriptor calls, or what else is in a class."""
     if isinstance(part, (staticmethod, classmethod)):
         yield part.__func__
     elif isinstance(part, property):
         yield from (part.fget, part.fset)
-    elif isinstance(part, functools.cached_property):
+    elif isinstance(part, (functools.cached_property, functools.partialmethod)):
         yield part.func
     else:
         yield part

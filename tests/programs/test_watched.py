@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import random
 import sys
 from collections.abc import Callable
@@ -154,6 +156,62 @@ PLACES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "dict{k} = {{'n': 0.5}}\nlook{k} = dict{k}.get",
         "look{k}('n')",
         ("dict{k}['n'] = c",),
+    ),
+    "dicts of other types": (
+        "from collections import Counter, OrderedDict, defaultdict\nOD{k} = OrderedDict(n=0.5)\n"
+        "DD{k} = defaultdict(float, n=0.5)\nCO{k} = Counter(n=1)",
+        "OD{k}['n'] + DD{k}['n'] + CO{k}['n']",
+        ("OD{k}['n'] = c", "DD{k}['n'] = c", "CO{k}['n'] += 1"),
+    ),
+    "a list of the user's": (
+        "class Li{k}(list): pass\nli{k} = Li{k}([0.5])\nli{k}.n = 0.25",
+        "li{k}[0] + li{k}.n",
+        ("li{k}[0] = c", "li{k}.n = c"),
+    ),
+    "views of a dict": (
+        "base{k} = {{'n': 0.5}}\nseen{k} = base{k}.values()\npairs{k} = base{k}.items()",
+        "sum(seen{k}) + sum(n for _, n in pairs{k})",
+        ("base{k}['n'] = c", "base{k}[c] = c"),
+    ),
+    "an attribute of a function": (
+        "def fa{k}(): return fa{k}.n\nfa{k}.n = 0.5",
+        "fa{k}()",
+        ("fa{k}.n = c",),
+    ),
+    "what a class inherits": (
+        "class Up{k}:\n    m = 0.25\n    def get(self): return self.n + self.m\n"
+        "class Low{k}(Up{k}):\n    def get(self): return super().get()\n"
+        "low{k} = Low{k}()\nlow{k}.n = 0.5",
+        "low{k}.get()",
+        ("low{k}.n = c", "Up{k}.m = c", "Up{k}.get = lambda self: c"),
+    ),
+    "a method of one object": (
+        "class One{k}:\n    def get(self): return 0.5\none{k} = One{k}()",
+        "one{k}.get()",
+        ("one{k}.get = lambda: c", "One{k}.get = lambda self: c"),
+    ),
+    "a property": (
+        "class Pr{k}:\n    @property\n    def n(self): return 0.5\npr{k} = Pr{k}()",
+        "pr{k}.n",
+        ("Pr{k}.n = property(lambda self: c)",),
+    ),
+    "a weak reference": (
+        "import weakref\nclass We{k}: pass\nwe{k} = We{k}()\nwe{k}.n = 0.5\n"
+        "ref{k} = weakref.ref(we{k})",
+        "ref{k}().n",
+        ("we{k}.n = c",),
+    ),
+    "a masked array": (
+        "ma{k} = np.ma.array([0.5, 0.25], mask=[False, True])",
+        "np.sum(ma{k}.filled(0.0))",
+        ("ma{k}[0] = c", "ma{k}.mask = [True, False]"),
+    ),
+    "a partial method": (
+        "from functools import partialmethod\nclass Pm{k}:\n"
+        "    def two(self, n): return self.m * n\n"
+        "    one = partialmethod(two, 0.5)\npm{k} = Pm{k}()\npm{k}.m = 0.5",
+        "pm{k}.one()",
+        ("pm{k}.m = c",),
     ),
     "something that is called": (
         "class F{k}:\n    def __init__(self): self.n = 0.5\n"
@@ -368,3 +426,21 @@ def test_a_dataframe_is_refused_as_a_constant() -> None:
     program = cadiff.compile(lambda x: x * first(frame))
     with pytest.warns(RuntimeWarning, match="give it arrays"):
         assert program(1.5) == 1.5
+
+
+@pytest.mark.parametrize("made", [iter, enumerate, lambda items: (n for n in items)])
+def test_what_gives_something_else_each_time_is_no_constant(made: Callable[[Any], Any]) -> None:
+    here, there = made([1.0, 2.0, 3.0]), made([1.0, 2.0, 3.0])
+    program = cadiff.compile(lambda x: x * np.sum(next(here)))
+    with pytest.warns(RuntimeWarning, match="whose changes cannot be seen"):
+        assert [program(1.5) for _ in range(3)] == [1.5 * np.sum(next(there)) for _ in range(3)]
+
+
+def test_copies_do_not_answer_from_the_past() -> None:
+    module = made("k = 2.0\ndef f(x): return x * k")
+    program = cadiff.compile(module.f)
+    assert program.grad(1.0) == 2.0
+    module.k = 3.0
+    for other in (copy.copy(program), copy.deepcopy(program), pickle.loads(pickle.dumps(program))):
+        assert other.grad(1.0) == 3.0
+    assert program.grad(1.0) == 3.0
