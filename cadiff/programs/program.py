@@ -811,8 +811,8 @@ def compile(
     should be an argument. Not watched is what comes from outside of Python's variables or hides in
     compiled types: random generators, files, clocks, what `globals()`, `exec` or `getattr` with
     computed names reach, and the code of installed libraries. It is a constant of the recording:
-    after a change of it call `clear()`. Where f reads a DataFrame or a Series, which hide their
-    numbers, it is run as it is: give it arrays.
+    after a change of it call `clear()`. Where f reads a DataFrame, a Series, an iterator or
+    a ContextVar, which hide what they hold, it is run as it is: give it arrays and numbers.
 
     f may be any Python code: loops, branches, recursion, assignment to arrays. Comparisons of
     numbers are guards: a replay that comes to another outcome than its recording did is never
