@@ -50,6 +50,8 @@ from .atoms import (
     nested_error,
     numbers_array,
     plain_values,
+    rebuild_mapping,
+    rebuild_sequence,
     shape,
     split_dual,
     tag_of,

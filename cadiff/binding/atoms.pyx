@@ -111,7 +111,7 @@ cdef list map_items(items, function):
         cad_leave_container()
 
 
-cdef object rebuild_mapping(object original, list parts):
+cpdef object rebuild_mapping(object original, list parts):
     """A dict of the same type and keys with other values."""
     if type(original) is dict:
         return dict(zip(original, parts))
@@ -121,7 +121,7 @@ cdef object rebuild_mapping(object original, list parts):
     return result
 
 
-cdef object rebuild_sequence(object kind, list parts):
+cpdef object rebuild_sequence(object kind, list parts):
     """A list, tuple, or a subclass of these such as a namedtuple, with other items."""
     if kind is list:
         return parts

@@ -62,7 +62,7 @@ class ReplayedResult:
         if type(out) is dict:
             return {key: self._take(item) for key, item in out.items()}
         if type(out) in (list, tuple) or (isinstance(out, tuple) and hasattr(out, "_fields")):
-            return _rebuilt(out, [self._take(item) for item in out])
+            return binding.rebuild_sequence(type(out), [self._take(item) for item in out])
         is_plain = isinstance(out, np.ndarray) and type(out) is np.ndarray and out.dtype != object
         if (
             is_plain
@@ -81,19 +81,13 @@ class ReplayedResult:
 _ATOM = object()
 
 
-def _rebuilt(out: Any, parts: list[Any]) -> Any:
-    if isinstance(out, list):
-        return parts
-    return type(out)(*parts) if hasattr(out, "_fields") else tuple(parts)
-
-
 def _filled(tree: Any, atoms: Iterator[Any]) -> Any:
     if tree is _ATOM:
         return next(atoms)
     if isinstance(tree, dict):
         return {key: _filled(item, atoms) for key, item in tree.items()}
     if isinstance(tree, (list, tuple)):
-        return _rebuilt(tree, [_filled(item, atoms) for item in tree])
+        return binding.rebuild_sequence(type(tree), [_filled(item, atoms) for item in tree])
     return tree.copy() if isinstance(tree, np.ndarray) else tree
 
 
@@ -105,6 +99,7 @@ class Candidates:
     """
 
     MOST_SKIPPED = 64
+    MANY_MISSED = 4
 
     def __init__(self) -> None:
         self.inlined: list[tuple[Inlined, ReplayedResult, Watch]] = []
@@ -114,6 +109,11 @@ class Candidates:
     def is_left_alone(self) -> bool:
         self._to_skip -= self._to_skip > 0
         return self._to_skip > 0
+
+    def forget_stale(self) -> None:
+        """After some calls in vain make room, if what f reads beside its arguments has changed."""
+        if self._missed % self.MANY_MISSED == 0:
+            self.inlined = [one for one in self.inlined if one[2].holds()]
 
     def note(self, served: bool) -> None:
         self._missed = 0 if served else self._missed + 1
@@ -202,6 +202,7 @@ class InlinedCalls:
         if candidates.inlined:
             if len(candidates.inlined) >= self._max_traces:
                 candidates.note(False)
+                candidates.forget_stale()
             self._changed()
             return MISSED
         return None

@@ -356,8 +356,8 @@ class Program(SparseCalls, BatchCalls):
 
     def _run_once(self, /, *args: Any, **kwargs: Any) -> Any:
         """What f returns, with the values that derivatives have."""
-        if Call(args, kwargs, ()).is_aliased:  # f may assign to one of them, and read another
-            return self._function(*args, **kwargs)
+        if _may_share(args, kwargs) and Call(args, kwargs, ()).is_aliased:
+            return self._function(*args, **kwargs)  # which may assign to one, and read another
         try:
             return run(self._function, args, kwargs)
         except NoDerivativeError:  # which was not asked for
@@ -378,7 +378,7 @@ class Program(SparseCalls, BatchCalls):
         self._counts["eager"] += 1
         result = eager(*asked.args, **kwargs)
         with self._lock:
-            is_obstructed = key in self._obstacles
+            is_obstructed = key in self._obstacles and not asked.call.is_aliased
             misses = None if is_obstructed else self._misses.get(key)
             if is_obstructed or (
                 misses is not None and self._optimize and self._on_branch_change == "retrace"
@@ -746,6 +746,14 @@ class Program(SparseCalls, BatchCalls):
         return text
 
 
+def _may_share(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether there may be two arrays among the arguments of a call."""
+    count = 0
+    for item in (*args, *kwargs.values()):
+        count += 2 if isinstance(item, (list, tuple, dict)) else isinstance(item, np.ndarray)
+    return count > 1
+
+
 _alive: weakref.WeakSet[Program] = weakref.WeakSet()
 
 
@@ -807,12 +815,13 @@ def compile(
     What else f reads is watched: globals, closures, defaults, attributes, what is in lists, dicts,
     sets and arrays; in f, in the functions that it calls, and in objects among its arguments.
     After a change of it f is recorded anew; `stats()` names what is watched, and what of it has
-    changed. Each call looks at it, for 10 ns a name; arrays are read as a whole, so a large one
-    should be an argument. Not watched is what comes from outside of Python's variables or hides in
-    compiled types: random generators, files, clocks, what `globals()`, `exec` or `getattr` with
-    computed names reach, and the code of installed libraries. It is a constant of the recording:
-    after a change of it call `clear()`. Where f reads a DataFrame, a Series, an iterator or
-    a ContextVar, which hide what they hold, it is run as it is: give it arrays and numbers.
+    changed. Each call looks at it, for 9 to 15 ns a name; arrays are read as a whole, so a large
+    one should be an argument. Not watched is what comes from outside of Python's variables or
+    hides in compiled types: random generators, files, clocks, what `globals()`, `exec` or
+    `getattr` with computed names reach, and the code of installed libraries. It is a constant of
+    the recording: after a change of it call `clear()`. Where f reads a DataFrame, a Series, an
+    iterator or a ContextVar, which hide what they hold, it is run as it is: give it arrays and
+    numbers.
 
     f may be any Python code: loops, branches, recursion, assignment to arrays. Comparisons of
     numbers are guards: a replay that comes to another outcome than its recording did is never

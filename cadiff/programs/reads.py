@@ -63,6 +63,7 @@ class Reads(NamedTuple):
 
 # Methods of containers that change them, and tell nothing of what was in them.
 _WRITES = frozenset(("append", "extend", "add", "insert", "clear", "appendleft", "discard"))
+_SHUFFLES = ("COPY", "SWAP", "DUP_TOP_TWO", "ROT_THREE")
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 _IGNORED = ("CACHE", "EXTENDED_ARG", "PUSH_NULL", "NOP", "RESUME", "COPY_FREE_VARS", "NOT_TAKEN")
 
@@ -122,7 +123,8 @@ def _reads_of(code: CodeType) -> Reads:
             elif name == "IMPORT_FROM":
                 imports.add((module, argument))
             continue
-        if _only_counts(steps, k):
+        is_target = k + 1 < len(steps) and steps[k + 1].name == "STORE_ATTR"
+        if is_target or _only_counts(steps, k):
             continue
         chain: list[str] = [] if where == "first" else [argument]
         for step in steps[k + 1 :]:
@@ -159,11 +161,13 @@ def _only_counts(steps: list[_Step], k: int) -> bool:
         store = steps[k + 3]
         return store.name.startswith("STORE_") and store.argument == argument
     if len(names) > 5 and names[1] in ("LOAD_CONST", "LOAD_SMALL_INT"):
-        rest = [
-            name for name in names[2:] if name not in ("COPY", "SWAP", "DUP_TOP_TWO", "ROT_THREE")
-        ]
-        return rest[:4] == [rest[0], "LOAD_CONST", rest[2], "STORE_SUBSCR"] and (
-            rest[0] in ("BINARY_SUBSCR", "BINARY_OP") and rest[2] in adds
+        # The item's place is copied, to be read and written: else n[0] + 1 may be an index.
+        rest = [name for name in names[2:] if name not in _SHUFFLES]
+        return names[2] in _SHUFFLES and (
+            rest[0] in ("BINARY_SUBSCR", "BINARY_OP")
+            and rest[1] in ("LOAD_CONST", "LOAD_SMALL_INT")
+            and rest[2] in adds
+            and rest[3] == "STORE_SUBSCR"
         )
     return False
 
@@ -282,7 +286,7 @@ class _Walk:
                             f"it reads {path}.{name}, which the module makes when it is asked"
                         )
             elif isinstance(value, (*_CONTAINERS, *_CONSTANT)):
-                if name not in _WRITES:
+                if name not in _WRITES or not is_class_of_library(type(value)):
                     self.value(value, path)
                 return
             else:

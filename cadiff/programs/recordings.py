@@ -294,11 +294,10 @@ def _rebuilt(item: Any, differentiable: bool, numbers: Iterator[Any]) -> Any:
         if _are_floats(item):
             return next(numbers)
         parts = [_rebuilt(part, differentiable, numbers) for part in item]
-        if isinstance(item, list):
-            return parts
-        return type(item)(*parts) if hasattr(item, "_fields") else tuple(parts)
+        return binding.rebuild_sequence(type(item), parts)
     if isinstance(item, dict):
-        return {key: _rebuilt(part, differentiable, numbers) for key, part in item.items()}
+        parts = [_rebuilt(part, differentiable, numbers) for part in item.values()]
+        return binding.rebuild_mapping(item, parts)
     return next(numbers) if differentiable else item
 
 

@@ -107,6 +107,7 @@ class Traces(Calls):
             )
         oldest = next(known for known in self._recordings if known != key)
         self._misses.pop(oldest, None)
+        self._unsettled.pop(oldest, None)
         self._forget_fast_paths()
         return sum(recorded.nbytes for recorded in self._recordings.pop(oldest))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from math import prod
@@ -37,11 +36,11 @@ class Output:
     def _take(self, out: Any) -> Any:
         out = unmasked(out)
         if isinstance(out, dict):
-            return _mapping(out, [self._take(item) for item in out.values()])
+            return binding.rebuild_mapping(out, [self._take(item) for item in out.values()])
         if isinstance(out, (list, tuple)):
             if len(out) > 0 and all(is_scalar(item) for item in out):
                 return self._leaf(self._vector(out), type(out))
-            return _sequence(type(out), [self._take(item) for item in out])
+            return binding.rebuild_sequence(type(out), [self._take(item) for item in out])
         if is_scalar(out):
             return self._leaf(self._number(out))
         if isinstance(out, np.ndarray):
@@ -139,28 +138,13 @@ def _filled(node: Any, leaves: Sequence[Any], restored: bool) -> Any:
         leaf = leaves[node.index]
         if restored and node.container is not None:
             numbers = leaf.tolist() if type(leaf) is np.ndarray else [*leaf]
-            return _sequence(node.container, numbers)
+            return binding.rebuild_sequence(node.container, numbers)
         return leaf
     if isinstance(node, dict):
-        return _mapping(node, [_filled(item, leaves, restored) for item in node.values()])
-    return _sequence(type(node), [_filled(item, leaves, restored) for item in node])
-
-
-def _mapping(original: dict[Any, Any], parts: list[Any]) -> dict[Any, Any]:
-    """A dict of the same type and keys around other values."""
-    if type(original) is dict:
-        return dict(zip(original, parts, strict=True))
-    result = copy.copy(original)
-    for key, part in zip(original, parts, strict=True):
-        result[key] = part
-    return result
-
-
-def _sequence(kind: type, parts: list[Any]) -> Any:
-    """A list, a tuple, or one of a subclass, such as a namedtuple."""
-    if kind is list:
-        return parts
-    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+        return binding.rebuild_mapping(
+            node, [_filled(item, leaves, restored) for item in node.values()]
+        )
+    return binding.rebuild_sequence(type(node), [_filled(item, leaves, restored) for item in node])
 
 
 def _mismatch(path: str, expected: str, got: str) -> ValueError:

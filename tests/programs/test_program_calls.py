@@ -601,8 +601,25 @@ def test_arguments_that_share_memory() -> None:
     with pytest.warns(RuntimeWarning, match="shares memory with another one: pass a copy"):
         check(slice(None))
     check(slice(None, None, -1))
+    before = program.stats()["eager"]
+    assert [program(x.copy(), y) for _ in range(3)] == [f(x.copy(), y)] * 3
+    assert program.stats()["eager"] == before
     assert program(x.copy(), y) == f(x.copy(), y)
 
     products = cadiff.compile(lambda a, b: np.sum(a * b))
     assert [products(x, x) for _ in range(3)] == [14.0] * 3
     assert (products.stats()["recordings"], products.stats()["eager"]) == (1, 0)
+
+
+def test_arguments_keep_their_types() -> None:
+    class Table(dict[str, Any]):
+        def total(self) -> Any:
+            return sum(self.values())
+
+    class Row(list[Any]):
+        def total(self) -> Any:
+            return sum(self)
+
+    for container in (Table(a=1.0, b=2.0), Row([1.0, 2.0])):
+        program = cadiff.compile(lambda c: c.total() ** 2)
+        assert [program(container) for _ in range(2)] == [9.0, 9.0]

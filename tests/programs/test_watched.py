@@ -213,6 +213,17 @@ PLACES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "pm{k}.one()",
         ("pm{k}.m = c",),
     ),
+    "an index that is written to": (
+        "ix{k} = [0]\ndef at{k}():\n    buffer = [0.5, 0.25, 0.125]\n"
+        "    buffer[ix{k}[0] + 1] = 2.0\n    return buffer[1]",
+        "at{k}()",
+        ("ix{k}[0] = int(2 * c)",),
+    ),
+    "a method that is called as those of lists": (
+        "class Ad{k}(list):\n    def add(self): return self.n\nad{k} = Ad{k}()\nad{k}.n = 0.5",
+        "ad{k}.add()",
+        ("ad{k}.n = c",),
+    ),
     "something that is called": (
         "class F{k}:\n    def __init__(self): self.n = 0.5\n"
         "    def __call__(self): return self.n\ncall{k} = F{k}()",
@@ -428,9 +439,37 @@ def test_a_dataframe_is_refused_as_a_constant() -> None:
         assert program(1.5) == 1.5
 
 
-@pytest.mark.parametrize("made", [iter, enumerate, lambda items: (n for n in items)])
-def test_what_gives_something_else_each_time_is_no_constant(made: Callable[[Any], Any]) -> None:
-    here, there = made([1.0, 2.0, 3.0]), made([1.0, 2.0, 3.0])
+def test_what_is_only_written_is_not_watched() -> None:
+    class Model:
+        rate = 2.0
+        last = 0.0
+
+        def loss(self, x: Any) -> Any:
+            self.last = self.rate
+            return x * self.rate
+
+    model = Model()
+    program = cadiff.compile(lambda x: model.loss(x))
+    assert [program.grad(x) for x in (1.0, 2.0, 3.0)] == [2.0] * 3
+    assert program.stats()["recordings"] == 1
+
+
+def test_programs_within_derivatives_make_room_for_what_is_true_now() -> None:
+    rate = 0.0
+    program = cadiff.compile(lambda x: x * x * rate, max_traces=2)
+    outer = cadiff.grad(lambda x: 2.0 * program(x))
+    for rate in range(9):
+        assert outer(1.5) == 6.0 * rate
+    for _ in range(40):
+        assert outer(1.5) == 6.0 * rate
+    before = program.stats()["eager"]
+    assert outer(1.5) == 6.0 * rate
+    assert program.stats()["eager"] == before
+
+
+@pytest.mark.parametrize("begin", [iter, enumerate, lambda items: (n for n in items)])
+def test_what_gives_something_else_each_time_is_no_constant(begin: Callable[[Any], Any]) -> None:
+    here, there = begin([1.0, 2.0, 3.0]), begin([1.0, 2.0, 3.0])
     program = cadiff.compile(lambda x: x * np.sum(next(here)))
     with pytest.warns(RuntimeWarning, match="whose changes cannot be seen"):
         assert [program(1.5) for _ in range(3)] == [1.5 * np.sum(next(there)) for _ in range(3)]
