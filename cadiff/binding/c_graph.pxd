@@ -103,6 +103,8 @@ cdef extern from "graph/graph.h" nogil:
 
     CadStatus cad_graph_split(CadGraph *graph, CadId input, CadId *roots, size_t n_roots,
                               CadPart *part)
+    CadStatus cad_graph_reach(CadGraph *graph, const CadId *inputs, size_t n_inputs,
+                              const CadId *outputs, size_t n_outputs, uint8_t *found)
     CadStatus cad_graph_pull(CadGraph *graph, const CadId *outputs, const CadId *seeds,
                              size_t n_outputs, const CadId *wrt, size_t n_wrt, CadId *results)
     CadStatus cad_graph_push(CadGraph *graph, const CadId *wrt, const CadId *along, size_t n_wrt,

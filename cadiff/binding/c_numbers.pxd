@@ -50,6 +50,7 @@ cdef extern from "numbers/numbers.h":
     int cad_enter_container() except -1
     void cad_leave_container()
     CadVar *CAD_VAR(object number)
+    Py_ssize_t *CAD_SHAPE(CadView *view)
     Py_ssize_t *CAD_STRIDES(CadView *view)
     CadDual *CAD_DUAL(object number)
     bint CAD_IS_VAR(object number)

@@ -32,6 +32,7 @@ cdef extern from "table/ops.h" nogil:
         CAD_OP_SCATTER
         CAD_OP_ADD_AT
         CAD_OP_THIRD
+        CAD_OP_RULE
         CAD_OP_amul
         CAD_OP_positive
         CAD_OP_stop
@@ -79,6 +80,10 @@ cdef extern from "tape/entries.h" nogil:
     enum:
         CAD_PASSIVE_A
         CAD_PASSIVE_B
+
+    enum:
+        CAD_PLAN_WORDS
+        CAD_DIRECT_RULE
 
     ctypedef struct CadPlan:
         uint32_t words
@@ -180,6 +185,9 @@ cdef extern from "tape/tape.h" nogil:
     CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, bint accumulate,
                             CadSlot *out)
     CadStatus cad_tape_open_leaf(CadTape *tape, size_t count, CadSlot *out)
+    CadStatus cad_tape_push_plan(CadTape *tape, uint32_t code, size_t slots, size_t words,
+                                 CadPlan **plan)
+    void cad_tape_set_busy(CadTape *tape, bint busy)
     CadStatus cad_tape_block(CadTape *tape, size_t count, bint may_change, CadSlot *out)
     void cad_tape_pin(CadTape *tape)
     void cad_tape_unpin(CadTape *tape)
@@ -192,6 +200,7 @@ cdef extern from "tape/find.h" nogil:
     bint cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot)
     void cad_tape_allocation(const CadTape *tape, size_t slot, size_t *begin, size_t *end)
     bint cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end)
+    bint cad_tape_has_direct_rules(const CadTape *tape, size_t begin, size_t end)
     size_t cad_tape_entries_through(const CadTape *tape, CadSlot slot)
 
 

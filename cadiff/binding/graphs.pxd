@@ -12,6 +12,7 @@ from .codes cimport Code
 @cython.final
 cdef class Graph:
     cdef CadGraph *graph
+    cdef Graph whole                     # whose numbers it shares, or None
     cdef readonly list sizes
     cdef readonly Py_ssize_t n_outputs
     cdef readonly Py_ssize_t n_recorded  # operations

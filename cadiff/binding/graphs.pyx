@@ -43,7 +43,8 @@ cdef class Graph:
         raise TypeError("a Graph comes from graph_of")
 
     def __dealloc__(self):
-        cad_graph_free(self.graph)
+        if self.whole is None:
+            cad_graph_free(self.graph)
         cad_memory_free(self.inputs)
         cad_memory_free(self.outputs)
 
@@ -68,14 +69,21 @@ cdef class Graph:
 
     cdef Ids elements(self, which):
         """Some inputs: ranges [begin, end) of all, which are elements one behind the other."""
-        cdef Py_ssize_t i, at = 0, n = self.n_inputs
+        cdef Py_ssize_t i, at = 0, n = self.n_inputs, k = 0, first = 0, size
         for begin, end in which:
             if not 0 <= begin <= end <= n:
                 raise ValueError(f"there are {n} inputs, not those from {begin} to {end}")
         cdef Ids result = new_ids(sum([end - begin for begin, end in which]))
         for begin, end in which:
             for i in range(begin, end):
-                result.data[at] = self.inputs[0] + <CadId>i
+                if i < first:
+                    k = first = 0
+                size = self.sizes[k]
+                while i >= first + size:
+                    first += size
+                    k += 1
+                    size = self.sizes[k]
+                result.data[at] = self.inputs[k] + <CadId>(i - first)
                 at += 1
         return result
 
@@ -407,6 +415,44 @@ cdef class Graph:
         cdef Ids outputs = self.all_outputs()
         cdef Ids seeds = self.more_inputs(outputs.n)
         return self.code([seeds], [outputs, self.pulled(outputs, seeds, self.elements(which))])
+
+    def pull_graph(self, which):
+        """inputs, cotangents of the outputs -> cotangents of some inputs, as a graph of its own,
+        which has further derivatives; without calls. It shares all numbers with this one."""
+        cdef Graph result = Graph.__new__(Graph)
+        cdef Ids outputs = self.all_outputs()
+        cdef Ids seeds = self.more_inputs(outputs.n)
+        cdef Ids found = self.pulled(outputs, seeds, self.elements(which))
+        cdef Py_ssize_t n = len(self.sizes)
+        if self.steps:
+            raise ValueError("a graph of a derivative has no calls")
+        result.whole = self
+        result.graph = self.graph
+        result.inputs = <CadId *>cad_memory_resize(NULL, n + 1, sizeof(CadId))
+        if result.inputs == NULL:
+            check(CAD_NO_MEMORY)
+        memcpy(result.inputs, self.inputs, n * sizeof(CadId))
+        result.sizes = [*self.sizes, outputs.n]
+        result.inputs[n] = seeds.data[0] if outputs.n > 0 else 0
+        result.n_outputs = found.n
+        result.outputs = found.data
+        found.data = NULL
+        result.guards = self.guards
+        result.steps = self.steps
+        result.n_recorded = self.n_recorded
+        result.n_arrays = self.graph.n_arrays
+        result.keep()
+        return result
+
+    def carries(self, which):
+        """Of each output whether it carries a derivative if some inputs do, as bytes."""
+        cdef Ids wrt = self.elements(which)
+        cdef bytearray found = bytearray(self.n_outputs)
+        check(cad_graph_reach(
+            self.graph, wrt.data, wrt.n, self.outputs, self.n_outputs,
+            <uint8_t *><unsigned char *>found
+        ))
+        return bytes(found)
 
     def push_code(self, which):
         """inputs, tangents of some inputs -> outputs, their tangents."""

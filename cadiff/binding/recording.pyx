@@ -20,7 +20,7 @@ from .c_linear cimport *
 from .c_numbers cimport *
 from .c_sweeps cimport *
 from .c_tape cimport *
-from .tape cimport is_gone, on_tape, rule_call, view_of
+from .tape cimport is_gone, on_tape, rule_at, view_of
 from .atoms cimport highest_tag, only_number, shape
 from .hooks cimport (
     Checks, checks_of, forget_suspects, leave_step, note_suspects, step_under_way,
@@ -608,6 +608,11 @@ cdef class Recording:
         return self.block is not None and self.plain_results(outputs)
 
     @property
+    def has_programs(self):
+        """Whether calls of programs were recorded, which sweeps pass as one entry."""
+        return cad_tape_has_direct_rules(self.tape, self.begin(), self.tape.n_entries)
+
+    @property
     def has_rules(self):
         """Whether a primitive was recorded, or each step has to be checked, which forward and
         second-order sweeps cannot do."""
@@ -624,14 +629,16 @@ cdef class Recording:
             return True
         for i in range(self.begin(), self.tape.n_entries):
             if cad_entry_is_rule(self.tape.entries[i]):
-                if rule_call(self.tape, i).rule.runs_again:
+                if rule_at(self.tape, i).runs_again:
                     return False
         return checks_of(self.tape) is None
 
     cpdef FrozenMap freeze(self, list outputs):
         """The derivative of all numbers of the outputs, which needs the recording no more; None
-        where it is not plain, or a primitive was recorded."""
-        if self.n_atoms > 0 and (not self.is_plain(outputs) or self.has_rules):
+        where it is not plain, or a primitive or a program was recorded."""
+        if self.n_atoms > 0 and (
+            not self.is_plain(outputs) or self.has_rules or self.has_programs
+        ):
             return None
         return self.frozen(outputs, self.slots_of(outputs))
 
@@ -661,7 +668,7 @@ cdef class Recording:
         forward = forward and not rules
         if forward and self.n <= LANES and self.n <= FEW_ROWS * m:
             return self.columns(outputs, slots)
-        if m <= FEW_ROWS or rules:
+        if m <= FEW_ROWS or rules or self.has_programs:
             return self.rows(outputs, slots)
         frozen = self.frozen(outputs, slots)
         return frozen.columns() if forward and self.n <= m else frozen.rows()

@@ -2,6 +2,7 @@
 
 cimport cython
 
+from .c_sweeps cimport CadAlong
 from .c_tape cimport *
 
 
@@ -25,6 +26,13 @@ cdef class RuleCall:
     cdef list outs
 
 
+cdef class DirectRule:
+    cdef int pull_here(self, CadTape *tape, size_t index) except -1
+    cdef int push_here(self, CadTape *tape, size_t index, const CadAlong *along) except -1
+    cdef int pull_along(self, CadTape *tape, size_t index, const CadAlong *along) except -1
+
+
+cdef object rule_at(CadTape *tape, size_t index)
 cdef RuleCall rule_call(CadTape *tape, size_t index)
 cdef bint are_zero(list cotangents)
 cdef object rule_name(object rule)

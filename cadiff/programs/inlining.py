@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import binding
-from ..binding import Dual, Guarded, Inlined, Var, Watch
+from ..binding import Dual, Guarded, Inlined, Taped, Var, Watch
 from ..transforms._base import Function
 from ..transforms._outputs import Output
 from .reads import watch_call
@@ -102,7 +103,7 @@ class Candidates:
     MANY_MISSED = 4
 
     def __init__(self) -> None:
-        self.inlined: list[tuple[Inlined, ReplayedResult, Watch]] = []
+        self.inlined: list[tuple[Taped | Inlined, ReplayedResult, Watch]] = []
         self._missed = 0
         self._to_skip = 0
 
@@ -125,6 +126,15 @@ def _inlined(guarded: Guarded, result: ReplayedResult) -> tuple[Inlined, Replaye
     return inlined if isinstance(inlined, str) else (inlined, result)
 
 
+def _taped(
+    name: str, guarded: Guarded, result: ReplayedResult
+) -> tuple[Taped, ReplayedResult] | str:
+    if guarded.writes_inputs:
+        return "it assigns to an argument, which is the caller's"
+    taped = binding.taped_of(guarded.recording, result.atoms, name)
+    return taped if isinstance(taped, str) else (taped, result)
+
+
 class InlinedCalls:
     """The recordings of a function that are inlined, by the signatures of calls that carry Vars.
 
@@ -142,8 +152,9 @@ class InlinedCalls:
 
     def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[bool, Any]:
         """Whether a recording can be inlined for the call, and then what the function returns."""
+        pasted = binding.is_guarding()  # what is compared is compared in the outer program then
         signature, atoms = (None, []) if kwargs else binding.signature_of(args)
-        fast = self._fast.get(signature)
+        fast = self._fast.get((pasted, signature))
         found = MISSED
         if fast is not None:
             if fast.is_left_alone():
@@ -156,35 +167,43 @@ class InlinedCalls:
         atoms = call.atoms
         if any(isinstance(x, Dual) for x in atoms) or not any(isinstance(x, Var) for x in atoms):
             return False, None
-        candidates = self._candidates.get(call.key)
+        key = (pasted, call.key)
+        candidates = self._candidates.get(key)
         if candidates is None and len(self._candidates) >= self.MOST_SIGNATURES:
             return False, None
         if candidates is not None and candidates is not fast:
             found = self._inlined_call(candidates, atoms)
         if found is MISSED and not (binding.is_forward() or binding.is_hooked()):
-            found = self._fresh(call, args, kwargs, atoms)
-        candidates = self._candidates.get(call.key)
+            found = self._fresh(call, args, kwargs, atoms, pasted)
+        candidates = self._candidates.get(key)
         if signature is not None and candidates is not None and candidates.inlined:
-            self._fast[signature] = candidates
+            self._fast[pasted, signature] = candidates
         return _answer(found)
 
     def _fresh(
-        self, call: Call, args: tuple[Any, ...], kwargs: Mapping[str, Any], atoms: list[Any]
+        self,
+        call: Call,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        atoms: list[Any],
+        pasted: bool,
     ) -> Any:
         """What the function returns by a new recording, made by running f on plain numbers."""
-        candidates = self._candidates.get(call.key)
+        key = (pasted, call.key)
+        candidates = self._candidates.get(key)
         if candidates is not None and len(candidates.inlined) >= self._max_traces:
             return MISSED
         plain = Call(binding.plain_values(args), binding.plain_values(kwargs), call.argnums)
-        made: tuple[Inlined, ReplayedResult] | str
+        take: Any = _inlined if pasted else functools.partial(_taped, _name_of(self._function))
+        made: tuple[Taped | Inlined, ReplayedResult] | str
         try:
             watch = watch_call(self._function, call.statics)
-            made = recorded_in(self._function, plain, ReplayedResult, _inlined, exact=True)
+            made = recorded_in(self._function, plain, ReplayedResult, take, exact=pasted)
         except Exception:
             made = ""  # f says what is wrong, or finds nothing wrong
         if made == OUTER:  # in this call, perhaps not in others
             return None
-        candidates = self._candidates.setdefault(call.key, Candidates())
+        candidates = self._candidates.setdefault(key, Candidates())
         if isinstance(made, str):
             return None
         candidates.inlined.insert(0, (*made, watch))
@@ -211,8 +230,12 @@ class InlinedCalls:
 MISSED = object()  # no recording has the outcomes that are met
 
 
-def _inline(inlined: Inlined, result: ReplayedResult, atoms: list[Any]) -> Any:
-    found = inlined.inline(atoms, False)
+def _name_of(f: Function) -> str:
+    return str(getattr(f, "__qualname__", repr(f)))
+
+
+def _inline(inlined: Taped | Inlined, result: ReplayedResult, atoms: list[Any]) -> Any:
+    found = inlined.call(atoms) if isinstance(inlined, Taped) else inlined.inline(atoms, False)
     if isinstance(found, list):
         return (result.fill(found),)
     return None if found is None else MISSED

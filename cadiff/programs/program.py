@@ -397,10 +397,14 @@ class Program(SparseCalls, BatchCalls):
         return self._function
 
     def _within(self, /, *args: Any, **kwargs: Any) -> Any:
-        """What f returns within another derivative: a recording is inlined, if one serves."""
-        done, result = self._inlined.call(args, kwargs)
-        if done:
-            return result
+        """What f returns within another derivative: by a recording, if one serves.
+
+        What is exact is what f does itself.
+        """
+        if self._optimize:
+            done, result = self._inlined.call(args, kwargs)
+            if done:
+                return result
         self._counts["eager"] += 1
         return self._function(*args, **kwargs)
 

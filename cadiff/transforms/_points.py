@@ -92,7 +92,8 @@ def _by_series(f: Function, x: float, order: int) -> Any:
     result = None
     with Recording((x,), (0,)) as recording:
         output = Output(f(*recording.lifted))
-        if recording.is_plain(output.atoms) and not recording.has_rules:
+        plain = recording.is_plain(output.atoms)
+        if plain and not recording.has_rules and not recording.has_programs:
             result = output.fill(binding.high_derivatives(recording, output.atoms, order))
         output.atoms.clear()
     return result

@@ -224,6 +224,11 @@ CadStatus cad_graph_split(CadGraph *graph, CadId input, CadId *roots, size_t n_r
 
 /* --- derivatives --- */
 
+/* Of each output whether it carries a derivative if some inputs do. (Arrays are taken as a whole,
+ * so that it may have one that is 0.) */
+CadStatus cad_graph_reach(CadGraph *graph, const CadId *inputs, size_t n_inputs,
+                          const CadId *outputs, size_t n_outputs, uint8_t *found);
+
 /* Cotangents of inputs: `seeds` are those of `outputs`. For the k-th number of `wrt` its cotangent
  * is left in results[k], a constant 0 where nothing arrives. */
 CadStatus cad_graph_pull(CadGraph *graph, const CadId *outputs, const CadId *seeds,

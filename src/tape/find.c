@@ -60,11 +60,20 @@ int cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot) {
     return elsewhere;
 }
 
-int cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end) {
+static int has_rules(const CadTape *tape, size_t begin, size_t end, uint32_t direct) {
     for (size_t i = begin; i < end && tape->n_rules > 0; i++) {
-        if (cad_entry_is_rule(tape->entries[i])) {
+        if (cad_entry_is_rule(tape->entries[i]) &&
+            cad_tape_plan(tape, tape->entries[i])->passive == direct) {
             return 1;
         }
     }
     return 0;
+}
+
+int cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end) {
+    return has_rules(tape, begin, end, 0);
+}
+
+int cad_tape_has_direct_rules(const CadTape *tape, size_t begin, size_t end) {
+    return has_rules(tape, begin, end, CAD_DIRECT_RULE);
 }
