@@ -129,6 +129,7 @@ cdef extern from "tape/guards.h" nogil:
 
     CadStatus cad_guards_new(CadTape *tape)
     void cad_guards_free(CadTape *tape)
+    CadStatus cad_guard_note(CadTape *tape, CadSlot slot, size_t count, int equality)
     CadStatus cad_guard_note_late(CadTape *tape, uint64_t serial, CadSlot slot, size_t count,
                                   int equality)
     void cad_guard_obstacle(CadTape *tape, const char *text)
@@ -145,6 +146,13 @@ cdef extern from "tape/tape.h" nogil:
         CadStatus (*number)(void *holder, CadOp op, const double *operands, double value) noexcept
         CadStatus (*swept)(void *holder, size_t entry) noexcept
         CadStatus (*array)(void *holder, int ndim, const Py_ssize_t *shape) noexcept
+
+    ctypedef struct CadSlopes:
+        size_t n_results
+        const int64_t *starts
+        const int *columns
+        CadSlot *sources
+        double *values
 
     ctypedef struct CadTape:
         CadGuards *guards

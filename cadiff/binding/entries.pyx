@@ -19,10 +19,13 @@ from math import prod
 import numpy as np
 
 cimport cython
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.list cimport PyList_GET_SIZE
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
+from .c_graph cimport *
 from .c_numbers cimport *
 from .c_program cimport *
 from .c_sweeps cimport *
@@ -31,11 +34,12 @@ from .tape cimport DirectRule, MOST_AXES, on_tape, view_of
 from .atoms cimport shape
 from .recording cimport Recording
 from .codes cimport Code
-from .graphs cimport Graph
+from .graphs cimport Graph, Ids
+from .sparse cimport MatrixPlan
 
 from .captures import OUTER
 from .graphs import graph_of
-from .guards import note_rule
+from .sparse import plan_matrix
 from .tape import is_constant
 
 cdef enum:
@@ -69,6 +73,18 @@ cdef double *take(const double *at, const int64_t *lengths, const int64_t *strid
         return to + lengths[0]
     for i in range(lengths[0]):
         to = take(at + i * strides[0], lengths + 1, strides + 1, ndim - 1, to)
+    return to
+
+
+cdef CadSlot *name(int64_t slot, const int64_t *lengths, const int64_t *strides, int64_t ndim,
+                   CadSlot *to) noexcept nogil:
+    """The slots of a view in order; answers where the next ones go."""
+    cdef int64_t i
+    if ndim == 0:
+        to[0] = <CadSlot>slot
+        return to + 1
+    for i in range(lengths[0]):
+        to = name(slot + i * strides[0], lengths + 1, strides + 1, ndim - 1, to)
     return to
 
 
@@ -114,8 +130,9 @@ cdef class Taped:
     cdef list outputs     # of each its shape, or a float or array if it is constant
     cdef list shapes      # of those that are not
     cdef size_t n_outputs # numbers
+    cdef bint is_pull     # of a program that is on the tape, with its guards
     cdef Code values
-    cdef dict choices     # by what is active
+    cdef dict choices     # by what is active, and whether the tape is to be replayed
 
     def __init__(self):
         raise TypeError("a Taped comes from taped_of")
@@ -131,58 +148,66 @@ cdef class Taped:
                     self.values = self.graph.value_code()
         return self.values
 
-    cdef Chosen chosen(self, bytes active):
+    cdef Chosen chosen(self, CadTape *tape, bytes active):
         """The program where some inputs carry derivatives."""
-        cdef Chosen chosen = self.choices.get(active)
+        key = active if tape.guards == NULL else (active,)
+        cdef Chosen chosen = self.choices.get(key)
         if chosen is None:
             with making:
-                chosen = new_chosen(self, active)
+                chosen = new_chosen(self, active, tape.guards != NULL)
                 if len(self.choices) >= MOST_CHOICES:
                     self.choices.clear()
-                self.choices[active] = chosen
+                self.choices[key] = chosen
         return chosen
 
     cdef bytes active_of(self, CadTape *tape, list atoms):
         """Which of some atoms carry derivatives; None if they cannot be inputs, which are Vars of
         this thread's tape, floats, and arrays of floats."""
         cdef Py_ssize_t k, n = len(self.inputs)
-        cdef bytearray active = bytearray(n)
-        cdef unsigned char *flags = active
+        cdef bytes active
+        cdef char *flags
         cdef object atom
+        cdef tuple lengths
         if len(atoms) != n:
             return None
+        active = PyBytes_FromStringAndSize(NULL, n)
+        flags = active
         for k in range(n):
             atom = atoms[k]
+            lengths = <tuple>self.inputs[k]
+            flags[k] = 0
             if CAD_IS_VAR(atom):
                 if CAD_VAR(atom).kind == CAD_STALE:
                     return None
                 if CAD_VAR(atom).tape != NULL:
                     if CAD_VAR(atom).tape != tape:
                         return None
-                    flags[k] = not is_constant(atom)
-                if not CAD_IS_VAR_ARRAY(atom):
-                    if <tuple>self.inputs[k] != ():
+                    flags[k] = not (
+                        CAD_IS_VAR_ARRAY(atom) and cad_tape_is_constant(tape, CAD_VAR(atom).slot)
+                    )
+                if CAD_IS_VAR_ARRAY(atom):
+                    if not has_shape(atom, lengths):
                         return None
-                elif not has_shape(atom, <tuple>self.inputs[k]):
+                elif lengths:
                     return None
-            elif CAD_IS_DUAL(atom) or <tuple>self.inputs[k] != (
+            elif CAD_IS_DUAL(atom) or lengths != (
                 atom.shape if cnp.PyArray_Check(atom) else ()
             ):
                 return None
-        return bytes(active)
+        return active
 
     def call(self, list atoms):
         """The outputs for these inputs, in atoms: Vars, floats and arrays; or the number of the
         guard that came out otherwise; or None if only the function can tell."""
         cdef CadTape *tape = cad_current_tape()
-        if tape.hook != NULL:
+        if tape.hook != NULL or (tape.guards != NULL and tape.guards.at_once):
             return None
         cdef bytes active = self.active_of(tape, atoms)
         return None if active is None else self.put(tape, atoms, active)
 
     cdef object put(self, CadTape *tape, list atoms, bytes active):
         """The outputs, or the number of the guard that came out otherwise."""
-        cdef Chosen chosen = self.chosen(active)
+        cdef Chosen chosen = self.chosen(tape, active)
         cdef CadFilled filled
         cdef size_t entry
         cdef long missed
@@ -199,8 +224,8 @@ cdef class Taped:
             found = self.results(tape, chosen, tape.entries[entry].out)
             done = chosen.shows_any
             if done:
-                (<list>tape.rules)[tape.n_rules :] = [(chosen, self.shapes)]
-                tape.n_rules += 1
+                note_rule_at(tape, (chosen, self.shapes))
+                chosen.note_guards(tape, tape.entries[entry].out)
             return found
         finally:
             if not done:
@@ -221,7 +246,7 @@ cdef class Taped:
             if not chosen.is_active(k):
                 constants.append(constant_slot(tape, atoms[k]))
         check(cad_tape_push_plan(
-            tape, CAD_CODE(CAD_OP_RULE, 0), max(self.n_outputs, <size_t>1), words, &plan
+            tape, CAD_CODE(CAD_OP_RULE, 0), max(chosen.n_slots, <size_t>1), words, &plan
         ))
         plan.ndim = plan.n_views = 0
         plan.n_extra = <uint32_t>(words - CAD_PLAN_WORDS)
@@ -283,6 +308,17 @@ cdef class Taped:
             slot += <CadSlot>prod(<tuple>item)
             results.append(var if chosen.shows(k) else plain_value(var))
         return results
+
+
+cdef int note_rule_at(CadTape *tape, tuple rule) except -1:
+    """Add what a rule's entry refers to; of former recordings there may be more."""
+    cdef list rules = <list>tape.rules
+    if <size_t>PyList_GET_SIZE(rules) == tape.n_rules:
+        rules.append(rule)
+    else:
+        rules[tape.n_rules :] = [rule]
+    tape.n_rules += 1
+    return 0
 
 
 cdef inline bint has_shape(object var, tuple expected):
@@ -356,12 +392,15 @@ cdef class Chosen(DirectRule):
     cdef bytes active     # of each input
     cdef bytes shown      # of each output whether it carries a derivative
     cdef bint shows_any
+    cdef size_t n_slots   # numbers of outputs and, if the tape is to be replayed, of guards,
+    cdef bytes noted      # some of which are guards there
     cdef list ranges      # of the numbers that are active
     cdef size_t n_active  # numbers
     cdef size_t n_inputs
     cdef Taped pulled     # inputs, cotangents -> cotangents of what is active
     cdef Code along       # inputs, tangents of what is active -> outputs, their tangents
     cdef Code second      # the same of `pulled`
+    cdef MatrixPlan plan  # inputs -> the Jacobian, by rows
 
     runs_again = False
 
@@ -388,6 +427,7 @@ cdef class Chosen(DirectRule):
                         lengths for k, lengths in enumerate(self.whole.inputs) if self.is_active(k)
                     ]
                     pulled.shapes = pulled.outputs
+                    pulled.is_pull = True
                     pulled.n_outputs = self.n_active
                     pulled.choices = {}
                     self.pulled = pulled
@@ -410,6 +450,24 @@ cdef class Chosen(DirectRule):
                         [*self.ranges, (n, n + self.whole.n_outputs)]
                     )
         return self.second
+
+    cdef int note_guards(self, CadTape *tape, CadSlot slot) except -1:
+        """A replay has to meet the same outcomes, which stand behind the outputs."""
+        cdef Graph graph = self.whole.graph
+        cdef size_t k, n = self.whole.n_outputs
+        for k in range(self.n_slots - n):
+            tape.values[slot + n + k] = graph.graph.guards[k].value
+            if (<const char *>self.noted)[k]:
+                check(cad_guard_note(tape, <CadSlot>(slot + n + k), 1, graph.guards[k]))
+        return 0
+
+    cdef int insert_into(self, CadGraph *graph, const CadId *operands, CadId *results) except -1:
+        cdef Graph own = self.whole.graph
+        cdef Ids inputs = own.elements([(0, self.n_inputs)])
+        cdef Ids numbers = own.outputs_and_guards()
+        return check(cad_graph_insert(
+            graph, own.graph, inputs.data, operands, inputs.n, numbers.data, self.n_slots, results
+        ))
 
     cdef int pull_here(self, CadTape *tape, size_t index) except -1:
         cdef Code code = self.backwards().value()
@@ -542,12 +600,56 @@ cdef class Chosen(DirectRule):
         code.give_back(room)
         return self.check_met(missed)
 
+    cdef MatrixPlan jacobian(self):
+        if self.plan is None:
+            with making:
+                if self.plan is None:
+                    self.plan = plan_matrix(
+                        self.whole.graph, "jacobian", self.ranges, None, "rows"
+                    )
+        return self.plan
+
+    cdef int slopes_here(self, CadTape *tape, size_t index, CadSlopes *slopes) except -1:
+        cdef MatrixPlan plan = self.jacobian()
+        cdef cnp.ndarray inputs = np.empty(self.n_inputs)
+        cdef size_t n
+        take_inputs(tape, index, <double *>cnp.PyArray_DATA(inputs))
+        found = plan.run(inputs)
+        if not cnp.PyArray_Check(found):
+            self.check_met(0)
+        n = cnp.PyArray_SIZE(found)
+        slopes.n_results = self.whole.n_outputs
+        slopes.starts = plan.pattern.pattern.starts
+        slopes.columns = plan.pattern.pattern.columns
+        slopes.values = <double *>cad_memory_resize(NULL, n, sizeof(double))
+        slopes.sources = <CadSlot *>cad_memory_resize(NULL, self.n_active, sizeof(CadSlot))
+        if slopes.values == NULL or slopes.sources == NULL:
+            cad_memory_free(slopes.values)
+            cad_memory_free(slopes.sources)
+            check(CAD_NO_MEMORY)
+        memcpy(slopes.values, cnp.PyArray_DATA(found), n * sizeof(double))
+        self.name_sources(tape, index, slopes.sources)
+        return 0
+
+    cdef void name_sources(self, CadTape *tape, size_t index, CadSlot *slots) noexcept:
+        """The slots of all numbers that are active."""
+        cdef CadPlan *plan = cad_tape_plan(tape, tape.entries[index])
+        cdef int64_t *place = cad_plan_extra(plan) + 2
+        cdef CadOperand *operand
+        cdef Py_ssize_t k
+        for k in range(<Py_ssize_t>len(self.active)):
+            operand = cad_next_operand(&place)
+            if self.is_active(k):
+                slots = name(
+                    operand.slot, operand.shape_and_strides,
+                    operand.shape_and_strides + operand.ndim, operand.ndim, slots,
+                )
+
     def pull(self, list operands, list results, list cotangents):
         """The cotangents of the operands, in a sweep that is recorded: see `record_rule`."""
         cdef CadTape *tape = cad_current_tape()
         cdef Taped pulled = self.backwards()
         atoms = operands + cotangents
-        note_rule(atoms, self.whole.name)
         found = pulled.put(tape, atoms, pulled.active_of(tape, atoms))
         if isinstance(found, int):
             self.check_met(found)
@@ -564,9 +666,10 @@ cdef bint any_of(const double *numbers, size_t n) noexcept:
     return False
 
 
-cdef Chosen new_chosen(Taped whole, bytes active):
+cdef Chosen new_chosen(Taped whole, bytes active, bint guarded):
     cdef Chosen chosen = Chosen.__new__(Chosen)
     cdef Py_ssize_t k, at = 0, size
+    cdef bytes carries
     chosen.whole = whole
     chosen.active = active
     chosen.ranges = []
@@ -577,15 +680,17 @@ cdef Chosen new_chosen(Taped whole, bytes active):
             chosen.ranges.append((at, at + size))
         at += size
     chosen.n_inputs = at
-    carries = whole.graph.carries(chosen.ranges)
+    carries = whole.graph.carries(chosen.ranges, whole.graph.outputs_and_guards(), guarded)
     shown = []
     at = 0
     for item in whole.outputs:
         size = prod(item) if type(item) is tuple else 0
         shown.append(any(carries[at : at + size]))
         at += size
+    chosen.noted = carries[at:] if guarded and not whole.is_pull else b""
+    chosen.n_slots = at + len(chosen.noted)
     chosen.shown = bytes(shown)
-    chosen.shows_any = any(shown)
+    chosen.shows_any = any(shown) or any(chosen.noted)
     return chosen
 
 

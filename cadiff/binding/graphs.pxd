@@ -33,6 +33,8 @@ cdef class Graph:
     cdef Ids elements(self, which)
     cdef Ids more_inputs(self, Py_ssize_t size)
     cdef Ids all_outputs(self)
+    cdef Ids outputs_and_guards(self)
+    cdef bytes carries(self, which, Ids numbers, bint by_value)
     cdef Ids ones(self, Py_ssize_t n)
     cdef Ids pulled(self, Ids outputs, Ids seeds, Ids wrt)
     cdef Ids pushed(self, Ids wrt, Ids along, Ids outputs)

@@ -13,7 +13,7 @@ from .c_graph cimport *
 from .c_numbers cimport *
 from .c_program cimport *
 from .c_tape cimport *
-from .tape cimport on_tape, rule_call, rule_name
+from .tape cimport DirectRule, on_tape, rule_at, rule_call, rule_name
 from .atoms cimport shape
 from .guards cimport noted_guards
 from .recording cimport Recording
@@ -444,12 +444,22 @@ cdef class Graph:
         result.keep()
         return result
 
-    def carries(self, which):
-        """Of each output whether it carries a derivative if some inputs do, as bytes."""
+    cdef Ids outputs_and_guards(self):
+        """The numbers of all outputs, and those whose outcomes the guards are."""
+        cdef Ids result = new_ids(self.n_outputs + self.kept_guards)
+        cdef size_t k
+        memcpy(result.data, self.outputs, self.n_outputs * sizeof(CadId))
+        for k in range(self.kept_guards):
+            result.data[self.n_outputs + k] = self.graph.guards[k].id
+        return result
+
+    cdef bytes carries(self, which, Ids numbers, bint by_value):
+        """Of some numbers whether they carry a derivative if some inputs do, or (`by_value`)
+        whether they change with these."""
         cdef Ids wrt = self.elements(which)
-        cdef bytearray found = bytearray(self.n_outputs)
+        cdef bytearray found = bytearray(numbers.n)
         check(cad_graph_reach(
-            self.graph, wrt.data, wrt.n, self.outputs, self.n_outputs,
+            self.graph, wrt.data, wrt.n, by_value, numbers.data, numbers.n,
             <uint8_t *><unsigned char *>found
         ))
         return bytes(found)
@@ -592,7 +602,18 @@ cdef CadStatus push_step(void *owner, uint32_t number, CadId operands, CadId res
         return CAD_RAISED
 
 
+cdef CadStatus insert_rule(void *owner, CadTape *tape, size_t entry, const CadId *operands,
+                           CadId *results) noexcept:
+    try:
+        (<DirectRule>rule_at(tape, entry)).insert_into((<Graph>owner).graph, operands, results)
+        return CAD_OK
+    except BaseException as error:
+        cad_restore_exception(error)
+        return CAD_RAISED
+
+
 cdef CadCalls STEPS
 STEPS.note = note_step
 STEPS.pull = pull_step
 STEPS.push = push_step
+STEPS.insert = insert_rule

@@ -635,10 +635,8 @@ cdef class Recording:
 
     cpdef FrozenMap freeze(self, list outputs):
         """The derivative of all numbers of the outputs, which needs the recording no more; None
-        where it is not plain, or a primitive or a program was recorded."""
-        if self.n_atoms > 0 and (
-            not self.is_plain(outputs) or self.has_rules or self.has_programs
-        ):
+        where it is not plain, or a primitive was recorded."""
+        if self.n_atoms > 0 and (not self.is_plain(outputs) or self.has_rules):
             return None
         return self.frozen(outputs, self.slots_of(outputs))
 
@@ -668,7 +666,7 @@ cdef class Recording:
         forward = forward and not rules
         if forward and self.n <= LANES and self.n <= FEW_ROWS * m:
             return self.columns(outputs, slots)
-        if m <= FEW_ROWS or rules or self.has_programs:
+        if m <= FEW_ROWS or rules:
             return self.rows(outputs, slots)
         frozen = self.frozen(outputs, slots)
         return frozen.columns() if forward and self.n <= m else frozen.rows()

@@ -166,6 +166,16 @@ cdef int second_rule_hook(CadTape *tape, size_t index, const CadAlong *along) no
 set_second_rule_hook(second_rule_hook)
 
 
+cdef int slopes_hook(CadTape *tape, size_t index, CadSlopes *slopes) noexcept:
+    """What C calls: the exception is left set."""
+    try:
+        return (<DirectRule>rule_at(tape, index)).slopes_here(tape, index, slopes)
+    except BaseException as error:
+        cad_restore_exception(error)
+        return -1
+set_slopes_hook(slopes_hook)
+
+
 def record_rule(rule, list operands, list results):
     """Record results (float64 arrays) of an operation whose `rule.pull` knows its derivatives.
 

@@ -154,6 +154,14 @@ cdef class DirectRule:
         """Hand on the adjoints of the results, and their tangents, all lanes."""
         raise NotImplementedError
 
+    cdef int slopes_here(self, CadTape *tape, size_t index, CadSlopes *slopes) except -1:
+        """The derivatives of the results by the operands, one by one."""
+        raise NotImplementedError
+
+    cdef int insert_into(self, CadGraph *graph, const CadId *operands, CadId *results) except -1:
+        """What it computes of numbers of a graph, as further numbers, for all its slots."""
+        raise NotImplementedError
+
 
 cdef object rule_at(CadTape *tape, size_t index):
     """The rule of an entry."""

@@ -103,7 +103,7 @@ class Candidates:
     MANY_MISSED = 4
 
     def __init__(self) -> None:
-        self.inlined: list[tuple[Taped | Inlined, ReplayedResult, Watch]] = []
+        self.taped: list[tuple[Taped, ReplayedResult, Watch]] = []
         self._missed = 0
         self._to_skip = 0
 
@@ -114,16 +114,14 @@ class Candidates:
     def forget_stale(self) -> None:
         """After some calls in vain make room, if what f reads beside its arguments has changed."""
         if self._missed % self.MANY_MISSED == 0:
-            self.inlined = [one for one in self.inlined if one[2].holds()]
+            self.taped = [one for one in self.taped if one[2].holds()]
 
-    def note(self, served: bool) -> None:
-        self._missed = 0 if served else self._missed + 1
-        self._to_skip = 0 if served else min(self._missed, self.MOST_SKIPPED)
+    def note_served(self) -> None:
+        self._missed = self._to_skip = 0
 
-
-def _inlined(guarded: Guarded, result: ReplayedResult) -> tuple[Inlined, ReplayedResult] | str:
-    inlined = binding.inlined_of(guarded.recording, result.atoms)
-    return inlined if isinstance(inlined, str) else (inlined, result)
+    def note_missed(self) -> None:
+        self._missed += 1
+        self._to_skip = min(self._missed, self.MOST_SKIPPED)
 
 
 def _taped(
@@ -152,75 +150,71 @@ class InlinedCalls:
 
     def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[bool, Any]:
         """Whether a recording can be inlined for the call, and then what the function returns."""
-        pasted = binding.is_guarding()  # what is compared is compared in the outer program then
         signature, atoms = (None, []) if kwargs else binding.signature_of(args)
-        fast = self._fast.get((pasted, signature))
+        fast = self._fast.get(signature)
         found = MISSED
         if fast is not None:
             if fast.is_left_alone():
                 self._changed()
                 return False, None
             found = self._inlined_call(fast, atoms)
-            if found is not MISSED or len(fast.inlined) >= self._max_traces:
+            if found is not MISSED or len(fast.taped) >= self._max_traces:
                 return _answer(found)
         call = Call(args, kwargs, first_argument(args))
         atoms = call.atoms
         if any(isinstance(x, Dual) for x in atoms) or not any(isinstance(x, Var) for x in atoms):
             return False, None
-        key = (pasted, call.key)
-        candidates = self._candidates.get(key)
+        candidates = self._candidates.get(call.key)
         if candidates is None and len(self._candidates) >= self.MOST_SIGNATURES:
             return False, None
         if candidates is not None and candidates is not fast:
             found = self._inlined_call(candidates, atoms)
         if found is MISSED and not (binding.is_forward() or binding.is_hooked()):
-            found = self._fresh(call, args, kwargs, atoms, pasted)
-        candidates = self._candidates.get(key)
-        if signature is not None and candidates is not None and candidates.inlined:
-            self._fast[pasted, signature] = candidates
+            found = self._fresh(call, args, kwargs, atoms)
+        candidates = self._candidates.get(call.key)
+        if signature is not None and candidates is not None and candidates.taped:
+            self._fast[signature] = candidates
         return _answer(found)
 
     def _fresh(
-        self,
-        call: Call,
-        args: tuple[Any, ...],
-        kwargs: Mapping[str, Any],
-        atoms: list[Any],
-        pasted: bool,
+        self, call: Call, args: tuple[Any, ...], kwargs: Mapping[str, Any], atoms: list[Any]
     ) -> Any:
         """What the function returns by a new recording, made by running f on plain numbers."""
-        key = (pasted, call.key)
-        candidates = self._candidates.get(key)
-        if candidates is not None and len(candidates.inlined) >= self._max_traces:
+        candidates = self._candidates.get(call.key)
+        if candidates is not None and len(candidates.taped) >= self._max_traces:
             return MISSED
         plain = Call(binding.plain_values(args), binding.plain_values(kwargs), call.argnums)
-        take: Any = _inlined if pasted else functools.partial(_taped, _name_of(self._function))
-        made: tuple[Taped | Inlined, ReplayedResult] | str
+        take = functools.partial(_taped, _name_of(self._function))
+        made: tuple[Taped, ReplayedResult] | str
         try:
             watch = watch_call(self._function, call.statics)
-            made = recorded_in(self._function, plain, ReplayedResult, take, exact=pasted)
+            made = recorded_in(self._function, plain, ReplayedResult, take, exact=False)
         except Exception:
             made = ""  # f says what is wrong, or finds nothing wrong
         if made == OUTER:  # in this call, perhaps not in others
             return None
-        candidates = self._candidates.setdefault(key, Candidates())
+        candidates = self._candidates.setdefault(call.key, Candidates())
         if isinstance(made, str):
             return None
-        candidates.inlined.insert(0, (*made, watch))
-        return _inline(*made, atoms)
+        candidates.taped = [(*made, watch), *candidates.taped]
+        found = made[0].call(atoms)
+        if isinstance(found, list):
+            return (made[1].fill(found),)
+        return None if found is None else MISSED
 
     def _inlined_call(self, candidates: Candidates, atoms: list[Any]) -> Any:
         """What the function returns, MISSED, or None if it has to be run."""
-        for inlined, result, watch in [*candidates.inlined]:
-            if not watch.holds():
-                continue
-            found = _inline(inlined, result, atoms)
-            if found is not MISSED:
-                candidates.note(found is not None)
-                return found
-        if candidates.inlined:
-            if len(candidates.inlined) >= self._max_traces:
-                candidates.note(False)
+        for taped, result, watch in candidates.taped:
+            if watch.holds():
+                found = taped.call(atoms)
+                if type(found) is list:
+                    candidates.note_served()
+                    return (result.fill(found),)
+                if found is None:
+                    return None
+        if candidates.taped:
+            if len(candidates.taped) >= self._max_traces:
+                candidates.note_missed()
                 candidates.forget_stale()
             self._changed()
             return MISSED
@@ -232,13 +226,6 @@ MISSED = object()  # no recording has the outcomes that are met
 
 def _name_of(f: Function) -> str:
     return str(getattr(f, "__qualname__", repr(f)))
-
-
-def _inline(inlined: Taped | Inlined, result: ReplayedResult, atoms: list[Any]) -> Any:
-    found = inlined.call(atoms) if isinstance(inlined, Taped) else inlined.inline(atoms, False)
-    if isinstance(found, list):
-        return (result.fill(found),)
-    return None if found is None else MISSED
 
 
 def _answer(found: Any) -> tuple[bool, Any]:

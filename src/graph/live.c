@@ -91,6 +91,7 @@ typedef struct Reacher {
     CadGraph *graph;
     CadLive reached;         /* of inputs: any of their elements */
     const uint8_t *elements; /* of inputs */
+    int by_value;
     int found;
 } Reacher;
 
@@ -115,13 +116,13 @@ static void look_at_view(void *visitor, CadId id) {
 }
 
 /* What has no derivative hands nothing on. */
-static int is_flat(uint32_t op) {
-    return op == CAD_OP_stop || op == CAD_OP_less || op == CAD_OP_less_equal ||
-           op == CAD_OP_equal || op == CAD_OP_not_equal;
+static int is_flat(const Reacher *r, uint32_t op) {
+    return !r->by_value && (op == CAD_OP_stop || op == CAD_OP_less || op == CAD_OP_less_equal ||
+                            op == CAD_OP_equal || op == CAD_OP_not_equal);
 }
 
 static void reach_node(Reacher *r, size_t i) {
-    if (!is_flat(r->graph->nodes[i].op)) {
+    if (!is_flat(r, r->graph->nodes[i].op)) {
         r->found = 0;
         cad_graph_visit_node(r->graph, i, look_at_number, r);
         r->reached.nodes[i] = (uint8_t)r->found;
@@ -130,7 +131,7 @@ static void reach_node(Reacher *r, size_t i) {
 
 static void reach_array(Reacher *r, size_t i) {
     const uint32_t op = r->graph->arrays[i].op;
-    if (!is_flat(op) && op != CAD_ARRAY_INPUT) {
+    if (!is_flat(r, op) && op != CAD_ARRAY_INPUT) {
         r->found = 0;
         cad_graph_visit_array(r->graph, i, op == CAD_ARRAY_PACK ? look_at_number : look_at_view,
                               r);
@@ -138,10 +139,10 @@ static void reach_array(Reacher *r, size_t i) {
     }
 }
 
-CadStatus cad_graph_reach(CadGraph *graph, const CadId *inputs, size_t n_inputs,
+CadStatus cad_graph_reach(CadGraph *graph, const CadId *inputs, size_t n_inputs, int by_value,
                           const CadId *outputs, size_t n_outputs, uint8_t *found) {
     uint8_t *elements = cad_memory_zeroed((size_t)graph->n_elements + 1, 1);
-    Reacher r = {graph, {cad_memory_zeroed(graph->n_nodes, 1), NULL}, elements, 0};
+    Reacher r = {graph, {cad_memory_zeroed(graph->n_nodes, 1), NULL}, elements, by_value, 0};
     r.reached.arrays = cad_memory_zeroed(graph->n_arrays + 1, 1);
     const int has_room = elements != NULL && r.reached.nodes != NULL && r.reached.arrays != NULL;
     size_t node = 0;
