@@ -35,7 +35,7 @@ class Replay:
             atoms = Call(args, kwargs, self._argnums).atoms
         else:
             atoms = list(args)
-        found = self._inlined.inline(atoms, True)
+        found = self._inlined.inline(atoms)
         assert found is not None
         if isinstance(found, int):
             raise MissedError(found)

@@ -64,9 +64,9 @@ typedef struct CadLaneBuffer {
     size_t capacity;
 } CadLaneBuffer;
 
-/* The derivatives of the results of an entry by numbers at slots `sources`: those of the k-th result
- * are [starts[k], starts[k + 1]), each with the index of its source. Whoever asks for them frees
- * `sources` and `values`. */
+/* The derivatives of the results of an entry by numbers at slots `sources`: those of the k-th
+ * result are [starts[k], starts[k + 1]), each with the index of its source. Whoever asks for them
+ * frees `sources` and `values`. */
 typedef struct CadSlopes {
     size_t n_results;
     const int64_t *starts;
