@@ -65,7 +65,7 @@ from .captures import (
     record_pull_of_captures,
 )
 from .codes import Code
-from .entries import Taped, taped_of
+from .entries import Opened, Taped, taped_of
 from .fast_paths import Calls, MissCount, ProgramPullback
 from .forward import (
     Forward,

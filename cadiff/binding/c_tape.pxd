@@ -168,6 +168,7 @@ cdef extern from "tape/tape.h" nogil:
         size_t n_marks
         size_t mark_slots
         int pinned
+        int open
         size_t n_assigned
         size_t n_plan_words
         uint64_t running_tag
@@ -208,7 +209,6 @@ cdef extern from "tape/find.h" nogil:
     bint cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot)
     void cad_tape_allocation(const CadTape *tape, size_t slot, size_t *begin, size_t *end)
     bint cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end)
-    bint cad_tape_has_direct_rules(const CadTape *tape, size_t begin, size_t end)
     size_t cad_tape_entries_through(const CadTape *tape, CadSlot slot)
 
 

@@ -200,7 +200,7 @@ cdef class Taped:
         """The outputs for these inputs, in atoms: Vars, floats and arrays; or the number of the
         guard that came out otherwise; or None if only the function can tell."""
         cdef CadTape *tape = cad_current_tape()
-        if tape.hook != NULL or (tape.guards != NULL and tape.guards.at_once):
+        if tape.hook != NULL or tape.open > 0 or (tape.guards != NULL and tape.guards.at_once):
             return None
         cdef bytes active = self.active_of(tape, atoms)
         return None if active is None else self.put(tape, atoms, active)
@@ -380,6 +380,18 @@ cdef long carry(CadTape *tape, Code code, double *room) noexcept:
         missed = cad_program_run(code.program, room)
     cad_tape_set_busy(tape, False)
     return missed
+
+
+@cython.final
+cdef class Opened:
+    """In this context calls of programs run their functions, whose entries sweeps can pass that
+    have no code for a program's."""
+
+    def __enter__(self):
+        cad_current_tape().open += 1
+
+    def __exit__(self, *exception):
+        cad_current_tape().open -= 1
 
 
 # --- sweeps --------------------------------------------------------------------------------------

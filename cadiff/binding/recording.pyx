@@ -608,11 +608,6 @@ cdef class Recording:
         return self.block is not None and self.plain_results(outputs)
 
     @property
-    def has_programs(self):
-        """Whether calls of programs were recorded, which sweeps pass as one entry."""
-        return cad_tape_has_direct_rules(self.tape, self.begin(), self.tape.n_entries)
-
-    @property
     def has_rules(self):
         """Whether a primitive was recorded, or each step has to be checked, which forward and
         second-order sweeps cannot do."""

@@ -844,10 +844,10 @@ def compile(
     as long as they do not take more than 1 GiB; then the oldest are forgotten, with a warning.
     What changes from call to call, such as a step size or a counter, should be a float.
 
-    A program may be called by functions that are differentiated or compiled: what f recorded is
-    recorded there again, and f is run only if no recording has the outcomes that it meets, or in
-    forward mode. Gradient functions of a program, such as `cadiff.grad(program)`, are its own
-    derivatives.
+    A program may be called by functions that are differentiated or compiled: the call is one
+    operation there, whose derivatives are compiled, too, and f is run only if no recording has the
+    outcomes that it meets, or in forward mode. Gradient functions of a program, such as
+    `cadiff.grad(program)`, are its own derivatives.
 
     Operations with rules of their own (`primitive`, `custom`, much of `cadiff.numpy.linalg`) are
     steps of a program that call Python. Such a function is called with plain arrays, and only if
@@ -867,9 +867,9 @@ def compile(
     optimize : bool
         False: what f would record is put on the tape and differentiated there, so that value and
         derivatives are those that the gradient functions give of f, to the last bit (all nans
-        being one). `jvp` runs f. What f computes of arguments that are not differentiated by is
-        computed as for numbers with derivatives, where NumPy may add in another order; and
-        checkpointed functions are recorded as they stand.
+        being one). `jvp` runs f, and so do calls within other derivatives. What f computes of
+        arguments that are not differentiated by is computed as for numbers with derivatives, where
+        NumPy may add in another order; and checkpointed functions are recorded as they stand.
     max_traces : int
         How many recordings are kept for arguments of one structure. When there are as many, calls
         that meet other outcomes run f as it is; now and then one of them is recorded in the place

@@ -60,20 +60,12 @@ int cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot) {
     return elsewhere;
 }
 
-static int has_rules(const CadTape *tape, size_t begin, size_t end, uint32_t direct) {
+int cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end) {
     for (size_t i = begin; i < end && tape->n_rules > 0; i++) {
         if (cad_entry_is_rule(tape->entries[i]) &&
-            cad_tape_plan(tape, tape->entries[i])->passive == direct) {
+            cad_tape_plan(tape, tape->entries[i])->passive != CAD_DIRECT_RULE) {
             return 1;
         }
     }
     return 0;
-}
-
-int cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end) {
-    return has_rules(tape, begin, end, 0);
-}
-
-int cad_tape_has_direct_rules(const CadTape *tape, size_t begin, size_t end) {
-    return has_rules(tape, begin, end, CAD_DIRECT_RULE);
 }

@@ -147,6 +147,7 @@ struct CadTape {
      * freed then. */
     int (*slopes)(CadTape *tape, size_t entry, CadSlopes *slopes);
     int pinned; /* > 0 while slots must not move */
+    int open;   /* > 0 while what programs compute has to be seen, entry by entry */
     int busy;   /* a sweep is under way that lets other threads run */
     int shut;   /* it is, or the tape has a hook: no room in advance */
 
