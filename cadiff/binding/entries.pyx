@@ -31,13 +31,13 @@ from .c_program cimport *
 from .c_sweeps cimport *
 from .c_tape cimport *
 from .tape cimport DirectRule, MOST_AXES, on_tape, view_of
-from .atoms cimport shape
+from .atoms cimport highest_tag, shape
 from .recording cimport Recording
 from .codes cimport Code
 from .graphs cimport Graph, Ids
 from .sparse cimport MatrixPlan
 
-from .captures import OUTER
+from .atoms import join_lanes, lane_of, lanes_of, make_dual, split_dual
 from .graphs import graph_of
 from .sparse import plan_matrix
 from .tape import is_constant
@@ -148,13 +148,13 @@ cdef class Taped:
                     self.values = self.graph.value_code()
         return self.values
 
-    cdef Chosen chosen(self, CadTape *tape, bytes active):
-        """The program where some inputs carry derivatives."""
-        key = active if tape.guards == NULL else (active,)
+    cdef Chosen chosen(self, bint guarded, bytes active):
+        """The program where some inputs carry derivatives, or (`guarded`) change in replays."""
+        key = (active,) if guarded else active
         cdef Chosen chosen = self.choices.get(key)
         if chosen is None:
             with making:
-                chosen = new_chosen(self, active, tape.guards != NULL)
+                chosen = new_chosen(self, active, guarded)
                 if len(self.choices) >= MOST_CHOICES:
                     self.choices.clear()
                 self.choices[key] = chosen
@@ -200,14 +200,61 @@ cdef class Taped:
         """The outputs for these inputs, in atoms: Vars, floats and arrays; or the number of the
         guard that came out otherwise; or None if only the function can tell."""
         cdef CadTape *tape = cad_current_tape()
+        cdef bytes active
         if tape.hook != NULL or tape.open > 0 or (tape.guards != NULL and tape.guards.at_once):
             return None
-        cdef bytes active = self.active_of(tape, atoms)
+        for atom in atoms:
+            if CAD_IS_DUAL(atom):
+                return self.along(tape, atoms)
+        active = self.active_of(tape, atoms)
         return None if active is None else self.put(tape, atoms, active)
+
+    cdef object along(self, CadTape *tape, list atoms):
+        """As `call`, for Duals: components are those of a push, which may be Vars or Duals."""
+        cdef Chosen chosen
+        cdef Taped pushed
+        cdef Py_ssize_t k, n
+        tag = highest_tag(atoms)
+        if len(atoms) != len(self.inputs):
+            return None
+        active = bytes([CAD_IS_DUAL(atom) for atom in atoms])
+        chosen = self.chosen(False, active)
+        pushed = chosen.forwards()
+        pairs = [split_dual(atom, tag) for atom in atoms]
+        primals = [primal for primal, _ in pairs]
+        tangents = [tangent for _, tangent in pairs]
+        lanes = lanes_of(primals, tangents)
+        if lanes == 0:
+            return None
+        found = []
+        for k in range(max(<Py_ssize_t>lanes, 1)):
+            directions = [
+                tangents[i] if lanes < 0 else lane_of(primals[i], tangents[i], k)
+                for i in range(len(atoms)) if chosen.is_active(i)
+            ]
+            results = pushed.call(primals + directions)
+            if not isinstance(results, list):
+                return results
+            found.append(results)
+        n = len(self.shapes)
+        together = []
+        for k in range(n):
+            primal = found[0][k]
+            moved = [results[n + k] for results in found]
+            together.append((primal, moved[0] if lanes < 0 else join_lanes(moved, primal)))
+        pairs = iter(together)
+        results = []
+        for k, item in enumerate(self.outputs):
+            if type(item) is not tuple:
+                results.append(item.copy() if cnp.PyArray_Check(item) else item)
+                continue
+            primal, tangent = next(pairs)
+            results.append(make_dual(primal, tangent, tag) if chosen.shows(k) else primal)
+        return results
 
     cdef object put(self, CadTape *tape, list atoms, bytes active):
         """The outputs, or the number of the guard that came out otherwise."""
-        cdef Chosen chosen = self.chosen(tape, active)
+        cdef Chosen chosen = self.chosen(tape.guards != NULL, active)
         cdef CadFilled filled
         cdef size_t entry
         cdef long missed
@@ -410,8 +457,8 @@ cdef class Chosen(DirectRule):
     cdef size_t n_active  # numbers
     cdef size_t n_inputs
     cdef Taped pulled     # inputs, cotangents -> cotangents of what is active
-    cdef Code along       # inputs, tangents of what is active -> outputs, their tangents
-    cdef Code second      # the same of `pulled`
+    cdef Taped pushed     # inputs, tangents of what is active -> outputs, their tangents
+    cdef Code second      # the same of `pulled`, by all its inputs that move
     cdef MatrixPlan plan  # inputs -> the Jacobian, by rows
 
     runs_again = False
@@ -427,30 +474,30 @@ cdef class Chosen(DirectRule):
         return (<const char *>self.shown)[k]
 
     cdef Taped backwards(self):
-        cdef Taped pulled
         if self.pulled is None:
             with making:
                 if self.pulled is None:
-                    pulled = Taped.__new__(Taped)
-                    pulled.graph = self.whole.graph.pull_graph(self.ranges)
-                    pulled.name = f"the pull of {self.whole.name}"
-                    pulled.inputs = self.whole.inputs + self.whole.shapes
-                    pulled.outputs = [
-                        lengths for k, lengths in enumerate(self.whole.inputs) if self.is_active(k)
-                    ]
-                    pulled.shapes = pulled.outputs
-                    pulled.is_pull = True
-                    pulled.n_outputs = self.n_active
-                    pulled.choices = {}
-                    self.pulled = pulled
+                    self.pulled = new_taped(
+                        self.whole.graph.pull_graph(self.ranges), f"the pull of {self.whole.name}",
+                        self.whole.inputs + self.whole.shapes, self.active_shapes(),
+                    )
+                    self.pulled.is_pull = True
         return self.pulled
 
-    cdef Code forwards(self):
-        if self.along is None:
+    cdef Taped forwards(self):
+        if self.pushed is None:
             with making:
-                if self.along is None:
-                    self.along = self.whole.graph.push_code(self.ranges)
-        return self.along
+                if self.pushed is None:
+                    self.pushed = new_taped(
+                        self.whole.graph.push_graph(self.ranges), f"the push of {self.whole.name}",
+                        self.whole.inputs + self.active_shapes(),
+                        self.whole.shapes + self.whole.shapes,
+                    )
+        return self.pushed
+
+    cdef list active_shapes(self):
+        """The shapes of the inputs that are active."""
+        return [lengths for k, lengths in enumerate(self.whole.inputs) if self.is_active(k)]
 
     cdef Code backwards_along(self):
         cdef Taped pulled = self.backwards()
@@ -555,7 +602,7 @@ cdef class Chosen(DirectRule):
                 numbers = take(at, operand.shape_and_strides, strides, operand.ndim, numbers)
 
     cdef int push_here(self, CadTape *tape, size_t index, const CadAlong *along) except -1:
-        cdef Code code = self.forwards()
+        cdef Code code = self.forwards().value()
         cdef CadLanes lanes = along.tangents
         cdef CadSlot out = tape.entries[index].out
         cdef size_t i, lane, n = self.whole.n_outputs
@@ -678,6 +725,18 @@ cdef bint any_of(const double *numbers, size_t n) noexcept:
     return False
 
 
+cdef Taped new_taped(Graph graph, str name, list inputs, list shapes):
+    """The program of a graph none of whose outputs is known."""
+    cdef Taped result = Taped.__new__(Taped)
+    result.graph = graph
+    result.name = name
+    result.inputs = inputs
+    result.outputs = result.shapes = shapes
+    result.n_outputs = sum(map(prod, shapes))
+    result.choices = {}
+    return result
+
+
 cdef Chosen new_chosen(Taped whole, bytes active, bint guarded):
     cdef Chosen chosen = Chosen.__new__(Chosen)
     cdef Py_ssize_t k, at = 0, size
@@ -708,19 +767,13 @@ cdef Chosen new_chosen(Taped whole, bytes active, bint guarded):
 
 def taped_of(Recording recording, list atoms, str name):
     """What a recording computes as a Taped, or why there is none; `atoms` are its outputs."""
-    cdef Taped result = Taped.__new__(Taped)
+    cdef Taped result
     cdef CadTape *tape = recording.tape
     cdef CadSlot base = recording.base()
     cdef size_t low, high
     if cad_tape_has_rules(tape, recording.begin(), tape.n_entries):
         return "an operation has a rule of its own"
-    result.name = name
-    result.choices = {}
-    result.inputs = [
-        lengths for shapes in recording.structure.leaf_shapes() for lengths in shapes
-    ]
-    result.outputs = []
-    result.shapes = []
+    outputs = []
     variable = []
     known = []
     for atom in atoms:
@@ -732,13 +785,14 @@ def taped_of(Recording recording, list atoms, str name):
                     return "it returns views of one array"
                 known.append((low, high))
             variable.append(atom)
-            result.outputs.append(lengths)
-            result.shapes.append(lengths)
-            result.n_outputs += <size_t>prod(lengths)
+            outputs.append(lengths)
         else:
             values = plain_value(atom)
-            result.outputs.append(np.array(values) if lengths else values)
-    result.graph = graph_of(recording, variable, True)
-    if result.graph.steps:
-        return OUTER
+            outputs.append(np.array(values) if lengths else values)
+    result = new_taped(
+        graph_of(recording, variable, True), name,
+        [lengths for shapes in recording.structure.leaf_shapes() for lengths in shapes],
+        [item for item in outputs if type(item) is tuple],
+    )
+    result.outputs = outputs
     return result

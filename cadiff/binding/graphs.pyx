@@ -43,7 +43,7 @@ cdef class Graph:
         raise TypeError("a Graph comes from graph_of")
 
     def __dealloc__(self):
-        if self.whole is None:
+        if not self.is_derived:  # `whole` may be gone already, if both are garbage
             cad_graph_free(self.graph)
         cad_memory_free(self.inputs)
         cad_memory_free(self.outputs)
@@ -417,23 +417,34 @@ cdef class Graph:
         return self.code([seeds], [outputs, self.pulled(outputs, seeds, self.elements(which))])
 
     def pull_graph(self, which):
-        """inputs, cotangents of the outputs -> cotangents of some inputs, as a graph of its own,
-        which has further derivatives; without calls. It shares all numbers with this one."""
-        cdef Graph result = Graph.__new__(Graph)
+        """inputs, cotangents of the outputs -> cotangents of some inputs, as a graph of its own."""
         cdef Ids outputs = self.all_outputs()
         cdef Ids seeds = self.more_inputs(outputs.n)
-        cdef Ids found = self.pulled(outputs, seeds, self.elements(which))
+        return self.derived(seeds, self.pulled(outputs, seeds, self.elements(which)))
+
+    def push_graph(self, which):
+        """inputs, tangents of some inputs -> outputs, their tangents, as a graph of its own."""
+        cdef Ids outputs = self.all_outputs()
+        cdef Ids wrt = self.elements(which)
+        cdef Ids along = self.more_inputs(wrt.n)
+        return self.derived(along, joined_ids([outputs, self.pushed(wrt, along, outputs)]))
+
+    cdef Graph derived(self, Ids more, Ids found):
+        """A graph with an input more, and other outputs, which has derivatives in its turn. It
+        shares all numbers with this one; there are no calls."""
+        cdef Graph result = Graph.__new__(Graph)
         cdef Py_ssize_t n = len(self.sizes)
         if self.steps:
             raise ValueError("a graph of a derivative has no calls")
         result.whole = self
+        result.is_derived = True
         result.graph = self.graph
         result.inputs = <CadId *>cad_memory_resize(NULL, n + 1, sizeof(CadId))
         if result.inputs == NULL:
             check(CAD_NO_MEMORY)
         memcpy(result.inputs, self.inputs, n * sizeof(CadId))
-        result.sizes = [*self.sizes, outputs.n]
-        result.inputs[n] = seeds.data[0] if outputs.n > 0 else 0
+        result.sizes = [*self.sizes, more.n]
+        result.inputs[n] = more.data[0] if more.n > 0 else 0
         result.n_outputs = found.n
         result.outputs = found.data
         found.data = NULL

@@ -210,13 +210,13 @@ cdef inline tuple np_shape(object atom):
 
 
 def signature_of(tuple args):
-    """The signature of arguments that are floats, Vars, or lists and tuples of single ones, and
-    the atoms in them; None and no atoms for other arguments. It has for each argument its shape,
+    """The signature of arguments that are floats, Vars, Duals, or lists and tuples of single ones,
+    and the atoms in them; None and no atoms for other arguments. It has for each argument its shape,
     () for a number, or the type and length of a list or tuple."""
     cdef list signature = [], atoms = []
     cdef object item, number
     for item in args:
-        if CAD_IS_VAR_ARRAY(item):
+        if CAD_IS_VAR_ARRAY(item) or (CAD_IS_DUAL(item) and cad_ndim(item) > 0):
             signature.append(item.shape)
             atoms.append(item)
         elif is_single(item):
@@ -234,7 +234,11 @@ def signature_of(tuple args):
 
 
 cdef inline bint is_single(object item):
-    return type(item) is float or (CAD_IS_VAR(item) and not CAD_IS_VAR_ARRAY(item))
+    return (
+        type(item) is float
+        or (CAD_IS_VAR(item) and not CAD_IS_VAR_ARRAY(item))
+        or (CAD_IS_DUAL(item) and cad_ndim(item) == 0)
+    )
 
 
 cdef object output_view(CadTape *tape, CadSlot slot, tuple shape, tuple strides, uint32_t flags):

@@ -162,14 +162,14 @@ class InlinedCalls:
                 return _answer(found)
         call = Call(args, kwargs, first_argument(args))
         atoms = call.atoms
-        if any(isinstance(x, Dual) for x in atoms) or not any(isinstance(x, Var) for x in atoms):
+        if not any(isinstance(x, (Var, Dual)) for x in atoms):
             return False, None
         candidates = self._candidates.get(call.key)
         if candidates is None and len(self._candidates) >= self.MOST_SIGNATURES:
             return False, None
         if candidates is not None and candidates is not fast:
             found = self._inlined_call(candidates, atoms)
-        if found is MISSED and not (binding.is_forward() or binding.is_hooked()):
+        if found is MISSED and not binding.is_hooked():
             found = self._fresh(call, args, kwargs, atoms)
         candidates = self._candidates.get(call.key)
         if signature is not None and candidates is not None and candidates.taped:

@@ -640,8 +640,8 @@ class Program(SparseCalls, BatchCalls):
                 result = self._fall_back(asked, lambda *both: jvp(f, both[:n], both[n:]))
             pair: tuple[Any, Any] = result
             return pair
-        self._counts["eager"] += 1
-        eager: tuple[Any, Any] = jvp(self._function, primals, tangents)
+        f = self._here((primals, tangents), {})
+        eager: tuple[Any, Any] = jvp(f, primals, tangents)
         return eager
 
     def _vjp(self, primals: tuple[Any, ...]) -> tuple[Any, Callable[[Any], Any]]:
@@ -846,8 +846,8 @@ def compile(
 
     A program may be called by functions that are differentiated or compiled: the call is one
     operation there, whose derivatives are compiled, too, and f is run only if no recording has the
-    outcomes that it meets, or in forward mode. Gradient functions of a program, such as
-    `cadiff.grad(program)`, are its own derivatives.
+    outcomes that it meets. Gradient functions of a program, such as `cadiff.grad(program)`, are
+    its own derivatives.
 
     Operations with rules of their own (`primitive`, `custom`, much of `cadiff.numpy.linalg`) are
     steps of a program that call Python. Such a function is called with plain arrays, and only if
