@@ -46,7 +46,25 @@ cdef enum:
     MOST_CHOICES = 32  # of inputs that carry derivatives, for one recording
 
 
-cdef object making = threading.RLock()  # codes are made of a graph by one thread at a time
+cdef object making = threading.RLock()
+
+
+@cython.final
+cdef class Making:
+    """In this context something is made of a graph: by one thread at a time. Where memory runs
+    out, the graph stays as good as it was."""
+
+    cdef Graph graph
+
+    def __init__(self, Graph graph):
+        self.graph = graph
+
+    def __enter__(self):
+        making.acquire()
+
+    def __exit__(self, *exception):
+        self.graph.graph.status = CAD_OK
+        making.release()
 
 
 def _have_fresh_lock():
@@ -143,7 +161,7 @@ cdef class Taped:
 
     cdef Code value(self):
         if self.values is None:
-            with making:
+            with Making(self.graph):
                 if self.values is None:
                     self.values = self.graph.value_code()
         return self.values
@@ -153,7 +171,7 @@ cdef class Taped:
         key = (active,) if guarded else active
         cdef Chosen chosen = self.choices.get(key)
         if chosen is None:
-            with making:
+            with Making(self.graph):
                 chosen = new_chosen(self, active, guarded)
                 if len(self.choices) >= MOST_CHOICES:
                     self.choices.clear()
@@ -475,7 +493,7 @@ cdef class Chosen(DirectRule):
 
     cdef Taped backwards(self):
         if self.pulled is None:
-            with making:
+            with Making(self.whole.graph):
                 if self.pulled is None:
                     self.pulled = new_taped(
                         self.whole.graph.pull_graph(self.ranges), f"the pull of {self.whole.name}",
@@ -486,7 +504,7 @@ cdef class Chosen(DirectRule):
 
     cdef Taped forwards(self):
         if self.pushed is None:
-            with making:
+            with Making(self.whole.graph):
                 if self.pushed is None:
                     self.pushed = new_taped(
                         self.whole.graph.push_graph(self.ranges), f"the push of {self.whole.name}",
@@ -502,7 +520,7 @@ cdef class Chosen(DirectRule):
     cdef Code backwards_along(self):
         cdef Taped pulled = self.backwards()
         if self.second is None:
-            with making:
+            with Making(self.whole.graph):
                 if self.second is None:
                     n = self.n_inputs
                     self.second = pulled.graph.push_code(
@@ -661,7 +679,7 @@ cdef class Chosen(DirectRule):
 
     cdef MatrixPlan jacobian(self):
         if self.plan is None:
-            with making:
+            with Making(self.whole.graph):
                 if self.plan is None:
                     self.plan = plan_matrix(
                         self.whole.graph, "jacobian", self.ranges, None, "rows"

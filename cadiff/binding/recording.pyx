@@ -616,6 +616,15 @@ cdef class Recording:
         )
 
     @property
+    def passes_series(self):
+        """Whether sweeps over power series can pass what was recorded: nothing but operations."""
+        cdef size_t i
+        for i in range(self.begin(), self.tape.n_entries):
+            if cad_entry_is_rule(self.tape.entries[i]):
+                return False
+        return checks_of(self.tape) is None
+
+    @property
     def passes_rules(self):
         """Whether sweeps along one direction can pass what was recorded: no rule runs again, and
         steps are not checked one by one."""

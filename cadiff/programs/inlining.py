@@ -1,4 +1,7 @@
-"""Recorded functions within other derivatives: their recordings are inlined, f is not run."""
+"""Recorded functions within other derivatives, where f is not run.
+
+A call of a program is one entry of the tape. For exact replays alone what f recorded is inlined.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from ..transforms._outputs import Output
 from .reads import watch_call
 from .recordings import OUTER, Call, MissedError, first_argument, recorded_in
 
-__all__ = ["InlinedCalls", "Replay"]
+__all__ = ["Replay", "TapedCalls"]
 
 
 class Replay:
@@ -93,7 +96,7 @@ def _filled(tree: Any, atoms: Iterator[Any]) -> Any:
 
 
 class Candidates:
-    """The inlined recordings for calls of one signature, and how many calls in a row they missed.
+    """The recordings for calls of one signature, and how many calls in a row they missed.
 
     Where there are as many as there may be, and none has served for some calls in a row, they are
     left alone for a while: f is run without trying them.
@@ -133,8 +136,8 @@ def _taped(
     return taped if isinstance(taped, str) else (taped, result)
 
 
-class InlinedCalls:
-    """The recordings of a function that are inlined, by the signatures of calls that carry Vars.
+class TapedCalls:
+    """The recordings of a function for calls that carry Vars or Duals, by their signatures.
 
     At most `max_traces` are kept for each signature.
     """
@@ -149,7 +152,7 @@ class InlinedCalls:
         self._fast: dict[Any, Candidates] = {}  # by what signature_of finds without a Call
 
     def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[bool, Any]:
-        """Whether a recording can be inlined for the call, and then what the function returns."""
+        """Whether a recording serves the call, and then what the function returns."""
         signature, atoms = (None, []) if kwargs else binding.signature_of(args)
         fast = self._fast.get(signature)
         found = MISSED
@@ -157,7 +160,7 @@ class InlinedCalls:
             if fast.is_left_alone():
                 self._changed()
                 return False, None
-            found = self._inlined_call(fast, atoms)
+            found = self._served(fast, atoms)
             if found is not MISSED or len(fast.taped) >= self._max_traces:
                 return _answer(found)
         call = Call(args, kwargs, first_argument(args))
@@ -168,7 +171,7 @@ class InlinedCalls:
         if candidates is None and len(self._candidates) >= self.MOST_SIGNATURES:
             return False, None
         if candidates is not None and candidates is not fast:
-            found = self._inlined_call(candidates, atoms)
+            found = self._served(candidates, atoms)
         if found is MISSED and not binding.is_hooked():
             found = self._fresh(call, args, kwargs, atoms)
         candidates = self._candidates.get(call.key)
@@ -202,7 +205,7 @@ class InlinedCalls:
             return (made[1].fill(found),)
         return None if found is None else MISSED
 
-    def _inlined_call(self, candidates: Candidates, atoms: list[Any]) -> Any:
+    def _served(self, candidates: Candidates, atoms: list[Any]) -> Any:
         """What the function returns, MISSED, or None if it has to be run."""
         for taped, result, watch in candidates.taped:
             if watch.holds():

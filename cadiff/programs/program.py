@@ -38,7 +38,7 @@ from ..transforms._outputs import all_shapes, in_containers, refilled
 from . import listings
 from .batches import BatchCalls
 from .codegen import name_in_c, to_c
-from .inlining import InlinedCalls, Replay
+from .inlining import Replay, TapedCalls
 from .matrices import SparseCalls
 from .reads import UnwatchableError, watch_call
 from .recordings import (
@@ -125,7 +125,7 @@ class Program(SparseCalls, BatchCalls):
 
     def _reset(self) -> None:
         self._forget_recordings()
-        self._inlined = InlinedCalls(self._function, self._max_traces, self._change_branch)
+        self._taped = TapedCalls(self._function, self._max_traces, self._change_branch)
         self._bound: dict[int, Program] = {}
         self._forget_fast_paths()
         self._recent = None
@@ -402,7 +402,7 @@ class Program(SparseCalls, BatchCalls):
         What is exact is what f does itself.
         """
         if self._optimize:
-            done, result = self._inlined.call(args, kwargs)
+            done, result = self._taped.call(args, kwargs)
             if done:
                 return result
         self._counts["eager"] += 1

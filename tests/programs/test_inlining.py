@@ -1,4 +1,4 @@
-"""InlinedCalls of recordings: programs within other derivatives, and lifetimes.
+"""Programs within other derivatives, exact replays, and lifetimes.
 
 Within another derivative a program does what its function would do, to rounding (elements of
 arrays that were computed are not copied first), and the function is not run unless it has to be.
@@ -215,7 +215,7 @@ def test_signatures_are_not_kept_without_end() -> None:
         which = np.array([k, k + 1])
         found = cadiff.grad(lambda x, which=which: program(x, which) * 2.0)(x)
         assert np.flatnonzero(found).tolist() == [k, k + 1]
-    assert program.stats()["eager"] == 100 - program._inlined.MOST_SIGNATURES
+    assert program.stats()["eager"] == 100 - program._taped.MOST_SIGNATURES
 
 
 def test_methods_within_other_derivatives() -> None:
@@ -617,6 +617,41 @@ def test_memory_that_runs_out() -> None:
     else:
         pytest.fail("it never succeeds")
     same(cadiff.compile(f, optimize=False).grad(x), wanted)
+
+
+def test_a_program_serves_again_once_there_is_memory() -> None:
+    """What could not be made of its graph is made later."""
+
+    def f(x: Any) -> Any:
+        return cnp.sum(cnp.sin(x) * x[::-1]) * x[0] if x[0] > 0.0 else x[0]
+
+    def both(g: Function) -> Any:
+        h = lambda x: g(x * 1.0)  # noqa: E731
+        return cadiff.grad(h)(x), cadiff.hvp(h)(x, x), cadiff.jvp(h, (x,), (x,))
+
+    x = np.array([0.5, 1.0, 2.0])
+    wanted = both(f)
+    program = cadiff.compile(f)
+    cadiff.grad(lambda x: program(x * 1.0))(x * 2.0)
+    for successes in range(0, 2000, 3):
+        binding._core._fail_allocations_after(successes)
+        try:
+            found = both(program)
+        except MemoryError:
+            continue
+        finally:
+            binding._core._fail_allocations_after(-1)
+        near(found, wanted)
+        break
+    near(both(program), wanted)
+    assert program.stats()["eager"] == 0
+
+
+def test_series_through_the_pull_of_a_call() -> None:
+    program = cadiff.compile(lambda x: cadiff.sin(x) * x)
+    pull = cadiff.vjp(lambda x: program(x) ** 2, 0.5)[1]
+    slope = pull(1.0)
+    assert cadiff.derivative(lambda t: pull(t) * t, 2.0, order=2) == pytest.approx(2.0 * slope)
 
 
 def test_long_recordings_are_inlined_again_and_again() -> None:
