@@ -2,15 +2,11 @@
 
 from typing import Any, final
 
-from .graphs import Graph
 from .recording import Recording
 
 @final
 class Taped:
-    graph: Graph
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    @property
-    def nbytes(self) -> int: ...
     def call(self, atoms: list[Any]) -> list[Any] | int | None: ...
 
 @final

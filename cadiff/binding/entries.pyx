@@ -142,7 +142,7 @@ cdef class Taped:
     Inputs and outputs are atoms: numbers and arrays. Several threads may use it.
     """
 
-    cdef readonly Graph graph
+    cdef Graph graph
     cdef str name
     cdef list inputs      # the shape of each
     cdef list outputs     # of each its shape, or a float or array if it is constant
@@ -154,10 +154,6 @@ cdef class Taped:
 
     def __init__(self):
         raise TypeError("a Taped comes from taped_of")
-
-    @property
-    def nbytes(self):
-        return self.graph.nbytes + (0 if self.values is None else self.values.nbytes)
 
     cdef Code value(self):
         if self.values is None:
@@ -274,7 +270,7 @@ cdef class Taped:
         """The outputs, or the number of the guard that came out otherwise."""
         cdef Chosen chosen = self.chosen(tape.guards != NULL, active)
         cdef CadFilled filled
-        cdef size_t entry
+        cdef size_t entry, n_rules = tape.n_rules
         cdef long missed
         cdef bint done = False
         self.value()
@@ -286,14 +282,14 @@ cdef class Taped:
             missed = self.compute(tape, entry)
             if missed >= 0:
                 return missed
+            note_rule_at(tape, (chosen, self.shapes))
+            chosen.note_guards(tape, tape.entries[entry].out)
             found = self.results(tape, chosen, tape.entries[entry].out)
             done = chosen.shows_any
-            if done:
-                note_rule_at(tape, (chosen, self.shapes))
-                chosen.note_guards(tape, tape.entries[entry].out)
             return found
         finally:
             if not done:
+                tape.n_rules = n_rules
                 cad_tape_take_back(tape, filled)
             cad_tape_unpin(tape)
 
@@ -354,7 +350,7 @@ cdef class Taped:
 
     cdef list results(self, CadTape *tape, Chosen chosen, CadSlot slot):
         """The outputs, whose numbers stand from a slot on."""
-        cdef Py_ssize_t k, size
+        cdef Py_ssize_t k
         cdef list results = []
         for k in range(len(self.outputs)):
             item = self.outputs[k]

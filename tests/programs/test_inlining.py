@@ -626,7 +626,9 @@ def test_a_program_serves_again_once_there_is_memory() -> None:
         return cnp.sum(cnp.sin(x) * x[::-1]) * x[0] if x[0] > 0.0 else x[0]
 
     def both(g: Function) -> Any:
-        h = lambda x: g(x * 1.0)  # noqa: E731
+        def h(x: Any) -> Any:
+            return g(x * 1.0)
+
         return cadiff.grad(h)(x), cadiff.hvp(h)(x, x), cadiff.jvp(h, (x,), (x,))
 
     x = np.array([0.5, 1.0, 2.0])
