@@ -178,4 +178,5 @@ cdef dict parts_of_code(Code code):
         "n_inputs": p.n_inputs,
         "n_places": p.n_places,
         "n_results": p.n_results,
+        "compares_last": p.compares_last,
     }

@@ -335,6 +335,15 @@ cdef class Graph:
         finally:
             self.for_lanes = False
 
+    def code_for_c(self, what, *which):
+        """The code that `what` names, whose guards are compared at its end: the functions of C
+        that parts of it become cannot end all of it."""
+        self.graph.compares_last = True
+        try:
+            return getattr(self, f"{what}_code")(*which)
+        finally:
+            self.graph.compares_last = False
+
     def value_code(self):
         """inputs -> outputs."""
         return self.code([], [self.all_outputs()])
