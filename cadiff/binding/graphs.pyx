@@ -56,6 +56,15 @@ cdef class Graph:
         return sum(self.sizes)
 
     @property
+    def outcomes(self):
+        """What the guards of f came to, in their order: float64, as bytes."""
+        cdef size_t k
+        cdef cnp.ndarray found = np.empty(self.kept_guards)
+        for k in range(self.kept_guards):
+            found[k] = self.graph.guards[k].value
+        return found.tobytes()
+
+    @property
     def n_nodes(self):
         return self.graph.n_nodes
 
