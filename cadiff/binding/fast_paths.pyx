@@ -181,65 +181,105 @@ cdef class Signature:
     cdef object call(self, tuple args, dict kwargs):
         """The result; MISSED if arguments do not fit, REFUSED if the general path has to decide."""
         cdef FastPath first
-        cdef Code code
-        cdef cnp.ndarray numbers
-        cdef cnp.npy_intp n = self.n_numbers
         cdef double *room
-        cdef object result = REFUSED
-        if PyList_GET_SIZE(self.paths) > 0:
-            first = <FastPath>PyList_GET_ITEM(self.paths, 0)
-        else:
-            first = None
-        if first is not None and first.plan is None:
-            code = first.code
-            room = code.take_room()
-            try:
-                inputs = cad_program_places(code.program, 1, room)
-                if not self.take(args, kwargs, inputs):
-                    return MISSED
-                result = self.served(inputs, first, room)
-            finally:
-                code.give_back(room)
-        else:
-            numbers = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
-            if not self.take(args, kwargs, <double *>cnp.PyArray_DATA(numbers)):
+        cdef double *inputs
+        if PyList_GET_SIZE(self.paths) == 0:
+            return self.call_apart(args, kwargs, None)
+        first = <FastPath>PyList_GET_ITEM(self.paths, 0)
+        if first.plan is not None:
+            return self.call_apart(args, kwargs, first)
+        room = first.code.take_room()
+        try:
+            inputs = cad_program_places(first.code.program, 1, room)
+            if not self.take(args, kwargs, inputs):
                 return MISSED
-            if first is not None:
-                result = self.served(<double *>cnp.PyArray_DATA(numbers), first, NULL)
-        self.was_used = self.was_used or result is not REFUSED
-        if result is REFUSED and self.fallback is not None:
+            result = self.served(inputs, first, room)
+        finally:
+            first.code.give_back(room)
+        return self.answer(result, args, kwargs)
+
+    cdef object call_apart(self, tuple args, dict kwargs, FastPath first):
+        """As call, with numbers in an array of their own."""
+        cdef cnp.npy_intp n = self.n_numbers
+        cdef cnp.ndarray numbers = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
+        cdef double *inputs = <double *>cnp.PyArray_DATA(numbers)
+        if not self.take(args, kwargs, inputs):
+            return MISSED
+        if first is None:
+            return self.answer(REFUSED, args, kwargs)
+        return self.answer(self.served(inputs, first, NULL), args, kwargs)
+
+    cdef inline object answer(self, object result, tuple args, dict kwargs):
+        if result is not REFUSED:
+            self.was_used = True
+        elif self.fallback is not None:
             return self.fallback(args, kwargs)
         return result
 
     cdef object served(self, const double *inputs, FastPath path, double *room):
         """The result by one of the paths, REFUSED if none serves. The first one has its room."""
-        cdef Py_ssize_t k = 0
-        cdef FastPath former = None
-        cdef Miss miss = Miss(-1, 0.0)
-        cdef object result
-        while True:
-            if (
-                (former is None or may_meet(path.outcomes, former.outcomes, miss.guard, miss.outcome))
-                and (path.watch is None or path.watch.holds())
-            ):
-                result = path.run(inputs, room, self.n_numbers, &miss)
+        cdef Miss miss
+        cdef object result = MISSED
+        miss.guard = -1
+        if path.watch is None or path.watch.holds():
+            result = path.run(inputs, room, self.n_numbers, &miss)
+            if result is not MISSED:
+                return result
+            return self.served_next(inputs, path, path, &miss)
+        return self.served_next(inputs, path, None, &miss)
+
+    cdef object served_next(self, const double *inputs, FastPath first, FastPath former,
+                            Miss *miss):
+        """What follows, where the first path has not served; `former` is the last one that ran."""
+        cdef list tried = [first]
+        cdef FastPath path = self.next_path(tried, former, miss)
+        while path is not None:
+            if path.watch is None or path.watch.holds():
+                result = path.run_apart(inputs, self.n_numbers, miss)
                 if result is not MISSED:
-                    if k > 0 and result is not REFUSED:
-                        self.bring_to_front(path, k)
+                    if result is not REFUSED:
+                        self.bring_to_front(path)
                     return result
                 former = path
-            room = NULL
-            k += 1
-            if k >= PyList_GET_SIZE(self.paths):
-                return REFUSED
-            path = <FastPath>PyList_GET_ITEM(self.paths, k)
+            tried.append(path)
+            path = self.next_path(tried, former, miss)
+        return REFUSED
 
-    cdef int bring_to_front(self, FastPath path, Py_ssize_t k) except -1:
-        """Move a path to the front, unless the list has changed meanwhile."""
+    cdef FastPath next_path(self, list tried, FastPath former, const Miss *miss):
+        """Of those that may serve, the one that knows most outcomes: where it misses, too, it is
+        known farthest what is met."""
+        cdef FastPath path, found = None
+        cdef Py_ssize_t k
+        for k in range(PyList_GET_SIZE(self.paths)):
+            path = <FastPath>PyList_GET_ITEM(self.paths, k)
+            if (
+                (found is None or PyBytes_GET_SIZE(path.outcomes) > PyBytes_GET_SIZE(found.outcomes))
+                and (
+                    former is None
+                    or may_meet(path.outcomes, former.outcomes, miss.guard, miss.outcome)
+                )
+                and not is_among(path, tried)
+            ):
+                found = path
+        return found
+
+    cdef int bring_to_front(self, FastPath path) except -1:
+        """Move a path to the front, if it is still there."""
         cdef list paths = self.paths
-        if k < PyList_GET_SIZE(paths) and paths[k] is path:
-            paths.insert(0, paths.pop(k))
+        cdef Py_ssize_t k
+        for k in range(1, PyList_GET_SIZE(paths)):
+            if <FastPath>PyList_GET_ITEM(paths, k) is path:
+                paths.insert(0, paths.pop(k))
+                break
         return 0
+
+
+cdef bint is_among(FastPath path, list paths) noexcept:
+    cdef Py_ssize_t k
+    for k in range(PyList_GET_SIZE(paths)):
+        if <FastPath>PyList_GET_ITEM(paths, k) is path:
+            return True
+    return False
 
 
 @cython.final
@@ -255,38 +295,41 @@ cdef class FastPath:
     cdef ProgramPullback pullback  # for calls that return one, too: theirs are made from it
     cdef bint is_whole     # the result of the plan is all its numbers, as one array
 
+    cdef object run_apart(self, const double *inputs, Py_ssize_t n, Miss *miss):
+        """As run, for inputs that stand elsewhere."""
+        cdef double *room = NULL
+        if self.plan is None:
+            room = self.code.take_room()
+            memcpy(cad_program_places(self.code.program, 1, room), inputs, n * sizeof(double))
+        try:
+            return self.run(inputs, room, n, miss)
+        finally:
+            if room != NULL:
+                self.code.give_back(room)
+
     cdef object run(self, const double *inputs, double *room, Py_ssize_t n, Miss *miss):
         """The result; MISSED where another outcome is met, REFUSED if a step of Python's failed.
-        `room` is the workspace, if the inputs stand there already."""
+        `room` is a workspace where the inputs stand, if there is no plan."""
         cdef Code code = self.code
         cdef double *results
-        cdef double *own = room
         cdef long missed
-        cdef object made = None
         if self.plan is not None:
             return self.run_plan(inputs, n, miss)
-        try:
-            if own == NULL:
-                own = code.take_room()
-                memcpy(cad_program_places(code.program, 1, own), inputs, n * sizeof(double))
-            if code.is_long:
-                with nogil:
-                    missed = cad_program_run(code.program, own)
-            else:
-                missed = cad_program_run(code.program, own)
-            if missed == -1:
-                code.uses += 1
-                results = own + cad_program_room(code.program, 1)
-                cad_program_read(code.program, own, results)
-                made = self.result.make(results)
-                return made if self.pullback is None else (made, self.pullback.at(inputs))
-            if missed >= 0:
-                miss.guard = missed
-                miss.outcome = cad_program_outcome(code.program, own, missed)
-                return MISSED
-        finally:
-            if room == NULL and own != NULL:
-                code.give_back(own)
+        if code.is_long:
+            with nogil:
+                missed = cad_program_run(code.program, room)
+        else:
+            missed = cad_program_run(code.program, room)
+        if missed == -1:
+            code.uses += 1
+            results = room + cad_program_room(code.program, 1)
+            cad_program_read(code.program, room, results)
+            made = self.result.make(results)
+            return made if self.pullback is None else (made, self.pullback.at(inputs))
+        if missed >= 0:
+            miss.guard = missed
+            miss.outcome = cad_program_outcome(code.program, room, missed)
+            return MISSED
         if not PyErr_ExceptionMatches(CallError):
             check(CAD_RAISED)
         PyErr_Clear()  # f itself will raise what there is to raise

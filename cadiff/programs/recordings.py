@@ -59,7 +59,7 @@ __all__ = [
 
 
 class MissedError(Exception):
-    """A replay met another outcome than was recorded: at which guard (-1 if unknown), and which."""
+    """A replay met another outcome than was recorded: at which guard (-1: unknown), and which."""
 
     def __init__(self, guard: int, outcome: float = 0.0) -> None:
         super().__init__(guard, outcome)

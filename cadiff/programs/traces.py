@@ -1,6 +1,7 @@
 """The recordings of a program: which of them serves a call, and when another is made.
 
-A Program has one Traces. How calls are taken apart, and what is made of recordings, is not known here.
+A Program has one Traces. How calls are taken apart, and what is made of recordings, is not known
+here.
 """
 
 from __future__ import annotations
@@ -242,11 +243,15 @@ class Traces:
     ) -> Recorded | None:
         """A recording that may serve a call, besides those that were tried."""
         traced = self._known.get(call.key)
-        if traced is not None:
-            for one in traced.recordings:
-                if one not in tried and one.is_current and (miss is None or miss.allows(one)):
-                    return one
-        return None
+        candidates = [
+            one
+            for one in (traced.recordings if traced is not None else ())
+            if one not in tried and one.is_current and (miss is None or miss.allows(one))
+        ]
+        if miss is None:
+            return candidates[0] if candidates else None
+        # The one that knows most outcomes: where it misses, too, it is known farthest what is met.
+        return max(candidates, key=lambda one: one.n_outcomes, default=None)
 
     def _miss_of(
         self, call: Call, recorded: Recorded, error: MissedError | PointError
