@@ -66,7 +66,7 @@ from .captures import (
 )
 from .codes import Code
 from .entries import Opened, Taped, taped_of
-from .fast_paths import Calls, MissCount, ProgramPullback
+from .fast_paths import Calls, FastPathTable, ProgramPullback, may_meet
 from .forward import (
     Forward,
     ForwardThen,
@@ -78,6 +78,7 @@ from .forward import (
 from .graph_files import graph_from_bytes, reduced_graph, version_here
 from .graphs import Graph, graph_of
 from .guards import (
+    choices_of,
     compare,
     compare_as_operators,
     depends,
