@@ -43,6 +43,7 @@ cdef enum:
     MANY_MISSES = 1024   # ... or of so many, where recordings are of little use
     MOST_LONG_TRIES = 2  # of codes that call Python, each of which may take as long as f
     MOST_PASSED = 16     # calls that go to f before the fast paths are asked again
+    MOST_DESCRIBED = 1 << 18  # results: to describe more of them takes longer than many calls gain
 
 
 cdef enum Method:
@@ -246,7 +247,7 @@ cdef FastPath new_fast_path(tuple args, dict kwargs, object argnums, tuple first
         path.code = program
         n_numbers = path.code.program.n_inputs
         n_results = path.code.program.n_results
-    if path.n_numbers != n_numbers:
+    if path.n_numbers != n_numbers or n_results > MOST_DESCRIBED:
         return None
     path.result = result_from(assemble, n_results)
     if path.result is None:

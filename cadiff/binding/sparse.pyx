@@ -149,7 +149,10 @@ cdef class MatrixPlan:
     @property
     def nbytes(self):
         """Of the code and of what goes with it."""
-        arrays = [self.template, self.places, self.sources, self.copies, self.seeds]
+        arrays = [
+            self.template, self.fixed, self.values, self.places, self.sources, self.copies,
+            self.seeds,
+        ]
         arrays += [array for block in self.blocks or [] for array in block[2:]]
         codes = [code for code in (self.point, self.code) if code is not None]
         return sum([part.nbytes for part in codes + arrays if part is not None])
@@ -195,6 +198,12 @@ cdef class MatrixPlan:
                 <const cnp.npy_intp *>cnp.PyArray_DATA(self.places),
                 self.code.program.n_results,
             )
+            put(
+                <double *>cnp.PyArray_DATA(data),
+                <const double *>cnp.PyArray_DATA(self.values),
+                <const cnp.npy_intp *>cnp.PyArray_DATA(self.fixed),
+                cnp.PyArray_SIZE(self.fixed),
+            )
             copy_some(
                 <double *>cnp.PyArray_DATA(data),
                 <const cnp.npy_intp *>cnp.PyArray_DATA(self.copies),
@@ -213,6 +222,7 @@ cdef class MatrixPlan:
         data = np.zeros((len(results), self.size))
         if self.template is not None:
             data[:] = self.template
+        data[:, self.fixed] = self.values
         data[:, self.places] = results
         data[:, self.copies] = data[:, self.sources]
         return data
@@ -441,9 +451,12 @@ cdef int set_entries(MatrixPlan plan, Graph graph, Ids entries, index, places) e
         for k in range(n):
             ids.data[to[k]] = numbers.data[k]
     else:
-        if n_constants > 0 or n == size:
+        if 2 * n_constants > size:  # to copy them all is faster, and takes less memory
             plan.template = np.zeros(size)
             plan.template[constants[:n_constants]] = values[:n_constants]
+            n_constants = 0
+        plan.fixed = constants[:n_constants].copy()
+        plan.values = values[:n_constants].copy()
         plan.places = wanted[:n_roots].copy()
         plan.copies = copies[:n_copies].copy()
         plan.sources = sources[:n_copies].copy()
