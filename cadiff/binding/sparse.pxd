@@ -30,7 +30,9 @@ cdef class MatrixPlan:
     cdef cnp.ndarray sources
     cdef cnp.ndarray copies
     # By products: along which direction each goes, and for blocks of them which entries are read
-    # from which places.
+    # from which places. Of a whole matrix each is a column, or a row, as it stands.
+    cdef bint is_whole
+    cdef bint is_backward
     cdef cnp.ndarray seeds
     cdef list blocks
 
