@@ -94,6 +94,7 @@ from .guards import (
 from .hooks import is_hooked, recorded_shapes
 from .inlining import Inlined, inlined_of, signature_of
 from .linear import FrozenMap, thawed_map
+from .methods import BoundProgram, WeakMethod
 from .nan_check import CheckUse, NonFiniteError, seen
 from .numpy_functions import DispatchedFunction, Elementwise
 from .recording import (

@@ -19,6 +19,7 @@ from .c_program cimport *
 from .c_tape cimport *
 from .tape cimport empty_like
 from .codes cimport Code
+from .methods cimport Objects
 from .sparse cimport MatrixPlan
 from .signatures cimport (
     exact_sequence, node_of, has_names, ArgumentNode, ResultNode, RESULT_ARRAY, result_from,
@@ -478,14 +479,30 @@ cdef class Calls:
     """The methods of a Program that are called most: calls of recent signatures go straight to the
     code; any other goes to `self._run`, or to the method with an underscore.
 
-    Subclasses have `_run(what, args, kwargs, argnums)`, `_hvp`, `_jvp` and `_vjp`.
+    Subclasses have `_run(what, args, kwargs, argnums)`, `_hvp`, `_jvp` and `_vjp`, and
+    `_for_object(instance)`, which makes the program for an object that this is a method of.
     """
 
     cdef list fast_paths  # for each method
     cdef object most     # for each of these
+    cdef Objects objects
 
     def __cinit__(self, *args, **kwargs):
+        self.objects = Objects()
         self._keep_fast_paths(FEW_FAST_PATHS)
+
+    def __get__(self, instance, owner):
+        """A program as a method: one for each object, whose arguments begin behind self."""
+        if instance is None:
+            return self
+        bound = self.objects.method(self, instance)
+        if bound is None:
+            self.objects.add(instance, self._for_object(instance))
+            bound = self.objects.method(self, instance)
+        return bound
+
+    def _forget_objects(self):
+        self.objects = Objects()
 
     def _keep_fast_paths(self, most):
         self.most = most

@@ -36,6 +36,7 @@ MODULES = (
     "sparse",
     "signatures",
     "watches",
+    "methods",
     "fast_paths",
     "numpy_functions",
     "snapshots",

@@ -8,7 +8,6 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from types import MethodType
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -22,6 +21,7 @@ from ..binding import (
     PointError,
     ProgramPullback,
     Watch,
+    WeakMethod,
 )
 from ..inspection.texts import check_rows, counted
 from ..operations.guards import NoDerivativeError
@@ -57,7 +57,6 @@ from .traces import OnBranchChange
 
 __all__ = ["Program", "compile"]
 
-MOST_OBJECTS = 256  # whose methods have recordings at the same time
 MOST_FAST_PATHS = 256
 
 _EAGER: dict[str, Callable[..., Any]] = {
@@ -93,9 +92,6 @@ class Program(SparseCalls, BatchCalls):
     A program is safe to call from several threads, and pickles if f does.
     """
 
-    __self__: object = None
-    __func__: Program | None = None  # of a method: the program that stands in the class
-
     def __init__(
         self,
         f: Function,
@@ -125,34 +121,21 @@ class Program(SparseCalls, BatchCalls):
 
     def _reset(self) -> None:
         self._forget_recordings()
-        self._inlined = InlinedCalls(self._function, self._max_traces, self._change_branch)
-        self._bound: dict[int, Program] = {}
+        changed = WeakMethod(Program._change_branch, self)  # no cycle: it goes when it is dropped
+        self._inlined = InlinedCalls(self._function, self._max_traces, changed)
+        self._forget_objects()
         self._forget_fast_paths()
         self._recent = None
         self._recent_batch = None
 
     # --- as an object
 
-    def __get__(self, instance: object, owner: type | None = None) -> Any:
-        """A program as a method: one for each object, whose arguments begin behind self."""
-        if instance is None:
-            return self
-        bound = self._bound.get(id(instance))
-        if bound is None:
-            method = MethodType(self._function, instance)
-            bound = Program(method, self._on_branch_change, self._optimize, self._max_traces)
-            bound.__self__ = instance
-            bound.__func__ = self
-            with self._lock:
-                while len(self._bound) >= MOST_OBJECTS:
-                    del self._bound[next(iter(self._bound))]
-                bound = self._bound.setdefault(id(instance), bound)  # keeps the object alive
-        return bound
+    def _for_object(self, instance: object) -> Program:
+        method = WeakMethod(self._function, instance)
+        return Program(method, self._on_branch_change, self._optimize, self._max_traces)
 
     def __reduce__(self) -> Any:
         """By name where it stands in the place of its function, as decorators do; else with it."""
-        if self.__func__ is not None:
-            return MethodType(self.__func__, self.__self__).__reduce__()
         place: Any = sys.modules.get(getattr(self, "__module__", ""))
         name = getattr(self, "__qualname__", "")
         for part in name.split("."):
@@ -839,6 +822,8 @@ def compile(
     Recordings are kept for 512 signatures of calls, which differ in shapes, containers or statics,
     as long as they do not take more than 1 GiB; then the oldest are forgotten, with a warning.
     What changes from call to call, such as a step size or a counter, should be a float.
+
+    In a class it is a method: each object has recordings of its own, which are forgotten with it.
 
     A program may be called by functions that are differentiated or compiled: what f recorded is
     recorded there again, and f is run only if no recording has the outcomes that it meets, or in

@@ -51,7 +51,7 @@ class Traces(Calls):
     def _record(self, call: Call) -> Recorded | None:
         """A new recording for a call; None if f has to be run as it is."""
         with self._lock:
-            found = self._recordings.get(call.key, [])
+            found = self._without_those_that_are_over(call.key)
             is_full = len(found) >= self._max_traces
             if is_full:
                 misses = self._misses.setdefault(call.key, MissCount())
@@ -76,6 +76,16 @@ class Traces(Calls):
             self._make_room(call.key, recorded)
             self._recordings[call.key] = [recorded, *found]
             return recorded
+
+    def _without_those_that_are_over(self, key: Any) -> list[Recorded]:
+        """The recordings for calls of a key, without those that have read what is no more."""
+        found = self._recordings.get(key, [])
+        over = [one for one in found if one.watch is not None and one.watch.is_over]
+        if over:
+            for one in over:
+                self._forget_fast_paths_to(one.codes.values())
+            found = self._recordings[key] = [one for one in found if one not in over]
+        return found
 
     def _without_useless(self, found: list[Recorded], misses: MissCount) -> list[Recorded]:
         """Recordings without the one that was used least lately, the oldest of several such."""
