@@ -19,7 +19,7 @@ __all__ = ["OnBranchChange", "Traces"]
 
 MOST_SIGNATURES = 512  # of signatures that have recordings at the same time
 MOST_UNSETTLED = 3
-MOST_BYTES = 1 << 30  # in the recordings of all but one of them
+MOST_BYTES = 1 << 30  # in all recordings but one
 
 OnBranchChange = Literal["retrace", "raise", "warn"]
 
@@ -73,7 +73,7 @@ class Traces(Calls):
                 )
             if is_full:
                 found = self._without_useless(found, misses)
-            self._make_room(call.key, recorded)
+            found = self._make_room(call.key, recorded, found)
             self._recordings[call.key] = [recorded, *found]
             return recorded
 
@@ -95,16 +95,27 @@ class Traces(Calls):
         self._forget_fast_paths_to(useless.codes.values())
         return [recorded for recorded in found if recorded is not useless]
 
-    def _make_room(self, key: Any, new: Recorded) -> None:
-        """Forget the oldest recordings of other signatures, if a further one is too many."""
+    def _make_room(self, key: Any, new: Recorded, others: list[Recorded]) -> list[Recorded]:
+        """Forget the oldest recordings of other signatures, if a further one is too many.
+
+        Then those of its own, `others`: answers which of these are left.
+        """
         self._unchecked += new.graph.nbytes
         if len(self._recordings) >= MOST_SIGNATURES and key not in self._recordings:
             self._forget_oldest(key, f"was called in {MOST_SIGNATURES} ways")
-        if self._unchecked >= MOST_BYTES // 16:  # programs are made of it later
-            self._unchecked = 0
-            total = sum(one.nbytes for found in self._recordings.values() for one in found)
-            while total > MOST_BYTES and self._recordings.keys() - {key}:
-                total -= self._forget_oldest(key, f"has recordings of {total / 2**20:.0f} MiB")
+        if self._unchecked < MOST_BYTES // 16:  # programs are made of it later
+            return others
+        self._unchecked = 0
+        total = new.nbytes + sum(
+            one.nbytes for found in self._recordings.values() for one in found
+        )
+        while total > MOST_BYTES and self._recordings.keys() - {key}:
+            total -= self._forget_oldest(key, f"has recordings of {total / 2**20:.0f} MiB")
+        while total > MOST_BYTES and others:
+            total -= others[-1].nbytes
+            self._forget_fast_paths_to(others[-1].codes.values())
+            others = others[:-1]
+        return others
 
     def _forget_oldest(self, key: Any, why: str) -> int:
         """Forget the recordings of the oldest signature but `key`; answers how many bytes."""

@@ -7,6 +7,7 @@ import pickle
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,10 @@ import pytest
 
 import cadiff
 from cadiff import numpy as cnp
+from cadiff.programs import traces
 
 from ..helpers.memory import small_heap
+from ..helpers.processes import isolated
 
 X = np.array([0.5, -1.5, 2.0])
 
@@ -211,3 +214,76 @@ def test_what_a_function_reads_is_released_once_it_reads_something_else() -> Non
     np.testing.assert_allclose(program.grad(X), np.cos(X) * 19.0, rtol=1e-14)
     assert program.stats()["recordings"] == 20
     assert len(program.stats()["traces"]) <= 2
+
+
+# --- memory is given back ----------------------------------------------------------------------
+
+
+def test_branches_of_one_signature_take_no_more_memory_than_they_may(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def f(x: Any) -> Any:
+        y = x[0]
+        for _ in range(2000):
+            y = cadiff.sin(y) * x[1]
+        return y if x[2] < 0.5 else y + 1.0 if x[2] < 1.5 else y + 2.0 if x[2] < 2.5 else y * 2.0
+
+    program = cadiff.compile(f)
+    points = [np.array([0.3, 0.4, float(k)]) for k in range(4)]
+    program.grad(points[0])
+    (recorded,) = (one for found in program._recordings.values() for one in found)
+    monkeypatch.setattr(traces, "MOST_BYTES", 5 * recorded.nbytes // 2)
+    for _ in range(3):
+        for x in points:
+            np.testing.assert_allclose(program.grad(x), cadiff.grad(f)(x), rtol=1e-14)
+            kept = [one for found in program._recordings.values() for one in found]
+            assert sum(one.nbytes for one in kept) <= 4 * recorded.nbytes
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell")
+def test_what_large_calls_took_is_given_back_after_small_ones() -> None:
+    output = isolated("""
+import ctypes
+import numpy as np
+import cadiff
+from cadiff import numpy as cnp
+
+def resident():
+    if hasattr(ctypes.CDLL(None), "malloc_trim"):
+        ctypes.CDLL(None).malloc_trim(0)  # what the C library keeps is not of interest
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+def f(x):
+    return cnp.sum(cadiff.exp(cadiff.sin(x) * x))
+
+def by_numbers(x):
+    y = x[0]
+    for _ in range(300_000):
+        y = cadiff.sin(y) * x[1]
+    return y
+
+program = cadiff.compile(f)
+small, large = np.ones(4), np.ones(1_000_000)
+def little():
+    for _ in range(20):
+        cadiff.grad(f)(small)
+    for _ in range(9000):
+        program.grad(small)
+
+little()
+before = resident()
+peaks = []
+for job in (
+    lambda: cadiff.grad(f)(large),
+    lambda: cadiff.grad(by_numbers)(small),
+    lambda: program.grad(large),
+    lambda: program.hvp(large, large),
+):
+    job()
+    peaks.append(resident() - before)
+    little()
+    peaks.append(resident() - before)
+print(min(peaks[::2]) > 15e6, max(peaks[1::2]) < 12e6 or peaks)
+""")
+    assert output == "True True"
