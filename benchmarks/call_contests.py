@@ -150,7 +150,7 @@ def newton() -> Contest:
 
 
 def adaptive_step() -> Contest:
-    """The equation y' = -a y, with a step that is halved or doubled by an estimate of the error."""
+    """The equation y' = -a y, with steps halved or doubled by an estimate of the error."""
 
     def solved(a: Any, size: Callable[[Any], Any] = abs) -> Any:
         t, h, y = 0.0, 0.25, 1.0
