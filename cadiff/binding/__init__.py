@@ -122,4 +122,4 @@ from .tape import (
 )
 from .watches import MISSING, Watch
 
-register_callers(callers.advice, callers.called)
+register_callers(callers.advice, callers.called, callers.explain)
