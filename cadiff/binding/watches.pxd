@@ -3,5 +3,6 @@
 
 cdef class Watch:
     cdef list places
+    cdef list kept  # what is not held weakly
 
     cpdef bint holds(self) except -1

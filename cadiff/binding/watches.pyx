@@ -389,6 +389,7 @@ cdef class Watch:
 
     def __cinit__(self):
         self.places = []
+        self.kept = []
 
     def __len__(self):
         return PyList_GET_SIZE(self.places)
@@ -403,6 +404,10 @@ cdef class Watch:
                 return False
             k += 1
         return True
+
+    def keep(self, item):
+        """Keep something alive: the next one that is like it may be another object."""
+        self.kept.append(item)
 
     @property
     def is_over(self):

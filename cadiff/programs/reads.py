@@ -507,6 +507,8 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
     try:
         walk.value(f, getattr(f, "__qualname__", type(f).__name__))
         for item in statics:
+            if isinstance(item, FunctionType):  # perhaps a lambda that is made for each call
+                watch.keep(item)
             walk.value(item, f"an argument, a {type(item).__name__}")
     except RecursionError:
         raise UnwatchableError(
