@@ -93,10 +93,23 @@ cdef class HeldMethod:
     cdef object function, owner  # held
 
 
-cdef object held(object value, int depth=0):
+class Releasing:
+    """Called when something is gone that a Watch holds weakly."""
+
+    def __init__(self, watch):
+        self.watch = ref(watch)
+
+    def __call__(self, reference):
+        watch = self.watch()
+        if watch is not None:
+            watch.release()
+
+
+cdef object held(object value, object released, int depth=0):
     """What stands for a value in a Watch: a weak reference, where there can be one.
 
-    Not of an array, which could not be resized in place any more; it goes with what it is part of.
+    Not of an array, which could not be resized in place any more: it is let go of when something
+    else is gone. `released` is called then.
     """
     cdef HeldMethod method
     kind = type(value)
@@ -105,15 +118,15 @@ cdef object held(object value, int depth=0):
     if kind is tuple:
         if depth == DEEP:
             return value
-        items = tuple([held(item, depth + 1) for item in value])
+        items = tuple([held(item, released, depth + 1) for item in value])
         return items if any([type(item) in (HELD, HeldMethod, tuple) for item in items]) else value
     if kind is MethodType:
         method = HeldMethod.__new__(HeldMethod)
-        method.function = held(value.__func__)
-        method.owner = held(value.__self__)
+        method.function = held(value.__func__, released)
+        method.owner = held(value.__self__, released)
         return method
     try:
-        return HELD(value)
+        return HELD(value, released)
     except TypeError:
         return value
 
@@ -215,10 +228,19 @@ cdef class Place:
     cdef object kept  # held
     cdef uint64_t digest
     cdef str path
+    cdef bint is_released
+
+    cdef bint keeps_arrays(self):
+        """Whether it may keep data alive, in arrays or in what has no weak references."""
+        if self.kind == NAME or self.kind == CELL or self.kind == ATTRIBUTE:
+            return isinstance(self.kept, (np.ndarray, list, dict, tuple))
+        return self.kind != FUNCTION
 
     cdef object there(self):
         """The holder; `nothing` if it is no more."""
         cdef PyObject *found
+        if self.is_released:
+            return nothing
         if type(self.holder) is not HELD:
             return self.holder
         found = referent(self.holder)
@@ -249,6 +271,8 @@ cdef class Place:
         cdef PyObject *kept
         cdef PyObject *found = NULL
         cdef PyObject *holder = <PyObject *>self.holder
+        if self.is_released:
+            return False
         if self.kind == NAME:
             found = find_name(self.holder, self.name)
         elif self.kind == FUNCTION or self.kind == CELL:
@@ -300,7 +324,8 @@ cdef class Place:
         return bytes(memoryview(holder).cast("B")) == self.kept
 
     cdef bint has_items(self, list items) except -1:
-        cdef Py_ssize_t k, n = PyTuple_GET_SIZE(self.kept)
+        cdef tuple kept = self.kept  # which may be let go of meanwhile
+        cdef Py_ssize_t k, n = PyTuple_GET_SIZE(kept)
         cdef object item
         if PyList_GET_SIZE(items) != n:
             return False
@@ -308,7 +333,7 @@ cdef class Place:
             if k >= PyList_GET_SIZE(items):
                 return False
             item = <object>PyList_GET_ITEM(items, k)
-            if not is_same(item, <object>PyTuple_GET_ITEM(self.kept, k)):
+            if not is_same(item, <object>PyTuple_GET_ITEM(kept, k)):
                 return False
         return True
 
@@ -333,8 +358,9 @@ cdef class Place:
         return k == PyTuple_GET_SIZE(keys)
 
 
-cdef tuple held_pairs(mapping):
-    return (held(tuple(mapping)), held(tuple(mapping.values())))
+cdef tuple pairs_of(mapping):
+    """Keys and values of a dict."""
+    return (tuple(mapping), tuple(mapping.values()))
 
 
 cdef str text_of(object kept, int depth=0):
@@ -363,24 +389,30 @@ cdef inline object or_none(PyObject *found):
     return None if found == NULL else <object>found
 
 
-cdef Place add_place(list places, PlaceKind kind, object holder, object name, str path):
+cdef Place add_place(Watch watch, PlaceKind kind, object holder, object name, str path):
     cdef Place place = Place.__new__(Place)
     place.kind = kind
-    place.holder = holder if type(holder) is dict else held(holder)
+    place.holder = holder if type(holder) is dict else held(holder, watch.released)
     place.name = name
     place.index = -1
     place.path = path
-    places.append(place)
+    watch.places.append(place)
     return place
 
 
-cdef object add_value(list places, PlaceKind kind, object holder, object name, str path,
+cdef object add_value(Watch watch, PlaceKind kind, object holder, object name, str path,
                       Py_ssize_t index=-1):
-    cdef Place place = add_place(places, kind, holder, name, path)
+    cdef Place place = add_place(watch, kind, holder, name, path)
     place.index = index
     value = place.now(holder)
-    place.kept = held(value)
+    place.kept = held(value, watch.released)
     return value
+
+
+cdef int add_items(Watch watch, PlaceKind kind, object holder, object items, str path) except -1:
+    cdef Place place = add_place(watch, kind, holder, None, path)
+    place.kept = held(items, watch.released)
+    return 0
 
 
 @cython.final
@@ -390,6 +422,7 @@ cdef class Watch:
     def __cinit__(self):
         self.places = []
         self.kept = []
+        self.released = Releasing(self)
 
     def __len__(self):
         return PyList_GET_SIZE(self.places)
@@ -409,14 +442,16 @@ cdef class Watch:
         """Keep something alive: the next one that is like it may be another object."""
         self.kept.append(item)
 
-    @property
-    def is_over(self):
-        """Whether something that was read is no more, so that it can never hold again."""
+    def release(self):
+        """Let go of arrays and containers: something else that was read is gone, so that what is
+        watched can never be as it was."""
         cdef Place place
+        self.is_over = True
+        self.kept = []
         for place in self.places:
-            if place.there() is nothing or type(place.kept) is HELD and referent(place.kept) == NULL:
-                return True
-        return False
+            if place.keeps_arrays():
+                place.is_released = True
+                place.holder = place.kept = None
 
     @property
     def paths(self):
@@ -426,7 +461,10 @@ cdef class Watch:
     @property
     def changed(self):
         """What of this is not as it was."""
-        return [(<Place>place).path for place in self.places if not (<Place>place).holds()]
+        return [
+            (<Place>place).path for place in self.places
+            if not ((<Place>place).is_released or (<Place>place).holds())
+        ]
 
     def fingerprint(self):
         """A text that is the same in another process, if that reads the same there."""
@@ -437,53 +475,53 @@ cdef class Watch:
 
     def name(self, dict holder, str name, str path):
         """A name in a dict, of a module for example; answers its value, MISSING if there is none."""
-        return add_value(self.places, NAME, holder, name, path)
+        return add_value(self, NAME, holder, name, path)
 
     def cell(self, cell, str path):
         """A cell of a closure; answers its value, MISSING if there is none."""
-        return add_value(self.places, CELL, cell, None, path)
+        return add_value(self, CELL, cell, None, path)
 
     def free_variable(self, function, Py_ssize_t index, str path):
         """The value in a cell of a function's closure, which is not kept alive."""
-        return add_value(self.places, CELL, function, None, path, index)
+        return add_value(self, CELL, function, None, path, index)
 
     def attribute(self, holder, str name, str path):
         """An attribute; answers its value, MISSING if there is none."""
-        return add_value(self.places, ATTRIBUTE, holder, name, path)
+        return add_value(self, ATTRIBUTE, holder, name, path)
 
     def function(self, function, str path):
         """Code and defaults of a function of Python's."""
-        cdef Place place = add_place(self.places, FUNCTION, function, None, path)
-        defaults = held(function.__defaults__)
+        cdef Place place = add_place(self, FUNCTION, function, None, path)
+        defaults = held(function.__defaults__, self.released)
         place.kept = (function.__code__, defaults, function.__kwdefaults__)
 
     def sequence(self, list items, str path):
         """The items of a list."""
-        add_place(self.places, SEQUENCE, items, None, path).kept = held(tuple(items))
+        add_items(self, SEQUENCE, items, tuple(items), path)
 
     def members(self, items, str path):
         """What iteration gives."""
-        add_place(self.places, MEMBERS, items, None, path).kept = held(tuple(items))
+        add_items(self, MEMBERS, items, tuple(items), path)
 
     def mapping(self, items, str path):
         """Keys and values of a dict."""
-        add_place(self.places, MAPPING, items, None, path).kept = held_pairs(items)
+        add_items(self, MAPPING, items, pairs_of(items), path)
 
     def namespace(self, item, str path):
         """Names and values in an object's own dict."""
         names = PyObject_GenericGetDict(item, NULL)
-        add_place(self.places, NAMESPACE, item, None, path).kept = held_pairs(names)
+        add_items(self, NAMESPACE, item, pairs_of(names), path)
 
     def array(self, cnp.ndarray array, str path):
         """Shape and numbers of an array, which are not references."""
-        cdef Place place = add_place(self.places, ARRAY, array, None, path)
+        cdef Place place = add_place(self, ARRAY, array, None, path)
         place.kept = (array.shape, array.dtype)
         place.digest = digest_of_array(array)
 
     def objects(self, cnp.ndarray array, str path):
         """The items of an array of objects."""
-        add_place(self.places, OBJECTS, array, None, path).kept = held(items_of(array))
+        add_items(self, OBJECTS, array, items_of(array), path)
 
     def buffer(self, item, str path):
         """The bytes of something that lends them."""
-        add_place(self.places, BUFFER, item, None, path).kept = bytes(memoryview(item).cast("B"))
+        add_place(self, BUFFER, item, None, path).kept = bytes(memoryview(item).cast("B"))
