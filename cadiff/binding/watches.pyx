@@ -266,6 +266,14 @@ cdef class Place:
         """What was read, in words that name no objects."""
         return f"{<int>self.kind} {self.path} {self.digest} {text_of(self.kept)}\n"
 
+    cdef str change(self):
+        holder = self.there()
+        if holder is nothing:
+            return "it is gone"
+        if self.kind == NAME or self.kind == CELL or self.kind == ATTRIBUTE:
+            return f"{text_of(self.kept)} -> {text_of(self.now(holder))}"
+        return "other contents"
+
     cdef inline bint is_untouched(self) except -1:
         """Whether the very same object is there, as it mostly is, at the places that are most."""
         cdef PyObject *kept
@@ -465,6 +473,15 @@ cdef class Watch:
             (<Place>place).path for place in self.places
             if not ((<Place>place).is_released or (<Place>place).holds())
         ]
+
+    @property
+    def changes(self):
+        """For each place that is not as it was: what was there and what is, as a text."""
+        return {
+            (<Place>place).path: (<Place>place).change()
+            for place in self.places
+            if not ((<Place>place).is_released or (<Place>place).holds())
+        }
 
     def fingerprint(self):
         """A text that is the same in another process, if that reads the same there."""

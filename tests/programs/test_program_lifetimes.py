@@ -231,12 +231,12 @@ def test_branches_of_one_signature_take_no_more_memory_than_they_may(
     program = cadiff.compile(f)
     points = [np.array([0.3, 0.4, float(k)]) for k in range(4)]
     program.grad(points[0])
-    (recorded,) = (one for found in program._recordings.values() for one in found)
+    (recorded,) = program._traces
     monkeypatch.setattr(traces, "MOST_BYTES", 5 * recorded.nbytes // 2)
     for _ in range(3):
         for x in points:
             np.testing.assert_allclose(program.grad(x), cadiff.grad(f)(x), rtol=1e-14)
-            kept = [one for found in program._recordings.values() for one in found]
+            kept = list(program._traces)
             assert sum(one.nbytes for one in kept) <= 4 * recorded.nbytes
 
 
