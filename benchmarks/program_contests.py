@@ -16,7 +16,7 @@ import numpy as np
 import cadiff
 import cadiff.numpy as cnp
 from benchmarks import array_contests, array_problems, by_hand, contests, problems
-from benchmarks.array_contests import HAND, HESSIAN, JACOBIAN
+from benchmarks.array_contests import HAND, HESSIAN, JACOBIAN, PRODUCT
 from benchmarks.contests import (
     ARRAY,
     FLOATS,
@@ -50,6 +50,7 @@ __all__ = [
     "regression",
     "rosenbrock",
     "rosenbrock_by_hand",
+    "rosenbrock_within",
     "sparse_hessian",
     "sparse_jacobian",
 ]
@@ -95,6 +96,28 @@ def rosenbrock_by_hand(n: int) -> Contest:
     evaluation = by_hand.rosenbrock(problems.rosenbrock_point(n))
     contest = rosenbrock(n)
     return _with_c(contest, evaluation)
+
+
+def rosenbrock_within(n: int) -> Contest:
+    """Value and gradient, and Hessian times vector, of a function that calls a program."""
+    x, matrix = _hessian(n)
+    v = np.linspace(-1.0, 2.0, n)
+    eager = contests.rosenbrock(n).runners
+    value, gradient = eager[ARRAY].expected
+    program = cadiff.compile(problems.rosenbrock)
+
+    def outer(x: Any) -> Any:
+        return 2.0 * program(x)
+
+    value_and_grad, product = cadiff.value_and_grad(outer), cadiff.hvp(outer)
+    return Contest(
+        f"2 × Rosenbrock n={n}, which is compiled",
+        {
+            FLOATS: eager[FLOATS],
+            GRADIENT: Runner(_replay(value_and_grad, x), (2.0 * value, 2.0 * gradient)),
+            PRODUCT: Runner(partial(product, x, v), 2.0 * (matrix @ v)),
+        },
+    )
 
 
 def chain_by_hand(steps: int) -> Contest:

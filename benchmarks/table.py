@@ -544,6 +544,17 @@ PARTS: dict[str, Measure] = {
         partial(program_contests.rosenbrock, 10),
         [Compared(GRADIENT, CLOCK, at_most(0.5)), Compared(GRADIENT, FLOATS, at_most(0.4))],
     ),
+    **{
+        f"program-within-{n}": partial(
+            compared,
+            partial(program_contests.rosenbrock_within, n),
+            [
+                Compared(GRADIENT, FLOATS, at_most(gradient)),
+                Compared(PRODUCT, FLOATS, at_most(product)),
+            ],
+        )
+        for n, gradient, product in ((1000, 0.05, 0.12), (100, 0.25, 0.5), (10, 2, 4))
+    },
     "program-regression": partial(
         compared, program_contests.regression, [Compared(GRADIENT, FLOATS, at_most(0.06))]
     ),

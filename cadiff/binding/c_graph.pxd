@@ -55,6 +55,8 @@ cdef extern from "graph/graph.h" nogil:
                           int64_t step, const uint8_t *wanted, CadId *made) noexcept
         CadStatus (*push)(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
                           int64_t step, const uint8_t *move, CadId *made) noexcept
+        CadStatus (*insert)(void *owner, CadTape *tape, size_t entry, const CadId *operands,
+                            CadId *results) noexcept
 
     ctypedef struct CadGraph:
         CadArray *arrays
@@ -104,6 +106,11 @@ cdef extern from "graph/graph.h" nogil:
 
     CadStatus cad_graph_split(CadGraph *graph, CadId input, CadId *roots, size_t n_roots,
                               CadPart *part)
+    CadStatus cad_graph_insert(CadGraph *graph, CadGraph *origin, const CadId *inputs,
+                               const CadId *operands, size_t n_inputs, const CadId *outputs,
+                               size_t n_outputs, CadId *results)
+    CadStatus cad_graph_reach(CadGraph *graph, const CadId *inputs, size_t n_inputs, bint by_value,
+                              const CadId *outputs, size_t n_outputs, uint8_t *found)
     CadStatus cad_graph_pull(CadGraph *graph, const CadId *outputs, const CadId *seeds,
                              size_t n_outputs, const CadId *wrt, size_t n_wrt, CadId *results)
     CadStatus cad_graph_push(CadGraph *graph, const CadId *wrt, const CadId *along, size_t n_wrt,

@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t
 
 from .c_sweeps cimport CadAlong
-from .c_tape cimport CAD_OK, CadOp, CadSlot, CadStatus, CadTape
+from .c_tape cimport CAD_OK, CadOp, CadSlopes, CadSlot, CadStatus, CadTape
 
 
 cdef extern from "numbers/numbers.h":
@@ -50,6 +50,7 @@ cdef extern from "numbers/numbers.h":
     int cad_enter_container() except -1
     void cad_leave_container()
     CadVar *CAD_VAR(object number)
+    Py_ssize_t *CAD_SHAPE(CadView *view)
     Py_ssize_t *CAD_STRIDES(CadView *view)
     CadDual *CAD_DUAL(object number)
     bint CAD_IS_VAR(object number)
@@ -93,6 +94,7 @@ cdef extern from "numbers/numbers.h":
     object cad_var_adjoint(CadVar *var)
     object cad_record_rule(CadTape *tape, size_t number, list operands, list values)
     void set_rule_hook(int (*hook)(CadTape *, size_t) noexcept)
+    void set_slopes_hook(int (*hook)(CadTape *, size_t, CadSlopes *) noexcept)
     void set_second_rule_hook(int (*hook)(CadTape *, size_t, const CadAlong *) noexcept)
     void cad_restore_exception(object error)
     void set_dual_hook(int (*hook)(CadOp, PyObject *const *, object) except -1)

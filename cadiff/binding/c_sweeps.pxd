@@ -14,10 +14,9 @@ cdef extern from "sweeps/inlined.h" nogil:
 
     CadStatus cad_inlined_new(CadTape *tape, size_t begin, size_t n_inputs, CadInlined **inlined)
     void cad_inlined_free(CadInlined *inlined)
-    bint cad_inlined_writes_inputs(const CadInlined *inlined)
     size_t cad_inlined_bytes(const CadInlined *inlined)
     CadStatus cad_inlined_variant_new(const CadInlined *inlined, const unsigned char *active,
-                                      bint guarded, const int64_t *slots, size_t n_slots,
+                                      const int64_t *slots, size_t n_slots,
                                       unsigned char *found, CadInlinedVariant **variant)
     void cad_inlined_variant_free(CadInlinedVariant *variant)
     CadStatus cad_inlined_append(const CadInlinedVariant *variant, CadTape *tape,

@@ -32,6 +32,7 @@ cdef extern from "table/ops.h" nogil:
         CAD_OP_SCATTER
         CAD_OP_ADD_AT
         CAD_OP_THIRD
+        CAD_OP_RULE
         CAD_OP_amul
         CAD_OP_positive
         CAD_OP_stop
@@ -80,6 +81,10 @@ cdef extern from "tape/entries.h" nogil:
         CAD_PASSIVE_A
         CAD_PASSIVE_B
 
+    enum:
+        CAD_PLAN_WORDS
+        CAD_DIRECT_RULE
+
     ctypedef struct CadPlan:
         uint32_t words
         int ndim
@@ -124,6 +129,7 @@ cdef extern from "tape/guards.h" nogil:
 
     CadStatus cad_guards_new(CadTape *tape)
     void cad_guards_free(CadTape *tape)
+    CadStatus cad_guard_note(CadTape *tape, CadSlot slot, size_t count, int equality)
     CadStatus cad_guard_note_late(CadTape *tape, uint64_t serial, CadSlot slot, size_t count,
                                   int equality)
     void cad_guard_obstacle(CadTape *tape, const char *text)
@@ -141,6 +147,13 @@ cdef extern from "tape/tape.h" nogil:
         CadStatus (*swept)(void *holder, size_t entry) noexcept
         CadStatus (*array)(void *holder, int ndim, const Py_ssize_t *shape) noexcept
 
+    ctypedef struct CadSlopes:
+        size_t n_results
+        const int64_t *starts
+        const int *columns
+        CadSlot *sources
+        double *values
+
     ctypedef struct CadTape:
         CadGuards *guards
         const CadHook *hook
@@ -155,6 +168,7 @@ cdef extern from "tape/tape.h" nogil:
         size_t n_marks
         size_t mark_slots
         int pinned
+        int open
         size_t n_assigned
         size_t n_plan_words
         uint64_t running_tag
@@ -181,6 +195,9 @@ cdef extern from "tape/tape.h" nogil:
     CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, bint accumulate,
                             CadSlot *out)
     CadStatus cad_tape_open_leaf(CadTape *tape, size_t count, CadSlot *out)
+    CadStatus cad_tape_push_plan(CadTape *tape, uint32_t code, size_t slots, size_t words,
+                                 CadPlan **plan)
+    void cad_tape_set_busy(CadTape *tape, bint busy)
     CadStatus cad_tape_block(CadTape *tape, size_t count, bint may_change, CadSlot *out)
     void cad_tape_pin(CadTape *tape)
     void cad_tape_unpin(CadTape *tape)

@@ -12,6 +12,8 @@ from .codes cimport Code
 @cython.final
 cdef class Graph:
     cdef CadGraph *graph
+    cdef bint is_derived                 # it shares the numbers of
+    cdef Graph whole
     cdef readonly list sizes
     cdef readonly Py_ssize_t n_outputs
     cdef readonly Py_ssize_t n_recorded  # operations
@@ -32,6 +34,9 @@ cdef class Graph:
     cdef Ids elements(self, which)
     cdef Ids more_inputs(self, Py_ssize_t size)
     cdef Ids all_outputs(self)
+    cdef Graph derived(self, Ids more, Ids found)
+    cdef Ids outputs_and_guards(self)
+    cdef bytes carries(self, which, Ids numbers, bint by_value)
     cdef Ids ones(self, Py_ssize_t n)
     cdef Ids pulled(self, Ids outputs, Ids seeds, Ids wrt)
     cdef Ids pushed(self, Ids wrt, Ids along, Ids outputs)

@@ -13,7 +13,7 @@ from .c_graph cimport *
 from .c_numbers cimport *
 from .c_program cimport *
 from .c_tape cimport *
-from .tape cimport on_tape, rule_call, rule_name
+from .tape cimport DirectRule, on_tape, rule_at, rule_call, rule_name
 from .atoms cimport shape
 from .guards cimport noted_guards
 from .recording cimport Recording
@@ -43,7 +43,8 @@ cdef class Graph:
         raise TypeError("a Graph comes from graph_of")
 
     def __dealloc__(self):
-        cad_graph_free(self.graph)
+        if not self.is_derived:  # `whole` may be gone already, if both are garbage
+            cad_graph_free(self.graph)
         cad_memory_free(self.inputs)
         cad_memory_free(self.outputs)
 
@@ -77,14 +78,21 @@ cdef class Graph:
 
     cdef Ids elements(self, which):
         """Some inputs: ranges [begin, end) of all, which are elements one behind the other."""
-        cdef Py_ssize_t i, at = 0, n = self.n_inputs
+        cdef Py_ssize_t i, at = 0, n = self.n_inputs, k = 0, first = 0, size
         for begin, end in which:
             if not 0 <= begin <= end <= n:
                 raise ValueError(f"there are {n} inputs, not those from {begin} to {end}")
         cdef Ids result = new_ids(sum([end - begin for begin, end in which]))
         for begin, end in which:
             for i in range(begin, end):
-                result.data[at] = self.inputs[0] + <CadId>i
+                if i < first:
+                    k = first = 0
+                size = self.sizes[k]
+                while i >= first + size:
+                    first += size
+                    k += 1
+                    size = self.sizes[k]
+                result.data[at] = self.inputs[k] + <CadId>(i - first)
                 at += 1
         return result
 
@@ -426,6 +434,65 @@ cdef class Graph:
         cdef Ids seeds = self.more_inputs(outputs.n)
         return self.code([seeds], [outputs, self.pulled(outputs, seeds, self.elements(which))])
 
+    def pull_graph(self, which):
+        """inputs, cotangents of the outputs -> cotangents of some inputs, as a graph of its own."""
+        cdef Ids outputs = self.all_outputs()
+        cdef Ids seeds = self.more_inputs(outputs.n)
+        return self.derived(seeds, self.pulled(outputs, seeds, self.elements(which)))
+
+    def push_graph(self, which):
+        """inputs, tangents of some inputs -> outputs, their tangents, as a graph of its own."""
+        cdef Ids outputs = self.all_outputs()
+        cdef Ids wrt = self.elements(which)
+        cdef Ids along = self.more_inputs(wrt.n)
+        return self.derived(along, joined_ids([outputs, self.pushed(wrt, along, outputs)]))
+
+    cdef Graph derived(self, Ids more, Ids found):
+        """A graph with an input more, and other outputs, which has derivatives in its turn. It
+        shares all numbers with this one; there are no calls."""
+        cdef Graph result = Graph.__new__(Graph)
+        cdef Py_ssize_t n = len(self.sizes)
+        if self.steps:
+            raise ValueError("a graph of a derivative has no calls")
+        result.whole = self
+        result.is_derived = True
+        result.graph = self.graph
+        result.inputs = <CadId *>cad_memory_resize(NULL, n + 1, sizeof(CadId))
+        if result.inputs == NULL:
+            check(CAD_NO_MEMORY)
+        memcpy(result.inputs, self.inputs, n * sizeof(CadId))
+        result.sizes = [*self.sizes, more.n]
+        result.inputs[n] = more.data[0] if more.n > 0 else 0
+        result.n_outputs = found.n
+        result.outputs = found.data
+        found.data = NULL
+        result.guards = self.guards
+        result.steps = self.steps
+        result.n_recorded = self.n_recorded
+        result.n_arrays = self.graph.n_arrays
+        result.keep()
+        return result
+
+    cdef Ids outputs_and_guards(self):
+        """The numbers of all outputs, and those whose outcomes the guards are."""
+        cdef Ids result = new_ids(self.n_outputs + self.kept_guards)
+        cdef size_t k
+        memcpy(result.data, self.outputs, self.n_outputs * sizeof(CadId))
+        for k in range(self.kept_guards):
+            result.data[self.n_outputs + k] = self.graph.guards[k].id
+        return result
+
+    cdef bytes carries(self, which, Ids numbers, bint by_value):
+        """Of some numbers whether they carry a derivative if some inputs do, or (`by_value`)
+        whether they change with these."""
+        cdef Ids wrt = self.elements(which)
+        cdef bytearray found = bytearray(numbers.n)
+        check(cad_graph_reach(
+            self.graph, wrt.data, wrt.n, by_value, numbers.data, numbers.n,
+            <uint8_t *><unsigned char *>found
+        ))
+        return bytes(found)
+
     def push_code(self, which):
         """inputs, tangents of some inputs -> outputs, their tangents."""
         cdef Ids outputs = self.all_outputs()
@@ -564,7 +631,18 @@ cdef CadStatus push_step(void *owner, uint32_t number, CadId operands, CadId res
         return CAD_RAISED
 
 
+cdef CadStatus insert_rule(void *owner, CadTape *tape, size_t entry, const CadId *operands,
+                           CadId *results) noexcept:
+    try:
+        (<DirectRule>rule_at(tape, entry)).insert_into((<Graph>owner).graph, operands, results)
+        return CAD_OK
+    except BaseException as error:
+        cad_restore_exception(error)
+        return CAD_RAISED
+
+
 cdef CadCalls STEPS
 STEPS.note = note_step
 STEPS.pull = pull_step
 STEPS.push = push_step
+STEPS.insert = insert_rule

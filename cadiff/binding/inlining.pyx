@@ -61,8 +61,8 @@ cdef class Inlined:
     def nbytes(self):
         return cad_inlined_bytes(self.inlined)
 
-    cdef Variant variant(self, bytes active, bint guarded):
-        cdef Variant variant = self.variants.get((active, guarded))
+    cdef Variant variant(self, bytes active):
+        cdef Variant variant = self.variants.get(active)
         cdef cnp.ndarray slots, found
         if variant is not None:
             return variant
@@ -74,7 +74,7 @@ cdef class Inlined:
         slots = np.array([slot for slot in places if slot >= 0], dtype=np.int64)
         found = np.zeros(len(slots), dtype=np.uint8)
         check(cad_inlined_variant_new(
-            self.inlined, <const unsigned char *>per_number, guarded,
+            self.inlined, <const unsigned char *>per_number,
             <const int64_t *>cnp.PyArray_DATA(slots), len(slots),
             <unsigned char *>cnp.PyArray_DATA(found), &variant.variant,
         ))
@@ -82,7 +82,7 @@ cdef class Inlined:
         variant.is_active = bytes([slot >= 0 and next(answers) for slot in places])
         if len(self.variants) == MOST_VARIANTS:
             self.variants.clear()
-        self.variants[active, guarded] = variant
+        self.variants[active] = variant
         return variant
 
     cdef bytes active_of(self, CadTape *tape, list atoms):
@@ -114,12 +114,12 @@ cdef class Inlined:
                 return None
         return active
 
-    def inline(self, list atoms, bint lifted):
+    def inline(self, list atoms):
         """What the function returns for these inputs, in atoms: Vars, floats and arrays; or the
         number of the guard that came out otherwise; or None if only the function can tell.
 
-        lifted: the Vars among them are the inputs of a recording that has just begun. Then what is
-        recorded is what the function would record.
+        The Vars among them are the inputs of a recording that has just begun: what is recorded is
+        what the function would record.
         """
         cdef CadTape *tape = cad_current_tape()
         cdef CadFilled filled
@@ -128,9 +128,9 @@ cdef class Inlined:
         cdef long missed = -1
         cdef Variant variant
         cdef bytes active = self.active_of(tape, atoms)
-        if active is None or (not lifted and cad_inlined_writes_inputs(self.inlined)):
+        if active is None:
             return None
-        variant = self.variant(active, tape.guards != NULL)
+        variant = self.variant(active)
         slots = <CadSlot *>cad_memory_resize(NULL, self.n_inputs, sizeof(CadSlot))
         if slots == NULL:
             check(CAD_NO_MEMORY)
@@ -142,7 +142,7 @@ cdef class Inlined:
                 copies = self.put(tape, atoms, slots)
                 check(cad_inlined_append(variant.variant, tape, slots, &shift, &missed))
                 if missed < 0:
-                    return self.results(tape, variant, atoms, slots, shift, lifted)
+                    return self.results(tape, variant, slots, shift)
                 copies = None  # which are about to be gone
                 cad_tape_take_back(tape, filled)
                 return missed
@@ -182,8 +182,7 @@ cdef class Inlined:
             at += n
         return copies
 
-    cdef list results(self, CadTape *tape, Variant variant, list atoms, CadSlot *slots,
-                      CadSlot shift, bint lifted):
+    cdef list results(self, CadTape *tape, Variant variant, CadSlot *slots, CadSlot shift):
         """The outputs, now that they stand on the tape."""
         cdef CadSlot slot
         results = []
@@ -199,8 +198,6 @@ cdef class Inlined:
             var = output_view(tape, slot, lengths, strides, 0)
             if not variant.is_active[k]:
                 results.append(plain_value(var))
-            elif <size_t>place < self.n_inputs and not lifted:  # the caller's own numbers
-                results.append(cad_apply1(CAD_OP_positive, var))
             else:
                 if lengths:
                     var = output_view(tape, slot, lengths, strides, flags)
@@ -213,13 +210,13 @@ cdef inline tuple np_shape(object atom):
 
 
 def signature_of(tuple args):
-    """The signature of arguments that are floats, Vars, or lists and tuples of single ones, and
-    the atoms in them; None and no atoms for other arguments. It has for each argument its shape,
+    """The signature of arguments that are floats, Vars, Duals, or lists and tuples of single ones,
+    and the atoms in them; None and no atoms for other arguments. It has for each argument its shape,
     () for a number, or the type and length of a list or tuple."""
     cdef list signature = [], atoms = []
     cdef object item, number
     for item in args:
-        if CAD_IS_VAR_ARRAY(item):
+        if CAD_IS_VAR_ARRAY(item) or (CAD_IS_DUAL(item) and cad_ndim(item) > 0):
             signature.append(item.shape)
             atoms.append(item)
         elif is_single(item):
@@ -237,7 +234,11 @@ def signature_of(tuple args):
 
 
 cdef inline bint is_single(object item):
-    return type(item) is float or (CAD_IS_VAR(item) and not CAD_IS_VAR_ARRAY(item))
+    return (
+        type(item) is float
+        or (CAD_IS_VAR(item) and not CAD_IS_VAR_ARRAY(item))
+        or (CAD_IS_DUAL(item) and cad_ndim(item) == 0)
+    )
 
 
 cdef object output_view(CadTape *tape, CadSlot slot, tuple shape, tuple strides, uint32_t flags):

@@ -34,6 +34,7 @@ MODULES = (
     "graphs",
     "graph_files",
     "sparse",
+    "entries",
     "signatures",
     "watches",
     "methods",

@@ -20,7 +20,7 @@ from .c_linear cimport *
 from .c_numbers cimport *
 from .c_sweeps cimport *
 from .c_tape cimport *
-from .tape cimport is_gone, on_tape, rule_call, view_of
+from .tape cimport is_gone, on_tape, rule_at, view_of
 from .atoms cimport highest_tag, only_number, shape
 from .hooks cimport (
     Checks, checks_of, forget_suspects, leave_step, note_suspects, step_under_way,
@@ -617,6 +617,15 @@ cdef class Recording:
         )
 
     @property
+    def passes_series(self):
+        """Whether sweeps over power series can pass what was recorded: nothing but operations."""
+        cdef size_t i
+        for i in range(self.begin(), self.tape.n_entries):
+            if cad_entry_is_rule(self.tape.entries[i]):
+                return False
+        return checks_of(self.tape) is None
+
+    @property
     def passes_rules(self):
         """Whether sweeps along one direction can pass what was recorded: no rule runs again, and
         steps are not checked one by one."""
@@ -625,7 +634,7 @@ cdef class Recording:
             return True
         for i in range(self.begin(), self.tape.n_entries):
             if cad_entry_is_rule(self.tape.entries[i]):
-                if rule_call(self.tape, i).rule.runs_again:
+                if rule_at(self.tape, i).runs_again:
                     return False
         return checks_of(self.tape) is None
 

@@ -8,7 +8,9 @@ from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .c_sweeps cimport *
 from .c_tape cimport *
-from .tape cimport are_zero, rule_call, rule_name, RuleCall, view_at
+from .tape cimport (
+    are_zero, DirectRule, rule_at, rule_call, rule_name, RuleCall, view_at,
+)
 from .atoms cimport shape
 from .hooks cimport enter_step, leave_step, look_at_rule
 from .forward cimport Forward
@@ -49,6 +51,9 @@ cdef int pull_rule(CadTape *tape, size_t index) except -1:
 cdef int rule_hook(CadTape *tape, size_t index) noexcept:
     """What C calls: the exception is left set."""
     try:
+        rule = rule_at(tape, index)
+        if isinstance(rule, DirectRule):
+            return (<DirectRule>rule).pull_here(tape, index)
         return pull_rule(tape, index)
     except BaseException as error:
         cad_restore_exception(error)
@@ -145,6 +150,11 @@ cdef int second_rule_hook(CadTape *tape, size_t index, const CadAlong *along) no
     """What C calls: the exception is left set."""
     cad_tape_pin(tape)
     try:
+        rule = rule_at(tape, index)
+        if isinstance(rule, DirectRule):
+            if along.adjoints.data == NULL:
+                return (<DirectRule>rule).push_here(tape, index, along)
+            return (<DirectRule>rule).pull_along(tape, index, along)
         if along.adjoints.data == NULL:
             return push_rule(tape, rule_call(tape, index), along.tangents)
         return pull_rule_along(tape, rule_call(tape, index), along)
@@ -154,6 +164,16 @@ cdef int second_rule_hook(CadTape *tape, size_t index, const CadAlong *along) no
     finally:
         cad_tape_unpin(tape)
 set_second_rule_hook(second_rule_hook)
+
+
+cdef int slopes_hook(CadTape *tape, size_t index, CadSlopes *slopes) noexcept:
+    """What C calls: the exception is left set."""
+    try:
+        return (<DirectRule>rule_at(tape, index)).slopes_here(tape, index, slopes)
+    except BaseException as error:
+        cad_restore_exception(error)
+        return -1
+set_slopes_hook(slopes_hook)
 
 
 def record_rule(rule, list operands, list results):

@@ -2,6 +2,8 @@
 
 cimport cython
 
+from .c_graph cimport CadGraph, CadId
+from .c_sweeps cimport CadAlong
 from .c_tape cimport *
 
 
@@ -25,6 +27,15 @@ cdef class RuleCall:
     cdef list outs
 
 
+cdef class DirectRule:
+    cdef int pull_here(self, CadTape *tape, size_t index) except -1
+    cdef int push_here(self, CadTape *tape, size_t index, const CadAlong *along) except -1
+    cdef int pull_along(self, CadTape *tape, size_t index, const CadAlong *along) except -1
+    cdef int slopes_here(self, CadTape *tape, size_t index, CadSlopes *slopes) except -1
+    cdef int insert_into(self, CadGraph *graph, const CadId *operands, CadId *results) except -1
+
+
+cdef object rule_at(CadTape *tape, size_t index)
 cdef RuleCall rule_call(CadTape *tape, size_t index)
 cdef bint are_zero(list cotangents)
 cdef object rule_name(object rule)

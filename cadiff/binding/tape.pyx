@@ -139,6 +139,36 @@ cdef class RuleCall:
     """One call of a rule: where its operands and results stand, as (slot, shape, strides)."""
 
 
+cdef class DirectRule:
+    """A rule that sweeps carry out without Python."""
+
+    cdef int pull_here(self, CadTape *tape, size_t index) except -1:
+        """Hand on the adjoints of the results of an entry."""
+        raise NotImplementedError
+
+    cdef int push_here(self, CadTape *tape, size_t index, const CadAlong *along) except -1:
+        """The tangents of the results, all lanes."""
+        raise NotImplementedError
+
+    cdef int pull_along(self, CadTape *tape, size_t index, const CadAlong *along) except -1:
+        """Hand on the adjoints of the results, and their tangents, all lanes."""
+        raise NotImplementedError
+
+    cdef int slopes_here(self, CadTape *tape, size_t index, CadSlopes *slopes) except -1:
+        """The derivatives of the results by the operands, one by one."""
+        raise NotImplementedError
+
+    cdef int insert_into(self, CadGraph *graph, const CadId *operands, CadId *results) except -1:
+        """What it computes of numbers of a graph, as further numbers, for all its slots."""
+        raise NotImplementedError
+
+
+cdef object rule_at(CadTape *tape, size_t index):
+    """The rule of an entry."""
+    cdef CadPlan *plan = cad_tape_plan(tape, tape.entries[index])
+    return (<tuple>(<list>tape.rules)[cad_plan_extra(plan)[0]])[0]
+
+
 cdef RuleCall rule_call(CadTape *tape, size_t index):
     cdef CadEntry e = tape.entries[index]
     cdef CadPlan *plan = cad_tape_plan(tape, e)

@@ -1,20 +1,24 @@
-"""Recorded functions within other derivatives: their recordings are inlined, f is not run."""
+"""Recorded functions within other derivatives, where f is not run.
+
+A call of a program is one entry of the tape. For exact replays alone what f recorded is inlined.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import binding
-from ..binding import Dual, Guarded, Inlined, Var, Watch
+from ..binding import Dual, Guarded, Inlined, Taped, Var, Watch
 from ..transforms._base import Function
 from ..transforms._outputs import Output
 from .reads import watch_call
 from .recordings import OUTER, Call, MissedError, first_argument, recorded_in
 
-__all__ = ["InlinedCalls", "Replay"]
+__all__ = ["Replay", "TapedCalls"]
 
 
 class Replay:
@@ -34,7 +38,7 @@ class Replay:
             atoms = Call(args, kwargs, self._argnums).atoms
         else:
             atoms = list(args)
-        found = self._inlined.inline(atoms, True)
+        found = self._inlined.inline(atoms)
         assert found is not None
         if isinstance(found, int):
             raise MissedError(-1)  # guards are counted in another way there
@@ -92,7 +96,7 @@ def _filled(tree: Any, atoms: Iterator[Any]) -> Any:
 
 
 class Candidates:
-    """The inlined recordings for calls of one signature, and how many calls in a row they missed.
+    """The recordings for calls of one signature, and how many calls in a row they missed.
 
     Where there are as many as there may be, and none has served for some calls in a row, they are
     left alone for a while: f is run without trying them.
@@ -102,7 +106,7 @@ class Candidates:
     MANY_MISSED = 4
 
     def __init__(self) -> None:
-        self.inlined: list[tuple[Inlined, ReplayedResult, Watch]] = []
+        self.taped: list[tuple[Taped, ReplayedResult, Watch]] = []
         self._missed = 0
         self._to_skip = 0
 
@@ -113,20 +117,27 @@ class Candidates:
     def forget_stale(self) -> None:
         """After some calls in vain make room, if what f reads beside its arguments has changed."""
         if self._missed % self.MANY_MISSED == 0:
-            self.inlined = [one for one in self.inlined if one[2].holds()]
+            self.taped = [one for one in self.taped if one[2].holds()]
 
-    def note(self, served: bool) -> None:
-        self._missed = 0 if served else self._missed + 1
-        self._to_skip = 0 if served else min(self._missed, self.MOST_SKIPPED)
+    def note_served(self) -> None:
+        self._missed = self._to_skip = 0
 
-
-def _inlined(guarded: Guarded, result: ReplayedResult) -> tuple[Inlined, ReplayedResult] | str:
-    inlined = binding.inlined_of(guarded.recording, result.atoms)
-    return inlined if isinstance(inlined, str) else (inlined, result)
+    def note_missed(self) -> None:
+        self._missed += 1
+        self._to_skip = min(self._missed, self.MOST_SKIPPED)
 
 
-class InlinedCalls:
-    """The recordings of a function that are inlined, by the signatures of calls that carry Vars.
+def _taped(
+    name: str, guarded: Guarded, result: ReplayedResult
+) -> tuple[Taped, ReplayedResult] | str:
+    if guarded.writes_inputs:
+        return "it assigns to an argument, which is the caller's"
+    taped = binding.taped_of(guarded.recording, result.atoms, name)
+    return taped if isinstance(taped, str) else (taped, result)
+
+
+class TapedCalls:
+    """The recordings of a function for calls that carry Vars or Duals, by their signatures.
 
     At most `max_traces` are kept for each signature.
     """
@@ -141,7 +152,7 @@ class InlinedCalls:
         self._fast: dict[Any, Candidates] = {}  # by what signature_of finds without a Call
 
     def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[bool, Any]:
-        """Whether a recording can be inlined for the call, and then what the function returns."""
+        """Whether a recording serves the call, and then what the function returns."""
         signature, atoms = (None, []) if kwargs else binding.signature_of(args)
         fast = self._fast.get(signature)
         found = MISSED
@@ -149,22 +160,22 @@ class InlinedCalls:
             if fast.is_left_alone():
                 self._changed()
                 return False, None
-            found = self._inlined_call(fast, atoms)
-            if found is not MISSED or len(fast.inlined) >= self._max_traces:
+            found = self._served(fast, atoms)
+            if found is not MISSED or len(fast.taped) >= self._max_traces:
                 return _answer(found)
         call = Call(args, kwargs, first_argument(args))
         atoms = call.atoms
-        if any(isinstance(x, Dual) for x in atoms) or not any(isinstance(x, Var) for x in atoms):
+        if not any(isinstance(x, (Var, Dual)) for x in atoms):
             return False, None
         candidates = self._candidates.get(call.key)
         if candidates is None and len(self._candidates) >= self.MOST_SIGNATURES:
             return False, None
         if candidates is not None and candidates is not fast:
-            found = self._inlined_call(candidates, atoms)
-        if found is MISSED and not (binding.is_forward() or binding.is_hooked()):
+            found = self._served(candidates, atoms)
+        if found is MISSED and not binding.is_hooked():
             found = self._fresh(call, args, kwargs, atoms)
         candidates = self._candidates.get(call.key)
-        if signature is not None and candidates is not None and candidates.inlined:
+        if signature is not None and candidates is not None and candidates.taped:
             self._fast[signature] = candidates
         return _answer(found)
 
@@ -173,13 +184,14 @@ class InlinedCalls:
     ) -> Any:
         """What the function returns by a new recording, made by running f on plain numbers."""
         candidates = self._candidates.get(call.key)
-        if candidates is not None and len(candidates.inlined) >= self._max_traces:
+        if candidates is not None and len(candidates.taped) >= self._max_traces:
             return MISSED
         plain = Call(binding.plain_values(args), binding.plain_values(kwargs), call.argnums)
-        made: tuple[Inlined, ReplayedResult] | str
+        take = functools.partial(_taped, _name_of(self._function))
+        made: tuple[Taped, ReplayedResult] | str
         try:
             watch = watch_call(self._function, call.statics)
-            made = recorded_in(self._function, plain, ReplayedResult, _inlined, exact=True)
+            made = recorded_in(self._function, plain, ReplayedResult, take, exact=False)
         except Exception:
             made = ""  # f says what is wrong, or finds nothing wrong
         if made == OUTER:  # in this call, perhaps not in others
@@ -187,21 +199,25 @@ class InlinedCalls:
         candidates = self._candidates.setdefault(call.key, Candidates())
         if isinstance(made, str):
             return None
-        candidates.inlined.insert(0, (*made, watch))
-        return _inline(*made, atoms)
+        candidates.taped = [(*made, watch), *candidates.taped]
+        found = made[0].call(atoms)
+        if isinstance(found, list):
+            return (made[1].fill(found),)
+        return None if found is None else MISSED
 
-    def _inlined_call(self, candidates: Candidates, atoms: list[Any]) -> Any:
+    def _served(self, candidates: Candidates, atoms: list[Any]) -> Any:
         """What the function returns, MISSED, or None if it has to be run."""
-        for inlined, result, watch in [*candidates.inlined]:
-            if not watch.holds():
-                continue
-            found = _inline(inlined, result, atoms)
-            if found is not MISSED:
-                candidates.note(found is not None)
-                return found
-        if candidates.inlined:
-            if len(candidates.inlined) >= self._max_traces:
-                candidates.note(False)
+        for taped, result, watch in candidates.taped:
+            if watch.holds():
+                found = taped.call(atoms)
+                if type(found) is list:
+                    candidates.note_served()
+                    return (result.fill(found),)
+                if found is None:
+                    return None
+        if candidates.taped:
+            if len(candidates.taped) >= self._max_traces:
+                candidates.note_missed()
                 candidates.forget_stale()
             self._changed()
             return MISSED
@@ -211,11 +227,8 @@ class InlinedCalls:
 MISSED = object()  # no recording has the outcomes that are met
 
 
-def _inline(inlined: Inlined, result: ReplayedResult, atoms: list[Any]) -> Any:
-    found = inlined.inline(atoms, False)
-    if isinstance(found, list):
-        return (result.fill(found),)
-    return None if found is None else MISSED
+def _name_of(f: Function) -> str:
+    return str(getattr(f, "__qualname__", repr(f)))
 
 
 def _answer(found: Any) -> tuple[bool, Any]:

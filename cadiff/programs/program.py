@@ -36,7 +36,7 @@ from ..transforms._outputs import all_shapes, in_containers, refilled
 from . import listings
 from .batches import BatchCalls
 from .codegen import name_in_c, to_c
-from .inlining import InlinedCalls, Replay
+from .inlining import Replay, TapedCalls
 from .matrices import SparseCalls
 from .reads import UnwatchableError, watch_call
 from .recordings import (
@@ -118,7 +118,7 @@ class Program(SparseCalls, BatchCalls, Calls):
 
     def _reset(self) -> None:
         self._traces.clear()
-        self._inlined = InlinedCalls(
+        self._taped = TapedCalls(
             self._function, self._traces.max_traces, self._traces.change_branch
         )
         self._forget_objects()
@@ -383,10 +383,14 @@ class Program(SparseCalls, BatchCalls, Calls):
         return self._function
 
     def _within(self, /, *args: Any, **kwargs: Any) -> Any:
-        """What f returns within another derivative: a recording is inlined, if one serves."""
-        done, result = self._inlined.call(args, kwargs)
-        if done:
-            return result
+        """What f returns within another derivative: by a recording, if one serves.
+
+        What is exact is what f does itself.
+        """
+        if self._traces.optimize:
+            done, result = self._taped.call(args, kwargs)
+            if done:
+                return result
         self._traces.counts["eager"] += 1
         return self._function(*args, **kwargs)
 
@@ -623,8 +627,8 @@ class Program(SparseCalls, BatchCalls, Calls):
                 result = self._fall_back(asked, lambda *both: jvp(f, both[:n], both[n:]))
             pair: tuple[Any, Any] = result
             return pair
-        self._traces.counts["eager"] += 1
-        eager: tuple[Any, Any] = jvp(self._function, primals, tangents)
+        f = self._here((primals, tangents), {})
+        eager: tuple[Any, Any] = jvp(f, primals, tangents)
         return eager
 
     def _vjp(self, primals: tuple[Any, ...]) -> tuple[Any, Callable[[Any], Any]]:
@@ -818,10 +822,10 @@ def compile(
 
     In a class it is a method: each object has recordings of its own, which are forgotten with it.
 
-    A program may be called by functions that are differentiated or compiled: what f recorded is
-    recorded there again, and f is run only if no recording has the outcomes that it meets, or in
-    forward mode. Gradient functions of a program, such as `cadiff.grad(program)`, are its own
-    derivatives.
+    A program may be called by functions that are differentiated or compiled: the call is one
+    operation there, whose derivatives are compiled, too, and f is run only if no recording has the
+    outcomes that it meets. Gradient functions of a program, such as `cadiff.grad(program)`, are
+    its own derivatives.
 
     Operations with rules of their own (`primitive`, `custom`, much of `cadiff.numpy.linalg`) are
     steps of a program that call Python. Such a function is called with plain arrays, and only if
@@ -841,9 +845,9 @@ def compile(
     optimize : bool
         False: what f would record is put on the tape and differentiated there, so that value and
         derivatives are those that the gradient functions give of f, to the last bit (all nans
-        being one). `jvp` runs f. What f computes of arguments that are not differentiated by is
-        computed as for numbers with derivatives, where NumPy may add in another order; and
-        checkpointed functions are recorded as they stand.
+        being one). `jvp` runs f, and so do calls within other derivatives. What f computes of
+        arguments that are not differentiated by is computed as for numbers with derivatives, where
+        NumPy may add in another order; and checkpointed functions are recorded as they stand.
     max_traces : int
         How many recordings are kept for arguments of one structure. When there are as many, calls
         that meet other outcomes run f as it is; now and then one of them is recorded in the place

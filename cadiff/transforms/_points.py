@@ -90,9 +90,9 @@ def _by_series(f: Function, x: float, order: int) -> Any:
     None where that cannot serve: f uses numbers that carry derivatives themselves, or primitives.
     """
     result = None
-    with Recording((x,), (0,)) as recording:
+    with binding.Opened(), Recording((x,), (0,)) as recording:
         output = Output(f(*recording.lifted))
-        if recording.is_plain(output.atoms) and not recording.has_rules:
+        if recording.is_plain(output.atoms) and recording.passes_series:
             result = output.fill(binding.high_derivatives(recording, output.atoms, order))
         output.atoms.clear()
     return result

@@ -78,6 +78,9 @@ typedef struct CadCalls {
                       int64_t step, const uint8_t *wanted, CadId *made);
     CadStatus (*push)(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
                       int64_t step, const uint8_t *move, CadId *made);
+    /* What an entry of a direct rule (tape/entries.h) computes, as numbers of the graph. */
+    CadStatus (*insert)(void *owner, CadTape *tape, size_t entry, const CadId *operands,
+                        CadId *results);
 } CadCalls;
 
 typedef struct CadGraph {
@@ -224,7 +227,18 @@ typedef struct CadPart {
 CadStatus cad_graph_split(CadGraph *graph, CadId input, CadId *roots, size_t n_roots,
                           CadPart *part);
 
+/* The other way round: what another graph computes of some inputs, elements of it, as numbers of
+ * this one where `operands` stand in their places. Its guards are not among them. */
+CadStatus cad_graph_insert(CadGraph *graph, CadGraph *from, const CadId *inputs,
+                           const CadId *operands, size_t n_inputs, const CadId *outputs,
+                           size_t n_outputs, CadId *results);
+
 /* --- derivatives --- */
+
+/* Of each output whether it carries a derivative if some inputs do, or (`by_value`) whether it
+ * changes if they do. (Arrays are taken as a whole, so that the derivative may be 0.) */
+CadStatus cad_graph_reach(CadGraph *graph, const CadId *inputs, size_t n_inputs, int by_value,
+                          const CadId *outputs, size_t n_outputs, uint8_t *found);
 
 /* Cotangents of inputs: `seeds` are those of `outputs`. For the k-th number of `wrt` its cotangent
  * is left in results[k], a constant 0 where nothing arrives. */

@@ -80,6 +80,19 @@ static inline void cad_copy_plan(const CadGraph *graph, const CadArray *array, C
     }
 }
 
+/* Copying from a graph into another one: what a number is there by itself, and as the first one of
+ * a view. */
+typedef struct CadCopier {
+    CadGraph *from;
+    CadGraph *to;
+    CadId (*number)(void *context, CadId id);
+    CadId (*view)(void *context, CadId id);
+    void *context;
+} CadCopier;
+
+/* An array that is neither inputs nor constants; answers its first element. */
+CadId cad_graph_copy_array(const CadCopier *copier, const CadArray *array);
+
 /* A walk over all elements of a shape, in order, with the places of views. */
 typedef struct Steps {
     int ndim;

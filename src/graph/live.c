@@ -85,6 +85,88 @@ void cad_graph_forget_live(CadLive *live) {
     live->nodes = live->arrays = NULL;
 }
 
+/* --- the other way round --- */
+
+typedef struct Reacher {
+    CadGraph *graph;
+    CadLive reached;         /* of inputs: any of their elements */
+    const uint8_t *elements; /* of inputs */
+    int by_value;
+    int found;
+} Reacher;
+
+static int is_reached(Reacher *r, CadId id) {
+    if (!CAD_IS_ELEMENT(id)) {
+        return r->reached.nodes[id];
+    }
+    const uint32_t array = cad_graph_array_of(r->graph, id);
+    return r->graph->arrays[array].op == CAD_ARRAY_INPUT ? r->elements[id - CAD_ELEMENT_BIT]
+                                                         : r->reached.arrays[array];
+}
+
+static void look_at_number(void *visitor, CadId id) {
+    Reacher *r = visitor;
+    r->found |= is_reached(r, id);
+}
+
+static void look_at_view(void *visitor, CadId id) {
+    Reacher *r = visitor;
+    r->found |= CAD_IS_ELEMENT(id) ? r->reached.arrays[cad_graph_array_of(r->graph, id)]
+                                   : r->reached.nodes[id];
+}
+
+/* What has no derivative hands nothing on. */
+static int is_flat(const Reacher *r, uint32_t op) {
+    return !r->by_value && (op == CAD_OP_stop || op == CAD_OP_less || op == CAD_OP_less_equal ||
+                            op == CAD_OP_equal || op == CAD_OP_not_equal);
+}
+
+static void reach_node(Reacher *r, size_t i) {
+    if (!is_flat(r, r->graph->nodes[i].op)) {
+        r->found = 0;
+        cad_graph_visit_node(r->graph, i, look_at_number, r);
+        r->reached.nodes[i] = (uint8_t)r->found;
+    }
+}
+
+static void reach_array(Reacher *r, size_t i) {
+    const uint32_t op = r->graph->arrays[i].op;
+    if (!is_flat(r, op) && op != CAD_ARRAY_INPUT) {
+        r->found = 0;
+        cad_graph_visit_array(r->graph, i, op == CAD_ARRAY_PACK ? look_at_number : look_at_view,
+                              r);
+        r->reached.arrays[i] = (uint8_t)r->found;
+    }
+}
+
+CadStatus cad_graph_reach(CadGraph *graph, const CadId *inputs, size_t n_inputs, int by_value,
+                          const CadId *outputs, size_t n_outputs, uint8_t *found) {
+    uint8_t *elements = cad_memory_zeroed((size_t)graph->n_elements + 1, 1);
+    Reacher r = {graph, {cad_memory_zeroed(graph->n_nodes, 1), NULL}, elements, by_value, 0};
+    r.reached.arrays = cad_memory_zeroed(graph->n_arrays + 1, 1);
+    const int has_room = elements != NULL && r.reached.nodes != NULL && r.reached.arrays != NULL;
+    size_t node = 0;
+    for (size_t k = 0; k < n_inputs && has_room; k++) {
+        elements[inputs[k] - CAD_ELEMENT_BIT] = 1;
+        r.reached.arrays[cad_graph_array_of(graph, inputs[k])] = 1;
+    }
+    for (size_t i = 0; i < graph->n_arrays && has_room; i++) {
+        for (; node < graph->arrays[i].before; node++) {
+            reach_node(&r, node);
+        }
+        reach_array(&r, i);
+    }
+    for (; node < graph->n_nodes && has_room; node++) {
+        reach_node(&r, node);
+    }
+    for (size_t k = 0; k < n_outputs && has_room; k++) {
+        found[k] = (uint8_t)is_reached(&r, outputs[k]);
+    }
+    cad_graph_forget_live(&r.reached);
+    cad_memory_free(elements);
+    return has_room ? CAD_OK : CAD_NO_MEMORY;
+}
+
 /* --- beginnings --- */
 
 static size_t find_ends(const CadGraph *graph, size_t n_nodes, uint8_t *is_end, CadId *ends) {

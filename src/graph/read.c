@@ -369,40 +369,61 @@ static CadId *read_operand(Reader *r, const CadOperand *operand, int passive, Ca
     return ids;
 }
 
-/* A call gets its operands in a row. If it has none, there is nothing to read. */
-static void read_call(Reader *r, CadEntry entry, uint32_t number, int64_t n_operands,
-                      int64_t *place, const uint8_t *passive) {
-    CadGraph *graph = r->graph;
+/* The operands of a rule in a row; answers how many numbers, or SIZE_MAX without memory. */
+static size_t read_operands(Reader *r, int64_t n_operands, int64_t *place,
+                            const uint8_t *passive) {
     size_t count = 0;
     int64_t *next = place;
     for (int64_t k = 0; k < n_operands; k++) {
         count += operand_size(cad_next_operand(&next));
     }
     CadId *ids = make_room(r, count);
-    if (ids == NULL || count == 0) {
-        return;
+    if (ids == NULL) {
+        return SIZE_MAX;
     }
     for (int64_t k = 0; k < n_operands; k++) {
         const CadOperand *operand = cad_next_operand(&place);
         if (operand_size(operand) > 0) {
-            ids = read_operand(r, operand, passive[k], ids);
+            ids = read_operand(r, operand, passive != NULL && passive[k], ids);
         }
     }
-    const CadId operands = cad_graph_pack(graph, r->some, count);
-    name_elements(r, entry.out, entry.b, cad_graph_call(graph, number, operands, count, entry.b));
+    return count;
+}
+
+/* If a call has no operands, there is nothing to read. */
+static void read_call(Reader *r, CadEntry entry, uint32_t number, int64_t n_operands,
+                      int64_t *place, const uint8_t *passive) {
+    CadGraph *graph = r->graph;
+    const size_t count = read_operands(r, n_operands, place, passive);
+    if (count > 0 && count < SIZE_MAX) {
+        const CadId operands = cad_graph_pack(graph, r->some, count);
+        name_elements(r, entry.out, entry.b,
+                      cad_graph_call(graph, number, operands, count, entry.b));
+    }
 }
 
 static void read_rule(Reader *r, CadEntry entry, CadPlan *plan) {
     CadGraph *graph = r->graph;
     int64_t *place = cad_plan_extra(plan) + 1;
     const int64_t n_operands = *place++;
+    if (graph->calls == NULL) {
+        graph->status = CAD_RAISED;
+        return;
+    }
+    if (plan->passive == CAD_DIRECT_RULE) {
+        if (read_operands(r, n_operands, place, NULL) < SIZE_MAX) {
+            const CadStatus status = graph->calls->insert(graph->owner, r->tape, r->entry, r->some,
+                                                          r->at + (entry.out - r->base));
+            graph->status = graph->status == CAD_OK ? status : graph->status;
+        }
+        return;
+    }
     uint8_t *passive = cad_memory_zeroed((size_t)n_operands, 1);
     if (passive == NULL) {
         graph->status = CAD_NO_MEMORY;
         return;
     }
-    const int64_t number =
-        graph->calls != NULL ? graph->calls->note(graph->owner, r->tape, r->entry, passive) : -1;
+    const int64_t number = graph->calls->note(graph->owner, r->tape, r->entry, passive);
     if (number < 0) {
         graph->status = CAD_RAISED;
     } else {

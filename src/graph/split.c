@@ -80,7 +80,8 @@ static void add_given(void *visitor, CadId id) {
 
 /* --- making the part --- */
 
-static CadId name_of(Splitter *s, CadId id) {
+static CadId name_of(void *splitter, CadId id) {
+    Splitter *s = splitter;
     const CadGraph *graph = s->graph;
     CadPart *part = s->part;
     if (!CAD_IS_ELEMENT(id)) {
@@ -110,50 +111,12 @@ static void make_node(Splitter *s, size_t i) {
     }
 }
 
-static CadId make_pack(Splitter *s, const CadArray *array) {
-    CadId *ids = cad_memory_resize(NULL, array->size, sizeof *ids), made = 0;
-    if (ids == NULL) {
-        s->status = CAD_NO_MEMORY;
-        return made;
-    }
-    for (uint32_t k = 0; k < array->size; k++) {
-        ids[k] = name_of(s, s->graph->lists[array->list + k]);
-    }
-    made = cad_graph_pack(s->part->graph, ids, array->size);
-    cad_memory_free(ids);
-    return made;
-}
-
-static CadId make_array(Splitter *s, const CadArray *array) {
-    CadGraph *to = s->part->graph;
-    CadPlanCopy plan;
-    if (array->op == CAD_ARRAY_PACK) {
-        return make_pack(s, array);
-    }
-    cad_copy_plan(s->graph, array, &plan);
-    for (int k = plan.n_views > 1 ? 1 : 0; k < plan.n_views; k++) {
-        plan.views[k].first = name_of(s, plan.views[k].first);
-    }
-    if (array->op == CAD_ARRAY_CALL) {
-        return cad_graph_call(to, (uint32_t)plan.extra, plan.views[0].first, (size_t)plan.shape[0],
-                              array->size);
-    }
-    if (array->op == CAD_ARRAY_ADD_TO) {
-        const CadId former = plan.extra < 0 ? CAD_NO_ID : name_of(s, (CadId)plan.extra);
-        return plan.index < 0
-                   ? cad_graph_add_to(to, former, array->size, plan.ndim, plan.shape,
-                                      plan.views[0], plan.views[1])
-                   : cad_graph_add_at(to, former, array->size, s->graph->lists + plan.index,
-                                      plan.views[0], (size_t)plan.shape[0]);
-    }
-    return cad_graph_map(to, array->op, array->size, plan.ndim, plan.shape, plan.n_views,
-                         plan.views);
-}
-
 static void make_array_at(Splitter *s, size_t i) {
     const CadArray *array = &s->graph->arrays[i];
     if (s->array_varies[i]) {
-        s->array_name[i] = array->op == CAD_ARRAY_INPUT ? s->part->own : make_array(s, array);
+        const CadCopier copier = {s->graph, s->part->graph, name_of, name_of, s};
+        s->array_name[i] =
+            array->op == CAD_ARRAY_INPUT ? s->part->own : cad_graph_copy_array(&copier, array);
     }
 }
 

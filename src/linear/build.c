@@ -23,6 +23,37 @@ static void reach_array(CadBuild *build, CadEntry e) {
     }
 }
 
+/* A rule reads all its operands, and writes all its results. */
+static CadSpan own_slots(CadEntry e) {
+    return (CadSpan){e.out, (int64_t)e.out + e.b - 1};
+}
+
+static int reads_any(const CadBuild *build, CadEntry e, int flag) {
+    CadSource source = cad_plan_sources(cad_entry_kind(e), cad_tape_plan(build->tape, e));
+    int found = 0;
+    while (!found && cad_next_source(&source)) {
+        found = cad_build_has_any(build, cad_source_span(&source), flag);
+    }
+    return found;
+}
+
+static int need_rule(CadBuild *build, CadEntry e) {
+    const int live = cad_build_has_any(build, own_slots(e), CAD_NEEDED) &&
+                     cad_build_has_any(build, own_slots(e), CAD_REACHED);
+    CadSource source = cad_plan_sources(cad_entry_kind(e), cad_tape_plan(build->tape, e));
+    if (live) {
+        cad_build_mark_all(build, own_slots(e), CAD_PINNED);
+    }
+    while (live && cad_next_source(&source)) {
+        const CadSpan span = cad_source_span(&source);
+        if (cad_build_has_any(build, span, CAD_REACHED)) {
+            cad_build_mark_all(build, span, CAD_PINNED | CAD_NEEDED | CAD_FIXED);
+            cad_build_use_all(build, span);
+        }
+    }
+    return live;
+}
+
 static void reach(CadBuild *build) {
     const CadTape *const tape = build->tape;
     for (size_t i = build->begin; i < build->end; i++) {
@@ -42,6 +73,10 @@ static void reach(CadBuild *build) {
             }
             if (!(e.code & CAD_PASSIVE_B) && cad_build_has(build, e.b, CAD_REACHED)) {
                 cad_build_mark(build, e.a, CAD_REACHED);
+            }
+        } else if (cad_entry_is_rule(e)) {
+            if (reads_any(build, e, CAD_REACHED)) {
+                cad_build_mark_all(build, own_slots(e), CAD_REACHED);
             }
         } else if (CAD_IS_ARRAY_ENTRY(e)) {
             reach_array(build, e);
@@ -92,6 +127,8 @@ static void need(CadBuild *build) {
                     cad_build_mark(build, e.b, CAD_PINNED | CAD_NEEDED | CAD_FIXED);
                 }
             }
+        } else if (cad_entry_is_rule(e)) {
+            live = need_rule(build, e);
         } else if (CAD_IS_ARRAY_ENTRY(e)) {
             live = need_array(build, e);
         }
@@ -109,7 +146,8 @@ static CadStatus build_steps(CadBuild *build) {
     for (; i < build->end && status == CAD_OK; i++) {
         const CadEntry e = tape->entries[i];
         if (build->live[i - build->begin]) {
-            status = CAD_IS_ARRAY_ENTRY(e)         ? cad_build_array(build, e)
+            status = cad_entry_is_rule(e)          ? cad_build_rule(build, i)
+                     : CAD_IS_ARRAY_ENTRY(e)       ? cad_build_array(build, e)
                      : cad_entry_assigns_number(e) ? cad_build_assignment(build, e)
                                                    : cad_build_number(build, i);
         }

@@ -169,4 +169,7 @@ void cad_build_rename_words(CadBuild *build);
 CadStatus cad_build_number(CadBuild *build, size_t i);
 CadStatus cad_build_assignment(CadBuild *build, CadEntry e);
 
+/* Append the rows of a live entry of a direct rule. */
+CadStatus cad_build_rule(CadBuild *build, size_t i);
+
 #endif

@@ -55,7 +55,7 @@ typedef struct CadLinear {
 
 /* The derivative of numbers, at some slots (-1: a constant), by the `n_inputs` ones from `base`
  * on. Entries [begin, end) hold all that lies between; they read no variable below `base`, and
- * none is a rule. */
+ * none is a rule that calls Python. */
 CadStatus cad_linear_build(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t n_inputs,
                            const int64_t *outputs, size_t n_outputs, CadLinear **linear);
 

@@ -205,3 +205,25 @@ CadStatus cad_build_assignment(CadBuild *build, CadEntry e) {
     }
     return status != CAD_OK ? status : append_row(build, e.a);
 }
+
+CadStatus cad_build_rule(CadBuild *build, size_t i) {
+    const CadEntry e = build->tape->entries[i];
+    CadSlopes slopes;
+    if (build->tape->slopes(build->tape, i, &slopes) < 0) {
+        return CAD_RAISED;
+    }
+    CadStatus status = CAD_OK;
+    for (size_t row = 0; row < slopes.n_results && status == CAD_OK; row++) {
+        for (int64_t k = slopes.starts[row]; k < slopes.starts[row + 1] && status == CAD_OK; k++) {
+            const CadSlot source = slopes.sources[slopes.columns[k]];
+            /* A factor of 0 absorbs whatever comes. */
+            if (slopes.values[k] != 0.0 && cad_build_has(build, source, CAD_REACHED)) {
+                status = append_term(build, slopes.values[k], source);
+            }
+        }
+        status = status == CAD_OK ? append_row(build, e.out + (CadSlot)row) : status;
+    }
+    cad_memory_free(slopes.sources);
+    cad_memory_free(slopes.values);
+    return status;
+}

@@ -40,9 +40,6 @@ CadSpans cad_build_spans(const CadBuild *build, CadEntry entry) {
     CadPlan *const plan = cad_tape_plan(build->tape, entry);
     const CadEntryKind *const kind = cad_entry_kind(entry);
     CadSpans spans = {.n = 0, .to = {0, -1}, .kept = {0, -1}};
-    if (kind->is_rule) {
-        return spans;
-    }
     for (CadSource source = cad_plan_sources(kind, plan); cad_next_source(&source);) {
         if (is_active(plan, source.bit)) {
             spans.which[spans.n] = source.view;

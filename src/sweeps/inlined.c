@@ -36,7 +36,6 @@ struct CadInlined {
     size_t room; /* that products of matrices want */
     int has_arrays;
     int copies_borrowed; /* whether all values have to be in their places */
-    int writes_inputs;
 };
 
 struct CadInlinedVariant {
@@ -44,7 +43,6 @@ struct CadInlinedVariant {
     CadEntry *entries;
     int64_t *plans;
     CadBlock *blocks;
-    unsigned char *noted; /* of each guard whether it is one where this is appended */
 };
 
 /* In a variant, the code of an entry that nothing is to be differentiated through: only its values
@@ -86,10 +84,6 @@ void cad_inlined_free(CadInlined *inlined) {
         cad_memory_free(inlined->outcomes);
         cad_memory_free(inlined);
     }
-}
-
-int cad_inlined_writes_inputs(const CadInlined *inlined) {
-    return inlined->writes_inputs;
 }
 
 size_t cad_inlined_bytes(const CadInlined *inlined) {
@@ -172,10 +166,6 @@ static CadStatus copy_entries(CadInlined *inlined, const CadTape *tape, size_t b
             e->b -= base;
         }
         e->out -= base;
-        int64_t slot;
-        if (is_written_at(*e, plan, &slot)) {
-            inlined->writes_inputs |= slot < (int64_t)inlined->n_inputs;
-        }
         inlined->n_assigned += kind_of(*e)->former == CAD_FORMER_KEPT;
     }
     return CAD_OK;
@@ -354,7 +344,6 @@ void cad_inlined_variant_free(CadInlinedVariant *variant) {
         cad_memory_free(variant->entries);
         cad_memory_free(variant->plans);
         cad_memory_free(variant->blocks);
-        cad_memory_free(variant->noted);
         cad_memory_free(variant);
     }
 }
@@ -363,7 +352,6 @@ void cad_inlined_variant_free(CadInlinedVariant *variant) {
 typedef struct Activity {
     const CadInlined *inlined;
     unsigned char *at; /* of each slot */
-    int guarded;
 } Activity;
 
 /* A number that carries a derivative is written to a slot: the whole array does so then. */
@@ -417,7 +405,7 @@ static void specialize_array(Activity *activity, CadEntry *e, CadPlan *plan) {
     for (CadSource source = cad_plan_sources(kind_of(*e), plan); cad_next_source(&source);) {
         active |= carries(activity, plan, source.bit, source.slot);
     }
-    if (!activity->guarded && (op == CAD_OP_stop || is_comparison(op))) {
+    if (op == CAD_OP_stop || is_comparison(op)) {
         active = 0;
     }
     if (kind_of(*e)->former == CAD_FORMER_KEPT) { /* what is kept was the target's */
@@ -447,7 +435,7 @@ static void specialize_number(Activity *activity, CadEntry *e, CadEntry *third) 
         active |= activity->at[third->a];
         passive = 0;
     }
-    if (!activity->guarded && (op == CAD_OP_stop || is_comparison(op))) {
+    if (op == CAD_OP_stop || is_comparison(op)) {
         active = 0;
     }
     if (active) {
@@ -483,19 +471,18 @@ static void specialize_entries(Activity *activity, CadInlinedVariant *variant) {
 }
 
 CadStatus cad_inlined_variant_new(const CadInlined *inlined, const unsigned char *active,
-                                  int guarded, const int64_t *slots, size_t n_slots,
-                                  unsigned char *found, CadInlinedVariant **made) {
+                                  const int64_t *slots, size_t n_slots, unsigned char *found,
+                                  CadInlinedVariant **made) {
     CadInlinedVariant *variant = cad_memory_zeroed(1, sizeof *variant);
-    Activity activity = {inlined, cad_memory_zeroed(larger(inlined->n_slots, 1), 1), guarded};
+    Activity activity = {inlined, cad_memory_zeroed(larger(inlined->n_slots, 1), 1)};
     if (variant != NULL) {
         variant->inlined = inlined;
         variant->entries = copied(inlined->entries, inlined->n_entries, sizeof *variant->entries);
         variant->plans = copied(inlined->plans, inlined->n_plan_words, sizeof *variant->plans);
         variant->blocks = copied(inlined->blocks, inlined->n_blocks, sizeof *variant->blocks);
-        variant->noted = cad_memory_zeroed(larger(inlined->n_guards, 1), 1);
     }
     if (variant == NULL || activity.at == NULL || variant->entries == NULL ||
-        variant->plans == NULL || variant->blocks == NULL || variant->noted == NULL) {
+        variant->plans == NULL || variant->blocks == NULL) {
         cad_memory_free(activity.at);
         cad_inlined_variant_free(variant);
         return CAD_NO_MEMORY;
@@ -506,9 +493,6 @@ CadStatus cad_inlined_variant_new(const CadInlined *inlined, const unsigned char
     specialize_entries(&activity, variant);
     for (size_t i = 0; i < inlined->n_blocks; i++) {
         variant->blocks[i].constant = activity.at[inlined->blocks[i].begin] == 0;
-    }
-    for (size_t i = 0; i < inlined->n_guards; i++) {
-        variant->noted[i] = guarded && activity.at[inlined->guards[i].slot];
     }
     for (size_t i = 0; i < n_slots; i++) {
         found[i] = activity.at[slots[i]];
@@ -649,14 +633,7 @@ CadStatus cad_inlined_append(const CadInlinedVariant *variant, CadTape *tape,
     append_entries(variant, tape, &places);
     *shift = places.shift;
     *missed = find_missed(inlined, tape, places.shift);
-    for (size_t i = 0; i < inlined->n_guards && *missed < 0 && status == CAD_OK; i++) {
-        if (variant->noted[i]) {
-            const CadGuard guard = inlined->guards[i];
-            status = cad_guard_note(tape, (CadSlot)(guard.slot + places.shift), guard.count,
-                                    guard.equality);
-        }
-    }
-    if (*missed >= 0 || status != CAD_OK) {
+    if (*missed >= 0) {
         take_back(tape, filled);
     }
     return status;

@@ -20,17 +20,14 @@ typedef struct CadInlinedVariant CadInlinedVariant;
 CadStatus cad_inlined_new(CadTape *tape, size_t begin, size_t n_inputs, CadInlined **inlined);
 void cad_inlined_free(CadInlined *inlined);
 
-/* Whether inputs are assigned to. */
-int cad_inlined_writes_inputs(const CadInlined *inlined);
 size_t cad_inlined_bytes(const CadInlined *inlined);
 
-/* `active` tells of each input number whether it carries a derivative. With `guarded`, what is
- * appended is to be replayed in its turn: then it tells of which numbers a replay may find others.
- * `found` gets the answer to that question for the numbers at `slots`, inputs or not. `inlined`
- * has to outlive the variant. */
+/* `active` tells of each input number whether it carries a derivative. `found` gets the answer to
+ * that question for the numbers at `slots`, inputs or not. `inlined` has to outlive the variant.
+ */
 CadStatus cad_inlined_variant_new(const CadInlined *inlined, const unsigned char *active,
-                                  int guarded, const int64_t *slots, size_t n_slots,
-                                  unsigned char *found, CadInlinedVariant **variant);
+                                  const int64_t *slots, size_t n_slots, unsigned char *found,
+                                  CadInlinedVariant **variant);
 void cad_inlined_variant_free(CadInlinedVariant *variant);
 
 /* Append all that it holds, reading input i at the slot inputs[i]; those of one array stand

@@ -85,6 +85,9 @@ typedef struct CadPlan {
 
 enum { CAD_PLAN_WORDS = sizeof(CadPlan) / sizeof(int64_t), CAD_MOST_AXES = 64 };
 
+/* In `passive` of a rule: it is carried out without Python, in sweeps of any number of lanes. */
+enum { CAD_DIRECT_RULE = 1 };
+
 static inline int64_t *cad_plan_shape(CadPlan *plan) {
     return plan->rest;
 }

@@ -62,7 +62,8 @@ int cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot) {
 
 int cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end) {
     for (size_t i = begin; i < end && tape->n_rules > 0; i++) {
-        if (cad_entry_is_rule(tape->entries[i])) {
+        if (cad_entry_is_rule(tape->entries[i]) &&
+            cad_tape_plan(tape, tape->entries[i])->passive != CAD_DIRECT_RULE) {
             return 1;
         }
     }

@@ -17,6 +17,7 @@ int cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot);
 /* The slots that were allocated together with a slot: an array, or a single number. */
 void cad_tape_allocation(const CadTape *tape, size_t slot, size_t *begin, size_t *end);
 
+/* Whether there are rules among entries that call Python. */
 int cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end);
 
 #endif

@@ -64,6 +64,17 @@ typedef struct CadLaneBuffer {
     size_t capacity;
 } CadLaneBuffer;
 
+/* The derivatives of the results of an entry by numbers at slots `sources`: those of the k-th
+ * result are [starts[k], starts[k + 1]), each with the index of its source. Whoever asks for them
+ * frees `sources` and `values`. */
+typedef struct CadSlopes {
+    size_t n_results;
+    const int64_t *starts;
+    const int *columns;
+    CadSlot *sources;
+    double *values;
+} CadSlopes;
+
 enum { CAD_CONSTANT_CACHE = 64, CAD_HEADROOM = 8 };
 
 typedef struct CadTape CadTape;
@@ -132,7 +143,11 @@ struct CadTape {
     /* Carries out the entry of a rule in a sweep of second order, or in a tangent sweep, which
      * has no adjoints. Buffers may move meanwhile. Answers < 0 if it failed. */
     int (*second_rule)(CadTape *tape, size_t entry, const struct CadAlong *along);
+    /* The derivatives of a direct rule (entries.h). Answers < 0 if that failed: nothing is to be
+     * freed then. */
+    int (*slopes)(CadTape *tape, size_t entry, CadSlopes *slopes);
     int pinned; /* > 0 while slots must not move */
+    int open;   /* > 0 while what programs compute has to be seen, entry by entry */
     int busy;   /* a sweep is under way that lets other threads run */
     int shut;   /* it is, or the tape has a hook: no room in advance */
 

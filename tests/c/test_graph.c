@@ -123,6 +123,44 @@ static void check_along(Case *c, CadId direction, size_t n, const CadId *roots, 
     free(expected);
 }
 
+/* The values of what is inserted into another graph, whose inputs stand in a row or do not. */
+static void check_inserted(Case *c, int optimize, const double *inputs) {
+    CadId *const ids = test_memory(2 * c->n, sizeof *ids);
+    double *const numbers = test_memory(2 * c->n, sizeof *numbers);
+    double results[MOST_OUTPUTS], elsewhere[MOST_OUTPUTS];
+    CadId outputs[MOST_OUTPUTS];
+    uint8_t reached[MOST_OUTPUTS];
+    for (size_t step = 1; step <= 2; step++) {
+        CadGraph *const graph = cad_graph_new(optimize);
+        const CadId input = cad_graph_input(graph, step * c->n);
+        for (size_t j = 0; j < c->n; j++) {
+            ids[j] = c->input + (CadId)j;
+            ids[c->n + j] = input + (CadId)(step * j);
+            numbers[step * j] = numbers[step * j + step - 1] = inputs[j];
+        }
+        CHECK(cad_graph_insert(graph, c->graph, ids, ids + c->n, c->n, c->outputs, c->m,
+                               outputs) == CAD_OK);
+        CHECK(cad_graph_reach(graph, ids + c->n, c->n, 1, outputs, c->m, reached) == CAD_OK);
+        CadProgram *const program = make(graph, &input, 1, outputs, c->m);
+        CHECK(run(program, numbers, results) == -1);
+        for (size_t i = 0; i < c->m; i++) {
+            const double expected = c->tape->values[c->slots[i]];
+            check_close(results[i], expected, fabs(expected));
+        }
+        for (size_t j = 0; j < step * c->n; j++) {
+            numbers[j] *= 0.9;
+        }
+        CHECK(run(program, numbers, elsewhere) == -1);
+        for (size_t i = 0; i < c->m; i++) { /* what is not reached does not change */
+            CHECK_SAME(reached[i] ? results[i] : elsewhere[i], results[i]);
+        }
+        cad_program_free(program);
+        cad_graph_free(graph);
+    }
+    free(ids);
+    free(numbers);
+}
+
 /* Values, pushed tangents and pulled cotangents, against the tangent sweep over the tape. */
 static void check_case(Case *c, int optimize) {
     double *const inputs = test_memory(2 * c->n + 2 * MOST_OUTPUTS, sizeof *inputs);
@@ -139,6 +177,7 @@ static void check_case(Case *c, int optimize) {
         check_close(results[i], expected, fabs(expected));
     }
     cad_program_free(program);
+    check_inserted(c, optimize, inputs);
 
     /* Tangents: every second input moves. */
     double *const tangents = test_memory(c->tape->n_slots, sizeof *tangents);
@@ -519,6 +558,26 @@ static CadStatus all_steps(Case *c, const CadId *wrt_offsets, CadId *room, CadPr
         status = cad_graph_split(c->graph, direction, seeds + MOST_OUTPUTS, c->n, &part);
         cad_graph_free(part.graph);
         cad_memory_free(part.given);
+    }
+    if (status == CAD_OK) {
+        CadGraph *const other = cad_graph_new(1);
+        uint8_t reached[MOST_OUTPUTS];
+        status = other == NULL ? CAD_NO_MEMORY : CAD_OK;
+        if (status == CAD_OK) {
+            const CadId first = cad_graph_input(other, c->n);
+            for (size_t j = 0; j < c->n; j++) {
+                results[j] = first + (CadId)(c->n - 1 - j);
+            }
+            status = other->status;
+        }
+        if (status == CAD_OK) {
+            status =
+                cad_graph_insert(other, c->graph, wrt, results, c->n, c->outputs, c->m, seeds);
+        }
+        if (status == CAD_OK) {
+            status = cad_graph_reach(other, results, c->n, 0, seeds, c->m, reached);
+        }
+        cad_graph_free(other);
     }
     if (status != CAD_OK) {
         cad_program_free(*program);

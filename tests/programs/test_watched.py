@@ -483,3 +483,17 @@ def test_copies_do_not_answer_from_the_past() -> None:
     for other in (copy.copy(program), copy.deepcopy(program), pickle.loads(pickle.dumps(program))):
         assert other.grad(1.0) == 3.0
     assert program.grad(1.0) == 3.0
+
+
+def test_stats_name_what_is_watched_and_its_last_change() -> None:
+    module = made("k = 2.0\nname = 'a'\ndef f(x): return x * k if name == 'a' else x")
+    program = cadiff.compile(module.f)
+    program(1.5)
+    watched = program.stats()["watched"]
+    (number,) = [path for path in watched if path.endswith("k")]
+    assert set(watched.values()) == {None}
+    module.k = 5.0
+    assert program(1.5) == 7.5
+    assert program.stats()["watched"][number] == "2.0 -> 5.0"
+    program.clear()
+    assert program.stats()["watched"] == {}

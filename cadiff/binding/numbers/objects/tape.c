@@ -4,6 +4,7 @@
 #include "numbers/objects/handles.h"
 
 int (*cad_rule_hook)(CadTape *tape, size_t entry);
+int (*cad_slopes_hook)(CadTape *tape, size_t entry, CadSlopes *slopes);
 int (*cad_second_rule_hook)(CadTape *tape, size_t entry, const CadAlong *along);
 
 /* Tapes of threads that ended while numbers of theirs were alive. */
@@ -48,6 +49,7 @@ static CadTape *new_thread_tape(PyObject *dict, PyObject *key) {
     }
     tape->make_room = cad_var_make_room;
     tape->second_rule = cad_second_rule_hook;
+    tape->slopes = cad_slopes_hook;
     tape->rules = PyList_New(0);
     if (tape->rules == NULL) {
         cad_tape_free(tape);

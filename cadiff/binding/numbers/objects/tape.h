@@ -27,6 +27,13 @@ static inline void set_rule_hook(int (*hook)(CadTape *, size_t)) {
     cad_rule_hook = hook;
 }
 
+/* What tape->slopes does. */
+extern int (*cad_slopes_hook)(CadTape *tape, size_t entry, CadSlopes *slopes);
+
+static inline void set_slopes_hook(int (*hook)(CadTape *, size_t, CadSlopes *)) {
+    cad_slopes_hook = hook;
+}
+
 /* What tape->second_rule does at a rule, in sweeps of second order. */
 extern int (*cad_second_rule_hook)(CadTape *tape, size_t entry, const CadAlong *along);
 

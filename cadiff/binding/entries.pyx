@@ -1,0 +1,812 @@
+"""Programs on the tape: a call with numbers that carry derivatives is one entry.
+
+The entry has the inputs as operands and the outputs as results; codes of the graph carry it out in
+each sweep. A pull of it is a graph in its turn: a recorded sweep leaves a call of that one on the
+tape, so that derivatives nest to any order. What containers arguments and results were in, and
+which recording serves a call, is not known here.
+
+    put                   inputs                                        -> outputs
+    reverse sweep         inputs, cotangents                            -> cotangents of inputs
+    tangent sweep         inputs, tangents                              -> outputs, their tangents
+    second-order sweep    inputs, cotangents, and the tangents of both  -> cotangents, tangents
+    recorded sweep        an entry of the second row
+"""
+
+import os
+import threading
+from math import prod
+
+import numpy as np
+
+cimport cython
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.list cimport PyList_GET_SIZE
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy
+
+from . cimport c_numpy as cnp
+from .c_graph cimport *
+from .c_numbers cimport *
+from .c_program cimport *
+from .c_sweeps cimport *
+from .c_tape cimport *
+from .tape cimport DirectRule, MOST_AXES, on_tape, view_of
+from .atoms cimport highest_tag, shape
+from .recording cimport Recording
+from .codes cimport Code
+from .graphs cimport Graph, Ids
+from .sparse cimport MatrixPlan
+
+from .atoms import join_lanes, lane_of, lanes_of, make_dual, split_dual
+from .graphs import graph_of
+from .sparse import plan_matrix
+from .tape import is_constant
+
+cdef enum:
+    MOST_CHOICES = 32  # of inputs that carry derivatives, for one recording
+
+
+cdef object making = threading.RLock()
+
+
+@cython.final
+cdef class Making:
+    """In this context something is made of a graph: by one thread at a time. Where memory runs
+    out, the graph stays as good as it was."""
+
+    cdef Graph graph
+
+    def __init__(self, Graph graph):
+        self.graph = graph
+
+    def __enter__(self):
+        making.acquire()
+
+    def __exit__(self, *exception):
+        self.graph.graph.status = CAD_OK
+        making.release()
+
+
+def _have_fresh_lock():
+    """In a process that was forked: the thread that held the lock does not exist there."""
+    global making
+    making = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_have_fresh_lock)
+
+
+# --- numbers of views ----------------------------------------------------------------------------
+
+cdef double *take(const double *at, const int64_t *lengths, const int64_t *strides, int64_t ndim,
+                  double *to) noexcept nogil:
+    """Copy the numbers of a view in order; answers where the next ones go."""
+    cdef int64_t i
+    if ndim == 0:
+        to[0] = at[0]
+        return to + 1
+    if ndim == 1 and strides[0] == 1:
+        memcpy(to, at, lengths[0] * sizeof(double))
+        return to + lengths[0]
+    for i in range(lengths[0]):
+        to = take(at + i * strides[0], lengths + 1, strides + 1, ndim - 1, to)
+    return to
+
+
+cdef CadSlot *name(int64_t slot, const int64_t *lengths, const int64_t *strides, int64_t ndim,
+                   CadSlot *to) noexcept nogil:
+    """The slots of a view in order; answers where the next ones go."""
+    cdef int64_t i
+    if ndim == 0:
+        to[0] = <CadSlot>slot
+        return to + 1
+    for i in range(lengths[0]):
+        to = name(slot + i * strides[0], lengths + 1, strides + 1, ndim - 1, to)
+    return to
+
+
+cdef const double *give(double *at, const int64_t *lengths, const int64_t *strides, int64_t ndim,
+                        const double *terms) noexcept nogil:
+    """Add terms to the numbers of a view in order; answers where the next ones stand."""
+    cdef int64_t i
+    if ndim == 0:
+        at[0] += terms[0]
+        return terms + 1
+    for i in range(lengths[0]):
+        terms = give(at + i * strides[0], lengths + 1, strides + 1, ndim - 1, terms)
+    return terms
+
+
+cdef void bounds(const CadOperand *operand, int64_t *low, int64_t *high) noexcept nogil:
+    """The lowest and highest slot of an operand; high < low if it is empty."""
+    cdef int64_t i, reach
+    low[0] = high[0] = operand.slot
+    for i in range(operand.ndim):
+        reach = (operand.shape_and_strides[i] - 1) * operand.shape_and_strides[operand.ndim + i]
+        if operand.shape_and_strides[i] == 0:
+            high[0] = low[0] - 1
+            return
+        if reach < 0:
+            low[0] += reach
+        else:
+            high[0] += reach
+
+
+# --- programs ------------------------------------------------------------------------------------
+
+@cython.final
+cdef class Taped:
+    """What a function recorded in a call, as a program that can be put on the tape.
+
+    Inputs and outputs are atoms: numbers and arrays. Several threads may use it.
+    """
+
+    cdef Graph graph
+    cdef str name
+    cdef list inputs      # the shape of each
+    cdef list outputs     # of each its shape, or a float or array if it is constant
+    cdef list shapes      # of those that are not
+    cdef size_t n_outputs # numbers
+    cdef bint is_pull     # of a program that is on the tape, with its guards
+    cdef Code values
+    cdef dict choices     # by what is active, and whether the tape is to be replayed
+
+    def __init__(self):
+        raise TypeError("a Taped comes from taped_of")
+
+    cdef Code value(self):
+        if self.values is None:
+            with Making(self.graph):
+                if self.values is None:
+                    self.values = self.graph.value_code()
+        return self.values
+
+    cdef Chosen chosen(self, bint guarded, bytes active):
+        """The program where some inputs carry derivatives, or (`guarded`) change in replays."""
+        key = (active,) if guarded else active
+        cdef Chosen chosen = self.choices.get(key)
+        if chosen is None:
+            with Making(self.graph):
+                chosen = new_chosen(self, active, guarded)
+                if len(self.choices) >= MOST_CHOICES:
+                    self.choices.clear()
+                self.choices[key] = chosen
+        return chosen
+
+    cdef bytes active_of(self, CadTape *tape, list atoms):
+        """Which of some atoms carry derivatives; None if they cannot be inputs, which are Vars of
+        this thread's tape, floats, and arrays of floats."""
+        cdef Py_ssize_t k, n = len(self.inputs)
+        cdef bytes active
+        cdef char *flags
+        cdef object atom
+        cdef tuple lengths
+        if len(atoms) != n:
+            return None
+        active = PyBytes_FromStringAndSize(NULL, n)
+        flags = active
+        for k in range(n):
+            atom = atoms[k]
+            lengths = <tuple>self.inputs[k]
+            flags[k] = 0
+            if CAD_IS_VAR(atom):
+                if CAD_VAR(atom).kind == CAD_STALE:
+                    return None
+                if CAD_VAR(atom).tape != NULL:
+                    if CAD_VAR(atom).tape != tape:
+                        return None
+                    flags[k] = not (
+                        CAD_IS_VAR_ARRAY(atom) and cad_tape_is_constant(tape, CAD_VAR(atom).slot)
+                    )
+                if CAD_IS_VAR_ARRAY(atom):
+                    if not has_shape(atom, lengths):
+                        return None
+                elif lengths:
+                    return None
+            elif CAD_IS_DUAL(atom) or lengths != (
+                atom.shape if cnp.PyArray_Check(atom) else ()
+            ):
+                return None
+        return active
+
+    def call(self, list atoms):
+        """The outputs for these inputs, in atoms: Vars, floats and arrays; or the number of the
+        guard that came out otherwise; or None if only the function can tell."""
+        cdef CadTape *tape = cad_current_tape()
+        cdef bytes active
+        if tape.hook != NULL or tape.open > 0 or (tape.guards != NULL and tape.guards.at_once):
+            return None
+        for atom in atoms:
+            if CAD_IS_DUAL(atom):
+                return self.along(tape, atoms)
+        active = self.active_of(tape, atoms)
+        return None if active is None else self.put(tape, atoms, active)
+
+    cdef object along(self, CadTape *tape, list atoms):
+        """As `call`, for Duals: components are those of a push, which may be Vars or Duals."""
+        cdef Chosen chosen
+        cdef Taped pushed
+        cdef Py_ssize_t k, n
+        tag = highest_tag(atoms)
+        if len(atoms) != len(self.inputs):
+            return None
+        active = bytes([CAD_IS_DUAL(atom) for atom in atoms])
+        chosen = self.chosen(False, active)
+        pushed = chosen.forwards()
+        pairs = [split_dual(atom, tag) for atom in atoms]
+        primals = [primal for primal, _ in pairs]
+        tangents = [tangent for _, tangent in pairs]
+        lanes = lanes_of(primals, tangents)
+        if lanes == 0:
+            return None
+        found = []
+        for k in range(max(<Py_ssize_t>lanes, 1)):
+            directions = [
+                tangents[i] if lanes < 0 else lane_of(primals[i], tangents[i], k)
+                for i in range(len(atoms)) if chosen.is_active(i)
+            ]
+            results = pushed.call(primals + directions)
+            if not isinstance(results, list):
+                return results
+            found.append(results)
+        n = len(self.shapes)
+        together = []
+        for k in range(n):
+            primal = found[0][k]
+            moved = [results[n + k] for results in found]
+            together.append((primal, moved[0] if lanes < 0 else join_lanes(moved, primal)))
+        pairs = iter(together)
+        results = []
+        for k, item in enumerate(self.outputs):
+            if type(item) is not tuple:
+                results.append(item.copy() if cnp.PyArray_Check(item) else item)
+                continue
+            primal, tangent = next(pairs)
+            results.append(make_dual(primal, tangent, tag) if chosen.shows(k) else primal)
+        return results
+
+    cdef object put(self, CadTape *tape, list atoms, bytes active):
+        """The outputs, or the number of the guard that came out otherwise."""
+        cdef Chosen chosen = self.chosen(tape.guards != NULL, active)
+        cdef CadFilled filled
+        cdef size_t entry, n_rules = tape.n_rules
+        cdef long missed
+        cdef bint done = False
+        self.value()
+        check(cad_tape_ensure(tape))  # which may move slots
+        cad_tape_pin(tape)
+        filled = cad_tape_filled(tape)
+        try:
+            entry = self.append(tape, atoms, chosen)
+            missed = self.compute(tape, entry)
+            if missed >= 0:
+                return missed
+            note_rule_at(tape, (chosen, self.shapes))
+            chosen.note_guards(tape, tape.entries[entry].out)
+            found = self.results(tape, chosen, tape.entries[entry].out)
+            done = chosen.shows_any
+            return found
+        finally:
+            if not done:
+                tape.n_rules = n_rules
+                cad_tape_take_back(tape, filled)
+            cad_tape_unpin(tape)
+
+    cdef size_t append(self, CadTape *tape, list atoms, Chosen chosen) except? 0:
+        """Append the entry, without values, and before it constants among its operands."""
+        cdef Py_ssize_t k, n = len(atoms)
+        cdef size_t words = CAD_PLAN_WORDS + 2
+        cdef CadView *view
+        cdef CadPlan *plan
+        cdef CadOperand *operand
+        cdef int64_t *place
+        cdef list constants = []
+        for k in range(n):
+            words += 2 + 2 * len(<tuple>self.inputs[k])
+            if not chosen.is_active(k):
+                constants.append(constant_slot(tape, atoms[k]))
+        check(cad_tape_push_plan(
+            tape, CAD_CODE(CAD_OP_RULE, 0), max(chosen.n_slots, <size_t>1), words, &plan
+        ))
+        plan.ndim = plan.n_views = 0
+        plan.n_extra = <uint32_t>(words - CAD_PLAN_WORDS)
+        plan.passive = CAD_DIRECT_RULE
+        plan.size = 0
+        plan.index = -1
+        place = cad_plan_extra(plan)
+        place[0] = <int64_t>tape.n_rules
+        place[1] = n
+        place += 2
+        constants.reverse()
+        for k in range(n):
+            operand = <CadOperand *>place
+            operand.ndim = len(<tuple>self.inputs[k])
+            if not chosen.is_active(k):
+                operand.slot = constants.pop()
+                put_in_order(operand, <tuple>self.inputs[k])
+            else:
+                operand.slot = CAD_VAR(atoms[k]).slot
+                if operand.ndim > 0:
+                    view = CAD_VAR(atoms[k]).view
+                    memcpy(operand.shape_and_strides, CAD_SHAPE(view),
+                           operand.ndim * sizeof(int64_t))
+                    memcpy(operand.shape_and_strides + operand.ndim, CAD_STRIDES(view),
+                           operand.ndim * sizeof(int64_t))
+            place += 2 + 2 * operand.ndim
+        return tape.n_entries - 1
+
+    cdef long compute(self, CadTape *tape, size_t entry) except -2:
+        """The values of the entry; answers the guard that does not hold, or -1."""
+        cdef CadProgram *program = self.values.program
+        cdef double *room = self.values.take_room()
+        cdef long missed
+        take_inputs(tape, entry, cad_program_places(program, 1, room))
+        missed = carry(tape, self.values, room)
+        if missed == -1:
+            cad_program_read(program, room, tape.values + tape.entries[entry].out)
+        self.values.give_back(room)
+        return missed
+
+    cdef list results(self, CadTape *tape, Chosen chosen, CadSlot slot):
+        """The outputs, whose numbers stand from a slot on."""
+        cdef Py_ssize_t k
+        cdef list results = []
+        for k in range(len(self.outputs)):
+            item = self.outputs[k]
+            if type(item) is not tuple:
+                results.append(item.copy() if cnp.PyArray_Check(item) else item)
+                continue
+            if not <tuple>item:
+                if chosen.shows(k):
+                    cad_tape_use_singly(tape, slot)
+                    results.append(cad_var_new(tape, slot, tape.values[slot]))
+                else:
+                    results.append(tape.values[slot])
+                slot += 1
+                continue
+            var = view_of(tape, slot, <tuple>item)
+            slot += <CadSlot>prod(<tuple>item)
+            results.append(var if chosen.shows(k) else plain_value(var))
+        return results
+
+
+cdef int note_rule_at(CadTape *tape, tuple rule) except -1:
+    """Add what a rule's entry refers to; of former recordings there may be more."""
+    cdef list rules = <list>tape.rules
+    if <size_t>PyList_GET_SIZE(rules) == tape.n_rules:
+        rules.append(rule)
+    else:
+        rules[tape.n_rules :] = [rule]
+    tape.n_rules += 1
+    return 0
+
+
+cdef inline bint has_shape(object var, tuple expected):
+    cdef CadView *view = CAD_VAR(var).view
+    cdef Py_ssize_t i
+    if view.ndim != len(expected):
+        return False
+    for i in range(view.ndim):
+        if CAD_SHAPE(view)[i] != <Py_ssize_t>expected[i]:
+            return False
+    return True
+
+
+cdef CadSlot constant_slot(CadTape *tape, object atom) except? 0:
+    """Where a copy of the values of an atom begins."""
+    cdef CadSlot slot
+    cdef cnp.ndarray array
+    if cad_ndim(atom) > 0:
+        array = np.ascontiguousarray(plain_value(atom), dtype=np.float64)
+        check(cad_tape_block(tape, cnp.PyArray_SIZE(array), False, &slot))
+        memcpy(tape.values + slot, cnp.PyArray_DATA(array), cnp.PyArray_NBYTES(array))
+    else:
+        check(cad_tape_ensure(tape))
+        slot = <CadSlot>tape.n_slots
+        cad_tape_skip(tape, cad_primal(atom))
+    return slot
+
+
+cdef void put_in_order(CadOperand *operand, tuple lengths):
+    cdef int64_t k, step = 1
+    for k in reversed(range(operand.ndim)):
+        operand.shape_and_strides[k] = <int64_t>lengths[k]
+        operand.shape_and_strides[operand.ndim + k] = step
+        step *= <int64_t>lengths[k]
+
+
+cdef double *take_inputs(CadTape *tape, size_t entry, double *to) noexcept:
+    """The values of all operands of an entry; answers where more can be put."""
+    cdef CadPlan *plan = cad_tape_plan(tape, tape.entries[entry])
+    cdef int64_t *place = cad_plan_extra(plan) + 2
+    cdef CadOperand *operand
+    for _ in range(cad_plan_extra(plan)[1]):
+        operand = cad_next_operand(&place)
+        to = take(
+            cad_tape_values(tape, operand.slot) + operand.slot, operand.shape_and_strides,
+            operand.shape_and_strides + operand.ndim, operand.ndim, to,
+        )
+    return to
+
+
+cdef long carry(CadTape *tape, Code code, double *room) noexcept:
+    """Run a code whose inputs are in their places; answers the guard that does not hold, or -1.
+    While other threads may run, the tape takes nothing new."""
+    cdef long missed
+    if not code.is_long:
+        return cad_program_run(code.program, room)
+    cad_tape_set_busy(tape, True)
+    with nogil:
+        missed = cad_program_run(code.program, room)
+    cad_tape_set_busy(tape, False)
+    return missed
+
+
+@cython.final
+cdef class Opened:
+    """In this context calls of programs run their functions, whose entries sweeps can pass that
+    have no code for a program's."""
+
+    def __enter__(self):
+        cad_current_tape().open += 1
+
+    def __exit__(self, *exception):
+        cad_current_tape().open -= 1
+
+
+# --- sweeps --------------------------------------------------------------------------------------
+
+@cython.final
+cdef class Chosen(DirectRule):
+    """A program where some inputs carry derivatives: what entries on the tape refer to."""
+
+    cdef Taped whole
+    cdef bytes active     # of each input
+    cdef bytes shown      # of each output whether it carries a derivative
+    cdef bint shows_any
+    cdef size_t n_slots   # numbers of outputs and, if the tape is to be replayed, of guards,
+    cdef bytes noted      # some of which are guards there
+    cdef list ranges      # of the numbers that are active
+    cdef size_t n_active  # numbers
+    cdef size_t n_inputs
+    cdef Taped pulled     # inputs, cotangents -> cotangents of what is active
+    cdef Taped pushed     # inputs, tangents of what is active -> outputs, their tangents
+    cdef Code second      # the same of `pulled`, by all its inputs that move
+    cdef MatrixPlan plan  # inputs -> the Jacobian, by rows
+
+    runs_again = False
+
+    @property
+    def _name(self):
+        return self.whole.name
+
+    cdef inline bint is_active(self, Py_ssize_t k):
+        return (<const char *>self.active)[k]
+
+    cdef inline bint shows(self, Py_ssize_t k):
+        return (<const char *>self.shown)[k]
+
+    cdef Taped backwards(self):
+        if self.pulled is None:
+            with Making(self.whole.graph):
+                if self.pulled is None:
+                    self.pulled = new_taped(
+                        self.whole.graph.pull_graph(self.ranges), f"the pull of {self.whole.name}",
+                        self.whole.inputs + self.whole.shapes, self.active_shapes(),
+                    )
+                    self.pulled.is_pull = True
+        return self.pulled
+
+    cdef Taped forwards(self):
+        if self.pushed is None:
+            with Making(self.whole.graph):
+                if self.pushed is None:
+                    self.pushed = new_taped(
+                        self.whole.graph.push_graph(self.ranges), f"the push of {self.whole.name}",
+                        self.whole.inputs + self.active_shapes(),
+                        self.whole.shapes + self.whole.shapes,
+                    )
+        return self.pushed
+
+    cdef list active_shapes(self):
+        """The shapes of the inputs that are active."""
+        return [lengths for k, lengths in enumerate(self.whole.inputs) if self.is_active(k)]
+
+    cdef Code backwards_along(self):
+        cdef Taped pulled = self.backwards()
+        if self.second is None:
+            with Making(self.whole.graph):
+                if self.second is None:
+                    n = self.n_inputs
+                    self.second = pulled.graph.push_code(
+                        [*self.ranges, (n, n + self.whole.n_outputs)]
+                    )
+        return self.second
+
+    cdef int note_guards(self, CadTape *tape, CadSlot slot) except -1:
+        """A replay has to meet the same outcomes, which stand behind the outputs."""
+        cdef Graph graph = self.whole.graph
+        cdef size_t k, n = self.whole.n_outputs
+        for k in range(self.n_slots - n):
+            tape.values[slot + n + k] = graph.graph.guards[k].value
+            if (<const char *>self.noted)[k]:
+                check(cad_guard_note(tape, <CadSlot>(slot + n + k), 1, graph.guards[k]))
+        return 0
+
+    cdef int insert_into(self, CadGraph *graph, const CadId *operands, CadId *results) except -1:
+        cdef Graph own = self.whole.graph
+        cdef Ids inputs = own.elements([(0, self.n_inputs)])
+        cdef Ids numbers = own.outputs_and_guards()
+        return check(cad_graph_insert(
+            graph, own.graph, inputs.data, operands, inputs.n, numbers.data, self.n_slots, results
+        ))
+
+    cdef int pull_here(self, CadTape *tape, size_t index) except -1:
+        cdef Code code = self.backwards().value()
+        cdef CadSlot out = tape.entries[index].out
+        cdef size_t n = self.whole.n_outputs
+        cdef double *room = code.take_room()
+        cdef double *place = take_inputs(tape, index, cad_program_places(code.program, 1, room))
+        cdef double *results = room + code.room()
+        cdef long missed = -1
+        cad_tape_read_adjoints(tape, out, out + n, place)
+        if any_of(place, n):
+            missed = carry(tape, code, room)
+            if missed == -1:
+                cad_program_read(code.program, room, results)
+                self.add(tape, index, NULL, results)
+        code.give_back(room)
+        return self.check_met(missed)
+
+    cdef int check_met(self, long missed) except -1:
+        """Guards hold where they held when the entry was made, unless its operands were changed
+        by something else than an operation."""
+        if missed != -1:
+            raise RuntimeError(
+                f"an argument was written to after {self.whole.name} had read it: pass a copy"
+            )
+        return 0
+
+    cdef void add(self, CadTape *tape, size_t index, const CadAlong *along,
+                  const double *terms) noexcept:
+        """Add cotangents to the adjoints of the operands."""
+        cdef CadPlan *plan = cad_tape_plan(tape, tape.entries[index])
+        cdef int64_t *place = cad_plan_extra(plan) + 2
+        cdef CadOperand *operand
+        cdef Py_ssize_t k
+        cdef int64_t low, high
+        for k in range(<Py_ssize_t>len(self.active)):
+            operand = cad_next_operand(&place)
+            if not self.is_active(k):
+                continue
+            bounds(operand, &low, &high)
+            if high < low:
+                continue
+            if along == NULL:
+                cad_tape_prepare_adjoints(tape, low, high)
+            else:
+                cad_array_prepare(tape, along, low, high)
+            terms = give(
+                cad_tape_adjoints(tape, operand.slot) + operand.slot, operand.shape_and_strides,
+                operand.shape_and_strides + operand.ndim, operand.ndim, terms,
+            )
+
+    cdef void lanes(self, CadTape *tape, size_t index, CadLanes lanes, size_t lane,
+                    double *numbers, bint back) noexcept:
+        """One lane of the active operands: read it, or (`back`) add to it."""
+        cdef CadPlan *plan = cad_tape_plan(tape, tape.entries[index])
+        cdef int64_t *place = cad_plan_extra(plan) + 2
+        cdef int64_t strides[MOST_AXES]
+        cdef CadOperand *operand
+        cdef const double *terms = numbers
+        cdef double *at
+        cdef Py_ssize_t k
+        cdef int64_t i
+        for k in range(<Py_ssize_t>len(self.active)):
+            operand = cad_next_operand(&place)
+            if not self.is_active(k):
+                continue
+            for i in range(operand.ndim):
+                strides[i] = operand.shape_and_strides[operand.ndim + i] * <int64_t>lanes.count
+            at = lanes.data + (operand.slot - lanes.base) * <int64_t>lanes.count + lane
+            if back:
+                terms = give(at, operand.shape_and_strides, strides, operand.ndim, terms)
+            else:
+                numbers = take(at, operand.shape_and_strides, strides, operand.ndim, numbers)
+
+    cdef int push_here(self, CadTape *tape, size_t index, const CadAlong *along) except -1:
+        cdef Code code = self.forwards().value()
+        cdef CadLanes lanes = along.tangents
+        cdef CadSlot out = tape.entries[index].out
+        cdef size_t i, lane, n = self.whole.n_outputs
+        cdef double *room = code.take_room()
+        cdef double *results = room + code.room()
+        cdef double *place
+        cdef long missed = -1
+        for lane in range(lanes.count):
+            place = take_inputs(tape, index, cad_program_places(code.program, 1, room))
+            self.lanes(tape, index, lanes, lane, place, False)
+            missed = carry(tape, code, room)
+            if missed != -1:
+                break
+            cad_program_read(code.program, room, results)
+            for i in range(n):
+                lanes.data[(out - lanes.base + i) * lanes.count + lane] = results[n + i]
+        code.give_back(room)
+        return self.check_met(missed)
+
+    cdef int pull_along(self, CadTape *tape, size_t index, const CadAlong *along) except -1:
+        cdef Code code = self.backwards_along()
+        cdef CadLanes adjoints = along.adjoints
+        cdef CadSlot out = tape.entries[index].out
+        cdef size_t i, lane, n = self.whole.n_outputs
+        cdef double *room
+        cdef double *results
+        cdef double *place
+        cdef const double *moved = adjoints.data + (out - adjoints.base) * adjoints.count
+        cdef long missed = -1
+        if n == 0:
+            return 0
+        cad_array_prepare(tape, along, out, out + n - 1)
+        if not any_of(cad_tape_adjoints(tape, out) + out, n) and not any_of(
+            moved, n * adjoints.count
+        ):
+            return 0
+        room = code.take_room()
+        results = room + code.room()
+        for lane in range(adjoints.count):
+            place = take_inputs(tape, index, cad_program_places(code.program, 1, room))
+            memcpy(place, cad_tape_adjoints(tape, out) + out, n * sizeof(double))
+            place += n
+            self.lanes(tape, index, along.tangents, lane, place, False)
+            place += self.n_active
+            for i in range(n):
+                place[i] = moved[i * adjoints.count + lane]
+            missed = carry(tape, code, room)
+            if missed != -1:
+                break
+            cad_program_read(code.program, room, results)
+            if lane == 0:
+                self.add(tape, index, along, results)
+            self.lanes(tape, index, adjoints, lane, results + self.n_active, True)
+        code.give_back(room)
+        return self.check_met(missed)
+
+    cdef MatrixPlan jacobian(self):
+        if self.plan is None:
+            with Making(self.whole.graph):
+                if self.plan is None:
+                    self.plan = plan_matrix(
+                        self.whole.graph, "jacobian", self.ranges, None, "rows"
+                    )
+        return self.plan
+
+    cdef int slopes_here(self, CadTape *tape, size_t index, CadSlopes *slopes) except -1:
+        cdef MatrixPlan plan = self.jacobian()
+        cdef cnp.ndarray inputs = np.empty(self.n_inputs)
+        cdef size_t n
+        take_inputs(tape, index, <double *>cnp.PyArray_DATA(inputs))
+        found = plan.run(inputs)
+        if not cnp.PyArray_Check(found):
+            self.check_met(0)
+        n = cnp.PyArray_SIZE(found)
+        slopes.n_results = self.whole.n_outputs
+        slopes.starts = plan.pattern.pattern.starts
+        slopes.columns = plan.pattern.pattern.columns
+        slopes.values = <double *>cad_memory_resize(NULL, n, sizeof(double))
+        slopes.sources = <CadSlot *>cad_memory_resize(NULL, self.n_active, sizeof(CadSlot))
+        if slopes.values == NULL or slopes.sources == NULL:
+            cad_memory_free(slopes.values)
+            cad_memory_free(slopes.sources)
+            check(CAD_NO_MEMORY)
+        memcpy(slopes.values, cnp.PyArray_DATA(found), n * sizeof(double))
+        self.name_sources(tape, index, slopes.sources)
+        return 0
+
+    cdef void name_sources(self, CadTape *tape, size_t index, CadSlot *slots) noexcept:
+        """The slots of all numbers that are active."""
+        cdef CadPlan *plan = cad_tape_plan(tape, tape.entries[index])
+        cdef int64_t *place = cad_plan_extra(plan) + 2
+        cdef CadOperand *operand
+        cdef Py_ssize_t k
+        for k in range(<Py_ssize_t>len(self.active)):
+            operand = cad_next_operand(&place)
+            if self.is_active(k):
+                slots = name(
+                    operand.slot, operand.shape_and_strides,
+                    operand.shape_and_strides + operand.ndim, operand.ndim, slots,
+                )
+
+    def pull(self, list operands, list results, list cotangents):
+        """The cotangents of the operands, in a sweep that is recorded: see `record_rule`."""
+        cdef CadTape *tape = cad_current_tape()
+        cdef Taped pulled = self.backwards()
+        atoms = operands + cotangents
+        found = pulled.put(tape, atoms, pulled.active_of(tape, atoms))
+        if isinstance(found, int):
+            self.check_met(found)
+        terms = iter(found)
+        return [next(terms) if self.is_active(k) else None for k in range(len(operands))]
+
+
+cdef bint any_of(const double *numbers, size_t n) noexcept:
+    """Whether one of some numbers is not 0."""
+    cdef size_t i
+    for i in range(n):
+        if numbers[i] != 0.0:
+            return True
+    return False
+
+
+cdef Taped new_taped(Graph graph, str name, list inputs, list shapes):
+    """The program of a graph none of whose outputs is known."""
+    cdef Taped result = Taped.__new__(Taped)
+    result.graph = graph
+    result.name = name
+    result.inputs = inputs
+    result.outputs = result.shapes = shapes
+    result.n_outputs = sum(map(prod, shapes))
+    result.choices = {}
+    return result
+
+
+cdef Chosen new_chosen(Taped whole, bytes active, bint guarded):
+    cdef Chosen chosen = Chosen.__new__(Chosen)
+    cdef Py_ssize_t k, at = 0, size
+    cdef bytes carries
+    chosen.whole = whole
+    chosen.active = active
+    chosen.ranges = []
+    for k in range(len(active)):
+        size = prod(<tuple>whole.inputs[k])
+        if chosen.is_active(k):
+            chosen.n_active += size
+            chosen.ranges.append((at, at + size))
+        at += size
+    chosen.n_inputs = at
+    carries = whole.graph.carries(chosen.ranges, whole.graph.outputs_and_guards(), guarded)
+    shown = []
+    at = 0
+    for item in whole.outputs:
+        size = prod(item) if type(item) is tuple else 0
+        shown.append(any(carries[at : at + size]))
+        at += size
+    chosen.noted = carries[at:] if guarded and not whole.is_pull else b""
+    chosen.n_slots = at + len(chosen.noted)
+    chosen.shown = bytes(shown)
+    chosen.shows_any = any(shown) or any(chosen.noted)
+    return chosen
+
+
+def taped_of(Recording recording, list atoms, str name):
+    """What a recording computes as a Taped, or why there is none; `atoms` are its outputs."""
+    cdef Taped result
+    cdef CadTape *tape = recording.tape
+    cdef CadSlot base = recording.base()
+    cdef size_t low, high
+    if cad_tape_has_rules(tape, recording.begin(), tape.n_entries):
+        return "an operation has a rule of its own"
+    outputs = []
+    variable = []
+    known = []
+    for atom in atoms:
+        lengths = shape(atom)
+        if on_tape(atom, tape, base) and not is_constant(atom) and prod(lengths) > 0:
+            if lengths:  # an assignment to one array is none to another
+                cad_var_bounds(CAD_VAR(atom), &low, &high)
+                if any([begin <= high and low <= end for begin, end in known]):
+                    return "it returns views of one array"
+                known.append((low, high))
+            variable.append(atom)
+            outputs.append(lengths)
+        else:
+            values = plain_value(atom)
+            outputs.append(np.array(values) if lengths else values)
+    result = new_taped(
+        graph_of(recording, variable, True), name,
+        [lengths for shapes in recording.structure.leaf_shapes() for lengths in shapes],
+        [item for item in outputs if type(item) is tuple],
+    )
+    result.outputs = outputs
+    return result
