@@ -1,5 +1,8 @@
-"""Which recording serves a call that chooses otherwise than another one: random functions whose loops
-and branches depend on what they compute, and on masks that are read long after they were made."""
+"""Which recording serves a call that chooses otherwise than another one.
+
+Random functions, whose loops and branches depend on what they compute, and on masks that are read
+long after they were made.
+"""
 
 from __future__ import annotations
 
