@@ -4,6 +4,8 @@
     python -m benchmarks.memory loop 1000000    so many times new Vars, operations, backward()
     python -m benchmarks.memory chain 1000000   value and gradient of so many steps of a chain
     python -m benchmarks.memory scan 1000000    the same with checkpoints
+    python -m benchmarks.memory jacobian 3000   the dense Jacobian of a tridiagonal function
+    python -m benchmarks.memory program 3000    the same by a program that is made for it
 
 prints one line of JSON; `in_new_process` runs that and reads it. What the numbers should be is
 for the caller to know.
@@ -23,8 +25,11 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 import cadiff
 from benchmarks import problems
+from benchmarks.linear_contests import broyden
 
 __all__ = [
     "FACTOR",
@@ -33,7 +38,9 @@ __all__ = [
     "WARM_UP",
     "chain",
     "in_new_process",
+    "jacobian",
     "loop",
+    "program",
     "scan",
     "tape",
 ]
@@ -110,6 +117,24 @@ def _raised(f: Callable[[Any, Any], Any]) -> Report:
     return {"value": value, "dx": dx, "dy": dy, "bytes": float(_peak() - before)}
 
 
+def jacobian(n: int) -> Report:
+    """The dense Jacobian of Broyden's function; ``bytes`` is by how much that raised the peak."""
+    return _matrix(cadiff.jacobian(broyden), n)
+
+
+def program(n: int) -> Report:
+    """The dense Jacobian by a program that is made for it, recording included."""
+    return _matrix(cadiff.compile(broyden).jacobian, n)
+
+
+def _matrix(of: Callable[[Any], Any], n: int) -> Report:
+    of(np.linspace(-1.0, 1.0, 5))
+    before = _peak()
+    matrix = of(np.linspace(-1.0, 1.0, n))
+    used = float(_peak() - before)
+    return {"trace": float(np.trace(matrix)), "sum": float(matrix.sum()), "bytes": used}
+
+
 def _resident() -> int:
     """Bytes of this process that are in memory; where the system does not tell, the peak."""
     try:
@@ -132,7 +157,9 @@ def _peak() -> int:
     return most if sys.platform == "darwin" else 1024 * most
 
 
-def in_new_process(work: Literal["tape", "loop", "chain", "scan"], count: int) -> Report:
+def in_new_process(
+    work: Literal["tape", "loop", "chain", "scan", "jacobian", "program"], count: int
+) -> Report:
     """Run one of these in a fresh interpreter, and return its report."""
     command = [sys.executable, "-m", "benchmarks.memory", work, str(count)]
     root = Path(__file__).parent.parent
@@ -143,4 +170,5 @@ def in_new_process(work: Literal["tape", "loop", "chain", "scan"], count: int) -
 
 if __name__ == "__main__":
     works = {"tape": tape, "loop": loop, "chain": chain, "scan": scan}
+    works |= {"jacobian": jacobian, "program": program}
     print(json.dumps(works[sys.argv[1]](int(sys.argv[2]))))

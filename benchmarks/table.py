@@ -15,9 +15,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+import numpy as np
+
 import cadiff
 from benchmarks import (
     array_contests,
+    call_contests,
     contests,
     linear_contests,
     memory,
@@ -25,6 +28,7 @@ from benchmarks import (
     program_contests,
 )
 from benchmarks.array_contests import HAND, HESSIAN, JACOBIAN, NUMPY, PRODUCT, RECORDED
+from benchmarks.call_contests import COMPILED, FEW, MANY, WATCHED
 from benchmarks.contests import (
     ARRAY,
     DUAL,
@@ -39,7 +43,7 @@ from benchmarks.contests import (
     Contest,
     RecordedProblem,
 )
-from benchmarks.linear_contests import FUNCTION, PULL, PULLBACK, PUSHES
+from benchmarks.linear_contests import FUNCTION, PULL, PULLBACK, PUSHES, broyden_jacobian
 from benchmarks.machine import machine
 from benchmarks.program_contests import (
     BATCH,
@@ -60,6 +64,7 @@ SCAN_STEPS = 1_000_000
 SWEPT_OPERATIONS = 1_000_000
 LOOP_ITERATIONS = 1_000_000
 BATCH_POINTS = 10_000
+WATCHED_NAMES = 20
 CLOCK = ""  # against nothing
 TAPE_SIZES = (10**6, 10**7, 10**8)
 HEADINGS = ("work", "measured against", "median (min-max)", "target", "holds")
@@ -258,6 +263,38 @@ def compile_time(n: int, effort: Effort) -> Iterator[Row]:
     work = f"{contest.work}: {FIRST}"
     yield Row(work, CLOCK, nanoseconds, "ns an op", at_most(300))
     yield Row(work, EAGER, timings.ratio(FIRST, EAGER))
+
+
+# Calls
+
+
+def strays(_effort: Effort) -> Iterator[Row]:
+    """How many calls at one point it takes to be served again after many others."""
+    calls = Spread.of([call_contests.calls_until_served(20)])
+    yield Row(f"one point after {call_contests.STRAYS} others", "", calls, "calls", at_most(16))
+
+
+def first_matrix_memory(n: int, _effort: Effort) -> Iterator[Row]:
+    """How much memory a first dense Jacobian needs, each way in a fresh process."""
+    expected = broyden_jacobian(np.linspace(-1.0, 1.0, n))
+    reports = {}
+    for way in ("jacobian", "program"):
+        report = memory.in_new_process(way, n)
+        contests.compare(
+            way, [report["trace"], report["sum"]], [np.trace(expected), expected.sum()]
+        )
+        reports[way] = report["bytes"]
+    share = Spread.of([reports["program"] / reports["jacobian"]])
+    work = f"Broyden n={n}, a loop: memory of {call_contests.FIRST}"
+    yield Row(work, call_contests.EAGER, share, target=at_most(2))
+
+
+def price_of_a_name(effort: Effort) -> Iterator[Row]:
+    """What each global that a program has read adds to a call."""
+    contest = call_contests.watched(WATCHED_NAMES)
+    timings = timed(contest, (COMPILED, WATCHED), effort)
+    price = timings.difference(WATCHED, COMPILED).scaled(1e9 / WATCHED_NAMES)
+    yield Row(f"{contest.work}: {WATCHED}", "", price, "ns a name", at_most(20))
 
 
 def at_most(bound: float) -> Target:
@@ -563,6 +600,59 @@ PARTS: dict[str, Measure] = {
         partial(program_contests.batch_in_threads, BATCH_POINTS, 10),
         [Compared(THREADS, BATCH, Target(">=", 1.7), faster=True)],
     ),
+    "calls-batches-32": partial(
+        compared,
+        partial(call_contests.mini_batches, 32, 100),
+        [Compared(COMPILED, call_contests.EAGER, at_most(0.6))],
+    ),
+    "calls-batches-1000": partial(
+        compared,
+        partial(call_contests.mini_batches, 1000, 20),
+        [Compared(COMPILED, call_contests.EAGER, at_most(0.6))],
+    ),
+    **{
+        f"calls-{what}": partial(
+            compared,
+            partial(call_contests.fresh, what),
+            [Compared(COMPILED, call_contests.EAGER, at_most(1))],
+        )
+        for what in ("slices", "sets", "lambdas")
+    },
+    **{
+        f"calls-{name}": partial(
+            compared,
+            make,
+            [
+                Compared(FEW, call_contests.EAGER, at_most(1.2)),
+                Compared(MANY, call_contests.EAGER, at_most(0.5)),
+            ],
+        )
+        for name, make in (
+            ("newton", call_contests.newton),
+            ("step", call_contests.adaptive_step),
+        )
+    },
+    "calls-strays": strays,
+    "calls-list": partial(
+        compared, partial(call_contests.lists, 1000), [Compared(LIST, ARRAY, at_most(2))]
+    ),
+    "calls-jacobian": partial(
+        compared,
+        partial(call_contests.tridiagonal, 3000),
+        [Compared(call_contests.FIRST, call_contests.EAGER, at_most(2))],
+    ),
+    "calls-jacobian-memory": partial(first_matrix_memory, 3000),
+    "calls-within": partial(
+        compared,
+        partial(call_contests.within, 1000),
+        [Compared(COMPILED, CLOCK, at_most(24)), Compared(COMPILED, call_contests.EAGER)],
+    ),
+    "calls-smallest": partial(
+        compared,
+        call_contests.smallest,
+        [Compared(COMPILED, CLOCK), Compared(GRADIENT, CLOCK)],
+    ),
+    "calls-watched": price_of_a_name,
 }
 LARGE_PARTS: dict[str, Measure] = {"large-tapes": large_tapes}
 

@@ -12,7 +12,13 @@ from functools import cache
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from benchmarks import array_contests, contests, linear_contests, program_contests
+from benchmarks import (
+    array_contests,
+    call_contests,
+    contests,
+    linear_contests,
+    program_contests,
+)
 from benchmarks.contests import Contest, RecordedProblem, UnavailableError
 
 CONTESTS = [
@@ -42,7 +48,11 @@ def program_contest(make: Callable[[], Contest]) -> Contest:
 
 @pytest.mark.parametrize(
     ("make", "name"),
-    [(make, name) for make, names in program_contests.CONTESTS for name in names],
+    [
+        (make, name)
+        for make, names in program_contests.CONTESTS + call_contests.CONTESTS
+        for name in names
+    ],
 )
 def test_program(benchmark: BenchmarkFixture, make: Callable[[], Contest], name: str) -> None:
     try:

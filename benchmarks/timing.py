@@ -55,6 +55,10 @@ class Timings:
         """Seconds of one callable as a multiple of another's in the same round."""
         return Spread.of(seconds[name] / seconds[against] for seconds in self._rounds)
 
+    def difference(self, name: str, against: str) -> Spread:
+        """Seconds of a call beyond those of another one in the same round."""
+        return Spread.of(seconds[name] - seconds[against] for seconds in self._rounds)
+
 
 def interleave(
     functions: Mapping[str, Callable[[], object]],

@@ -96,6 +96,7 @@ from .guards import (
 from .hooks import is_hooked, recorded_shapes
 from .inlining import Inlined, inlined_of, signature_of
 from .linear import FrozenMap, thawed_map
+from .methods import BoundProgram, WeakMethod
 from .nan_check import CheckUse, NonFiniteError, seen
 from .numpy_functions import DispatchedFunction, Elementwise
 from .recording import (
@@ -123,4 +124,4 @@ from .tape import (
 )
 from .watches import MISSING, Watch
 
-register_callers(callers.advice, callers.called)
+register_callers(callers.advice, callers.called, callers.explain)

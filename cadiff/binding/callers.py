@@ -11,9 +11,12 @@ import dis
 import importlib
 import linecache
 import os
+import re
+import struct
 import sys
 import sysconfig
-from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
+from collections.abc import Callable, Iterator
+from types import FrameType, ModuleType
 from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -22,11 +25,38 @@ _INSTALLED = [_PATHS[name] for name in ("stdlib", "platstdlib", "purelib", "plat
 _LIBRARIES = tuple({os.path.join(path, "") for path in (*_INSTALLED, _PACKAGE)})
 _RUNNERS = ("cadiff.transforms", "cadiff.programs", "cadiff.inspection")  # which call users' f
 _MOST_TEXT = 60
+_NAMELESS = "a function of "
+_DEPTH = 4  # functions of a library, of which the first may be a wrapper
+_VALUE = "cadiff.value(v)"
+# Modules that write numbers as text or bytes, or make numbers of their own.
+_WRITERS = (
+    *("csv.", "datetime.", "decimal.", "fractions.", "json.", "logging.", "pickle.", "struct."),
+    *(_NAMELESS + "fractions", _NAMELESS + "json"),
+)
 
 _SOLVERS = {
     *("bisect", "brenth", "brentq", "fixed_point", "fsolve", "newton", "ridder", "root"),
     *("root_scalar", "toms748"),
 }
+# What to write in the place of what is in a library, by how its names begin.
+_INSTEAD = {
+    "scipy.integrate.": "write its steps, or the sum over its nodes, in Python",
+    "scipy.interpolate.": (
+        "cadiff.numpy.interp is linear; of splines evaluate the polynomials in Python"
+    ),
+    "scipy.linalg.": "cadiff.numpy.linalg has solve, inv, eigh, svd and others",
+    "scipy.sparse.": "multiply with the arrays of its entries, or with a dense matrix",
+    "scipy.fft.": "cadiff.numpy.fft has the transforms of NumPy",
+    "pandas.": "cadiff.numpy has mean, std, cumsum and others for arrays",
+    "statistics.": "cadiff.numpy has mean, median, var and std",
+    "torch.": "write it with functions of cadiff.numpy and cadiff.nn",
+}
+# What is raised where something is no plain number, and how it says so.
+_FOREIGN = (TypeError, ValueError, AttributeError, IndexError, RuntimeError, struct.error)
+_OF_TYPES = re.compile(
+    r"\b(Var|Dual|\w*[Oo]bject\w*|d?types?|float|Rational|integers|unhashable)\b"
+)
+_OWN_NAMES = re.compile(r"\bcadiff\.(Var|Dual)\b")
 _CONVERSIONS: dict[Any, str] = {
     float: "a Var computes like a float already; cadiff.value(v) is its value",
     int: "write int(cadiff.value(v)), which has no derivative",
@@ -40,22 +70,23 @@ def is_of_library(file: str) -> bool:
     return file.startswith(("<frozen", "<__array_function__", *_LIBRARIES))
 
 
-def _found(frame: FrameType | None) -> tuple[FrameType | None, FrameType | None]:
-    """The frame of the user's that is at work, and that of the library function that it called.
+def _found(frame: FrameType | None) -> tuple[FrameType | None, list[FrameType]]:
+    """The frame of the user's that is at work, or None, and those of the library that it called.
 
-    Either may be None. What this package differentiates is the user's, wherever it is installed.
+    These begin with the one that was called. What this package differentiates is the user's,
+    wherever it is installed.
     """
     inner: list[FrameType] = []
     while frame is not None and is_of_library(frame.f_code.co_filename):
         if _module_of(frame).startswith(_RUNNERS):
             if inner and not _module_of(inner[-1]).startswith("cadiff."):
-                return inner.pop(), inner[-1] if inner else None
+                return inner.pop(), inner[::-1]
             break
         inner.append(frame)
         frame = frame.f_back
     else:
-        return frame, inner[-1] if inner else None
-    return None, inner[-1] if inner else None
+        return frame, inner[::-1]
+    return None, inner[::-1]
 
 
 def _module_of(frame: FrameType) -> str:
@@ -77,7 +108,7 @@ def _public(frame: FrameType) -> str:
         if owner is not None and thing is owner:  # it has methods, as scipy.stats.norm
             name = f"{known}.{code.co_name}"
     if any(part.startswith("_") for part in name.split(".")):
-        return f"a function of {module}"
+        return f"{_NAMELESS}{module}"
     return f"{module}.{name}".removeprefix("cadiff.") if len(public) > 1 else f"{module}.{name}"
 
 
@@ -90,53 +121,126 @@ def called() -> str:
     return "a function of cadiff" if outermost is None else _public(outermost)
 
 
+def explain(error: BaseException, carries: Callable[[Any], bool]) -> None:
+    """Note on an error of other code what was called that takes plain numbers alone.
+
+    `carries` tells whether there are numbers with derivatives in something.
+    """
+    message = str(error)
+    if (
+        not isinstance(error, _FOREIGN)
+        or not hasattr(error, "add_note")
+        or hasattr(error, "__notes__")
+        or "derivative" in message
+        or "cadiff." in _OWN_NAMES.sub("", message)
+        or not _OF_TYPES.search(message)
+    ):
+        return
+    frames = list(_frames_of(error))
+    users = [k for k, (one, _) in enumerate(frames) if not is_of_library(one.f_code.co_filename)]
+    if not users:
+        return
+    (user, at), inner = frames[users[-1]], [frame for frame, _ in frames[users[-1] + 1 :]]
+    if inner:
+        if _module_of(inner[0]).startswith("cadiff.") or not _are_met(
+            inner[0].f_locals.values(), carries
+        ):
+            return
+        found = _of_library(inner)
+    else:
+        if not _are_met(_named_in(_text_at(user, at), user), carries):
+            return
+        found = _of_line(user, at)
+    if found:
+        error.add_note(found)
+
+
+def _frames_of(error: BaseException) -> Iterator[tuple[FrameType, int]]:
+    trace = error.__traceback__
+    while trace is not None:
+        yield trace.tb_frame, max(trace.tb_lasti, 0)
+        trace = trace.tb_next
+
+
+def _are_met(values: Any, carries: Callable[[Any], bool]) -> bool:
+    """Whether there are numbers with derivatives among some values."""
+    return any(map(carries, list(values)))
+
+
+def _named_in(text: str | None, frame: FrameType) -> list[Any]:
+    """What the names in an expression stand for."""
+    tree = _parsed(text)
+    nodes = [] if tree is None else [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    return [_value_of(node, frame) for node in nodes]
+
+
+def _parsed(text: str | None) -> ast.expr | None:
+    try:
+        return ast.parse(text or "", mode="eval").body
+    except SyntaxError:
+        return None
+
+
 def advice() -> str:
     """Which call wants a plain number of one with a derivative, and what to write instead."""
     user, inner = _found(sys._getframe(1))
-    if inner is not None:
-        found = _of_library(_public(inner))
+    if inner:
+        found = _of_library(inner)
     else:
-        found = "" if user is None else _of_line(user)
+        found = "" if user is None else _of_line(user, max(user.f_lasti, 0))
     if not found or "cadiff.value(v)" in found:
         return found
     return f"{found}, or cadiff.value(v) for the value"
 
 
-def _of_library(name: str) -> str:
+def _of_library(frames: list[FrameType]) -> str:
+    """For a call of a library, by the first of its functions that has a public name."""
+    names = [_public(frame) for frame in frames[:_DEPTH]]
+    name = next((name for name in names if not name.startswith(_NAMELESS)), names[0])
+    if name.startswith(_WRITERS):
+        return f"{name} takes plain numbers: give it {_VALUE}"
     last = name.split(".")[-1]
-    if name.startswith("scipy.optimize."):
+    ways = next((way for prefix, way in _INSTEAD.items() if prefix in f"{name}."), "")
+    if "scipy.optimize." in f"{name}.":
         instead = (
             "cadiff.root(f, x0) solves equations, with the derivative of the solution"
             if last in _SOLVERS
             else "give it cadiff.value(v), and derivatives of its function as jac=cadiff.grad(f)"
         )
-    elif isinstance(_attribute(f"cadiff.{name}"), _FUNCTIONS):
+    elif _is_own(_attribute(f"cadiff.{name}")):
         instead = (
             f"write cadiff.{name}, and cadiff.value(v) for an argument that is no number there"
         )
     else:
         instead = (
-            "write it with functions of cadiff, give it cadiff.value(v), or make it an operation "
-            "with a rule (cadiff.primitive)"
+            f"{ways or 'write it with functions of cadiff'}; or give it cadiff.value(v), or make "
+            "it an operation with a rule (cadiff.primitive)"
         )
     return f"{name} computes with plain numbers: {instead}"
 
 
 def _attribute(path: str) -> Any:
     """What is found under a name of this package; None if there is nothing."""
-    module, _, name = path.rpartition(".")
-    try:
-        return getattr(importlib.import_module(module), name, None)
-    except ImportError:
-        return None
+    found: Any = None
+    names = path.split(".")
+    for k, name in enumerate(names):
+        inner = getattr(found, name, None)
+        if inner is None and (found is None or isinstance(found, ModuleType)):
+            try:
+                inner = importlib.import_module(".".join(names[: k + 1]))
+            except ImportError:
+                return None
+        found = inner
+    return found
 
 
-_FUNCTIONS: tuple[type, ...] = (FunctionType, BuiltinFunctionType)
+def _is_own(found: Any) -> bool:
+    """Whether it is a function of this package, not one that it passes on."""
+    return callable(found) and f"{getattr(found, '__module__', '')}.".startswith("cadiff.")
 
 
-def _of_line(frame: FrameType) -> str:
+def _of_line(frame: FrameType, at: int) -> str:
     """For what a line of the user's asks of C."""
-    at = max(frame.f_lasti, 0)
     operation = dis.opname[frame.f_code.co_code[at]]
     text = _text_at(frame, at)
     here = f"{text!r} " if text else "this line "
@@ -145,22 +249,38 @@ def _of_line(frame: FrameType) -> str:
             f"{here}is assigned to in an array of plain numbers: make it with cadiff.zeros(shape) "
             "or cadiff.array(a), whose elements may have derivatives"
         )
-    try:
-        tree = ast.parse(text or "", mode="eval").body
-    except SyntaxError:
-        return ""
+    tree = _parsed(text)
     if isinstance(tree, ast.Subscript):
-        return f"{here}takes an int as its index: write int(cadiff.value(v)), or use an int"
+        if isinstance(_value_of(tree.value, frame), dict):
+            return f"{here}looks up a key: a number with a derivative is none, {_VALUE} is"
+        return f"{here}takes an int as its index: write int({_VALUE}), or use an int"
+    if isinstance(tree, (ast.Dict, ast.Set)):
+        return f"{here}has keys: a number with a derivative is none, {_VALUE} is"
     if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Mod):
-        return f"{here}writes a number as text: give it cadiff.value(v)"
+        return f"{here}writes a number as text: give it {_VALUE}"
+    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Mult):
+        return f"{here}repeats a sequence, which takes an int: write int({_VALUE})"
     if isinstance(tree, ast.Call):
         return _of_call(_value_of(tree.func, frame), ast.unparse(tree.func), here)
     return ""
 
 
+_DRAWING = re.compile(r"(^|\.)(random|rng|default_rng)\b")
+_OF_COUNTS = ("arange", "empty", "eye", "identity", "ones", "tri", "zeros")
+_OF_INTS = ("comb", "factorial", "gcd", "isqrt", "lcm", "perm")
+
+
 def _of_call(function: Any, name: str, here: str) -> str:
     """For a call of a function of C."""
     own = getattr(function, "__name__", "")
+    is_of_numpy = getattr(function, "__module__", "") == "numpy"
+    if own in _OF_INTS or (is_of_numpy and own in _OF_COUNTS):
+        return f"{here}takes ints, which have no derivative: write int({_VALUE})"
+    if _DRAWING.search(name):
+        return (
+            f"{here}draws numbers, which have no derivative by its arguments: draw them for plain "
+            "ones, and compute with what is drawn, as loc + scale * rng.standard_normal()"
+        )
     if getattr(function, "__module__", "") == "math":
         for package in ("cadiff", "cadiff.math"):
             if own and _attribute(f"{package}.{own}") is not None:

@@ -1,6 +1,7 @@
 # What other modules see of codes.pyx.
 
 cimport cython
+from cpython.object cimport PyObject
 from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
@@ -19,10 +20,23 @@ cdef inline long carry_out(const CadProgram *program, double *room, const double
     return missed
 
 
+cdef enum:
+    LARGE_ROOM = 1 << 17  # numbers in a workspace that is not kept for ever
+
+
+# The codes with large workspaces, one behind the other.
+cdef struct Large:
+    PyObject *first
+    int runs               # since they were looked at
+
+
 @cython.final
 cdef class Code:
     cdef CadProgram *program
     cdef double *spare     # a workspace that is not in use, or NULL
+    cdef Large *large
+    cdef PyObject *other   # the next one with a large workspace, borrowed
+    cdef bint is_large, is_listed, was_run
     cdef bint is_long
     cdef readonly Py_ssize_t uses  # by fast paths
     cdef readonly list steps  # what its calls call
@@ -38,11 +52,11 @@ cdef class Code:
         if room != NULL:
             self.spare = NULL
             return room
-        room = <double *>cad_memory_resize(
-            NULL, self.room() + self.program.n_results, sizeof(double)
-        )
+        cdef size_t count = self.room() + self.program.n_results
+        room = <double *>cad_memory_resize(NULL, count, sizeof(double))
         if room == NULL:
             check(CAD_NO_MEMORY)
+        self.is_large = count >= LARGE_ROOM
         cad_program_prepare(self.program, 1, room)
         return room
 
@@ -51,7 +65,10 @@ cdef class Code:
             self.spare = room
         else:
             cad_memory_free(room)
+        if self.is_large or self.large.first != NULL:
+            self.note_run()
 
+    cdef void note_run(self) noexcept
     cdef long carry(self, const double *inputs, double *results, double *outcome) except -2
     cdef long carry_array(self, cnp.ndarray inputs, double *results,
                           double *outcome) except -2

@@ -17,6 +17,10 @@ cdef enum:
     MOST_LANES = 256
     ALONG_NUMBERS = 1 << 18   # numbers of all lanes of directions, if there are several
     MOST_ALONG = 64
+    PATIENCE = 4096  # runs of others, after which a large workspace is given back
+
+
+cdef Large large
 
 
 @cython.final
@@ -31,8 +35,14 @@ cdef class Code:
 
     def __cinit__(self):
         self.n_along = 1
+        self.large = &large
 
     def __dealloc__(self):
+        cdef PyObject **at = &self.large.first
+        if self.is_listed:
+            while at[0] != <PyObject *>self:
+                at = &(<Code>at[0]).other
+            at[0] = self.other
         cad_program_free(self.program)
         cad_memory_free(self.spare)
 
@@ -60,6 +70,31 @@ cdef class Code:
     @property
     def nbytes(self):
         return cad_program_bytes(self.program) + 8 * self.room()
+
+    cdef void note_run(self) noexcept:
+        """Note that a code has run. Large workspaces that nothing has needed for long are freed."""
+        cdef PyObject **at = &self.large.first
+        cdef Code code
+        if self.is_large:
+            self.was_run = True
+            if not self.is_listed:
+                self.is_listed = True
+                self.other = self.large.first
+                self.large.first = <PyObject *>self
+        self.large.runs += 1
+        if self.large.runs < PATIENCE:
+            return
+        self.large.runs = 0
+        while at[0] != NULL:
+            code = <Code>at[0]
+            if code.was_run or code.spare == NULL:  # or it runs just now
+                code.was_run = False
+                at = &code.other
+            else:
+                at[0] = code.other
+                code.is_listed = False
+                cad_memory_free(code.spare)
+                code.spare = NULL
 
     cdef long carry(self, const double *inputs, double *results, double *outcome) except -2:
         """Run it; answers the guard that does not hold, or -1. Then there are no results, but the

@@ -20,6 +20,7 @@ from .c_program cimport *
 from .c_tape cimport *
 from .tape cimport empty_like
 from .codes cimport Code
+from .methods cimport Objects
 from .sparse cimport MatrixPlan
 from .signatures cimport (
     exact_sequence, node_of, has_names, ArgumentNode, ResultNode, RESULT_ARRAY, result_from,
@@ -39,6 +40,7 @@ cdef dict NO_NAMES = {}
 cdef enum:
     FEW_SIGNATURES = 16  # of one method
     MOST_SKIPPED = 255   # calls of signatures that come and go, for which none is kept
+    MOST_DESCRIBED = 1 << 18  # results: to describe more takes longer than many calls gain
 
 
 cdef enum Method:
@@ -368,7 +370,7 @@ cdef FastPath new_fast_path(Signature signature, object program, object assemble
         path.code = program
         n_numbers = path.code.program.n_inputs
         n_results = path.code.program.n_results
-    if signature.n_numbers != n_numbers:
+    if signature.n_numbers != n_numbers or n_results > MOST_DESCRIBED:
         return None
     path.result = result_from(assemble, n_results)
     if path.result is None:
@@ -557,13 +559,29 @@ cdef class Calls:
     """The methods of a Program that are called most: calls of recent signatures go straight to the
     code; any other goes to `self._run`, or to the method with an underscore.
 
-    Subclasses have `_run(what, args, kwargs, argnums)`, `_hvp`, `_jvp` and `_vjp`.
+    Subclasses have `_run(what, args, kwargs, argnums)`, `_hvp`, `_jvp` and `_vjp`, and
+    `_for_object(instance)`, which makes the program for an object that this is a method of.
     """
 
     cdef readonly FastPathTable _fast_paths
+    cdef Objects objects
 
     def __cinit__(self, *args, **kwargs):
         self._fast_paths = FastPathTable()
+        self.objects = Objects()
+
+    def __get__(self, instance, owner):
+        """A program as a method: one for each object, whose arguments begin behind self."""
+        if instance is None:
+            return self
+        bound = self.objects.method(self, instance)
+        if bound is None:
+            self.objects.add(instance, self._for_object(instance))
+            bound = self.objects.method(self, instance)
+        return bound
+
+    def _forget_objects(self):
+        self.objects = Objects()
 
     cdef inline object by_fast_path(self, Method method, tuple args, dict kwargs, object argnums):
         # f may drop them meanwhile

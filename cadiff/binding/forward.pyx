@@ -7,6 +7,7 @@ cimport cython
 from .c_numbers cimport *
 from .c_tape cimport *
 from .atoms cimport ndim, shape
+from .guards cimport explain_error
 from .hooks cimport forget_suspects, note_suspects
 
 from .atoms import map_numbers
@@ -35,11 +36,13 @@ cdef class Forward:
         running.setdefault(<size_t>tape, []).append((tape.running_tag, self.lanes))
         return tape.running_tag
 
-    def __exit__(self, *_):
+    def __exit__(self, *exception):
         cdef CadTape *tape = cad_current_tape()
         cdef list under_way = running[<size_t>tape]
         if self.suspects is not None:
             forget_suspects(tape, self.suspects)
+        if exception[1] is not None:
+            explain_error(exception[1])
         under_way.pop()
         tape.running_tag = under_way[len(under_way) - 1][0] if under_way else 0
         if not under_way:

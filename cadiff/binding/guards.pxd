@@ -9,4 +9,5 @@ cdef int start_guards(CadTape *tape, bint at_once) except -1
 cdef int end_guards(CadTape *tape) except -1
 cdef object call_named(object function, object self, PyObject *const *args, size_t nargsf,
                        PyObject *names)
+cdef int explain_error(object error) except -1
 cdef list noted_guards(CadTape *tape)

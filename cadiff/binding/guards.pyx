@@ -14,7 +14,7 @@ from .c_python cimport *
 from .c_tape cimport *
 from .hooks cimport checks_of
 
-from .atoms import map_numbers, plain_values
+from .atoms import carries, map_numbers, plain_values
 
 
 cdef int start_guards(CadTape *tape, bint at_once) except -1:
@@ -86,14 +86,26 @@ def choices_of(f, args, kwargs):
 
 cdef object reading = None  # the function of NumPy's or SciPy's that is at work
 cdef object called = None
+cdef object explain = None
 
 
-def register_callers(advice, of_package):
+def register_callers(advice, of_package, explaining):
     """Set what says for error messages what was called: with a number where a plain one is needed,
-    and of this package, where no function of NumPy's or SciPy's is known."""
-    global called
+    of this package, where no function of NumPy's or SciPy's is known, and where other code has
+    raised an error that it explains."""
+    global called, explain
     called = of_package
+    explain = explaining
     cad_register_advice(advice)
+
+
+cdef int explain_error(object error) except -1:
+    """Note on an error that f has raised what in f cannot take numbers with derivatives."""
+    try:
+        explain(error, carries)
+    except Exception:  # what f has raised is more to the point
+        pass
+    return 0
 
 
 def note_reading(tree):
@@ -108,7 +120,7 @@ def note_reading(tree):
 def note_rule(tree, name):
     """Note an obstacle if numbers of the tape are given to an operation with a rule."""
     if is_guarding() and cad_current_tape().guards.obstacle[0] == 0 and depends(tree):
-        note_obstacle(f"{reading or name} has a rule of its own")
+        note_obstacle(f"{reading or name} has a rule of its own, which cannot be replayed here")
 
 
 cdef object call_named(object function, object self, PyObject *const *args, size_t nargsf,
@@ -179,7 +191,7 @@ def note_outcomes(number, serial, bint equality):
             CAD_VAR(number).tape, serial, <CadSlot>low, high - low + 1, equality
         ))
     elif CAD_VAR(number).kind == CAD_STALE:
-        note_obstacle("a comparison is read whose numbers are gone")
+        note_obstacle("a comparison is read whose numbers are gone: read it where it is made")
 
 
 def notes_guards(number, serial):

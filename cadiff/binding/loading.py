@@ -37,6 +37,7 @@ MODULES = (
     "entries",
     "signatures",
     "watches",
+    "methods",
     "fast_paths",
     "numpy_functions",
     "snapshots",

@@ -26,6 +26,7 @@ from .hooks cimport (
     Checks, checks_of, forget_suspects, leave_step, note_suspects, step_under_way,
 )
 from .arguments cimport ARRAY, check_argnums, Collector, Node, refuse_argument, Structure
+from .guards cimport explain_error
 from .linear cimport frozen_map, FrozenMap, LANES
 from .recorded_sweep cimport new_sweep, RecordedSweep
 
@@ -288,8 +289,8 @@ cdef class Recording:
         return self
 
     def __exit__(self, *exception):
-        if exception[0] is not None and issubclass(exception[0], MemoryError):
-            cad_tape_note_starved(self.tape)
+        if exception[1] is not None:
+            note_error(self.tape, exception[1])
         self.close()
 
     cdef int close(self) except -1:
@@ -877,11 +878,20 @@ def run_once(f, tuple args, tuple argnums, finalized):
         ):
             return CAD_VAR(out).value
         return finalized(recording, out)
-    except MemoryError:
-        cad_tape_note_starved(recording.tape)
+    except Exception as error:
+        note_error(recording.tape, error)
         raise
     finally:
         recording.close()
+
+
+cdef int note_error(CadTape *tape, object error) except -1:
+    """Note that f has raised an error."""
+    if isinstance(error, MemoryError):
+        cad_tape_note_starved(tape)
+    else:
+        explain_error(error)
+    return 0
 
 
 def scalar_output(out, *, name="grad"):
@@ -942,8 +952,8 @@ def value_and_grad(f, tuple argnums, bint single, bint has_aux, tuple args, dict
         if has_aux:
             aux = recording.finalize(aux)
         return number, (<tuple>gradient)[0] if single else gradient, aux
-    except MemoryError:
-        cad_tape_note_starved(recording.tape)
+    except Exception as error:
+        note_error(recording.tape, error)
         raise
     finally:
         out = None  # numbers that are alive when the tape is rewound have to be found

@@ -20,15 +20,19 @@ cdef class MatrixPlan:
     cdef public object assemble         # for its users: what makes a matrix of its numbers
     cdef readonly Py_ssize_t size       # numbers in the vector
     cdef readonly Py_ssize_t n_colors   # 0: there are no products
-    # By one code: numbers that are there from the outset, or zeros; where the results go, and
-    # which numbers are there once more.
+    # By one code: numbers that are there from the outset, or zeros; where constants go, and the
+    # results; and which numbers are there once more.
     cdef bint direct
     cdef cnp.ndarray template
+    cdef cnp.ndarray fixed
+    cdef cnp.ndarray values
     cdef cnp.ndarray places
     cdef cnp.ndarray sources
     cdef cnp.ndarray copies
     # By products: along which direction each goes, and for blocks of them which entries are read
-    # from which places.
+    # from which places. Of a whole matrix each is a column, or a row, as it stands.
+    cdef bint is_whole
+    cdef bint is_backward
     cdef cnp.ndarray seeds
     cdef list blocks
 

@@ -149,7 +149,10 @@ cdef class MatrixPlan:
     @property
     def nbytes(self):
         """Of the code and of what goes with it."""
-        arrays = [self.template, self.places, self.sources, self.copies, self.seeds]
+        arrays = [
+            self.template, self.fixed, self.values, self.places, self.sources, self.copies,
+            self.seeds,
+        ]
         arrays += [array for block in self.blocks or [] for array in block[2:]]
         codes = [code for code in (self.point, self.code) if code is not None]
         return sum([part.nbytes for part in codes + arrays if part is not None])
@@ -196,6 +199,12 @@ cdef class MatrixPlan:
                 <const cnp.npy_intp *>cnp.PyArray_DATA(self.places),
                 self.code.program.n_results,
             )
+            put(
+                <double *>cnp.PyArray_DATA(data),
+                <const double *>cnp.PyArray_DATA(self.values),
+                <const cnp.npy_intp *>cnp.PyArray_DATA(self.fixed),
+                cnp.PyArray_SIZE(self.fixed),
+            )
             copy_some(
                 <double *>cnp.PyArray_DATA(data),
                 <const cnp.npy_intp *>cnp.PyArray_DATA(self.copies),
@@ -216,6 +225,7 @@ cdef class MatrixPlan:
         data = np.zeros((len(results), self.size))
         if self.template is not None:
             data[:] = self.template
+        data[:, self.fixed] = self.values
         data[:, self.places] = results
         data[:, self.copies] = data[:, self.sources]
         return data
@@ -249,7 +259,12 @@ cdef class MatrixPlan:
         cdef double *place
         cdef long missed
         cdef double outcome = 0.0
-        data = np.zeros(self.size)
+        cdef Py_ssize_t n = self.n_colors
+        if self.is_whole:
+            data = np.empty(self.size)
+            lines = data.reshape(n, -1) if self.is_backward else data.reshape(-1, n).T
+        else:
+            data = np.zeros(self.size)
         try:
             if code.program.has_arrays:
                 room = code.take_room()
@@ -260,8 +275,13 @@ cdef class MatrixPlan:
             if missed >= 0:
                 return missed, outcome
             for begin, end, entries, places in self.blocks:
-                seeds = self.seeds[begin:end]
-                results = np.empty((end - begin, code.program.n_results))
+                seeds = (
+                    np.eye(end - begin, n, begin) if self.is_whole else self.seeds[begin:end]
+                )
+                if self.is_whole and self.is_backward:
+                    results = lines[begin:end]
+                else:
+                    results = np.empty((end - begin, code.program.n_results))
                 if room != NULL:
                     missed = code.carry_along(
                         room, <const double *>cnp.PyArray_DATA(seeds),
@@ -275,7 +295,10 @@ cdef class MatrixPlan:
                         missed = 0
                 if missed >= 0:
                     return -1, outcome  # whichever it is
-                data[entries] = results.reshape(-1)[places]
+                if not self.is_whole:
+                    data[entries] = results.reshape(-1)[places]
+                elif not self.is_backward:
+                    lines[begin:end] = results
         finally:
             if room != NULL:
                 code.give_back(room)
@@ -335,6 +358,12 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str
     if hessian:
         found, entries = symmetric_entries(found, entries if by_entries else None)
     plan.pattern = found if given is None else given
+    plan.size = outputs.n * wrt.n if dense else plan.pattern.count
+    plan.is_whole = dense and given is None and not by_entries and is_full(found)
+    if plan.is_whole:
+        set_directions(plan, graph, wrt, outputs, not exact or outputs.n < wrt.n)
+        set_blocks(plan, outputs.n if plan.is_backward else wrt.n)
+        return plan
     rows, columns = plan.pattern.rows(), plan.pattern.indices
     if dense:
         places = rows * wrt.n + columns
@@ -343,7 +372,6 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str
         places[np.argsort(columns, kind="stable")] = np.arange(len(columns))
     else:
         places = np.arange(len(columns))
-    plan.size = outputs.n * wrt.n if dense else plan.pattern.count
     index = None if given is None else found.find(rows, columns)
     if by_entries or found.count == 0:
         set_entries(plan, graph, entries, index, places)
@@ -445,9 +473,12 @@ cdef int set_entries(MatrixPlan plan, Graph graph, Ids entries, index, places) e
         for k in range(n):
             ids.data[to[k]] = numbers.data[k]
     else:
-        if n_constants > 0 or n == size:
+        if 2 * n_constants > size:  # to copy them all is faster, and takes less memory
             plan.template = np.zeros(size)
             plan.template[constants[:n_constants]] = values[:n_constants]
+            n_constants = 0
+        plan.fixed = constants[:n_constants].copy()
+        plan.values = values[:n_constants].copy()
         plan.places = wanted[:n_roots].copy()
         plan.copies = copies[:n_copies].copy()
         plan.sources = sources[:n_copies].copy()
@@ -457,14 +488,42 @@ cdef int set_entries(MatrixPlan plan, Graph graph, Ids entries, index, places) e
     return 0
 
 
+cdef bint is_full(Pattern pattern):
+    """Whether directions of unit vectors are worth no more thought: colours save few of them."""
+    cdef size_t count = pattern.count
+    return count > LARGE_MATRIX and 2 * count > pattern.pattern.n_rows * pattern.pattern.n_columns
+
+
+cdef int set_directions(MatrixPlan plan, Graph graph, Ids wrt, Ids outputs,
+                        bint backward) except -1:
+    """The codes for products with the matrix along directions, or with its transpose."""
+    cdef Ids along
+    plan.is_backward = backward
+    along = graph.more_inputs(outputs.n if backward else wrt.n)
+    plan.point, plan.code = graph.codes_along(
+        along,
+        graph.pulled(outputs, along, wrt) if backward else graph.pushed(wrt, along, outputs),
+    )
+    return 0
+
+
+cdef int set_blocks(MatrixPlan plan, Py_ssize_t n_colors) except -1:
+    """Divide the directions into those that are taken together."""
+    cdef Py_ssize_t step = max(1, BLOCK_NUMBERS // <Py_ssize_t>plan.code.program.n_results)
+    plan.n_colors = n_colors
+    plan.blocks = [
+        (begin, min(begin + step, n_colors), None, None) for begin in range(0, n_colors, step)
+    ]
+    return 0
+
+
 cdef int set_products(MatrixPlan plan, Graph graph, Pattern found, Ids wrt, Ids outputs,
                       bint symmetric, bint backward, index, places) except -1:
     """Set the plan up for products along directions: each is the sum of the columns of one colour,
     or of the rows if `backward`."""
-    cdef Ids along
     rows = found.rows()
     columns = found.indices.astype(np.intp)
-    cdef bint full = len(rows) > LARGE_MATRIX and 2 * len(rows) > wrt.n * outputs.n
+    cdef bint full = is_full(found)
     if symmetric and not full:
         colors, n_colors, at, lane = found.color_star()
     else:
@@ -475,27 +534,18 @@ cdef int set_products(MatrixPlan plan, Graph graph, Pattern found, Ids wrt, Ids 
                 (np.arange(outputs.n), outputs.n) if full else found.transposed().color_columns()
             )
             if backward or n_row_colors < n_colors:
+                backward = True
                 colors, n_colors, at, lane = by_row, n_row_colors, columns, by_row[rows]
-                along = graph.more_inputs(outputs.n)
-                plan.point, plan.code = graph.codes_along(
-                    along, graph.pulled(outputs, along, wrt)
-                )
-    if plan.code is None:
-        along = graph.more_inputs(wrt.n)
-        plan.point, plan.code = graph.codes_along(along, graph.pushed(wrt, along, outputs))
-    plan.n_colors = n_colors
+    set_directions(plan, graph, wrt, outputs, backward)
     plan.seeds = np.zeros((n_colors, len(colors)))
     plan.seeds[colors, np.arange(len(colors))] = 1.0
     if index is not None:
         places = places[index >= 0]
         index = index[index >= 0]
         at, lane = at[index], lane[index]
-    cdef Py_ssize_t width = plan.code.program.n_results
-    cdef Py_ssize_t step = max(1, BLOCK_NUMBERS // width)
-    plan.blocks = []
-    for begin in range(0, n_colors, step):
-        end = min(begin + step, n_colors)
+    set_blocks(plan, n_colors)
+    for k, (begin, end, _, _) in enumerate(plan.blocks):
         chosen = np.flatnonzero((lane >= begin) & (lane < end))
         source = (lane[chosen] - begin) * plan.code.program.n_results + at[chosen]
-        plan.blocks.append((begin, end, places[chosen], source))
+        plan.blocks[k] = (begin, end, places[chosen], source)
     return 0

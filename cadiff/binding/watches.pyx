@@ -2,11 +2,14 @@
 
 A Watch looks at places one by one, in some nanoseconds each: names of modules, cells of closures,
 attributes, what is in containers; arrays are read as a whole. What was there is compared by
-identity, numbers and strings by value. This module does not know how places are found.
+identity, numbers and strings by value. Objects and functions are held weakly: what is no longer
+there is not what was read, and a recording keeps no object alive. This module does not know how
+places are found.
 """
 
 import hashlib
-from types import CodeType, MethodType
+from types import CodeType, MethodType, ModuleType
+from weakref import ref
 
 import numpy as np
 
@@ -22,8 +25,28 @@ from libc.string cimport memcmp, memcpy
 
 from . cimport c_numpy as cnp
 
+cdef extern from *:
+    """
+    /* What a weak reference refers to, or NULL: borrowed, as long as no other code runs. */
+    static PyObject *referent(PyObject *reference) {
+    #if PY_VERSION_HEX >= 0x030D0000
+        PyObject *found;
+        if (PyWeakref_GetRef(reference, &found) <= 0) {
+            return NULL;
+        }
+        Py_DECREF(found);
+        return found;
+    #else
+        PyObject *found = PyWeakref_GET_OBJECT(reference);
+        return found == Py_None ? NULL : found;
+    #endif
+    }
+    """
+    PyObject *referent(object reference)
+
 cdef extern from "Python.h":
     PyObject *PyCell_GET(object cell)
+    PyObject *PyFunction_GetClosure(object function)
     # Of a str, which raises nothing.
     PyObject *find_name "PyDict_GetItemWithError"(object names, object name)
     PyObject *PyFunction_GetCode(object function)
@@ -53,13 +76,75 @@ cdef enum:
     DEEP = 50  # tuples in tuples that are compared by what is in them
 
 
+class Held(ref):
+    """A weak reference of a Watch: no value that was read is one of these."""
+
+    __slots__ = ()
+
+
+cdef object HELD = Held
+cdef tuple STRONG = (np.ndarray, type, ModuleType)
+
+
+@cython.final
+cdef class HeldMethod:
+    """A method of an object, which is made anew each time that it is asked for."""
+
+    cdef object function, owner  # held
+
+
+class Releasing:
+    """Called when something is gone that a Watch holds weakly."""
+
+    def __init__(self, watch):
+        self.watch = ref(watch)
+
+    def __call__(self, reference):
+        watch = self.watch()
+        if watch is not None:
+            watch.release()
+
+
+cdef object held(object value, object released, int depth=0):
+    """What stands for a value in a Watch: a weak reference, where there can be one.
+
+    Not of an array, which could not be resized in place any more: it is let go of when something
+    else is gone. `released` is called then.
+    """
+    cdef HeldMethod method
+    kind = type(value)
+    if kind is float or kind is int or kind is str or isinstance(value, STRONG):
+        return value
+    if kind is tuple:
+        if depth == DEEP:
+            return value
+        items = tuple([held(item, released, depth + 1) for item in value])
+        return items if any([type(item) in (HELD, HeldMethod, tuple) for item in items]) else value
+    if kind is MethodType:
+        method = HeldMethod.__new__(HeldMethod)
+        method.function = held(value.__func__, released)
+        method.owner = held(value.__self__, released)
+        return method
+    try:
+        return HELD(value, released)
+    except TypeError:
+        return value
+
+
 cdef bint is_same(object now, object kept, int depth=0) except -1:
     """Whether a value does for a recording what another one did. No code of the user's runs."""
     cdef Py_ssize_t k
     cdef double one, other
     if now is kept:
         return True
+    if type(kept) is HELD:
+        return referent(kept) == <PyObject *>now
     kind = type(now)
+    if kind is MethodType and type(kept) is HeldMethod:
+        return (
+            is_same(now.__func__, (<HeldMethod>kept).function)
+            and is_same(now.__self__, (<HeldMethod>kept).owner)
+        )
     if kind is not type(kept):
         return False
     if kind is float:
@@ -77,8 +162,6 @@ cdef bint is_same(object now, object kept, int depth=0) except -1:
             ):
                 return False
         return True
-    if kind is MethodType:  # made anew each time that it is asked for
-        return now.__func__ is kept.__func__ and now.__self__ is kept.__self__
     if kind is complex:
         return is_same(now.real, kept.real) and is_same(now.imag, kept.imag)
     if isinstance(now, np.generic):
@@ -139,77 +222,118 @@ cdef class Place:
     """Somewhere that a value was read, and the value."""
 
     cdef PlaceKind kind
-    cdef object holder
+    cdef object holder  # held
     cdef object name
-    cdef object kept
+    cdef Py_ssize_t index  # of a cell of a function
+    cdef object kept  # held
     cdef uint64_t digest
     cdef str path
+    cdef bint is_released
 
-    cdef object now(self):
+    cdef bint keeps_arrays(self):
+        """Whether it may keep data alive, in arrays or in what has no weak references."""
+        if self.kind == NAME or self.kind == CELL or self.kind == ATTRIBUTE:
+            return isinstance(self.kept, (np.ndarray, list, dict, tuple))
+        return self.kind != FUNCTION
+
+    cdef object there(self):
+        """The holder; `nothing` if it is no more."""
+        cdef PyObject *found
+        if self.is_released:
+            return nothing
+        if type(self.holder) is not HELD:
+            return self.holder
+        found = referent(self.holder)
+        return nothing if found == NULL else <object>found
+
+    cdef inline PyObject *in_cell(self, object holder):
+        if self.index >= 0:
+            holder = <object>PyTuple_GET_ITEM(<object>PyFunction_GetClosure(holder), self.index)
+        return PyCell_GET(holder)
+
+    cdef object now(self, object holder):
         """What is there; `nothing` if there is none."""
         cdef PyObject *found
         if self.kind == NAME:
-            found = find_name(self.holder, self.name)
+            found = find_name(holder, self.name)
             return nothing if found == NULL else <object>found
         if self.kind == CELL:
-            found = PyCell_GET(self.holder)
+            found = self.in_cell(holder)
             return nothing if found == NULL else <object>found
-        return getattr(self.holder, self.name, nothing)
+        return getattr(holder, self.name, nothing)
 
     cdef str described(self):
         """What was read, in words that name no objects."""
         return f"{<int>self.kind} {self.path} {self.digest} {text_of(self.kept)}\n"
 
     cdef str change(self):
+        holder = self.there()
+        if holder is nothing:
+            return "it is gone"
         if self.kind == NAME or self.kind == CELL or self.kind == ATTRIBUTE:
-            return f"{text_of(self.kept)} -> {text_of(self.now())}"
+            return f"{text_of(self.kept)} -> {text_of(self.now(holder))}"
         return "other contents"
 
     cdef inline bint is_untouched(self) except -1:
         """Whether the very same object is there, as it mostly is, at the places that are most."""
-        cdef PyObject *kept = <PyObject *>self.kept
-        cdef PyObject *found
+        cdef PyObject *kept
+        cdef PyObject *found = NULL
+        cdef PyObject *holder = <PyObject *>self.holder
+        if self.is_released:
+            return False
         if self.kind == NAME:
             found = find_name(self.holder, self.name)
-            return found == kept or (found == NULL and kept == <PyObject *>nothing)
+        elif self.kind == FUNCTION or self.kind == CELL:
+            if type(self.holder) is HELD:
+                holder = referent(self.holder)
+                if holder == NULL:
+                    return False
+            if self.kind == CELL:
+                found = self.in_cell(<object>holder)
+        else:
+            return False
         if self.kind == FUNCTION:
             return (
-                PyFunction_GetCode(self.holder) == PyTuple_GET_ITEM(self.kept, 0)
-                and PyFunction_GetDefaults(self.holder) == NULL
-                and PyFunction_GetKwDefaults(self.holder) == NULL
+                PyFunction_GetCode(<object>holder) == PyTuple_GET_ITEM(self.kept, 0)
+                and PyFunction_GetDefaults(<object>holder) == NULL
+                and PyFunction_GetKwDefaults(<object>holder) == NULL
             )
-        return self.kind == CELL and PyCell_GET(self.holder) == kept
+        kept = referent(self.kept) if type(self.kept) is HELD else <PyObject *>self.kept
+        return found == kept if found != NULL else kept == <PyObject *>nothing
 
     cdef bint holds(self) except -1:
         """Whether what was read is there as it was."""
+        cdef object holder = self.there()
+        if holder is nothing:
+            return False
         if self.kind == NAME or self.kind == CELL or self.kind == ATTRIBUTE:
-            return is_same(self.now(), self.kept)
+            return is_same(self.now(holder), self.kept)
         if self.kind == FUNCTION:
             return (
-                PyFunction_GetCode(self.holder) == <PyObject *>self.kept[0]
-                and is_same(or_none(PyFunction_GetDefaults(self.holder)), self.kept[1])
-                and or_none(PyFunction_GetKwDefaults(self.holder)) is self.kept[2]
+                PyFunction_GetCode(holder) == <PyObject *>self.kept[0]
+                and is_same(or_none(PyFunction_GetDefaults(holder)), self.kept[1])
+                and or_none(PyFunction_GetKwDefaults(holder)) is self.kept[2]
             )
         if self.kind == SEQUENCE:
-            return self.has_items()
+            return self.has_items(holder)
         if self.kind == MEMBERS:
-            return is_same(tuple(self.holder), self.kept)
+            return is_same(tuple(holder), self.kept)
         if self.kind == MAPPING:
-            return self.has_pairs(self.holder)
+            return self.has_pairs(holder)
         if self.kind == NAMESPACE:
-            return self.has_pairs(PyObject_GenericGetDict(self.holder, NULL))
+            return self.has_pairs(PyObject_GenericGetDict(holder, NULL))
         if self.kind == ARRAY:
             return (
-                (self.holder.shape, self.holder.dtype) == self.kept
-                and digest_of_array(self.holder) == self.digest
+                (holder.shape, holder.dtype) == self.kept
+                and digest_of_array(holder) == self.digest
             )
         if self.kind == OBJECTS:
-            return is_same(items_of(self.holder), self.kept)
-        return bytes(memoryview(self.holder).cast("B")) == self.kept
+            return is_same(items_of(holder), self.kept)
+        return bytes(memoryview(holder).cast("B")) == self.kept
 
-    cdef bint has_items(self) except -1:
-        cdef list items = self.holder
-        cdef Py_ssize_t k, n = PyTuple_GET_SIZE(self.kept)
+    cdef bint has_items(self, list items) except -1:
+        cdef tuple kept = self.kept  # which may be let go of meanwhile
+        cdef Py_ssize_t k, n = PyTuple_GET_SIZE(kept)
         cdef object item
         if PyList_GET_SIZE(items) != n:
             return False
@@ -217,7 +341,7 @@ cdef class Place:
             if k >= PyList_GET_SIZE(items):
                 return False
             item = <object>PyList_GET_ITEM(items, k)
-            if not is_same(item, <object>PyTuple_GET_ITEM(self.kept, k)):
+            if not is_same(item, <object>PyTuple_GET_ITEM(kept, k)):
                 return False
         return True
 
@@ -242,6 +366,11 @@ cdef class Place:
         return k == PyTuple_GET_SIZE(keys)
 
 
+cdef tuple pairs_of(mapping):
+    """Keys and values of a dict."""
+    return (tuple(mapping), tuple(mapping.values()))
+
+
 cdef str text_of(object kept, int depth=0):
     kind = type(kept)
     if kind is tuple and depth < DEEP:
@@ -253,6 +382,10 @@ cdef str text_of(object kept, int depth=0):
         return repr(kept)
     if isinstance(kept, np.generic):
         return f"{kept.dtype} {kept.tobytes()}"
+    if kind is HELD:
+        return text_of(kept(), depth)
+    if kind is HeldMethod:
+        return text_of((<HeldMethod>kept).function, depth)
     return getattr(kept, "__qualname__", kind.__qualname__)
 
 
@@ -264,20 +397,30 @@ cdef inline object or_none(PyObject *found):
     return None if found == NULL else <object>found
 
 
-cdef Place add_place(list places, PlaceKind kind, object holder, object name, str path):
+cdef Place add_place(Watch watch, PlaceKind kind, object holder, object name, str path):
     cdef Place place = Place.__new__(Place)
     place.kind = kind
-    place.holder = holder
+    place.holder = holder if type(holder) is dict else held(holder, watch.released)
     place.name = name
+    place.index = -1
     place.path = path
-    places.append(place)
+    watch.places.append(place)
     return place
 
 
-cdef object add_value(list places, PlaceKind kind, object holder, object name, str path):
-    cdef Place place = add_place(places, kind, holder, name, path)
-    place.kept = place.now()
-    return place.kept
+cdef object add_value(Watch watch, PlaceKind kind, object holder, object name, str path,
+                      Py_ssize_t index=-1):
+    cdef Place place = add_place(watch, kind, holder, name, path)
+    place.index = index
+    value = place.now(holder)
+    place.kept = held(value, watch.released)
+    return value
+
+
+cdef int add_items(Watch watch, PlaceKind kind, object holder, object items, str path) except -1:
+    cdef Place place = add_place(watch, kind, holder, None, path)
+    place.kept = held(items, watch.released)
+    return 0
 
 
 @cython.final
@@ -286,6 +429,8 @@ cdef class Watch:
 
     def __cinit__(self):
         self.places = []
+        self.kept = []
+        self.released = Releasing(self)
 
     def __len__(self):
         return PyList_GET_SIZE(self.places)
@@ -301,6 +446,21 @@ cdef class Watch:
             k += 1
         return True
 
+    def keep(self, item):
+        """Keep something alive: the next one that is like it may be another object."""
+        self.kept.append(item)
+
+    def release(self):
+        """Let go of arrays and containers: something else that was read is gone, so that what is
+        watched can never be as it was."""
+        cdef Place place
+        self.is_over = True
+        self.kept = []
+        for place in self.places:
+            if place.keeps_arrays():
+                place.is_released = True
+                place.holder = place.kept = None
+
     @property
     def paths(self):
         """What is watched, in words."""
@@ -309,14 +469,18 @@ cdef class Watch:
     @property
     def changed(self):
         """What of this is not as it was."""
-        return [(<Place>place).path for place in self.places if not (<Place>place).holds()]
+        return [
+            (<Place>place).path for place in self.places
+            if not ((<Place>place).is_released or (<Place>place).holds())
+        ]
 
     @property
     def changes(self):
         """For each place that is not as it was: what was there and what is, as a text."""
         return {
             (<Place>place).path: (<Place>place).change()
-            for place in self.places if not (<Place>place).holds()
+            for place in self.places
+            if not ((<Place>place).is_released or (<Place>place).holds())
         }
 
     def fingerprint(self):
@@ -328,48 +492,53 @@ cdef class Watch:
 
     def name(self, dict holder, str name, str path):
         """A name in a dict, of a module for example; answers its value, MISSING if there is none."""
-        return add_value(self.places, NAME, holder, name, path)
+        return add_value(self, NAME, holder, name, path)
 
     def cell(self, cell, str path):
         """A cell of a closure; answers its value, MISSING if there is none."""
-        return add_value(self.places, CELL, cell, None, path)
+        return add_value(self, CELL, cell, None, path)
+
+    def free_variable(self, function, Py_ssize_t index, str path):
+        """The value in a cell of a function's closure, which is not kept alive."""
+        return add_value(self, CELL, function, None, path, index)
 
     def attribute(self, holder, str name, str path):
         """An attribute; answers its value, MISSING if there is none."""
-        return add_value(self.places, ATTRIBUTE, holder, name, path)
+        return add_value(self, ATTRIBUTE, holder, name, path)
 
     def function(self, function, str path):
         """Code and defaults of a function of Python's."""
-        cdef Place place = add_place(self.places, FUNCTION, function, None, path)
-        place.kept = (function.__code__, function.__defaults__, function.__kwdefaults__)
+        cdef Place place = add_place(self, FUNCTION, function, None, path)
+        defaults = held(function.__defaults__, self.released)
+        place.kept = (function.__code__, defaults, function.__kwdefaults__)
 
     def sequence(self, list items, str path):
         """The items of a list."""
-        add_place(self.places, SEQUENCE, items, None, path).kept = tuple(items)
+        add_items(self, SEQUENCE, items, tuple(items), path)
 
     def members(self, items, str path):
         """What iteration gives."""
-        add_place(self.places, MEMBERS, items, None, path).kept = tuple(items)
+        add_items(self, MEMBERS, items, tuple(items), path)
 
     def mapping(self, items, str path):
         """Keys and values of a dict."""
-        add_place(self.places, MAPPING, items, None, path).kept = (tuple(items), tuple(items.values()))
+        add_items(self, MAPPING, items, pairs_of(items), path)
 
     def namespace(self, item, str path):
         """Names and values in an object's own dict."""
         names = PyObject_GenericGetDict(item, NULL)
-        add_place(self.places, NAMESPACE, item, None, path).kept = (tuple(names), tuple(names.values()))
+        add_items(self, NAMESPACE, item, pairs_of(names), path)
 
     def array(self, cnp.ndarray array, str path):
         """Shape and numbers of an array, which are not references."""
-        cdef Place place = add_place(self.places, ARRAY, array, None, path)
+        cdef Place place = add_place(self, ARRAY, array, None, path)
         place.kept = (array.shape, array.dtype)
         place.digest = digest_of_array(array)
 
     def objects(self, cnp.ndarray array, str path):
         """The items of an array of objects."""
-        add_place(self.places, OBJECTS, array, None, path).kept = items_of(array)
+        add_items(self, OBJECTS, array, items_of(array), path)
 
     def buffer(self, item, str path):
         """The bytes of something that lends them."""
-        add_place(self.places, BUFFER, item, None, path).kept = bytes(memoryview(item).cast("B"))
+        add_place(self, BUFFER, item, None, path).kept = bytes(memoryview(item).cast("B"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from types import MethodType
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -20,6 +19,7 @@ from ..binding import (
     PointError,
     ProgramPullback,
     Watch,
+    WeakMethod,
 )
 from ..inspection.texts import check_rows, counted
 from ..operations.guards import NoDerivativeError
@@ -55,7 +55,6 @@ from .traces import OnBranchChange, Traces, is_eager
 
 __all__ = ["Program", "compile"]
 
-MOST_OBJECTS = 256  # whose methods have recordings at the same time
 
 _EAGER: dict[str, Callable[..., Any]] = {
     "grad": grad,
@@ -94,9 +93,6 @@ class Program(SparseCalls, BatchCalls, Calls):
     A program is safe to call from several threads, and pickles if f does.
     """
 
-    __self__: object = None
-    __func__: Program | None = None  # of a method: the program that stands in the class
-
     def __init__(
         self,
         f: Function,
@@ -125,32 +121,17 @@ class Program(SparseCalls, BatchCalls, Calls):
         self._taped = TapedCalls(
             self._function, self._traces.max_traces, self._traces.change_branch
         )
-        self._bound: dict[int, Program] = {}
+        self._forget_objects()
         self._recent = None
         self._recent_batch = None
 
     # --- as an object
 
-    def __get__(self, instance: object, owner: type | None = None) -> Any:
-        """A program as a method: one for each object, whose arguments begin behind self."""
-        if instance is None:
-            return self
-        bound = self._bound.get(id(instance))
-        if bound is None:
-            method = MethodType(self._function, instance)
-            bound = Program(method, **self._options)
-            bound.__self__ = instance
-            bound.__func__ = self
-            with self._traces.lock:
-                while len(self._bound) >= MOST_OBJECTS:
-                    del self._bound[next(iter(self._bound))]
-                bound = self._bound.setdefault(id(instance), bound)  # keeps the object alive
-        return bound
+    def _for_object(self, instance: object) -> Program:
+        return Program(WeakMethod(self._function, instance), **self._options)
 
     def __reduce__(self) -> Any:
         """By name where it stands in the place of its function, as decorators do; else with it."""
-        if self.__func__ is not None:
-            return MethodType(self.__func__, self.__self__).__reduce__()
         place: Any = sys.modules.get(getattr(self, "__module__", ""))
         name = getattr(self, "__qualname__", "")
         for part in name.split("."):
@@ -838,6 +819,8 @@ def compile(
     Recordings are kept for 512 signatures of calls, which differ in shapes, containers or statics,
     as long as they do not take more than 1 GiB; then the oldest are forgotten, with a warning.
     What changes from call to call, such as a step size or a counter, should be a float.
+
+    In a class it is a method: each object has recordings of its own, which are forgotten with it.
 
     A program may be called by functions that are differentiated or compiled: the call is one
     operation there, whose derivatives are compiled, too, and f is run only if no recording has the

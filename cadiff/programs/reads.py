@@ -35,7 +35,7 @@ from weakref import ProxyTypes, ReferenceType
 
 import numpy as np
 
-from ..binding import MISSING, Dual, Var, Watch
+from ..binding import MISSING, Dual, Var, Watch, WeakMethod
 from ..binding.callers import is_of_library
 
 __all__ = ["UnwatchableError", "is_class_of_library", "watch_call"]
@@ -227,10 +227,11 @@ class _Walk:
         if not self._is_new(function, owner):
             return
         path = path or function.__qualname__
-        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        names = function.__code__.co_freevars
         if is_of_library(function.__code__.co_filename):
-            for name, cell in cells.items():  # of a wrapper
-                self.value(self._watch.cell(cell, f"{name} in {path}"), f"{name} in {path}")
+            for k, name in enumerate(names):  # of a wrapper
+                text = f"{name} in {path}"
+                self.value(self._watch.free_variable(function, k, text), text)
             return
         self._watch.function(function, f"code of {path}")
         for defaults in (function.__defaults__, function.__kwdefaults__):
@@ -241,7 +242,8 @@ class _Walk:
             self._global(function.__globals__, chain)
         for chain in sorted(reads.cells):
             text = f"{chain[0]} in {path}"
-            self._chain(self._watch.cell(cells[chain[0]], text), chain[1:], text)
+            value = self._watch.free_variable(function, names.index(chain[0]), text)
+            self._chain(value, chain[1:], text)
         for chain in sorted(reads.imports):
             self._import(function, chain)
         if owner is not None:
@@ -341,7 +343,7 @@ class _Walk:
             self.function(value, None, path)
         elif isinstance(value, BuiltinFunctionType):  # perhaps a method, such as a dict's get
             self.value(value.__self__, path)
-        elif isinstance(value, MethodType):
+        elif isinstance(value, (MethodType, WeakMethod)):
             if isinstance(value.__func__, FunctionType):
                 self.function(value.__func__, value.__self__, path)
             else:
@@ -505,6 +507,8 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
     try:
         walk.value(f, getattr(f, "__qualname__", type(f).__name__))
         for item in statics:
+            if isinstance(item, FunctionType):  # perhaps a lambda that is made for each call
+                watch.keep(item)
             walk.value(item, f"an argument, a {type(item).__name__}")
     except RecursionError:
         raise UnwatchableError(

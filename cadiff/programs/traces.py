@@ -31,7 +31,7 @@ from .recordings import (
 __all__ = ["OnBranchChange", "Traces", "is_eager"]
 
 MOST_SIGNATURES = 512  # that something is known of at the same time
-MOST_BYTES = 1 << 30  # in the recordings of all but one of them
+MOST_BYTES = 1 << 30  # in all recordings but one
 MOST_UNSETTLED = 3  # recordings that change what they read
 FEW_UNUSED = 16  # attempts in a row that were of no use to another call
 MOST_SEEN = 256  # signatures that were seen but not recorded
@@ -352,6 +352,9 @@ class Traces:
             if former.watch is not None and not former.is_current:
                 self._changes.update(former.watch.changes)
                 break
+        for former in traced.recordings:
+            if former.watch is not None and former.watch.is_over:
+                self._remove(call, former)
         recorded = record(self.function, call, self.optimize, not self.optimize)
         if isinstance(recorded, str):
             if recorded != OUTER:  # so it is in this call alone
@@ -367,7 +370,7 @@ class Traces:
                 f"a branch of {self!r} rests on the equality of floats: its derivative is "
                 "that of the branch that is taken, at such a point alone"
             )
-        self._make_room(call.key, recorded)
+        self._make_room(call, recorded)
         traced.recordings = [recorded, *traced.recordings]
         self._fast_paths.forget_fallbacks()
         return recorded
@@ -387,14 +390,23 @@ class Traces:
             traced = self._known[key] = Traced()
         return traced
 
-    def _make_room(self, key: Any, new: Recorded) -> None:
-        """Forget the oldest recordings of other signatures, if there are too many bytes."""
+    def _make_room(self, call: Call, new: Recorded) -> None:
+        """Forget the oldest recordings of other signatures, if there are too many bytes.
+
+        Then those of its own.
+        """
         self._unchecked += new.graph.nbytes
-        if self._unchecked >= MOST_BYTES // 16:  # programs are made of it later
-            self._unchecked = 0
-            total = sum(one.nbytes for one in self)
-            while total > MOST_BYTES and self._known.keys() - {key}:
-                total -= self._forget_oldest(key, f"has recordings of {total / 2**20:.0f} MiB")
+        if self._unchecked < MOST_BYTES // 16:  # programs are made of it later
+            return
+        self._unchecked = 0
+        total = new.nbytes + sum(one.nbytes for one in self)
+        while total > MOST_BYTES and self._known.keys() - {call.key}:
+            total -= self._forget_oldest(call.key, f"has recordings of {total / 2**20:.0f} MiB")
+        own = self._traced(call.key).recordings
+        while total > MOST_BYTES and own:
+            total -= own[-1].nbytes
+            self._remove(call, own[-1])
+            own = self._traced(call.key).recordings
 
     def _forget_oldest(self, key: Any, why: str) -> int:
         """Forget the recordings of the oldest signature but `key`; answers how many bytes."""

@@ -166,7 +166,8 @@ class Distribution:
     def _refuse(self, name: str, parameter: str, given: Any) -> None:
         if depends(given):  # it is fine as long as that derivative is not asked for
             note_obstacle(
-                f"scipy.stats.{self.original.name}.{name} has no derivative by {parameter!r}"
+                f"scipy.stats.{self.original.name}.{name} has no derivative by {parameter!r}: "
+                "a program replays it where that is a constant, as an int is"
             )
         elif carries(given):
             raise NoDerivativeError(

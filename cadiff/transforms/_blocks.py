@@ -20,7 +20,9 @@ from ._outputs import Shape, places
 def blocks_of_matrix(
     matrix: NDArray[Any], above: Sequence[Shape], below: Sequence[Shape]
 ) -> list[list[Any]]:
-    """Blocks of a matrix with a row for each number of the result."""
+    """Blocks of a matrix with a row for each number of the result; it is handed over."""
+    if len(above) == len(below) == 1 and above[0] + below[0] != ():
+        return [[matrix.reshape(above[0] + below[0])]]
     return [
         [_cut(matrix[rows, columns], shape + leaf) for columns, leaf in places(below)]
         for rows, shape in places(above)

@@ -4,7 +4,7 @@
 
 enum {
     FIRST_RECLAIM = 1 << 15, /* in entries; eight times as many slots */
-    LARGE = 1 << 22,
+    LARGE = 1 << 19,
     PATIENCE = 8,
 };
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -559,6 +560,43 @@ def test_few_outputs_of_many_inputs_go_backward() -> None:
         return [y.sum(), (y * y).sum()]
 
     check("jacobian", f, np.linspace(-1.0, 1.0, 200))
+
+
+@pytest.mark.parametrize("n_rows", [900, 850], ids=["columns", "rows"])
+def test_whole_matrices_are_computed_as_they_stand(n_rows: int) -> None:
+    def f(x: Any) -> Any:
+        return (cnp.sum(cadiff.exp(x)) * cadiff.sin(x))[:n_rows]
+
+    x = np.linspace(-1.0, 1.0, 900)
+    program = cadiff.compile(f)
+    for point in (x, 0.5 * x):
+        scale = np.exp(point).sum()
+        expected = np.outer(np.sin(point), np.exp(point)) + np.diag(scale * np.cos(point))
+        assert_allclose(program.jacobian(point), expected[:n_rows], rtol=1e-12, atol=1e-12)
+    entries = program.sparse_jacobian(x).toarray()
+    assert_allclose(entries, cadiff.jacobian(f)(x), rtol=1e-12, atol=1e-12)
+    (trace,) = program.stats()["traces"]
+    assert trace["programs"]["dense jacobian"]["nbytes"] < n_rows * x.size * 8
+
+
+def test_a_dense_matrix_of_a_banded_function_takes_little_more_than_the_matrix() -> None:
+    """The first call, too, which is to find out how results are made of numbers."""
+    x = np.linspace(-1.0, 1.0, 1200)
+    size = x.size**2 * 8
+    for method, f in (("jacobian", broyden), ("hessian", rosenbrock)):
+        program = cadiff.compile(f)
+        program(x)
+        tracemalloc.start()
+        try:
+            matrix = getattr(program, method)(x)
+            kept, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert peak < 1.5 * size
+        assert_allclose(matrix, getattr(cadiff, method)(f)(x), rtol=1e-12, atol=1e-12)
+        code = program.stats()["traces"][0]["programs"][f"dense {method}"]
+        assert kept < 1.5 * size
+        assert code["nbytes"] < 0.1 * size
 
 
 # --- random programs ---------------------------------------------------------------------------

@@ -46,7 +46,8 @@ static PyObject *method_round(PyObject *self, PyObject *args) {
         return round_elements(self, args);
     }
     /* Python's own rounding to decimal digits; the derivative is 0 all the same. */
-    cad_read_quietly(self, "round(v, digits) rounds as Python does");
+    cad_read_quietly(self, "round(v, digits) rounds as Python does, by decimal digits: write "
+                           "cadiff.rint(v * 10**digits) / 10**digits");
     PyObject *plain = cad_plain_value(self);
     PyObject *rounded =
         plain == NULL ? NULL : PyObject_CallMethod(plain, "__round__", "O", digits);

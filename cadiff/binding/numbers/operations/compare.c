@@ -85,7 +85,8 @@ static int record_comparison(CadTape *tape, PyObject *left, PyObject *right, int
     }
     int status = 0;
     if (!CAD_IS_VAR(outcome) || CAD_VAR(outcome)->tape != tape) {
-        cad_guard_obstacle(tape, "numbers are compared with something that is no real number");
+        cad_guard_obstacle(tape, "numbers are compared with something that is no real number: "
+                                 "compare them with numbers or arrays");
     } else {
         status = keep_outcome(tape, CAD_VAR(outcome), equality, answer);
     }

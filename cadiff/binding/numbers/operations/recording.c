@@ -59,7 +59,9 @@ CadTape *cad_guarded_tape(PyObject *object) {
 void cad_note_text(PyObject *number) {
     CadTape *tape = cad_guarding == 0 ? NULL : cad_guarded_tape(number);
     if (tape != NULL) {
-        cad_guard_obstacle(tape, "the text of a number is made");
+        cad_guard_obstacle(tape,
+                           "the text of a number is made, which a replay would not make again: "
+                           "return the number, and write it when the call is over");
     }
 }
 
