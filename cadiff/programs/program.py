@@ -48,6 +48,7 @@ from .recordings import (
     Recorded,
     carries_derivatives,
     first_argument,
+    is_portable,
     leaves_of,
     met,
     record,
@@ -163,6 +164,7 @@ class Program(SparseCalls, BatchCalls):
         recordings = {
             key: kept
             for key, found in self._recordings.items()
+            if is_portable(key)  # it may have functions in it
             if (kept := [one for one in found if one.is_current and one.is_portable])
         }
         reads = self._reads()
@@ -750,7 +752,7 @@ def _may_share(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether there may be two arrays among the arguments of a call."""
     count = 0
     for item in (*args, *kwargs.values()):
-        count += 2 if isinstance(item, (list, tuple, dict)) else isinstance(item, np.ndarray)
+        count += isinstance(item, np.ndarray) + 2 * (binding.opened(item) is not None)
     return count > 1
 
 
