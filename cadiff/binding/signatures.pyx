@@ -244,12 +244,16 @@ cdef ArgumentNode node_of(object item, bint differentiable, Py_ssize_t *count):
             return node_of_parts(node, found[0], found[1], differentiable, count)
         if differentiable:
             return None
-        node.kept = key_of(item)
-        if isinstance(node.kept, Same):
-            node.kind = NODE_SAME
-            node.kept = item
-        else:
-            node.kind = NODE_KEY
+        return node_of_static(node, item)
+    return node
+
+
+cdef ArgumentNode node_of_static(ArgumentNode node, item):
+    node.kept = key_of(item)
+    node.kind = NODE_KEY
+    if isinstance(node.kept, Same):
+        node.kind = NODE_SAME
+        node.kept = item
     return node
 
 
@@ -263,13 +267,15 @@ cdef ArgumentNode node_of_array(ArgumentNode node, cnp.ndarray array, bint diffe
     if is_real or (differentiable and cnp.PyTypeNum_ISINTEGER(kind)):
         node.kind = NODE_ARRAY
         count[0] += node.size
-    elif not differentiable and (cnp.PyTypeNum_ISINTEGER(kind) or kind == cnp.NPY_BOOL):
+    elif differentiable:
+        return None
+    elif cnp.PyArray_ISCARRAY_RO(array) and (
+        cnp.PyTypeNum_ISINTEGER(kind) or kind == cnp.NPY_BOOL
+    ):
         node.kind = NODE_BYTES
         node.kept = array.tobytes()
-        if not cnp.PyArray_ISCARRAY_RO(array):
-            return None
     else:
-        return None
+        return node_of_static(node, array)
     return node
 
 
