@@ -123,13 +123,7 @@ cdef class Node:
 
     cdef object from_atoms(self, list atoms):
         """This node's part of the argument, filled with other numbers and arrays."""
-        if self.shape == NUMBER:
-            return atoms[self.atom]
-        if self.shape == ARRAY:
-            return in_precision_of(atoms[self.atom], self.original)
-        if self.shape == ROW:
-            return self.container.make(atoms[self.atom : self.atom + self.size])
-        return self.container.make([(<Node>child).from_atoms(atoms) for child in self.children])
+        return self.fill(iter(atoms[self.atom:] if self.atom > 0 else atoms))
 
     cdef object lift(self, list atoms, object block, CadTape *tape, CadSlot base):
         """This node's part of the argument, filled with Vars (plain inputs) or lifted atoms."""

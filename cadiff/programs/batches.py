@@ -128,10 +128,11 @@ class BatchCalls(Traces):
             if batch is not None and batch.is_met(threads):
                 return batch.result()
         if not self._is_eager((X, *others), kwargs):
-            if isinstance(X, dict):
+            found = binding.opened(X)
+            if found is not None and not found[0].is_sequence:
                 raise TypeError(
-                    "batch takes one array with a leading axis for the points, not a dict: write "
-                    "f as a function of one array"
+                    "batch takes one array with a leading axis for the points, not a "
+                    f"{type(X).__name__}: write f as a function of one array"
                 )
             X = _as_points(X)
             binding.structure_of((X,), (0,))  # says what is wrong

@@ -35,7 +35,7 @@ def checkpoint(f: Function) -> Function:
     Parameters
     ----------
     f : callable
-        Returns numbers, arrays, or lists, tuples and dicts with numbers in them. It gives the same
+        Returns numbers, arrays, or containers with numbers in them. It gives the same
         result when it is called again with the same arguments. Random numbers are drawn again as
         they were: from `numpy.random`, from `random`, and from generators among the arguments and
         in the closure of f.
