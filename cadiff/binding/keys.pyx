@@ -50,7 +50,6 @@ def register_libraries(test):
     is_class_of_library = test
 
 
-cdef frozenset VALUES = frozenset((int, bool, str, bytes))
 cdef frozenset SETS = frozenset((set, frozenset))
 cdef frozenset BUILT_IN = frozenset((list, tuple, dict, type(None)))
 cdef str EMPTY = "empty"
@@ -61,13 +60,17 @@ cpdef object key_of(item, list watched=None):
 
     To `watched` is added what the key tells by identity, or whose code may read more.
     """
+    if type(item) is Tree:
+        return key_of_tree(item, watched)
     return key_within(item, [], watched)
 
 
 cdef object key_within(item, list above, list watched):
     """`above`: the functions and containers that it was found in."""
     kind = type(item)
-    if kind in VALUES:
+    if kind is int or kind is str or kind is bytes or item is None:
+        return item  # all others are tuples that begin with their types
+    if kind is bool:
         return kind, item
     if kind is float:
         return kind, bits_of(PyFloat_AS_DOUBLE(item))
@@ -104,20 +107,20 @@ cdef object key_of_inner(item, kind, list above, list watched):
     if kind is MethodType:
         return kind, keys_of((item.__func__, item.__self__), above, watched)
     if kind is partial:
-        parts = (item.func, item.args, item.keywords, item.__dict__)
+        parts = (item.func, item.args, item.keywords or None, item.__dict__ or None)
         return kind, keys_of(parts, above, watched)
-    if kind is Tree:
-        return key_of_tree(item, above, watched)
     found = opened_whole(item)
     if found is not None:
         return (
             key_of_container(found[0], above, watched), keys_of(found[1], above, watched)
         )
     if kind.__eq__ is not object.__eq__ and is_class_of_library(kind):
+        if watched is not None:  # it may have attributes
+            watched.append(item)
         try:
             hash(item)
         except TypeError:
-            return same(item, watched)
+            return Same(item)
         return kind, item
     return same(item, watched)  # objects of the user's may be equal, and differ in what f reads
 
@@ -132,11 +135,12 @@ cdef tuple keys_of(tuple items, list above, list watched):
     return tuple([key_within(item, above, watched) for item in items])
 
 
-cdef object key_of_tree(Tree tree, list above, list watched):
+cdef object key_of_tree(Tree tree, list watched):
     if tree.container is None:
         return None
     return (
-        key_of_container(tree.container, above, watched), keys_of(tree.children, above, watched)
+        key_of_container(tree.container, [], watched),
+        tuple([key_of_tree(child, watched) for child in tree.children]),
     )
 
 
@@ -161,7 +165,7 @@ cdef tuple key_of_function(function, list above, list watched):
             cells.append(EMPTY)
     if watched is not None:
         watched.append(function)
-    own = (function.__defaults__, function.__kwdefaults__, function.__dict__)
+    own = (function.__defaults__, function.__kwdefaults__, function.__dict__ or None)
     return (
         FunctionType, function.__code__, Same(function.__globals__), tuple(cells),
         keys_of(own, above, watched),

@@ -384,10 +384,10 @@ def _narrowed(found: Any, what: str, dtype: Any) -> Any:
 
 def _put(into: Any, indices: NDArray[np.intp], found: Any) -> None:
     """Results for some of several points in their places."""
-    for all_points, some in zip(
-        binding.flattened(into)[0], binding.flattened(found)[0], strict=True
-    ):
-        all_points[indices] = some
+    leaves, tree = binding.flattened(into)
+    some = tree.parts(found, "what f returns", "the first point's")
+    for all_points, (_, part) in zip(leaves, some, strict=True):
+        all_points[indices] = part
 
 
 def _stacked(items: list[Any], count: int | None = None) -> Any:

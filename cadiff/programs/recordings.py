@@ -248,11 +248,10 @@ def _unmasked(item: Any) -> Any:
 
 def _is_row(container: Container, parts: tuple[Any, ...]) -> bool:
     """Whether a container is a list of numbers, which is one input."""
-    return (
-        container.is_sequence
-        and len(parts) > 0
-        and all(type(x) is float or (isinstance(x, (Var, Dual)) and x.ndim == 0) for x in parts)
-    )
+    kinds = set(map(type, parts))
+    if not container.is_sequence or not kinds <= {float, Var, Dual}:
+        return False
+    return len(kinds) > 0 and (kinds == {float} or all(binding.ndim(x) == 0 for x in parts))
 
 
 def is_portable(thing: Any) -> bool:
