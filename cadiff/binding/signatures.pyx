@@ -284,7 +284,7 @@ cdef ArgumentNode node_of_parts(ArgumentNode node, Container container, tuple pa
     node.kept = container.type
     node.names = container.names
     node.size = len(parts)
-    if container.kind == SEQUENCE:
+    if container.kind == SEQUENCE and not has_attributes(container.type):
         node.kind = NODE_ITEMS
         if node.size > 0 and all([type(x) is float for x in parts]):
             node.kind = NODE_ROW
@@ -294,7 +294,7 @@ cdef ArgumentNode node_of_parts(ArgumentNode node, Container container, tuple pa
         node.kind = NODE_DICT
     elif is_complete(container):
         node.kind = NODE_FIELDS
-        node.has_only = not differentiable and bool(container.type.__dictoffset__)
+        node.has_only = not differentiable and has_attributes(container.type)
     else:
         node.kind = NODE_OPENED
         node.kept = key_of_container(container, [], None)
@@ -303,6 +303,11 @@ cdef ArgumentNode node_of_parts(ArgumentNode node, Container container, tuple pa
         return None
     node.children = tuple(children)
     return node
+
+
+cdef bint has_attributes(kind) except -1:
+    """Whether objects of a class may have any."""
+    return kind is not list and kind is not tuple and kind.__dictoffset__ != 0
 
 
 cdef bint is_complete(Container container) except -1:

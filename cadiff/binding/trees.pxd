@@ -21,6 +21,7 @@ cdef class Container:
 
     cdef bint has_keys(self)
     cpdef object make(self, parts)
+    cdef object make_derived(self, parts)
     cpdef tuple parts_like(self, item, Py_ssize_t n)
     cpdef str step(self, Py_ssize_t k)
     cpdef str describe(self, Py_ssize_t n)

@@ -54,7 +54,7 @@ cdef class Container:
                 return list(parts)
             if self.type is tuple:
                 return tuple(parts)
-            return self.type(parts) if self.names is None else self.type._make(parts)
+            return self.make_derived(parts)
         if self.kind == MAPPING:
             return dict(zip(self.names, parts))
         if self.kind == NOTHING:
@@ -72,6 +72,19 @@ cdef class Container:
         for name, value in (self.beside or {}).items():
             object.__setattr__(result, name, value)
         return result
+
+    cdef object make_derived(self, parts):
+        """A list or tuple of a class of its own, whose __init__ may be the user's."""
+        if self.names is not None:
+            made = self.type._make(parts)
+        elif issubclass(self.type, list):
+            made = self.type.__new__(self.type)
+            list.extend(made, parts)
+        else:
+            made = self.type(parts)
+        if self.beside is not None:
+            made.__dict__.update(self.beside)
+        return made
 
     cpdef tuple parts_like(self, item, Py_ssize_t n):
         """The n parts of another container in the order of this one's; None if it is no such
@@ -151,7 +164,9 @@ cpdef tuple opened(item):
     if kind in registered:
         return open_registered(item, kind)
     if isinstance(item, (list, tuple)):
-        return new_container(SEQUENCE, kind, getattr(kind, "_fields", None)), tuple(item)
+        own = getattr(item, "__dict__", None)
+        names = getattr(kind, "_fields", None)
+        return new_container(SEQUENCE, kind, names, dict(own) if own else None), tuple(item)
     if isinstance(item, dict):
         return open_dict(item)
     return open_fields(item) if hasattr(kind, "__dataclass_fields__") else None

@@ -249,7 +249,7 @@ def _unmasked(item: Any) -> Any:
 def _is_row(container: Container, parts: tuple[Any, ...]) -> bool:
     """Whether a container is a list of numbers, which is one input."""
     kinds = set(map(type, parts))
-    if not container.is_sequence or not kinds <= {float, Var, Dual}:
+    if not container.is_sequence or container.beside or not kinds <= {float, Var, Dual}:
         return False
     return len(kinds) > 0 and (kinds == {float} or all(binding.ndim(x) == 0 for x in parts))
 

@@ -142,6 +142,14 @@ def test_what_was_computed_of_other_numbers_is_left_behind() -> None:
 # --- statics -------------------------------------------------------------------------------------
 
 
+class Rows(list[Any]):
+    """A list whose items are not what it is made of alone."""
+
+    def __init__(self, label: str, items: Any) -> None:
+        super().__init__(items)
+        self.label = label
+
+
 class Choice(enum.Enum):
     ONE = 1
     TWO = 2
@@ -266,6 +274,11 @@ DIFFERENT: dict[str, tuple[Any, Any, Function]] = {
     "types of containers": ([1, 2], (1, 2), lambda x, t: x[0] * isinstance(t, list)),
     "order of a set": ({8, 0}, {0, 8}, lambda x, s: x[next(iter(s)) % 3]),
     "attributes": (Layer(1, 2), Pair(1, 2), lambda x, t: x[0] * isinstance(t, Pair)),
+    "attributes of a list": (
+        Rows("a", [1.0]),
+        Rows("b", [1.0]),
+        lambda x, rows: x[0] * (rows.label == "a") + rows[0],
+    ),
     "labels": (Box("x", 1.0), Box("y", 1.0), lambda x, b: x[0] * (b.label == "x")),
 }
 
@@ -277,6 +290,19 @@ def test_what_differs_for_f_is_told_apart(name: str) -> None:
     x = np.array([1.5, 2.5, 3.5])
     for static in (one, other, one, other):
         assert program(x, static) == f(x, static)
+
+
+def test_attributes_of_lists_are_kept() -> None:
+    def f(rows: Any) -> Any:
+        return Rows(rows.label, [2.0 * x for x in rows])
+
+    program = cadiff.compile(f)
+    for run in (f, program, program, lambda rows: cadiff.jvp(f, (rows,), (rows,))[1]):
+        out = run(Rows("a", [1.0, 2.0]))
+        assert (type(out), out, out.label) == (Rows, [2.0, 4.0], "a")
+    assert program(Rows("b", [1.0, 2.0])).label == "b"
+    found = cadiff.grad(lambda rows: rows[0] * rows[1])(Rows("a", [1.0, 2.0]))
+    assert (type(found), found, found.label) == (Rows, [2.0, 1.0], "a")
 
 
 def test_a_closure_that_changes_is_another_signature() -> None:
