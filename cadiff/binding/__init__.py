@@ -63,7 +63,7 @@ from .captures import (
     record_pull_of_captures,
 )
 from .codes import Code
-from .fast_paths import Calls, MissCount, ProgramPullback
+from .fast_paths import Calls, FastPathTable, ProgramPullback, may_meet
 from .forward import (
     Forward,
     ForwardThen,
@@ -75,6 +75,7 @@ from .forward import (
 from .graph_files import graph_from_bytes, reduced_graph, version_here
 from .graphs import Graph, graph_of
 from .guards import (
+    choices_of,
     compare,
     compare_as_operators,
     depends,

@@ -64,6 +64,7 @@ cdef extern from "graph/graph.h" nogil:
         size_t n_arrays
         size_t n_guards
         bint optimize
+        bint compares_last
         const CadCalls *calls
         void *owner
         CadStatus status

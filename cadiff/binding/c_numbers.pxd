@@ -108,6 +108,7 @@ cdef extern from "numbers/numbers.h":
     object cad_apply1(int op, object x)
     object cad_apply2(int op, object x, object y)
     int cad_guarding
+    int cad_choosing
     int cad_formulas
     PyObject *cad_innermost(object number)
     CadTape *cad_guarded_tape(object number)

@@ -41,6 +41,7 @@ cdef extern from "program/program.h" nogil:
         size_t n_singles
         bint has_arrays
         bint has_calls
+        bint compares_last
         int (*call)(void *owner, uint32_t number, const double *operands,
                     double *results) noexcept nogil
         void *owner
@@ -61,6 +62,7 @@ cdef extern from "program/program.h" nogil:
     void cad_program_prepare(const CadProgram *program, size_t lanes, double *room)
     double *cad_program_places(const CadProgram *program, size_t lanes, double *room)
     long cad_program_run(const CadProgram *program, double *room)
+    double cad_program_outcome(const CadProgram *program, const double *room, long guard)
     void cad_program_read(const CadProgram *program, const double *room, double *results)
     ctypedef struct CadDirections:
         const double *own

@@ -158,6 +158,7 @@ cdef extern from "tape/tape.h" nogil:
         size_t n_assigned
         size_t n_plan_words
         uint64_t running_tag
+        uint64_t choices
         size_t entry_capacity
         size_t n_rules
         void *rules

@@ -24,7 +24,7 @@ cdef class Code:
     cdef CadProgram *program
     cdef double *spare     # a workspace that is not in use, or NULL
     cdef bint is_long
-    cdef public Py_ssize_t uses  # lately: see Recorded.take_uses
+    cdef readonly Py_ssize_t uses  # by fast paths
     cdef readonly list steps  # what its calls call
     cdef size_t n_along       # directions at a time, if it is for several
 
@@ -52,8 +52,9 @@ cdef class Code:
         else:
             cad_memory_free(room)
 
-    cdef long carry(self, const double *inputs, double *results) except -2
-    cdef long carry_array(self, cnp.ndarray inputs, double *results) except -2
+    cdef long carry(self, const double *inputs, double *results, double *outcome) except -2
+    cdef long carry_array(self, cnp.ndarray inputs, double *results,
+                          double *outcome) except -2
     cdef void choose_along(self) noexcept
     cdef size_t lanes(self, size_t n_points)
     cdef long carry_along(self, double *room, const double *own, double *results,

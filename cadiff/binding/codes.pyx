@@ -61,8 +61,9 @@ cdef class Code:
     def nbytes(self):
         return cad_program_bytes(self.program) + 8 * self.room()
 
-    cdef long carry(self, const double *inputs, double *results) except -2:
-        """Run it; answers the guard that does not hold (then there are no results), or -1."""
+    cdef long carry(self, const double *inputs, double *results, double *outcome) except -2:
+        """Run it; answers the guard that does not hold, or -1. Then there are no results, but the
+        outcome that was met there instead."""
         cdef double *room = self.take_room()
         cdef long missed
         if self.is_long:
@@ -70,26 +71,32 @@ cdef class Code:
                 missed = carry_out(self.program, room, inputs, results)
         else:
             missed = carry_out(self.program, room, inputs, results)
+        if missed >= 0:
+            outcome[0] = cad_program_outcome(self.program, room, missed)
         self.give_back(room)
         return missed
 
     def run(self, cnp.ndarray inputs):
-        """The results for a contiguous float64 vector of inputs, or the number of the guard that
-        does not hold."""
+        """The results for a contiguous float64 vector of inputs; or a pair, the number of the guard
+        that does not hold, and the outcome that was met there."""
         cdef cnp.npy_intp n = self.program.n_results
         cdef cnp.ndarray results = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
-        cdef long missed = self.carry_array(inputs, <double *>cnp.PyArray_DATA(results))
-        return results if missed < 0 else missed
+        cdef double outcome = 0.0
+        cdef long missed = self.carry_array(
+            inputs, <double *>cnp.PyArray_DATA(results), &outcome
+        )
+        return results if missed < 0 else (missed, outcome)
 
-    cdef long carry_array(self, cnp.ndarray inputs, double *results) except -2:
-        """The results, or the guard that does not hold, for inputs that are checked first."""
+    cdef long carry_array(self, cnp.ndarray inputs, double *results,
+                          double *outcome) except -2:
+        """As carry, for inputs that are checked first."""
         if (
             cnp.PyArray_SIZE(inputs) != <Py_ssize_t>self.program.n_inputs
             or cnp.PyArray_TYPE(inputs) != cnp.NPY_DOUBLE
             or not cnp.PyArray_ISCARRAY_RO(inputs)
         ):
             raise ValueError(f"expected {self.program.n_inputs} numbers in a contiguous array")
-        return self.carry(<const double *>cnp.PyArray_DATA(inputs), results)
+        return self.carry(<const double *>cnp.PyArray_DATA(inputs), results, outcome)
 
     def parts(self):
         """What it consists of, as NumPy arrays; see program/program.h."""
@@ -178,4 +185,5 @@ cdef dict parts_of_code(Code code):
         "n_inputs": p.n_inputs,
         "n_places": p.n_places,
         "n_results": p.n_results,
+        "compares_last": p.compares_last,
     }

@@ -19,7 +19,7 @@ class ProgramPullback:
             [
                 NDArray[np.float64],
                 Any,
-                Callable[[Code, Callable[[NDArray[np.float64]], Any]], None],
+                Callable[[Code, Callable[[NDArray[np.float64]], Any], bytes], None],
             ],
             Any,
         ],
@@ -27,15 +27,41 @@ class ProgramPullback:
     ) -> None: ...
     def __call__(self, u: Any, /) -> Any: ...
 
+def may_meet(own: bytes, others: bytes, guard: int, outcome: float) -> bool: ...
+
 @final
-class MissCount:
-    is_due: bool
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    def note(self) -> bool: ...
-    def restart(self, uses: int) -> None: ...
+class FastPathTable:
+    def clear(self) -> None: ...
+    def forget(self, programs: Iterable[Code | MatrixPlan]) -> None: ...
+    def forget_fallbacks(self) -> None: ...
+    def add_fallback(
+        self,
+        what: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        argnums: Any,
+        first: tuple[int, ...],
+        last: tuple[int, ...],
+        fallback: Callable[[tuple[Any, ...], dict[str, Any]], Any],
+    ) -> None: ...
+    def add(
+        self,
+        what: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        argnums: Any,
+        first: tuple[int, ...],
+        last: tuple[int, ...],
+        program: Code | MatrixPlan,
+        assemble: Callable[[NDArray[np.float64]], Any],
+        watch: Watch | None,
+        outcomes: bytes,
+        pullback: ProgramPullback | None = None,
+    ) -> None: ...
 
 @disjoint_base
 class Calls:
+    _fast_paths: FastPathTable
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
     def value(self, /, *args: Any, **kwargs: Any) -> Any: ...
     def grad(self, /, *args: Any, argnums: int | Sequence[int] = 0, **kwargs: Any) -> Any: ...
@@ -47,30 +73,3 @@ class Calls:
     def hvp(self, first: Any, v: Any, /, *others: Any, argnums: int = 0, **kwargs: Any) -> Any: ...
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]: ...
     def vjp(self, /, *primals: Any) -> tuple[Any, Callable[[Any], Any]]: ...
-    def _keep_fast_paths(self, most: int) -> None: ...
-    def _forget_fast_paths(self) -> None: ...
-    def _forget_fast_paths_to(self, programs: Iterable[Code | MatrixPlan]) -> None: ...
-    def _add_fallback(
-        self,
-        what: str,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        argnums: Any,
-        first: tuple[int, ...],
-        last: tuple[int, ...],
-        misses: MissCount | None,
-        run: Callable[[tuple[Any, ...], dict[str, Any]], Any],
-    ) -> None: ...
-    def _add_fast_path(
-        self,
-        what: str,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        argnums: Any,
-        first: tuple[int, ...],
-        last: tuple[int, ...],
-        program: Code | MatrixPlan,
-        assemble: Callable[[NDArray[np.float64]], Any],
-        watch: Watch | None,
-        pullback: ProgramPullback | None = None,
-    ) -> None: ...

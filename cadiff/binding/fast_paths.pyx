@@ -1,17 +1,18 @@
 """Calls of programs that go straight to the code.
 
-A FastPath serves calls of one signature. Several are kept for each method, so that calls may
-alternate between signatures, and between recordings with other outcomes. A Fallback hands calls of
-a signature that no recording serves straight to f.
+A Signature is what calls of a method have in common. It has a FastPath for each recording: code, and
+how a result is made of its numbers. A run that meets another outcome than was recorded tells which
+of the others may serve. Where none does, and none is to be made, f is run as it is.
 """
 
 cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Size
 from cpython.exc cimport PyErr_Clear, PyErr_ExceptionMatches
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
@@ -29,20 +30,15 @@ from .watches cimport Watch
 from .recording import value_and_grad
 from .steps import CallError
 
-cdef object MISSED = object()   # a call has another signature, or chooses otherwise
-cdef object REFUSED = object()  # and looking for another fast path is not worthwhile
+cdef object MISSED = object()   # a call has another signature
+cdef object REFUSED = object()  # it has this one, but no recording at hand serves
 cdef object ZERO = 0
 cdef dict NO_NAMES = {}
 
 
 cdef enum:
-    FEW_FAST_PATHS = 8    # for one method
-    MOST_FALLBACKS = 8
-    MOST_SKIPPED = 255   # calls of signatures that come and go, for which none is made
-    FEW_MISSES = 16      # of which one is recorded in the place of another recording, ...
-    MANY_MISSES = 1024   # ... or of so many, where recordings are of little use
-    MOST_LONG_TRIES = 2  # of codes that call Python, each of which may take as long as f
-    MOST_PASSED = 16     # calls that go to f before the fast paths are asked again
+    FEW_SIGNATURES = 16  # of one method
+    MOST_SKIPPED = 255   # calls of signatures that come and go, for which none is kept
 
 
 cdef enum Method:
@@ -77,9 +73,40 @@ cdef bint is_same_choice(object argnums, object other) except -1:
     return is_choice(argnums) and type(argnums) is type(other) and argnums == other
 
 
-cdef class Signature:
-    """What calls of a method have in common."""
+cdef struct Miss:
+    # Where a run met another outcome than was recorded: the guard (-1: it is not known), and the
+    # outcome.
+    long guard
+    double outcome
 
+
+cpdef bint may_meet(bytes own, bytes others, long guard, double outcome) noexcept:
+    """Whether a recording that has its own outcomes may serve a call that met another outcome at a
+    guard (-1: it is not known which) than a recording with those of others.
+
+    Until there f did the same in both, and in the call.
+    """
+    cdef Py_ssize_t before = guard * sizeof(double)
+    cdef Py_ssize_t size = PyBytes_GET_SIZE(own), other_size = PyBytes_GET_SIZE(others)
+    cdef const char *data = PyBytes_AS_STRING(own)
+    cdef double expected
+    if guard < 0:
+        return True
+    if before >= other_size:  # f did all that was recorded: a derivative did something else
+        return size == other_size and memcmp(data, PyBytes_AS_STRING(others), size) == 0
+    if before >= size or memcmp(data, PyBytes_AS_STRING(others), before) != 0:
+        return False
+    memcpy(&expected, data + before, sizeof(double))
+    return expected == outcome
+
+
+@cython.final
+cdef class Signature:
+    """What calls of a method have in common, and what serves them."""
+
+    cdef list paths      # of the recordings at hand; the one used last comes first
+    cdef object fallback # fallback(args, kwargs) runs f as it is; None: the general path decides
+    cdef bint was_used
     cdef object argnums
     cdef tuple nodes       # of positional arguments, then of those by keyword
     cdef tuple names       # of these
@@ -151,89 +178,184 @@ cdef class Signature:
         inputs = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
         return self.take(args, kwargs, <double *>cnp.PyArray_DATA(inputs))
 
+    cdef object call(self, tuple args, dict kwargs):
+        """The result; MISSED if arguments do not fit, REFUSED if the general path has to decide."""
+        cdef FastPath first
+        cdef double *room
+        cdef double *inputs
+        if PyList_GET_SIZE(self.paths) == 0:
+            return self.call_apart(args, kwargs, None)
+        first = <FastPath>PyList_GET_ITEM(self.paths, 0)
+        if first.plan is not None:
+            return self.call_apart(args, kwargs, first)
+        room = first.code.take_room()
+        try:
+            inputs = cad_program_places(first.code.program, 1, room)
+            if not self.take(args, kwargs, inputs):
+                return MISSED
+            result = self.served(inputs, first, room)
+        finally:
+            first.code.give_back(room)
+        return self.answer(result, args, kwargs)
+
+    cdef object call_apart(self, tuple args, dict kwargs, FastPath first):
+        """As call, with numbers in an array of their own."""
+        cdef cnp.npy_intp n = self.n_numbers
+        cdef cnp.ndarray numbers = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
+        cdef double *inputs = <double *>cnp.PyArray_DATA(numbers)
+        if not self.take(args, kwargs, inputs):
+            return MISSED
+        if first is None:
+            return self.answer(REFUSED, args, kwargs)
+        return self.answer(self.served(inputs, first, NULL), args, kwargs)
+
+    cdef inline object answer(self, object result, tuple args, dict kwargs):
+        if result is not REFUSED:
+            self.was_used = True
+        elif self.fallback is not None:
+            return self.fallback(args, kwargs)
+        return result
+
+    cdef object served(self, const double *inputs, FastPath path, double *room):
+        """The result by one of the paths, REFUSED if none serves. The first one has its room."""
+        cdef Miss miss
+        cdef object result = MISSED
+        miss.guard = -1
+        if path.watch is None or path.watch.holds():
+            result = path.run(inputs, room, self.n_numbers, &miss)
+            if result is not MISSED:
+                return result
+            return self.served_next(inputs, path, path, &miss)
+        return self.served_next(inputs, path, None, &miss)
+
+    cdef object served_next(self, const double *inputs, FastPath first, FastPath former,
+                            Miss *miss):
+        """What follows, where the first path has not served; `former` is the last one that ran."""
+        cdef list tried = [first]
+        cdef FastPath path = self.next_path(tried, former, miss)
+        while path is not None:
+            if path.watch is None or path.watch.holds():
+                result = path.run_apart(inputs, self.n_numbers, miss)
+                if result is not MISSED:
+                    if result is not REFUSED:
+                        self.bring_to_front(path)
+                    return result
+                former = path
+            tried.append(path)
+            path = self.next_path(tried, former, miss)
+        return REFUSED
+
+    cdef FastPath next_path(self, list tried, FastPath former, const Miss *miss):
+        """Of those that may serve, the one that knows most outcomes: where it misses, too, it is
+        known farthest what is met."""
+        cdef FastPath path, found = None
+        cdef Py_ssize_t k
+        for k in range(PyList_GET_SIZE(self.paths)):
+            path = <FastPath>PyList_GET_ITEM(self.paths, k)
+            if (
+                (found is None or PyBytes_GET_SIZE(path.outcomes) > PyBytes_GET_SIZE(found.outcomes))
+                and (
+                    former is None
+                    or may_meet(path.outcomes, former.outcomes, miss.guard, miss.outcome)
+                )
+                and not is_among(path, tried)
+            ):
+                found = path
+        return found
+
+    cdef int bring_to_front(self, FastPath path) except -1:
+        """Move a path to the front, if it is still there."""
+        cdef list paths = self.paths
+        cdef Py_ssize_t k
+        for k in range(1, PyList_GET_SIZE(paths)):
+            if <FastPath>PyList_GET_ITEM(paths, k) is path:
+                paths.insert(0, paths.pop(k))
+                break
+        return 0
+
+
+cdef bint is_among(FastPath path, list paths) noexcept:
+    cdef Py_ssize_t k
+    for k in range(PyList_GET_SIZE(paths)):
+        if <FastPath>PyList_GET_ITEM(paths, k) is path:
+            return True
+    return False
+
 
 @cython.final
-cdef class FastPath(Signature):
-    """The code for calls of one signature, and what surrounds it."""
+cdef class FastPath:
+    """The code of a recording for calls of one signature, and what surrounds it."""
 
     cdef object program    # a Code or a MatrixPlan
     cdef Code code         # of it
     cdef MatrixPlan plan   # None, if the code gives all numbers
     cdef ResultNode result
     cdef Watch watch       # what the recording has read beside arguments; None: nothing
+    cdef bytes outcomes    # of the guards that f has, float64
     cdef ProgramPullback pullback  # for calls that return one, too: theirs are made from it
     cdef bint is_whole     # the result of the plan is all its numbers, as one array
-    cdef bint was_used
 
-    cdef object call(self, tuple args, dict kwargs, object argnums):
-        """The result; MISSED or REFUSED if there is none."""
-        cdef double *room
-        cdef double *results
-        cdef double *places
-        cdef long missed
-        cdef ProgramPullback pullback = None
-        if not self.is_of(args, kwargs, argnums):
-            return MISSED
-        if self.plan is not None:
-            return self.call_plan(args, kwargs)
-        cdef Code code = self.code
-        room = code.take_room()
+    cdef object run_apart(self, const double *inputs, Py_ssize_t n, Miss *miss):
+        """As run, for inputs that stand elsewhere."""
+        cdef double *room = NULL
+        if self.plan is None:
+            room = self.code.take_room()
+            memcpy(cad_program_places(self.code.program, 1, room), inputs, n * sizeof(double))
         try:
-            places = cad_program_places(code.program, 1, room)
-            if not self.take(args, kwargs, places):
-                return MISSED
-            if self.watch is not None and not self.watch.holds():
-                return MISSED
-            if self.pullback is not None:
-                pullback = self.pullback.at(places)
-            if code.is_long:
-                with nogil:
-                    missed = cad_program_run(code.program, room)
-            else:
-                missed = cad_program_run(code.program, room)
-            if missed == -1:
-                results = room + cad_program_room(code.program, 1)
-                cad_program_read(code.program, room, results)
-                made = self.result.make(results)
-                return made if pullback is None else (made, pullback)
+            return self.run(inputs, room, n, miss)
         finally:
-            code.give_back(room)
-        if missed == CAD_CALL_FAILED:
-            if not PyErr_ExceptionMatches(CallError):
-                check(CAD_RAISED)
-            PyErr_Clear()  # f itself will raise what there is to raise
-            return REFUSED
-        return MISSED
+            if room != NULL:
+                self.code.give_back(room)
 
-    cdef object call_plan(self, tuple args, dict kwargs):
-        cdef cnp.npy_intp n = self.n_numbers
-        cdef cnp.ndarray inputs = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
-        cdef object data
-        if not self.take(args, kwargs, <double *>cnp.PyArray_DATA(inputs)):
+    cdef object run(self, const double *inputs, double *room, Py_ssize_t n, Miss *miss):
+        """The result; MISSED where another outcome is met, REFUSED if a step of Python's failed.
+        `room` is a workspace where the inputs stand, if there is no plan."""
+        cdef Code code = self.code
+        cdef double *results
+        cdef long missed
+        if self.plan is not None:
+            return self.run_plan(inputs, n, miss)
+        if code.is_long:
+            with nogil:
+                missed = cad_program_run(code.program, room)
+        else:
+            missed = cad_program_run(code.program, room)
+        if missed == -1:
+            code.uses += 1
+            results = room + cad_program_room(code.program, 1)
+            cad_program_read(code.program, room, results)
+            made = self.result.make(results)
+            return made if self.pullback is None else (made, self.pullback.at(inputs))
+        if missed >= 0:
+            miss.guard = missed
+            miss.outcome = cad_program_outcome(code.program, room, missed)
             return MISSED
-        if self.watch is not None and not self.watch.holds():
-            return MISSED
+        if not PyErr_ExceptionMatches(CallError):
+            check(CAD_RAISED)
+        PyErr_Clear()  # f itself will raise what there is to raise
+        return REFUSED
+
+    cdef object run_plan(self, const double *inputs, Py_ssize_t n, Miss *miss):
+        cdef cnp.npy_intp length = n
+        cdef cnp.ndarray numbers = cnp.PyArray_EMPTY(1, &length, cnp.NPY_DOUBLE, 0)
+        memcpy(cnp.PyArray_DATA(numbers), inputs, n * sizeof(double))
         try:
-            data = self.plan.run(inputs)
+            data = self.plan.run(numbers)
         except CallError:
             return REFUSED
         if not cnp.PyArray_CheckExact(data):
+            miss.guard, miss.outcome = data
             return MISSED
+        self.code.uses += 1
         if self.is_whole:
             return data.reshape([self.result.lengths[k] for k in range(self.result.ndim)])
         return self.result.make(<const double *>cnp.PyArray_DATA(data))
 
-    cdef bint is_for(self, object program, tuple args, dict kwargs, object argnums) except -1:
-        return program is self.program and self.fits(args, kwargs, argnums)
 
-
-cdef FastPath new_fast_path(tuple args, dict kwargs, object argnums, tuple first, tuple last,
-                           object program, object assemble):
-    """The fast path for calls like this one; None if there can be none."""
+cdef FastPath new_fast_path(Signature signature, object program, object assemble):
+    """The fast path for calls of a signature; None if there can be none."""
     cdef FastPath path = FastPath.__new__(FastPath)
     cdef Py_ssize_t n_numbers, n_results
-    if not path.describe(args, kwargs, argnums, first, last):
-        return None
     path.program = program
     if isinstance(program, MatrixPlan):
         path.plan = program
@@ -246,7 +368,7 @@ cdef FastPath new_fast_path(tuple args, dict kwargs, object argnums, tuple first
         path.code = program
         n_numbers = path.code.program.n_inputs
         n_results = path.code.program.n_results
-    if path.n_numbers != n_numbers:
+    if signature.n_numbers != n_numbers:
         return None
     path.result = result_from(assemble, n_results)
     if path.result is None:
@@ -260,175 +382,86 @@ cdef FastPath new_fast_path(tuple args, dict kwargs, object argnums, tuple first
 
 
 @cython.final
-cdef class MissCount:
-    """Counts the calls of one key that no recording serves, while there may be no more of them.
-
-    Now and then another recording is due, in the place of one that was of no use lately: the less
-    often, the less use they all are.
-    """
-
-    cdef readonly bint is_due
-    cdef int count
-    cdef int most
-
-    def __init__(self):
-        self.most = FEW_MISSES
-
-    cpdef bint note(self):
-        """One more; whether another recording is due."""
-        self.count += 1
-        self.is_due = self.count >= self.most
-        return self.is_due
-
-    cpdef void restart(self, Py_ssize_t uses):
-        """There is another recording now; the former ones have served `uses` calls meanwhile."""
-        self.most = FEW_MISSES if uses > self.count else min(2 * self.most, MANY_MISSES)
-        self.count = 0
-        self.is_due = False
-
-
-@cython.final
-cdef class Fallback(Signature):
-    """Runs f as it is, for calls of one signature that no recording serves."""
-
-    cdef object run     # run(args, kwargs)
-    cdef MissCount misses  # None: no recording is ever due
-
-    cdef object call(self, tuple args, dict kwargs, object argnums):
-        if not self.fits(args, kwargs, argnums):
-            return MISSED
-        if self.misses is not None and self.misses.note():
-            return REFUSED
-        return self.run(args, kwargs)
-
-
-@cython.final
 cdef class FastPaths:
-    """The fast paths and fallbacks of one method; the fast path used last comes first."""
+    """The signatures of one method; the one used last comes first."""
 
     cdef list known
-    cdef Py_ssize_t most
-    cdef list fallbacks
-    cdef int n_to_skip   # so many are not made, since those before were of no use
+    cdef int n_to_skip   # so many are not kept, since those before were of no use
     cdef int n_skipped
-    cdef int n_misses    # calls in a row that none served, and a fallback did
-    cdef int n_to_pass   # so many calls go there first, if they can
 
-    def __init__(self, most=FEW_FAST_PATHS):
+    def __init__(self):
         self.known = []
-        self.most = most
-        self.fallbacks = []
 
     cdef object call(self, tuple args, dict kwargs, object argnums):
-        """The result by a fast path; MISSED or REFUSED if there is none."""
+        """The result; MISSED or REFUSED if there is none."""
         cdef list known = self.known
-        cdef FastPath path
+        cdef Signature signature
         cdef object result
         cdef Py_ssize_t k = 0
         cdef CadTape *tape = cad_current_tape()
         if tape.hook != NULL or tape.guards != NULL:
             return REFUSED  # f may read what is recorded, beside its arguments
-        if self.n_to_pass > 0:
-            self.n_to_pass -= 1
-            result = self.by_fallback(args, kwargs, argnums)
-            if result is not MISSED:
-                return result
         while k < PyList_GET_SIZE(known):
-            path = <FastPath>PyList_GET_ITEM(known, k)
-            if k == MOST_LONG_TRIES and path.code.steps:
-                result = self.after_miss(args, kwargs, argnums)
+            signature = <Signature>PyList_GET_ITEM(known, k)
+            if signature.is_of(args, kwargs, argnums):
+                result = signature.call(args, kwargs)
                 if result is not MISSED:
+                    if k > 0 and k < PyList_GET_SIZE(known) and known[k] is signature:
+                        known.insert(0, known.pop(k))
                     return result
-            result = path.call(args, kwargs, argnums)
-            if result is REFUSED:
-                return result
-            if result is not MISSED:
-                path.was_used = True
-                path.code.uses += 1
-                self.n_misses = 0
-                if k > 0:
-                    self.bring_to_front(path, k)
-                return result
             k += 1
-        return self.after_miss(args, kwargs, argnums)
-
-    cdef object after_miss(self, tuple args, dict kwargs, object argnums):
-        """The result by a fallback, as no fast path serves; after many such calls in a row,
-        further calls try the fallbacks first."""
-        cdef object result = self.by_fallback(args, kwargs, argnums)
-        if result is not MISSED:
-            self.n_misses += self.n_misses < MOST_PASSED
-            self.n_to_pass = max(0, 2 * self.n_misses - MOST_PASSED)
-        return result
-
-    cdef object by_fallback(self, tuple args, dict kwargs, object argnums):
-        cdef object fallback, result
-        for fallback in self.fallbacks:
-            result = (<Fallback>fallback).call(args, kwargs, argnums)
-            if result is not MISSED:
-                return result
         return MISSED
 
-    cdef int add_fallback(self, tuple args, dict kwargs, object argnums, tuple first, tuple last,
-                        MissCount misses, object run) except -1:
-        """Add a fallback, unless a recording without a fast path may serve such calls."""
-        cdef Fallback fallback = Fallback.__new__(Fallback)
-        if misses is not None and not any(
-            [(<Signature>path).fits(args, kwargs, argnums) for path in self.known]
-        ):
-            return 0
-        self.fallbacks = [
-            other for other in self.fallbacks
-            if not (<Signature>other).fits(args, kwargs, argnums)
-        ]
-        if fallback.describe(args, kwargs, argnums, first, last):
-            fallback.misses = misses
-            fallback.run = run
-            if len(self.fallbacks) >= MOST_FALLBACKS:
-                self.fallbacks.pop(0)
-            self.fallbacks.append(fallback)
+    cdef Signature signature_of(self, tuple args, dict kwargs, object argnums, tuple first,
+                                tuple last):
+        """The signature of a call; None if there can be none, or if it is not worth keeping."""
+        cdef Signature signature
+        for signature in self.known:
+            if signature.fits(args, kwargs, argnums):
+                return signature
+        if self.n_skipped < self.n_to_skip:
+            self.n_skipped += 1
+            return None
+        signature = Signature.__new__(Signature)
+        if not signature.describe(args, kwargs, argnums, first, last):
+            return None
+        signature.paths = []
+        if len(self.known) >= FEW_SIGNATURES:
+            short_lived = not (<Signature>self.known.pop()).was_used
+            self.n_to_skip = min(MOST_SKIPPED, 2 * self.n_to_skip + 1) if short_lived else 0
+            self.n_skipped = 0
+        self.known.insert(0, signature)
+        return signature
+
+    cdef int add(self, Signature signature, object program, object assemble, Watch watch,
+                 bytes outcomes, ProgramPullback pullback) except -1:
+        cdef FastPath path
+        for path in signature.paths:
+            if path.program is program:
+                return 0
+        path = new_fast_path(signature, program, assemble)
+        if path is not None:
+            path.watch = watch
+            path.outcomes = outcomes
+            path.pullback = pullback
+            signature.paths.insert(0, path)
         return 0
 
     cdef int forget(self, programs) except -1:
         """Drop the fast paths to some programs."""
-        self.known = [
-            path for path in self.known
-            if not any([program is (<FastPath>path).program for program in programs])
-        ]
+        cdef Signature signature
+        for signature in self.known:
+            signature.paths = [
+                path for path in signature.paths
+                if not any([program is (<FastPath>path).program for program in programs])
+            ]
         return 0
 
-    cdef int add(self, tuple args, dict kwargs, object argnums, tuple first, tuple last,
-                 object program, object assemble, Watch watch,
-                 ProgramPullback pullback) except -1:
-        cdef FastPath path
-        cdef Py_ssize_t k
-        for k in range(len(self.known)):
-            path = self.known[k]
-            if path.is_for(program, args, kwargs, argnums):
-                return self.bring_to_front(path, k)
-        if self.n_skipped < self.n_to_skip:
-            self.n_skipped += 1
-            return 0
-        path = new_fast_path(args, kwargs, argnums, first, last, program, assemble)
-        if path is None:
-            return 0
-        path.watch = watch
-        path.pullback = pullback
-        if len(self.known) >= self.most:
-            short_lived = not (<FastPath>self.known.pop()).was_used
-            self.n_to_skip = min(MOST_SKIPPED, 2 * self.n_to_skip + 1) if short_lived else 0
-            self.n_skipped = 0
-        self.known.insert(0, path)
-        return 0
-
-    cdef int bring_to_front(self, FastPath path, Py_ssize_t k) except -1:
-        """Move a fast path to the front, unless the list has changed meanwhile."""
-        cdef list known = self.known
-        if k < PyList_GET_SIZE(known) and known[k] is path:
-            while k > 0:
-                known[k] = known[k - 1]
-                k -= 1
-            known[0] = path
+    cdef int forget_fallbacks(self) except -1:
+        """Have the general path decide, where f was run as it is."""
+        cdef Signature signature
+        for signature in self.known:
+            signature.fallback = None
         return 0
 
 
@@ -436,8 +469,8 @@ cdef class FastPaths:
 cdef class ProgramPullback:
     """From a cotangent of what f returned, at a point, to those of its arguments.
 
-    A call that no fast path serves is pull(inputs, u, note), which may call note(code, assemble):
-    see `Calls._add_fast_path`.
+    A call that no fast path serves is pull(inputs, u, note), which may call note(code, assemble,
+    outcomes): see FastPathTable.add.
     """
 
     cdef object pull
@@ -463,14 +496,61 @@ cdef class ProgramPullback:
 
     def __call__(self, u, /):
         cdef tuple args = (self.inputs, u)
+        cdef Signature signature
         result = self.fast_paths.call(args, NO_NAMES, ZERO)
         if result is not MISSED and result is not REFUSED:
             return result
 
-        def note(program, assemble):
-            self.fast_paths.add(args, NO_NAMES, ZERO, (), (1,), program, assemble, None, None)
+        def note(program, assemble, outcomes):
+            signature = self.fast_paths.signature_of(args, NO_NAMES, ZERO, (), (1,))
+            if signature is not None:
+                self.fast_paths.add(signature, program, assemble, None, outcomes, None)
 
         return self.pull(self.inputs, u, note)
+
+
+@cython.final
+cdef class FastPathTable:
+    """The fast paths of all methods of a program.
+
+    Signatures are described by arguments and what they are: see Signature.describe.
+    """
+
+    cdef list of_methods
+
+    def __cinit__(self):
+        self.clear()
+
+    def clear(self):
+        self.of_methods = [FastPaths() for _ in range(<int>N_METHODS)]
+
+    def forget(self, programs):
+        """Drop the paths to some programs."""
+        for own in self.of_methods:
+            (<FastPaths>own).forget(programs)
+
+    def forget_fallbacks(self):
+        for own in self.of_methods:
+            (<FastPaths>own).forget_fallbacks()
+
+    def add_fallback(self, str what, tuple args, dict kwargs, argnums, tuple first, tuple last,
+                     fallback):
+        """From now on fallback(args, kwargs) for calls of a method like this one that no fast path
+        serves."""
+        cdef FastPaths own = self.of_methods[<int>METHODS[what]]
+        cdef Signature signature = own.signature_of(args, kwargs, argnums, first, last)
+        if signature is not None:
+            signature.fallback = fallback
+
+    def add(self, str what, tuple args, dict kwargs, argnums, tuple first, tuple last, program,
+            assemble, watch, bytes outcomes, pullback=None):
+        """From now on calls of a method like this one run a Code or a MatrixPlan, of whose numbers
+        `assemble` makes the result, as long as what `watch` looks at is as it was, and f has these
+        outcomes."""
+        cdef FastPaths own = self.of_methods[<int>METHODS[what]]
+        cdef Signature signature = own.signature_of(args, kwargs, argnums, first, last)
+        if signature is not None:
+            own.add(signature, program, assemble, watch, outcomes, pullback)
 
 
 cdef class Calls:
@@ -480,42 +560,14 @@ cdef class Calls:
     Subclasses have `_run(what, args, kwargs, argnums)`, `_hvp`, `_jvp` and `_vjp`.
     """
 
-    cdef list fast_paths  # for each method
-    cdef object most     # for each of these
+    cdef readonly FastPathTable _fast_paths
 
     def __cinit__(self, *args, **kwargs):
-        self._keep_fast_paths(FEW_FAST_PATHS)
-
-    def _keep_fast_paths(self, most):
-        self.most = most
-        self._forget_fast_paths()
-
-    def _forget_fast_paths(self):
-        self.fast_paths = [FastPaths(self.most) for _ in range(<int>N_METHODS)]
-
-    def _forget_fast_paths_to(self, programs):
-        for fast_paths in self.fast_paths:
-            (<FastPaths>fast_paths).forget(programs)
-
-    def _add_fallback(self, str what, tuple args, dict kwargs, argnums, tuple first, tuple last,
-                MissCount misses, run):
-        """From now on run(args, kwargs) for calls of a method like this one that no fast path
-        serves, until another recording is due."""
-        (<FastPaths>self.fast_paths[<int>METHODS[what]]).add_fallback(
-            args, kwargs, argnums, first, last, misses, run
-        )
-
-    def _add_fast_path(self, str what, tuple args, dict kwargs, argnums, tuple first, tuple last,
-                 program, assemble, watch, pullback=None):
-        """From now on calls of a method like this one run a Code or a MatrixPlan, of whose numbers
-        `assemble` makes the result, as long as what `watch` looks at is as it was. See
-        Signature.describe."""
-        (<FastPaths>self.fast_paths[<int>METHODS[what]]).add(
-            args, kwargs, argnums, first, last, program, assemble, watch, pullback
-        )
+        self._fast_paths = FastPathTable()
 
     cdef inline object by_fast_path(self, Method method, tuple args, dict kwargs, object argnums):
-        cdef FastPaths own = <FastPaths>PyList_GET_ITEM(self.fast_paths, method)  # f may drop it
+        # f may drop them meanwhile
+        cdef FastPaths own = <FastPaths>PyList_GET_ITEM(self._fast_paths.of_methods, method)
         return own.call(args, kwargs, argnums)
 
     def __call__(self, /, *args, **kwargs):

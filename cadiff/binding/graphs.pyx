@@ -56,6 +56,15 @@ cdef class Graph:
         return sum(self.sizes)
 
     @property
+    def outcomes(self):
+        """What the guards of f came to, in their order: float64, as bytes."""
+        cdef size_t k
+        cdef cnp.ndarray found = np.empty(self.kept_guards)
+        for k in range(self.kept_guards):
+            found[k] = self.graph.guards[k].value
+        return found.tobytes()
+
+    @property
     def n_nodes(self):
         return self.graph.n_nodes
 
@@ -334,6 +343,15 @@ cdef class Graph:
             return getattr(self, f"{what}_code")(*which)
         finally:
             self.for_lanes = False
+
+    def code_for_c(self, what, *which):
+        """The code that `what` names, whose guards are compared at its end: the functions of C
+        that parts of it become cannot end all of it."""
+        self.graph.compares_last = True
+        try:
+            return getattr(self, f"{what}_code")(*which)
+        finally:
+            self.graph.compares_last = False
 
     def value_code(self):
         """inputs -> outputs."""

@@ -69,6 +69,21 @@ def depends(tree):
     return True in found
 
 
+def choices_of(f, args, kwargs):
+    """What f returns, and a number that tells the outcomes of its comparisons from others."""
+    global cad_choosing
+    cdef CadTape *tape = cad_current_tape()
+    cdef uint64_t outer = tape.choices
+    tape.choices = 0
+    cad_choosing += 1
+    try:
+        result = f(*args, **kwargs)
+        return result, tape.choices
+    finally:
+        cad_choosing -= 1
+        tape.choices = outer
+
+
 cdef object reading = None  # the function of NumPy's or SciPy's that is at work
 cdef object called = None
 

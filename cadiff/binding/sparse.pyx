@@ -158,9 +158,10 @@ cdef class MatrixPlan:
         return (self.code if self.point is None else self.point).program.n_inputs
 
     def run(self, cnp.ndarray inputs):
-        """A fresh vector for a contiguous float64 vector of inputs, or the number of a guard that
-        does not hold, -1 if that is not known."""
+        """A fresh vector for a contiguous float64 vector of inputs; or a pair, as Code.run gives it,
+        where a guard does not hold, with -1 if it is not known which."""
         cdef cnp.npy_intp n = self.size
+        cdef double outcome = 0.0
         if self.n_colors > 0:
             return self.run_products(inputs)
         if self.direct:
@@ -201,10 +202,12 @@ cdef class MatrixPlan:
                 <const cnp.npy_intp *>cnp.PyArray_DATA(self.sources),
                 cnp.PyArray_SIZE(self.copies),
             )
+        if missed >= 0:
+            outcome = cad_program_outcome(self.code.program, room, missed)
         self.code.give_back(room)
         if missed == CAD_CALL_FAILED:
             check(CAD_RAISED)
-        return data if missed < 0 else missed
+        return data if missed < 0 else (missed, outcome)
 
     def spread(self, results):
         """The vectors for rows of results of the code, where it has all numbers."""
@@ -245,6 +248,7 @@ cdef class MatrixPlan:
         cdef cnp.ndarray results, seeds
         cdef double *place
         cdef long missed
+        cdef double outcome = 0.0
         data = np.zeros(self.size)
         try:
             if code.program.has_arrays:
@@ -252,9 +256,9 @@ cdef class MatrixPlan:
                 place = cad_program_places(code.program, 1, room)
             else:
                 place = <double *>cnp.PyArray_DATA(shared)
-            missed = self.point.carry_array(inputs, place)
+            missed = self.point.carry_array(inputs, place, &outcome)
             if missed >= 0:
-                return missed
+                return missed, outcome
             for begin, end, entries, places in self.blocks:
                 seeds = self.seeds[begin:end]
                 results = np.empty((end - begin, code.program.n_results))
@@ -270,7 +274,7 @@ cdef class MatrixPlan:
                                        np.zeros(end - begin, dtype=np.uint8)):
                         missed = 0
                 if missed >= 0:
-                    return -1  # whichever it is
+                    return -1, outcome  # whichever it is
                 data[entries] = results.reshape(-1)[places]
         finally:
             if room != NULL:

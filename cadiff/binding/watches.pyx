@@ -160,6 +160,11 @@ cdef class Place:
         """What was read, in words that name no objects."""
         return f"{<int>self.kind} {self.path} {self.digest} {text_of(self.kept)}\n"
 
+    cdef str change(self):
+        if self.kind == NAME or self.kind == CELL or self.kind == ATTRIBUTE:
+            return f"{text_of(self.kept)} -> {text_of(self.now())}"
+        return "other contents"
+
     cdef inline bint is_untouched(self) except -1:
         """Whether the very same object is there, as it mostly is, at the places that are most."""
         cdef PyObject *kept = <PyObject *>self.kept
@@ -305,6 +310,14 @@ cdef class Watch:
     def changed(self):
         """What of this is not as it was."""
         return [(<Place>place).path for place in self.places if not (<Place>place).holds()]
+
+    @property
+    def changes(self):
+        """For each place that is not as it was: what was there and what is, as a text."""
+        return {
+            (<Place>place).path: (<Place>place).change()
+            for place in self.places if not (<Place>place).holds()
+        }
 
     def fingerprint(self):
         """A text that is the same in another process, if that reads the same there."""

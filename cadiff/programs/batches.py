@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from .. import binding
 from ..binding import CallError, Code, ObstacleError, PointError
 from ..transforms import grad, hessian
-from ..transforms._base import checked_argnums, is_int
+from ..transforms._base import Function, checked_argnums, is_int
 from ..transforms._outputs import all_shapes, in_containers, places
 from .recordings import Call, Recorded
-from .traces import Traces
+from .traces import Traces, is_eager
 
 __all__ = ["BatchCalls", "Points"]
 
@@ -74,9 +74,12 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-class BatchCalls(Traces):
+class BatchCalls:
     """The batches of a Program, which this is a part of."""
 
+    _function: Function
+    _optimize: bool
+    _traces: Traces
     _recent_batch: Batch | None = None  # of points alone, that never miss
 
     def batch(
@@ -122,12 +125,12 @@ class BatchCalls(Traces):
             and not others
             and not kwargs
             and recent.is_current
-            and not self._is_eager((), {})
+            and not is_eager((), {})
         ):
             batch = recent.again(X, what, numbers, single)
             if batch is not None and batch.is_met(threads):
                 return batch.result()
-        if not self._is_eager((X, *others), kwargs):
+        if not is_eager((X, *others), kwargs):
             found = binding.opened(X)
             if found is not None and not found[0].is_sequence:
                 raise TypeError(
@@ -176,7 +179,7 @@ class BatchCalls(Traces):
             tried.append(recorded)
             recorded.use()
             try:
-                with self._lock:
+                with self._traces.lock:
                     if not batch.prepare(recorded):
                         return False
                 batch.run(threads)
@@ -188,17 +191,17 @@ class BatchCalls(Traces):
             if batch.kind in ("gradient", "hessian") and not recorded.is_number:
                 wrong = grad if batch.kind == "gradient" else hessian  # which says what
                 wrong(self._function, batch.numbers)(*call.args, **call.kwargs)
-            return self._met(call, recorded) if recorded.guards else recorded
+            return self._traces.met(call, recorded) if recorded.guards else recorded
 
         while len(batch.rest) > 0:
             call = batch.call(batch.rest[0])
-            done, recorded = self._replayed(call, functools.partial(serves_first, call))
+            done, recorded = self._traces.replayed(call, functools.partial(serves_first, call))
             if not done or recorded in tried:
                 break
             if not compute(recorded):
                 return False
-            for other in self._untried(call, tried):
-                if len(batch.rest) > 0 and not compute(other):
+            while len(batch.rest) > 0 and (other := self._traces.untried(call, tried)) is not None:
+                if not compute(other):
                     return False
         if len(batch.rest) == 0 and len(tried) == 1 and not batch.others and not batch.kwargs:
             self._recent_batch = batch.without_points()

@@ -89,16 +89,16 @@ def to_c(graph: Any, which: Sequence[Any], name: str) -> str:
         raise ValueError(f"name must be free to be defined in C; {name!r} is a word of its own")
     n, m = graph.n_inputs, graph.n_outputs
     value = _FunctionInC(
-        _parts(graph.value_code(), name), f"{name}_value", [("x", n)], [("value", m)]
+        _parts(graph.code_for_c("value"), name), f"{name}_value", [("x", n)], [("value", m)]
     )
     if m == 1:
-        code = _parts(graph.gradient_code(which), name)
+        code = _parts(graph.code_for_c("gradient", which), name)
         wrt = code["n_results"] - 1
         more = _FunctionInC(
             code, f"{name}_value_and_grad", [("x", n)], [("value", 1), ("grad", wrt)]
         )
     else:
-        code = _parts(graph.pull_code(which), name)
+        code = _parts(graph.code_for_c("pull", which), name)
         wrt = code["n_results"] - m
         given = [("x", n), ("cotangents", m)]
         more = _FunctionInC(code, f"{name}_value_and_vjp", given, [("value", m), ("grad", wrt)])

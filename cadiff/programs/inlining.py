@@ -37,7 +37,7 @@ class Replay:
         found = self._inlined.inline(atoms, True)
         assert found is not None
         if isinstance(found, int):
-            raise MissedError(found)
+            raise MissedError(-1)  # guards are counted in another way there
         return self._output.restored(found)
 
 

@@ -27,7 +27,9 @@ Shape = tuple[int, ...]
 class InstructionKind:
     """What an instruction does."""
 
-    SINGLES, VECTOR, TAKE, TOTAL, ZEROS, ROWS, SUMS, PRODUCT, ADD_TO, ADD_AT, CALL = range(11)
+    SINGLES, VECTOR, TAKE, TOTAL, ZEROS, ROWS, SUMS, PRODUCT, ADD_TO, ADD_AT, CALL, COMPARE = (
+        range(12)
+    )
 
 
 class Instruction(NamedTuple):

@@ -50,6 +50,7 @@ _SIGNS = {
     "equal": "==",
     "not_equal": "!=",
 }
+_NONE = np.empty(0, np.int64)
 _FEW = 6  # places of a list, above which the middle ones are left out
 
 _WORDS = {
@@ -83,10 +84,12 @@ class _Listing:
         instructions = self.parts["code"]
         is_singles = instructions["kind"] == InstructionKind.SINGLES
         is_loop = is_singles & (instructions["y"] > 1)
-        counts = np.where(is_singles, instructions["n"].astype(np.int64), 1)
+        has_lines = is_singles | (instructions["kind"] == InstructionKind.COMPARE)
+        counts = np.where(has_lines, instructions["n"].astype(np.int64), 1)
         counts[is_loop] = 1 if whole_loops else counts[is_loop] + 2
         self.ends = np.cumsum(counts)
         self.whole_loops = whole_loops
+        self.n_last_checks = len(self.parts["checks"]) if self.parts["compares_last"] else 0
 
     def __len__(self) -> int:
         return int(self.ends[-1]) if len(self.ends) else 0
@@ -95,6 +98,8 @@ class _Listing:
         index = int(np.searchsorted(self.ends, k, side="right"))
         i = instruction(self.parts, index)
         within = k - (int(self.ends[index - 1]) if index else 0)
+        if i.kind == InstructionKind.COMPARE:
+            return _Line(index, i, within, f"#{index}.{within}" if i.n > 1 else "")
         if i.kind != InstructionKind.SINGLES:
             return _Line(index, i)
         if i.y > 1:
@@ -139,6 +144,8 @@ class _Listing:
             ]
             name = " and ".join(readable(_NAMES[op]) for op, _, _ in operations)
             return "single", name, "; ".join(formulas), ""
+        if i.kind == InstructionKind.COMPARE:
+            return self.check(i.x + line.single)[1:]
         out = self.stretch(i.out, 1, i.n)
         if i.kind == InstructionKind.VECTOR:
             steps = [(i.x, i.sx), (i.y, i.sy), (i.z, i.sz)][: _ARITIES[i.op]]
@@ -216,7 +223,7 @@ class _Listing:
         text = f"{where} = {self.stretch(-n, 1, n)}"
         return "", "constants", counted(n, "number"), text, ""
 
-    def check(self, k: int) -> tuple[str, ...]:
+    def check(self, k: int) -> tuple[str, str, str, str, str]:
         place, number, value = self.parts["checks"][k].tolist()
         text = f"{self.stretch(place)} == {number_text(value)}"
         return "", "guard", str(number), text, ""
@@ -235,6 +242,8 @@ class _Listing:
             begin = i.x + max(line.single, 0)
             singles = self.parts["singles"][begin : i.x + i.n if line.single < 0 else begin + 1]
             return _reads_of_singles(singles), written_by(singles)
+        if i.kind == InstructionKind.COMPARE:
+            return self.parts["checks"]["place"][i.x + line.single :][:1].astype(np.int64), _NONE
         out = _every(i.out, 1, i.n)
         if i.kind == InstructionKind.VECTOR:
             steps = [(i.x, i.sx), (i.y, i.sy), (i.z, i.sz)][: _ARITIES[i.op]]
@@ -326,7 +335,7 @@ def to_text(code: Code, title: str, max_rows: int = 200) -> str:
     groups: tuple[tuple[str, int, Callable[[int], tuple[str, ...]]], ...] = (
         ("constants", min(len(parts["constants"]), 1), listing.constants),
         ("lines", len(listing), listing.cells),
-        ("guards", len(parts["checks"]), listing.check),
+        ("guards", listing.n_last_checks, listing.check),
         ("results", len(parts["outputs"]), listing.result),
     )
     lines = [
@@ -382,7 +391,7 @@ def _graph(
 
     if n_inputs > 0:
         label = ["inputs", listing.stretch(0, 1, n_inputs)]
-        add("inputs", label, np.empty(0, np.int64), True)
+        add("inputs", label, _NONE, True)
         writers[:n_inputs] = 0
     at = 0
     for row in first_and_last([("operations", len(listing), listing.line)], max_rows):
@@ -392,12 +401,12 @@ def _graph(
             writers[writes] = len(nodes) - 1
             at += 1
         else:
-            add("left_out", [f"... {row[1]} {row[0]} left out ..."], np.empty(0, np.int64))
+            add("left_out", [f"... {row[1]} {row[0]} left out ..."], _NONE)
             for writes in _written(listing, at, at + row[1]):
                 writers[writes] = len(nodes) - 1
             at += row[1]
-    if len(parts["checks"]) > 0:
-        label = [counted(len(parts["checks"]), "guard")]
+    if listing.n_last_checks > 0:
+        label = [counted(listing.n_last_checks, "guard")]
         add("guards", label, parts["checks"]["place"].astype(np.int64), True)
     add("results", [counted(parts["n_results"], "result")], listing.result_reads(), True)
     return nodes, list(edges)

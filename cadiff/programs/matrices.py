@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .. import binding
 from ..binding import CallError, MatrixPlan, ObstacleError, Pattern
 from ..transforms import flatten, hessian, jacobian
-from ..transforms._base import checked_argnums
+from ..transforms._base import Function, checked_argnums
 from .recordings import Call, MissedError, Recorded, carries_derivatives, met, record
 from .traces import Traces
 
@@ -183,8 +183,12 @@ def _plain(what: str, format: str) -> Request:
     return Request(what, None, format)
 
 
-class SparseCalls(Traces):
+class SparseCalls:
     """The sparse matrices of a Program, which this is a part of."""
+
+    _function: Function
+    _optimize: bool
+    _traces: Traces
 
     _recent: tuple[Request, MatrixPlan, Recorded] | None = None
 
@@ -271,7 +275,7 @@ class SparseCalls(Traces):
 
         done, result = False, None
         if not binding.is_hooked():
-            done, result = self._replayed(call, matrix)
+            done, result = self._traces.replayed(call, matrix)
         if not done:
             recorded = record(self._function, call, self._optimize)
             if isinstance(recorded, str):
@@ -288,7 +292,7 @@ class SparseCalls(Traces):
         n = sum(end - begin for begin, end in call.ranges)
         m = n if request.what == "hessian" else recorded.graph.n_outputs
         layout = "columns" if request.format == "csc" else "rows"
-        with self._lock:
+        with self._traces.lock:
             plan = recorded.plan(
                 request.what, call.ranges, layout, request, lambda: request.pattern((m, n))
             )

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
-import threading
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from types import MethodType
 from typing import Any, NamedTuple, overload
@@ -16,6 +13,7 @@ import numpy as np
 from .. import binding
 from ..binding import (
     CallError,
+    Calls,
     Code,
     MatrixPlan,
     ObstacleError,
@@ -48,18 +46,16 @@ from .recordings import (
     Recorded,
     carries_derivatives,
     first_argument,
-    is_portable,
     leaves_of,
     met,
     record,
     run,
 )
-from .traces import OnBranchChange
+from .traces import OnBranchChange, Traces, is_eager
 
 __all__ = ["Program", "compile"]
 
 MOST_OBJECTS = 256  # whose methods have recordings at the same time
-MOST_FAST_PATHS = 256
 
 _EAGER: dict[str, Callable[..., Any]] = {
     "grad": grad,
@@ -83,8 +79,12 @@ class Asked(NamedTuple):
     def is_single(self) -> bool:
         return is_int(self.argnums)
 
+    def own(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """What of such arguments are those of f."""
+        return tuple(x for k, x in enumerate(args) if k not in self.last)
 
-class Program(SparseCalls, BatchCalls):
+
+class Program(SparseCalls, BatchCalls, Calls):
     """A function that is recorded once for each structure of its arguments, then replayed in C.
 
     Made by `compile`, which says what it does and what f may do. Called like f; the methods are
@@ -111,13 +111,9 @@ class Program(SparseCalls, BatchCalls):
             )
         if isinstance(max_traces, bool) or not isinstance(max_traces, int) or max_traces < 1:
             raise ValueError(f"max_traces is an int of 1 or more, not {max_traces!r}")
-        self._lock = threading.RLock()
-        _alive.add(self)
         self._function = f
-        self._on_branch_change = on_branch_change
         self._optimize = bool(optimize)
-        self._max_traces = max_traces
-        self._keep_fast_paths(2 * min(max_traces, MOST_FAST_PATHS))
+        self._traces = Traces(f, on_branch_change, self._optimize, max_traces, self._fast_paths)
         for attribute in functools.WRAPPER_ASSIGNMENTS:  # what help() shows
             if hasattr(f, attribute):
                 setattr(self, attribute, getattr(f, attribute))
@@ -125,10 +121,11 @@ class Program(SparseCalls, BatchCalls):
         self._reset()
 
     def _reset(self) -> None:
-        self._forget_recordings()
-        self._inlined = InlinedCalls(self._function, self._max_traces, self._change_branch)
+        self._traces.clear()
+        self._inlined = InlinedCalls(
+            self._function, self._traces.max_traces, self._traces.change_branch
+        )
         self._bound: dict[int, Program] = {}
-        self._forget_fast_paths()
         self._recent = None
         self._recent_batch = None
 
@@ -141,10 +138,10 @@ class Program(SparseCalls, BatchCalls):
         bound = self._bound.get(id(instance))
         if bound is None:
             method = MethodType(self._function, instance)
-            bound = Program(method, self._on_branch_change, self._optimize, self._max_traces)
+            bound = Program(method, **self._options)
             bound.__self__ = instance
             bound.__func__ = self
-            with self._lock:
+            with self._traces.lock:
                 while len(self._bound) >= MOST_OBJECTS:
                     del self._bound[next(iter(self._bound))]
                 bound = self._bound.setdefault(id(instance), bound)  # keeps the object alive
@@ -160,25 +157,30 @@ class Program(SparseCalls, BatchCalls):
             place = getattr(place, part, None)
         if place is self:
             return name
-        options = (self._on_branch_change, self._optimize, self._max_traces)
-        recordings = {
-            key: kept
-            for key, found in self._recordings.items()
-            if is_portable(key)  # it may have functions in it
-            if (kept := [one for one in found if one.is_current and one.is_portable])
-        }
         reads = self._reads()
-        state = {"recordings": recordings, "reads": None if reads is None else reads.fingerprint()}
-        return Program, (self._function, *options), state
+        state = {
+            "recordings": self._traces.portable(),
+            "reads": None if reads is None else reads.fingerprint(),
+        }
+        return Program, (self._function, *self._options.values()), state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """What was recorded of other code, or where something else is read, is of no use."""
         reads = self._reads()
         if reads is not None and reads.fingerprint() == state["reads"]:
-            self._recordings = dict(state["recordings"])
-            for found in self._recordings.values():
-                for recorded in found:
-                    recorded.watch = reads
+            self._traces.restore(state["recordings"])
+            for recorded in self._traces:
+                recorded.watch = reads
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        """As `compile` takes them."""
+        traces = self._traces
+        return {
+            "on_branch_change": traces.on_branch_change,
+            "optimize": traces.optimize,
+            "max_traces": traces.max_traces,
+        }
 
     def _reads(self) -> Watch | None:
         """What f reads beside its arguments; None if that cannot be watched."""
@@ -188,9 +190,7 @@ class Program(SparseCalls, BatchCalls):
             return None
 
     def __repr__(self) -> str:
-        name = getattr(self._function, "__qualname__", repr(self._function))
-        count = sum(map(len, self._recordings.values()))
-        return f"<cadiff.Program of {name}, {count} recording{'s' * (count != 1)}>"
+        return repr(self._traces)
 
     # --- recordings
 
@@ -199,7 +199,7 @@ class Program(SparseCalls, BatchCalls):
 
         That is a random generator, a file or a clock, for example: see `compile`.
         """
-        with self._lock:
+        with self._traces.lock:
             self._reset()
 
     def stats(self) -> dict[str, Any]:
@@ -210,13 +210,15 @@ class Program(SparseCalls, BatchCalls):
         dict
             "recordings": how often f was recorded. "branch_changes": how often a replay met
             another outcome of a comparison than all its recordings had. "eager": how often f was
-            run as it is; "obstacles": the reasons why, a list of str. "traces": for each recording
-            at hand a dict of "inputs" and "outputs" (numbers), "operations" recorded, "guards",
-            "watched": what f has read beside its arguments, a list of str, "changed": what of
-            this is not as it was, and "programs": for each derivative that was asked for the
-            number of its operations and its bytes.
+            run as it is; "obstacles": the reasons why, a list of str. "watched": a dict from the
+            names of what is looked at besides arguments to how it changed last before f was
+            recorded again, a str, or None. "traces": for each recording at hand a dict of "inputs"
+            and "outputs" (numbers), "operations" recorded, "guards", "watched": what f has read
+            beside its arguments, a list of str, "changed": what of this is not as it was, and
+            "programs": for each derivative that was asked for the number of its operations and its
+            bytes.
         """
-        with self._lock:
+        with self._traces.lock:
             traces = [
                 {
                     "inputs": recorded.graph.n_inputs,
@@ -230,22 +232,20 @@ class Program(SparseCalls, BatchCalls):
                         for (what, _), code in recorded.codes.items()
                     },
                 }
-                for found in self._recordings.values()
-                for recorded in found
+                for recorded in self._traces
             ]
             return {
-                **self._counts,
-                "obstacles": sorted({*self._obstacles.values(), *self._obstacles_of_derivatives}),
+                **self._traces.counts,
+                "obstacles": self._traces.obstacles,
+                "watched": self._traces.watched,
                 "traces": traces,
             }
 
     def _programs(self) -> Iterator[tuple[str, list[tuple[str, Code]]]]:
         """For each recording at hand a title, and its programs with theirs."""
-        with self._lock:
+        with self._traces.lock:
             recordings = [
-                (recorded.graph, list(recorded.codes.items()))
-                for found in self._recordings.values()
-                for recorded in found
+                (recorded.graph, list(recorded.codes.items())) for recorded in self._traces
             ]
         for k, (graph, codes) in enumerate(recordings):
             counts = [
@@ -352,7 +352,7 @@ class Program(SparseCalls, BatchCalls):
 
     def _own_derivative(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A derivative that a gradient function is asked for: see `own_derivatives`."""
-        if self._is_eager(args, kwargs):
+        if is_eager(args, kwargs):
             return NotImplemented
         return getattr(self, name)(*args, **kwargs)
 
@@ -368,34 +368,37 @@ class Program(SparseCalls, BatchCalls):
     def _fall_back(self, asked: Asked, eager: Callable[..., Any]) -> Any:
         """eager(*args, **kwargs), for a call of a method that no recording serves.
 
-        From now on such calls take this path directly.
+        From now on such calls take this path directly, until there is another recording.
         """
-        key, kwargs = asked.call.key, dict(asked.call.kwargs)
+        traces = self._traces
+        call = asked.call
+        obstacle, key, argnums = traces.obstacle(call), call.key, call.argnums
+        changes_branch = not obstacle and traces.is_full(call)
 
         def run_eagerly(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            self._counts["eager"] += 1
-            self._counts["branch_changes"] += misses is not None
-            return eager(*args, **kwargs)
+            traces.counts["eager"] += 1
+            if not changes_branch:
+                return eager(*args, **kwargs)
+            traces.counts["branch_changes"] += 1
+            result, choices = binding.choices_of(eager, args, kwargs)
+            traces.note_choices(key, choices, lambda: Call(asked.own(args), kwargs, argnums))
+            return result
 
-        self._counts["eager"] += 1
-        result = eager(*asked.args, **kwargs)
-        with self._lock:
-            is_obstructed = key in self._obstacles and not asked.call.is_aliased
-            misses = None if is_obstructed else self._misses.get(key)
-            if is_obstructed or (
-                misses is not None and self._optimize and self._on_branch_change == "retrace"
-            ):
-                _, _, args, argnums, first, last = asked
-                self._add_fallback(
-                    asked.what, args, kwargs, argnums, first, last, misses, run_eagerly
-                )
-        return result
+        if call.is_aliased or traces.on_branch_change != "retrace" or not self._optimize:
+            traces.counts["eager"] += 1
+            return eager(*asked.args, **call.kwargs)
+        if obstacle or changes_branch:
+            _, _, args, numbers, first, last = asked
+            self._fast_paths.add_fallback(
+                asked.what, args, dict(call.kwargs), numbers, first, last, run_eagerly
+            )
+        return run_eagerly(asked.args, dict(call.kwargs))
 
     def _here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         """What a gradient function is to run instead of a replay for a call of a method."""
-        if self._is_eager(args, kwargs) and not binding.is_hooked():
+        if is_eager(args, kwargs) and not binding.is_hooked():
             return self._within
-        self._counts["eager"] += 1
+        self._traces.counts["eager"] += 1
         return self._function
 
     def _within(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -403,7 +406,7 @@ class Program(SparseCalls, BatchCalls):
         done, result = self._inlined.call(args, kwargs)
         if done:
             return result
-        self._counts["eager"] += 1
+        self._traces.counts["eager"] += 1
         return self._function(*args, **kwargs)
 
     def _exactly(
@@ -424,12 +427,12 @@ class Program(SparseCalls, BatchCalls):
                 made = recorded.exact[what] = make(self._replay(call, recorded))
             return use(made)
 
-        return self._replayed(call, derivative)
+        return self._traces.replayed(call, derivative)
 
     def _replay(self, call: Call, recorded: Recorded) -> Function:
         if recorded.inlined is None:  # it was pickled
-            self._met(call, recorded)
-            with self._lock:
+            self._traces.met(call, recorded)
+            with self._traces.lock:
                 again = record(self._function, call, False, True)
             if isinstance(again, str):
                 return self._function
@@ -439,17 +442,17 @@ class Program(SparseCalls, BatchCalls):
 
     def _run(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any) -> Any:
         """A call of a method that is called like f."""
-        if what == "value" and self._is_eager(args, kwargs):
+        if what == "value" and is_eager(args, kwargs):
             return self._within(*args, **kwargs)
         if kwargs:
             check_keywords(what, self._function, kwargs)
         numbers, _ = checked_argnums(argnums)
-        if not self._is_eager(args, kwargs):
+        if not is_eager(args, kwargs):
             call = Call(args, kwargs, first_argument(args) if what == "value" else numbers)
             asked = Asked(what, call, args, argnums, call.argnums)
             if self._optimize:
                 action = functools.partial(getattr(self, f"_{what}"), asked)
-                done, result = self._replayed(call, action)
+                done, result = self._traces.replayed(call, action)
             elif what == "value":
                 done, result = self._exactly("", _itself, lambda f: run(f, args, kwargs), call)
             else:
@@ -487,9 +490,9 @@ class Program(SparseCalls, BatchCalls):
         result = assemble(met(program.run(inputs)))
         if recorded.writes_inputs and len(asked.call.arrays) > 1:
             return result  # a fast path does not see which arguments share memory
-        with self._lock:
-            if recorded in self._recordings.get(asked.call.key, ()):  # it may have been cleared
-                self._add_fast_path(
+        with self._traces.lock:
+            if self._traces.has(asked.call, recorded):  # it may have been cleared
+                self._fast_paths.add(
                     asked.what,
                     asked.args,
                     dict(asked.call.kwargs),
@@ -499,12 +502,13 @@ class Program(SparseCalls, BatchCalls):
                     program,
                     assemble,
                     recorded.watch,
+                    recorded.outcomes,
                     pullback,
                 )
         return result
 
     def _value(self, asked: Asked, recorded: Recorded) -> Any:
-        code = self._code(recorded, "value")
+        code = self._traces.code(recorded, "value")
         return self._computed(asked, recorded, code, recorded.filled)
 
     def _gradient(
@@ -521,7 +525,7 @@ class Program(SparseCalls, BatchCalls):
             leaves = leaves_of(numbers[1:], shapes)
             return combine(float(numbers[0]), in_containers(leaves, structure, asked.is_single))
 
-        code = self._code(recorded, "gradient", call.ranges)
+        code = self._traces.code(recorded, "gradient", call.ranges)
         return self._computed(asked, recorded, code, assemble)
 
     def _grad(self, asked: Asked, recorded: Recorded) -> Any:
@@ -564,7 +568,7 @@ class Program(SparseCalls, BatchCalls):
     ) -> Any:
         """What is made of a matrix with a row for each output."""
         call = asked.call
-        with self._lock:
+        with self._traces.lock:
             plan = recorded.plan(asked.what, call.ranges)
         shape = (height, call.n_variables)
         return self._computed(asked, recorded, plan, lambda data: assemble(data.reshape(shape)))
@@ -578,7 +582,7 @@ class Program(SparseCalls, BatchCalls):
         if not is_int(argnums):
             hvp(self._function, argnums)  # says what is wrong
         k = int(argnums)
-        if not self._is_eager((*args, v), kwargs) and -len(args) <= k < len(args):
+        if not is_eager((*args, v), kwargs) and -len(args) <= k < len(args):
             call = Call(args, kwargs, (k,))
             structure = call.structure
             direction = structure.match((v,), ["the direction v"])
@@ -591,11 +595,11 @@ class Program(SparseCalls, BatchCalls):
             def product(recorded: Recorded) -> Any:
                 if not recorded.is_number:  # says what is wrong
                     hvp(self._function, k)(first, v, *others, **kwargs)
-                code = self._code(recorded, "second", call.ranges)
+                code = self._traces.code(recorded, "second", call.ranges)
                 return self._computed(asked, recorded, code, assemble, direction)
 
             if self._optimize:
-                done, result = self._replayed(call, product)
+                done, result = self._traces.replayed(call, product)
             else:
                 done, result = self._exactly(
                     "hvp",
@@ -613,7 +617,7 @@ class Program(SparseCalls, BatchCalls):
             and isinstance(primals, (tuple, list))
             and isinstance(tangents, (tuple, list))
             and len(primals) == len(tangents)
-            and not self._is_eager((*primals, *tangents), {})
+            and not is_eager((*primals, *tangents), {})
         ):
             args = tuple(primals)
             n = len(args)
@@ -625,28 +629,28 @@ class Program(SparseCalls, BatchCalls):
 
             def pushed(recorded: Recorded) -> Any:
                 m = recorded.graph.n_outputs
-                code = self._code(recorded, "push", call.ranges)
+                code = self._traces.code(recorded, "push", call.ranges)
 
                 def assemble(numbers: FloatArray) -> Any:
                     return recorded.filled(numbers[:m]), recorded.filled(numbers[m:])
 
                 return self._computed(asked, recorded, code, assemble, direction)
 
-            done, result = self._replayed(call, pushed)
+            done, result = self._traces.replayed(call, pushed)
             if not done:
                 f = self._function
                 result = self._fall_back(asked, lambda *both: jvp(f, both[:n], both[n:]))
             pair: tuple[Any, Any] = result
             return pair
-        self._counts["eager"] += 1
+        self._traces.counts["eager"] += 1
         eager: tuple[Any, Any] = jvp(self._function, primals, tangents)
         return eager
 
     def _vjp(self, primals: tuple[Any, ...]) -> tuple[Any, Callable[[Any], Any]]:
-        if not self._is_eager(primals, {}):
+        if not is_eager(primals, {}):
             call = Call(primals, {}, tuple(range(len(primals))))
             if self._optimize:
-                done, result = self._replayed(call, functools.partial(self._pullback, call))
+                done, result = self._traces.replayed(call, functools.partial(self._pullback, call))
             else:
                 done, result = self._exactly("", _itself, lambda f: vjp(f, *primals), call)
             if not done:
@@ -672,7 +676,7 @@ class Program(SparseCalls, BatchCalls):
             return tuple(refilled(structure, leaves_of(inputs, shapes)))
 
         def pulled(recorded: Recorded, numbers: FloatArray) -> tuple[Code, Any]:
-            code = self._code(recorded, "pull", ranges)
+            code = self._traces.code(recorded, "pull", ranges)
             return code, assemble(met(code.run(numbers)))
 
         def pull(inputs: FloatArray, u: Any, note: Callable[..., None]) -> Any:
@@ -684,19 +688,21 @@ class Program(SparseCalls, BatchCalls):
                 except (MissedError, PointError, CallError, ObstacleError):
                     pass
                 else:
-                    note(code, assemble)
+                    note(code, assemble, recorded.outcomes)
                     return result
                 again = Call(primals_at(inputs), {}, argnums)
-                done, found = self._replayed(again, functools.partial(pulled, numbers=numbers))
+                done, found = self._traces.replayed(
+                    again, functools.partial(pulled, numbers=numbers)
+                )
                 if done:
                     return found[1]
-                self._counts["eager"] += 1
+                self._traces.counts["eager"] += 1
             return vjp(self._function, *primals_at(inputs))[1](u)
 
         inputs = call.vector()
         pullback = ProgramPullback(pull, inputs)
         asked = Asked("vjp", call, call.args, 0, argnums)
-        code = self._code(recorded, "value")
+        code = self._traces.code(recorded, "value")
         return self._computed(asked, recorded, code, recorded.filled, pullback=pullback), pullback
 
     # --- as C
@@ -728,14 +734,14 @@ class Program(SparseCalls, BatchCalls):
         """
         if args or kwargs:
             call = Call(args, kwargs, first_argument(args))
-            done, recorded = self._replayed(call, functools.partial(self._met, call))
+            done, recorded = self._traces.replayed(call, functools.partial(self._traces.met, call))
             if not done:
-                why = self._obstacles.get(call.key, "there are max_traces others")
+                why = self._traces.obstacle(call) or "there are max_traces others"
                 raise ValueError(
                     f"{self!r} has no recording of this call, which is run as it is: {why}"
                 )
         else:
-            every = [recorded for found in self._recordings.values() for recorded in found]
+            every = list(self._traces)
             if len(every) != 1:
                 raise ValueError(
                     f"{self!r}: call to_c with the arguments of f, which choose the recording"
@@ -743,7 +749,7 @@ class Program(SparseCalls, BatchCalls):
             recorded = every[0]
         if name is None:
             name = name_in_c(self._function)
-        with self._lock:
+        with self._traces.lock:
             text: str = to_c(recorded.graph, recorded.ranges, name)
         return text
 
@@ -754,19 +760,6 @@ def _may_share(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     for item in (*args, *kwargs.values()):
         count += isinstance(item, np.ndarray) + 2 * (binding.opened(item) is not None)
     return count > 1
-
-
-_alive: weakref.WeakSet[Program] = weakref.WeakSet()
-
-
-def _have_fresh_locks() -> None:
-    """In a process that was forked: the threads that held locks do not exist there."""
-    for program in list(_alive):
-        program._lock = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_have_fresh_locks)
 
 
 def _itself(f: Function) -> Function:

@@ -62,17 +62,18 @@ __all__ = [
 
 
 class MissedError(Exception):
-    """A replay met another outcome than the recording did: at which guard, -1 if unknown."""
+    """A replay met another outcome than was recorded: at which guard (-1: unknown), and which."""
 
-    def __init__(self, guard: int) -> None:
-        super().__init__(guard)
+    def __init__(self, guard: int, outcome: float = 0.0) -> None:
+        super().__init__(guard, outcome)
         self.guard = guard
+        self.outcome = outcome
 
 
 def met(found: Any) -> FloatArray:
-    """The results of a run; if it gave the number of a guard that does not hold, an exception."""
-    if isinstance(found, int):
-        raise MissedError(found)
+    """The results of a run; an exception if a guard does not hold."""
+    if isinstance(found, tuple):
+        raise MissedError(*found)
     results: FloatArray = found
     return results
 
@@ -278,11 +279,12 @@ class Recorded:
         self.watch = watch  # what f has read beside its arguments
         self.writes_inputs = writes_inputs
         self.graph = graph
+        self.outcomes = graph.outcomes  # of the guards of f, float64
         self.output = output
         self.ranges = ranges  # of the inputs, to differentiate by
         self.inlined = inlined  # not pickled: it is recorded again
         self.exact: dict[Any, Function] = {}  # what was made of replays of `inlined`
-        self._uses = 0  # lately, beside those of its codes
+        self._uses = 0  # besides those of its codes
         self._codes: dict[Any, Code] = {}
         self._plans: dict[Any, MatrixPlan] = {}
         self._failures: dict[Any, ObstacleError | PointError] = {}
@@ -292,6 +294,7 @@ class Recorded:
             "watch": None,
             "writes_inputs": self.writes_inputs,
             "graph": self.graph,
+            "outcomes": self.outcomes,
             "output": self.output,
             "ranges": self.ranges,
             "inlined": None,
@@ -316,6 +319,11 @@ class Recorded:
     def is_current(self) -> bool:
         """Whether what f has read beside its arguments is as it was."""
         return self.watch is None or self.watch.holds()
+
+    @property
+    def n_outcomes(self) -> int:
+        """How many outcomes the guards of f have."""
+        return len(self.outcomes) // 8
 
     @property
     def guards(self) -> tuple[bool, ...]:
@@ -389,14 +397,11 @@ class Recorded:
         """Note that it has served a call."""
         self._uses += 1
 
-    def take_uses(self) -> int:
-        """How many calls it has served since this was asked before."""
+    @property
+    def uses(self) -> int:
+        """How many calls it has served, besides the first one."""
         codes = [*self._codes.values(), *[plan.code for plan in self._plans.values()]]
-        uses = self._uses + sum(code.uses for code in codes)
-        self._uses = 0
-        for code in codes:
-            code.uses = 0
-        return uses
+        return self._uses + sum(code.uses for code in codes)
 
     def filled(self, numbers: FloatArray) -> Any:
         """What f returns, given all its numbers in a row."""

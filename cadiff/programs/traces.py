@@ -1,125 +1,430 @@
-"""The recordings of a program: which of them serves a call, and when another is made."""
+"""The recordings of a program: which of them serves a call, and when another is made.
+
+A Program has one Traces. How calls are taken apart, and what is made of recordings, is not known
+here.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable
-from typing import Any, Literal
-
-import numpy as np
+import weakref
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple
 
 from .. import binding
-from ..binding import CallError, Calls, Code, MissCount, ObstacleError, PointError
+from ..binding import CallError, Code, FastPathTable, ObstacleError, PointError
 from ..transforms._base import Function
-from .recordings import OUTER, Call, MissedError, Recorded, carries_derivatives, met, record
+from .recordings import (
+    OUTER,
+    Call,
+    MissedError,
+    Recorded,
+    carries_derivatives,
+    is_portable,
+    met,
+    record,
+)
 
-__all__ = ["OnBranchChange", "Traces"]
+__all__ = ["OnBranchChange", "Traces", "is_eager"]
 
-MOST_SIGNATURES = 512  # of signatures that have recordings at the same time
-MOST_UNSETTLED = 3
+MOST_SIGNATURES = 512  # that something is known of at the same time
 MOST_BYTES = 1 << 30  # in the recordings of all but one of them
+MOST_UNSETTLED = 3  # recordings that change what they read
+FEW_UNUSED = 16  # attempts in a row that were of no use to another call
+MOST_SEEN = 256  # signatures that were seen but not recorded
 
 OnBranchChange = Literal["retrace", "raise", "warn"]
 
 _OWN_PACKAGES = ("cadiff", "cadiff.programs", "cadiff.transforms")
 
 
-class Traces(Calls):
-    """The recordings of a Program, which this is a part of."""
+class Miss(NamedTuple):
+    """Where a call met another outcome than a recording: at which guard of f, and which."""
 
-    _function: Function
-    _on_branch_change: OnBranchChange
-    _optimize: bool
-    _max_traces: int
-    _lock: threading.RLock
+    recorded: Recorded
+    guard: int
+    outcome: float
 
-    def _forget_recordings(self) -> None:
-        self._recordings: dict[Any, list[Recorded]] = {}
-        self._obstacles: dict[Any, str] = {}
-        self._obstacles_of_derivatives: dict[str, None] = {}
-        self._futile: dict[Any, int] = {}  # calls in a row whose derivative no recording had
-        self._unsettled: dict[Any, int] = {}  # recordings that changed what they read
-        self._misses: dict[Any, MissCount] = {}  # where there may be no more recordings
+    def allows(self, other: Recorded) -> bool:
+        """Whether another recording may have the outcomes of the call."""
+        return binding.may_meet(other.outcomes, self.recorded.outcomes, self.guard, self.outcome)
+
+
+class Misses:
+    """Whether one more recording would pay, where there are as many as there may be.
+
+    Of calls that no recording served it is counted how often each way to choose came, over a
+    period of some calls: what comes again and again is worth the place of a recording that was
+    used less in the same period. The more recordings have given place without ever being used,
+    the more it takes.
+    """
+
+    PERIOD = 16
+    FEW = 3
+    MANY = 12
+
+    def __init__(self) -> None:
+        self._choices: Counter[int] = Counter()
+        self._former: dict[int, int] = {}  # how often recordings had been used when it began
+        self._needed = self.FEW
+
+    def superseded(self, recordings: list[Recorded], choices: int) -> Recorded | None:
+        """Note a call that chose so. The recording in whose place it is to be recorded, if any."""
+        if self._choices.total() >= self.PERIOD:
+            self._choices.clear()
+        if not self._choices:
+            self._former = {id(recorded): recorded.uses for recorded in recordings}
+        self._choices[choices] += 1
+        if self._choices[choices] < self._needed:
+            return None
+        uses, _, useless = min(
+            (self._lately(recorded), -k, recorded) for k, recorded in enumerate(recordings)
+        )
+        if self._choices[choices] <= 2 * uses:
+            return None
+        self._needed = self.FEW if useless.uses > 0 else min(2 * self._needed, self.MANY)
+        self._choices.clear()
+        return useless
+
+    def _lately(self, recorded: Recorded) -> int:
+        """How often it was used in this period; -1 if it can be no more."""
+        if not recorded.is_current:
+            return -1
+        return recorded.uses - self._former.get(id(recorded), recorded.uses)
+
+
+class Traced:
+    """What is known of the calls of one signature."""
+
+    def __init__(self) -> None:
+        self.recordings: list[Recorded] = []  # the newest one first
+        self.obstacle = ""  # why f is run as it is
+        self.misses = Misses()
+        self.unsettled = 0  # recordings that changed what they read
+        self.futile = 0  # calls in a row whose derivative no recording had
+
+
+class Traces:
+    """All recordings of a function.
+
+    Parameters
+    ----------
+    function : callable
+    on_branch_change, optimize, max_traces
+        As for `compile`.
+    fast_paths : FastPathTable
+        Where calls go that need not ask here.
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        on_branch_change: OnBranchChange,
+        optimize: bool,
+        max_traces: int,
+        fast_paths: FastPathTable,
+    ) -> None:
+        self.function = function
+        self.on_branch_change = on_branch_change
+        self.optimize = optimize
+        self.max_traces = max_traces
+        self.lock = threading.RLock()
+        self._fast_paths = fast_paths
+        _alive.add(self)
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all of it."""
+        self._fast_paths.clear()
+        self.counts = {"recordings": 0, "branch_changes": 0, "eager": 0}
+        self._known: dict[Any, Traced] = {}  # by keys of calls
+        self._latest: deque[Recorded | None] = deque(maxlen=FEW_UNUSED)  # None: an obstacle
+        self._seen: dict[Any, None] = {}
+        self._missing_derivatives: dict[str, None] = {}  # why f is run as it is for some
+        self._changes: dict[str, str] = {}  # of what is watched: the last ones
         self._forgets = False
         self._unchecked = 0  # bytes
-        self._counts = {"recordings": 0, "branch_changes": 0, "eager": 0}
 
-    # --- making them
+    # --- what there is
+
+    def __iter__(self) -> Iterator[Recorded]:
+        for traced in list(self._known.values()):
+            yield from traced.recordings
+
+    def __repr__(self) -> str:
+        name = getattr(self.function, "__qualname__", repr(self.function))
+        count = sum(1 for _ in self)
+        return f"<cadiff.Program of {name}, {count} recording{'s' * (count != 1)}>"
+
+    def portable(self) -> dict[Any, list[Recorded]]:
+        """What may be used in another process."""
+        found = {
+            key: [one for one in traced.recordings if one.is_current and one.is_portable]
+            for key, traced in self._known.items()
+            if is_portable(key)  # it may have functions in it
+        }
+        return {key: kept for key, kept in found.items() if kept}
+
+    def restore(self, recordings: dict[Any, list[Recorded]]) -> None:
+        for key, found in recordings.items():
+            self._traced(key).recordings = found
+
+    def obstacle(self, call: Call) -> str:
+        """Why f is run as it is for such calls, or ""."""
+        traced = self._known.get(call.key)
+        return "" if traced is None else traced.obstacle
+
+    @property
+    def obstacles(self) -> list[str]:
+        """Why f is run as it is, for all calls or for some derivative."""
+        found = {traced.obstacle for traced in self._known.values()}
+        return sorted((found | {*self._missing_derivatives}) - {""})
+
+    @property
+    def watched(self) -> dict[str, str | None]:
+        """What is looked at beside arguments, and how it changed before f was recorded again."""
+        paths = [path for one in self if one.watch is not None for path in one.watch.paths]
+        return {path: self._changes.get(path) for path in paths}
+
+    def has(self, call: Call, recorded: Recorded) -> bool:
+        """Whether it is there: it may have been forgotten."""
+        traced = self._known.get(call.key)
+        return traced is not None and recorded in traced.recordings
+
+    # --- which one serves
+
+    def replayed(self, call: Call, action: Callable[[Recorded], Any]) -> tuple[bool, Any]:
+        """action(recorded) for a recording whose outcomes the call meets, a new one if need be.
+
+        False if there is none: then f has to be run as it is.
+        """
+        tried: list[Recorded] = []
+        miss: Miss | None = None  # the last one
+        fresh: Recorded | None = None
+        while not self.obstacle(call):
+            recorded = self.untried(call, tried, miss)
+            if recorded is None:
+                with self.lock:
+                    recorded = self.untried(call, tried, miss)  # of another thread, meanwhile
+                    if recorded is None:
+                        if miss is not None:
+                            self.change_branch()
+                        elif tried and not self._is_worth_a_try(call):
+                            return False, None
+                        recorded = fresh = self._record(call)
+                if recorded is None:
+                    return False, None
+            try:
+                result = action(recorded)
+            except (MissedError, PointError) as error:
+                former, miss = miss, self._miss_of(call, recorded, error) or miss
+                tried.append(recorded)
+                if recorded is fresh:
+                    if len(tried) > 1 and former is None:  # f does what it did for others
+                        self._remove(call, recorded)
+                    return False, None
+            except CallError:  # f itself will raise what there is to raise
+                return False, None
+            except ObstacleError as obstacle:
+                self._note_missing_derivative(str(obstacle))
+                return False, None
+            else:
+                if recorded is not fresh:
+                    recorded.use()
+                elif call.key in self._known:
+                    self._known[call.key].futile = 0
+                return True, result
+        return False, None
+
+    def untried(
+        self, call: Call, tried: list[Recorded], miss: Miss | None = None
+    ) -> Recorded | None:
+        """A recording that may serve a call, besides those that were tried."""
+        traced = self._known.get(call.key)
+        candidates = [
+            one
+            for one in (traced.recordings if traced is not None else ())
+            if one not in tried and one.is_current and (miss is None or miss.allows(one))
+        ]
+        if miss is None:
+            return candidates[0] if candidates else None
+        # The one that knows most outcomes: where it misses, too, it is known farthest what is met.
+        return max(candidates, key=lambda one: one.n_outcomes, default=None)
+
+    def _miss_of(
+        self, call: Call, recorded: Recorded, error: MissedError | PointError
+    ) -> Miss | None:
+        """Where f has another outcome in a call than in a recording; None if a derivative has."""
+        if isinstance(error, PointError):
+            return None
+        if error.guard < 0:
+            try:
+                self.met(call, recorded)
+            except MissedError as known:
+                error = known
+            except CallError:
+                return None
+        if not 0 <= error.guard < recorded.n_outcomes:
+            return None
+        return Miss(recorded, error.guard, error.outcome)
+
+    def code(self, recorded: Recorded, what: str, ranges: Any = ()) -> Code:
+        with self.lock:
+            return recorded.code(what, ranges)
+
+    def met(self, call: Call, recorded: Recorded) -> Recorded:
+        """The recording, if it has the outcomes that a call meets."""
+        met(self.code(recorded, "value").run(call.vector()))
+        return recorded
+
+    def change_branch(self) -> None:
+        """Note that no recording of a call has the outcomes that it meets."""
+        self.counts["branch_changes"] += 1
+        if self.on_branch_change == "raise":
+            raise RuntimeError(
+                f"{self!r} met another outcome of a comparison than when it was recorded, and "
+                'on_branch_change="raise" forbids another recording; clear() forgets all of them'
+            )
+        if self.on_branch_change == "warn":
+            _warn(
+                f"{self!r} met another outcome of a comparison than when it was recorded: its "
+                "function is recorded anew, or run as it is if there are max_traces recordings"
+            )
+
+    # --- whether another one is worth its time
 
     def _record(self, call: Call) -> Recorded | None:
         """A new recording for a call; None if f has to be run as it is."""
-        with self._lock:
-            found = self._recordings.get(call.key, [])
-            is_full = len(found) >= self._max_traces
-            if is_full:
-                misses = self._misses.setdefault(call.key, MissCount())
-                if not misses.is_due and not misses.note():
-                    return None
-            recorded = record(self._function, call, self._optimize, not self._optimize)
-            if isinstance(recorded, str) and recorded == OUTER:
-                return None  # so it is in this call alone
-            if isinstance(recorded, str):
-                self._note_obstacle(call, recorded)
-                return None
-            self._counts["recordings"] += 1
-            if not recorded.is_current:
-                self._note_unsettled(call, recorded)
-            if any(recorded.guards):
-                _warn(
-                    f"a branch of {self!r} rests on the equality of floats: its derivative is "
-                    "that of the branch that is taken, at such a point alone"
-                )
-            if is_full:
-                found = self._without_useless(found, misses)
-            self._make_room(call.key, recorded)
-            self._recordings[call.key] = [recorded, *found]
-            return recorded
+        traced = self._known.get(call.key)
+        if traced is not None and traced.recordings:
+            is_worth_it = len(traced.recordings) < self.max_traces
+        else:
+            is_worth_it = self._is_worth_a_signature(call.key)
+        return self._made(call) if is_worth_it else None
 
-    def _without_useless(self, found: list[Recorded], misses: MissCount) -> list[Recorded]:
-        """Recordings without the one that was used least lately, the oldest of several such."""
-        uses = [recorded.take_uses() for recorded in found]
-        misses.restart(sum(uses))
-        useless = found[len(found) - 1 - np.argmin(uses[::-1])]
-        self._forget_fast_paths_to(useless.codes.values())
-        return [recorded for recorded in found if recorded is not useless]
+    def _is_worth_a_signature(self, key: Any) -> bool:
+        """Whether calls of this signature are likely to come again."""
+        if len(self._latest) < FEW_UNUSED or any(
+            recorded is not None and recorded.uses > 0 for recorded in self._latest
+        ):
+            return True
+        if key in self._seen:
+            return True
+        if len(self._seen) >= MOST_SEEN:
+            del self._seen[next(iter(self._seen))]
+        self._seen[key] = None
+        return False
+
+    def _is_worth_a_try(self, call: Call) -> bool:
+        """Whether a new recording may have a derivative that others have not.
+
+        The more calls in a row have found none, the less often it is tried.
+        """
+        traced = self._traced(call.key)
+        count = traced.futile
+        traced.futile += 1
+        return count & (count - 1) == 0
+
+    def is_full(self, call: Call) -> bool:
+        """Whether calls of its signature that no recording serves are not recorded at once."""
+        traced = self._known.get(call.key)
+        return traced is not None and len(traced.recordings) >= self.max_traces
+
+    def note_choices(self, key: Any, choices: int, call: Callable[[], Call]) -> None:
+        """Note how f chose when it was run as it is: that may be worth a recording now."""
+        with self.lock:
+            traced = self._known.get(key)
+            if traced is None or traced.obstacle or len(traced.recordings) < self.max_traces:
+                return
+            useless = traced.misses.superseded(traced.recordings, choices)
+            if useless is not None:
+                again = call()
+                self._remove(again, useless)
+                self._made(again)
+
+    # --- making and forgetting them
+
+    def _made(self, call: Call) -> Recorded | None:
+        traced = self._traced(call.key)
+        for former in traced.recordings:
+            if former.watch is not None and not former.is_current:
+                self._changes.update(former.watch.changes)
+                break
+        recorded = record(self.function, call, self.optimize, not self.optimize)
+        if isinstance(recorded, str):
+            if recorded != OUTER:  # so it is in this call alone
+                self._note_obstacle(call, recorded)
+            return None
+        self.counts["recordings"] += 1
+        self._latest.append(recorded)
+        self._seen.pop(call.key, None)
+        if not recorded.is_current:
+            self._note_unsettled(call, recorded)
+        if any(recorded.guards):
+            _warn(
+                f"a branch of {self!r} rests on the equality of floats: its derivative is "
+                "that of the branch that is taken, at such a point alone"
+            )
+        self._make_room(call.key, recorded)
+        traced.recordings = [recorded, *traced.recordings]
+        self._fast_paths.forget_fallbacks()
+        return recorded
+
+    def _remove(self, call: Call, recorded: Recorded) -> None:
+        with self.lock:
+            traced = self._traced(call.key)
+            traced.recordings = [known for known in traced.recordings if known is not recorded]
+            self._fast_paths.forget(recorded.codes.values())
+
+    def _traced(self, key: Any) -> Traced:
+        """What is known of a signature; the oldest others are forgotten, if there are too many."""
+        traced = self._known.get(key)
+        if traced is None:
+            if len(self._known) >= MOST_SIGNATURES:
+                self._forget_oldest(key, f"was called in {MOST_SIGNATURES} ways")
+            traced = self._known[key] = Traced()
+        return traced
 
     def _make_room(self, key: Any, new: Recorded) -> None:
-        """Forget the oldest recordings of other signatures, if a further one is too many."""
+        """Forget the oldest recordings of other signatures, if there are too many bytes."""
         self._unchecked += new.graph.nbytes
-        if len(self._recordings) >= MOST_SIGNATURES and key not in self._recordings:
-            self._forget_oldest(key, f"was called in {MOST_SIGNATURES} ways")
         if self._unchecked >= MOST_BYTES // 16:  # programs are made of it later
             self._unchecked = 0
-            total = sum(one.nbytes for found in self._recordings.values() for one in found)
-            while total > MOST_BYTES and self._recordings.keys() - {key}:
+            total = sum(one.nbytes for one in self)
+            while total > MOST_BYTES and self._known.keys() - {key}:
                 total -= self._forget_oldest(key, f"has recordings of {total / 2**20:.0f} MiB")
 
     def _forget_oldest(self, key: Any, why: str) -> int:
         """Forget the recordings of the oldest signature but `key`; answers how many bytes."""
-        if not self._forgets:
+        oldest = next(known for known in self._known if known != key)
+        forgotten = self._known.pop(oldest).recordings
+        if forgotten and not self._forgets:
             self._forgets = True
             _warn(
                 f"{self!r} {why}; calls with other shapes, ints, strings or objects are recorded "
                 "apart, and the oldest recordings are forgotten (numbers that change should be "
                 "floats)"
             )
-        oldest = next(known for known in self._recordings if known != key)
-        self._misses.pop(oldest, None)
-        self._unsettled.pop(oldest, None)
-        self._forget_fast_paths()
-        return sum(recorded.nbytes for recorded in self._recordings.pop(oldest))
+        self._fast_paths.forget([code for one in forgotten for code in one.codes.values()])
+        return sum(recorded.nbytes for recorded in forgotten)
+
+    # --- reasons
 
     def _note_obstacle(self, call: Call, obstacle: str) -> None:
         """From now on calls of this signature run f as it is."""
-        self._obstacles[call.key] = obstacle
+        self._latest.append(None)
+        self._traced(call.key).obstacle = obstacle
         _warn(f"{self!r} runs its function as it is, which cannot be replayed: {obstacle}")
 
     def _note_unsettled(self, call: Call, recorded: Recorded) -> None:
         """Note that f has changed what it reads: once, to remember something, or each time."""
-        count = self._unsettled[call.key] = self._unsettled.get(call.key, 0) + 1
-        if count == MOST_UNSETTLED and recorded.watch is not None:
+        traced = self._traced(call.key)
+        traced.unsettled += 1
+        if traced.unsettled == MOST_UNSETTLED and recorded.watch is not None:
             self._note_obstacle(
                 call,
                 f"it changes what it reads itself ({', '.join(recorded.watch.changed[:3])}): pass "
@@ -128,115 +433,27 @@ class Traces(Calls):
 
     def _note_missing_derivative(self, obstacle: str) -> None:
         """A derivative is computed by f as it is; others need not be."""
-        if obstacle not in self._obstacles_of_derivatives:
-            self._obstacles_of_derivatives[obstacle] = None
+        if obstacle not in self._missing_derivatives:
+            self._missing_derivatives[obstacle] = None
             _warn(f"{self!r} runs its function as it is for a derivative: {obstacle}")
 
-    def _change_branch(self) -> None:
-        """No recording of a call has met the outcomes that it meets."""
-        self._counts["branch_changes"] += 1
-        if self._on_branch_change == "raise":
-            raise RuntimeError(
-                f"{self!r} met another outcome of a comparison than when it was recorded, and "
-                'on_branch_change="raise" forbids another recording; clear() forgets all of them'
-            )
-        if self._on_branch_change == "warn":
-            _warn(
-                f"{self!r} met another outcome of a comparison than when it was recorded: its "
-                "function is recorded anew, or run as it is if there are max_traces recordings"
-            )
 
-    def _replayed(self, call: Call, action: Callable[[Recorded], Any]) -> tuple[bool, Any]:
-        """action(recorded) for a recording whose outcomes the call meets, a new one if need be.
+_alive: weakref.WeakSet[Traces] = weakref.WeakSet()
 
-        False if there is none: then f has to be run as it is.
-        """
-        tried: list[Recorded] = []
-        fresh: Recorded | None = None
-        changed = False  # whether f itself chooses otherwise, not a derivative of it alone
-        while fresh is not None or call.key not in self._obstacles:
-            for recorded in [fresh] if fresh else self._untried(call, tried):
-                try:
-                    result = action(recorded)
-                except (MissedError, PointError) as error:
-                    changed = changed or self._chooses_otherwise(call, recorded, error)
-                    tried.append(recorded)
-                except CallError:  # f itself will raise what there is to raise
-                    return False, None
-                except ObstacleError as obstacle:
-                    self._note_missing_derivative(str(obstacle))
-                    return False, None
-                else:
-                    if recorded is fresh:
-                        self._futile.pop(call.key, None)
-                    else:
-                        recorded.use()
-                    return True, result
-                if recorded is fresh:
-                    self._forget_futile(call, recorded, len(tried) > 1 and not changed)
-                    return False, None
-            with self._lock:
-                if self._untried(call, tried):
-                    continue  # another thread has recorded meanwhile
-                if changed:
-                    self._change_branch()
-                elif tried and not self._is_worth_a_try(call):
-                    return False, None
-                fresh = self._record(call)
-            if fresh is None:
-                return False, None
-        return False, None
 
-    def _chooses_otherwise(
-        self, call: Call, recorded: Recorded, error: MissedError | PointError
-    ) -> bool:
-        """Whether f has other outcomes in a call than in a recording: else a derivative has."""
-        if isinstance(error, PointError):
-            return False
-        if error.guard >= 0:
-            return error.guard < len(recorded.guards)
-        try:
-            self._met(call, recorded)
-        except MissedError:
-            return True
-        except CallError:
-            pass
-        return False
+def _have_fresh_locks() -> None:
+    """In a process that was forked: the threads that held locks do not exist there."""
+    for traces in list(_alive):
+        traces.lock = threading.RLock()
 
-    def _is_worth_a_try(self, call: Call) -> bool:
-        """Whether a new recording may have a derivative that others have not.
 
-        The more calls in a row have found none, the less often it is tried.
-        """
-        count = self._futile.get(call.key, 0)
-        self._futile[call.key] = count + 1
-        return count & (count - 1) == 0
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_have_fresh_locks)
 
-    def _forget_futile(self, call: Call, recorded: Recorded, superfluous: bool) -> None:
-        """A new recording has not had the derivative that was asked for."""
-        with self._lock:
-            if superfluous:
-                others = [known for known in self._recordings[call.key] if known is not recorded]
-                self._recordings[call.key] = others
 
-    def _untried(self, call: Call, tried: list[Recorded]) -> list[Recorded]:
-        known = self._recordings.get(call.key, [])
-        return [one for one in known if one not in tried and one.is_current]
-
-    # --- using them
-
-    def _code(self, recorded: Recorded, what: str, ranges: Any = ()) -> Code:
-        with self._lock:
-            return recorded.code(what, ranges)
-
-    def _met(self, call: Call, recorded: Recorded) -> Recorded:
-        """The recording, if it has the outcomes that a call meets."""
-        met(self._code(recorded, "value").run(call.vector()))
-        return recorded
-
-    def _is_eager(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether f is run as it is: within another derivative or program, or under a hook."""
-        return binding.is_hooked() or binding.is_guarding() or carries_derivatives(args, kwargs)
+def is_eager(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    """Whether f is run as it is: within another derivative or program, or under a hook."""
+    return binding.is_hooked() or binding.is_guarding() or carries_derivatives(args, kwargs)
 
 
 def _warn(message: str) -> None:

@@ -391,7 +391,8 @@ CadId cad_graph_call(CadGraph *graph, uint32_t number, CadId operands, size_t co
 
 CadStatus cad_graph_guard(CadGraph *graph, CadId id, double outcome) {
     if (ROOM(guards, n_guards, guard_capacity, 1)) {
-        graph->guards[graph->n_guards++] = (CadOutcome){id, outcome};
+        graph->guards[graph->n_guards] = (CadOutcome){id, (uint32_t)graph->n_guards, outcome};
+        graph->n_guards++;
     }
     return graph->status;
 }

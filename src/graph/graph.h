@@ -60,6 +60,7 @@ typedef struct CadArray {
 /* A replay that compares has to find this outcome again. */
 typedef struct CadOutcome {
     CadId id;
+    uint32_t number; /* of the guard, in the order in which f came to know them */
     double value;
 } CadOutcome;
 
@@ -95,6 +96,7 @@ typedef struct CadGraph {
     size_t n_known;
     uint32_t recent;       /* the array that was looked up last */
     int optimize;          /* else every operation is carried out as it was recorded */
+    int compares_last;     /* programs do, instead of where a miss costs least */
     const CadCalls *calls; /* NULL: there are none */
     void *owner;
     CadStatus status;

@@ -225,7 +225,11 @@ static void share_guards(Splitter *s) {
     for (size_t k = 0; k < graph->n_guards && s->status == CAD_OK; k++) {
         const CadOutcome guard = graph->guards[k];
         if (varies(s, guard.id)) {
-            s->status = cad_graph_guard(s->part->graph, name_of(s, guard.id), guard.value);
+            CadGraph *const part = s->part->graph;
+            s->status = cad_graph_guard(part, name_of(s, guard.id), guard.value);
+            if (s->status == CAD_OK) {
+                part->guards[part->n_guards - 1].number = guard.number;
+            }
         } else {
             graph->guards[kept++] = guard;
         }

@@ -91,10 +91,12 @@ void cad_maker_emit_results(CadMaker *m, const CadId *roots, size_t n_roots) {
     emit_stretch(m, (CadStretch){(int32_t)(begin + n_roots - listed), 0, (uint32_t)listed, 1});
 }
 
-void cad_maker_emit_checks(CadMaker *m) {
+void cad_maker_emit_checks(CadMaker *m, uint32_t level) {
     CadProgram *program = m->program;
-    for (size_t k = 0; k < m->graph->n_guards; k++) {
-        const CadOutcome guard = m->graph->guards[k];
+    const size_t begin = program->n_checks;
+    for (; m->n_checked < m->graph->n_guards && m->check_level[m->n_checked] <= level;
+         m->n_checked++) {
+        const CadOutcome guard = m->graph->guards[m->n_checked];
         double value;
         if (cad_graph_is_constant(m->graph, resolved(m, guard.id), &value) &&
             value == guard.value) {
@@ -104,6 +106,11 @@ void cad_maker_emit_checks(CadMaker *m) {
             return;
         }
         program->checks[program->n_checks++] =
-            (CadCheck){cad_maker_place_of(m, guard.id), (uint32_t)k, guard.value};
+            (CadCheck){cad_maker_place_of(m, guard.id), guard.number, guard.value};
+    }
+    if (program->n_checks > begin && !program->compares_last) {
+        cad_maker_emit(m, (CadInstruction){.kind = CAD_COMPARE,
+                                           .n = (uint32_t)(program->n_checks - begin),
+                                           .x = (int32_t)begin});
     }
 }

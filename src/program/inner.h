@@ -66,6 +66,12 @@ typedef struct CadMaker {
     int32_t *array_place;
     uint32_t *array_group;
     uint32_t *array_reads;
+    /* what guards need; and levels of another kind */
+    uint8_t *is_early, *array_is_early;
+    uint32_t *other_level, *other_array_level;
+    /* of guards */
+    uint32_t *check_level; /* the level after which they are compared */
+    size_t n_checked;
     uint32_t n_levels;
     uint32_t highest; /* of the levels at hand */
     uint32_t n_groups;
@@ -145,8 +151,13 @@ size_t cad_maker_terms(CadMaker *m, CadId head);
 
 /* --- levels.c --- */
 
-/* Each number as late as its readers allow, or as early as its operands do. */
+/* Each number as late as its readers allow, or as early as its operands do; in any case those
+ * early that guards compare. */
 void cad_maker_find_levels(CadMaker *m, int early);
+
+/* Where guards are compared: soon after they can be, so that a program whose outcomes are not met
+ * ends there; in their order, and many at a time. */
+void cad_maker_place_checks(CadMaker *m);
 
 void cad_maker_find_last_reads(CadMaker *m, const CadId *roots, size_t n_roots);
 
@@ -200,7 +211,9 @@ size_t cad_maker_even_end(const CadMaker *m, const int32_t *places, size_t i, si
                           int32_t *step);
 
 void cad_maker_emit_results(CadMaker *m, const CadId *roots, size_t n_roots);
-void cad_maker_emit_checks(CadMaker *m);
+
+/* Have those guards compared that are to be after a level. */
+void cad_maker_emit_checks(CadMaker *m, uint32_t level);
 
 /* --- numbers.c, arrays.c --- */
 

@@ -95,12 +95,118 @@ static void find_earliest_levels(CadMaker *m) {
     }
 }
 
+/* --- what guards need, early --- */
+
+static void want_early(CadMaker *m, CadId id) {
+    id = resolved(m, id);
+    if (CAD_IS_ELEMENT(id)) {
+        m->array_is_early[cad_graph_array_of(m->graph, id)] = 1;
+    } else {
+        m->is_early[id] = 1;
+    }
+}
+
+static void want_operands_early(CadMaker *m, size_t i) {
+    if (m->is_early[i] && is_operation(m, i)) {
+        visit_operands(m, i, want_early);
+    }
+}
+
+static void want_parts_early(CadMaker *m, size_t i) {
+    if (m->array_is_early[i] && is_made(m, i)) {
+        visit_parts(m, i, want_early);
+    }
+}
+
+static void exchange_levels(CadMaker *m) {
+    uint32_t *const level = m->level, *const array_level = m->array_level;
+    m->level = m->other_level;
+    m->array_level = m->other_array_level;
+    m->other_level = level;
+    m->other_array_level = array_level;
+}
+
+/* The earliest level never comes after the latest one, and what guards need has operands that they
+ * need, too: so both may be mixed. */
+static void find_mixed_levels(CadMaker *m) {
+    for (size_t k = 0; k < m->graph->n_guards; k++) {
+        want_early(m, m->graph->guards[k].id);
+    }
+    go_back(m, want_operands_early, want_parts_early);
+    exchange_levels(m);
+    find_earliest_levels(m);
+    exchange_levels(m);
+    m->n_levels = 0;
+    find_latest_levels(m);
+    for (size_t i = 0; i < m->graph->n_nodes; i++) {
+        m->level[i] = m->is_early[i] ? m->other_level[i] : m->level[i];
+    }
+    for (size_t i = 0; i < m->graph->n_arrays; i++) {
+        m->array_level[i] = m->array_is_early[i] ? m->other_array_level[i] : m->array_level[i];
+    }
+}
+
 void cad_maker_find_levels(CadMaker *m, int early) {
     if (early) {
         find_earliest_levels(m);
+    } else if (m->graph->n_guards > 0 && !m->program->compares_last) {
+        find_mixed_levels(m);
     } else {
         find_latest_levels(m);
     }
+}
+
+/* --- checks --- */
+
+/* How many numbers are computed on each level. */
+static size_t *count_work(CadMaker *m) {
+    size_t *const work = cad_memory_zeroed(m->n_levels, sizeof *work);
+    if (work == NULL) {
+        fail(m);
+        return NULL;
+    }
+    for (size_t i = 0; i < m->graph->n_nodes; i++) {
+        work[m->level[i]] += m->level[i] > 0;
+    }
+    for (size_t i = 0; i < m->graph->n_arrays; i++) {
+        work[m->array_level[i]] += m->array_level[i] > 0 ? m->graph->arrays[i].size : 0;
+    }
+    return work;
+}
+
+/* Guards are compared in their order, so each after the last one of the levels so far; and only
+ * once enough has been computed since the last comparison: what a miss computes in vain is a
+ * share of what it had to. */
+void cad_maker_place_checks(CadMaker *m) {
+    enum { LEAST_WORK = 32, SHARE = 8 };
+    const size_t n_guards = m->graph->n_guards;
+    if (m->program->compares_last) {
+        memset(m->check_level, 0xff, n_guards * sizeof *m->check_level);
+        return;
+    }
+    size_t *const work = n_guards > 0 ? count_work(m) : NULL;
+    if (work == NULL) {
+        return;
+    }
+    size_t done = 0, since = 0, k = 0, waiting = 0;
+    uint32_t ready = *level_of(m, m->graph->guards[0].id); /* when the k-th guard can be */
+    for (uint32_t level = 0; k < n_guards; level++) {
+        since += level > 0 ? work[level] : 0;
+        while (k < n_guards && ready <= level) {
+            if (++k < n_guards) {
+                const uint32_t own = *level_of(m, m->graph->guards[k].id);
+                ready = own > ready ? own : ready;
+            }
+        }
+        if (k == n_guards || (k > waiting && since >= LEAST_WORK + done / SHARE)) {
+            for (; waiting < k; waiting++) {
+                m->check_level[waiting] = level;
+            }
+            done += since;
+            since = 0;
+        }
+    }
+    cad_memory_free(work);
 }
 
 /* --- last reads --- */
@@ -140,7 +246,13 @@ static void note_array_reads(CadMaker *m, size_t i) {
 
 void cad_maker_find_last_reads(CadMaker *m, const CadId *roots, size_t n_roots) {
     m->highest = FOREVER;
-    visit_results(m, roots, n_roots, read_later);
+    for (size_t k = 0; k < n_roots; k++) {
+        read_later(m, roots[k]);
+    }
+    for (size_t k = 0; k < m->graph->n_guards; k++) {
+        m->highest = m->check_level[k];
+        read_later(m, m->graph->guards[k].id);
+    }
     go_back(m, note_node_reads, note_array_reads);
 }
 

@@ -19,7 +19,11 @@ static void emit_all(CadMaker *m) {
         }
         cad_maker_emit_nodes(m, nodes + node_begin[level],
                              node_begin[level + 1] - node_begin[level], level);
+        cad_maker_emit_checks(m, level);
         cad_maker_release_level(m, level);
+    }
+    if (m->status == CAD_OK) {
+        cad_maker_emit_checks(m, FOREVER);
     }
     cad_memory_free(nodes);
     cad_memory_free(arrays);
@@ -43,10 +47,17 @@ static int has_buffers(CadMaker *m) {
     m->array_place = cad_memory_zeroed(arrays, sizeof *m->array_place);
     m->array_group = cad_memory_zeroed(arrays, sizeof *m->array_group);
     m->array_reads = cad_memory_zeroed(arrays, sizeof *m->array_reads);
+    m->is_early = cad_memory_zeroed(nodes, 1);
+    m->array_is_early = cad_memory_zeroed(arrays, 1);
+    m->other_level = cad_memory_zeroed(nodes, sizeof *m->other_level);
+    m->other_array_level = cad_memory_zeroed(arrays, sizeof *m->other_array_level);
+    m->check_level = cad_memory_zeroed(m->graph->n_guards, sizeof *m->check_level);
     if (m->uses == NULL || m->level == NULL || m->last == NULL || m->chain == NULL ||
         m->group == NULL || m->place == NULL || m->array_is_live == NULL ||
         m->array_level == NULL || m->array_last == NULL || m->array_place == NULL ||
-        m->array_group == NULL || m->array_reads == NULL) {
+        m->array_group == NULL || m->array_reads == NULL || m->is_early == NULL ||
+        m->array_is_early == NULL || m->other_level == NULL || m->other_array_level == NULL ||
+        m->check_level == NULL) {
         return fail(m);
     }
     for (size_t i = 0; i < nodes; i++) {
@@ -56,11 +67,18 @@ static int has_buffers(CadMaker *m) {
 }
 
 static void free_buffers(CadMaker *m) {
-    void *const buffers[] = {m->uses,       m->level,       m->last,          m->chain,
-                             m->group,      m->place,       m->array_is_live, m->array_level,
-                             m->array_last, m->array_place, m->array_group,   m->array_reads,
-                             m->spare,      m->blocks,      m->releases,      m->release_at,
-                             m->terms,      m->members};
+    void *const buffers[] = {m->uses,          m->level,
+                             m->last,          m->chain,
+                             m->group,         m->place,
+                             m->array_is_live, m->array_level,
+                             m->array_last,    m->array_place,
+                             m->array_group,   m->array_reads,
+                             m->spare,         m->blocks,
+                             m->releases,      m->release_at,
+                             m->terms,         m->members,
+                             m->is_early,      m->array_is_early,
+                             m->other_level,   m->other_array_level,
+                             m->check_level};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
         cad_memory_free(buffers[i]);
     }
@@ -81,24 +99,26 @@ typedef enum Levels { LATEST, EARLIEST, AS_ESTIMATED } Levels;
 
 /* Levels, and what follows from them, as set aside. */
 typedef struct Ordering {
-    uint32_t *level, *last, *array_level, *array_last, *array_reads;
+    uint32_t *level, *last, *array_level, *array_last, *array_reads, *check_level;
     uint32_t n_levels;
 } Ordering;
 
 static void exchange_orderings(CadMaker *m, Ordering *other) {
-    const Ordering own = {m->level,      m->last,        m->array_level,
-                          m->array_last, m->array_reads, m->n_levels};
+    const Ordering own = {m->level,       m->last,        m->array_level, m->array_last,
+                          m->array_reads, m->check_level, m->n_levels};
     m->level = other->level;
     m->last = other->last;
     m->array_level = other->array_level;
     m->array_last = other->array_last;
     m->array_reads = other->array_reads;
+    m->check_level = other->check_level;
     m->n_levels = other->n_levels;
     *other = own;
 }
 
 static void find_levels(CadMaker *m, int early, const CadId *roots, size_t n_roots) {
     cad_maker_find_levels(m, early);
+    cad_maker_place_checks(m);
     cad_maker_find_last_reads(m, roots, n_roots);
 }
 
@@ -116,9 +136,10 @@ static void find_better_levels(CadMaker *m, const CadId *roots, size_t n_roots) 
         .array_level = cad_memory_zeroed(arrays, sizeof *early.array_level),
         .array_last = cad_memory_zeroed(arrays, sizeof *early.array_last),
         .array_reads = cad_memory_zeroed(arrays, sizeof *early.array_reads),
+        .check_level = cad_memory_zeroed(m->graph->n_guards, sizeof *early.check_level),
     };
     if (early.level == NULL || early.last == NULL || early.array_level == NULL ||
-        early.array_last == NULL || early.array_reads == NULL) {
+        early.array_last == NULL || early.array_reads == NULL || early.check_level == NULL) {
         fail(m);
     } else {
         exchange_orderings(m, &early);
@@ -132,6 +153,7 @@ static void find_better_levels(CadMaker *m, const CadId *roots, size_t n_roots) 
     cad_memory_free(early.array_level);
     cad_memory_free(early.array_last);
     cad_memory_free(early.array_reads);
+    cad_memory_free(early.check_level);
 }
 
 /* What a program is made of, and what for. */
@@ -143,6 +165,7 @@ typedef struct Order {
     size_t n_roots;
     int joins;
     int along; /* directions, of which the first n_shared inputs are no part */
+    int compares_last;
     size_t n_shared;
 } Order;
 
@@ -157,6 +180,7 @@ static CadStatus make(const Order *order, Levels levels, CadProgram **program) {
         fail(m);
     }
     if (m->status == CAD_OK && has_buffers(m)) {
+        m->program->compares_last = order->compares_last;
         cad_maker_place_inputs(m, order->inputs, order->n_inputs, order->n_shared);
         m->boundary = order->along ? (int32_t)m->program->n_shared : INT32_MIN;
         cad_maker_find_wanted(m, roots, n_roots);
@@ -172,7 +196,6 @@ static CadStatus make(const Order *order, Levels levels, CadProgram **program) {
     }
     if (m->status == CAD_OK) {
         cad_maker_emit_results(m, roots, n_roots);
-        cad_maker_emit_checks(m);
         cad_maker_sort_constants(m);
         if (m->joins) {
             cad_maker_join_sines(m);
@@ -211,20 +234,21 @@ static CadStatus make_better(const Order *order, CadProgram **program) {
 
 CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
                            const CadId *roots, size_t n_roots, CadProgram **program) {
-    const Order order = {graph, inputs, n_inputs, roots, n_roots, graph->optimize, 0, 0};
+    const Order order = {
+        graph, inputs, n_inputs, roots, n_roots, graph->optimize, 0, graph->compares_last, 0};
     return make_better(&order, program);
 }
 
 CadStatus cad_program_make_along(CadGraph *graph, const CadId *inputs, size_t n_inputs,
                                  size_t n_shared, const CadId *roots, size_t n_roots,
                                  CadProgram **program) {
-    const Order order = {graph, inputs, n_inputs, roots, n_roots, graph->optimize, 1, n_shared};
+    const Order order = {graph, inputs, n_inputs, roots, n_roots, graph->optimize, 1, 1, n_shared};
     return make_better(&order, program);
 }
 
 CadStatus cad_program_make_for_lanes(CadGraph *graph, const CadId *inputs, size_t n_inputs,
                                      const CadId *roots, size_t n_roots, CadProgram **program) {
-    const Order order = {graph, inputs, n_inputs, roots, n_roots, 0, 0, 0};
+    const Order order = {graph, inputs, n_inputs, roots, n_roots, 0, 0, 1, 0};
     return make(&order, LATEST, program);
 }
 

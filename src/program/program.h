@@ -20,6 +20,7 @@ typedef enum CadStepKind {
     CAD_ADD_TO,  /* the plan at x: the source is added to the target */
     CAD_ADD_AT,  /* out[lists[z + i]] += x[i sx] */
     CAD_CALL,    /* the call z of `n` numbers from x on; `y` results from `out` on */
+    CAD_COMPARE, /* `n` checks from checks[x] on: the program ends where one does not hold */
 } CadStepKind;
 
 typedef struct CadInstruction {
@@ -48,6 +49,7 @@ typedef struct CadStretch {
     uint32_t listed;
 } CadStretch;
 
+/* What a guard compares, in the order of the guards. */
 typedef struct CadCheck {
     int32_t place;
     uint32_t number; /* of the guard */
@@ -71,6 +73,7 @@ typedef struct CadProgram {
     size_t n_results;    /* numbers in all stretches */
     size_t n_operations; /* on numbers, for people */
     int has_arrays;      /* plans: lanes go one by one */
+    int compares_last;   /* checks are no instructions: all are made at the end */
     int has_calls;
     /* Set by the owner of the graph, if there are calls: carries one of them out, or answers -1.
      */
@@ -112,6 +115,9 @@ static inline double *cad_program_places(const CadProgram *program, size_t lanes
  * call has failed, CAD_CALL_FAILED. */
 enum { CAD_CALL_FAILED = -2 };
 long cad_program_run(const CadProgram *program, double *room);
+
+/* What stands where a guard looks that was found not to hold. */
+double cad_program_outcome(const CadProgram *program, const double *room, long guard);
 
 /* Copy the results. */
 void cad_program_read(const CadProgram *program, const double *room, double *results);

@@ -203,9 +203,19 @@ static void run_singles_over(const CadSingle *single, size_t n, const Places *pl
     }
 }
 
-/* What is written to is never shared. 0 if a call has failed. */
-static int run_instruction(const CadProgram *program, const CadInstruction *i,
-                           const Places *places) {
+/* The guard of the first of some checks that does not hold, or -1. */
+static long failed_check(const CadCheck *checks, size_t n, const Places *places) {
+    for (size_t k = 0; k < n; k++) {
+        if (number_at(places, checks[k].place) != checks[k].value) {
+            return (long)checks[k].number;
+        }
+    }
+    return -1;
+}
+
+/* What is written to is never shared. Answers as cad_program_run. */
+static long run_instruction(const CadProgram *program, const CadInstruction *i,
+                            const Places *places) {
     double *const out = places->own + i->out;
     switch ((CadStepKind)i->kind) {
     case CAD_SINGLES:
@@ -250,19 +260,18 @@ static int run_instruction(const CadProgram *program, const CadInstruction *i,
         break;
     }
     case CAD_CALL:
-        return program->call(program->owner, (uint32_t)i->z, base_of(places, i->x) + i->x, out) >=
-               0;
-    }
-    return 1;
-}
-
-static long failed_check(const CadProgram *program, const Places *places) {
-    for (size_t k = 0; k < program->n_checks; k++) {
-        if (number_at(places, program->checks[k].place) != program->checks[k].value) {
-            return (long)program->checks[k].number;
+        if (program->call(program->owner, (uint32_t)i->z, base_of(places, i->x) + i->x, out) < 0) {
+            return CAD_CALL_FAILED;
         }
+        break;
+    case CAD_COMPARE:
+        return failed_check(program->checks + i->x, i->n, places);
     }
     return -1;
+}
+
+static long failed_at_end(const CadProgram *program, const Places *places) {
+    return program->compares_last ? failed_check(program->checks, program->n_checks, places) : -1;
 }
 
 static void read_places(const CadProgram *program, const Places *places, double *results) {
@@ -286,11 +295,22 @@ static void read_places(const CadProgram *program, const Places *places, double 
 long cad_program_run(const CadProgram *program, double *room) {
     const Places places = places_of_point(cad_program_places(program, 1, room));
     for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
-        if (!run_instruction(program, &program->code[k], &places)) {
-            return CAD_CALL_FAILED;
+        const long missed = run_instruction(program, &program->code[k], &places);
+        if (missed != -1) {
+            return missed;
         }
     }
-    return failed_check(program, &places);
+    return failed_at_end(program, &places);
+}
+
+double cad_program_outcome(const CadProgram *program, const double *room, long guard) {
+    const Places places = places_of_point((double *)room + program->n_constants);
+    size_t low = 0, high = program->n_checks;
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        *((long)program->checks[middle].number <= guard ? &low : &high) = middle;
+    }
+    return number_at(&places, program->checks[low].place);
 }
 
 void cad_program_read(const CadProgram *program, const double *room, double *results) {
@@ -340,18 +360,18 @@ static int run_product_of_lanes(CadPlan *plan, const Along *along) {
     return 1;
 }
 
-static int run_along(const CadProgram *program, const CadInstruction *i, const Along *along) {
+/* Answers as cad_program_run. */
+static long run_along(const CadProgram *program, const CadInstruction *i, const Along *along) {
     if (i->kind == CAD_PRODUCT && along->count > 1 &&
         run_product_of_lanes((CadPlan *)(program->plans + i->x), along)) {
-        return 1;
+        return -1;
     }
-    for (size_t lane = 0; lane < along->count; lane++) {
+    long missed = -1;
+    for (size_t lane = 0; lane < along->count && missed == -1; lane++) {
         const Places places = places_of_lane(along, lane);
-        if (!run_instruction(program, i, &places)) {
-            return 0;
-        }
+        missed = run_instruction(program, i, &places);
     }
-    return 1;
+    return missed;
 }
 
 size_t cad_program_room_along(const CadProgram *program, size_t lanes) {
@@ -371,13 +391,14 @@ long cad_program_run_along(const CadProgram *program, size_t lanes, double *room
                    directions->own + (first + lane) * n_own, n_own * sizeof *along.at);
         }
         for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
-            if (!run_along(program, &program->code[k], &along)) {
-                return CAD_CALL_FAILED;
+            const long missed = run_along(program, &program->code[k], &along);
+            if (missed != -1) {
+                return missed;
             }
         }
         for (size_t lane = 0; lane < along.count; lane++) {
             const Places places = places_of_lane(&along, lane);
-            const long missed = failed_check(program, &places);
+            const long missed = failed_at_end(program, &places);
             if (missed != -1) {
                 return missed;
             }
@@ -464,7 +485,7 @@ static void run_lanes(const CadProgram *program, const CadInstruction *i, Lanes 
                           lanes_of_place(lanes, i->x + (int32_t)k * i->sx), 0, lanes.count);
         }
         break;
-    default: /* plans are for one lane */
+    default: /* plans are for one lane, and checks are made at the end */
         break;
     }
 }

@@ -45,7 +45,7 @@ static inline void visit_parts(CadMaker *m, size_t i, void (*visit)(CadMaker *, 
     }
 }
 
-/* Call `visit` with what has to be there in the end: roots, and what guards look at. */
+/* Call `visit` with what a program is made for: roots, and what guards look at. */
 static inline void visit_results(CadMaker *m, const CadId *roots, size_t n_roots,
                                  void (*visit)(CadMaker *, CadId)) {
     for (size_t k = 0; k < n_roots; k++) {

@@ -29,11 +29,7 @@ static CadStatus note(CadGuards *guards, CadSlot slot, size_t count, int equalit
     const CadStatus status = cad_memory_grow((void **)&guards->items, &guards->capacity,
                                              guards->count + 1, sizeof *guards->items);
     if (status == CAD_OK) {
-        size_t k = guards->count++;
-        for (; k > 0 && guards->items[k - 1].slot > slot; k--) {
-            guards->items[k] = guards->items[k - 1];
-        }
-        guards->items[k] = (CadGuard){slot, count, equality};
+        guards->items[guards->count++] = (CadGuard){slot, count, equality};
     }
     return status;
 }
@@ -69,8 +65,12 @@ void cad_guard_obstacle(CadTape *tape, const char *text) {
 
 void cad_guards_forget(CadTape *tape, size_t end) {
     for (CadGuards *guards = tape->guards; guards != NULL; guards = guards->outer) {
-        while (guards->count > 0 && guards->items[guards->count - 1].slot >= end) {
-            guards->count--;
+        size_t kept = 0;
+        for (size_t k = 0; k < guards->count; k++) {
+            if (guards->items[k].slot < end) {
+                guards->items[kept++] = guards->items[k];
+            }
         }
+        guards->count = kept;
     }
 }

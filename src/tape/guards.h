@@ -18,7 +18,7 @@ typedef struct CadGuard {
 enum { CAD_OBSTACLE_ROOM = 320 };
 
 typedef struct CadGuards {
-    CadGuard *items; /* in the order of their slots */
+    CadGuard *items; /* in the order in which the program came to know the outcomes */
     size_t count;
     size_t capacity;
     char obstacle[CAD_OBSTACLE_ROOM]; /* the first reason why a replay is impossible, or "" */

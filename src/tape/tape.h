@@ -147,6 +147,7 @@ struct CadTape {
     size_t n_origins;
 
     struct CadGuards *guards; /* NULL: what is recorded is not to be replayed */
+    uint64_t choices; /* for the holder: tells what comparisons came to from other outcomes */
     uint64_t n_guards_made;
 };
 

@@ -405,7 +405,10 @@ static void guards_are_looked_at(void) {
     CHECK(run(program, tie, &result) >= 0);
     CHECK(run(program, none, &result) == 0);
     CHECK_SAME(result, 7.0);
+    cad_program_free(program);
 
+    CadProgram *many = NULL;
+    CHECK(cad_program_make_for_lanes(graph, &x, 1, &root, 1, &many) == CAD_OK);
     enum { POINTS = 3 * LANES + 5 };
     double own[POINTS], heads[POINTS];
     uint8_t missed[POINTS] = {0};
@@ -415,11 +418,11 @@ static void guards_are_looked_at(void) {
     }
     const CadPoints points = {own, 1, &shared, heads, 1, NULL, missed};
     for (size_t lanes = 1; lanes <= LANES; lanes *= 4) {
-        double *const room = test_memory(cad_program_room(program, lanes) + 1, sizeof *room);
-        cad_program_prepare(program, lanes, room);
+        double *const room = test_memory(cad_program_room(many, lanes) + 1, sizeof *room);
+        cad_program_prepare(many, lanes, room);
         memset(missed, 0, sizeof missed);
-        size_t n_missed = cad_program_run_points(program, lanes, room, &points, 0, 7);
-        n_missed += cad_program_run_points(program, lanes, room, &points, 7, POINTS);
+        size_t n_missed = cad_program_run_points(many, lanes, room, &points, 0, 7);
+        n_missed += cad_program_run_points(many, lanes, room, &points, 7, POINTS);
         size_t expected = 0;
         for (int i = 0; i < POINTS; i++) {
             const int misses = !(own[i] < shared);
@@ -432,6 +435,49 @@ static void guards_are_looked_at(void) {
         CHECK_COUNT(n_missed, expected);
         free(room);
     }
+    cad_program_free(many);
+    cad_graph_free(graph);
+}
+
+/* A loop whose every turn is guarded: checks follow soon after what they compare, in the order of
+ * the guards, and what stood there can be asked for. */
+static void a_miss_ends_where_it_is_met(void) {
+    enum { TURNS = 500 };
+    CadGraph *const graph = cad_graph_new(1);
+    const CadId x = cad_graph_input(graph, 2);
+    CadId root = x;
+    for (int i = 0; i < TURNS; i++) {
+        root = apply(graph, CAD_OP_add, apply(graph, CAD_OP_sin, root, CAD_NO_ID), x);
+        CHECK(cad_graph_guard(graph, apply(graph, CAD_OP_less, root, x + 1), 1.0) == CAD_OK);
+    }
+    CadProgram *const program = make(graph, &x, 1, &root, 1);
+    size_t n_compared = 0, n_comparisons = 0;
+    for (size_t k = 0; k < program->n_code; k++) {
+        if (program->code[k].kind == CAD_COMPARE) {
+            n_compared += program->code[k].n;
+            n_comparisons++;
+        }
+    }
+    CHECK_COUNT(n_compared, TURNS);
+    CHECK(n_comparisons > 5 && n_comparisons < 50);
+    CHECK(program->code[program->n_code - 1].kind == CAD_COMPARE);
+
+    double *const room = test_memory(cad_program_room(program, 1) + 1, sizeof *room);
+    cad_program_prepare(program, 1, room);
+    double *const places = cad_program_places(program, 1, room);
+    for (double bound = 0.125; bound < 4.0; bound += 0.125) {
+        places[0] = 1.0;
+        places[1] = bound;
+        double now = 1.0;
+        long expected = -1;
+        for (int i = 0; i < TURNS && expected < 0; i++) {
+            now = sin(now) + 1.0;
+            expected = now < bound ? -1 : i;
+        }
+        CHECK(cad_program_run(program, room) == expected);
+        CHECK(expected < 0 || cad_program_outcome(program, room, expected) == 0.0);
+    }
+    free(room);
     cad_program_free(program);
     cad_graph_free(graph);
 }
@@ -570,6 +616,7 @@ const Test graph_tests[] = {
     TEST(what_is_folded_is_exact),
     TEST(programs_of_all_sizes),
     TEST(guards_are_looked_at),
+    TEST(a_miss_ends_where_it_is_met),
     TEST(what_varies_is_told_from_what_does_not),
     TEST(graphs_survive_want_of_memory),
     END_OF_TESTS,

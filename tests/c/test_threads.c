@@ -79,7 +79,7 @@ static CadId arrays(CadGraph *graph, CadId x) {
 
 /* From SIZE inputs to the value and SIZE derivatives; a guard holds for inputs below 1. NULL:
  * something failed. */
-static CadProgram *gradient_program(int with_arrays, size_t chain) {
+static CadProgram *gradient_program(int with_arrays, size_t chain, int for_lanes) {
     CadGraph *graph = cad_graph_new(1);
     CadProgram *program = NULL;
     if (graph == NULL) {
@@ -98,7 +98,8 @@ static CadProgram *gradient_program(int with_arrays, size_t chain) {
     const CadId seed = cad_graph_constant(graph, 1.0);
     if (graph->status != CAD_OK || cad_graph_guard(graph, below, 1.0) != CAD_OK ||
         cad_graph_pull(graph, roots, &seed, 1, wrt, SIZE, roots + 1) != CAD_OK ||
-        cad_program_make(graph, &x, 1, roots, 1 + SIZE, &program) != CAD_OK) {
+        (for_lanes ? cad_program_make_for_lanes : cad_program_make)(graph, &x, 1, roots, 1 + SIZE,
+                                                                    &program) != CAD_OK) {
         program = NULL;
     }
     cad_graph_free(graph);
@@ -157,7 +158,7 @@ static void *make_others(void *given) {
     int *done = given;
     *done = 1;
     for (size_t k = 0; k < OTHERS; k++) {
-        CadProgram *program = gradient_program(k % 2 == 0, TURNS + k);
+        CadProgram *program = gradient_program(k % 2 == 0, TURNS + k, 0);
         double results[1 + SIZE];
         double *room = program != NULL ? room_for(program, 1) : NULL;
         if (room == NULL) {
@@ -206,7 +207,7 @@ static void check_all(const double *found, const double *expected, size_t n) {
 /* --- tests --- */
 
 static void check_single_points(int with_arrays) {
-    CadProgram *program = gradient_program(with_arrays, TURNS);
+    CadProgram *program = gradient_program(with_arrays, TURNS, 0);
     CHECK(program != NULL);
     const size_t n = RUNS * (1 + SIZE);
     double *expected = test_memory(THREADS * n, sizeof *expected);
@@ -237,7 +238,7 @@ static void threads_share_programs_over_arrays(void) {
 /* Points are in one array for all threads, and so are results: the parts of two threads meet
  * between two points. */
 static void check_points(int with_arrays, size_t lanes) {
-    CadProgram *program = gradient_program(with_arrays, TURNS);
+    CadProgram *program = gradient_program(with_arrays, TURNS, 1);
     CHECK(program != NULL);
     double *own = test_memory(POINTS * OWN, sizeof *own);
     double shared[SIZE - OWN];
@@ -297,7 +298,7 @@ static void programs_have_instructions_of_all_kinds(void) {
     unsigned kinds = 0;
     int has_loop = 0;
     for (int with_arrays = 0; with_arrays < 2; with_arrays++) {
-        CadProgram *program = gradient_program(with_arrays, TURNS);
+        CadProgram *program = gradient_program(with_arrays, TURNS, 0);
         CHECK(program != NULL);
         CHECK(program->has_arrays == with_arrays);
         CHECK_COUNT(program->n_checks, 1);

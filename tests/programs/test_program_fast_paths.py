@@ -419,6 +419,7 @@ def test_fast_paths_of_forgotten_recordings_are_forgotten() -> None:
         warnings.simplefilter("ignore")
         for n in range(513):
             program(2.0, n)
+            program(2.0, n)
     recordings = program.stats()["recordings"]
     assert program(2.0, 0) == 0.0
     assert program.stats()["recordings"] == recordings + 1

@@ -122,14 +122,26 @@ def test_what_is_used_stays() -> None:
     assert program.stats()["eager"] == before
 
 
-def test_the_fewer_are_served_the_fewer_are_recorded() -> None:
+def test_what_comes_once_in_a_while_is_not_recorded() -> None:
     program = cadiff.compile(hinges, max_traces=2)
     points = list(signs(9))
     for x in [*points, *points]:
         program.grad(x)
     stats = program.stats()
-    assert 5 <= stats["recordings"] <= 9
+    assert stats["recordings"] == 2
     assert stats["eager"] > 1000
+
+
+def test_what_comes_again_is_recorded_soon_whatever_was_before() -> None:
+    program = cadiff.compile(hinges, max_traces=2)
+    points = list(signs(9))
+    for x in points:
+        program.grad(x)
+    for x in (points[100], points[200], points[300]):
+        before = program.stats()["eager"]
+        for _ in range(32):
+            program.grad(x)
+        assert program.stats()["eager"] - before <= 16
 
 
 def test_each_signature_has_misses_of_its_own() -> None:
@@ -235,16 +247,16 @@ def test_what_cannot_be_replayed_has_a_short_way() -> None:
 def test_a_function_may_clear_its_program(method: str) -> None:
     isolated(f"""
 import numpy as np, cadiff
-kept = []
+kept, calls = [], [0]
 def f(x):
-    kept.append(None)
-    if len(kept) % 23 == 0:
+    calls[0] += 1
+    if calls[0] % 23 == 0:
         program.clear()
-        kept.extend(tuple([1.5] * (k % 6 + 1)) for k in range(60))  # where something was freed
+        kept[:] = [tuple([1.5] * (k % 6 + 1)) for k in range(60)]  # where something was freed
     return np.sum(x[x > 0] ** 2)
 program = cadiff.compile(f, max_traces=2)
 wanted = cadiff.compile(lambda x: np.sum(np.where(x > 0, x, 0.0) ** 2))
-for x in np.random.default_rng(0).normal(size=(1500, 3)):
+for x in np.random.default_rng(0).normal(size=(800, 3)):
     a, b = program.{method}(x), wanted.{method}(x)
     for found, other in zip(a, b) if isinstance(a, tuple) else [(a, b)]:
         np.testing.assert_allclose(found, other, rtol=1e-14)

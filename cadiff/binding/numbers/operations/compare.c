@@ -4,6 +4,7 @@
 #include "numbers/operations/operations.h"
 #include "numbers/objects/classify.h"
 #include "numbers/objects/errors.h"
+#include "numbers/objects/tape.h"
 
 #include "tape/guards.h"
 
@@ -162,11 +163,25 @@ static PyObject *compare_values(PyObject *left, PyObject *right, int how) {
     Py_RETURN_RICHCOMPARE(x, y, how);
 }
 
+int cad_choosing;
+
+/* Outcomes tell a run of a function from those that choose otherwise. */
+static void note_choice(const PyObject *result) {
+    if (PyBool_Check(result)) {
+        CadTape *const tape = cad_current_tape();
+        tape->choices = (tape->choices + 1 + (result == Py_True)) * 0x9e3779b97f4a7c15u;
+        tape->choices ^= tape->choices >> 29;
+    }
+}
+
 PyObject *cad_richcompare(PyObject *left, PyObject *right, int how) {
     PyObject *result = compare_values(left, right, how);
     if (cad_guarding > 0 && result != NULL && result != Py_NotImplemented &&
         guard_comparison(left, right, how, &result) < 0) {
         Py_CLEAR(result);
+    }
+    if (cad_choosing > 0 && result != NULL) {
+        note_choice(result);
     }
     return result;
 }
@@ -176,6 +191,9 @@ PyObject *cad_compare(PyObject *left, PyObject *right, int how) {
     if (cad_guarding > 0 && result != NULL && result != Py_NotImplemented &&
         guard_comparison(left, right, how, NULL) < 0) {
         Py_CLEAR(result);
+    }
+    if (cad_choosing > 0 && result != NULL) {
+        note_choice(result);
     }
     return result;
 }

@@ -35,6 +35,9 @@ int cad_is_sum_of_all(PyObject *function, PyObject *x);
 /* How many tapes note guards; what follows does nothing while there are none. */
 CAD_HIDDEN extern int cad_guarding;
 
+/* How many threads note in `choices` of their tapes what comparisons come to. */
+CAD_HIDDEN extern int cad_choosing;
+
 /* > 0 while comparisons are those of formulas, whose equalities are kinks, not the program's. */
 extern int cad_formulas;
 
