@@ -50,8 +50,6 @@ from .atoms import (
     nested_error,
     numbers_array,
     plain_values,
-    rebuild_mapping,
-    rebuild_sequence,
     shape,
     split_dual,
     tag_of,
@@ -95,6 +93,7 @@ from .guards import (
 )
 from .hooks import is_hooked, recorded_shapes
 from .inlining import Inlined, inlined_of, signature_of
+from .keys import key_of, register_libraries
 from .linear import FrozenMap, thawed_map
 from .methods import BoundProgram, WeakMethod
 from .nan_check import CheckUse, NonFiniteError, seen
@@ -122,6 +121,16 @@ from .tape import (
     sum_var,
     write_into,
 )
+from .trees import (
+    Container,
+    Tree,
+    flattened,
+    is_registered,
+    map_leaves,
+    opened,
+    register_class,
+)
 from .watches import MISSING, Watch
 
 register_callers(callers.advice, callers.called, callers.explain)
+register_libraries(callers.is_class_of_library)

@@ -4,14 +4,14 @@ cimport cython
 from libc.stdint cimport uint64_t
 
 from .c_tape cimport *
+from .trees cimport Container
 
 
 cdef enum Shape:
     NUMBER     # a float
     ARRAY      # an array
     ROW        # a list or tuple of nothing but plain numbers
-    SEQUENCE   # a list or tuple
-    MAPPING    # a dict
+    CONTAINER  # any other container
 
 
 @cython.final
@@ -23,13 +23,13 @@ cdef class Node:
     cdef Py_ssize_t atom     # its first atom
     cdef Py_ssize_t packed   # where its numbers stand in the collector; those of an ARRAY are in:
     cdef object flat         # float64, C-contiguous
-    cdef object original     # an ARRAY: for shape and dtype; a container: for its type and keys
+    cdef object original     # an ARRAY, for its shape and dtype
+    cdef Container container
     cdef object adjoints     # while results are read
     cdef bint borrowed       # an ARRAY whose values are read where they are, and
     cdef uint64_t fingerprint  # what they were
     cdef tuple children
 
-    cdef object rebuild_container(self, list parts)
     cdef int lend(self, CadTape *tape, CadSlot base) except -1
     cdef void take_back(self, CadTape *tape, CadSlot base)
     cdef int read(self, CadTape *tape, CadSlot base) except -1
@@ -68,16 +68,12 @@ cdef class Collector:
     cdef int note_packed(self, Node node, Py_ssize_t n) except -1
     cdef int note(self, Node node) except -1
     cdef int add_object(self, Node node, object atom, Py_ssize_t size) except -1
-    cdef object collect(self, tuple args, tuple argnums)
+    cdef tuple collect(self, tuple args, tuple argnums)
     cdef Node add(self, object argument)
     cdef Node add_checked(self, object argument)
-    cdef int add_sequence(self, Node node, object argument) except -1
+    cdef bint add_container(self, Node node, object argument) except -1
     cdef int add_array(self, Node node, object argument) except -1
     cdef int add_members(self, Node node, object array) except -1
-
-
-cdef int refuse_argument(tuple args, tuple argnums) except -1
-cdef int check_argnums(tuple args, tuple argnums) except -1
 
 
 @cython.final

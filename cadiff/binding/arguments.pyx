@@ -1,7 +1,7 @@
 """Arguments of users' functions: taken apart into atoms, and put together again.
 
-What surrounds the atoms are lists, tuples and dicts. As long as all atoms are plain, their numbers
-stand side by side in one buffer. This module does not know what is done with them.
+What surrounds the atoms are containers. As long as all atoms are plain, their numbers stand side by
+side in one buffer. This module does not know what is done with them.
 """
 
 import inspect
@@ -10,7 +10,7 @@ import numpy as np
 
 cimport cython
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_FromDouble
-from cpython.list cimport PyList_GET_ITEM, PyList_New, PyList_SET_ITEM
+from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM
@@ -21,7 +21,7 @@ from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .c_tape cimport *
 from .tape cimport empty_like
-from .atoms cimport rebuild_mapping, rebuild_sequence
+from .trees cimport Container, opened, SEQUENCE
 
 from .atoms import gather_numbers
 
@@ -31,11 +31,6 @@ from .atoms import gather_numbers
 @cython.freelist(16)
 cdef class Node:
     """One level of an argument: what it is, and where its atoms and numbers stand among all."""
-
-    cdef object rebuild_container(self, list parts):
-        if self.shape == MAPPING:
-            return rebuild_mapping(self.original, parts)
-        return rebuild_sequence(type(self.original), parts)
 
     cdef int lend(self, CadTape *tape, CadSlot base) except -1:
         """Have the adjoints of large arrays written straight into their results."""
@@ -93,7 +88,7 @@ cdef class Node:
         """This node's part of the argument, filled with the adjoints that were read."""
         adjoints, self.adjoints = self.adjoints, None
         if self.children is not None:
-            return self.rebuild_container([(<Node>child).from_read() for child in self.children])
+            return self.container.make([(<Node>child).from_read() for child in self.children])
         if self.is_array():
             return in_precision_of(adjoints, self.original)
         return self.from_doubles(<double *>cnp.PyArray_DATA(adjoints) - self.offset)
@@ -124,19 +119,11 @@ cdef class Node:
             number = PyFloat_FromDouble(numbers[self.offset + i])
             Py_INCREF(number)
             PyList_SET_ITEM(parts, i, number)
-        return self.rebuild_container(parts)
+        return parts if self.container.type is list else self.container.make(parts)
 
     cdef object from_atoms(self, list atoms):
         """This node's part of the argument, filled with other numbers and arrays."""
-        if self.shape == NUMBER:
-            return atoms[self.atom]
-        if self.shape == ARRAY:
-            return in_precision_of(atoms[self.atom], self.original)
-        if self.shape == ROW:
-            return self.rebuild_container(atoms[self.atom : self.atom + self.size])
-        return self.rebuild_container(
-            [(<Node>child).from_atoms(atoms) for child in self.children]
-        )
+        return self.fill(iter(atoms[self.atom:] if self.atom > 0 else atoms))
 
     cdef object lift(self, list atoms, object block, CadTape *tape, CadSlot base):
         """This node's part of the argument, filled with Vars (plain inputs) or lifted atoms."""
@@ -164,8 +151,8 @@ cdef class Node:
                 number = cad_var_new(tape, slot + <CadSlot>i, tape.values[slot + i])
                 Py_INCREF(number)
                 PyList_SET_ITEM(parts, i, number)
-            return self.rebuild_container(parts)
-        return self.rebuild_container(
+            return parts if self.container.type is list else self.container.make(parts)
+        return self.container.make(
             [(<Node>child).lift(atoms, block, tape, base) for child in self.children]
         )
 
@@ -185,26 +172,25 @@ cdef class Node:
     cdef Node bare(self):
         """A copy of the node without numbers, which refers to nothing of the user's."""
         cdef Node node = Node.__new__(Node)
-        node.shape, node.offset, node.size, node.atom = (
-            self.shape, self.offset, self.size, self.atom
+        node.shape, node.offset, node.size, node.atom, node.container = (
+            self.shape, self.offset, self.size, self.atom, self.container
         )
         if self.shape == ARRAY:
             node.original = blank_array(self.original.shape, self.original.dtype)
-        elif self.shape == ROW:
-            node.original = self.rebuild_container([None] * self.size)
-        elif self.shape != NUMBER:
-            node.original = self.rebuild_container([None] * len(self.children))
+        elif self.children is not None:
             node.children = tuple([(<Node>child).bare() for child in self.children])
         return node
 
     cdef tuple to_state(self):
         """What a bare node is made of, to be pickled."""
-        original, children = self.original, None
+        array = children = None
         if self.shape == ARRAY:
-            original = (self.original.shape, self.original.dtype)
+            array = (self.original.shape, self.original.dtype)
         if self.children is not None:
             children = tuple([(<Node>child).to_state() for child in self.children])
-        return <int>self.shape, self.offset, self.size, self.atom, original, children
+        return (
+            <int>self.shape, self.offset, self.size, self.atom, self.container, array, children
+        )
 
     cdef tuple leaf_shape(self):
         return self.original.shape if self.shape == ARRAY else ()
@@ -224,17 +210,14 @@ cdef class Node:
         """Collect the atoms of another tree of this structure."""
         cdef Node other
         cdef Py_ssize_t i
-        if self.shape == MAPPING:
-            if not isinstance(tree, dict) or tree.keys() != self.original.keys():
-                self.refuse(tree, path)
-            for key, child in zip(self.original, self.children):
-                (<Node>child).match(collector, tree[key], f"{path}[{key!r}]")
-            return 0
-        if self.shape == SEQUENCE:
-            if not isinstance(tree, (list, tuple)) or len(tree) != len(self.children):
+        if self.shape == CONTAINER:
+            parts = self.container.parts_like(tree, len(self.children))
+            if parts is None:
                 self.refuse(tree, path)
             for i in range(len(self.children)):
-                (<Node>self.children[i]).match(collector, tree[i], f"{path}[{i}]")
+                (<Node>self.children[i]).match(
+                    collector, parts[i], path + self.container.step(i)
+                )
             return 0
         try:
             other = collector.add(tree)
@@ -245,7 +228,7 @@ cdef class Node:
                 other.shape == ROW
                 or all([(<Node>child).shape == NUMBER for child in other.children or ()])
             )
-            if not same or other.shape not in (ROW, SEQUENCE):
+            if not same or other.shape not in (ROW, CONTAINER) or other.container.has_keys():
                 self.refuse(tree, path)
         elif other.shape not in (NUMBER, ARRAY) or other.leaf_shape() != self.leaf_shape():
             self.refuse(tree, path)
@@ -257,13 +240,12 @@ cdef class Node:
             return "a number, of shape ()"
         if self.shape == ARRAY:
             return f"an array of shape {self.original.shape}"
-        kind = type(self.original).__name__
-        if self.shape == MAPPING:
-            return f"a {kind} with the keys {list(self.original)}"
-        return f"a {kind} of {len(self.original)}"
+        return self.container.describe(self.size if self.shape == ROW else len(self.children))
 
     cdef int refuse(self, object tree, object path) except -1:
         cdef Node other
+        if tree is None:
+            refuse_leaf(tree, path)
         try:
             other = (<Collector>Collector.__new__(Collector)).add(tree)
         except _NotDifferentiable:
@@ -280,8 +262,8 @@ cdef class Node:
         if self.shape == ARRAY:
             return in_precision_of(next(leaves), self.original)
         if self.shape == ROW:
-            return self.rebuild_container([next(leaves) for _ in range(self.size)])
-        return self.rebuild_container([(<Node>child).fill(leaves) for child in self.children])
+            return self.container.make([next(leaves) for _ in range(self.size)])
+        return self.container.make([(<Node>child).fill(leaves) for child in self.children])
 
 
 cdef object blank_array(tuple shape, object dtype):
@@ -291,11 +273,9 @@ cdef object blank_array(tuple shape, object dtype):
 
 cdef Node node_of_state(tuple state):
     cdef Node node = Node.__new__(Node)
-    node.shape, node.offset, node.size, node.atom, original, children = state
-    node.original = original
-    if node.shape == ARRAY:
-        shape, dtype = original
-        node.original = blank_array(shape, dtype)
+    node.shape, node.offset, node.size, node.atom, node.container, array, children = state
+    if array is not None:
+        node.original = blank_array(array[0], array[1])
     if children is not None:
         node.children = tuple([node_of_state(child) for child in children])
     return node
@@ -415,18 +395,20 @@ cdef class Collector:
         self.n_atoms += 1
         return 0
 
-    cdef object collect(self, tuple args, tuple argnums):
-        """Add some arguments; the structure that they have."""
+    cdef tuple collect(self, tuple args, tuple argnums):
+        """Add some arguments; the nodes of their structure."""
         check_argnums(args, argnums)
         nodes = []
         try:
             for k in argnums:
+                if args[k] is None:  # a container in containers, but no argument
+                    refuse_leaf(None, f"argument {k}")
                 nodes.append(self.add(args[k]))
         except _NotDifferentiable:
             refuse_argument(args, argnums)
         except RecursionError:
             cad_raise_nested()
-        return Structure(tuple(nodes))
+        return tuple(nodes)
 
     cdef Node add(self, object argument):
         cad_enter_container()
@@ -441,7 +423,6 @@ cdef class Collector:
         cdef int kind
         node.offset = self.count
         node.atom = self.n_atoms
-        node.original = argument
         node.size = 1
         if CAD_IS_FLOAT(argument):
             node.shape = NUMBER
@@ -449,12 +430,10 @@ cdef class Collector:
         elif cnp.PyArray_Check(argument):
             cad_check_array(argument)
             node.shape = ARRAY
+            node.original = argument
             self.add_array(node, argument)
-        elif isinstance(argument, dict):
-            node.shape = MAPPING
-            node.children = tuple([self.add(item) for item in argument.values()])
-        elif isinstance(argument, (list, tuple)):
-            self.add_sequence(node, argument)
+        elif self.add_container(node, argument):
+            pass
         elif isinstance(argument, (bool, np.bool_)):
             raise _NotDifferentiable(argument)
         else:
@@ -467,21 +446,28 @@ cdef class Collector:
                 self.add_object(node, argument, 1)
             elif kind == CAD_ARRAY_CLASS:
                 node.shape = ARRAY
+                node.original = argument
                 self.add_object(node, argument, argument.size)
             else:
                 raise _NotDifferentiable(argument)
         node.size = self.count - node.offset
         return node
 
-    cdef int add_sequence(self, Node node, object argument) except -1:
-        """Make the node a ROW if all items are floats, as they mostly are: these need no nodes."""
-        cdef Py_ssize_t i, n = len(argument)
+    cdef bint add_container(self, Node node, object argument) except -1:
+        """Whether the argument is a container. The node becomes a ROW if all items of a list or
+        tuple are floats, as they mostly are: these need no nodes."""
+        cdef Py_ssize_t i, n
         cdef PyObject *item
-        cdef bint is_list = isinstance(argument, list)
-        if self.atoms is None:
+        cdef tuple parts
+        found = opened(argument)
+        if found is None:
+            return False
+        node.container, parts = found
+        n = len(parts)
+        if self.atoms is None and node.container.kind == SEQUENCE:
             self.reserve(n)
             for i in range(n):
-                item = PyList_GET_ITEM(argument, i) if is_list else PyTuple_GET_ITEM(argument, i)
+                item = PyTuple_GET_ITEM(parts, i)
                 if not CAD_IS_FLOAT(<object>item):
                     break
                 self.values[self.n_packed + i] = PyFloat_AS_DOUBLE(<object>item)
@@ -491,10 +477,10 @@ cdef class Collector:
                 self.note_packed(node, n)
                 self.count += n
                 self.n_atoms += n
-                return 0
-        node.shape = SEQUENCE
-        node.children = tuple([self.add(item_) for item_ in argument])
-        return 0
+                return True
+        node.shape = CONTAINER
+        node.children = tuple([self.add(part) for part in parts])
+        return True
 
     cdef int add_array(self, Node node, object argument) except -1:
         cdef int kind = cnp.PyArray_TYPE(argument)
@@ -541,18 +527,16 @@ cdef class Collector:
 
 def _where(argument, path):
     """The path to the first leaf that is no number, for an error message."""
-    if isinstance(argument, dict):
-        items = [(f"{path}[{key!r}]", item) for key, item in argument.items()]
-    elif isinstance(argument, (list, tuple)):
-        items = [(f"{path}[{i}]", item) for i, item in enumerate(argument)]
-    else:
+    opened_ = opened(argument)
+    if opened_ is None:
         try:
             (<Collector>Collector.__new__(Collector)).add(argument)
         except _NotDifferentiable:
             return path, argument
         return None
-    for inner, item in items:
-        found = _where(item, inner)
+    container, parts = opened_
+    for k, part in enumerate(parts):
+        found = _where(part, path + (<Container>container).step(k))
         if found is not None:
             return found
     return None
@@ -560,11 +544,12 @@ def _where(argument, path):
 
 cdef int refuse_leaf(object tree, object path) except -1:
     """Raise TypeError for the first leaf of a tree that is no real number."""
-    path, leaf = _where(tree, path)
+    path, leaf = (path, None) if tree is None else _where(tree, path)
     kind = f"ndarray of dtype {leaf.dtype}" if cnp.PyArray_Check(leaf) else type(leaf).__name__
     raise TypeError(
         f"{path} is no real number but a {kind}, which has no derivative: expected a float, an "
-        "int, an ndarray of real numbers, or lists, tuples and dicts of them"
+        "int, an ndarray of real numbers, or containers of them (lists, dicts, dataclasses; for other "
+        "classes: cadiff.register_container)"
         + (
             "; pass other values by keyword, or choose the arguments to differentiate with argnums"
             if path.startswith("argument") else ""
@@ -649,13 +634,13 @@ def structure_of_states(states):
 def take_apart(tuple args, tuple argnums):
     """The atoms of some arguments, in order, and the structure that they were in."""
     cdef Collector collector = Collector.__new__(Collector)
-    structure = collector.collect(args, argnums)
-    return collector.all_atoms(), structure
+    nodes = collector.collect(args, argnums)
+    return collector.all_atoms(), Structure(nodes)
 
 
 def structure_of(tuple args, tuple argnums):
     """The structure of some arguments, without their atoms."""
-    return (<Collector>Collector.__new__(Collector)).collect(args, argnums)
+    return Structure((<Collector>Collector.__new__(Collector)).collect(args, argnums))
 
 
 def argument_names(f, Py_ssize_t count):
@@ -686,14 +671,9 @@ def leaves(Structure structure, names):
 
 
 cdef int add_leaves(list found, Node node, path) except -1:
-    if node.shape == MAPPING:
-        for key, child in zip(node.original, node.children):
-            add_leaves(found, <Node>child, f"{path}[{key!r}]")
-    elif node.shape == SEQUENCE:
-        fields = getattr(node.original, "_fields", None)
+    if node.shape == CONTAINER:
         for k, child in enumerate(node.children):
-            at = f"[{k}]" if fields is None else f".{fields[k]}"
-            add_leaves(found, <Node>child, path + at)
+            add_leaves(found, <Node>child, path + node.container.step(k))
     else:
         shape = None if node.shape == ROW else node.leaf_shape()
         found.append((node.offset, node.size, shape, path))

@@ -4,7 +4,5 @@
 cpdef int ndim(x)
 cpdef tuple shape(x)
 cpdef bint carries(tree) except -1
-cpdef object rebuild_mapping(object original, list parts)
-cpdef object rebuild_sequence(object kind, list parts)
 cdef object only_number(object array)
 cdef object highest_tag(list atoms)

@@ -1,11 +1,9 @@
 """Atoms, and containers of them.
 
 An atom is a number or an array, with or without derivatives: a float, an array, a Var, or a Dual
-of such. They are taken apart into components here, and put together; containers are lists, tuples,
-dicts and object arrays. Nothing is known of functions that are run.
+of such. They are taken apart into components here, and put together; object arrays are containers
+of them, too. Nothing is known of functions that are run.
 """
-
-import copy
 
 import numpy as np
 
@@ -17,6 +15,7 @@ from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .c_tape cimport *
 from .tape cimport empty_like, MOST_AXES, view_of
+from .trees cimport Container, FIELDS, opened, REGISTERED
 
 from .tape import active_array, constant_array, is_constant, write_into
 
@@ -33,33 +32,28 @@ cpdef tuple shape(x):
 
 cpdef bint carries(tree) except -1:
     """Whether there is a Var or Dual in it: itself, or in a container or an object array."""
+    try:
+        return one_carries(tree)
+    except RecursionError:
+        cad_raise_nested()
+
+
+cdef bint one_carries(tree) except -1:
     if CAD_IS_VAR(tree) or CAD_IS_DUAL(tree):
         return True
-    if isinstance(tree, (list, tuple, dict)) or (
-        cnp.PyArray_Check(tree) and cnp.PyArray_TYPE(tree) == cnp.NPY_OBJECT
-    ):
-        try:
-            return container_carries(tree)
-        except RecursionError:
-            cad_raise_nested()
-    return False
-
-
-cdef bint container_carries(tree) except -1:
     if cnp.PyArray_Check(tree):
         if cnp.PyArray_TYPE(tree) != cnp.NPY_OBJECT:
             return False
         items = tree.flat
-    elif isinstance(tree, dict):
-        items = tree.values()
-    elif isinstance(tree, (list, tuple)):
-        items = tree
     else:
-        return CAD_IS_VAR(tree) or CAD_IS_DUAL(tree)
+        found = opened(tree)
+        if found is None:
+            return False
+        items = found[1]
     cad_enter_container()
     try:
         for item in items:
-            if type(item) is not float and type(item) is not int and container_carries(item):
+            if type(item) is not float and type(item) is not int and one_carries(item):
                 return True
         return False
     finally:
@@ -96,11 +90,22 @@ cdef object map_container(object tree, object function):
         if tree.dtype != object:
             return tree
         return array_of(map_items(tree.flat, function), shape(tree))
-    if isinstance(tree, (list, tuple)):
-        return rebuild_sequence(type(tree), map_items(tree, function))
-    if isinstance(tree, dict):
-        return rebuild_mapping(tree, map_items(tree.values(), function))
-    return tree
+    found = opened(tree)
+    if found is None:
+        return tree
+    return remade(tree, found[0], found[1], map_items(found[1], function))
+
+
+cdef object remade(object tree, Container container, tuple parts, list mapped):
+    """The container that a tree is with other parts. An object without others stays what it is:
+    it may be more than its parts."""
+    cdef Py_ssize_t k
+    if container.kind == FIELDS or container.kind == REGISTERED:
+        for k in range(len(mapped)):
+            if mapped[k] is not parts[k]:
+                return container.make(mapped)
+        return tree
+    return container.make(mapped)
 
 
 cdef list map_items(items, function):
@@ -109,25 +114,6 @@ cdef list map_items(items, function):
         return [map_container(item, function) for item in items]
     finally:
         cad_leave_container()
-
-
-cpdef object rebuild_mapping(object original, list parts):
-    """A dict of the same type and keys with other values."""
-    if type(original) is dict:
-        return dict(zip(original, parts))
-    result = copy.copy(original)
-    for key, part in zip(original, parts):
-        result[key] = part
-    return result
-
-
-cpdef object rebuild_sequence(object kind, list parts):
-    """A list, tuple, or a subclass of these such as a namedtuple, with other items."""
-    if kind is list:
-        return parts
-    if kind is tuple:
-        return tuple(parts)
-    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
 
 
 cdef object object_array(list numbers, tuple shape):

@@ -70,6 +70,18 @@ def is_of_library(file: str) -> bool:
     return file.startswith(("<frozen", "<__array_function__", *_LIBRARIES))
 
 
+def is_module_of_library(module: ModuleType) -> bool:
+    """Whether a module is built in, of this package, or of an installed library."""
+    file = getattr(module, "__file__", None)
+    return module.__name__ in sys.builtin_module_names if file is None else is_of_library(file)
+
+
+def is_class_of_library(kind: type) -> bool:
+    """Whether a class is Python's, or that of an installed library."""
+    module = sys.modules.get(kind.__module__)
+    return module is not None and is_module_of_library(module)
+
+
 def _found(frame: FrameType | None) -> tuple[FrameType | None, list[FrameType]]:
     """The frame of the user's that is at work, or None, and those of the library that it called.
 

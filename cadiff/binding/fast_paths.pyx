@@ -23,7 +23,7 @@ from .codes cimport Code
 from .methods cimport Objects
 from .sparse cimport MatrixPlan
 from .signatures cimport (
-    exact_sequence, node_of, has_names, ArgumentNode, ResultNode, RESULT_ARRAY, result_from,
+    node_of, has_names, ArgumentNode, ResultNode, RESULT_ARRAY, result_from,
 )
 
 from .watches cimport Watch
@@ -640,8 +640,8 @@ cdef class Calls:
     def jvp(self, primals, tangents):
         """Value and directional derivative, as `cadiff.jvp` gives them."""
         if (
-            exact_sequence(primals) is not None
-            and exact_sequence(tangents) is not None
+            (type(primals) is tuple or type(primals) is list)
+            and (type(tangents) is tuple or type(tangents) is list)
             and len(primals) == len(tangents)
         ):
             result = self.by_fast_path(JVP, (*primals, *tangents), NO_NAMES, ZERO)

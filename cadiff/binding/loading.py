@@ -16,6 +16,8 @@ from . import _core
 
 # From below: each knows only those before it.
 MODULES = (
+    "trees",
+    "keys",
     "tape",
     "atoms",
     "hooks",

@@ -20,17 +20,17 @@ from .c_linear cimport *
 from .c_numbers cimport *
 from .c_sweeps cimport *
 from .c_tape cimport *
+from .trees cimport opened
 from .tape cimport is_gone, on_tape, rule_at, view_of
 from .atoms cimport highest_tag, only_number, shape
 from .hooks cimport (
     Checks, checks_of, forget_suspects, leave_step, note_suspects, step_under_way,
 )
-from .arguments cimport ARRAY, check_argnums, Collector, Node, refuse_argument, Structure
+from .arguments cimport ARRAY, Collector, Node, Structure
 from .guards cimport explain_error
 from .linear cimport frozen_map, FrozenMap, LANES
 from .recorded_sweep cimport new_sweep, RecordedSweep
 
-from .arguments import _NotDifferentiable
 from .atoms import (
     check_alive, dual_components, join_lanes, lane_of, lanes_of, make_dual, map_numbers, map_vars,
     numbers_array, finalized, split_dual, vars_of,
@@ -85,16 +85,7 @@ cdef class Recording:
         cdef Collector collector = Collector.__new__(Collector)
         cdef CadSlot base = 0
         cdef Py_ssize_t size
-        check_argnums(args, argnums)
-        nodes = []
-        try:
-            for k in argnums:
-                nodes.append(collector.add(args[k]))
-        except _NotDifferentiable:
-            refuse_argument(args, argnums)
-        except RecursionError:
-            cad_raise_nested()
-        self.nodes = tuple(nodes)
+        self.nodes = nodes = collector.collect(args, argnums)
         self.n = collector.count
         self.n_atoms = collector.n_atoms
         if collector.atoms is None:
@@ -922,7 +913,7 @@ def scalar_output(out, *, name="grad"):
             f"{name} wants one number from f, not an array of shape {out.shape}: use "
             "cadiff.jacobian for functions with several outputs, or return a sum"
         )
-    if isinstance(out, (list, tuple, dict)):
+    if out is not None and opened(out) is not None:
         raise TypeError(
             f"{name} wants one number from f, not a {type(out).__name__}: use cadiff.jacobian for "
             "functions with several outputs, or has_aux=True to return something beside the number"

@@ -3,9 +3,7 @@
 cimport cython
 
 from . cimport c_numpy as cnp
-
-
-cdef object exact_sequence(object item)
+from .trees cimport Container
 
 
 cdef class Shaped:
@@ -28,8 +26,11 @@ cdef enum NodeKind:
     NODE_ROW      # a list or tuple of floats
     NODE_ITEMS    # a list or tuple of others
     NODE_DICT
+    NODE_FIELDS   # a dataclass
+    NODE_OPENED   # another container
     NODE_EQUAL    # a static, which is equal
     NODE_SAME     # a static, which is the same object
+    NODE_KEY      # a static, whose key is equal
     NODE_BYTES    # a static array, whose memory is equal
 
 
@@ -37,12 +38,17 @@ cdef enum NodeKind:
 cdef class ArgumentNode(Shaped):
     cdef NodeKind kind
     cdef Py_ssize_t offset  # of its numbers among the inputs
-    cdef object kept        # the static; the type of a container; the keys of a dict
+    cdef object kept        # the static, or its key; the type of a container, or its key
+    cdef tuple names        # keys of a dict, fields of a dataclass
+    cdef bint has_only      # these, and no other attribute
     cdef tuple children
 
     cdef bint take(self, object item, double *inputs) except -1
     cdef bint take_array(self, object array, double *place) except -1
     cdef bint take_row(self, object row, double *place)
+    cdef bint take_parts(self, tuple parts, double *inputs) except -1
+    cdef bint take_opened(self, object item, double *inputs) except -1
+    cdef bint take_fields(self, object item, double *inputs) except -1
     cdef bint take_dict(self, object item, double *inputs) except -1
 
 
@@ -53,8 +59,8 @@ cdef bint has_names(ArgumentNode node) except -1
 cdef enum ResultNodeKind:
     RESULT_NUMBER  # a float
     RESULT_ARRAY   # rows of numbers that stand at equal distances
-    RESULT_ITEMS   # a list, a tuple, or a kind of tuple with names
-    RESULT_DICT
+    RESULT_ROW     # a list or tuple of numbers that follow each other
+    RESULT_CONTAINER
 
 
 @cython.final
@@ -63,11 +69,12 @@ cdef class ResultNode(Shaped):
     cdef Py_ssize_t first   # its first number
     cdef Py_ssize_t width   # of a row
     cdef Py_ssize_t step    # from row to row
-    cdef object kept        # the type of a container; the keys of a dict
+    cdef Container container
     cdef tuple children
 
     cdef object make(self, const double *numbers)
     cdef object make_array(self, const double *numbers)
+    cdef object make_row(self, const double *numbers)
 
 
 cdef ResultNode result_from(object assemble, Py_ssize_t n)

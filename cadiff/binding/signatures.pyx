@@ -5,13 +5,15 @@ An ArgumentNode fits an argument only if a Call would find the same structure an
 and if derivatives by it would be of the same types. What it cannot tell takes the general path.
 """
 
+from dataclasses import fields
+
 import numpy as np
 
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_Next
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_FromDouble
-from cpython.list cimport PyList_GET_ITEM
+from cpython.list cimport PyList_GET_ITEM, PyList_New, PyList_SET_ITEM
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
@@ -20,12 +22,8 @@ from libc.string cimport memcmp, memcpy
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .c_tape cimport *
-
-
-cdef object exact_sequence(object item):
-    """list or tuple, if something is exactly one of these; None for subclasses and all else."""
-    kind = type(item)
-    return kind if kind is list or kind is tuple else None
+from .trees cimport Container, FIELDS, MAPPING, opened, opened_whole, SEQUENCE
+from .keys cimport key_of, key_of_container, Same
 
 
 cdef class Shaped:
@@ -112,7 +110,15 @@ cdef class ArgumentNode(Shaped):
             )
         if self.kind == NODE_DICT:
             return self.take_dict(item, inputs)
-        if type(item) is not self.kept or len(item) != self.size:
+        if self.kind == NODE_KEY:
+            return key_of(item) == self.kept
+        if self.kind == NODE_OPENED:
+            return self.take_opened(item, inputs)
+        if type(item) is not self.kept:
+            return False
+        if self.kind == NODE_FIELDS:
+            return self.take_fields(item, inputs)
+        if len(item) != self.size:
             return False
         if self.kind == NODE_ROW:
             return self.take_row(item, inputs + self.offset)
@@ -144,12 +150,42 @@ cdef class ArgumentNode(Shaped):
     cdef bint take_row(self, object row, double *place):
         cdef Py_ssize_t k
         cdef PyObject *item
-        cdef bint is_list = self.kept is list
+        cdef bint is_list = isinstance(row, list)
         for k in range(self.size):
             item = PyList_GET_ITEM(row, k) if is_list else PyTuple_GET_ITEM(row, k)
             if type(<object>item) is not float:
                 return False
             place[k] = PyFloat_AS_DOUBLE(<object>item)
+        return True
+
+    cdef bint take_parts(self, tuple parts, double *inputs) except -1:
+        cdef Py_ssize_t k
+        if PyTuple_GET_SIZE(parts) != self.size:
+            return False
+        for k in range(self.size):
+            if not (<ArgumentNode>PyTuple_GET_ITEM(self.children, k)).take(
+                <object>PyTuple_GET_ITEM(parts, k), inputs
+            ):
+                return False
+        return True
+
+    cdef bint take_opened(self, object item, double *inputs) except -1:
+        found = opened_whole(item)
+        return (
+            found is not None
+            and key_of_container(found[0], [], None) == self.kept
+            and self.take_parts(found[1], inputs)
+        )
+
+    cdef bint take_fields(self, object item, double *inputs) except -1:
+        cdef Py_ssize_t k
+        cdef object member
+        if self.has_only and len(item.__dict__) != self.size:
+            return False
+        for k in range(self.size):
+            member = getattr(item, <str>PyTuple_GET_ITEM(self.names, k), self)
+            if not (<ArgumentNode>PyTuple_GET_ITEM(self.children, k)).take(member, inputs):
+                return False
         return True
 
     cdef bint take_dict(self, object item, double *inputs) except -1:
@@ -161,7 +197,7 @@ cdef class ArgumentNode(Shaped):
         if type(item) is not dict:
             return False
         while PyDict_Next(item, &at, &key, &value):
-            if k == self.size or not is_same_name(<object>key, self.kept[k]):
+            if k == self.size or not is_same_name(<object>key, self.names[k]):
                 return False
             member = <object>value
             if not (<ArgumentNode>PyTuple_GET_ITEM(self.children, k)).take(member, inputs):
@@ -195,30 +231,29 @@ cdef ArgumentNode node_of(object item, bint differentiable, Py_ssize_t *count):
         count[0] += 1
     elif cnp.PyArray_CheckExact(item):
         return node_of_array(node, item, differentiable, count)
-    elif exact_sequence(item) is not None:
-        node.kept = kind
-        node.size = len(item)
-        if node.size > 0 and all([type(x) is float for x in item]):
-            node.kind = NODE_ROW
-            count[0] += node.size
-        else:
-            node.kind = NODE_ITEMS
-            return node_of_items(node, item, differentiable, count)
-    elif kind is dict:
-        node.kind = NODE_DICT
-        node.kept = tuple(item)
-        node.size = len(item)
-        return node_of_items(node, item.values(), differentiable, count)
-    elif differentiable:
-        return None
     elif kind in PLAIN_STATICS:
+        if differentiable and item is not None:
+            return None
         node.kind = NODE_EQUAL
         node.kept = item
-    elif kind.__hash__ is object.__hash__ and kind.__eq__ is object.__eq__:
+    elif CAD_IS_VAR(item) or CAD_IS_DUAL(item):
+        return None
+    else:
+        found = opened(item) if differentiable else opened_whole(item)
+        if found is not None:
+            return node_of_parts(node, found[0], found[1], differentiable, count)
+        if differentiable:
+            return None
+        return node_of_static(node, item)
+    return node
+
+
+cdef ArgumentNode node_of_static(ArgumentNode node, item):
+    node.kept = key_of(item)
+    node.kind = NODE_KEY
+    if isinstance(node.kept, Same):
         node.kind = NODE_SAME
         node.kept = item
-    else:
-        return None
     return node
 
 
@@ -232,27 +267,61 @@ cdef ArgumentNode node_of_array(ArgumentNode node, cnp.ndarray array, bint diffe
     if is_real or (differentiable and cnp.PyTypeNum_ISINTEGER(kind)):
         node.kind = NODE_ARRAY
         count[0] += node.size
-    elif not differentiable and (cnp.PyTypeNum_ISINTEGER(kind) or kind == cnp.NPY_BOOL):
+    elif differentiable:
+        return None
+    elif cnp.PyArray_ISCARRAY_RO(array) and (
+        cnp.PyTypeNum_ISINTEGER(kind) or kind == cnp.NPY_BOOL
+    ):
         node.kind = NODE_BYTES
         node.kept = array.tobytes()
-        if not cnp.PyArray_ISCARRAY_RO(array):
-            return None
     else:
-        return None
+        return node_of_static(node, array)
     return node
 
 
-cdef ArgumentNode node_of_items(ArgumentNode node, items, bint differentiable, Py_ssize_t *count):
-    children = [node_of(item, differentiable, count) for item in items]
+cdef ArgumentNode node_of_parts(ArgumentNode node, Container container, tuple parts,
+                                bint differentiable, Py_ssize_t *count):
+    node.kept = container.type
+    node.names = container.names
+    node.size = len(parts)
+    if container.kind == SEQUENCE and not has_attributes(container.type):
+        node.kind = NODE_ITEMS
+        if node.size > 0 and all([type(x) is float for x in parts]):
+            node.kind = NODE_ROW
+            count[0] += node.size
+            return node
+    elif container.kind == MAPPING:
+        node.kind = NODE_DICT
+    elif is_complete(container):
+        node.kind = NODE_FIELDS
+        node.has_only = not differentiable and has_attributes(container.type)
+    else:
+        node.kind = NODE_OPENED
+        node.kept = key_of_container(container, [], None)
+    children = [node_of(part, differentiable, count) for part in parts]
     if None in children:
         return None
     node.children = tuple(children)
     return node
 
 
+cdef bint has_attributes(kind) except -1:
+    """Whether objects of a class may have any."""
+    return kind is not list and kind is not tuple and kind.__dictoffset__ != 0
+
+
+cdef bint is_complete(Container container) except -1:
+    """Whether it is a dataclass that has all its fields, and no other attribute."""
+    return (
+        container.kind == FIELDS
+        and container.beside is None
+        and len(container.names) == len(fields(container.type))
+    )
+
+
 cdef bint has_names(ArgumentNode node) except -1:
     """Whether numbers in it are told apart by keys, which may come in any order."""
-    return (node.kind == NODE_DICT and node.size > 1) or any(
+    return (node.kind in (NODE_DICT, NODE_OPENED) and node.size > 1) or any(
         [has_names(child) for child in node.children or ()]
     )
 
@@ -271,18 +340,23 @@ cdef class ResultNode(Shaped):
             return PyFloat_FromDouble(numbers[self.first])
         if self.kind == RESULT_ARRAY:
             return self.make_array(numbers + self.first)
+        if self.kind == RESULT_ROW:
+            return self.make_row(numbers + self.first)
         items = PyTuple_New(PyTuple_GET_SIZE(self.children))
         for k in range(PyTuple_GET_SIZE(self.children)):
             item = (<ResultNode>PyTuple_GET_ITEM(self.children, k)).make(numbers)
             Py_INCREF(item)
             PyTuple_SET_ITEM(items, k, item)
-        if self.kept is tuple:
-            return items
-        if self.kept is list:
-            return list(items)
-        if self.kind == RESULT_DICT:
-            return dict(zip(self.kept, items))
-        return self.kept(*items)
+        return self.container.make(items)
+
+    cdef object make_row(self, const double *numbers):
+        cdef Py_ssize_t k
+        cdef object number, row = PyList_New(self.size)
+        for k in range(self.size):
+            number = PyFloat_FromDouble(numbers[k])
+            Py_INCREF(number)
+            PyList_SET_ITEM(row, k, number)
+        return row if self.container.type is list else self.container.make(row)
 
     cdef object make_array(self, const double *numbers):
         cdef cnp.ndarray array = cnp.PyArray_SimpleNew(
@@ -318,23 +392,31 @@ cdef ResultNode result_of(list samples):
         result.shape_as(sample)
         places = place_of([each.ravel().astype(np.int64) for each in samples])
         return result if find_rows(result, places) else None
-    if kind is dict:
-        result.kind = RESULT_DICT
-        result.kept = tuple(sample)
-        columns = [list(each.values()) for each in samples]
-    elif exact_sequence(sample) is not None or (
-        isinstance(sample, tuple) and hasattr(kind, "_fields")
-    ):
-        result.kind = RESULT_ITEMS
-        result.kept = kind
-        columns = samples
-    else:
+    found = [opened(each) for each in samples]
+    if found[0] is None:
         return None
-    children = [result_of(list(each)) for each in zip(*columns)]
+    result.kind = RESULT_CONTAINER
+    result.container = found[0][0]
+    children = [result_of(list(each)) for each in zip(*[parts for _, parts in found])]
     if None in children:
         return None
     result.children = tuple(children)
+    if result.container.kind == SEQUENCE and is_row(children):
+        result.kind = RESULT_ROW
+        result.first = (<ResultNode>children[0]).first
+        result.size = len(children)
     return result
+
+
+cdef bint is_row(list nodes) except -1:
+    """Whether these are single numbers that follow each other."""
+    cdef Py_ssize_t k
+    for k in range(len(nodes)):
+        if (<ResultNode>nodes[k]).kind != RESULT_NUMBER or (
+            (<ResultNode>nodes[k]).first != (<ResultNode>nodes[0]).first + k
+        ):
+            return False
+    return len(nodes) > 0
 
 
 cdef object place_of(list digits):

@@ -139,12 +139,9 @@ class _Settings(NamedTuple):
 
 def _in_double(tree: Any) -> Any:
     """Arguments with their arrays converted to double precision, to take differences in."""
-    if isinstance(tree, dict):
-        return {key: _in_double(item) for key, item in tree.items()}
-    if isinstance(tree, (list, tuple)):
-        parts = [_in_double(item) for item in tree]
-        return type(tree)(*parts) if hasattr(tree, "_fields") else type(tree)(parts)
-    return np.asarray(tree, dtype=np.float64) if isinstance(tree, np.ndarray) else tree
+    return binding.map_leaves(
+        lambda x: np.asarray(x, dtype=np.float64) if isinstance(x, np.ndarray) else x, tree
+    )
 
 
 class _FunctionAtPoint:

@@ -367,13 +367,7 @@ def _made_of(masks: list[Mask], plain: Any, outcomes: Any) -> Mask:
 
 def replaced(tree: Any, by: str = "values") -> Any:
     """A container with something else in the place of masks."""
-    if isinstance(tree, Mask):
-        return getattr(tree, by)
-    if isinstance(tree, dict):
-        return {key: replaced(item, by) for key, item in tree.items()}
-    if type(tree) in (list, tuple):
-        return type(tree)([replaced(item, by) for item in tree])
-    return tree
+    return binding.map_leaves(lambda x: getattr(x, by) if isinstance(x, Mask) else x, tree)
 
 
 def is_number_mask(x: Any) -> bool:

@@ -131,10 +131,11 @@ class BatchCalls:
             if batch is not None and batch.is_met(threads):
                 return batch.result()
         if not is_eager((X, *others), kwargs):
-            if isinstance(X, dict):
+            found = binding.opened(X)
+            if found is not None and not found[0].is_sequence:
                 raise TypeError(
-                    "batch takes one array with a leading axis for the points, not a dict: write "
-                    "f as a function of one array"
+                    "batch takes one array with a leading axis for the points, not a "
+                    f"{type(X).__name__}: write f as a function of one array"
                 )
             X = _as_points(X)
             binding.structure_of((X,), (0,))  # says what is wrong
@@ -381,43 +382,23 @@ def _narrowed(found: Any, what: str, dtype: Any) -> Any:
         return found
     if what == "value_and_grad":
         return found[0], _narrowed(found[1], "grad", dtype)
-    if isinstance(found, dict):
-        return {key: _narrowed(item, what, dtype) for key, item in found.items()}
-    if isinstance(found, (list, tuple)):
-        parts = [_narrowed(item, what, dtype) for item in found]
-        return type(found)(*parts) if hasattr(found, "_fields") else type(found)(parts)
-    return found.astype(dtype)
+    return binding.map_leaves(lambda leaf: leaf.astype(dtype), found)
 
 
 def _put(into: Any, indices: NDArray[np.intp], found: Any) -> None:
     """Results for some of several points in their places."""
-    if isinstance(into, np.ndarray):
-        into[indices] = found
-        return
-    keys = list(into) if isinstance(into, dict) else range(len(into))
-    for key in keys:
-        _put(into[key], indices, found[key])
+    leaves, tree = binding.flattened(into)
+    some = tree.parts(found, "what f returns", "the first point's")
+    for all_points, (_, part) in zip(leaves, some, strict=True):
+        all_points[indices] = part
 
 
 def _stacked(items: list[Any], count: int | None = None) -> Any:
     """Results for several points (or for `count` of them) as one, with one axis more."""
-    first = items[0]
-    keys: Any = None
-    if isinstance(first, dict):
-        keys = list(first)
-    elif isinstance(first, (list, tuple)):
-        keys = list(range(len(first)))
-    if keys is None:
-        return np.array(items)[:count]
-    for item in items:
-        if type(item) is not type(first) or len(item) != len(keys):
-            raise ValueError(
-                f"what f returns differs from point to point: {type(first).__name__} of "
-                f"{len(keys)}, {type(item).__name__} of {len(item)}"
-            )
-    if isinstance(first, dict):
-        return {key: _stacked([item[key] for item in items], count) for key in keys}
-    parts = [_stacked([item[k] for item in items], count) for k in keys]
-    if isinstance(first, list):
-        return parts
-    return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
+    _, tree = binding.flattened(items[0])
+    try:
+        rows = [tree.parts(item, "what f returns", "the first point's") for item in items]
+    except ValueError as error:
+        raise ValueError(f"what f returns differs from point to point: {error}") from None
+    columns = zip(*rows, strict=True)
+    return tree.fill([np.array([leaf for _, leaf in column])[:count] for column in columns])

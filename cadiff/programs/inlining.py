@@ -6,7 +6,7 @@ A call of a program is one entry of the tape. For exact replays alone what f rec
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,43 +56,34 @@ class ReplayedResult:
     """
 
     def __init__(self, out: Any) -> None:
-        self.atoms: list[Any] = []
-        self._tree = self._take(out)
-
-    def _take(self, out: Any) -> Any:
-        if isinstance(out, (Var, Dual)):
-            self.atoms.append(out)
-            return _ATOM
-        if type(out) is dict:
-            return {key: self._take(item) for key, item in out.items()}
-        if type(out) in (list, tuple) or (isinstance(out, tuple) and hasattr(out, "_fields")):
-            return binding.rebuild_sequence(type(out), [self._take(item) for item in out])
-        is_plain = isinstance(out, np.ndarray) and type(out) is np.ndarray and out.dtype != object
-        if (
-            is_plain
-            or out is None
-            or isinstance(out, (bool, int, float, complex, str, np.generic))
-        ):
-            return out.copy() if is_plain else out
-        raise TypeError(f"a replay would share its {type(out).__name__} with the recording")
+        leaves, self._tree = binding.flattened(out)
+        self.atoms = [leaf for leaf in leaves if isinstance(leaf, (Var, Dual))]
+        self._leaves = [*map(_lasting, leaves)]
 
     def fill(self, atoms: Sequence[Any]) -> Any:
-        if self._tree is _ATOM:
-            return atoms[0]
-        return _filled(self._tree, iter(atoms))
+        numbers = iter(atoms)
+        return self._tree.fill(
+            next(numbers) if leaf is _ATOM else leaf.copy() if _is_plain(leaf) else leaf
+            for leaf in self._leaves
+        )
 
 
 _ATOM = object()
 
 
-def _filled(tree: Any, atoms: Iterator[Any]) -> Any:
-    if tree is _ATOM:
-        return next(atoms)
-    if isinstance(tree, dict):
-        return {key: _filled(item, atoms) for key, item in tree.items()}
-    if isinstance(tree, (list, tuple)):
-        return binding.rebuild_sequence(type(tree), [_filled(item, atoms) for item in tree])
-    return tree.copy() if isinstance(tree, np.ndarray) else tree
+def _is_plain(x: Any) -> bool:
+    return type(x) is np.ndarray and x.dtype != object
+
+
+def _lasting(leaf: Any) -> Any:
+    """What replays take the place of a leaf from."""
+    if isinstance(leaf, (Var, Dual)):
+        return _ATOM
+    if _is_plain(leaf):
+        return leaf.copy()
+    if isinstance(leaf, (bool, int, float, complex, str, np.generic)):
+        return leaf
+    raise TypeError(f"a replay would share its {type(leaf).__name__} with the recording")
 
 
 class Candidates:

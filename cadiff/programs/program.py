@@ -743,7 +743,7 @@ def _may_share(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether there may be two arrays among the arguments of a call."""
     count = 0
     for item in (*args, *kwargs.values()):
-        count += 2 if isinstance(item, (list, tuple, dict)) else isinstance(item, np.ndarray)
+        count += isinstance(item, np.ndarray) + 2 * (binding.opened(item) is not None)
     return count > 1
 
 
@@ -785,7 +785,8 @@ def compile(
     Floats and arrays of floats among the arguments are inputs: for new numbers nothing is recorded
     anew. Integers, bools, arrays of them (which may be indices), strings, None and other objects
     are static: another value is another recording, as are other shapes and other containers. (In
-    an argument to differentiate by, integers are numbers, too.)
+    an argument to differentiate by, integers are numbers, too.) Functions are told apart by code,
+    defaults and closure, slices, ranges and sets by what is in them, objects by identity.
 
     While f is recorded, all inputs are numbers with derivatives, those too that are not
     differentiated by: `isinstance(y, float)` is False there, and `math.sin(y)` is refused

@@ -36,9 +36,9 @@ from weakref import ProxyTypes, ReferenceType
 import numpy as np
 
 from ..binding import MISSING, Dual, Var, Watch, WeakMethod
-from ..binding.callers import is_of_library
+from ..binding.callers import is_class_of_library, is_module_of_library, is_of_library
 
-__all__ = ["UnwatchableError", "is_class_of_library", "watch_call"]
+__all__ = ["UnwatchableError", "watch_call"]
 
 MOST_PLACES = 20_000
 
@@ -172,22 +172,6 @@ def _only_counts(steps: list[_Step], k: int) -> bool:
     return False
 
 
-# --- libraries -----------------------------------------------------------------------------------
-
-
-def _is_library(module: ModuleType) -> bool:
-    file = getattr(module, "__file__", None)
-    if file is None:
-        return module.__name__ in sys.builtin_module_names
-    return is_of_library(file)
-
-
-def is_class_of_library(kind: type) -> bool:
-    """Whether a class is Python's, or that of an installed library."""
-    module = sys.modules.get(kind.__module__)
-    return module is not None and _is_library(module)
-
-
 # --- values --------------------------------------------------------------------------------------
 
 # Nothing in these can change.
@@ -260,13 +244,13 @@ class _Walk:
     def _import(self, function: FunctionType, chain: Chain) -> None:
         """A module that is imported while the function runs: all names of it that there are."""
         module = sys.modules.get(chain[0])
-        if module is None or _is_library(module):
+        if module is None or is_module_of_library(module):
             return
         names = sorted(set(_all_names(function.__code__)))
         if len(chain) > 1:
             self._global(vars(module), chain[1:])
             module = vars(module).get(chain[1])
-        if isinstance(module, ModuleType) and not _is_library(module):
+        if isinstance(module, ModuleType) and not is_module_of_library(module):
             for name in names:
                 if name in vars(module):
                     self._global(vars(module), (name,))
@@ -279,7 +263,7 @@ class _Walk:
             if value is MISSING:
                 return
             if isinstance(value, ModuleType):
-                if _is_library(value):
+                if is_module_of_library(value):
                     value = getattr(value, name, MISSING)
                 else:
                     module, value = value, self._watch.name(vars(value), name, f"{path}.{name}")
@@ -444,6 +428,8 @@ class _Walk:
             for name, part in list(vars(base).items()):
                 if name in _OF_EVERY_CLASS or isinstance(part, _DESCRIPTORS):
                     continue
+                if hasattr(base, "__dataclass_fields__") and _is_generated(name, part):
+                    continue
                 if _is_stable(base, name):
                     self._watch.attribute(base, name, f"{base.__qualname__}.{name}")
                 for item in _behind(part):
@@ -464,6 +450,12 @@ _OF_EVERY_CLASS = frozenset(
     )
 )
 _DESCRIPTORS: tuple[type, ...] = (MemberDescriptorType, GetSetDescriptorType)
+
+
+def _is_generated(name: str, part: Any) -> bool:
+    """Whether a method of a dataclass is one of those that come with every dataclass."""
+    file = getattr(getattr(part, "__code__", None), "co_filename", "")
+    return name.startswith("__") and (file == "<string>" or is_of_library(file))
 
 
 def _is_stable(owner: Any, name: str) -> bool:

@@ -8,7 +8,7 @@ of numbers.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import combinations, pairwise
 from math import prod
 from typing import Any, Protocol, TypeVar
@@ -20,6 +20,7 @@ from .. import binding
 from ..binding import (
     OUTER,
     Code,
+    Container,
     Dual,
     Graph,
     Guarded,
@@ -30,13 +31,14 @@ from ..binding import (
     PointError,
     Recording,
     Structure,
+    Tree,
     Var,
     Watch,
 )
 from ..operations.masks import Mask
 from ..transforms._base import Function, is_int
 from ..transforms._outputs import Output, as_result, places
-from .reads import UnwatchableError, is_class_of_library, watch_call
+from .reads import UnwatchableError, watch_call
 
 FloatArray = NDArray[np.float64]
 Range = tuple[int, int]
@@ -50,6 +52,7 @@ __all__ = [
     "carries_derivatives",
     "first_argument",
     "is_differentiable",
+    "is_portable",
     "leaves_of",
     "met",
     "record",
@@ -75,19 +78,6 @@ def met(found: Any) -> FloatArray:
     return results
 
 
-class _Same:
-    """An object that is told from others by its identity."""
-
-    def __init__(self, item: object) -> None:
-        self._item = item
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other._item is self._item
-
-    def __hash__(self) -> int:
-        return id(self._item)
-
-
 def carries_derivatives(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     """Whether a number with a derivative is among the arguments."""
     return any(map(binding.carries, args)) or any(map(binding.carries, kwargs.values()))
@@ -107,35 +97,46 @@ class Call:
         self.args = args
         self.kwargs = kwargs
         self.argnums = tuple(k + len(args) if k < 0 else k for k in argnums)
-        self.statics: list[Any] = []  # what is no number to compute with
+        self.statics: list[Any] = []  # what the key does not tell all of
         self._inputs: list[Any] = []
         self._sizes: list[int] = []
         if any(not 0 <= k < len(args) for k in self.argnums):
             binding.structure_of(args, argnums)  # says what is wrong
-        try:
-            self._take_all()
-        except RecursionError:
-            raise binding.nested_error() from None
+        self._take_all()
 
     # --- taking apart
 
     def _take_all(self) -> None:
         args, kwargs = self.args, self.kwargs
+        self._taken: list[tuple[int | str, Tree, list[Any]]] = []
         bounds = [0]
         signatures = []
         for k in self.argnums:
-            signatures.append(self._take(args[k], True))
+            signatures.append(self._take(k, args[k], True))
             bounds.append(sum(self._sizes))
         self.ranges = tuple(pairwise(bounds))
-        others = [self._take(x, False) for k, x in enumerate(args) if k not in self.argnums]
-        named = [(name, self._take(kwargs[name], False)) for name in sorted(kwargs)]
+        others = [self._take(k, x, False) for k, x in enumerate(args) if k not in self.argnums]
+        named = [(name, self._take(name, kwargs[name], False)) for name in sorted(kwargs)]
         form = (len(args), self.argnums, tuple(signatures), tuple(others), tuple(named))
         self.key = (*form, self.is_aliased)
 
-    def _take(self, item: Any, differentiable: bool) -> Any:
+    def _take(self, place: int | str, item: Any, differentiable: bool) -> Any:
         """The signature of an argument, which is hashable; its numbers become inputs."""
-        if isinstance(item, Mask):
-            item = item.number if item.dtype == np.float64 else item.values
+        if differentiable and item is None:
+            binding.structure_of(self.args, self.argnums)  # says what is wrong
+        leaves, tree = binding.flattened(item, _is_row, not differentiable)
+        leaves = [*map(_unmasked, leaves)]
+        signatures = [self._take_leaf(leaf, differentiable) for leaf in leaves]
+        kept = [
+            _INPUT if signature is not None else leaf
+            for leaf, signature in zip(leaves, signatures, strict=True)
+        ]
+        self._taken.append((place, tree, kept))
+        statics = tuple(binding.key_of(x, self.statics) for x in kept if x is not _INPUT)
+        return binding.key_of(tree, self.statics), tuple(signatures), statics
+
+    def _take_leaf(self, item: Any, differentiable: bool) -> Any:
+        """The signature of an input; None if it is no number to compute with."""
         if isinstance(item, (float, np.floating)):
             return self._note(float(item), 1, float)
         if isinstance(item, np.ndarray) and (differentiable or item.dtype.kind == "f"):
@@ -144,18 +145,12 @@ class Call:
             shape = binding.shape(item)
             return self._note(item, prod(shape), shape if shape else float)
         if isinstance(item, (list, tuple)):
-            if _are_floats(item) or _are_numbers(item):
-                return self._note(item, len(item), (type(item), len(item)))
-            return (type(item), *[self._take(part, differentiable) for part in item])
-        if isinstance(item, dict):
-            items = [(key, self._take(part, differentiable)) for key, part in item.items()]
-            return (type(item), *items)
+            return self._note(item, len(item), (type(item), len(item)))
         if differentiable:
             if not is_int(item):
                 binding.structure_of(self.args, self.argnums)  # says what is wrong
             return self._note(float(item), 1, float)
-        self.statics.append(item)
-        return _static(item)
+        return None
 
     def _take_array(self, array: NDArray[Any], differentiable: bool) -> Any:
         if array.dtype.kind not in "iuf" or type(array) is not np.ndarray:
@@ -237,69 +232,36 @@ class Call:
     def with_inputs(self, lifted: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments of the call with other numbers in place of its inputs."""
         numbers = iter(lifted)
-        args = list(self.args)
-        for k in self.argnums:
-            args[k] = _rebuilt(args[k], True, numbers)
-        for k, item in enumerate(args):
-            if k not in self.argnums:
-                args[k] = _rebuilt(item, False, numbers)
-        kwargs = {
-            name: _rebuilt(self.kwargs[name], False, numbers) for name in sorted(self.kwargs)
-        }
-        return args, kwargs
+        args: dict[Any, Any] = {}
+        for place, tree, kept in self._taken:
+            args[place] = tree.fill([next(numbers) if x is _INPUT else x for x in kept])
+        return [args.pop(k) for k in range(len(self.args))], args
 
 
-def _is_single(item: Any) -> bool:
-    """Whether it is a number with a derivative, and no array."""
-    return isinstance(item, (Var, Dual)) and item.ndim == 0
+_INPUT: Any = object()  # the place of one
 
 
-def _are_numbers(items: Sequence[Any]) -> bool:
-    return len(items) > 0 and all(type(x) is float or _is_single(x) for x in items)
+def _unmasked(item: Any) -> Any:
+    if isinstance(item, Mask):
+        return item.number if item.dtype == np.float64 else item.values
+    return item
 
 
-def _are_floats(items: Sequence[Any]) -> bool:
-    return set(map(type, items)) == {float}
+def _is_row(container: Container, parts: tuple[Any, ...]) -> bool:
+    """Whether a container is a list of numbers, which is one input."""
+    kinds = set(map(type, parts))
+    if not container.is_sequence or container.beside or not kinds <= {float, Var, Dual}:
+        return False
+    return len(kinds) > 0 and (kinds == {float} or all(binding.ndim(x) == 0 for x in parts))
 
 
-def _static(item: Any) -> Any:
-    """The signature of an argument that is no number to compute with."""
-    item = item.values if isinstance(item, Mask) else item
-    if isinstance(item, np.ndarray):
-        if item.dtype.kind in "biuSU":
-            return (np.ndarray, item.dtype.str, item.shape, item.tobytes())
-        return _Same(item)
-    # Objects of the user's may be equal, and differ in what f reads.
-    equality: Any = type(item).__eq__
-    is_value = equality is object.__eq__ or is_class_of_library(type(item))
-    if is_value and is_hashable(item):
-        return (type(item), item)
-    return _Same(item)
-
-
-def is_hashable(item: Any) -> bool:
+def is_portable(thing: Any) -> bool:
+    """Whether something can be pickled."""
     try:
-        hash(item)
-    except TypeError:
+        pickle.dumps(thing)
+    except (pickle.PicklingError, AttributeError, TypeError):
         return False
     return True
-
-
-def _rebuilt(item: Any, differentiable: bool, numbers: Iterator[Any]) -> Any:
-    """An argument with other numbers in place of those that Call._take finds, in its order."""
-    if isinstance(item, (float, np.floating)):
-        return next(numbers)
-    if isinstance(item, np.ndarray) and (differentiable or item.dtype.kind == "f"):
-        return next(numbers)
-    if isinstance(item, (list, tuple)):
-        if _are_floats(item):
-            return next(numbers)
-        parts = [_rebuilt(part, differentiable, numbers) for part in item]
-        return binding.rebuild_sequence(type(item), parts)
-    if isinstance(item, dict):
-        parts = [_rebuilt(part, differentiable, numbers) for part in item.values()]
-        return binding.rebuild_mapping(item, parts)
-    return next(numbers) if differentiable else item
 
 
 class Recorded:
@@ -350,12 +312,8 @@ class Recorded:
 
     @property
     def is_portable(self) -> bool:
-        """Whether it can be pickled: its steps may be functions that cannot."""
-        try:
-            pickle.dumps(self.graph.steps)
-        except (pickle.PicklingError, AttributeError, TypeError):
-            return False
-        return True
+        """Whether it can be pickled: its steps, or classes of results, may not."""
+        return is_portable((self.graph.steps, self.output))
 
     @property
     def is_current(self) -> bool:

@@ -24,6 +24,7 @@ from .recordings import (
     MissedError,
     Recorded,
     carries_derivatives,
+    is_portable,
     met,
     record,
 )
@@ -164,6 +165,7 @@ class Traces:
         found = {
             key: [one for one in traced.recordings if one.is_current and one.is_portable]
             for key, traced in self._known.items()
+            if is_portable(key)  # it may have functions in it
         }
         return {key: kept for key, kept in found.items() if kept}
 

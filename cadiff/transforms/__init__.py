@@ -6,7 +6,7 @@ results; they never see a buffer, and every derivative comes from the core.
 """
 
 from ._checkpoints import checkpoint, checkpoint_scan
-from ._flat import flatten
+from ._flat import flatten, register_container
 from ._forward import jvp
 from ._implicit import fixed_point, root
 from ._jacobians import jacfwd, jacobian, jacrev
@@ -33,6 +33,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "register_container",
     "root",
     "value_and_grad",
     "vjp",

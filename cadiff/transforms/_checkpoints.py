@@ -35,7 +35,7 @@ def checkpoint(f: Function) -> Function:
     Parameters
     ----------
     f : callable
-        Returns numbers, arrays, or lists, tuples and dicts with numbers in them. It gives the same
+        Returns numbers, arrays, or containers with numbers in them. It gives the same
         result when it is called again with the same arguments. Random numbers are drawn again as
         they were: from `numpy.random`, from `random`, and from generators among the arguments and
         in the closure of f.
@@ -245,10 +245,8 @@ class _Generators:
 
     def __init__(self, f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         brought = [x for x in _reached_by(f) if isinstance(x, _generators())]
-        try:
-            owned = (*_generators_in((args, kwargs)), *brought)
-        except RecursionError:
-            raise binding.nested_error() from None
+        leaves, _ = binding.flattened((args, kwargs))
+        owned = (*(leaf for leaf in leaves if isinstance(leaf, _generators())), *brought)
         self._handles: list[Any] = [
             (random.getstate, random.setstate),
             (_global_state, np.random.set_state),
@@ -331,16 +329,6 @@ def _reached_by(f: Any) -> Iterator[Any]:
     yield from (getattr(f, "__kwdefaults__", None) or {}).values()
     for cell in filter(_is_set, getattr(f, "__closure__", None) or ()):
         yield cell.cell_contents
-
-
-def _generators_in(tree: Any) -> Iterator[Any]:
-    if isinstance(tree, _generators()):
-        yield tree
-    elif isinstance(tree, dict):
-        yield from _generators_in(tuple(tree.values()))
-    elif isinstance(tree, (list, tuple)):
-        for item in tree:
-            yield from _generators_in(item)
 
 
 def _is_same_state(x: Any, y: Any) -> bool:
@@ -461,30 +449,24 @@ def _no_pair(result: Any) -> TypeError:
 def _joined(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
     """Outputs of one structure as one: their numbers or arrays joined, None for None."""
     first = parts[0] if parts else None
-    expected = _kind(first, join)
-    for part in parts:
-        if _kind(part, join) != expected:
+    found = binding.opened(first)
+    rows = [found and found[0].parts_like(part, len(found[1])) for part in parts]
+    for part, row in zip(parts, rows, strict=True):
+        if row is None and (found is not None or _kind(part, join) != _kind(first, join)):
             raise ValueError(
                 "the outputs of all steps are alike: the first was "
-                f"{expected}, another one {_kind(part, join)}"
+                f"{_kind(first, join)}, another one {_kind(part, join)}"
             )
-    if first is None:
-        return None
-    if isinstance(first, dict):
-        return {key: _joined([part[key] for part in parts], join) for key in first}
-    if isinstance(first, (list, tuple)):
-        items = [_joined([part[i] for part in parts], join) for i in range(len(first))]
-        return type(first)(*items) if hasattr(first, "_fields") else type(first)(items)
-    return join(parts)
+    if found is None:
+        return join(parts)
+    return found[0].make([_joined(list(column), join) for column in zip(*rows, strict=True)])
 
 
 def _kind(part: Any, join: Callable[[list[Any]], Any]) -> str:
     """What has to be the same in all outputs."""
-    if part is None:
-        return "None"
-    if isinstance(part, dict):
-        return f"a dict with the keys {sorted(part, key=repr)}"
-    if isinstance(part, (list, tuple)):
-        return f"a {type(part).__name__} of {len(part)}"
+    found = binding.opened(part)
+    if found is not None:
+        container, items = found
+        return container.describe(len(items))
     shape = binding.shape(part)[1:] if join is concatenate else binding.shape(part)
     return f"an array of shape {shape}" if shape else "a number"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import Any
+from types import FunctionType
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +13,11 @@ from numpy.typing import NDArray
 from .. import binding
 from ..binding import Dual, Structure, Var
 from ..operations.arrays import concatenate, reshape
+from ._base import check_function
 from ._outputs import places
 
 FloatArray = NDArray[np.float64]
+T = TypeVar("T")
 
 
 def flatten(tree: Any) -> tuple[FloatArray, Callable[[Any], Any]]:
@@ -23,7 +26,8 @@ def flatten(tree: Any) -> tuple[FloatArray, Callable[[Any], Any]]:
     Parameters
     ----------
     tree : container
-        A float, an ndarray, or a nested list, tuple or dict of them.
+        A float, an ndarray, or nested containers of them: lists, tuples, dicts, dataclasses, and
+        what `register_container` knows.
 
     Returns
     -------
@@ -51,6 +55,73 @@ def flatten(tree: Any) -> tuple[FloatArray, Callable[[Any], Any]]:
             parts += [reshape(atom, -1) for atom in run]
     vector: FloatArray = concatenate(parts) if parts else np.empty(0)
     return vector, _Unflatten(structure, vector.size)
+
+
+_LEAVES = (
+    *(bool, int, float, complex, str, bytes, np.ndarray, np.generic, np.dtype, slice, range),
+    *(Var, Dual, type, FunctionType),
+)
+
+
+def register_container(
+    cls: type[T],
+    flatten: Callable[[T], tuple[Sequence[Any], Any]],
+    unflatten: Callable[[Any, tuple[Any, ...]], T],
+) -> None:
+    """Make objects of a class containers, which gradient functions and programs look into.
+
+    Lists, tuples, namedtuples, dicts, classes derived from these, dataclasses (all their fields)
+    and None within containers are known without it. What a class does by registration comes
+    first, before what it does as one of these.
+
+    Parameters
+    ----------
+    cls : type
+        The class. Classes derived from it are not registered with it.
+    flatten : callable
+        `flatten(obj)` returns `(children, aux)`: a list or tuple of what is in the object
+        (numbers, arrays, further containers), and whatever else it takes to make it, such as
+        names and options. Two objects are of one structure if their aux consist of equal things.
+    unflatten : callable
+        `unflatten(aux, children)` returns an object of the class around other children, a tuple:
+        numbers with derivatives, gradients, or anything else. It should check nothing.
+
+    Raises
+    ------
+    TypeError
+        If cls is no class, or one of numbers, arrays or strings; if flatten or unflatten is not
+        callable. If they return something else, in the call that finds it.
+    ValueError
+        If the class is registered already, or is list, tuple, dict or None's.
+
+    Examples
+    --------
+    >>> import cadiff
+    >>> class Layer:
+    ...     def __init__(self, weight, activation):
+    ...         self.weight, self.activation = weight, activation
+    >>> cadiff.register_container(
+    ...     Layer,
+    ...     lambda layer: ([layer.weight], layer.activation),
+    ...     lambda activation, children: Layer(*children, activation),
+    ... )
+    >>> layer = Layer(0.0, cadiff.sin)
+    >>> cadiff.grad(lambda layer: layer.activation(layer.weight))(layer).weight
+    1.0
+    """
+    if not isinstance(cls, type) or issubclass(cls, _LEAVES):
+        raise TypeError(
+            "register_container takes a class of containers (its objects have numbers in them), "
+            f"not {cls!r}"
+        )
+    for name, function in (("flatten", flatten), ("unflatten", unflatten)):
+        check_function(f"register_container, as {name},", function)
+    if cls in (list, tuple, dict, type(None)) or binding.is_registered(cls):
+        raise ValueError(
+            f"register_container: {cls.__qualname__} is a container already, and stays what it "
+            "is; register a class derived from it"
+        )
+    binding.register_class(cls, flatten, unflatten)
 
 
 class _Unflatten:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import binding
-from ..binding import Dual, Structure, Var
+from ..binding import Container, Dual, Structure, Var
 from ..operations import arrays
 from ..operations.masks import Mask, is_number_mask
 
@@ -26,34 +26,31 @@ class Output:
 
     def __init__(self, out: Any, what: str = "what f returns") -> None:
         self._what = what
-        self.atoms: list[Any] = []
-        self.shapes: list[Shape] = []
-        try:
-            self._template = self._take(out)
-        except RecursionError:
-            raise binding.nested_error() from None
+        if out is None:
+            raise self._refusal(out, "; is a return missing?")
+        leaves, self._tree = binding.flattened(out, _is_vector)
+        vectors = [*map(binding.opened, leaves)]
+        self._vectors = [None if found is None else found[0] for found in vectors]
+        self.atoms: list[Any] = [*map(self._atom, leaves, vectors)]
+        self.shapes: list[Shape] = [*map(binding.shape, self.atoms)]
 
-    def _take(self, out: Any) -> Any:
-        out = unmasked(out)
-        if isinstance(out, dict):
-            return binding.rebuild_mapping(out, [self._take(item) for item in out.values()])
-        if isinstance(out, (list, tuple)):
-            if len(out) > 0 and all(is_scalar(item) for item in out):
-                return self._leaf(self._vector(out), type(out))
-            return binding.rebuild_sequence(type(out), [self._take(item) for item in out])
-        if is_scalar(out):
-            return self._leaf(self._number(out))
-        if isinstance(out, np.ndarray):
-            return self._leaf(self._array(out))
-        if isinstance(out, (Var, Dual)):
-            return self._leaf(out)
-        hint = "; is a return missing?" if out is None else ""
-        raise self._refusal(out, hint)
+    def _atom(self, leaf: Any, vector: Any) -> Any:
+        leaf = unmasked(leaf) if vector is None else self._vector(vector[1])
+        if is_scalar(leaf):
+            leaf = self._number(leaf)
+        elif isinstance(leaf, np.ndarray):
+            leaf = self._array(leaf)
+        elif not isinstance(leaf, (Var, Dual)):
+            raise self._refusal(leaf)
+        if isinstance(leaf, (Var, Dual)):
+            binding.check_alive(leaf)
+        return leaf
 
     def _refusal(self, out: Any, hint: str = "") -> TypeError:
         return TypeError(
-            f"{self._what} must be real numbers, arrays of them, or lists, tuples and dicts of "
-            f"them, not {type(out).__name__}{hint}"
+            f"{self._what} must be real numbers, arrays of them, or containers of them (lists, "
+            f"dicts, dataclasses; for other classes: cadiff.register_container), not "
+            f"{type(out).__name__}{hint}"
         )
 
     def _number(self, number: Any) -> Any:
@@ -81,84 +78,47 @@ class Output:
             binding.structure_of((array,), (0,))  # refuses masked arrays and matrices
         return np.array(array, dtype=np.float64)
 
-    def _leaf(self, atom: Any, container: type | None = None) -> _Leaf:
-        if isinstance(atom, (Var, Dual)):
-            binding.check_alive(atom)
-        self.atoms.append(atom)
-        self.shapes.append(binding.shape(atom))
-        return _Leaf(len(self.shapes) - 1, container)
-
     def own_atoms(self) -> list[Any]:
         """The atoms, with elements that cannot be changed from elsewhere."""
         return [*map(own, self.atoms)]
 
     @property
     def structure(self) -> Any:
-        """The containers around the shapes of the leaves, to be compared."""
-        return self.fill([("leaf", *shape) for shape in self.shapes])
+        """The containers and the shapes of the leaves, to be compared."""
+        return binding.key_of(self._tree), self.shapes
 
     def fill(self, leaves: Sequence[Any]) -> Any:
         """A tree of this structure around other leaves."""
-        return _filled(self._template, leaves, False)
+        return self._tree.fill(leaves)
 
     def restored(self, atoms: Sequence[Any]) -> Any:
         """What f would have returned, of other atoms: vectors are the lists that they were."""
-        return _filled(self._template, atoms, True)
+        return self._tree.fill(map(_restored, atoms, self._vectors))
 
     def match(self, tree: Any, what: str) -> list[Any]:
         """The atoms of another tree of this structure, in its order."""
-        atoms: list[Any] = []
-        try:
-            self._walk(self._template, tree, what, atoms)
-        except RecursionError:
-            raise binding.nested_error() from None
+        atoms = []
+        parts = self._tree.parts(tree, what, "what f returned")
+        for (path, part), shape in zip(parts, self.shapes, strict=True):
+            leaf = Output(part, path)
+            if leaf.shapes != [shape] or leaf._tree.container is not None:
+                raise ValueError(
+                    f"{path} must have the structure of what f returned: expected a leaf of shape "
+                    f"{shape}, got leaves of shapes {leaf.shapes}"
+                )
+            atoms += leaf.atoms
         return atoms
 
-    def _walk(self, node: Any, part: Any, path: str, atoms: list[Any]) -> None:
-        keys = list(node) if isinstance(node, dict) else range(0)
-        if isinstance(node, _Leaf):
-            leaf = Output(part, path)
-            if leaf.shapes != [self.shapes[node.index]] or isinstance(part, dict):
-                expected = f"a leaf of shape {self.shapes[node.index]}"
-                raise _mismatch(path, expected, f"leaves of shapes {leaf.shapes}")
-            atoms.extend(leaf.atoms)
-            return
-        if isinstance(node, dict):
-            if not isinstance(part, dict) or part.keys() != node.keys():
-                raise _mismatch(path, f"a dict with the keys {keys}", repr(part))
-        elif not isinstance(part, (list, tuple)) or len(part) != len(node):
-            raise _mismatch(path, f"a {type(node).__name__} of {len(node)}", repr(part))
-        for key in keys or range(len(node)):
-            self._walk(node[key], part[key], f"{path}[{key!r}]", atoms)
+
+def _is_vector(container: Container, parts: tuple[Any, ...]) -> bool:
+    """Whether a container is a list of scalars."""
+    return container.is_sequence and len(parts) > 0 and all(map(is_scalar, parts))
 
 
-def _filled(node: Any, leaves: Sequence[Any], restored: bool) -> Any:
-    """A template with leaves in their places."""
-    if isinstance(node, _Leaf):
-        leaf = leaves[node.index]
-        if restored and node.container is not None:
-            numbers = leaf.tolist() if type(leaf) is np.ndarray else [*leaf]
-            return binding.rebuild_sequence(node.container, numbers)
-        return leaf
-    if isinstance(node, dict):
-        return binding.rebuild_mapping(
-            node, [_filled(item, leaves, restored) for item in node.values()]
-        )
-    return binding.rebuild_sequence(type(node), [_filled(item, leaves, restored) for item in node])
-
-
-def _mismatch(path: str, expected: str, got: str) -> ValueError:
-    return ValueError(
-        f"{path} must have the structure of what f returned: expected {expected}, got {got}"
-    )
-
-
-class _Leaf:
-    """The place of a leaf in a container of results, and the list of numbers that it was."""
-
-    def __init__(self, index: int, container: type | None) -> None:
-        self.index = index
-        self.container = container
+def _restored(atom: Any, container: Container | None) -> Any:
+    if container is None:
+        return atom
+    return container.make(atom.tolist() if type(atom) is np.ndarray else [*atom])
 
 
 def unmasked(item: Any) -> Any:

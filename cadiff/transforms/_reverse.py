@@ -49,7 +49,8 @@ def grad(
         Returns one real number; with `has_aux`, a pair of that and anything else.
     argnums : int or tuple of ints
         The positional argument or arguments to differentiate by. Each is a float, an ndarray, or
-        a nested list, tuple or dict of them. Arrays of 32,768 elements or more are read where
+        a nested container of them: a list, tuple, dict, dataclass, or what `register_container`
+        was told of. Arrays of 32,768 elements or more are read where
         they are: f does not write into them.
     has_aux : bool
         Return `(gradient, aux)`.

@@ -162,7 +162,7 @@ def arrays(tree: Any) -> list[Any]:
     return [tree] if isinstance(tree, np.ndarray) else []
 
 
-LONG = {"list of argnums", "named argument", "ordered"}  # which have no fast path
+LONG = {"list of argnums"}  # which have no fast path
 
 
 @pytest.mark.parametrize("name", CALLS)

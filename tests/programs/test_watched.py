@@ -355,6 +355,10 @@ def test_changes_are_seen(seed: int) -> None:
         history.append(f"# then, where c = {vars(module)['c']}: {change}")
 
 
+# Arguments that are another signature after a change.
+BY_VALUE = {"an argument that is a set", "an argument that is an array of complex numbers"}
+
+
 @pytest.mark.parametrize("name", PLACES)
 def test_what_is_as_it_was_is_not_recorded_again(name: str) -> None:
     module = made(written([name]))
@@ -367,7 +371,7 @@ def test_what_is_as_it_was_is_not_recorded_again(name: str) -> None:
     assert stats["traces"][0]["changed"] == []
     vars(module)["c"] = 0.75
     exec(PLACES[name][2][0].format(k=0), vars(module))
-    if [*map(id, arguments(module, 1))] == [*map(id, a)]:
+    if name not in BY_VALUE and [*map(id, arguments(module, 1))] == [*map(id, a)]:
         assert program.stats()["traces"][0]["changed"] != []
 
 

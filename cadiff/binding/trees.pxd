@@ -1,0 +1,40 @@
+# What other modules see of trees.pyx.
+
+cimport cython
+
+
+cdef enum Kind:
+    NOTHING     # None
+    SEQUENCE    # a list, a tuple, or of a class derived from these
+    MAPPING     # a dict
+    COPIED      # of a class derived from dict
+    FIELDS      # a dataclass
+    REGISTERED
+
+
+@cython.final
+cdef class Container:
+    cdef Kind kind
+    cdef readonly object type
+    cdef readonly tuple names  # keys of a dict, names of fields; None: parts are counted
+    cdef readonly object beside  # what else it takes to make one
+
+    cdef bint has_keys(self)
+    cpdef object make(self, parts)
+    cdef object make_derived(self, parts)
+    cpdef tuple parts_like(self, item, Py_ssize_t n)
+    cpdef str step(self, Py_ssize_t k)
+    cpdef str describe(self, Py_ssize_t n)
+
+
+@cython.final
+cdef class Tree:
+    cdef readonly Container container
+    cdef readonly tuple children
+
+    cdef object filled(self, leaves)
+    cdef int add_parts(self, list found, item, str path, str whole) except -1
+
+
+cpdef tuple opened(item)
+cpdef tuple opened_whole(item)

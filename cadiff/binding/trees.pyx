@@ -1,0 +1,328 @@
+"""Containers: taken apart, and put together again around other things.
+
+A container is a list, a tuple or a dict, of a class derived from these too, a dataclass, None, or
+of a class that was registered. All else is a leaf: this module does not know what numbers are.
+"""
+
+import copy
+from dataclasses import fields
+from types import FunctionType
+
+import numpy as np
+
+cimport cython
+
+from .c_numbers cimport *
+
+
+cdef dict registered = {}  # class: flatten, unflatten
+
+# Of these it is known at once that they are no containers.
+cdef frozenset LEAVES = frozenset(
+    (float, int, bool, str, bytes, complex, slice, np.ndarray, np.float64, np.int64, FunctionType)
+)
+
+
+def register_class(kind, flatten, unflatten):
+    """From now on what is of a class, and of none derived from it, is a container."""
+    registered[kind] = (flatten, unflatten)
+
+
+def is_registered(kind):
+    """Whether a class was registered."""
+    return kind in registered
+
+
+@cython.final
+@cython.freelist(8)
+cdef class Container:
+    """A container without what is in it: what it takes to make one like it."""
+
+    cdef bint has_keys(self):
+        return self.kind == MAPPING or self.kind == COPIED
+
+    @property
+    def is_sequence(self):
+        """Whether it is a list or a tuple."""
+        return self.kind == SEQUENCE
+
+    cpdef object make(self, parts):
+        """A container like this one around other parts."""
+        cdef Py_ssize_t k
+        if self.kind == SEQUENCE:
+            if self.type is list:
+                return list(parts)
+            if self.type is tuple:
+                return tuple(parts)
+            return self.make_derived(parts)
+        if self.kind == MAPPING:
+            return dict(zip(self.names, parts))
+        if self.kind == NOTHING:
+            return None
+        if self.kind == REGISTERED:
+            return make_registered(self.type, self.beside, tuple(parts))
+        if self.kind == COPIED:
+            result = copy.copy(self.beside)
+            for k in range(len(self.names)):
+                result[self.names[k]] = parts[k]
+            return result
+        result = object.__new__(self.type)  # it may be frozen, and __init__ may be the user's
+        for k in range(len(self.names)):
+            object.__setattr__(result, self.names[k], parts[k])
+        for name, value in (self.beside or {}).items():
+            object.__setattr__(result, name, value)
+        return result
+
+    cdef object make_derived(self, parts):
+        """A list or tuple of a class of its own, whose __init__ may be the user's."""
+        if self.names is not None:
+            made = self.type._make(parts)
+        elif issubclass(self.type, list):
+            made = self.type.__new__(self.type)
+            list.extend(made, parts)
+        else:
+            made = self.type(parts)
+        if self.beside is not None:
+            made.__dict__.update(self.beside)
+        return made
+
+    cpdef tuple parts_like(self, item, Py_ssize_t n):
+        """The n parts of another container in the order of this one's; None if it is no such
+        container. Lists and tuples of all classes are alike, and so are dicts."""
+        cdef Container other
+        if self.has_keys():
+            if not isinstance(item, dict) or item.keys() != set(self.names):
+                return None
+            return tuple([item[key] for key in self.names])
+        found = opened(item)
+        if found is None:
+            return None
+        other, parts = found
+        if other.kind != self.kind or len(parts) != n:
+            return None
+        if self.kind != SEQUENCE and (other.type is not self.type or other.names != self.names):
+            return None
+        return parts
+
+    cpdef str step(self, Py_ssize_t k):
+        """How its k-th part is written behind it."""
+        if self.names is None:
+            return f"[{k}]"
+        return f"[{self.names[k]!r}]" if self.has_keys() else f".{self.names[k]}"
+
+    cpdef str describe(self, Py_ssize_t n):
+        """It and its n parts in words, for error messages."""
+        if self.kind == NOTHING:
+            return "None"
+        if self.has_keys():
+            return f"a {self.type.__name__} with the keys {list(self.names)}"
+        if self.kind == FIELDS:
+            return f"a {self.type.__name__} with the fields {list(self.names)}"
+        return f"a {self.type.__name__} of {n}"
+
+    def __reduce__(self):
+        return container_of_state, (<int>self.kind, self.type, self.names, self.beside)
+
+
+cdef Container new_container(Kind kind, type, tuple names=None, beside=None):
+    cdef Container made = Container.__new__(Container)
+    made.kind = kind
+    made.type = type
+    made.names = names
+    made.beside = beside
+    return made
+
+
+def container_of_state(int kind, type, names, beside):
+    """The Container that was pickled."""
+    if kind == REGISTERED and type not in registered:
+        raise LookupError(
+            f"what is loaded has a container {type.__qualname__}, which is not registered here: "
+            "call cadiff.register_container before"
+        )
+    return new_container(<Kind>kind, type, names, beside)
+
+
+cdef Container A_LIST = new_container(SEQUENCE, list)
+cdef Container A_TUPLE = new_container(SEQUENCE, tuple)
+cdef tuple NO_PARTS = (new_container(NOTHING, type(None)), ())
+
+
+cpdef tuple opened(item):
+    """The Container that something is, and its parts, a tuple; None if it is a leaf."""
+    kind = type(item)
+    if kind is list:
+        return A_LIST, tuple(item)
+    if kind is tuple:
+        return A_TUPLE, item
+    if kind is dict:
+        return new_container(MAPPING, kind, tuple(item)), tuple(item.values())
+    if item is None:
+        return NO_PARTS
+    if CAD_IS_VAR(item) or CAD_IS_DUAL(item) or kind in LEAVES:
+        return None
+    if kind in registered:
+        return open_registered(item, kind)
+    if isinstance(item, (list, tuple)):
+        own = getattr(item, "__dict__", None)
+        names = getattr(kind, "_fields", None)
+        return new_container(SEQUENCE, kind, names, dict(own) if own else None), tuple(item)
+    if isinstance(item, dict):
+        return open_dict(item)
+    return open_fields(item) if hasattr(kind, "__dataclass_fields__") else None
+
+
+cdef tuple open_registered(item, kind):
+    found = registered[kind][0](item)
+    if type(found) is not tuple or len(found) != 2 or not isinstance(found[0], (list, tuple)):
+        got = f"a tuple of {len(found)}" if type(found) is tuple else f"a {type(found).__name__}"
+        if type(found) is tuple and len(found) == 2:
+            got = f"({type(found[0]).__name__}, {type(found[1]).__name__})"
+        raise TypeError(
+            f"the flatten of {kind.__qualname__} that was given to register_container returns "
+            f"(children, aux), children in a list or tuple; it returned {got}"
+        )
+    children, aux = found
+    return new_container(REGISTERED, kind, None, aux), tuple(children)
+
+
+cdef object make_registered(kind, aux, tuple parts):
+    made = registered[kind][1](aux, parts)
+    if type(made) is not kind:
+        raise TypeError(
+            f"the unflatten of {kind.__qualname__} that was given to register_container returns "
+            f"what flatten was given, a {kind.__qualname__}; it returned a {type(made).__name__}"
+        )
+    return made
+
+
+cdef tuple open_dict(item):
+    """What is of a class derived from dict: others like it are copies, without its values."""
+    names, parts = tuple(item), tuple(item.values())
+    bare = copy.copy(item)
+    for key in names:
+        dict.__setitem__(bare, key, None)
+    return new_container(COPIED, type(item), names, bare), parts
+
+
+cpdef tuple opened_whole(item):
+    """As `opened` says, with the attributes of a dataclass that are no fields: for where its numbers
+    are those that they were computed of."""
+    found = opened(item)
+    if found is not None and (<Container>found[0]).kind == FIELDS:
+        names = (<Container>found[0]).names
+        others = {
+            name: value for name, value in getattr(item, "__dict__", {}).items()
+            if name not in names
+        }
+        (<Container>found[0]).beside = others or None
+    return found
+
+
+cdef tuple open_fields(item):
+    """A dataclass. Fields that were never set stay so. Other attributes are left out: what was
+    computed of fields, and is kept there, belongs to other numbers."""
+    names, parts = [], []
+    for field in fields(item):
+        try:
+            parts.append(getattr(item, field.name))
+        except AttributeError:
+            continue
+        names.append(field.name)
+    return new_container(FIELDS, type(item), tuple(names)), tuple(parts)
+
+
+@cython.final
+@cython.freelist(8)
+cdef class Tree:
+    """Containers in containers, with places for leaves."""
+
+    def fill(self, leaves):
+        """These containers around leaves, which are given in order."""
+        return self.filled(iter(leaves))
+
+    cdef object filled(self, leaves):
+        if self.container is None:
+            return next(leaves)
+        return self.container.make([(<Tree>child).filled(leaves) for child in self.children])
+
+    def parts(self, item, path, whole):
+        """A list of (path, part), for what stands in the places of leaves in other containers.
+
+        If these are not of the same kinds, ValueError says that they should be those of `whole`.
+        """
+        found = []
+        try:
+            self.add_parts(found, item, path, whole)
+        except RecursionError:
+            cad_raise_nested()
+        return found
+
+    cdef int add_parts(self, list found, item, str path, str whole) except -1:
+        cdef Py_ssize_t k, n
+        if self.container is None:
+            found.append((path, item))
+            return 0
+        n = len(self.children)
+        parts = self.container.parts_like(item, n)
+        if parts is None:
+            raise ValueError(
+                f"{path} must have the structure of {whole}: expected "
+                f"{self.container.describe(n)}, got {item!r}"
+            )
+        cad_enter_container()
+        try:
+            for k in range(n):
+                (<Tree>self.children[k]).add_parts(
+                    found, parts[k], path + self.container.step(k), whole
+                )
+        finally:
+            cad_leave_container()
+        return 0
+
+    def __reduce__(self):
+        return tree_of_state, (self.container, self.children)
+
+
+def tree_of_state(Container container, tuple children):
+    """The Tree that was pickled."""
+    cdef Tree tree = Tree.__new__(Tree)
+    tree.container = container
+    tree.children = children
+    return tree
+
+
+cdef Tree A_LEAF = tree_of_state(None, None)
+
+
+def flattened(item, is_leaf=None, bint whole=False):
+    """The leaves of a tree, in order, and the Tree that they were in.
+
+    Containers of which is_leaf(container, parts) is true are leaves, too. With `whole`, those that
+    are filled with these leaves again have all attributes: see `opened_whole`.
+    """
+    leaves = []
+    try:
+        return leaves, flatten_into(leaves, item, is_leaf, whole)
+    except RecursionError:
+        cad_raise_nested()
+
+
+cdef Tree flatten_into(list leaves, item, is_leaf, bint whole):
+    found = opened_whole(item) if whole else opened(item)
+    if found is None or (is_leaf is not None and is_leaf(*found)):
+        leaves.append(item)
+        return A_LEAF
+    cad_enter_container()
+    try:
+        return tree_of_state(
+            found[0], tuple([flatten_into(leaves, part, is_leaf, whole) for part in found[1]])
+        )
+    finally:
+        cad_leave_container()
+
+
+def map_leaves(function, item):
+    """function(leaf) in the place of each leaf of a tree."""
+    leaves, tree = flattened(item)
+    return tree.fill([function(leaf) for leaf in leaves])
