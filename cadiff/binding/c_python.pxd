@@ -18,3 +18,23 @@ cdef extern from "Python.h":
     PyTypeObject *Py_TYPE(object x)
     int PyGC_Disable()
     int PyGC_Enable()
+
+
+cdef extern from *:
+    """
+    /* What a weak reference refers to, or NULL: borrowed, as long as no other code runs. */
+    static PyObject *referent(PyObject *reference) {
+    #if PY_VERSION_HEX >= 0x030D0000
+        PyObject *found;
+        if (PyWeakref_GetRef(reference, &found) <= 0) {
+            return NULL;
+        }
+        Py_DECREF(found);
+        return found;
+    #else
+        PyObject *found = PyWeakref_GET_OBJECT(reference);
+        return found == Py_None ? NULL : found;
+    #endif
+    }
+    """
+    PyObject *referent(object reference)

@@ -8,15 +8,18 @@ is the same: 1 is not True. This module does not know what is recorded.
 import hashlib
 from functools import partial
 from types import FunctionType, MethodType
+from weakref import ref
 
 import numpy as np
 
 cimport cython
 from cpython.float cimport PyFloat_AS_DOUBLE
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
+from .c_python cimport referent
 from .trees cimport Container, COPIED, opened_whole, Tree
 
 cdef enum:
@@ -26,19 +29,44 @@ cdef enum:
 
 @cython.final
 cdef class Same:
-    """The key of an object that is told from others by its identity."""
+    """The key of an object that is told from others by its identity.
+
+    It does not keep the object alive, and is no other's key when that is gone. An array it keeps:
+    one with weak references could not be resized in place.
+    """
 
     def __init__(self, item):
+        self.number = id(item)
         self.item = item
+        self.is_weak = not isinstance(item, np.ndarray)
+        if self.is_weak:
+            try:
+                self.item = ref(item)
+            except TypeError:
+                self.is_weak = False
+
+    cdef bint is_of(self, object item):
+        if self.is_weak:
+            return referent(self.item) == <PyObject *>item
+        return self.item is item
 
     def __eq__(self, other):
-        return type(other) is Same and (<Same>other).item is self.item
+        if type(other) is not Same or (<Same>other).number != self.number:
+            return False
+        return other is self or self.is_of((<Same>other).item_or_none())
+
+    cdef object item_or_none(self):
+        cdef PyObject *found
+        if not self.is_weak:
+            return self.item
+        found = referent(self.item)
+        return None if found == NULL else <object>found
 
     def __hash__(self):
-        return id(self.item)
+        return self.number
 
     def __reduce__(self):
-        return Same, (self.item,)
+        return Same, (self.item_or_none(),)
 
 
 cdef object is_class_of_library = None

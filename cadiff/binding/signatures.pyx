@@ -85,7 +85,7 @@ cdef class ArgumentNode(Shaped):
         if self.kind == NODE_EQUAL:
             return item is self.kept or (type(item) is type(self.kept) and item == self.kept)
         if self.kind == NODE_SAME:
-            return item is self.kept
+            return (<Same>self.kept).is_of(item)
         if self.kind == NODE_DOUBLE:
             if type(item) is not np_float64:
                 return False
@@ -253,7 +253,6 @@ cdef ArgumentNode node_of_static(ArgumentNode node, item):
     node.kind = NODE_KEY
     if isinstance(node.kept, Same):
         node.kind = NODE_SAME
-        node.kept = item
     return node
 
 

@@ -24,25 +24,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcmp, memcpy
 
 from . cimport c_numpy as cnp
-
-cdef extern from *:
-    """
-    /* What a weak reference refers to, or NULL: borrowed, as long as no other code runs. */
-    static PyObject *referent(PyObject *reference) {
-    #if PY_VERSION_HEX >= 0x030D0000
-        PyObject *found;
-        if (PyWeakref_GetRef(reference, &found) <= 0) {
-            return NULL;
-        }
-        Py_DECREF(found);
-        return found;
-    #else
-        PyObject *found = PyWeakref_GET_OBJECT(reference);
-        return found == Py_None ? NULL : found;
-    #endif
-    }
-    """
-    PyObject *referent(object reference)
+from .c_python cimport referent
 
 cdef extern from "Python.h":
     PyObject *PyCell_GET(object cell)

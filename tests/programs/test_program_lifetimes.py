@@ -216,6 +216,20 @@ def test_what_a_function_reads_is_released_once_it_reads_something_else() -> Non
     assert len(program.stats()["traces"]) <= 2
 
 
+def test_objects_that_are_arguments_are_released() -> None:
+    program = cadiff.compile(lambda x, model: model.plain(x))
+    for use in (
+        lambda model: program(X, model),
+        lambda model: [program.grad(X, model) for _ in range(3)],
+        lambda model: [program(X, model) for _ in range(3)],
+        lambda model: cadiff.grad(lambda x: program(x, model) ** 2)(X),
+    ):
+        assert gone(use)
+    for k in range(300):  # some stand where others have been
+        model = Model(float(k))
+        assert program(X, model) == model.plain(X)
+
+
 # --- memory is given back ----------------------------------------------------------------------
 
 
