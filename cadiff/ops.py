@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from . import binding
 from .binding import Dual, Var, stop_gradient
 from .operations.arrays import array, concatenate, full, ones, stack, zeros
+from .operations.masks import value_of
 from .operations.table import rint
 
 __all__ = [
@@ -29,13 +29,14 @@ def value(x: Any) -> Any:
     """The value without derivatives.
 
     A Var or Dual gives a float, or an ndarray if it holds one; lists, tuples, dicts and object
-    arrays give the same with their numbers replaced; anything else is returned as it is.
+    arrays give the same with their numbers replaced; anything else is returned as it is. While a
+    function is recorded by `compile`, an array stands for what a replay will find in its place.
 
     >>> import cadiff
     >>> cadiff.value([cadiff.Var(3.0), 4.0])
     [3.0, 4.0]
     """
-    return binding.read(x, "cadiff.value(v)")
+    return value_of(x, "cadiff.value(v)")
 
 
 def _rounded(x: Any, decimals: int) -> Any:

@@ -77,9 +77,11 @@ from .graph_files import graph_from_bytes, reduced_graph, version_here
 from .graphs import Graph, graph_of
 from .guards import (
     choices_of,
+    chooses_anew,
     compare,
     compare_as_operators,
     depends,
+    guards_serial,
     indicator,
     is_guarding,
     note_obstacle,
@@ -107,6 +109,7 @@ from .recording import (
     value_and_grad,
 )
 from .rules import record_rule
+from .signatures import are_exact
 from .snapshots import snapshot
 from .sparse import MatrixPlan, Pattern, plan_matrix
 from .steps import CallError, ObstacleError, PointError, is_deriving

@@ -46,6 +46,7 @@ cdef extern from "graph/graph.h" nogil:
         uint32_t size
 
     enum: CAD_ARRAY_CALL
+    enum: CAD_NOTED_TAKE, CAD_NOTED_ADD
     const CadId CAD_NO_ID
     const CadId CAD_ELEMENT_BIT
 

@@ -19,7 +19,13 @@ cdef extern from "program/program.h" nogil:
     ctypedef struct CadCheck:
         pass
 
+    ctypedef struct CadReferred:
+        int32_t place
+        int32_t pointer
+
     ctypedef struct CadProgram:
+        CadReferred *referred
+        size_t n_referred
         CadInstruction *code
         CadSingle *singles
         int32_t *lists
@@ -46,7 +52,7 @@ cdef extern from "program/program.h" nogil:
                     double *results) noexcept nogil
         void *owner
 
-    enum: CAD_CALL_FAILED
+    enum: CAD_CALL_FAILED, CAD_OUT_OF_BOUNDS
 
     CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
                                const CadId *roots, size_t n_roots, CadProgram **program)
@@ -61,6 +67,8 @@ cdef extern from "program/program.h" nogil:
     size_t cad_program_room(const CadProgram *program, size_t lanes)
     void cad_program_prepare(const CadProgram *program, size_t lanes, double *room)
     double *cad_program_places(const CadProgram *program, size_t lanes, double *room)
+    void cad_program_refer(double *places, CadReferred input, const double *numbers)
+    void cad_program_take_inputs(const CadProgram *program, double *places, const double *inputs)
     long cad_program_run(const CadProgram *program, double *room)
     double cad_program_outcome(const CadProgram *program, const double *room, long guard)
     void cad_program_read(const CadProgram *program, const double *room, double *results)

@@ -13,7 +13,7 @@ from .c_tape cimport *
 cdef inline long carry_out(const CadProgram *program, double *room, const double *inputs,
                            double *results) noexcept nogil:
     cdef long missed
-    memcpy(cad_program_places(program, 1, room), inputs, program.n_inputs * sizeof(double))
+    cad_program_take_inputs(program, cad_program_places(program, 1, room), inputs)
     missed = cad_program_run(program, room)
     if missed == -1:
         cad_program_read(program, room, results)

@@ -120,7 +120,7 @@ cdef class Code:
         cdef long missed = self.carry_array(
             inputs, <double *>cnp.PyArray_DATA(results), &outcome
         )
-        return results if missed < 0 else (missed, outcome)
+        return results if missed == -1 else (missed, outcome)
 
     cdef long carry_array(self, cnp.ndarray inputs, double *results,
                           double *outcome) except -2:

@@ -42,6 +42,7 @@ class FastPathTable:
         argnums: Any,
         first: tuple[int, ...],
         last: tuple[int, ...],
+        lifted: frozenset[int],
         fallback: Callable[[tuple[Any, ...], dict[str, Any]], Any],
     ) -> None: ...
     def add(
@@ -52,6 +53,7 @@ class FastPathTable:
         argnums: Any,
         first: tuple[int, ...],
         last: tuple[int, ...],
+        lifted: frozenset[int],
         program: Code | MatrixPlan,
         assemble: Callable[[NDArray[np.float64]], Any],
         watch: Watch | None,

@@ -24,6 +24,7 @@ from .methods cimport Objects
 from .sparse cimport MatrixPlan
 from .signatures cimport (
     node_of, has_names, ArgumentNode, ResultNode, RESULT_ARRAY, result_from,
+    forget_references, refer, Taken,
 )
 
 from .watches cimport Watch
@@ -110,37 +111,44 @@ cdef class Signature:
     cdef object fallback # fallback(args, kwargs) runs f as it is; None: the general path decides
     cdef bint was_used
     cdef object argnums
+    cdef object lifted     # arrays of integers that are inputs
     cdef tuple nodes       # of positional arguments, then of those by keyword
     cdef tuple names       # of these
     cdef Py_ssize_t n_args
     cdef Py_ssize_t n_names
     cdef Py_ssize_t n_numbers  # that arguments are made of
+    cdef Py_ssize_t n_pointers # places behind them, for addresses
+    cdef Code referring        # whose inputs are referred to; None: all are copied
 
     @cython.final
     cdef bint describe(self, tuple args, dict kwargs, object argnums, tuple first,
-                       tuple last) except -1:
+                       tuple last, lifted) except -1:
         """Take the signature of a call; False if there can be no fast path for such calls.
 
         `first` and `last` are the arguments whose numbers come first and last among the inputs:
         those to differentiate by, and directions. They consist of numbers; others need not.
+        `lifted`: those of the arrays of integers in others that are inputs.
         """
         cdef Py_ssize_t k, n = len(args)
+        cdef Taken taken = Taken(lifted)
         cdef list nodes = [None] * n
         if not is_choice(argnums):
             return False
         self.argnums = argnums
+        self.lifted = lifted
         self.names = tuple(sorted(kwargs))
         self.n_args = n
         self.n_names = len(kwargs)
         for k in (*first, *[k for k in range(n) if k not in first and k not in last]):
-            nodes[k] = node_of(args[k], k in first, &self.n_numbers)
+            nodes[k] = node_of(args[k], k in first, taken)
         for name in self.names:
-            nodes.append(node_of(kwargs[name], False, &self.n_numbers))
+            nodes.append(node_of(kwargs[name], False, taken))
         for k in last:
-            nodes[k] = node_of(args[k], True, &self.n_numbers)
+            nodes[k] = node_of(args[k], True, taken)
         if None in nodes or any([has_names(nodes[k]) for k in last]):
             return False
         self.nodes = tuple(nodes)
+        self.n_numbers = taken.numbers
         return True
 
     @cython.final
@@ -173,7 +181,7 @@ cdef class Signature:
 
     @cython.final
     cdef bint fits(self, tuple args, dict kwargs, object argnums) except -1:
-        cdef cnp.npy_intp n = self.n_numbers
+        cdef cnp.npy_intp n = self.n_numbers + self.n_pointers
         cdef cnp.ndarray inputs
         if not self.is_of(args, kwargs, argnums):
             return False
@@ -185,14 +193,24 @@ cdef class Signature:
         cdef FastPath first
         cdef double *room
         cdef double *inputs
+        cdef size_t k
         if PyList_GET_SIZE(self.paths) == 0:
             return self.call_apart(args, kwargs, None)
         first = <FastPath>PyList_GET_ITEM(self.paths, 0)
         if first.plan is not None:
             return self.call_apart(args, kwargs, first)
+        self.refer_for(
+            # Another path, or a pullback, wants the numbers.
+            first.code if PyList_GET_SIZE(self.paths) == 1 and first.pullback is None else None
+        )
         room = first.code.take_room()
         try:
             inputs = cad_program_places(first.code.program, 1, room)
+            for k in range(first.code.program.n_referred):
+                cad_program_refer(
+                    inputs, first.code.program.referred[k],
+                    inputs + first.code.program.referred[k].place,
+                )
             if not self.take(args, kwargs, inputs):
                 return MISSED
             result = self.served(inputs, first, room)
@@ -205,11 +223,30 @@ cdef class Signature:
         cdef cnp.npy_intp n = self.n_numbers
         cdef cnp.ndarray numbers = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
         cdef double *inputs = <double *>cnp.PyArray_DATA(numbers)
+        self.refer_for(None)
         if not self.take(args, kwargs, inputs):
             return MISSED
         if first is None:
             return self.answer(REFUSED, args, kwargs)
         return self.answer(self.served(inputs, first, NULL), args, kwargs)
+
+    cdef int refer_for(self, Code code) except -1:
+        """Have arrays that a program only indexes stay where they are; None: all are copied."""
+        cdef size_t k
+        if code is not None and code.program.n_referred == 0:
+            code = None
+        if code is self.referring:
+            return 0
+        forget_references(self.nodes)
+        self.n_pointers = 0
+        self.referring = code
+        if code is not None:
+            self.n_pointers = code.program.n_referred
+            for k in range(code.program.n_referred):
+                refer(
+                    self.nodes, code.program.referred[k].place, code.program.referred[k].pointer
+                )
+        return 0
 
     cdef inline object answer(self, object result, tuple args, dict kwargs):
         if result is not REFUSED:
@@ -227,8 +264,12 @@ cdef class Signature:
             result = path.run(inputs, room, self.n_numbers, &miss)
             if result is not MISSED:
                 return result
+            if self.referring is not None:  # the numbers are not all there
+                return REFUSED
             return self.served_next(inputs, path, path, &miss)
-        return self.served_next(inputs, path, None, &miss)
+        return REFUSED if self.referring is not None else (
+            self.served_next(inputs, path, None, &miss)
+        )
 
     cdef object served_next(self, const double *inputs, FastPath first, FastPath former,
                             Miss *miss):
@@ -302,7 +343,9 @@ cdef class FastPath:
         cdef double *room = NULL
         if self.plan is None:
             room = self.code.take_room()
-            memcpy(cad_program_places(self.code.program, 1, room), inputs, n * sizeof(double))
+            cad_program_take_inputs(
+                self.code.program, cad_program_places(self.code.program, 1, room), inputs
+            )
         try:
             return self.run(inputs, room, n, miss)
         finally:
@@ -332,6 +375,8 @@ cdef class FastPath:
             miss.guard = missed
             miss.outcome = cad_program_outcome(code.program, room, missed)
             return MISSED
+        if missed == CAD_OUT_OF_BOUNDS:
+            return REFUSED
         if not PyErr_ExceptionMatches(CallError):
             check(CAD_RAISED)
         PyErr_Clear()  # f itself will raise what there is to raise
@@ -415,17 +460,17 @@ cdef class FastPaths:
         return MISSED
 
     cdef Signature signature_of(self, tuple args, dict kwargs, object argnums, tuple first,
-                                tuple last):
+                                tuple last, lifted):
         """The signature of a call; None if there can be none, or if it is not worth keeping."""
         cdef Signature signature
         for signature in self.known:
-            if signature.fits(args, kwargs, argnums):
+            if signature.lifted == lifted and signature.fits(args, kwargs, argnums):
                 return signature
         if self.n_skipped < self.n_to_skip:
             self.n_skipped += 1
             return None
         signature = Signature.__new__(Signature)
-        if not signature.describe(args, kwargs, argnums, first, last):
+        if not signature.describe(args, kwargs, argnums, first, last, lifted):
             return None
         signature.paths = []
         if len(self.known) >= FEW_SIGNATURES:
@@ -504,7 +549,7 @@ cdef class ProgramPullback:
             return result
 
         def note(program, assemble, outcomes):
-            signature = self.fast_paths.signature_of(args, NO_NAMES, ZERO, (), (1,))
+            signature = self.fast_paths.signature_of(args, NO_NAMES, ZERO, (), (1,), ())
             if signature is not None:
                 self.fast_paths.add(signature, program, assemble, None, outcomes, None)
 
@@ -536,21 +581,21 @@ cdef class FastPathTable:
             (<FastPaths>own).forget_fallbacks()
 
     def add_fallback(self, str what, tuple args, dict kwargs, argnums, tuple first, tuple last,
-                     fallback):
+                     lifted, fallback):
         """From now on fallback(args, kwargs) for calls of a method like this one that no fast path
         serves."""
         cdef FastPaths own = self.of_methods[<int>METHODS[what]]
-        cdef Signature signature = own.signature_of(args, kwargs, argnums, first, last)
+        cdef Signature signature = own.signature_of(args, kwargs, argnums, first, last, lifted)
         if signature is not None:
             signature.fallback = fallback
 
-    def add(self, str what, tuple args, dict kwargs, argnums, tuple first, tuple last, program,
-            assemble, watch, bytes outcomes, pullback=None):
+    def add(self, str what, tuple args, dict kwargs, argnums, tuple first, tuple last, lifted,
+            program, assemble, watch, bytes outcomes, pullback=None):
         """From now on calls of a method like this one run a Code or a MatrixPlan, of whose numbers
         `assemble` makes the result, as long as what `watch` looks at is as it was, and f has these
         outcomes."""
         cdef FastPaths own = self.of_methods[<int>METHODS[what]]
-        cdef Signature signature = own.signature_of(args, kwargs, argnums, first, last)
+        cdef Signature signature = own.signature_of(args, kwargs, argnums, first, last, lifted)
         if signature is not None:
             own.add(signature, program, assemble, watch, outcomes, pullback)
 

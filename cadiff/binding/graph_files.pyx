@@ -22,7 +22,8 @@ _GRAPH_MAGIC = b"cadgrf01"
 
 
 _NODE_NAMES = [cad_op_info[op].name.decode() for op in range(<int>CAD_OP_COUNT)]
-_NODE_NAMES += ["_constant", "_input", "_constants", "_pack", "_add_to", "_call"]
+_NODE_NAMES += ["_constant", "_input", "_constants", "_pack", "_add_to", "_call",
+                "_take", "_add_by"]
 
 
 def version_here():

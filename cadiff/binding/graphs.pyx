@@ -605,6 +605,9 @@ cdef int64_t note_step(void *owner, CadTape *tape, size_t entry, uint8_t *passiv
         for k, cut in enumerate(rule.passive):
             passive[k] = cut
         operands, results = rule.point
+        by_index = getattr(rule, "by_index", None)
+        if by_index is not None and np.size(results[0]) > 0 and np.size(operands[0]) > 0:
+            return CAD_NOTED_TAKE if by_index == "take" else CAD_NOTED_ADD
         return graph.add_step(rule, operands, results)
     except BaseException as error:
         cad_restore_exception(error)

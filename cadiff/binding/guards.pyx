@@ -29,6 +29,7 @@ cdef int start_guards(CadTape *tape, bint at_once) except -1:
     tape.guards.at_once = at_once
     cad_tape_pin(tape)
     cad_guarding += 1
+    cad_index_arrays_by_masks(True)
     if checks_of(tape) is not None:
         note_checking()
     return 0
@@ -39,6 +40,7 @@ cdef int end_guards(CadTape *tape) except -1:
     global cad_guarding
     if tape.guards != NULL:
         cad_guarding -= 1
+        cad_index_arrays_by_masks(cad_guarding > 0)
         cad_guards_free(tape)
         cad_tape_unpin(tape)
     return 0
@@ -199,6 +201,19 @@ def notes_guards(number, serial):
     return is_guarding() and CAD_VAR(number).tape == cad_current_tape() and (
         CAD_VAR(number).tape.guards.serial == <uint64_t>serial
     )
+
+
+def chooses_anew():
+    """Whether what is recorded may choose otherwise in a replay: not if all comparisons are
+    guards."""
+    return is_guarding() and not cad_current_tape().guards.at_once
+
+
+def guards_serial():
+    """The serial of the recording that notes guards, of which there has to be one."""
+    if not is_guarding():
+        raise RuntimeError("this thread notes no guards")
+    return cad_current_tape().guards.serial
 
 
 def register_masks(kind):

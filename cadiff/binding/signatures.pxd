@@ -32,19 +32,28 @@ cdef enum NodeKind:
     NODE_SAME     # a static, which is the same object
     NODE_KEY      # a static, whose key is equal
     NODE_BYTES    # a static array, whose memory is equal
+    NODE_INTEGERS # an array of integers or bools that are inputs
+
+
+@cython.final
+cdef class Taken:
+    cdef Py_ssize_t numbers
+    cdef Py_ssize_t integers  # arrays of them that are not differentiated by
+    cdef object lifted        # which of these are inputs
 
 
 @cython.final
 cdef class ArgumentNode(Shaped):
     cdef NodeKind kind
     cdef Py_ssize_t offset  # of its numbers among the inputs
+    cdef Py_ssize_t pointer # if not 0, where the address of its numbers is enough
     cdef object kept        # the static, or its key; the type of a container, or its key
     cdef tuple names        # keys of a dict, fields of a dataclass
     cdef bint has_only      # these, and no other attribute
     cdef tuple children
 
     cdef bint take(self, object item, double *inputs) except -1
-    cdef bint take_array(self, object array, double *place) except -1
+    cdef bint take_array(self, object array, double *inputs) except -1
     cdef bint take_row(self, object row, double *place)
     cdef bint take_parts(self, tuple parts, double *inputs) except -1
     cdef bint take_opened(self, object item, double *inputs) except -1
@@ -52,7 +61,11 @@ cdef class ArgumentNode(Shaped):
     cdef bint take_dict(self, object item, double *inputs) except -1
 
 
-cdef ArgumentNode node_of(object item, bint differentiable, Py_ssize_t *count)
+cdef ArgumentNode node_of(object item, bint differentiable, Taken taken)
+
+
+cdef int refer(tuple nodes, Py_ssize_t place, Py_ssize_t pointer) except -1
+cdef int forget_references(tuple nodes) except -1
 cdef bint has_names(ArgumentNode node) except -1
 
 

@@ -17,6 +17,7 @@ from cpython.list cimport PyList_GET_ITEM, PyList_New, PyList_SET_ITEM
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
+from libc.stdint cimport int64_t
 from libc.string cimport memcmp, memcpy
 
 from . cimport c_numpy as cnp
@@ -64,6 +65,18 @@ cdef class Shaped:
 # --- arguments -----------------------------------------------------------------------------------
 
 
+cdef double EXACT = 2.0**53  # whole numbers below are floats
+
+
+@cython.final
+cdef class Taken:
+    """What was found so far while nodes are made: see Call, which takes the same in its order."""
+
+    def __init__(self, lifted):
+        self.lifted = lifted
+
+
+
 @cython.final
 cdef class ArgumentNode(Shaped):
     """What is known of an argument, or of an item of one."""
@@ -76,7 +89,7 @@ cdef class ArgumentNode(Shaped):
         cdef Py_ssize_t k
         cdef object member
         if self.kind == NODE_ARRAY:
-            return self.is_shape_of(item) and self.take_array(item, inputs + self.offset)
+            return self.is_shape_of(item) and self.take_array(item, inputs)
         if self.kind == NODE_FLOAT:
             if type(item) is not float:
                 return False
@@ -99,6 +112,8 @@ cdef class ArgumentNode(Shaped):
             except OverflowError:
                 return False
             return True
+        if self.kind == NODE_INTEGERS:
+            return self.is_shape_of(item) and take_integers(item, inputs + self.offset)
         if self.kind == NODE_BYTES:
             return (
                 self.is_shape_of(item)
@@ -130,9 +145,19 @@ cdef class ArgumentNode(Shaped):
                 return False
         return True
 
-    cdef bint take_array(self, object array, double *place) except -1:
+    cdef bint take_array(self, object array, double *inputs) except -1:
         cdef Py_ssize_t k
+        cdef double *place = inputs + self.offset
+        cdef const double *numbers
         if self.size == 0:
+            return True
+        if (
+            self.pointer > 0
+            and self.typenum == cnp.NPY_DOUBLE
+            and cnp.PyArray_ISCARRAY_RO(array)
+        ):
+            numbers = <const double *>cnp.PyArray_DATA(array)
+            memcpy(inputs + self.pointer, &numbers, sizeof(numbers))
             return True
         if not cnp.PyArray_ISCARRAY_RO(array) or (
             self.typenum != cnp.NPY_DOUBLE and self.typenum != cnp.NPY_FLOAT32
@@ -209,6 +234,31 @@ cdef class ArgumentNode(Shaped):
 cdef object np_float64 = np.float64
 
 
+cdef bint take_integers(object array, double *place) except -1:
+    """Whether integers or bools are of those that floats can stand for; they are written."""
+    cdef Py_ssize_t k, n = cnp.PyArray_SIZE(array)
+    cdef bint exact = True
+    cdef const int64_t *wide
+    if cnp.PyArray_TYPE(array) == cnp.NPY_INT64 and cnp.PyArray_ISCARRAY_RO(array):
+        wide = <const int64_t *>cnp.PyArray_DATA(array)
+        for k in range(n):
+            place[k] = <double>wide[k]
+    else:
+        array = cnp.PyArray_FROMANY(
+            array, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST
+        )
+        memcpy(place, cnp.PyArray_DATA(array), n * sizeof(double))
+    for k in range(n):
+        exact &= -EXACT < place[k] < EXACT
+    return exact
+
+
+def are_exact(array):
+    """Whether an array holds integers or bools that floats can stand for."""
+    cdef cnp.ndarray room = np.empty(array.size)
+    return take_integers(array, <double *>cnp.PyArray_DATA(room))
+
+
 cdef tuple PLAIN_STATICS = (int, bool, str, bytes, type(None), type(len), np.bool_, *[
     np.dtype(code).type for code in np.typecodes["AllInteger"]
 ])
@@ -218,19 +268,19 @@ cdef inline bint is_same_name(object one, object other) except -1:
     return one is other or (type(one) is str and type(other) is str and one == other)
 
 
-cdef ArgumentNode node_of(object item, bint differentiable, Py_ssize_t *count):
-    """The node of an argument; None if a fast path cannot take it. `count`: numbers so far."""
+cdef ArgumentNode node_of(object item, bint differentiable, Taken taken):
+    """The node of an argument; None if a fast path cannot take it."""
     cdef ArgumentNode node = ArgumentNode.__new__(ArgumentNode)
     kind = type(item)
-    node.offset = count[0]
+    node.offset = taken.numbers
     node.size = 1
     if kind is float or kind is np_float64 or (differentiable and kind is int):
         node.kind = (
             NODE_FLOAT if kind is float else NODE_INT if kind is int else NODE_DOUBLE
         )
-        count[0] += 1
+        taken.numbers += 1
     elif cnp.PyArray_CheckExact(item):
-        return node_of_array(node, item, differentiable, count)
+        return node_of_array(node, item, differentiable, taken)
     elif kind in PLAIN_STATICS:
         if differentiable and item is not None:
             return None
@@ -241,7 +291,7 @@ cdef ArgumentNode node_of(object item, bint differentiable, Py_ssize_t *count):
     else:
         found = opened(item) if differentiable else opened_whole(item)
         if found is not None:
-            return node_of_parts(node, found[0], found[1], differentiable, count)
+            return node_of_parts(node, found[0], found[1], differentiable, taken)
         if differentiable:
             return None
         return node_of_static(node, item)
@@ -257,7 +307,7 @@ cdef ArgumentNode node_of_static(ArgumentNode node, item):
 
 
 cdef ArgumentNode node_of_array(ArgumentNode node, cnp.ndarray array, bint differentiable,
-                                Py_ssize_t *count):
+                                Taken taken):
     cdef int kind = cnp.PyArray_TYPE(array)
     cdef bint is_real = (
         kind == cnp.NPY_DOUBLE or kind == cnp.NPY_FLOAT32 or kind == cnp.NPY_FLOAT16
@@ -265,12 +315,17 @@ cdef ArgumentNode node_of_array(ArgumentNode node, cnp.ndarray array, bint diffe
     node.shape_as(array)
     if is_real or (differentiable and cnp.PyTypeNum_ISINTEGER(kind)):
         node.kind = NODE_ARRAY
-        count[0] += node.size
+        taken.numbers += node.size
     elif differentiable:
         return None
-    elif cnp.PyArray_ISCARRAY_RO(array) and (
-        cnp.PyTypeNum_ISINTEGER(kind) or kind == cnp.NPY_BOOL
-    ):
+    elif cnp.PyTypeNum_ISINTEGER(kind) or kind == cnp.NPY_BOOL:
+        taken.integers += node.size > 0
+        if node.size > 0 and taken.integers - 1 in taken.lifted:
+            node.kind = NODE_INTEGERS
+            taken.numbers += node.size
+            return node
+        if not cnp.PyArray_ISCARRAY_RO(array):
+            return node_of_static(node, array)
         node.kind = NODE_BYTES
         node.kept = array.tobytes()
     else:
@@ -279,7 +334,7 @@ cdef ArgumentNode node_of_array(ArgumentNode node, cnp.ndarray array, bint diffe
 
 
 cdef ArgumentNode node_of_parts(ArgumentNode node, Container container, tuple parts,
-                                bint differentiable, Py_ssize_t *count):
+                                bint differentiable, Taken taken):
     node.kept = container.type
     node.names = container.names
     node.size = len(parts)
@@ -287,7 +342,7 @@ cdef ArgumentNode node_of_parts(ArgumentNode node, Container container, tuple pa
         node.kind = NODE_ITEMS
         if node.size > 0 and all([type(x) is float for x in parts]):
             node.kind = NODE_ROW
-            count[0] += node.size
+            taken.numbers += node.size
             return node
     elif container.kind == MAPPING:
         node.kind = NODE_DICT
@@ -297,7 +352,7 @@ cdef ArgumentNode node_of_parts(ArgumentNode node, Container container, tuple pa
     else:
         node.kind = NODE_OPENED
         node.kept = key_of_container(container, [], None)
-    children = [node_of(part, differentiable, count) for part in parts]
+    children = [node_of(part, differentiable, taken) for part in parts]
     if None in children:
         return None
     node.children = tuple(children)
@@ -316,6 +371,24 @@ cdef bint is_complete(Container container) except -1:
         and container.beside is None
         and len(container.names) == len(fields(container.type))
     )
+
+
+cdef int refer(tuple nodes, Py_ssize_t place, Py_ssize_t pointer) except -1:
+    """Have an array for its address alone, if there is one whose numbers begin at a place."""
+    cdef ArgumentNode node
+    for node in nodes or ():
+        if node.kind == NODE_ARRAY and node.offset == place and node.size > 0:
+            node.pointer = pointer
+        refer(node.children, place, pointer)
+    return 0
+
+
+cdef int forget_references(tuple nodes) except -1:
+    cdef ArgumentNode node
+    for node in nodes or ():
+        node.pointer = 0
+        forget_references(node.children)
+    return 0
 
 
 cdef bint has_names(ArgumentNode node) except -1:

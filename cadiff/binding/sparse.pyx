@@ -216,7 +216,7 @@ cdef class MatrixPlan:
         self.code.give_back(room)
         if missed == CAD_CALL_FAILED:
             check(CAD_RAISED)
-        return data if missed < 0 else (missed, outcome)
+        return data if missed == -1 else (missed, outcome)
 
     def spread(self, results):
         """The vectors for rows of results of the code, where it has all numbers."""
@@ -272,7 +272,7 @@ cdef class MatrixPlan:
             else:
                 place = <double *>cnp.PyArray_DATA(shared)
             missed = self.point.carry_array(inputs, place, &outcome)
-            if missed >= 0:
+            if missed != -1:
                 return missed, outcome
             for begin, end, entries, places in self.blocks:
                 seeds = (
@@ -293,7 +293,7 @@ cdef class MatrixPlan:
                     if code.run_points(seeds, shared, heads, results,
                                        np.zeros(end - begin, dtype=np.uint8)):
                         missed = 0
-                if missed >= 0:
+                if missed != -1:
                     return -1, outcome  # whichever it is
                 if not self.is_whole:
                     data[entries] = results.reshape(-1)[places]

@@ -122,6 +122,10 @@ def take(
     """Elements at indices along an axis, as `numpy.take`, by every mode."""
     refuse("take", out=out)
     x = as_number(a)
+    if isinstance(indices, Mask) and mode == "raise":
+        taken = indices.along(x, axis)
+        if taken is not None:
+            return taken
     x, axis = (x.reshape(-1), 0) if axis is None else (x, normalize_axis_index(axis, x.ndim))
     inside = np.take(np.arange(x.shape[axis]), value(indices), mode=mode)  # type: ignore[call-overload]
     return arrays.take(x, inside, axis)
@@ -130,6 +134,16 @@ def take(
 @implements(np.take_along_axis)
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Number:
     """One element for each index along an axis, as `numpy.take_along_axis`."""
+    if isinstance(indices, Mask) and axis is not None:
+        x = as_number(arr)
+        key: list[Any] = [
+            np.arange(length).reshape(-1, *[1] * (x.ndim - k - 1))
+            for k, length in enumerate(x.shape)
+        ]
+        key[axis] = indices
+        taken = Mask.taken(x, tuple(key)) if x.ndim == indices.ndim else None
+        if taken is not None:
+            return taken
     return rearranged(lambda x: np.take_along_axis(x, value(indices), axis), arr)
 
 

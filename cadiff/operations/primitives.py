@@ -50,6 +50,9 @@ class primitive:  # noqa: N801 - a decorator
     # with, and in C how an element x goes into the result r.
     fold_in_c: Callable[..., tuple[tuple[int, ...], str, str]] | None = None
 
+    # For rows of an array at an index, "take" or "add": what programs do by themselves.
+    by_index: str | None = None
+
     def __init__(self, function: Callable[..., Any]) -> None:
         if not callable(function):
             raise TypeError(f"primitive takes a function, not {type(function).__name__}")
@@ -304,8 +307,12 @@ class primitive:  # noqa: N801 - a decorator
         rules = [rule for rule in map(self._pull_rule, active) if rule is not None]
         # To be replayed it is a step of the program, of whatever a replay may find changed.
         is_step = binding.is_guarding() and (len(rules) > 0 or binding.depends(args))
+        by_index = self.by_index is not None  # what programs do by themselves they do of constants
         which = [
-            k for k, arg in enumerate(args) if k in active or (is_step and binding.depends(arg))
+            k
+            for k, arg in enumerate(args)
+            if k in active
+            or (is_step and (binding.depends(arg) or (by_index and isinstance(arg, Var))))
         ]
         values = binding.plain_values(args)
         with np.errstate(all="ignore"):
@@ -397,6 +404,11 @@ class _Rule:
         self.point: tuple[list[Any], list[Any]] = ([], [])
 
     # --- as a step of a program
+
+    @property
+    def by_index(self) -> str | None:
+        """What a program does by itself: see `primitive.by_index`."""
+        return self.operation.by_index if len(self.which) == 2 else None
 
     @property
     def is_exact(self) -> bool:

@@ -115,6 +115,11 @@ def to_c(graph: Any, which: Sequence[Any], name: str) -> str:
 def _parts(code: Any, name: str) -> dict[str, Any]:
     """The parts of a program that consists of operations alone."""
     parts: dict[str, Any] = code.parts()
+    if np.isin(parts["code"]["kind"], [InstructionKind.TAKE_BY, InstructionKind.ADD_BY]).any():
+        raise ValueError(
+            f"{name} indexes by whole numbers that it computes, which has no text in C: pass the "
+            "indices as an argument, an array of integers, which are constants there"
+        )
     for k in np.flatnonzero(parts["code"]["kind"] == InstructionKind.CALL).tolist():
         step = code.steps[instruction(parts, k).z]
         if _fold_of(step) is None:

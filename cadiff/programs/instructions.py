@@ -30,6 +30,7 @@ class InstructionKind:
     SINGLES, VECTOR, TAKE, TOTAL, ZEROS, ROWS, SUMS, PRODUCT, ADD_TO, ADD_AT, CALL, COMPARE = (
         range(12)
     )
+    TAKE_BY, ADD_BY = 12, 13
 
 
 class Instruction(NamedTuple):

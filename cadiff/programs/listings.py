@@ -61,6 +61,8 @@ _WORDS = {
     InstructionKind.SUMS: "sums",
     InstructionKind.PRODUCT: "product",
     InstructionKind.ADD_TO: "add to",
+    InstructionKind.TAKE_BY: "take by",
+    InstructionKind.ADD_BY: "add by",
 }
 
 
@@ -170,6 +172,17 @@ class _Listing:
                 InstructionKind.ADD_TO: f"{result} += {given[0]}",
             }[i.kind]
             return word, str(shape), text, ""
+        if i.kind in (InstructionKind.TAKE_BY, InstructionKind.ADD_BY):
+            shape, (result, source, index) = self.plan(i.x)
+            *_, (_, length, stride) = binding.read_plan(self.parts["plans"], i.x)
+            step = "" if stride == 1 else f"{stride} * "
+            on = f"({index} of {length})"
+            text = (
+                f"{result} = {source} on by {step}{on}"
+                if i.kind == InstructionKind.TAKE_BY
+                else f"{result} on by {step}{on} += {source}"
+            )
+            return word, str(shape), text, ""
         if i.kind == InstructionKind.TAKE:
             text = f"{out} = {self.listed(i.x, i.n)}"
         elif i.kind == InstructionKind.TOTAL:
@@ -262,6 +275,15 @@ class _Listing:
             return _every(i.x, 1, i.n), _every(i.out, 1, i.y)
         shape, found = views(self.parts, i.x)
         target, *sources = [_seen(shape, *view) for view in found]
+        if i.kind in (InstructionKind.TAKE_BY, InstructionKind.ADD_BY):
+            # All that indices may name.
+            *_, (_, length, stride) = binding.read_plan(self.parts["plans"], i.x)
+            reach = stride * np.arange(length)
+            if i.kind == InstructionKind.TAKE_BY:
+                sources[0] = np.add.outer(sources[0], reach).ravel()
+            else:
+                target = np.unique(np.add.outer(target, reach))
+                sources.append(target)
         if i.kind == InstructionKind.ADD_TO:
             sources.append(target)
         return np.concatenate(sources), out if i.kind == InstructionKind.SUMS else target

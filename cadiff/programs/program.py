@@ -141,6 +141,7 @@ class Program(SparseCalls, BatchCalls, Calls):
         reads = self._reads()
         state = {
             "recordings": self._traces.portable(),
+            "integers": self._traces.integers,
             "reads": None if reads is None else reads.fingerprint(),
         }
         return Program, (self._function, *self._options.values()), state
@@ -149,7 +150,7 @@ class Program(SparseCalls, BatchCalls, Calls):
         """What was recorded of other code, or where something else is read, is of no use."""
         reads = self._reads()
         if reads is not None and reads.fingerprint() == state["reads"]:
-            self._traces.restore(state["recordings"])
+            self._traces.restore(state["recordings"], state["integers"])
             for recorded in self._traces:
                 recorded.watch = reads
 
@@ -362,8 +363,13 @@ class Program(SparseCalls, BatchCalls, Calls):
                 return eager(*args, **kwargs)
             traces.counts["branch_changes"] += 1
             result, choices = binding.choices_of(eager, args, kwargs)
-            traces.note_choices(key, choices, lambda: Call(asked.own(args), kwargs, argnums))
+            traces.note_choices(key, choices, lambda: again(args, kwargs))
             return result
+
+        def again(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+            other = Call(asked.own(args), kwargs, argnums)
+            other.lift(call.lifted)
+            return other
 
         if call.is_aliased or traces.on_branch_change != "retrace" or not self._optimize:
             traces.counts["eager"] += 1
@@ -371,7 +377,7 @@ class Program(SparseCalls, BatchCalls, Calls):
         if obstacle or changes_branch:
             _, _, args, numbers, first, last = asked
             self._fast_paths.add_fallback(
-                asked.what, args, dict(call.kwargs), numbers, first, last, run_eagerly
+                asked.what, args, dict(call.kwargs), numbers, first, last, call.lifted, run_eagerly
             )
         return run_eagerly(asked.args, dict(call.kwargs))
 
@@ -433,7 +439,8 @@ class Program(SparseCalls, BatchCalls, Calls):
             check_keywords(what, self._function, kwargs)
         numbers, _ = checked_argnums(argnums)
         if not is_eager(args, kwargs):
-            call = Call(args, kwargs, first_argument(args) if what == "value" else numbers)
+            first = first_argument(args) if what == "value" else numbers
+            call = self._traces.call(args, kwargs, first)
             asked = Asked(what, call, args, argnums, call.argnums)
             if self._optimize:
                 action = functools.partial(getattr(self, f"_{what}"), asked)
@@ -484,6 +491,7 @@ class Program(SparseCalls, BatchCalls, Calls):
                     asked.argnums,
                     asked.first,
                     asked.last,
+                    asked.call.lifted,
                     program,
                     assemble,
                     recorded.watch,
@@ -568,7 +576,7 @@ class Program(SparseCalls, BatchCalls, Calls):
             hvp(self._function, argnums)  # says what is wrong
         k = int(argnums)
         if not is_eager((*args, v), kwargs) and -len(args) <= k < len(args):
-            call = Call(args, kwargs, (k,))
+            call = self._traces.call(args, kwargs, (k,))
             structure = call.structure
             direction = structure.match((v,), ["the direction v"])
             (at,) = call.argnums
@@ -783,10 +791,15 @@ def compile(
     """Record a function once, and replay it and its derivatives in C.
 
     Floats and arrays of floats among the arguments are inputs: for new numbers nothing is recorded
-    anew. Integers, bools, arrays of them (which may be indices), strings, None and other objects
-    are static: another value is another recording, as are other shapes and other containers. (In
-    an argument to differentiate by, integers are numbers, too.) Functions are told apart by code,
-    defaults and closure, slices, ranges and sets by what is in them, objects by identity.
+    anew. Integers, bools, strings, None and other objects are static: another value is another
+    recording, as are other shapes and other containers. (In an argument to differentiate by,
+    integers are numbers, too.) An array of integers or bools is static at first, and an input as
+    soon as it comes with other values, as indices of mini-batches do: then one recording serves
+    all of them. What it indexes (`X[i]`, `X[i, j]`, `cnp.take(x, i)`), multiplies, compares or
+    chooses is computed anew. Where f reads its elements (a loop over it, `x[mask]`, `y[i] = v`,
+    `np.take` of a plain array, `i // 2`, `i.tolist()`) it stays static.
+    Functions are told apart by code, defaults and closure, slices, ranges and sets by what is in
+    them, objects by identity.
 
     While f is recorded, all inputs are numbers with derivatives, those too that are not
     differentiated by: `isinstance(y, float)` is False there, and `math.sin(y)` is refused
@@ -806,14 +819,18 @@ def compile(
 
     f may be any Python code: loops, branches, recursion, assignment to arrays. Comparisons of
     numbers are guards: a replay that comes to another outcome than its recording did is never
-    used; f is recorded anew. A branch that rests on the equality of floats warns. Where f needs
-    the value of a number as a float (`cadiff.value(v)`, `v.item()`), it is run as it is, with a
-    warning that says why. A comparison of arrays is a mask: as long as it only chooses between
-    numbers, as in `where(x > 1, a, b)`, `(x > 0) * a` or `y[y < 0] = 0`, it is no guard, and one
-    recording serves all data. The same holds for what is made of masks and plain numbers:
-    `np.sum(x > 0)`, `1 - (x > 0)`, `np.where(x > 0, 1.0, -1.0)`. `any` and `all` of a mask are one
-    guard, and so is a count that is used as an int. What reads the elements makes each of them a
-    guard, so that new data are mostly another recording: `x[x > 0]`, `y[y < 0] *= 2.0`, a loop
+    used; f is recorded anew. A branch that rests on the equality of floats warns. Values of
+    numbers, `cadiff.value(v)`, may be computed with, and may become indices: of
+    `i = cadiff.value(v).astype(int)`, `np.floor(cadiff.value(v))` or `np.searchsorted(grid, v)`
+    one recording serves all data, as in `table[i]`; `int(cadiff.value(v))` and `round` are guards.
+    Where f needs the value as a float of Python's (`float(cadiff.value(v))`, `v.item()`), or keeps
+    it (in a list of its own), it is run as it is, with a warning that says why. A comparison of
+    arrays is a mask: as long as it only chooses between numbers, as in `where(x > 1, a, b)`, `(x
+    > 0) * a` or `y[y < 0] = 0`, it is no guard, and one recording serves all data. The same holds
+    for what is made of masks and plain numbers: `np.sum(x > 0)`, `1 - (x > 0)`, `np.where(x > 0,
+    1.0, -1.0)`. `any` and `all` of a mask are one guard, and so is a count that is used as an
+    int. What reads the elements makes each of them a guard, so that new data are mostly another
+    recording: `x[x > 0]`, `y[y < 0] *= 2.0`, a loop
     over a mask. With
     `optimize=False` every comparison is a guard.
 

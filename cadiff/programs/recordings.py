@@ -8,10 +8,10 @@ of numbers.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 from math import prod
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,10 +35,15 @@ from ..binding import (
     Var,
     Watch,
 )
-from ..operations.masks import Mask
+from ..operations.masks import Mask, are_kept, made, values_are_read
 from ..transforms._base import Function, is_int
 from ..transforms._outputs import Output, as_result, places
 from .reads import UnwatchableError, watch_call
+
+KEPT = (
+    "it keeps what cadiff.value(v) gives, or something made of it: a replay would not keep what "
+    "it computes anew, so return it"
+)
 
 FloatArray = NDArray[np.float64]
 Range = tuple[int, int]
@@ -97,17 +102,25 @@ class Call:
         self.args = args
         self.kwargs = kwargs
         self.argnums = tuple(k + len(args) if k < 0 else k for k in argnums)
-        self.statics: list[Any] = []  # what the key does not tell all of
-        self._inputs: list[Any] = []
-        self._sizes: list[int] = []
+        self.lifted: frozenset[int] = frozenset()  # of `integers`: those that are inputs
         if any(not 0 <= k < len(args) for k in self.argnums):
             binding.structure_of(args, argnums)  # says what is wrong
         self._take_all()
 
     # --- taking apart
 
+    def lift(self, which: frozenset[int]) -> None:
+        """Have these of its arrays of integers for inputs, and those alone."""
+        if which != self.lifted:
+            self.lifted = which
+            self._take_all()
+
     def _take_all(self) -> None:
         args, kwargs = self.args, self.kwargs
+        self.statics: list[Any] = []  # what the key does not tell all of
+        self.integers: list[NDArray[Any]] = []  # arrays of them that are not differentiated by
+        self._inputs: list[Any] = []
+        self._sizes: list[int] = []
         self._taken: list[tuple[int | str, Tree, list[Any]]] = []
         bounds = [0]
         signatures = []
@@ -118,7 +131,11 @@ class Call:
         others = [self._take(k, x, False) for k, x in enumerate(args) if k not in self.argnums]
         named = [(name, self._take(name, kwargs[name], False)) for name in sorted(kwargs)]
         form = (len(args), self.argnums, tuple(signatures), tuple(others), tuple(named))
-        self.key = (*form, self.is_aliased)
+        self.form = (*form, self.is_aliased)
+        constants = [
+            None if k in self.lifted else array.tobytes() for k, array in enumerate(self.integers)
+        ]
+        self.key = (*self.form, *constants)
 
     def _take(self, place: int | str, item: Any, differentiable: bool) -> Any:
         """The signature of an argument, which is hashable; its numbers become inputs."""
@@ -126,14 +143,31 @@ class Call:
             binding.structure_of(self.args, self.argnums)  # says what is wrong
         leaves, tree = binding.flattened(item, _is_row, not differentiable)
         leaves = [*map(_unmasked, leaves)]
-        signatures = [self._take_leaf(leaf, differentiable) for leaf in leaves]
-        kept = [
-            _INPUT if signature is not None else leaf
-            for leaf, signature in zip(leaves, signatures, strict=True)
-        ]
+        kept: list[Any] = []
+        signatures: list[Any] = []
+        for leaf in leaves:
+            if not differentiable and _are_integers(leaf):
+                kept.append(self._take_integers(leaf))
+                signatures.append((np.ndarray, leaf.dtype.str, leaf.shape))
+                continue
+            signature = self._take_leaf(leaf, differentiable)
+            if signature is None:
+                signature = (None, binding.key_of(leaf, self.statics))
+                kept.append(leaf)
+            else:
+                kept.append(_INPUT)
+            signatures.append(signature)
         self._taken.append((place, tree, kept))
-        statics = tuple(binding.key_of(x, self.statics) for x in kept if x is not _INPUT)
-        return binding.key_of(tree, self.statics), tuple(signatures), statics
+        return binding.key_of(tree, self.statics), tuple(signatures)
+
+    def _take_integers(self, array: NDArray[Any]) -> Any:
+        """What stands for an array of integers, whose values are the end of the key."""
+        self.integers.append(array)
+        number = len(self.integers) - 1
+        if number not in self.lifted:
+            return array
+        self._note(array.astype(np.float64), array.size, None)
+        return _Lifted(number)
 
     def _take_leaf(self, item: Any, differentiable: bool) -> Any:
         """The signature of an input; None if it is no number to compute with."""
@@ -232,13 +266,34 @@ class Call:
     def with_inputs(self, lifted: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments of the call with other numbers in place of its inputs."""
         numbers = iter(lifted)
+        self._masks: dict[int, Mask] = {}
         args: dict[Any, Any] = {}
         for place, tree, kept in self._taken:
-            args[place] = tree.fill([next(numbers) if x is _INPUT else x for x in kept])
+            args[place] = tree.fill([self._filled(x, numbers) for x in kept])
         return [args.pop(k) for k in range(len(self.args))], args
+
+    def _filled(self, leaf: Any, numbers: Iterator[Any]) -> Any:
+        if leaf is _INPUT:
+            return next(numbers)
+        if isinstance(leaf, _Lifted):
+            mask = Mask.of_integers(self.integers[leaf.number], next(numbers))
+            self._masks[leaf.number] = mask
+            return mask
+        return leaf
+
+    @property
+    def read(self) -> frozenset[int]:
+        """Those of the lifted integers whose values f has read when it was recorded."""
+        return frozenset(k for k, mask in self._masks.items() if mask.was_read)
 
 
 _INPUT: Any = object()  # the place of one
+
+
+class _Lifted(NamedTuple):
+    """The place of an array of integers that is an input."""
+
+    number: int
 
 
 def _unmasked(item: Any) -> Any:
@@ -253,6 +308,11 @@ def _is_row(container: Container, parts: tuple[Any, ...]) -> bool:
     if not container.is_sequence or container.beside or not kinds <= {float, Var, Dual}:
         return False
     return len(kinds) > 0 and (kinds == {float} or all(binding.ndim(x) == 0 for x in parts))
+
+
+def _are_integers(item: Any) -> bool:
+    """Whether it is an array that may hold indices, or choose."""
+    return type(item) is np.ndarray and item.dtype.kind in "biu" and item.size > 0
 
 
 def is_portable(thing: Any) -> bool:
@@ -498,7 +558,27 @@ def recorded_in(
     take: Callable[[Guarded, Taken], Result | str],
     exact: bool,
 ) -> Result | str:
-    """Run f once; what is taken of the recording, or why it cannot be replayed."""
+    """Run f once; what is taken of the recording, or why it cannot be replayed.
+
+    Where f, or what it calls, wants plain values or integers, it gets them in a second run.
+    """
+    before = made()
+    try:
+        return _recorded_in(f, call, apart, take, exact)
+    except Exception:
+        if made() - before == len(call.lifted):
+            raise
+    with values_are_read():
+        return _recorded_in(f, call, apart, take, exact)
+
+
+def _recorded_in(
+    f: Function,
+    call: Call,
+    apart: Callable[[Any], Taken],
+    take: Callable[[Guarded, Taken], Result | str],
+    exact: bool,
+) -> Result | str:
     with Guarded(call.inputs, f, exact) as guarded:
         args, kwargs = call.with_inputs(guarded.lifted)
         out = f(*args, **kwargs)
@@ -506,6 +586,8 @@ def recorded_in(
         output = apart(out)
         del out
         found: Result | str = guarded.obstacle
+        if are_kept(binding.guards_serial()):
+            found = found or KEPT
         if not guarded.made(output.atoms):
             found = found or OUTER
         found = found or take(guarded, output)

@@ -6,6 +6,7 @@ here.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
@@ -14,6 +15,9 @@ import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .. import binding
 from ..binding import CallError, Code, FastPathTable, ObstacleError, PointError
@@ -97,6 +101,33 @@ class Misses:
         return recorded.uses - self._former.get(id(recorded), recorded.uses)
 
 
+class Integers:
+    """The arrays of integers in calls of one form: which of them are inputs of recordings.
+
+    The first call has them for constants, which programs are fastest with. One whose values have
+    changed since is an input, unless f reads its values, or cannot do with anything else.
+    """
+
+    def __init__(self, arrays: list[NDArray[Any]]) -> None:
+        self._first: dict[int, Any] = {k: array.copy() for k, array in enumerate(arrays)}
+        self._changing: set[int] = set()
+        self._constant: frozenset[int] = frozenset()
+
+    def inputs(self, arrays: list[NDArray[Any]]) -> frozenset[int]:
+        """Those that are inputs in a call."""
+        for k, first in list(self._first.items()):
+            if not np.array_equal(first, arrays[k]):
+                self._changing.add(k)
+                del self._first[k]
+        return frozenset(
+            k for k in self._changing - self._constant if binding.are_exact(arrays[k])
+        )
+
+    def fix(self, which: frozenset[int]) -> None:
+        """These are constants from now on."""
+        self._constant |= which
+
+
 class Traced:
     """What is known of the calls of one signature."""
 
@@ -142,6 +173,7 @@ class Traces:
         self._fast_paths.clear()
         self.counts = {"recordings": 0, "branch_changes": 0, "eager": 0}
         self._known: dict[Any, Traced] = {}  # by keys of calls
+        self.integers: dict[Any, Integers] = {}  # by forms of calls
         self._latest: deque[Recorded | None] = deque(maxlen=FEW_UNUSED)  # None: an obstacle
         self._seen: dict[Any, None] = {}
         self._missing_derivatives: dict[str, None] = {}  # why f is run as it is for some
@@ -169,7 +201,10 @@ class Traces:
         }
         return {key: kept for key, kept in found.items() if kept}
 
-    def restore(self, recordings: dict[Any, list[Recorded]]) -> None:
+    def restore(
+        self, recordings: dict[Any, list[Recorded]], integers: dict[Any, Integers]
+    ) -> None:
+        self.integers = dict(integers)
         for key, found in recordings.items():
             self._traced(key).recordings = found
 
@@ -194,6 +229,22 @@ class Traces:
         """Whether it is there: it may have been forgotten."""
         traced = self._known.get(call.key)
         return traced is not None and recorded in traced.recordings
+
+    def call(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], argnums: tuple[int, ...]
+    ) -> Call:
+        """A call, whose integers are inputs or constants as those before have shown."""
+        call = Call(args, kwargs, argnums)
+        if call.integers and self.optimize:
+            with self.lock:
+                known = self.integers.get(call.form)
+                if known is None:
+                    while len(self.integers) >= MOST_SIGNATURES:
+                        del self.integers[next(iter(self.integers))]
+                    self.integers[call.form] = Integers(call.integers)
+                else:
+                    call.lift(known.inputs(call.integers))
+        return call
 
     # --- which one serves
 
@@ -357,7 +408,8 @@ class Traces:
         for former in traced.recordings:
             if former.watch is not None and former.watch.is_over:
                 self._remove(call, former)
-        recorded = record(self.function, call, self.optimize, not self.optimize)
+        recorded = self._recorded(call)
+        traced = self._traced(call.key)
         if isinstance(recorded, str):
             if recorded != OUTER:  # so it is in this call alone
                 self._note_obstacle(call, recorded)
@@ -376,6 +428,27 @@ class Traces:
         traced.recordings = [recorded, *traced.recordings]
         self._fast_paths.forget_fallbacks()
         return recorded
+
+    def _recorded(self, call: Call) -> Recorded | str:
+        """As `record`; integers that f cannot do with as inputs are constants of the call."""
+        if not call.lifted:
+            return record(self.function, call, self.optimize, not self.optimize)
+        recorded: Recorded | str = ""
+        with contextlib.suppress(Exception):  # f raises it again, or wants plain integers
+            recorded = record(self.function, call, self.optimize)
+            if isinstance(recorded, Recorded) and not call.read:
+                return recorded
+        which = call.read if isinstance(recorded, Recorded) else call.lifted
+        lifted = call.lifted
+        call.lift(lifted - which)
+        again = self._recorded(call)
+        if isinstance(again, str):  # it was something else
+            call.lift(lifted)
+            return again
+        known = self.integers.get(call.form)
+        if known is not None:
+            known.fix(which)
+        return again
 
     def _remove(self, call: Call, recorded: Recorded) -> None:
         with self.lock:

@@ -123,10 +123,9 @@ typedef struct Frame {
     size_t size;
 } Frame;
 
-static int read_frame(Restorer *r, uint32_t op, uint32_t ndim, Frame *frame) {
-    const size_t left = r->parts->n_words - r->word, n_views = cad_entry_kinds[op].n_views;
-    if (ndim > CAD_MOST_AXES || ndim < cad_entry_kinds[op].core ||
-        ndim + n_views * (ndim + 1) > left) {
+static int read_frame(Restorer *r, size_t n_views, uint32_t ndim, Frame *frame) {
+    const size_t left = r->parts->n_words - r->word;
+    if (ndim > CAD_MOST_AXES || ndim + n_views * (ndim + 1) > left) {
         return 0;
     }
     const int64_t *words = r->parts->words + r->word;
@@ -177,16 +176,11 @@ static int is_result(const Frame *frame, size_t size, int first_summed, int end_
     return left == 0 && covered == size && frame->views[0].first == 0;
 }
 
-/* Whether all that a view sees is of one array, or one node. */
-static int is_inside(CadGraph *graph, const Frame *frame, CadNumbers view) {
-    if (!cad_graph_has(graph, view.first)) {
+/* Whether all that a view sees lies from `begin` up to `end`. */
+static int is_within(const Frame *frame, CadNumbers view, int64_t begin, int64_t end) {
+    int64_t low = view.first, high = view.first;
+    if (low < begin || high >= end) {
         return 0;
-    }
-    int64_t begin = view.first, end = begin + 1, low = begin, high = begin;
-    if (CAD_IS_ELEMENT(view.first)) {
-        const CadArray *array = &graph->arrays[cad_graph_array_of(graph, view.first)];
-        begin = array->first;
-        end = begin + array->size;
     }
     for (int i = 0; i < frame->ndim; i++) {
         const int64_t reach = (frame->shape[i] - 1) * view.strides[i];
@@ -196,6 +190,18 @@ static int is_inside(CadGraph *graph, const Frame *frame, CadNumbers view) {
         }
     }
     return 1;
+}
+
+/* Whether all that a view sees is of one array, or one node. */
+static int is_inside(CadGraph *graph, const Frame *frame, CadNumbers view) {
+    if (!cad_graph_has(graph, view.first)) {
+        return 0;
+    }
+    if (!CAD_IS_ELEMENT(view.first)) {
+        return is_within(frame, view, view.first, (int64_t)view.first + 1);
+    }
+    const CadArray *array = &graph->arrays[cad_graph_array_of(graph, view.first)];
+    return is_within(frame, view, array->first, (int64_t)array->first + array->size);
 }
 
 static int is_sound(CadGraph *graph, const Frame *frame, uint32_t op, size_t size) {
@@ -239,6 +245,40 @@ static CadId restore_call(Restorer *r, uint32_t size) {
                : CAD_NO_ID;
 }
 
+static int is_by_index(uint32_t op) {
+    return op == CAD_ARRAY_TAKE || op == CAD_ARRAY_ADD_BY;
+}
+
+/* Whatever the indices are, what they name has to be there. Adding to an array that is there is
+ * left to derivatives. */
+static CadId restore_by_index(Restorer *r, uint32_t op, uint32_t size, uint32_t ndim) {
+    Frame frame;
+    if (!read_frame(r, 3, ndim, &frame)) {
+        return CAD_NO_ID;
+    }
+    const int64_t *extra = take(r->parts->words, sizeof *extra, r->parts->n_words, &r->word, 3);
+    if (extra == NULL || ndim == CAD_MOST_AXES || extra[0] != -1 || extra[1] < 1 ||
+        extra[1] > INT32_MAX || extra[2] < -INT32_MAX || extra[2] > INT32_MAX) {
+        return CAD_NO_ID;
+    }
+    const int takes = op == CAD_ARRAY_TAKE;
+    int64_t shape[CAD_MOST_AXES], strides[CAD_MOST_AXES];
+    memcpy(shape, frame.shape, ndim * sizeof *shape);
+    memcpy(strides, frame.views[takes ? 1 : 0].strides, ndim * sizeof *strides);
+    shape[ndim] = extra[1];
+    strides[ndim] = extra[2];
+    const Frame whole = {.ndim = (int)ndim + 1, .shape = shape};
+    const CadNumbers indexed = {frame.views[takes ? 1 : 0].first, strides};
+    const int sound =
+        is_inside(r->graph, &frame, frame.views[2]) &&
+        (takes
+             ? is_result(&frame, size, 0, 0) && is_inside(r->graph, &whole, indexed)
+             : is_inside(r->graph, &frame, frame.views[1]) && is_within(&whole, indexed, 0, size));
+    return sound ? cad_graph_by_index(r->graph, op, CAD_NO_ID, size, (int)ndim, frame.shape,
+                                      frame.views, extra[1], extra[2])
+                 : CAD_NO_ID;
+}
+
 static int restore_array(Restorer *r, const uint32_t *given) {
     const CadGraphParts *parts = r->parts;
     CadGraph *graph = r->graph;
@@ -246,7 +286,7 @@ static int restore_array(Restorer *r, const uint32_t *given) {
     const CadId expected = CAD_ELEMENT_BIT + graph->n_elements;
     CadId made = CAD_NO_ID;
     if (size > CAD_MOST_SLOTS - expected ||
-        (ndim > 0 && op >= CAD_OP_COUNT && op != CAD_ARRAY_CALL)) {
+        (ndim > 0 && op >= CAD_OP_COUNT && op != CAD_ARRAY_CALL && !is_by_index(op))) {
         return 0;
     }
     if (op == CAD_ARRAY_INPUT) {
@@ -264,9 +304,13 @@ static int restore_array(Restorer *r, const uint32_t *given) {
         made = sound ? cad_graph_pack(graph, ids, size) : CAD_NO_ID;
     } else if (op == CAD_ARRAY_CALL && size > 0 && ndim == 1) {
         made = restore_call(r, size);
+    } else if (is_by_index(op) && size > 0) {
+        made = restore_by_index(r, op, size, ndim);
     } else if (is_over_views(op)) {
         Frame frame;
-        if (read_frame(r, op, ndim, &frame) && is_sound(graph, &frame, op, size)) {
+        if (ndim >= cad_entry_kinds[op].core &&
+            read_frame(r, cad_entry_kinds[op].n_views, ndim, &frame) &&
+            is_sound(graph, &frame, op, size)) {
             made = cad_graph_map(graph, op, size, frame.ndim, frame.shape, frame.n_views,
                                  frame.views);
         }

@@ -142,6 +142,26 @@ static void find_of_addition(Finder *f, const CadArray *array, const CadPlanCopy
     }
 }
 
+/* Which elements indices name is not known before a program runs: any may be one. */
+static void find_by_index(Finder *f, const CadArray *array, const CadPlanCopy *plan) {
+    const int takes = array->op == CAD_ARRAY_TAKE;
+    f->edges->has_calls = 1;
+    for (uint32_t k = 0; plan->extra >= 0 && k < array->size && goes_on(f); k++) {
+        add_edge(f, array->first + k, (CadId)plan->extra + k, f->one);
+    }
+    Steps steps = {.ndim = plan->ndim,
+                   .shape = plan->shape,
+                   .n_views = 2,
+                   .strides = {plan->strides[0], plan->strides[1]},
+                   .at = {plan->views[0].first + (int64_t)array->first, plan->views[1].first}};
+    do {
+        for (int64_t i = 0; i < plan->length && goes_on(f); i++) {
+            add_edge(f, (CadId)(steps.at[0] + (takes ? 0 : i * plan->stride)),
+                     (CadId)(steps.at[1] + (takes ? i * plan->stride : 0)), f->one);
+        }
+    } while (goes_on(f) && next_step(&steps));
+}
+
 /* Of a call nothing is known but what it is called with. */
 static void find_of_call(Finder *f, const CadArray *array, const CadPlanCopy *plan) {
     f->edges->has_calls = 1;
@@ -169,6 +189,8 @@ static void find_of_array(Finder *f, size_t i) {
     cad_copy_plan(f->graph, &array, &plan);
     if (array.op == CAD_ARRAY_ADD_TO) {
         find_of_addition(f, &array, &plan);
+    } else if (cad_array_is_by_index(&array)) {
+        find_by_index(f, &array, &plan);
     } else if (array.op == CAD_ARRAY_CALL) {
         find_of_call(f, &array, &plan);
     } else if (cad_op_is_row((CadOp)array.op)) {

@@ -15,7 +15,7 @@ typedef struct CadEdges {
     size_t n_factors; /* edges to products of matrices, dropped ones included */
     size_t n_nodes, n_numbers;
     int too_many;  /* then there are none */
-    int has_calls; /* their partials are no numbers: 1 stands for each */
+    int has_calls; /* or indices: their partials are no numbers, 1 stands for each */
 } CadEdges;
 
 static inline size_t cad_edge_index(const CadEdges *edges, CadId id) {

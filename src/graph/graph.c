@@ -374,6 +374,24 @@ CadId cad_graph_add_at(CadGraph *graph, CadId former, size_t size, const CadId *
     return finish_array(graph, CAD_ARRAY_ADD_TO, size, place, list);
 }
 
+CadId cad_graph_by_index(CadGraph *graph, uint32_t op, CadId former, size_t size, int ndim,
+                         const int64_t *shape, const CadNumbers views[3], int64_t length,
+                         int64_t stride) {
+    const size_t place = graph->n_words;
+    CadPlan *plan = NULL;
+    if (has_array_room(graph, size)) {
+        plan = append_plan(graph, ndim, shape, 3, views, 3, -1);
+    }
+    if (plan == NULL) {
+        return 0;
+    }
+    int64_t *extra = cad_plan_extra(plan);
+    extra[0] = former == CAD_NO_ID ? -1 : (int64_t)former;
+    extra[1] = length;
+    extra[2] = stride;
+    return finish_array(graph, op, size, place, SIZE_MAX);
+}
+
 CadId cad_graph_call(CadGraph *graph, uint32_t number, CadId operands, size_t count, size_t size) {
     const size_t place = graph->n_words;
     const int64_t shape[1] = {(int64_t)count}, step[1] = {count > 1};

@@ -33,6 +33,8 @@ enum {
     CAD_ARRAY_PACK,   /* `list`: index in graph->lists of as many numbers, which it consists of */
     CAD_ARRAY_ADD_TO, /* an array of its size with something added to some elements */
     CAD_ARRAY_CALL,   /* the results of a call, which the owner of the graph carries out */
+    CAD_ARRAY_TAKE,   /* numbers of an array at indices that are numbers themselves */
+    CAD_ARRAY_ADD_BY, /* as CAD_ARRAY_ADD_TO, but such indices tell to which elements */
 };
 
 typedef struct CadNode {
@@ -47,7 +49,15 @@ typedef struct CadNode {
  *   CAD_ARRAY_ADD_TO  views: target, source; extra: the former array's first element, or -1 for
  *                     zeros. With an index >= 0 (in graph->lists) the view is the source alone,
  *                     and the list holds the places of the targets within the array.
- *   CAD_ARRAY_CALL    view: the operands, all in a row; extra: the number of the call. */
+ *   CAD_ARRAY_CALL    view: the operands, all in a row; extra: the number of the call.
+ *
+ *   CAD_ARRAY_TAKE    views: result, source, index; extra: -1, length, stride. From where the
+ * source is seen it goes on by index times stride. An index is a whole number below length, a
+ * negative one counts from there; with any other a program has no result.
+ *
+ *   CAD_ARRAY_ADD_BY  views: target, source, index; extra: the former array's first element, or -1
+ *                     for zeros; length, stride. As CAD_ARRAY_TAKE, but it is the target that goes
+ *                     on. */
 typedef struct CadArray {
     uint32_t op;
     CadId first;
@@ -69,7 +79,9 @@ typedef struct CadOutcome {
  * or one stands for all of them: then `step` is 0. */
 typedef struct CadCalls {
     /* The number of the call that an entry of a rule stands for, or -1 with an exception;
-     * passive[k] (zero before) says that the derivative by operand k is cut. */
+     * passive[k] (zero before) says that the derivative by operand k is cut. Or CAD_NOTED_TAKE:
+     * the operands are x and whole numbers, the result is x[whole numbers]; CAD_NOTED_ADD: they
+     * are whole numbers and x, which is added to zeros there. */
     int64_t (*note)(void *owner, CadTape *tape, size_t entry, uint8_t *passive);
     /* Leave in *made the first of the cotangents of operands, given those of results, or of the
      * tangents of results, given those of operands; CAD_NO_ID where all are zero. Cotangents that
@@ -82,6 +94,8 @@ typedef struct CadCalls {
     CadStatus (*insert)(void *owner, CadTape *tape, size_t entry, const CadId *operands,
                         CadId *results);
 } CadCalls;
+
+enum { CAD_NOTED_TAKE = -2, CAD_NOTED_ADD = -3 };
 
 typedef struct CadGraph {
     CadNode *nodes;
@@ -141,6 +155,12 @@ CadId cad_graph_add_to(CadGraph *graph, CadId former, size_t size, int ndim, con
 CadId cad_graph_add_at(CadGraph *graph, CadId former, size_t size, const CadId *places,
                        CadNumbers source, size_t count);
 
+/* CAD_ARRAY_TAKE, or CAD_ARRAY_ADD_BY with what it adds to, or CAD_NO_ID; the rest is what stands
+ * in its plan. */
+CadId cad_graph_by_index(CadGraph *graph, uint32_t op, CadId former, size_t size, int ndim,
+                         const int64_t *shape, const CadNumbers views[3], int64_t length,
+                         int64_t stride);
+
 /* `size` results of a call of `count` operands, which stand in a row. */
 CadId cad_graph_call(CadGraph *graph, uint32_t number, CadId operands, size_t count, size_t size);
 
@@ -150,6 +170,20 @@ CadStatus cad_graph_guard(CadGraph *graph, CadId id, double outcome);
 
 static inline CadPlan *cad_graph_plan(const CadGraph *graph, const CadArray *array) {
     return (CadPlan *)(graph->words + array->plan);
+}
+
+/* Whether numbers tell where an array takes from, or adds to. */
+static inline int cad_array_is_by_index(const CadArray *array) {
+    return array->op == CAD_ARRAY_TAKE || array->op == CAD_ARRAY_ADD_BY;
+}
+
+/* The first element of the array that one adds to, or CAD_NO_ID. */
+static inline CadId cad_graph_former(const CadGraph *graph, const CadArray *array) {
+    if (array->op != CAD_ARRAY_ADD_TO && array->op != CAD_ARRAY_ADD_BY) {
+        return CAD_NO_ID;
+    }
+    const int64_t former = cad_plan_extra(cad_graph_plan(graph, array))[0];
+    return former < 0 ? CAD_NO_ID : (CadId)former;
 }
 
 /* The index of the array that an element belongs to. */

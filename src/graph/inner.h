@@ -64,7 +64,8 @@ typedef struct CadPlanCopy {
     int64_t strides[4][CAD_MOST_AXES];
     CadNumbers views[4];
     int64_t index;
-    int64_t extra; /* the first one, or -1 */
+    int64_t extra;          /* the first one, or -1 */
+    int64_t length, stride; /* of what numbers index */
 } CadPlanCopy;
 
 static inline void cad_copy_plan(const CadGraph *graph, const CadArray *array, CadPlanCopy *copy) {
@@ -73,6 +74,8 @@ static inline void cad_copy_plan(const CadGraph *graph, const CadArray *array, C
     copy->n_views = plan->n_views;
     copy->index = plan->index;
     copy->extra = plan->n_extra > 0 ? cad_plan_extra(plan)[0] : -1;
+    copy->length = plan->n_extra > 2 ? cad_plan_extra(plan)[1] : 0;
+    copy->stride = plan->n_extra > 2 ? cad_plan_extra(plan)[2] : 0;
     memcpy(copy->shape, cad_plan_shape(plan), plan->ndim * sizeof *copy->shape);
     for (int k = 0; k < plan->n_views; k++) {
         memcpy(copy->strides[k], cad_plan_view(plan, k) + 1, plan->ndim * sizeof *copy->shape);

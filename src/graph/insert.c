@@ -27,6 +27,12 @@ CadId cad_graph_copy_array(const CadCopier *copier, const CadArray *array) {
     for (int k = plan.n_views > 1 ? 1 : 0; k < plan.n_views; k++) {
         plan.views[k].first = copier->view(copier->context, plan.views[k].first);
     }
+    if (cad_array_is_by_index(array)) {
+        const CadId former =
+            plan.extra < 0 ? CAD_NO_ID : copier->view(copier->context, (CadId)plan.extra);
+        return cad_graph_by_index(to, array->op, former, array->size, plan.ndim, plan.shape,
+                                  plan.views, plan.length, plan.stride);
+    }
     if (array->op == CAD_ARRAY_CALL) {
         return cad_graph_call(to, (uint32_t)plan.extra, plan.views[0].first, (size_t)plan.shape[0],
                               array->size);

@@ -22,8 +22,9 @@ void cad_graph_visit_array(const CadGraph *graph, size_t i, CadVisit *visit, voi
         for (int k = plan->n_views > 1 ? 1 : 0; k < plan->n_views; k++) {
             visit(visitor, (CadId)cad_plan_view(plan, k)[0]);
         }
-        if (array.op == CAD_ARRAY_ADD_TO && cad_plan_extra(plan)[0] >= 0) {
-            visit(visitor, (CadId)cad_plan_extra(plan)[0]);
+        const CadId former = cad_graph_former(graph, &array);
+        if (former != CAD_NO_ID) {
+            visit(visitor, former);
         }
     }
 }

@@ -5,11 +5,13 @@
  * which are added up when the walk backwards arrives at it. */
 #include "graph/inner.h"
 
-enum { LONG_LIST = 32 };
+enum { LONG_LIST = 32, BY_INDEX = -2 };
+
+static const int64_t zero_strides[CAD_MOST_AXES] = {0};
 
 /* Of one array. A contribution, in `words`: next one (or -1), number of axes or -1 for a list,
  * first number, then either shape, strides and places of the targets, or stride, list and length.
- */
+ * With -2 it is that of a number of the graph that takes by indices: see add_by_index. */
 typedef struct Received {
     CadId *elements; /* cotangents of single elements, or NULL */
     int64_t latest;  /* contribution, or -1 */
@@ -81,12 +83,13 @@ static void mark_array(Pull *p, size_t i) {
         }
     } else if (array.plan != SIZE_MAX && !stops_gradient(array.op)) {
         CadPlan *plan = cad_graph_plan(graph, &array);
-        const int adds = array.op == CAD_ARRAY_ADD_TO;
-        for (int k = plan->n_views - 1; k >= (plan->n_views > 1 ? 1 : 0) && !active; k--) {
+        const CadId former = cad_graph_former(graph, &array);
+        const int last = plan->n_views - 1 - cad_array_is_by_index(&array); /* but an index */
+        for (int k = last; k >= (plan->n_views > 1 ? 1 : 0) && !active; k--) {
             active = is_active(p, (CadId)cad_plan_view(plan, k)[0]);
         }
-        if (adds && cad_plan_extra(plan)[0] >= 0) {
-            active = active || is_active(p, (CadId)cad_plan_extra(plan)[0]);
+        if (former != CAD_NO_ID) {
+            active = active || is_active(p, former);
         }
     }
     p->is_active_array[i] = (uint8_t)active;
@@ -301,10 +304,29 @@ static Cotangents whole(Pull *p, const int64_t *words) {
     return (Cotangents){copied(p->graph, ndim, shape, source, in_order).first, 1};
 }
 
+/* What arrives at a number that takes by indices goes back to where each was taken from. */
+static CadId add_by_index(Pull *p, CadId former, const int64_t *words, size_t size) {
+    const CadArray taken = p->graph->arrays[words[2]];
+    const Cotangents g = {(CadId)words[3], words[4]};
+    CadPlanCopy plan;
+    cad_copy_plan(p->graph, &taken, &plan);
+    const CadNumbers views[3] = {
+        {(CadId)words[5], plan.strides[1]},
+        {g.first + (CadId)g.step * plan.views[0].first,
+         g.step == 0 ? zero_strides : plan.strides[0]},
+        plan.views[2],
+    };
+    return cad_graph_by_index(p->graph, CAD_ARRAY_ADD_BY, former, size, plan.ndim, plan.shape,
+                              views, plan.length, plan.stride);
+}
+
 static CadId add_part(Pull *p, CadId former, const int64_t *words, size_t size) {
     int64_t copy[4 + 3 * CAD_MOST_AXES];
     const int ndim = (int)words[1];
     const int64_t step = words[3];
+    if (ndim == BY_INDEX) {
+        return add_by_index(p, former, words, size);
+    }
     if (ndim < 0) { /* by a list */
         const size_t list = (size_t)words[4], count = (size_t)words[5];
         CadId *places = some_room(p, count);
@@ -395,8 +417,6 @@ static void pull_node(Pull *p, size_t i) {
         }
     }
 }
-
-static const int64_t zero_strides[CAD_MOST_AXES] = {0};
 
 /* The part of the cotangents of an array that belongs to a view of it. */
 static CadNumbers view_of(Cotangents g, CadNumbers view) {
@@ -541,6 +561,50 @@ static void pull_add_to(Pull *p, const CadArray *array, const CadPlanCopy *plan,
                                 : (CadNumbers){cad_graph_pack(p->graph, ids, count), &one});
 }
 
+static void pull_take(Pull *p, size_t i, const CadPlanCopy *plan, Cotangents g) {
+    const CadId source = plan->views[1].first;
+    if (!is_active(p, source)) {
+        return;
+    }
+    if (!CAD_IS_ELEMENT(source)) { /* of one number all were taken */
+        accumulate_view(p, plan->ndim, plan->shape, plan->views[1], view_of(g, plan->views[0]));
+        return;
+    }
+    const uint32_t of = cad_graph_array_of(p->graph, source);
+    int64_t *words = append_words(p, 6);
+    if (words != NULL) {
+        words[0] = p->arrays[of].latest;
+        words[1] = BY_INDEX;
+        words[2] = (int64_t)i;
+        words[3] = g.first;
+        words[4] = g.step;
+        words[5] = source - p->graph->arrays[of].first;
+        p->arrays[of].latest = words - p->words;
+    }
+}
+
+static void pull_add_by(Pull *p, const CadArray *array, const CadPlanCopy *plan, Cotangents g) {
+    const int64_t length = array->size, one = 1;
+    if (plan->extra >= 0) {
+        accumulate_view(p, 1, &length, (CadNumbers){(CadId)plan->extra, &one},
+                        (CadNumbers){g.first, &g.step});
+    }
+    if (!is_active(p, plan->views[1].first)) {
+        return;
+    }
+    if (g.step == 0) {
+        accumulate_view(p, plan->ndim, plan->shape, plan->views[1],
+                        (CadNumbers){g.first, zero_strides});
+        return;
+    }
+    int64_t in_order[CAD_MOST_AXES];
+    const size_t size = cad_strides_in_order(plan->ndim, plan->shape, in_order);
+    const CadNumbers views[3] = {{0, in_order}, view_of(g, plan->views[0]), plan->views[2]};
+    const CadId taken = cad_graph_by_index(p->graph, CAD_ARRAY_TAKE, CAD_NO_ID, size, plan->ndim,
+                                           plan->shape, views, plan->length, plan->stride);
+    accumulate_view(p, plan->ndim, plan->shape, plan->views[1], (CadNumbers){taken, in_order});
+}
+
 /* Whether each of the operands of a call depends on the variables; NULL without memory. */
 static uint8_t *active_operands(Pull *p, const CadPlanCopy *plan) {
     const CadGraph *graph = p->graph;
@@ -613,6 +677,10 @@ static void pull_array(Pull *p, size_t i) {
         pull_matmul(p, &plan, g);
     } else if (array.op == CAD_ARRAY_ADD_TO) {
         pull_add_to(p, &array, &plan, g);
+    } else if (array.op == CAD_ARRAY_TAKE) {
+        pull_take(p, i, &plan, g);
+    } else if (array.op == CAD_ARRAY_ADD_BY) {
+        pull_add_by(p, &array, &plan, g);
     } else if (array.op == CAD_ARRAY_CALL) {
         pull_call(p, &array, &plan, g);
     } else {

@@ -214,6 +214,28 @@ static Tangents push_add_to(Push *p, const CadArray *array, const CadPlanCopy *p
                       1};
 }
 
+/* Indices have no tangents. */
+static Tangents push_by_index(Push *p, const CadArray *array, const CadPlanCopy *plan) {
+    CadNumbers views[3] = {plan->views[0], plan->views[1], plan->views[2]};
+    Tangents former = {CAD_NO_ID, 0};
+    if (plan->extra >= 0) {
+        former =
+            as_array(p, p->arrays[cad_graph_array_of(p->graph, (CadId)plan->extra)], array->size);
+    }
+    if (array->op == CAD_ARRAY_TAKE && CAD_IS_ELEMENT(views[1].first)) { /* from an array */
+        const uint32_t i = cad_graph_array_of(p->graph, views[1].first);
+        p->arrays[i] = as_array(p, p->arrays[i], p->graph->arrays[i].size);
+    }
+    views[1] = view_of(p, views[1]);
+    if (views[1].first == CAD_NO_ID) {
+        return former;
+    }
+    return (Tangents){cad_graph_by_index(p->graph, array->op, former.first, array->size,
+                                         plan->ndim, plan->shape, views, plan->length,
+                                         plan->stride),
+                      1};
+}
+
 /* Whether each of the operands of a call has a tangent that may not be 0; NULL without memory. */
 static uint8_t *moving_operands(Push *p, const CadPlanCopy *plan, CadNumbers given) {
     CadGraph *graph = p->graph;
@@ -262,11 +284,12 @@ static void push_array(Push *p, size_t i) {
     }
     CadPlanCopy plan;
     cad_copy_plan(p->graph, &array, &plan);
-    p->arrays[i] = array.op == CAD_OP_SUM         ? push_sum(p, &array, &plan)
-                   : array.op == CAD_OP_MATMUL    ? push_matmul(p, &array, &plan)
-                   : array.op == CAD_ARRAY_ADD_TO ? push_add_to(p, &array, &plan)
-                   : array.op == CAD_ARRAY_CALL   ? push_call(p, &array, &plan)
-                                                  : push_row(p, &array, &plan);
+    p->arrays[i] = array.op == CAD_OP_SUM          ? push_sum(p, &array, &plan)
+                   : array.op == CAD_OP_MATMUL     ? push_matmul(p, &array, &plan)
+                   : array.op == CAD_ARRAY_ADD_TO  ? push_add_to(p, &array, &plan)
+                   : array.op == CAD_ARRAY_CALL    ? push_call(p, &array, &plan)
+                   : cad_array_is_by_index(&array) ? push_by_index(p, &array, &plan)
+                                                   : push_row(p, &array, &plan);
 }
 
 /* The tangents of inputs, which are given element by element. */

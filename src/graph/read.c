@@ -402,6 +402,58 @@ static void read_call(Reader *r, CadEntry entry, uint32_t number, int64_t n_oper
     }
 }
 
+/* The numbers of an operand as a view; `strides` is room for those along its axes. */
+static CadNumbers numbers_of_operand(Reader *r, CadOperand *operand, int64_t *strides) {
+    int64_t view[CAD_MOST_AXES + 1];
+    view[0] = operand->slot;
+    memcpy(view + 1, operand->shape_and_strides + operand->ndim,
+           (size_t)operand->ndim * sizeof *view);
+    return numbers_of(r, (int)operand->ndim, operand->shape_and_strides, view, strides);
+}
+
+/* Rows of an array at indices, or zeros with rows added there: over the axes of the indices, and
+ * behind them those of a row. */
+static void read_by_index(Reader *r, CadEntry entry, int64_t *place, int adds, int passive) {
+    CadOperand *const first = cad_next_operand(&place), *const second = cad_next_operand(&place);
+    CadOperand *const index = adds ? first : second, *const source = adds ? second : first;
+    const int inner = (int)(adds ? source->ndim - index->ndim : source->ndim - 1);
+    const int outer = (int)index->ndim, ndim = outer + inner;
+    int64_t shape[CAD_MOST_AXES], in_order[CAD_MOST_AXES], strides[3][CAD_MOST_AXES] = {{0}};
+    int64_t along[2][CAD_MOST_AXES];
+    if (operand_size(index) == 0 || ndim > CAD_MOST_AXES || entry.b == 0) {
+        r->graph->status = CAD_RAISED;
+        return;
+    }
+    CadNumbers from = numbers_of_operand(r, source, along[0]);
+    if (passive) {
+        from = stopped(r, (int)source->ndim, source->shape_and_strides, from, along[0]);
+    }
+    const CadNumbers by = numbers_of_operand(r, index, along[1]);
+    memcpy(shape, index->shape_and_strides, (size_t)outer * sizeof *shape);
+    memcpy(shape + outer, source->shape_and_strides + (source->ndim - inner),
+           (size_t)inner * sizeof *shape);
+    memcpy(strides[2], along[1], (size_t)outer * sizeof *shape);
+    cad_strides_in_order(ndim, shape, in_order);
+    int64_t length = source->shape_and_strides[0], stride = along[0][0];
+    if (adds) {
+        memcpy(strides[0] + outer, in_order + outer, (size_t)inner * sizeof *shape);
+        memcpy(strides[1], along[0], (size_t)ndim * sizeof *shape);
+        stride = 1;
+        for (int i = outer; i < ndim; i++) {
+            stride *= shape[i];
+        }
+        length = (int64_t)entry.b / stride;
+    } else {
+        memcpy(strides[0], in_order, (size_t)ndim * sizeof *shape);
+        memcpy(strides[1] + outer, along[0] + 1, (size_t)inner * sizeof *shape);
+    }
+    const CadNumbers views[3] = {
+        {0, strides[0]}, {from.first, strides[1]}, {by.first, strides[2]}};
+    name_elements(r, entry.out, entry.b,
+                  cad_graph_by_index(r->graph, adds ? CAD_ARRAY_ADD_BY : CAD_ARRAY_TAKE, CAD_NO_ID,
+                                     entry.b, ndim, shape, views, length, stride));
+}
+
 static void read_rule(Reader *r, CadEntry entry, CadPlan *plan) {
     CadGraph *graph = r->graph;
     int64_t *place = cad_plan_extra(plan) + 1;
@@ -424,7 +476,10 @@ static void read_rule(Reader *r, CadEntry entry, CadPlan *plan) {
         return;
     }
     const int64_t number = graph->calls->note(graph->owner, r->tape, r->entry, passive);
-    if (number < 0) {
+    if (number == CAD_NOTED_TAKE || number == CAD_NOTED_ADD) {
+        const int adds = number == CAD_NOTED_ADD;
+        read_by_index(r, entry, place, adds, passive[adds]);
+    } else if (number < 0) {
         graph->status = CAD_RAISED;
     } else {
         read_call(r, entry, (uint32_t)number, n_operands, place, passive);

@@ -77,15 +77,17 @@ static void emit_pack(CadMaker *m, const CadArray *array, int32_t out) {
 
 static void emit_add_to(CadMaker *m, const CadArray *array, int32_t out, int in_place) {
     CadPlan *plan = cad_graph_plan(m->graph, array);
-    const int64_t former = cad_plan_extra(plan)[0];
-    if (former < 0) {
+    const CadId former = cad_graph_former(m->graph, array);
+    if (former == CAD_NO_ID) {
         cad_maker_emit(m, (CadInstruction){.kind = CAD_ZEROS, .n = array->size, .out = out});
     } else if (!in_place) {
-        const CadPlaces x[3] = {{cad_maker_place_of(m, (CadId)former), 1}};
+        const CadPlaces x[3] = {{cad_maker_place_of(m, former), 1}};
         cad_maker_emit_vector(m, CAD_OP_positive, array->size, out, x);
     }
     if (plan->index < 0) {
-        emit_plan(m, array, (CadInstruction){.kind = CAD_ADD_TO, .out = out});
+        const int by_index = cad_array_is_by_index(array);
+        emit_plan(m, array,
+                  (CadInstruction){.kind = by_index ? CAD_ADD_BY : CAD_ADD_TO, .out = out});
         return;
     }
     const size_t count = (size_t)plan->size;
@@ -106,6 +108,21 @@ static void emit_add_to(CadMaker *m, const CadArray *array, int32_t out, int in_
     m->program->n_operations += count;
 }
 
+static void emit_take_by(CadMaker *m, const CadArray *array, int32_t out) {
+    CadInstruction instruction = {.kind = CAD_TAKE_BY, .out = out};
+    const int64_t *source = cad_plan_view(cad_graph_plan(m->graph, array), 1);
+    const int32_t place = cad_maker_place_of(m, (CadId)source[0]);
+    for (size_t k = 0; k < m->program->n_referred; k++) {
+        const CadReferred input = m->program->referred[k];
+        if (place >= input.place && place - input.place < (int32_t)input.size) {
+            instruction.n = 1;
+            instruction.y = input.place;
+            instruction.z = input.pointer;
+        }
+    }
+    emit_plan(m, array, instruction);
+}
+
 static void emit_call(CadMaker *m, const CadArray *array, int32_t out) {
     CadPlan *plan = cad_graph_plan(m->graph, array);
     cad_maker_emit(m,
@@ -121,15 +138,13 @@ static void emit_call(CadMaker *m, const CadArray *array, int32_t out) {
 
 /* Whether an array can take over the places of the one that something is added to. */
 static int takes_over(CadMaker *m, const CadArray *array, uint32_t level, uint32_t *former) {
-    if (array->op != CAD_ARRAY_ADD_TO) {
+    const CadId id = cad_graph_former(m->graph, array);
+    if (id == CAD_NO_ID) {
         return 0;
     }
-    const int64_t id = cad_plan_extra(cad_graph_plan(m->graph, array))[0];
-    if (id < 0) {
-        return 0;
-    }
-    *former = cad_graph_array_of(m->graph, (CadId)id);
-    return m->graph->arrays[*former].op == CAD_ARRAY_ADD_TO && m->array_last[*former] == level &&
+    *former = cad_graph_array_of(m->graph, id);
+    const uint32_t op = m->graph->arrays[*former].op;
+    return (op == CAD_ARRAY_ADD_TO || op == CAD_ARRAY_ADD_BY) && m->array_last[*former] == level &&
            m->array_reads[*former] == 1;
 }
 
@@ -158,7 +173,11 @@ void cad_maker_emit_array(CadMaker *m, uint32_t i) {
         emit_pack(m, array, place);
         break;
     case CAD_ARRAY_ADD_TO:
+    case CAD_ARRAY_ADD_BY:
         emit_add_to(m, array, place, in_place);
+        break;
+    case CAD_ARRAY_TAKE:
+        emit_take_by(m, array, place);
         break;
     case CAD_OP_SUM:
         emit_plan(m, array, (CadInstruction){.kind = CAD_SUMS, .n = array->size, .out = place});

@@ -66,6 +66,7 @@ typedef struct CadMaker {
     int32_t *array_place;
     uint32_t *array_group;
     uint32_t *array_reads;
+    uint8_t *array_is_copied; /* an input of which more is wanted than to be taken from */
     /* what guards need; and levels of another kind */
     uint8_t *is_early, *array_is_early;
     uint32_t *other_level, *other_array_level;
@@ -170,6 +171,10 @@ uint32_t *cad_maker_sort_by_level(CadMaker *m, const uint32_t *levels, size_t co
 size_t cad_maker_estimate(CadMaker *m);
 
 /* --- places.c --- */
+
+/* Give inputs that are nothing but taken from a place for their address, behind all inputs. */
+void cad_maker_refer_to_inputs(CadMaker *m, const CadId *inputs, size_t n_inputs,
+                               const CadId *roots, size_t n_roots);
 
 /* Inputs come first; so many of them are shared. */
 void cad_maker_place_inputs(CadMaker *m, const CadId *inputs, size_t n_inputs, size_t n_shared);

@@ -52,8 +52,9 @@ static int has_buffers(CadMaker *m) {
     m->other_level = cad_memory_zeroed(nodes, sizeof *m->other_level);
     m->other_array_level = cad_memory_zeroed(arrays, sizeof *m->other_array_level);
     m->check_level = cad_memory_zeroed(m->graph->n_guards, sizeof *m->check_level);
-    if (m->uses == NULL || m->level == NULL || m->last == NULL || m->chain == NULL ||
-        m->group == NULL || m->place == NULL || m->array_is_live == NULL ||
+    m->array_is_copied = cad_memory_zeroed(arrays, 1);
+    if (m->array_is_copied == NULL || m->uses == NULL || m->level == NULL || m->last == NULL ||
+        m->chain == NULL || m->group == NULL || m->place == NULL || m->array_is_live == NULL ||
         m->array_level == NULL || m->array_last == NULL || m->array_place == NULL ||
         m->array_group == NULL || m->array_reads == NULL || m->is_early == NULL ||
         m->array_is_early == NULL || m->other_level == NULL || m->other_array_level == NULL ||
@@ -78,7 +79,7 @@ static void free_buffers(CadMaker *m) {
                              m->terms,         m->members,
                              m->is_early,      m->array_is_early,
                              m->other_level,   m->other_array_level,
-                             m->check_level};
+                             m->check_level,   m->array_is_copied};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
         cad_memory_free(buffers[i]);
     }
@@ -167,6 +168,7 @@ typedef struct Order {
     int along; /* directions, of which the first n_shared inputs are no part */
     int compares_last;
     size_t n_shared;
+    int refers; /* to inputs, where it can */
 } Order;
 
 static CadStatus make(const Order *order, Levels levels, CadProgram **program) {
@@ -184,6 +186,9 @@ static CadStatus make(const Order *order, Levels levels, CadProgram **program) {
         cad_maker_place_inputs(m, order->inputs, order->n_inputs, order->n_shared);
         m->boundary = order->along ? (int32_t)m->program->n_shared : INT32_MIN;
         cad_maker_find_wanted(m, roots, n_roots);
+        if (order->refers) {
+            cad_maker_refer_to_inputs(m, order->inputs, order->n_inputs, roots, n_roots);
+        }
         cad_maker_find_chains(m);
         if (levels == AS_ESTIMATED) {
             find_better_levels(m, roots, n_roots);
@@ -235,20 +240,21 @@ static CadStatus make_better(const Order *order, CadProgram **program) {
 CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
                            const CadId *roots, size_t n_roots, CadProgram **program) {
     const Order order = {
-        graph, inputs, n_inputs, roots, n_roots, graph->optimize, 0, graph->compares_last, 0};
+        graph, inputs, n_inputs, roots, n_roots, graph->optimize, 0, graph->compares_last, 0, 1};
     return make_better(&order, program);
 }
 
 CadStatus cad_program_make_along(CadGraph *graph, const CadId *inputs, size_t n_inputs,
                                  size_t n_shared, const CadId *roots, size_t n_roots,
                                  CadProgram **program) {
-    const Order order = {graph, inputs, n_inputs, roots, n_roots, graph->optimize, 1, 1, n_shared};
+    const Order order = {graph,           inputs, n_inputs, roots,    n_roots,
+                         graph->optimize, 1,      1,        n_shared, 0};
     return make_better(&order, program);
 }
 
 CadStatus cad_program_make_for_lanes(CadGraph *graph, const CadId *inputs, size_t n_inputs,
                                      const CadId *roots, size_t n_roots, CadProgram **program) {
-    const Order order = {graph, inputs, n_inputs, roots, n_roots, 0, 0, 1, 0};
+    const Order order = {graph, inputs, n_inputs, roots, n_roots, 0, 0, 1, 0, 0};
     return make(&order, LATEST, program);
 }
 
@@ -267,6 +273,7 @@ void cad_program_free(CadProgram *program) {
         cad_memory_free(program->constants);
         cad_memory_free(program->outputs);
         cad_memory_free(program->checks);
+        cad_memory_free(program->referred);
         cad_memory_free(program);
     }
 }
@@ -278,5 +285,6 @@ size_t cad_program_bytes(const CadProgram *program) {
            program->n_plan_words * sizeof *program->plans +
            program->n_constants * sizeof *program->constants +
            program->n_outputs * sizeof *program->outputs +
-           program->n_checks * sizeof *program->checks;
+           program->n_checks * sizeof *program->checks +
+           program->n_referred * sizeof *program->referred;
 }

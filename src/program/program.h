@@ -21,6 +21,9 @@ typedef enum CadStepKind {
     CAD_ADD_AT,  /* out[lists[z + i]] += x[i sx] */
     CAD_CALL,    /* the call z of `n` numbers from x on; `y` results from `out` on */
     CAD_COMPARE, /* `n` checks from checks[x] on: the program ends where one does not hold */
+    CAD_TAKE_BY, /* the plan at x: numbers of an array at indices; see CAD_ARRAY_TAKE. If `n`, it
+                    is the input at y, to whose numbers the place z refers */
+    CAD_ADD_BY,  /* the plan at x: the source is added to the target at indices */
 } CadStepKind;
 
 typedef struct CadInstruction {
@@ -56,6 +59,14 @@ typedef struct CadCheck {
     double value;
 } CadCheck;
 
+/* An input that is nothing but taken from at indices need not be copied: the place `pointer` holds
+ * the address of its first number, as bits. */
+typedef struct CadReferred {
+    int32_t place; /* where its numbers stand, if they are copied */
+    uint32_t size;
+    int32_t pointer; /* one of the places behind all inputs */
+} CadReferred;
+
 typedef struct CadProgram {
     CadInstruction *code;
     CadSingle *singles;
@@ -64,6 +75,8 @@ typedef struct CadProgram {
     double *constants; /* the one at place -k - 1 stands at index n_constants - k - 1 */
     CadStretch *outputs;
     CadCheck *checks;
+    CadReferred *referred;
+    size_t n_referred, referred_capacity;
     size_t n_code, n_singles, n_lists, n_plan_words, n_constants, n_outputs, n_checks;
     size_t code_capacity, single_capacity, list_capacity, plan_capacity, constant_capacity,
         output_capacity, check_capacity;
@@ -111,9 +124,18 @@ static inline double *cad_program_places(const CadProgram *program, size_t lanes
     return room + program->n_constants * lanes;
 }
 
+/* Say where the numbers of an input are that is referred to; they have to stay there. */
+static inline void cad_program_refer(double *places, CadReferred input, const double *numbers) {
+    memcpy(places + input.pointer, &numbers, sizeof numbers);
+}
+
+/* Write inputs, which stand in a row, to their places; those that are referred to stay where they
+ * are. */
+void cad_program_take_inputs(const CadProgram *program, double *places, const double *inputs);
+
 /* Carry it out: inputs stand in their places. Answers the guard that does not hold, or -1; if a
- * call has failed, CAD_CALL_FAILED. */
-enum { CAD_CALL_FAILED = -2 };
+ * call has failed, CAD_CALL_FAILED; if an index is out of bounds, CAD_OUT_OF_BOUNDS. */
+enum { CAD_CALL_FAILED = -2, CAD_OUT_OF_BOUNDS = -3 };
 long cad_program_run(const CadProgram *program, double *room);
 
 /* What stands where a guard looks that was found not to hold. */

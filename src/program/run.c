@@ -18,6 +18,19 @@ void cad_program_prepare(const CadProgram *program, size_t lanes, double *room) 
     }
 }
 
+void cad_program_take_inputs(const CadProgram *program, double *places, const double *inputs) {
+    size_t next = 0;
+    for (size_t k = 0; k < program->n_referred; k++) {
+        const CadReferred input = program->referred[k];
+        memcpy(places + next, inputs + next, ((size_t)input.place - next) * sizeof *places);
+        cad_program_refer(places, input, inputs + input.place);
+        next = (size_t)input.place + input.size;
+    }
+    if (program->n_inputs > next) {
+        memcpy(places + next, inputs + next, (program->n_inputs - next) * sizeof *places);
+    }
+}
+
 /* --- one point --- */
 
 static inline void run_sincos(const CadSingle *s, double *at) {
@@ -154,6 +167,81 @@ static void run_product(CadPlan *plan, const Places *places) {
     multiply_views(&walk);
 }
 
+/* An index, counted from the beginning; -1 if it is out of bounds. */
+static inline ptrdiff_t index_within(double index, double length) {
+    index += index < 0.0 ? length : 0.0;
+    return index >= 0.0 && index < length ? (ptrdiff_t)index : -1;
+}
+
+/* One row at one index. */
+static void take_row(CadStrip to, CadStrip from, size_t n) {
+    if (to.step == 1 && from.step == 1) {
+        memcpy(to.data, from.data, n * sizeof *to.data);
+        return;
+    }
+    for (size_t k = 0; k < n; k++) {
+        to.data[(ptrdiff_t)k * to.step] = from.data[(ptrdiff_t)k * from.step];
+    }
+}
+
+/* A row of numbers, each at an index of its own; 0 if one is out of bounds. */
+static int take_each(CadStrip to, CadStrip from, CadStrip index, size_t n, double length,
+                     ptrdiff_t stride) {
+    for (ptrdiff_t k = 0; k < (ptrdiff_t)n; k++) {
+        const ptrdiff_t which = index_within(index.data[k * index.step], length);
+        if (which < 0) {
+            return 0;
+        }
+        to.data[k * to.step] = from.data[k * from.step + which * stride];
+    }
+    return 1;
+}
+
+static int add_each(CadStrip to, CadStrip from, CadStrip index, size_t n, double length,
+                    ptrdiff_t stride) {
+    for (ptrdiff_t k = 0; k < (ptrdiff_t)n; k++) {
+        const ptrdiff_t which = index_within(index.data[k * index.step], length);
+        if (which < 0) {
+            return 0;
+        }
+        to.data[k * to.step + which * stride] += from.data[k * from.step];
+    }
+    return 1;
+}
+
+/* Take from a source at indices, or add to a target there. The last view holds the indices. 0 if
+ * one is out of bounds. */
+static int run_by_index(const CadProgram *program, const CadInstruction *i, const Places *places) {
+    CadPlan *plan = (CadPlan *)(program->plans + i->x);
+    const int64_t *extra = cad_plan_extra(plan);
+    const double length = (double)extra[1];
+    const ptrdiff_t stride = (ptrdiff_t)extra[2];
+    int inside = 1;
+    Walk walk;
+    start_walk_over(&walk, places, plan, 1);
+    if (i->n > 0) {
+        memcpy(&walk.values[1], places->own + i->z, sizeof walk.values[1]);
+        walk.at[1] -= i->y;
+    }
+    do {
+        const CadStrip to = values_at(&walk, 0, 0), index = values_at(&walk, 2, 0);
+        CadStrip from = values_at(&walk, 1, 0);
+        if (i->kind == CAD_ADD_BY) {
+            inside = add_each(to, from, index, walk.n, length, stride);
+        } else if (index.step != 0) {
+            inside = take_each(to, from, index, walk.n, length, stride);
+        } else {
+            const ptrdiff_t which = index_within(*index.data, length);
+            inside = which >= 0;
+            if (inside) {
+                from.data += which * stride;
+                take_row(to, from, walk.n);
+            }
+        }
+    } while (inside && advance(&walk));
+    return inside;
+}
+
 static inline double number_at(const Places *places, int32_t place) {
     return base_of(places, place)[place];
 }
@@ -266,6 +354,9 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
         break;
     case CAD_COMPARE:
         return failed_check(program->checks + i->x, i->n, places);
+    case CAD_TAKE_BY:
+    case CAD_ADD_BY:
+        return run_by_index(program, i, places) ? -1 : CAD_OUT_OF_BOUNDS;
     }
     return -1;
 }
@@ -557,6 +648,9 @@ static long run_point(const CadProgram *program, double *room, const CadPoints *
     memcpy(at + n_first, points->own + k * n, n * sizeof *at);
     if (n_last > 0) {
         memcpy(at + n_first + n, points->shared + n_first, n_last * sizeof *at);
+    }
+    for (size_t i = 0; i < program->n_referred; i++) {
+        cad_program_refer(at, program->referred[i], at + program->referred[i].place);
     }
     const long missed = cad_program_run(program, room);
     points->missed[k] = missed != -1;

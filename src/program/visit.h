@@ -39,8 +39,9 @@ static inline void visit_parts(CadMaker *m, size_t i, void (*visit)(CadMaker *, 
         for (int k = plan->n_views > 1 ? 1 : 0; k < plan->n_views; k++) {
             visit(m, (CadId)cad_plan_view(plan, k)[0]);
         }
-        if (array->op == CAD_ARRAY_ADD_TO && cad_plan_extra(plan)[0] >= 0) {
-            visit(m, (CadId)cad_plan_extra(plan)[0]);
+        const CadId former = cad_graph_former(m->graph, array);
+        if (former != CAD_NO_ID) {
+            visit(m, former);
         }
     }
 }

@@ -629,6 +629,92 @@ static void what_varies_is_told_from_what_does_not(void) {
     cad_graph_free(graph);
 }
 
+enum { ROWS = 40, COLUMNS = 3, PICKED = 5 };
+
+/* Rows of x at indices, squared and added up, in a graph of its own; the program gives the sum,
+ * its gradient by x, and the product of its Hessian and a direction. */
+static CadStatus program_by_index(int64_t stride, CadProgram **program) {
+    enum { N = ROWS * COLUMNS };
+    CadGraph *const graph = cad_graph_new(1);
+    if (graph == NULL) {
+        return CAD_NO_MEMORY;
+    }
+    const CadId x = cad_graph_input(graph, N), index = cad_graph_input(graph, PICKED);
+    const CadId direction = cad_graph_input(graph, N);
+    const CadId first = stride > 0 ? x : x + (ROWS - 1) * COLUMNS;
+    const int64_t shape[2] = {PICKED, COLUMNS}, row[2] = {0, 1}, along[2] = {1, 0};
+    const int64_t in_order[2] = {COLUMNS, 1}, all[2] = {0, 0};
+    const CadNumbers taking[3] = {{0, in_order}, {first, row}, {index, along}};
+    const CadId taken = cad_graph_by_index(graph, CAD_ARRAY_TAKE, CAD_NO_ID, PICKED * COLUMNS, 2,
+                                           shape, taking, ROWS, stride * COLUMNS);
+    const CadNumbers squaring[2] = {{0, in_order}, {taken, in_order}};
+    const CadId squares =
+        cad_graph_map(graph, CAD_OP_square, PICKED * COLUMNS, 2, shape, 2, squaring);
+    const CadNumbers adding[2] = {{0, all}, {squares, in_order}};
+    const CadId sum = cad_graph_map(graph, CAD_OP_SUM, 1, 2, shape, 2, adding);
+    const CadId seed = cad_graph_constant(graph, 1.0);
+    CadId wrt[N], given[N], roots[1 + 2 * N] = {sum};
+    for (CadId k = 0; k < N; k++) {
+        wrt[k] = x + k;
+        given[k] = direction + k;
+    }
+    CadStatus status = graph->status;
+    if (status == CAD_OK) {
+        status = cad_graph_pull(graph, &sum, &seed, 1, wrt, N, roots + 1);
+    }
+    if (status == CAD_OK) {
+        status = cad_graph_push(graph, wrt, given, N, roots + 1, N, roots + 1 + N);
+    }
+    if (status == CAD_OK) {
+        const CadId inputs[3] = {x, index, direction};
+        status = cad_program_make(graph, inputs, 3, roots, 1 + 2 * N, program);
+    }
+    cad_graph_free(graph);
+    return status;
+}
+
+static void rows_are_taken_at_indices(void) {
+    enum { N = ROWS * COLUMNS };
+    for (int64_t stride = -1; stride <= 1; stride += 2) {
+        CadStatus status = CAD_NO_MEMORY;
+        CadProgram *program = NULL;
+        for (long granted = 0; status != CAD_OK && granted < GRANTED; granted++) {
+            program = NULL;
+            cad_memory_fail_after(granted);
+            status = program_by_index(stride, &program);
+            cad_memory_fail_after(-1);
+            CHECK(status == CAD_OK || (status == CAD_NO_MEMORY && program == NULL));
+        }
+        CHECK(status == CAD_OK);
+        CHECK_COUNT(program->n_referred, 2); /* x and the direction */
+        double inputs[2 * N + PICKED], results[1 + 2 * N], counts[ROWS] = {0.0}, sum = 0.0;
+        const double index[PICKED] = {3.0, -1.0, 0.0, 3.0, -ROWS};
+        for (int k = 0; k < N; k++) {
+            inputs[k] = sin(k);
+            inputs[N + PICKED + k] = cos(k);
+        }
+        memcpy(inputs + N, index, sizeof index);
+        for (int k = 0; k < PICKED; k++) {
+            const int at = (int)index[k] + (index[k] < 0.0 ? ROWS : 0);
+            counts[stride > 0 ? at : ROWS - 1 - at] += 1.0;
+        }
+        CHECK(run(program, inputs, results) == -1);
+        for (int k = 0; k < N; k++) {
+            const double count = counts[k / COLUMNS];
+            sum += count * inputs[k] * inputs[k];
+            CHECK_NEAR(results[1 + k], 2.0 * count * inputs[k], 1e-12);
+            CHECK_NEAR(results[1 + N + k], 2.0 * count * inputs[N + PICKED + k], 1e-12);
+        }
+        CHECK_NEAR(results[0], sum, 1e-12);
+        const double outside[4] = {ROWS, -ROWS - 1.0, NAN, INFINITY};
+        for (int k = 0; k < 4; k++) {
+            inputs[N + 1] = outside[k];
+            CHECK(run(program, inputs, results) == CAD_OUT_OF_BOUNDS);
+        }
+        cad_program_free(program);
+    }
+}
+
 static void graphs_survive_want_of_memory(void) {
     for (uint64_t seed = 0; seed < 3; seed++) {
         Twin *const twin = random_twin(seed, 12);
@@ -677,6 +763,7 @@ const Test graph_tests[] = {
     TEST(guards_are_looked_at),
     TEST(a_miss_ends_where_it_is_met),
     TEST(what_varies_is_told_from_what_does_not),
+    TEST(rows_are_taken_at_indices),
     TEST(graphs_survive_want_of_memory),
     END_OF_TESTS,
 };

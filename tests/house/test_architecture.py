@@ -56,7 +56,15 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     ),
     (
         "operations",
-        [{"guards", "table"}, {"masks"}, {"dispatch"}, {"arrays"}, {"primitives"}, {"__init__"}],
+        [
+            {"guards", "table"},
+            {"masks"},
+            {"dispatch"},
+            {"arrays"},
+            {"primitives"},
+            {"indices"},
+            {"__init__"},
+        ],
     ),
     ("", [{"ops"}, {"nn", "math"}]),
     (

@@ -121,6 +121,9 @@ CHOICES: dict[str, Callable[[Any], Any]] = {
         + np.outer(np.where(x > 0.0, 1.0, 2.0), x)[1] * np.dot(np.ones(5), x > 1.0)
     ),
     "copies of numbers": lambda x: copy.copy((x > 0.0).astype(float).copy()) * x,
+    "counted element": lambda x: x[np.sum(x > 0.0) - 1] * x,
+    "index made of bools": lambda x: x[np.where(x > 0.0, 1, 0)] * x,
+    "ints as index": lambda x: np.arange(5.0)[(x > 0.0).astype(int)] * x,
 }
 
 # What reads a mask, in some way or other.
@@ -133,14 +136,10 @@ READINGS: dict[str, Callable[[Any], Any]] = {
         np.sum(a=x > 0.0) * x + np.count_nonzero(a=x > 1.0) + np.any(a=x > 2.0)
     ),
     "counted turns": lambda x: sum(x[k] ** 2 for k in range(np.sum(x > 0.0))) * x,
-    "counted element": lambda x: x[np.sum(x > 0.0) - 1] * x,
-    "index made of bools": lambda x: x[np.where(x > 0.0, 1, 0)] * x,
-    "ints as index": lambda x: np.arange(5.0)[(x > 0.0).astype(int)] * x,
     "float": lambda x: float(np.mean(x > 0.0)) * x + round(float((x > 1.0).sum()) / 3.0, 1),
     "int": lambda x: int(np.sum(x > 0.0)) * x + int(2.5 * np.mean(x > 0.0)),
     "key": lambda x: {k: k * 0.5 for k in range(6)}[np.sum(x > 0.0)] * x,
     "shape": lambda x: np.ones(np.sum(x > 0.0)).sum() * x,
-    "equal counts": lambda x: x * x if np.sum(x > 0.0) == np.sum(x < 0.0) else x,
     "order of counts": lambda x: x * x if np.sum(x > 0.0) > 2 else x,
     "other dtypes": lambda x: (x > 0.0).astype(np.float32) * 0.1 * x,
     "small ints": lambda x: ((x > 0.0).astype(np.int8) * np.int8(100) * np.int8(3)) * x,
@@ -288,6 +287,13 @@ def test_choices_at_nan_and_infinity(name: str, x: list[float]) -> None:
         near(program(at), f(at))
         near(program.jacobian(at), cadiff.jacobian(f)(at))
     assert program.stats()["recordings"] == 1
+
+
+def test_whether_counts_are_equal_is_one_guard() -> None:
+    program = cadiff.compile(lambda x: x * x if np.sum(x > 0.0) == np.sum(x < 0.0) else x)
+    for x in ([1.0, -1.0, 0.0], [2.0, 1.0, 0.0], [-2.0, 1.0, 0.0], [-1.0, -1.0, 2.0]):
+        near(program(np.array(x)), np.array(x) ** (1 + (sum(np.sign(x)) == 0.0)))
+    assert program.stats()["recordings"] == 2
 
 
 @pytest.mark.parametrize("name", [*READINGS, *WRITINGS])

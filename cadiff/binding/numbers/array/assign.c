@@ -261,7 +261,8 @@ int cad_array_assign(CadVar *var, PyObject *key, PyObject *value) {
             return status;
         }
     }
-    PyObject *numbers = cad_numbers_of(value);
+    PyObject *plain_key = cad_key_without_masks(key);
+    PyObject *numbers = plain_key == NULL ? NULL : cad_numbers_of(value);
     PyObject *source = numbers == NULL ? NULL : source_for(var, numbers);
     Py_XDECREF(numbers);
     CadArrayOperands all = {.tape = var->tape, .n = 0};
@@ -280,7 +281,7 @@ int cad_array_assign(CadVar *var, PyObject *key, PyObject *value) {
             Py_TYPE(value)->tp_name);
     }
     if (status == 0 && cad_pin(var->tape) == 0) {
-        status = assign(var, key, &all);
+        status = assign(var, plain_key, &all);
         cad_tape_unpin(var->tape);
         if (status == 0 && !all.of[0].passive) {
             cad_tape_activate(var->tape, var->slot);
@@ -289,6 +290,7 @@ int cad_array_assign(CadVar *var, PyObject *key, PyObject *value) {
         status = -1;
     }
     cad_release_operands(&all);
+    Py_XDECREF(plain_key);
     Py_XDECREF(source);
     return status;
 }

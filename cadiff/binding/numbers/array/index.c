@@ -34,8 +34,13 @@ static PyObject *with_ellipsis(PyObject *key) {
     return whole;
 }
 
-/* Indexing by anything but a whole number: NumPy itself finds the view. */
+/* Indexing by anything but a whole number: NumPy itself finds the view, unless a replay is to. */
 static PyObject *general_item(CadVar *var, PyObject *key) {
+    PyObject *taken = cad_taken_by_masks((PyObject *)var, key);
+    if (taken != Py_None) {
+        return taken;
+    }
+    Py_DECREF(taken);
     PyObject *whole = with_ellipsis(key);
     PyObject *array = whole == NULL ? NULL : cad_var_transient(var, var->tape->values, 0);
     PyObject *part = array == NULL ? NULL : PyObject_GetItem(array, whole);

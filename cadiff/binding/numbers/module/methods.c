@@ -294,6 +294,10 @@ static PyObject *array_astype(PyObject *self, PyObject *args, PyObject *kwargs) 
     }
     const int is_float = PyTypeNum_ISFLOAT(type->type_num);
     Py_DECREF(type);
+    if (!is_float && cad_guarding > 0 && cad_mask_type != NULL && cad_guarded_tape(self) != NULL) {
+        return PyObject_CallMethod((PyObject *)cad_mask_type, "converted", "OO", self,
+                                   PyTuple_GET_ITEM(args, 0));
+    }
     if (!is_float) {
         PyErr_Format(PyExc_TypeError,
                      "numbers with derivatives are float64 and cannot become %S: take "

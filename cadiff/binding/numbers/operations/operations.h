@@ -63,6 +63,17 @@ extern PyTypeObject *cad_mask_type; /* NULL before it is registered */
 void cad_register_masks(PyObject *type);
 int cad_is_mask(PyObject *object);
 
+/* What x[key] is where masks among the key are indices, which a replay computes anew; None if the
+ * masks have to be read, or there is none. A new reference. */
+PyObject *cad_taken_by_masks(PyObject *x, PyObject *key);
+
+/* A key with plain arrays in the place of masks, which are read. A new reference. */
+PyObject *cad_key_without_masks(PyObject *key);
+
+/* While something is recorded for replays: have NumPy's own arrays indexed by masks in this way,
+ * too. NumPy asks no index how it wants to be used. */
+void cad_index_arrays_by_masks(int on);
+
 /* --- operations (apply.c) --- */
 
 /* What operations on any numbers ask of a type: an operation at least one of whose operands is of

@@ -107,3 +107,44 @@ void cad_register_masks(PyObject *type) {
 int cad_is_mask(PyObject *object) {
     return cad_mask_type != NULL && Py_IS_TYPE(object, cad_mask_type);
 }
+
+static int has_masks(PyObject *key) {
+    int any = cad_is_mask(key);
+    for (Py_ssize_t i = 0; PyTuple_Check(key) && i < PyTuple_GET_SIZE(key) && !any; i++) {
+        any = cad_is_mask(PyTuple_GET_ITEM(key, i));
+    }
+    return any;
+}
+
+PyObject *cad_taken_by_masks(PyObject *x, PyObject *key) {
+    return cad_guarding > 0 && has_masks(key)
+               ? PyObject_CallMethod((PyObject *)cad_mask_type, "taken", "OO", x, key)
+               : Py_NewRef(Py_None);
+}
+
+PyObject *cad_key_without_masks(PyObject *key) {
+    return has_masks(key) ? PyObject_CallMethod((PyObject *)cad_mask_type, "read_all", "(O)", key)
+                          : Py_NewRef(key);
+}
+
+static binaryfunc subscript_of_numpy;
+
+static PyObject *subscript_by_masks(PyObject *array, PyObject *key) {
+    PyObject *taken =
+        PyArray_CheckExact(array) ? cad_taken_by_masks(array, key) : Py_NewRef(Py_None);
+    if (taken != Py_None) {
+        return taken;
+    }
+    Py_DECREF(taken);
+    return subscript_of_numpy(array, key);
+}
+
+void cad_index_arrays_by_masks(int on) {
+    binaryfunc *subscript = &PyArray_Type.tp_as_mapping->mp_subscript;
+    if (on && *subscript != subscript_by_masks) {
+        subscript_of_numpy = *subscript;
+        *subscript = subscript_by_masks;
+    } else if (!on && *subscript == subscript_by_masks) {
+        *subscript = subscript_of_numpy;
+    }
+}

@@ -1,0 +1,563 @@
+"""Arrays of integers and bools among the arguments of programs: inputs, as soon as they change.
+
+What a program gives is compared with f itself, run as it is on the same integers.
+"""
+
+from __future__ import annotations
+
+import math
+import pickle
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cadiff
+import cadiff.numpy as cnp
+
+from ..helpers.properties import examples
+
+N = 6
+TABLE = np.random.default_rng(1).normal(size=(N, 3))
+LABELS = np.array([2, 0, 1, 1, 2, 0])
+
+
+def near(found: Any, expected: Any) -> None:
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def row(rng: np.random.Generator) -> Any:
+    return rng.uniform(0.5, 2.0, N)
+
+
+def replaced(y: Any, at: Any, by: Any) -> Any:
+    y = y * 1.0
+    y[at] = by
+    return y
+
+
+# Of a vector x of 6 numbers and a vector of 4 indices.
+INDEXING: dict[str, Callable[[Any, Any], Any]] = {
+    "elements": lambda x, i: cnp.sin(x[i]) * x[0],
+    "elements twice": lambda x, i: x[i] * x[i[::-1]] + x[np.maximum(i, -5) - 1],
+    "reversed": lambda x, i: x[::-1][i] * x[::-2][np.minimum(abs(i), 2)],
+    "view": lambda x, i: (x * x)[1:][np.minimum(np.maximum(i, -5), 4)],
+    "of indices": lambda x, i: x[LABELS[i]] * x[i][::-1],
+    "of lifted indices": lambda x, i: x[i[np.minimum(np.abs(i), 3)]],
+    "rows of a constant": lambda x, i: TABLE[i] @ x[:3],
+    "rows": lambda x, i: cnp.outer(x, x**2)[i].sum(axis=1),
+    "columns": lambda x, i: cnp.outer(x, x**2)[:, i][1],
+    "columns of rows": lambda x, i: cnp.outer(x, x**2)[1:3, i].sum(axis=0),
+    "last axis": lambda x, i: cnp.outer(x, x**2)[..., i][2],
+    "new axis": lambda x, i: (x[None, i] * x[i, None])[1],
+    "pairs": lambda x, i: cnp.outer(x, x**2)[i, i[::-1]],
+    "pairs with an array": lambda x, i: cnp.outer(x, x**2)[i, LABELS[:4]],
+    "pairs with an int": lambda x, i: cnp.outer(x, x**2)[i, -2] + cnp.outer(x, x**2)[3, i],
+    "pairs apart": lambda x, i: (cnp.outer(x, x)[:, :, None] * x)[i, :2, 3].sum(axis=1),
+    "pairs apart, twice": lambda x, i: (cnp.outer(x, x)[:, :, None] * x)[i, :2, i].sum(axis=1),
+    "matrix of indices": lambda x, i: x[i.reshape(2, 2)].T @ x[i[:2]] * x[i[0]],
+    "one of them": lambda x, i: x[i[1]] * x,
+    "take": lambda x, i: cnp.take(x, i) * cnp.take(cnp.outer(x, x), i, axis=1)[0],
+    "take along": lambda x, i: cnp.take_along_axis(cnp.outer(x, x)[:4], i[:, None], 1)[:, 0],
+    "factor": lambda x, i: x[:4] * i + x[0] * i.mean() + x[i] ** 2 * i.sum(),
+    "arithmetic": lambda x, i: x[-abs(i)] + x[np.minimum(2 * i[::-1] + N, N - 1)],
+    "comparison": lambda x, i: cnp.where(i > 1, x[i], x[0]) + (i == 2) * x[:4],
+    "nothing": lambda x, i: x * 2.0,
+    "gradient within": lambda x, i: cadiff.grad(lambda v: cnp.sum(v[i] ** 3))(x) * x,
+    "jvp within": lambda x, i: cadiff.jvp(lambda v: v[i] ** 3, (x,), (x,))[1],
+}
+
+
+def points(rng: np.random.Generator, dtype: Any) -> Any:
+    low = 0 if np.dtype(dtype).kind == "u" else -N
+    return rng.integers(low, N, 4).astype(dtype)
+
+
+@pytest.mark.parametrize("name", INDEXING)
+def test_indices_that_change_are_inputs(name: str) -> None:
+    f = INDEXING[name]
+    rng = np.random.default_rng(2)
+    program, total = cadiff.compile(f), cadiff.compile(lambda x, i: cnp.sum(f(x, i) ** 2))
+    plain = lambda x, i: cnp.sum(f(x, i) ** 2)  # noqa: E731
+    for _ in range(5):
+        x, i, v = row(rng), points(rng, int), row(rng)
+        near(program(x, i), f(x, i))
+        near(program.jacobian(x, i), cadiff.jacobian(f)(x, i))
+        value, gradient = total.value_and_grad(x, i)
+        near(value, plain(x, i))
+        near(gradient, cadiff.grad(plain)(x, i))
+        near(total.hvp(x, v, i), cadiff.hvp(plain)(x, v, i))
+        near(total.hessian(x, i), cadiff.hessian(plain)(x, i))
+    for made in (program, total):
+        stats = made.stats()
+        assert (stats["recordings"], stats["eager"], stats["obstacles"]) == (2, 0, [])
+
+
+@pytest.mark.parametrize(
+    "dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i4", ">u8", "strided", "read-only"]
+)
+def test_indices_of_every_kind(dtype: str) -> None:
+    def f(x: Any, i: Any) -> Any:
+        return cnp.sum(x[i] * cnp.cos(TABLE[i, 1]))
+
+    rng = np.random.default_rng(3)
+    program = cadiff.compile(f)
+    for _ in range(4):
+        x, i = row(rng), points(rng, dtype if dtype[-1].isdigit() else int)
+        if dtype == "strided":
+            i = np.repeat(i, 3)[::3]
+        i.setflags(write=dtype != "read-only")
+        near(program.value_and_grad(x, i)[1], cadiff.grad(f)(x, i))
+        near(program(x, i), f(x, i))
+    assert program.stats()["recordings"] == 2
+
+
+@pytest.mark.parametrize("name", ["elements", "rows of a constant", "pairs", "columns", "take"])
+@pytest.mark.parametrize("outside", [N, -N - 1, 2**40, -(2**60)])
+def test_an_index_out_of_bounds_is_numpys_error(name: str, outside: int) -> None:
+    f = INDEXING[name]
+    rng = np.random.default_rng(4)
+    program = cadiff.compile(f)
+    for k in range(6):
+        x, i = row(rng), points(rng, int)
+        near(program(x, i), f(x, i))
+        near(program.jacobian(x, i), cadiff.jacobian(f)(x, i))
+        i[k % 4] = outside
+        for run in (program, program.jacobian):
+            with pytest.raises(IndexError, match=f"index {outside} is out of bounds"):
+                run(x, i)
+    assert program.stats()["recordings"] <= 4
+
+
+# Of the same; values are read, so that recordings keep the integers as constants.
+READING: dict[str, Callable[[Any, Any], Any]] = {
+    "turns": lambda x, i: sum(x[k] for _, k in zip(range(abs(int(i[0]))), i, strict=False)) * x,
+    "branch": lambda x, i: x if i[0] > 2 else -x,
+    "key": lambda x, i: {k: k * 0.5 for k in range(-N, N)}[i[1]] * x,
+    "unique": lambda x, i: x[np.unique(i)].sum() * x,
+    "sorted": lambda x, i: x[np.sort(i)],
+    "list": lambda x, i: x[i.tolist()],
+    "counts": lambda x, i: np.bincount(i + N, minlength=2 * N)[:N] * x,
+    "plain take": lambda x, i: np.take(TABLE, i, axis=0) @ x[:3],
+    "shift": lambda x, i: x[(i << 1) >> 1],
+    "assignment": lambda x, i: replaced(x, i, 2.0) * x,
+    "assignment of elements": lambda x, i: replaced(x, i, x[i[::-1]]) * x,
+    "text": lambda x, i: len(str(i)) * x,
+    "asserted": lambda x, i: x[i] * (1.0 if type(i) is np.ndarray else 2.0),
+    "quotient": lambda x, i: x[(i + N) // 3],
+}
+
+
+@pytest.mark.parametrize("name", READING)
+def test_integers_that_are_read_are_right(name: str) -> None:
+    f = READING[name]
+    rng = np.random.default_rng(5)
+    program = cadiff.compile(f)
+    for _ in range(6):
+        x, i = row(rng), points(rng, int)
+        expected = f(x, i)
+        if name == "asserted":  # numbers with derivatives are not ndarrays either
+            expected = x[i]
+            continue
+        near(program(x, i), expected)
+        near(program.jacobian(x, i), cadiff.jacobian(f)(x, i))
+    assert program.stats()["obstacles"] == []
+
+
+CHOOSING: dict[str, Callable[[Any, Any], Any]] = {
+    "where": lambda x, m: cnp.where(m, x**2, -x),
+    "factor": lambda x, m: m * x + (1 - m) * x**3,
+    "logic": lambda x, m: cnp.where(~m | (x > 1.0), x, x**2) * m.sum(),
+    "assigned": lambda x, m: replaced(x, m, 3.0) * x,
+    "any": lambda x, m: x * 2.0 if m.any() else x**2,
+    "mean": lambda x, m: m.mean() * x + np.sum(m) * x**2,
+}
+
+
+@pytest.mark.parametrize("name", CHOOSING)
+def test_masks_that_change_are_inputs(name: str) -> None:
+    f = CHOOSING[name]
+    rng = np.random.default_rng(6)
+    program = cadiff.compile(f)
+    for k in range(8):
+        x, m = row(rng), rng.random(N) < (0.6 if k < 7 else 0.0)
+        near(program(x, m), f(x, m))
+        near(program.jacobian(x, m), cadiff.jacobian(f)(x, m))
+    assert program.stats()["recordings"] <= 3
+    assert program.stats()["obstacles"] == []
+
+
+def test_a_mask_that_selects_is_a_constant() -> None:
+    program = cadiff.compile(lambda x, m: cnp.sum(x[m] ** 2))
+    rng = np.random.default_rng(7)
+    for _ in range(4):
+        x, m = row(rng), rng.random(N) < 0.5
+        near(program.grad(x, m), 2.0 * x * m)
+
+
+def test_integers_do_not_wrap_around_or_lose_digits() -> None:
+    """Floats stand for integers only as long as these are exact in both."""
+
+    def f(x: Any, i: Any) -> Any:
+        return x[0] * (i * i * i).sum() + x[1] * (i + 100)[0]
+
+    for dtype in (np.int64, np.int8, np.uint16, np.int32):
+        program = cadiff.compile(f)
+        most = min(np.iinfo(dtype).max, 2**62)
+        for i in ([1, 2], [3, 4], [most // 3, 5], [100, 100], [2**21 % most, 3], [5, 6]):
+            x, given = np.array([1.0, 2.0]), np.array(i, dtype=dtype)
+            with np.errstate(over="ignore"):
+                assert program(x, given) == f(x, given)
+                near(program.grad(x, given), cadiff.grad(f)(x, given))
+
+
+def test_integers_that_are_no_floats_are_constants() -> None:
+    program = cadiff.compile(lambda x, i: x[0] * float((i - 2**60)[0]))
+    for k in (0, 1, 2, 3):
+        assert program(np.ones(2), np.array([2**60 + k])) == k
+
+
+def test_only_what_changes_is_an_input() -> None:
+    program = cadiff.compile(lambda x, i, j: cnp.sum(x[i] * x[j] ** 2))
+    rng = np.random.default_rng(8)
+    j = np.arange(4)
+    for _ in range(4):
+        x, i = row(rng), points(rng, int)
+        near(program(x, i, j), np.sum(x[i] * x[j] ** 2))
+    assert [trace["inputs"] for trace in program.stats()["traces"]] == [N, N + 4]
+
+
+def test_in_containers_and_by_keyword() -> None:
+    def f(x: Any, data: Any, *, order: Any) -> Any:
+        return cnp.sum((x[data["i"]] - data["y"]) ** 2 * data["more"][1]) + x[order][0]
+
+    program = cadiff.compile(f)
+    rng = np.random.default_rng(9)
+    for _ in range(4):
+        x = row(rng)
+        data = {"i": points(rng, int), "y": rng.normal(size=4), "more": [1, points(rng, int)]}
+        order = rng.permutation(N)
+        near(program.grad(x, data, order=order), cadiff.grad(f)(x, data, order=order))
+        near(program(x, data, order=order), f(x, data, order=order))
+    assert program.stats()["recordings"] == 2
+
+
+def of_pairs(x: Any, i: Any) -> Any:
+    return cnp.sum(cnp.sin(x[i]) * TABLE[i, 1] * cadiff.grad(lambda v: cnp.sum(v[i] ** 2))(x)[i])
+
+
+def test_recordings_with_indices_are_pickled() -> None:
+    program = cadiff.compile(of_pairs)
+    rng = np.random.default_rng(10)
+    for _ in range(3):
+        x, i = row(rng), points(rng, int)
+        program.value_and_grad(x, i)
+    again = pickle.loads(pickle.dumps(program))
+    for _ in range(3):
+        x, i = row(rng), points(rng, int)
+        near(again.grad(x, i), cadiff.grad(of_pairs)(x, i))
+    assert again.stats()["recordings"] == 0
+    with pytest.raises(IndexError):
+        again.grad(x, np.full(4, N))
+
+
+def test_memory_stays_as_it_is() -> None:
+    program = cadiff.compile(lambda x, i: cnp.sum(x[i] ** 2))
+    rng = np.random.default_rng(11)
+    x = rng.normal(size=1000)
+    for _ in range(20):
+        i = rng.integers(0, 1000, 10_000)
+        near(program.grad(x, i), 2.0 * x * np.bincount(i, minlength=1000))
+    assert program.stats()["recordings"] == 2
+
+
+def test_listings_and_c_know_indices() -> None:
+    program = cadiff.compile(lambda x, i: cnp.sum(x[i] ** 2))
+    x = np.ones(N)
+    for k in range(2):
+        program.grad(x, np.arange(k, k + 4))
+    text = program.to_text()
+    assert "take by " in text
+    assert "add by " in text
+    assert "take by" in program.to_dot()
+    assert "double" in program.to_c(x, np.arange(4))  # there they are constants
+
+
+# --- computed from values ------------------------------------------------------------------------
+
+GRID = np.linspace(0.0, 10.0, 11)
+FINE = np.linspace(0.0, 10.0, 900)
+HEIGHTS = np.sin(GRID)
+
+
+def between(t: Any, i: Any) -> Any:
+    w = (t - GRID[i]) / (GRID[i + 1] - GRID[i])
+    return (1.0 - w) * HEIGHTS[i] + w * HEIGHTS[i + 1]
+
+
+def whole(t: Any) -> Any:
+    return cadiff.value(t).astype(int)
+
+
+# Of a vector of 4 numbers between 0 and 10: what takes one recording.
+COMPUTED: dict[str, Callable[[Any], Any]] = {
+    "truncated": lambda t: between(t, whole(t)),
+    "of another kind": lambda t: HEIGHTS[cadiff.value(t).astype(np.uint8)] * t,
+    "floor": lambda t: between(t, np.floor(cadiff.value(t)).astype(np.int32)),
+    "nearest": lambda t: HEIGHTS[np.rint(cadiff.value(t) * 0.5 + 1.0).astype(int)] * t**2,
+    "clipped": lambda t: HEIGHTS[np.clip(np.floor(cadiff.value(t) - 3.0), 0, 4).astype(int)] * t,
+    "searched": lambda t: between(t, np.searchsorted(GRID, t, "right") - 1),
+    "searched by values": lambda t: HEIGHTS[np.searchsorted(GRID, cadiff.value(t))] * t,
+    "searched in many": lambda t: FINE[np.searchsorted(FINE, t)] * t,
+    "searched in numbers": lambda t: (
+        t[np.searchsorted(np.sort(GRID[:3] * 1.0), t[:2]) - 1] * t[:2]
+    ),
+    "binned": lambda t: HEIGHTS[np.digitize(t, GRID[1:])] * t + np.digitize(t, GRID, right=True),
+    "of numbers": lambda t: t[np.minimum(whole(t), 3)] * t,
+    "of a column": lambda t: cnp.outer(t, t**2)[:, np.minimum(whole(t), 3)][0],
+    "factor": lambda t: t * whole(t) + (t - whole(t)) ** 2,
+    "plain value": lambda t: t * cadiff.value(t) + cadiff.value(t).sum(),
+    "choice": lambda t: cnp.where(cadiff.value(t) > 5.0, t**2, -t),
+    "gradient within": lambda t: cadiff.grad(lambda v: cnp.sum(between(v, whole(v)) ** 2))(t),
+    "jvp within": lambda t: cadiff.jvp(lambda v: between(v, whole(v)) ** 2, (t,), (t,))[1],
+}
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_integers_computed_from_values(name: str) -> None:
+    f = COMPUTED[name]
+
+    def plain(t: Any) -> Any:
+        return cnp.sum(cnp.sin(f(t)))
+
+    rng = np.random.default_rng(12)
+    program, total = cadiff.compile(f), cadiff.compile(plain)
+    for _ in range(4):
+        t, v = rng.uniform(0.1, 9.9, 4), rng.normal(size=4)
+        near(program(t), f(t))
+        near(program.jacobian(t), cadiff.jacobian(f)(t))
+        near(total.value_and_grad(t)[1], cadiff.grad(plain)(t))
+        near(total.hvp(t, v), cadiff.hvp(plain)(t, v))
+        near(program.jvp((t,), (v,))[1], cadiff.jvp(f, (t,), (v,))[1])
+    for made in (program, total):
+        stats = made.stats()
+        assert (stats["recordings"], stats["eager"], stats["obstacles"]) == (1, 0, [])
+
+
+def test_data_become_integers() -> None:
+    def f(w: Any, t: Any) -> Any:
+        return w * HEIGHTS[t.astype(int)] * t
+
+    program = cadiff.compile(f)
+    rng = np.random.default_rng(16)
+    for _ in range(4):
+        w, t = rng.normal(size=4), rng.uniform(0.0, 9.9, 4)
+        near(program(w, t), f(w, t))
+        near(program.jacobian(w, t), cadiff.jacobian(f)(w, t))
+    assert program.stats()["recordings"] == 1
+
+
+def at_number(t: Any) -> Any:
+    i = int(cadiff.value(t))
+    return (1.0 - (t - i)) * HEIGHTS[i] + (t - i) * HEIGHTS[i + 1]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        at_number,
+        lambda t: t ** round(cadiff.value(t)),
+        lambda t: HEIGHTS[math.floor(cadiff.value(t))] * t,
+        lambda t: [1.0, 2.0, 3.0, 4.0][math.ceil(cadiff.value(t))] * t,
+        lambda t: t * (2.0 if cadiff.value(t) > 1.0 else 3.0),
+        lambda t: sum(t**k for k in range(int(cadiff.value(t)))),
+    ],
+)
+def test_ints_that_python_reads_are_guards(f: Callable[[Any], Any]) -> None:
+    program = cadiff.compile(f)
+    for t in (0.25, 0.5, 1.25, 2.75, 0.75, 1.75, 0.3):
+        near(program(t), f(t))
+        near(program.grad(t), cadiff.grad(f)(t))
+    stats = program.stats()
+    assert (stats["eager"], stats["obstacles"]) == (0, [])
+    assert 2 <= stats["recordings"] <= 4
+
+
+@pytest.mark.parametrize("outside", [np.nan, np.inf, 1e20, 300.0, -0.5])
+def test_values_that_are_no_indices(outside: float) -> None:
+    def f(t: Any) -> Any:
+        return HEIGHTS[cadiff.value(t).astype(np.uint8)] * t
+
+    program = cadiff.compile(f)
+    t = np.array([1.5, 2.5])
+    near(program(t), f(t))
+    given = np.array([1.5, outside])
+    with np.errstate(invalid="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            expected = f(given)
+        except IndexError:
+            with pytest.raises(IndexError):
+                program(given)
+        else:
+            near(program(given), expected)
+    near(program(t + 0.25), f(t + 0.25))
+
+
+def test_a_nan_is_searched_for_as_by_numpy() -> None:
+    program = cadiff.compile(lambda t: cnp.sum(t[:1]) * np.searchsorted(GRID, t).sum())
+    for t in ([1.0, 2.0], [3.0, np.nan], [0.5, 11.0]):
+        assert program(np.array(t)) == t[0] * np.searchsorted(GRID, t).sum()
+
+
+def test_values_that_are_kept_are_an_obstacle() -> None:
+    """A replay would not append to a list."""
+    history: list[Any] = []
+
+    def f(x: Any) -> Any:
+        history.append(cadiff.value(x) * 2.0)
+        return x * x
+
+    program = cadiff.compile(f)
+    with pytest.warns(RuntimeWarning, match=r"it keeps what cadiff.value\(v\) gives"):
+        assert program(3.0) == 9.0
+    for _ in range(3):
+        assert program(3.0) == 9.0
+    assert [float(x) for x in history] == [6.0] * 5
+
+
+@pytest.mark.parametrize("seen", ["value", "place", "count"])
+def test_what_wants_plain_numbers_gets_them(seen: str) -> None:
+    """What is indexed anew is a number with derivatives; not all functions take such."""
+
+    def f(x: Any) -> Any:
+        if seen == "value":
+            i = cadiff.value(x).astype(int)
+        elif seen == "place":
+            i = np.searchsorted(GRID, x)
+        else:
+            i = (x > 2.0).astype(int)
+        return x * sum(map(math.sqrt, GRID[i]))
+
+    program = cadiff.compile(f)
+    rng = np.random.default_rng(13)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(4):
+            x = rng.uniform(0.0, 9.0, 3)
+            near(program(x), f(x))
+            near(program.jacobian(x), cadiff.jacobian(f)(x))
+    with pytest.raises(IndexError):
+        cadiff.compile(lambda x: GRID[cadiff.value(x).astype(int)])(np.array([1.0, 11.0]))
+
+
+def test_values_of_closures_that_refer_to_themselves() -> None:
+    def f(x: Any) -> Any:
+        i = cadiff.value(x).astype(int)
+
+        def power(k: int) -> Any:
+            return x[i] if k == 0 else power(k - 1) * x
+
+        return power(2)
+
+    program = cadiff.compile(f)
+    near(program(np.array([0.5, 1.5])), f(np.array([0.5, 1.5])))
+    assert program.stats()["obstacles"] == []
+
+
+def test_points_of_a_batch_have_indices_of_their_own() -> None:
+    def f(t: Any) -> Any:
+        return cnp.sum(between(t, whole(t)) ** 2)
+
+    program = cadiff.compile(f)
+    points = np.random.default_rng(14).uniform(0.0, 9.9, (40, 3))
+    near(program.batch(points), [f(t) for t in points])
+    values, gradients = program.batch(points, what="value_and_grad", threads=2)
+    near(values, [f(t) for t in points])
+    near(gradients, [cadiff.grad(f)(t) for t in points])
+    with pytest.raises(IndexError):
+        program.batch(points + 5.0)
+
+
+def test_a_large_array_that_is_only_indexed_stays_where_it_is() -> None:
+    def f(w: Any, table: Any, i: Any) -> Any:
+        return cnp.sum((table[i] @ w) ** 2)
+
+    program = cadiff.compile(f)
+    rng = np.random.default_rng(15)
+    for k in range(8):
+        w, i = rng.normal(size=3), rng.integers(0, 50, 5)
+        table = rng.normal(size=(50, 3))
+        table = (table, np.asfortranarray(table), table.astype(np.float32), table[::-1])[k % 4]
+        near(program.grad(w, table, i), cadiff.grad(f)(w, table, i))
+        near(program.hessian(w, table, i), cadiff.hessian(f)(w, table, i))
+        near(program.grad(w, table, i, argnums=1), cadiff.grad(f, 1)(w, table, i))
+        near(program(w, table, i), f(w, table, i))
+
+
+def test_values_that_are_read_are_an_obstacle() -> None:
+    program = cadiff.compile(lambda x: x * float(cadiff.value(x)))
+    with pytest.warns(RuntimeWarning, match=r"cadiff.value\(v\) is a value"):
+        assert program(3.0) == 9.0
+    assert program(4.0) == 16.0
+
+
+# --- random expressions --------------------------------------------------------------------------
+
+
+@st.composite
+def expressions(draw: st.DrawFn) -> Callable[[Any, Any], Any]:
+    """Functions of a vector of 6 numbers and one of 4 indices, which give 4 numbers."""
+
+    def of_indices(depth: int) -> Callable[[Any], Any]:
+        kind = draw(st.sampled_from("iirlmsc")) if depth else "i"
+        inner = of_indices(depth - 1) if depth else None
+        other = of_indices(depth - 1) if depth else None
+        if inner is None or other is None:
+            return lambda i: i
+        k = draw(st.integers(-2, 2))
+        return {
+            "i": lambda i: i,
+            "r": lambda i: inner(i)[::-1],
+            "l": lambda i: LABELS[inner(i)],
+            "m": lambda i: np.minimum(inner(i), other(i)),
+            "s": lambda i: np.maximum(np.minimum(inner(i) * k - other(i), N - 1), -N),
+            "c": lambda i: np.where(inner(i) > k, other(i), inner(i)),
+        }[kind]
+
+    def of_numbers(depth: int) -> Callable[[Any, Any], Any]:
+        index, second = of_indices(2), of_indices(1)
+        kind = draw(st.sampled_from("gtpsfmw")) if depth else "g"
+        inner = of_numbers(depth - 1) if depth else (lambda x, i: x[:4])
+        return {
+            "g": lambda x, i: x[index(i)],
+            "t": lambda x, i: TABLE[index(i)] @ inner(x, i)[:3],
+            "p": lambda x, i: cnp.outer(x, cnp.sin(x))[index(i), second(i)] * inner(x, i),
+            "s": lambda x, i: inner(x, i) + inner(x, i)[np.minimum(abs(index(i)), 3)],
+            "f": lambda x, i: inner(x, i) * index(i),
+            "m": lambda x, i: cnp.sum(inner(x, i)) * x[second(i)],
+            "w": lambda x, i: cnp.where(index(i) < second(i), inner(x, i), x[index(i)]),
+        }[kind]
+
+    return of_numbers(3)
+
+
+@examples(30)
+@given(expressions(), st.integers(0, 2**32 - 1))
+def test_random_expressions(f: Callable[[Any, Any], Any], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+
+    def plain(x: Any, i: Any) -> Any:
+        return cnp.sum(cnp.cos(f(x, i)))
+
+    program = cadiff.compile(plain)
+    for _ in range(3):
+        x, i, v = row(rng), points(rng, int), row(rng)
+        near(program(x, i), plain(x, i))
+        near(program.grad(x, i), cadiff.grad(plain)(x, i))
+        near(program.hvp(x, v, i), cadiff.hvp(plain)(x, v, i))
+    assert program.stats()["recordings"] <= 2
