@@ -23,7 +23,7 @@ cdef extern from "Python.h":
 cdef extern from *:
     """
     /* What a weak reference refers to, or NULL: borrowed, as long as no other code runs. */
-    static PyObject *referent(PyObject *reference) {
+    static inline PyObject *referent(PyObject *reference) {
     #if PY_VERSION_HEX >= 0x030D0000
         PyObject *found;
         if (PyWeakref_GetRef(reference, &found) <= 0) {

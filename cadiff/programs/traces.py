@@ -174,8 +174,8 @@ class Traces:
         self.counts = {"recordings": 0, "branch_changes": 0, "eager": 0}
         self._known: dict[Any, Traced] = {}  # by keys of calls
         self.integers: dict[Any, Integers] = {}  # by forms of calls
-        self._latest: deque[Recorded | None] = deque(maxlen=FEW_UNUSED)  # None: an obstacle
-        self._seen: dict[Any, None] = {}
+        self._latest: deque[Callable[[], Recorded | None]] = deque(maxlen=FEW_UNUSED)
+        self._seen: dict[int, None] = {}  # hashes of keys, which may be long
         self._missing_derivatives: dict[str, None] = {}  # why f is run as it is for some
         self._changes: dict[str, str] = {}  # of what is watched: the last ones
         self._forgets = False
@@ -359,15 +359,14 @@ class Traces:
 
     def _is_worth_a_signature(self, key: Any) -> bool:
         """Whether calls of this signature are likely to come again."""
-        if len(self._latest) < FEW_UNUSED or any(
-            recorded is not None and recorded.uses > 0 for recorded in self._latest
-        ):
+        latest = [attempt() for attempt in self._latest]
+        if len(latest) < FEW_UNUSED or any(one is not None and one.uses > 0 for one in latest):
             return True
-        if key in self._seen:
+        if hash(key) in self._seen:
             return True
         if len(self._seen) >= MOST_SEEN:
             del self._seen[next(iter(self._seen))]
-        self._seen[key] = None
+        self._seen[hash(key)] = None
         return False
 
     def _is_worth_a_try(self, call: Call) -> bool:
@@ -415,8 +414,8 @@ class Traces:
                 self._note_obstacle(call, recorded)
             return None
         self.counts["recordings"] += 1
-        self._latest.append(recorded)
-        self._seen.pop(call.key, None)
+        self._latest.append(weakref.ref(recorded))
+        self._seen.pop(hash(call.key), None)
         if not recorded.is_current:
             self._note_unsettled(call, recorded)
         if any(recorded.guards):
@@ -501,7 +500,7 @@ class Traces:
 
     def _note_obstacle(self, call: Call, obstacle: str) -> None:
         """From now on calls of this signature run f as it is."""
-        self._latest.append(None)
+        self._latest.append(_nothing)
         self._traced(call.key).obstacle = obstacle
         _warn(f"{self!r} runs its function as it is, which cannot be replayed: {obstacle}")
 
@@ -521,6 +520,10 @@ class Traces:
         if obstacle not in self._missing_derivatives:
             self._missing_derivatives[obstacle] = None
             _warn(f"{self!r} runs its function as it is for a derivative: {obstacle}")
+
+
+def _nothing() -> None:
+    """Stands for an attempt that made no recording."""
 
 
 _alive: weakref.WeakSet[Traces] = weakref.WeakSet()

@@ -57,7 +57,7 @@ def flatten(tree: Any) -> tuple[FloatArray, Callable[[Any], Any]]:
     return vector, _Unflatten(structure, vector.size)
 
 
-_LEAVES = (
+_LEAVES: tuple[type, ...] = (
     *(bool, int, float, complex, str, bytes, np.ndarray, np.generic, np.dtype, slice, range),
     *(Var, Dual, type, FunctionType),
 )
