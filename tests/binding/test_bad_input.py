@@ -1028,6 +1028,7 @@ WANTED: dict[str, tuple[Callable[[Any], Any], list[str]]] = {
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="places in a line are not known")
+@pytest.mark.filterwarnings("ignore:.*with arguments of dtype=object:DeprecationWarning")
 @pytest.mark.parametrize("kind", ["grad", "jacfwd", "compile"])
 @pytest.mark.parametrize("name", WANTED)
 def test_what_wants_a_plain_number_is_named_with_what_to_write_instead(
