@@ -7,7 +7,7 @@ is the same: 1 is not True. This module does not know what is recorded.
 
 import hashlib
 from functools import partial
-from types import FunctionType, MethodType
+from types import FunctionType, MappingProxyType, MethodType
 from weakref import ref
 
 import numpy as np
@@ -142,7 +142,8 @@ cdef object key_of_inner(item, kind, list above, list watched):
         return (
             key_of_container(found[0], above, watched), keys_of(found[1], above, watched)
         )
-    if kind.__eq__ is not object.__eq__ and is_class_of_library(kind):
+    if (kind.__eq__ is not object.__eq__ and is_class_of_library(kind)
+            and kind is not MappingProxyType):
         if watched is not None:  # it may have attributes
             watched.append(item)
         try:

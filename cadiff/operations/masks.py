@@ -432,7 +432,7 @@ class Mask(NDArrayOperatorsMixin):
             if function in (np.any, np.all):
                 return getattr(first, function.__name__)(*args[1:], **kwargs)
             if function is np.count_nonzero and _is_logical(first) and not (args[1:] or kwargs):
-                return int(np.sum(first))  # one guard, not one for each
+                return np.sum(first)
         masks = _masks_in((args, kwargs))
         if any(map(_is_value, masks)):
             found = _of_values(function, masks, args, kwargs)

@@ -15,7 +15,7 @@ import inspect
 import sys
 import threading
 from array import array
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from enum import Enum
@@ -37,6 +37,7 @@ import numpy as np
 
 from ..binding import MISSING, Dual, Var, Watch, WeakMethod
 from ..binding.callers import is_class_of_library, is_module_of_library, is_of_library
+from ..operations.masks import Mask
 
 __all__ = ["UnwatchableError", "watch_call"]
 
@@ -295,7 +296,7 @@ class _Walk:
         try:
             found = inspect.getattr_static(owner, name)
         except AttributeError:
-            return MISSING, True
+            return self._watch.attribute(owner, name, f"{path}.{name}"), True
         path = f"{path}.{name}"
         if isinstance(found, property):
             self._watch.attribute(kind, name, path)
@@ -303,7 +304,12 @@ class _Walk:
                 self.function(found.fget, owner, path)
             return None, True
         if isinstance(found, functools.cached_property):
-            self.value(found.func, path)
+            if isinstance(owner, type):
+                self.value(found.func, path)
+            else:  # not computed yet
+                self._watch.name(vars(owner), name, path)
+                if isinstance(found.func, FunctionType):
+                    self.function(found.func, owner, path)
             return None, True
         is_method = isinstance(found, FunctionType) and not isinstance(owner, type)
         if is_method and name not in getattr(owner, "__dict__", ()):
@@ -319,6 +325,10 @@ class _Walk:
 
     def value(self, value: Any, path: str) -> None:
         """A value, and all that is in it."""
+        if type(value) is Mask:  # they say that they are of NumPy's classes
+            raise UnwatchableError(
+                f"it reads {path}, which a function around it has computed: pass it as an argument"
+            )
         if isinstance(value, _CONSTANT) or value is MISSING or isinstance(value, (Var, Dual)):
             return
         if isinstance(value, ModuleType) or not self._is_new(value):
@@ -367,12 +377,15 @@ class _Walk:
 
     def _items(self, items: Any, path: str) -> None:
         for item in items:
-            if not isinstance(item, _CONSTANT):
+            if type(item) is Mask or not isinstance(item, _CONSTANT):
                 self.value(item, path)
 
     def _container(self, value: Any, path: str) -> None:
         if isinstance(value, dict):
-            self._watch.mapping(value, path)
+            if isinstance(value, OrderedDict):  # has an order of its own
+                self._watch.members(value.items(), path)
+            else:
+                self._watch.mapping(value, path)
             self._items(value.values(), path)
         elif type(value) is list:
             self._watch.sequence(value, path)
@@ -380,7 +393,7 @@ class _Walk:
         elif isinstance(value, (bytearray, array, memoryview)):
             self._watch.buffer(value, path)
         elif isinstance(value, (Mapping, MappingProxyType)):
-            self._watch.members(value, path)
+            self._watch.members(value.items(), path)
             self._items(value.values(), path)
         else:
             if not isinstance(value, (tuple, frozenset, slice)):
@@ -501,7 +514,10 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
         for item in statics:
             if isinstance(item, FunctionType):  # perhaps a lambda that is made for each call
                 watch.keep(item)
-            walk.value(item, f"an argument, a {type(item).__name__}")
+            path = f"an argument, a {type(item).__name__}"
+            if isinstance(item, (ModuleType, Enum)):  # else they are constants
+                watch.namespace(item, path)
+            walk.value(item, path)
     except RecursionError:
         raise UnwatchableError(
             "it reads containers that are nested too deeply to be watched: pass what it computes "

@@ -263,23 +263,54 @@ class Call:
         """The structure of the arguments to differentiate by."""
         return binding.structure_of(self.args, self.argnums)
 
-    def with_inputs(self, lifted: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments of the call with other numbers in place of its inputs."""
+    def with_inputs(
+        self, lifted: Sequence[Any], lends: bool = False
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments of the call with other numbers in place of its inputs.
+
+        If it `lends` them, f gets copies of what else it may change: see `changed`.
+        """
         numbers = iter(lifted)
         self._masks: dict[int, Mask] = {}
+        self._lent: list[tuple[NDArray[Any], NDArray[Any]]] = []
+        self._sets: list[tuple[set[Any], tuple[Any, ...]]] = []
         args: dict[Any, Any] = {}
         for place, tree, kept in self._taken:
-            args[place] = tree.fill([self._filled(x, numbers) for x in kept])
+            args[place] = tree.fill([self._filled(x, numbers, lends) for x in kept])
         return [args.pop(k) for k in range(len(self.args))], args
 
-    def _filled(self, leaf: Any, numbers: Iterator[Any]) -> Any:
+    def _filled(self, leaf: Any, numbers: Iterator[Any], lends: bool) -> Any:
         if leaf is _INPUT:
             return next(numbers)
         if isinstance(leaf, _Lifted):
-            mask = Mask.of_integers(self.integers[leaf.number], next(numbers))
-            self._masks[leaf.number] = mask
+            plain = self.integers[leaf.number].copy()
+            mask = self._masks[leaf.number] = Mask.of_integers(plain, next(numbers))
+            self._lent.append((self.integers[leaf.number], plain))
             return mask
+        if lends and type(leaf) is np.ndarray and not leaf.dtype.hasobject:
+            self._lent.append((leaf, leaf.copy()))
+            return self._lent[-1][1]
+        if lends and type(leaf) is set:
+            self._sets.append((leaf, tuple(leaf)))
         return leaf
+
+    @property
+    def changed(self) -> str:
+        """Which argument that is no input f has changed when it was recorded, or "".
+
+        Sets are what they were again: a copy may have another order.
+        """
+        found = [
+            "an array of integers or bools"
+            for given, lent in self._lent
+            if binding.key_of(given) != binding.key_of(lent)
+        ]
+        for given, items in self._sets:
+            if tuple(given) != items:
+                given.clear()
+                given.update(items)
+                found.append("a set")
+        return found[0] if found else ""
 
     @property
     def read(self) -> frozenset[int]:
@@ -368,7 +399,7 @@ class Recorded:
     @property
     def is_number(self) -> bool:
         """Whether f returned one number."""
-        return self.graph.n_outputs == 1 and len(self.output.shapes) == 1
+        return self.graph.n_outputs == 1 and self.output.is_leaf
 
     @property
     def is_portable(self) -> bool:
@@ -533,6 +564,8 @@ def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Reco
         if isinstance(inlined, str):
             return inlined
         writes_inputs = guarded.writes_inputs
+        if call.changed:
+            return f"it changes an argument, {call.changed}, in place: pass a copy"
         if writes_inputs and call.is_aliased:
             return "it assigns to an argument that shares memory with another one: pass a copy"
         graph = binding.graph_of(guarded.recording, output.atoms, optimize)
@@ -580,7 +613,7 @@ def _recorded_in(
     exact: bool,
 ) -> Result | str:
     with Guarded(call.inputs, f, exact) as guarded:
-        args, kwargs = call.with_inputs(guarded.lifted)
+        args, kwargs = call.with_inputs(guarded.lifted, lends=True)
         out = f(*args, **kwargs)
         del args, kwargs
         output = apart(out)

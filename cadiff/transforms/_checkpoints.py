@@ -228,10 +228,12 @@ class _Rerun:
 
 
 def _is_same(x: Any, y: Any) -> bool:
-    """Whether two numbers or arrays have the same values, nan included."""
-    return np.array_equal(
-        np.asarray(binding.strip(x)), np.asarray(binding.strip(y)), equal_nan=True
-    )
+    """Whether two numbers or arrays have the same values up to rounding, nan included.
+
+    A program within the function may have been replayed the one time, and not the other.
+    """
+    one, other = (np.asarray(binding.strip(number)) for number in (x, y))
+    return one.shape == other.shape and np.allclose(one, other, 1e-9, 0.0, equal_nan=True)
 
 
 # --- random numbers ------------------------------------------------------------------------------

@@ -78,6 +78,11 @@ class Output:
             binding.structure_of((array,), (0,))  # refuses masked arrays and matrices
         return np.array(array, dtype=np.float64)
 
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it is one number or array, in no container."""
+        return self._tree.container is None and self._vectors == [None]
+
     def own_atoms(self) -> list[Any]:
         """The atoms, with elements that cannot be changed from elsewhere."""
         return [*map(own, self.atoms)]

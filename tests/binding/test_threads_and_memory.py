@@ -9,7 +9,6 @@ import functools
 import gc
 import itertools
 import math
-import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -23,7 +22,7 @@ from cadiff import Dual, Var, binding
 
 from ..helpers.functions import BoomError, square_sum
 from ..helpers.memory import leaks, small_heap, usage
-from ..helpers.processes import isolated
+from ..helpers.processes import IS_SANITIZED, isolated
 from ..helpers.threads import in_thread, in_threads
 
 Function = Callable[..., Any]
@@ -356,7 +355,7 @@ thread.join()
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 @pytest.mark.skipif(
-    "libasan" in os.environ.get("LD_PRELOAD", ""),
+    IS_SANITIZED,
     reason="the address sanitizer reserves more addresses than this test leaves",
 )
 def test_what_ran_out_of_memory_leaves_it_to_what_comes_after() -> None:

@@ -1,10 +1,13 @@
 """Running code in a process of its own."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import cadiff
+
+IS_SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
 
 
 def isolated(code: str) -> str:

@@ -80,6 +80,7 @@ CHOICES: dict[str, Callable[[Any], Any]] = {
     "stopped": lambda x: cadiff.stop_gradient(x > 0.0) * x,
     "sum": lambda x: (x > 0.0).sum() * x,
     "numpy.sum": lambda x: np.sum(x > 0.0) * x,
+    "count": lambda x: np.count_nonzero(x > 0.0) * x,
     "conversion": lambda x: (x > 0.0).astype(float) * x,
     "other numbers": lambda x: ((x > 0.0) * 2.0 - 1.0) * x,
     "where of plain numbers": lambda x: np.where(x > 0.0, 1.0, -1.0) * x,
@@ -131,7 +132,6 @@ READINGS: dict[str, Callable[[Any], Any]] = {
     "index": lambda x: cnp.sum(x[x > 0.0] ** 2) * x,
     "index of another array": lambda x: np.arange(5.0)[x > 0.0].sum() * x,
     "places": lambda x: np.where(x > 0.0)[0].sum() * x,
-    "count": lambda x: np.count_nonzero(x > 0.0) * x,
     "named arguments": lambda x: (
         np.sum(a=x > 0.0) * x + np.count_nonzero(a=x > 1.0) + np.any(a=x > 2.0)
     ),

@@ -18,7 +18,7 @@ from cadiff import numpy as cnp
 from cadiff.programs import traces
 
 from ..helpers.memory import small_heap
-from ..helpers.processes import isolated
+from ..helpers.processes import IS_SANITIZED, isolated
 
 X = np.array([0.5, -1.5, 2.0])
 
@@ -179,7 +179,7 @@ def test_no_object_is_served_by_what_was_recorded_for_another() -> None:
         assert model.loss(X) == model.plain(X)
         assert model.loss.stats()["recordings"] == 1
         del model
-    assert len(seen) < 300  # some stood where others had been
+    assert len(seen) < 300 or IS_SANITIZED  # some stood where others had been
 
 
 def test_what_a_method_gives_keeps_its_object_alive() -> None:
@@ -255,6 +255,7 @@ def test_branches_of_one_signature_take_no_more_memory_than_they_may(
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell")
+@pytest.mark.skipif(IS_SANITIZED, reason="the address sanitizer keeps what was given back")
 def test_what_large_calls_took_is_given_back_after_small_ones() -> None:
     output = isolated("""
 import ctypes

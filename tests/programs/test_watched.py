@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
+import enum
 import pickle
 import random
 import sys
 from collections.abc import Callable
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -223,6 +224,22 @@ PLACES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "class Ad{k}(list):\n    def add(self): return self.n\nad{k} = Ad{k}()\nad{k}.n = 0.5",
         "ad{k}.add()",
         ("ad{k}.n = c",),
+    ),
+    "an attribute that is missing at first": (
+        "class Mi{k}: pass\nmi{k} = Mi{k}()\ndef late{k}():\n    try: return mi{k}.n\n"
+        "    except AttributeError: return 0.5",
+        "late{k}()",
+        ("mi{k}.n = c",),
+    ),
+    "the order of an ordered dict": (
+        "import collections\nod{k} = collections.OrderedDict(a=0.5, b=2.5)",
+        "next(iter(od{k}.values()))",
+        ("od{k}.move_to_end(next(iter(od{k})))",),
+    ),
+    "a view of a dict that cannot be written to": (
+        "import types\nvd{k} = dict(n=0.5)\nvp{k} = types.MappingProxyType(vd{k})",
+        "vp{k}['n']",
+        ("vd{k}['n'] = c",),
     ),
     "something that is called": (
         "class F{k}:\n    def __init__(self): self.n = 0.5\n"
@@ -501,3 +518,79 @@ def test_stats_name_what_is_watched_and_its_last_change() -> None:
     assert program.stats()["watched"][number] == "2.0 -> 5.0"
     program.clear()
     assert program.stats()["watched"] == {}
+
+
+def test_what_is_computed_once_is_watched_before_it_is() -> None:
+    module = made(
+        "import functools\nclass D:\n    a = 2.0\n    @functools.cached_property\n"
+        "    def k(self): return 2.0 * self.a\nd = D()\ndef f(x): return x * d.k"
+    )
+    program = cadiff.compile(module.f)
+    assert [program(3.0), program(3.0)] == [12.0, 12.0]
+    module.d.a = 7.0
+    del module.d.k
+    assert [program(3.0), program(3.0)] == [42.0, 42.0]
+    module.d.k = 99.0
+    assert program.grad(3.0) == 99.0
+
+
+def test_what_a_function_around_it_computes_is_no_constant() -> None:
+    kept = [1.0]
+    inner = cadiff.compile(lambda x: kept[0] * x)
+
+    @cadiff.compile
+    def outer(x: Any) -> Any:
+        kept[0] = cadiff.value(x) * 2.0
+        result = inner(x)
+        kept[0] = 1.0
+        return result
+
+    assert [outer(x) for x in (1.0, 2.0, 3.0)] == [2.0, 8.0, 18.0]
+    assert [outer.grad(x) for x in (1.0, 2.0, 3.0)] == [2.0, 4.0, 6.0]
+
+
+@pytest.mark.filterwarnings("ignore:.*changes an argument:RuntimeWarning")
+@pytest.mark.parametrize("method", ["value", "grad"])
+def test_arguments_that_f_changes(method: str) -> None:
+    def counts(x: Any, c: Any) -> Any:
+        c[0] += 1
+        return x * c[0]
+
+    def flips(x: Any, m: Any) -> Any:
+        m ^= True
+        return x * float(np.sum(m))
+
+    def grows(x: Any, s: Any) -> Any:
+        s.add(len(s))
+        return x * len(s)
+
+    for f, arguments in (
+        (counts, [np.array([k]) for k in (0, 1, 2, 3, 1, 2)]),
+        (flips, [np.array([k > 1, k > 0, True]) for k in (0, 1, 2, 0, 1)]),
+        (grows, [{*range(k)} for k in (0, 1, 1, 2, 3)]),
+    ):
+        program = cadiff.compile(f)
+        call = program if method == "value" else program.grad
+        eager = f if method == "value" else cadiff.grad(f)
+        for argument in arguments:
+            mine, other = argument.copy(), argument.copy()
+            assert call(2.0, mine) == eager(2.0, other)
+            np.testing.assert_array_equal(list(mine), list(other))
+
+
+def test_arguments_that_are_constants_are_looked_into() -> None:
+    class Kind(enum.Enum):
+        ONE = 1
+
+    config, numbers = ModuleType("config"), {"a": 1.0}
+    Kind.ONE.k = config.k = 1.0  # type: ignore[attr-defined]
+    for argument, read in (
+        (Kind.ONE, lambda o: o.k),
+        (config, lambda o: o.k),
+        (MappingProxyType(numbers), lambda o: o["a"]),
+    ):
+        program = cadiff.compile(lambda x, o, read=read: x * read(o))
+        assert program(3.0, argument) == 3.0
+        Kind.ONE.k = config.k = numbers["a"] = 2.0  # type: ignore[attr-defined]
+        assert program(3.0, argument) == 6.0
+        Kind.ONE.k = config.k = numbers["a"] = 1.0  # type: ignore[attr-defined]
