@@ -63,7 +63,7 @@ from .captures import (
     record_pull_of_captures,
 )
 from .codes import Code
-from .entries import Opened, Taped, are_views_of_one, takes_entries, taped_of
+from .entries import Opened, Taped, are_views_of_one, signature_of, takes_entries, taped_of
 from .fast_paths import Calls, FastPathTable, ProgramPullback, may_meet
 from .forward import (
     Forward,
@@ -94,7 +94,7 @@ from .guards import (
     strip,
 )
 from .hooks import is_hooked, recorded_shapes
-from .inlining import Inlined, inlined_of, signature_of
+from .inlining import Inlined, inlined_of
 from .keys import key_of, register_libraries
 from .linear import FrozenMap, thawed_map
 from .methods import BoundProgram, WeakMethod
