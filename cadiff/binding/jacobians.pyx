@@ -290,7 +290,7 @@ def high_derivatives(Recording recording, list outputs, Py_ssize_t order):
     cdef double mantissa = factor / (1 << bits)
     cad_tape_pin(tape)
     try:
-        slots = recording.slots_of(outputs)
+        slots = slots_of(recording, outputs)
         flat = np.zeros(slots.size)
         place = <int64_t *>cnp.PyArray_DATA(slots)
         to = <double *>cnp.PyArray_DATA(flat)
