@@ -70,9 +70,10 @@ cdef bint has_names(ArgumentNode node) except -1
 
 
 cdef enum ResultNodeKind:
-    RESULT_NUMBER  # a float
-    RESULT_ARRAY   # rows of numbers that stand at equal distances
-    RESULT_ROW     # a list or tuple of numbers that follow each other
+    RESULT_NUMBER    # a float
+    RESULT_ARRAY     # rows of numbers that stand at equal distances
+    RESULT_ROW       # a list or tuple of numbers that follow each other
+    RESULT_CONSTANT  # what is the same in all results
     RESULT_CONTAINER
 
 
@@ -83,6 +84,7 @@ cdef class ResultNode(Shaped):
     cdef Py_ssize_t width   # of a row
     cdef Py_ssize_t step    # from row to row
     cdef Container container
+    cdef object constant
     cdef tuple children
 
     cdef object make(self, const double *numbers)

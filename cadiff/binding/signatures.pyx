@@ -6,6 +6,7 @@ and if derivatives by it would be of the same types. What it cannot tell takes t
 """
 
 from dataclasses import fields
+from enum import Enum
 
 import numpy as np
 
@@ -414,6 +415,8 @@ cdef class ResultNode(Shaped):
             return self.make_array(numbers + self.first)
         if self.kind == RESULT_ROW:
             return self.make_row(numbers + self.first)
+        if self.kind == RESULT_CONSTANT:
+            return self.constant.copy() if cnp.PyArray_Check(self.constant) else self.constant
         items = PyTuple_New(PyTuple_GET_SIZE(self.children))
         for k in range(PyTuple_GET_SIZE(self.children)):
             item = (<ResultNode>PyTuple_GET_ITEM(self.children, k)).make(numbers)
@@ -459,6 +462,10 @@ cdef ResultNode result_of(list samples):
         result.kind = RESULT_NUMBER
         result.first = place_of(samples)
         return result
+    if is_constant_result(sample):
+        result.kind = RESULT_CONSTANT
+        result.constant = sample
+        return result
     if cnp.PyArray_CheckExact(sample):
         result.kind = RESULT_ARRAY
         result.shape_as(sample)
@@ -478,6 +485,13 @@ cdef ResultNode result_of(list samples):
         result.first = (<ResultNode>children[0]).first
         result.size = len(children)
     return result
+
+
+cdef bint is_constant_result(object sample) except -1:
+    """Whether it is no number of the code, which are floats."""
+    if isinstance(sample, (np.ndarray, np.generic)):
+        return sample.dtype.kind in "biucSU"
+    return isinstance(sample, (bool, int, complex, str, bytes, Enum, type))
 
 
 cdef bint is_row(list nodes) except -1:

@@ -36,7 +36,8 @@ from ..transforms._outputs import all_shapes, in_containers, refilled
 from . import listings
 from .batches import BatchCalls
 from .codegen import name_in_c, to_c
-from .inlining import Replay, TapedCalls
+from .exact import Replay
+from .inner import InnerCalls
 from .matrices import SparseCalls
 from .reads import UnwatchableError, watch_call
 from .recordings import (
@@ -118,9 +119,7 @@ class Program(SparseCalls, BatchCalls, Calls):
 
     def _reset(self) -> None:
         self._traces.clear()
-        self._taped = TapedCalls(
-            self._function, self._traces.max_traces, self._traces.change_branch
-        )
+        self._inner = InnerCalls(self._function, self._traces)
         self._forget_objects()
         self._recent = None
         self._recent_batch = None
@@ -389,16 +388,8 @@ class Program(SparseCalls, BatchCalls, Calls):
         return self._function
 
     def _within(self, /, *args: Any, **kwargs: Any) -> Any:
-        """What f returns within another derivative: by a recording, if one serves.
-
-        What is exact is what f does itself.
-        """
-        if self._traces.optimize:
-            done, result = self._taped.call(args, kwargs)
-            if done:
-                return result
-        self._traces.counts["eager"] += 1
-        return self._function(*args, **kwargs)
+        """What f returns within another derivative."""
+        return self._inner.call(args, kwargs)
 
     def _exactly(
         self,
@@ -476,6 +467,8 @@ class Program(SparseCalls, BatchCalls, Calls):
 
         `along` are the atoms of the last arguments; with `pullback` further calls have one, too.
         """
+        if asked.what != "value" and not recorded.output.is_differentiable:
+            raise CallError  # so gradient functions say what is wrong
         inputs = asked.call.vector()
         if asked.last:
             inputs = np.concatenate([inputs, *map(np.ravel, along)])
@@ -502,7 +495,7 @@ class Program(SparseCalls, BatchCalls, Calls):
 
     def _value(self, asked: Asked, recorded: Recorded) -> Any:
         code = self._traces.code(recorded, "value")
-        return self._computed(asked, recorded, code, recorded.filled)
+        return self._computed(asked, recorded, code, recorded.returned)
 
     def _gradient(
         self, asked: Asked, recorded: Recorded, combine: Callable[[float, Any], Any]
@@ -833,6 +826,10 @@ def compile(
     recording: `x[x > 0]`, `y[y < 0] *= 2.0`, a loop
     over a mask. With
     `optimize=False` every comparison is a guard.
+
+    What f returns may hold other things than numbers, in containers of any kind: a call returns
+    the same ints, bools, strings and enums, and floats and arrays of float64. Where f returns an
+    object of another class (unless it is registered as a container), f is run as it is.
 
     Recordings are kept for 512 signatures of calls, which differ in shapes, containers or statics,
     as long as they do not take more than 1 GiB; then the oldest are forgotten, with a warning.

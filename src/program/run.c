@@ -649,9 +649,7 @@ static long run_point(const CadProgram *program, double *room, const CadPoints *
     if (n_last > 0) {
         memcpy(at + n_first + n, points->shared + n_first, n_last * sizeof *at);
     }
-    for (size_t i = 0; i < program->n_referred; i++) {
-        cad_program_refer(at, program->referred[i], at + program->referred[i].place);
-    }
+    cad_program_refer_to_places(program, at);
     const long missed = cad_program_run(program, room);
     points->missed[k] = missed != -1;
     read_results(program, (Lanes){at, 1}, points, k, 1);

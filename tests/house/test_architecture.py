@@ -95,10 +95,10 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "programs",
         [
-            {"instructions", "reads"},
+            {"instructions", "reads", "returned"},
             {"codegen", "listings", "recordings"},
-            {"inlining", "traces"},
-            {"batches", "matrices"},
+            {"exact", "traces"},
+            {"batches", "inner", "matrices"},
             {"program"},
             {"sparse"},
             {"__init__"},
