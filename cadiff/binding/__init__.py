@@ -73,6 +73,7 @@ from .forward import (
     running_forward,
     stop_gradient,
 )
+from .gradients import pull, scalar_output, split_aux, value_and_grad
 from .graph_files import graph_from_bytes, reduced_graph, version_here
 from .graphs import Graph, graph_of
 from .guards import (
@@ -95,19 +96,22 @@ from .guards import (
 )
 from .hooks import is_hooked, recorded_shapes
 from .inlining import Inlined, inlined_of
+from .jacobians import (
+    freeze,
+    hessian_by_rows,
+    hessian_of,
+    hessian_product,
+    high_derivatives,
+    jacobian_of,
+    plain_jacobian,
+    slope_of,
+)
 from .keys import key_of, register_libraries
 from .linear import FrozenMap, thawed_map
 from .methods import BoundProgram, WeakMethod
 from .nan_check import CheckUse, NonFiniteError, seen
 from .numpy_functions import DispatchedFunction, Elementwise
-from .recording import (
-    Recording,
-    high_derivatives,
-    run_once,
-    scalar_output,
-    split_aux,
-    value_and_grad,
-)
+from .recording import Recording, run_once
 from .rules import record_rule
 from .signatures import are_exact
 from .snapshots import snapshot
