@@ -84,6 +84,7 @@ from .guards import (
     guards_serial,
     indicator,
     is_guarding,
+    lend_rows,
     note_obstacle,
     note_outcomes,
     note_reading,
@@ -91,6 +92,8 @@ from .guards import (
     read,
     register_callers,
     register_masks,
+    register_scalars,
+    share_memory,
     strip,
 )
 from .hooks import is_hooked, recorded_shapes
@@ -109,7 +112,7 @@ from .recording import (
     value_and_grad,
 )
 from .rules import record_rule
-from .signatures import are_exact
+from .signatures import INTEGERS, are_exact, may_be_input, whole
 from .snapshots import snapshot
 from .sparse import MatrixPlan, Pattern, plan_matrix
 from .steps import CallError, ObstacleError, PointError, is_deriving
