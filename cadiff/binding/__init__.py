@@ -85,6 +85,7 @@ from .guards import (
     guards_serial,
     indicator,
     is_guarding,
+    lend_rows,
     note_obstacle,
     note_outcomes,
     note_reading,
@@ -92,6 +93,8 @@ from .guards import (
     read,
     register_callers,
     register_masks,
+    register_scalars,
+    share_memory,
     strip,
 )
 from .hooks import is_hooked, recorded_shapes
@@ -113,7 +116,7 @@ from .nan_check import CheckUse, NonFiniteError, seen
 from .numpy_functions import DispatchedFunction, Elementwise
 from .recording import Recording, run_once
 from .rules import record_rule
-from .signatures import are_exact
+from .signatures import INTEGERS, are_exact, may_be_input, whole
 from .snapshots import snapshot
 from .sparse import MatrixPlan, Pattern, plan_matrix
 from .steps import CallError, ObstacleError, PointError, is_deriving

@@ -118,6 +118,8 @@ cdef extern from "numbers/numbers.h":
     object cad_richcompare(object left, object right, int how)
     object cad_compare(object left, object right, int how)
     void cad_register_masks(object type)
+    void cad_register_scalars(object type)
+    int cad_rows_lent
     void cad_index_arrays_by_masks(bint on)
     void cad_register_advice(object function)
     int cad_find_op(object ufunc) except? -2

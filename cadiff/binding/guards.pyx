@@ -37,10 +37,11 @@ cdef int start_guards(CadTape *tape, bint at_once) except -1:
 
 cdef int end_guards(CadTape *tape) except -1:
     """Forget the guards of the last recording; nothing happens if there are none."""
-    global cad_guarding
+    global cad_guarding, cad_rows_lent
     if tape.guards != NULL:
         cad_guarding -= 1
         cad_index_arrays_by_masks(cad_guarding > 0)
+        cad_rows_lent = cad_rows_lent and cad_guarding > 0
         cad_guards_free(tape)
         cad_tape_unpin(tape)
     return 0
@@ -220,6 +221,27 @@ def register_masks(kind):
     """Set the type of what comparisons of arrays give while guards are noted: see
     operations/masks.py."""
     cad_register_masks(kind)
+
+
+def register_scalars(kind):
+    """Set the type of what stands for single numbers of Python's: see operations/scalars.py."""
+    cad_register_scalars(kind)
+
+
+def lend_rows():
+    """Have assignments ask whether they may: until the recording ends."""
+    global cad_rows_lent
+    cad_rows_lent = 1
+
+
+def share_memory(left, right):
+    """Whether two Vars have numbers of the tape in common, or might have."""
+    cdef size_t low, high, first, last
+    if not (CAD_IS_VAR_ARRAY(left) and CAD_IS_VAR_ARRAY(right)):
+        return False
+    cad_var_bounds(CAD_VAR(left), &low, &high)
+    cad_var_bounds(CAD_VAR(right), &first, &last)
+    return first <= high and low <= last
 
 
 def indicator(x, y, int how):

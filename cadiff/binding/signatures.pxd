@@ -33,12 +33,13 @@ cdef enum NodeKind:
     NODE_KEY      # a static, whose key is equal
     NODE_BYTES    # a static array, whose memory is equal
     NODE_INTEGERS # an array of integers or bools that are inputs
+    NODE_WHOLE    # an int, or a whole number of NumPy's, that is an input
 
 
 @cython.final
 cdef class Taken:
     cdef Py_ssize_t numbers
-    cdef Py_ssize_t integers  # arrays of them that are not differentiated by
+    cdef Py_ssize_t integers  # ints and arrays of them that are not differentiated by
     cdef object lifted        # which of these are inputs
 
 
@@ -73,6 +74,7 @@ cdef enum ResultNodeKind:
     RESULT_NUMBER    # a float
     RESULT_ARRAY     # rows of numbers that stand at equal distances
     RESULT_ROW       # a list or tuple of numbers that follow each other
+    RESULT_WHOLE     # an int, or a whole number of NumPy's
     RESULT_CONSTANT  # what is the same in all results
     RESULT_CONTAINER
 

@@ -7,6 +7,7 @@ and if derivatives by it would be of the same types. What it cannot tell takes t
 
 from dataclasses import fields
 from enum import Enum
+from threading import local
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_Next
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_FromDouble
 from cpython.list cimport PyList_GET_ITEM, PyList_New, PyList_SET_ITEM
+from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
@@ -113,6 +115,8 @@ cdef class ArgumentNode(Shaped):
             except OverflowError:
                 return False
             return True
+        if self.kind == NODE_WHOLE:
+            return type(item) is self.kept and take_whole(item, inputs + self.offset)
         if self.kind == NODE_INTEGERS:
             return self.is_shape_of(item) and take_integers(item, inputs + self.offset)
         if self.kind == NODE_BYTES:
@@ -254,15 +258,35 @@ cdef bint take_integers(object array, double *place) except -1:
     return exact
 
 
+cdef long long MOST_INT = 2147483648  # 2 ** 31
+
+
+cdef bint take_whole(object item, double *place) except -1:
+    """Whether an int is below `MOST_INT` in size; it is written."""
+    cdef int overflow = 0
+    cdef long long number = PyLong_AsLongLongAndOverflow(
+        item if type(item) is int else int(item), &overflow
+    )
+    place[0] = <double>number
+    return overflow == 0 and -MOST_INT < number < MOST_INT
+
+
+def may_be_input(number):
+    """Whether an int of Python's or a whole number of NumPy's may be an input of programs: sums
+    and products of a few such are exact as floats."""
+    cdef double place
+    return take_whole(number, &place)
+
+
 def are_exact(array):
     """Whether an array holds integers or bools that floats can stand for."""
     cdef cnp.ndarray room = np.empty(array.size)
     return take_integers(array, <double *>cnp.PyArray_DATA(room))
 
 
-cdef tuple PLAIN_STATICS = (int, bool, str, bytes, type(None), type(len), np.bool_, *[
-    np.dtype(code).type for code in np.typecodes["AllInteger"]
-])
+INTEGERS = frozenset([int, *[np.dtype(code).type for code in np.typecodes["AllInteger"]]])
+cdef object integers = INTEGERS
+cdef tuple PLAIN_STATICS = (bool, str, bytes, type(None), type(len), np.bool_, *INTEGERS)
 
 
 cdef inline bint is_same_name(object one, object other) except -1:
@@ -287,6 +311,12 @@ cdef ArgumentNode node_of(object item, bint differentiable, Taken taken):
             return None
         node.kind = NODE_EQUAL
         node.kept = item
+        if kind in integers:
+            taken.integers += 1
+            if taken.integers - 1 in taken.lifted:
+                node.kind = NODE_WHOLE
+                node.kept = kind
+                taken.numbers += 1
     elif CAD_IS_VAR(item) or CAD_IS_DUAL(item):
         return None
     else:
@@ -415,6 +445,8 @@ cdef class ResultNode(Shaped):
             return self.make_array(numbers + self.first)
         if self.kind == RESULT_ROW:
             return self.make_row(numbers + self.first)
+        if self.kind == RESULT_WHOLE:
+            return self.constant(int(numbers[self.first]))
         if self.kind == RESULT_CONSTANT:
             return self.constant.copy() if cnp.PyArray_Check(self.constant) else self.constant
         items = PyTuple_New(PyTuple_GET_SIZE(self.children))
@@ -462,6 +494,8 @@ cdef ResultNode result_of(list samples):
         result.kind = RESULT_NUMBER
         result.first = place_of(samples)
         return result
+    if kind is Described:
+        return result_of_whole(samples)
     if is_constant_result(sample):
         result.kind = RESULT_CONSTANT
         result.constant = sample
@@ -527,13 +561,51 @@ cdef bint find_rows(ResultNode result, places) except -1:
     return (places.reshape(-1, result.width) == rows[:, None] + np.arange(result.width)).all()
 
 
+class Described:
+    """A whole number, or an array of them, in a result of which it is found how it is made: `kind`
+    is what makes it of floats, a type or a dtype."""
+
+    def __init__(self, numbers, kind):
+        self.numbers = numbers
+        self.kind = kind
+
+
+cdef object describing = local()  # its `is_on`: whether this thread finds that out
+
+
+def whole(numbers, kind):
+    """Whole numbers of a type, or of a dtype, made of floats."""
+    if getattr(describing, "is_on", False):
+        return Described(numbers, kind)
+    return numbers.astype(kind) if cnp.PyArray_Check(numbers) else kind(int(numbers))
+
+
+cdef ResultNode result_of_whole(list samples):
+    cdef ResultNode result = ResultNode.__new__(ResultNode)
+    numbers = [sample.numbers for sample in samples]
+    if not cnp.PyArray_Check(numbers[0]):
+        result.kind = RESULT_WHOLE
+        result.constant = samples[0].kind
+        result.first = place_of(numbers)
+        return result
+    if not samples[0].kind.isnative:
+        return None
+    result.kind = RESULT_ARRAY
+    result.shape_as(numbers[0].astype(samples[0].kind))
+    places = place_of([each.ravel().astype(np.int64) for each in numbers])
+    return result if find_rows(result, places) else None
+
+
 cdef ResultNode result_from(object assemble, Py_ssize_t n):
     """What `assemble` makes of n numbers, found by having it make something of their places."""
     places = np.arange(n, dtype=np.int64)
     digits = [places & ((1 << DIGIT) - 1)]
     while n > 1 << (DIGIT * len(digits)):
         digits.append((places >> (DIGIT * len(digits))) & ((1 << DIGIT) - 1))
+    describing.is_on = True
     try:
         return result_of([assemble(digit.astype(np.float64)) for digit in digits])
     except Exception:  # containers of the user's may check what is put into them
         return None
+    finally:
+        describing.is_on = False

@@ -18,6 +18,7 @@ from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import carries, implements
 from ..operations.guards import EQUAL, LESS, held, places
+from ..operations.integers import counted
 from ..operations.masks import Mask
 from ..operations.primitives import primitive
 from ._common import (
@@ -95,7 +96,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Number:
 def _without_bools(x: Any) -> Any:
     """A number, or None; a mask as the bools that it stands for, whose sums are bools."""
     if isinstance(x, Mask) and x.dtype == bool:
-        return x.values
+        return x.read_values
     return None if x is None else as_number(x)
 
 
@@ -388,6 +389,9 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     """Sums of weights for each whole number, as `numpy.bincount`; x is plain."""
     if carries(x):
         unsupported("bincount", "bins with derivatives", "give whole numbers as x")
+    found = counted(x, weights, minlength)
+    if found is not None:
+        return found
     bins = np.asarray(x)
     weights = as_number(weights)
     if weights.shape != bins.shape:

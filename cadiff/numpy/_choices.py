@@ -19,7 +19,7 @@ from ..operations import table as _table
 from ..operations.dispatch import FUNCTIONS, carries, implements
 from ..operations.guards import held, infinite, nans, truths
 from ..operations.guards import order as ascending
-from ..operations.masks import Mask
+from ..operations.masks import Mask, Replayed
 from ..ops import round as round_number
 from ._common import Number, as_number, existing, rearranged, refuse, unsupported, wants_floats
 
@@ -33,7 +33,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
         return np.nonzero(truths(condition))
     if x is None or y is None:
         raise ValueError("either both or neither of x and y should be given")
-    if isinstance(condition, Mask):
+    if isinstance(condition, Replayed):
         chosen = condition.number
     elif depends(condition):  # numbers, which choose anew in each replay
         chosen = held(as_number(condition))

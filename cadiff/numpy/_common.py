@@ -16,7 +16,7 @@ from ..binding import Dual, Var
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import carries
-from ..operations.masks import Mask
+from ..operations.masks import Replayed
 
 __all__ = [
     "Axis",
@@ -53,7 +53,7 @@ def as_number(x: Any) -> Number:
     """Var and Dual as they are; what has them in it, joined to an array; the rest an ndarray."""
     if isinstance(x, (Var, Dual)):
         return x
-    if isinstance(x, Mask):
+    if isinstance(x, Replayed):
         x = x.number
     return arrays.as_array(x) if carries(x) else np.asarray(x)
 

@@ -15,7 +15,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from .. import binding
 from ..binding import Dual, Var
-from .masks import Mask, is_number_mask
+from .masks import Replayed, is_number_mask
 
 __all__ = [
     "array",
@@ -364,7 +364,7 @@ def as_array(items: Any) -> Number:
         raise binding.nested_error() from None
     if not any(isinstance(part, (Var, Dual)) or is_number_mask(part) for part in parts):
         return np.asarray(parts)
-    parts = [part.number if isinstance(part, Mask) else part for part in parts]
+    parts = [part.number if isinstance(part, Replayed) else part for part in parts]
     if all(binding.ndim(part) == 0 for part in parts):
         return binding.numbers_array([_plain_single(part) for part in parts], (len(parts),))
     return stack(parts)

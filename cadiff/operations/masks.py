@@ -10,6 +10,7 @@ bools, has based something on it: from then on its elements are guards.
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import math
 import operator
@@ -28,7 +29,7 @@ from ..binding import carries
 from . import table as _table
 from .guards import EQUAL, LESS, LESS_EQUAL, NOT_EQUAL
 
-__all__ = ["Mask", "is_number_mask", "replaced"]
+__all__ = ["Mask", "Replayed", "is_number_mask", "replaced"]
 
 Outcomes = tuple[Any, int, bool]  # a Var, the serial of its recording, whether it is an equality
 
@@ -47,6 +48,7 @@ class _Memory:
         self.sources: list[Outcomes] = []  # of floats, which a replay may round in another way
         self.origins: tuple[_Memory, ...] = (self,)  # what it is made of
         self.was_read = False  # or what is made of it
+        self.was_compared = False  # as a single number, which is a guard
         self.is_wide = False  # whether ints may be of any size in a replay
         self.is_value = False  # whether they are floats that numbers have: no guard tells them
 
@@ -65,13 +67,18 @@ class _Memory:
         for origin in self.origins:
             origin.was_read = True
 
+    def note_comparison(self) -> None:
+        """Note that a guard rests on how it compares."""
+        for origin in self.origins:
+            origin.was_compared = True
 
-class Mask(NDArrayOperatorsMixin):
-    """Bools that a replay computes anew, unless they are read; or ints or floats made of such.
+
+class Replayed:
+    """What a replay computes anew, unless it is read: then it is a guard, or a constant.
 
     Parameters
     ----------
-    plain : ndarray or scalar of bool, int64 or float64
+    plain : what NumPy, or Python, has in its place
     outcomes : Var
         The same numbers: 1 for True, 0 for False.
     serial : int
@@ -82,7 +89,7 @@ class Mask(NDArrayOperatorsMixin):
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
-        """For `isinstance`: an array, or a single number of NumPy's, is used like one."""
+        """For `isinstance`: it is used like what it stands for."""
         return type(self._plain)
 
     def __init__(
@@ -99,40 +106,101 @@ class Mask(NDArrayOperatorsMixin):
         self._equality = equality
         self._memory = _Memory((outcomes, serial, equality)) if memory is None else memory
 
-    # --- what it stands for
-
     @property
-    def sources(self) -> list[Outcomes]:
+    def _sources(self) -> list[Outcomes]:
         """What decides about it."""
         return self._memory.sources or [(self._outcomes, self._serial, self._equality)]
 
     @property
-    def values(self) -> Any:
-        """As NumPy has it; from now on all that share their memory are guards, and plain."""
+    def read_values(self) -> Any:
+        """What it stands for; from now on all that share its memory are guards, and plain."""
         self._memory.read()
         return self._plain
 
     @property
-    def was_read(self) -> bool:
-        """Whether a guard rests on its elements, or on those of something made of it."""
-        return self._memory.was_read
+    def memory(self) -> _Memory:
+        """Which tells whether it was read."""
+        return self._memory
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is nothing but an array, of this recording at least."""
+        """Whether it is nothing but what it stands for, in this recording at least."""
         return self._memory.is_known or not binding.notes_guards(self._outcomes, self._serial)
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it stands for floats."""
+        return kind_of(self._plain) == "f"
 
     @property
     def number(self) -> Any:
         """What is computed with: a Var, unless it is plain."""
-        return self.values if self.is_plain else self._outcomes
+        return self.read_values if self.is_plain else self._outcomes
+
+    # --- NumPy's protocols
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if kwargs.keys() == {"out"} and any(
+            out is self and np.ndim(self._plain) == 0 for out in kwargs["out"]
+        ):
+            kwargs = {}  # a single number is not written into: `+=` makes another one
+        inputs = _with_dtypes(inputs)
+        if method == "__call__" and not kwargs:
+            found = instead[ufunc](*inputs) if ufunc in instead else None
+            if found is not None:
+                return found
+            if ufunc in _LOGICAL and all(map(_is_logical, inputs)):
+                return _LOGICAL[ufunc](*inputs)
+            if ufunc in _COMPARISONS and all(map(_is_whole, inputs)):
+                return _compared(ufunc, inputs)
+            if any(map(carries, inputs)) or (ufunc in _ORDERS and all(map(_is_real, inputs))):
+                return ufunc(*replaced(inputs, "number"))
+            if any(map(_is_value, inputs)) and ufunc in _QUESTIONS:
+                return ufunc(*replaced(inputs, "number"))
+            if ufunc.nout == 1 and all(map(_is_real, inputs)):
+                return _applied(ufunc, inputs, {})
+        return getattr(ufunc, method)(*replaced(inputs), **replaced(kwargs))
+
+    def __array_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        first = args[0] if args else None
+        if isinstance(first, Mask):
+            if function in (np.any, np.all):
+                return getattr(first, function.__name__)(*args[1:], **kwargs)
+            if function is np.count_nonzero and _is_logical(first) and not (args[1:] or kwargs):
+                return np.sum(first)
+        found = instead[function](*args, **kwargs) if function in instead else None
+        if found is not None:
+            return found
+        masks = _masks_in((args, kwargs))
+        if any(map(_is_value, masks)):
+            found = _of_values(function, masks, args, kwargs)
+            if found is not None:
+                return found
+        if function in _JOINS and carries((args, kwargs)):
+            return function(*replaced(args, "number"), **replaced(kwargs, "number"))
+        if (function in _SUMS | _PEAKS and _is_real(first)) or (
+            function in _PRODUCTS and len(args) > 1 and all(map(_is_real, args))
+        ):
+            return _applied(function, args, kwargs)
+        return function(*replaced(args), **replaced(kwargs))
+
+
+class Mask(Replayed, NDArrayOperatorsMixin):
+    """Bools that a replay computes anew, unless they are read; or ints or floats made of such.
+
+    `plain` is an ndarray or a scalar of NumPy's.
+    """
+
+    # --- what it stands for
 
     def _viewed(self, look: Callable[[Any], Any]) -> Mask:
         """Another view: `look` is applied to bools and outcomes."""
         self._memory.has_views = True
         plain, outcomes = look(self._plain), look(self._outcomes)
         viewed = Mask(plain, outcomes, self._serial, self._equality, self._memory)
-        _keep_in_mind(viewed, [self])
+        keep_in_mind(viewed, [self])
         return viewed
 
     @staticmethod
@@ -154,7 +222,7 @@ class Mask(NDArrayOperatorsMixin):
         mask = Mask(plain, binding.stop_gradient(number), binding.guards_serial(), False)
         mask._memory.is_wide = mask._memory.is_value = True
         _made.count += 1
-        _keep_in_mind(mask, [mask])
+        keep_in_mind(mask, [mask])
         return mask
 
     @staticmethod
@@ -179,9 +247,14 @@ class Mask(NDArrayOperatorsMixin):
 
         None where what is in the key has to be read.
         """
+        if is_anew(key) and key.dtype == bool:
+            key = _places_of_true(key) if key.shape == x.shape else None
+            return None if key is None else Mask.taken(x.reshape(-1), key)
         parts = key if isinstance(key, tuple) else (key,)
         is_simple = all(_is_index(part) or _is_basic(part) for part in parts)
-        if not is_simple or not any(_is_index(part) and isinstance(part, Mask) for part in parts):
+        if not is_simple or not any(
+            _is_index(part) and isinstance(part, Replayed) for part in parts
+        ):
             return None
         return _taken(x, parts)
 
@@ -205,78 +278,90 @@ class Mask(NDArrayOperatorsMixin):
 
     @property
     def T(self) -> Any:  # noqa: N802 - NumPy's name
-        return self.values.T if self.is_plain else self._viewed(lambda x: x.T)
+        return self.read_values.T if self.is_plain else self._viewed(lambda x: x.T)
 
     def __getattr__(self, name: str) -> Any:
-        """All that an array has besides, which reads the bools."""
+        """All that an array has besides, which reads the bools, unless a function does not."""
         if name.startswith("_"):
             raise AttributeError(f"a mask has no attribute {name!r}")
-        return getattr(self.values, name)
+        if name in _METHODS and not self.is_plain:
+            return functools.partial(_METHODS[name], self)
+        return getattr(self.read_values, name)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return np.array(self.values, dtype=dtype, copy=copy)
+        return np.array(self.read_values, dtype=dtype, copy=copy)
 
     def __len__(self) -> int:
         return len(self._plain)
 
     def __bool__(self) -> bool:
-        return bool(self.values)
+        return bool(self.read_values)
 
     def __index__(self) -> int:
-        return operator.index(self.values)
+        return operator.index(self.read_values)
 
     def __int__(self) -> int:
-        return self._whole(int, np.trunc)
+        return self._fixed(int, np.trunc)
 
-    def __floor__(self) -> int:
+    def __float__(self) -> float:
+        return float(self.read_values)
+
+    def __floor__(self) -> Any:
         return self._whole(math.floor, np.floor)
 
-    def __ceil__(self) -> int:
+    def __ceil__(self) -> Any:
         return self._whole(math.ceil, np.ceil)
 
-    def _whole(self, convert: Callable[[Any], int], rounded: Callable[[Any], Any]) -> int:
-        """An int for Python, which is a guard: of a value that it comes to the same."""
+    def __trunc__(self) -> Any:
+        return self._whole(lambda x: math.trunc(float(x)), np.trunc)
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        if ndigits is not None:
+            return round(self.read_values, ndigits)
+        return self._whole(round, np.rint)
+
+    def _whole(self, convert: Callable[[Any], int], rounded: Callable[[Any], Any]) -> Any:
+        """An int of a value, which a replay computes anew."""
+        if _is_value(self) and not self.ndim and not _made.is_off:
+            made = _int_of(self, convert(self._plain), rounded(self._outcomes) + 0.0)
+            if made is not None:
+                return made
+        return self._fixed(convert, rounded)
+
+    def _fixed(self, convert: Callable[[Any], int], rounded: Callable[[Any], Any]) -> int:
+        """An int of Python's, which is a guard: of a value that it comes to the same."""
         if not _is_value(self) or self.ndim:
-            return convert(self.values)
+            return convert(self.read_values)
         found = convert(self._plain)
         binding.note_outcomes(rounded(self._outcomes), self._serial, False)
         return found
 
-    def __float__(self) -> float:
-        return float(self.values)
-
-    def __round__(self, ndigits: int | None = None) -> Any:
-        return self._whole(round, np.rint) if ndigits is None else round(self.values, ndigits)
-
-    def __trunc__(self) -> int:
-        return self._whole(lambda x: math.trunc(float(x)), np.trunc)
-
     def __hash__(self) -> int:
-        return hash(self._plain if self.ndim else self.values)  # arrays have none
+        return hash(self._plain if self.ndim else self.read_values)  # arrays have none
 
     def __iter__(self) -> Iterator[Any]:
         return (self[k] for k in range(len(self)))
 
     def __contains__(self, item: Any) -> bool:
-        return item in self.values
+        return item in self.read_values
 
     def __repr__(self) -> str:
-        return repr(self.values)
+        return repr(self.read_values)
 
     def __str__(self) -> str:
-        return str(self.values)
+        return str(self.read_values)
 
     def __format__(self, spec: str) -> str:
-        return format(self.values, spec)
+        return format(self.read_values, spec)
 
     def __reduce__(self) -> Any:
-        return np.array, (self.values,)
+        return np.array, (self.read_values,)
 
     def copy(self, order: Any = "C") -> Any:
         """A copy, which assignments to the original do not change."""
         if self.is_plain:
-            return self.values.copy(order)
-        return _made_of([self], self._plain.copy(), self._outcomes)
+            return self.read_values.copy(order)
+        return made_of([self], self._plain.copy(), self._outcomes)
 
     def __copy__(self) -> Any:
         return self.copy()
@@ -287,40 +372,46 @@ class Mask(NDArrayOperatorsMixin):
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
         """As of an array."""
         if kwargs or self.is_plain:
-            return self.values.reshape(*shape, **kwargs)
+            return self.read_values.reshape(*shape, **kwargs)
         return self._viewed(lambda x: x.reshape(*shape))
 
     def __getitem__(self, key: Any) -> Any:
         if self.is_plain:
-            return self.values[key]
+            return self.read_values[key]
         if not _is_basic(key) or _masks_in(key):
             taken = Mask.taken(self, key)
-            return self.values[replaced(key)] if taken is None else taken
+            return self.read_values[replaced(key)] if taken is None else taken
         element = self._plain[key]
         if not isinstance(element, np.generic):
             return self._viewed(lambda x: x[key])
         if self.dtype == bool:
             self._memory.note_reading()
             return np.bool_(binding.compare(self._outcomes[key], 0.0, NOT_EQUAL, self._equality))
-        return _made_of([self], element, self._outcomes[key])
+        return made_of([self], element, self._outcomes[key])
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.values[key] = value
+        self.read_values[key] = value
 
-    def blended(self, target: Any, value: Any) -> Any:
-        """What an array is after `target[mask] = value`, where a replay can choose: else None."""
-        if isinstance(value, Mask):
+    @staticmethod
+    def blended(target: Any, key: Any, value: Any) -> Any:
+        """What an array is after `target[key] = value`, where a replay can choose: else None."""
+        if isinstance(value, Replayed):
             value = value.number
+        if not isinstance(key, Mask) or key.dtype != bool:
+            return _assigned(target, key, value)
         is_number = carries(value) or isinstance(value, (int, float, np.number, np.bool_))
-        if (
-            self.is_plain
-            or self.dtype != bool
-            or self.shape != target.shape
-            or not is_number
-            or binding.ndim(value)
-        ):
+        if key.is_plain or key.shape != target.shape or not is_number or binding.ndim(value):
             return None
-        return _table.where(self._outcomes, value, target)
+        return _table.where(key._outcomes, value, target)
+
+    @staticmethod
+    def check_writable(target: Any) -> None:
+        """Refuse to assign to rows that are views for NumPy, or to what they are views of."""
+        if any(binding.share_memory(target, lent) for _, lent in _made.lent):
+            raise TypeError(
+                "an array is assigned to of which a row was taken by an index that a replay "
+                "computes anew: begin with a copy, y = y.copy()"
+            )
 
     def _becomes(self, result: Any) -> Mask:
         """After an operation in place: all who know this mask find what is new in it."""
@@ -334,12 +425,12 @@ class Mask(NDArrayOperatorsMixin):
 
     def __eq__(self, other: Any) -> Any:
         if isinstance(other, (str, bytes)):
-            return self.values == other  # for which the ufunc has no loop
+            return self.read_values == other  # for which the ufunc has no loop
         return super().__eq__(other)
 
     def __ne__(self, other: Any) -> Any:
         if isinstance(other, (str, bytes)):
-            return self.values != other
+            return self.read_values != other
         return super().__ne__(other)
 
     def __mul__(self, other: Any) -> Any:
@@ -368,7 +459,7 @@ class Mask(NDArrayOperatorsMixin):
     def any(self, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Whether one is True: one guard, not one for each. Along axes, a mask."""
         if args or kwargs or self.is_plain or self.size == 0 or self.dtype != bool:
-            return self.values.any(axis, *args, **kwargs)
+            return self.read_values.any(axis, *args, **kwargs)
         found = self._plain.any(axis)
         count = self._outcomes.sum(axis)
         if found.ndim == 0:
@@ -381,7 +472,7 @@ class Mask(NDArrayOperatorsMixin):
     def all(self, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Whether all are True: one guard, not one for each. Along axes, a mask."""
         if args or kwargs or self.is_plain or self.size == 0 or self.dtype != bool:
-            return self.values.all(axis, *args, **kwargs)
+            return self.read_values.all(axis, *args, **kwargs)
         return np.logical_not(_NOT(self).any(axis))
 
     def sum(self, *args: Any, **kwargs: Any) -> Any:
@@ -397,58 +488,42 @@ class Mask(NDArrayOperatorsMixin):
         kind = np.dtype(dtype)
         if _is_value(self) and kind.kind in "iu" and not (args or kwargs):
             return _truncated(self, kind)
+        if not (args or kwargs or self.is_plain) and self.dtype.kind + kind.kind in _CONVERTED:
+            exact = self.dtype == bool or _stay_exact(np.positive, [], {}, kind, self._outcomes)
+            if exact and self.size > 0:
+                return made_of([self], self._plain.astype(kind), self._outcomes)
         if args or kwargs or self.is_plain or kind not in (np.int64, np.float64):
-            return self.values.astype(dtype, *args, **kwargs)
+            return self.read_values.astype(dtype, *args, **kwargs)
         if self.dtype == np.float64 and kind != np.float64:
-            return self.values.astype(dtype)
-        return _made_of([self], self._plain.astype(kind), self._outcomes)
-
-    # --- NumPy's protocols
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if kwargs.keys() == {"out"} and any(
-            out is self and self.ndim == 0 for out in kwargs["out"]
-        ):
-            kwargs = {}  # a single number is not written into: `+=` makes another one
-        if method == "__call__" and not kwargs:
-            if ufunc in _LOGICAL and all(map(_is_logical, inputs)):
-                return _LOGICAL[ufunc](*inputs)
-            if ufunc in _COMPARISONS and all(map(_is_whole, inputs)):
-                return _compared(ufunc, inputs)
-            if any(map(carries, inputs)) or (ufunc in _ORDERS and all(map(_is_real, inputs))):
-                return ufunc(*replaced(inputs, "number"))
-            if any(map(_is_value, inputs)) and ufunc in _QUESTIONS:
-                return ufunc(*replaced(inputs, "number"))
-            is_known = ufunc in _ARITHMETIC or (any(map(_is_value, inputs)) and ufunc.nout == 1)
-            if is_known and all(map(_is_real, inputs)):
-                return _applied(ufunc, inputs, {})
-        return getattr(ufunc, method)(*replaced(inputs), **replaced(kwargs))
-
-    def __array_function__(
-        self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
-        first = args[0] if args else None
-        if isinstance(first, Mask):
-            if function in (np.any, np.all):
-                return getattr(first, function.__name__)(*args[1:], **kwargs)
-            if function is np.count_nonzero and _is_logical(first) and not (args[1:] or kwargs):
-                return np.sum(first)
-        masks = _masks_in((args, kwargs))
-        if any(map(_is_value, masks)):
-            found = _of_values(function, masks, args, kwargs)
-            if found is not None:
-                return found
-        if function in _JOINS and carries((args, kwargs)):
-            return function(*replaced(args, "number"), **replaced(kwargs, "number"))
-        if (function in _SUMS and _is_real(first)) or (
-            function in _PRODUCTS and len(args) > 1 and all(map(_is_real, args))
-        ):
-            return _applied(function, args, kwargs)
-        return function(*replaced(args), **replaced(kwargs))
+            return self.read_values.astype(dtype)
+        return made_of([self], self._plain.astype(kind), self._outcomes)
 
 
-def _masks_in(tree: Any) -> list[Mask]:
-    if isinstance(tree, Mask):
+# What is done in the place of functions of NumPy's: None, or their result. See integers.py.
+instead: dict[Any, Callable[..., Any]] = {}
+
+
+def _with_dtypes(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Numbers of Python's read where the dtype of another operand tells what they are."""
+    weak = "".join(
+        kind_of(x._plain) for x in inputs if isinstance(x, Replayed) and not isinstance(x, Mask)
+    )
+    if not weak:
+        return inputs
+    dtypes = [x.dtype for x in inputs if isinstance(x, (np.ndarray, np.generic))]
+    wide = [
+        dtype in (bool, np.int64, np.float64) or (dtype.kind in "iu" and "i" not in weak)
+        for dtype in dtypes
+    ]
+    if all(wide):
+        return inputs
+    return tuple(
+        x.read_values if isinstance(x, Replayed) and not isinstance(x, Mask) else x for x in inputs
+    )
+
+
+def _masks_in(tree: Any) -> list[Replayed]:
+    if isinstance(tree, Replayed):
         return [tree]
     if isinstance(tree, dict):
         tree = tree.values()
@@ -457,8 +532,18 @@ def _masks_in(tree: Any) -> list[Mask]:
     return [mask for item in tree for mask in _masks_in(item)]
 
 
+def unread(tree: Any) -> list[Replayed]:
+    """What is in a container and not read yet."""
+    return [mask for mask in _masks_in(tree) if not mask.is_plain]
+
+
+def is_anew(x: Any) -> bool:
+    """Whether it is an array that a replay computes anew."""
+    return isinstance(x, Mask) and not x.is_plain
+
+
 def _of_values(
-    function: Any, masks: list[Mask], args: tuple[Any, ...], kwargs: dict[str, Any]
+    function: Any, masks: list[Replayed], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """What a function of NumPy's makes of values; None if it has to read them."""
     try:
@@ -468,7 +553,7 @@ def _of_values(
     if carries((args, kwargs)) or not isinstance(found, binding.Var):
         return found
     plain = function(*replaced(args, "_plain"), **replaced(kwargs, "_plain"))
-    return _made_of(masks, np.float64(plain) if isinstance(plain, float) else plain, found)
+    return made_of(masks, np.float64(plain) if isinstance(plain, float) else plain, found)
 
 
 def _applied(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -476,25 +561,24 @@ def _applied(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 
     A mask, if it is of a kind for which computing with floats is as good.
     """
-    masks = [x for x in args if isinstance(x, Mask) and not x.is_plain]
+    masks = unread((args, kwargs))
     if not masks or kwargs.keys() - {"axis", "keepdims"}:
         return function(*replaced(args), **kwargs)
-    plain = function(*[x._plain if isinstance(x, Mask) else x for x in args], **kwargs)
+    plain = function(*replaced(args, "_plain"), **replaced(kwargs, "_plain"))
     is_wide = any(mask._memory.is_wide for mask in masks)
-    if plain.dtype == np.float64 or (
-        (plain.dtype.kind in "iu" and function is not np.power)
-        if is_wide
-        else _is_exact_count(plain)
-    ):
+    is_whole = function in _WHOLE and plain.dtype.kind in "iu"
+    if plain.dtype == np.float64 or (is_whole and (is_wide or _is_exact_count(plain))):
         with contextlib.suppress(TypeError, ValueError):  # not for numbers with derivatives
-            numbers = [_as_floats(x) for x in replaced(args, "number")]
+            numbers = [as_floats(x) for x in replaced(args, "number")]
             outcomes = function(*numbers, **kwargs)
+            if is_whole:
+                outcomes = outcomes + 0.0  # of an int there is no -0.0
             if (
                 plain.dtype == np.float64
                 or not is_wide
                 or _stay_exact(function, numbers, kwargs, plain.dtype, outcomes)
             ):
-                return _made_of(masks, plain, outcomes)
+                return made_of(masks, plain, outcomes)
     for mask in masks:
         mask._memory.read()
     return plain
@@ -502,16 +586,16 @@ def _applied(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 
 def _is_whole(x: Any) -> bool:
     """Whether it is an int or an array of such, of which floats are as good, and not read yet."""
-    if isinstance(x, Mask):
-        return not x.is_plain and x.dtype.kind in "iu"
+    if isinstance(x, Replayed):
+        return not x.is_plain and kind_of(x._plain) in "iu"
     return _is_real(x) and not isinstance(x, float) and np.asarray(x).dtype.kind in "iu"
 
 
 def _compared(ufunc: Any, inputs: tuple[Any, ...]) -> Any:
     """How ints compare: that two are equal is no accident. Of single ones a guard."""
-    masks = [x for x in inputs if isinstance(x, Mask)]
-    x, y = [x._outcomes if isinstance(x, Mask) else np.asarray(x, float) for x in inputs]
-    plain = ufunc(*[x._plain if isinstance(x, Mask) else x for x in inputs])
+    masks = [x for x in inputs if isinstance(x, Replayed)]
+    x, y = [x._outcomes if isinstance(x, Replayed) else np.asarray(x, float) for x in inputs]
+    plain = ufunc(*replaced(inputs, "_plain"))
     how, is_exchanged = _COMPARISONS[ufunc]
     x, y = (y, x) if is_exchanged else (x, y)
     outcomes = binding.indicator(x, y, how)
@@ -525,13 +609,13 @@ def _compared(ufunc: Any, inputs: tuple[Any, ...]) -> Any:
 
 def _truncated(mask: Mask, kind: np.dtype[Any]) -> Any:
     """Values as ints, if these are of the dtype; a replay has to find that again."""
-    outcomes = np.trunc(mask._outcomes)
+    outcomes = np.trunc(mask._outcomes) + 0.0  # of an int there is no -0.0
     if not _stay_exact(np.trunc, [], {}, kind, outcomes):
-        return mask.values.astype(kind)
-    return _made_of([mask], mask._plain.astype(kind), outcomes)
+        return mask.read_values.astype(kind)
+    return made_of([mask], mask._plain.astype(kind), outcomes)
 
 
-def _as_floats(x: Any) -> Any:
+def as_floats(x: Any) -> Any:
     """Integers as they are computed with, which neither wrap around nor make others of floats."""
     is_plain = isinstance(x, (np.ndarray, np.generic))
     return x.astype(np.float64) if is_plain and x.dtype.kind in "biu" else x
@@ -565,15 +649,20 @@ def _stay_exact(
     return True
 
 
-def _made_of(masks: list[Mask], plain: Any, outcomes: Any) -> Mask:
+def made_of(masks: list[Replayed], plain: Any, outcomes: Any) -> Mask:
     made = Mask(plain, outcomes, masks[0]._serial, any(mask._equality for mask in masks))
+    joined(made, masks, plain.dtype == np.float64)
+    return made
+
+
+def joined(made: Replayed, masks: list[Replayed], is_float: bool) -> None:
+    """Note what something is made of."""
     made._memory.origins = _origins(masks)
     made._memory.is_wide = any(mask._memory.is_wide for mask in masks)
-    made._memory.is_value = plain.dtype == np.float64 and any(map(_is_value, masks))
-    _keep_in_mind(made, masks)
-    if plain.dtype == np.float64:
-        made._memory.sources = [outcomes for mask in masks for outcomes in mask.sources]
-    return made
+    made._memory.is_value = is_float and any(map(_is_value, masks))
+    keep_in_mind(made, masks)
+    if is_float:
+        made._memory.sources = [outcomes for mask in masks for outcomes in mask._sources]
 
 
 class _Made(threading.local):
@@ -582,10 +671,19 @@ class _Made(threading.local):
     def __init__(self) -> None:
         self.count = 0  # of masks and numbers where NumPy would have plain ones
         self.is_off = False  # whether plain ones are made, and noted, instead
-        self.of_values: list[tuple[int, weakref.ref[Mask]]] = []  # by the serial of a recording
+        self.lent: list[tuple[int, Any]] = []  # arrays of which rows were taken, and the rows
+        self.lent_plain: list[tuple[int, NDArray[Any], NDArray[Any]]] = []  # what was in them
+        self.of_values: list[
+            tuple[int, weakref.ref[Replayed]]
+        ] = []  # by the serial of a recording
 
 
 _made = _Made()
+
+
+def note_made() -> None:
+    """Note that something was made where there is a plain int outside of recordings."""
+    _made.count += 1
 
 
 def made() -> int:
@@ -608,17 +706,28 @@ def chooses_anew() -> bool:
     return not _made.is_off and binding.chooses_anew() and not binding.is_deriving()
 
 
-def _keep_in_mind(made: Mask, masks: list[Mask]) -> None:
-    """Remember what is made of values, in any way: see are_kept."""
-    if any(origin.is_value for mask in masks for origin in mask._memory.origins):
+def keep_in_mind(made: Replayed, masks: list[Replayed]) -> None:
+    """Remember what is made of values, in any way, and what no ndarray is: see are_kept."""
+    if not isinstance(made, Mask) or any(
+        origin.is_value for mask in masks for origin in mask._memory.origins
+    ):
         _made.of_values.append((made._serial, weakref.ref(made)))
 
 
 def are_kept(serial: int) -> bool:
     """Whether something still has values that a recording, which is about to end, has computed.
 
-    A list to which they were appended, for instance: a replay would not append to it.
+    A list to which they were appended, for instance: a replay would not append to it. Or whether
+    an array has changed of which a row was taken, that is a view for NumPy.
     """
+    changed = any(
+        of == serial and array.tobytes() != former.tobytes()
+        for of, array, former in _made.lent_plain
+    )
+    _made.lent = [known for known in _made.lent if known[0] < serial]
+    _made.lent_plain = [known for known in _made.lent_plain if known[0] < serial]
+    if changed:
+        return True
     own = [mask for of, mask in _made.of_values if of == serial]
     _made.of_values = [
         known for known in _made.of_values if known[0] != serial and known[1]() is not None
@@ -647,26 +756,40 @@ def value_of(x: Any, what: str) -> Any:
 
 
 def _is_value(x: Any) -> bool:
-    return isinstance(x, Mask) and not x.is_plain and x._memory.is_value
+    return isinstance(x, Replayed) and not x.is_plain and x._memory.is_value
 
 
-def _origins(masks: list[Mask]) -> tuple[_Memory, ...]:
+def _origins(masks: list[Replayed]) -> tuple[_Memory, ...]:
     return tuple(dict.fromkeys(origin for mask in masks for origin in mask._memory.origins))
 
 
-def replaced(tree: Any, by: str = "values") -> Any:
+def replaced(tree: Any, by: str = "read_values") -> Any:
     """A container with something else in the place of masks."""
-    return binding.map_leaves(lambda x: getattr(x, by) if isinstance(x, Mask) else x, tree)
+    return binding.map_leaves(lambda x: getattr(x, by) if isinstance(x, Replayed) else x, tree)
+
+
+def kind_of_whole(x: Any) -> Any:
+    """What makes integers that a replay computes anew of floats: a type, or a dtype; else None."""
+    if not isinstance(x, Replayed) or x.is_plain or kind_of(x._plain) not in "iu":
+        return None
+    return x._plain.dtype if isinstance(x._plain, np.ndarray) else type(x._plain)
 
 
 def is_number_mask(x: Any) -> bool:
     """Whether it is a mask of ints or floats."""
-    return isinstance(x, Mask) and x.dtype != bool
+    return isinstance(x, Replayed) and kind_of(x._plain) != "b"
+
+
+def kind_of(x: Any) -> str:
+    """The kind of dtype that a plain number, or an array, has: "b", "i", "u" or "f"."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return str(x.dtype.kind)
+    return "b" if isinstance(x, bool) else "i" if isinstance(x, int) else "f"
 
 
 def _is_real(x: Any) -> bool:
     """Whether it is a real number or an array of such, of a kind that floats can stand for."""
-    if isinstance(x, (Mask, bool, float)):
+    if isinstance(x, (Replayed, bool, float)):
         return True
     if isinstance(x, int):
         return abs(x) < EXACT
@@ -685,6 +808,27 @@ def _is_basic(key: Any) -> bool:
 # --- indices -------------------------------------------------------------------------------------
 
 
+_int_of: Callable[[Replayed, int, Any], Any]  # an int of Python's, of numbers; or None
+
+
+def register_int(int_of: Callable[[Replayed, int, Any], Any]) -> None:
+    """Set what stands for an int of Python's: see scalars.py."""
+    global _int_of
+    _int_of = int_of
+
+
+_places_of_true: Callable[[Any], Any]
+_assigned: Callable[[Any, Any, Any], Any]
+
+
+def register_integers(
+    places_of_true: Callable[[Any], Any], assigned: Callable[[Any, Any, Any], Any]
+) -> None:
+    """Set what finds where a mask is True, and what assigns at indices: see integers.py."""
+    global _places_of_true, _assigned
+    _places_of_true, _assigned = places_of_true, assigned
+
+
 _rows: Callable[[Any, Any], Any]  # rows of an array at an index, both numbers
 
 
@@ -696,8 +840,8 @@ def register_rows(rows: Callable[[Any, Any], Any]) -> None:
 
 def _is_index(part: Any) -> bool:
     """Whether it is an array of indices, or a mask of such that is not read yet."""
-    if isinstance(part, Mask) and part.is_plain:
-        return False
+    if isinstance(part, Replayed):
+        return not part.is_plain and kind_of(part._plain) in "iu"
     return isinstance(part, (np.ndarray, np.integer)) and part.dtype.kind in "iu"
 
 
@@ -732,6 +876,10 @@ def _taken(x: Any, parts: tuple[Any, ...]) -> Any:
     if where[-1] - where[0] == len(where) - 1:  # side by side: there their axes stay
         first = where[0]
         taken = np.moveaxis(taken, range(ndim), range(first, first + ndim))
+    if ndim == 0 and binding.ndim(taken):  # for NumPy it is a view
+        serial = binding.guards_serial()
+        _made.lent += [(serial, x), (serial, taken)]
+        binding.lend_rows()
     return taken
 
 
@@ -748,17 +896,19 @@ def _taken_of_plain(x: NDArray[Any], parts: tuple[Any, ...]) -> Any:
         return None
     _made.count += 1
     taken = _taken(binding.constant_array(x), parts)
+    if x[replaced(parts, "_plain")].ndim and all(map(_is_basic, replaced(parts, "_plain"))):
+        _made.lent_plain.append((binding.guards_serial(), x, x.copy()))
     if x.dtype.kind == "f":
         return taken
-    masks = [part for part in parts if isinstance(part, Mask)]
-    return _made_of(masks, x[replaced(parts, "_plain")], taken)
+    masks = [part for part in parts if isinstance(part, Replayed)]
+    return made_of(masks, x[replaced(parts, "_plain")], taken)
 
 
 def _taken_of_mask(x: Mask, parts: tuple[Any, ...]) -> Any:
     if x.is_plain:
-        return _taken_of_plain(x.values, parts)
-    masks = [x, *[part for part in parts if isinstance(part, Mask)]]
-    return _made_of(masks, x._plain[replaced(parts, "_plain")], _taken(x._outcomes, parts))
+        return _taken_of_plain(x.read_values, parts)
+    masks = [x, *[part for part in parts if isinstance(part, Replayed)]]
+    return made_of(masks, x._plain[replaced(parts, "_plain")], _taken(x._outcomes, parts))
 
 
 def _total(x: Any) -> Any:
@@ -769,7 +919,7 @@ def _flat_index(indices: list[Any], lengths: tuple[int, ...]) -> Any:
     """One index in the place of several: all of them have to be within their bounds."""
     total: Any = 0.0
     for index, length in zip(indices, lengths, strict=True):
-        if isinstance(index, Mask):
+        if isinstance(index, Replayed):
             number = index._outcomes + length * binding.indicator(index._outcomes, 0.0, LESS)
             below, above = (
                 _total(binding.indicator(one, other, how))
@@ -796,11 +946,23 @@ _COMPARISONS = {
     np.not_equal: (NOT_EQUAL, False),
 }
 _QUESTIONS = {np.equal, np.not_equal, np.isnan, np.isinf, np.isfinite}
-_ARITHMETIC = {
-    np.add, np.subtract, np.multiply, np.true_divide, np.negative, np.positive, np.absolute,
-    np.minimum, np.maximum, np.square, np.power, np.matmul,
+# What makes ints of ints as it makes floats of floats.
+_WHOLE = {
+    np.add, np.subtract, np.multiply, np.negative, np.positive, np.absolute, np.square, np.matmul,
+    np.minimum, np.maximum, np.fmin, np.fmax, np.sign, np.floor_divide, np.remainder, np.fmod,
+    np.floor, np.ceil, np.trunc, np.rint, np.sum, np.cumsum, np.prod, np.diff, np.where,
+    np.max, np.min, np.amax, np.amin, np.dot, np.outer, np.inner,
 }  # fmt: skip
-_SUMS = {np.sum, np.mean, np.cumsum}
+_METHODS = {
+    function.__name__: function
+    for function in (
+        np.max, np.min, np.prod, np.cumsum, np.clip, np.dot, np.ravel, np.take, np.repeat,
+        np.squeeze,
+    )
+} | {"flatten": np.ravel}  # fmt: skip
+_CONVERTED = ("bi", "bu", "ii", "iu", "ui", "uu")  # kinds of dtypes: ints of another size
+_SUMS = {np.sum, np.mean, np.cumsum, np.prod}
+_PEAKS = {np.max, np.min, np.amax, np.amin, np.diff}
 _PRODUCTS = {np.where, np.dot, np.outer, np.inner}
 _JOINS = _PRODUCTS | {
     np.select, np.concatenate, np.stack, np.hstack, np.vstack, np.column_stack, np.append,
@@ -815,7 +977,7 @@ def _is_logical(x: Any) -> bool:
 
 def _combined(plain: Any, outcomes: Callable[..., Any]) -> Callable[..., Mask]:
     def combine(*inputs: Any) -> Mask:
-        masks = [x for x in inputs if isinstance(x, Mask)]
+        masks: list[Replayed] = [x for x in inputs if isinstance(x, Mask)]
         bools = [x._plain if isinstance(x, Mask) else x for x in inputs]
         numbers = [x._outcomes if isinstance(x, Mask) else np.asarray(x, float) for x in inputs]
         equality = any(mask._equality for mask in masks)

@@ -18,6 +18,7 @@ import numpy as np
 from .. import binding
 from ..binding import Dual, Var, carries
 from . import arrays
+from .masks import replaced
 
 __all__ = ["custom", "doubt", "primitive", "report_doubts", "warn_nan"]
 
@@ -177,6 +178,8 @@ class primitive:  # noqa: N801 - a decorator
                 f"{self._name}: keyword arguments are not differentiated, but {', '.join(names)} "
                 "carries a derivative: pass it by position, or cadiff.value of it"
             )
+        if binding.is_guarding():  # rules are called later, with what is given here
+            args, kwargs = replaced(args), replaced(kwargs)
         args = tuple(self._number(k, arg) for k, arg in enumerate(args))
         tag = max(map(binding.tag_of, args))
         return self._push(args, kwargs, tag) if tag > 0 else self._record(args, kwargs)

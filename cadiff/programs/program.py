@@ -784,18 +784,34 @@ def compile(
     """Record a function once, and replay it and its derivatives in C.
 
     Floats and arrays of floats among the arguments are inputs: for new numbers nothing is recorded
-    anew. Integers, bools, strings, None and other objects are static: another value is another
-    recording, as are other shapes and other containers. (In an argument to differentiate by,
-    integers are numbers, too.) An array of integers or bools is static at first, and an input as
-    soon as it comes with other values, as indices of mini-batches do: then one recording serves
-    all of them. What it indexes (`X[i]`, `X[i, j]`, `cnp.take(x, i)`), multiplies, compares or
-    chooses is computed anew. Where f reads its elements (a loop over it, `x[mask]`, `y[i] = v`,
-    `np.take` of a plain array, `i // 2`, `i.tolist()`) it stays static.
-    Functions are told apart by code, defaults and closure, slices, ranges and sets by what is in
-    them, objects by identity.
+    anew. Bools, strings, None and other objects are static: another value is another recording, as
+    are other shapes and other containers. Functions are told apart by code, defaults and closure,
+    slices, ranges and sets by what is in them, objects by identity. (In an argument to
+    differentiate by, integers are numbers, too.)
 
-    While f is recorded, all inputs are numbers with derivatives, those too that are not
-    differentiated by: `isinstance(y, float)` is False there, and `math.sin(y)` is refused
+    An int, or an array of integers or bools, is static at first, and an input as soon as it comes
+    with another value, as the number of a step or the indices of a mini-batch do: then one
+    recording serves all of them, and computes anew
+
+    * what they index: `X[i]`, `X[i, j]`, `X[k]`, `x[k + np.arange(3)]`, `cnp.take(x, i)`,
+      `y[i] = v`, `y[i] += v`, `np.add.at(y, i, v)`, `np.bincount(i, minlength=n)`;
+    * arithmetic: `+ - * / // % ** abs divmod`, `>>` and `<<` by constants, `i & 1`, `0.9**k`,
+      ufuncs that give floats (`np.sqrt(i)`), `clip`, `minimum`, `maximum`, `max`, `min`, `sum`,
+      `prod`, `cumsum`, `where`, `astype`, and what moves elements about (`np.roll`, `i[::-1]`);
+    * comparisons of arrays, which choose (`where(i > 1, a, b)`).
+
+    A comparison of single ints (`k > 3`, `max(k, 1)`, `while k`) is a guard, as is the number of
+    elements of `x[mask]` and `np.flatnonzero(mask)`, and that no number leaves its dtype: what
+    wraps around is never replayed. Where f reads a value, the argument stays static: `range(k)`,
+    `a_list[k]`, `x[k:]`, `int(k)`, `math.sqrt(k)`, `str(k)`, `2**k`, `x.reshape(k, -1)`, a loop
+    over an array that asks for its elements, `np.take` of a plain array, `np.sort`, `np.unique`,
+    `i.tolist()`. The same holds where an index would be a view that f assigns to, where f keeps an
+    int in a list of its own, and for all integers of a function that asks for types
+    (`type(k) is int`; `isinstance(k, int)` and `isinstance(i, np.ndarray)` are what they are
+    outside). The code of libraries is not looked at for that. Ints of 2**31 and beyond are static.
+
+    While f is recorded, all inputs that are floats are numbers with derivatives, those too that
+    are not differentiated by: `isinstance(y, float)` is False there, and `math.sin(y)` is refused
     (`cadiff.math.sin` is not). What f has to look at as it is should be an int, a str or another
     static.
 
@@ -815,7 +831,8 @@ def compile(
     used; f is recorded anew. A branch that rests on the equality of floats warns. Values of
     numbers, `cadiff.value(v)`, may be computed with, and may become indices: of
     `i = cadiff.value(v).astype(int)`, `np.floor(cadiff.value(v))` or `np.searchsorted(grid, v)`
-    one recording serves all data, as in `table[i]`; `int(cadiff.value(v))` and `round` are guards.
+    one recording serves all data, as in `table[i]`. So it does of `math.floor(cadiff.value(v))`,
+    `math.ceil` and `round`; `int(cadiff.value(v))`, which has to be Python's own, is a guard.
     Where f needs the value as a float of Python's (`float(cadiff.value(v))`, `v.item()`), or keeps
     it (in a list of its own), it is run as it is, with a warning that says why. A comparison of
     arrays is a mask: as long as it only chooses between numbers, as in `where(x > 1, a, b)`, `(x
@@ -833,7 +850,7 @@ def compile(
 
     Recordings are kept for 512 signatures of calls, which differ in shapes, containers or statics,
     as long as they do not take more than 1 GiB; then the oldest are forgotten, with a warning.
-    What changes from call to call, such as a step size or a counter, should be a float.
+    What changes from call to call and is no index, such as a step size, should be a float.
 
     In a class it is a method: each object has recordings of its own, which are forgotten with it.
 

@@ -37,7 +37,7 @@ import numpy as np
 
 from ..binding import MISSING, Dual, Var, Watch, WeakMethod
 from ..binding.callers import is_class_of_library, is_module_of_library, is_of_library
-from ..operations.masks import Mask
+from ..operations.masks import Replayed
 
 __all__ = ["UnwatchableError", "watch_call"]
 
@@ -54,12 +54,13 @@ class UnwatchableError(Exception):
 
 
 class Reads(NamedTuple):
-    """The chains that some code reads, by where they begin."""
+    """The chains that some code reads, by where they begin; and whether it asks for types."""
 
     globals: frozenset[Chain]
     cells: frozenset[Chain]
     first: frozenset[Chain]  # attributes of the first argument; (): all of it
     imports: frozenset[Chain]
+    asks_types: bool
 
 
 # Methods of containers that change them, and tell nothing of what was in them.
@@ -133,11 +134,15 @@ def _reads_of(code: CodeType) -> Reads:
                 break
             chain.append(step.argument)
         found[where].add(tuple(chain))
+    asks_types = any(
+        step == ("LOAD_GLOBAL", "type") and _asks_type(steps, k) for k, step in enumerate(steps)
+    )
     if "super" in code.co_names:  # which finds the first argument without its name
         found["first"].add(())
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             inner = _reads_of(constant)
+            asks_types = asks_types or inner.asks_types
             found["globals"] |= inner.globals
             imports |= inner.imports
             for link in inner.cells:
@@ -150,7 +155,23 @@ def _reads_of(code: CodeType) -> Reads:
         frozenset(found["cells"]),
         frozenset(found["first"]),
         frozenset(imports),
+        asks_types,
     )
+
+
+_CALLS = ("PRECALL", "CALL", "CALL_FUNCTION")
+
+
+def _asks_type(steps: list[_Step], k: int) -> bool:
+    """Whether the type of something is looked at, rather than its name, or that of self."""
+    names = [step.name for step in steps[k + 1 : k + 12]]
+    n = next((n for n, name in enumerate(names) if name not in _ATTRIBUTES and n > 0), 1)
+    if not names or not names[0].startswith(("LOAD_FAST", "LOAD_DEREF")):
+        return True
+    while n < len(names) and names[n] in _CALLS:
+        n += 1
+    of_self = n > 1 and steps[k + 1].argument in ("self", "cls") and names[1] in _CALLS
+    return not (of_self or (n < len(names) and names[n] in _ATTRIBUTES))
 
 
 def _only_counts(steps: list[_Step], k: int) -> bool:
@@ -189,6 +210,7 @@ class _Walk:
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
+        self.asks_types = False  # whether the user's code looks at types
         self._seen: set[Any] = set()
         self._kept: list[Any] = []  # else a number in _seen may come to stand for another object
 
@@ -223,6 +245,7 @@ class _Walk:
             if defaults:
                 self.value(defaults, f"a default of {path}")
         reads = _reads_of(function.__code__)
+        self.asks_types = self.asks_types or reads.asks_types
         for chain in sorted(reads.globals):
             self._global(function.__globals__, chain)
         for chain in sorted(reads.cells):
@@ -325,7 +348,7 @@ class _Walk:
 
     def value(self, value: Any, path: str) -> None:
         """A value, and all that is in it."""
-        if type(value) is Mask:  # they say that they are of NumPy's classes
+        if isinstance(value, Replayed):  # they say that they are of other classes
             raise UnwatchableError(
                 f"it reads {path}, which a function around it has computed: pass it as an argument"
             )
@@ -377,7 +400,7 @@ class _Walk:
 
     def _items(self, items: Any, path: str) -> None:
         for item in items:
-            if type(item) is Mask or not isinstance(item, _CONSTANT):
+            if isinstance(item, Replayed) or not isinstance(item, _CONSTANT):
                 self.value(item, path)
 
     def _container(self, value: Any, path: str) -> None:
@@ -506,7 +529,10 @@ def _all_names(code: CodeType) -> Iterator[str]:
 
 
 def watch_call(f: Any, statics: list[Any]) -> Watch:
-    """What f reads in a call beside its inputs: also of the arguments that are no numbers."""
+    """What f reads in a call beside its inputs: also of the arguments that are no numbers.
+
+    Its `asks_types` says whether f, or what it calls, may ask for the type of an argument.
+    """
     watch = Watch()
     walk = _Walk(watch)
     try:
@@ -523,4 +549,5 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
             "it reads containers that are nested too deeply to be watched: pass what it computes "
             "with as an argument"
         ) from None
+    watch.asks_types = walk.asks_types
     return watch

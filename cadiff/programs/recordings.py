@@ -37,7 +37,8 @@ from ..binding import (
     Watch,
 )
 from ..operations.guards import NoDerivativeError
-from ..operations.masks import Mask, are_kept, made, values_are_read
+from ..operations.masks import Replayed, are_kept, made, values_are_read
+from ..operations.scalars import stand_in
 from ..transforms._base import Function, is_int
 from ..transforms._outputs import as_result, places
 from .reads import UnwatchableError, watch_call
@@ -124,7 +125,7 @@ class Call:
     def _take_all(self) -> None:
         args, kwargs = self.args, self.kwargs
         self.statics: list[Any] = []  # what the key does not tell all of
-        self.integers: list[NDArray[Any]] = []  # arrays of them that are not differentiated by
+        self.integers: list[Any] = []  # ints and arrays of them that are not differentiated by
         self.atoms: list[Any] = []  # the inputs as given, with the items of sequences one by one
         self._inputs: list[Any] = []
         self._sizes: list[int] = []
@@ -140,7 +141,8 @@ class Call:
         form = (len(args), self.argnums, tuple(signatures), tuple(others), tuple(named))
         self.form = (*form, self.is_aliased)
         constants = [
-            None if k in self.lifted else array.tobytes() for k, array in enumerate(self.integers)
+            None if k in self.lifted else x.tobytes() if isinstance(x, np.ndarray) else x
+            for k, x in enumerate(self.integers)
         ]
         self.key = (*self.form, *constants)
 
@@ -155,7 +157,10 @@ class Call:
         for leaf in leaves:
             if not differentiable and _are_integers(leaf):
                 kept.append(self._take_integers(leaf))
-                signatures.append((np.ndarray, leaf.dtype.str, leaf.shape))
+                is_array = isinstance(leaf, np.ndarray)
+                signatures.append(
+                    (np.ndarray, leaf.dtype.str, leaf.shape) if is_array else (type(leaf), None)
+                )
                 continue
             signature = self._take_leaf(leaf, differentiable)
             if signature is None:
@@ -167,13 +172,16 @@ class Call:
         self._taken.append((place, tree, kept))
         return binding.key_of(tree, self.statics), tuple(signatures)
 
-    def _take_integers(self, array: NDArray[Any]) -> Any:
-        """What stands for an array of integers, whose values are the end of the key."""
-        self.integers.append(array)
+    def _take_integers(self, item: Any) -> Any:
+        """What stands for an int, or an array of such, whose values are the end of the key."""
+        self.integers.append(item)
         number = len(self.integers) - 1
         if number not in self.lifted:
-            return array
-        self._note(array.astype(np.float64), array.size, None)
+            return item
+        if isinstance(item, np.ndarray):
+            self._note(item.astype(np.float64), item.size, None)
+        else:
+            self._note(float(item), 1, None)
         return _Lifted(number)
 
     def _take_leaf(self, item: Any, differentiable: bool) -> Any:
@@ -271,7 +279,7 @@ class Call:
         If it `lends` them, f gets copies of what else it may change: see `changed`.
         """
         numbers = iter(lifted)
-        self._masks: dict[int, Mask] = {}
+        self._memories: dict[int, Any] = {}  # of what stands for lifted integers
         self._lent: list[tuple[NDArray[Any], NDArray[Any]]] = []
         self._sets: list[tuple[set[Any], tuple[Any, ...]]] = []
         args: dict[Any, Any] = {}
@@ -283,10 +291,13 @@ class Call:
         if leaf is _INPUT:
             return next(numbers)
         if isinstance(leaf, _Lifted):
-            plain = self.integers[leaf.number].copy()
-            mask = self._masks[leaf.number] = Mask.of_integers(plain, next(numbers))
-            self._lent.append((self.integers[leaf.number], plain))
-            return mask
+            plain = self.integers[leaf.number]
+            if isinstance(plain, np.ndarray):
+                self._lent.append((plain, plain.copy()))
+                plain = self._lent[-1][1]
+            made = stand_in(plain, next(numbers))
+            self._memories[leaf.number] = made.memory
+            return made
         if lends and type(leaf) is np.ndarray and not leaf.dtype.hasobject:
             self._lent.append((leaf, leaf.copy()))
             return self._lent[-1][1]
@@ -313,9 +324,21 @@ class Call:
         return found[0] if found else ""
 
     @property
+    def single_ints(self) -> frozenset[int]:
+        """Those of `integers` that are no arrays."""
+        return frozenset(
+            k for k, item in enumerate(self.integers) if not isinstance(item, np.ndarray)
+        )
+
+    @property
     def read(self) -> frozenset[int]:
         """Those of the lifted integers whose values f has read when it was recorded."""
-        return frozenset(k for k, mask in self._masks.items() if mask.was_read)
+        return frozenset(k for k, memory in self._memories.items() if memory.was_read)
+
+    @property
+    def compared(self) -> frozenset[int]:
+        """Those of the lifted ints on whose comparisons guards rest."""
+        return frozenset(k for k, memory in self._memories.items() if memory.was_compared)
 
 
 class KnownCall(Call):
@@ -337,14 +360,14 @@ _INPUT: Any = object()  # the place of one
 
 
 class _Lifted(NamedTuple):
-    """The place of an array of integers that is an input."""
+    """The place of an int, or of an array of such, that is an input."""
 
     number: int
 
 
 def _unmasked(item: Any) -> Any:
-    if isinstance(item, Mask):
-        return item.number if item.dtype == np.float64 else item.values
+    if isinstance(item, Replayed):
+        return item.number if item.is_float else item.read_values
     return item
 
 
@@ -357,8 +380,10 @@ def _is_row(container: Container, parts: tuple[Any, ...]) -> bool:
 
 
 def _are_integers(item: Any) -> bool:
-    """Whether it is an array that may hold indices, or choose."""
-    return type(item) is np.ndarray and item.dtype.kind in "biu" and item.size > 0
+    """Whether it may be an index, or choose: an int, or an array of ints or bools."""
+    if type(item) is np.ndarray:
+        return item.dtype.kind in "biu" and item.size > 0
+    return type(item) in binding.INTEGERS
 
 
 def is_portable(thing: Any) -> bool:
@@ -387,7 +412,9 @@ class Recorded:
         self.watch = watch  # what f has read beside its arguments
         self.writes_inputs = writes_inputs
         # whether f can be an entry of a tape, where what it writes and returns may be shared
-        self._may_enter = not (writes_inputs or returns_views or graph.steps)
+        self._may_enter = not (
+            writes_inputs or returns_views or graph.steps or output.has_whole_numbers
+        )
         self._shapes = list(shapes)  # of the atoms of the inputs
         self._taped: Taped | None = None
         self.graph = graph
@@ -395,6 +422,7 @@ class Recorded:
         self.output = output
         self.ranges = ranges  # of the inputs, to differentiate by
         self.inlined = inlined  # not pickled: it is recorded again
+        self.compared: frozenset[int] = frozenset()  # ints on whose comparisons guards rest
         self.exact: dict[Any, Function] = {}  # what was made of replays of `inlined`
         self._uses = 0  # besides those of its codes
         self._codes: dict[Any, Code] = {}
@@ -413,6 +441,7 @@ class Recorded:
             "output": self.output,
             "ranges": self.ranges,
             "inlined": None,
+            "compared": self.compared,
             "exact": {},
             "_uses": 0,
             "_codes": {},
@@ -607,6 +636,8 @@ def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Reco
         watch = watch_call(f, call.statics)
     except UnwatchableError as error:
         return str(error)
+    if watch.asks_types and call.lifted:
+        return "it asks for types of its arguments, which stand-ins have not"
 
     def record_once() -> Recorded | str:
         with Guarded(call.inputs, f, exact) as guarded:
@@ -651,7 +682,7 @@ def _taken(
     inlined = binding.inlined_of(guarded.recording, output.atoms) if exact else None
     if isinstance(inlined, str):
         return inlined
-    return Recorded(
+    recorded = Recorded(
         binding.graph_of(guarded.recording, output.atoms, optimize),
         output,
         call.ranges,
@@ -661,3 +692,5 @@ def _taken(
         writes_inputs,
         binding.are_views_of_one(output.atoms),
     )
+    recorded.compared = call.compared
+    return recorded

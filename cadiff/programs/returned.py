@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import binding
 from ..binding import Container, Dual, Var
+from ..operations.masks import kind_of_whole
 from ..transforms._outputs import Output, is_vector, restored, unmasked
 
 __all__ = ["Returned"]
@@ -26,11 +27,13 @@ class Returned(Output):
     def __init__(self, out: Any) -> None:
         self._what = "what f returns"
         leaves, self._tree = binding.flattened(out, _is_vector_of_numbers)
+        self._constants = [*map(_constant, leaves)]
         leaves = [*map(unmasked, leaves)]
         self._are_numbers = [*map(_are_numbers, leaves)]
-        self._constants = [*map(_constant, leaves)]
         self._take([x for x, kept in zip(leaves, self._are_numbers, strict=True) if kept])
         self._has_constants = any(map(_is_known, self._constants))
+        # ints, which have to be plain ones wherever f is called
+        self.has_whole_numbers = any(map(_is_whole, self._constants))
         # whether gradient functions take it
         self.is_differentiable = out is not None and all(self._are_numbers)
 
@@ -60,6 +63,12 @@ class Returned(Output):
         )
 
 
+class _Whole(NamedTuple):
+    """The place of integers that replays compute anew."""
+
+    kind: Any
+
+
 def _is_vector_of_numbers(container: Container, parts: tuple[Any, ...]) -> bool:
     return is_vector(container, parts) and all(map(_are_numbers, map(unmasked, parts)))
 
@@ -76,24 +85,40 @@ def _are_numbers(leaf: Any) -> bool:
 
 def _constant(leaf: Any) -> Any:
     """What does not depend on numbers; None if it does. Of a vector: of each of its items."""
+    kind = kind_of_whole(leaf)
+    if kind is not None:
+        return _Whole(kind)
+    leaf = unmasked(leaf)
     if isinstance(leaf, (Var, Dual)):
         return None
     if isinstance(leaf, np.ndarray):
         return None if leaf.dtype == object and _are_numbers(leaf) else _own(leaf)
     found = binding.opened(leaf)
-    return leaf if found is None else found[0].make([*map(_constant, map(unmasked, found[1]))])
+    return leaf if found is None else found[0].make([*map(_constant, found[1])])
 
 
 def _is_known(constant: Any) -> bool:
     """Whether something of a leaf is constant."""
+    if isinstance(constant, _Whole):
+        return True
     found = binding.opened(constant)
     return constant is not None and (found is None or any(map(_is_known, found[1])))
+
+
+def _is_whole(constant: Any) -> bool:
+    """Whether something of a leaf is an integer that replays compute anew."""
+    if isinstance(constant, _Whole):
+        return True
+    found = binding.opened(constant)
+    return found is not None and any(map(_is_whole, found[1]))
 
 
 def _merged(numbers: Any, constant: Any, within: bool) -> Any:
     """Numbers, and what is constant in their place."""
     if constant is None:
         return numbers
+    if isinstance(constant, _Whole):
+        return binding.whole(numbers, constant.kind)
     found = binding.opened(constant)
     if found is not None:
         items = zip(numbers, found[1], strict=True)

@@ -14,10 +14,10 @@ import warnings
 import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import binding
 from ..binding import CallError, Code, FastPathTable, ObstacleError, PointError
@@ -102,30 +102,40 @@ class Misses:
 
 
 class Integers:
-    """The arrays of integers in calls of one form: which of them are inputs of recordings.
+    """The ints, and arrays of such, in calls of one form: which of them are inputs of recordings.
 
-    The first call has them for constants, which programs are fastest with. One whose values have
-    changed since is an input, unless f reads its values, or cannot do with anything else.
+    The first call has them for constants, which programs are fastest with. One that has changed
+    since is an input, unless f reads its values, or cannot do with anything else. Where there are
+    many single ones, as in a list, one stands for all.
     """
 
-    def __init__(self, arrays: list[NDArray[Any]]) -> None:
-        self._first: dict[int, Any] = {k: array.copy() for k, array in enumerate(arrays)}
+    MANY = 8
+
+    def __init__(self, items: list[Any]) -> None:
+        self._first: dict[int, Any] = {k: copy(item) for k, item in enumerate(items)}
         self._changing: set[int] = set()
         self._constant: frozenset[int] = frozenset()
 
-    def inputs(self, arrays: list[NDArray[Any]]) -> frozenset[int]:
+    def inputs(self, items: list[Any]) -> frozenset[int]:
         """Those that are inputs in a call."""
         for k, first in list(self._first.items()):
-            if not np.array_equal(first, arrays[k]):
-                self._changing.add(k)
-                del self._first[k]
-        return frozenset(
-            k for k in self._changing - self._constant if binding.are_exact(arrays[k])
-        )
+            if not np.array_equal(first, items[k]):
+                self._change(k, items)
+        return frozenset(k for k in self._changing - self._constant if _may_be_input(items[k]))
+
+    def _change(self, k: int, items: list[Any]) -> None:
+        single = [j for j, item in enumerate(items) if not isinstance(item, np.ndarray)]
+        for j in single if k in single and len(single) > self.MANY else (k,):
+            self._changing.add(j)
+            self._first.pop(j, None)
 
     def fix(self, which: frozenset[int]) -> None:
         """These are constants from now on."""
         self._constant |= which
+
+
+def _may_be_input(item: Any) -> bool:
+    return binding.are_exact(item) if isinstance(item, np.ndarray) else binding.may_be_input(item)
 
 
 class Traced:
@@ -251,7 +261,10 @@ class Traces:
                         del self.integers[next(iter(self.integers))]
                     self.integers[call.form] = Integers(call.integers)
                 else:
-                    call.lift(known.inputs(call.integers))
+                    inputs = known.inputs(call.integers)
+                    # A comparison of an int is a branch, unless that is something to be told.
+                    tells = self.on_branch_change != "retrace"
+                    call.lift(inputs - call.single_ints if tells else inputs)
         return call
 
     # --- which one serves
@@ -364,6 +377,8 @@ class Traces:
     def _record(self, call: Call, within: bool) -> Recorded | None:
         """A new recording for a call; None if f has to be run as it is."""
         traced = self._known.get(call.key)
+        if traced is not None and len(traced.recordings) == self.max_traces:
+            traced = self._apart(call, traced)
         if traced is not None and traced.recordings:
             is_worth_it = len(traced.recordings) < self.max_traces
         else:
@@ -388,6 +403,21 @@ class Traces:
             return None
         traced.raised = 0
         return recorded
+
+    def _apart(self, call: Call, traced: Traced) -> Traced | None:
+        """What is known of a call, once ints that choose between branches are constants.
+
+        There are more recordings of other ints than there may be of other outcomes.
+        """
+        which = call.lifted & frozenset().union(*[one.compared for one in traced.recordings])
+        known = self.integers.get(call.form)
+        if not which or known is None:
+            return traced
+        known.fix(which)
+        for recorded in traced.recordings:
+            self._remove(call, recorded)
+        call.lift(call.lifted - which)
+        return self._known.get(call.key)
 
     def _is_worth_a_signature(self, key: Any) -> bool:
         """Whether calls of this signature are likely to come again."""
@@ -439,7 +469,10 @@ class Traces:
         for former in traced.recordings:
             if former.watch is not None and former.watch.is_over:
                 self._remove(call, former)
+        key = call.key
         recorded = self._recorded(call)
+        if call.key != key and not traced.recordings:  # integers are no inputs, after all
+            self._known.pop(key, None)
         traced = self._traced(call.key)
         if isinstance(recorded, str):
             if recorded != OUTER:  # so it is in this call alone
@@ -469,7 +502,11 @@ class Traces:
             recorded = record(self.function, call, self.optimize)
             if isinstance(recorded, Recorded) and not call.read:
                 return recorded
-        which = call.read if isinstance(recorded, Recorded) else call.lifted
+        which = (
+            call.read
+            if isinstance(recorded, Recorded)
+            else call.lifted & call.single_ints or call.lifted
+        )
         lifted = call.lifted
         call.lift(lifted - which)
         again = self._recorded(call)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .. import binding
 from ..binding import Container, Dual, Structure, Var
 from ..operations import arrays
-from ..operations.masks import Mask, is_number_mask
+from ..operations.masks import Replayed, is_number_mask
 
 Shape = tuple[int, ...]
 
@@ -131,8 +131,8 @@ def restored(atom: Any, container: Container | None) -> Any:
 
 def unmasked(item: Any) -> Any:
     """What a mask stands for: numbers, unless they are bools."""
-    if isinstance(item, Mask):
-        return item.number if is_number_mask(item) else item.values
+    if isinstance(item, Replayed):
+        return item.number if is_number_mask(item) else item.read_values
     return item
 
 

@@ -62,6 +62,18 @@ def replaced(y: Any, at: Any, by: Any) -> Any:
     return y
 
 
+def added(y: Any, at: Any, by: Any) -> Any:
+    y = y * 1.0
+    y[at] += by
+    return y
+
+
+def summed_at(y: Any, at: Any, by: Any) -> Any:
+    y = y * 1.0
+    np.add.at(y, at, by)
+    return y
+
+
 # Of a vector x of 6 numbers and a vector of 4 indices.
 INDEXING: dict[str, Callable[[Any, Any], Any]] = {
     "elements": lambda x, i: cnp.sin(x[i]) * x[0],
@@ -89,6 +101,22 @@ INDEXING: dict[str, Callable[[Any, Any], Any]] = {
     "arithmetic": lambda x, i: x[-abs(i)] + x[np.minimum(2 * i[::-1] + N, N - 1)],
     "comparison": lambda x, i: cnp.where(i > 1, x[i], x[0]) + (i == 2) * x[:4],
     "nothing": lambda x, i: x * 2.0,
+    "shift": lambda x, i: x[(i << 1) >> 1] * (i & 3),
+    "quotient": lambda x, i: x[(i + N) // 3] * divmod(i, 4)[1] + (i % 3 == 0) * x[:4],
+    "extremes": lambda x, i: x[i.max()] * np.min(i) * x[np.clip(i, -2, 3)] + i.prod(),
+    "powers": lambda x, i: x[:4] ** (i % 3) * i**3 + np.exp(-0.1 * i) * np.sqrt(i + N),
+    "moved": lambda x, i: x[np.roll(i, 1)] * np.concatenate([i[:1], np.flip(i)[1:]]) + i.ravel(),
+    "another size": lambda x, i: x[i.astype(np.int32)] * i.astype(np.int16),
+    "assignment": lambda x, i: replaced(x, i, 2.0) * x,
+    "assignment of elements": lambda x, i: replaced(x, i, x[i[::-1]]) * x,
+    "assignment of pairs": lambda x, i: replaced(cnp.outer(x, x), (i, i[::-1]), x[:4])[0],
+    "assignment of rows": lambda x, i: replaced(cnp.outer(x, x), i, x)[2],
+    "assignment of an element": lambda x, i: replaced(x, i[0], x[1] * 2.0) * x,
+    "addition in place": lambda x, i: added(x, i, x[:4] ** 2),
+    "sums at indices": lambda x, i: summed_at(x, i, x[2:]) * x,
+    "counts": lambda x, i: np.bincount(i + N, minlength=2 * N)[:N] * x,
+    "weighted counts": lambda x, i: cnp.bincount(i % 3, weights=x[:4], minlength=3)[0] * x,
+    "rows of numbers": lambda x, i: cnp.outer(x, x)[i[2]] * x + TABLE[i[1]] @ x[:3],
     "gradient within": lambda x, i: cadiff.grad(lambda v: cnp.sum(v[i] ** 3))(x) * x,
     "jvp within": lambda x, i: cadiff.jvp(lambda v: v[i] ** 3, (x,), (x,))[1],
 }
@@ -149,13 +177,9 @@ READING: dict[str, Callable[[Any, Any], Any]] = {
     "unique": lambda x, i: x[np.unique(i)].sum() * x,
     "sorted": lambda x, i: x[np.sort(i)],
     "list": lambda x, i: x[i.tolist()],
-    "counts": lambda x, i: np.bincount(i + N, minlength=2 * N)[:N] * x,
     "plain take": lambda x, i: np.take(TABLE, i, axis=0) @ x[:3],
-    "shift": lambda x, i: x[(i << 1) >> 1],
-    "assignment": lambda x, i: replaced(x, i, 2.0) * x,
-    "assignment of elements": lambda x, i: replaced(x, i, x[i[::-1]]) * x,
     "text": lambda x, i: len(str(i)) * x,
-    "quotient": lambda x, i: x[(i + N) // 3],
+    "asserted": lambda x, i: x[i] * (1.0 if type(i) is np.ndarray else 2.0),
 }
 
 
@@ -194,12 +218,16 @@ def test_masks_that_change_are_inputs(name: str) -> None:
     assert program.stats()["obstacles"] == []
 
 
-def test_a_mask_that_selects_is_a_constant() -> None:
-    program = cadiff.compile(lambda x, m: cnp.sum(x[m] ** 2))
+@pytest.mark.parametrize("n", [N, 200])  # by comparisons, and by a step
+def test_a_mask_that_selects_has_a_guard_of_how_many(n: int) -> None:
+    f = lambda x, m: cnp.sum(x[m] ** 2) + cnp.sum(x[np.flatnonzero(m)])  # noqa: E731
+    program = cadiff.compile(f)
     rng = np.random.default_rng(7)
-    for _ in range(4):
-        x, m = row(rng), rng.random(N) < 0.5
-        near(program.grad(x, m), 2.0 * x * m)
+    for k in range(10):
+        x, m = rng.normal(size=n), rng.permutation(n) < (n // 2 if k < 8 else 2)
+        near(program.grad(x, m), (2.0 * x + 1.0) * m)
+        near(program(x, m), f(x, m))
+    assert program.stats()["recordings"] == 3
 
 
 def test_integers_do_not_wrap_around_or_lose_digits() -> None:
@@ -290,6 +318,242 @@ def test_listings_and_c_know_indices() -> None:
     assert "double" in program.to_c(x, np.arange(4))  # there they are constants
 
 
+# --- ints of Python's ---------------------------------------------------------------------------
+
+PAIR = np.outer(np.arange(1.0, 7.0), np.arange(1.0, 7.0))
+
+
+def halved(x: Any, k: Any) -> Any:
+    while k:
+        x, k = x * (1 + (k & 1)), k >> 1
+    return x
+
+
+# Of a vector of 6 numbers and an int; and how many recordings serve ints from -2 to 3.
+INTS: dict[str, tuple[Callable[[Any, Any], Any], int]] = {
+    "element": (lambda x, k: x[k] * x, 2),
+    "element of a constant": (lambda x, k: LABELS[k] * TABLE[k, 1] * x[LABELS[k]] * x, 2),
+    "row": (lambda x, k: PAIR[k] * x + cnp.outer(x, x)[:, k], 2),
+    "pair": (lambda x, k: cnp.outer(x, x)[k, -k] * x, 2),
+    "window": (lambda x, k: x[k + np.arange(3)] * x[:3], 2),
+    "assignment": (lambda x, k: replaced(x, k, x[1]) * x, 2),
+    "factor": (lambda x, k: x * k + k * 2 - (3 - k) * x**2 + -k * abs(k) % 4 * x[0], 2),
+    "exponent": (lambda x, k: x**k + 0.9**k * x + (k * 0.5) ** 2, 2),
+    "quotients": (lambda x, k: x * (k / 7) + 1.5 / (k + 9) * x + (k // 2) * x[0] + k % -3, 2),
+    "bits": (lambda x, k: x * (k & 3) + (k << 2) * x[0] + (~k >> 1), 2),
+    "with arrays": (lambda x, k: x * (np.arange(6) == k) + np.minimum(k, np.arange(6)) * x, 2),
+    "where": (lambda x, k: cnp.where(np.arange(6) < k, x, -x) * np.float64(2.0) * k, 2),
+    "functions": (lambda x, k: np.sqrt(k + 9) * x + np.maximum(k, 1) * cnp.minimum(x, k), 2),
+    "type": (lambda x, k: x * (k if isinstance(k, int) and not hasattr(k, "shape") else 0), 2),
+    "result": (lambda x, k: [x, k, k + 1, k / 2], 2),
+    "comparison": (lambda x, k: x if k > 1 else -x * k, 3),
+    "equality": (lambda x, k: x * 2.0 if k == 1 or k in (2, -7) else x, 4),
+    "truth": (lambda x, k: x * 2.0 if k else -x, 3),
+    "division by 0": (lambda x, k: x * (1 / k if k != 0 else 5.0), 3),
+    "text": (lambda x, k: x * len(str(k)), 6),
+    "turns": (lambda x, k: sum((x[h] * x for h in range(k)), x), 6),
+    "slice": (lambda x, k: x[k:].sum() * x + len(x[:k]), 6),
+    "list": (lambda x, k: [1.0, 2.0, 3.0, 4.0][k] * x + {-1: 2.0}.get(k, 0.0), 6),
+    "plain function": (lambda x, k: math.exp(k) * x + int(k) + float(k) + math.comb(k + 2, 2), 6),
+    "asked for its type": (lambda x, k: x * (k if type(k) is int else 0), 6),
+    "array of it": (lambda x, k: np.array([k, 1.0]).sum() * x + np.full(6, k), 6),
+}
+
+
+@pytest.mark.parametrize("name", INTS)
+@pytest.mark.parametrize("kind", [int, np.int64])
+def test_ints_that_change_are_inputs(name: str, kind: Any) -> None:
+    f, count = INTS[name]
+    program = cadiff.compile(f)
+    rng = np.random.default_rng(17)
+    for k in [*range(-2, 4), *range(-2, 4)]:
+        x = row(rng)
+        matrix, expected = program.jacobian(x, kind(k)), cadiff.jacobian(f)(x, kind(k))
+        near(np.vstack(matrix), np.vstack(expected))
+        near(np.hstack(program(x, kind(k))), np.hstack(f(x, kind(k))))
+    stats = program.stats()
+    assert (stats["eager"], stats["obstacles"]) == (0, [])
+    if kind is int:
+        assert stats["recordings"] == count
+
+
+@pytest.mark.parametrize("outside", [N, -N - 1, 2**31, 2**53 + 1, 2**70, -(2**63)])
+def test_ints_of_any_size(outside: int) -> None:
+    element, product = (
+        cadiff.compile(f) for f in (lambda x, k: x[k], lambda x, k: x[0] * (k * k))
+    )
+    x = np.arange(1.0, 7.0)
+    for k in (0, 1, 2, outside, 3):
+        assert product(x, k) == float(k * k)
+        if k == outside:
+            with pytest.raises(IndexError):
+                element(x, k)
+        else:
+            assert element(x, k) == x[k]
+    total = cadiff.compile(lambda x, k: x[0] * ((k * k * k + 1) - k * k * k))
+    for k in (1, 2, 2**20, 2**30, 3):  # beyond 2**53, where floats have no odd numbers
+        assert total(x, k) == 1.0
+
+
+def test_ints_are_returned_as_ints() -> None:
+    def f(x: Any, k: Any, i: Any) -> Any:
+        return {"x": x * k, "k": k, "next": [k + 1, 2.0], "i": i, "half": (k / 2, x[0])}
+
+    def outer(x: Any, inner: Any, k: Any, i: Any) -> Any:
+        found = inner(x, k, i)
+        return sum(found["x"][j % 2] for j in range(found["k"] + 1)) * x[found["i"][1] - 2]
+
+    program = cadiff.compile(f)
+    for k in (1, 2, 3, 2):
+        i = np.array([k, 2], dtype=np.int16)
+        found, expected = program(np.ones(2), k, i), f(np.ones(2), k, i)
+        assert found["next"] == expected["next"] and found["half"] == expected["half"]
+        assert type(found["k"]) is type(found["next"][0]) is int
+        assert found["k"] == k and found["i"].dtype == np.int16
+        np.testing.assert_array_equal(found["i"], i)
+        x = np.array([0.5, 2.0])
+        near(cadiff.grad(outer)(x, program, k, i), cadiff.grad(outer)(x, f, k, i))
+    assert program.stats()["recordings"] == 2
+
+
+def test_an_int_by_which_python_cannot_divide() -> None:
+    program = cadiff.compile(lambda x, k: x * (6 // k) + x / 2**k)
+    for k in (1, 2, 3, 0, 2):
+        if k:
+            assert program(2.0, k) == 2.0 * (6 // k) + 2.0 / 2**k
+        else:
+            with pytest.raises(ZeroDivisionError):
+                program(2.0, k)
+    power = cadiff.compile(lambda x, k: x * 10.0**k)
+    for k in (1, 2, 3, -400, 5):
+        assert power(2.0, k) == pytest.approx(2.0 * 10.0**k)
+    with pytest.raises(OverflowError):
+        power(2.0, 400)
+
+
+def test_ints_that_choose_among_many_branches_are_constants() -> None:
+    """As many as there are recordings of one structure, and more, each a fast call again."""
+    f = lambda x, k: x * next(h for h in range(20) if h == k)  # noqa: E731
+    program = cadiff.compile(f)
+    for _ in range(3):
+        for k in range(20):
+            assert program(2.0, k) == program(2.0, k) == 2.0 * k
+    assert program.stats()["eager"] == 0
+
+
+def test_an_int_that_is_kept_is_a_constant() -> None:
+    seen: list[int] = []
+
+    def f(x: Any, k: int) -> Any:
+        if len(seen) < 3:
+            seen.append(k)
+        return x * k
+
+    program = cadiff.compile(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for k in range(6):
+            assert program(2.0, k) == 2.0 * k
+    assert all(isinstance(k, int) for k in seen)
+
+
+def test_rows_that_are_views_for_numpy() -> None:
+    """What is assigned to a row is assigned to the matrix, and the other way round."""
+
+    def of_numbers(x: Any, k: Any) -> Any:
+        y = cnp.outer(x, x)
+        first, last = y[k], y[-1]
+        last[0] = 5.0
+        first[1] = 7.0
+        y[k, 2] = 8.0
+        return y + first
+
+    def of_plain(x: Any, k: Any) -> Any:
+        table = TABLE.copy()
+        first = table[k]
+        table[:, 0] = 1.0
+        return x[:3] * first
+
+    for f in (of_numbers, of_plain):
+        program = cadiff.compile(f)
+        rng = np.random.default_rng(18)
+        for k in (0, 1, 2, -1, 3):
+            x = row(rng)
+            for index in (k, np.array([k]), np.int64(k)):
+                at = index if np.ndim(index) == 0 else index[0]
+                near(program(x, at), f(x, at))
+                near(program.jacobian(x, at), cadiff.jacobian(f)(x, at))
+
+
+def test_rules_that_read_integers_have_them_as_constants() -> None:
+    """They are called long after f."""
+    rule = cadiff.primitive(lambda x, n, *, m: 1.0 * x)
+    rule.defvjp(lambda ans, x, n, m: lambda g: g * n * m.sum(), None)
+    program = cadiff.compile(lambda x, k, i: cnp.sum(rule(x, k, m=i)))
+    for k in range(1, 6):
+        i = np.array([k, 2])
+        near(program.grad(np.ones(2), k, i), np.full(2, 1.0 * k * (k + 2)))
+
+
+def test_recordings_with_ints_are_pickled() -> None:
+    program = cadiff.compile(of_step)
+    for k in range(1, 4):
+        program.grad(np.ones(N), k)
+    again = pickle.loads(pickle.dumps(program))
+    for k in range(4, 7):
+        near(again.grad(np.ones(N) * k, k % N), cadiff.grad(of_step)(np.ones(N) * k, k % N))
+    assert again.stats()["recordings"] == 0
+
+
+def of_step(x: Any, k: Any) -> Any:
+    return cnp.sum(x**2) * 0.5**k + x[k]
+
+
+def test_matrices_batches_and_outer_derivatives() -> None:
+    program = cadiff.compile(of_step)
+    outer = cadiff.compile(lambda y, n: program(y, n) * n)
+    rng = np.random.default_rng(20)
+    for k in (0, 1, 2, 5):
+        x, points = row(rng), rng.normal(size=(3, N))
+        near(program.hessian(x, k), cadiff.hessian(of_step)(x, k))
+        near(program.sparse_hessian(x, k).todense(), cadiff.hessian(of_step)(x, k))
+        near(outer(x, k), of_step(x, k) * k)
+        near(program.batch(points, k), [of_step(y, k) for y in points])
+        squared, expected = (
+            cadiff.grad(lambda y, n, f=f: f(y * y, n) ** 2)(x, k) for f in (program, of_step)
+        )
+        near(squared, expected)
+
+
+def test_ints_in_containers_and_by_keyword() -> None:
+    def f(x: Any, labels: Any, *, step: int = 0, more: Any = None) -> Any:
+        return sum(x[k] for k in labels) * x * (1.0 - 0.5**step) + more["k"] * x
+
+    program = cadiff.compile(f)
+    rng = np.random.default_rng(19)
+    for step in range(1, 8):
+        x, labels = row(rng), rng.integers(0, N, 12).tolist()
+        given = {"step": step, "more": {"k": int(rng.integers(5)), "name": "a"}}
+        near(program(x, labels, **given), f(x, labels, **given))
+        near(program.jacobian(x, labels, **given), cadiff.jacobian(f)(x, labels, **given))
+    assert program.stats()["recordings"] <= 4
+
+
+def test_of_an_int_there_is_no_negative_zero() -> None:
+    with np.errstate(divide="ignore"):
+        for f in (
+            lambda x, k: x / (k * -1),
+            lambda x, k: x / -k,
+            lambda x, k: x / (k % -2),
+            lambda x, k: x / cadiff.value(x * k * 0.4 - 0.1).astype(int),
+        ):
+            for kind in (int, np.int64, lambda k: np.array([k, k])):
+                program = cadiff.compile(f)
+                for k in (1, 2, 0, 3):
+                    found = program(np.array([1.0, 2.0]), kind(k))
+                    np.testing.assert_array_equal(found, f(np.array([1.0, 2.0]), kind(k)))
+
+
 # --- computed from values ------------------------------------------------------------------------
 
 GRID = np.linspace(0.0, 10.0, 11)
@@ -356,8 +620,6 @@ def at_number(t: Any) -> Any:
     "f",
     [
         at_number,
-        lambda t: t ** round(cadiff.value(t)),
-        lambda t: HEIGHTS[math.floor(cadiff.value(t))] * t,
         lambda t: [1.0, 2.0, 3.0, 4.0][math.ceil(cadiff.value(t))] * t,
         lambda t: t * (2.0 if cadiff.value(t) > 1.0 else 3.0),
         lambda t: sum(t**k for k in range(int(cadiff.value(t)))),
@@ -371,6 +633,28 @@ def test_ints_that_python_reads_are_guards(f: Callable[[Any], Any]) -> None:
     stats = program.stats()
     assert (stats["eager"], stats["obstacles"]) == (0, [])
     assert 2 <= stats["recordings"] <= 4
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda t: t ** round(cadiff.value(t)),
+        lambda t: HEIGHTS[math.floor(cadiff.value(t))] * t,
+        lambda t: HEIGHTS[(math.ceil(cadiff.value(t) * 2.0) + 1) // 2 - 1] * t,
+        lambda t: (lambda i: (t - i) * HEIGHTS[i] + HEIGHTS[-i - 1])(math.trunc(cadiff.value(t))),
+    ],
+)
+def test_ints_that_only_index_or_compute_are_no_guards(f: Callable[[Any], Any]) -> None:
+    program = cadiff.compile(f)
+    for t in (0.25, 0.5, 1.25, 2.75, 0.75, 1.75, 9.5, 0.3):
+        near(program(t), f(t))
+        near(program.grad(t), cadiff.grad(f)(t))
+    stats = program.stats()
+    assert (stats["recordings"], stats["eager"], stats["obstacles"]) == (1, 0, [])
+    for outside in (1e300, np.nan, np.inf):
+        for run in (f, program):
+            with pytest.raises((IndexError, ValueError, OverflowError)):
+                run(outside) if f(0.0) != 1.0 or outside != 1e300 else [][0]
 
 
 @pytest.mark.parametrize("outside", [np.nan, np.inf, 1e20, 300.0, -0.5])

@@ -112,6 +112,7 @@ CHOICES: dict[str, Callable[[Any], Any]] = {
         sum(w * x[k] for k, w in enumerate(np.where(x > 0.0, 2.0, 0.5))) * x
     ),
     "results": lambda x: np.where(x > 0.0, 2.0, 3.0),
+    "floor": lambda x: (np.where(x > 0.0, 3.5, 2.5) // 2.0) * x,
     "joined": lambda x: (
         np.concatenate([np.where(x > 0.0, 2.0, 3.0), x, x > 1.0])[2:12:2]
         * np.stack([(x > 0.0).astype(float), x], axis=1)[:, 0]
@@ -144,7 +145,6 @@ READINGS: dict[str, Callable[[Any], Any]] = {
     "other dtypes": lambda x: (x > 0.0).astype(np.float32) * 0.1 * x,
     "small ints": lambda x: ((x > 0.0).astype(np.int8) * np.int8(100) * np.int8(3)) * x,
     "bits": lambda x: ((x > 0.0).astype(int) << 2 | 1) * x,
-    "floor": lambda x: (np.where(x > 0.0, 3.5, 2.5) // 2.0) * x,
     "truncated": lambda x: math.trunc(5.5 * np.mean(x > 0.0)) * x,
     "repeated": lambda x: (
         (len([0] * np.sum(x > 0.0)) + len(np.sum(x > 1.0) * (0,)) + len("ab" * np.sum(x < 2.0)))

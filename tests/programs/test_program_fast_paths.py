@@ -328,7 +328,7 @@ def test_static_arrays_are_read_again() -> None:
 
 
 def test_more_signatures_than_fast_paths_in_turn() -> None:
-    program = cadiff.compile(lambda x, n: cnp.sum(x**n))
+    program = cadiff.compile(lambda x, n: cnp.sum(x ** int(n)))
     for _ in range(4):
         for n in range(1, 12):
             for size in (1, 3):
@@ -414,7 +414,7 @@ def test_clear_forgets_fast_paths() -> None:
 
 
 def test_fast_paths_of_forgotten_recordings_are_forgotten() -> None:
-    program = cadiff.compile(lambda x, n: x * n)
+    program = cadiff.compile(lambda x, n: x * int(n))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for n in range(513):

@@ -251,7 +251,7 @@ def test_recordings_take_no_more_memory_than_they_may(monkeypatch: pytest.Monkey
         y = x[0]
         for _ in range(2000):
             y = cadiff.sin(y) * x[1] + k
-        return y
+        return y * len(range(k + 1))
 
     program = cadiff.compile(f)
     x = np.array([0.3, 0.4])
@@ -276,7 +276,7 @@ def test_no_more_signatures_are_kept_than_there_may_be(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(traces, "MOST_SIGNATURES", 4)
-    program = cadiff.compile(lambda x, k: x * k)
+    program = cadiff.compile(lambda x, k: x * int(k))
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         for k in [*range(10), 0, 9]:
@@ -332,7 +332,7 @@ def test_statics_take_the_short_way() -> None:
 
 
 def test_the_oldest_of_many_signatures_are_forgotten() -> None:
-    program = cadiff.compile(lambda x, n: x * n)
+    program = cadiff.compile(lambda x, n: x * int(n))
     for n in range(512):
         assert program.grad(2.0, n) == program.grad(2.0, n) == n
     with pytest.warns(RuntimeWarning, match="oldest recordings are forgotten"):
@@ -344,7 +344,7 @@ def test_the_oldest_of_many_signatures_are_forgotten() -> None:
 
 
 def test_signatures_that_come_but_once_are_not_recorded_for_ever() -> None:
-    program = cadiff.compile(lambda x, n: x * n)
+    program = cadiff.compile(lambda x, n: x * int(n))
     for n in range(1000):
         assert program.grad(2.0, n) == n
     assert program.stats()["recordings"] <= 16

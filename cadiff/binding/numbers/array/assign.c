@@ -251,8 +251,12 @@ int cad_array_assign(CadVar *var, PyObject *key, PyObject *value) {
     if (check_target(var) < 0) {
         return -1;
     }
-    if (cad_is_mask(key)) {
-        PyObject *blended = PyObject_CallMethod(key, "blended", "OO", var, value);
+    if (cad_rows_lent && cad_check_writable((PyObject *)var) < 0) {
+        return -1;
+    }
+    if (cad_has_masks(key)) {
+        PyObject *blended =
+            PyObject_CallMethod((PyObject *)cad_mask_type, "blended", "OOO", var, key, value);
         const int status = blended == NULL      ? -1
                            : blended == Py_None ? 1
                                                 : cad_array_assign(var, Py_Ellipsis, blended);

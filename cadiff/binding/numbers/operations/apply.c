@@ -240,7 +240,7 @@ static PyObject *apply_with_masks(CadOp op, PyObject *const *operands, int n) {
     for (; i < n; i++) {
         replaced[i] = !cad_is_mask(operands[i])
                           ? Py_NewRef(operands[i])
-                          : PyObject_GetAttrString(operands[i], ours ? "number" : "values");
+                          : PyObject_GetAttrString(operands[i], ours ? "number" : "read_values");
         if (replaced[i] == NULL) {
             goto end;
         }

@@ -61,7 +61,14 @@ void cad_read_quietly(PyObject *object, const char *what);
  * with derivatives, else its values. */
 extern PyTypeObject *cad_mask_type; /* NULL before it is registered */
 void cad_register_masks(PyObject *type);
+void cad_register_scalars(PyObject *type); /* what stands for a single number of Python's */
 int cad_is_mask(PyObject *object);
+int cad_has_masks(PyObject *key);
+
+/* Whether rows that are views for NumPy were taken by indices that a replay computes anew: then
+ * what is assigned to may not be one of them, nor what they were taken of. */
+extern int cad_rows_lent;
+int cad_check_writable(PyObject *target);
 
 /* What x[key] is where masks among the key are indices, which a replay computes anew; None if the
  * masks have to be read, or there is none. A new reference. */

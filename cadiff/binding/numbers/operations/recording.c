@@ -99,16 +99,21 @@ void cad_read_quietly(PyObject *object, const char *what) {
 /* --- masks --- */
 
 PyTypeObject *cad_mask_type;
+static PyTypeObject *scalar_type;
 
 void cad_register_masks(PyObject *type) {
     Py_XSETREF(cad_mask_type, (PyTypeObject *)Py_NewRef(type));
 }
 
-int cad_is_mask(PyObject *object) {
-    return cad_mask_type != NULL && Py_IS_TYPE(object, cad_mask_type);
+void cad_register_scalars(PyObject *type) {
+    Py_XSETREF(scalar_type, (PyTypeObject *)Py_NewRef(type));
 }
 
-static int has_masks(PyObject *key) {
+int cad_is_mask(PyObject *object) {
+    return Py_IS_TYPE(object, cad_mask_type) || Py_IS_TYPE(object, scalar_type);
+}
+
+int cad_has_masks(PyObject *key) {
     int any = cad_is_mask(key);
     for (Py_ssize_t i = 0; PyTuple_Check(key) && i < PyTuple_GET_SIZE(key) && !any; i++) {
         any = cad_is_mask(PyTuple_GET_ITEM(key, i));
@@ -116,15 +121,25 @@ static int has_masks(PyObject *key) {
     return any;
 }
 
+int cad_rows_lent;
+
+int cad_check_writable(PyObject *target) {
+    PyObject *found =
+        PyObject_CallMethod((PyObject *)cad_mask_type, "check_writable", "O", target);
+    Py_XDECREF(found);
+    return found == NULL ? -1 : 0;
+}
+
 PyObject *cad_taken_by_masks(PyObject *x, PyObject *key) {
-    return cad_guarding > 0 && has_masks(key)
+    return cad_guarding > 0 && cad_has_masks(key)
                ? PyObject_CallMethod((PyObject *)cad_mask_type, "taken", "OO", x, key)
                : Py_NewRef(Py_None);
 }
 
 PyObject *cad_key_without_masks(PyObject *key) {
-    return has_masks(key) ? PyObject_CallMethod((PyObject *)cad_mask_type, "read_all", "(O)", key)
-                          : Py_NewRef(key);
+    return cad_has_masks(key)
+               ? PyObject_CallMethod((PyObject *)cad_mask_type, "read_all", "(O)", key)
+               : Py_NewRef(key);
 }
 
 static binaryfunc subscript_of_numpy;

@@ -1,0 +1,269 @@
+"""What NumPy's functions make of integers that a replay computes anew, beside plain arithmetic.
+
+Shifts, selections, counts, and assignment at indices. Each is composed of operations that programs
+have: rows taken and added at indices, comparisons as numbers, choices. Where one cannot be, the
+function answers None, and the integers are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import binding
+from ..binding import carries
+from . import masks
+from . import table as _table
+from .guards import EQUAL, LESS
+from .indices import FEW, added_at, taken_at
+from .masks import Mask, Replayed, is_anew, kind_of, made_of, replaced
+from .primitives import primitive
+
+__all__ = ["assigned", "counted", "summed_at"]
+
+MOST_REPEATED = 64  # elements of an array for each that is assigned, all of which are chosen anew
+
+
+def _is_power_of_two(x: Any) -> bool:
+    return type(x) is int and 0 < x < 2**52 and x & (x - 1) == 0
+
+
+# --- arithmetic ----------------------------------------------------------------------------------
+
+
+def _is_whole(x: Any) -> bool:
+    return isinstance(x, Replayed) and kind_of(x._plain) in "iu"
+
+
+def _fits(x: Any, k: int) -> bool:
+    """Whether an int is of the dtype of integers."""
+    kind = np.iinfo(x.dtype) if isinstance(x, Mask) else np.iinfo(np.int64)
+    return bool(kind.min <= k <= kind.max)
+
+
+def _shifted_right(x: Any, y: Any) -> Any:
+    if not _is_whole(x) or type(y) is not int or not 0 <= y < 52 or not _fits(x, 2**y):
+        return None
+    return np.floor_divide(x, 2**y)
+
+
+def _shifted_left(x: Any, y: Any) -> Any:
+    if not _is_whole(x) or type(y) is not int or not 0 <= y < 52 or not _fits(x, 2**y):
+        return None
+    return np.multiply(x, 2**y)
+
+
+def _and(x: Any, y: Any) -> Any:
+    """The last bits of x: what remains of a power of two."""
+    x, y = (x, y) if _is_whole(x) else (y, x)
+    if not _is_whole(x) or type(y) is not int:
+        return None
+    if not _is_power_of_two(y + 1) or not _fits(x, y + 1):
+        return None
+    return np.remainder(x, y + 1)
+
+
+def _power(x: Any, y: Any) -> Any:
+    if not _is_whole(x) or type(y) is not int or not 0 < y <= 8:
+        return None
+    made = x
+    for _ in range(y - 1):
+        made = np.multiply(made, x)
+    return made
+
+
+def _divmod(x: Any, y: Any) -> Any:
+    return np.floor_divide(x, y), np.remainder(x, y)
+
+
+def _clipped(a: Any, a_min: Any = None, a_max: Any = None, **kwargs: Any) -> Any:
+    low, high = kwargs.pop("min", a_min), kwargs.pop("max", a_max)
+    if kwargs or not _is_whole(a) or carries((low, high)):
+        return None
+    plain = np.clip(*replaced((a, low, high), "_plain"))
+    for bound, limit in ((low, np.maximum), (high, np.minimum)):
+        a = a if bound is None else limit(a, bound)
+    return a if a.dtype == plain.dtype else None
+
+
+# --- moving elements about -----------------------------------------------------------------------
+
+
+def _moved(function: Callable[..., Any]) -> Callable[..., Any]:
+    def move(*args: Any, **kwargs: Any) -> Any:
+        """What moves elements about does the same with the numbers that stand for them."""
+        found = masks.unread((args, kwargs))
+        if not found or kwargs.keys() - {"axis", "shape"} or carries((args, kwargs)):
+            return None
+        plain = function(*replaced(args, "_plain"), **replaced(kwargs, "_plain"))
+        if plain.dtype.kind not in "iu" or plain.size == 0:
+            return None
+        try:
+            numbers = binding.map_leaves(masks.as_floats, replaced(args, "number"))
+            outcomes = function(*numbers, **kwargs)
+        except (TypeError, ValueError, NotImplementedError):
+            return None
+        for mask in found:
+            mask.memory.has_views = True
+        made = made_of(found, plain, outcomes)
+        made.memory.has_views = True
+        return made
+
+    return move
+
+
+def _taken(a: Any, indices: Any, axis: Any = None, **kwargs: Any) -> Any:
+    if kwargs or not isinstance(indices, Mask) or indices.is_plain or carries(a):
+        return None
+    return indices.along(a if isinstance(a, Mask) else np.asarray(a), axis)
+
+
+# --- places of what is true ----------------------------------------------------------------------
+
+
+@primitive
+def _true_places(mask: Any, count: int) -> Any:
+    """As many as there were when f was recorded: if there are others now, a guard tells."""
+    found = np.zeros(count)
+    places = np.flatnonzero(mask)[:count]
+    found[: len(places)] = places
+    return found
+
+
+_true_places.defvjp(None)
+
+
+def places_of_true(mask: Any) -> Any:
+    """Where a mask among the arguments is True, as indices; how many there are, is a guard."""
+    if not is_anew(mask) or mask.dtype != bool or not mask.memory.is_wide or mask.ndim == 0:
+        return None
+    plain = np.flatnonzero(mask._plain)
+    if plain.size == 0:
+        return None
+    flags = mask._outcomes.reshape(-1)
+    binding.compare(flags.sum(), float(plain.size), EQUAL, False)
+    if mask.size * plain.size <= FEW:
+        ranks = np.cumsum(flags)
+        outcomes = binding.indicator(ranks, np.arange(plain.size)[:, None] + 1.0, LESS).sum(1)
+    else:
+        outcomes = _true_places(flags, plain.size)
+    return made_of([mask], plain, outcomes)
+
+
+def _flat_nonzero(a: Any) -> Any:
+    return places_of_true(a)
+
+
+def _nonzero(a: Any) -> Any:
+    found = places_of_true(a) if isinstance(a, Mask) and a.ndim == 1 else None
+    return None if found is None else (found,)
+
+
+# --- sums and assignment at indices --------------------------------------------------------------
+
+
+def counted(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
+    """What numpy.bincount answers; that there are no more bins than it has is a guard."""
+    if not is_anew(x) or not _is_whole(x) or x.ndim != 1 or type(minlength) is not int:
+        return None
+    if isinstance(weights, Replayed):
+        weights = weights.number
+    plain = np.bincount(x._plain, None, minlength)
+    if weights is not None and (binding.shape(weights) != x.shape or plain.size == 0):
+        return None
+    largest, length = np.max(x._outcomes), float(plain.size)
+    binding.compare(np.min(x._outcomes), 0.0, LESS, False)
+    if plain.size > minlength:
+        binding.compare(largest, length - 1.0, EQUAL, False)
+    else:
+        binding.compare(largest, length, LESS, False)
+    if weights is not None:
+        weights = weights if carries(weights) else np.asarray(weights, dtype=np.float64)
+        return added_at(x._outcomes, weights, plain.size)
+    return made_of([x], plain, added_at(x._outcomes, np.ones(x.size), plain.size))
+
+
+def summed_at(target: Any, places: Any, added: Any) -> Any:
+    """What an array is after a vector was added to it at places in the flat array; or None."""
+    if not is_anew(places):
+        return None
+    total = added_at(places._outcomes.reshape(-1), added, target.size)
+    return target + total.reshape(target.shape)
+
+
+@primitive
+def _last_ones(index: Any) -> Any:
+    """1 for each index that is not met again behind it."""
+    _, last = np.unique(np.asarray(index)[::-1], return_index=True)
+    found = np.zeros(np.size(index))
+    found[np.size(index) - 1 - last] = 1.0
+    return found
+
+
+_last_ones.defvjp(None)
+
+
+def _writers(index: Any, n: int) -> Any:
+    """For each of n places the number of the last index that names it, from 1 on; else 0."""
+    m = binding.shape(index)[0]
+    order = np.arange(m)
+    if m == 1:
+        return added_at(index, np.ones(1), n)
+    if m * m <= FEW:
+        same = binding.indicator(index[:, None], index[None, :], EQUAL)
+        again = (same * (order[:, None] < order)).sum(1)
+        is_last = binding.indicator(again, 0.0, EQUAL)
+    else:
+        is_last = _last_ones(index)
+    return added_at(index, is_last * (order + 1.0), n)
+
+
+def assigned(target: Any, key: Any, value: Any) -> Any:
+    """What an array is after target[key] = value, for a key with indices; or None."""
+    places = Mask.taken(np.arange(target.size).reshape(target.shape), key)
+    if not isinstance(places, Mask) or places.is_plain:
+        return None
+    n, m = target.size, places.size
+    if n > max(FEW, MOST_REPEATED * m):
+        return None
+    if isinstance(value, (list, tuple)):
+        return None
+    if not carries(value):
+        value = np.asarray(value, dtype=np.float64)
+    shape = binding.shape(value)
+    if np.broadcast_shapes(shape, places.shape) != places.shape:
+        return None  # which raises what there is to raise
+    writers = _writers(places._outcomes.reshape(-1), n)
+    if binding.ndim(value):
+        value = np.broadcast_to(value, places.shape).reshape(-1)
+        value = value if carries(value) else binding.constant_array(value)
+        value = taken_at(value, _table.maximum(writers - 1.0, 0.0))
+    return _table.where(writers, value, target.reshape(-1)).reshape(target.shape)
+
+
+# --- made known ----------------------------------------------------------------------------------
+
+_MOVES: tuple[Any, ...] = (
+    np.concatenate, np.stack, np.hstack, np.vstack, np.column_stack, np.append, np.flip, np.roll,
+    np.repeat, np.tile, np.ravel, np.reshape, np.transpose, np.swapaxes, np.moveaxis,
+    np.expand_dims, np.squeeze, np.broadcast_to,
+)  # fmt: skip
+
+masks.instead.update(
+    {
+        np.right_shift: _shifted_right,
+        np.left_shift: _shifted_left,
+        np.bitwise_and: _and,
+        np.power: _power,
+        np.divmod: _divmod,
+        np.clip: _clipped,
+        np.take: _taken,
+        np.flatnonzero: _flat_nonzero,
+        np.nonzero: _nonzero,
+        np.bincount: counted,
+        **{function: _moved(function) for function in _MOVES},
+    }
+)
+masks.register_integers(places_of_true, assigned)
