@@ -78,9 +78,42 @@ class Asked(NamedTuple):
     def is_single(self) -> bool:
         return is_int(self.argnums)
 
-    def own(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """What of such arguments are those of f."""
-        return tuple(x for k, x in enumerate(args) if k not in self.last)
+
+class Fallback:
+    """Runs f as it is for calls of one signature, of which it keeps no argument alive."""
+
+    def __init__(self, traces: Traces, eager: Callable[..., Any]) -> None:
+        self._traces = traces
+        self._eager = eager
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self._traces.counts["eager"] += 1
+        return self._eager(*args, **kwargs)
+
+
+class Choosing(Fallback):
+    """Notes how f chose, too: what it chooses again and again is worth a recording."""
+
+    def __init__(self, traces: Traces, eager: Callable[..., Any], asked: Asked) -> None:
+        super().__init__(traces, eager)
+        self._key = asked.call.key
+        self._argnums = asked.call.argnums
+        self._lifted = asked.call.lifted
+        self._last = asked.last
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        traces = self._traces
+        traces.counts["eager"] += 1
+        traces.counts["branch_changes"] += 1
+        result, choices = binding.choices_of(self._eager, args, kwargs)
+        traces.note_choices(self._key, choices, lambda: self._call(args, kwargs))
+        return result
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        own = tuple(x for k, x in enumerate(args) if k not in self._last)
+        call = Call(own, kwargs, self._argnums)
+        call.lift(self._lifted)
+        return call
 
 
 class Program(SparseCalls, BatchCalls, Calls):
@@ -352,34 +385,21 @@ class Program(SparseCalls, BatchCalls, Calls):
 
         From now on such calls take this path directly, until there is another recording.
         """
-        traces = self._traces
-        call = asked.call
-        obstacle, key, argnums = traces.obstacle(call), call.key, call.argnums
-        changes_branch = not obstacle and traces.is_full(call)
-
-        def run_eagerly(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            traces.counts["eager"] += 1
-            if not changes_branch:
-                return eager(*args, **kwargs)
-            traces.counts["branch_changes"] += 1
-            result, choices = binding.choices_of(eager, args, kwargs)
-            traces.note_choices(key, choices, lambda: again(args, kwargs))
-            return result
-
-        def again(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-            other = Call(asked.own(args), kwargs, argnums)
-            other.lift(call.lifted)
-            return other
-
+        traces, call = self._traces, asked.call
         if call.is_aliased or traces.on_branch_change != "retrace" or not self._optimize:
             traces.counts["eager"] += 1
             return eager(*asked.args, **call.kwargs)
-        if obstacle or changes_branch:
-            _, _, args, numbers, first, last = asked
-            self._fast_paths.add_fallback(
-                asked.what, args, dict(call.kwargs), numbers, first, last, call.lifted, run_eagerly
-            )
-        return run_eagerly(asked.args, dict(call.kwargs))
+        obstacle = traces.obstacle(call)
+        if not obstacle and not traces.is_full(call):
+            traces.counts["eager"] += 1
+            return eager(*asked.args, **call.kwargs)
+        fallback = Fallback(traces, eager) if obstacle else Choosing(traces, eager, asked)
+        _, _, args, numbers, first, last = asked
+        kwargs = dict(call.kwargs)
+        self._fast_paths.add_fallback(
+            asked.what, args, kwargs, numbers, first, last, call.lifted, fallback
+        )
+        return fallback(args, kwargs)
 
     def _here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         """What a gradient function is to run instead of a replay for a call of a method."""

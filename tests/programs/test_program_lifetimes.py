@@ -230,6 +230,37 @@ def test_objects_that_are_arguments_are_released() -> None:
         assert program(X, model) == model.plain(X)
 
 
+@pytest.mark.parametrize("why", ["values are read", "other branches"])
+@pytest.mark.parametrize("method", ["__call__", "grad", "hessian", "hvp", "jvp", "vjp"])
+def test_arguments_of_what_runs_as_it_is_are_released(method: str, why: str) -> None:
+    model = Model()  # in the place of one that is no argument
+
+    def read(x: Any, data: Any, model: Any = model) -> Any:
+        return float(cadiff.value(x)[0]) * cnp.sum(x * x * data) * model.w
+
+    def chosen(x: Any, data: Any, model: Any = model) -> Any:
+        return cnp.sum(x * data) * model.w if x[0] > 1.0 else cnp.sum(x * x * data)
+
+    program = cadiff.compile(read if why == "values are read" else chosen, max_traces=1)
+    calls: dict[str, Callable[..., Any]] = {
+        "hvp": lambda x, data, model: program.hvp(x, x, data, model),
+        "jvp": lambda x, data, _: program.jvp((x, data), (x, data)),
+        "vjp": lambda x, data, _: program.vjp(x, data)[1](1.0),
+    }
+    call = calls.get(method) or getattr(program, method)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        call(X + 3.0, np.ones(3), model)
+        for _ in range(3):
+            x, data, other = X.copy(), np.ones(3), Model()
+            references = [weakref.ref(x), weakref.ref(data), weakref.ref(other)]
+            call(x, data, other)
+            call(x, data, other)
+            del x, data, other
+            gc.collect()
+            assert all(reference() is None for reference in references)
+
+
 # --- memory is given back ----------------------------------------------------------------------
 
 
