@@ -93,7 +93,7 @@ from .guards import (
     register_masks,
     strip,
 )
-from .hooks import is_hooked, recorded_shapes
+from .hooks import is_hooked, is_opened, recorded_shapes
 from .inlining import Inlined, inlined_of, signature_of
 from .keys import key_of, register_libraries
 from .linear import FrozenMap, thawed_map

@@ -446,7 +446,7 @@ cdef class FastPaths:
         cdef object result
         cdef Py_ssize_t k = 0
         cdef CadTape *tape = cad_current_tape()
-        if tape.hook != NULL or tape.guards != NULL:
+        if tape.hook != NULL or tape.guards != NULL or tape.open > 0:
             return REFUSED  # f may read what is recorded, beside its arguments
         while k < PyList_GET_SIZE(known):
             signature = <Signature>PyList_GET_ITEM(known, k)

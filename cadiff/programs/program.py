@@ -413,11 +413,14 @@ class Program(SparseCalls, BatchCalls, Calls):
 
         What is exact is what f does itself.
         """
-        if self._traces.optimize:
+        is_opened = binding.is_opened()
+        if self._traces.optimize and not is_opened:
             done, result = self._taped.call(args, kwargs)
             if done:
                 return result
         self._traces.counts["eager"] += 1
+        if is_opened and not carries_derivatives(args, kwargs):
+            return self._run_once(*args, **kwargs)
         return self._function(*args, **kwargs)
 
     def _exactly(

@@ -541,7 +541,12 @@ if hasattr(os, "register_at_fork"):
 
 def is_eager(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     """Whether f is run as it is: within another derivative or program, or under a hook."""
-    return binding.is_hooked() or binding.is_guarding() or carries_derivatives(args, kwargs)
+    return (
+        binding.is_hooked()
+        or binding.is_guarding()
+        or binding.is_opened()
+        or carries_derivatives(args, kwargs)
+    )
 
 
 def _warn(message: str) -> None:

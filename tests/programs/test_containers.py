@@ -332,3 +332,22 @@ def test_globals_of_a_function_that_is_given_are_watched() -> None:
     others: dict[str, Any] = {"rate": 5.0}
     exec(text, others)
     assert program(x, others["made"]()) == 15.0
+
+
+@pytest.mark.parametrize("wrap", [lambda y: {"a": y}, lambda y: [y], lambda y: (y,)])
+def test_gradients_of_one_number_in_a_container_are_refused(wrap: Function) -> None:
+    def f(x: Any) -> Any:
+        return wrap(x * x)
+
+    program = cadiff.compile(f)
+    program(2.0)
+    program.jacobian(2.0)
+    for name in ("grad", "value_and_grad", "hessian", "hvp", "sparse_hessian"):
+        further = (1.0,) if name == "hvp" else ()
+        with pytest.raises(TypeError) as wanted:
+            getattr(cadiff, name)(f)(2.0, *further)
+        for method in (getattr(program, name), getattr(cadiff, name)(program)):
+            for _ in range(2):
+                with pytest.raises(TypeError) as found:
+                    method(2.0, *further)
+                assert str(found.value) == str(wanted.value)
