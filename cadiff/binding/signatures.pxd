@@ -1,6 +1,7 @@
 # What other modules see of signatures.pyx.
 
 cimport cython
+from cpython.float cimport PyFloat_AS_DOUBLE
 
 from . cimport c_numpy as cnp
 from .trees cimport Container
@@ -51,6 +52,13 @@ cdef class ArgumentNode(Shaped):
     cdef tuple names        # keys of a dict, fields of a dataclass
     cdef bint has_only      # these, and no other attribute
     cdef tuple children
+
+    cdef inline bint take_float(self, object item, double *inputs) noexcept:
+        """As `take`, for what most arguments are."""
+        if self.kind != NODE_FLOAT or type(item) is not float:
+            return False
+        inputs[self.offset] = PyFloat_AS_DOUBLE(item)
+        return True
 
     cdef bint take(self, object item, double *inputs) except -1
     cdef bint take_array(self, object array, double *inputs) except -1

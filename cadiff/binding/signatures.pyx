@@ -91,10 +91,7 @@ cdef class ArgumentNode(Shaped):
         if self.kind == NODE_ARRAY:
             return self.is_shape_of(item) and self.take_array(item, inputs)
         if self.kind == NODE_FLOAT:
-            if type(item) is not float:
-                return False
-            inputs[self.offset] = PyFloat_AS_DOUBLE(item)
-            return True
+            return self.take_float(item, inputs)
         if self.kind == NODE_EQUAL:
             return item is self.kept or (type(item) is type(self.kept) and item == self.kept)
         if self.kind == NODE_SAME:
@@ -423,7 +420,16 @@ cdef class ResultNode(Shaped):
 
     cdef object make_row(self, const double *numbers):
         cdef Py_ssize_t k
-        cdef object number, row = PyList_New(self.size)
+        cdef object number
+        cdef object row
+        if self.container.type is tuple:
+            row = PyTuple_New(self.size)
+            for k in range(self.size):
+                number = PyFloat_FromDouble(numbers[k])
+                Py_INCREF(number)
+                PyTuple_SET_ITEM(row, k, number)
+            return row
+        row = PyList_New(self.size)
         for k in range(self.size):
             number = PyFloat_FromDouble(numbers[k])
             Py_INCREF(number)
