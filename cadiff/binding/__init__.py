@@ -103,6 +103,7 @@ from .numpy_functions import DispatchedFunction, Elementwise
 from .recording import (
     Recording,
     high_derivatives,
+    plain_numbers,
     run_once,
     scalar_output,
     split_aux,

@@ -21,7 +21,7 @@ from .c_program cimport *
 from .c_tape cimport *
 from .tape cimport empty_like
 from .codes cimport Code
-from .methods cimport Objects
+from .methods cimport bound_program, Objects, Owned
 from .sparse cimport MatrixPlan
 from .signatures cimport (
     node_of, has_names, ArgumentNode, ResultNode, RESULT_ARRAY, result_from,
@@ -619,7 +619,10 @@ cdef class Calls:
     code; any other goes to `self._run`, or to the method with an underscore.
 
     Subclasses have `_run(what, args, kwargs, argnums)`, `_hvp`, `_jvp` and `_vjp`, and
-    `_for_object(instance)`, which makes the program for an object that this is a method of.
+    `_for_object(instance, n)`, which makes the program for an object that this is a method of, for
+    which f was run n times; and `_run_for(instance, what, args, kwargs)`, which runs f for it,
+    unless that takes a program. These are asked for if `_waits_for_objects`. `_pays` says whether
+    recordings have served often.
     """
 
     cdef readonly FastPathTable _fast_paths
@@ -633,11 +636,21 @@ cdef class Calls:
         """A program as a method: one for each object, whose arguments begin behind self."""
         if instance is None:
             return self
-        bound = self.objects.method(self, instance)
-        if bound is None:
-            self.objects.add(instance, self._for_object(instance))
-            bound = self.objects.method(self, instance)
-        return bound
+        cdef Owned owned = self.objects.of(instance)
+        if owned is None:
+            if self._waits_for_objects and self.objects.are_in_vain():
+                owned = self.objects.add(instance)
+            else:
+                owned = self._own_program(instance)
+        return bound_program(self, instance, owned)
+
+    def _own_program(self, instance):
+        """What is kept for an object, with its program."""
+        cdef Owned owned = self.objects.add(instance)
+        if owned.program is None:
+            owned.program = self._for_object(instance, owned.n_calls)
+            self.objects.note_program(owned)
+        return owned
 
     def _forget_objects(self):
         self.objects = Objects()

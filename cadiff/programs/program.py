@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from types import MethodType
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -55,6 +56,8 @@ from .traces import OnBranchChange, Traces, is_eager
 
 __all__ = ["Program", "compile"]
 
+
+ENOUGH_USES = 4  # of recordings, so that they were worth their time
 
 _EAGER: dict[str, Callable[..., Any]] = {
     "grad": grad,
@@ -160,8 +163,29 @@ class Program(SparseCalls, BatchCalls, Calls):
 
     # --- as an object
 
-    def _for_object(self, instance: object) -> Program:
-        return Program(WeakMethod(self._function, instance), **self._options)
+    def _for_object(self, instance: object, n_run: int) -> Program:
+        program = Program(WeakMethod(self._function, instance), **self._options)
+        program._traces.counts["eager"] = n_run
+        return program
+
+    @property
+    def _waits_for_objects(self) -> bool:
+        return self._optimize and self._traces.on_branch_change == "retrace"
+
+    def _run_for(
+        self, instance: object, what: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        if is_eager(args, kwargs):
+            return NotImplemented
+        f = MethodType(self._function, instance)
+        if what == "value":
+            return _run_once(f, args, kwargs)
+        transform = _EAGER[what](f, kwargs.pop("argnums", 0))
+        return transform(*args, **kwargs)
+
+    @property
+    def _pays(self) -> bool:
+        return sum(recorded.uses for recorded in self._traces) >= ENOUGH_USES
 
     def __reduce__(self) -> Any:
         """By name where it stands in the place of its function, as decorators do; else with it."""
@@ -372,13 +396,7 @@ class Program(SparseCalls, BatchCalls, Calls):
         return getattr(self, name)(*args, **kwargs)
 
     def _run_once(self, /, *args: Any, **kwargs: Any) -> Any:
-        """What f returns, with the values that derivatives have."""
-        if _may_share(args, kwargs) and Call(args, kwargs, ()).is_aliased:
-            return self._function(*args, **kwargs)  # which may assign to one, and read another
-        try:
-            return run(self._function, args, kwargs)
-        except NoDerivativeError:  # which was not asked for
-            return self._function(*args, **kwargs)
+        return _run_once(self._function, args, kwargs)
 
     def _fall_back(self, asked: Asked, eager: Callable[..., Any]) -> Any:
         """eager(*args, **kwargs), for a call of a method that no recording serves.
@@ -462,6 +480,10 @@ class Program(SparseCalls, BatchCalls, Calls):
             check_keywords(what, self._function, kwargs)
         numbers, _ = checked_argnums(argnums)
         if not is_eager(args, kwargs):
+            if self._traces.passes_by(args, kwargs):
+                if what == "value":
+                    return self._run_once(*args, **kwargs)
+                return _EAGER[what](self._function, argnums)(*args, **kwargs)
             first = first_argument(args) if what == "value" else numbers
             call = self._traces.call(args, kwargs, first)
             asked = Asked(what, call, args, argnums, call.argnums)
@@ -599,6 +621,8 @@ class Program(SparseCalls, BatchCalls, Calls):
             hvp(self._function, argnums)  # says what is wrong
         k = int(argnums)
         if not is_eager((*args, v), kwargs) and -len(args) <= k < len(args):
+            if self._traces.passes_by((first, v, *others), kwargs):
+                return hvp(self._function, k)(first, v, *others, **kwargs)
             call = self._traces.call(args, kwargs, (k,))
             structure = call.structure
             direction = structure.match((v,), ["the direction v"])
@@ -770,11 +794,24 @@ class Program(SparseCalls, BatchCalls, Calls):
         return text
 
 
+def _run_once(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What f returns, with the values that derivatives have."""
+    if _may_share(args, kwargs) and Call(args, kwargs, ()).is_aliased:
+        return f(*args, **kwargs)  # which may assign to one, and read another
+    try:
+        return run(f, args, kwargs)
+    except NoDerivativeError:  # which was not asked for
+        return f(*args, **kwargs)
+
+
 def _may_share(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether there may be two arrays among the arguments of a call."""
     count = 0
-    for item in (*args, *kwargs.values()):
-        count += isinstance(item, np.ndarray) + 2 * (binding.opened(item) is not None)
+    for item in (*args, *kwargs.values()) if kwargs else args:
+        if isinstance(item, np.ndarray):
+            count += 1
+        elif type(item) is not float and (found := binding.opened(item)) is not None:
+            count += sum(type(part) is not float for part in found[1])
     return count > 1
 
 

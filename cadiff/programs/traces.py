@@ -14,6 +14,7 @@ import warnings
 import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
+from types import FunctionType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -40,6 +41,7 @@ MOST_BYTES = 1 << 30  # in all recordings but one
 MOST_UNSETTLED = 3  # recordings that change what they read
 FEW_UNUSED = 16  # attempts in a row that were of no use to another call
 MOST_SEEN = 256  # signatures that were seen but not recorded
+MOST_PASSED = 7  # calls of such signatures in a row that are not looked at
 
 OnBranchChange = Literal["retrace", "raise", "warn"]
 
@@ -175,7 +177,10 @@ class Traces:
         self._known: dict[Any, Traced] = {}  # by keys of calls
         self.integers: dict[Any, Integers] = {}  # by forms of calls
         self._latest: deque[Callable[[], Recorded | None]] = deque(maxlen=FEW_UNUSED)
-        self._seen: dict[int, None] = {}  # hashes of keys, which may be long
+        self._seen: dict[int, Any] = {}  # by hashes of keys, which may be long: see _marks
+        self._strays = 0  # calls in a row of signatures that were not worth a recording
+        self._to_pass = 0
+        self._passed: deque[int] = deque(maxlen=2 * MOST_PASSED)
         self._missing_derivatives: dict[str, None] = {}  # why f is run as it is for some
         self._changes: dict[str, str] = {}  # of what is watched: the last ones
         self._forgets = False
@@ -284,6 +289,7 @@ class Traces:
                 self._note_missing_derivative(str(obstacle))
                 return False, None
             else:
+                self._strays = self._to_pass = 0
                 if recorded is not fresh:
                     recorded.use()
                 elif call.key in self._known:
@@ -354,19 +360,38 @@ class Traces:
         if traced is not None and traced.recordings:
             is_worth_it = len(traced.recordings) < self.max_traces
         else:
-            is_worth_it = self._is_worth_a_signature(call.key)
+            is_worth_it = self._is_worth_a_signature(call)
         return self._made(call) if is_worth_it else None
 
-    def _is_worth_a_signature(self, key: Any) -> bool:
+    def passes_by(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """Whether a call that no fast path serves is run as it is, without a look at it.
+
+        So are most, where calls of signatures that come but once follow each other; but not those
+        whose ints and strings were passed by before.
+        """
+        if self._to_pass == 0 or self.on_branch_change != "retrace":
+            return False
+        statics = tuple([x for x in (*args, *kwargs.values()) if type(x) in _PLAIN])
+        if statics and hash(statics) in self._passed:
+            return False
+        self._passed.append(hash(statics))
+        self._to_pass -= 1
+        self.counts["eager"] += 1
+        return True
+
+    def _is_worth_a_signature(self, call: Call) -> bool:
         """Whether calls of this signature are likely to come again."""
         latest = [attempt() for attempt in self._latest]
         if len(latest) < FEW_UNUSED or any(one is not None and one.uses > 0 for one in latest):
             return True
-        if hash(key) in self._seen:
+        key, marks = hash(call.key), _marks(call)
+        if self._seen.get(key) == marks:
             return True
         if len(self._seen) >= MOST_SEEN:
             del self._seen[next(iter(self._seen))]
-        self._seen[hash(key)] = None
+        self._seen[key] = marks
+        self._strays += 1
+        self._to_pass = min(self._strays, MOST_PASSED)
         return False
 
     def _is_worth_a_try(self, call: Call) -> bool:
@@ -520,6 +545,16 @@ class Traces:
         if obstacle not in self._missing_derivatives:
             self._missing_derivatives[obstacle] = None
             _warn(f"{self!r} runs its function as it is for a derivative: {obstacle}")
+
+
+_PLAIN = frozenset((int, bool, str, bytes))
+
+
+def _marks(call: Call) -> list[Any]:
+    """What tells objects in a call from later ones that stand in their places in memory."""
+    return [
+        binding.key_of(item) for item in call.statics if not isinstance(item, (FunctionType, type))
+    ]
 
 
 def _nothing() -> None:

@@ -164,7 +164,7 @@ def test_of_objects_without_weak_references_the_last_few_are_kept() -> None:
     for k in range(30):
         bare = Bare(float(k))
         parts.append(weakref.ref(bare.part))
-        for x in (2.0, 3.0):
+        for x in (2.0, 3.0, 4.0, 5.0, 6.0):
             assert bare.loss(x) == x * k * k
         assert bare.loss.stats()["recordings"] == 1
     gc.collect()
@@ -176,7 +176,8 @@ def test_no_object_is_served_by_what_was_recorded_for_another() -> None:
     for k in range(300):
         model = Model(float(k))
         seen.add(id(model))
-        assert model.loss(X) == model.plain(X)
+        for _ in range(5):
+            np.testing.assert_allclose(model.loss(X), model.plain(X), rtol=1e-14)
         assert model.loss.stats()["recordings"] == 1
         del model
     assert len(seen) < 300 or IS_SANITIZED  # some stood where others had been
