@@ -90,6 +90,10 @@ class Fallback:
         self._eager = eager
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return self.run(args, kwargs)
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call of which nothing is noted but that it was."""
         self._traces.counts["eager"] += 1
         return self._eager(*args, **kwargs)
 
@@ -97,20 +101,23 @@ class Fallback:
 class Choosing(Fallback):
     """Notes how f chose, too: what it chooses again and again is worth a recording."""
 
-    def __init__(self, traces: Traces, eager: Callable[..., Any], asked: Asked) -> None:
+    def __init__(
+        self, traces: Traces, eager: Callable[..., Any], call: Call, last: tuple[int, ...]
+    ) -> None:
         super().__init__(traces, eager)
-        self._key = asked.call.key
-        self._argnums = asked.call.argnums
-        self._lifted = asked.call.lifted
-        self._last = asked.last
+        self._key = call.key
+        self._argnums = call.argnums
+        self._lifted = call.lifted
+        self._last = last
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        traces = self._traces
-        traces.counts["eager"] += 1
-        traces.counts["branch_changes"] += 1
-        result, choices = binding.choices_of(self._eager, args, kwargs)
-        traces.note_choices(self._key, choices, lambda: self._call(args, kwargs))
+        result, choices = binding.choices_of(self.run, (args, kwargs), {})
+        self._traces.note_choices(self._key, choices, lambda: self._call(args, kwargs))
         return result
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self._traces.counts["branch_changes"] += 1
+        return super().run(args, kwargs)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         own = tuple(x for k, x in enumerate(args) if k not in self._last)
@@ -403,21 +410,33 @@ class Program(SparseCalls, BatchCalls, Calls):
 
         From now on such calls take this path directly, until there is another recording.
         """
-        traces, call = self._traces, asked.call
-        if call.is_aliased or traces.on_branch_change != "retrace" or not self._optimize:
-            traces.counts["eager"] += 1
-            return eager(*asked.args, **call.kwargs)
-        obstacle = traces.obstacle(call)
-        if not obstacle and not traces.is_full(call):
-            traces.counts["eager"] += 1
-            return eager(*asked.args, **call.kwargs)
-        fallback = Fallback(traces, eager) if obstacle else Choosing(traces, eager, asked)
-        _, _, args, numbers, first, last = asked
+        _, call, args, numbers, first, last = asked
         kwargs = dict(call.kwargs)
+        fallback = self._fallback_of(call, last, eager)
+        if fallback is None:
+            self._traces.counts["eager"] += 1
+            return eager(*args, **kwargs)
         self._fast_paths.add_fallback(
             asked.what, args, kwargs, numbers, first, last, call.lifted, fallback
         )
         return fallback(args, kwargs)
+
+    def _fallback_of(
+        self, call: Call, last: tuple[int, ...], eager: Callable[..., Any]
+    ) -> Fallback | None:
+        """What runs f for calls like this one, if none of them is to be recorded at once."""
+        traces = self._traces
+        if call.is_aliased or traces.on_branch_change != "retrace" or not self._optimize:
+            return None
+        if traces.obstacle(call):
+            return Fallback(traces, eager)
+        return Choosing(traces, eager, call, last) if traces.is_full(call) else None
+
+    def _fallback(self, what: str, call: Call, argnums: Any) -> Fallback | None:
+        """The same for a method that is called like f."""
+        if what == "value":
+            return self._fallback_of(call, (), self._run_once)
+        return self._fallback_of(call, (), _EAGER[what](self._function, argnums))
 
     def _here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         """What a gradient function is to run instead of a replay for a call of a method."""

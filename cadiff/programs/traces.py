@@ -12,7 +12,7 @@ import sys
 import threading
 import warnings
 import weakref
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType
 from typing import Any, Literal, NamedTuple
@@ -74,27 +74,33 @@ class Misses:
     MANY = 12
 
     def __init__(self) -> None:
-        self._choices: Counter[int] = Counter()
+        self._choices: dict[int, int] = {}  # how often each way came
+        self._count = 0
         self._former: dict[int, int] = {}  # how often recordings had been used when it began
         self._needed = self.FEW
 
     def superseded(self, recordings: list[Recorded], choices: int) -> Recorded | None:
         """Note a call that chose so. The recording in whose place it is to be recorded, if any."""
-        if self._choices.total() >= self.PERIOD:
-            self._choices.clear()
-        if not self._choices:
+        if self._count == 0:
             self._former = {id(recorded): recorded.uses for recorded in recordings}
-        self._choices[choices] += 1
-        if self._choices[choices] < self._needed:
+        came = self._choices[choices] = self._choices.get(choices, 0) + 1
+        self._count += 1
+        if self._count >= self.PERIOD:
+            self._forget()
+        if came < self._needed:
             return None
         uses, _, useless = min(
             (self._lately(recorded), -k, recorded) for k, recorded in enumerate(recordings)
         )
-        if self._choices[choices] <= 2 * uses:
+        if came <= 2 * uses:
             return None
         self._needed = self.FEW if useless.uses > 0 else min(2 * self._needed, self.MANY)
-        self._choices.clear()
+        self._forget()
         return useless
+
+    def _forget(self) -> None:
+        self._choices.clear()
+        self._count = 0
 
     def _lately(self, recorded: Recorded) -> int:
         """How often it was used in this period; -1 if it can be no more."""
