@@ -63,7 +63,7 @@ from .captures import (
     record_pull_of_captures,
 )
 from .codes import Code
-from .entries import Opened, Taped, taped_of
+from .entries import Opened, Taped, are_views_of_one, takes_entries, taped_of
 from .fast_paths import Calls, FastPathTable, ProgramPullback, may_meet
 from .forward import (
     Forward,

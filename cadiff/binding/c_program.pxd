@@ -68,6 +68,7 @@ cdef extern from "program/program.h" nogil:
     void cad_program_prepare(const CadProgram *program, size_t lanes, double *room)
     double *cad_program_places(const CadProgram *program, size_t lanes, double *room)
     void cad_program_refer(double *places, CadReferred input, const double *numbers)
+    void cad_program_refer_to_places(const CadProgram *program, double *places)
     void cad_program_take_inputs(const CadProgram *program, double *places, const double *inputs)
     long cad_program_run(const CadProgram *program, double *room)
     double cad_program_outcome(const CadProgram *program, const double *room, long guard)

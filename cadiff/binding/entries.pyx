@@ -30,17 +30,14 @@ from .c_numbers cimport *
 from .c_program cimport *
 from .c_sweeps cimport *
 from .c_tape cimport *
-from .tape cimport DirectRule, MOST_AXES, on_tape, view_of
+from .tape cimport DirectRule, MOST_AXES, view_of
 from .atoms cimport highest_tag, shape
-from .recording cimport Recording
 from .codes cimport Code
 from .graphs cimport Graph, Ids
 from .sparse cimport MatrixPlan
 
 from .atoms import join_lanes, lane_of, lanes_of, make_dual, split_dual
-from .graphs import graph_of
 from .sparse import plan_matrix
-from .tape import is_constant
 
 cdef enum:
     MOST_CHOICES = 32  # of inputs that carry derivatives, for one recording
@@ -145,8 +142,7 @@ cdef class Taped:
     cdef Graph graph
     cdef str name
     cdef list inputs      # the shape of each
-    cdef list outputs     # of each its shape, or a float or array if it is constant
-    cdef list shapes      # of those that are not
+    cdef list outputs     # the shape of each
     cdef size_t n_outputs # numbers
     cdef bint is_pull     # of a program that is on the tape, with its guards
     cdef Code values
@@ -211,12 +207,10 @@ cdef class Taped:
         return active
 
     def call(self, list atoms):
-        """The outputs for these inputs, in atoms: Vars, floats and arrays; or the number of the
-        guard that came out otherwise; or None if only the function can tell."""
+        """The outputs for these inputs, in atoms: Vars, floats and arrays; or a guard that has
+        another outcome, and that; or None if only the function can tell."""
         cdef CadTape *tape = cad_current_tape()
         cdef bytes active
-        if tape.hook != NULL or tape.open > 0 or (tape.guards != NULL and tape.guards.at_once):
-            return None
         for atom in atoms:
             if CAD_IS_DUAL(atom):
                 return self.along(tape, atoms)
@@ -247,31 +241,25 @@ cdef class Taped:
                 for i in range(len(atoms)) if chosen.is_active(i)
             ]
             results = pushed.call(primals + directions)
-            if not isinstance(results, list):
+            if type(results) is not list:
                 return results
             found.append(results)
-        n = len(self.shapes)
+        n = len(self.outputs)
         together = []
         for k in range(n):
             primal = found[0][k]
             moved = [results[n + k] for results in found]
-            together.append((primal, moved[0] if lanes < 0 else join_lanes(moved, primal)))
-        pairs = iter(together)
-        results = []
-        for k, item in enumerate(self.outputs):
-            if type(item) is not tuple:
-                results.append(item.copy() if cnp.PyArray_Check(item) else item)
-                continue
-            primal, tangent = next(pairs)
-            results.append(make_dual(primal, tangent, tag) if chosen.shows(k) else primal)
-        return results
+            tangent = moved[0] if lanes < 0 else join_lanes(moved, primal)
+            together.append(make_dual(primal, tangent, tag) if chosen.shows(k) else primal)
+        return together
 
     cdef object put(self, CadTape *tape, list atoms, bytes active):
-        """The outputs, or the number of the guard that came out otherwise."""
+        """As `call`, if it is known which inputs carry derivatives."""
         cdef Chosen chosen = self.chosen(tape.guards != NULL, active)
         cdef CadFilled filled
         cdef size_t entry, n_rules = tape.n_rules
         cdef long missed
+        cdef double outcome = 0.0
         cdef bint done = False
         self.value()
         check(cad_tape_ensure(tape))  # which may move slots
@@ -279,10 +267,12 @@ cdef class Taped:
         filled = cad_tape_filled(tape)
         try:
             entry = self.append(tape, atoms, chosen)
-            missed = self.compute(tape, entry)
+            missed = self.compute(tape, entry, &outcome)
             if missed >= 0:
-                return missed
-            note_rule_at(tape, (chosen, self.shapes))
+                return missed, outcome
+            if missed == CAD_OUT_OF_BOUNDS:
+                return None
+            note_rule_at(tape, (chosen, self.outputs))
             chosen.note_guards(tape, tape.entries[entry].out)
             found = self.results(tape, chosen, tape.entries[entry].out)
             done = chosen.shows_any
@@ -336,8 +326,9 @@ cdef class Taped:
             place += 2 + 2 * operand.ndim
         return tape.n_entries - 1
 
-    cdef long compute(self, CadTape *tape, size_t entry) except -2:
-        """The values of the entry; answers the guard that does not hold, or -1."""
+    cdef long compute(self, CadTape *tape, size_t entry, double *outcome) except -2:
+        """The values of the entry; answers the guard that has another outcome, -1 if none has, or
+        CAD_OUT_OF_BOUNDS."""
         cdef CadProgram *program = self.values.program
         cdef double *room = self.values.take_room()
         cdef long missed
@@ -345,6 +336,8 @@ cdef class Taped:
         missed = carry(tape, self.values, room)
         if missed == -1:
             cad_program_read(program, room, tape.values + tape.entries[entry].out)
+        elif missed >= 0:
+            outcome[0] = cad_program_outcome(program, room, missed)
         self.values.give_back(room)
         return missed
 
@@ -354,9 +347,6 @@ cdef class Taped:
         cdef list results = []
         for k in range(len(self.outputs)):
             item = self.outputs[k]
-            if type(item) is not tuple:
-                results.append(item.copy() if cnp.PyArray_Check(item) else item)
-                continue
             if not <tuple>item:
                 if chosen.shows(k):
                     cad_tape_use_singly(tape, slot)
@@ -434,6 +424,7 @@ cdef long carry(CadTape *tape, Code code, double *room) noexcept:
     """Run a code whose inputs are in their places; answers the guard that does not hold, or -1.
     While other threads may run, the tape takes nothing new."""
     cdef long missed
+    cad_program_refer_to_places(code.program, cad_program_places(code.program, 1, room))
     if not code.is_long:
         return cad_program_run(code.program, room)
     cad_tape_set_busy(tape, True)
@@ -441,6 +432,14 @@ cdef long carry(CadTape *tape, Code code, double *room) noexcept:
         missed = cad_program_run(code.program, room)
     cad_tape_set_busy(tape, False)
     return missed
+
+
+def takes_entries():
+    """Whether calls of programs may be entries of this thread's tape, or have to run functions."""
+    cdef CadTape *tape = cad_current_tape()
+    return tape.hook == NULL and tape.open == 0 and (
+        tape.guards == NULL or not tape.guards.at_once
+    )
 
 
 @cython.final
@@ -493,7 +492,7 @@ cdef class Chosen(DirectRule):
                 if self.pulled is None:
                     self.pulled = new_taped(
                         self.whole.graph.pull_graph(self.ranges), f"the pull of {self.whole.name}",
-                        self.whole.inputs + self.whole.shapes, self.active_shapes(),
+                        self.whole.inputs + self.whole.outputs, self.active_shapes(),
                     )
                     self.pulled.is_pull = True
         return self.pulled
@@ -505,7 +504,7 @@ cdef class Chosen(DirectRule):
                     self.pushed = new_taped(
                         self.whole.graph.push_graph(self.ranges), f"the push of {self.whole.name}",
                         self.whole.inputs + self.active_shapes(),
-                        self.whole.shapes + self.whole.shapes,
+                        self.whole.outputs + self.whole.outputs,
                     )
         return self.pushed
 
@@ -724,8 +723,8 @@ cdef class Chosen(DirectRule):
         cdef Taped pulled = self.backwards()
         atoms = operands + cotangents
         found = pulled.put(tape, atoms, pulled.active_of(tape, atoms))
-        if isinstance(found, int):
-            self.check_met(found)
+        if type(found) is not list:
+            self.check_met(0)
         terms = iter(found)
         return [next(terms) if self.is_active(k) else None for k in range(len(operands))]
 
@@ -739,14 +738,13 @@ cdef bint any_of(const double *numbers, size_t n) noexcept:
     return False
 
 
-cdef Taped new_taped(Graph graph, str name, list inputs, list shapes):
-    """The program of a graph none of whose outputs is known."""
+cdef Taped new_taped(Graph graph, str name, list inputs, list outputs):
     cdef Taped result = Taped.__new__(Taped)
     result.graph = graph
     result.name = name
     result.inputs = inputs
-    result.outputs = result.shapes = shapes
-    result.n_outputs = sum(map(prod, shapes))
+    result.outputs = outputs
+    result.n_outputs = sum(map(prod, outputs))
     result.choices = {}
     return result
 
@@ -769,7 +767,7 @@ cdef Chosen new_chosen(Taped whole, bytes active, bint guarded):
     shown = []
     at = 0
     for item in whole.outputs:
-        size = prod(item) if type(item) is tuple else 0
+        size = prod(<tuple>item)
         shown.append(any(carries[at : at + size]))
         at += size
     chosen.noted = carries[at:] if guarded and not whole.is_pull else b""
@@ -779,34 +777,20 @@ cdef Chosen new_chosen(Taped whole, bytes active, bint guarded):
     return chosen
 
 
-def taped_of(Recording recording, list atoms, str name):
-    """What a recording computes as a Taped, or why there is none; `atoms` are its outputs."""
-    cdef Taped result
-    cdef CadTape *tape = recording.tape
-    cdef CadSlot base = recording.base()
+def taped_of(Graph graph, str name, list inputs, list shapes):
+    """A graph whose inputs and outputs are atoms of these shapes, as a Taped."""
+    return new_taped(graph, name, inputs, shapes)
+
+
+def are_views_of_one(list atoms):
+    """Whether two of some results are arrays that share memory: an assignment to one is seen in
+    the other."""
     cdef size_t low, high
-    if cad_tape_has_rules(tape, recording.begin(), tape.n_entries):
-        return "an operation has a rule of its own"
-    outputs = []
-    variable = []
     known = []
     for atom in atoms:
-        lengths = shape(atom)
-        if on_tape(atom, tape, base) and not is_constant(atom) and prod(lengths) > 0:
-            if lengths:  # an assignment to one array is none to another
-                cad_var_bounds(CAD_VAR(atom), &low, &high)
-                if any([begin <= high and low <= end for begin, end in known]):
-                    return "it returns views of one array"
-                known.append((low, high))
-            variable.append(atom)
-            outputs.append(lengths)
-        else:
-            values = plain_value(atom)
-            outputs.append(np.array(values) if lengths else values)
-    result = new_taped(
-        graph_of(recording, variable, True), name,
-        [lengths for shapes in recording.structure.leaf_shapes() for lengths in shapes],
-        [item for item in outputs if type(item) is tuple],
-    )
-    result.outputs = outputs
-    return result
+        if CAD_IS_VAR_ARRAY(atom) and CAD_VAR(atom).tape != NULL and CAD_VAR(atom).view.size > 0:
+            cad_var_bounds(CAD_VAR(atom), &low, &high)
+            if any([begin <= high and low <= end for begin, end in known]):
+                return True
+            known.append((low, high))
+    return False

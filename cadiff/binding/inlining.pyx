@@ -210,12 +210,25 @@ cdef inline tuple np_shape(object atom):
 
 
 def signature_of(tuple args):
-    """The signature of arguments that are floats, Vars, Duals, or lists and tuples of single ones,
-    and the atoms in them; None and no atoms for other arguments. It has for each argument its shape,
-    () for a number, or the type and length of a list or tuple."""
+    """The signature of arguments that are floats, Vars, Duals, lists and tuples of single ones, or
+    arrays of floats, of which there is one at most: others might share its memory. And the atoms in
+    them; None and no atoms for other arguments. It has for each argument its shape, () for a
+    number, or the type and length of a list or tuple."""
     cdef list signature = [], atoms = []
     cdef object item, number
+    cdef bint has_array = False
     for item in args:
+        if type(item) is np.ndarray:
+            if (
+                has_array
+                or cnp.PyArray_NDIM(item) == 0
+                or cnp.PyArray_TYPE(item) != cnp.NPY_DOUBLE
+            ):
+                return None, []
+            has_array = True
+            signature.append(item.shape)
+            atoms.append(item)
+            continue
         if CAD_IS_VAR_ARRAY(item) or (CAD_IS_DUAL(item) and cad_ndim(item) > 0):
             signature.append(item.shape)
             atoms.append(item)

@@ -24,7 +24,7 @@ cdef enum NodeKind:
     NODE_DOUBLE   # a float64 of NumPy's
     NODE_INT      # an int that is a number
     NODE_ARRAY    # an array of numbers
-    NODE_ROW      # a list or tuple of floats
+    NODE_ROW      # a list or tuple of floats, or of float64 of NumPy's
     NODE_ITEMS    # a list or tuple of others
     NODE_DICT
     NODE_FIELDS   # a dataclass
@@ -51,6 +51,7 @@ cdef class ArgumentNode(Shaped):
     cdef object kept        # the static, or its key; the type of a container, or its key
     cdef tuple names        # keys of a dict, fields of a dataclass
     cdef bint has_only      # these, and no other attribute
+    cdef bint is_of_doubles # a row of float64 of NumPy's
     cdef tuple children
 
     cdef inline bint take_float(self, object item, double *inputs) noexcept:
@@ -78,9 +79,10 @@ cdef bint has_names(ArgumentNode node) except -1
 
 
 cdef enum ResultNodeKind:
-    RESULT_NUMBER  # a float
-    RESULT_ARRAY   # rows of numbers that stand at equal distances
-    RESULT_ROW     # a list or tuple of numbers that follow each other
+    RESULT_NUMBER    # a float
+    RESULT_ARRAY     # rows of numbers that stand at equal distances
+    RESULT_ROW       # a list or tuple of numbers that follow each other
+    RESULT_CONSTANT  # what is the same in all results
     RESULT_CONTAINER
 
 
@@ -91,6 +93,7 @@ cdef class ResultNode(Shaped):
     cdef Py_ssize_t width   # of a row
     cdef Py_ssize_t step    # from row to row
     cdef Container container
+    cdef object constant
     cdef tuple children
 
     cdef object make(self, const double *numbers)

@@ -6,6 +6,7 @@ and if derivatives by it would be of the same types. What it cannot tell takes t
 """
 
 from dataclasses import fields
+from enum import Enum
 
 import numpy as np
 
@@ -172,10 +173,11 @@ cdef class ArgumentNode(Shaped):
     cdef bint take_row(self, object row, double *place):
         cdef Py_ssize_t k
         cdef PyObject *item
+        cdef object of = np_float64 if self.is_of_doubles else float
         cdef bint is_list = isinstance(row, list)
         for k in range(self.size):
             item = PyList_GET_ITEM(row, k) if is_list else PyTuple_GET_ITEM(row, k)
-            if type(<object>item) is not float:
+            if type(<object>item) is not of:
                 return False
             place[k] = PyFloat_AS_DOUBLE(<object>item)
         return True
@@ -337,7 +339,9 @@ cdef ArgumentNode node_of_parts(ArgumentNode node, Container container, tuple pa
     node.size = len(parts)
     if container.kind == SEQUENCE and not has_attributes(container.type):
         node.kind = NODE_ITEMS
-        if node.size > 0 and all([type(x) is float for x in parts]):
+        node.is_of_doubles = node.size > 0 and type(parts[0]) is np_float64
+        of = np_float64 if node.is_of_doubles else float
+        if node.size > 0 and all([type(x) is of for x in parts]):
             node.kind = NODE_ROW
             taken.numbers += node.size
             return node
@@ -411,6 +415,8 @@ cdef class ResultNode(Shaped):
             return self.make_array(numbers + self.first)
         if self.kind == RESULT_ROW:
             return self.make_row(numbers + self.first)
+        if self.kind == RESULT_CONSTANT:
+            return self.constant.copy() if cnp.PyArray_Check(self.constant) else self.constant
         items = PyTuple_New(PyTuple_GET_SIZE(self.children))
         for k in range(PyTuple_GET_SIZE(self.children)):
             item = (<ResultNode>PyTuple_GET_ITEM(self.children, k)).make(numbers)
@@ -465,6 +471,10 @@ cdef ResultNode result_of(list samples):
         result.kind = RESULT_NUMBER
         result.first = place_of(samples)
         return result
+    if is_constant_result(sample):
+        result.kind = RESULT_CONSTANT
+        result.constant = sample
+        return result
     if cnp.PyArray_CheckExact(sample):
         result.kind = RESULT_ARRAY
         result.shape_as(sample)
@@ -484,6 +494,13 @@ cdef ResultNode result_of(list samples):
         result.first = (<ResultNode>children[0]).first
         result.size = len(children)
     return result
+
+
+cdef bint is_constant_result(object sample) except -1:
+    """Whether it is no number of the code, which are floats."""
+    if isinstance(sample, (np.ndarray, np.generic)):
+        return sample.dtype.kind in "biucSU"
+    return isinstance(sample, (bool, int, complex, str, bytes, Enum, type))
 
 
 cdef bint is_row(list nodes) except -1:

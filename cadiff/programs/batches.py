@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from ..binding import CallError, Code, ObstacleError, PointError
 from ..transforms import grad, hessian
 from ..transforms._base import Function, checked_argnums, is_int
 from ..transforms._outputs import all_shapes, in_containers, places
+from .fallbacks import Fallback
 from .recordings import Call, Recorded
 from .traces import Traces, is_eager
 
@@ -25,13 +26,6 @@ WHAT = ("value", "grad", "value_and_grad", "jacobian", "hessian")
 
 ENOUGH = 400_000  # operations, which a thread of its own is worth
 NOTED = 64  # points of a batch of which it is noted how f chose, if it is run as it is
-
-
-class Fallback(Protocol):
-    """Runs f as it is: see program.py."""
-
-    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
-    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
 
 
 class Points:
@@ -173,13 +167,13 @@ class BatchCalls:
             if self._run_batch(batch, threads):
                 result = batch.result()
                 if len(batch.rest) > 0:
-                    found = self._each_as_it_is(batch, argnums) or each(X[batch.rest])
-                    _put(result, batch.rest, _stacked(found))
+                    left = self._each_as_it_is(batch, argnums) or each(X[batch.rest])
+                    _put(result, batch.rest, _stacked(left))
                 return result
         return _stacked(each(X))
 
     def _each_as_it_is(self, batch: Batch, argnums: Any) -> list[Any]:
-        """What f gives for the points that no recording serves; [] if one of them may be recorded."""
+        """What f gives for points that no recording serves; [] if one of them may be recorded."""
         fallback = self._fallback(batch.what, batch.call(batch.rest[0]), argnums)
         if fallback is None:
             return []

@@ -37,7 +37,9 @@ from ..transforms._outputs import all_shapes, in_containers, refilled
 from . import listings
 from .batches import BatchCalls
 from .codegen import name_in_c, to_c
-from .inlining import Replay, TapedCalls
+from .exact import Replay
+from .fallbacks import Choosing, Fallback
+from .inner import InnerCalls
 from .matrices import SparseCalls
 from .reads import UnwatchableError, watch_call
 from .recordings import (
@@ -82,50 +84,6 @@ class Asked(NamedTuple):
         return is_int(self.argnums)
 
 
-class Fallback:
-    """Runs f as it is for calls of one signature, of which it keeps no argument alive."""
-
-    def __init__(self, traces: Traces, eager: Callable[..., Any]) -> None:
-        self._traces = traces
-        self._eager = eager
-
-    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return self.run(args, kwargs)
-
-    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call of which nothing is noted but that it was."""
-        self._traces.counts["eager"] += 1
-        return self._eager(*args, **kwargs)
-
-
-class Choosing(Fallback):
-    """Notes how f chose, too: what it chooses again and again is worth a recording."""
-
-    def __init__(
-        self, traces: Traces, eager: Callable[..., Any], call: Call, last: tuple[int, ...]
-    ) -> None:
-        super().__init__(traces, eager)
-        self._key = call.key
-        self._argnums = call.argnums
-        self._lifted = call.lifted
-        self._last = last
-
-    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        result, choices = binding.choices_of(self.run, (args, kwargs), {})
-        self._traces.note_choices(self._key, choices, lambda: self._call(args, kwargs))
-        return result
-
-    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        self._traces.counts["branch_changes"] += 1
-        return super().run(args, kwargs)
-
-    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-        own = tuple(x for k, x in enumerate(args) if k not in self._last)
-        call = Call(own, kwargs, self._argnums)
-        call.lift(self._lifted)
-        return call
-
-
 class Program(SparseCalls, BatchCalls, Calls):
     """A function that is recorded once for each structure of its arguments, then replayed in C.
 
@@ -161,9 +119,7 @@ class Program(SparseCalls, BatchCalls, Calls):
 
     def _reset(self) -> None:
         self._traces.clear()
-        self._taped = TapedCalls(
-            self._function, self._traces.max_traces, self._traces.change_branch
-        )
+        self._inner = InnerCalls(self._function, self._traces)
         self._forget_objects()
         self._recent = None
         self._recent_batch = None
@@ -446,19 +402,11 @@ class Program(SparseCalls, BatchCalls, Calls):
         return self._function
 
     def _within(self, /, *args: Any, **kwargs: Any) -> Any:
-        """What f returns within another derivative: by a recording, if one serves.
-
-        What is exact is what f does itself.
-        """
-        is_opened = binding.is_opened()
-        if self._traces.optimize and not is_opened:
-            done, result = self._taped.call(args, kwargs)
-            if done:
-                return result
-        self._traces.counts["eager"] += 1
-        if is_opened and not carries_derivatives(args, kwargs):
+        """What f returns within another derivative, or where programs run their functions."""
+        if binding.is_opened() and not carries_derivatives(args, kwargs):
+            self._traces.counts["eager"] += 1
             return self._run_once(*args, **kwargs)
-        return self._function(*args, **kwargs)
+        return self._inner.call(args, kwargs)
 
     def _exactly(
         self,
@@ -540,6 +488,8 @@ class Program(SparseCalls, BatchCalls, Calls):
 
         `along` are the atoms of the last arguments; with `pullback` further calls have one, too.
         """
+        if asked.what != "value" and not recorded.output.is_differentiable:
+            raise CallError  # so gradient functions say what is wrong
         inputs = asked.call.vector()
         if asked.last:
             inputs = np.concatenate([inputs, *map(np.ravel, along)])
@@ -566,7 +516,7 @@ class Program(SparseCalls, BatchCalls, Calls):
 
     def _value(self, asked: Asked, recorded: Recorded) -> Any:
         code = self._traces.code(recorded, "value")
-        return self._computed(asked, recorded, code, recorded.filled)
+        return self._computed(asked, recorded, code, recorded.returned)
 
     def _gradient(
         self, asked: Asked, recorded: Recorded, combine: Callable[[float, Any], Any]
@@ -830,7 +780,8 @@ def _may_share(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         if isinstance(item, np.ndarray):
             count += 1
         elif type(item) is not float and (found := binding.opened(item)) is not None:
-            count += sum(type(part) is not float for part in found[1])
+            for part in found[1]:  # which may be a container again
+                count += 0 if type(part) is float else 1 + (not isinstance(part, np.ndarray))
     return count > 1
 
 
@@ -912,6 +863,10 @@ def compile(
     recording: `x[x > 0]`, `y[y < 0] *= 2.0`, a loop
     over a mask. With
     `optimize=False` every comparison is a guard.
+
+    What f returns may hold other things than numbers, in containers of any kind: a call returns
+    the same ints, bools, strings and enums, and floats and arrays of float64. Where f returns an
+    object of another class (unless it is registered as a container), f is run as it is.
 
     Recordings are kept for 512 signatures of calls, which differ in shapes, containers or statics,
     as long as they do not take more than 1 GiB; then the oldest are forgotten, with a warning.

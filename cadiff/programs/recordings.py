@@ -11,7 +11,7 @@ import pickle
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 from math import prod
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,27 +31,34 @@ from ..binding import (
     PointError,
     Recording,
     Structure,
+    Taped,
     Tree,
     Var,
     Watch,
 )
+from ..operations.guards import NoDerivativeError
 from ..operations.masks import Mask, are_kept, made, values_are_read
 from ..transforms._base import Function, is_int
-from ..transforms._outputs import Output, as_result, places
+from ..transforms._outputs import as_result, places
 from .reads import UnwatchableError, watch_call
+from .returned import Returned
 
 KEPT = (
     "it keeps what cadiff.value(v) gives, or something made of it: a replay would not keep what "
     "it computes anew, so return it"
 )
 
+NOT_ENTERED: Any = object()  # a function is no entry, and has to be run
+
 FloatArray = NDArray[np.float64]
 Range = tuple[int, int]
 
 __all__ = [
+    "NOT_ENTERED",
     "OUTER",
     "Call",
     "FloatArray",
+    "KnownCall",
     "MissedError",
     "Recorded",
     "carries_derivatives",
@@ -61,7 +68,6 @@ __all__ = [
     "leaves_of",
     "met",
     "record",
-    "recorded_in",
     "run",
 ]
 
@@ -119,6 +125,7 @@ class Call:
         args, kwargs = self.args, self.kwargs
         self.statics: list[Any] = []  # what the key does not tell all of
         self.integers: list[NDArray[Any]] = []  # arrays of them that are not differentiated by
+        self.atoms: list[Any] = []  # the inputs as given, with the items of sequences one by one
         self._inputs: list[Any] = []
         self._sizes: list[int] = []
         self._taken: list[tuple[int | str, Tree, list[Any]]] = []
@@ -198,7 +205,11 @@ class Call:
         return self._note(array, array.size, array.shape)
 
     def _note(self, item: Any, size: int, signature: Any) -> Any:
-        self._inputs.append(item)
+        if isinstance(item, (list, tuple)):
+            self.atoms.extend(item)
+        else:
+            self.atoms.append(item)
+        self._inputs.append(binding.plain_values(item))
         self._sizes.append(size)
         return signature
 
@@ -221,25 +232,14 @@ class Call:
         return self._inputs
 
     @property
-    def atoms(self) -> list[Any]:
-        """Single numbers and arrays: the inputs, with the items of sequences one by one."""
-        found: list[Any] = []
-        for item in self._inputs:
-            if isinstance(item, (list, tuple)):
-                found.extend(item)
-            else:
-                found.append(item)
-        return found
-
-    @property
     def is_aliased(self) -> bool:
         """Whether two of the arrays among its inputs share memory."""
         return any(np.may_share_memory(one, other) for one, other in combinations(self.arrays, 2))
 
     @property
     def arrays(self) -> list[NDArray[Any]]:
-        """The arrays among its inputs."""
-        return [item for item in self._inputs if isinstance(item, np.ndarray)]
+        """The arrays among its inputs, but for those with derivatives."""
+        return [item for item in self.atoms if isinstance(item, np.ndarray)]
 
     @property
     def n_variables(self) -> int:
@@ -318,6 +318,21 @@ class Call:
         return frozenset(k for k, mask in self._masks.items() if mask.was_read)
 
 
+class KnownCall(Call):
+    """A call of which key and atoms are known: the rest is found when it is asked for."""
+
+    def __init__(self, args: tuple[Any, ...], key: Any, atoms: list[Any]) -> None:
+        self._given = args
+        self.key = key
+        self.atoms = atoms
+
+    def __getattr__(self, name: str) -> Any:
+        if "args" in self.__dict__:
+            raise AttributeError(name)
+        super().__init__(self._given, {}, first_argument(self._given))
+        return getattr(self, name)
+
+
 _INPUT: Any = object()  # the place of one
 
 
@@ -361,14 +376,20 @@ class Recorded:
     def __init__(
         self,
         graph: Graph,
-        output: Output,
+        output: Returned,
         ranges: tuple[Range, ...],
+        shapes: Sequence[tuple[int, ...]],
         inlined: Inlined | None = None,
         watch: Watch | None = None,
         writes_inputs: bool = False,
+        returns_views: bool = False,
     ) -> None:
         self.watch = watch  # what f has read beside its arguments
         self.writes_inputs = writes_inputs
+        # whether f can be an entry of a tape, where what it writes and returns may be shared
+        self._may_enter = not (writes_inputs or returns_views or graph.steps)
+        self._shapes = list(shapes)  # of the atoms of the inputs
+        self._taped: Taped | None = None
         self.graph = graph
         self.outcomes = graph.outcomes  # of the guards of f, float64
         self.output = output
@@ -384,6 +405,9 @@ class Recorded:
         return {
             "watch": None,
             "writes_inputs": self.writes_inputs,
+            "_may_enter": self._may_enter,
+            "_shapes": self._shapes,
+            "_taped": None,
             "graph": self.graph,
             "outcomes": self.outcomes,
             "output": self.output,
@@ -400,6 +424,11 @@ class Recorded:
     def is_number(self) -> bool:
         """Whether f returned one number."""
         return self.graph.n_outputs == 1 and self.output.is_leaf
+
+    @property
+    def is_differentiable(self) -> bool:
+        """Whether gradient functions take what f returned."""
+        return self.output.is_differentiable
 
     @property
     def is_portable(self) -> bool:
@@ -495,8 +524,26 @@ class Recorded:
         return self._uses + sum(code.uses for code in codes)
 
     def filled(self, numbers: FloatArray) -> Any:
-        """What f returns, given all its numbers in a row."""
+        """What f returns, in floats, given all its numbers in a row."""
         return self.output.restored(leaves_of(numbers, self.output.shapes))
+
+    def returned(self, numbers: FloatArray) -> Any:
+        """What f returns, given all its numbers in a row."""
+        return self.output.returned(leaves_of(numbers, self.output.shapes))
+
+    def entered(self, name: str, atoms: list[Any]) -> Any:
+        """What f returns within another derivative, as one entry of the tape.
+
+        NOT_ENTERED if f has to be run there.
+        """
+        if not self._may_enter:
+            return NOT_ENTERED
+        if self._taped is None:
+            self._taped = binding.taped_of(self.graph, name, self._shapes, self.output.shapes)
+        found = self._taped.call(atoms)
+        if type(found) is tuple:
+            raise MissedError(*found)
+        return NOT_ENTERED if found is None else self.output.returned(found, within=True)
 
 
 def leaves_of(numbers: FloatArray, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
@@ -538,10 +585,12 @@ def run(f: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
 
 
 def _finalized(recording: Recording, out: Any) -> Any:
-    output = Output(out)
+    output = Returned(out)
+    if output.obstacle:  # it may hold numbers of the recording
+        raise NoDerivativeError(output.obstacle)
     values = recording.finalize(output.atoms)
     output.atoms = []  # Vars that are alive when the tape is rewound have to be found
-    return output.restored([*map(as_result, values)])
+    return output.returned([*map(as_result, values)])
 
 
 def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Recorded | str:
@@ -554,70 +603,56 @@ def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Reco
     except UnwatchableError as error:
         return str(error)
 
-    def take(guarded: Guarded, output: Output) -> Recorded | str:
-        inlined = binding.inlined_of(guarded.recording, output.atoms) if exact else None
-        if isinstance(inlined, str):
-            return inlined
-        writes_inputs = guarded.writes_inputs
-        if call.changed:
-            return f"it changes an argument, {call.changed}, in place: pass a copy"
-        if writes_inputs and call.is_aliased:
-            return "it assigns to an argument that shares memory with another one: pass a copy"
-        graph = binding.graph_of(guarded.recording, output.atoms, optimize)
-        return Recorded(graph, output, call.ranges, inlined, watch, writes_inputs)
+    def record_once() -> Recorded | str:
+        with Guarded(call.inputs, f, exact) as guarded:
+            args, kwargs = call.with_inputs(guarded.lifted, lends=True)
+            out = f(*args, **kwargs)
+            del args, kwargs
+            output = Returned(out)
+            del out
+            found = _taken(guarded, output, call, watch, optimize, exact)
+            output.atoms = []  # Vars that are alive when the tape is rewound have to be found
+        return found
 
-    return recorded_in(f, call, Output, take, exact)
-
-
-class Parts(Protocol):
-    """What f returned, taken apart: numbers and arrays, and what they were in."""
-
-    atoms: list[Any]
-
-
-Taken = TypeVar("Taken", bound=Parts)
-Result = TypeVar("Result")
-
-
-def recorded_in(
-    f: Function,
-    call: Call,
-    apart: Callable[[Any], Taken],
-    take: Callable[[Guarded, Taken], Result | str],
-    exact: bool,
-) -> Result | str:
-    """Run f once; what is taken of the recording, or why it cannot be replayed.
-
-    Where f, or what it calls, wants plain values or integers, it gets them in a second run.
-    """
     before = made()
     try:
-        return _recorded_in(f, call, apart, take, exact)
+        return record_once()
     except Exception:
         if made() - before == len(call.lifted):
             raise
-    with values_are_read():
-        return _recorded_in(f, call, apart, take, exact)
+    with values_are_read():  # f, or what it calls, wants plain values or integers
+        return record_once()
 
 
-def _recorded_in(
-    f: Function,
-    call: Call,
-    apart: Callable[[Any], Taken],
-    take: Callable[[Guarded, Taken], Result | str],
-    exact: bool,
-) -> Result | str:
-    with Guarded(call.inputs, f, exact) as guarded:
-        args, kwargs = call.with_inputs(guarded.lifted, lends=True)
-        out = f(*args, **kwargs)
-        del args, kwargs
-        output = apart(out)
-        del out
-        found: Result | str = guarded.obstacle
-        if are_kept(binding.guards_serial()):
-            found = found or KEPT
-        if not guarded.made(output.atoms):
-            found = found or OUTER
-        found = found or take(guarded, output)
-        output.atoms = []  # Vars that are alive when the tape is rewound have to be found
-    return found
+def _taken(
+    guarded: Guarded, output: Returned, call: Call, watch: Watch, optimize: bool, exact: bool
+) -> Recorded | str:
+    """What was recorded, or why it cannot be replayed."""
+    changed = call.changed
+    writes_inputs = guarded.writes_inputs
+    obstacle: str = guarded.obstacle
+    if are_kept(binding.guards_serial()):
+        obstacle = obstacle or KEPT
+    if not guarded.made(output.atoms):
+        obstacle = obstacle or OUTER
+    if changed:
+        obstacle = obstacle or f"it changes an argument, {changed}, in place: pass a copy"
+    if writes_inputs and call.is_aliased:
+        shared = "it assigns to an argument that shares memory with another one: pass a copy"
+        obstacle = obstacle or shared
+    obstacle = obstacle or output.obstacle
+    if obstacle:
+        return obstacle
+    inlined = binding.inlined_of(guarded.recording, output.atoms) if exact else None
+    if isinstance(inlined, str):
+        return inlined
+    return Recorded(
+        binding.graph_of(guarded.recording, output.atoms, optimize),
+        output,
+        call.ranges,
+        [shape for shapes in guarded.recording.structure.leaf_shapes() for shape in shapes],
+        inlined,
+        watch,
+        writes_inputs,
+        binding.are_views_of_one(output.atoms),
+    )

@@ -140,10 +140,11 @@ class Traced:
     """What is known of the calls of one signature."""
 
     def __init__(self) -> None:
-        self.recordings: list[Recorded] = []  # the newest one first
+        self.recordings: list[Recorded] = []  # the one made or used last first
         self.obstacle = ""  # why f is run as it is
         self.misses = Misses()
         self.unsettled = 0  # recordings that changed what they read
+        self.raised = 0  # calls within other derivatives since f raised when it was recorded
         self.futile = 0  # calls in a row whose derivative no recording had
 
 
@@ -219,6 +220,13 @@ class Traces:
         for key, found in recordings.items():
             self._traced(key).recordings = found
 
+    def latest(self, key: Any) -> Recorded | None:
+        """The recording that served a call last, if what it has read is as it was."""
+        traced = self._known.get(key)
+        if traced is None or not traced.recordings or not traced.recordings[0].is_current:
+            return None
+        return traced.recordings[0]
+
     def obstacle(self, call: Call) -> str:
         """Why f is run as it is for such calls, or ""."""
         traced = self._known.get(call.key)
@@ -259,10 +267,13 @@ class Traces:
 
     # --- which one serves
 
-    def replayed(self, call: Call, action: Callable[[Recorded], Any]) -> tuple[bool, Any]:
+    def replayed(
+        self, call: Call, action: Callable[[Recorded], Any], within: bool = False
+    ) -> tuple[bool, Any]:
         """action(recorded) for a recording whose outcomes the call meets, a new one if need be.
 
-        False if there is none: then f has to be run as it is.
+        False if there is none: then f has to be run as it is. `within` another derivative that
+        will raise what f raises.
         """
         tried: list[Recorded] = []
         miss: Miss | None = None  # the last one
@@ -277,7 +288,7 @@ class Traces:
                             self.change_branch()
                         elif tried and not self._is_worth_a_try(call):
                             return False, None
-                        recorded = fresh = self._record(call)
+                        recorded = fresh = self._record(call, within)
                 if recorded is None:
                     return False, None
             try:
@@ -298,6 +309,8 @@ class Traces:
                 self._strays = self._to_pass = 0
                 if recorded is not fresh:
                     recorded.use()
+                    if tried:
+                        self._bring_to_front(call, recorded)
                 elif call.key in self._known:
                     self._known[call.key].futile = 0
                 return True, result
@@ -360,14 +373,33 @@ class Traces:
 
     # --- whether another one is worth its time
 
-    def _record(self, call: Call) -> Recorded | None:
+    def _record(self, call: Call, within: bool) -> Recorded | None:
         """A new recording for a call; None if f has to be run as it is."""
         traced = self._known.get(call.key)
         if traced is not None and traced.recordings:
             is_worth_it = len(traced.recordings) < self.max_traces
         else:
             is_worth_it = self._is_worth_a_signature(call)
-        return self._made(call) if is_worth_it else None
+        if not is_worth_it:
+            return None
+        return self._made_within(call) if within else self._made(call)
+
+    def _made_within(self, call: Call) -> Recorded | None:
+        """As `_made`; where f raises something, it will do so again, or not, in the derivative.
+
+        The more calls have come since, the less often it is tried.
+        """
+        traced = self._traced(call.key)
+        traced.raised += traced.raised > 0
+        if traced.raised & (traced.raised - 1) > 0:
+            return None
+        try:
+            recorded = self._made(call)
+        except Exception:
+            traced.raised = max(traced.raised, 1)
+            return None
+        traced.raised = 0
+        return recorded
 
     def passes_by(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
         """Whether a call that no fast path serves is run as it is, without a look at it.
@@ -479,6 +511,13 @@ class Traces:
         if known is not None:
             known.fix(which)
         return again
+
+    def _bring_to_front(self, call: Call, recorded: Recorded) -> None:
+        with self.lock:
+            traced = self._known.get(call.key)
+            if traced is not None and recorded in traced.recordings:
+                others = [known for known in traced.recordings if known is not recorded]
+                traced.recordings = [recorded, *others]
 
     def _remove(self, call: Call, recorded: Recorded) -> None:
         with self.lock:

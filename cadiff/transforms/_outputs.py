@@ -28,7 +28,10 @@ class Output:
         self._what = what
         if out is None:
             raise self._refusal(out, "; is a return missing?")
-        leaves, self._tree = binding.flattened(out, _is_vector)
+        leaves, self._tree = binding.flattened(out, is_vector)
+        self._take(leaves)
+
+    def _take(self, leaves: Sequence[Any]) -> None:
         vectors = [*map(binding.opened, leaves)]
         self._vectors = [None if found is None else found[0] for found in vectors]
         self.atoms: list[Any] = [*map(self._atom, leaves, vectors)]
@@ -98,7 +101,7 @@ class Output:
 
     def restored(self, atoms: Sequence[Any]) -> Any:
         """What f would have returned, of other atoms: vectors are the lists that they were."""
-        return self._tree.fill(map(_restored, atoms, self._vectors))
+        return self._tree.fill(map(restored, atoms, self._vectors))
 
     def match(self, tree: Any, what: str) -> list[Any]:
         """The atoms of another tree of this structure, in its order."""
@@ -115,12 +118,12 @@ class Output:
         return atoms
 
 
-def _is_vector(container: Container, parts: tuple[Any, ...]) -> bool:
+def is_vector(container: Container, parts: tuple[Any, ...]) -> bool:
     """Whether a container is a list of scalars."""
     return container.is_sequence and len(parts) > 0 and all(map(is_scalar, parts))
 
 
-def _restored(atom: Any, container: Container | None) -> Any:
+def restored(atom: Any, container: Container | None) -> Any:
     if container is None:
         return atom
     return container.make(atom.tolist() if type(atom) is np.ndarray else [*atom])

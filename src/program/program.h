@@ -129,6 +129,13 @@ static inline void cad_program_refer(double *places, CadReferred input, const do
     memcpy(places + input.pointer, &numbers, sizeof numbers);
 }
 
+/* All inputs were copied to their places: those that are referred to, too. */
+static inline void cad_program_refer_to_places(const CadProgram *program, double *places) {
+    for (size_t k = 0; k < program->n_referred; k++) {
+        cad_program_refer(places, program->referred[k], places + program->referred[k].place);
+    }
+}
+
 /* Write inputs, which stand in a row, to their places; those that are referred to stay where they
  * are. */
 void cad_program_take_inputs(const CadProgram *program, double *places, const double *inputs);

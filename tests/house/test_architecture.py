@@ -95,10 +95,11 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "programs",
         [
-            {"instructions", "reads"},
+            {"instructions", "reads", "returned"},
             {"codegen", "listings", "recordings"},
-            {"inlining", "traces"},
-            {"batches", "matrices"},
+            {"exact", "traces"},
+            {"fallbacks"},
+            {"batches", "inner", "matrices"},
             {"program"},
             {"sparse"},
             {"__init__"},

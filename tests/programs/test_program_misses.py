@@ -16,7 +16,7 @@ import cadiff
 import cadiff.numpy as cnp
 
 from ..helpers.processes import isolated
-from ..helpers.programs import same
+from ..helpers.programs import near, same
 
 Function = Callable[..., Any]
 
@@ -283,8 +283,8 @@ def test_misses_within_functions(listed: bool) -> None:
     assert eager > 40
     x = np.array([1.0, 1.5, 2.0, -1.0])  # a recording serves it: none is left alone then
     for k in range(130):
-        same(cadiff.grad(outer)(x - 0.001 * k), cadiff.grad(plain)(x - 0.001 * k))
-    same(cadiff.hessian(outer)(x), cadiff.hessian(plain)(x))
+        near(cadiff.grad(outer)(x - 0.001 * k), cadiff.grad(plain)(x - 0.001 * k))
+    near(cadiff.hessian(outer)(x), cadiff.hessian(plain)(x))
 
 
 @pytest.mark.parametrize("wrap", [cadiff.grad, lambda f: cadiff.compile(f).grad])

@@ -1,0 +1,110 @@
+"""What a function returned when it was recorded, and what replays return in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from .. import binding
+from ..binding import Container, Dual, Var
+from ..transforms._outputs import Output, is_vector, restored, unmasked
+
+__all__ = ["Returned"]
+
+_LASTING = (bool, int, complex, str, bytes, np.generic, Enum, type)
+
+
+class Returned(Output):
+    """What f returned, taken apart: numbers, and what is the same in each replay.
+
+    The same are what is no real number, and integers: only choices make them depend on numbers.
+    """
+
+    def __init__(self, out: Any) -> None:
+        self._what = "what f returns"
+        leaves, self._tree = binding.flattened(out, _is_vector_of_numbers)
+        leaves = [*map(unmasked, leaves)]
+        self._are_numbers = [*map(_are_numbers, leaves)]
+        self._constants = [*map(_constant, leaves)]
+        self._take([x for x, kept in zip(leaves, self._are_numbers, strict=True) if kept])
+        self._has_constants = any(map(_is_known, self._constants))
+        # whether gradient functions take it
+        self.is_differentiable = out is not None and all(self._are_numbers)
+
+    @property
+    def obstacle(self) -> str:
+        """Why a replay cannot return the like, or ""."""
+        for constant, are_numbers in zip(self._constants, self._are_numbers, strict=True):
+            if not are_numbers and not isinstance(constant, _LASTING) and not _is_plain(constant):
+                return (
+                    f"it returns a {type(constant).__name__}, which a replay cannot make anew: "
+                    "return numbers, arrays, strings, or containers of them"
+                )
+        return ""
+
+    def returned(self, atoms: Sequence[Any], within: bool = False) -> Any:
+        """What f would have returned, of other atoms; `restored` has floats for its integers.
+
+        `within` another derivative all that is constant is as f returned it; else floats are
+        float64.
+        """
+        if not self._has_constants:
+            return atoms[0] if self.is_leaf else self.restored(atoms)
+        numbers = iter(map(restored, atoms, self._vectors))
+        return self._tree.fill(
+            _merged(next(numbers) if are_numbers else None, constant, within)
+            for constant, are_numbers in zip(self._constants, self._are_numbers, strict=True)
+        )
+
+
+def _is_vector_of_numbers(container: Container, parts: tuple[Any, ...]) -> bool:
+    return is_vector(container, parts) and all(map(_are_numbers, map(unmasked, parts)))
+
+
+def _are_numbers(leaf: Any) -> bool:
+    """Whether gradient functions take it for one or several real numbers."""
+    if isinstance(leaf, (np.ndarray, np.generic)):
+        return leaf.dtype.kind in "iuf" or (
+            leaf.dtype == object and leaf.size > 0 and all(map(_are_numbers, leaf.flat))
+        )
+    is_number = isinstance(leaf, (Var, Dual, float, int)) and not isinstance(leaf, bool)
+    return is_number or binding.opened(leaf) is not None  # a vector
+
+
+def _constant(leaf: Any) -> Any:
+    """What does not depend on numbers; None if it does. Of a vector: of each of its items."""
+    if isinstance(leaf, (Var, Dual)):
+        return None
+    if isinstance(leaf, np.ndarray):
+        return None if leaf.dtype == object and _are_numbers(leaf) else _own(leaf)
+    found = binding.opened(leaf)
+    return leaf if found is None else found[0].make([*map(_constant, map(unmasked, found[1]))])
+
+
+def _is_known(constant: Any) -> bool:
+    """Whether something of a leaf is constant."""
+    found = binding.opened(constant)
+    return constant is not None and (found is None or any(map(_is_known, found[1])))
+
+
+def _merged(numbers: Any, constant: Any, within: bool) -> Any:
+    """Numbers, and what is constant in their place."""
+    if constant is None:
+        return numbers
+    found = binding.opened(constant)
+    if found is not None:
+        items = zip(numbers, found[1], strict=True)
+        return found[0].make([_merged(*item, within) for item in items])
+    is_float = np.asarray(constant).dtype.kind == "f"
+    return numbers if is_float and not within else _own(constant)
+
+
+def _own(constant: Any) -> Any:
+    return constant.copy() if _is_plain(constant) else constant
+
+
+def _is_plain(constant: Any) -> bool:
+    return type(constant) is np.ndarray and not constant.dtype.hasobject
