@@ -422,7 +422,7 @@ cdef class ResultNode(Shaped):
             item = (<ResultNode>PyTuple_GET_ITEM(self.children, k)).make(numbers)
             Py_INCREF(item)
             PyTuple_SET_ITEM(items, k, item)
-        return self.container.make(items)
+        return items if self.container.type is tuple else self.container.make(items)
 
     cdef object make_row(self, const double *numbers):
         cdef Py_ssize_t k
