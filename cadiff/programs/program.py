@@ -873,6 +873,7 @@ def compile(
     What changes from call to call, such as a step size or a counter, should be a float.
 
     In a class it is a method: each object has recordings of its own, which are forgotten with it.
+    Where those of the last objects served few calls, the first calls of others run f as it is.
 
     A program may be called by functions that are differentiated or compiled: the call is one
     operation there, whose derivatives are compiled, too, and f is run only if no recording has the
