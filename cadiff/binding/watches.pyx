@@ -215,7 +215,7 @@ cdef class Place:
     cdef bint keeps_arrays(self):
         """Whether it may keep data alive, in arrays or in what has no weak references."""
         if self.kind == NAME or self.kind == CELL or self.kind == ATTRIBUTE:
-            return isinstance(self.kept, (np.ndarray, list, dict, tuple))
+            return cnp.PyArray_Check(self.kept) or isinstance(self.kept, (list, dict, tuple))
         return self.kind != FUNCTION
 
     cdef object there(self):

@@ -41,7 +41,7 @@ MOST_BYTES = 1 << 30  # in all recordings but one
 MOST_UNSETTLED = 3  # recordings that change what they read
 FEW_UNUSED = 16  # attempts in a row that were of no use to another call
 MOST_SEEN = 256  # signatures that were seen but not recorded
-MOST_PASSED = 7  # calls of such signatures in a row that are not looked at
+MOST_PASSED = 15  # calls of such signatures in a row that are not looked at
 
 OnBranchChange = Literal["retrace", "raise", "warn"]
 
