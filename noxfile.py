@@ -19,11 +19,14 @@ nox -s everything    what takes too long for each change, and must pass before a
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import nox
@@ -32,15 +35,18 @@ SUPPORTED = ("3.10", "3.11", "3.12", "3.13")
 ROOT = Path(__file__).parent
 BUILD_REQUIRES = nox.project.load_toml("pyproject.toml")["build-system"]["requires"]
 
-# What `.ci/run` goes through after the commands of the README, in this order.
-PHASES = ("lint", "binding", "sanitize", "examples", "distributions")
+# What `.ci/run` goes through after the commands of the README, two at a time, and begins in this
+# order: the longest takes as long as all others. Those that build in place are not neighbours.
+PHASES = ("sanitize", "lint", "binding", "examples", "distributions")
 
 # All cores share the tests.
 SIDE_BY_SIDE = ("-n", "auto", "--dist", "worksteal")
 
-# Numbers are the same on every Python, those of gradient functions and of random programs too, and
-# no Python takes part in the tests of the C core.
+# Numbers are the same on every Python, those of gradient functions and of random programs too. No
+# Python takes part in the tests of the C core, and those of the house read sources: the command of
+# the README runs both.
 WITHOUT_C_CORE = "--ignore=tests/c"
+WITHOUT_HOUSE = "--ignore=tests/house"
 WITHOUT_NUMERICS = "--ignore=tests/numerics"
 WITHOUT_RANDOM_PROGRAMS = "--ignore=tests/random_programs"
 WITHOUT_TRANSFORMS = "--ignore=tests/transforms"
@@ -80,6 +86,15 @@ INTERPRETERS = find_interpreters()
 OTHERS = [path for path in INTERPRETERS if path != sys.executable]
 
 
+@contextmanager
+def building() -> Iterator[None]:
+    """While one session builds in the tree, those beside it wait: all write into `build/`."""
+    Path(ROOT, "build").mkdir(exist_ok=True)
+    with Path(ROOT, "build", "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def install(session: nox.Session, *what: str, cflags: str = "", ldflags: str = "") -> None:
     """Build and install the package, or its extras, against what the session has.
 
@@ -88,7 +103,8 @@ def install(session: nox.Session, *what: str, cflags: str = "", ldflags: str = "
     """
     session.install("--no-compile", *BUILD_REQUIRES)
     environment = {"CADIFF_CFLAGS": cflags, "CADIFF_LDFLAGS": ldflags}
-    session.install("--no-compile", "--no-build-isolation", *what, env=environment)
+    with building():
+        session.install("--no-compile", "--no-build-isolation", *what, env=environment)
 
 
 # --- the phases of .ci/run -----------------------------------------------------------------------
@@ -116,14 +132,16 @@ def lint(session: nox.Session) -> None:
 def binding(session: nox.Session) -> None:
     """The tests of all but numbers, on the other Pythons; where there is none, on this one."""
     install(session, ".[test]", cflags=QUICKLY)
-    without = (WITHOUT_C_CORE, WITHOUT_NUMERICS, WITHOUT_RANDOM_PROGRAMS, WITHOUT_TRANSFORMS)
-    session.run("pytest", *SIDE_BY_SIDE, *without, *session.posargs)
+    without = (WITHOUT_NUMERICS, WITHOUT_RANDOM_PROGRAMS, WITHOUT_TRANSFORMS)
+    options = (WITHOUT_C_CORE, WITHOUT_HOUSE, *without, *session.posargs)
+    session.run("pytest", *SIDE_BY_SIDE, *options)
 
 
 @nox.session
 def sanitize(session: nox.Session) -> None:
     """The tests of all that touches memory, with assertions, small blocks and sanitizers."""
-    run_sanitized(session, SMALL_BLOCKS, WITHOUT_NUMERICS, "--hypothesis-profile=brief")
+    options = (WITHOUT_HOUSE, WITHOUT_NUMERICS, "--hypothesis-profile=brief")
+    run_sanitized(session, SMALL_BLOCKS, *options)
 
 
 @nox.session
@@ -151,7 +169,8 @@ def distributions(session: nox.Session) -> None:
     session.install("build", *BUILD_REQUIRES)
     options = ("--no-isolation", "--outdir", str(out))
     build = ("python", "-m", "build", *options, str(ROOT))
-    session.run(*build, env={"CADIFF_CFLAGS": QUICKLY}, silent=True)
+    with building():
+        session.run(*build, env={"CADIFF_CFLAGS": QUICKLY}, silent=True)
     (wheel,) = out.glob("*.whl")
     session.run("python", "-m", "benchmarks.building", str(wheel))
     session.install(f"cadiff[scipy] @ {wheel.as_uri()}")

@@ -59,8 +59,8 @@ generate["write_c"](GENERATED)
 # Modules in Cython of which each call of a gradient or of a program runs some lines. The others
 # work once in a while, or wait for sweeps in C, so that they are rather to be small.
 HOT = [
-    *("arguments", "atoms", "codes", "entries", "fast_paths", "numpy_functions", "recording"),
-    *("keys", "methods", "signatures", "trees", "watches"),
+    *("arguments", "atoms", "codes", "entries", "fast_paths", "gradients", "jacobians"),
+    *("keys", "methods", "numpy_functions", "recording", "signatures", "trees", "watches"),
 ]
 HOT_ARGS = [] if sys.platform == "win32" else ["-O2"]
 COLD_ARGS = [] if sys.platform == "win32" else ["-Os", "-falign-functions=1", "-falign-loops=1"]

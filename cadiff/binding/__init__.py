@@ -63,7 +63,7 @@ from .captures import (
     record_pull_of_captures,
 )
 from .codes import Code
-from .entries import Opened, Taped, are_views_of_one, takes_entries, taped_of
+from .entries import Opened, Taped, are_views_of_one, signature_of, takes_entries, taped_of
 from .fast_paths import Calls, FastPathTable, ProgramPullback, may_meet
 from .forward import (
     Forward,
@@ -73,6 +73,7 @@ from .forward import (
     running_forward,
     stop_gradient,
 )
+from .gradients import pull, scalar_output, split_aux, value_and_grad
 from .graph_files import graph_from_bytes, reduced_graph, version_here
 from .graphs import Graph, graph_of
 from .guards import (
@@ -94,21 +95,23 @@ from .guards import (
     strip,
 )
 from .hooks import is_hooked, is_opened, recorded_shapes
-from .inlining import Inlined, inlined_of, signature_of
+from .inlining import Inlined, inlined_of
+from .jacobians import (
+    freeze,
+    hessian_by_rows,
+    hessian_of,
+    hessian_product,
+    high_derivatives,
+    jacobian_of,
+    plain_jacobian,
+    slope_of,
+)
 from .keys import key_of, register_libraries
 from .linear import FrozenMap, thawed_map
 from .methods import BoundProgram, WeakMethod
 from .nan_check import CheckUse, NonFiniteError, seen
 from .numpy_functions import DispatchedFunction, Elementwise
-from .recording import (
-    Recording,
-    high_derivatives,
-    plain_numbers,
-    run_once,
-    scalar_output,
-    split_aux,
-    value_and_grad,
-)
+from .recording import Recording, plain_numbers, run_once
 from .rules import record_rule
 from .signatures import are_exact
 from .snapshots import snapshot

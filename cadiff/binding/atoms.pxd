@@ -1,8 +1,11 @@
 # What other modules see of atoms.pyx.
 
+from .c_tape cimport CadTape
+
 
 cpdef int ndim(x)
 cpdef tuple shape(x)
 cpdef bint carries(tree) except -1
 cdef object only_number(object array)
 cdef object highest_tag(list atoms)
+cdef bytes active_of(CadTape *tape, list atoms, list shapes)

@@ -7,6 +7,7 @@ of them, too. Nothing is known of functions that are run.
 
 import numpy as np
 
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF
 from libc.stdint cimport int64_t
@@ -14,10 +15,10 @@ from libc.stdint cimport int64_t
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .c_tape cimport *
-from .tape cimport empty_like, MOST_AXES, view_of
+from .tape cimport empty_like, is_constant, MOST_AXES, view_of
 from .trees cimport Container, FIELDS, opened, REGISTERED
 
-from .tape import active_array, constant_array, is_constant, write_into
+from .tape import active_array, constant_array, write_into
 
 
 cpdef int ndim(x):
@@ -415,3 +416,47 @@ def cross_entropy(logits, labels):
         <double *>cnp.PyArray_DATA(residuals),
     )
     return losses, residuals
+
+
+cdef bytes active_of(CadTape *tape, list atoms, list shapes):
+    """Which of some atoms carry derivatives; None if they are not of these shapes, or others than
+    Vars of this thread's tape, floats and arrays of floats."""
+    cdef Py_ssize_t k, n = len(shapes)
+    cdef bytes active
+    cdef char *flags
+    cdef object atom
+    cdef tuple lengths
+    if len(atoms) != n:
+        return None
+    active = PyBytes_FromStringAndSize(NULL, n)
+    flags = active
+    for k in range(n):
+        atom = atoms[k]
+        lengths = <tuple>shapes[k]
+        flags[k] = 0
+        if CAD_IS_VAR(atom):
+            if CAD_VAR(atom).kind == CAD_STALE:
+                return None
+            if CAD_VAR(atom).tape != NULL:
+                if CAD_VAR(atom).tape != tape:
+                    return None
+                flags[k] = not is_constant(atom)
+            if CAD_IS_VAR_ARRAY(atom):
+                if not has_shape(atom, lengths):
+                    return None
+            elif lengths:
+                return None
+        elif CAD_IS_DUAL(atom) or lengths != (atom.shape if cnp.PyArray_Check(atom) else ()):
+            return None
+    return active
+
+
+cdef inline bint has_shape(object var, tuple expected):
+    cdef CadView *view = CAD_VAR(var).view
+    cdef Py_ssize_t i
+    if view.ndim != len(expected):
+        return False
+    for i in range(view.ndim):
+        if CAD_SHAPE(view)[i] != <Py_ssize_t>expected[i]:
+            return False
+    return True

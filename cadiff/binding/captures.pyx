@@ -20,6 +20,7 @@ from .tape cimport on_tape
 from .atoms cimport shape
 from .guards cimport end_guards, noted_guards, start_guards
 from .recording cimport Recording
+from .gradients cimport swept
 
 from .tape import is_constant
 
@@ -78,7 +79,7 @@ def record_pull_of_captures(Recording recording, list outputs, list seeds, list 
     recording.kept = True
     cad_tape_pin(recording.tape)
     try:
-        cotangents = recording.swept(outputs, seeds, linear, captures).results_of_captures()
+        cotangents = swept(recording, outputs, seeds, linear, captures).results_of_captures()
         if linear:
             cad_freeze(recording.tape, begin, end)
     finally:

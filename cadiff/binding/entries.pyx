@@ -19,7 +19,6 @@ from math import prod
 import numpy as np
 
 cimport cython
-from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.list cimport PyList_GET_SIZE
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
@@ -31,7 +30,7 @@ from .c_program cimport *
 from .c_sweeps cimport *
 from .c_tape cimport *
 from .tape cimport DirectRule, MOST_AXES, view_of
-from .atoms cimport highest_tag, shape
+from .atoms cimport active_of, highest_tag
 from .codes cimport Code
 from .graphs cimport Graph, Ids
 from .sparse cimport MatrixPlan
@@ -170,42 +169,6 @@ cdef class Taped:
                 self.choices[key] = chosen
         return chosen
 
-    cdef bytes active_of(self, CadTape *tape, list atoms):
-        """Which of some atoms carry derivatives; None if they cannot be inputs, which are Vars of
-        this thread's tape, floats, and arrays of floats."""
-        cdef Py_ssize_t k, n = len(self.inputs)
-        cdef bytes active
-        cdef char *flags
-        cdef object atom
-        cdef tuple lengths
-        if len(atoms) != n:
-            return None
-        active = PyBytes_FromStringAndSize(NULL, n)
-        flags = active
-        for k in range(n):
-            atom = atoms[k]
-            lengths = <tuple>self.inputs[k]
-            flags[k] = 0
-            if CAD_IS_VAR(atom):
-                if CAD_VAR(atom).kind == CAD_STALE:
-                    return None
-                if CAD_VAR(atom).tape != NULL:
-                    if CAD_VAR(atom).tape != tape:
-                        return None
-                    flags[k] = not (
-                        CAD_IS_VAR_ARRAY(atom) and cad_tape_is_constant(tape, CAD_VAR(atom).slot)
-                    )
-                if CAD_IS_VAR_ARRAY(atom):
-                    if not has_shape(atom, lengths):
-                        return None
-                elif lengths:
-                    return None
-            elif CAD_IS_DUAL(atom) or lengths != (
-                atom.shape if cnp.PyArray_Check(atom) else ()
-            ):
-                return None
-        return active
-
     def call(self, list atoms):
         """The outputs for these inputs, in atoms: Vars, floats and arrays; or a guard that has
         another outcome, and that; or None if only the function can tell."""
@@ -214,7 +177,7 @@ cdef class Taped:
         for atom in atoms:
             if CAD_IS_DUAL(atom):
                 return self.along(tape, atoms)
-        active = self.active_of(tape, atoms)
+        active = active_of(tape, atoms, self.inputs)
         return None if active is None else self.put(tape, atoms, active)
 
     cdef object along(self, CadTape *tape, list atoms):
@@ -370,17 +333,6 @@ cdef int note_rule_at(CadTape *tape, tuple rule) except -1:
         rules[tape.n_rules :] = [rule]
     tape.n_rules += 1
     return 0
-
-
-cdef inline bint has_shape(object var, tuple expected):
-    cdef CadView *view = CAD_VAR(var).view
-    cdef Py_ssize_t i
-    if view.ndim != len(expected):
-        return False
-    for i in range(view.ndim):
-        if CAD_SHAPE(view)[i] != <Py_ssize_t>expected[i]:
-            return False
-    return True
 
 
 cdef CadSlot constant_slot(CadTape *tape, object atom) except? 0:
@@ -722,7 +674,7 @@ cdef class Chosen(DirectRule):
         cdef CadTape *tape = cad_current_tape()
         cdef Taped pulled = self.backwards()
         atoms = operands + cotangents
-        found = pulled.put(tape, atoms, pulled.active_of(tape, atoms))
+        found = pulled.put(tape, atoms, active_of(tape, atoms, pulled.inputs))
         if type(found) is not list:
             self.check_met(0)
         terms = iter(found)
@@ -794,3 +746,48 @@ def are_views_of_one(list atoms):
                 return True
             known.append((low, high))
     return False
+
+
+def signature_of(tuple args):
+    """The signature of arguments that are floats, Vars, Duals, lists and tuples of single ones, or
+    arrays of floats, of which there is one at most: others might share its memory. And the atoms in
+    them; None and no atoms for other arguments. It has for each argument its shape, () for a
+    number, or the type and length of a list or tuple."""
+    cdef list signature = [], atoms = []
+    cdef object item, number
+    cdef bint has_array = False
+    for item in args:
+        if type(item) is np.ndarray:
+            if (
+                has_array
+                or cnp.PyArray_NDIM(item) == 0
+                or cnp.PyArray_TYPE(item) != cnp.NPY_DOUBLE
+            ):
+                return None, []
+            has_array = True
+            signature.append(item.shape)
+            atoms.append(item)
+            continue
+        if CAD_IS_VAR_ARRAY(item) or (CAD_IS_DUAL(item) and cad_ndim(item) > 0):
+            signature.append(item.shape)
+            atoms.append(item)
+        elif is_single(item):
+            signature.append(())
+            atoms.append(item)
+        elif (type(item) is list or type(item) is tuple) and len(item) > 0:
+            for number in item:
+                if not is_single(number):
+                    return None, []
+                atoms.append(number)
+            signature.append((type(item), len(item)))
+        else:
+            return None, []
+    return tuple(signature), atoms
+
+
+cdef inline bint is_single(object item):
+    return (
+        type(item) is float
+        or (CAD_IS_VAR(item) and not CAD_IS_VAR_ARRAY(item))
+        or (CAD_IS_DUAL(item) and cad_ndim(item) == 0)
+    )

@@ -30,7 +30,7 @@ from .signatures cimport (
 
 from .watches cimport Watch
 
-from .recording import value_and_grad
+from .gradients import value_and_grad
 from .steps import CallError
 
 cdef object MISSED = object()   # a call has another signature

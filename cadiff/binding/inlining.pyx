@@ -5,7 +5,6 @@ from math import prod
 import numpy as np
 
 cimport cython
-from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcpy
 
@@ -13,12 +12,11 @@ from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .c_sweeps cimport *
 from .c_tape cimport *
-from .tape cimport MOST_AXES, on_tape
-from .atoms cimport ndim, shape
+from .tape cimport is_constant, MOST_AXES, on_tape
+from .atoms cimport active_of, ndim, shape
 from .recording cimport Recording
 
 from .captures import OUTER
-from .tape import is_constant
 
 cdef enum:
     MOST_VARIANTS = 32
@@ -85,35 +83,6 @@ cdef class Inlined:
         self.variants[active] = variant
         return variant
 
-    cdef bytes active_of(self, CadTape *tape, list atoms):
-        """Which of some atoms carry derivatives; None if they cannot be inputs, which are Vars of
-        this thread's tape, floats, and arrays of floats."""
-        cdef Py_ssize_t k, n = len(self.inputs)
-        cdef bytes active
-        cdef char *flags
-        cdef object atom
-        if tape.hook != NULL or len(atoms) != n:
-            return None
-        active = PyBytes_FromStringAndSize(NULL, n)
-        flags = active
-        for k in range(n):
-            atom = atoms[k]
-            flags[k] = 0
-            if CAD_IS_VAR(atom):
-                if CAD_VAR(atom).kind == CAD_STALE:
-                    return None
-                if CAD_VAR(atom).tape != NULL:
-                    if CAD_VAR(atom).tape != tape:
-                        return None
-                    flags[k] = not is_constant(atom)
-            elif CAD_IS_DUAL(atom):
-                return None
-            if <tuple>self.inputs[k] != (
-                shape(atom) if CAD_IS_VAR_ARRAY(atom) else np_shape(atom)
-            ):
-                return None
-        return active
-
     def inline(self, list atoms):
         """What the function returns for these inputs, in atoms: Vars, floats and arrays; or the
         number of the guard that came out otherwise; or None if only the function can tell.
@@ -127,7 +96,7 @@ cdef class Inlined:
         cdef CadSlot *slots
         cdef long missed = -1
         cdef Variant variant
-        cdef bytes active = self.active_of(tape, atoms)
+        cdef bytes active = None if tape.hook != NULL else active_of(tape, atoms, self.inputs)
         if active is None:
             return None
         variant = self.variant(active)
@@ -203,55 +172,6 @@ cdef class Inlined:
                     var = output_view(tape, slot, lengths, strides, flags)
                 results.append(var)
         return results
-
-
-cdef inline tuple np_shape(object atom):
-    return atom.shape if cnp.PyArray_Check(atom) else ()
-
-
-def signature_of(tuple args):
-    """The signature of arguments that are floats, Vars, Duals, lists and tuples of single ones, or
-    arrays of floats, of which there is one at most: others might share its memory. And the atoms in
-    them; None and no atoms for other arguments. It has for each argument its shape, () for a
-    number, or the type and length of a list or tuple."""
-    cdef list signature = [], atoms = []
-    cdef object item, number
-    cdef bint has_array = False
-    for item in args:
-        if type(item) is np.ndarray:
-            if (
-                has_array
-                or cnp.PyArray_NDIM(item) == 0
-                or cnp.PyArray_TYPE(item) != cnp.NPY_DOUBLE
-            ):
-                return None, []
-            has_array = True
-            signature.append(item.shape)
-            atoms.append(item)
-            continue
-        if CAD_IS_VAR_ARRAY(item) or (CAD_IS_DUAL(item) and cad_ndim(item) > 0):
-            signature.append(item.shape)
-            atoms.append(item)
-        elif is_single(item):
-            signature.append(())
-            atoms.append(item)
-        elif (type(item) is list or type(item) is tuple) and len(item) > 0:
-            for number in item:
-                if not is_single(number):
-                    return None, []
-                atoms.append(number)
-            signature.append((type(item), len(item)))
-        else:
-            return None, []
-    return tuple(signature), atoms
-
-
-cdef inline bint is_single(object item):
-    return (
-        type(item) is float
-        or (CAD_IS_VAR(item) and not CAD_IS_VAR_ARRAY(item))
-        or (CAD_IS_DUAL(item) and cad_ndim(item) == 0)
-    )
 
 
 cdef object output_view(CadTape *tape, CadSlot slot, tuple shape, tuple strides, uint32_t flags):

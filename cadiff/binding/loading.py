@@ -28,6 +28,8 @@ MODULES = (
     "recorded_sweep",
     "rules",
     "recording",
+    "gradients",
+    "jacobians",
     "captures",
     "inlining",
     "workers",

@@ -5,8 +5,6 @@ cimport cython
 from . cimport c_numpy as cnp
 from .c_sweeps cimport *
 from .c_tape cimport *
-from .linear cimport FrozenMap
-from .recorded_sweep cimport RecordedSweep
 
 
 @cython.final
@@ -42,38 +40,10 @@ cdef class Recording:
     cdef bint is_compared_with_captures(self)
     cdef size_t clear(self, list outputs) except? 0
     cdef int sweep(self, size_t end) except -1
-    cdef int pull_plain(self, list outputs, list seeds) except -1
-    cdef cnp.ndarray read_adjoints(self)
-    cdef list plain_cotangents(self)
     cdef list cut(self, cnp.ndarray flat)
-    cdef object gradient(self, object number)
-    cdef object plain_gradient(self, object number)
-    cdef list pull_recorded(self, list outputs, list seeds, bint linear=*)
-    cdef RecordedSweep swept(self, list outputs, list seeds, bint linear, captures)
-    cdef list pull_arrays(self, list outputs, list seeds, bint linear)
     cdef size_t first_plan(self)
-    cdef list pull_numbers(self, list outputs, list seeds, bint linear)
-    cdef list join(self, list numbers)
-    cdef int seed_recorded(self, CadNumber *adjoint, object seed) except -1
-    cdef list pull_linear(self, list outputs, list seeds)
-    cdef list pull_atoms(self, list outputs, list seeds)
     cdef bint plain_results(self, list outputs)
-    cpdef list pull(self, list outputs, list seeds)
-    cdef list pull_product(self, list outputs, list seeds)
     cpdef bint is_plain(self, list outputs)
-    cpdef FrozenMap freeze(self, list outputs)
-    cdef FrozenMap frozen(self, list outputs, cnp.ndarray slots)
-    cpdef cnp.ndarray jacobian(self, list outputs, bint forward)
-    cdef cnp.ndarray rows(self, list outputs, cnp.ndarray slots)
-    cdef cnp.ndarray columns(self, list outputs, cnp.ndarray slots)
-    cdef bint is_variable(self, output)
-    cdef cnp.ndarray slots_of(self, list outputs)
-    cdef int push_identity(self, double *tangents, Py_ssize_t first, Py_ssize_t lanes,
-                           size_t end) except -1
-    cdef int push(self, double *tangents, Py_ssize_t lanes, size_t end) except -1
-    cdef int second(self, object number, double *tangents, Py_ssize_t lanes,
-                    double *results) except -1
-    cpdef cnp.ndarray hessian(self, object number)
-    cdef int take_lanes(self, CadLaneBuffer *tangents, CadLaneBuffer *results,
-                        size_t numbers) except -1
-    cpdef list hessian_product(self, object number, list direction)
+
+
+cdef int note_error(CadTape *tape, object error) except -1

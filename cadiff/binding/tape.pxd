@@ -17,6 +17,7 @@ cdef object view_at(CadTape *tape, tuple place)
 cdef object active_zeros(CadTape *tape, tuple shape)
 cdef bint on_tape(object atom, CadTape *tape, CadSlot base)
 cdef bint is_gone(object mark)
+cpdef bint is_constant(x)
 cdef object empty_like(object array)
 
 

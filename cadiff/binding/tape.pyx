@@ -61,7 +61,7 @@ cdef bint is_gone(object mark):
     return mark is None or CAD_VAR(mark).kind == CAD_STALE
 
 
-def is_constant(x):
+cpdef bint is_constant(x):
     """Whether an array Var holds nothing that carries a derivative."""
     if not CAD_IS_VAR(x):
         return False

@@ -126,7 +126,7 @@ class _Equation:
         """Residual and Jacobian at a plain point."""
         with Recording((x,), (0,)) as recording:
             residual = self.innermost(recording.lifted[0])
-            pair = np.array(binding.strip(residual)), recording.slope(residual)
+            pair = np.array(binding.strip(residual)), binding.slope_of(recording, residual)
             residual = None
         return pair
 
@@ -329,7 +329,8 @@ class _Implicit:
         """Plain cotangents of the operands."""
         with Recording((binding.strip(results[0]),), (0,)) as recording:
             residual = self._run(recording, operands)
-            weights = -_solve(self._equation, recording.slope(residual).T, cotangents[0])
+            slope = binding.slope_of(recording, residual)
+            weights = -_solve(self._equation, slope.T, cotangents[0])
             pulled = binding.pull_captures(recording, [residual], [weights], operands)
             residual = None
         return pulled

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import binding
 from ..binding import Recording, Structure
 from ..operations.arrays import reshape, stack
 from ._base import Function, Mode, Transform, by_argnums, check_mode
@@ -33,7 +34,9 @@ class Jacobian(Transform):
             return self._forward(args, kwargs)
         with Recording(args, self._argnums, f=self._function) as recording:
             out = self._function(*recording.lifted, **kwargs)
-            matrix = recording.plain_jacobian(out, self._mode == "auto") if self._single else None
+            matrix = None
+            if self._single:
+                matrix = binding.plain_jacobian(recording, out, self._mode == "auto")
             if matrix is not None:
                 out = None  # Vars that are alive when the tape is rewound have to be found
                 return matrix
@@ -47,7 +50,7 @@ class Jacobian(Transform):
         """For each output atom and each input atom the block of shape out.shape + in.shape."""
         if not recording.is_plain(output.atoms):
             return _blocks_by_pulls(recording, output)
-        matrix = recording.jacobian(output.atoms, self._mode == "auto")
+        matrix = binding.jacobian_of(recording, output.atoms, self._mode == "auto")
         return blocks_of_matrix(matrix, output.shapes, all_shapes(recording.structure))
 
     def _forward(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -73,7 +76,7 @@ def _blocks_by_pulls(recording: Recording, output: Output) -> list[list[Any]]:
         rows = []
         for k in range(prod(shape)):
             seeds = [_unit(s, k if i == index else -1) for i, s in enumerate(output.shapes)]
-            rows.append(recording.pull(output.atoms, seeds))
+            rows.append(binding.pull(recording, output.atoms, seeds))
         blocks.append(
             [
                 reshape(stack([row[i] for row in rows]), shape + leaf)

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import binding
 from ..binding import FrozenMap, Recording, Structure
 from ..operations.arrays import stack
 from ._base import check_function
@@ -69,7 +70,7 @@ class _Recorded:
         )
 
     def pull(self, atoms: Sequence[Any]) -> list[Any]:
-        return self._recording.pull(self._atoms, list(atoms))
+        return binding.pull(self._recording, self._atoms, list(atoms))
 
     def push(self, atoms: Sequence[Any]) -> list[Any]:
         """The pull is linear, so its own pullback, at whatever point, is the push."""
@@ -306,7 +307,7 @@ def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, LinearMap]:
     check_function("linearize", f)
     with Recording(primals, tuple(range(len(primals)))) as recording:
         output = Output(f(*recording.lifted))
-        frozen = recording.freeze(output.atoms)
+        frozen = binding.freeze(recording, output.atoms)
         values = recording.finalize(output.atoms)
         structure = recording.structure.bare()
         inputs = all_shapes(structure)

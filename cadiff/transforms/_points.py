@@ -172,6 +172,7 @@ def check_derivative(
     rtol, atol : float
         Relative and absolute tolerance, as for `numpy.isclose`.
     """
+    check_function("check_derivative", f)
     here, wrt = _checked_point(args, wrt)
     there = list(here)
     here[wrt] = float(binding.strip(here[wrt]))

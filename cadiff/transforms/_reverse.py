@@ -140,7 +140,7 @@ class Pullback:
             assert self._frozen is not None
             atoms = carried(self._frozen, weights, all_shapes(self._structure), True)
         else:
-            atoms = self._recording.pull(self._output.atoms, weights)
+            atoms = binding.pull(self._recording, self._output.atoms, weights)
             self._calls += 1
             if self._calls == self.FREEZE_AFTER:
                 self._freeze(self._recording)
@@ -150,7 +150,7 @@ class Pullback:
 
     def _freeze(self, recording: Recording) -> None:
         """Let go of the recording, if a frozen map can do its work."""
-        self._frozen = recording.freeze(self._output.atoms)
+        self._frozen = binding.freeze(recording, self._output.atoms)
         if self._frozen is not None:
             self._recording = None
             self._output.atoms = []

@@ -36,9 +36,9 @@ class Hessian(Transform):
             )
             if recording.is_plain([number]):
                 if recording.has_rules:
-                    matrix = recording.hessian_by_rows(number)
+                    matrix = binding.hessian_by_rows(recording, number)
                 else:
-                    matrix = recording.hessian(number)
+                    matrix = binding.hessian_of(recording, number)
             structure = recording.structure
             number = None
         shapes = all_shapes(structure)
@@ -91,7 +91,7 @@ class HessianProduct(Transform):
                 )
                 if recording.is_plain([number]) and recording.passes_rules:
                     with binding.Forward():
-                        product = recording.hessian_product(number, direction)
+                        product = binding.hessian_product(recording, number, direction)
                         report_doubts(product)
                 number = None
             if product is not None:

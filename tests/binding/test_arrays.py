@@ -21,7 +21,6 @@ from cadiff import Dual, Var
 
 from ..helpers.kinds import VAR, Kind, both
 from ..helpers.names import name_of
-from ..helpers.processes import isolated
 
 Array = NDArray[Any]
 
@@ -338,20 +337,18 @@ MATRIX_KEYS: dict[str, Any] = {
     "newaxis between": (slice(None), None, 1),
     "nothing": (slice(0, 0), slice(None)),
     "nothing inside": (slice(None), slice(5, 9)),
-}
-GATHERING_KEYS: dict[str, Any] = {
-    "rows": "[0, 2]",
-    "columns": "(slice(None), [0, 1])",
-    "repeated columns": "(slice(1, None), [3, 3, 0])",
-    "pairs": "([0, 2], [1, 3])",
-    "grid": "np.ix_([0, 2], [1, 3])",
-    "mask": "x > 4",
-    "mask of rows": "np.array([True, False, True])",
-    "mask of columns": "(slice(None), np.array([True, False, True, False]))",
-    "columns and newaxis": "(None, slice(None), [1, 2])",
-    "row and columns": "(1, [2, 1])",
-    "columns behind an ellipsis": "(..., [1])",
-    "rows before an ellipsis": "([1], ...)",
+    "rows": [0, 2],
+    "columns": (slice(None), [0, 1]),
+    "repeated columns": (slice(1, None), [3, 3, 0]),
+    "pairs": ([0, 2], [1, 3]),
+    "grid": np.ix_([0, 2], [1, 3]),
+    "mask": np.arange(12).reshape(3, 4) > 3,
+    "mask of rows": np.array([True, False, True]),
+    "mask of columns": (slice(None), np.array([True, False, True, False])),
+    "columns and newaxis": (None, slice(None), [1, 2]),
+    "row and columns": (1, [2, 1]),
+    "columns behind an ellipsis": (..., [1]),
+    "rows before an ellipsis": ([1], ...),
 }
 
 
@@ -398,26 +395,6 @@ def test_indexing_a_vector_takes_what_numpy_takes(key: Any) -> None:
 @pytest.mark.parametrize("key", MATRIX_KEYS.values(), ids=MATRIX_KEYS.keys())
 def test_indexing_a_matrix_takes_what_numpy_takes(key: Any) -> None:
     _check_indexing(np.arange(1.0, 13.0).reshape(3, 4), key)
-
-
-@pytest.mark.parametrize("key", GATHERING_KEYS.values(), ids=GATHERING_KEYS.keys())
-def test_gathering_from_a_matrix_takes_what_numpy_takes(key: str) -> None:
-    isolated(f"""
-import numpy as np
-from cadiff import Dual, Var, value
-x = np.arange(1.0, 13.0).reshape(3, 4)
-key = {key}
-part = np.asarray(x[key])
-gradient = np.zeros_like(x)
-weights = np.arange(1.0, part.size + 1).reshape(part.shape)
-np.add.at(gradient, key, weights)
-v = Var(x)
-got = v[key]
-np.testing.assert_array_equal(value(got), x[key], strict=True)
-sum(got[i] * float(weights[i]) for i in np.ndindex(part.shape)).backward()
-np.testing.assert_array_equal(v.grad, gradient)
-np.testing.assert_array_equal(value(Dual(x, x)[key]), x[key])
-""")
 
 
 @pytest.mark.parametrize(

@@ -478,7 +478,7 @@ def test_a_conversion_to_a_plain_number_raises_and_names_the_replacement(
     with pytest.raises(TypeError) as caught:
         convert(kind.make(3.0))
     message = str(caught.value)
-    assert "cadiff.value(v)" in message  # what else there is to write: see test_bad_input.py
+    assert "cadiff.value(v)" in message  # what else there is to write: see test_plain_numbers.py
     assert "does not become a plain number by itself" in message
     assert kind.type.__name__ in message
 

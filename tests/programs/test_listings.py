@@ -43,7 +43,7 @@ def numbers(x: Any) -> Any:
 
 def repeated(x: Any) -> Any:
     a, b = x
-    for _ in range(300):
+    for _ in range(100):
         a, b = cadiff.sin(a) * 0.5 + b * 0.25, cadiff.cos(b) - a * 0.125
     return a * b
 

@@ -1,0 +1,317 @@
+"""Matrices of plain derivatives over a recording: Jacobians, Hessians and products with them; and
+derivatives of any order by power series.
+
+Which sweeps make a matrix is chosen here by what they cost.
+"""
+
+from math import factorial, prod
+
+import numpy as np
+
+from cpython.float cimport PyFloat_AS_DOUBLE
+from libc.math cimport ldexp
+from libc.stdint cimport int64_t
+from libc.string cimport memset
+
+from . cimport c_numpy as cnp
+from .c_linear cimport *
+from .c_numbers cimport *
+from .c_sweeps cimport *
+from .c_tape cimport *
+from .tape cimport on_tape
+from .atoms cimport shape
+from .arguments cimport ARRAY, Node
+from .linear cimport frozen_map, FrozenMap, LANES
+from .recording cimport Recording
+from .gradients cimport pull_recorded
+
+from .tape import is_constant
+
+cdef enum:
+    FEW_ROWS = 4  # reverse sweeps, which cost about as much as two tangent sweeps of all lanes
+
+
+def freeze(Recording recording, list outputs):
+    """The derivative of all numbers of the outputs, which needs the recording no more; None
+    where it is not plain, or a primitive was recorded."""
+    if recording.n_atoms > 0 and (not recording.is_plain(outputs) or recording.has_rules):
+        return None
+    return frozen(recording, outputs, slots_of(recording, outputs))
+
+
+cdef FrozenMap frozen(Recording recording, list outputs, cnp.ndarray slots):
+    cdef CadLinear *linear = NULL
+    cdef CadSlot base = 0
+    cdef size_t begin = 0, end = 0
+    if recording.n_atoms > 0:
+        base, begin, end = recording.base(), recording.begin(), recording.end(outputs)
+    check(
+        cad_linear_build(
+            recording.tape, begin, end, base, recording.n, <int64_t *>cnp.PyArray_DATA(slots),
+            cnp.PyArray_SIZE(slots), &linear,
+        )
+    )
+    return frozen_map(linear)
+
+
+def jacobian_of(Recording recording, list outputs, bint forward):
+    """The Jacobian (m, n) of all numbers of the outputs; `forward` allows for tangent sweeps.
+
+    A sweep of a frozen map carries LANES rows or columns for about the price of one or two,
+    but freezing costs as much as some sweeps.
+    """
+    cdef cnp.ndarray slots = slots_of(recording, outputs)
+    cdef Py_ssize_t m = cnp.PyArray_SIZE(slots)
+    cdef bint rules = recording.has_rules
+    forward = forward and not rules
+    if forward and recording.n <= LANES and recording.n <= FEW_ROWS * m:
+        return columns(recording, outputs, slots)
+    if m <= FEW_ROWS or rules:
+        return rows(recording, outputs, slots)
+    linear = frozen(recording, outputs, slots)
+    return linear.columns() if forward and recording.n <= m else linear.rows()
+
+
+def slope_of(Recording recording, output):
+    """The Jacobian of a vector by all inputs, whatever else it depends on."""
+    return rows(recording, [output], slots_of(recording, [output]))
+
+
+cdef cnp.ndarray rows(Recording recording, list outputs, cnp.ndarray slots):
+    """The Jacobian, one reverse sweep a row."""
+    cdef cnp.ndarray matrix = np.zeros((cnp.PyArray_SIZE(slots), recording.n))
+    cdef double *data = <double *>cnp.PyArray_DATA(matrix)
+    cdef int64_t *place = <int64_t *>cnp.PyArray_DATA(slots)
+    cdef CadSlot base
+    cdef Py_ssize_t i
+    cdef size_t end
+    if recording.n == 0:
+        return matrix
+    base = recording.base()
+    for i in range(cnp.PyArray_SIZE(slots)):
+        if place[i] >= 0:
+            end = recording.clear(outputs)
+            cad_tape_prepare_adjoints(recording.tape, place[i], place[i])
+            recording.tape.adjoints[place[i]] = 1.0
+            recording.sweep(end)
+            cad_tape_read_adjoints(
+                recording.tape, base, base + recording.n, data + i * recording.n
+            )
+    return matrix
+
+
+cdef cnp.ndarray columns(Recording recording, list outputs, cnp.ndarray slots):
+    """The Jacobian, all columns one tangent sweep: they are LANES at most."""
+    cdef Py_ssize_t i, k, lanes = recording.n, m = cnp.PyArray_SIZE(slots)
+    cdef cnp.ndarray matrix = np.zeros((m, recording.n))
+    cdef double *data = <double *>cnp.PyArray_DATA(matrix)
+    cdef int64_t *place = <int64_t *>cnp.PyArray_DATA(slots)
+    cdef CadLaneBuffer tangents
+    cdef CadSlot base
+    cdef size_t end
+    if recording.n == 0:
+        return matrix
+    base = recording.base()
+    end = recording.end(outputs)
+    check(cad_lanes_take(recording.tape, recording.slots(end) * lanes, &tangents))
+    try:
+        push_identity(recording, tangents.data, 0, lanes, end)
+        for i in range(m):
+            if place[i] >= 0:
+                for k in range(lanes):
+                    data[i * lanes + k] = tangents.data[(place[i] - base) * lanes + k]
+    finally:
+        cad_lanes_give_back(recording.tape, tangents)
+    return matrix
+
+
+def plain_jacobian(Recording recording, out, bint forward):
+    """The Jacobian of one array by one array, out.shape + in.shape; None if it is not that.
+
+    `forward` allows for tangent sweeps, where they are cheaper.
+    """
+    cdef Node node
+    cdef bint scalar = CAD_IS_SCALAR(out)
+    if not (CAD_IS_VAR_ARRAY(out) or scalar):
+        return None
+    if recording.block is None or len(recording.nodes) != 1:
+        return None
+    node = recording.nodes[0]
+    if node.shape != ARRAY or CAD_VAR(out).kind == CAD_STALE or not recording.is_closed([out]):
+        return None
+    kind = cnp.PyArray_TYPE(node.original)
+    if kind in (cnp.NPY_FLOAT32, cnp.NPY_FLOAT16) or node.original.ndim == 0:
+        return None
+    matrix = jacobian_of(recording, [out], forward)
+    return matrix.reshape((() if scalar else out.shape) + node.original.shape)
+
+
+cdef bint is_variable(Recording recording, output):
+    """Whether an output is an array or a number of the recording, and no constant."""
+    return on_tape(output, recording.tape, recording.base()) and not is_constant(output)
+
+
+cdef cnp.ndarray slots_of(Recording recording, list outputs):
+    """The slots of all numbers of the outputs, in order; -1 for what is no variable here."""
+    if len(outputs) == 1 and recording.n > 0 and is_variable(recording, outputs[0]):
+        return np.ascontiguousarray(cad_var_slots(CAD_VAR(outputs[0]))).ravel()
+    parts = [np.empty(0, np.int64)]
+    for output in outputs:
+        if recording.n > 0 and is_variable(recording, output):
+            parts.append(cad_var_slots(CAD_VAR(output)).ravel())
+        else:
+            parts.append(np.full(np.size(plain_value(output)), -1, np.int64))
+    return np.ascontiguousarray(np.concatenate(parts))
+
+
+cdef int push_identity(Recording recording, double *tangents, Py_ssize_t first, Py_ssize_t lanes,
+                       size_t end) except -1:
+    """Tangents of all slots along the unit vectors first, first + 1, ..."""
+    cdef Py_ssize_t k
+    memset(tangents, 0, recording.n * lanes * sizeof(double))
+    for k in range(lanes):
+        tangents[(first + k) * lanes + k] = 1.0
+    return push(recording, tangents, lanes, end)
+
+
+cdef int push(Recording recording, double *tangents, Py_ssize_t lanes, size_t end) except -1:
+    """Tangents of all slots; those of the inputs are there."""
+    cdef size_t begin = recording.begin()
+    check(cad_sweep_tangent(recording.tape, begin, end, begin + recording.n_inputs(), recording.base(), lanes,
+                            tangents))
+    return 0
+
+
+cdef int second(Recording recording, object number, double *tangents, Py_ssize_t lanes,
+                double *results) except -1:
+    """Hessian times directions: results[i * lanes + k], i over the inputs at first, then over
+    all slots."""
+    cdef CadSlot base = recording.base()
+    cdef size_t begin = recording.begin(), end = recording.clear([number])
+    cdef CadLanes all_lanes = CadLanes(results, base, lanes)
+    if on_tape(number, recording.tape, base):
+        cad_var_seed(CAD_VAR(number), 1.0)
+    memset(results, 0, recording.n * lanes * sizeof(double))
+    cad_lanes_clear_adjoints(recording.tape, all_lanes, base + recording.n, base + recording.slots(end))
+    check(cad_sweep_second(recording.tape, begin, end, begin + recording.n_inputs(), base, lanes,
+                           tangents, results))
+    return 0
+
+
+def hessian_of(Recording recording, object number):
+    """The Hessian (n, n) of one number, some columns a second-order sweep."""
+    cdef Py_ssize_t i, k, first, lanes
+    cdef cnp.ndarray matrix = np.zeros((recording.n, recording.n))
+    cdef double *data = <double *>cnp.PyArray_DATA(matrix)
+    cdef CadLaneBuffer tangents, results
+    cdef size_t end
+    if recording.n == 0:
+        return matrix
+    end = recording.end([number])
+    take_lanes(recording, &tangents, &results, recording.slots(end) * LANES)
+    try:
+        for first in range(0, recording.n, LANES):
+            lanes = min(LANES, recording.n - first)
+            push_identity(recording, tangents.data, first, lanes, end)
+            second(recording, number, tangents.data, lanes, results.data)
+            for i in range(recording.n):
+                for k in range(lanes):
+                    data[i * recording.n + first + k] = results.data[i * lanes + k]
+    finally:
+        cad_lanes_give_back(recording.tape, tangents)
+        cad_lanes_give_back(recording.tape, results)
+    return matrix
+
+
+def hessian_by_rows(Recording recording, object number):
+    """The Hessian (n, n) of one number by reverse sweeps over the reverse sweep, which pass
+    everything that can be recorded."""
+    kept = recording.kept
+    try:
+        return jacobian_of(recording, pull_recorded(recording, [number], [1.0]), False)
+    finally:
+        recording.kept = kept  # the matrix is plain
+
+
+cdef int take_lanes(Recording recording, CadLaneBuffer *tangents, CadLaneBuffer *results,
+                    size_t numbers) except -1:
+    check(cad_lanes_take(recording.tape, numbers, tangents))
+    status = cad_lanes_take(recording.tape, numbers, results)
+    if status != CAD_OK:
+        cad_lanes_give_back(recording.tape, tangents[0])
+        check(status)
+    return 0
+
+
+def hessian_product(Recording recording, object number, list direction):
+    """The Hessian of one number times a direction, given and answered in atoms."""
+    cdef CadLaneBuffer tangents, results
+    cdef cnp.npy_intp n = recording.n
+    cdef Py_ssize_t offset
+    cdef size_t end
+    if recording.n == 0:
+        return recording.cut(np.empty(0))
+    end = recording.end([number])
+    take_lanes(recording, &tangents, &results, recording.slots(end))
+    try:
+        flat = cnp.PyArray_SimpleNewFromData(1, &n, cnp.NPY_DOUBLE, tangents.data)
+        offset = 0
+        for atom in direction:
+            if CAD_IS_FLOAT(atom):
+                tangents.data[offset] = PyFloat_AS_DOUBLE(atom)
+                offset += 1
+            else:
+                flat[offset : offset + atom.size] = atom.ravel()
+                offset += atom.size
+        push(recording, tangents.data, 1, end)
+        second(recording, number, tangents.data, 1, results.data)
+        return recording.cut(cnp.PyArray_SimpleNewFromData(1, &n, cnp.NPY_DOUBLE, results.data))
+    finally:
+        cad_lanes_give_back(recording.tape, tangents)
+        cad_lanes_give_back(recording.tape, results)
+
+
+def high_derivatives(Recording recording, list outputs, Py_ssize_t order):
+    """The derivatives of an order > 0 of outputs by the one number that was lifted, in the shapes
+    of the outputs. Results have to be plain, and nothing recorded a primitive."""
+    cdef CadTape *tape = recording.tape
+    cdef CadSlot base = recording.base()
+    cdef double *series = NULL
+    cdef double *to
+    cdef int64_t *place
+    cdef Py_ssize_t i
+    cdef size_t end
+    # The derivative is order! times a coefficient, which by itself may be too small for a double:
+    # so the series are in t where the argument is x + 2**scale t, and of the size of derivatives.
+    factor = factorial(order)
+    bits = factor.bit_length() - 1
+    cdef int scale = bits // order
+    cdef int exponent = bits - scale * order
+    cdef double mantissa = factor / (1 << bits)
+    cad_tape_pin(tape)
+    try:
+        slots = slots_of(recording, outputs)
+        flat = np.zeros(slots.size)
+        place = <int64_t *>cnp.PyArray_DATA(slots)
+        to = <double *>cnp.PyArray_DATA(flat)
+        end = recording.end(outputs)
+        series = <double *>cad_memory_zeroed(recording.slots(end) * order, sizeof(double))
+        if series == NULL:
+            check(CAD_NO_MEMORY)
+        series[0] = ldexp(1.0, scale)
+        check(cad_sweep_taylor(tape, recording.begin(), end, base, order, series))
+        for i in range(slots.size):
+            if place[i] >= 0:
+                to[i] = ldexp(series[(place[i] - base + 1) * order - 1] * mantissa, exponent)
+    finally:
+        cad_memory_free(series)
+        cad_tape_unpin(tape)
+    leaves = []
+    i = 0
+    for output in outputs:
+        lengths = shape(output)
+        size = prod(lengths)
+        part = flat[i : i + size]
+        leaves.append(part.reshape(lengths).copy() if lengths != () else part.item())
+        i += size
+    return leaves

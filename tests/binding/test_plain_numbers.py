@@ -1,0 +1,155 @@
+"""Code that wants a plain number and is given one with a derivative: the error, or a note on it,
+says what to write instead."""
+
+from __future__ import annotations
+
+import decimal
+import json
+import math
+import re
+import statistics
+import struct
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import integrate, linalg, optimize, sparse, spatial, stats
+
+import cadiff
+
+from ..helpers.mistakes import check
+
+
+def _assigned(x: Any) -> Any:
+    a = np.zeros(3)
+    a[0] = x
+    return a[0]
+
+
+WANTED: dict[str, tuple[Callable[[Any], Any], list[str]]] = {
+    "math": (lambda x: math.erf(x), [r"write cadiff\.erf\(v\) instead of math\.erf\(v\)"]),
+    "math alone": (lambda x: math.isnan(x), [r"write cadiff\.math\.isnan\(v\) instead of"]),
+    "float": (lambda x: float(x), [r"'float\(x\)'", "computes like a float"]),
+    "int": (lambda x: int(x), [r"'int\(x\)'", r"int\(cadiff\.value\(v\)\)"]),
+    "range": (lambda x: range(x), ["count", r"range\(int\(cadiff\.value\(v\)\)\)"]),
+    "index": (lambda x: [1.0, 2.0][x], ["index", r"int\(cadiff\.value\(v\)\)"]),
+    "text": (lambda x: "%f" % x, ["as text", r"cadiff\.value\(v\)"]),  # noqa: UP031
+    "assigned": (_assigned, [r"'a\[0\]' is assigned", r"cadiff\.zeros\(shape\)"]),
+    "array": (lambda x: np.array([x], dtype=float), [r"cadiff\.array\(\[\.\.\.\]\)"]),
+    "library": (lambda x: statistics.fmean([x]), [r"statistics\.fmean computes", "primitive"]),
+    "of ints": (lambda x: math.comb(x, 1), [r"math\.comb\(x, 1\)", r"int\(cadiff\.value\(v\)\)"]),
+    "of counts": (lambda x: np.arange(x), ["takes ints", r"int\(cadiff\.value\(v\)\)"]),
+    "repeated": (lambda x: [1.0] * x, ["repeats a sequence", r"int\(cadiff\.value\(v\)\)"]),
+    "drawn": (lambda x: np.random.normal(x), [r"loc \+ scale \* rng\.standard_normal\(\)"]),
+    "pause": (lambda x: time.sleep(x), [r"'time\.sleep\(x\)'", r"cadiff\.value\(v\)"]),
+    "odeint": (
+        lambda x: integrate.odeint(lambda y, t: -x * y, 1.0, [0.0, 1.0]),
+        [r"scipy\.integrate\.odeint computes", "its steps"],
+    ),
+    "expm": (
+        lambda x: linalg.expm(np.array([[x, 0.0], [0.0, x]])),
+        [r"scipy\.linalg\.expm computes", r"write cadiff\.scipy\.linalg\.expm"],
+    ),
+    "behind a wrapper": (
+        lambda x: linalg.schur(np.array([[x, 0.0], [0.0, x]])),
+        [r"scipy\.linalg\.schur computes", r"cadiff\.numpy\.linalg has"],
+    ),
+    "mirrored": (
+        lambda x: np.linspace(0.0, 1.0, x),
+        [r"write cadiff\.numpy\.linspace, and cadiff\.value\(v\) for an argument"],
+    ),
+    "quad": (
+        lambda x: integrate.quad(lambda t: t * x, 0, 1),
+        [r"scipy\.integrate\.quad computes"],
+    ),
+    "brentq": (
+        lambda x: optimize.brentq(lambda t: t * t - x, 0, 10),
+        [r"scipy\.optimize\.brentq computes", r"cadiff\.root\(f, x0\)"],
+    ),
+}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="places in a line are not known")
+@pytest.mark.filterwarnings("ignore:.*with arguments of dtype=object:DeprecationWarning")
+@pytest.mark.parametrize("kind", ["grad", "jacfwd", "compile"])
+@pytest.mark.parametrize("name", WANTED)
+def test_what_wants_a_plain_number_is_named_with_what_to_write_instead(
+    name: str, kind: str
+) -> None:
+    f, words = WANTED[name]
+    run = getattr(cadiff, kind)(f)
+    check((lambda: run(1.5), TypeError, ["does not become a plain number by itself", *words]))
+
+
+# What other code raises, and the note that says what to write.
+NOTED: dict[str, tuple[Callable[[Any], Any], list[str]]] = {
+    "index of an array": (lambda x: np.ones(3)[x], [r"index: write int\(cadiff\.value\(v\)\)"]),
+    "length": (lambda x: np.zeros(x), [r"'np\.zeros\(x\)' takes ints"]),
+    "digits": (lambda x: "%d" % x, ["writes a number as text"]),  # noqa: UP031
+    "json": (lambda x: json.dumps([x]), [r"json\.dumps takes plain numbers", r"cadiff\.value"]),
+    "struct": (lambda x: struct.pack("d", x), [r"struct\.pack", r"cadiff\.value\(v\)"]),
+    "decimal": (lambda x: decimal.Decimal(x), [r"decimal\.Decimal\(x\)", r"cadiff\.value"]),
+    "mean": (lambda x: statistics.mean([x]), [r"statistics\.mean computes", "numpy has mean"]),
+    "key": (lambda x: {x: 1.0}, [r"has keys: .* cadiff\.value\(v\) is"]),
+    "member": (lambda x: {x}, ["has keys"]),
+    "looked up": (lambda x: KEYS[x], ["looks up a key"]),
+    "sparse": (lambda x: sparse.eye(2).tocsr() @ np.array([x, x]), ["of its entries"]),
+    "distances": (
+        lambda x: spatial.distance.cdist(np.array([[x]]), [[0.0]]),
+        [r"scipy\.spatial\.distance\.cdist computes", "primitive"],
+    ),
+    "distribution": (
+        lambda x: stats.norm.pdf(x),
+        [r"write cadiff\.scipy\.stats\.norm\.pdf"],
+    ),
+}
+KEYS = {1.5: 2.0}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="errors take no notes")
+@pytest.mark.parametrize("kind", ["grad", "jacobian", "jacfwd", "compile", "nested"])
+@pytest.mark.parametrize("name", NOTED)
+def test_errors_of_other_code_are_noted_with_what_to_write_instead(name: str, kind: str) -> None:
+    f, words = NOTED[name]
+    if kind == "nested":
+        run = cadiff.grad(lambda x: cadiff.grad(f)(x) * x)
+    else:
+        run = getattr(cadiff, kind)(f)
+    with pytest.raises(Exception) as caught:
+        run(1.5)
+    (note,) = caught.value.__notes__
+    for word in words:
+        assert re.search(word, note), note
+
+
+def test_other_errors_are_not_noted() -> None:
+    def refuse(x: Any) -> Any:
+        raise TypeError(f"no Var such as {x}")
+
+    mistakes: list[Callable[[Any], Any]] = [
+        refuse,
+        lambda x: cadiff.zeros(3)[5] * x,
+        lambda x: x.shapes,
+        lambda x: json.dumps(object()) + x,
+        lambda x: cadiff.numpy.linalg.solve(x, x),
+        lambda x: KEYS[2.5] * x,
+        lambda x: x + "text",
+    ]
+    for f in mistakes:
+        with pytest.raises(Exception) as caught:
+            cadiff.grad(f)(1.5)
+        assert not hasattr(caught.value, "__notes__"), caught.value.__notes__
+
+
+def test_what_is_not_known_by_its_source_is_refused_with_all_ways_out() -> None:
+    f: Any = eval("lambda x: float(x)")
+    check(
+        (
+            lambda: cadiff.grad(f)(1.0),
+            TypeError,
+            ["does not become", r"cadiff\.value\(v\) for the value"],
+        )
+    )
