@@ -97,7 +97,7 @@ from .guards import (
     share_memory,
     strip,
 )
-from .hooks import is_hooked, recorded_shapes
+from .hooks import is_hooked, is_opened, recorded_shapes
 from .inlining import Inlined, inlined_of
 from .jacobians import (
     freeze,
@@ -114,7 +114,7 @@ from .linear import FrozenMap, thawed_map
 from .methods import BoundProgram, WeakMethod
 from .nan_check import CheckUse, NonFiniteError, seen
 from .numpy_functions import DispatchedFunction, Elementwise
-from .recording import Recording, run_once
+from .recording import Recording, plain_numbers, run_once
 from .rules import record_rule
 from .signatures import INTEGERS, are_exact, may_be_input, whole
 from .snapshots import snapshot

@@ -16,6 +16,7 @@ cdef extern from "Python.h":
     object PyObject_Vectorcall(object function, PyObject *const *args, size_t nargsf,
                                PyObject *names)
     PyTypeObject *Py_TYPE(object x)
+    Py_ssize_t PyDict_GET_SIZE(dict items)
     int PyGC_Disable()
     int PyGC_Enable()
 

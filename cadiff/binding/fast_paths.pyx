@@ -7,7 +7,7 @@ of the others may serve. Where none does, and none is to be made, f is run as it
 
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from cpython.dict cimport PyDict_GetItemWithError, PyDict_Size
+from cpython.dict cimport PyDict_GetItemWithError
 from cpython.exc cimport PyErr_Clear, PyErr_ExceptionMatches
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.object cimport PyObject
@@ -16,11 +16,12 @@ from libc.string cimport memcmp, memcpy
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
+from .c_python cimport PyDict_GET_SIZE
 from .c_program cimport *
 from .c_tape cimport *
 from .tape cimport empty_like
 from .codes cimport Code
-from .methods cimport Objects
+from .methods cimport bound_program, Objects, Owned
 from .sparse cimport MatrixPlan
 from .signatures cimport (
     node_of, has_names, ArgumentNode, ResultNode, RESULT_ARRAY, result_from,
@@ -155,7 +156,7 @@ cdef class Signature:
     cdef inline bint is_of(self, tuple args, dict kwargs, object argnums) except -1:
         return (
             PyTuple_GET_SIZE(args) == self.n_args
-            and PyDict_Size(kwargs) == self.n_names
+            and PyDict_GET_SIZE(kwargs) == self.n_names
             and (argnums is self.argnums or is_same_choice(argnums, self.argnums))
         )
 
@@ -166,7 +167,9 @@ cdef class Signature:
         cdef PyObject *found
         cdef object item
         for k in range(n):
-            if not (<ArgumentNode>PyTuple_GET_ITEM(self.nodes, k)).take(
+            if not (<ArgumentNode>PyTuple_GET_ITEM(self.nodes, k)).take_float(
+                <object>PyTuple_GET_ITEM(args, k), inputs
+            ) and not (<ArgumentNode>PyTuple_GET_ITEM(self.nodes, k)).take(
                 <object>PyTuple_GET_ITEM(args, k), inputs
             ):
                 return False
@@ -191,32 +194,35 @@ cdef class Signature:
     cdef object call(self, tuple args, dict kwargs):
         """The result; MISSED if arguments do not fit, REFUSED if the general path has to decide."""
         cdef FastPath first
+        cdef Code code
         cdef double *room
         cdef double *inputs
-        cdef size_t k
+        cdef object result
         if PyList_GET_SIZE(self.paths) == 0:
             return self.call_apart(args, kwargs, None)
         first = <FastPath>PyList_GET_ITEM(self.paths, 0)
         if first.plan is not None:
             return self.call_apart(args, kwargs, first)
-        self.refer_for(
-            # Another path, or a pullback, wants the numbers.
-            first.code if PyList_GET_SIZE(self.paths) == 1 and first.pullback is None else None
-        )
-        room = first.code.take_room()
+        code = first.code
+        if code.program.n_referred > 0 or self.referring is not None:
+            self.refer_for(
+                # Another path, or a pullback, wants the numbers.
+                code if PyList_GET_SIZE(self.paths) == 1 and first.pullback is None else None
+            )
+        room = code.take_room()
         try:
-            inputs = cad_program_places(first.code.program, 1, room)
-            for k in range(first.code.program.n_referred):
-                cad_program_refer(
-                    inputs, first.code.program.referred[k],
-                    inputs + first.code.program.referred[k].place,
-                )
+            inputs = cad_program_places(code.program, 1, room)
+            if code.program.n_referred > 0:
+                refer_inputs(code.program, inputs)
             if not self.take(args, kwargs, inputs):
                 return MISSED
             result = self.served(inputs, first, room)
         finally:
-            first.code.give_back(room)
-        return self.answer(result, args, kwargs)
+            code.give_back(room)
+        if result is REFUSED:
+            return self.answer(REFUSED, args, kwargs)
+        self.was_used = True
+        return result
 
     cdef object call_apart(self, tuple args, dict kwargs, FastPath first):
         """As call, with numbers in an array of their own."""
@@ -255,21 +261,19 @@ cdef class Signature:
             return self.fallback(args, kwargs)
         return result
 
-    cdef object served(self, const double *inputs, FastPath path, double *room):
+    cdef inline object served(self, const double *inputs, FastPath path, double *room):
         """The result by one of the paths, REFUSED if none serves. The first one has its room."""
         cdef Miss miss
-        cdef object result = MISSED
+        cdef FastPath former = None
         miss.guard = -1
         if path.watch is None or path.watch.holds():
             result = path.run(inputs, room, self.n_numbers, &miss)
             if result is not MISSED:
                 return result
-            if self.referring is not None:  # the numbers are not all there
-                return REFUSED
-            return self.served_next(inputs, path, path, &miss)
-        return REFUSED if self.referring is not None else (
-            self.served_next(inputs, path, None, &miss)
-        )
+            former = path
+        if self.referring is not None:  # the numbers are not all there
+            return REFUSED
+        return self.served_next(inputs, path, former, &miss)
 
     cdef object served_next(self, const double *inputs, FastPath first, FastPath former,
                             Miss *miss):
@@ -317,6 +321,14 @@ cdef class Signature:
         return 0
 
 
+cdef void refer_inputs(const CadProgram *program, double *inputs) noexcept:
+    cdef size_t k
+    for k in range(program.n_referred):
+        cad_program_refer(
+            inputs, program.referred[k], inputs + program.referred[k].place,
+        )
+
+
 cdef bint is_among(FastPath path, list paths) noexcept:
     cdef Py_ssize_t k
     for k in range(PyList_GET_SIZE(paths)):
@@ -352,14 +364,15 @@ cdef class FastPath:
             if room != NULL:
                 self.code.give_back(room)
 
-    cdef object run(self, const double *inputs, double *room, Py_ssize_t n, Miss *miss):
+    cdef inline object run(self, const double *inputs, double *room, Py_ssize_t n, Miss *miss):
         """The result; MISSED where another outcome is met, REFUSED if a step of Python's failed.
         `room` is a workspace where the inputs stand, if there is no plan."""
-        cdef Code code = self.code
+        cdef Code code
         cdef double *results
         cdef long missed
         if self.plan is not None:
             return self.run_plan(inputs, n, miss)
+        code = self.code
         if code.is_long:
             with nogil:
                 missed = cad_program_run(code.program, room)
@@ -369,8 +382,9 @@ cdef class FastPath:
             code.uses += 1
             results = room + cad_program_room(code.program, 1)
             cad_program_read(code.program, room, results)
-            made = self.result.make(results)
-            return made if self.pullback is None else (made, self.pullback.at(inputs))
+            if self.pullback is None:
+                return self.result.make(results)
+            return self.result.make(results), self.pullback.at(inputs)
         if missed >= 0:
             miss.guard = missed
             miss.outcome = cad_program_outcome(code.program, room, missed)
@@ -446,7 +460,7 @@ cdef class FastPaths:
         cdef object result
         cdef Py_ssize_t k = 0
         cdef CadTape *tape = cad_current_tape()
-        if tape.hook != NULL or tape.guards != NULL:
+        if tape.hook != NULL or tape.guards != NULL or tape.open > 0:
             return REFUSED  # f may read what is recorded, beside its arguments
         while k < PyList_GET_SIZE(known):
             signature = <Signature>PyList_GET_ITEM(known, k)
@@ -605,7 +619,10 @@ cdef class Calls:
     code; any other goes to `self._run`, or to the method with an underscore.
 
     Subclasses have `_run(what, args, kwargs, argnums)`, `_hvp`, `_jvp` and `_vjp`, and
-    `_for_object(instance)`, which makes the program for an object that this is a method of.
+    `_for_object(instance, n)`, which makes the program for an object that this is a method of, for
+    which f was run n times; and `_run_for(instance, what, args, kwargs)`, which runs f for it,
+    unless that takes a program. These are asked for if `_waits_for_objects`. `_pays` says whether
+    recordings have served often.
     """
 
     cdef readonly FastPathTable _fast_paths
@@ -619,11 +636,21 @@ cdef class Calls:
         """A program as a method: one for each object, whose arguments begin behind self."""
         if instance is None:
             return self
-        bound = self.objects.method(self, instance)
-        if bound is None:
-            self.objects.add(instance, self._for_object(instance))
-            bound = self.objects.method(self, instance)
-        return bound
+        cdef Owned owned = self.objects.of(instance)
+        if owned is None:
+            if self._waits_for_objects and self.objects.are_in_vain():
+                owned = self.objects.add(instance)
+            else:
+                owned = self._own_program(instance)
+        return bound_program(self, instance, owned)
+
+    def _own_program(self, instance):
+        """What is kept for an object, with its program."""
+        cdef Owned owned = self.objects.add(instance)
+        if owned.program is None:
+            owned.program = self._for_object(instance, owned.n_calls)
+            self.objects.note_program(owned)
+        return owned
 
     def _forget_objects(self):
         self.objects = Objects()

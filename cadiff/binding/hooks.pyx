@@ -163,6 +163,11 @@ def is_hooked():
     return cad_current_tape().hook != NULL
 
 
+def is_opened():
+    """Whether programs run their functions in this thread: see Opened."""
+    return cad_current_tape().open > 0
+
+
 def recorded_shapes():
     """A context in which the shapes of the arrays that this thread records are noted."""
     return ShapeHook()

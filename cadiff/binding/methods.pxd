@@ -4,16 +4,36 @@ cimport cython
 
 
 @cython.final
+cdef class Owned:
+    cdef object kept      # a weak reference to the object; where there can be none, it in a list
+    cdef object program   # None: there is none yet
+    cdef int n_calls      # without a program
+    cdef bint was_used
+
+    cdef bint is_used(self) except -1
+
+
+@cython.final
 cdef class BoundProgram:
-    cdef object program   # for the object alone
+    cdef Owned owned
     cdef object function  # the program that stands in the class
     cdef object instance
     cdef object __weakref__
 
+    cdef object program(self)
+    cdef object called(self, str name, tuple args, dict kwargs)
+
 
 @cython.final
 cdef class Objects:
-    cdef dict programs  # and what keeps an object's number from others, by that number
+    cdef dict owned   # by the numbers of objects
+    cdef list latest  # those whose programs were made last
+    cdef int n_passed
 
-    cdef BoundProgram method(self, object function, object instance)
-    cdef int add(self, object instance, object program) except -1
+    cdef Owned of(self, object instance)
+    cdef Owned add(self, object instance)
+    cdef int note_program(self, Owned owned) except -1
+    cdef bint are_in_vain(self) except -1
+
+
+cdef BoundProgram bound_program(object function, object instance, Owned owned)

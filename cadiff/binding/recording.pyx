@@ -16,6 +16,7 @@ from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .c_sweeps cimport *
 from .c_tape cimport *
+from .trees cimport opened
 from .tape cimport is_gone, on_tape, rule_at
 from .hooks cimport checks_of, forget_suspects, note_suspects
 from .arguments cimport Collector, Node, Structure
@@ -368,6 +369,41 @@ cdef class Recording:
     def structure(self):
         """The structure of the lifted arguments."""
         return Structure(self.nodes)
+
+
+cdef frozenset STATICS = frozenset((int, bool, str, bytes, type(None)))
+cdef object np_float64 = np.float64
+
+
+cdef inline bint is_plain_number(object x):
+    """Whether it is a float, or an array of float64."""
+    return (
+        type(x) is float or type(x) is np_float64
+        or (cnp.PyArray_CheckExact(x) and cnp.PyArray_TYPE(x) == cnp.NPY_DOUBLE)
+    )
+
+
+def plain_numbers(tuple args):
+    """The places of those arguments that are numbers, where there are none in the others; None if
+    it takes more to tell. Containers are numbers if they hold nothing but floats and arrays of
+    float64."""
+    cdef Py_ssize_t k
+    cdef list found = []
+    for k in range(len(args)):
+        x = args[k]
+        if type(x) in STATICS:
+            continue
+        if not is_plain_number(x):
+            if CAD_IS_VAR(x) or CAD_IS_DUAL(x) or isinstance(x, float) or hasattr(x, "__array__"):
+                return None
+            container = opened(x)
+            if container is None:
+                continue
+            parts = <tuple>container[1]
+            if len(parts) == 0 or not all([is_plain_number(part) for part in parts]):
+                return None
+        found.append(k)
+    return tuple(found)
 
 
 def run_once(f, tuple args, tuple argnums, finalized):

@@ -1,6 +1,7 @@
 # What other modules see of signatures.pyx.
 
 cimport cython
+from cpython.float cimport PyFloat_AS_DOUBLE
 
 from . cimport c_numpy as cnp
 from .trees cimport Container
@@ -23,7 +24,7 @@ cdef enum NodeKind:
     NODE_DOUBLE   # a float64 of NumPy's
     NODE_INT      # an int that is a number
     NODE_ARRAY    # an array of numbers
-    NODE_ROW      # a list or tuple of floats
+    NODE_ROW      # a list or tuple of floats, or of float64 of NumPy's
     NODE_ITEMS    # a list or tuple of others
     NODE_DICT
     NODE_FIELDS   # a dataclass
@@ -51,7 +52,15 @@ cdef class ArgumentNode(Shaped):
     cdef object kept        # the static, or its key; the type of a container, or its key
     cdef tuple names        # keys of a dict, fields of a dataclass
     cdef bint has_only      # these, and no other attribute
+    cdef bint is_of_doubles # a row of float64 of NumPy's
     cdef tuple children
+
+    cdef inline bint take_float(self, object item, double *inputs) noexcept:
+        """As `take`, for what most arguments are."""
+        if self.kind != NODE_FLOAT or type(item) is not float:
+            return False
+        inputs[self.offset] = PyFloat_AS_DOUBLE(item)
+        return True
 
     cdef bint take(self, object item, double *inputs) except -1
     cdef bint take_array(self, object array, double *inputs) except -1

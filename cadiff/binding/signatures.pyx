@@ -94,10 +94,7 @@ cdef class ArgumentNode(Shaped):
         if self.kind == NODE_ARRAY:
             return self.is_shape_of(item) and self.take_array(item, inputs)
         if self.kind == NODE_FLOAT:
-            if type(item) is not float:
-                return False
-            inputs[self.offset] = PyFloat_AS_DOUBLE(item)
-            return True
+            return self.take_float(item, inputs)
         if self.kind == NODE_EQUAL:
             return item is self.kept or (type(item) is type(self.kept) and item == self.kept)
         if self.kind == NODE_SAME:
@@ -180,10 +177,11 @@ cdef class ArgumentNode(Shaped):
     cdef bint take_row(self, object row, double *place):
         cdef Py_ssize_t k
         cdef PyObject *item
+        cdef object of = np_float64 if self.is_of_doubles else float
         cdef bint is_list = isinstance(row, list)
         for k in range(self.size):
             item = PyList_GET_ITEM(row, k) if is_list else PyTuple_GET_ITEM(row, k)
-            if type(<object>item) is not float:
+            if type(<object>item) is not of:
                 return False
             place[k] = PyFloat_AS_DOUBLE(<object>item)
         return True
@@ -371,7 +369,9 @@ cdef ArgumentNode node_of_parts(ArgumentNode node, Container container, tuple pa
     node.size = len(parts)
     if container.kind == SEQUENCE and not has_attributes(container.type):
         node.kind = NODE_ITEMS
-        if node.size > 0 and all([type(x) is float for x in parts]):
+        node.is_of_doubles = node.size > 0 and type(parts[0]) is np_float64
+        of = np_float64 if node.is_of_doubles else float
+        if node.size > 0 and all([type(x) is of for x in parts]):
             node.kind = NODE_ROW
             taken.numbers += node.size
             return node
@@ -454,11 +454,20 @@ cdef class ResultNode(Shaped):
             item = (<ResultNode>PyTuple_GET_ITEM(self.children, k)).make(numbers)
             Py_INCREF(item)
             PyTuple_SET_ITEM(items, k, item)
-        return self.container.make(items)
+        return items if self.container.type is tuple else self.container.make(items)
 
     cdef object make_row(self, const double *numbers):
         cdef Py_ssize_t k
-        cdef object number, row = PyList_New(self.size)
+        cdef object number
+        cdef object row
+        if self.container.type is tuple:
+            row = PyTuple_New(self.size)
+            for k in range(self.size):
+                number = PyFloat_FromDouble(numbers[k])
+                Py_INCREF(number)
+                PyTuple_SET_ITEM(row, k, number)
+            return row
+        row = PyList_New(self.size)
         for k in range(self.size):
             number = PyFloat_FromDouble(numbers[k])
             Py_INCREF(number)

@@ -31,9 +31,9 @@ cdef extern from "Python.h":
     PyObject *PyFunction_GetClosure(object function)
     # Of a str, which raises nothing.
     PyObject *find_name "PyDict_GetItemWithError"(object names, object name)
-    PyObject *PyFunction_GetCode(object function)
-    PyObject *PyFunction_GetDefaults(object function)
-    PyObject *PyFunction_GetKwDefaults(object function)
+    PyObject *PyFunction_GET_CODE(PyObject *function)
+    PyObject *PyFunction_GET_DEFAULTS(PyObject *function)
+    PyObject *PyFunction_GET_KW_DEFAULTS(PyObject *function)
     object PyObject_GenericGetDict(object item, void *context)
 
 
@@ -215,7 +215,7 @@ cdef class Place:
     cdef bint keeps_arrays(self):
         """Whether it may keep data alive, in arrays or in what has no weak references."""
         if self.kind == NAME or self.kind == CELL or self.kind == ATTRIBUTE:
-            return isinstance(self.kept, (np.ndarray, list, dict, tuple))
+            return cnp.PyArray_Check(self.kept) or isinstance(self.kept, (list, dict, tuple))
         return self.kind != FUNCTION
 
     cdef object there(self):
@@ -263,23 +263,22 @@ cdef class Place:
         cdef PyObject *holder = <PyObject *>self.holder
         if self.is_released:
             return False
-        if self.kind == NAME:
-            found = find_name(self.holder, self.name)
-        elif self.kind == FUNCTION or self.kind == CELL:
+        if self.kind == FUNCTION or self.kind == CELL:
             if type(self.holder) is HELD:
                 holder = referent(self.holder)
                 if holder == NULL:
                     return False
-            if self.kind == CELL:
-                found = self.in_cell(<object>holder)
+            if self.kind == FUNCTION:
+                return (
+                    PyFunction_GET_CODE(holder) == PyTuple_GET_ITEM(self.kept, 0)
+                    and PyFunction_GET_DEFAULTS(holder) == NULL
+                    and PyFunction_GET_KW_DEFAULTS(holder) == NULL
+                )
+            found = self.in_cell(<object>holder)
+        elif self.kind == NAME:
+            found = find_name(self.holder, self.name)
         else:
             return False
-        if self.kind == FUNCTION:
-            return (
-                PyFunction_GetCode(<object>holder) == PyTuple_GET_ITEM(self.kept, 0)
-                and PyFunction_GetDefaults(<object>holder) == NULL
-                and PyFunction_GetKwDefaults(<object>holder) == NULL
-            )
         kept = referent(self.kept) if type(self.kept) is HELD else <PyObject *>self.kept
         return found == kept if found != NULL else kept == <PyObject *>nothing
 
@@ -292,9 +291,11 @@ cdef class Place:
             return is_same(self.now(holder), self.kept)
         if self.kind == FUNCTION:
             return (
-                PyFunction_GetCode(holder) == <PyObject *>self.kept[0]
-                and is_same(or_none(PyFunction_GetDefaults(holder)), self.kept[1])
-                and or_none(PyFunction_GetKwDefaults(holder)) is self.kept[2]
+                PyFunction_GET_CODE(<PyObject *>holder) == <PyObject *>self.kept[0]
+                and is_same(
+                    or_none(PyFunction_GET_DEFAULTS(<PyObject *>holder)), self.kept[1]
+                )
+                and or_none(PyFunction_GET_KW_DEFAULTS(<PyObject *>holder)) is self.kept[2]
             )
         if self.kind == SEQUENCE:
             return self.has_items(holder)
@@ -420,10 +421,10 @@ cdef class Watch:
     cpdef bint holds(self) except -1:
         """Whether all is as it was."""
         cdef Py_ssize_t k = 0
-        cdef Place place
-        while k < PyList_GET_SIZE(self.places):
-            place = <Place>PyList_GET_ITEM(self.places, k)
-            if not place.is_untouched() and not place.holds():
+        while k < PyList_GET_SIZE(self.places):  # of which none is ever removed
+            if not (<Place>PyList_GET_ITEM(self.places, k)).is_untouched() and (
+                not (<Place>PyList_GET_ITEM(self.places, k)).holds()
+            ):
                 return False
             k += 1
         return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..binding import CallError, Code, ObstacleError, PointError
 from ..transforms import grad, hessian
 from ..transforms._base import Function, checked_argnums, is_int
 from ..transforms._outputs import all_shapes, in_containers, places
+from .fallbacks import Fallback
 from .recordings import Call, Recorded
 from .traces import Traces, is_eager
 
@@ -24,6 +25,7 @@ __all__ = ["BatchCalls", "Points"]
 WHAT = ("value", "grad", "value_and_grad", "jacobian", "hessian")
 
 ENOUGH = 400_000  # operations, which a thread of its own is worth
+NOTED = 64  # points of a batch of which it is noted how f chose, if it is run as it is
 
 
 class Points:
@@ -80,6 +82,7 @@ class BatchCalls:
     _function: Function
     _optimize: bool
     _traces: Traces
+    _fallback: Callable[[str, Call, Any], Fallback | None]
     _recent_batch: Batch | None = None  # of points alone, that never miss
 
     def batch(
@@ -164,9 +167,19 @@ class BatchCalls:
             if self._run_batch(batch, threads):
                 result = batch.result()
                 if len(batch.rest) > 0:
-                    _put(result, batch.rest, _stacked(each(X[batch.rest])))
+                    left = self._each_as_it_is(batch, argnums) or each(X[batch.rest])
+                    _put(result, batch.rest, _stacked(left))
                 return result
         return _stacked(each(X))
+
+    def _each_as_it_is(self, batch: Batch, argnums: Any) -> list[Any]:
+        """What f gives for points that no recording serves; [] if one of them may be recorded."""
+        fallback = self._fallback(batch.what, batch.call(batch.rest[0]), argnums)
+        if fallback is None:
+            return []
+        calls = [((_point(x), *batch.others), batch.kwargs) for x in batch.X[batch.rest]]
+        first = [fallback(*call) for call in calls[:NOTED]]
+        return first + [fallback.run(*call) for call in calls[NOTED:]]
 
     def _run_batch(self, batch: Batch, threads: int | None) -> bool:
         """Compute it by a code for many points for each recording that some of them choose.
@@ -395,6 +408,11 @@ def _put(into: Any, indices: NDArray[np.intp], found: Any) -> None:
 
 def _stacked(items: list[Any], count: int | None = None) -> Any:
     """Results for several points (or for `count` of them) as one, with one axis more."""
+    kinds = set(map(type, items))
+    if kinds <= {float} or kinds <= {np.ndarray}:
+        return np.array(items)[:count]
+    if kinds <= {tuple} and len(set(map(len, items))) == 1:
+        return tuple(_stacked(list(column), count) for column in zip(*items, strict=True))
     _, tree = binding.flattened(items[0])
     try:
         rows = [tree.parts(item, "what f returns", "the first point's") for item in items]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from types import MethodType
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -37,6 +38,7 @@ from . import listings
 from .batches import BatchCalls
 from .codegen import name_in_c, to_c
 from .exact import Replay
+from .fallbacks import Choosing, Fallback
 from .inner import InnerCalls
 from .matrices import SparseCalls
 from .reads import UnwatchableError, watch_call
@@ -56,6 +58,8 @@ from .traces import OnBranchChange, Traces, is_eager
 
 __all__ = ["Program", "compile"]
 
+
+ENOUGH_USES = 4  # of recordings, so that they were worth their time
 
 _EAGER: dict[str, Callable[..., Any]] = {
     "grad": grad,
@@ -78,10 +82,6 @@ class Asked(NamedTuple):
     @property
     def is_single(self) -> bool:
         return is_int(self.argnums)
-
-    def own(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """What of such arguments are those of f."""
-        return tuple(x for k, x in enumerate(args) if k not in self.last)
 
 
 class Program(SparseCalls, BatchCalls, Calls):
@@ -126,8 +126,29 @@ class Program(SparseCalls, BatchCalls, Calls):
 
     # --- as an object
 
-    def _for_object(self, instance: object) -> Program:
-        return Program(WeakMethod(self._function, instance), **self._options)
+    def _for_object(self, instance: object, n_run: int) -> Program:
+        program = Program(WeakMethod(self._function, instance), **self._options)
+        program._traces.counts["eager"] = n_run
+        return program
+
+    @property
+    def _waits_for_objects(self) -> bool:
+        return self._optimize and self._traces.on_branch_change == "retrace"
+
+    def _run_for(
+        self, instance: object, what: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        if is_eager(args, kwargs):
+            return NotImplemented
+        f = MethodType(self._function, instance)
+        if what == "value":
+            return _run_once(f, args, kwargs)
+        transform = _EAGER[what](f, kwargs.pop("argnums", 0))
+        return transform(*args, **kwargs)
+
+    @property
+    def _pays(self) -> bool:
+        return sum(recorded.uses for recorded in self._traces) >= ENOUGH_USES
 
     def __reduce__(self) -> Any:
         """By name where it stands in the place of its function, as decorators do; else with it."""
@@ -338,47 +359,40 @@ class Program(SparseCalls, BatchCalls, Calls):
         return getattr(self, name)(*args, **kwargs)
 
     def _run_once(self, /, *args: Any, **kwargs: Any) -> Any:
-        """What f returns, with the values that derivatives have."""
-        if _may_share(args, kwargs) and Call(args, kwargs, ()).is_aliased:
-            return self._function(*args, **kwargs)  # which may assign to one, and read another
-        try:
-            return run(self._function, args, kwargs)
-        except NoDerivativeError:  # which was not asked for
-            return self._function(*args, **kwargs)
+        return _run_once(self._function, args, kwargs)
 
     def _fall_back(self, asked: Asked, eager: Callable[..., Any]) -> Any:
         """eager(*args, **kwargs), for a call of a method that no recording serves.
 
         From now on such calls take this path directly, until there is another recording.
         """
+        _, call, args, numbers, first, last = asked
+        kwargs = dict(call.kwargs)
+        fallback = self._fallback_of(call, last, eager)
+        if fallback is None:
+            self._traces.counts["eager"] += 1
+            return eager(*args, **kwargs)
+        self._fast_paths.add_fallback(
+            asked.what, args, kwargs, numbers, first, last, call.lifted, fallback
+        )
+        return fallback(args, kwargs)
+
+    def _fallback_of(
+        self, call: Call, last: tuple[int, ...], eager: Callable[..., Any]
+    ) -> Fallback | None:
+        """What runs f for calls like this one, if none of them is to be recorded at once."""
         traces = self._traces
-        call = asked.call
-        obstacle, key, argnums = traces.obstacle(call), call.key, call.argnums
-        changes_branch = not obstacle and traces.is_full(call)
-
-        def run_eagerly(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            traces.counts["eager"] += 1
-            if not changes_branch:
-                return eager(*args, **kwargs)
-            traces.counts["branch_changes"] += 1
-            result, choices = binding.choices_of(eager, args, kwargs)
-            traces.note_choices(key, choices, lambda: again(args, kwargs))
-            return result
-
-        def again(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-            other = Call(asked.own(args), kwargs, argnums)
-            other.lift(call.lifted)
-            return other
-
         if call.is_aliased or traces.on_branch_change != "retrace" or not self._optimize:
-            traces.counts["eager"] += 1
-            return eager(*asked.args, **call.kwargs)
-        if obstacle or changes_branch:
-            _, _, args, numbers, first, last = asked
-            self._fast_paths.add_fallback(
-                asked.what, args, dict(call.kwargs), numbers, first, last, call.lifted, run_eagerly
-            )
-        return run_eagerly(asked.args, dict(call.kwargs))
+            return None
+        if traces.obstacle(call):
+            return Fallback(traces, eager)
+        return Choosing(traces, eager, call, last) if traces.is_full(call) else None
+
+    def _fallback(self, what: str, call: Call, argnums: Any) -> Fallback | None:
+        """The same for a method that is called like f."""
+        if what == "value":
+            return self._fallback_of(call, (), self._run_once)
+        return self._fallback_of(call, (), _EAGER[what](self._function, argnums))
 
     def _here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         """What a gradient function is to run instead of a replay for a call of a method."""
@@ -388,7 +402,10 @@ class Program(SparseCalls, BatchCalls, Calls):
         return self._function
 
     def _within(self, /, *args: Any, **kwargs: Any) -> Any:
-        """What f returns within another derivative."""
+        """What f returns within another derivative, or where programs run their functions."""
+        if binding.is_opened() and not carries_derivatives(args, kwargs):
+            self._traces.counts["eager"] += 1
+            return self._run_once(*args, **kwargs)
         return self._inner.call(args, kwargs)
 
     def _exactly(
@@ -430,6 +447,10 @@ class Program(SparseCalls, BatchCalls, Calls):
             check_keywords(what, self._function, kwargs)
         numbers, _ = checked_argnums(argnums)
         if not is_eager(args, kwargs):
+            if self._traces.passes_by(args, kwargs):
+                if what == "value":
+                    return self._run_once(*args, **kwargs)
+                return _EAGER[what](self._function, argnums)(*args, **kwargs)
             first = first_argument(args) if what == "value" else numbers
             call = self._traces.call(args, kwargs, first)
             asked = Asked(what, call, args, argnums, call.argnums)
@@ -569,6 +590,8 @@ class Program(SparseCalls, BatchCalls, Calls):
             hvp(self._function, argnums)  # says what is wrong
         k = int(argnums)
         if not is_eager((*args, v), kwargs) and -len(args) <= k < len(args):
+            if self._traces.passes_by((first, v, *others), kwargs):
+                return hvp(self._function, k)(first, v, *others, **kwargs)
             call = self._traces.call(args, kwargs, (k,))
             structure = call.structure
             direction = structure.match((v,), ["the direction v"])
@@ -740,11 +763,25 @@ class Program(SparseCalls, BatchCalls, Calls):
         return text
 
 
+def _run_once(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What f returns, with the values that derivatives have."""
+    if _may_share(args, kwargs) and Call(args, kwargs, ()).is_aliased:
+        return f(*args, **kwargs)  # which may assign to one, and read another
+    try:
+        return run(f, args, kwargs)
+    except NoDerivativeError:  # which was not asked for
+        return f(*args, **kwargs)
+
+
 def _may_share(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether there may be two arrays among the arguments of a call."""
     count = 0
-    for item in (*args, *kwargs.values()):
-        count += isinstance(item, np.ndarray) + 2 * (binding.opened(item) is not None)
+    for item in (*args, *kwargs.values()) if kwargs else args:
+        if isinstance(item, np.ndarray):
+            count += 1
+        elif type(item) is not float and (found := binding.opened(item)) is not None:
+            for part in found[1]:  # which may be a container again
+                count += 0 if type(part) is float else 1 + (not isinstance(part, np.ndarray))
     return count > 1
 
 
@@ -853,6 +890,7 @@ def compile(
     What changes from call to call and is no index, such as a step size, should be a float.
 
     In a class it is a method: each object has recordings of its own, which are forgotten with it.
+    Where those of the last objects served few calls, the first calls of others run f as it is.
 
     A program may be called by functions that are differentiated or compiled: the call is one
     operation there, whose derivatives are compiled, too, and f is run only if no recording has the

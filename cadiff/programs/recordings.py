@@ -602,8 +602,8 @@ def is_differentiable(tree: Any) -> bool:
 
 def run(f: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """What f returns, run once on numbers as derivatives run it: its values are NumPy's."""
-    if not kwargs and all(map(_is_plain, args)):
-        numbers = tuple(k for k, x in enumerate(args) if not isinstance(x, int))
+    numbers = None if kwargs else binding.plain_numbers(args)
+    if numbers is not None:
         return binding.run_once(f, args, numbers, _finalized)
     call = Call(args, kwargs, first_argument(args))
     with Recording(tuple(call.inputs), tuple(range(len(call.inputs))), f=f) as recording:
@@ -611,11 +611,6 @@ def run(f: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         out = f(*numbers_and_others, **named)
         del numbers_and_others, named
         return _finalized(recording, out)
-
-
-def _is_plain(x: Any) -> bool:
-    """Whether it is an input as a whole, or an int."""
-    return type(x) in (float, int) or (type(x) is np.ndarray and x.dtype == np.float64)
 
 
 def _finalized(recording: Recording, out: Any) -> Any:

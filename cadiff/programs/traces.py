@@ -12,9 +12,10 @@ import sys
 import threading
 import warnings
 import weakref
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
+from types import FunctionType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -40,6 +41,7 @@ MOST_BYTES = 1 << 30  # in all recordings but one
 MOST_UNSETTLED = 3  # recordings that change what they read
 FEW_UNUSED = 16  # attempts in a row that were of no use to another call
 MOST_SEEN = 256  # signatures that were seen but not recorded
+MOST_PASSED = 15  # calls of such signatures in a row that are not looked at
 
 OnBranchChange = Literal["retrace", "raise", "warn"]
 
@@ -72,27 +74,33 @@ class Misses:
     MANY = 12
 
     def __init__(self) -> None:
-        self._choices: Counter[int] = Counter()
+        self._choices: dict[int, int] = {}  # how often each way came
+        self._count = 0
         self._former: dict[int, int] = {}  # how often recordings had been used when it began
         self._needed = self.FEW
 
     def superseded(self, recordings: list[Recorded], choices: int) -> Recorded | None:
         """Note a call that chose so. The recording in whose place it is to be recorded, if any."""
-        if self._choices.total() >= self.PERIOD:
-            self._choices.clear()
-        if not self._choices:
+        if self._count == 0:
             self._former = {id(recorded): recorded.uses for recorded in recordings}
-        self._choices[choices] += 1
-        if self._choices[choices] < self._needed:
+        came = self._choices[choices] = self._choices.get(choices, 0) + 1
+        self._count += 1
+        if self._count >= self.PERIOD:
+            self._forget()
+        if came < self._needed:
             return None
         uses, _, useless = min(
             (self._lately(recorded), -k, recorded) for k, recorded in enumerate(recordings)
         )
-        if self._choices[choices] <= 2 * uses:
+        if came <= 2 * uses:
             return None
         self._needed = self.FEW if useless.uses > 0 else min(2 * self._needed, self.MANY)
-        self._choices.clear()
+        self._forget()
         return useless
+
+    def _forget(self) -> None:
+        self._choices.clear()
+        self._count = 0
 
     def _lately(self, recorded: Recorded) -> int:
         """How often it was used in this period; -1 if it can be no more."""
@@ -186,7 +194,10 @@ class Traces:
         self._known: dict[Any, Traced] = {}  # by keys of calls
         self.integers: dict[Any, Integers] = {}  # by forms of calls
         self._latest: deque[Callable[[], Recorded | None]] = deque(maxlen=FEW_UNUSED)
-        self._seen: dict[int, None] = {}  # hashes of keys, which may be long
+        self._seen: dict[int, Any] = {}  # by hashes of keys, which may be long: see _marks
+        self._strays = 0  # calls in a row of signatures that were not worth a recording
+        self._to_pass = 0
+        self._passed: deque[int] = deque(maxlen=2 * MOST_PASSED)
         self._missing_derivatives: dict[str, None] = {}  # why f is run as it is for some
         self._changes: dict[str, str] = {}  # of what is watched: the last ones
         self._forgets = False
@@ -308,6 +319,7 @@ class Traces:
                 self._note_missing_derivative(str(obstacle))
                 return False, None
             else:
+                self._strays = self._to_pass = 0
                 if recorded is not fresh:
                     recorded.use()
                     if tried:
@@ -382,7 +394,7 @@ class Traces:
         if traced is not None and traced.recordings:
             is_worth_it = len(traced.recordings) < self.max_traces
         else:
-            is_worth_it = self._is_worth_a_signature(call.key)
+            is_worth_it = self._is_worth_a_signature(call)
         if not is_worth_it:
             return None
         return self._made_within(call) if within else self._made(call)
@@ -419,16 +431,35 @@ class Traces:
         call.lift(call.lifted - which)
         return self._known.get(call.key)
 
-    def _is_worth_a_signature(self, key: Any) -> bool:
+    def passes_by(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """Whether a call that no fast path serves is run as it is, without a look at it.
+
+        So are most, where calls of signatures that come but once follow each other; but not those
+        whose ints and strings were passed by before.
+        """
+        if self._to_pass == 0 or self.on_branch_change != "retrace":
+            return False
+        statics = tuple([x for x in (*args, *kwargs.values()) if type(x) in _PLAIN])
+        if statics and hash(statics) in self._passed:
+            return False
+        self._passed.append(hash(statics))
+        self._to_pass -= 1
+        self.counts["eager"] += 1
+        return True
+
+    def _is_worth_a_signature(self, call: Call) -> bool:
         """Whether calls of this signature are likely to come again."""
         latest = [attempt() for attempt in self._latest]
         if len(latest) < FEW_UNUSED or any(one is not None and one.uses > 0 for one in latest):
             return True
-        if hash(key) in self._seen:
+        key, marks = hash(call.key), _marks(call)
+        if self._seen.get(key) == marks:
             return True
         if len(self._seen) >= MOST_SEEN:
             del self._seen[next(iter(self._seen))]
-        self._seen[hash(key)] = None
+        self._seen[key] = marks
+        self._strays += 1
+        self._to_pass = min(self._strays, MOST_PASSED)
         return False
 
     def _is_worth_a_try(self, call: Call) -> bool:
@@ -598,6 +629,16 @@ class Traces:
             _warn(f"{self!r} runs its function as it is for a derivative: {obstacle}")
 
 
+_PLAIN = frozenset((int, bool, str, bytes))
+
+
+def _marks(call: Call) -> list[Any]:
+    """What tells objects in a call from later ones that stand in their places in memory."""
+    return [
+        binding.key_of(item) for item in call.statics if not isinstance(item, (FunctionType, type))
+    ]
+
+
 def _nothing() -> None:
     """Stands for an attempt that made no recording."""
 
@@ -617,7 +658,12 @@ if hasattr(os, "register_at_fork"):
 
 def is_eager(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     """Whether f is run as it is: within another derivative or program, or under a hook."""
-    return binding.is_hooked() or binding.is_guarding() or carries_derivatives(args, kwargs)
+    return (
+        binding.is_hooked()
+        or binding.is_guarding()
+        or binding.is_opened()
+        or carries_derivatives(args, kwargs)
+    )
 
 
 def _warn(message: str) -> None:

@@ -184,27 +184,20 @@ static void take_row(CadStrip to, CadStrip from, size_t n) {
     }
 }
 
-/* A row of numbers, each at an index of its own; 0 if one is out of bounds. */
-static int take_each(CadStrip to, CadStrip from, CadStrip index, size_t n, double length,
-                     ptrdiff_t stride) {
+/* A row of numbers, each at an index of its own: taken from there, or added there. 0 if an index
+ * is out of bounds. */
+static inline int move_each(int adds, CadStrip to, CadStrip from, CadStrip index, size_t n,
+                            double length, ptrdiff_t stride) {
     for (ptrdiff_t k = 0; k < (ptrdiff_t)n; k++) {
         const ptrdiff_t which = index_within(index.data[k * index.step], length);
         if (which < 0) {
             return 0;
         }
-        to.data[k * to.step] = from.data[k * from.step + which * stride];
-    }
-    return 1;
-}
-
-static int add_each(CadStrip to, CadStrip from, CadStrip index, size_t n, double length,
-                    ptrdiff_t stride) {
-    for (ptrdiff_t k = 0; k < (ptrdiff_t)n; k++) {
-        const ptrdiff_t which = index_within(index.data[k * index.step], length);
-        if (which < 0) {
-            return 0;
+        if (adds) {
+            to.data[k * to.step + which * stride] += from.data[k * from.step];
+        } else {
+            to.data[k * to.step] = from.data[k * from.step + which * stride];
         }
-        to.data[k * to.step + which * stride] += from.data[k * from.step];
     }
     return 1;
 }
@@ -227,9 +220,9 @@ static int run_by_index(const CadProgram *program, const CadInstruction *i, cons
         const CadStrip to = values_at(&walk, 0, 0), index = values_at(&walk, 2, 0);
         CadStrip from = values_at(&walk, 1, 0);
         if (i->kind == CAD_ADD_BY) {
-            inside = add_each(to, from, index, walk.n, length, stride);
+            inside = move_each(1, to, from, index, walk.n, length, stride);
         } else if (index.step != 0) {
-            inside = take_each(to, from, index, walk.n, length, stride);
+            inside = move_each(0, to, from, index, walk.n, length, stride);
         } else {
             const ptrdiff_t which = index_within(*index.data, length);
             inside = which >= 0;

@@ -99,6 +99,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"instructions", "reads", "returned"},
             {"codegen", "listings", "recordings"},
             {"exact", "traces"},
+            {"fallbacks"},
             {"batches", "inner", "matrices"},
             {"program"},
             {"sparse"},

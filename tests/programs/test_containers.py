@@ -18,6 +18,7 @@ from hypothesis import given
 
 import cadiff
 import cadiff.numpy as cnp
+from cadiff import binding
 
 from ..helpers.properties import examples
 from ..helpers.trees import Box, Layer, Pair, assert_same_tree, leaves, replaced, tree_map, trees
@@ -332,3 +333,61 @@ def test_globals_of_a_function_that_is_given_are_watched() -> None:
     others: dict[str, Any] = {"rate": 5.0}
     exec(text, others)
     assert program(x, others["made"]()) == 15.0
+
+
+@pytest.mark.parametrize("wrap", [lambda y: {"a": y}, lambda y: [y], lambda y: (y,)])
+def test_gradients_of_one_number_in_a_container_are_refused(wrap: Function) -> None:
+    def f(x: Any) -> Any:
+        return wrap(x * x)
+
+    program = cadiff.compile(f)
+    program(2.0)
+    program.jacobian(2.0)
+    for name in ("grad", "value_and_grad", "hessian", "hvp", "sparse_hessian"):
+        further = (1.0,) if name == "hvp" else ()
+        with pytest.raises(TypeError) as wanted:
+            getattr(cadiff, name)(f)(2.0, *further)
+        for method in (getattr(program, name), getattr(cadiff, name)(program)):
+            for _ in range(2):
+                with pytest.raises(TypeError) as found:
+                    method(2.0, *further)
+                assert str(found.value) == str(wanted.value)
+
+
+def test_rows_of_floats_of_numpy() -> None:
+    program = cadiff.compile(lambda x: sum(v * v for v in x))
+    for x in ([1.0, 2.0], [*np.array([1.0, 2.0])], [np.float64(3.0), 2.0], (np.float64(2.0), 5)):
+        for _ in range(3):
+            assert program(x) == sum(v * v for v in x)
+            found = program.grad(x)
+            assert found == type(x)(2.0 * v for v in x)
+            assert [*map(type, found)] == [*map(type, cadiff.grad(program.__wrapped__)(x))]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        (2.0, {"a": 3.0, "b": np.arange(3.0)}),
+        ([2.0, 3.0], "name", None),
+        ((2.0, np.float32(3.0)), 4, [1.0, 2]),
+        ({"a": 3.0, "b": [np.ones(2), 1.5]}, Box),
+        (np.ones(2, dtype=int), [True, "a"], slice(3)),
+        (3, [], np.float64(2.0)),
+    ],
+)
+def test_what_runs_as_it_is_gets_the_numbers_that_are_recorded(args: tuple[Any, ...]) -> None:
+    seen: list[Any] = []
+
+    def f(*args: Any) -> Any:
+        seen.append(binding.map_leaves(type, args))
+        numbers = [x for x in binding.flattened(args)[0] if isinstance(x, cadiff.Var)]
+        total = sum((cnp.sum(x * x) for x in numbers), 0.0)
+        return total * float(cadiff.value(total)) + 1.0 / (0.0 * numbers[0])
+
+    program = cadiff.compile(f)
+    with pytest.warns(RuntimeWarning, match="as it is"):
+        first = program(*args)
+    for _ in range(2):
+        np.testing.assert_array_equal(program(*args), first)
+        assert seen[-1] == seen[0]
+    assert np.all(np.isinf(first))

@@ -355,3 +355,32 @@ def test_batches_are_the_calls(most: int, count: int, rng: Any) -> None:
         value, gradient = program.batch(X, what="value_and_grad")
         for x, v, g in zip(X, value, gradient, strict=True):
             same((float(v), g), cadiff.value_and_grad(hinges)(x))
+
+
+@pytest.mark.parametrize("what", ["value", "value_and_grad", "hessian"])
+def test_points_of_batches_that_all_choose_otherwise(what: str) -> None:
+    """All recordings are used by then, so that f is run for nearly all points."""
+    random = np.random.default_rng(0)
+    program = cadiff.compile(hinges, max_traces=2)
+    one = hinges if what == "value" else getattr(cadiff, what)(hinges)
+    for _ in range(2):
+        X = random.normal(size=(300, 12))
+        before = program.stats()
+        found = program.batch(X, what=what)
+        after = program.stats()
+        for k in range(0, 300, 7):
+            wanted = one(X[k])
+            parts = zip(found, wanted, strict=True) if type(wanted) is tuple else [(found, wanted)]
+            for part, expected in parts:
+                np.testing.assert_allclose(part[k], expected, rtol=1e-13)
+        assert 290 <= after["eager"] - before["eager"] <= 300
+        assert after["branch_changes"] - before["branch_changes"] >= 290
+        assert after["recordings"] <= 2
+    same_again = np.tile(random.normal(size=12), (100, 1))
+    program.batch(same_again)  # is worth a recording in the place of one that was used less
+    before = program.stats()
+    program.batch(same_again)
+    after = program.stats()
+    assert [after[name] for name in ("eager", "recordings")] == [
+        before[name] for name in ("eager", "recordings")
+    ]

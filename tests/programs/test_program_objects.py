@@ -624,3 +624,60 @@ def test_an_exception_within_an_outer_derivative() -> None:
         return y * y
 
     assert cadiff.value_and_grad(outer)(2.0) == (42.25, 42.25)
+
+
+def test_objects_that_come_and_go_are_not_recorded_for_ever() -> None:
+    class Model:
+        def __init__(self, w: float) -> None:
+            self.w = w
+
+        def plain(self, x: Any, power: int = 2) -> Any:
+            return x**power * self.w
+
+        loss = cadiff.compile(plain)
+
+    recordings = 0
+    for k in range(60):
+        model = Model(float(k))
+        if k % 3 == 0:
+            near(model.loss(1.5), model.plain(1.5))
+        elif k % 3 == 1:
+            near(model.loss.value_and_grad(1.5), cadiff.value_and_grad(model.plain)(1.5))
+        else:
+            near(cadiff.grad(model.loss)(1.5, 3), cadiff.grad(model.plain)(1.5, 3))
+            near(model.loss.grad(1.5, argnums=0, power=3), cadiff.grad(model.plain)(1.5, power=3))
+        stats = model.loss.stats()
+        recordings += stats["recordings"]
+        assert stats["eager"] == (0 if k < 16 else 1 + (k % 3 == 2))
+        near(cadiff.grad(lambda x, m=model: m.loss(x) * 2.0)(1.5), 6.0 * k)
+    assert 16 <= recordings <= 22
+    models = [Model(float(k)) for k in range(20)]  # these come again
+    grads = [model.loss.grad for model in models]
+    for _ in range(10):
+        for model, grad in zip(models, grads, strict=True):
+            near(grad(1.5), cadiff.grad(model.plain)(1.5))
+    for model in models:
+        stats = model.loss.stats()
+        assert stats["recordings"] == 1
+        assert stats["eager"] <= 4
+    again = Model(2.0)  # since those were worth it, so may this one be
+    near(again.loss(1.5), again.plain(1.5))
+    assert again.loss.stats()["recordings"] == 1
+
+
+def test_objects_among_the_arguments_that_come_but_once_are_not_recorded_for_ever() -> None:
+    class Rate:
+        def __init__(self, value: float) -> None:
+            self.value = value
+
+    program = cadiff.compile(lambda x, rate, name="": x * x * rate.value)
+    for k in range(300):  # many stand where others have been
+        near(program.grad(1.5, Rate(float(k))), 3.0 * k)
+        near(program(1.5, Rate(float(k)), str(k)), 2.25 * k)
+    assert program.stats()["recordings"] <= 17
+    lasting = Rate(2.0)
+    for _ in range(40):
+        near(program.grad(1.5, lasting), 6.0)
+    before = program.stats()
+    near(program.grad(1.5, lasting), 6.0)
+    assert program.stats() == before

@@ -317,6 +317,42 @@ def test_a_function_that_changes_is_found_out() -> None:
     assert cadiff.grad(bumpy)(1.0) == cadiff.grad(checkpoint(bumpy))(1.0)
 
 
+@pytest.mark.parametrize("size", [1e-12, 1e-15])
+def test_a_function_that_changes_by_little_is_found_out(size: float) -> None:
+    count = iter(range(100))
+    with pytest.raises(RuntimeError, match="other results"):
+        cadiff.grad(checkpoint(lambda x: x * (1.0 + size * next(count))))(2.0)
+
+
+@pytest.mark.parametrize("most", [1, 4])
+@pytest.mark.parametrize("optimize", [True, False])
+def test_programs_with_more_branches_than_they_may_keep(most: int, optimize: bool) -> None:
+    """Which of them are replayed depends on the calls before."""
+
+    def turns(x: Any) -> Any:
+        total = 0.0
+        while x < 9.0:
+            total += cadiff.sin(x) * 0.1 + x**3 / 7.0 - x**2 * 1.3
+            x = x * 1.3 + 0.1
+        return total
+
+    def around(f: Function, x: Any) -> Any:
+        plain = float(binding.strip(x))
+        return f(x) + f(x * 0.3) * f(x * 1.1) + f(plain) * x
+
+    program = cadiff.compile(turns, max_traces=most, optimize=optimize)
+    for x in numpy.random.default_rng(0).uniform(0.1, 8.0, 40).tolist():
+        for transform in (cadiff.grad, cadiff.hessian):
+            npt.assert_allclose(transform(checkpoint(program))(x), transform(turns)(x), rtol=1e-12)
+            found = transform(checkpoint(lambda x: around(program, x)))(x)
+            npt.assert_allclose(found, transform(lambda x: around(turns, x))(x), rtol=1e-12)
+
+
+def test_values_within_are_those_of_numpy() -> None:
+    program = cadiff.compile(lambda x: 1.0 / x)
+    assert cadiff.grad(checkpoint(lambda x: x * program(0.0)))(2.0) == math.inf
+
+
 def test_results_that_are_over_are_refused() -> None:
     kept: list[Any] = []
     cadiff.grad(lambda x: kept.append(x * x) or x)(3.0)
