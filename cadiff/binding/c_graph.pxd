@@ -65,6 +65,7 @@ cdef extern from "graph/graph.h" nogil:
         size_t n_nodes
         uint32_t n_elements
         size_t n_arrays
+        size_t n_own_arrays
         size_t n_guards
         bint optimize
         bint compares_last

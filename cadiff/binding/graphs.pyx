@@ -72,7 +72,7 @@ cdef class Graph:
     cdef void keep(self) noexcept:
         """Note that all there is so far is what f computed."""
         self.kept_nodes = self.graph.n_nodes
-        self.kept_arrays = self.graph.n_arrays
+        self.kept_arrays = self.graph.n_own_arrays = self.graph.n_arrays
         self.kept_guards = self.graph.n_guards
         self.kept_steps = len(self.steps)
 

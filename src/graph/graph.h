@@ -105,6 +105,7 @@ typedef struct CadGraph {
     double *constants;
     CadOutcome *guards;
     size_t n_nodes, n_arrays, n_words, n_lists, n_constants, n_guards;
+    size_t n_own_arrays; /* the first arrays, which the function has; others are of derivatives */
     size_t node_capacity, array_capacity, word_capacity, list_capacity, constant_capacity,
         guard_capacity;
     uint32_t n_elements;

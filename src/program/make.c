@@ -171,36 +171,56 @@ typedef struct Order {
     int refers; /* to inputs, where it can */
 } Order;
 
+/* What is to be computed: roots and, where the function indexes, what it finds there, even if that
+ * is no part of a derivative. An index may be out of bounds. */
+static CadId *find_ends(const Order *order, size_t *count) {
+    const CadGraph *const graph = order->graph;
+    CadId *ends = cad_memory_resize(NULL, order->n_roots + graph->n_own_arrays + 1, sizeof *ends);
+    if (ends == NULL) {
+        return NULL;
+    }
+    *count = 0;
+    for (size_t k = 0; k < order->n_roots; k++) {
+        ends[(*count)++] = order->roots[k];
+    }
+    for (size_t i = 0; i < graph->n_own_arrays; i++) {
+        if (cad_array_is_by_index(&graph->arrays[i])) {
+            ends[(*count)++] = graph->arrays[i].first;
+        }
+    }
+    return ends;
+}
+
 static CadStatus make(const Order *order, Levels levels, CadProgram **program) {
     CadGraph *const graph = order->graph;
-    const CadId *const roots = order->roots;
-    const size_t n_roots = order->n_roots;
+    size_t n_ends;
+    CadId *const ends = find_ends(order, &n_ends);
     CadMaker maker = {.graph = graph, .status = graph->status, .joins = order->joins};
     CadMaker *m = &maker;
     m->program = cad_memory_zeroed(1, sizeof *m->program);
-    if (m->program == NULL) {
+    if (m->program == NULL || ends == NULL) {
         fail(m);
     }
     if (m->status == CAD_OK && has_buffers(m)) {
         m->program->compares_last = order->compares_last;
         cad_maker_place_inputs(m, order->inputs, order->n_inputs, order->n_shared);
         m->boundary = order->along ? (int32_t)m->program->n_shared : INT32_MIN;
-        cad_maker_find_wanted(m, roots, n_roots);
+        cad_maker_find_wanted(m, ends, n_ends);
         if (order->refers) {
-            cad_maker_refer_to_inputs(m, order->inputs, order->n_inputs, roots, n_roots);
+            cad_maker_refer_to_inputs(m, order->inputs, order->n_inputs, ends, n_ends);
         }
         cad_maker_find_chains(m);
         if (levels == AS_ESTIMATED) {
-            find_better_levels(m, roots, n_roots);
+            find_better_levels(m, ends, n_ends);
         } else {
-            find_levels(m, levels == EARLIEST, roots, n_roots);
+            find_levels(m, levels == EARLIEST, ends, n_ends);
         }
     }
     if (m->status == CAD_OK && has_levels(m)) {
         emit_all(m);
     }
     if (m->status == CAD_OK) {
-        cad_maker_emit_results(m, roots, n_roots);
+        cad_maker_emit_results(m, order->roots, order->n_roots);
         cad_maker_sort_constants(m);
         if (m->joins) {
             cad_maker_join_sines(m);
@@ -212,6 +232,7 @@ static CadStatus make(const Order *order, Levels levels, CadProgram **program) {
         m->program->n_places = (size_t)m->n_places;
     }
     free_buffers(m);
+    cad_memory_free(ends);
     if (m->status != CAD_OK) {
         cad_program_free(m->program);
         m->program = NULL;

@@ -829,3 +829,18 @@ def test_random_expressions(f: Callable[[Any, Any], Any], seed: int) -> None:
         near(program.grad(x, i), cadiff.grad(plain)(x, i))
         near(program.hvp(x, v, i), cadiff.hvp(plain)(x, v, i))
     assert program.stats()["recordings"] <= 2
+
+
+@pytest.mark.parametrize("method", ["__call__", "grad", "jacobian", "hessian"])
+def test_indices_are_checked_where_no_derivative_depends_on_them(method: str) -> None:
+    table = np.arange(5.0)
+    program = cadiff.compile(lambda x, i: cnp.sum(table[i]) + x[0] ** 2)
+    x = np.ones(2)
+    for k in range(3):
+        getattr(program, method)(x, np.array([k, k + 1]))
+    for _ in range(2):
+        with pytest.raises(IndexError, match="index 99 is out of bounds"):
+            getattr(program, method)(x, np.array([1, 99]))
+    with pytest.raises(IndexError, match="index 99 is out of bounds"):
+        program.hvp(x, x, np.array([1, 99]))
+    assert program.stats()["recordings"] == 2
