@@ -21,7 +21,7 @@ from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdint cimport uint64_t
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp
 
 from . cimport c_numpy as cnp
 from .c_python cimport referent
@@ -151,29 +151,8 @@ cdef bint is_same(object now, object kept, int depth=0) except -1:
     return False
 
 
-cdef uint64_t digest_of(const char *data, Py_ssize_t size) noexcept nogil:
-    """A number that tells these bytes from others."""
-    cdef uint64_t lanes[4]
-    cdef uint64_t words[4]
-    cdef uint64_t factor = <uint64_t>0x9E3779B97F4A7C15
-    cdef Py_ssize_t i, k, whole = size & ~<Py_ssize_t>31
-    for k in range(4):
-        lanes[k] = <uint64_t>size + k
-    for i in range(0, whole, 32):
-        memcpy(words, data + i, 32)
-        for k in range(4):
-            lanes[k] = (lanes[k] ^ words[k]) * factor
-            lanes[k] ^= lanes[k] >> 29
-    for k in range(4):
-        words[k] = 0
-    memcpy(words, data + whole, size - whole)
-    for k in range(4):
-        lanes[k] = (lanes[k] ^ words[k]) * factor
-        lanes[k] ^= lanes[k] >> 29
-    for k in range(1, 4):
-        lanes[0] = (lanes[0] ^ lanes[k]) * factor
-        lanes[0] ^= lanes[0] >> 29
-    return lanes[0]
+cdef extern from "kernels/digest.h":
+    uint64_t cad_digest(const void *data, size_t size) noexcept nogil
 
 
 cdef enum:
@@ -182,19 +161,19 @@ cdef enum:
 
 cdef uint64_t digest_of_array(cnp.ndarray array) except? 0:
     cdef cnp.ndarray whole = array
-    cdef const char *data
+    cdef const void *data
     cdef Py_ssize_t size
     cdef uint64_t digest
     if not cnp.PyArray_ISCARRAY_RO(array):
         whole = cnp.PyArray_FROMANY(
             array, cnp.PyArray_TYPE(array), 0, 0, cnp.NPY_ARRAY_CARRAY_RO
         )
-    data = <const char *>cnp.PyArray_DATA(whole)
+    data = cnp.PyArray_DATA(whole)
     size = cnp.PyArray_NBYTES(whole)
     if size < LONG:
-        return digest_of(data, size)
+        return cad_digest(data, size)
     with nogil:
-        digest = digest_of(data, size)
+        digest = cad_digest(data, size)
     return digest
 
 

@@ -855,8 +855,8 @@ def compile(
     What else f reads is watched: globals, closures, defaults, attributes, what is in lists, dicts,
     sets and arrays; in f, in the functions that it calls, and in objects among its arguments.
     After a change of it f is recorded anew; `stats()` names what is watched, and what of it has
-    changed. Each call looks at it, for 9 to 15 ns a name; arrays are read as a whole, so a large
-    one should be an argument. Not watched is what comes from outside of Python's variables or
+    changed. Each call looks at it, for 9 to 15 ns a name; arrays are read as a whole, as fast as
+    the memory gives them. Not watched is what comes from outside of Python's variables or
     hides in compiled types: random generators, files, clocks, what `globals()`, `exec` or
     `getattr` with computed names reach, and the code of installed libraries. It is a constant of
     the recording: after a change of it call `clear()`. Where f reads a DataFrame, a Series, an

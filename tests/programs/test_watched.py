@@ -594,3 +594,36 @@ def test_arguments_that_are_constants_are_looked_into() -> None:
         Kind.ONE.k = config.k = numbers["a"] = 2.0  # type: ignore[attr-defined]
         assert program(3.0, argument) == 6.0
         Kind.ONE.k = config.k = numbers["a"] = 1.0  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("size", [3, 15, 16, 17, 100, 4096, 50_000])
+def test_all_numbers_of_an_array_are_watched(size: int) -> None:
+    rng = np.random.default_rng(size)
+    data, weights = rng.normal(size=size), rng.normal(size=size)
+    program = cadiff.compile(lambda x: x * np.sum(data * weights), max_traces=64)
+
+    def swap(k: int, j: int) -> None:
+        data[[k, j]] = data[[j, k]]
+
+    def negate(*which: int) -> None:
+        data[list(which)] *= -1.0
+
+    changes: list[Callable[[], Any]] = [
+        lambda: swap(0, size - 1),
+        lambda: swap(0, min(16, size - 1)),  # two of one lane
+        lambda: negate(0, min(16, size - 1)),
+        lambda: negate(0, min(32, size - 1)),
+        lambda: negate(size - 1),
+        lambda: negate(size // 2),
+        lambda: np.multiply(data, -1.0, out=data),
+        lambda: data.__setitem__(slice(None), data[::-1].copy()),
+        lambda: data.__setitem__(slice(None), np.roll(data, size // 2)),
+        lambda: data.__setitem__(size // 3, np.nextafter(data[size // 3], 9.0)),
+    ]
+    known = set()
+    for change in changes:
+        change()
+        known.add(data.tobytes())
+        for _ in range(2):
+            assert program(2.0) == pytest.approx(2.0 * np.dot(data, weights), rel=1e-9, abs=1e-9)
+        assert program.stats()["recordings"] == len(known)
