@@ -586,17 +586,18 @@ def whole(numbers, kind):
     """Whole numbers of a type, or of a dtype, made of floats."""
     if getattr(describing, "is_on", False):
         return Described(numbers, kind)
-    return numbers.astype(kind) if cnp.PyArray_Check(numbers) else kind(int(numbers))
+    return kind(int(numbers)) if isinstance(kind, type) else np.asarray(numbers).astype(kind)
 
 
 cdef ResultNode result_of_whole(list samples):
     cdef ResultNode result = ResultNode.__new__(ResultNode)
     numbers = [sample.numbers for sample in samples]
-    if not cnp.PyArray_Check(numbers[0]):
+    if isinstance(samples[0].kind, type):
         result.kind = RESULT_WHOLE
         result.constant = samples[0].kind
         result.first = place_of(numbers)
         return result
+    numbers = [np.asarray(each) for each in numbers]  # of a 0-d array there is a float
     if not samples[0].kind.isnative:
         return None
     result.kind = RESULT_ARRAY

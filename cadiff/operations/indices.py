@@ -74,7 +74,7 @@ def _places(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
         or np.isnan(plain_edges).any()
     ):
         return guards.places(a, v, side, sorter)
-    found = _searched.function(plain_edges, plain_points, side).astype(np.intp)
+    found = _searched.function(plain_edges, plain_points, side).astype(np.intp)[()]
     is_few = plain_edges.size * plain_points.size <= FEW
     if binding.depends(edges) or not is_few or np.isnan(plain_points).any():
         return masks.Mask.of_integers(found, _searched(edges, points, side))
