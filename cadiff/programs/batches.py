@@ -149,7 +149,10 @@ class BatchCalls:
                     wide, *others, what=what, threads=threads, argnums=argnums, **kwargs
                 )
                 return _narrowed(found, what, X.dtype.newbyteorder("="))
-            X = X if is_narrow else X.astype(np.float64, copy=False)
+            if what == "value" and X.dtype.kind in "iu":
+                pass  # nothing is differentiated: integers are what they are
+            elif not is_narrow:
+                X = X.astype(np.float64, copy=False)
         if binding.ndim(X) == 0:
             raise ValueError(
                 "batch takes an array with a leading axis for the points, not a number"
@@ -273,6 +276,8 @@ class Batch:
             and recorded.output.structure != self._recorded.output.structure
         ):
             return False
+        if self.kind == "value" and not recorded.output.is_differentiable:
+            return False  # what is no number is returned point by point
         self._recorded = recorded
         self._plan = None
         if self.kind in ("jacobian", "hessian"):

@@ -11,7 +11,7 @@ from typing import Any
 from .. import binding
 from ..binding import Dual, Var
 from ..transforms._base import Function
-from .recordings import NOT_ENTERED, Call, KnownCall, MissedError, Recorded, first_argument
+from .recordings import NOT_ENTERED, Call, KnownCall, MissedError, Recorded, ways_to_take
 from .traces import MOST_SIGNATURES, Traces
 
 __all__ = ["InnerCalls"]
@@ -33,7 +33,7 @@ class InnerCalls:
             signature, atoms = (None, []) if kwargs else binding.signature_of(args)
             key = self._keys.get(signature)
             if key is None:
-                call = self._traces.call(args, kwargs, first_argument(args))
+                call = self._traces.call(args, kwargs, ways_to_take(args)[0])
                 if signature is not None and not call.integers:
                     self._remember(signature, call.key)
             else:

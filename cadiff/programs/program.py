@@ -53,6 +53,7 @@ from .recordings import (
     met,
     record,
     run,
+    ways_to_take,
 )
 from .traces import OnBranchChange, Traces, is_eager
 
@@ -142,7 +143,7 @@ class Program(SparseCalls, BatchCalls, Calls):
             return NotImplemented
         f = MethodType(self._function, instance)
         if what == "value":
-            return _run_once(f, args, kwargs)
+            return _run_once(f, args, kwargs, ways_to_take(args))
         transform = _EAGER[what](f, kwargs.pop("argnums", 0))
         return transform(*args, **kwargs)
 
@@ -359,7 +360,7 @@ class Program(SparseCalls, BatchCalls, Calls):
         return getattr(self, name)(*args, **kwargs)
 
     def _run_once(self, /, *args: Any, **kwargs: Any) -> Any:
-        return _run_once(self._function, args, kwargs)
+        return _run_once(self._function, args, kwargs, self._traces.ways(args, kwargs))
 
     def _fall_back(self, asked: Asked, eager: Callable[..., Any]) -> Any:
         """eager(*args, **kwargs), for a call of a method that no recording serves.
@@ -451,14 +452,13 @@ class Program(SparseCalls, BatchCalls, Calls):
                 if what == "value":
                     return self._run_once(*args, **kwargs)
                 return _EAGER[what](self._function, argnums)(*args, **kwargs)
-            first = first_argument(args) if what == "value" else numbers
-            call = self._traces.call(args, kwargs, first)
+            if what == "value":
+                return self._any_way(args, kwargs)
+            call = self._traces.call(args, kwargs, numbers)
             asked = Asked(what, call, args, argnums, call.argnums)
             if self._optimize:
                 action = functools.partial(getattr(self, f"_{what}"), asked)
                 done, result = self._traces.replayed(call, action)
-            elif what == "value":
-                done, result = self._exactly("", _itself, lambda f: run(f, args, kwargs), call)
             else:
                 done, result = self._exactly(
                     (what, is_int(argnums)),
@@ -468,10 +468,36 @@ class Program(SparseCalls, BatchCalls, Calls):
                 )
             if done:
                 return result
-            if what == "value":
-                return self._fall_back(asked, self._run_once)
             return self._fall_back(asked, _EAGER[what](self._function, argnums))
         return _EAGER[what](self._here(args, kwargs), argnums)(*args, **kwargs)
+
+    def _any_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What f returns; where it raises, integers that come first are taken another way."""
+        ways = self._traces.ways(args, kwargs)
+        try:
+            return self._plainly(args, kwargs, ways[0])
+        except Exception as error:
+            # A forbidden branch is no failure of f.
+            if not ways[1:] or self._traces.on_branch_change == "raise":
+                raise
+            try:
+                result = self._plainly(args, kwargs, ways[1])
+            except Exception:
+                raise error from None
+        self._traces.prefer(args, kwargs, ways[1])
+        return result
+
+    def _plainly(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], first: tuple[int, ...]
+    ) -> Any:
+        call = self._traces.call(args, kwargs, first)
+        asked = Asked("value", call, args, 0, first)
+        if self._optimize:
+            action = functools.partial(self._value, asked)
+            done, result = self._traces.replayed(call, action)
+        else:
+            done, result = self._exactly("", _itself, lambda f: run(f, args, kwargs, first), call)
+        return result if done else self._fall_back(asked, self._run_once)
 
     # --- values and derivatives
 
@@ -763,14 +789,26 @@ class Program(SparseCalls, BatchCalls, Calls):
         return text
 
 
-def _run_once(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _run_once(
+    f: Function,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    ways: tuple[tuple[int, ...], ...],
+) -> Any:
     """What f returns, with the values that derivatives have."""
     if _may_share(args, kwargs) and Call(args, kwargs, ()).is_aliased:
         return f(*args, **kwargs)  # which may assign to one, and read another
     try:
-        return run(f, args, kwargs)
+        return run(f, args, kwargs, ways[0])
     except NoDerivativeError:  # which was not asked for
         return f(*args, **kwargs)
+    except Exception as error:
+        if not ways[1:]:
+            raise
+        try:
+            return run(f, args, kwargs, ways[1])
+        except Exception:
+            raise error from None
 
 
 def _may_share(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -824,7 +862,8 @@ def compile(
     anew. Bools, strings, None and other objects are static: another value is another recording, as
     are other shapes and other containers. Functions are told apart by code, defaults and closure,
     slices, ranges and sets by what is in them, objects by identity. (In an argument to
-    differentiate by, integers are numbers, too.)
+    differentiate by, integers are numbers, too; a plain call leaves arrays of them what they are,
+    unless f raises of that.)
 
     An int, or an array of integers or bools, is static at first, and an input as soon as it comes
     with another value, as the number of a step or the indices of a mini-batch do: then one

@@ -70,6 +70,7 @@ __all__ = [
     "met",
     "record",
     "run",
+    "ways_to_take",
 ]
 
 
@@ -352,7 +353,7 @@ class KnownCall(Call):
     def __getattr__(self, name: str) -> Any:
         if "args" in self.__dict__:
             raise AttributeError(name)
-        super().__init__(self._given, {}, first_argument(self._given))
+        super().__init__(self._given, {}, ways_to_take(self._given)[0])
         return getattr(self, name)
 
 
@@ -591,6 +592,23 @@ def first_argument(args: tuple[Any, ...]) -> tuple[int, ...]:
     return (0,) if args and not is_int(args[0]) and is_differentiable(args[0]) else ()
 
 
+def ways_to_take(args: tuple[Any, ...]) -> tuple[tuple[int, ...], ...]:
+    """What may come first among the inputs of a plain call, the more likely way first.
+
+    Nothing is differentiated there: arrays of integers in the first argument are integers, as in
+    any other, unless f cannot do with them. Ints in its lists are numbers, unless they have to be
+    ints.
+    """
+    numbers = first_argument(args)
+    if not numbers:
+        return (numbers,)
+    leaves, _ = binding.flattened(args[0], _is_row)
+    leaves = [*map(_unmasked, leaves)]
+    if any(isinstance(leaf, np.ndarray) and leaf.dtype.kind in "iu" for leaf in leaves):
+        return ((), numbers)
+    return (numbers, ()) if any(map(is_int, leaves)) else (numbers,)
+
+
 def is_differentiable(tree: Any) -> bool:
     """Whether a tree consists of real numbers."""
     try:
@@ -600,12 +618,17 @@ def is_differentiable(tree: Any) -> bool:
     return True
 
 
-def run(f: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """What f returns, run once on numbers as derivatives run it: its values are NumPy's."""
+def run(
+    f: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any], first: tuple[int, ...]
+) -> Any:
+    """What f returns, run once on numbers as derivatives run it: its values are NumPy's.
+
+    first: the arguments in which integers are numbers, too.
+    """
     numbers = None if kwargs else binding.plain_numbers(args)
     if numbers is not None:
         return binding.run_once(f, args, numbers, _finalized)
-    call = Call(args, kwargs, first_argument(args))
+    call = Call(args, kwargs, first)
     with Recording(tuple(call.inputs), tuple(range(len(call.inputs))), f=f) as recording:
         numbers_and_others, named = call.with_inputs(recording.lifted)
         out = f(*numbers_and_others, **named)

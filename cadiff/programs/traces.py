@@ -32,6 +32,7 @@ from .recordings import (
     is_portable,
     met,
     record,
+    ways_to_take,
 )
 
 __all__ = ["OnBranchChange", "Traces", "is_eager"]
@@ -193,6 +194,7 @@ class Traces:
         self.counts = {"recordings": 0, "branch_changes": 0, "eager": 0}
         self._known: dict[Any, Traced] = {}  # by keys of calls
         self.integers: dict[Any, Integers] = {}  # by forms of calls
+        self._preferred: dict[Any, tuple[int, ...]] = {}  # by forms of plain calls
         self._latest: deque[Callable[[], Recorded | None]] = deque(maxlen=FEW_UNUSED)
         self._seen: dict[int, Any] = {}  # by hashes of keys, which may be long: see _marks
         self._strays = 0  # calls in a row of signatures that were not worth a recording
@@ -277,6 +279,23 @@ class Traces:
                     tells = self.on_branch_change != "retrace"
                     call.lift(inputs - call.single_ints if tells else inputs)
         return call
+
+    def ways(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+        """As `ways_to_take`; but only the one that f has been found to need, if there is one."""
+        found = ways_to_take(args)
+        if not self._preferred or not found[1:]:
+            return found
+        preferred = self._preferred.get(Call(args, kwargs, ()).form)
+        return found if preferred is None else (preferred,)
+
+    def prefer(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], first: tuple[int, ...]
+    ) -> None:
+        """Take calls like this one that way from now on."""
+        with self.lock:
+            while len(self._preferred) >= MOST_SIGNATURES:
+                del self._preferred[next(iter(self._preferred))]
+            self._preferred[Call(args, kwargs, ()).form] = first
 
     # --- which one serves
 

@@ -371,7 +371,7 @@ def test_rows_of_floats_of_numpy() -> None:
         ([2.0, 3.0], "name", None),
         ((2.0, np.float32(3.0)), 4, [1.0, 2]),
         ({"a": 3.0, "b": [np.ones(2), 1.5]}, Box),
-        (np.ones(2, dtype=int), [True, "a"], slice(3)),
+        (np.ones(2), [True, "a", np.ones(2, dtype=int)], slice(3)),
         (3, [], np.float64(2.0)),
     ],
 )

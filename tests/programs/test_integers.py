@@ -844,3 +844,125 @@ def test_indices_are_checked_where_no_derivative_depends_on_them(method: str) ->
     with pytest.raises(IndexError, match="index 99 is out of bounds"):
         program.hvp(x, x, np.array([1, 99]))
     assert program.stats()["recordings"] == 2
+
+
+# --- single integers that are returned -----------------------------------------------------------
+
+RETURNED: dict[str, Callable[[Any], Any]] = {
+    "searched for": lambda x: np.searchsorted(x, 0.3),
+    "searched for by a number": lambda x: np.searchsorted(np.arange(4.0), x[0]),
+    "of a bin": lambda x: np.digitize(x[0], [0.0, 1.0, 2.0]),
+    "in containers": lambda x: {"at": (np.searchsorted(x, x[2]), [np.searchsorted(x, 0.3)])},
+    "narrow": lambda x: np.searchsorted(x, 0.3).astype(np.int16),
+    "computed": lambda x: np.searchsorted(x, 0.3) ** 2 - 1,
+    "copied": lambda x: np.searchsorted(x, 0.3).copy(),
+    "an element": lambda x: np.floor(cadiff.value(x)).astype(int)[1],
+    "an array without axes": lambda x: np.squeeze(np.floor(cadiff.value(x[:1])).astype(np.int32)),
+    "an array without axes of the other byte order": lambda x: np.floor(cadiff.value(x)).astype(
+        ">i4"
+    )[..., 0],
+    "a count": lambda x: np.count_nonzero(x > 0.3),
+    "a length": lambda x: len(x[x > 0.3]),
+    "a bool": lambda x: np.any(x > 0.3),
+}
+
+
+@pytest.mark.parametrize("name", RETURNED)
+def test_single_integers_are_returned_as_f_returns_them(name: str) -> None:
+    f = RETURNED[name]
+    data = [np.arange(4.0), np.arange(4.0) / 2.0 + 0.1, np.array([-1.0, 0.1, 0.2, 0.25])]
+    expected = [f(x) for x in data]
+    assert len({*map(repr, expected)}) > 1
+    program = cadiff.compile(f)
+    for x, wanted in [*zip(data, expected, strict=True)] * 3:
+        found = program(x)
+        assert repr(found) == repr(wanted)
+        assert getattr(found, "dtype", None) == getattr(wanted, "dtype", None)
+
+
+def test_bools_at_the_points_of_a_batch() -> None:
+    X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 3.0]])
+    found = cadiff.compile(lambda x: (x > 0.5, x[0] > 0.5)).batch(X)
+    np.testing.assert_array_equal(found[0], X > 0.5)
+    np.testing.assert_array_equal(found[1], X[:, 0] > 0.5)
+
+
+# --- integers in the first argument --------------------------------------------------------------
+
+FIRST: dict[str, Callable[[Any], Any]] = {
+    "an index": lambda i: cnp.sum(HEIGHTS[i] ** 2),
+    "bits": lambda i: i & 1,
+    "a count": lambda i: np.bincount(i, minlength=8),
+    "a sum": lambda i: i + 1,
+    "numbers": lambda i: cnp.sum(cnp.sin(i) * i),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32])
+@pytest.mark.parametrize("name", FIRST)
+def test_integers_come_first_in_plain_calls(name: str, dtype: Any) -> None:
+    f = FIRST[name]
+    draw = np.random.default_rng(5)
+    points = draw.integers(0, 3, size=(6, 4)).astype(dtype)
+    program = cadiff.compile(f)
+    for call in (program, program.value):
+        for i in points:
+            found, wanted = call(i), f(i)
+            assert np.asarray(found).dtype == np.asarray(wanted).dtype
+            np.testing.assert_allclose(found, wanted, rtol=1e-14)
+    stats = program.stats()
+    assert stats["recordings"] == 2 and stats["eager"] == 0
+    X = program.batch(points)
+    np.testing.assert_allclose(X, [f(i) for i in points], rtol=1e-14)
+    assert X.dtype == np.array([f(i) for i in points]).dtype
+
+
+def test_large_integers_come_first_without_loss() -> None:
+    program = cadiff.compile(lambda n: n + 1)
+    for n in (2**60 + 1, 2**60 + 3, 7, 2**60 + 5):
+        assert program(np.array([n])).tolist() == [n + 1]
+
+
+def test_integers_come_first_beside_what_is_differentiated() -> None:
+    def f(i: Any, w: Any) -> Any:
+        return cnp.sum(w[i] ** 2)
+
+    program = cadiff.compile(f)
+    w = np.arange(5.0)
+    for i in (np.array([0, 2]), np.array([3, 3]), np.array([4, 1]), [0, 2], [1, 4]):
+        wanted = cadiff.grad(f, 1)(i, w)
+        assert program(i, w) == f(i, w)
+        for found in (
+            program.grad(i, w, argnums=1),
+            cadiff.grad(lambda t, i=i: program(i, t))(w),
+        ):
+            np.testing.assert_array_equal(found, wanted)
+
+
+def test_integers_that_f_needs_as_numbers_are_numbers() -> None:
+    f = cadiff.compile(lambda x: cnp.sum(x**-1))
+    g = cadiff.compile(lambda x: cnp.sum(x**-1))
+    for x in (np.array([1, 2]), np.array([4, 5]), np.array([2, 8])):
+        wanted = np.sum(1.0 / x)
+        assert f(x) == f.value(x) == wanted
+        assert g.value_and_grad(x)[0] == wanted
+        np.testing.assert_allclose(f.grad(x), -1.0 / x**2, rtol=1e-14)
+    assert f.stats()["recordings"] == 1 and f.stats()["eager"] == 0
+
+
+def test_gradients_by_integers_are_those_of_floats() -> None:
+    program = cadiff.compile(lambda x: cnp.sum(cnp.sin(x) * x))
+    for x in (np.array([1, 2, 3]), np.array([4, 5, 6])):
+        assert abs(program(x) - np.sum(np.sin(x) * x)) < 1e-14
+        np.testing.assert_allclose(program.grad(x), np.cos(x) * x + np.sin(x), rtol=1e-14)
+        assert "a function of 3 numbers" in program.to_c(x, name="f")
+
+
+def test_what_f_raises_of_integers_is_its_own_error() -> None:
+    program = cadiff.compile(FIRST["an index"])
+    for i in (np.array([0, 1]), np.array([0, 99]), np.array([1, 99]), np.array([2, 1])):
+        if i[1] < 99:
+            assert program(i) == np.sum(HEIGHTS[i] ** 2)
+        else:
+            with pytest.raises(IndexError, match="99 is out of bounds"):
+                program(i)
