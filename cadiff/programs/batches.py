@@ -463,7 +463,8 @@ def _form(part: Any) -> str:
 
 def _with_vectors(item: Any, what: str) -> Any:
     """A result as replays have it: of values, flat lists of numbers are arrays, too."""
-    if what != "value" or type(item) is float:
+    is_array = type(item) is np.ndarray and item.dtype == np.float64
+    if what != "value" or is_array or type(item) is float:
         return item
     output = Output(item)
     return output.fill(output.atoms)

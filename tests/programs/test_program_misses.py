@@ -388,6 +388,16 @@ def test_results_of_any_form(
         near(program.batch(X, what=what), stacked([one(x) for x in X]))
 
 
+@pytest.mark.parametrize("wrap", [list, tuple, lambda row: {"a": [list(row)]}])
+def test_as_many_points_choose_otherwise_as_there_are_results(wrap: Any) -> None:
+    """Rows and columns could be taken for each other then."""
+    program = cadiff.compile(lambda x: wrap((x if x > 0.0 else -x, 10.0 * x)), max_traces=1)
+    for X in ([1.0, 2.0, 3.0], [1.0, -2.0, 3.0, -4.0], [-2.0, -4.0]):
+        wanted = np.array([[abs(x), 10.0 * x] for x in X])
+        found = program.batch(np.array(X))
+        near(found["a"][0] if isinstance(found, dict) else found, wanted)
+
+
 @pytest.mark.parametrize("optimize", [True, False])
 @pytest.mark.parametrize("most", [1, 8])
 @pytest.mark.parametrize("what", ["value", "jacobian"])
