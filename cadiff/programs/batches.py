@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from typing import Any
 
@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import binding
-from ..binding import CallError, Code, ObstacleError, PointError
+from ..binding import CallError, Code, ObstacleError, PointError, Tree
 from ..transforms import grad, hessian
 from ..transforms._base import Function, checked_argnums, is_int
-from ..transforms._outputs import all_shapes, in_containers, places
+from ..transforms._outputs import Output, all_shapes, in_containers, places
 from .fallbacks import Fallback
 from .recordings import Call, Recorded
 from .traces import Traces, is_eager
@@ -115,7 +115,15 @@ class BatchCalls:
 
         Returns
         -------
-        What the method of that name gives, with one leading axis more on each array.
+        What the method of that name gives, with one leading axis more on each array: float64, of
+        values. A flat list or tuple of k numbers that f returns is an array of shape (points, k).
+
+        Raises
+        ------
+        TypeError
+            If f returns something else than real numbers, arrays of them, or containers of them.
+        ValueError
+            If what f returns has another structure or other shapes at a point than at the first.
         """
         if what not in WHAT:
             raise ValueError(f"what is one of {list(WHAT)}, not {what!r}")
@@ -164,16 +172,16 @@ class BatchCalls:
             return [call(_point(x), *others, **options, **kwargs) for x in points]
 
         if len(X) == 0:
-            return _stacked(each([np.ones(X.shape[1:], X.dtype)[()]]), 0)
+            return _stacked(each([np.ones(X.shape[1:], X.dtype)[()]]), what, 0)
         if self._optimize and isinstance(X, np.ndarray) and X.dtype == np.float64:
             batch = Batch(X, others, kwargs, what, () if what == "value" else numbers, single)
             if self._run_batch(batch, threads):
                 result = batch.result()
                 if len(batch.rest) > 0:
                     left = self._each_as_it_is(batch, argnums) or each(X[batch.rest])
-                    _put(result, batch.rest, _stacked(left))
+                    _put(result, batch.rest, left, what)
                 return result
-        return _stacked(each(X))
+        return _stacked(each(X), what)
 
     def _each_as_it_is(self, batch: Batch, argnums: Any) -> list[Any]:
         """What f gives for points that no recording serves; [] if one of them may be recorded."""
@@ -271,6 +279,8 @@ class Batch:
 
     def prepare(self, recorded: Recorded) -> bool:
         """Whether a recording has a code for many points, and results of the same structure."""
+        if not recorded.is_differentiable:
+            return False  # so gradient functions, or those that stack values, say what is wrong
         if (
             self._recorded is not None
             and recorded.output.structure != self._recorded.output.structure
@@ -403,25 +413,63 @@ def _narrowed(found: Any, what: str, dtype: Any) -> Any:
     return binding.map_leaves(lambda leaf: leaf.astype(dtype), found)
 
 
-def _put(into: Any, indices: NDArray[np.intp], found: Any) -> None:
+def _put(into: Any, indices: NDArray[np.intp], items: list[Any], what: str) -> None:
     """Results for some of several points in their places."""
     leaves, tree = binding.flattened(into)
-    some = tree.parts(found, "what f returns", "the first point's")
-    for all_points, (_, part) in zip(leaves, some, strict=True):
-        all_points[indices] = part
+    columns = _columns(items, what, indices, tree, [leaf.shape[1:] for leaf in leaves])
+    for all_points, column in zip(leaves, columns, strict=True):
+        all_points[indices] = np.array(column)
 
 
-def _stacked(items: list[Any], count: int | None = None) -> Any:
+def _stacked(items: list[Any], what: str, count: int | None = None) -> Any:
     """Results for several points (or for `count` of them) as one, with one axis more."""
-    kinds = set(map(type, items))
-    if kinds <= {float} or kinds <= {np.ndarray}:
-        return np.array(items)[:count]
-    if kinds <= {tuple} and len(set(map(len, items))) == 1:
-        return tuple(_stacked(list(column), count) for column in zip(*items, strict=True))
-    _, tree = binding.flattened(items[0])
-    try:
-        rows = [tree.parts(item, "what f returns", "the first point's") for item in items]
-    except ValueError as error:
-        raise ValueError(f"what f returns differs from point to point: {error}") from None
-    columns = zip(*rows, strict=True)
-    return tree.fill([np.array([leaf for _, leaf in column])[:count] for column in columns])
+    leaves, tree = binding.flattened(_with_vectors(items[0], what))
+    columns = _columns(items, what, range(len(items)), tree, [*map(binding.shape, leaves)])
+    return tree.fill([np.array(column)[:count] for column in columns])
+
+
+def _columns(
+    items: list[Any],
+    what: str,
+    indices: Iterable[int],
+    tree: Tree,
+    shapes: Sequence[tuple[int, ...]],
+) -> list[list[Any]]:
+    """For each leaf of a tree what stands in its place in the results for these points.
+
+    They have to be of the structure and the shapes that the first point's are of.
+    """
+    columns: list[list[Any]] = [[] for _ in shapes]
+    differs = "what f returns differs from point to point: at point"
+    name = "what f returns" if what == "value" else f"the {what}"
+    for i, item in zip(indices, items, strict=True):
+        item = _with_vectors(item, what)
+        try:
+            parts = tree.parts(item, name, "the first point's")
+        except ValueError as error:
+            raise ValueError(f"{differs} {i} {error}") from None
+        for column, (path, part), shape in zip(columns, parts, shapes, strict=True):
+            if binding.opened(part) is not None or binding.shape(part) != shape:
+                raise ValueError(
+                    f"{differs} {i} {path} is {_form(part)}, at the first one of shape {shape}"
+                )
+            column.append(part)
+    return columns
+
+
+def _form(part: Any) -> str:
+    """The shape of a leaf, or which container it is, in words."""
+    found = binding.opened(part)
+    if found is None:
+        return f"of shape {binding.shape(part)}"
+    container, inner = found
+    return container.describe(len(inner))
+
+
+def _with_vectors(item: Any, what: str) -> Any:
+    """A result as replays have it: of values, flat lists of numbers are arrays, too."""
+    is_array = type(item) is np.ndarray and item.dtype == np.float64
+    if what != "value" or is_array or type(item) is float:
+        return item
+    output = Output(item)
+    return output.fill(output.atoms)

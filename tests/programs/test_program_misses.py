@@ -16,7 +16,8 @@ import cadiff
 import cadiff.numpy as cnp
 
 from ..helpers.processes import isolated
-from ..helpers.programs import near, same
+from ..helpers.programs import near, quiet, same
+from ..helpers.properties import examples
 
 Function = Callable[..., Any]
 
@@ -332,18 +333,119 @@ def stacked(items: list[Any]) -> Any:
     first = items[0]
     if isinstance(first, dict):
         return {key: stacked([item[key] for item in items]) for key in first}
-    if isinstance(first, (list, tuple)):
+    if isinstance(first, (list, tuple)) and not all(map(np.isscalar, first)):
         return type(first)(stacked([item[k] for item in items]) for k in range(len(first)))
     return np.array(items)
 
 
-def test_forms_that_differ_from_point_to_point_are_refused() -> None:
-    def f(x: Any) -> Any:
-        return {"a": x[0]} if x[0] > 0.0 else [x[0], x * x]
+FORMS = st.recursive(
+    st.sampled_from(["number", "array"]),
+    lambda part: (
+        st.lists(part, min_size=1, max_size=3)
+        | st.lists(part, min_size=1, max_size=3).map(tuple)
+        | st.dictionaries(st.sampled_from("abc"), part, min_size=1)
+    ),
+    max_leaves=6,
+)
 
-    program = cadiff.compile(f)
-    with pytest.raises(ValueError, match="differs from point to point"):
-        program.batch(np.array([[1.0], [-1.0]]))
+
+def formed(form: Any, x: Any, k: int = 0) -> Any:
+    """What has this form, of numbers that depend on three choices, as the order of keys does."""
+    if isinstance(form, dict):
+        keys = sorted(form, reverse=bool(x[0] > 0.0))
+        return {key: formed(form[key], x, 3 * k + ord(key)) for key in keys}
+    if isinstance(form, (list, tuple)):
+        return type(form)(formed(part, x, 3 * k + i) for i, part in enumerate(form))
+    i, j = k % 3, (k + 1) % 3
+    number = x[i] * x[j] + k if x[j] > 0.0 else 3.0 * x[i] - x[j] ** 3
+    return number if form == "number" else x * number
+
+
+@examples(150)
+@given(
+    FORMS,
+    st.sampled_from(WHAT),
+    st.integers(1, 8),
+    st.booleans(),
+    st.lists(st.integers(1, 5), min_size=1, max_size=3),
+    st.integers(0, 2**32 - 1),
+)
+def test_results_of_any_form(
+    form: Any, what: str, most: int, optimize: bool, counts: list[int], seed: int
+) -> None:
+    """They are stacked in one way, whichever points recordings serve."""
+    if what not in ("value", "jacobian"):
+        form = "number"
+
+    def f(x: Any) -> Any:
+        return formed(form, x)
+
+    program = cadiff.compile(f, max_traces=most, optimize=optimize)
+    rng = np.random.default_rng(seed)
+    for count in counts:
+        X = rng.normal(size=(count, 3))
+        one = f if what == "value" else EAGER[what](f)
+        near(program.batch(X, what=what), stacked([one(x) for x in X]))
+
+
+@pytest.mark.parametrize("wrap", [list, tuple, lambda row: {"a": [list(row)]}])
+def test_as_many_points_choose_otherwise_as_there_are_results(wrap: Any) -> None:
+    """Rows and columns could be taken for each other then."""
+    program = cadiff.compile(lambda x: wrap((x if x > 0.0 else -x, 10.0 * x)), max_traces=1)
+    for X in ([1.0, 2.0, 3.0], [1.0, -2.0, 3.0, -4.0], [-2.0, -4.0]):
+        wanted = np.array([[abs(x), 10.0 * x] for x in X])
+        found = program.batch(np.array(X))
+        near(found["a"][0] if isinstance(found, dict) else found, wanted)
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+@pytest.mark.parametrize("most", [1, 8])
+@pytest.mark.parametrize("what", ["value", "jacobian"])
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (lambda x: {"a": x}, r"point 2 .*expected a list of 2, got \{'a'"),
+        (lambda x: [x], r"point 2 .*expected a list of 2, got \["),
+        (lambda x: [x, x[0]], r"point 2 .*\[1\] is of shape \((3,)?\), .* \(2,( 3)?\)"),
+        (lambda x: [x, x[:1]], r"point 2 .*\[1\] is of shape \(1,( 3)?\), .* \(2,( 3)?\)"),
+        (lambda x: [x, {"a": x}], r"point 2 .*\[1\] is a dict with the keys \['a'\], .* \(2,"),
+    ],
+)
+def test_forms_that_differ_from_point_to_point_are_refused(
+    other: Any, message: str, what: str, most: int, optimize: bool
+) -> None:
+    def f(x: Any) -> Any:
+        return [x * 2.0, x[:2]] if x[0] > 0.0 else other(x)
+
+    program = cadiff.compile(f, max_traces=most, optimize=optimize)
+    X = np.array([[1.0, 2.0, 3.0], [2.0, 3.0, 4.0], [-1.0, 2.0, 3.0], [-2.0, 3.0, 4.0]])
+    assert program.batch(X[:2], what=what)[1].shape[:2] == (2, 2)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=f"differs from point to point: at {message}"):
+            program.batch(X, what=what)
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+@pytest.mark.parametrize("most", [1, 8])
+@pytest.mark.parametrize("what", ["value", "jacobian"])
+@pytest.mark.parametrize(
+    "wrong",
+    [lambda x: (x[0], "low"), lambda x: [x[0], x[1] > 0.0], lambda x: None, lambda x: x > 0],
+)
+def test_results_that_are_no_real_numbers_are_refused(
+    wrong: Any, what: str, most: int, optimize: bool
+) -> None:
+    def f(x: Any) -> Any:
+        return cnp.sum(x) if x[0] > 0.0 else wrong(x)
+
+    X = np.array([[1.0, 2.0], [2.0, 3.0], [-1.0, 2.0]])
+    for first in (X[:2], X[2:]):
+        program = cadiff.compile(f, max_traces=most, optimize=optimize)
+        with quiet():
+            program(first[0])
+            for points in (X, X[::-1], X[2:]):
+                with pytest.raises(TypeError, match=r"what f returns.* must be real numbers"):
+                    program.batch(points, what=what)
 
 
 @settings(max_examples=30)

@@ -148,10 +148,10 @@ def test_batches_are_of_the_dtypes_of_single_calls(dtype: str) -> None:
     for what in ("value", "grad", "value_and_grad", "hessian"):
         near(
             total.batch(X, what=what),
-            batches._stacked([getattr(total, what)(x) for x in X]),  # type: ignore[arg-type]
+            batches._stacked([getattr(total, what)(x) for x in X], what),  # type: ignore[arg-type]
         )
     for argnums in (0, (0,)):
-        wanted = batches._stacked([program.jacobian(x, argnums=argnums) for x in X])
+        wanted = batches._stacked([program.jacobian(x, argnums=argnums) for x in X], "jacobian")
         near(program.batch(X, what="jacobian", argnums=argnums), wanted)
     assert total.batch(X[:0], what="grad").dtype == total.grad(X[0]).dtype
 
