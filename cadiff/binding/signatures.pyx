@@ -586,13 +586,16 @@ def whole(numbers, kind):
     """Whole numbers of a type, or of a dtype, made of floats."""
     if getattr(describing, "is_on", False):
         return Described(numbers, kind)
-    return numbers.astype(kind) if cnp.PyArray_Check(numbers) else kind(int(numbers))
+    is_array = isinstance(kind, np.dtype)  # perhaps one without axes, of a single number
+    return np.asarray(numbers).astype(kind) if is_array else kind(int(numbers))
 
 
 cdef ResultNode result_of_whole(list samples):
     cdef ResultNode result = ResultNode.__new__(ResultNode)
     numbers = [sample.numbers for sample in samples]
     if not cnp.PyArray_Check(numbers[0]):
+        if isinstance(samples[0].kind, np.dtype):
+            return None
         result.kind = RESULT_WHOLE
         result.constant = samples[0].kind
         result.first = place_of(numbers)
