@@ -19,7 +19,7 @@ from ..operations import table as _table
 from ..operations.dispatch import FUNCTIONS, carries, implements
 from ..operations.guards import held, infinite, nans, truths
 from ..operations.guards import order as ascending
-from ..operations.masks import Mask, Replayed
+from ..operations.masks import Mask, Replayed, replaced
 from ..ops import round as round_number
 from ._common import Number, as_number, existing, rearranged, refuse, unsupported, wants_floats
 
@@ -127,7 +127,7 @@ def take(
         if taken is not None:
             return taken
     x, axis = (x.reshape(-1), 0) if axis is None else (x, normalize_axis_index(axis, x.ndim))
-    inside = np.take(np.arange(x.shape[axis]), value(indices), mode=mode)  # type: ignore[call-overload]
+    inside = np.take(np.arange(x.shape[axis]), replaced(value(indices)), mode=mode)  # type: ignore[call-overload]
     return arrays.take(x, inside, axis)
 
 

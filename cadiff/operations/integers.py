@@ -100,8 +100,11 @@ def _moved(function: Callable[..., Any]) -> Callable[..., Any]:
         plain = function(*replaced(args, "_plain"), **replaced(kwargs, "_plain"))
         if plain.dtype.kind not in "iu" or plain.size == 0:
             return None
+        numbers = replaced(args, "number")
+        if not masks.are_floats(numbers):
+            return None
         try:
-            numbers = binding.map_leaves(masks.as_floats, replaced(args, "number"))
+            numbers = binding.map_leaves(masks.as_floats, numbers)
             outcomes = function(*numbers, **kwargs)
         except (TypeError, ValueError, NotImplementedError):
             return None

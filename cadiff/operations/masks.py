@@ -51,6 +51,7 @@ class _Memory:
         self.was_compared = False  # as a single number, which is a guard
         self.is_wide = False  # whether ints may be of any size in a replay
         self.is_value = False  # whether they are floats that numbers have: no guard tells them
+        self.bound = np.inf  # of the sizes of ints: none in a replay is larger
 
     def read(self) -> None:
         """Guard what is in it, or, of floats, what that is made of."""
@@ -361,7 +362,7 @@ class Mask(Replayed, NDArrayOperatorsMixin):
         """A copy, which assignments to the original do not change."""
         if self.is_plain:
             return self.read_values.copy(order)
-        return made_of([self], self._plain.copy(), self._outcomes)
+        return made_of([self], self._plain.copy(), self._outcomes, _bound(self))
 
     def __copy__(self) -> Any:
         return self.copy()
@@ -387,7 +388,7 @@ class Mask(Replayed, NDArrayOperatorsMixin):
         if self.dtype == bool:
             self._memory.note_reading()
             return np.bool_(binding.compare(self._outcomes[key], 0.0, NOT_EQUAL, self._equality))
-        return made_of([self], element, self._outcomes[key])
+        return made_of([self], element, self._outcomes[key], _bound(self))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.read_values[key] = value
@@ -419,6 +420,7 @@ class Mask(Replayed, NDArrayOperatorsMixin):
             self._plain, self._outcomes = result._plain, result._outcomes
             self._equality = result._equality
             self._memory.own = (self._outcomes, self._serial, self._equality)
+            self._memory.bound = result._memory.bound
         else:
             self[...] = result
         return self
@@ -491,12 +493,12 @@ class Mask(Replayed, NDArrayOperatorsMixin):
         if not (args or kwargs or self.is_plain) and self.dtype.kind + kind.kind in _CONVERTED:
             exact = self.dtype == bool or _stay_exact(np.positive, [], {}, kind, self._outcomes)
             if exact and self.size > 0:
-                return made_of([self], self._plain.astype(kind), self._outcomes)
+                return made_of([self], self._plain.astype(kind), self._outcomes, _bound(self))
         if args or kwargs or self.is_plain or kind not in (np.int64, np.float64):
             return self.read_values.astype(dtype, *args, **kwargs)
         if self.dtype == np.float64 and kind != np.float64:
             return self.read_values.astype(dtype)
-        return made_of([self], self._plain.astype(kind), self._outcomes)
+        return made_of([self], self._plain.astype(kind), self._outcomes, _bound(self))
 
 
 # What is done in the place of functions of NumPy's: None, or their result. See integers.py.
@@ -570,15 +572,15 @@ def _applied(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     if plain.dtype == np.float64 or (is_whole and (is_wide or _is_exact_count(plain))):
         with contextlib.suppress(TypeError, ValueError):  # not for numbers with derivatives
             numbers = [as_floats(x) for x in replaced(args, "number")]
-            outcomes = function(*numbers, **kwargs)
-            if is_whole:
-                outcomes = outcomes + 0.0  # of an int there is no -0.0
-            if (
-                plain.dtype == np.float64
-                or not is_wide
-                or _stay_exact(function, numbers, kwargs, plain.dtype, outcomes)
+            if not is_whole:
+                return made_of(masks, plain, function(*numbers, **kwargs))
+            compute = _divided(function) if function in _DIVISIONS else function
+            outcomes = compute(*numbers, **kwargs) + 0.0  # of an int there is no -0.0
+            bound = _bound_of(function, args)
+            if (plain.dtype.kind == "i" and bound <= _largest(plain.dtype)) or _stay_exact(
+                function, numbers, kwargs, plain.dtype, outcomes
             ):
-                return made_of(masks, plain, outcomes)
+                return made_of(masks, plain, outcomes, bound)
     for mask in masks:
         mask._memory.read()
     return plain
@@ -621,9 +623,63 @@ def as_floats(x: Any) -> Any:
     return x.astype(np.float64) if is_plain and x.dtype.kind in "biu" else x
 
 
+def are_floats(tree: Any) -> bool:
+    """Whether floats can stand for all ints in a container."""
+    return all(kind_of(x) not in "iu" or _is_real(x) for x in binding.flattened(tree)[0])
+
+
 def _is_exact_count(plain: Any) -> bool:
     """Whether ints made of outcomes, which are 1 or 0, are what floats can stand for."""
     return bool(plain.dtype == np.int64 and np.max(np.abs(plain), initial=0) < EXACT)
+
+
+def _largest(dtype: Any) -> int:
+    """The largest int that the dtype has and that floats can stand for, as all below it."""
+    return min(int(np.iinfo(dtype).max), EXACT - 1)
+
+
+def _divided(function: Any) -> Callable[[Any, Any], Any]:
+    """A division of ints, which by 0 give 0."""
+
+    def divide(x: Any, y: Any) -> Any:
+        if not carries(y) and np.all(y):
+            return function(x, y)
+        is_zero = binding.indicator(y, 0.0, EQUAL) if carries(y) else np.equal(y, 0) * 1.0
+        return function(x, y + is_zero) * (1.0 - is_zero)
+
+    return divide
+
+
+def _bound(x: Any) -> float:
+    """No number in its place is larger in a replay; inf where that is not known."""
+    if isinstance(x, Mask):
+        return 1.0 if x.dtype == bool else x._memory.bound
+    if isinstance(x, Replayed):
+        return np.inf
+    return float(np.max(np.abs(as_floats(np.asarray(x))), initial=0.0))
+
+
+def _bound_of(function: Any, args: tuple[Any, ...]) -> float:
+    """The bound of the ints that a function makes of others; inf where that is not known."""
+    if function is np.where:
+        return max(map(_bound, args[1:]))
+    if function in (np.add, np.subtract):
+        return _bound(args[0]) + _bound(args[1])
+    if function in (np.multiply, np.outer):
+        return _bound(args[0]) * _bound(args[1])
+    if function is np.square:
+        return _bound(args[0]) ** 2
+    if function in (np.max, np.min, np.amax, np.amin):
+        return _bound(args[0])
+    if function is np.diff and len(args) == 1:
+        return 2.0 * _bound(args[0])
+    if function in (np.sum, np.cumsum):
+        return _bound(args[0]) * np.size(args[0]._plain)
+    if function in (np.dot, np.inner, np.matmul):
+        return _bound(args[0]) * _bound(args[1]) * max(map(np.size, replaced(args, "_plain")))
+    if function in _NO_LARGER:
+        return max(map(_bound, args))
+    return np.inf
 
 
 def _stay_exact(
@@ -633,11 +689,11 @@ def _stay_exact(
 
     That is, none is of a size that floats cannot stand for, or that the dtype does not have.
     """
+    low, high = max(int(np.iinfo(dtype).min), 1 - EXACT), _largest(dtype)
     if function is np.where:
-        return True
-    kind = np.iinfo(dtype)
-    low, high = max(kind.min, 1 - EXACT), min(kind.max, EXACT - 1)
-    if function in _SUMS | _PRODUCTS | {np.matmul}:  # and nothing on the way to it
+        if dtype == np.int64:  # else an int of Python's may wrap around
+            return True
+    elif function in _SUMS | _PRODUCTS | {np.matmul}:  # and nothing on the way to it
         outcomes = function(*[abs(x) for x in numbers], **kwargs)
         low = -high
     values = np.asarray(binding.plain_values(outcomes))
@@ -649,8 +705,9 @@ def _stay_exact(
     return True
 
 
-def made_of(masks: list[Replayed], plain: Any, outcomes: Any) -> Mask:
+def made_of(masks: list[Replayed], plain: Any, outcomes: Any, bound: float = np.inf) -> Mask:
     made = Mask(plain, outcomes, masks[0]._serial, any(mask._equality for mask in masks))
+    made._memory.bound = bound
     joined(made, masks, plain.dtype == np.float64)
     return made
 
@@ -952,6 +1009,12 @@ _WHOLE = {
     np.minimum, np.maximum, np.fmin, np.fmax, np.sign, np.floor_divide, np.remainder, np.fmod,
     np.floor, np.ceil, np.trunc, np.rint, np.sum, np.cumsum, np.prod, np.diff, np.where,
     np.max, np.min, np.amax, np.amin, np.dot, np.outer, np.inner,
+}  # fmt: skip
+_DIVISIONS = {np.floor_divide, np.remainder, np.fmod}
+# What makes none that is larger than its operands.
+_NO_LARGER = _DIVISIONS | {
+    np.negative, np.positive, np.absolute, np.minimum, np.maximum, np.fmin, np.fmax, np.sign,
+    np.floor, np.ceil, np.trunc, np.rint,
 }  # fmt: skip
 _METHODS = {
     function.__name__: function

@@ -163,15 +163,14 @@ _CALLS = ("PRECALL", "CALL", "CALL_FUNCTION")
 
 
 def _asks_type(steps: list[_Step], k: int) -> bool:
-    """Whether the type of something is looked at, rather than its name, or that of self."""
-    names = [step.name for step in steps[k + 1 : k + 12]]
-    n = next((n for n, name in enumerate(names) if name not in _ATTRIBUTES and n > 0), 1)
-    if not names or not names[0].startswith(("LOAD_FAST", "LOAD_DEREF")):
-        return True
-    while n < len(names) and names[n] in _CALLS:
-        n += 1
-    of_self = n > 1 and steps[k + 1].argument in ("self", "cls") and names[1] in _CALLS
-    return not (of_self or (n < len(names) and names[n] in _ATTRIBUTES))
+    """Whether the type of something is looked at, rather than that of self."""
+    called = steps[k + 1 : k + 3]
+    is_self = (
+        len(called) == 2
+        and called[0].name.startswith(("LOAD_FAST", "LOAD_DEREF"))
+        and called[0].argument in ("self", "cls")
+    )
+    return not (is_self and called[1].name in _CALLS)
 
 
 def _only_counts(steps: list[_Step], k: int) -> bool:

@@ -966,3 +966,115 @@ def test_what_f_raises_of_integers_is_its_own_error() -> None:
         else:
             with pytest.raises(IndexError, match="99 is out of bounds"):
                 program(i)
+
+
+# Of a vector x of 3 numbers, an int k, which changes, and a mask, which does.
+EXACT_INTEGERS: dict[str, Callable[[Any, Any], Any]] = {
+    "divided by 0": lambda x, k: 7 // (x > 0.0).astype(int),
+    "remainder by 0": lambda x, k: -7 % (x > 0.0).astype(int),
+    "fmod by 0": lambda x, k: np.fmod(7, (x > 0.0).astype(int)),
+    "both by 0": lambda x, k: divmod(np.array([5, -5, 3]), np.where(x > 0.0, -2, 0))[1],
+    "int by 0": lambda x, k: k // np.where(x > 0.0, 3, 0) + k % (x > 1.0).astype(int),
+    "by zeros": lambda x, k: (x > 0.0).astype(int) // np.array([0, 2, -1]),
+    "counts": lambda x, k: np.sum(x > 0.0) // (np.sum(x > 0.0) - 1) * np.ones(3, int),
+    "square": lambda x, k: np.square(np.where(x > 0.0, 2**40, 3)),
+    "product": lambda x, k: np.multiply(np.where(x > 0.0, 2**40, 3), 2**30),
+    "products": lambda x, k: np.prod(np.where(x > 0.0, 2**40, 3)) * np.ones(3, int),
+    "power": lambda x, k: ((x > 0.0) + 2**32 - 1) ** 2,
+    "table": lambda x, k: np.array([3, 2**40])[(x > 0.0).astype(int)] * 2**30,
+    "small": lambda x, k: (x > 0.0).astype(np.int8) * 100 * 2,
+    "sum": lambda x, k: np.cumsum(np.where(x > 0.0, 2**52, 1)) * 2**11,
+    "matrix": lambda x, k: np.dot(np.where(x > 0.0, 2**40, 1), np.array([2**23] * 3)) + I3,
+    "stack": lambda x, k: np.stack([k * I3, I3 + 2**53])[1] - 2**53,
+    "hstack": lambda x, k: np.hstack([k, 2**60 + 1, 1]) % 10,
+    "vstack": lambda x, k: np.vstack([k * I3, I3 + 2**62])[1] % 10,
+    "column_stack": lambda x, k: np.column_stack([k * I3, I3 + 2**62])[:, 1] % 10,
+    "unsigned": lambda x, k: np.stack([(x > 0.0).astype(np.uint64), I3.astype("u8") * 2**62])[1],
+    "choice": lambda x, k: np.where(x > 0.0, 3 - k, (x > 1.0).astype(np.uint8)),
+    "0-d array": lambda x, k: np.where(k > 1, k, 5) * I3,
+}
+I3 = np.array([1, 2, 3])
+
+
+@pytest.mark.parametrize("name", EXACT_INTEGERS)
+def test_integers_are_those_of_numpy(name: str) -> None:
+    """Also where they are divided by 0, wrap around, or have more digits than floats."""
+    make = EXACT_INTEGERS[name]
+
+    def returned(x: Any, k: Any) -> Any:
+        return make(x, k), x[0] * 2.0
+
+    def used(x: Any, k: Any) -> Any:
+        return cnp.sum(x * make(x, k))
+
+    for optimize in (True, False):
+        programs = [cadiff.compile(f, optimize=optimize) for f in (returned, used)]
+        for signs, k in ((-1, 2), (0, 3), (1, 4), (2, 0), (-1, 7)):
+            x = np.array([1.5, 2.5, -0.5]) * np.sign(np.arange(3) - signs + 0.5)
+            with np.errstate(all="ignore"):
+                found, expected = programs[0](x, k)[0], returned(x, k)[0]
+                assert (found.dtype, found.tolist()) == (expected.dtype, expected.tolist())
+                near(programs[1](x, k), used(x, k))
+                near(programs[1].grad(x, k), cadiff.grad(used)(x, k))
+
+
+def test_small_integers_of_masks_need_no_guard() -> None:
+    program = cadiff.compile(lambda x: cnp.sum(x * ((x > 0.0) * 3 - 1)) * np.sum(x > 1.0) // 2)
+    program(np.array([1.0, 2.0, -1.0]))
+    assert program.stats()["traces"][0]["guards"] == 0
+
+
+def test_names_of_types_are_those_of_ints() -> None:
+    program = cadiff.compile(lambda x, k: x * k * len(type(k).__name__))
+    for k in range(4):
+        assert program(2.0, k) == 2.0 * k * len("int")
+
+    class Model:
+        def __call__(self, x: Any, k: Any) -> Any:
+            return x * k * len(type(self).__name__)
+
+    program = cadiff.compile(Model())
+    for k in range(4):
+        assert program(2.0, k) == 2.0 * k * len("Model")
+    assert program.stats()["recordings"] == 2
+
+
+def test_floats_are_no_indices_of_take() -> None:
+    def f(x: Any) -> Any:
+        return cnp.sum(cnp.take(x, (x > 0.3) / 2, mode="clip"))
+
+    for g in (f, cadiff.grad(f), cadiff.compile(f)):
+        with pytest.raises(TypeError, match="Cannot cast"):
+            g(np.array([0.1, 0.5, 0.7]))
+
+
+def test_a_choice_between_single_ints_is_an_array_as_for_numpy() -> None:
+    program = cadiff.compile(lambda x, k: (x * 1.0, np.where(k > 3, k, 3)))
+    for k in range(6):
+        found = program(1.0, k)[1]
+        assert (type(found), found.shape, found.dtype.kind, int(found)) == (
+            *(np.ndarray, (), "i"),
+            max(k, 3),
+        )
+
+
+@pytest.mark.parametrize("where", ["taken", "of a table", "assigned"])
+def test_an_index_that_nothing_needs_is_checked(where: str) -> None:
+    table = np.arange(4.0)
+
+    def f(x: Any, k: Any) -> Any:
+        if where == "taken":
+            x[k]
+        elif where == "of a table":
+            table[k]
+        else:
+            y = cnp.zeros(4)
+            y[k] = 3.0
+        return cnp.sum(x)
+
+    program = cadiff.compile(f)
+    for k in range(4):
+        near(program.grad(np.ones(4), k), np.ones(4))
+    for call in (program, program.grad):
+        with pytest.raises(IndexError, match="out of bounds"):
+            call(np.ones(4), 4)
