@@ -184,10 +184,10 @@ def _reads_of(code: CodeType) -> Reads:
 
 
 def _own_writes(code: CodeType) -> Iterator[Write]:
-    """What some code assigns to, deletes or changes that is not its own, as far as it is named.
+    """What some code changes that is not its own, as far as it is named.
 
-    A place on the stack is followed from where it is loaded to where it is used, over the
-    instructions as they are written.
+    What is assigned and not read is left out: that may be done twice. A place on the stack is
+    followed from where it is loaded to where it is used, over the instructions as they are written.
     """
     first = code.co_varnames[0] if code.co_argcount else None
     steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
@@ -196,43 +196,58 @@ def _own_writes(code: CodeType) -> Iterator[Write]:
         has_argument = step.opcode >= dis.HAVE_ARGUMENT
         effect = dis.stack_effect(step.opcode, step.arg if has_argument else None, jump=False)
         heights.append(heights[-1] + effect)
+    found: list[Write] = []
+    read: set[tuple[str, Chain]] = set()
+    chain: Chain
     for k, step in enumerate(steps):
         kind, name = step.opname, step.argval
         if "FAST_" in kind and isinstance(name, tuple):  # two in one
             name = name[-1]
         if kind in ("STORE_GLOBAL", "DELETE_GLOBAL"):
-            yield Write("globals", (name,), True)
-        elif kind in ("STORE_DEREF", "DELETE_DEREF") and name in code.co_freevars:
-            yield Write("cells", (name,), True)
-        elif kind in ("LOAD_GLOBAL", "LOAD_NAME"):
-            yield from _writes_from("globals", (name,), steps, heights, k)
+            found.append(Write("globals", (name,), True))
+            continue
+        if kind in ("STORE_DEREF", "DELETE_DEREF") and name in code.co_freevars:
+            found.append(Write("cells", (name,), True))
+            continue
+        if kind in ("LOAD_GLOBAL", "LOAD_NAME"):
+            where, chain = "globals", (name,)
         elif kind == "LOAD_DEREF" and name in code.co_freevars:
-            yield from _writes_from("cells", (name,), steps, heights, k)
+            where, chain = "cells", (name,)
         elif name == first is not None and ("LOAD_FAST" in kind or kind == "LOAD_DEREF"):
-            yield from _writes_from("first", (), steps, heights, k)
+            where, chain = "first", ()
+        else:
+            continue
+        at = k + 1
+        while at < len(steps) and steps[at].opname in _ATTRIBUTES:
+            if steps[at].argval in _CHANGES:
+                found.append(Write(where, chain, False))
+            chain = (*chain, str(steps[at].argval))
+            at += 1
+        write, is_read = _use(where, chain, steps[at:], heights[at:], heights[k + 1])
+        if write is not None:
+            found.append(write)
+        if is_read:
+            read.add((where, chain[:1]))
+    for write in found:
+        if (write.where, write.chain[:1]) in read:
+            yield write
 
 
-def _writes_from(
-    where: str, chain: Chain, steps: list[dis.Instruction], heights: list[int], k: int
-) -> Iterator[Write]:
-    """How what is loaded at k is written to."""
-    place = heights[k + 1]  # the height with it on top
-    at = k + 1
-    while at < len(steps) and steps[at].opname in _ATTRIBUTES:
-        name = str(steps[at].argval)
-        if name in _CHANGES:
-            yield Write(where, chain, False)
-        chain = (*chain, name)
-        at += 1
-    while at < len(steps) and heights[at] >= place:
-        name = steps[at].opname
+def _use(
+    where: str, chain: Chain, steps: list[dis.Instruction], heights: list[int], place: int
+) -> tuple[Write | None, bool]:
+    """How what is on top of a stack of height `place` is written to; and whether it is read."""
+    for k, step in enumerate(steps):
+        if heights[k] < place:
+            break
         # `a[i] += v` leaves the value where it is in `a[i] = v` by exchanging it with the others.
-        above = heights[at] - place - steps[at - 1].opname.startswith(("SWAP", "ROT"))
-        if name in ("STORE_SUBSCR", "DELETE_SUBSCR") and above == 1:
-            yield Write(where, chain, False)
-        elif name in ("STORE_ATTR", "DELETE_ATTR") and above == 0:
-            yield Write(where, (*chain, str(steps[at].argval)), True)
-        at += 1
+        is_exchanged = k > 0 and steps[k - 1].opname.startswith(("SWAP", "ROT"))
+        above = heights[k] - place - is_exchanged
+        if step.opname in ("STORE_SUBSCR", "DELETE_SUBSCR") and above == 1:
+            return Write(where, chain, False), is_exchanged or step.opname == "DELETE_SUBSCR"
+        if step.opname in ("STORE_ATTR", "DELETE_ATTR") and above == 0:
+            return Write(where, (*chain, str(step.argval)), True), is_exchanged
+    return None, True
 
 
 _CALLS = ("PRECALL", "CALL", "CALL_FUNCTION")
@@ -658,7 +673,7 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
     """What f reads in a call beside its inputs: also of the arguments that are no numbers.
 
     Its `asks_types` says whether f, or what it calls, may ask for the type of an argument;
-    `is_written` whether they write to what they read.
+    `is_written` whether they change what they read.
     """
     watch = Watch()
     walk = _Walk(watch)
