@@ -24,7 +24,7 @@ from .codes cimport Code
 from .methods cimport bound_program, Objects, Owned
 from .sparse cimport MatrixPlan
 from .signatures cimport (
-    node_of, has_names, ArgumentNode, ResultNode, RESULT_ARRAY, result_from,
+    node_of, cost_of, has_names, ArgumentNode, ResultNode, RESULT_ARRAY, result_from,
     forget_references, refer, Taken,
 )
 
@@ -40,7 +40,8 @@ cdef dict NO_NAMES = {}
 
 
 cdef enum:
-    FEW_SIGNATURES = 16  # of one method
+    MOST_SIGNATURES = 256  # of one method
+    MOST_ARGUMENTS = 256
     MOST_SKIPPED = 255   # calls of signatures that come and go, for which none is kept
     MOST_DESCRIBED = 1 << 18  # results: to describe more takes longer than many calls gain
 
@@ -115,6 +116,7 @@ cdef class Signature:
     cdef object lifted     # arrays of integers that are inputs
     cdef tuple nodes       # of positional arguments, then of those by keyword
     cdef tuple names       # of these
+    cdef bytes order       # in which positional arguments are looked at: what is told at once first
     cdef Py_ssize_t n_args
     cdef Py_ssize_t n_names
     cdef Py_ssize_t n_numbers  # that arguments are made of
@@ -133,7 +135,7 @@ cdef class Signature:
         cdef Py_ssize_t k, n = len(args)
         cdef Taken taken = Taken(lifted)
         cdef list nodes = [None] * n
-        if not is_choice(argnums):
+        if not is_choice(argnums) or n > MOST_ARGUMENTS:
             return False
         self.argnums = argnums
         self.lifted = lifted
@@ -149,6 +151,7 @@ cdef class Signature:
         if None in nodes or any([has_names(nodes[k]) for k in last]):
             return False
         self.nodes = tuple(nodes)
+        self.order = bytes(sorted(range(n), key=lambda k: cost_of(nodes[k])))
         self.n_numbers = taken.numbers
         return True
 
@@ -161,12 +164,25 @@ cdef class Signature:
         )
 
     @cython.final
+    cdef inline bint may_fit(self, tuple args) except -1:
+        """Whether the argument fits that is told at once, if there is one."""
+        cdef Py_ssize_t k
+        if self.n_args == 0:
+            return True
+        k = (<const unsigned char *>self.order)[0]
+        return (<ArgumentNode>PyTuple_GET_ITEM(self.nodes, k)).may_be(
+            <object>PyTuple_GET_ITEM(args, k)
+        )
+
+    @cython.final
     cdef inline bint take(self, tuple args, dict kwargs, double *inputs) except -1:
         """Whether the arguments have this signature; if so, their numbers are written."""
-        cdef Py_ssize_t k, n = self.n_args
+        cdef Py_ssize_t i, k, n = self.n_args
+        cdef const unsigned char *order = self.order
         cdef PyObject *found
         cdef object item
-        for k in range(n):
+        for i in range(n):
+            k = order[i]
             if not (<ArgumentNode>PyTuple_GET_ITEM(self.nodes, k)).take_float(
                 <object>PyTuple_GET_ITEM(args, k), inputs
             ) and not (<ArgumentNode>PyTuple_GET_ITEM(self.nodes, k)).take(
@@ -464,7 +480,7 @@ cdef class FastPaths:
             return REFUSED  # f may read what is recorded, beside its arguments
         while k < PyList_GET_SIZE(known):
             signature = <Signature>PyList_GET_ITEM(known, k)
-            if signature.is_of(args, kwargs, argnums):
+            if signature.is_of(args, kwargs, argnums) and (k == 0 or signature.may_fit(args)):
                 result = signature.call(args, kwargs)
                 if result is not MISSED:
                     if k > 0 and k < PyList_GET_SIZE(known) and known[k] is signature:
@@ -487,7 +503,7 @@ cdef class FastPaths:
         if not signature.describe(args, kwargs, argnums, first, last, lifted):
             return None
         signature.paths = []
-        if len(self.known) >= FEW_SIGNATURES:
+        if len(self.known) >= MOST_SIGNATURES:
             short_lived = not (<Signature>self.known.pop()).was_used
             self.n_to_skip = min(MOST_SKIPPED, 2 * self.n_to_skip + 1) if short_lived else 0
             self.n_skipped = 0

@@ -50,6 +50,7 @@ cdef class ArgumentNode(Shaped):
     cdef Py_ssize_t offset  # of its numbers among the inputs
     cdef Py_ssize_t pointer # if not 0, where the address of its numbers is enough
     cdef object kept        # the static, or its key; the type of a container, or its key
+    cdef Py_hash_t hash_of_kept  # of a static that is equal
     cdef tuple names        # keys of a dict, fields of a dataclass
     cdef bint has_only      # these, and no other attribute
     cdef bint is_of_doubles # a row of float64 of NumPy's
@@ -62,6 +63,14 @@ cdef class ArgumentNode(Shaped):
         inputs[self.offset] = PyFloat_AS_DOUBLE(item)
         return True
 
+    cdef inline bint may_be(self, object item) except -1:
+        """Whether an argument may fit, as far as that is told at once."""
+        if self.kind == NODE_ARRAY:
+            return self.is_shape_of(item)
+        if self.kind == NODE_EQUAL and item is not self.kept:
+            return type(item) is type(self.kept) and hash(item) == self.hash_of_kept
+        return True
+
     cdef bint take(self, object item, double *inputs) except -1
     cdef bint take_array(self, object array, double *inputs) except -1
     cdef bint take_row(self, object row, double *place)
@@ -72,6 +81,7 @@ cdef class ArgumentNode(Shaped):
 
 
 cdef ArgumentNode node_of(object item, bint differentiable, Taken taken)
+cdef int cost_of(ArgumentNode node)
 
 
 cdef int refer(tuple nodes, Py_ssize_t place, Py_ssize_t pointer) except -1

@@ -308,6 +308,7 @@ cdef ArgumentNode node_of(object item, bint differentiable, Taken taken):
         if differentiable and item is not None:
             return None
         node.kind = NODE_EQUAL
+        node.hash_of_kept = hash(item)
         node.kept = item
         if kind in integers:
             taken.integers += 1
@@ -420,6 +421,14 @@ cdef int forget_references(tuple nodes) except -1:
         node.pointer = 0
         forget_references(node.children)
     return 0
+
+
+cdef int cost_of(ArgumentNode node):
+    """What it costs to find that an argument does not fit: values at once, numbers once they are
+    copied, keys once they are made."""
+    if node.kind in (NODE_EQUAL, NODE_SAME, NODE_BYTES):
+        return 0
+    return 2 if node.kind == NODE_KEY else 1
 
 
 cdef bint has_names(ArgumentNode node) except -1:

@@ -17,6 +17,30 @@ from .traces import MOST_SIGNATURES, Traces
 __all__ = ["InnerCalls"]
 
 
+MOST_SKIPPED = 8  # calls in a row that are not tried
+
+
+class Known:
+    """The key of calls of one signature, and whether recordings serve them.
+
+    Where there are as many as there may be, and none has served for some calls in a row, f is run
+    without trying them for a few calls.
+    """
+
+    def __init__(self, key: Any) -> None:
+        self.key = key
+        self._missed = 0
+        self._to_skip = 0
+
+    def skips(self) -> bool:
+        self._to_skip -= self._to_skip > 0
+        return self._to_skip > 0
+
+    def note(self, served: bool) -> None:
+        self._missed = 0 if served else self._missed + 1
+        self._to_skip = min(self._missed, MOST_SKIPPED)
+
+
 class InnerCalls:
     """Calls of a function whose arguments carry derivatives."""
 
@@ -24,38 +48,41 @@ class InnerCalls:
         self._function = f
         self._name = str(getattr(f, "__qualname__", repr(f)))
         self._traces = traces
-        self._keys: dict[Any, Any] = {}  # of calls, by what signature_of finds
+        self._known: dict[Any, Known] = {}  # by what signature_of finds
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the function returns."""
-        call: Call | None = None
-        if self._traces.optimize and binding.takes_entries():  # else it is what f does itself
-            signature, atoms = (None, []) if kwargs else binding.signature_of(args)
-            key = self._keys.get(signature)
-            if key is None:
-                call = self._traces.call(args, kwargs, first_argument(args))
-                if signature is not None and not call.integers:
-                    self._remember(signature, call.key)
-            else:
-                latest = self._traces.latest(key)
-                if latest is not None:
-                    try:
-                        result = latest.entered(self._name, atoms)
-                    except MissedError:
-                        pass
-                    else:
-                        if result is not NOT_ENTERED:
-                            latest.use()
-                            return result
-                        return self._run(None, args, kwargs)
-                call = KnownCall(args, key, atoms)
-            result = self._entered(call)
-            if result is not NOT_ENTERED:
-                return result
-        return self._run(call, args, kwargs)
+        traces = self._traces
+        if not traces.optimize or not binding.takes_entries():  # it is what f does itself
+            return self._run(None, args, kwargs)
+        signature, atoms = (None, []) if kwargs else binding.signature_of(args)
+        known = self._known.get(signature)
+        if known is None:
+            call = traces.call(args, kwargs, first_argument(args))
+            if signature is not None and not call.integers:
+                self._remember(signature, call.key)
+        else:
+            call = KnownCall(args, known.key, atoms)
+            if known.skips() and traces.on_branch_change == "retrace":
+                return self._run(call, args, kwargs)
+        result = self._entered(call)
+        is_served = result is not NOT_ENTERED
+        if known is not None:
+            known.note(is_served or not traces.is_full(call))
+        return result if is_served else self._run(call, args, kwargs)
 
     def _entered(self, call: Call) -> Any:
         """By any recording that there is, or one that is made now."""
+        latest = self._traces.latest(call.key)
+        if latest is not None:  # mostly it serves
+            try:
+                result = latest.entered(self._name, call.atoms)
+            except MissedError:
+                pass
+            else:
+                if result is not NOT_ENTERED:
+                    latest.use()
+                return result
         if not any(isinstance(x, (Var, Dual)) for x in call.atoms):
             return NOT_ENTERED
 
@@ -80,6 +107,6 @@ class InnerCalls:
         return result
 
     def _remember(self, signature: Any, key: Any) -> None:
-        if len(self._keys) >= MOST_SIGNATURES:
-            self._keys.clear()
-        self._keys[signature] = key
+        if len(self._known) >= MOST_SIGNATURES:
+            self._known.clear()
+        self._known[signature] = Known(key)

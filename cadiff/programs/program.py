@@ -43,6 +43,7 @@ from .inner import InnerCalls
 from .matrices import SparseCalls
 from .reads import UnwatchableError, watch_call
 from .recordings import (
+    CHANGED,
     Call,
     FloatArray,
     MissedError,
@@ -368,6 +369,8 @@ class Program(SparseCalls, BatchCalls, Calls):
         """
         _, call, args, numbers, first, last = asked
         kwargs = dict(call.kwargs)
+        if asked.what == "value" and self._traces.obstacle(call) == CHANGED:
+            eager = self._function  # to change what it was given
         fallback = self._fallback_of(call, last, eager)
         ran = call.ran if asked.what == "value" else ()
         if fallback is None:

@@ -11,6 +11,7 @@ import pickle
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 from math import prod
+from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +45,10 @@ from ..transforms._outputs import as_result, places
 from .reads import UnwatchableError, watch_call
 from .returned import Returned
 
+CHANGED = (
+    "it changes a list, a dict or another container among its arguments in place: return what "
+    "that becomes"
+)
 KEPT = (
     "it keeps what cadiff.value(v) gives, or something made of it: a replay would not keep what "
     "it computes anew, so return it"
@@ -55,6 +60,7 @@ FloatArray = NDArray[np.float64]
 Range = tuple[int, int]
 
 __all__ = [
+    "CHANGED",
     "NOT_ENTERED",
     "OUTER",
     "Call",
@@ -645,11 +651,15 @@ def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Reco
     def record_once() -> Recorded | str:
         with Guarded(call.inputs, f, exact) as guarded:
             args, kwargs = call.with_inputs(guarded.lifted, lends=True)
+            given = _contents(args, kwargs)
             out = f(*args, **kwargs)
-            del args, kwargs
+            is_changed = not _are_same(given, _contents(args, kwargs))
+            del args, kwargs, given
             output = Returned(out)
             del out
             found = _taken(guarded, output, call, watch, optimize, exact)
+            if is_changed and isinstance(found, Recorded):
+                found = CHANGED
             output.atoms = []  # Vars that are alive when the tape is rewound have to be found
         return found
 
@@ -662,6 +672,19 @@ def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Reco
                 raise
     with values_are_read():  # f, or what it calls, wants plain values or integers
         return record_once()
+
+
+def _contents(args: list[Any], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
+    """What is in containers among some arguments, and how they are made."""
+    held = [x for x in (*args, *kwargs.values()) if binding.opened(x) is not None]
+    leaves, tree = binding.flattened(held)
+    return leaves, binding.key_of(tree)
+
+
+def _are_same(one: tuple[list[Any], Any], other: tuple[list[Any], Any]) -> bool:
+    """Whether contents consist of the same objects."""
+    (leaves, tree), (others, other_tree) = one, other
+    return len(leaves) == len(others) and tree == other_tree and all(map(is_, leaves, others))
 
 
 def _taken(

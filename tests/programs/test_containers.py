@@ -391,3 +391,33 @@ def test_what_runs_as_it_is_gets_the_numbers_that_are_recorded(args: tuple[Any, 
         np.testing.assert_array_equal(program(*args), first)
         assert seen[-1] == seen[0]
     assert np.all(np.isinf(first))
+
+
+def counts(x: Any, d: Any) -> Any:
+    d["n"] = d.get("n", 0) + 1
+    return x * d["n"]
+
+
+def appends(x: Any, d: Any) -> Any:
+    d.setdefault("items", []).append(1.5)
+    return x * sum(d["items"])
+
+
+def doubles(x: Any, d: Any) -> Any:
+    d["a"] = d.get("a", 1.0) * 2.0
+    return x * d["a"]
+
+
+@pytest.mark.parametrize("f", [counts, appends, doubles])
+@pytest.mark.parametrize("method", ["__call__", "grad", "jacobian"])
+@pytest.mark.filterwarnings("ignore:.*changes a list, a dict or another container")
+def test_containers_that_f_changes_are_changed(f: Callable[..., Any], method: str) -> None:
+    eager = f if method == "__call__" else getattr(cadiff, method)(f)
+    for optimize in (True, False):
+        program = cadiff.compile(f, optimize=optimize)
+        mine: dict[str, Any] = {}
+        other: dict[str, Any] = {}
+        for _ in range(4):
+            assert getattr(program, method)(2.0, mine) == eager(2.0, other)
+        assert mine == other
+        assert any("another container" in text for text in program.stats()["obstacles"])
