@@ -187,7 +187,7 @@ def _own_writes(code: CodeType) -> Iterator[Write]:
     """What some code changes that is not its own, as far as it is named.
 
     What is assigned and not read is left out: that may be done twice. A place on the stack is
-    followed from where it is loaded to where it is used, over the instructions as they are written.
+    followed from where it is loaded to where it is used, over instructions as they are written.
     """
     first = code.co_varnames[0] if code.co_argcount else None
     steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]

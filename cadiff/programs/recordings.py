@@ -658,8 +658,9 @@ def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Reco
             output = Returned(out)
             del out
             found = _taken(guarded, output, call, watch, optimize, exact)
-            if is_changed and isinstance(found, Recorded):
-                found = CHANGED
+            if is_changed:  # f has to run on what was given
+                call.ran = ()
+                found = CHANGED if isinstance(found, Recorded) else found
             output.atoms = []  # Vars that are alive when the tape is rewound have to be found
         return found
 
