@@ -5,6 +5,7 @@ cdef class Watch:
     cdef object __weakref__
     cdef object released    # called when something that is held weakly is gone
     cdef public bint asks_types    # whether code of the user's looks at types
+    cdef public bint is_written    # whether that code writes to what it reads
     cdef readonly bint is_over  # something is, so that it can never hold again
     cdef list places
     cdef list kept  # what is not held weakly

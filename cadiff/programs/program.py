@@ -373,12 +373,16 @@ class Program(SparseCalls, BatchCalls, Calls):
         if asked.what == "value" and self._traces.obstacle(call) == CHANGED:
             eager = self._function  # to change what it was given
         fallback = self._fallback_of(call, last, eager)
+        ran = call.ran if asked.what == "value" else ()
         if fallback is None:
             self._traces.counts["eager"] += 1
-            return eager(*args, **kwargs)
+            return ran[0] if ran else eager(*args, **kwargs)
         self._fast_paths.add_fallback(
             asked.what, args, kwargs, numbers, first, last, call.lifted, fallback
         )
+        if ran:  # f has run already, to be recorded, and may have changed what it reads
+            self._traces.counts["eager"] += 1
+            return ran[0]
         return fallback(args, kwargs)
 
     def _fallback_of(
@@ -904,6 +908,9 @@ def compile(
     the recording: after a change of it call `clear()`. Where f reads a DataFrame, a Series, an
     iterator or a ContextVar, which hide what they hold, it is run as it is: give it arrays and
     numbers.
+
+    What f does besides computing happens when it is recorded or run as it is, not in replays; the
+    first call of a gradient method that cannot be replayed may do it twice.
 
     f may be any Python code: loops, branches, recursion, assignment to arrays. Comparisons of
     numbers are guards: a replay that comes to another outcome than its recording did is never

@@ -46,6 +46,14 @@ MOST_PLACES = 20_000
 Chain = tuple[str, ...]
 
 
+class Write(NamedTuple):
+    """Where a chain begins that some code writes to, and whether a name or what is in it."""
+
+    where: str
+    chain: Chain
+    is_name: bool
+
+
 class UnwatchableError(Exception):
     """Something is read whose changes cannot be seen."""
 
@@ -60,11 +68,17 @@ class Reads(NamedTuple):
     cells: frozenset[Chain]
     first: frozenset[Chain]  # attributes of the first argument; (): all of it
     imports: frozenset[Chain]
+    writes: frozenset[Write]
     asks_types: bool
 
 
 # Methods of containers that change them, and tell nothing of what was in them.
 _WRITES = frozenset(("append", "extend", "add", "insert", "clear", "appendleft", "discard"))
+# All that change them.
+_CHANGES = _WRITES.union(
+    *[("update", "pop", "popitem", "popleft", "remove", "setdefault", "sort", "reverse")],
+    *[("extendleft", "rotate", "fill", "put", "itemset", "partition", "byteswap")],
+)
 _SHUFFLES = ("COPY", "SWAP", "DUP_TOP_TWO", "ROT_THREE")
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 _IGNORED = ("CACHE", "EXTENDED_ARG", "PUSH_NULL", "NOP", "RESUME", "COPY_FREE_VARS", "NOT_TAKEN")
@@ -103,6 +117,7 @@ def _reads_of(code: CodeType) -> Reads:
     """What some code reads, and the functions that are written within it."""
     found: dict[str, set[Chain]] = {"globals": set(), "cells": set(), "first": set()}
     imports: set[Chain] = set()
+    writes = set(_own_writes(code))
     steps = _steps(code)
     first = code.co_varnames[0] if code.co_argcount else None
     module = ""
@@ -145,6 +160,14 @@ def _reads_of(code: CodeType) -> Reads:
             asks_types = asks_types or inner.asks_types
             found["globals"] |= inner.globals
             imports |= inner.imports
+            for write in inner.writes:
+                if write.where == "first":  # of a function within this one
+                    continue
+                name, *rest = write.chain
+                if write.where == "globals" or name in code.co_freevars:
+                    writes.add(write)
+                elif name == first and (rest or not write.is_name):
+                    writes.add(Write("first", tuple(rest), write.is_name))
             for link in inner.cells:
                 if link[0] in code.co_freevars:
                     found["cells"].add(link)
@@ -155,8 +178,76 @@ def _reads_of(code: CodeType) -> Reads:
         frozenset(found["cells"]),
         frozenset(found["first"]),
         frozenset(imports),
+        frozenset(writes),
         asks_types,
     )
+
+
+def _own_writes(code: CodeType) -> Iterator[Write]:
+    """What some code changes that is not its own, as far as it is named.
+
+    What is assigned and not read is left out: that may be done twice. A place on the stack is
+    followed from where it is loaded to where it is used, over instructions as they are written.
+    """
+    first = code.co_varnames[0] if code.co_argcount else None
+    steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
+    heights = [0]
+    for step in steps:
+        has_argument = step.opcode >= dis.HAVE_ARGUMENT
+        effect = dis.stack_effect(step.opcode, step.arg if has_argument else None, jump=False)
+        heights.append(heights[-1] + effect)
+    found: list[Write] = []
+    read: set[tuple[str, Chain]] = set()
+    chain: Chain
+    for k, step in enumerate(steps):
+        kind, name = step.opname, step.argval
+        if "FAST_" in kind and isinstance(name, tuple):  # two in one
+            name = name[-1]
+        if kind in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+            found.append(Write("globals", (name,), True))
+            continue
+        if kind in ("STORE_DEREF", "DELETE_DEREF") and name in code.co_freevars:
+            found.append(Write("cells", (name,), True))
+            continue
+        if kind in ("LOAD_GLOBAL", "LOAD_NAME"):
+            where, chain = "globals", (name,)
+        elif kind == "LOAD_DEREF" and name in code.co_freevars:
+            where, chain = "cells", (name,)
+        elif name == first is not None and ("LOAD_FAST" in kind or kind == "LOAD_DEREF"):
+            where, chain = "first", ()
+        else:
+            continue
+        at = k + 1
+        while at < len(steps) and steps[at].opname in _ATTRIBUTES:
+            if steps[at].argval in _CHANGES:
+                found.append(Write(where, chain, False))
+            chain = (*chain, str(steps[at].argval))
+            at += 1
+        write, is_read = _use(where, chain, steps[at:], heights[at:], heights[k + 1])
+        if write is not None:
+            found.append(write)
+        if is_read:
+            read.add((where, chain[:1]))
+    for write in found:
+        if (write.where, write.chain[:1]) in read:
+            yield write
+
+
+def _use(
+    where: str, chain: Chain, steps: list[dis.Instruction], heights: list[int], place: int
+) -> tuple[Write | None, bool]:
+    """How what is on top of a stack of height `place` is written to; and whether it is read."""
+    for k, step in enumerate(steps):
+        if heights[k] < place:
+            break
+        # `a[i] += v` leaves the value where it is in `a[i] = v` by exchanging it with the others.
+        is_exchanged = k > 0 and steps[k - 1].opname.startswith(("SWAP", "ROT"))
+        above = heights[k] - place - is_exchanged
+        if step.opname in ("STORE_SUBSCR", "DELETE_SUBSCR") and above == 1:
+            return Write(where, chain, False), is_exchanged or step.opname == "DELETE_SUBSCR"
+        if step.opname in ("STORE_ATTR", "DELETE_ATTR") and above == 0:
+            return Write(where, (*chain, str(step.argval)), True), is_exchanged
+    return None, True
 
 
 _CALLS = ("PRECALL", "CALL", "CALL_FUNCTION")
@@ -210,6 +301,8 @@ class _Walk:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self.asks_types = False  # whether the user's code looks at types
+        self._written: list[tuple[FunctionType, Any, Write]] = []  # in functions, and their owners
+        self._named: set[tuple[int, str]] = set()  # what is read by its name
         self._seen: set[Any] = set()
         self._kept: list[Any] = []  # else a number in _seen may come to stand for another object
 
@@ -245,11 +338,13 @@ class _Walk:
                 self.value(defaults, f"a default of {path}")
         reads = _reads_of(function.__code__)
         self.asks_types = self.asks_types or reads.asks_types
+        self._written.extend((function, owner, write) for write in reads.writes)
         for chain in sorted(reads.globals):
             self._global(function.__globals__, chain)
         for chain in sorted(reads.cells):
             text = f"{chain[0]} in {path}"
             value = self._watch.free_variable(function, names.index(chain[0]), text)
+            self._named.add((id(_cell(function, chain[0])), ""))
             self._chain(value, chain[1:], text)
         for chain in sorted(reads.imports):
             self._import(function, chain)
@@ -261,6 +356,7 @@ class _Walk:
         module = names.get("__name__", "")
         text = chain[0] if module == "__main__" else f"{module}.{chain[0]}"
         value = self._watch.name(names, chain[0], text)
+        self._named.add((id(names), chain[0]))
         if value is not MISSING:  # else it is built in
             self._chain(value, chain[1:], text)
 
@@ -278,6 +374,38 @@ class _Walk:
                 if name in vars(module):
                     self._global(vars(module), (name,))
 
+    # --- what is written to
+
+    @property
+    def is_written(self) -> bool:
+        """Whether something that is read is written to, too, as far as that is named."""
+        return any(self._is_read(*written) for written in self._written)
+
+    def _is_read(self, function: FunctionType, owner: Any, write: Write) -> bool:
+        where, chain, is_name = write
+        value: Any = owner
+        if where == "first":
+            if owner is None:
+                return False
+        else:
+            names, cell = function.__globals__, None
+            if where == "cells":
+                cell = _cell(function, chain[0])
+            if is_name and len(chain) == 1:
+                return ((id(cell), "") if cell else (id(names), chain[0])) in self._named
+            try:
+                value = cell.cell_contents if cell else names.get(chain[0], MISSING)
+            except ValueError:  # it is empty
+                return False
+            chain = chain[1:]
+        for name in chain[:-1] if is_name else chain:
+            value = _static(value, name)
+        if is_name:
+            of = vars(value) if isinstance(value, ModuleType) else value
+            if (id(of), chain[-1]) in self._named:
+                return True
+        return (id(value),) in self._seen
+
     # --- chains
 
     def _chain(self, value: Any, rest: Chain, path: str) -> None:
@@ -285,6 +413,8 @@ class _Walk:
         for name in rest:
             if value is MISSING:
                 return
+            of = vars(value) if isinstance(value, ModuleType) else value
+            self._named.add((id(of), name))
             if isinstance(value, ModuleType):
                 if is_module_of_library(value):
                     value = getattr(value, name, MISSING)
@@ -520,6 +650,17 @@ def _slots(kind: type) -> Iterator[str]:
                 yield f"_{base.__name__.lstrip('_')}{name}" if private else name
 
 
+def _cell(function: FunctionType, name: str) -> CellType:
+    cells = function.__closure__ or ()
+    return cells[function.__code__.co_freevars.index(name)]
+
+
+def _static(value: Any, name: str) -> Any:
+    """An attribute, without running code of the user's."""
+    found = inspect.getattr_static(value, name, MISSING)
+    return getattr(value, name, MISSING) if isinstance(found, _DESCRIPTORS) else found
+
+
 def _all_names(code: CodeType) -> Iterator[str]:
     yield from code.co_names
     for constant in code.co_consts:
@@ -530,7 +671,8 @@ def _all_names(code: CodeType) -> Iterator[str]:
 def watch_call(f: Any, statics: list[Any]) -> Watch:
     """What f reads in a call beside its inputs: also of the arguments that are no numbers.
 
-    Its `asks_types` says whether f, or what it calls, may ask for the type of an argument.
+    Its `asks_types` says whether f, or what it calls, may ask for the type of an argument;
+    `is_written` whether they change what they read.
     """
     watch = Watch()
     walk = _Walk(watch)
@@ -549,4 +691,5 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
             "with as an argument"
         ) from None
     watch.asks_types = walk.asks_types
+    watch.is_written = walk.is_written
     return watch

@@ -117,6 +117,7 @@ class Call:
         self.kwargs = kwargs
         self.argnums = tuple(k + len(args) if k < 0 else k for k in argnums)
         self.lifted: frozenset[int] = frozenset()  # of `integers`: those that are inputs
+        self.ran: tuple[Any, ...] = ()  # (what f returned,), where its recording was of no use
         if any(not 0 <= k < len(args) for k in self.argnums):
             binding.structure_of(args, argnums)  # says what is wrong
         self._take_all()
@@ -646,6 +647,10 @@ def _finalized(recording: Recording, out: Any) -> Any:
     output = Returned(out)
     if output.obstacle:  # it may hold numbers of the recording
         raise NoDerivativeError(output.obstacle)
+    return _finalized_output(recording, output)
+
+
+def _finalized_output(recording: Recording, output: Returned) -> Any:
     values = recording.finalize(output.atoms)
     output.atoms = []  # Vars that are alive when the tape is rewound have to be found
     return output.returned([*map(as_result, values)])
@@ -656,12 +661,15 @@ def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Reco
 
     With `exact` the recording can be inlined, too.
     """
+    call.ran = ()
     try:
         watch = watch_call(f, call.statics)
     except UnwatchableError as error:
         return str(error)
     if watch.asks_types and call.lifted:
         return "it asks for types of its arguments, which stand-ins have not"
+    if watch.is_written and call.lifted:
+        return "it writes to what it reads, so that it must not be run again without stand-ins"
 
     def record_once() -> Recorded | str:
         with Guarded(call.inputs, f, exact) as guarded:
@@ -673,17 +681,19 @@ def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Reco
             output = Returned(out)
             del out
             found = _taken(guarded, output, call, watch, optimize, exact)
-            if is_changed and isinstance(found, Recorded):
-                found = CHANGED
+            if is_changed:  # f has to run on what was given
+                call.ran = ()
+                found = CHANGED if isinstance(found, Recorded) else found
             output.atoms = []  # Vars that are alive when the tape is rewound have to be found
         return found
 
-    before = made()
-    try:
-        return record_once()
-    except Exception:
-        if made() - before == len(call.lifted):
-            raise
+    if not watch.is_written:  # else it must not run twice
+        before = made()
+        try:
+            return record_once()
+        except Exception:
+            if made() - before == len(call.lifted):
+                raise
     with values_are_read():  # f, or what it calls, wants plain values or integers
         return record_once()
 
@@ -708,7 +718,8 @@ def _taken(
     changed = call.changed
     writes_inputs = guarded.writes_inputs
     obstacle: str = guarded.obstacle
-    if are_kept(binding.guards_serial()):
+    keeps = are_kept(binding.guards_serial())
+    if keeps:
         obstacle = obstacle or KEPT
     if not guarded.made(output.atoms):
         obstacle = obstacle or OUTER
@@ -719,6 +730,9 @@ def _taken(
         obstacle = obstacle or shared
     obstacle = obstacle or output.obstacle
     if obstacle:
+        is_own = guarded.obstacle not in ("", OUTER) and not output.obstacle
+        if is_own and not (keeps or changed or call.is_aliased):  # else f has to run as it is
+            call.ran = (_finalized_output(guarded.recording, output),)
         return obstacle
     inlined = binding.inlined_of(guarded.recording, output.atoms) if exact else None
     if isinstance(inlined, str):

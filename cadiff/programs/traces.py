@@ -124,12 +124,15 @@ class Integers:
         self._first: dict[int, Any] = {k: copy(item) for k, item in enumerate(items)}
         self._changing: set[int] = set()
         self._constant: frozenset[int] = frozenset()
+        self.are_held = False  # all constants, as long as f changes what it reads
 
     def inputs(self, items: list[Any]) -> frozenset[int]:
         """Those that are inputs in a call."""
         for k, first in list(self._first.items()):
             if not np.array_equal(first, items[k]):
                 self._change(k, items)
+        if self.are_held:
+            return frozenset()
         return frozenset(k for k in self._changing - self._constant if _may_be_input(items[k]))
 
     def _change(self, k: int, items: list[Any]) -> None:
@@ -531,8 +534,12 @@ class Traces:
         self.counts["recordings"] += 1
         self._latest.append(weakref.ref(recorded))
         self._seen.pop(hash(call.key), None)
-        if not recorded.is_current:
+        is_current = recorded.is_current
+        if not is_current:
             self._note_unsettled(call, recorded)
+        if call.integers and call.form in self.integers:
+            # Where integers cannot be inputs, after all, f runs twice: that must change nothing.
+            self.integers[call.form].are_held = not is_current
         if any(recorded.guards):
             _warn(
                 f"a branch of {self!r} rests on the equality of floats: its derivative is "

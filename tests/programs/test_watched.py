@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import enum
+import math
 import pickle
 import random
 import sys
+import warnings
 from collections.abc import Callable
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -627,3 +629,80 @@ def test_all_numbers_of_an_array_are_watched(size: int) -> None:
         for _ in range(2):
             assert program(2.0) == pytest.approx(2.0 * np.dot(data, weights), rel=1e-9, abs=1e-9)
         assert program.stats()["recordings"] == len(known)
+
+
+# What f has beside its arguments, and how a call with a float x and an int k changes it.
+WRITES: dict[str, tuple[str, str, str]] = {
+    "items of an array": ("A = np.zeros(3)", "A[k] += 1.0", "x * A.sum()"),
+    "items of a list": ("L = [0, 0, 0]", "L[k] = L[k] + 1", "x * sum(L)"),
+    "items appended": ("L = []", "L.append(2 * k)", "x * len(L) + L[-1]"),
+    "items deleted": ("D = dict(enumerate('abcd'))", "del D[min(D)]", "x * len(D)"),
+    "an attribute": ("o = SimpleNamespace(s=0)", "o.s = o.s + k", "x * o.s"),
+    "an attribute in place": ("o = SimpleNamespace(s=0)", "o.s += k", "x * o.s"),
+    "a global": ("n = 0", "global n; n = n + k", "x * n"),
+    "items by another name": ("A = np.zeros(3)", "B = A; B[k] += 1.0", "x * A.sum()"),
+    "an average": ("A = np.zeros(1)", "A[0] = 0.5 * A[0] + value(x)", "x - A[0]"),
+    "an average, and what raises": (
+        "A = np.zeros(1)",
+        "A[0] += 1.0; float(A[:3 + int(np.sum(x > 0))][0]); math.sqrt(value(x))",
+        "x * A[0]",
+    ),
+    "what is not replayed": (
+        "A = np.zeros(3)",
+        "A[k] += float(value(x))",
+        "(x * A[k], [x, {k: x}])",
+    ),
+}
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+@pytest.mark.parametrize("what", WRITES)
+def test_functions_that_change_what_they_read_run_once_in_a_call(
+    what: str, optimize: bool
+) -> None:
+    before, change, result = WRITES[what]
+    text = f"{before}\ndef f(x, k):\n    {change}\n    return {result}"
+    one, other = (
+        {"np": np, "math": math, "value": cadiff.value, "SimpleNamespace": SimpleNamespace}
+        for _ in range(2)
+    )
+    exec(text, one)
+    exec(text, other)
+    program = cadiff.compile(one["f"], optimize=optimize)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # it is run as it is
+        for k in (0, 1, 2, 1):
+            found, expected = program(1.5 + k, k), other["f"](1.5 + k, k)
+            assert repr(found) == repr(plain(expected)), k
+
+
+def plain(result: Any) -> Any:
+    """With floats of Python's, as programs return them."""
+    if isinstance(result, tuple):
+        return (plain(result[0]), *result[1:])
+    return float(result)
+
+
+def test_integers_of_functions_that_only_count_are_inputs() -> None:
+    runs: list[int] = []
+    table = np.arange(9.0)
+
+    def f(x: Any, k: Any) -> Any:
+        runs.append(1)
+        return x * table[k]
+
+    program = cadiff.compile(f)
+    assert [program(2.0, k) for k in range(9)] == [2.0 * k for k in range(9)]
+    assert len(runs) == program.stats()["recordings"] == 2
+
+
+def test_integers_are_inputs_once_a_function_has_remembered_what_it_needs() -> None:
+    memory: dict[str, Any] = {}
+
+    def remember() -> Any:
+        here = memory
+        return here.setdefault("table", np.arange(9.0))
+
+    program = cadiff.compile(lambda x, k: x * remember()[k])
+    assert [program(2.0, k) for k in range(9)] == [2.0 * k for k in range(9)]
+    assert program.stats()["recordings"] == 3
