@@ -981,7 +981,7 @@ EXACT_INTEGERS: dict[str, Callable[[Any, Any], Any]] = {
     "vstack": lambda x, k: np.vstack([k * I3, I3 + 2**62])[1] % 10,
     "column_stack": lambda x, k: np.column_stack([k * I3, I3 + 2**62])[:, 1] % 10,
     "unsigned": lambda x, k: np.stack([(x > 0.0).astype(np.uint64), I3.astype("u8") * 2**62])[1],
-    "choice": lambda x, k: np.where(x > 0.0, 3 - k, (x > 1.0).astype(np.uint8)),
+    "choice": lambda x, k: np.where(x > 0.0, 30 * k, (x > 1.0).astype(np.uint8)),
     "0-d array": lambda x, k: np.where(k > 1, k, 5) * I3,
 }
 I3 = np.array([1, 2, 3])
