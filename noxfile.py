@@ -130,10 +130,14 @@ def lint(session: nox.Session) -> None:
 
 @nox.session(python=OTHERS or None)
 def binding(session: nox.Session) -> None:
-    """The tests of all but numbers, on the other Pythons; where there is none, on this one."""
+    """The tests of all but numbers, on the other Pythons; where there is none, on this one.
+
+    What differs between Pythons does so for any example: property tests draw a fifth of theirs.
+    """
     install(session, ".[test]", cflags=QUICKLY)
     without = (WITHOUT_NUMERICS, WITHOUT_RANDOM_PROGRAMS, WITHOUT_TRANSFORMS)
-    options = (WITHOUT_C_CORE, WITHOUT_HOUSE, *without, *session.posargs)
+    brief = "--hypothesis-profile=brief"
+    options = (WITHOUT_C_CORE, WITHOUT_HOUSE, *without, brief, *session.posargs)
     session.run("pytest", *SIDE_BY_SIDE, *options)
 
 
