@@ -41,8 +41,13 @@ class Choosing(Fallback):
         self._last = last
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        result, choices = binding.choices_of(self.run, (args, kwargs), {})
-        self._traces.note_choices(self._key, choices, lambda: self._call(args, kwargs))
+        traces = self._traces
+        traces.counts["branch_changes"] += 1
+        traces.counts["eager"] += 1
+        result, choices = binding.choices_of(self._eager, args, kwargs)
+        useless = traces.superseded(self._key, choices)
+        if useless is not None:
+            traces.replace(useless, self._call(args, kwargs))
         return result
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -103,7 +103,9 @@ class InnerCalls:
         if call is None or not traces.is_full(call) or traces.on_branch_change != "retrace":
             return self._function(*args, **kwargs)
         result, choices = binding.choices_of(self._function, args, kwargs)
-        traces.note_choices(call.key, choices, lambda: call)
+        useless = traces.superseded(call.key, choices)
+        if useless is not None:
+            traces.replace(useless, call)
         return result
 
     def _remember(self, signature: Any, key: Any) -> None:

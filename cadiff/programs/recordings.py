@@ -557,8 +557,12 @@ class Recorded:
     @property
     def uses(self) -> int:
         """How many calls it has served, besides the first one."""
-        codes = [*self._codes.values(), *[plan.code for plan in self._plans.values()]]
-        return self._uses + sum(code.uses for code in codes)
+        uses = self._uses
+        for code in [*self._codes.values()]:
+            uses += code.uses
+        for plan in [*self._plans.values()]:
+            uses += plan.code.uses
+        return uses
 
     def filled(self, numbers: FloatArray) -> Any:
         """What f returns, in floats, given all its numbers in a row."""

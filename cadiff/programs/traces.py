@@ -499,17 +499,22 @@ class Traces:
         traced = self._known.get(call.key)
         return traced is not None and len(traced.recordings) >= self.max_traces
 
-    def note_choices(self, key: Any, choices: int, call: Callable[[], Call]) -> None:
-        """Note how f chose when it was run as it is: that may be worth a recording now."""
+    def superseded(self, key: Any, choices: int) -> Recorded | None:
+        """Note how f chose when it was run as it is.
+
+        If that is worth a recording now: the one whose place it is to take.
+        """
         with self.lock:
             traced = self._known.get(key)
             if traced is None or traced.obstacle or len(traced.recordings) < self.max_traces:
-                return
-            useless = traced.misses.superseded(traced.recordings, choices)
-            if useless is not None:
-                again = call()
-                self._remove(again, useless)
-                self._made(again)
+                return None
+            return traced.misses.superseded(traced.recordings, choices)
+
+    def replace(self, useless: Recorded, call: Call) -> None:
+        """Record a call in the place of a recording."""
+        with self.lock:
+            self._remove(call, useless)
+            self._made(call)
 
     # --- making and forgetting them
 
