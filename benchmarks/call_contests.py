@@ -283,8 +283,10 @@ def _twice(x: Any) -> Any:
 
 def watched(names: int) -> Contest:
     """A program that reads so many globals, beside one that reads none."""
-    reading: dict[str, Any] = {f"rate_{k}": 0.5 for k in range(names)}
-    exec(f"def scaled(x):\n    return x * ({' + '.join(reading)})", reading)
+    rates = [f"rate_{k}" for k in range(names)]
+    reading: dict[str, Any] = {}
+    exec("\n".join(f"{rate} = 0.5" for rate in rates), reading)  # names as modules have them
+    exec(f"def scaled(x):\n    return x * ({' + '.join(rates)})", reading)
     return Contest(
         f"{names} globals",
         {
