@@ -38,7 +38,8 @@ from ..binding import (
     Watch,
 )
 from ..operations.guards import NoDerivativeError
-from ..operations.masks import Replayed, are_kept, made, values_are_read
+from ..operations.making import are_kept, made, values_are_read
+from ..operations.replayed import Replayed
 from ..operations.scalars import stand_in
 from ..transforms._base import Function, is_int
 from ..transforms._outputs import as_result, places
