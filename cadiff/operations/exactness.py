@@ -70,7 +70,7 @@ def largest(dtype: Any) -> int:
 def bound(x: Any) -> float:
     """No number in its place is larger in a replay; inf where that is not known."""
     if isinstance(x, Replayed):
-        return 1.0 if kind_of(x._plain) == "b" else x._memory.bound
+        return 1.0 if kind_of(x._plain) == "b" else x.memory.bound
     return float(np.max(np.abs(as_floats(np.asarray(x))), initial=0.0))
 
 

@@ -145,7 +145,7 @@ def _applied(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     if not masks or kwargs.keys() - {"axis", "keepdims"}:
         return function(*replaced(args), **kwargs)
     plain = function(*replaced(args, "_plain"), **replaced(kwargs, "_plain"))
-    is_wide = any(mask._memory.is_wide for mask in masks)
+    is_wide = any(mask.memory.is_wide for mask in masks)
     gives_ints = function in _WHOLE and plain.dtype.kind in "iu"
     if plain.dtype == np.float64 or (gives_ints and (is_wide or is_exact_count(plain))):
         with contextlib.suppress(TypeError, ValueError):  # not for numbers with derivatives
@@ -160,7 +160,7 @@ def _applied(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
             ):
                 return made_of(masks, plain, outcomes, bound)
     for mask in masks:
-        mask._memory.read()
+        mask.memory.read()
     return plain
 
 

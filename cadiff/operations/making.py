@@ -70,7 +70,7 @@ def chooses_anew() -> bool:
 def keep_in_mind(made: Replayed, masks: list[Replayed]) -> None:
     """Remember what is made of values, in any way, and what no ndarray is: see are_kept."""
     if not made.is_mask or any(
-        origin.is_value for mask in masks for origin in mask._memory.origins
+        origin.is_value for mask in masks for origin in mask.memory.origins
     ):
         _made.of_values.append((made._serial, weakref.ref(made)))
 
@@ -137,7 +137,7 @@ def register_masks(kind: type[Replayed]) -> None:
 def of_integers(plain: Any, numbers: Any) -> Any:
     """Integers or bools that may be others in each replay; `numbers` is a Var of them."""
     mask = _mask(plain, numbers, binding.guards_serial(), False)
-    mask._memory.is_wide = True
+    mask.memory.is_wide = True
     note_made()
     return mask
 
@@ -150,7 +150,7 @@ def of_values(number: Any) -> Any:
     plain = binding.plain_values(number)
     plain = np.float64(plain) if isinstance(plain, float) else plain
     mask = _mask(plain, binding.stop_gradient(number), binding.guards_serial(), False)
-    mask._memory.is_wide = mask._memory.is_value = True
+    mask.memory.is_wide = mask.memory.is_value = True
     note_made()
     keep_in_mind(mask, [mask])
     return mask
@@ -177,7 +177,7 @@ def value_of(x: Any, what: str) -> Any:
 def made_of(masks: list[Replayed], plain: Any, outcomes: Any, bound: float = np.inf) -> Any:
     """A mask that is made of others; no number in it is larger than the bound, in any replay."""
     made = _mask(plain, outcomes, masks[0]._serial, any(mask._equality for mask in masks))
-    made._memory.bound = bound
+    made.memory.bound = bound
     joined(made, masks, plain.dtype == np.float64)
     return made
 
@@ -185,15 +185,15 @@ def made_of(masks: list[Replayed], plain: Any, outcomes: Any, bound: float = np.
 def bools_of(masks: list[Replayed], plain: Any, outcomes: Any, equality: bool) -> Any:
     """A mask of bools that is made of others, such as how they compare."""
     made = _mask(plain, outcomes, masks[0]._serial, equality)
-    made._memory.origins = origins_of(masks)
+    made.memory.origins = origins_of(masks)
     return made
 
 
 def joined(made: Replayed, masks: list[Replayed], is_float: bool) -> None:
     """Note what something is made of."""
-    made._memory.origins = origins_of(masks)
-    made._memory.is_wide = any(mask._memory.is_wide for mask in masks)
-    made._memory.is_value = is_float and any(map(is_value, masks))
+    made.memory.origins = origins_of(masks)
+    made.memory.is_wide = any(mask.memory.is_wide for mask in masks)
+    made.memory.is_value = is_float and any(map(is_value, masks))
     keep_in_mind(made, masks)
     if is_float:
-        made._memory.sources = [outcomes for mask in masks for outcomes in mask._sources]
+        made.memory.sources = [outcomes for mask in masks for outcomes in mask._sources]

@@ -86,9 +86,9 @@ class Mask(Operand, NDArrayOperatorsMixin):
 
     def _viewed(self, look: Callable[[Any], Any]) -> Mask:
         """Another view: `look` is applied to bools and outcomes."""
-        self._memory.has_views = True
+        self.memory.has_views = True
         plain, outcomes = look(self._plain), look(self._outcomes)
-        viewed = Mask(plain, outcomes, self._serial, self._equality, self._memory)
+        viewed = Mask(plain, outcomes, self._serial, self._equality, self.memory)
         keep_in_mind(viewed, [self])
         return viewed
 
@@ -202,7 +202,7 @@ class Mask(Operand, NDArrayOperatorsMixin):
         if not isinstance(element, np.generic):
             return self._viewed(lambda x: x[key])
         if self.dtype == bool:
-            self._memory.note_reading()
+            self.memory.note_reading()
             return np.bool_(binding.compare(self._outcomes[key], 0.0, NOT_EQUAL, self._equality))
         return made_of([self], element, self._outcomes[key], bound(self))
 
@@ -211,11 +211,11 @@ class Mask(Operand, NDArrayOperatorsMixin):
 
     def _becomes(self, result: Any) -> Mask:
         """After an operation in place: all who know this mask find what is new in it."""
-        if isinstance(result, Mask) and result.shape == self.shape and not self._memory.has_views:
+        if isinstance(result, Mask) and result.shape == self.shape and not self.memory.has_views:
             self._plain, self._outcomes = result._plain, result._outcomes
             self._equality = result._equality
-            self._memory.own = (self._outcomes, self._serial, self._equality)
-            self._memory.bound = result._memory.bound
+            self.memory.own = (self._outcomes, self._serial, self._equality)
+            self.memory.bound = result.memory.bound
         else:
             self[...] = result
         return self

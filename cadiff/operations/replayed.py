@@ -89,28 +89,23 @@ class Replayed:
         self._outcomes = outcomes
         self._serial = serial
         self._equality = equality
-        self._memory = Memory((outcomes, serial, equality)) if memory is None else memory
+        self.memory = Memory((outcomes, serial, equality)) if memory is None else memory
 
     @property
     def _sources(self) -> list[Outcomes]:
         """What decides about it."""
-        return self._memory.sources or [(self._outcomes, self._serial, self._equality)]
+        return self.memory.sources or [(self._outcomes, self._serial, self._equality)]
 
     @property
     def read_values(self) -> Any:
         """What it stands for; from now on all that share its memory are guards, and plain."""
-        self._memory.read()
+        self.memory.read()
         return self._plain
-
-    @property
-    def memory(self) -> Memory:
-        """Which tells whether it was read."""
-        return self._memory
 
     @property
     def is_plain(self) -> bool:
         """Whether it is nothing but what it stands for, in this recording at least."""
-        return self._memory.is_known or not binding.notes_guards(self._outcomes, self._serial)
+        return self.memory.is_known or not binding.notes_guards(self._outcomes, self._serial)
 
     @property
     def is_float(self) -> bool:
@@ -152,7 +147,7 @@ def is_anew(x: Any) -> bool:
 
 def is_value(x: Any) -> bool:
     """Whether it is made of values of numbers, and not read yet."""
-    return isinstance(x, Replayed) and not x.is_plain and x._memory.is_value
+    return isinstance(x, Replayed) and not x.is_plain and x.memory.is_value
 
 
 def is_number_mask(x: Any) -> bool:
@@ -197,4 +192,4 @@ def unread(tree: Any) -> list[Replayed]:
 
 def origins_of(masks: list[Replayed]) -> tuple[Memory, ...]:
     """What some are made of."""
-    return tuple(dict.fromkeys(origin for mask in masks for origin in mask._memory.origins))
+    return tuple(dict.fromkeys(origin for mask in masks for origin in mask.memory.origins))
