@@ -232,7 +232,7 @@ class Call:
 
     # --- what it is made of
 
-    def vector(self, args: tuple[Any, ...] | None = None) -> FloatArray:
+    def vector(self) -> FloatArray:
         """All inputs in a row, float64."""
         if len(self._inputs) == 1 and isinstance(self._inputs[0], np.ndarray):
             return np.array(self._inputs[0], dtype=np.float64, order="C").reshape(-1)
