@@ -611,6 +611,8 @@ def ways_to_take(args: tuple[Any, ...]) -> tuple[tuple[int, ...], ...]:
     any other, unless f cannot do with them. Ints in its lists are numbers, unless they have to be
     ints.
     """
+    if args and _is_of_floats(args[0]):  # as it mostly is
+        return ((0,),)
     numbers = first_argument(args)
     if not numbers:
         return (numbers,)
@@ -619,6 +621,10 @@ def ways_to_take(args: tuple[Any, ...]) -> tuple[tuple[int, ...], ...]:
     if any(isinstance(leaf, np.ndarray) and leaf.dtype.kind in "iu" for leaf in leaves):
         return ((), numbers)
     return (numbers, ()) if any(map(is_int, leaves)) else (numbers,)
+
+
+def _is_of_floats(item: Any) -> bool:
+    return type(item) is float or (type(item) is np.ndarray and item.dtype.kind == "f")
 
 
 def is_differentiable(tree: Any) -> bool:

@@ -67,24 +67,36 @@ class Misses:
     Of calls that no recording served it is counted how often each way to choose came, over a
     period of some calls: what comes again and again is worth the place of a recording that was
     used less in the same period. The more recordings have given place without ever being used,
-    the more it takes.
+    the more it takes. Where nothing has come again for a period, one call of some is counted.
     """
 
     PERIOD = 16
     FEW = 3
     MANY = 12
+    SOME = 4
 
     def __init__(self) -> None:
         self._choices: dict[int, int] = {}  # how often each way came
         self._count = 0
         self._former: dict[int, int] = {}  # how often recordings had been used when it began
         self._needed = self.FEW
+        self._news = 0  # ways in a row that had not come in their period
+        self._passed = 0  # calls that were not counted
+
+    @property
+    def counts_next(self) -> bool:
+        """Whether the next call is counted."""
+        if self._news < self.PERIOD:
+            return True
+        self._passed += 1
+        return self._passed % self.SOME == 0
 
     def superseded(self, recordings: list[Recorded], choices: int) -> Recorded | None:
         """Note a call that chose so. The recording in whose place it is to be recorded, if any."""
         if self._count == 0:
             self._former = {id(recorded): recorded.uses for recorded in recordings}
         came = self._choices[choices] = self._choices.get(choices, 0) + 1
+        self._news = self._news + 1 if came == 1 else 0
         self._count += 1
         if self._count >= self.PERIOD:
             self._forget()
@@ -498,6 +510,10 @@ class Traces:
         """Whether calls of its signature that no recording serves are not recorded at once."""
         traced = self._known.get(call.key)
         return traced is not None and len(traced.recordings) >= self.max_traces
+
+    def misses(self, call: Call) -> Misses:
+        """What is known of calls like this one that no recording served."""
+        return self._traced(call.key).misses
 
     def superseded(self, key: Any, choices: int) -> Recorded | None:
         """Note how f chose when it was run as it is.
