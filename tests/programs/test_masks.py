@@ -474,3 +474,13 @@ def test_random_programs_with_masks(f: Callable[[Any], Any], xs: list[Array]) ->
     for x in xs:
         near(program(x), f(x))
         near(program.jacobian(x), cadiff.jacobian(f)(x))
+
+
+def test_squares_of_masks_have_the_dtype_that_numpy_gives_them() -> None:
+    """Which is not that of its other powers."""
+    x = np.array([1.0, -2.0])
+    for power in (2, 3, 0):
+        for f in (lambda x, n=power: (x > 0.0) ** n, lambda x, n=power: np.power(x > 0.0, n)):
+            found = cadiff.compile(f)(x)
+            assert found.dtype == f(x).dtype
+            np.testing.assert_array_equal(found, f(x))
