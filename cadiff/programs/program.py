@@ -425,7 +425,7 @@ class Program(SparseCalls, BatchCalls, Calls):
     ) -> tuple[bool, Any]:
         """use(make(f)) of a replay in the place of f, which records what f would record.
 
-        `what` tells `make` from others.
+        `what` tells `make` from others; for values it is "".
         """
 
         def derivative(recorded: Recorded) -> Any:
@@ -434,7 +434,7 @@ class Program(SparseCalls, BatchCalls, Calls):
                 made = recorded.exact[what] = make(self._replay(call, recorded))
             return use(made)
 
-        return self._traces.replayed(call, derivative)
+        return self._traces.replayed(call, derivative, once=bool(what))
 
     def _replay(self, call: Call, recorded: Recorded) -> Function:
         if recorded.inlined is None:  # it was pickled
@@ -465,7 +465,7 @@ class Program(SparseCalls, BatchCalls, Calls):
             asked = Asked(what, call, args, argnums, call.argnums)
             if self._optimize:
                 action = functools.partial(getattr(self, f"_{what}"), asked)
-                done, result = self._traces.replayed(call, action)
+                done, result = self._traces.replayed(call, action, once=True)
             else:
                 done, result = self._exactly(
                     (what, is_int(argnums)),
@@ -557,7 +557,7 @@ class Program(SparseCalls, BatchCalls, Calls):
         """combine(value, gradient)."""
         call = asked.call
         if not recorded.is_number:  # says what is wrong
-            _EAGER[asked.what](self._function, call.argnums)(*call.args, **call.kwargs)
+            _EAGER[asked.what](recorded.sample, call.argnums)(*call.args, **call.kwargs)
         structure = call.structure
         shapes = all_shapes(structure)
 
@@ -588,7 +588,7 @@ class Program(SparseCalls, BatchCalls, Calls):
     def _hessian(self, asked: Asked, recorded: Recorded) -> Any:
         call = asked.call
         if not recorded.is_number:  # says what is wrong
-            hessian(self._function, call.argnums)(*call.args, **call.kwargs)
+            hessian(recorded.sample, call.argnums)(*call.args, **call.kwargs)
         structure = call.structure
         shapes = all_shapes(structure)
 
@@ -636,12 +636,12 @@ class Program(SparseCalls, BatchCalls, Calls):
 
             def product(recorded: Recorded) -> Any:
                 if not recorded.is_number:  # says what is wrong
-                    hvp(self._function, k)(first, v, *others, **kwargs)
+                    hvp(recorded.sample, k)(first, v, *others, **kwargs)
                 code = self._traces.code(recorded, "second", call.ranges)
                 return self._computed(asked, recorded, code, assemble, direction)
 
             if self._optimize:
-                done, result = self._traces.replayed(call, product)
+                done, result = self._traces.replayed(call, product, once=True)
             else:
                 done, result = self._exactly(
                     "hvp",
@@ -678,7 +678,7 @@ class Program(SparseCalls, BatchCalls, Calls):
 
                 return self._computed(asked, recorded, code, assemble, direction)
 
-            done, result = self._traces.replayed(call, pushed)
+            done, result = self._traces.replayed(call, pushed, once=True)
             if not done:
                 f = self._function
                 result = self._fall_back(asked, lambda *both: jvp(f, both[:n], both[n:]))
@@ -692,9 +692,10 @@ class Program(SparseCalls, BatchCalls, Calls):
         if not is_eager(primals, {}):
             call = Call(primals, {}, tuple(range(len(primals))))
             if self._optimize:
-                done, result = self._traces.replayed(call, functools.partial(self._pullback, call))
+                pulled = functools.partial(self._pullback, call)
+                done, result = self._traces.replayed(call, pulled, once=True)
             else:
-                done, result = self._exactly("", _itself, lambda f: vjp(f, *primals), call)
+                done, result = self._exactly("vjp", _itself, lambda f: vjp(f, *primals), call)
             if not done:
                 asked = Asked("vjp", call, primals, 0, call.argnums)
                 result = self._fall_back(asked, functools.partial(vjp, self._function))
@@ -909,8 +910,8 @@ def compile(
     iterator or a ContextVar, which hide what they hold, it is run as it is: give it arrays and
     numbers.
 
-    What f does besides computing happens when it is recorded or run as it is, not in replays; the
-    first call of a gradient method that cannot be replayed may do it twice.
+    What f does besides computing happens when it is recorded or run as it is, not in replays.
+    Where it solves equations (`root`), the first call of a gradient method may do it twice.
 
     f may be any Python code: loops, branches, recursion, assignment to arrays. Comparisons of
     numbers are guards: a replay that comes to another outcome than its recording did is never
