@@ -891,8 +891,8 @@ def compile(
     over an array that asks for its elements, `np.take` of a plain array, `np.sort`, `np.unique`,
     `i.tolist()`. The same holds where an index would be a view that f assigns to, where f keeps an
     int in a list of its own, and for all integers of a function that asks for types
-    (`type(k) is int`; `isinstance(k, int)` and `isinstance(i, np.ndarray)` are what they are
-    outside). The code of libraries is not looked at for that. Ints of 2**31 and beyond are static.
+    (`type(k) is int`, `isinstance(v, float)`; `isinstance(k, int)` and `isinstance(i, np.ndarray)`
+    are what they are outside), whose masks are guards: in its own code. Ints from 2**31 on, too.
 
     While f is recorded, all inputs that are floats are numbers with derivatives, those too that
     are not differentiated by: `isinstance(y, float)` is False there, and `math.sin(y)` is refused

@@ -150,9 +150,7 @@ def _reads_of(code: CodeType) -> Reads:
                 break
             chain.append(step.argument)
         found[where].add(tuple(chain))
-    asks_types = any(
-        step == ("LOAD_GLOBAL", "type") and _asks_type(steps, k) for k, step in enumerate(steps)
-    )
+    asks_types = any(_asks_type(steps, k) for k in range(len(steps)))
     if "super" in code.co_names:  # which finds the first argument without its name
         found["first"].add(())
     for constant in code.co_consts:
@@ -198,8 +196,7 @@ def _own_writes(code: CodeType) -> tuple[list[Write], list[Write]]:
     A place on the stack is followed from where it is loaded to where it is used, over instructions
     as they are written; so are variables that are another name for it.
     """
-    steps = [step for step in dis.get_instructions(code) if step.opname not in _UNSEEN]
-    heights = _heights(steps)
+    steps, heights = _followed(code)
     found: list[Write] = []
     keeps: list[Write] = []
     read: set[tuple[str, Chain]] = set()
@@ -248,13 +245,17 @@ _CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT")
 _ADDS = ("BINARY_OP", "INPLACE_ADD")
 
 
-def _heights(steps: list[dis.Instruction]) -> list[int]:
-    """How many objects are on the stack before each instruction."""
-    heights = [0]
-    for step in steps:
-        argument = step.arg if step.opcode >= dis.HAVE_ARGUMENT else None
-        heights.append(heights[-1] + dis.stack_effect(step.opcode, argument, jump=False))
-    return heights
+def _followed(code: CodeType) -> tuple[list[dis.Instruction], list[int]]:
+    """The instructions of some code, and how many objects are on the stack before each."""
+    steps, heights, height = [], [], 0
+    for step in dis.get_instructions(code):
+        if step.opname not in _UNSEEN:
+            steps.append(step)
+            heights.append(height)
+        if step.opname != "EXTENDED_ARG":
+            argument = step.arg if step.opcode >= dis.HAVE_ARGUMENT else None
+            height += dis.stack_effect(step.opcode, argument, jump=False)
+    return steps, [*heights, height]
 
 
 def _rename(
@@ -314,10 +315,18 @@ def _use(
 
 
 _CALLS = ("PRECALL", "CALL", "CALL_FUNCTION")
+_FLOATS = ("float", "float64", "floating", "inexact", "number", "generic", "Real", "Number")
 
 
 def _asks_type(steps: list[_Step], k: int) -> bool:
-    """Whether the type of something is looked at, rather than that of self."""
+    """Whether the type of something is looked at, rather than that of self.
+
+    Or if it is a float, which what is taken of a plain array by a stand-in is not.
+    """
+    if steps[k] == ("LOAD_GLOBAL", "isinstance"):
+        return any(step.argument in _FLOATS for step in steps[k + 1 : k + 8])
+    if steps[k] != ("LOAD_GLOBAL", "type"):
+        return False
     called = steps[k + 1 : k + 3]
     is_self = (
         len(called) == 2

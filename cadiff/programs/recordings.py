@@ -680,7 +680,8 @@ def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Reco
         return "it writes to what is not its own, and must not run again without stand-ins"
 
     def record_once() -> Recorded | str:
-        with Guarded(call.inputs, f, exact) as guarded:
+        # A mask has a type of its own: where types are asked for, comparisons give plain bools.
+        with Guarded(call.inputs, f, exact or watch.asks_types) as guarded:
             args, kwargs = call.with_inputs(guarded.lifted, lends=True)
             given = _contents(args, kwargs)
             out = f(*args, **kwargs)
