@@ -9,7 +9,7 @@ import numpy as np
 
 from .binding import Dual, Var, stop_gradient
 from .operations.arrays import array, concatenate, full, ones, stack, zeros
-from .operations.masks import value_of
+from .operations.making import value_of
 from .operations.table import rint
 
 __all__ = [

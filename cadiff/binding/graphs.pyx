@@ -70,9 +70,11 @@ cdef class Graph:
         return self.graph.n_nodes
 
     cdef void keep(self) noexcept:
-        """Note that all there is so far is what f computed."""
+        """Note that all there is so far is what f computed, or that and a derivative of it."""
         self.kept_nodes = self.graph.n_nodes
-        self.kept_arrays = self.graph.n_own_arrays = self.graph.n_arrays
+        self.kept_arrays = self.graph.n_arrays
+        if not self.is_derived:
+            self.graph.n_own_arrays = self.graph.n_arrays
         self.kept_guards = self.graph.n_guards
         self.kept_steps = len(self.steps)
 

@@ -20,8 +20,8 @@ from ..operations import table as _table
 from ..operations.dispatch import carries, implements
 from ..operations.guards import EQUAL, LESS, held, places
 from ..operations.integers import counted
-from ..operations.masks import Mask
 from ..operations.primitives import primitive
+from ..operations.replayed import is_mask
 from ._common import (
     Axis,
     Number,
@@ -96,7 +96,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Number:
 
 def _without_bools(x: Any) -> Any:
     """A number, or None; a mask as the bools that it stands for, whose sums are bools."""
-    if isinstance(x, Mask) and x.dtype == bool:
+    if is_mask(x) and x.dtype == bool:
         return x.read_values
     return None if x is None else as_number(x)
 

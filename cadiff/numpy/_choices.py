@@ -19,7 +19,9 @@ from ..operations import table as _table
 from ..operations.dispatch import FUNCTIONS, carries, implements
 from ..operations.guards import held, infinite, nans, truths
 from ..operations.guards import order as ascending
-from ..operations.masks import Mask, Replayed, replaced
+from ..operations.indices import along
+from ..operations.indices import taken as taken_anew
+from ..operations.replayed import Replayed, is_mask, replaced
 from ..ops import round as round_number
 from ._common import Number, as_number, existing, rearranged, refuse, unsupported, wants_floats
 
@@ -122,8 +124,8 @@ def take(
     """Elements at indices along an axis, as `numpy.take`, by every mode."""
     refuse("take", out=out)
     x = as_number(a)
-    if isinstance(indices, Mask) and mode == "raise":
-        taken = indices.along(x, axis)
+    if is_mask(indices) and mode == "raise":
+        taken = along(x, indices, axis)
         if taken is not None:
             return taken
     x, axis = (x.reshape(-1), 0) if axis is None else (x, normalize_axis_index(axis, x.ndim))
@@ -134,14 +136,14 @@ def take(
 @implements(np.take_along_axis)
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Number:
     """One element for each index along an axis, as `numpy.take_along_axis`."""
-    if isinstance(indices, Mask) and axis is not None:
+    if is_mask(indices) and axis is not None:
         x = as_number(arr)
         key: list[Any] = [
             np.arange(length).reshape(-1, *[1] * (x.ndim - k - 1))
             for k, length in enumerate(x.shape)
         ]
         key[axis] = indices
-        taken = Mask.taken(x, tuple(key)) if x.ndim == indices.ndim else None
+        taken = taken_anew(x, tuple(key)) if x.ndim == indices.ndim else None
         if taken is not None:
             return taken
     return rearranged(lambda x: np.take_along_axis(x, value(indices), axis), arr)

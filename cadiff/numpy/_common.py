@@ -16,7 +16,7 @@ from ..binding import Dual, Var
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import carries
-from ..operations.masks import Replayed
+from ..operations.replayed import Replayed
 
 __all__ = [
     "Axis",

@@ -21,8 +21,8 @@ from ..operations import table as _table
 from ..operations.dispatch import METHODS, PLAIN, carries, function_for, store
 from ..operations.guards import EQUAL, held, nans
 from ..operations.integers import summed_at
-from ..operations.masks import Mask
 from ..operations.primitives import primitive
+from ..operations.replayed import is_mask
 from ._calculus import bincount
 from ._common import Axis, Number, along, as_number, chosen, expanded, reduced_axes, wants_floats
 from ._reductions import (
@@ -214,7 +214,7 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, /, *others: Any) -> None:
         )
     places = np.arange(a.size).reshape(a.shape)[indices]
     operands = [_copied_to(places.shape, x) for x in others]
-    if isinstance(places, Mask) and ufunc in (np.add, np.subtract):
+    if is_mask(places) and ufunc in (np.add, np.subtract):
         total = summed_at(a, places, operands[0] if ufunc is np.add else -operands[0])
         if total is not None:
             a[...] = total

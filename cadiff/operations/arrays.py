@@ -16,7 +16,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from .. import binding
 from ..binding import Dual, Var
-from .masks import Replayed, is_number_mask
+from .replayed import Replayed, is_number_mask
 
 __all__ = [
     "array",

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from .. import binding
 from ..binding import carries
 from . import guards as _guards
-from .masks import replaced
+from .replayed import replaced
 
 __all__ = [
     "FUNCTIONS",

@@ -1,7 +1,8 @@
 """Indices that a replay computes anew: rows of an array at such indices, and rows added there.
 
 Indices are numbers of the tape here, whole ones. In a program they are instructions of their own;
-anywhere else these are primitives like all others. Which keys come to this is for masks to know.
+anywhere else these are primitives like all others. A key of several parts comes to one of them,
+and so does an array of bools.
 """
 
 from __future__ import annotations
@@ -9,12 +10,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+from numpy.typing import NDArray
 
 from .. import binding
-from . import guards, masks
+from .exactness import total
+from .guards import EQUAL, LESS, LESS_EQUAL
+from .making import lend, lend_plain, made_of, makes_plain, note_made
 from .primitives import primitive
+from .replayed import Replayed, is_anew, is_mask, kind_of, replaced
 
-__all__ = ["added_at", "taken_at"]
+__all__ = ["FEW", "added_at", "along", "places_of_true", "taken", "taken_at"]
+
+FEW = 1 << 12  # comparisons, up to which a program makes them all
+MOST_CONSTANTS = 1 << 24  # numbers of an array that a recording keeps for its replays to index
 
 
 @primitive
@@ -45,53 +54,154 @@ def _as_array(g: Any) -> Any:
     return g if binding.carries(g) else np.asarray(g)
 
 
-masks.register_rows(taken_at)
+# --- keys ----------------------------------------------------------------------------------------
 
 
-# --- where numbers stand in order ----------------------------------------------------------------
+def is_basic(key: Any) -> bool:
+    """Whether an index leads to a view."""
+    parts = key if isinstance(key, tuple) else (key,)
+    basic = (slice, int, np.integer, type(None), type(Ellipsis))
+    return all(isinstance(part, basic) and not isinstance(part, bool) for part in parts)
 
-FEW = 1 << 12  # comparisons, up to which a program makes them all
+
+def _is_index(part: Any) -> bool:
+    """Whether it is an array of indices, or a mask of such that is not read yet."""
+    if isinstance(part, Replayed):
+        return not part.is_plain and kind_of(part._plain) in "iu"
+    return isinstance(part, (np.ndarray, np.integer)) and part.dtype.kind in "iu"
+
+
+def taken(x: Any, key: Any) -> Any:
+    """What x[key] is, for a key with masks of ints in it, which a replay indexes by anew.
+
+    None where what is in the key has to be read.
+    """
+    if is_anew(key) and key.dtype == bool:
+        key = places_of_true(key) if key.shape == x.shape else None
+        return None if key is None else taken(x.reshape(-1), key)
+    parts = key if isinstance(key, tuple) else (key,)
+    is_simple = all(_is_index(part) or is_basic(part) for part in parts)
+    if not is_simple or not any(_is_index(part) and isinstance(part, Replayed) for part in parts):
+        return None
+    return _taken(x, parts)
+
+
+def along(x: Any, index: Any, axis: int | None) -> Any:
+    """What numpy.take(x, index, axis) is; None if the index has to be read."""
+    if axis is None:
+        return taken(x.reshape(-1), index)
+    return taken(x, (slice(None),) * normalize_axis_index(axis, x.ndim) + (index,))
+
+
+def _taken(x: Any, parts: tuple[Any, ...]) -> Any:
+    """x[parts]: basic indices first, then rows of what remains at the others."""
+    plain = np.broadcast_to(0.0, x.shape)[replaced(parts, "_plain")]  # raises what NumPy raises
+    if plain.size == 0:
+        return None
+    if type(x) is np.ndarray:
+        return _taken_of_plain(x, parts)
+    if is_mask(x):
+        return _taken_of_mask(x, parts)
+    n_axes = sum(part is not None and part is not Ellipsis for part in parts)
+    filled = [slice(None)] * (x.ndim - n_axes)
+    if Ellipsis in [part if part is Ellipsis else None for part in parts]:
+        at = next(k for k, part in enumerate(parts) if part is Ellipsis)
+        parts = (*parts[:at], *filled, *parts[at + 1 :])
+    else:
+        parts = (*parts, *filled)
+    where = [k for k, part in enumerate(parts) if not isinstance(part, (slice, type(None)))]
+    indices = [parts[k] for k in where]
+    rest = x[tuple(slice(None) if k in where else part for k, part in enumerate(parts))]
+    rest = np.moveaxis(rest, where, range(len(where)))
+    lengths = rest.shape[: len(where)]
+    if len(indices) > 1:
+        rest = rest.reshape(-1, *rest.shape[len(where) :])
+        index = _flat_index(indices, lengths)
+    else:
+        index = indices[0]._outcomes
+    ndim = binding.ndim(index)
+    found = taken_at(rest, index)
+    if where[-1] - where[0] == len(where) - 1:  # side by side: there their axes stay
+        first = where[0]
+        found = np.moveaxis(found, range(ndim), range(first, first + ndim))
+    if ndim == 0 and binding.ndim(found):  # for NumPy it is a view
+        lend(x, found)
+    return found
+
+
+def _taken_of_plain(x: NDArray[Any], parts: tuple[Any, ...]) -> Any:
+    """Numbers of a plain array: constants of the recording, of which a replay takes others."""
+    if (
+        makes_plain()
+        or x.size > MOST_CONSTANTS
+        or x.dtype.kind not in "biuf"
+        or x.dtype.itemsize > 8
+    ):
+        return None
+    if x.dtype.kind != "f" and not binding.are_exact(x):
+        return None
+    note_made()
+    found = _taken(binding.constant_array(x), parts)
+    if x[replaced(parts, "_plain")].ndim and all(map(is_basic, replaced(parts, "_plain"))):
+        lend_plain(x)
+    if x.dtype.kind == "f":
+        return found
+    masks = [part for part in parts if isinstance(part, Replayed)]
+    return made_of(masks, x[replaced(parts, "_plain")], found)
+
+
+def _taken_of_mask(x: Any, parts: tuple[Any, ...]) -> Any:
+    if x.is_plain:
+        return _taken_of_plain(x.read_values, parts)
+    masks = [x, *[part for part in parts if isinstance(part, Replayed)]]
+    return made_of(masks, x._plain[replaced(parts, "_plain")], _taken(x._outcomes, parts))
+
+
+def _flat_index(indices: list[Any], lengths: tuple[int, ...]) -> Any:
+    """One index in the place of several: all of them have to be within their bounds."""
+    flat: Any = 0.0
+    for index, length in zip(indices, lengths, strict=True):
+        if isinstance(index, Replayed):
+            number = index._outcomes + length * binding.indicator(index._outcomes, 0.0, LESS)
+            below, above = (
+                total(binding.indicator(one, other, how))
+                for one, other, how in ((number, 0.0, LESS), (float(length), number, LESS_EQUAL))
+            )
+            binding.compare(below + above, 0.0, EQUAL, False)
+        else:
+            whole = np.asarray(index, dtype=np.float64)
+            number = whole + length * (whole < 0.0)
+        flat = flat * length + number
+    return flat
+
+
+# --- places of what is true ----------------------------------------------------------------------
 
 
 @primitive
-def _searched(a: Any, v: Any, side: str) -> Any:
-    return np.asarray(np.searchsorted(a, v, side)).astype(np.float64)  # type: ignore[call-overload]
+def _true_places(mask: Any, count: int) -> Any:
+    """As many as there were when f was recorded: if there are others now, a guard tells."""
+    found = np.zeros(count)
+    places = np.flatnonzero(mask)[:count]
+    found[: len(places)] = places
+    return found
 
 
-_searched.defvjp(None, None)
+_true_places.defvjp(None)
 
 
-def _places(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
-    """What numpy.searchsorted answers, as indices that a replay computes anew."""
-    edges, points = masks.innermost(a), masks.innermost(v)
-    plain_edges, plain_points = map(np.asarray, binding.plain_values((edges, points)))
-    if (
-        not masks.chooses_anew()
-        or sorter is not None
-        or side not in ("left", "right")
-        or plain_edges.size == 0
-        or plain_points.size == 0
-        or np.isnan(plain_edges).any()
-    ):
-        return guards.places(a, v, side, sorter)
-    found = _searched.function(plain_edges, plain_points, side).astype(np.intp)[()]
-    is_few = plain_edges.size * plain_points.size <= FEW
-    if binding.depends(edges) or not is_few or np.isnan(plain_points).any():
-        return masks.Mask.of_integers(found, _searched(edges, points, side))
-    points = binding.stop_gradient(points)
-    is_nan = binding.indicator(points, points, guards.NOT_EQUAL)  # to which the sum gives place 0
-    binding.compare(is_nan.sum() if binding.ndim(is_nan) else is_nan, 0.0, guards.EQUAL, False)
-    column = plain_edges.astype(np.float64).reshape(-1, *[1] * plain_points.ndim)
-    is_left = guards.LESS if side == "left" else guards.LESS_EQUAL
-    return masks.Mask.of_integers(found, binding.indicator(column, points, is_left).sum(0))
-
-
-def _bins(x: Any, bins: Any, right: bool = False) -> Any:
-    """What numpy.digitize answers."""
-    edges = np.asarray(binding.plain_values(bins))
-    if edges.ndim == 1 and not binding.depends(bins) and np.all(np.diff(edges) >= 0):
-        return _places(bins, x, "left" if right else "right")
-    return guards.bins(x, bins, right)
-
-
-guards.questions.update(searchsorted=_places, digitize=_bins)
+def places_of_true(a: Any) -> Any:
+    """Where a mask among the arguments is True, as indices; how many there are, is a guard."""
+    if not is_anew(a) or a.dtype != bool or not a.memory.is_wide or a.ndim == 0:
+        return None
+    plain = np.flatnonzero(a._plain)
+    if plain.size == 0:
+        return None
+    flags = a._outcomes.reshape(-1)
+    binding.compare(flags.sum(), float(plain.size), EQUAL, False)
+    if a.size * plain.size <= FEW:
+        ranks = np.cumsum(flags)
+        outcomes = binding.indicator(ranks, np.arange(plain.size)[:, None] + 1.0, LESS).sum(1)
+    else:
+        outcomes = _true_places(flags, plain.size)
+    return made_of([a], plain, outcomes)

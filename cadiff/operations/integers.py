@@ -14,14 +14,15 @@ import numpy as np
 
 from .. import binding
 from ..binding import carries
-from . import masks
 from . import table as _table
+from .exactness import are_floats, as_floats
 from .guards import EQUAL, LESS
-from .indices import FEW, added_at, taken_at
-from .masks import Mask, Replayed, is_anew, kind_of, made_of, replaced
+from .indices import FEW, added_at, along, places_of_true, taken, taken_at
+from .making import made_of
 from .primitives import primitive
+from .replayed import Replayed, is_anew, is_mask, kind_of, replaced, unread
 
-__all__ = ["assigned", "counted", "summed_at"]
+__all__ = ["INSTEAD", "assigned", "counted", "summed_at"]
 
 MOST_REPEATED = 64  # elements of an array for each that is assigned, all of which are chosen anew
 
@@ -39,7 +40,7 @@ def _is_whole(x: Any) -> bool:
 
 def _fits(x: Any, k: int) -> bool:
     """Whether an int is of the dtype of integers."""
-    kind = np.iinfo(x.dtype) if isinstance(x, Mask) else np.iinfo(np.int64)
+    kind = np.iinfo(x.dtype) if is_mask(x) else np.iinfo(np.int64)
     return bool(kind.min <= k <= kind.max)
 
 
@@ -94,17 +95,17 @@ def _clipped(a: Any, a_min: Any = None, a_max: Any = None, **kwargs: Any) -> Any
 def _moved(function: Callable[..., Any]) -> Callable[..., Any]:
     def move(*args: Any, **kwargs: Any) -> Any:
         """What moves elements about does the same with the numbers that stand for them."""
-        found = masks.unread((args, kwargs))
+        found = unread((args, kwargs))
         if not found or kwargs.keys() - {"axis", "shape"} or carries((args, kwargs)):
             return None
         plain = function(*replaced(args, "_plain"), **replaced(kwargs, "_plain"))
         if plain.dtype.kind not in "iu" or plain.size == 0:
             return None
         numbers = replaced(args, "number")
-        if not masks.are_floats(numbers):
+        if not are_floats(numbers):
             return None
         try:
-            numbers = binding.map_leaves(masks.as_floats, numbers)
+            numbers = binding.map_leaves(as_floats, numbers)
             outcomes = function(*numbers, **kwargs)
         except (TypeError, ValueError, NotImplementedError):
             return None
@@ -118,49 +119,16 @@ def _moved(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _taken(a: Any, indices: Any, axis: Any = None, **kwargs: Any) -> Any:
-    if kwargs or not isinstance(indices, Mask) or indices.is_plain or carries(a):
+    if kwargs or not is_anew(indices) or carries(a):
         return None
-    return indices.along(a if isinstance(a, Mask) else np.asarray(a), axis)
+    return along(a if is_mask(a) else np.asarray(a), indices, axis)
 
 
 # --- places of what is true ----------------------------------------------------------------------
 
 
-@primitive
-def _true_places(mask: Any, count: int) -> Any:
-    """As many as there were when f was recorded: if there are others now, a guard tells."""
-    found = np.zeros(count)
-    places = np.flatnonzero(mask)[:count]
-    found[: len(places)] = places
-    return found
-
-
-_true_places.defvjp(None)
-
-
-def places_of_true(mask: Any) -> Any:
-    """Where a mask among the arguments is True, as indices; how many there are, is a guard."""
-    if not is_anew(mask) or mask.dtype != bool or not mask.memory.is_wide or mask.ndim == 0:
-        return None
-    plain = np.flatnonzero(mask._plain)
-    if plain.size == 0:
-        return None
-    flags = mask._outcomes.reshape(-1)
-    binding.compare(flags.sum(), float(plain.size), EQUAL, False)
-    if mask.size * plain.size <= FEW:
-        ranks = np.cumsum(flags)
-        outcomes = binding.indicator(ranks, np.arange(plain.size)[:, None] + 1.0, LESS).sum(1)
-    else:
-        outcomes = _true_places(flags, plain.size)
-    return made_of([mask], plain, outcomes)
-
-
-def _flat_nonzero(a: Any) -> Any:
-    return places_of_true(a)
-
-
 def _nonzero(a: Any) -> Any:
-    found = places_of_true(a) if isinstance(a, Mask) and a.ndim == 1 else None
+    found = places_of_true(a) if is_mask(a) and a.ndim == 1 else None
     return None if found is None else (found,)
 
 
@@ -225,8 +193,8 @@ def _writers(index: Any, n: int) -> Any:
 
 def assigned(target: Any, key: Any, value: Any) -> Any:
     """What an array is after target[key] = value, for a key with indices; or None."""
-    places = Mask.taken(np.arange(target.size).reshape(target.shape), key)
-    if not isinstance(places, Mask) or places.is_plain:
+    places = taken(np.arange(target.size).reshape(target.shape), key)
+    if not is_anew(places):
         return None
     n, m = target.size, places.size
     if n > max(FEW, MOST_REPEATED * m):
@@ -246,7 +214,7 @@ def assigned(target: Any, key: Any, value: Any) -> Any:
     return _table.where(writers, value, target.reshape(-1)).reshape(target.shape)
 
 
-# --- made known ----------------------------------------------------------------------------------
+# --- by function ---------------------------------------------------------------------------------
 
 _MOVES: tuple[Any, ...] = (
     np.concatenate, np.stack, np.hstack, np.vstack, np.column_stack, np.append, np.flip, np.roll,
@@ -254,19 +222,17 @@ _MOVES: tuple[Any, ...] = (
     np.expand_dims, np.squeeze, np.broadcast_to,
 )  # fmt: skip
 
-masks.instead.update(
-    {
-        np.right_shift: _shifted_right,
-        np.left_shift: _shifted_left,
-        np.bitwise_and: _and,
-        np.power: _power,
-        np.divmod: _divmod,
-        np.clip: _clipped,
-        np.take: _taken,
-        np.flatnonzero: _flat_nonzero,
-        np.nonzero: _nonzero,
-        np.bincount: counted,
-        **{function: _moved(function) for function in _MOVES},
-    }
-)
-masks.register_integers(places_of_true, assigned)
+# What is done in the place of functions of NumPy's: None, or their result.
+INSTEAD: dict[Any, Callable[..., Any]] = {
+    np.right_shift: _shifted_right,
+    np.left_shift: _shifted_left,
+    np.bitwise_and: _and,
+    np.power: _power,
+    np.divmod: _divmod,
+    np.clip: _clipped,
+    np.take: _taken,
+    np.flatnonzero: places_of_true,
+    np.nonzero: _nonzero,
+    np.bincount: counted,
+    **{function: _moved(function) for function in _MOVES},
+}

@@ -18,7 +18,7 @@ import numpy as np
 from .. import binding
 from ..binding import Dual, Var, carries
 from . import arrays
-from .masks import replaced
+from .replayed import replaced
 
 __all__ = ["custom", "doubt", "primitive", "report_doubts", "warn_nan"]
 

@@ -16,10 +16,13 @@ import numpy as np
 
 from .. import binding
 from ..binding import carries
+from .exactness import EXACT
+from .functions import Operand
 from .guards import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, NOT_EQUAL
-from .masks import EXACT, Mask, Replayed, joined, keep_in_mind, note_made, register_int
+from .making import joined, keep_in_mind, note_made, of_integers
+from .replayed import Replayed
 
-__all__ = ["Scalar", "stand_in"]
+__all__ = ["Scalar", "int_of_value", "stand_in"]
 
 MOST_INT = 2**31  # see binding.may_be_input
 
@@ -27,7 +30,7 @@ MOST_INT = 2**31  # see binding.may_be_input
 def stand_in(plain: Any, number: Any) -> Any:
     """What f gets in the place of an int, whose values in replays are those of a Var."""
     if isinstance(plain, (np.ndarray, np.generic)):
-        return Mask.of_integers(plain, number)
+        return of_integers(plain, number)
     made = Scalar(plain, number, binding.guards_serial(), False)
     made.bound = float(MOST_INT)
     made.memory.is_wide = True
@@ -51,7 +54,7 @@ def _operator(op: Operation) -> tuple[Any, Any]:
     return forward, reflected
 
 
-class Scalar(Replayed):
+class Scalar(Operand):
     """An int or float of Python's; `bound`: no replay finds an int of this size or beyond."""
 
     bound = float(EXACT)
@@ -70,29 +73,14 @@ class Scalar(Replayed):
     def __bool__(self) -> bool:
         return bool(_compared(operator.ne, self, 0))
 
-    def __index__(self) -> int:
-        return operator.index(self.read_values)
-
     def __int__(self) -> int:
         return int(self.read_values)
-
-    def __float__(self) -> float:
-        return float(self.read_values)
 
     def __complex__(self) -> complex:
         return complex(self.read_values)
 
     def __hash__(self) -> int:
         return hash(self.read_values)
-
-    def __repr__(self) -> str:
-        return repr(self.read_values)
-
-    def __str__(self) -> str:
-        return str(self.read_values)
-
-    def __format__(self, spec: str) -> str:
-        return format(self.read_values, spec)
 
     def __reduce__(self) -> Any:
         return type(self._plain), (self.read_values,)
@@ -375,10 +363,9 @@ def _compared(op: Operation, x: Scalar, y: Any) -> Any:
     return bool(binding.compare(_number(x), _number(y), _HOW[op], False))
 
 
-def _int_of_value(value: Replayed, plain: int, outcomes: Any) -> Any:
+def int_of_value(value: Replayed, plain: int, outcomes: Any) -> Any:
     """An int that a value is rounded to; None if it is too large."""
     return _made([value], plain, outcomes, np.inf)
 
 
-register_int(_int_of_value)
 binding.register_scalars(Scalar)

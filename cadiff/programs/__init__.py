@@ -1,6 +1,7 @@
 """Compiled programs: functions recorded once and replayed, alone, in batches, as matrices."""
 
-from .program import Program, compile
+from .compiling import compile
+from .program import Program
 from .sparse import sparse_hessian, sparse_jacobian
 
 __all__ = ["Program", "compile", "sparse_hessian", "sparse_jacobian"]

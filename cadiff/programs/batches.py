@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from .. import binding
 from ..binding import CallError, Code, ObstacleError, PointError, Tree
 from ..transforms import grad, hessian
-from ..transforms._base import Function, checked_argnums, is_int
+from ..transforms._base import checked_argnums, is_int
 from ..transforms._outputs import Output, all_shapes, in_containers, places
 from .fallbacks import Fallback
 from .recordings import Call, Recorded
-from .traces import Traces, is_eager
+from .traces import Part, is_eager
 
 __all__ = ["BatchCalls", "Points"]
 
@@ -76,12 +76,9 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-class BatchCalls:
-    """The batches of a Program, which this is a part of."""
+class BatchCalls(Part):
+    """The batches of a Program."""
 
-    _function: Function
-    _optimize: bool
-    _traces: Traces
     _fallback: Callable[[str, Call, Any], Fallback | None]
     _recent_batch: Batch | None = None  # of points alone, that never miss
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..binding import Inlined, Var
-from .recordings import Call, MissedError
+from ..transforms._base import Function
+from .recordings import Call, MissedError, Recorded, record
 from .returned import Returned
+from .traces import Part
 
-__all__ = ["Replay"]
+__all__ = ["ExactCalls"]
 
 
 class Replay:
@@ -37,3 +40,38 @@ class Replay:
 
 def _is_number(x: Any) -> bool:
     return isinstance(x, (float, Var))
+
+
+class ExactCalls(Part):
+    """The exact replays of a Program."""
+
+    def _exactly(
+        self,
+        what: Any,
+        make: Callable[[Function], Function],
+        use: Callable[[Function], Any],
+        call: Call,
+    ) -> tuple[bool, Any]:
+        """use(make(f)) of a replay in the place of f, which records what f would record.
+
+        `what` tells `make` from others; for values it is "".
+        """
+
+        def derivative(recorded: Recorded) -> Any:
+            made = recorded.exact.get(what)
+            if made is None:
+                made = recorded.exact[what] = make(self._replay(call, recorded))
+            return use(made)
+
+        return self._traces.replayed(call, derivative, once=bool(what))
+
+    def _replay(self, call: Call, recorded: Recorded) -> Function:
+        if recorded.inlined is None:  # it was pickled
+            self._traces.met(call, recorded)
+            with self._traces.lock:
+                again = record(self._function, call, False, True)
+            if isinstance(again, str):
+                return self._function
+            recorded.inlined = again.inlined
+        assert recorded.inlined is not None
+        return Replay(recorded.inlined, recorded.output, call.argnums)

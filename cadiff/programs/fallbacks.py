@@ -1,15 +1,47 @@
-"""f as it is, for calls that no recording serves and none is made for at once."""
+"""f as it is: within other derivatives, and for calls that no recording serves.
+
+None is made for these at once; but how f chooses may be noted, for one later.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from .. import binding
-from .recordings import Call
-from .traces import Traces
+from ..binding import Calls
+from ..operations.guards import NoDerivativeError
+from ..transforms import grad, hessian, jacobian, value_and_grad
+from ..transforms._base import Function, is_int
+from .inner import InnerCalls
+from .recordings import CHANGED, Call, carries_derivatives, run
+from .traces import Part, Traces, is_eager
 
-__all__ = ["Choosing", "Fallback"]
+__all__ = ["EAGER", "Asked", "EagerCalls", "Fallback", "run_once"]
+
+EAGER: dict[str, Callable[..., Any]] = {
+    "grad": grad,
+    "value_and_grad": value_and_grad,
+    "jacobian": jacobian,
+    "hessian": hessian,
+}
+
+
+class Asked(NamedTuple):
+    """What a method was asked for, and its arguments as they were given."""
+
+    what: str
+    call: Call  # of f
+    args: tuple[Any, ...]
+    argnums: int | Sequence[int]
+    first: tuple[int, ...]  # those of args whose numbers are the first inputs of programs
+    last: tuple[int, ...] = ()  # those whose numbers stand behind the arguments of f
+
+    @property
+    def is_single(self) -> bool:
+        return is_int(self.argnums)
 
 
 class Fallback:
@@ -54,3 +86,99 @@ class Choosing(Fallback):
         call = Call(own, kwargs, self._argnums)
         call.lift(self._lifted)
         return call
+
+
+class EagerCalls(Part, Calls):
+    """The calls of a Program that run f as it is."""
+
+    _inner: InnerCalls
+
+    def _run_once(self, /, *args: Any, **kwargs: Any) -> Any:
+        return run_once(self._function, args, kwargs, self._traces.ways(args, kwargs))
+
+    def _fall_back(self, asked: Asked, eager: Callable[..., Any]) -> Any:
+        """eager(*args, **kwargs), for a call of a method that no recording serves.
+
+        From now on such calls take this path directly, until there is another recording.
+        """
+        _, call, args, numbers, first, last = asked
+        kwargs = dict(call.kwargs)
+        if asked.what == "value" and self._traces.obstacle(call) == CHANGED:
+            eager = self._function  # to change what it was given
+        fallback = self._fallback_of(call, last, eager)
+        ran = call.ran if asked.what == "value" else ()
+        if fallback is None:
+            self._traces.counts["eager"] += 1
+            return ran[0] if ran else eager(*args, **kwargs)
+        self._fast_paths.add_fallback(
+            asked.what, args, kwargs, numbers, first, last, call.lifted, fallback
+        )
+        if ran:  # f has run already, to be recorded, and may have changed what it reads
+            self._traces.counts["eager"] += 1
+            return ran[0]
+        return fallback(args, kwargs)
+
+    def _fallback_of(
+        self, call: Call, last: tuple[int, ...], eager: Callable[..., Any]
+    ) -> Fallback | None:
+        """What runs f for calls like this one, if none of them is to be recorded at once."""
+        traces = self._traces
+        if call.is_aliased or traces.on_branch_change != "retrace" or not self._optimize:
+            return None
+        if traces.obstacle(call):
+            return Fallback(traces, eager)
+        return Choosing(traces, eager, call, last) if traces.is_full(call) else None
+
+    def _fallback(self, what: str, call: Call, argnums: Any) -> Fallback | None:
+        """The same for a method that is called like f."""
+        if what == "value":
+            return self._fallback_of(call, (), self._run_once)
+        return self._fallback_of(call, (), EAGER[what](self._function, argnums))
+
+    def _here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+        """What a gradient function is to run instead of a replay for a call of a method."""
+        if is_eager(args, kwargs) and not binding.is_hooked():
+            return self._within
+        self._traces.counts["eager"] += 1
+        return self._function
+
+    def _within(self, /, *args: Any, **kwargs: Any) -> Any:
+        """What f returns within another derivative, or where programs run their functions."""
+        if binding.is_opened() and not carries_derivatives(args, kwargs):
+            self._traces.counts["eager"] += 1
+            return self._run_once(*args, **kwargs)
+        return self._inner.call(args, kwargs)
+
+
+def run_once(
+    f: Function,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    ways: tuple[tuple[int, ...], ...],
+) -> Any:
+    """What f returns, with the values that derivatives have."""
+    if _may_share(args, kwargs) and Call(args, kwargs, ()).is_aliased:
+        return f(*args, **kwargs)  # which may assign to one, and read another
+    try:
+        return run(f, args, kwargs, ways[0])
+    except NoDerivativeError:  # which was not asked for
+        return f(*args, **kwargs)
+    except Exception as error:
+        if not ways[1:]:
+            raise
+        try:
+            return run(f, args, kwargs, ways[1])
+        except Exception:
+            raise error from None
+
+
+def _may_share(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether there may be two arrays among the arguments of a call."""
+    count = 0
+    for item in (*args, *kwargs.values()) if kwargs else args:
+        if isinstance(item, np.ndarray):
+            count += 1
+        elif type(item) is not float and (found := binding.opened(item)) is not None:
+            for part in found[1]:  # which may be a container again
+                count += 0 if type(part) is float else 1 + (not isinstance(part, np.ndarray))
+    return count > 1

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from .. import binding
 from ..binding import CallError, MatrixPlan, ObstacleError, Pattern
 from ..transforms import flatten, hessian, jacobian
-from ..transforms._base import Function, checked_argnums
+from ..transforms._base import checked_argnums
 from .recordings import Call, MissedError, Recorded, carries_derivatives, met, record
-from .traces import Traces
+from .traces import Part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -183,12 +183,8 @@ def _plain(what: str, format: str) -> Request:
     return Request(what, None, format)
 
 
-class SparseCalls:
-    """The sparse matrices of a Program, which this is a part of."""
-
-    _function: Function
-    _optimize: bool
-    _traces: Traces
+class SparseCalls(Part):
+    """The sparse matrices of a Program."""
 
     _recent: tuple[Request, MatrixPlan, Recorded] | None = None
 

@@ -37,7 +37,7 @@ import numpy as np
 
 from ..binding import MISSING, Dual, Var, Watch, WeakMethod
 from ..binding.callers import is_class_of_library, is_module_of_library, is_of_library
-from ..operations.masks import Replayed
+from ..operations.replayed import Replayed
 
 __all__ = ["UnwatchableError", "watch_call"]
 

@@ -39,7 +39,8 @@ from ..binding import (
     Watch,
 )
 from ..operations.guards import NoDerivativeError
-from ..operations.masks import Replayed, are_kept, made, values_are_read
+from ..operations.making import are_kept, made, values_are_read
+from ..operations.replayed import Replayed
 from ..operations.scalars import stand_in
 from ..transforms._base import Function, is_int
 from ..transforms._outputs import as_result, places
@@ -234,7 +235,7 @@ class Call:
 
     # --- what it is made of
 
-    def vector(self, args: tuple[Any, ...] | None = None) -> FloatArray:
+    def vector(self) -> FloatArray:
         """All inputs in a row, float64."""
         if len(self._inputs) == 1 and isinstance(self._inputs[0], np.ndarray):
             return np.array(self._inputs[0], dtype=np.float64, order="C").reshape(-1)

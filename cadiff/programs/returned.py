@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import binding
 from ..binding import Container, Dual, Var
-from ..operations.masks import kind_of_whole
+from ..operations.replayed import kind_of_whole
 from ..transforms._outputs import Output, is_vector, restored, unmasked
 
 __all__ = ["Returned"]

@@ -35,7 +35,7 @@ from .recordings import (
     ways_to_take,
 )
 
-__all__ = ["OnBranchChange", "Traces", "is_eager"]
+__all__ = ["OnBranchChange", "Part", "Traces", "is_eager"]
 
 MOST_SIGNATURES = 512  # that something is known of at the same time
 MOST_BYTES = 1 << 30  # in all recordings but one
@@ -719,3 +719,11 @@ def _warn(message: str) -> None:
     while frame.f_back is not None and frame.f_globals.get("__package__", "") in _OWN_PACKAGES:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, RuntimeWarning, stacklevel=level)
+
+
+class Part:
+    """What each part of a Program knows: f, its recordings, and whether these are optimized."""
+
+    _function: Function
+    _optimize: bool
+    _traces: Traces

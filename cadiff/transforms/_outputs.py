@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .. import binding
 from ..binding import Container, Dual, Structure, Var
 from ..operations import arrays
-from ..operations.masks import Replayed, is_number_mask
+from ..operations.replayed import Replayed, is_number_mask
 
 Shape = tuple[int, ...]
 

@@ -382,10 +382,6 @@ CadScratch *cad_scratch_new(void) {
     return cad_memory_zeroed(1, sizeof(CadScratch));
 }
 
-void cad_scratch_free(CadScratch *scratch) {
-    cad_memory_free(scratch);
-}
-
 double *cad_scratch_tile(CadScratch *scratch, int k) {
     assert(k < CAD_SPARE_TILES);
     return scratch->spare[k];

@@ -77,7 +77,6 @@ void cad_strip_add(CadStrip to, CadStrip x, int store, size_t n);
 typedef struct CadScratch CadScratch;
 
 CadScratch *cad_scratch_new(void);
-void cad_scratch_free(CadScratch *scratch);
 
 enum { CAD_SPARE_TILES = 64 };
 

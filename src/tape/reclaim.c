@@ -42,12 +42,6 @@ CadStatus cad_reclaim_begin(const CadTape *tape, CadReclaim *reclaim) {
     return CAD_OK;
 }
 
-void cad_reclaim_hold(CadReclaim *reclaim, CadSlot slot) {
-    if (slot / WORD < reclaim->words) {
-        set_live(reclaim, slot);
-    }
-}
-
 void cad_reclaim_hold_range(CadReclaim *reclaim, size_t begin, size_t end) {
     for (size_t slot = begin; slot < end && slot / WORD < reclaim->words;) {
         if (slot % WORD == 0 && slot + WORD <= end) {

@@ -11,7 +11,6 @@ typedef struct CadReclaim {
 } CadReclaim;
 
 CadStatus cad_reclaim_begin(const CadTape *tape, CadReclaim *reclaim);
-void cad_reclaim_hold(CadReclaim *reclaim, CadSlot slot);
 void cad_reclaim_hold_range(CadReclaim *reclaim, size_t begin, size_t end);
 /* Answers the number of slots that stay: if that is nearly all, better end it at once. */
 size_t cad_reclaim_trace(const CadTape *tape, CadReclaim *reclaim);

@@ -22,7 +22,7 @@ void reclaim_roots(CadTape *tape) {
         return;
     }
     for (size_t i = 0; i < roots.count; i++) {
-        cad_reclaim_hold(&reclaim, roots.slots[i]);
+        cad_reclaim_hold_range(&reclaim, roots.slots[i], roots.slots[i] + 1);
     }
     cad_reclaim_trace(tape, &reclaim);
     for (size_t i = 0; i < roots.count; i++) {

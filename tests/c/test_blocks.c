@@ -290,7 +290,7 @@ static Held reclaim_twin(Twin *twin, Random *random) {
         cad_reclaim_hold_range(&reclaim, view.slot, (size_t)highest(view) + 1);
     }
     for (size_t i = 0; i < twin->n_leaves; i++) {
-        cad_reclaim_hold(&reclaim, twin->leaves[i].slot);
+        cad_reclaim_hold_range(&reclaim, twin->leaves[i].slot, twin->leaves[i].slot + 1);
     }
     const size_t stay = cad_reclaim_trace(tape, &reclaim);
     for (int i = 0; i < HELD; i++) {
@@ -437,7 +437,7 @@ static void what_was_read_before_an_assignment_stays(void) {
     CadReclaim reclaim;
     CHECK(cad_reclaim_begin(tape, &reclaim) == CAD_OK);
     cad_reclaim_hold_range(&reclaim, y.slot, (size_t)highest(y) + 1);
-    cad_reclaim_hold(&reclaim, leaf.slot);
+    cad_reclaim_hold_range(&reclaim, leaf.slot, leaf.slot + 1);
     cad_reclaim_trace(tape, &reclaim);
     const CadSlot top = cad_reclaim_target(&reclaim, y.slot);
     const CadSlot bottom = cad_reclaim_target(&reclaim, leaf.slot);

@@ -204,7 +204,7 @@ static CadStatus attempt_reclaim(CadTape *tape) {
     CadReclaim reclaim;
     const CadStatus status = cad_reclaim_begin(tape, &reclaim);
     if (status == CAD_OK) {
-        cad_reclaim_hold(&reclaim, CHAIN / 2);
+        cad_reclaim_hold_range(&reclaim, CHAIN / 2, CHAIN / 2 + 1);
         cad_reclaim_trace(tape, &reclaim);
         cad_sweep_undo_dead(tape, &reclaim);
         cad_reclaim_compact(tape, &reclaim);

@@ -129,7 +129,7 @@ static size_t count_by_tracing(const CadTape *tape) {
     CadReclaim reclaim;
     CHECK(cad_reclaim_begin(tape, &reclaim) == CAD_OK);
     for (size_t i = 0; i < roots.count; i++) {
-        cad_reclaim_hold(&reclaim, roots.slots[i]);
+        cad_reclaim_hold_range(&reclaim, roots.slots[i], roots.slots[i] + 1);
     }
     const size_t count = cad_reclaim_trace(tape, &reclaim);
     cad_reclaim_end(&reclaim);
@@ -304,8 +304,8 @@ static void slots_without_a_number_can_be_held(void) {
     hold(append_leaf(tape, 0, NULL));
     CadReclaim reclaim;
     CHECK(cad_reclaim_begin(tape, &reclaim) == CAD_OK);
-    cad_reclaim_hold(&reclaim, CAD_NONE);
-    cad_reclaim_hold(&reclaim, (CadSlot)tape->n_slots);
+    cad_reclaim_hold_range(&reclaim, CAD_NONE, (size_t)CAD_NONE + 1);
+    cad_reclaim_hold_range(&reclaim, tape->n_slots, tape->n_slots + 1);
     CHECK_COUNT(cad_reclaim_target(&reclaim, (CadSlot)tape->n_slots), 0);
     cad_reclaim_end(&reclaim);
     reclaim_roots(tape);

@@ -220,6 +220,30 @@ def test_indices_that_change_are_inputs_within_functions() -> None:
     assert stats["recordings"] == 2 and stats["eager"] == 0
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_one_recording_serves_all_ways_in_any_order(seed: int) -> None:
+    """What was made for a derivative adds to a graph; what is made later is not to compute it."""
+    rng = np.random.default_rng(seed)
+    x = np.arange(4.0)
+
+    def looked_up(x: Array, which: Any) -> Any:
+        return cnp.sum(x[which] * 2.0) ** 2
+
+    program = cadiff.compile(looked_up)
+    ways: list[Callable[[Function, Any], Any]] = [
+        lambda f, k: f(x, k),
+        lambda f, k: cadiff.grad(f)(x, k),
+        lambda f, k: cadiff.hessian(f)(x, k),
+        lambda f, k: cadiff.grad(lambda y: f(y, k))(x),
+        lambda f, k: cadiff.hessian(lambda y: f(y, k))(x),
+        lambda f, k: cadiff.jvp(lambda y: f(y, k), (x,), (x,)),
+    ]
+    for which in range(12):
+        way = ways[rng.integers(len(ways))]
+        for k in (which % 4, np.array([which % 4, 1])):
+            np.testing.assert_array_equal(way(program, k), way(looked_up, k))
+
+
 def test_indices_out_of_bounds_within_functions() -> None:
     program = cadiff.compile(lambda x, which: cnp.sum(x[which] ** 2))
     x = np.arange(5.0)

@@ -1,0 +1,345 @@
+"""Values and derivatives: what is asked for, computed by recordings, and given f's own shape."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..binding import CallError, Code, MatrixPlan, ObstacleError, PointError, ProgramPullback
+from ..transforms import hessian, hvp, jvp, vjp
+from ..transforms._base import Function, check_keywords, checked_argnums, is_int
+from ..transforms._blocks import blocks_of_matrix
+from ..transforms._outputs import all_shapes, in_containers, refilled
+from .exact import ExactCalls
+from .fallbacks import EAGER, Asked, EagerCalls
+from .recordings import (
+    Call,
+    FloatArray,
+    MissedError,
+    Recorded,
+    carries_derivatives,
+    leaves_of,
+    met,
+    run,
+)
+from .traces import is_eager
+
+__all__ = ["DerivativeCalls"]
+
+
+class DerivativeCalls(ExactCalls, EagerCalls):
+    """The methods of a Program that are called like gradient functions, where no fast path is."""
+
+    def _run(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any) -> Any:
+        """A call of a method that is called like f."""
+        if what == "value" and is_eager(args, kwargs):
+            return self._within(*args, **kwargs)
+        if kwargs:
+            check_keywords(what, self._function, kwargs)
+        numbers, _ = checked_argnums(argnums)
+        if not is_eager(args, kwargs):
+            if self._traces.passes_by(args, kwargs):
+                if what == "value":
+                    return self._run_once(*args, **kwargs)
+                return EAGER[what](self._function, argnums)(*args, **kwargs)
+            if what == "value":
+                return self._any_way(args, kwargs)
+            call = self._traces.call(args, kwargs, numbers)
+            asked = Asked(what, call, args, argnums, call.argnums)
+            if self._optimize:
+                action = functools.partial(getattr(self, f"_{what}"), asked)
+                done, result = self._traces.replayed(call, action, once=True)
+            else:
+                done, result = self._exactly(
+                    (what, is_int(argnums)),
+                    lambda f: EAGER[what](f, argnums),
+                    lambda transform: transform(*args, **kwargs),
+                    call,
+                )
+            if done:
+                return result
+            return self._fall_back(asked, EAGER[what](self._function, argnums))
+        return EAGER[what](self._here(args, kwargs), argnums)(*args, **kwargs)
+
+    def _any_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What f returns; where it raises, integers that come first are taken another way."""
+        ways = self._traces.ways(args, kwargs)
+        try:
+            return self._plainly(args, kwargs, ways[0])
+        except Exception as error:
+            # A forbidden branch is no failure of f.
+            if not ways[1:] or self._traces.on_branch_change == "raise":
+                raise
+            try:
+                result = self._plainly(args, kwargs, ways[1])
+            except Exception:
+                raise error from None
+        self._traces.prefer(args, kwargs, ways[1])
+        return result
+
+    def _plainly(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], first: tuple[int, ...]
+    ) -> Any:
+        call = self._traces.call(args, kwargs, first)
+        asked = Asked("value", call, args, 0, first)
+        if self._optimize:
+            action = functools.partial(self._value, asked)
+            done, result = self._traces.replayed(call, action)
+        else:
+            done, result = self._exactly("", _itself, lambda f: run(f, args, kwargs, first), call)
+        return result if done else self._fall_back(asked, self._run_once)
+
+    def _own_derivative(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A derivative that a gradient function is asked for: see `own_derivatives`."""
+        if is_eager(args, kwargs):
+            return NotImplemented
+        return getattr(self, name)(*args, **kwargs)
+
+    # --- values and derivatives
+
+    def _computed(
+        self,
+        asked: Asked,
+        recorded: Recorded,
+        program: Code | MatrixPlan,
+        assemble: Callable[[FloatArray], Any],
+        along: Sequence[Any] = (),
+        pullback: ProgramPullback | None = None,
+    ) -> Any:
+        """What `assemble` makes of the results; from now on such calls take the fast path.
+
+        `along` are the atoms of the last arguments; with `pullback` further calls have one, too.
+        """
+        if asked.what != "value" and not recorded.output.is_differentiable:
+            raise CallError  # so gradient functions say what is wrong
+        inputs = asked.call.vector()
+        if asked.last:
+            inputs = np.concatenate([inputs, *map(np.ravel, along)])
+        result = assemble(met(program.run(inputs)))
+        if recorded.writes_inputs and len(asked.call.arrays) > 1:
+            return result  # a fast path does not see which arguments share memory
+        with self._traces.lock:
+            if self._traces.has(asked.call, recorded):  # it may have been cleared
+                self._fast_paths.add(
+                    asked.what,
+                    asked.args,
+                    dict(asked.call.kwargs),
+                    asked.argnums,
+                    asked.first,
+                    asked.last,
+                    asked.call.lifted,
+                    program,
+                    assemble,
+                    recorded.watch,
+                    recorded.outcomes,
+                    pullback,
+                )
+        return result
+
+    def _value(self, asked: Asked, recorded: Recorded) -> Any:
+        code = self._traces.code(recorded, "value")
+        return self._computed(asked, recorded, code, recorded.returned)
+
+    def _gradient(
+        self, asked: Asked, recorded: Recorded, combine: Callable[[float, Any], Any]
+    ) -> Any:
+        """combine(value, gradient)."""
+        call = asked.call
+        if not recorded.is_number:  # says what is wrong
+            EAGER[asked.what](recorded.sample, call.argnums)(*call.args, **call.kwargs)
+        structure = call.structure
+        shapes = all_shapes(structure)
+
+        def assemble(numbers: FloatArray) -> Any:
+            leaves = leaves_of(numbers[1:], shapes)
+            return combine(float(numbers[0]), in_containers(leaves, structure, asked.is_single))
+
+        code = self._traces.code(recorded, "gradient", call.ranges)
+        return self._computed(asked, recorded, code, assemble)
+
+    def _grad(self, asked: Asked, recorded: Recorded) -> Any:
+        return self._gradient(asked, recorded, lambda value, gradient: gradient)
+
+    def _value_and_grad(self, asked: Asked, recorded: Recorded) -> Any:
+        return self._gradient(asked, recorded, lambda value, gradient: (value, gradient))
+
+    def _jacobian(self, asked: Asked, recorded: Recorded) -> Any:
+        structure = asked.call.structure
+        below = all_shapes(structure)
+        output = recorded.output
+
+        def assemble(matrix: FloatArray) -> Any:
+            blocks = blocks_of_matrix(matrix, output.shapes, below)
+            return output.fill([in_containers(row, structure, asked.is_single) for row in blocks])
+
+        return self._matrix(asked, recorded, recorded.graph.n_outputs, assemble)
+
+    def _hessian(self, asked: Asked, recorded: Recorded) -> Any:
+        call = asked.call
+        if not recorded.is_number:  # says what is wrong
+            hessian(recorded.sample, call.argnums)(*call.args, **call.kwargs)
+        structure = call.structure
+        shapes = all_shapes(structure)
+
+        def assemble(matrix: FloatArray) -> Any:
+            blocks = blocks_of_matrix(matrix, shapes, shapes)
+            rows = [in_containers(row, structure, asked.is_single) for row in blocks]
+            return in_containers(rows, structure, asked.is_single)
+
+        return self._matrix(asked, recorded, call.n_variables, assemble)
+
+    def _matrix(
+        self,
+        asked: Asked,
+        recorded: Recorded,
+        height: int,
+        assemble: Callable[[FloatArray], Any],
+    ) -> Any:
+        """What is made of a matrix with a row for each output."""
+        call = asked.call
+        with self._traces.lock:
+            plan = recorded.plan(asked.what, call.ranges)
+        shape = (height, call.n_variables)
+        return self._computed(asked, recorded, plan, lambda data: assemble(data.reshape(shape)))
+
+    def _hvp(
+        self, first: Any, v: Any, others: tuple[Any, ...], kwargs: dict[str, Any], argnums: int
+    ) -> Any:
+        args = (first, *others)
+        if kwargs:
+            check_keywords("hvp", self._function, kwargs)
+        if not is_int(argnums):
+            hvp(self._function, argnums)  # says what is wrong
+        k = int(argnums)
+        if not is_eager((*args, v), kwargs) and -len(args) <= k < len(args):
+            if self._traces.passes_by((first, v, *others), kwargs):
+                return hvp(self._function, k)(first, v, *others, **kwargs)
+            call = self._traces.call(args, kwargs, (k,))
+            structure = call.structure
+            direction = structure.match((v,), ["the direction v"])
+            (at,) = call.argnums
+            asked = Asked("hvp", call, (first, v, *others), argnums, (at + (at > 0),), (1,))
+
+            def assemble(numbers: FloatArray) -> Any:
+                return structure.fill(0, leaves_of(numbers, all_shapes(structure)))
+
+            def product(recorded: Recorded) -> Any:
+                if not recorded.is_number:  # says what is wrong
+                    hvp(recorded.sample, k)(first, v, *others, **kwargs)
+                code = self._traces.code(recorded, "second", call.ranges)
+                return self._computed(asked, recorded, code, assemble, direction)
+
+            if self._optimize:
+                done, result = self._traces.replayed(call, product, once=True)
+            else:
+                done, result = self._exactly(
+                    "hvp",
+                    lambda f: hvp(f, k),
+                    lambda transform: transform(first, v, *others, **kwargs),
+                    call,
+                )
+            return result if done else self._fall_back(asked, hvp(self._function, k))
+        f = self._here((*args, v), kwargs)
+        return hvp(f, k)(first, v, *others, **kwargs)
+
+    def _jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        if (
+            self._optimize  # or it is exact, as by numbers that carry tangents along
+            and isinstance(primals, (tuple, list))
+            and isinstance(tangents, (tuple, list))
+            and len(primals) == len(tangents)
+            and not is_eager((*primals, *tangents), {})
+        ):
+            args = tuple(primals)
+            n = len(args)
+            call = Call(args, {}, tuple(range(n)))
+            names = [f"tangents[{k}]" for k in range(n)]
+            direction = call.structure.match(tuple(tangents), names)
+            given = (*args, *tangents)
+            asked = Asked("jvp", call, given, 0, call.argnums, tuple(range(n, 2 * n)))
+
+            def pushed(recorded: Recorded) -> Any:
+                m = recorded.graph.n_outputs
+                code = self._traces.code(recorded, "push", call.ranges)
+
+                def assemble(numbers: FloatArray) -> Any:
+                    return recorded.filled(numbers[:m]), recorded.filled(numbers[m:])
+
+                return self._computed(asked, recorded, code, assemble, direction)
+
+            done, result = self._traces.replayed(call, pushed, once=True)
+            if not done:
+                f = self._function
+                result = self._fall_back(asked, lambda *both: jvp(f, both[:n], both[n:]))
+            pair: tuple[Any, Any] = result
+            return pair
+        f = self._here((primals, tangents), {})
+        eager: tuple[Any, Any] = jvp(f, primals, tangents)
+        return eager
+
+    def _vjp(self, primals: tuple[Any, ...]) -> tuple[Any, Callable[[Any], Any]]:
+        if not is_eager(primals, {}):
+            call = Call(primals, {}, tuple(range(len(primals))))
+            if self._optimize:
+                pulled = functools.partial(self._pullback, call)
+                done, result = self._traces.replayed(call, pulled, once=True)
+            else:
+                done, result = self._exactly("vjp", _itself, lambda f: vjp(f, *primals), call)
+            if not done:
+                asked = Asked("vjp", call, primals, 0, call.argnums)
+                result = self._fall_back(asked, functools.partial(vjp, self._function))
+            pair: tuple[Any, Callable[[Any], Any]] = result
+            return pair
+        f = self._here(primals, {})
+        eager: tuple[Any, Callable[[Any], Any]] = vjp(f, *primals)
+        return eager
+
+    def _pullback(self, call: Call, recorded: Recorded) -> tuple[Any, Callable[[Any], Any]]:
+        structure = call.structure.bare()
+        shapes = all_shapes(structure)
+        argnums, ranges = call.argnums, call.ranges
+        single = len(argnums) == 1
+        m = recorded.graph.n_outputs
+
+        def assemble(numbers: FloatArray) -> Any:
+            return in_containers(leaves_of(numbers[m:], shapes), structure, single)
+
+        def primals_at(inputs: FloatArray) -> tuple[Any, ...]:
+            return tuple(refilled(structure, leaves_of(inputs, shapes)))
+
+        def pulled(recorded: Recorded, numbers: FloatArray) -> tuple[Code, Any]:
+            code = self._traces.code(recorded, "pull", ranges)
+            return code, assemble(met(code.run(numbers)))
+
+        def pull(inputs: FloatArray, u: Any, note: Callable[..., None]) -> Any:
+            cotangent = recorded.output.match(u, "the cotangent")
+            if not carries_derivatives(tuple(cotangent), {}):
+                numbers = np.concatenate([inputs, *map(np.ravel, cotangent)])
+                try:
+                    code, result = pulled(recorded, numbers)
+                except (MissedError, PointError, CallError, ObstacleError):
+                    pass
+                else:
+                    note(code, assemble, recorded.outcomes)
+                    return result
+                again = Call(primals_at(inputs), {}, argnums)
+                done, found = self._traces.replayed(
+                    again, functools.partial(pulled, numbers=numbers)
+                )
+                if done:
+                    return found[1]
+                self._traces.counts["eager"] += 1
+            return vjp(self._function, *primals_at(inputs))[1](u)
+
+        inputs = call.vector()
+        pullback = ProgramPullback(pull, inputs)
+        asked = Asked("vjp", call, call.args, 0, argnums)
+        code = self._traces.code(recorded, "value")
+        return self._computed(asked, recorded, code, recorded.filled, pullback=pullback), pullback
+
+
+def _itself(f: Function) -> Function:
+    return f

@@ -1,0 +1,220 @@
+"""What a program tells of itself: counts, listings, graphs, and its code in C."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+from ..binding import Code, MatrixPlan
+from ..inspection.texts import check_rows, counted
+from . import listings
+from .codegen import name_in_c, to_c
+from .recordings import Call, first_argument
+from .traces import Part
+
+__all__ = ["Report"]
+
+
+class Report(Part):
+    """What a Program tells of its recordings and their code."""
+
+    def stats(self) -> dict[str, Any]:
+        """What there is, and what happened.
+
+        Returns
+        -------
+        dict
+            "recordings": how often f was recorded. "branch_changes": how often a replay met
+            another outcome of a comparison than all its recordings had. "eager": how often f was
+            run as it is; "obstacles": the reasons why, a list of str. "watched": a dict from the
+            names of what is looked at besides arguments to how it changed last before f was
+            recorded again, a str, or None. "traces": for each recording at hand a dict of "inputs"
+            and "outputs" (numbers), "operations" recorded, "guards", "watched": what f has read
+            beside its arguments, a list of str, "changed": what of this is not as it was, and
+            "programs": for each derivative that was asked for the number of its operations and its
+            bytes.
+        """
+        with self._traces.lock:
+            traces = [
+                {
+                    "inputs": recorded.graph.n_inputs,
+                    "outputs": recorded.graph.n_outputs,
+                    "operations": recorded.graph.n_recorded,
+                    "guards": len(recorded.guards),
+                    "watched": [] if recorded.watch is None else recorded.watch.paths,
+                    "changed": [] if recorded.watch is None else recorded.watch.changed,
+                    "programs": {
+                        what: {"operations": code.n_operations, "nbytes": code.nbytes}
+                        for (what, _), code in recorded.codes.items()
+                    },
+                }
+                for recorded in self._traces
+            ]
+            return {
+                **self._traces.counts,
+                "obstacles": self._traces.obstacles,
+                "watched": self._traces.watched,
+                "traces": traces,
+            }
+
+    def _programs(self) -> Iterator[tuple[str, list[tuple[str, Code]]]]:
+        """For each recording at hand a title, and its programs with theirs."""
+        with self._traces.lock:
+            recordings = [
+                (recorded.graph, list(recorded.codes.items())) for recorded in self._traces
+            ]
+        for k, (graph, codes) in enumerate(recordings):
+            counts = [
+                counted(graph.n_inputs, "input"),
+                counted(graph.n_outputs, "output"),
+                counted(graph.n_recorded, "operation"),
+                counted(len(graph.guards), "guard"),
+            ]
+            programs = [
+                (_title(what, by[0]), code.code)  # besides the ranges, which entries
+                if isinstance(code, MatrixPlan)
+                else (_title(what, by), code)
+                for (what, by), code in codes
+            ]
+            yield f"recording {k}: {', '.join(counts)}", programs
+
+    def to_text(self, max_rows: int = 200) -> str:
+        """The programs that were made so far, instruction by instruction.
+
+        Parameters
+        ----------
+        max_rows : int
+            How many lines of a program are shown at most: the first and the last ones.
+
+        Returns
+        -------
+        str
+            Each recording at hand; and for each derivative that was asked for, its program: a
+            line for each instruction. w[k] is the number at place k; the inputs come first.
+            Constants are at places below 0; where they are read by themselves, their values are
+            written.
+
+        Examples
+        --------
+        >>> import cadiff, cadiff.numpy as cnp, numpy as np
+        >>> f = cadiff.compile(lambda x: cnp.sum(cnp.sin(x) * x))
+        >>> f(np.zeros(99))
+        0.0
+        >>> print(f.to_text())
+        <cadiff.Program of <lambda>, 1 recording>
+        <BLANKLINE>
+        recording 0: 99 inputs, 1 output, 3 operations, 0 guards
+        <BLANKLINE>
+        value: 99 inputs, 1 result, 297 operations, 3 instructions, 298 places
+        #0  vector  99 × sin       w[99..197] = sin(w[0..98])
+        #1  vector  99 × multiply  w[198..296] = w[99..197] * w[0..98]
+        #2  sums    (99,)          w[297] = sum of w[198 + i0]
+            result  1 number       w[297]
+        """
+        check_rows(max_rows)
+        lines = [repr(self)]
+        for title, programs in self._programs():
+            lines += ["", title]
+            for what, code in programs:
+                lines += ["", listings.to_text(code, what, max_rows)]
+            if not programs:
+                lines.append("no program was made of it yet")
+        if len(lines) == 1:
+            lines.append("nothing was recorded yet: call it, or one of its methods")
+        return "\n".join(lines)
+
+    def to_dot(self, max_rows: int = 100) -> str:
+        r"""The programs that were made so far as a graph in the language of Graphviz.
+
+        Parameters
+        ----------
+        max_rows : int
+            How many instructions of a program are shown at most: the first and the last ones.
+
+        Returns
+        -------
+        str
+            A frame for each program, as `to_text` has them. Nodes are instructions; edges lead to
+            them from those that wrote what they read.
+
+        Examples
+        --------
+        >>> import cadiff
+        >>> f = cadiff.compile(lambda x: cadiff.sin(x) * x)
+        >>> f(0.0)
+        0.0
+        >>> print(f.to_dot())
+        digraph "<cadiff.Program of <lambda>, 1 recording>" {
+          subgraph cluster_0 {
+            label="recording 0, value";
+            node [shape=box, fontname="monospace"];
+            p0_inputs [label="inputs\nw[0]", style=rounded];
+            p0_op0 [label="#0.0 sin\nw[1] = sin(w[0])"];
+            p0_op1 [label="#0.1 multiply\nw[2] = w[1] * w[0]"];
+            p0_results [label="1 result", style=rounded];
+            p0_inputs -> p0_op0;
+            p0_inputs -> p0_op1;
+            p0_op0 -> p0_op1;
+            p0_op1 -> p0_results;
+          }
+        }
+        """
+        codes = [
+            (f"recording {k}, {what}", code)
+            for k, (_, programs) in enumerate(self._programs())
+            for what, code in programs
+        ]
+        return listings.to_dot(codes, repr(self), max_rows)
+
+    def to_c(self, /, *args: Any, name: str | None = None, **kwargs: Any) -> str:
+        """A file of C99 with value and gradient, which needs nothing but the C library.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Arguments of f, of which the first is differentiated by: they choose the recording, and
+            make it if need be. Without any, it is the only one that there is.
+        name : str, optional
+            What the functions are called: `name_value`, `name_value_and_grad`. None: as f is.
+
+        Returns
+        -------
+        str
+            The comment at its head says how to call them. A call that meets another outcome of a
+            comparison than the recording did returns the number of that guard, and no result.
+
+        Examples
+        --------
+        >>> import cadiff, numpy as np
+        >>> program = cadiff.compile(lambda x: x[0] * cadiff.sin(x[1]))
+        >>> text = program.to_c(np.ones(2), name="wave")
+        >>> "int wave_value_and_grad(const double *x" in text
+        True
+        """
+        if args or kwargs:
+            call = Call(args, kwargs, first_argument(args))
+            done, recorded = self._traces.replayed(call, functools.partial(self._traces.met, call))
+            if not done:
+                why = self._traces.obstacle(call) or "there are max_traces others"
+                raise ValueError(
+                    f"{self!r} has no recording of this call, which is run as it is: {why}"
+                )
+        else:
+            every = list(self._traces)
+            if len(every) != 1:
+                raise ValueError(
+                    f"{self!r}: call to_c with the arguments of f, which choose the recording"
+                )
+            recorded = every[0]
+        if name is None:
+            name = name_in_c(self._function)
+        with self._traces.lock:
+            text: str = to_c(recorded.graph, recorded.ranges, name)
+        return text
+
+
+def _title(what: str, ranges: Any) -> str:
+    """What a program computes, by inputs [begin, end)."""
+    inputs = [f"{begin}..{end - 1}" for begin, end in ranges if begin < end]
+    return f"{what} by inputs {', '.join(inputs)}" if inputs else what
