@@ -80,7 +80,7 @@ _CHANGES = _WRITES.union(
     *[("update", "pop", "popitem", "popleft", "remove", "sort", "reverse")],
     *[("extendleft", "rotate", "fill", "put", "itemset", "partition", "byteswap")],
 )
-_SHUFFLES = ("COPY", "SWAP", "DUP_TOP_TWO", "ROT_THREE")
+_SHUFFLES = ("COPY", "SWAP", "DUP_TOP_TWO", "ROT_TWO", "ROT_THREE")
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 _IGNORED = ("CACHE", "EXTENDED_ARG", "PUSH_NULL", "NOP", "RESUME", "COPY_FREE_VARS", "NOT_TAKEN")
 
@@ -309,6 +309,8 @@ def _use(
         above = heights[k] - place - is_exchanged
         if step.opname in ("STORE_SUBSCR", "DELETE_SUBSCR") and above == 1:
             return Write(where, chain, False), is_exchanged or step.opname == "DELETE_SUBSCR", k
+        if step.opname == "STORE_SLICE" and above == 2:  # from Python 3.12 on
+            return Write(where, chain, False), is_exchanged, k
         if step.opname in ("STORE_ATTR", "DELETE_ATTR") and above == 0:
             return Write(where, (*chain, str(step.argval)), True), is_exchanged, k
     return None, True, 0
