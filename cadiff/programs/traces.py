@@ -315,12 +315,17 @@ class Traces:
     # --- which one serves
 
     def replayed(
-        self, call: Call, action: Callable[[Recorded], Any], within: bool = False
+        self,
+        call: Call,
+        action: Callable[[Recorded], Any],
+        within: bool = False,
+        once: bool = False,
     ) -> tuple[bool, Any]:
         """action(recorded) for a recording whose outcomes the call meets, a new one if need be.
 
         False if there is none: then f has to be run as it is. `within` another derivative that
-        will raise what f raises.
+        will raise what f raises; `once`: a recording of this very call will do that no other may
+        use, so that f is not run again.
         """
         tried: list[Recorded] = []
         miss: Miss | None = None  # the last one
@@ -337,7 +342,7 @@ class Traces:
                             return False, None
                         recorded = fresh = self._record(call, within)
                 if recorded is None:
-                    return False, None
+                    return self._used_once(call, action) if once else (False, None)
             try:
                 result = action(recorded)
             except (MissedError, PointError) as error:
@@ -362,6 +367,22 @@ class Traces:
                     self._known[call.key].futile = 0
                 return True, result
         return False, None
+
+    def _used_once(self, call: Call, action: Callable[[Recorded], Any]) -> tuple[bool, Any]:
+        """As `replayed`, of what f has just done in this call and what cannot be replayed."""
+        once, call.once = call.once, None
+        if once is None:
+            return False, None
+        recorded, inputs = once
+        lifted = call.lifted
+        call.lift(inputs)
+        try:
+            result = action(recorded)
+        except (MissedError, PointError, CallError, ObstacleError):
+            call.lift(lifted)
+            return False, None
+        self.counts["eager"] += 1
+        return True, result
 
     def untried(
         self, call: Call, tried: list[Recorded], miss: Miss | None = None
