@@ -16,17 +16,33 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..operations.guards import held
 from ..operations.primitives import primitive
-from ..operations.table import divide, exp, hypot, log, log1p, polygamma, reciprocal, square, where
+from ..operations.table import (
+    divide,
+    exp,
+    hypot,
+    log,
+    log1p,
+    polygamma,
+    reciprocal,
+    square,
+    where,
+    xlog1py,
+    xlogy,
+)
 
 Array = NDArray[np.float64]
 Kernel = Callable[..., Array]
 
 __all__ = [
     "beta_density",
+    "beta_log_density",
     "choose",
     "digamma_gap",
+    "either",
     "erfcx_moment",
+    "floats",
     "gamma_density",
+    "gamma_log_density",
     "hypot_ratio",
     "i0e_moment",
     "ive_tail",
@@ -65,12 +81,12 @@ def choose(condition: Any, special: Any, usual: Any) -> Any:
     return where(condition, special(), usual())
 
 
-def _floats(*args: ArrayLike) -> list[Array]:
+def floats(*args: ArrayLike) -> list[Array]:
     """The arguments as float arrays of their common shape."""
     return list(np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in args)))
 
 
-def _either(condition: Any, f: Kernel, g: Kernel, *args: Array) -> Array:
+def either(condition: Any, f: Kernel, g: Kernel, *args: Array) -> Array:
     """f(*args) where the condition holds and g(*args) elsewhere, each computed only there."""
     if np.all(condition):
         return f(*args)
@@ -87,7 +103,7 @@ def _either(condition: Any, f: Kernel, g: Kernel, *args: Array) -> Array:
 
 def _log1p_gap(t: Array) -> Array:
     """The gap t - log1p(t), by the series of atanh(t / (2 + t)) where it would cancel."""
-    return _either((t > -0.6) & (t < 1.5), _log1p_gap_series, lambda t: t - np.log1p(t), t)
+    return either((t > -0.6) & (t < 1.5), _log1p_gap_series, lambda t: t - np.log1p(t), t)
 
 
 def _log1p_gap_series(t: Array) -> Array:
@@ -110,7 +126,7 @@ def _deviance(k: Array, m: Array) -> Array:
 
 def _stirling(a: Array) -> Array:
     """The remainder of Stirling's formula, log Γ(a+1) - (a + ½) log a + a - ½ log 2π, a > 0."""
-    return _either(a > 9.0, _stirling_series, _stirling_by_recurrence, a)
+    return either(a > 9.0, _stirling_series, _stirling_by_recurrence, a)
 
 
 def _stirling_series(a: Array) -> Array:
@@ -147,9 +163,9 @@ def _reciprocal_beta(a: Array, b: Array) -> Array:
 @primitive
 def digamma_gap(n: int, a: ArrayLike, b: ArrayLike) -> Any:
     """ψ⁽ⁿ⁾(a + b) - ψ⁽ⁿ⁾(a), also where b is small beside a."""
-    a, b = _floats(a, b)
+    a, b = floats(a, b)
     with np.errstate(all="ignore"):
-        return _either(
+        return either(
             (a > 0.0) & (a + b > 0.0),
             lambda a, b: _digamma_gap(int(n), a, b),
             lambda a, b: np.asarray(sp.polygamma(n, a + b) - sp.polygamma(n, a)),
@@ -195,9 +211,9 @@ digamma_gap.defpartials(
 @primitive
 def gamma_density(a: ArrayLike, x: ArrayLike) -> Any:
     """x**(a-1) exp(-x) / Γ(a); nan for x < 0, of which the density is not an extension."""
-    a, x = _floats(a, x)
+    a, x = floats(a, x)
     with np.errstate(all="ignore"):
-        density = _either(a < 17.0, _gamma_density_by_powers, _gamma_density_by_stirling, a, x)
+        density = either(a < 17.0, _gamma_density_by_powers, _gamma_density_by_stirling, a, x)
         return np.where((x < 0.0) | np.isnan(x), np.nan, density)[()]
 
 
@@ -215,22 +231,60 @@ def _gamma_density_by_stirling(a: Array, x: Array) -> Array:
 
 
 gamma_density.defpartials(
-    lambda v, a, x: v * (log(x) - polygamma(0, a)),
+    lambda v, a, x: xlogy(v, x) - v * polygamma(0, a),
     lambda v, a, x: choose(
         held(x) == 0.0,
         lambda: gamma_density(a - 1.0, x) - v,
-        lambda: v * ((a - 1.0 - x) / x),
+        lambda: v * _gamma_score(a, x),
     ),
+)
+
+
+def _gamma_score(a: Any, x: Any) -> Any:
+    """(a-1)/x - 1, so that neither it nor its derivative cancels."""
+    excess = held(a) - 1.0 - held(x)
+    return choose(
+        np.asarray(np.abs(excess) < 0.5 * held(x)),
+        lambda: (a - 1.0 - x) / x,
+        lambda: _absorbing(a - 1.0, x) - 1.0,
+    )
+
+
+def _absorbing(x: Any, y: Any) -> Any:
+    """The quotient x / y of y ≥ 0, but 0 wherever x is."""
+    return choose(np.asarray(held(x) == 0.0), lambda: 0.0 * x, lambda: divide(x, y + 0.0))
+
+
+@primitive
+def gamma_log_density(a: ArrayLike, x: ArrayLike) -> Any:
+    """The logarithm of x**(a-1) exp(-x) / Γ(a) for x ≥ 0, by Loader's method where a is large."""
+    a, x = floats(a, x)
+    with np.errstate(all="ignore"):
+        return either(a < 17.0, _gamma_log_by_powers, _gamma_log_by_stirling, a, x)[()]
+
+
+def _gamma_log_by_powers(a: Array, x: Array) -> Array:
+    return np.asarray(sp.xlogy(a - 1.0, x) - x - sp.gammaln(a))
+
+
+def _gamma_log_by_stirling(a: Array, x: Array) -> Array:
+    k = a - 1.0
+    return np.asarray(-_stirling(k) - _deviance(k, x) - 0.5 * np.log(2.0 * np.pi * k))
+
+
+gamma_log_density.defpartials(
+    lambda v, a, x: log(x) - polygamma(0, a),
+    lambda v, a, x: _gamma_score(a, x),
 )
 
 
 @primitive
 def beta_density(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Any:
     """x**(a-1) (1-x)**(b-1) / B(a, b), by Loader's method where both exponents are positive."""
-    a, b, x = _floats(a, b, x)
+    a, b, x = floats(a, b, x)
     with np.errstate(all="ignore"):
         edge = (a <= 1.0) | (b <= 1.0) | (x <= 0.0) | (x >= 1.0)
-        density = _either(edge, _beta_density_by_powers, _beta_density_by_stirling, a, b, x)
+        density = either(edge, _beta_density_by_powers, _beta_density_by_stirling, a, b, x)
         return np.where((x < 0.0) | (x > 1.0) | np.isnan(x), np.nan, density)[()]
 
 
@@ -241,11 +295,7 @@ def _beta_density_by_powers(a: Array, b: Array, x: Array) -> Array:
 
 
 def _beta_density_by_stirling(a: Array, b: Array, x: Array) -> Array:
-    k, m = a - 1.0, b - 1.0
-    n = k + m
-    exponent = _stirling(n) - _stirling(k) - _stirling(m)
-    exponent = exponent - _deviance(k, n * x) - _deviance(m, n * (1.0 - x))
-    return np.asarray((n + 1.0) * np.exp(exponent) * np.sqrt(n / (2.0 * np.pi * k * m)))
+    return np.asarray((a + b - 1.0) * np.exp(_log_binomial(a - 1.0, b - 1.0, x)))
 
 
 def _beta_density_slope(v: Any, a: Any, b: Any, x: Any) -> Any:
@@ -254,21 +304,67 @@ def _beta_density_slope(v: Any, a: Any, b: Any, x: Any) -> Any:
     return choose(
         (at == 0.0) | (at == 1.0),
         lambda: (a + b - 1.0) * (beta_density(a - 1.0, b, x) - beta_density(a, b - 1.0, x)),
-        lambda: v * (((a - 1.0) * (1.0 - x) - (b - 1.0) * x) / (x * (1.0 - x))),
+        lambda: v * _beta_score(a, b, x),
     )
 
 
 beta_density.defpartials(
-    lambda v, a, b, x: v * (log(x) + digamma_gap(0, a, b)),
-    lambda v, a, b, x: v * (log1p(-x) + digamma_gap(0, b, a)),
+    lambda v, a, b, x: xlogy(v, x) + v * digamma_gap(0, a, b),
+    lambda v, a, b, x: xlog1py(v, -x) + v * digamma_gap(0, b, a),
     _beta_density_slope,
+)
+
+
+@primitive
+def beta_log_density(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Any:
+    """The logarithm of x**(a-1) (1-x)**(b-1) / B(a, b) for 0 ≤ x ≤ 1, by the same methods."""
+    a, b, x = floats(a, b, x)
+    with np.errstate(all="ignore"):
+        edge = (a <= 1.0) | (b <= 1.0)
+        return either(edge, _beta_log_by_powers, _beta_log_by_stirling, a, b, x)[()]
+
+
+def _beta_log_by_powers(a: Array, b: Array, x: Array) -> Array:
+    """Γ(a+b) / Γ(b), of which b is the larger, by Stirling's formula."""
+    powers = sp.xlogy(a - 1.0, x) + sp.xlog1py(b - 1.0, -x)
+    a, b = np.minimum(a, b), np.maximum(a, b)
+    ratio = (b - 0.5) * np.log1p(a / b) + a * np.log(a + b) - a + _stirling(a + b) - _stirling(b)
+    return np.asarray(powers + np.where(b == 1.0, np.log(a), ratio - sp.gammaln(a)))
+
+
+def _beta_log_by_stirling(a: Array, b: Array, x: Array) -> Array:
+    return np.asarray(np.log(a + b - 1.0) + _log_binomial(a - 1.0, b - 1.0, x))
+
+
+def _log_binomial(k: Array, m: Array, p: Array) -> Array:
+    """The logarithm of the probability of k successes and m failures, both positive."""
+    n = k + m
+    exponent = _stirling(n) - _stirling(k) - _stirling(m)
+    exponent = exponent - _deviance(k, n * p) - _deviance(m, n * (1.0 - p))
+    return np.asarray(exponent + 0.5 * np.log(n / (2.0 * np.pi * k * m)))
+
+
+def _beta_score(a: Any, b: Any, x: Any) -> Any:
+    """(a-1)/x - (b-1)/(1-x), so that neither it nor its derivative cancels."""
+    rise = (held(a) - 1.0) * (1.0 - held(x))
+    return choose(
+        np.asarray(np.abs(rise - (held(b) - 1.0) * held(x)) < 0.5 * np.abs(rise)),
+        lambda: ((a - 1.0) * (1.0 - x) - (b - 1.0) * x) / (x * (1.0 - x)),
+        lambda: _absorbing(a - 1.0, x) - _absorbing(b - 1.0, 1.0 - x),
+    )
+
+
+beta_log_density.defpartials(
+    lambda v, a, b, x: log(x) + digamma_gap(0, a, b),
+    lambda v, a, b, x: log1p(-x) + digamma_gap(0, b, a),
+    lambda v, a, b, x: _beta_score(a, b, x),
 )
 
 
 @primitive
 def student_log_density(df: ArrayLike, t: ArrayLike) -> Any:
     """Log of Γ((df+1)/2) / (√(π df) Γ(df/2)) (1 + t²/df)**(-(df+1)/2), Student's t."""
-    df, t = _floats(df, t)
+    df, t = floats(df, t)
     with np.errstate(all="ignore"):
         p = 0.5 * df
         far = np.abs(t) > 1e100
@@ -310,11 +406,9 @@ def erfcx_moment(n: int, z: ArrayLike) -> Any:
     recurrence where it is stable, else the continued fraction of Gautschi (1961).
     """
     n = int(n)
-    (z,) = _floats(z)
+    (z,) = floats(z)
     with np.errstate(all="ignore"):
-        return _either(z < 1.2, lambda z: _by_recurrence(n, z), lambda z: _by_fraction(n, z), z)[
-            ()
-        ]
+        return either(z < 1.2, lambda z: _by_recurrence(n, z), lambda z: _by_fraction(n, z), z)[()]
 
 
 def _by_recurrence(n: int, z: Array) -> Array:
@@ -350,7 +444,7 @@ def i0e_moment(n: int, x: ArrayLike) -> Any:
     asymptotic series of Watson's lemma, all of whose terms are positive.
     """
     n = int(n)
-    (x,) = _floats(x)
+    (x,) = floats(x)
     with np.errstate(all="ignore"):
         angles = (np.arange(40) + 0.5) * (np.pi / 80)
         heights = 2.0 * np.sin(angles) ** 2
@@ -375,7 +469,7 @@ def ive_tail(n: int, v: ArrayLike, x: ArrayLike) -> Any:
     Hankel's expansion (Abramowitz and Stegun 9.7.1), differentiated term by term.
     """
     n = int(n)
-    v, x = _floats(v, x)
+    v, x = floats(v, x)
     with np.errstate(all="ignore"):
         term = (-1.0) ** n * sp.poch(0.5, n) * x**-n / np.sqrt(2.0 * np.pi * x)
         total = np.zeros_like(x)
@@ -397,7 +491,7 @@ def kve_moment(n: int, v: ArrayLike, x: ArrayLike) -> Any:
     For x > 1 and x > |v|, by the trapezoidal rule, which converges geometrically.
     """
     n = int(n)
-    v, x = _floats(v, x)
+    v, x = floats(v, x)
     with np.errstate(all="ignore"):
         step = np.arccosh(1.0 + (60.0 + 10.0 * n) / x) / 40
         total = np.where(n == 0, 0.5, np.zeros_like(x))
@@ -416,7 +510,7 @@ kve_moment.defpartials(lambda ans, n, v, x: -kve_moment(n + 1, v, x), argnums=(2
 @primitive
 def log_ratio(x: ArrayLike, y: ArrayLike) -> Any:
     """log(x / y) of positive numbers, also where the quotient overflows or is near 1."""
-    x, y = _floats(x, y)
+    x, y = floats(x, y)
     with np.errstate(all="ignore"):
         ratio = x / y
         usual = np.where((ratio > 0.5) & (ratio < 2.0), np.log1p((x - y) / y), np.log(ratio))
@@ -430,7 +524,7 @@ log_ratio.defpartials(lambda v, x, y: reciprocal(x), lambda v, x, y: -reciprocal
 @primitive
 def hypot_ratio(x: ArrayLike, y: ArrayLike) -> Any:
     """X / hypot(x, y), 0 at the origin."""
-    x, y = _floats(x, y)
+    x, y = floats(x, y)
     with np.errstate(all="ignore"):
         h = np.hypot(x, y)
         return np.where(h == 0.0, 0.0, x / h)[()]

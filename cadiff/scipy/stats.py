@@ -10,6 +10,7 @@ closed form, such as the shape of a gamma distribution in its `cdf`, must be a p
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,11 +26,13 @@ from ..operations.guards import NoDerivativeError
 from ..operations.table import (
     absolute,
     arctan2,
+    cosh,
     divide,
     exp,
     expit,
     expm1,
     gammaln,
+    hypot,
     log,
     log1p,
     log_expit,
@@ -40,12 +43,23 @@ from ..operations.table import (
     xlogy,
 )
 from . import special
-from ._families import beta_density, student_log_density
+from ._families import (
+    beta_density,
+    beta_log_density,
+    choose,
+    gamma_density,
+    gamma_log_density,
+    student_log_density,
+)
+from ._tails import log_betainc, log_betaincc, log_gammainc, log_gammaincc, log_stdtr
 
 Function = Callable[..., Any]
 
 INF = math.inf
+LARGEST = sys.float_info.max
+SMALLEST = math.ulp(0.0)
 LOG2 = math.log(2.0)
+LOG_PI = math.log(math.pi)
 LOG_2PI = math.log(2.0 * math.pi)
 LOG_ROOT_2PI = 0.5 * LOG_2PI
 
@@ -76,8 +90,9 @@ class Distribution:
     ----------
     original : rv_continuous or rv_discrete
         SciPy's distribution; it names the shape parameters.
-    support : (low, high), or a function of the shape parameters
-        Of the standard distribution, both ends included.
+    ends : (low, high), or a function of the shape parameters
+        Of the support of the standard distribution, both included. At infinity all functions are
+        constants, so that such ends are the largest doubles.
     valid : function of the shape parameters
         Whether they are in their domain: a plain bool array.
     fixed : names
@@ -90,13 +105,13 @@ class Distribution:
     def __init__(
         self,
         original: Any,
-        support: tuple[float, float] | Function = (-INF, INF),
+        ends: tuple[float, float] | Function = (-LARGEST, LARGEST),
         valid: Function = lambda *shapes: np.True_,
         fixed: Sequence[str] = (),
         **formulas: Function,
     ) -> None:
         self.original = original
-        self.support = support
+        self.ends = ends
         self.valid = valid
         self.fixed = fixed
         self.formulas = formulas
@@ -186,9 +201,12 @@ class Distribution:
             return log(self.formulas[LOGARITHMS[name]](z, *shapes))
         return exp(self.formulas["log" + name](z, *shapes))
 
+    def _ends(self, name: str, shapes: list[Any]) -> tuple[Any, Any]:
+        return self.ends(*shapes) if callable(self.ends) else self.ends
+
     def _masked(self, name: str, result: Any, z: Any, shapes: list[Any], valid: Any) -> Any:
         """The result inside the support; z, shapes and valid are plain."""
-        low, high = self.support(*shapes) if callable(self.support) else self.support
+        low, high = self._ends(name, shapes)
         below, above = OUTSIDE[name]
         result = _fill(z < low, below, result)
         result = _fill(z > high, above, result)
@@ -245,6 +263,11 @@ class Discrete(Distribution):
             result = _fill(whole != z, OUTSIDE[name][0], result)
         return self._masked(name, result, z, [value(shape) for shape in shapes], np.True_)
 
+    def _ends(self, name: str, shapes: list[Any]) -> tuple[Any, Any]:
+        """At the last of the numbers all probability is spent, whatever the parameters."""
+        low, high = super()._ends(name, shapes)
+        return low, high if name.endswith("pmf") else np.nextafter(high, -INF)
+
 
 class Frozen:
     """A distribution whose parameters are fixed; they may carry derivatives."""
@@ -287,48 +310,60 @@ t = Continuous(
     fixed=["df"],
     logpdf=lambda z, df: student_log_density(df, z),
     cdf=lambda z, df: special.stdtr(df, z),
+    logcdf=lambda z, df: log_stdtr(df, z),
     sf=lambda z, df: special.stdtr(df, -z),
+    logsf=lambda z, df: log_stdtr(df, -z),
 )
 gamma = Continuous(
     st.gamma,
-    support=(0.0, INF),
+    ends=(0.0, LARGEST),
     valid=lambda a: np.asarray(a) > 0.0,
     fixed=["a"],
-    logpdf=lambda z, a: xlogy(a - 1.0, z) - z - gammaln(a),
+    pdf=lambda z, a: gamma_density(a, z),
+    logpdf=lambda z, a: gamma_log_density(a, z),
     cdf=lambda z, a: special.gammainc(a, z),
+    logcdf=lambda z, a: log_gammainc(a, z),
     sf=lambda z, a: special.gammaincc(a, z),
+    logsf=lambda z, a: log_gammaincc(a, z),
 )
 chi2 = Continuous(
     st.chi2,
-    support=(0.0, INF),
+    ends=(0.0, LARGEST),
     valid=lambda df: np.asarray(df) > 0.0,
     fixed=["df"],
-    logpdf=lambda z, df: xlogy(df / 2.0 - 1.0, z) - z / 2.0 - gammaln(df / 2.0) - LOG2 * df / 2.0,
+    pdf=lambda z, df: 0.5 * gamma_density(0.5 * df, 0.5 * z),
+    logpdf=lambda z, df: gamma_log_density(0.5 * df, 0.5 * z) - LOG2,
     cdf=lambda z, df: special.chdtr(df, z),
+    logcdf=lambda z, df: log_gammainc(0.5 * df, 0.5 * z),
     sf=lambda z, df: special.chdtrc(df, z),
+    logsf=lambda z, df: log_gammaincc(0.5 * df, 0.5 * z),
 )
 beta = Continuous(
     st.beta,
-    support=(0.0, 1.0),
+    ends=(0.0, 1.0),
     valid=lambda a, b: (np.asarray(a) > 0.0) & (np.asarray(b) > 0.0),
     fixed=["a", "b"],
     pdf=lambda z, a, b: beta_density(a, b, z),
-    logpdf=lambda z, a, b: xlog1py(b - 1.0, -z) + xlogy(a - 1.0, z) - special.betaln(a, b),
+    logpdf=lambda z, a, b: beta_log_density(a, b, z),
     cdf=lambda z, a, b: special.betainc(a, b, z),
+    logcdf=lambda z, a, b: log_betainc(a, b, z),
     sf=lambda z, a, b: special.betaincc(a, b, z),
+    logsf=lambda z, a, b: log_betaincc(a, b, z),
 )
 uniform = Continuous(
     st.uniform,
-    support=(0.0, 1.0),
+    ends=(0.0, 1.0),
     logpdf=lambda z: 0.0 * z,
     cdf=lambda z: z,
     sf=lambda z: 1.0 - z,
+    logsf=lambda z: log1p(-z),
 )
 expon = Continuous(
     st.expon,
-    support=(0.0, INF),
+    ends=(0.0, LARGEST),
     logpdf=lambda z: -z,
     cdf=lambda z: -expm1(-z),
+    logcdf=lambda z: choose(value(z) < LOG2, lambda: log(-expm1(-z)), lambda: log1p(-exp(-z))),
     logsf=lambda z: -z,
 )
 laplace = Continuous(
@@ -341,7 +376,11 @@ laplace = Continuous(
 )
 logistic = Continuous(
     st.logistic,
-    logpdf=lambda z: -absolute(z) - 2.0 * log1p(exp(-absolute(z))),
+    logpdf=lambda z: choose(
+        np.abs(value(z)) < 1.0,
+        lambda: -2.0 * log(2.0 * cosh(0.5 * z)),
+        lambda: log_expit(z) + log_expit(-z),
+    ),
     cdf=expit,
     logcdf=log_expit,
     sf=lambda z: expit(-z),
@@ -349,7 +388,7 @@ logistic = Continuous(
 )
 lognorm = Continuous(
     st.lognorm,
-    support=(0.0, INF),
+    ends=(SMALLEST, LARGEST),  # at 0 all is as it is below
     valid=lambda s: np.asarray(s) > 0.0,
     logpdf=lambda z, s: -square(log(z) / s) / 2.0 - log(s) - log(z) - LOG_ROOT_2PI,
     cdf=lambda z, s: special.ndtr(log(z) / s),
@@ -360,22 +399,62 @@ lognorm = Continuous(
 cauchy = Continuous(
     st.cauchy,
     pdf=lambda z: 1.0 / math.pi / (1.0 + square(z)),
+    logpdf=lambda z: -LOG_PI - 2.0 * log(hypot(1.0, z)),
     cdf=lambda z: arctan2(1.0, -z) / math.pi,
+    logcdf=lambda z: _cauchy_logcdf(z),
     sf=lambda z: arctan2(1.0, z) / math.pi,
+    logsf=lambda z: _cauchy_logcdf(-z),
 )
 weibull_min = Continuous(
     st.weibull_min,
-    support=(0.0, INF),
+    ends=(0.0, LARGEST),
     valid=lambda c: np.asarray(c) > 0.0,
-    logpdf=lambda z, c: log(c) + xlogy(c - 1.0, z) - power(z, c),
+    pdf=lambda z, c: choose(
+        value(z) == 0.0,
+        lambda: c * power(z, c - 1.0) * exp(-power(z, c)),
+        lambda: exp(_weibull_logpdf(z, c)),
+    ),
+    logpdf=lambda z, c: _weibull_logpdf(z, c),
     cdf=lambda z, c: -expm1(-power(z, c)),
+    logcdf=lambda z, c: _weibull_logcdf(z, c),
     logsf=lambda z, c: -power(z, c),
 )
 
 
 def _laplace_logcdf(z: Any) -> Any:
-    tail = -absolute(z) - LOG2
-    return where(value(z) < 0.0, tail, log1p(-exp(tail)))
+    """At 0 the two tails meet with one slope."""
+    below = value(z) < 0.0
+    tail = where(below, z, -z) - LOG2
+    return where(below, tail, log1p(-exp(tail)))
+
+
+def _cauchy_logcdf(z: Any) -> Any:
+    """In the tail the logarithm of arctan(-1/z) / π, split so that no square underflows."""
+
+    def tail() -> Any:
+        return log(special.hyp2f1(0.5, 1.0, 1.5, -square(1.0 / z))) - log(-z) - LOG_PI
+
+    def above() -> Any:
+        return log1p(-arctan2(1.0, z) / math.pi)
+
+    def near() -> Any:
+        return choose(value(z) > 0.0, above, lambda: log(arctan2(1.0, -z) / math.pi))
+
+    return choose(value(z) < -1.0, tail, near)
+
+
+def _weibull_logpdf(z: Any, c: Any) -> Any:
+    return log(c) + xlogy(c - 1.0, z) - power(z, c)
+
+
+def _weibull_logcdf(z: Any, c: Any) -> Any:
+    """log(1 - exp(-y)) of y = zᶜ, which may underflow."""
+    y = power(z, c)
+    return choose(
+        value(y) < LOG2,
+        lambda: c * log(z) + log(special.exprel(-y)),
+        lambda: log1p(-exp(-y)),
+    )
 
 
 # --- discrete ------------------------------------------------------------------------------------
@@ -387,36 +466,51 @@ def _probability(p: Any) -> Any:
 
 poisson = Discrete(
     st.poisson,
-    support=(0.0, INF),
+    ends=(0.0, LARGEST),
     valid=lambda mu: np.asarray(mu) >= 0.0,
-    logpmf=lambda k, mu: xlogy(k, mu) - gammaln(k + 1.0) - mu,
+    pmf=lambda k, mu: gamma_density(k + 1.0, mu),
+    logpmf=lambda k, mu: gamma_log_density(k + 1.0, mu),
     cdf=lambda k, mu: special.pdtr(k, mu),
+    logcdf=lambda k, mu: log_gammaincc(k + 1.0, mu),
     sf=lambda k, mu: special.pdtrc(k, mu),
+    logsf=lambda k, mu: log_gammainc(k + 1.0, mu),
 )
 binom = Discrete(
     st.binom,
-    support=lambda n, p: (0.0, n),
-    valid=lambda n, p: (np.asarray(n) >= 0) & _probability(p),
+    ends=lambda n, p: (0.0, n),
+    valid=lambda n, p: (np.asarray(n) >= 0) & (np.floor(n) == n) & _probability(p),
     fixed=["n"],
     pmf=lambda k, n, p: beta_density(k + 1.0, n - k + 1.0, p) / (n + 1.0),
-    logpmf=lambda k, n, p: (
-        gammaln(n + 1.0)
-        - (gammaln(k + 1.0) + gammaln(n - k + 1.0))
-        + xlogy(k, p)
-        + xlog1py(n - k, -p)
-    ),
+    logpmf=lambda k, n, p: _binom_logpmf(k, n, p),
     cdf=lambda k, n, p: special.bdtr(k, n, p),
+    logcdf=lambda k, n, p: log_betaincc(k + 1.0, n - k, p),
     sf=lambda k, n, p: special.bdtrc(k, n, p),
+    logsf=lambda k, n, p: log_betainc(k + 1.0, n - k, p),
 )
 bernoulli = Discrete(
     st.bernoulli,
-    support=(0.0, 1.0),
+    ends=(0.0, 1.0),
     valid=_probability,
     pmf=lambda k, p: where(k == 1.0, p, 1.0 - p),
     logpmf=lambda k, p: where(k == 1.0, log(p), log1p(-p)),
-    cdf=lambda k, p: where(k == 1.0, 1.0, 1.0 - p),
-    sf=lambda k, p: where(k == 1.0, 0.0, p),
+    cdf=lambda k, p: 1.0 - p,
+    logcdf=lambda k, p: log1p(-p),
+    sf=lambda k, p: p,
+    logsf=lambda k, p: log(p),
 )
+
+
+def _binom_logpmf(k: Any, n: Any, p: Any) -> Any:
+    """All failures or all successes may be nearly certain, and then the logarithm is near 0."""
+
+    def alike() -> Any:
+        ways = gammaln(n + 1.0) - (gammaln(k + 1.0) + gammaln(n - k + 1.0))
+        return ways + xlogy(k, p) + xlog1py(n - k, -p)
+
+    def mixed() -> Any:
+        return beta_log_density(k + 1.0, n - k + 1.0, p) - log(n + 1.0)
+
+    return choose((k == 0.0) | (k == value(n)), alike, mixed)
 
 
 # --- multivariate --------------------------------------------------------------------------------

@@ -83,7 +83,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"__init__"},
         ],
     ),
-    ("scipy", [{"_families", "linalg"}, {"special"}, {"stats"}, {"__init__"}]),
+    ("scipy", [{"_families", "linalg"}, {"_tails", "special"}, {"stats"}, {"__init__"}]),
     (
         "transforms",
         [
