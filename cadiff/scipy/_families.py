@@ -24,6 +24,7 @@ from ..operations.table import (
     log1p,
     polygamma,
     reciprocal,
+    sqrt,
     square,
     where,
     xlog1py,
@@ -233,7 +234,7 @@ def _gamma_density_by_stirling(a: Array, x: Array) -> Array:
 gamma_density.defpartials(
     lambda v, a, x: xlogy(v, x) - v * polygamma(0, a),
     lambda v, a, x: choose(
-        held(x) == 0.0,
+        held(x) <= 0.5 * np.abs(held(a) - 1.0),
         lambda: gamma_density(a - 1.0, x) - v,
         lambda: v * _gamma_score(a, x),
     ),
@@ -299,13 +300,25 @@ def _beta_density_by_stirling(a: Array, b: Array, x: Array) -> Array:
 
 
 def _beta_density_slope(v: Any, a: Any, b: Any, x: Any) -> Any:
-    """At the ends of the interval by the densities of lower parameters."""
+    """By the densities of lower parameters, unless they cancel."""
     at = held(x)
+    lower = (held(a) + held(b) > 1.5) & ~_near_mode(a, b, x)
+    edge = (at == 0.0) | (at == 1.0)
+    nothing = (held(a) == 0.0) | (held(b) == 0.0)  # 1 / B(a, b) has a zero
     return choose(
-        (at == 0.0) | (at == 1.0),
+        (lower | edge) & ~nothing,
         lambda: (a + b - 1.0) * (beta_density(a - 1.0, b, x) - beta_density(a, b - 1.0, x)),
-        lambda: v * _beta_score(a, b, x),
+        lambda: choose(
+            nothing | np.zeros_like(edge), lambda: 0.0, lambda: v * _beta_score(a, b, x)
+        ),
     )
+
+
+def _near_mode(a: Any, b: Any, x: Any) -> Any:
+    """Whether (a-1)/x and (b-1)/(1-x) cancel, a plain bool array."""
+    rise = (held(a) - 1.0) * (1.0 - held(x))
+    fall = (held(b) - 1.0) * held(x)
+    return np.asarray(np.abs(rise - fall) < 0.5 * np.abs(rise))
 
 
 beta_density.defpartials(
@@ -346,9 +359,8 @@ def _log_binomial(k: Array, m: Array, p: Array) -> Array:
 
 def _beta_score(a: Any, b: Any, x: Any) -> Any:
     """(a-1)/x - (b-1)/(1-x), so that neither it nor its derivative cancels."""
-    rise = (held(a) - 1.0) * (1.0 - held(x))
     return choose(
-        np.asarray(np.abs(rise - (held(b) - 1.0) * held(x)) < 0.5 * np.abs(rise)),
+        _near_mode(a, b, x),
         lambda: ((a - 1.0) * (1.0 - x) - (b - 1.0) * x) / (x * (1.0 - x)),
         lambda: _absorbing(a - 1.0, x) - _absorbing(b - 1.0, 1.0 - x),
     )
@@ -385,9 +397,15 @@ student_log_density.defpartials(
         ),
     ),
     lambda v, df, t: choose(
-        np.isinf(held(df)), lambda: -t, lambda: -t * ((df + 1.0) / (df + t * t))
+        np.isinf(held(df)), lambda: -t, lambda: -(df + 1.0) * _student_slope(df, t)
     ),
 )
+
+
+def _student_slope(df: Any, t: Any) -> Any:
+    """t / (df + t²), whose square does not overflow."""
+    root = sqrt(df)
+    return hypot_ratio(t, root) / hypot(t, root)
 
 
 def student_density(df: Any, t: Any) -> Any:

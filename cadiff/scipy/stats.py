@@ -410,7 +410,7 @@ weibull_min = Continuous(
     ends=(0.0, LARGEST),
     valid=lambda c: np.asarray(c) > 0.0,
     pdf=lambda z, c: choose(
-        value(z) == 0.0,
+        value(z) < 1.0,
         lambda: c * power(z, c - 1.0) * exp(-power(z, c)),
         lambda: exp(_weibull_logpdf(z, c)),
     ),
@@ -482,9 +482,9 @@ binom = Discrete(
     fixed=["n"],
     pmf=lambda k, n, p: beta_density(k + 1.0, n - k + 1.0, p) / (n + 1.0),
     logpmf=lambda k, n, p: _binom_logpmf(k, n, p),
-    cdf=lambda k, n, p: special.bdtr(k, n, p),
+    cdf=lambda k, n, p: special.betaincc(k + 1.0, n - k, p),
     logcdf=lambda k, n, p: log_betaincc(k + 1.0, n - k, p),
-    sf=lambda k, n, p: special.bdtrc(k, n, p),
+    sf=lambda k, n, p: special.betainc(k + 1.0, n - k, p),
     logsf=lambda k, n, p: log_betainc(k + 1.0, n - k, p),
 )
 bernoulli = Discrete(
