@@ -403,7 +403,7 @@ student_log_density.defpartials(
 
 
 def _student_slope(df: Any, t: Any) -> Any:
-    """t / (df + t²), whose square does not overflow."""
+    """The quotient t / (df + t²), where no square overflows."""
     root = sqrt(df)
     return hypot_ratio(t, root) / hypot(t, root)
 

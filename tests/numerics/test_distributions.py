@@ -1,0 +1,122 @@
+"""Distributions at the edges of their supports and in their tails, against mpmath.
+
+`python -m pytest tests/numerics/test_distributions.py --hypothesis-profile=explore` compares a
+grid of points and parameters; each change is judged by a sample of it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+import cadiff
+from cadiff import Var
+from cadiff.scipy import stats
+
+from ..helpers.truth_stats import jet
+
+INF = math.inf
+DENSITIES = ("pdf", "logpdf")
+MASSES = ("pmf", "logpmf")
+TAILS = ("cdf", "logcdf", "sf", "logsf")
+
+# Points and parameters; of a discrete distribution, parameters and numbers.
+REAL = [-800.0, 40.0, -1e15, -9.0, -0.3, 1e-10, 0.5, 2.0, 6.0, 300.0]
+POSITIVE = [1e-12, 800.0, 0.3, 1.5, 8.0, 20.0, 60.0, 400.0, 1e4]
+UNIT = [1e-12, 0.99, 0.01, 0.1, 0.4, 0.7, 1.0 - 1e-6]
+GRID: dict[str, tuple[list[float], list[tuple[float, ...]]]] = {
+    "norm": (REAL, [()]),
+    "t": (REAL, [(3.3,), (0.7,), (40.0,)]),
+    "gamma": (POSITIVE, [(4.2,), (0.6,), (30.0,), (300.0,)]),
+    "chi2": (POSITIVE, [(7.3,), (0.5,), (100.0,)]),
+    "beta": (UNIT, [(40.0, 3.0), (0.6, 0.8), (0.5, 200.0), (3.0, 1e4)]),
+    "uniform": (UNIT, [()]),
+    "expon": (POSITIVE, [()]),
+    "laplace": (REAL, [()]),
+    "logistic": (REAL, [()]),
+    "lognorm": (POSITIVE, [(0.8,), (0.05,)]),
+    "cauchy": (REAL, [()]),
+    "weibull_min": (POSITIVE, [(1.6,), (0.3,), (3.0,)]),
+    "poisson": (POSITIVE, [(20.0,), (0.0,), (400.0,)]),
+    "binom": (UNIT, [(3.0, 9.0), (2.0, 1000.0), (400.0, 1000.0)]),
+    "bernoulli": (UNIT, [(0.0,)]),
+}
+DISCRETE = {"poisson", "binom", "bernoulli"}
+EXPLORING = settings.get_current_profile_name() == "explore"
+
+CASES = [
+    (name, method)
+    for name in GRID
+    for method in (MASSES if name in DISCRETE else DENSITIES) + TAILS
+]
+
+
+def function(name: str, method: str, shapes: tuple[float, ...]) -> Any:
+    """A method by the variable; of a discrete distribution by its last parameter."""
+    original = getattr(getattr(stats, name), method)
+    if name in DISCRETE:
+        return lambda p: original(*shapes, p)
+    return lambda x: original(x, *shapes)
+
+
+def check(f: Any, x: float, want: tuple[Any, ...]) -> None:
+    """Value, first and second derivative, in both modes, but for what underflows or cancels."""
+    value, first, second = (float(w) for w in want)
+    assert float(cadiff.value(f(Var(x)))) == pytest.approx(value, rel=1e-11, abs=1e-300), x
+    slope = 1e-300 + 1e-15 * abs(first)
+    for got in (cadiff.grad(f)(x), cadiff.derivative(f, 0, (x,))):
+        assert got == pytest.approx(first, rel=1e-9, abs=1e-300), x
+    bend = 1e-300 + slope * max(1.0, abs(first), 1.0 / abs(x) if x else 1.0)
+    for got in (cadiff.grad(cadiff.grad(f))(x), cadiff.derivative(f, 0, (x,), order=2)):
+        assert got == pytest.approx(second, rel=1e-9, abs=bend), x
+
+
+@pytest.mark.parametrize(("name", "method"), CASES)
+def test_tails(name: str, method: str) -> None:
+    points, parameters = GRID[name]
+    for shapes in parameters if EXPLORING else parameters[:1]:
+        for x in points if EXPLORING else points[:2]:
+            with np.errstate(all="ignore"):
+                check(function(name, method, shapes), x, jet(name, method, x, *shapes))
+
+
+EDGES = [
+    ("gamma", "pdf", 0.0, (1.0,), (1, -1, 1)),
+    ("gamma", "pdf", 0.0, (2.0,), (0, 1, -2)),
+    ("gamma", "logsf", 0.0, (2.0,), (0, 0, -1)),
+    ("chi2", "pdf", 0.0, (4.0,), (0, 0.25, -0.25)),
+    ("weibull_min", "pdf", 0.0, (2.0,), (0, 2, 0)),
+    ("weibull_min", "pdf", 0.0, (3.0,), (0, 0, 6)),
+    ("beta", "pdf", 0.0, (1.0, 1.0), (1, 0, 0)),
+    ("beta", "pdf", 0.0, (2.0, 2.0), (0, 6, -12)),
+    ("beta", "pdf", 1.0, (3.0, 1.0), (3, 6, 6)),
+    ("beta", "logcdf", 1.0, (3.0, 1.0), (0, 3, -3)),
+    ("lognorm", "pdf", 0.0, (0.8,), (0, 0, 0)),
+    ("lognorm", "logsf", 0.0, (0.8,), (0, 0, 0)),
+    ("cauchy", "logpdf", 1e200, (), (-math.log(math.pi) - 400 * math.log(10), -2e-200, 0)),
+    ("logistic", "logpdf", 0.0, (), (-math.log(4.0), 0, -0.5)),
+    ("uniform", "logsf", 1e-20, (), (-1e-20, -1, -1)),
+    ("norm", "pdf", INF, (), (0, 0, 0)),
+    ("t", "cdf", INF, (3.0,), (1, 0, 0)),
+    ("poisson", "pmf", 0.0, (1,), (0, 1, -2)),
+    ("binom", "pmf", 1.0, (3, 3), (1, 3, 6)),
+    ("binom", "logcdf", 0.5, (3, 3), (0, 0, 0)),
+    ("bernoulli", "logcdf", 1e-20, (0,), (-1e-20, -1, -1)),
+]
+
+
+@pytest.mark.parametrize(("name", "method", "x", "shapes", "want"), EDGES)
+def test_edges(
+    name: str, method: str, x: float, shapes: tuple[float, ...], want: tuple[float, ...]
+) -> None:
+    with np.errstate(all="ignore"):
+        check(function(name, method, shapes), x, want)
+
+
+def test_laplace_has_one_slope_where_its_tails_meet() -> None:
+    assert cadiff.grad(stats.laplace.cdf)(0.0) == 0.5
+    assert cadiff.grad(stats.laplace.logsf)(0.0) == -1.0
