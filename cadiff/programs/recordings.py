@@ -603,18 +603,15 @@ def first_argument(args: tuple[Any, ...]) -> tuple[int, ...]:
 def ways_to_take(args: tuple[Any, ...]) -> tuple[tuple[int, ...], ...]:
     """What may come first among the inputs of a plain call, the more likely way first.
 
-    Nothing is differentiated there: arrays of integers in the first argument are integers, as in
-    any other, unless f cannot do with them. Ints in its lists are numbers, unless they have to be
-    ints.
+    Nothing is differentiated there: integers in the first argument are integers, as in any other,
+    unless f cannot do with them.
     """
     numbers = first_argument(args)
     if not numbers:
         return (numbers,)
     leaves, _ = binding.flattened(args[0], _is_row)
-    leaves = [*map(_unmasked, leaves)]
-    if any(isinstance(leaf, np.ndarray) and leaf.dtype.kind in "iu" for leaf in leaves):
-        return ((), numbers)
-    return (numbers, ()) if any(map(is_int, leaves)) else (numbers,)
+    has_integers = any(_are_integers(_unmasked(leaf)) for leaf in leaves)
+    return ((), numbers) if has_integers else (numbers,)
 
 
 def is_differentiable(tree: Any) -> bool:

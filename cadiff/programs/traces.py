@@ -128,22 +128,27 @@ class Integers:
 
     def inputs(self, items: list[Any]) -> frozenset[int]:
         """Those that are inputs in a call."""
-        for k, first in list(self._first.items()):
-            if not np.array_equal(first, items[k]):
-                self._change(k, items)
+        changed = [k for k, first in self._first.items() if not _are_equal(first, items[k])]
+        if changed:
+            self._change(changed, items)
         if self.are_held:
             return frozenset()
         return frozenset(k for k in self._changing - self._constant if _may_be_input(items[k]))
 
-    def _change(self, k: int, items: list[Any]) -> None:
-        single = [j for j, item in enumerate(items) if not isinstance(item, np.ndarray)]
-        for j in single if k in single and len(single) > self.MANY else (k,):
-            self._changing.add(j)
-            self._first.pop(j, None)
+    def _change(self, which: list[int], items: list[Any]) -> None:
+        single = {k for k, item in enumerate(items) if not isinstance(item, np.ndarray)}
+        together = single if len(single) > self.MANY and not single.isdisjoint(which) else ()
+        for k in {*which, *together}:
+            self._changing.add(k)
+            self._first.pop(k, None)
 
     def fix(self, which: frozenset[int]) -> None:
         """These are constants from now on."""
         self._constant |= which
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    return np.array_equal(one, other) if isinstance(one, np.ndarray) else bool(one == other)
 
 
 def _may_be_input(item: Any) -> bool:
