@@ -389,12 +389,18 @@ class Batch:
 
 def _as_points(X: Any) -> NDArray[Any]:
     try:
-        return np.asarray(X)
+        points = np.asarray(X)
     except ValueError as error:
         raise ValueError(
             "batch takes one array with a leading axis for the points, all of one shape; this "
             f"{type(X).__name__} makes none: {error}"
         ) from None
+    if points.dtype == object and points.ndim == 0 and not isinstance(X, np.ndarray):
+        raise TypeError(
+            f"batch takes one array of points, or a list of them, not a {type(X).__name__}: pass "
+            "list(...) of what it gives"
+        )
+    return points
 
 
 def _point(x: Any) -> Any:

@@ -53,8 +53,10 @@ class Program(DerivativeCalls, SparseCalls, BatchCalls, Report):
             )
         if isinstance(max_traces, bool) or not isinstance(max_traces, int) or max_traces < 1:
             raise ValueError(f"max_traces is an int of 1 or more, not {max_traces!r}")
+        if not isinstance(optimize, bool):
+            raise ValueError(f"optimize is True or False, not {optimize!r}")
         self._function = f
-        self._optimize = bool(optimize)
+        self._optimize = optimize
         self._traces = Traces(f, on_branch_change, self._optimize, max_traces, self._fast_paths)
         for attribute in functools.WRAPPER_ASSIGNMENTS:  # what help() shows
             if hasattr(f, attribute):
