@@ -134,6 +134,7 @@ from .tape import (
 from .trees import (
     Container,
     Tree,
+    are_opened,
     flattened,
     is_registered,
     map_leaves,

@@ -16,7 +16,8 @@ from ..operations.guards import NoDerivativeError
 from ..transforms import grad, hessian, jacobian, value_and_grad
 from ..transforms._base import Function, is_int
 from .inner import InnerCalls
-from .recordings import CHANGED, Call, carries_derivatives, run
+from .reads import AsGiven
+from .recordings import Call, carries_derivatives, run
 from .traces import Part, Traces, is_eager
 
 __all__ = ["EAGER", "Asked", "EagerCalls", "Fallback", "run_once"]
@@ -94,6 +95,8 @@ class EagerCalls(Part, Calls):
     _inner: InnerCalls
 
     def _run_once(self, /, *args: Any, **kwargs: Any) -> Any:
+        if self._traces.as_given:
+            return self._function(*args, **kwargs)
         return run_once(self._function, args, kwargs, self._traces.ways(args, kwargs))
 
     def _fall_back(self, asked: Asked, eager: Callable[..., Any]) -> Any:
@@ -103,8 +106,8 @@ class EagerCalls(Part, Calls):
         """
         _, call, args, numbers, first, last = asked
         kwargs = dict(call.kwargs)
-        if asked.what == "value" and self._traces.obstacle(call) == CHANGED:
-            eager = self._function  # to change what it was given
+        if asked.what == "value" and isinstance(self._traces.obstacle(call), AsGiven):
+            eager = self._function
         fallback = self._fallback_of(call, last, eager)
         ran = call.ran if asked.what == "value" else ()
         if fallback is None:

@@ -76,6 +76,7 @@ class Program(DerivativeCalls, SparseCalls, BatchCalls, Report):
     def _for_object(self, instance: object, n_run: int) -> Program:
         program = Program(WeakMethod(self._function, instance), **self._options)
         program._traces.counts["eager"] = n_run
+        program._traces.as_given = self._traces.as_given
         return program
 
     @property
@@ -89,6 +90,8 @@ class Program(DerivativeCalls, SparseCalls, BatchCalls, Report):
             return NotImplemented
         f = MethodType(self._function, instance)
         if what == "value":
+            if self._traces.as_given:
+                return f(*args, **kwargs)
             return run_once(f, args, kwargs, ways_to_take(args))
         transform = EAGER[what](f, kwargs.pop("argnums", 0))
         return transform(*args, **kwargs)

@@ -43,10 +43,10 @@ from ..operations.replayed import Replayed
 from ..operations.scalars import stand_in
 from ..transforms._base import Function, is_int
 from ..transforms._outputs import as_result, places
-from .reads import UnwatchableError, watch_call
+from .reads import AsGiven, UnwatchableError, watch_call
 from .returned import Returned
 
-CHANGED = (
+CHANGED = AsGiven(
     "it changes a list, a dict or another container among its arguments in place: return what "
     "that becomes"
 )
@@ -663,7 +663,8 @@ def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Reco
     try:
         watch = watch_call(f, call.statics)
     except UnwatchableError as error:
-        return str(error)
+        obstacle: str = error.args[0]
+        return obstacle
     if watch.asks_types and call.lifted:
         return "it asks for types of its arguments, which stand-ins have not"
     if watch.is_written and call.lifted:
@@ -727,6 +728,8 @@ def _taken(
         shared = "it assigns to an argument that shares memory with another one: pass a copy"
         obstacle = obstacle or shared
     obstacle = obstacle or output.obstacle
+    if guarded.is_shown:
+        return AsGiven(obstacle)
     if obstacle:
         is_own = guarded.obstacle not in ("", OUTER) and not output.obstacle
         if is_own and not (keeps or changed or call.is_aliased):  # else f has to run as it is

@@ -23,6 +23,7 @@ import numpy as np
 from .. import binding
 from ..binding import CallError, Code, FastPathTable, ObstacleError, PointError
 from ..transforms._base import Function
+from .reads import AsGiven
 from .recordings import (
     OUTER,
     Call,
@@ -193,12 +194,14 @@ class Traces:
         self.max_traces = max_traces
         self.lock = threading.RLock()
         self._fast_paths = fast_paths
+        self.as_given: set[AsGiven] = set()  # why f runs on its own arguments, if it does
         _alive.add(self)
         self.clear()
 
     def clear(self) -> None:
         """Forget all of it."""
         self._fast_paths.clear()
+        self.as_given.clear()
         self.counts = {"recordings": 0, "branch_changes": 0, "eager": 0}
         self._known: dict[Any, Traced] = {}  # by keys of calls
         self.integers: dict[Any, Integers] = {}  # by forms of calls
@@ -640,6 +643,8 @@ class Traces:
         """From now on calls of this signature run f as it is."""
         self._latest.append(_nothing)
         self._traced(call.key).obstacle = obstacle
+        if isinstance(obstacle, AsGiven):
+            self.as_given.add(obstacle)
         _warn(f"{self!r} runs its function as it is, which cannot be replayed: {obstacle}")
 
     def _note_unsettled(self, call: Call, recorded: Recorded) -> None:
