@@ -54,6 +54,9 @@ KEPT = (
     "it keeps what cadiff.value(v) gives, or something made of it: a replay would not keep what "
     "it computes anew, so return it"
 )
+COMPLEX = AsGiven(
+    "it computes with complex numbers, which have no derivatives: write real and imaginary parts"
+)
 
 NOT_ENTERED: Any = object()  # a function is no entry, and has to be run
 
@@ -674,7 +677,12 @@ def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Reco
         with Guarded(call.inputs, f, exact) as guarded:
             args, kwargs = call.with_inputs(guarded.lifted, lends=True)
             given = _contents(args, kwargs)
-            out = f(*args, **kwargs)
+            try:
+                out = f(*args, **kwargs)
+            except TypeError:
+                if not guarded.met_complex:
+                    raise
+                return COMPLEX
             is_changed = not _are_same(given, _contents(args, kwargs))
             del args, kwargs, given
             output = Returned(out)

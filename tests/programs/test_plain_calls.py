@@ -286,6 +286,34 @@ def test_a_gradient_function_shows_what_it_gives_to_its_function() -> None:
     assert texts == ["Var(1.5)"]
 
 
+# --- complex numbers ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x * 1j,
+        lambda x: 1j / x,
+        lambda x: np.exp(1j * x),
+        lambda x: np.array([1.0, 2.0j]) * x,
+        lambda x: x - np.complex128(2.0 + 1j),
+        lambda x: np.multiply(x, 1j).imag,
+        lambda x: x**2j,
+        lambda x: x * np.fft.fft([1.0, 2.0]),
+    ],
+)
+@pytest.mark.parametrize("x", [1.5, np.array([1.5, 2.0])], ids=repr)
+def test_complex_numbers_are_computed_with_outside_of_recordings(
+    f: Callable[[Any], Any], x: Any
+) -> None:
+    program = cadiff.compile(f)
+    for _ in range(2):
+        assert repr(program(x)) == repr(f(x))
+    assert "complex numbers" in program.stats()["obstacles"][0]
+    with pytest.raises(TypeError):
+        program.grad(x)
+
+
 # --- what else is told ---------------------------------------------------------------------------
 
 
