@@ -286,7 +286,7 @@ def test_a_gradient_function_shows_what_it_gives_to_its_function() -> None:
     assert texts == ["Var(1.5)"]
 
 
-# --- complex numbers ------------------------------------------------------------------------------
+# --- complex numbers -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
