@@ -66,10 +66,12 @@ from .codes import Code
 from .entries import Opened, Taped, are_views_of_one, signature_of, takes_entries, taped_of
 from .fast_paths import Calls, FastPathTable, ProgramPullback, may_meet
 from .forward import (
+    Apart,
     Forward,
     ForwardThen,
     is_differentiating,
     is_forward,
+    open_forward,
     running_forward,
     stop_gradient,
 )

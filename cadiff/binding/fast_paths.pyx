@@ -85,12 +85,17 @@ cdef struct Miss:
     double outcome
 
 
-cpdef bint may_meet(bytes own, bytes others, long guard, double outcome) noexcept:
+def may_meet(bytes own, bytes others, long guard, double outcome):
     """Whether a recording that has its own outcomes may serve a call that met another outcome at a
     guard (-1: it is not known which) than a recording with those of others.
 
     Until there f did the same in both, and in the call.
     """
+    return meets(own, others, guard, outcome)
+
+
+cdef inline bint meets(bytes own, bytes others, long guard, double outcome) noexcept:
+    """As may_meet says. What was met is looked at first: that excludes most."""
     cdef Py_ssize_t before = guard * sizeof(double)
     cdef Py_ssize_t size = PyBytes_GET_SIZE(own), other_size = PyBytes_GET_SIZE(others)
     cdef const char *data = PyBytes_AS_STRING(own)
@@ -99,17 +104,19 @@ cpdef bint may_meet(bytes own, bytes others, long guard, double outcome) noexcep
         return True
     if before >= other_size:  # f did all that was recorded: a derivative did something else
         return size == other_size and memcmp(data, PyBytes_AS_STRING(others), size) == 0
-    if before >= size or memcmp(data, PyBytes_AS_STRING(others), before) != 0:
+    if before >= size:
         return False
     memcpy(&expected, data + before, sizeof(double))
-    return expected == outcome
+    return expected == outcome and memcmp(data, PyBytes_AS_STRING(others), before) == 0
 
 
 @cython.final
 cdef class Signature:
     """What calls of a method have in common, and what serves them."""
 
-    cdef list paths      # of the recordings at hand; the one used last comes first
+    cdef list paths      # of the recordings at hand; the first one is tried first
+    cdef FastPath latest # which has served where the first one did not
+    cdef FastPath longest  # knows most outcomes; None: it has to be looked for
     cdef object fallback # fallback(args, kwargs) runs f as it is; None: the general path decides
     cdef bint was_used
     cdef object argnums
@@ -301,11 +308,12 @@ cdef class Signature:
                 result = path.run_apart(inputs, self.n_numbers, miss)
                 if result is not MISSED:
                     if result is not REFUSED:
-                        self.bring_to_front(path)
+                        self.note_served(path)
                     return result
                 former = path
             tried.append(path)
             path = self.next_path(tried, former, miss)
+        self.note_served(None)
         return REFUSED
 
     cdef FastPath next_path(self, list tried, FastPath former, const Miss *miss):
@@ -319,12 +327,27 @@ cdef class Signature:
                 (found is None or PyBytes_GET_SIZE(path.outcomes) > PyBytes_GET_SIZE(found.outcomes))
                 and (
                     former is None
-                    or may_meet(path.outcomes, former.outcomes, miss.guard, miss.outcome)
+                    or meets(path.outcomes, former.outcomes, miss.guard, miss.outcome)
                 )
                 and not is_among(path, tried)
             ):
                 found = path
         return found
+
+    cdef int note_served(self, FastPath path) except -1:
+        """Note a path that is not the first one; None: none has served.
+
+        If it has twice, it is tried first from now on. Where calls choose otherwise each time, the
+        one is that knows most outcomes: its miss tells which one serves.
+        """
+        if path is not None and path is self.latest:
+            self.bring_to_front(path)
+        else:
+            if self.longest is None:
+                self.longest = self.next_path([], None, NULL)
+            self.bring_to_front(self.longest)
+        self.latest = path
+        return 0
 
     cdef int bring_to_front(self, FastPath path) except -1:
         """Move a path to the front, if it is still there."""
@@ -522,6 +545,7 @@ cdef class FastPaths:
             path.outcomes = outcomes
             path.pullback = pullback
             signature.paths.insert(0, path)
+            signature.longest = None
         return 0
 
     cdef int forget(self, programs) except -1:
@@ -532,6 +556,7 @@ cdef class FastPaths:
                 path for path in signature.paths
                 if not any([program is (<FastPath>path).program for program in programs])
             ]
+            signature.latest = signature.longest = None
         return 0
 
     cdef int forget_fallbacks(self) except -1:

@@ -13,6 +13,8 @@ from .hooks cimport forget_suspects, note_suspects
 from .atoms import map_numbers
 
 cdef dict running = {}  # by tape: the forward differentiations under way, outer ones first
+cdef tuple NOTHING = (0, frozenset())
+cdef dict hidden = {}  # by tape: how many recordings, and which tags, are hidden: see Apart
 
 
 @cython.final
@@ -68,6 +70,34 @@ cdef class ForwardThen:
         set_running(self.before.pop())
 
 
+@cython.final
+cdef class Apart:
+    """What a function of plain numbers makes is of no differentiation under way, unless it began
+    that itself: a context.
+
+    With a tag: what a rule makes is not of that forward differentiation, nor of those within.
+    """
+
+    cdef CadTag tag
+    cdef tuple before
+
+    def __init__(self, tag=0):
+        self.tag = tag
+
+    def __enter__(self):
+        cdef CadTape *tape = cad_current_tape()
+        self.before = hidden.get(<size_t>tape)
+        recordings, tags = self.before or NOTHING
+        seen = {tag for tag, _ in running_forward() if tag >= self.tag}
+        hidden[<size_t>tape] = recordings if self.tag else tape.n_marks, tags | seen
+
+    def __exit__(self, *_):
+        if self.before is None:
+            del hidden[<size_t>cad_current_tape()]
+        else:
+            hidden[<size_t>cad_current_tape()] = self.before
+
+
 cdef int set_running(list under_way) except -1:
     cdef CadTape *tape = cad_current_tape()
     tape.running_tag = under_way[len(under_way) - 1][0] if under_way else 0
@@ -82,10 +112,17 @@ def running_forward():
     return running.get(<size_t>cad_current_tape(), [])
 
 
+def open_forward():
+    """Those of them for which arrays are made: see Apart."""
+    _, tags = hidden.get(<size_t>cad_current_tape(), NOTHING)
+    return [one for one in running_forward() if one[0] not in tags]
+
+
 def is_differentiating():
-    """Whether a gradient function is at work in this thread."""
+    """Whether a gradient function is at work in this thread, for which arrays are made."""
     cdef CadTape *tape = cad_current_tape()
-    return tape.n_marks > 0 or tape.running_tag > 0
+    recordings, _ = hidden.get(<size_t>tape, NOTHING)
+    return tape.n_marks > <size_t>recordings or len(open_forward()) > 0
 
 
 def is_forward():

@@ -604,6 +604,8 @@ cdef int64_t note_step(void *owner, CadTape *tape, size_t entry, uint8_t *passiv
     cdef Py_ssize_t k
     try:
         rule = rule_call(tape, entry).rule
+        if not hasattr(rule, "call"):
+            raise ObstacleError(f"{rule_name(rule)} has a rule that is no step of a program")
         for k, cut in enumerate(rule.passive):
             passive[k] = cut
         operands, results = rule.point

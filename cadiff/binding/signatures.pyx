@@ -237,20 +237,20 @@ cdef class ArgumentNode(Shaped):
 cdef object np_float64 = np.float64
 
 
+cdef extern from "kernels/whole.h":
+    int cad_whole_of_integers(double *to, const int64_t *integers, size_t n) noexcept nogil
+
+
 cdef bint take_integers(object array, double *place) except -1:
     """Whether integers or bools are of those that floats can stand for; they are written."""
     cdef Py_ssize_t k, n = cnp.PyArray_SIZE(array)
     cdef bint exact = True
-    cdef const int64_t *wide
     if cnp.PyArray_TYPE(array) == cnp.NPY_INT64 and cnp.PyArray_ISCARRAY_RO(array):
-        wide = <const int64_t *>cnp.PyArray_DATA(array)
-        for k in range(n):
-            place[k] = <double>wide[k]
-    else:
-        array = cnp.PyArray_FROMANY(
-            array, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST
-        )
-        memcpy(place, cnp.PyArray_DATA(array), n * sizeof(double))
+        return cad_whole_of_integers(place, <const int64_t *>cnp.PyArray_DATA(array), n)
+    array = cnp.PyArray_FROMANY(
+        array, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST
+    )
+    memcpy(place, cnp.PyArray_DATA(array), n * sizeof(double))
     for k in range(n):
         exact &= -EXACT < place[k] < EXACT
     return exact

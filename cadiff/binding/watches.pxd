@@ -6,6 +6,7 @@ cdef class Watch:
     cdef object released    # called when something that is held weakly is gone
     cdef public bint asks_types    # whether code of the user's looks at types
     cdef public bint is_written    # whether that code writes to what it reads
+    cdef public bint keeps         # whether it may keep what it computes
     cdef readonly bint is_over  # something is, so that it can never hold again
     cdef list places
     cdef list kept  # what is not held weakly

@@ -14,6 +14,7 @@ class Watch:
     is_over: bool
     asks_types: bool
     is_written: bool
+    keeps: bool
     def release(self) -> None: ...
     @property
     def paths(self) -> list[str]: ...

@@ -7,6 +7,7 @@ many turns of a phase), so does this module, and differentiates what was chosen.
 from __future__ import annotations
 
 import warnings
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -348,7 +349,7 @@ def cov(
     if y is not None:
         second = as_number(y)
         x = arrays.concatenate([x, _observations(y, rowvar or second.shape[:1] == (1,))], 0)
-    lost = (0 if bias else 1) if ddof is None else ddof
+    lost = (0 if bias else 1) if ddof is None else int(ddof)
     w = _observation_weights(fweights, aweights)
     if w is not None and np.any(held(w) < 0):
         raise ValueError("aweights cannot be negative")
@@ -417,6 +418,7 @@ def linspace(
 ) -> Any:
     """Evenly spaced numbers between two, as `numpy.linspace`."""
     wants_floats("linspace", dtype)
+    num = index(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     start, stop = as_number(start), as_number(stop)

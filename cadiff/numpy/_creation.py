@@ -86,7 +86,7 @@ def _prototype(name: str, a: Any, dtype: Any, shape: Any) -> Any:
     wants_floats(name, dtype)
     if shape is None:
         return as_number(a).shape
-    return (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    return arrays.lengths_of(shape)
 
 
 def _like(original: Callable[..., Any], fill: float) -> Callable[..., Any]:

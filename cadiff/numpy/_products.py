@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from itertools import chain
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -126,7 +127,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Number:
     """Sum over pairs of axes, as `numpy.tensordot`."""
     x, y = as_number(a), as_number(b)
     if np.ndim(axes) == 0:
-        return _tensordot(x, y, range(x.ndim - axes, x.ndim), range(axes))
+        n = index(axes)
+        return _tensordot(x, y, range(x.ndim - n, x.ndim), range(n))
     of_x, of_y = (normalize_axis_tuple(k, z.ndim) for k, z in zip(axes, (x, y), strict=True))
     return _tensordot(x, y, of_x, of_y)
 
@@ -420,7 +422,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Number:
     x = as_number(x)
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
-    n = len(x) if N is None else N
+    n = len(x) if N is None else index(N)
     if n == 0:
         return arrays.zeros((len(x), 0))
     factors = [np.ones((len(x), 1)), arrays.broadcast_to(x[:, None], (len(x), n - 1))]
@@ -527,6 +529,7 @@ def roots(p: Any) -> Number:
 @implements(np.polyder)
 def polyder(p: Any, m: int = 1) -> Number:
     """The m-th derivative of a polynomial, as `numpy.polyder`."""
+    m = int(m)
     if m < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
     p = _polynomial(p)
@@ -538,6 +541,7 @@ def polyder(p: Any, m: int = 1) -> Number:
 @implements(np.polyint)
 def polyint(p: Any, m: int = 1, k: Any = None) -> Number:
     """The m-th antiderivative of a polynomial with constants k, as `numpy.polyint`."""
+    m = int(m)
     if m < 0:
         raise ValueError("Order of integral must be positive (see polyder)")
     constants = _polynomial(0.0 if k is None else k)

@@ -95,11 +95,11 @@ def mean(
 
 def _lost(ddof: float, correction: Any) -> Any:
     """The degrees of freedom that are lost, by either of their names."""
-    if correction is None:
-        return ddof
-    if ddof != 0:
-        raise ValueError("ddof and correction can't be provided simultaneously.")
-    return correction
+    if correction is not None:
+        if ddof != 0:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        ddof = correction
+    return ddof.item() if isinstance(ddof, np.integer) else ddof  # which may have few bits
 
 
 @implements(np.var)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -77,8 +78,7 @@ def reshape(
     x = as_number(a)
     if not _by_columns(order):
         return arrays.reshape(x, wanted)
-    lengths = (wanted,) if isinstance(wanted, (int, np.integer)) else tuple(wanted)
-    return arrays.transpose(arrays.reshape(arrays.transpose(x), lengths[::-1]))
+    return arrays.transpose(arrays.reshape(arrays.transpose(x), arrays.lengths_of(wanted)[::-1]))
 
 
 @implements(np.ravel)
@@ -411,7 +411,8 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Number:
 def tile(A: Any, reps: Any) -> Number:
     """The whole array several times along its axes, as `numpy.tile`."""
     x = as_number(A)
-    times = np.atleast_1d(value(reps)).tolist()
+    counts = value(reps)
+    times = [*map(index, counts if np.iterable(counts) else (counts,))]
     n = max(len(times), x.ndim)
     times = [1] * (n - len(times)) + times
     lengths = [1] * (n - x.ndim) + list(x.shape)
@@ -432,7 +433,7 @@ def resize(a: Any, new_shape: Any) -> Number:
     """As many elements as a shape takes, repeated in order, as `numpy.resize`."""
     if size(a) == 0:
         return arrays.zeros(new_shape)
-    return rearranged(lambda x: np.resize(x, new_shape), a)
+    return rearranged(lambda x: np.resize(x, arrays.lengths_of(new_shape)), a)
 
 
 @implements(np.roll)
@@ -480,6 +481,7 @@ def diag(v: Any, k: int = 0) -> Number:
         return diagonal(x, k)
     if x.ndim != 1:
         raise ValueError("Input must be 1- or 2-d.")
+    k = index(k)
     n = len(x) + abs(k)
     matrix = arrays.blank((n, n), x)
     rows = np.arange(len(x)) + max(-k, 0)
@@ -498,6 +500,7 @@ def _triangle(m: Any, k: int, *, upper: bool) -> Number:
     if x.ndim == 1:  # a vector becomes a matrix of equal rows
         x = arrays.broadcast_to(x, (x.size, x.size))
     rows, columns = x.shape[-2:]
+    k = index(k)
     below = np.tri(rows, columns, k - 1 if upper else k, dtype=bool)
     return _table.where(~below if upper else below, x, 0.0)
 

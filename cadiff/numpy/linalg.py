@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -475,6 +476,7 @@ def matrix_power(a: Any, n: int) -> Any:
     a = square(a)
     if not isinstance(n, (int, np.integer)):
         raise TypeError("exponent must be an integer")
+    n = index(n)
     if n < 0:
         a, n = inv(a), -n
     if n == 0:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
+from operator import index
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,6 +29,7 @@ __all__ = [
     "expand_dims",
     "full",
     "gathered",
+    "lengths_of",
     "matmul",
     "moveaxis",
     "ones",
@@ -140,21 +142,26 @@ def _is_in_order(x: Number) -> bool:
     return bool(np.asarray(x).flags.c_contiguous)
 
 
+def lengths_of(shape: int | Sequence[int]) -> Shape:
+    """A shape in ints of Python's: those of NumPy have bounds, and wrap around."""
+    return tuple(map(index, (shape,) if isinstance(shape, (int, np.integer)) else shape))
+
+
 def _full_shape(x: Number, shape: int | Sequence[int]) -> Shape:
-    lengths = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    lengths = lengths_of(shape)
     have = binding.shape(x)
     size, known = prod(have), prod(lengths)
     if known < 0 and lengths.count(-1) == 1 and size % known == 0:
         lengths = tuple(-size // known if n == -1 else n for n in lengths)
         known = size
-    if known == size and all(isinstance(n, int) and n >= 0 for n in lengths):
+    if known == size and all(n >= 0 for n in lengths):
         return lengths
     return np.broadcast_to(np.zeros(()), have).reshape(lengths).shape
 
 
 def broadcast_to(x: Number, shape: int | Sequence[int]) -> Number:
     """The array repeated to a shape, as a view that cannot be assigned to."""
-    lengths = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    lengths = lengths_of(shape)
     if isinstance(x, Dual):
         lanes = (_lanes(x),)
         front = (1,) * (len(lengths) - x.ndim)
@@ -389,7 +396,7 @@ def opened(made: Number) -> Number:
     """An array just made, so that any number of a differentiation under way can be assigned."""
     if not isinstance(made, (Var, Dual)):
         return _open(np.asarray(made))
-    for tag, lanes in binding.running_forward() if made.ndim else ():
+    for tag, lanes in binding.open_forward() if made.ndim else ():
         if binding.tag_of(made) < tag:
             zeros_of_tangent = np.zeros(made.shape + ((lanes,) if lanes >= 0 else ()))
             made = binding.make_dual(made, zeros_of_tangent, tag)
@@ -402,7 +409,7 @@ def _open(values: Any) -> Number:
         raise TypeError(
             f"an array of numbers holds real numbers, Vars and Duals, not dtype {values.dtype}"
         )
-    return _under(binding.running_forward(), values)
+    return _under(binding.open_forward(), values)
 
 
 def _under(running: Sequence[tuple[int, int]], values: Any) -> Number:
@@ -434,7 +441,7 @@ def full(shape: int | Sequence[int], fill_value: Any) -> Number:
 def blank(shape: int | Sequence[int], *like: Any) -> Number:
     """An array of zeros that numbers like these can be assigned to, also Duals made by hand."""
     tag = max(map(binding.tag_of, like), default=0)
-    if tag == 0 or tag in (running for running, _ in binding.running_forward()):
+    if tag == 0 or tag in (running for running, _ in binding.open_forward()):
         return zeros(shape)
     pairs = [binding.split_dual(x, tag) for x in like]
     primals, tangents = [p for p, _ in pairs], [t for _, t in pairs]

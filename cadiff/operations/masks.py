@@ -121,7 +121,7 @@ class Mask(Operand, NDArrayOperatorsMixin):
         return getattr(self.read_values, name)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return np.array(self.read_values, dtype=dtype, copy=copy)
+        return np.array(self.read_values, copy=copy)  # NumPy converts it, where it may
 
     def __len__(self) -> int:
         return len(self._plain)
@@ -241,6 +241,11 @@ class Mask(Operand, NDArrayOperatorsMixin):
         if isinstance(other, (list, tuple, str, bytes)) and isinstance(self, np.integer):
             return other * operator.index(self)
         return product(other)
+
+    def __pow__(self, other: Any) -> Any:
+        if self.dtype == bool and type(other) is int and other == 2:
+            return np.square(self)  # as NumPy: of another dtype than its powers
+        return super().__pow__(other)
 
     def __iand__(self, other: Any) -> Mask:
         return self._becomes(self & other)

@@ -174,7 +174,8 @@ class primitive:  # noqa: N801 - a decorator
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         of_keywords = bool(kwargs) and carries(kwargs)
         if not (of_keywords or carries(args)):
-            return self.function(*args, **kwargs)
+            apart = binding.is_differentiating()
+            return self._plain(args, kwargs) if apart else self.function(*args, **kwargs)
         if of_keywords:
             names = [name for name, given in kwargs.items() if carries(given)]
             raise TypeError(
@@ -186,6 +187,12 @@ class primitive:  # noqa: N801 - a decorator
         args = tuple(self._number(k, arg) for k, arg in enumerate(args))
         tag = max(map(binding.tag_of, args))
         return self._push(args, kwargs, tag) if tag > 0 else self._record(args, kwargs)
+
+    def _plain(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """What the function returns for plain numbers, as it does outside of differentiations."""
+        with binding.Apart():
+            ans = self.function(*args, **kwargs)
+            return _without_constants(ans)
 
     def __reduce__(self) -> str:
         return str(getattr(self.function, "__qualname__", self._name))  # by name, as functions
@@ -255,7 +262,7 @@ class primitive:  # noqa: N801 - a decorator
         which = [k for k, arg in enumerate(args) if binding.tag_of(arg) == tag]
         for k in which:
             self._push_rule(k)  # if there is none, before the function is called
-        pairs = [binding.dual_components(args[k]) for k in which]
+        pairs = [tuple(map(_without_constants, binding.dual_components(args[k]))) for k in which]
         primals = list(args)
         for k, (primal, _) in zip(which, pairs, strict=True):
             primals[k] = primal
@@ -269,14 +276,15 @@ class primitive:  # noqa: N801 - a decorator
             directions = [t if lane < 0 else binding.lane_of(p, t, lane) for p, t in pairs]
             return self._pushed(which, directions, answer, results, inputs, kwargs)
 
-        if lanes < 0:
-            tangents = along(-1)
-        else:
-            columns = [along(lane) for lane in range(lanes)]
-            tangents = [
-                binding.join_lanes([column[i] for column in columns], a)
-                for i, a in enumerate(results)
-            ]
+        with binding.Apart(tag):
+            if lanes < 0:
+                tangents = along(-1)
+            else:
+                columns = [along(lane) for lane in range(lanes)]
+                tangents = [
+                    binding.join_lanes([column[i] for column in columns], a)
+                    for i, a in enumerate(results)
+                ]
         pushed = zip(map(_unshared, results), map(_unshared, tangents), strict=True)
         duals = [binding.seen(binding.make_dual(a, t, tag), self._name, *args) for a, t in pushed]
         return tuple(duals) if isinstance(ans, tuple) else duals[0]
@@ -322,7 +330,7 @@ class primitive:  # noqa: N801 - a decorator
         ]
         values = binding.plain_values(args)
         with np.errstate(all="ignore"):
-            ans = self.function(*values, **kwargs)
+            ans = self._plain(values, kwargs)
         if not rules and not is_step:
             return ans
         if not is_step:
@@ -439,7 +447,7 @@ class _Rule:
         for k, operand in zip(self.which, operands, strict=True):
             args[k] = operand
         with np.errstate(all="ignore"):
-            return self.operation._results(self.operation.function(*args, **self.kwargs))
+            return self.operation._results(self.operation._plain(args, self.kwargs))
 
     def key(self) -> Any:
         """What tells it from other calls: arguments, and where it was recorded."""
@@ -498,6 +506,13 @@ class _Rule:
 
 def _nothing() -> None:
     pass
+
+
+def _without_constants(x: Any) -> Any:
+    """A number that carries no derivative as a plain one; of several each."""
+    if isinstance(x, tuple):
+        return tuple(map(_without_constants, x))
+    return binding.finalized(x) if isinstance(x, (Var, Dual)) else x
 
 
 def _ruled(x: Any) -> Any:

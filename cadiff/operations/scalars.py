@@ -68,7 +68,7 @@ class Scalar(Operand):
         return getattr(self.read_values, name)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return np.array(self.read_values, dtype=dtype)
+        return np.array(self.read_values)  # NumPy converts it, where it may
 
     def __bool__(self) -> bool:
         return bool(_compared(operator.ne, self, 0))

@@ -187,7 +187,7 @@ class BatchCalls(Part):
             return []
         calls = [((_point(x), *batch.others), batch.kwargs) for x in batch.X[batch.rest]]
         first = [fallback(*call) for call in calls[:NOTED]]
-        return first + [fallback.run(*call) for call in calls[NOTED:]]
+        return first + fallback.run_all(calls[NOTED:])
 
     def _run_batch(self, batch: Batch, threads: int | None) -> bool:
         """Compute it by a code for many points for each recording that some of them choose.
@@ -442,6 +442,8 @@ def _columns(
 
     They have to be of the structure and the shapes that the first point's are of.
     """
+    if tree.container is None and all(_is_plain(item, shapes[0]) for item in items):
+        return [items]
     columns: list[list[Any]] = [[] for _ in shapes]
     differs = "what f returns differs from point to point: at point"
     name = "what f returns" if what == "value" else f"the {what}"
@@ -458,6 +460,13 @@ def _columns(
                 )
             column.append(part)
     return columns
+
+
+def _is_plain(item: Any, shape: tuple[int, ...]) -> bool:
+    """Whether a result is a float or an array of them, of a shape, as it mostly is."""
+    if type(item) is float:
+        return shape == ()
+    return type(item) is np.ndarray and item.dtype == np.float64 and item.shape == shape
 
 
 def _form(part: Any) -> str:

@@ -63,8 +63,9 @@ def compile(
     over an array that asks for its elements, `np.take` of a plain array, `np.sort`, `np.unique`,
     `i.tolist()`. The same holds where an index would be a view that f assigns to, where f keeps an
     int in a list of its own, and for all integers of a function that asks for types
-    (`type(k) is int`; `isinstance(k, int)` and `isinstance(i, np.ndarray)` are what they are
-    outside). The code of libraries is not looked at for that. Ints of 2**31 and beyond are static.
+    (`type(k) is int`, `isinstance(v, float)`; `isinstance(k, int)` and `isinstance(i, np.ndarray)`
+    are what they are outside), whose masks are guards. The code of libraries is not looked at for
+    that. Ints of 2**31 and beyond are static.
 
     While f is recorded, all inputs that are floats are numbers with derivatives, those too that
     are not differentiated by: `isinstance(y, float)` is False there, `type(y)` is Var, and
@@ -90,8 +91,8 @@ def compile(
     iterator or a ContextVar, which hide what they hold, it is run as it is: give it arrays and
     numbers.
 
-    What f does besides computing happens when it is recorded or run as it is, not in replays; the
-    first call of a gradient method that cannot be replayed may do it twice.
+    What f does besides computing happens when it is recorded or run as it is, not in replays.
+    Where it solves equations (`root`), the first call of a gradient method may do it twice.
 
     f may be any Python code: loops, branches, recursion, assignment to arrays. Comparisons of
     numbers are guards: a replay that comes to another outcome than its recording did is never

@@ -51,7 +51,7 @@ class DerivativeCalls(ExactCalls, EagerCalls):
             asked = Asked(what, call, args, argnums, call.argnums)
             if self._optimize:
                 action = functools.partial(getattr(self, f"_{what}"), asked)
-                done, result = self._traces.replayed(call, action)
+                done, result = self._traces.replayed(call, action, once=True)
             else:
                 done, result = self._exactly(
                     (what, is_int(argnums)),
@@ -149,7 +149,7 @@ class DerivativeCalls(ExactCalls, EagerCalls):
         """combine(value, gradient)."""
         call = asked.call
         if not recorded.is_number:  # says what is wrong
-            EAGER[asked.what](self._function, call.argnums)(*call.args, **call.kwargs)
+            EAGER[asked.what](recorded.sample, call.argnums)(*call.args, **call.kwargs)
         structure = call.structure
         shapes = all_shapes(structure)
 
@@ -180,7 +180,7 @@ class DerivativeCalls(ExactCalls, EagerCalls):
     def _hessian(self, asked: Asked, recorded: Recorded) -> Any:
         call = asked.call
         if not recorded.is_number:  # says what is wrong
-            hessian(self._function, call.argnums)(*call.args, **call.kwargs)
+            hessian(recorded.sample, call.argnums)(*call.args, **call.kwargs)
         structure = call.structure
         shapes = all_shapes(structure)
 
@@ -228,12 +228,12 @@ class DerivativeCalls(ExactCalls, EagerCalls):
 
             def product(recorded: Recorded) -> Any:
                 if not recorded.is_number:  # says what is wrong
-                    hvp(self._function, k)(first, v, *others, **kwargs)
+                    hvp(recorded.sample, k)(first, v, *others, **kwargs)
                 code = self._traces.code(recorded, "second", call.ranges)
                 return self._computed(asked, recorded, code, assemble, direction)
 
             if self._optimize:
-                done, result = self._traces.replayed(call, product)
+                done, result = self._traces.replayed(call, product, once=True)
             else:
                 done, result = self._exactly(
                     "hvp",
@@ -270,7 +270,7 @@ class DerivativeCalls(ExactCalls, EagerCalls):
 
                 return self._computed(asked, recorded, code, assemble, direction)
 
-            done, result = self._traces.replayed(call, pushed)
+            done, result = self._traces.replayed(call, pushed, once=True)
             if not done:
                 f = self._function
                 result = self._fall_back(asked, lambda *both: jvp(f, both[:n], both[n:]))
@@ -284,9 +284,10 @@ class DerivativeCalls(ExactCalls, EagerCalls):
         if not is_eager(primals, {}):
             call = Call(primals, {}, tuple(range(len(primals))))
             if self._optimize:
-                done, result = self._traces.replayed(call, functools.partial(self._pullback, call))
+                pulled = functools.partial(self._pullback, call)
+                done, result = self._traces.replayed(call, pulled, once=True)
             else:
-                done, result = self._exactly("", _itself, lambda f: vjp(f, *primals), call)
+                done, result = self._exactly("vjp", _itself, lambda f: vjp(f, *primals), call)
             if not done:
                 asked = Asked("vjp", call, primals, 0, call.argnums)
                 result = self._fall_back(asked, functools.partial(vjp, self._function))

@@ -54,7 +54,7 @@ class ExactCalls(Part):
     ) -> tuple[bool, Any]:
         """use(make(f)) of a replay in the place of f, which records what f would record.
 
-        `what` tells `make` from others.
+        `what` tells `make` from others; for values it is "".
         """
 
         def derivative(recorded: Recorded) -> Any:
@@ -63,7 +63,7 @@ class ExactCalls(Part):
                 made = recorded.exact[what] = make(self._replay(call, recorded))
             return use(made)
 
-        return self._traces.replayed(call, derivative)
+        return self._traces.replayed(call, derivative, once=bool(what))
 
     def _replay(self, call: Call, recorded: Recorded) -> Function:
         if recorded.inlined is None:  # it was pickled

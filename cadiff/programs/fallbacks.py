@@ -60,6 +60,11 @@ class Fallback:
         self._traces.counts["eager"] += 1
         return self._eager(*args, **kwargs)
 
+    def run_all(self, calls: list[tuple[tuple[Any, ...], dict[str, Any]]]) -> list[Any]:
+        """Calls of which nothing is noted but that they were."""
+        self._traces.counts["eager"] += len(calls)
+        return [self._eager(*args, **kwargs) for args, kwargs in calls]
+
 
 class Choosing(Fallback):
     """Notes how f chose, too: what it chooses again and again is worth a recording."""
@@ -69,18 +74,30 @@ class Choosing(Fallback):
     ) -> None:
         super().__init__(traces, eager)
         self._key = call.key
+        self._misses = traces.misses(call)
         self._argnums = call.argnums
         self._lifted = call.lifted
         self._last = last
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        result, choices = binding.choices_of(self.run, (args, kwargs), {})
-        self._traces.note_choices(self._key, choices, lambda: self._call(args, kwargs))
+        if not self._misses.counts_next:
+            return self.run(args, kwargs)
+        traces = self._traces
+        traces.counts["branch_changes"] += 1
+        traces.counts["eager"] += 1
+        result, choices = binding.choices_of(self._eager, args, kwargs)
+        useless = traces.superseded(self._key, choices)
+        if useless is not None:
+            traces.replace(useless, self._call(args, kwargs))
         return result
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self._traces.counts["branch_changes"] += 1
         return super().run(args, kwargs)
+
+    def run_all(self, calls: list[tuple[tuple[Any, ...], dict[str, Any]]]) -> list[Any]:
+        self._traces.counts["branch_changes"] += len(calls)
+        return super().run_all(calls)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         own = tuple(x for k, x in enumerate(args) if k not in self._last)

@@ -82,18 +82,19 @@ class Reads(NamedTuple):
     first: frozenset[Chain]  # attributes of the first argument; (): all of it
     imports: frozenset[Chain]
     writes: frozenset[Write]
+    keeps: frozenset[Write]  # the writes, read or not, of what may have been computed
     asks_types: bool
     identities: tuple[Identity, ...]
 
 
 # Methods of containers that change them, and tell nothing of what was in them.
 _WRITES = frozenset(("append", "extend", "add", "insert", "clear", "appendleft", "discard"))
-# All that change them.
+# All that change them, and not in the same way if they are called again.
 _CHANGES = _WRITES.union(
-    *[("update", "pop", "popitem", "popleft", "remove", "setdefault", "sort", "reverse")],
+    *[("update", "pop", "popitem", "popleft", "remove", "sort", "reverse")],
     *[("extendleft", "rotate", "fill", "put", "itemset", "partition", "byteswap")],
 )
-_SHUFFLES = ("COPY", "SWAP", "DUP_TOP_TWO", "ROT_THREE")
+_SHUFFLES = ("COPY", "SWAP", "DUP_TOP_TWO", "ROT_TWO", "ROT_THREE")
 
 
 @functools.lru_cache(maxsize=4096)
@@ -101,7 +102,7 @@ def _reads_of(code: CodeType) -> Reads:
     """What some code reads, and the functions that are written within it."""
     found: dict[str, set[Chain]] = {"globals": set(), "cells": set(), "first": set()}
     imports: set[Chain] = set()
-    writes = set(_own_writes(code))
+    writes, keeps = map(set, _own_writes(code))
     steps = steps_of(code)
     first = code.co_varnames[0] if code.co_argcount else None
     module = ""
@@ -133,10 +134,7 @@ def _reads_of(code: CodeType) -> Reads:
                 break
             chain.append(step.argument)
         found[where].add(tuple(chain))
-    asks_types = any(
-        step[:2] == ("LOAD_GLOBAL", "type") and _asks_type(steps, k)
-        for k, step in enumerate(steps)
-    )
+    asks_types = any(_asks_type(steps, k) for k in range(len(steps)))
     if "super" in code.co_names:  # which finds the first argument without its name
         found["first"].add(())
     for constant in code.co_consts:
@@ -145,14 +143,8 @@ def _reads_of(code: CodeType) -> Reads:
             asks_types = asks_types or inner.asks_types
             found["globals"] |= inner.globals
             imports |= inner.imports
-            for write in inner.writes:
-                if write.where == "first":  # of a function within this one
-                    continue
-                name, *rest = write.chain
-                if write.where == "globals" or name in code.co_freevars:
-                    writes.add(write)
-                elif name == first and (rest or not write.is_name):
-                    writes.add(Write("first", tuple(rest), write.is_name))
+            writes.update(_seen_around(inner.writes, code, first))
+            keeps.update(_seen_around(inner.keeps, code, first))
             for link in inner.cells:
                 if link[0] in code.co_freevars:
                     found["cells"].add(link)
@@ -164,65 +156,136 @@ def _reads_of(code: CodeType) -> Reads:
         frozenset(found["first"]),
         frozenset(imports),
         frozenset(writes),
+        frozenset(keeps),
         asks_types,
         tuple(identities_of(code)),
     )
 
 
-def _own_writes(code: CodeType) -> Iterator[Write]:
+def _seen_around(writes: frozenset[Write], code: CodeType, first: str | None) -> Iterator[Write]:
+    """What a function within some code writes to, as that code names it."""
+    for write in writes:
+        if write.where == "first":
+            continue
+        name, *rest = write.chain
+        if write.where == "globals" or name in code.co_freevars:
+            yield write
+        elif name == first and (rest or not write.is_name):
+            yield Write("first", tuple(rest), write.is_name)
+
+
+def _own_writes(code: CodeType) -> tuple[list[Write], list[Write]]:
     """What some code changes that is not its own, as far as it is named.
 
-    What is assigned and not read is left out: that may be done twice. A place on the stack is
-    followed from where it is loaded to where it is used, over instructions as they are written.
+    Of what is read, too: what is not may be done twice. And where more is written than constants.
+    A place on the stack is followed from where it is loaded to where it is used, over instructions
+    as they are written; so are variables that are another name for it.
     """
-    first = code.co_varnames[0] if code.co_argcount else None
-    steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
-    heights = [0]
-    for step in steps:
-        has_argument = step.opcode >= dis.HAVE_ARGUMENT
-        effect = dis.stack_effect(step.opcode, step.arg if has_argument else None, jump=False)
-        heights.append(heights[-1] + effect)
+    steps, heights = _followed(code)
     found: list[Write] = []
+    keeps: list[Write] = []
     read: set[tuple[str, Chain]] = set()
-    chain: Chain
+    stores: dict[int, tuple[str, Chain]] = {}  # by the instruction that gives it another name
+    names: dict[str, tuple[str, Chain]] = {}
+
+    def note(write: Write, is_constant: bool) -> None:
+        found.append(write)
+        if not is_constant:
+            keeps.append(write)
+
     for k, step in enumerate(steps):
         kind, name = step.opname, step.argval
+        if kind.startswith("STORE_FAST"):
+            _rename(names, step, stores.get(k))
         if "FAST_" in kind and isinstance(name, tuple):  # two in one
             name = name[-1]
-        if kind in ("STORE_GLOBAL", "DELETE_GLOBAL"):
-            found.append(Write("globals", (name,), True))
+        is_cell = kind in ("STORE_DEREF", "DELETE_DEREF") and name in code.co_freevars
+        if is_cell or kind in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+            written = Write("cells" if is_cell else "globals", (name,), True)
+            note(written, _is_counted(steps[:k]))
             continue
-        if kind in ("STORE_DEREF", "DELETE_DEREF") and name in code.co_freevars:
-            found.append(Write("cells", (name,), True))
+        place = _loaded(code, names, kind, name)
+        if place is None:
             continue
-        if kind in ("LOAD_GLOBAL", "LOAD_NAME"):
-            where, chain = "globals", (name,)
-        elif kind == "LOAD_DEREF" and name in code.co_freevars:
-            where, chain = "cells", (name,)
-        elif name == first is not None and ("LOAD_FAST" in kind or kind == "LOAD_DEREF"):
-            where, chain = "first", ()
-        else:
-            continue
+        where, chain = place
         at = k + 1
         while at < len(steps) and steps[at].opname in ATTRIBUTES:
             if steps[at].argval in _CHANGES:
-                found.append(Write(where, chain, False))
+                note(Write(where, chain, False), _is_constant(steps[at + 1 : at + 2]))
             chain = (*chain, str(steps[at].argval))
             at += 1
-        write, is_read = _use(where, chain, steps[at:], heights[at:], heights[k + 1])
+        if at < len(steps) and steps[at].opname.startswith("STORE_FAST"):
+            stores[at] = where, chain
+            continue
+        write, is_read, length = _use(where, chain, steps[at:], heights[at:], heights[k + 1])
         if write is not None:
-            found.append(write)
+            note(write, _is_counted(steps[: at + length]) if is_read else _is_constant(steps[:k]))
         if is_read:
             read.add((where, chain[:1]))
-    for write in found:
-        if (write.where, write.chain[:1]) in read:
-            yield write
+    return [write for write in found if (write.where, write.chain[:1]) in read], keeps
+
+
+_UNSEEN = ("EXTENDED_ARG", "PUSH_NULL", "CACHE", "NOP")
+_CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT")
+_ADDS = ("BINARY_OP", "INPLACE_ADD")
+
+
+def _followed(code: CodeType) -> tuple[list[dis.Instruction], list[int]]:
+    """The instructions of some code, and how many objects are on the stack before each."""
+    steps, heights, height = [], [], 0
+    for step in dis.get_instructions(code):
+        if step.opname not in _UNSEEN:
+            steps.append(step)
+            heights.append(height)
+        if step.opname != "EXTENDED_ARG":
+            argument = step.arg if step.opcode >= dis.HAVE_ARGUMENT else None
+            height += dis.stack_effect(step.opcode, argument, jump=False)
+    return steps, [*heights, height]
+
+
+def _rename(
+    names: dict[str, tuple[str, Chain]], step: dis.Instruction, place: tuple[str, Chain] | None
+) -> None:
+    """A variable is another name for a place, or no longer."""
+    stored = step.argval if isinstance(step.argval, tuple) else (step.argval,)
+    for name in stored[:1] if step.opname.endswith("LOAD_FAST") else stored:
+        names.pop(name, None)
+    if place is not None:
+        names[stored[0]] = place
+
+
+def _loaded(
+    code: CodeType, names: dict[str, tuple[str, Chain]], kind: str, name: Any
+) -> tuple[str, Chain] | None:
+    """Where what an instruction loads comes from, if it is not the code's own."""
+    if kind in ("LOAD_GLOBAL", "LOAD_NAME"):
+        return "globals", (name,)
+    if kind == "LOAD_DEREF" and name in code.co_freevars:
+        return "cells", (name,)
+    if "LOAD_FAST" in kind and name in names:
+        return names[name]
+    is_first = code.co_argcount > 0 and name == code.co_varnames[0]
+    return ("first", ()) if is_first and ("LOAD_FAST" in kind or kind == "LOAD_DEREF") else None
+
+
+def _is_constant(steps: list[dis.Instruction]) -> bool:
+    """Whether the last of some instructions loads a constant."""
+    return bool(steps) and steps[-1].opname in _CONSTANTS
+
+
+def _is_counted(steps: list[dis.Instruction]) -> bool:
+    """Whether some instructions end with a constant, or with the addition of one."""
+    last = [step for step in steps[-4:] if step.opname not in _SHUFFLES]
+    return _is_constant(last[:-1] if last and last[-1].opname in _ADDS else last)
 
 
 def _use(
     where: str, chain: Chain, steps: list[dis.Instruction], heights: list[int], place: int
-) -> tuple[Write | None, bool]:
-    """How what is on top of a stack of height `place` is written to; and whether it is read."""
+) -> tuple[Write | None, bool, int]:
+    """How what is on top of a stack of height `place` is written to, if so.
+
+    And whether it is read, and after how many instructions.
+    """
     for k, step in enumerate(steps):
         if heights[k] < place:
             break
@@ -230,17 +293,27 @@ def _use(
         is_exchanged = k > 0 and steps[k - 1].opname.startswith(("SWAP", "ROT"))
         above = heights[k] - place - is_exchanged
         if step.opname in ("STORE_SUBSCR", "DELETE_SUBSCR") and above == 1:
-            return Write(where, chain, False), is_exchanged or step.opname == "DELETE_SUBSCR"
+            return Write(where, chain, False), is_exchanged or step.opname == "DELETE_SUBSCR", k
+        if step.opname == "STORE_SLICE" and above == 2:  # from Python 3.12 on
+            return Write(where, chain, False), is_exchanged, k
         if step.opname in ("STORE_ATTR", "DELETE_ATTR") and above == 0:
-            return Write(where, (*chain, str(step.argval)), True), is_exchanged
-    return None, True
+            return Write(where, (*chain, str(step.argval)), True), is_exchanged, k
+    return None, True, 0
 
 
 _CALLS = ("PRECALL", "CALL", "CALL_FUNCTION")
+_FLOATS = ("float", "float64", "floating", "inexact", "number", "generic", "Real", "Number")
 
 
 def _asks_type(steps: list[Step], k: int) -> bool:
-    """Whether the type of something is looked at, rather than that of self."""
+    """Whether the type of something is looked at, rather than that of self.
+
+    Or if it is a float, which what is taken of a plain array by a stand-in is not.
+    """
+    if steps[k][:2] == ("LOAD_GLOBAL", "isinstance"):
+        return any(step.argument in _FLOATS for step in steps[k + 1 : k + 8])
+    if steps[k][:2] != ("LOAD_GLOBAL", "type"):
+        return False
     called = steps[k + 1 : k + 3]
     is_self = (
         len(called) == 2
@@ -290,6 +363,7 @@ class _Walk:
         self._names: set[str] = set()  # that the user's code has: methods and all else
         self._asked: list[tuple[str, str]] = []  # names of methods, and what these ask
         self._written: list[tuple[FunctionType, Any, Write]] = []  # in functions, and their owners
+        self._kept_by: list[tuple[FunctionType, Any, Write]] = []
         self._named: set[tuple[int, str]] = set()  # what is read by its name
         self._seen: set[Any] = set()
         self._kept: list[Any] = []  # else a number in _seen may come to stand for another object
@@ -339,6 +413,7 @@ class _Walk:
         reads = _reads_of(function.__code__)
         self.asks_types = self.asks_types or reads.asks_types
         self._written.extend((function, owner, write) for write in reads.writes)
+        self._kept_by.extend((function, owner, write) for write in reads.keeps)
         self._names.update(_all_names(function.__code__))
         for identity in reads.identities:
             if _needs_arguments(identity, function, owner, kind):
@@ -402,25 +477,21 @@ class _Walk:
         """Whether something that is read is written to, too, as far as that is named."""
         return any(self._is_read(*written) for written in self._written)
 
+    @property
+    def keeps(self) -> bool:
+        """Whether something that may have been computed is written where it stays."""
+        found = [_written_to(*written) for written in self._kept_by]
+        return any(value is not MISSING and not isinstance(value, ModuleType) for value in found)
+
     def _is_read(self, function: FunctionType, owner: Any, write: Write) -> bool:
         where, chain, is_name = write
-        value: Any = owner
-        if where == "first":
-            if owner is None:
-                return False
-        else:
-            names, cell = function.__globals__, None
-            if where == "cells":
-                cell = _cell(function, chain[0])
-            if is_name and len(chain) == 1:
-                return ((id(cell), "") if cell else (id(names), chain[0])) in self._named
-            try:
-                value = cell.cell_contents if cell else names.get(chain[0], MISSING)
-            except ValueError:  # it is empty
-                return False
-            chain = chain[1:]
-        for name in chain[:-1] if is_name else chain:
-            value = _static(value, name)
+        if where != "first" and is_name and len(chain) == 1:
+            cell = _cell(function, chain[0]) if where == "cells" else None
+            key = (id(cell), "") if cell else (id(function.__globals__), chain[0])
+            return key in self._named
+        value = _written_to(function, owner, write)
+        if value is MISSING:
+            return False
         if is_name:
             of = vars(value) if isinstance(value, ModuleType) else value
             if (id(of), chain[-1]) in self._named:
@@ -679,6 +750,28 @@ def _slots(kind: type) -> Iterator[str]:
                 yield f"_{base.__name__.lstrip('_')}{name}" if private else name
 
 
+def _written_to(function: FunctionType, owner: Any, write: Write) -> Any:
+    """What is changed where a function writes; MISSING if that is its own, or not there yet."""
+    where, chain, is_name = write
+    if where == "first":
+        value = MISSING if owner is None else owner
+    elif is_name and len(chain) == 1:
+        return function
+    else:
+        try:
+            value = (
+                _cell(function, chain[0]).cell_contents
+                if where == "cells"
+                else function.__globals__.get(chain[0], MISSING)
+            )
+        except ValueError:  # it is empty
+            return MISSING
+        chain = chain[1:]
+    for name in chain[:-1] if is_name else chain:
+        value = _static(value, name)
+    return value
+
+
 def _cell(function: FunctionType, name: str) -> CellType:
     cells = function.__closure__ or ()
     return cells[function.__code__.co_freevars.index(name)]
@@ -747,7 +840,8 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
     """What f reads in a call beside its inputs: also of the arguments that are no numbers.
 
     Its `asks_types` says whether f, or what it calls, may ask for the type of an argument;
-    `is_written` whether they change what they read.
+    `is_written` whether they change what they read; `keeps` whether they may keep what they
+    compute.
     """
     watch = Watch()
     walk = _Walk(watch)
@@ -768,4 +862,5 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
     walk.check_identities()
     watch.asks_types = walk.asks_types
     watch.is_written = walk.is_written
+    watch.keeps = walk.keeps
     return watch

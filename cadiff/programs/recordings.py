@@ -7,6 +7,7 @@ of numbers.
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
@@ -122,6 +123,8 @@ class Call:
         self.argnums = tuple(k + len(args) if k < 0 else k for k in argnums)
         self.lifted: frozenset[int] = frozenset()  # of `integers`: those that are inputs
         self.ran: tuple[Any, ...] = ()  # (what f returned,), where its recording was of no use
+        # The recording then, which serves for this call alone, and what was `lifted` for it.
+        self.once: tuple[Recorded, frozenset[int]] | None = None
         if any(not 0 <= k < len(args) for k in self.argnums):
             binding.structure_of(args, argnums)  # says what is wrong
         self._take_all()
@@ -561,12 +564,20 @@ class Recorded:
     @property
     def uses(self) -> int:
         """How many calls it has served, besides the first one."""
-        codes = [*self._codes.values(), *[plan.code for plan in self._plans.values()]]
-        return self._uses + sum(code.uses for code in codes)
+        uses = self._uses
+        for code in [*self._codes.values()]:
+            uses += code.uses
+        for plan in [*self._plans.values()]:
+            uses += plan.code.uses
+        return uses
 
     def filled(self, numbers: FloatArray) -> Any:
         """What f returns, in floats, given all its numbers in a row."""
         return self.output.restored(leaves_of(numbers, self.output.shapes))
+
+    def sample(self, *args: Any, **kwargs: Any) -> Any:
+        """Something like what f returns, for gradient functions that refuse it."""
+        return self.returned(np.zeros(self.graph.n_outputs))
 
     def returned(self, numbers: FloatArray) -> Any:
         """What f returns, given all its numbers in a row."""
@@ -609,12 +620,18 @@ def ways_to_take(args: tuple[Any, ...]) -> tuple[tuple[int, ...], ...]:
     Nothing is differentiated there: integers in the first argument are integers, as in any other,
     unless f cannot do with them.
     """
+    if args and _is_of_floats(args[0]):  # as it mostly is
+        return ((0,),)
     numbers = first_argument(args)
     if not numbers:
         return (numbers,)
     leaves, _ = binding.flattened(args[0], _is_row)
     has_integers = any(_are_integers(_unmasked(leaf)) for leaf in leaves)
     return ((), numbers) if has_integers else (numbers,)
+
+
+def _is_of_floats(item: Any) -> bool:
+    return type(item) is float or (type(item) is np.ndarray and item.dtype.kind == "f")
 
 
 def is_differentiable(tree: Any) -> bool:
@@ -662,7 +679,7 @@ def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Reco
 
     With `exact` the recording can be inlined, too.
     """
-    call.ran = ()
+    call.ran, call.once = (), None
     try:
         watch = watch_call(f, call.statics)
     except UnwatchableError as error:
@@ -670,11 +687,13 @@ def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Reco
         return obstacle
     if watch.asks_types and call.lifted:
         return "it asks for types of its arguments, which stand-ins have not"
-    if watch.is_written and call.lifted:
-        return "it writes to what it reads, so that it must not be run again without stand-ins"
+    runs_once = watch.is_written or watch.keeps
+    if runs_once and call.lifted:
+        return "it writes to what is not its own, and must not run again without stand-ins"
 
     def record_once() -> Recorded | str:
-        with Guarded(call.inputs, f, exact) as guarded:
+        # A mask has a type of its own: where types are asked for, comparisons give plain bools.
+        with Guarded(call.inputs, f, exact or watch.asks_types) as guarded:
             args, kwargs = call.with_inputs(guarded.lifted, lends=True)
             given = _contents(args, kwargs)
             try:
@@ -689,12 +708,11 @@ def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Reco
             del out
             found = _taken(guarded, output, call, watch, optimize, exact)
             if is_changed:  # f has to run on what was given
-                call.ran = ()
-                found = CHANGED if isinstance(found, Recorded) else found
+                call.ran, call.once, found = (), None, CHANGED
             output.atoms = []  # Vars that are alive when the tape is rewound have to be found
         return found
 
-    if not watch.is_written:  # else it must not run twice
+    if not runs_once:
         before = made()
         try:
             return record_once()
@@ -741,8 +759,18 @@ def _taken(
     if obstacle:
         is_own = guarded.obstacle not in ("", OUTER) and not output.obstacle
         if is_own and not (keeps or changed or call.is_aliased):  # else f has to run as it is
+            with contextlib.suppress(ObstacleError):
+                made = _made_of(guarded, output, call, watch, optimize, exact)
+                call.once = (made, call.lifted) if isinstance(made, Recorded) else None
             call.ran = (_finalized_output(guarded.recording, output),)
         return obstacle
+    return _made_of(guarded, output, call, watch, optimize, exact)
+
+
+def _made_of(
+    guarded: Guarded, output: Returned, call: Call, watch: Watch, optimize: bool, exact: bool
+) -> Recorded | str:
+    """What was recorded as a graph, or why it cannot be inlined."""
     inlined = binding.inlined_of(guarded.recording, output.atoms) if exact else None
     if isinstance(inlined, str):
         return inlined
@@ -753,7 +781,7 @@ def _taken(
         [shape for shapes in guarded.recording.structure.leaf_shapes() for shape in shapes],
         inlined,
         watch,
-        writes_inputs,
+        guarded.writes_inputs,
         binding.are_views_of_one(output.atoms),
     )
     recorded.compared = call.compared

@@ -68,24 +68,36 @@ class Misses:
     Of calls that no recording served it is counted how often each way to choose came, over a
     period of some calls: what comes again and again is worth the place of a recording that was
     used less in the same period. The more recordings have given place without ever being used,
-    the more it takes.
+    the more it takes. Where nothing has come again for a period, one call of some is counted.
     """
 
     PERIOD = 16
     FEW = 3
     MANY = 12
+    SOME = 4
 
     def __init__(self) -> None:
         self._choices: dict[int, int] = {}  # how often each way came
         self._count = 0
         self._former: dict[int, int] = {}  # how often recordings had been used when it began
         self._needed = self.FEW
+        self._news = 0  # ways in a row that had not come in their period
+        self._passed = 0  # calls that were not counted
+
+    @property
+    def counts_next(self) -> bool:
+        """Whether the next call is counted."""
+        if self._news < self.PERIOD:
+            return True
+        self._passed += 1
+        return self._passed % self.SOME == 0
 
     def superseded(self, recordings: list[Recorded], choices: int) -> Recorded | None:
         """Note a call that chose so. The recording in whose place it is to be recorded, if any."""
         if self._count == 0:
             self._former = {id(recorded): recorded.uses for recorded in recordings}
         came = self._choices[choices] = self._choices.get(choices, 0) + 1
+        self._news = self._news + 1 if came == 1 else 0
         self._count += 1
         if self._count >= self.PERIOD:
             self._forget()
@@ -311,12 +323,17 @@ class Traces:
     # --- which one serves
 
     def replayed(
-        self, call: Call, action: Callable[[Recorded], Any], within: bool = False
+        self,
+        call: Call,
+        action: Callable[[Recorded], Any],
+        within: bool = False,
+        once: bool = False,
     ) -> tuple[bool, Any]:
         """action(recorded) for a recording whose outcomes the call meets, a new one if need be.
 
         False if there is none: then f has to be run as it is. `within` another derivative that
-        will raise what f raises.
+        will raise what f raises; `once`: a recording of this very call will do that no other may
+        use, so that f is not run again.
         """
         tried: list[Recorded] = []
         miss: Miss | None = None  # the last one
@@ -333,7 +350,7 @@ class Traces:
                             return False, None
                         recorded = fresh = self._record(call, within)
                 if recorded is None:
-                    return False, None
+                    return self._used_once(call, action) if once else (False, None)
             try:
                 result = action(recorded)
             except (MissedError, PointError) as error:
@@ -358,6 +375,22 @@ class Traces:
                     self._known[call.key].futile = 0
                 return True, result
         return False, None
+
+    def _used_once(self, call: Call, action: Callable[[Recorded], Any]) -> tuple[bool, Any]:
+        """As `replayed`, of what f has just done in this call and what cannot be replayed."""
+        once, call.once = call.once, None
+        if once is None:
+            return False, None
+        recorded, inputs = once
+        lifted = call.lifted
+        call.lift(inputs)
+        try:
+            result = action(recorded)
+        except (MissedError, PointError, CallError, ObstacleError):
+            call.lift(lifted)
+            return False, None
+        self.counts["eager"] += 1
+        return True, result
 
     def untried(
         self, call: Call, tried: list[Recorded], miss: Miss | None = None
@@ -507,17 +540,26 @@ class Traces:
         traced = self._known.get(call.key)
         return traced is not None and len(traced.recordings) >= self.max_traces
 
-    def note_choices(self, key: Any, choices: int, call: Callable[[], Call]) -> None:
-        """Note how f chose when it was run as it is: that may be worth a recording now."""
+    def misses(self, call: Call) -> Misses:
+        """What is known of calls like this one that no recording served."""
+        return self._traced(call.key).misses
+
+    def superseded(self, key: Any, choices: int) -> Recorded | None:
+        """Note how f chose when it was run as it is.
+
+        If that is worth a recording now: the one whose place it is to take.
+        """
         with self.lock:
             traced = self._known.get(key)
             if traced is None or traced.obstacle or len(traced.recordings) < self.max_traces:
-                return
-            useless = traced.misses.superseded(traced.recordings, choices)
-            if useless is not None:
-                again = call()
-                self._remove(again, useless)
-                self._made(again)
+                return None
+            return traced.misses.superseded(traced.recordings, choices)
+
+    def replace(self, useless: Recorded, call: Call) -> None:
+        """Record a call in the place of a recording."""
+        with self.lock:
+            self._remove(call, useless)
+            self._made(call)
 
     # --- making and forgetting them
 

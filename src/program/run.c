@@ -1,5 +1,6 @@
 /* Carrying a program out: for one point, along many directions, or for many points in lanes. */
 #include "arrays/walk.h"
+#include "kernels/whole.h"
 #include "program/program.h"
 
 size_t cad_program_room(const CadProgram *program, size_t lanes) {
@@ -167,12 +168,6 @@ static void run_product(CadPlan *plan, const Places *places) {
     multiply_views(&walk);
 }
 
-/* An index, counted from the beginning; -1 if it is out of bounds. */
-static inline ptrdiff_t index_within(double index, double length) {
-    index += index < 0.0 ? length : 0.0;
-    return index >= 0.0 && index < length ? (ptrdiff_t)index : -1;
-}
-
 /* One row at one index. */
 static void take_row(CadStrip to, CadStrip from, size_t n) {
     if (to.step == 1 && from.step == 1) {
@@ -188,16 +183,23 @@ static void take_row(CadStrip to, CadStrip from, size_t n) {
  * is out of bounds. */
 static inline int move_each(int adds, CadStrip to, CadStrip from, CadStrip index, size_t n,
                             double length, ptrdiff_t stride) {
-    for (ptrdiff_t k = 0; k < (ptrdiff_t)n; k++) {
-        const ptrdiff_t which = index_within(index.data[k * index.step], length);
-        if (which < 0) {
+    enum { SOME = 256 };
+    int32_t which[SOME];
+    for (size_t first = 0; first < n; first += SOME) {
+        const size_t count = n - first < SOME ? n - first : SOME;
+        if (!cad_whole_to_indices(which, index, count, length)) {
             return 0;
         }
-        if (adds) {
-            to.data[k * to.step + which * stride] += from.data[k * from.step];
-        } else {
-            to.data[k * to.step] = from.data[k * from.step + which * stride];
+        for (ptrdiff_t k = 0; k < (ptrdiff_t)count; k++) {
+            if (adds) {
+                to.data[k * to.step + which[k] * stride] += from.data[k * from.step];
+            } else {
+                to.data[k * to.step] = from.data[k * from.step + which[k] * stride];
+            }
         }
+        to.data += SOME * to.step;
+        from.data += SOME * from.step;
+        index.data += SOME * index.step;
     }
     return 1;
 }
@@ -224,8 +226,8 @@ static int run_by_index(const CadProgram *program, const CadInstruction *i, cons
         } else if (index.step != 0) {
             inside = move_each(0, to, from, index, walk.n, length, stride);
         } else {
-            const ptrdiff_t which = index_within(*index.data, length);
-            inside = which >= 0;
+            int32_t which = 0;
+            inside = cad_whole_to_indices(&which, index, 1, length);
             if (inside) {
                 from.data += which * stride;
                 take_row(to, from, walk.n);

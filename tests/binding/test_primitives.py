@@ -233,3 +233,104 @@ def test_partials_of_some_arguments() -> None:
     operation = cadiff.custom(lambda x, y: x * y, partials=(None, lambda ans, x, y: x))
     assert cadiff.grad(operation, (0, 1))(2.0, 3.0) == (0.0, 2.0)
     assert cadiff.derivative(operation, 0, (2.0, 3.0)) == 0.0
+
+
+# --- arrays that functions of plain numbers and rules make for themselves ------------------------
+
+
+def filled(make: Callable[[], Any], x: Any, factor: Any) -> Any:
+    """factor · (x₀², x₁³), written into an array that is made for it."""
+    made = make()
+    made[0] = factor[0] * x[0] ** 2
+    made[1] = factor[1] * x[1] ** 3
+    return made
+
+
+MAKERS: dict[str, Callable[[], Any]] = {
+    "zeros": lambda: np.zeros(2),
+    "ones": lambda: np.ones(2),
+    "empty": lambda: np.empty(2),
+    "full": lambda: np.full(2, 3.0),
+    "full_like": lambda: np.full_like(numpy.ones(2), 3.0),
+    "zeros_like": lambda: np.zeros_like(numpy.ones(2)),
+    "eye": lambda: np.eye(2)[0],
+    "cadiff.zeros": lambda: cadiff.zeros(2),
+    "cadiff.full": lambda: cadiff.full(2, 1.0),
+}
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
+@pytest.mark.parametrize("way", ["vjp", "jvp", "partials"])
+def test_arrays_made_by_functions_and_rules(way: str, make: Callable[[], Any]) -> None:
+    """They belong to no derivative around: results are plain, and rules can be differentiated."""
+
+    def rule(x: Any, g: Any) -> Any:
+        made = make()
+        made[0] = 2.0 * g[0] * x[0]
+        made[1] = 3.0 * g[1] * x[1] ** 2
+        return made
+
+    rules: dict[str, Any] = {
+        "vjp": lambda ans, x: lambda g: rule(x, g),
+        "jvp": lambda g, ans, x: rule(x, g),
+        "partials": lambda ans, x: rule(x, (1.0, 1.0)),
+    }
+    operation = cadiff.custom(lambda x: filled(make, x, (1.0, 1.0)), **{way: rules[way]})
+    weighted = lambda x: np.sum(operation(x) * numpy.array([1.0, 2.0]))  # noqa: E731
+    x = numpy.array([3.0, 2.0])
+    jacobian = numpy.diag([6.0, 12.0])
+    value, tangent = cadiff.jvp(operation, (x,), (numpy.ones(2),))
+    assert type(value) is type(tangent) is numpy.ndarray
+    npt.assert_array_equal([value, tangent], [[9.0, 8.0], [6.0, 12.0]])
+    npt.assert_array_equal(cadiff.compile(operation)(x), [9.0, 8.0])
+    for found in (cadiff.jacfwd(operation), cadiff.jacrev(operation)):
+        npt.assert_array_equal(found(x), jacobian)
+    npt.assert_array_equal(cadiff.compile(operation).jacobian(x), jacobian)
+    curvature = numpy.diag([2.0, 24.0])
+    for second in (
+        cadiff.hessian(weighted),
+        cadiff.jacfwd(cadiff.jacfwd(weighted)),
+        cadiff.jacrev(cadiff.jacfwd(weighted)),
+        cadiff.compile(weighted).hessian,
+    ):
+        npt.assert_array_equal(second(x), curvature)
+
+
+def test_derivatives_that_a_function_of_plain_numbers_asks_for() -> None:
+    """Within them arrays can be assigned to again, and afterwards those of the outer function."""
+    inner = lambda y: np.sum(filled(lambda: np.zeros(2), y, y))  # noqa: E731
+
+    @cadiff.custom(vjp=lambda ans, x: lambda g: g * 6.0 * x)
+    def slope(x: Any) -> Any:
+        return np.sum(cadiff.grad(inner)(x)) + cadiff.jvp(inner, (x,), (x,))[1]
+
+    def outer(x: Any) -> Any:
+        y = np.zeros(2)
+        y[:] = slope(x)
+        with pytest.raises(ZeroDivisionError):
+            cadiff.custom(lambda x: 1 // 0, vjp=lambda ans, x: lambda g: g)(x)
+        z = np.zeros(2)
+        z[:] = x
+        return np.sum(y + z)
+
+    x = numpy.array([3.0, 2.0])
+    expected = 12.0 * x + 1.0
+    npt.assert_array_equal(cadiff.grad(outer)(x), expected)
+    npt.assert_array_equal(cadiff.jacfwd(outer)(x), expected)
+    npt.assert_array_equal(cadiff.compile(outer).grad(x), expected)
+
+
+def test_an_array_without_a_derivative_given_to_a_primitive() -> None:
+    """In forward mode its tangent is plain, also where the rule is transposed."""
+    total = cadiff.primitive(lambda x: 2.0 * numpy.sum(x))
+    total.defvjp(lambda ans, x: lambda g: 2.0 * g * numpy.ones(x.shape))
+
+    def of_made(x: Any) -> Any:
+        y = np.zeros(2)
+        constant = total(y)
+        y[0] = 3.0 * x[0]
+        return total(y) + constant + x[1]
+
+    x = numpy.array([3.0, 2.0])
+    assert repr(cadiff.jvp(of_made, (x,), (numpy.ones(2),))) == "(20.0, 7.0)"
+    assert repr(cadiff.jacfwd(of_made)(x)) == "array([6., 1.])"

@@ -142,6 +142,21 @@ def test_recordings_with_indices_are_pickled() -> None:
         again.grad(x, np.full(4, N))
 
 
+@pytest.mark.parametrize("n", [1, 255, 256, 257, 600])
+def test_rows_of_many_indices(n: int) -> None:
+    rng = np.random.default_rng(3)
+    gradient = cadiff.compile(lambda x, at, c: cnp.sum(x[at] * c)).grad
+    x = rng.normal(size=50)
+    for _ in range(3):
+        at, c = rng.integers(-50, 50, n), rng.normal(size=n)
+        near(gradient(x, at, c), np.bincount(at % 50, c, minlength=50))
+        for k, outside in ((0, 50), (n - 1, -51), (n // 2, 2**53), (n // 2, -(2**63))):
+            wrong = at.copy()
+            wrong[k] = outside
+            with pytest.raises(IndexError):
+                gradient(x, wrong, c)
+
+
 def test_memory_stays_as_it_is() -> None:
     program = cadiff.compile(lambda x, i: cnp.sum(x[i] ** 2))
     rng = np.random.default_rng(11)

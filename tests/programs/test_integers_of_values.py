@@ -148,8 +148,11 @@ def test_values_that_are_kept_are_an_obstacle() -> None:
     """A replay would not append to a list."""
     history: list[Any] = []
 
+    def note(where: list[Any], what: Any) -> None:
+        where.append(what)
+
     def f(x: Any) -> Any:
-        history.append(cadiff.value(x) * 2.0)
+        note(history, cadiff.value(x) * 2.0)
         return x * x
 
     program = cadiff.compile(f)

@@ -17,7 +17,6 @@ from hypothesis.extra import numpy as hnp
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff.operations.masks import Mask
 
 from ..helpers.programs import near, same, value_of
 from ..helpers.properties import examples
@@ -353,7 +352,7 @@ def test_a_mask_is_used_like_an_array() -> None:
 
     def f(x: Any) -> Any:
         mask = x > 0.0
-        assert type(mask) is Mask
+        assert not mask.is_plain  # and it is no array
         assert isinstance(mask, np.ndarray)
         assert (mask.shape, mask.ndim, mask.size, len(mask)) == ((2, 3), 2, 6, 2)
         assert mask.dtype == bool
@@ -367,7 +366,7 @@ def test_a_mask_is_used_like_an_array() -> None:
         with pytest.raises(TypeError, match="unhashable"):
             hash(mask)
         numbers = np.where(x > 0.0, 0.5, 2.0)
-        assert type(numbers) is Mask
+        assert not numbers.is_plain
         assert (numbers.dtype, np.sum(x > 0.0).dtype) == (np.float64, np.int64)
         with pytest.raises(ValueError, match="ambiguous"):
             bool(mask)
@@ -474,3 +473,13 @@ def test_random_programs_with_masks(f: Callable[[Any], Any], xs: list[Array]) ->
     for x in xs:
         near(program(x), f(x))
         near(program.jacobian(x), cadiff.jacobian(f)(x))
+
+
+def test_squares_of_masks_have_the_dtype_that_numpy_gives_them() -> None:
+    """Which is not that of its other powers."""
+    x = np.array([1.0, -2.0])
+    for power in (2, 3, 0):
+        for f in (lambda x, n=power: (x > 0.0) ** n, lambda x, n=power: np.power(x > 0.0, n)):
+            found = cadiff.compile(f)(x)
+            assert found.dtype == f(x).dtype
+            np.testing.assert_array_equal(found, f(x))

@@ -145,6 +145,20 @@ def test_what_comes_again_is_recorded_soon_whatever_was_before() -> None:
         assert program.stats()["eager"] - before <= 16
 
 
+def test_what_comes_again_within_derivatives_is_recorded_whatever_was_before() -> None:
+    program = cadiff.compile(hinges, max_traces=2)
+    gradient = cadiff.grad(lambda x: 2.0 * program(x))
+    expected = cadiff.grad(lambda x: 2.0 * hinges(x))
+    points = [*itertools.islice(signs(8), 100)]
+    for x in points:
+        near(gradient(x), expected(x))
+    for _ in range(80):
+        near(gradient(points[-1]), expected(points[-1]))
+    before = program.stats()
+    near(gradient(points[-1]), expected(points[-1]))
+    assert program.stats()["eager"] == before["eager"]
+
+
 def test_each_signature_has_misses_of_its_own() -> None:
     program = cadiff.compile(hinges, max_traces=2)
     gradient = cadiff.grad(hinges)

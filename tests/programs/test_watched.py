@@ -540,11 +540,14 @@ def test_what_a_function_around_it_computes_is_no_constant() -> None:
     kept = [1.0]
     inner = cadiff.compile(lambda x: kept[0] * x)
 
+    def keep(where: list[Any], what: Any) -> None:
+        where[0] = what
+
     @cadiff.compile
     def outer(x: Any) -> Any:
-        kept[0] = cadiff.value(x) * 2.0
+        keep(kept, cadiff.value(x) * 2.0)
         result = inner(x)
-        kept[0] = 1.0
+        keep(kept, 1.0)
         return result
 
     assert [outer(x) for x in (1.0, 2.0, 3.0)] == [2.0, 8.0, 18.0]

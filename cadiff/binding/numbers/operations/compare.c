@@ -167,9 +167,9 @@ static PyObject *compare_values(PyObject *left, PyObject *right, int how) {
 int cad_choosing;
 
 /* Outcomes tell a run of a function from those that choose otherwise. */
-static void note_choice(const PyObject *result) {
+static void note_choice(PyObject *left, const PyObject *result) {
     if (PyBool_Check(result)) {
-        CadTape *const tape = cad_current_tape();
+        CadTape *const tape = CAD_IS_SCALAR(left) ? CAD_VAR(left)->tape : cad_current_tape();
         tape->choices = (tape->choices + 1 + (result == Py_True)) * 0x9e3779b97f4a7c15u;
         tape->choices ^= tape->choices >> 29;
     }
@@ -182,7 +182,7 @@ PyObject *cad_richcompare(PyObject *left, PyObject *right, int how) {
         Py_CLEAR(result);
     }
     if (cad_choosing > 0 && result != NULL) {
-        note_choice(result);
+        note_choice(left, result);
     }
     return result;
 }
@@ -194,7 +194,7 @@ PyObject *cad_compare(PyObject *left, PyObject *right, int how) {
         Py_CLEAR(result);
     }
     if (cad_choosing > 0 && result != NULL) {
-        note_choice(result);
+        note_choice(left, result);
     }
     return result;
 }

@@ -1,0 +1,16 @@
+/* Whole numbers among floats: integers that become floats, and floats that are indices. */
+#ifndef CAD_KERNELS_WHOLE_H
+#define CAD_KERNELS_WHOLE_H
+
+#include "kernels/kernels.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Integers as floats. 0 if one lies beyond 2^53, where floats leave some out. */
+int cad_whole_of_integers(double *to, const int64_t *from, size_t n);
+
+/* Indices, counted from the beginning. 0 if one is out of bounds. */
+int cad_whole_to_indices(int32_t *to, CadStrip from, size_t n, double length);
+
+#endif

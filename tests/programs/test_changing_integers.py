@@ -1,0 +1,121 @@
+"""Ints that are others in each call: whatever f does with them, a program returns what f does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cadiff
+import cadiff.numpy as cnp
+
+from ..helpers.properties import examples
+
+X = np.array([1.0, -2.0, 3.0, 0.5, 2.5, -0.7])
+I = np.array([3, 1, 4, 1, 5, 2])  # noqa: E741
+TABLE = np.arange(6.0) * 1.5
+ITEMS = [2.0, 3.0, 5.0, 7.0, 11.0, 13.0]
+
+
+def halvings(x: Any, k: Any) -> Any:
+    n = 0
+    while k > 0:
+        k, n = k // 2, n + 1
+    return x * n
+
+
+def assigned(x: Any, k: Any) -> Any:
+    y = x * 1.0
+    y[k % 6] = 9.0
+    y[k : k + 2] = x[0]
+    return y
+
+
+def matched(x: Any, k: Any) -> Any:
+    match k:
+        case 0:
+            return x
+        case 1 | 2:
+            return 2.0 * x
+        case int():
+            return x * k
+    return -x
+
+
+USES: dict[str, Callable[[Any, Any], Any]] = {
+    "slice": lambda x, k: x[k : k + 3],
+    "slice from the end": lambda x, k: x[-k:],
+    "element": lambda x, k: x[k] * TABLE[k] + ITEMS[k],
+    "slice of a list": lambda x, k: x * sum(ITEMS[k:]),
+    "power": lambda x, k: x * 2**k + x * (-2.0) ** k + x**k,
+    "remainder": lambda x, k: x[k % 4] + (k % -4) * x + (-k % 3),
+    "quotient": lambda x, k: x[k // 2] + (k // -2) * x + divmod(k, 3)[0],
+    "bits": lambda x, k: x * (k >> 1) + (k & 1) + (k ^ 3) + (k | 4) + ~k,
+    "truth": lambda x, k: x * (k and 5) + (not k) + (0 < k < 3),
+    "argmax": lambda x, k: x[np.argmax((I + k) % 5)] * np.argmin(np.array([k, 2, 1])),
+    "argsort": lambda x, k: x[np.argsort((I * k) % 5, kind="stable")],
+    "searchsorted": lambda x, k: x * np.searchsorted(TABLE, k) + np.searchsorted([1, 2, 4], I * k),
+    "bincount": lambda x, k: cnp.bincount(I % (abs(k) + 1), weights=x) * np.bincount(I).max(),
+    "counts": lambda x, k: x * np.bincount(np.array([k, 1, 1]))[1],
+    "unique": lambda x, k: x * len(np.unique(I * k % 4)),
+    "chosen": lambda x, k: cnp.sum(x[k < I] ** 2) + cnp.where(k < I, x, -x),
+    "as a float": lambda x, k: x * float(k) + math.sqrt(abs(k)) + k / 2,
+    "as text": lambda x, k: x * len(f"{k * 50:d}") + {k: 2.0}[k],
+    "shapes": lambda x, k: cnp.sum(x.reshape(k % 2 + 1, -1)[0]) * cnp.ones(abs(k) + 1),
+    "moved": lambda x, k: cnp.roll(x, k) + np.linalg.norm(x, abs(k) + 1),
+    "narrow": lambda x, k: (I * k).astype(np.int8) * x + np.int8(k),
+    "loop": halvings,
+    "assignment": assigned,
+    "match": matched,
+    "types": lambda x, k: x * (type(k) is int) + isinstance(TABLE[k % 6], float),
+}
+
+
+def outcome(f: Callable[..., Any], *args: Any) -> Any:
+    try:
+        return f(*args)
+    except Exception as error:
+        return type(error)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("use", USES.values(), ids=USES.keys())
+@examples(4)
+@given(st.lists(st.sampled_from([*range(-3, 8), 100]), min_size=3, max_size=10))
+def test_a_call_with_other_integers(use: Callable[..., Any], numbers: list[int]) -> None:
+    program = cadiff.compile(use)
+    for k in numbers:
+        expected = outcome(use, X, k)
+        found = outcome(program, X, k)
+        if isinstance(expected, type):
+            assert found is expected
+        else:
+            npt.assert_allclose(found, expected, rtol=1e-12)
+            slopes = outcome(cadiff.jacobian(lambda x, k=k: use(x, k)), X)
+            npt.assert_allclose(outcome(program.jacobian, X, k), slopes, rtol=1e-12)
+
+
+def is_array(x: Any) -> bool:
+    return type(x) is np.ndarray
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda x: type(x > 0.0) is np.ndarray,
+        lambda x: issubclass(type(x > 0.0), np.ndarray),
+        lambda x: type((x > 0.0).sum()) is np.int64,
+        lambda x: is_array(x > 0.0) and isinstance(x > 0.0, np.ndarray),
+    ],
+)
+def test_types_of_masks(ask: Callable[[Any], bool]) -> None:
+    """Where a function looks at types, masks are what NumPy makes."""
+    program = cadiff.compile(lambda x: cadiff.where(x > 0.0, x, -2.0 * x) * (1.0 + ask(x)))
+    for x in (X, -X, 2.0 * X):
+        npt.assert_array_equal(program(x), np.where(x > 0.0, x, -2.0 * x) * 2.0)
