@@ -77,8 +77,8 @@ def compile(
     arguments, with a warning that says where. `x is None`, `type(x) is float`, and what is asked
     of classes, functions and objects that are no containers, such as `x is UNSET` and `other is
     self`, are recorded. The code of libraries is not looked at for that. The same holds where f
-    makes a `repr` of a number (`f"{x!r}"`, `str([x])`): the first call then does what f does
-    besides computing twice.
+    makes a `repr` of a number (`f"{x!r}"`, `str([x])`): the first call then runs f
+    twice, unless f writes to what is not its own.
 
     What else f reads is watched: globals, closures, defaults, attributes, what is in lists, dicts,
     sets and arrays; in f, in the functions that it calls, and in objects among its arguments.

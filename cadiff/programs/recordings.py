@@ -754,16 +754,16 @@ def _taken(
         shared = "it assigns to an argument that shares memory with another one: pass a copy"
         obstacle = obstacle or shared
     obstacle = obstacle or output.obstacle
-    if guarded.is_shown:
-        return AsGiven(obstacle)
     if obstacle:
         is_own = guarded.obstacle not in ("", OUTER) and not output.obstacle
-        if is_own and not (keeps or changed or call.is_aliased):  # else f has to run as it is
+        # The texts of NumPy's scalars are other ones: f runs again, where it may.
+        is_shown = guarded.is_shown and not (watch.is_written or watch.keeps)
+        if is_own and not (keeps or changed or call.is_aliased or is_shown):
             with contextlib.suppress(ObstacleError):
                 made = _made_of(guarded, output, call, watch, optimize, exact)
                 call.once = (made, call.lifted) if isinstance(made, Recorded) else None
             call.ran = (_finalized_output(guarded.recording, output),)
-        return obstacle
+        return AsGiven(obstacle) if guarded.is_shown else obstacle
     return _made_of(guarded, output, call, watch, optimize, exact)
 
 

@@ -280,6 +280,18 @@ def test_texts_are_those_of_what_was_given(name: str, x: Any, optimize: bool) ->
         assert repr(program(x)) == repr(f(x))
 
 
+def test_texts_are_kept_once() -> None:
+    texts: list[str] = []
+
+    def logged(x: Any) -> Any:
+        texts.append(f"{x!r}")
+        return 2.0 * x
+
+    program = cadiff.compile(logged)
+    assert [program(1.5), program(2.5)] == [3.0, 5.0]
+    assert texts == ["1.5", "2.5"]
+
+
 def test_a_gradient_function_shows_what_it_gives_to_its_function() -> None:
     texts: list[str] = []
     cadiff.grad(lambda x: (texts.append(repr(x)), x * x)[1])(1.5)
