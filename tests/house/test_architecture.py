@@ -99,7 +99,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "programs",
         [
-            {"instructions", "reads", "returned"},
+            {"instructions", "pace", "reads", "returned"},
             {"codegen", "listings", "recordings"},
             {"traces"},
             {"exact", "inner"},
