@@ -86,6 +86,7 @@ from .guards import (
     depends,
     guards_serial,
     indicator,
+    is_eager,
     is_guarding,
     lend_rows,
     note_obstacle,

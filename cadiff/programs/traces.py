@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from .. import binding
-from ..binding import CallError, Code, FastPathTable, ObstacleError, PointError
+from ..binding import CallError, Code, FastPathTable, ObstacleError, PointError, is_eager
 from ..transforms._base import Function
 from .pace import Pace
 from .recordings import (
@@ -27,7 +27,6 @@ from .recordings import (
     Call,
     MissedError,
     Recorded,
-    carries_derivatives,
     is_portable,
     met,
     record,
@@ -647,16 +646,6 @@ def _have_fresh_locks() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_have_fresh_locks)
-
-
-def is_eager(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    """Whether f is run as it is: within another derivative or program, or under a hook."""
-    return (
-        binding.is_hooked()
-        or binding.is_guarding()
-        or binding.is_opened()
-        or carries_derivatives(args, kwargs)
-    )
 
 
 def _warn(message: str) -> None:
