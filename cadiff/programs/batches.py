@@ -24,8 +24,8 @@ __all__ = ["BatchCalls", "Points"]
 
 WHAT = ("value", "grad", "value_and_grad", "jacobian", "hessian")
 
-ENOUGH = 400_000  # operations, which a thread of its own is worth
 NOTED = 64  # points of a batch of which it is noted how f chose, if it is run as it is
+ENOUGH = 400_000  # operations, which a thread of its own is worth
 
 
 class Points:
@@ -178,6 +178,8 @@ class BatchCalls(Part):
                     left = self._each_as_it_is(batch, argnums) or each(X[batch.rest])
                     _put(result, batch.rest, left, what)
                 return result
+            if len(batch.rest) == len(X) and (left := self._each_as_it_is(batch, argnums)):
+                return _stacked(left, what)
         return _stacked(each(X), what)
 
     def _each_as_it_is(self, batch: Batch, argnums: Any) -> list[Any]:

@@ -53,6 +53,8 @@ class Fallback:
         self._eager = eager
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not self._traces.gate.passes():
+            self._traces.gate.note_in_vain()
         return self.run(args, kwargs)
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -74,15 +76,15 @@ class Choosing(Fallback):
     ) -> None:
         super().__init__(traces, eager)
         self._key = call.key
-        self._misses = traces.misses(call)
         self._argnums = call.argnums
         self._lifted = call.lifted
         self._last = last
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not self._misses.counts_next:
-            return self.run(args, kwargs)
         traces = self._traces
+        if traces.gate.passes():
+            return self.run(args, kwargs)
+        traces.gate.note_in_vain()
         traces.counts["branch_changes"] += 1
         traces.counts["eager"] += 1
         result, choices = binding.choices_of(self._eager, args, kwargs)
@@ -110,6 +112,19 @@ class EagerCalls(Part, Calls):
     """The calls of a Program that run f as it is."""
 
     _inner: InnerCalls
+    _transforms: dict[tuple[str, int], Function]  # of f
+
+    def _as_it_is(self, what: str, argnums: Any) -> Function:
+        """A method that is called like f, as f does it."""
+        if what == "value":
+            once: Function = self._run_once
+            return once
+        made = self._transforms.get((what, argnums)) if type(argnums) is int else None
+        if made is None:
+            made = EAGER[what](self._function, argnums)
+            if type(argnums) is int:
+                self._transforms[what, argnums] = made
+        return made
 
     def _run_once(self, /, *args: Any, **kwargs: Any) -> Any:
         if self._traces.as_given:
@@ -128,6 +143,7 @@ class EagerCalls(Part, Calls):
         fallback = self._fallback_of(call, last, eager)
         ran = call.ran if asked.what == "value" else ()
         if fallback is None:
+            self._traces.gate.note_in_vain()
             self._traces.counts["eager"] += 1
             return ran[0] if ran else eager(*args, **kwargs)
         self._fast_paths.add_fallback(
@@ -151,9 +167,7 @@ class EagerCalls(Part, Calls):
 
     def _fallback(self, what: str, call: Call, argnums: Any) -> Fallback | None:
         """The same for a method that is called like f."""
-        if what == "value":
-            return self._fallback_of(call, (), self._run_once)
-        return self._fallback_of(call, (), EAGER[what](self._function, argnums))
+        return self._fallback_of(call, (), self._as_it_is(what, argnums))
 
     def _here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         """What a gradient function is to run instead of a replay for a call of a method."""

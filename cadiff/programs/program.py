@@ -68,6 +68,7 @@ class Program(DerivativeCalls, SparseCalls, BatchCalls, Report):
         self._traces.clear()
         self._inner = InnerCalls(self._function, self._traces)
         self._forget_objects()
+        self._transforms = {}
         self._recent = None
         self._recent_batch = None
 

@@ -104,7 +104,7 @@ def met(found: Any) -> FloatArray:
 
 def carries_derivatives(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     """Whether a number with a derivative is among the arguments."""
-    return any(map(binding.carries, args)) or any(map(binding.carries, kwargs.values()))
+    return binding.carries(args) or (len(kwargs) > 0 and binding.carries(kwargs))
 
 
 class Call:
@@ -363,6 +363,7 @@ class KnownCall(Call):
         self._given = args
         self.key = key
         self.atoms = atoms
+        self.lifted = frozenset()
 
     def __getattr__(self, name: str) -> Any:
         if "args" in self.__dict__:
