@@ -239,7 +239,7 @@ class DerivativeCalls(ExactCalls, EagerCalls):
                     lambda transform: transform(first, v, *others, **kwargs),
                     call,
                 )
-            return result if done else self._fall_back(asked, hvp(self._function, k))
+            return result if done else self._fall_back(asked, hvp(self._assignable, k))
         f = self._here((*args, v), kwargs)
         return hvp(f, k)(first, v, *others, **kwargs)
 
@@ -270,7 +270,7 @@ class DerivativeCalls(ExactCalls, EagerCalls):
 
             done, result = self._traces.replayed(call, pushed, once=True)
             if not done:
-                f = self._function
+                f = self._assignable
                 result = self._fall_back(asked, lambda *both: jvp(f, both[:n], both[n:]))
             pair: tuple[Any, Any] = result
             return pair
@@ -288,7 +288,7 @@ class DerivativeCalls(ExactCalls, EagerCalls):
                 done, result = self._exactly("vjp", _itself, lambda f: vjp(f, *primals), call)
             if not done:
                 asked = Asked("vjp", call, primals, 0, call.argnums)
-                result = self._fall_back(asked, functools.partial(vjp, self._function))
+                result = self._fall_back(asked, functools.partial(vjp, self._assignable))
             pair: tuple[Any, Callable[[Any], Any]] = result
             return pair
         f = self._here(primals, {})
@@ -330,7 +330,7 @@ class DerivativeCalls(ExactCalls, EagerCalls):
                 if done:
                     return found[1]
                 self._traces.counts["eager"] += 1
-            return vjp(self._function, *primals_at(inputs))[1](u)
+            return vjp(self._assignable, *primals_at(inputs))[1](u)
 
         inputs = call.vector()
         pullback = ProgramPullback(pull, inputs)

@@ -121,7 +121,7 @@ class EagerCalls(Part, Calls):
             return once
         made = self._transforms.get((what, argnums)) if type(argnums) is int else None
         if made is None:
-            made = EAGER[what](self._function, argnums)
+            made = EAGER[what](self._assignable, argnums)
             if type(argnums) is int:
                 self._transforms[what, argnums] = made
         return made

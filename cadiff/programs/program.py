@@ -14,6 +14,7 @@ from typing import Any
 from ..binding import Watch, WeakMethod
 from ..transforms._base import Function, check_function
 from .batches import BatchCalls
+from .constants import Assignable
 from .derivatives import DerivativeCalls
 from .fallbacks import EAGER, run_once
 from .inner import InnerCalls
@@ -56,6 +57,7 @@ class Program(DerivativeCalls, SparseCalls, BatchCalls, Report):
         if not isinstance(optimize, bool):
             raise ValueError(f"optimize is True or False, not {optimize!r}")
         self._function = f
+        self._assignable = Assignable(f)
         self._optimize = optimize
         self._traces = Traces(f, on_branch_change, self._optimize, max_traces, self._fast_paths)
         for attribute in functools.WRAPPER_ASSIGNMENTS:  # what help() shows
@@ -66,7 +68,7 @@ class Program(DerivativeCalls, SparseCalls, BatchCalls, Report):
 
     def _reset(self) -> None:
         self._traces.clear()
-        self._inner = InnerCalls(self._function, self._traces)
+        self._inner = InnerCalls(self._assignable, self._traces)
         self._forget_objects()
         self._transforms = {}
         self._recent = None

@@ -670,5 +670,6 @@ class Part:
     """What each part of a Program knows: f, its recordings, and whether these are optimized."""
 
     _function: Function
+    _assignable: Function
     _optimize: bool
     _traces: Traces

@@ -99,7 +99,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "programs",
         [
-            {"identities", "instructions", "pace", "returned"},
+            {"constants", "identities", "instructions", "pace", "returned"},
             {"reads"},
             {"codegen", "listings", "recordings"},
             {"traces"},

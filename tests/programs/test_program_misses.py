@@ -546,3 +546,27 @@ def test_points_of_batches_that_all_choose_otherwise(what: str) -> None:
     assert [after[name] for name in ("eager", "recordings")] == [
         before[name] for name in ("eager", "recordings")
     ]
+
+
+@pytest.mark.parametrize("what", ["grad", "jacobian", "hessian"])
+@pytest.mark.parametrize("within", [False, True])
+def test_constants_may_be_copied_and_assigned_to_whoever_runs_f(what: str, within: bool) -> None:
+    """As in the recordings, where all arrays are numbers."""
+
+    def f(x: Any, w: Any, kept: dict[str, Any]) -> Any:
+        y, z = w.copy(), kept["w"] * 1.0
+        y[0] = x[0] ** 3
+        z[1:] = x[1:] ** 2
+        if x[1] > x[2]:
+            return cnp.sum(y * x) + cnp.sum(z)
+        return cnp.sum(y * y) * z[2] if x[0] > x[2] else cnp.sum(y * y * z)
+
+    transform = getattr(cadiff, what)
+    program = cadiff.compile(f, max_traces=1)
+    found = transform(lambda *args: program(*args)) if within else getattr(program, what)
+    own = (slice(3),) * (2 if what == "hessian" else 1)
+    rng = np.random.default_rng(5)
+    for _ in range(12):
+        x, w = rng.normal(size=(2, 3))
+        whole = transform(lambda a: f(a[:3], a[3:], {"w": a[3:]}))(np.concatenate([x, w]))
+        near(found(x, w, {"w": w}), whole[own])
