@@ -48,13 +48,13 @@ BLOCK = 1000  # points at a time: a megabyte of nodes
 
 def _integral(integrand: Kernel, width: Array, *args: Array) -> Array:
     """∫ integrand(s, *args) ds over s > 0, where it falls off within some widths."""
-    width, *args = (np.ravel(x) for x in np.broadcast_arrays(width, *args))
-    total = np.empty(width.shape)
-    for start in range(0, len(width), BLOCK):
+    widths, *rest = (np.ravel(x) for x in np.broadcast_arrays(width, *args))
+    total = np.empty(widths.shape)
+    for start in range(0, len(widths), BLOCK):
         part = slice(start, start + BLOCK)
-        at = width[part, np.newaxis] * NODES
-        heights = integrand(at, *(x[part, np.newaxis] for x in args))
-        total[part] = width[part] * (heights @ WEIGHTS)
+        at = widths[part, np.newaxis] * NODES
+        heights = integrand(at, *(x[part, np.newaxis] for x in rest))
+        total[part] = widths[part] * (heights @ WEIGHTS)
     return total
 
 
@@ -260,7 +260,7 @@ def log_stdtr(df: ArrayLike, t: ArrayLike) -> Any:
 
     def far(df: Array, t: Array) -> Array:
         logarithm = student_log_density(df, t) - np.log(_student_hazard(df, -t))
-        return np.where(np.isinf(df), sp.log_ndtr(t), logarithm)
+        return np.asarray(np.where(np.isinf(df), sp.log_ndtr(t), logarithm))
 
     with np.errstate(all="ignore"):
         p = np.asarray(sp.stdtr(df, t))

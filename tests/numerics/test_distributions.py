@@ -26,8 +26,8 @@ TAILS = ("cdf", "logcdf", "sf", "logsf")
 
 # Points and parameters; of a discrete distribution, parameters and numbers.
 REAL = [-800.0, 40.0, -1e15, -9.0, -0.3, 1e-10, 0.5, 2.0, 6.0, 300.0]
-POSITIVE = [1e-12, 800.0, 0.3, 1.5, 8.0, 20.0, 60.0, 400.0, 1e4]
-UNIT = [1e-12, 0.99, 0.01, 0.1, 0.4, 0.7, 1.0 - 1e-6]
+POSITIVE = [1e-12, 800.0, 0.3, 1.5, 8.0, 19.0, 60.0, 390.0, 1e4]
+UNIT = [1e-12, 0.99, 0.01, 0.1, 0.3, 0.7, 1.0 - 1e-6]
 GRID: dict[str, tuple[list[float], list[tuple[float, ...]]]] = {
     "norm": (REAL, [()]),
     "t": (REAL, [(3.3,), (0.7,), (40.0,)]),
