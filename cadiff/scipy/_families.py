@@ -152,7 +152,7 @@ def digamma_gap(n: int, a: ArrayLike, b: ArrayLike) -> Any:
         return _either(
             (a > 0.0) & (a + b > 0.0),
             lambda a, b: _digamma_gap(int(n), a, b),
-            lambda a, b: np.asarray(sp.polygamma(n, a + b) - sp.polygamma(n, a)),
+            lambda a, b: np.asarray(polygamma(int(n), a + b) - polygamma(int(n), a)),
             a,
             b,
         )[()]
@@ -217,7 +217,7 @@ def _gamma_density_by_stirling(a: Array, x: Array) -> Array:
 gamma_density.defpartials(
     lambda v, a, x: v * (log(x) - polygamma(0, a)),
     lambda v, a, x: choose(
-        held(x) == 0.0,
+        held(x) < 1e-100,
         lambda: gamma_density(a - 1.0, x) - v,
         lambda: v * ((a - 1.0 - x) / x),
     ),
@@ -236,8 +236,8 @@ def beta_density(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Any:
 
 def _beta_density_by_powers(a: Array, b: Array, x: Array) -> Array:
     scale = _reciprocal_beta(np.minimum(a, b), np.maximum(a, b))
-    density = np.power(x, a - 1.0) * np.exp(sp.xlog1py(b - 1.0, -x)) * scale
-    return np.where(scale == 0.0, 0.0, density)
+    powers = np.power(x, a - 1.0) * np.exp(sp.xlog1py(b - 1.0, -x))
+    return np.where((scale == 0.0) | (powers == 0.0), 0.0, powers * scale)
 
 
 def _beta_density_by_stirling(a: Array, b: Array, x: Array) -> Array:
