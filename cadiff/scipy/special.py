@@ -447,7 +447,7 @@ def _digamma_gap(a: Any, b: Any) -> Any:
 
 def _beta_slope(v: Any, a: Any, b: Any) -> Any:
     """The derivative of beta by a; B(a, b) = B(b, 1 - a - b) sin π(a+b) / sin πa below ½."""
-    low = np.asarray(held(a) + held(b) < 0.5)
+    low = np.asarray(held(a) + held(b) < 0.25)
     # Where b is small reflecting it would cancel.
     first = (held(a) < 0.5) & ((np.abs(held(b)) <= np.abs(held(a))) | (held(b) >= 0.5))
 
