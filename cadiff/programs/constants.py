@@ -1,0 +1,58 @@
+"""f as it is, with what f may do where it is recorded: its constant arrays are numbers, too.
+
+In a recording all floats of the arguments are numbers, and f may assign numbers with derivatives
+to what it computes of them. Where f is differentiated as it is, arrays by which nothing is
+differentiated are NumPy's, to whose copies nothing with a derivative can be assigned.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from .. import binding
+from ..operations.arrays import array
+from ..transforms._base import Function
+
+__all__ = ["Assignable"]
+
+
+class Assignable:
+    """f, which is run again if it raises a TypeError, with numbers in place of plain arrays."""
+
+    def __init__(self, f: Function) -> None:
+        functools.update_wrapper(self, f, updated=())
+        self._function = f
+        self._is_lifting = False  # from the first time on that it was of use
+
+    def __repr__(self) -> str:
+        return repr(self._function)
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if self._is_lifting:
+            return self._function(*_lifted(args), **_lifted(kwargs))
+        try:
+            return self._function(*args, **kwargs)
+        except TypeError:
+            leaves, _ = binding.flattened((args, kwargs))
+            if not binding.is_differentiating() or not any(map(_is_constant, leaves)):
+                raise
+            try:
+                result = self._function(*_lifted(args), **_lifted(kwargs))
+            except Exception:
+                result = NotImplemented
+            if result is NotImplemented:
+                raise
+        self._is_lifting = True
+        return result
+
+
+def _is_constant(leaf: Any) -> bool:
+    return type(leaf) is np.ndarray and leaf.dtype.kind == "f" and leaf.ndim > 0
+
+
+def _lifted(tree: Any) -> Any:
+    leaves, made = binding.flattened(tree)
+    return made.fill([array(leaf) if _is_constant(leaf) else leaf for leaf in leaves])
