@@ -169,7 +169,7 @@ def digamma_gap(n: int, a: ArrayLike, b: ArrayLike) -> Any:
         return either(
             (a > 0.0) & (a + b > 0.0),
             lambda a, b: _digamma_gap(int(n), a, b),
-            lambda a, b: np.asarray(sp.polygamma(n, a + b) - sp.polygamma(n, a)),
+            lambda a, b: np.asarray(polygamma(int(n), a + b) - polygamma(int(n), a)),
             a,
             b,
         )[()]
@@ -291,8 +291,8 @@ def beta_density(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Any:
 
 def _beta_density_by_powers(a: Array, b: Array, x: Array) -> Array:
     scale = _reciprocal_beta(np.minimum(a, b), np.maximum(a, b))
-    density = np.power(x, a - 1.0) * np.exp(sp.xlog1py(b - 1.0, -x)) * scale
-    return np.where(scale == 0.0, 0.0, density)
+    powers = np.power(x, a - 1.0) * np.exp(sp.xlog1py(b - 1.0, -x))
+    return np.where((scale == 0.0) | (powers == 0.0), 0.0, powers * scale)
 
 
 def _beta_density_by_stirling(a: Array, b: Array, x: Array) -> Array:

@@ -1,0 +1,152 @@
+"""`cadiff.scipy.special` at the edges of its domains, against mathematics.
+
+Wherever a function is smooth, value and derivatives are right to 1e-9, or to the rounding of the
+arguments. A few points of each grid stand for all: `CADIFF_EDGES=all pytest` tries every one.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import scipy.special as sp
+from mpmath import mp
+
+import cadiff
+from cadiff.scipy import special
+
+from ..helpers import edges_special as edges
+from ..helpers.cases_special import CASES, INVERSES, Point, Real
+
+LARGEST = sys.float_info.max
+SMALLEST = sys.float_info.min
+EVERY = os.environ.get("CADIFF_EDGES") == "all"
+EPSILON = 2.0**-52
+TINY = mp.mpf("1e-8")
+
+# Programs say where a formula is chosen at a point alone.
+pytestmark = pytest.mark.filterwarnings("ignore:a branch of")
+
+
+def derivative_in(digits: int, f: Callable[..., Real], point: Point, i: int, order: int) -> Real:
+    """A derivative by differences, of a step relative to the argument."""
+    with mp.workdps(digits):
+        at = [mp.mpf(x) for x in point]
+        scale = at[i] or mp.one
+
+        def moved(t: Real) -> Real:
+            return real(f(*at[:i], at[i] + scale * t, *at[i + 1 :]))
+
+        if order == 0:
+            return moved(mp.zero)
+        beside = moved(mp.mpf(10) ** (-digits // 2)) - moved(mp.zero)
+        if abs(beside) > mp.mpf("1e-9") * max(1, abs(moved(mp.zero))):
+            raise ValueError("a jump")
+        return mp.diff(moved, 0, order) / scale**order
+
+
+def real(z: Real) -> Real:
+    z = mp.mpmathify(z)
+    if abs(mp.im(z)) > abs(mp.re(z)) * mp.mpf("1e-20"):
+        raise ValueError("outside the domain")
+    return mp.re(z)
+
+
+def truth(f: Callable[..., Real], point: Point, i: int, order: int) -> Real:
+    """What two numbers of digits agree about; nan where the function is not smooth."""
+    try:
+        last = derivative_in(60, f, point, i, order)
+        for digits in (160, 450):
+            now = derivative_in(digits, f, point, i, order)
+            if now != 0 and abs(now - last) <= abs(now) * mp.mpf("1e-15"):
+                return now
+            last = now
+    except (ValueError, ZeroDivisionError, OverflowError, mp.NoConvergence):
+        return mp.nan
+    tiny = any(0 < abs(x) < mp.mpf("1e-100") for x in point)  # where 450 digits are too few
+    return mp.zero if last == 0 and not tiny else mp.nan
+
+
+def condition(f: Callable[..., Real], point: Point, i: int, order: int) -> Real:
+    """|d| + Σ |x ∂d/∂x|: what rounding of the arguments does to the derivative d."""
+    step = mp.mpf("1e-10")
+    d = truth(f, point, i, order)
+    total = abs(d)
+    for j, x in enumerate(point):
+        there = (*point[:j], mp.mpf(x) * (1 + step), *point[j + 1 :])
+        total += abs(truth(f, there, i, order) - d) / step
+    return total
+
+
+def right(got: float, want: Real) -> bool:
+    if abs(want) > LARGEST:
+        return math.isinf(got) and math.copysign(1.0, got) == mp.sign(want)
+    return math.isfinite(got) and bool(abs(got - want) <= 1e-9 * abs(want) + SMALLEST)
+
+
+def modes(f: Callable[..., Any], point: Point, i: int, order: int) -> dict[str, float]:
+    def by_one(x: Any) -> Any:
+        return f(*point[:i], x, *point[i + 1 :])
+
+    slope = by_one if order == 1 else cadiff.grad(by_one)
+    x = float(point[i])
+    return {
+        "forward": float(cadiff.derivative(by_one, 0, (x,), order=order)),
+        "reverse": float(cadiff.grad(slope)(x)),
+        "program": float(cadiff.compile(slope).grad(x)),
+    }
+
+
+def chosen(name: str) -> tuple[Point, ...]:
+    return edges.sample(name, len(edges.EDGES[name]) if EVERY else 1)
+
+
+@pytest.mark.parametrize("name", sorted(edges.EDGES))
+def test_values_and_derivatives(name: str) -> None:
+    case, f = CASES[name], getattr(special, name)
+    for point in chosen(name):
+        value = truth(case.twin, point, 0, 0)
+        got = float(f(*point))
+        if math.isnan(got) and math.isnan(getattr(sp, name)(*point)):
+            continue
+        if not mp.isfinite(value) or abs(value) > LARGEST:
+            continue
+        if not right(got, value):
+            bound = 64 * EPSILON * condition(case.twin, point, case.wrt[0], 0)
+            assert abs(got - value) <= bound, (point, got, value)
+        for i in case.wrt:
+            for order in (1, 2):
+                want = truth(case.twin, point, i, order)
+                if mp.isnan(want):
+                    continue
+                for mode, got in modes(f, point, i, order).items():
+                    if not right(got, want):
+                        bound = 64 * EPSILON * condition(case.twin, point, i, order)
+                        found = (point, i, order, mode, got, mp.nstr(want, 17))
+                        assert abs(got - want) <= bound, found
+
+
+@pytest.mark.parametrize("name", sorted(edges.INVERSES))
+def test_inverses(name: str) -> None:
+    """x' = 1 / f'(x) and x'' = -f''(x) x'**3, at the x that solves f(x) = y to 50 digits."""
+    f, twin = getattr(special, name), CASES[INVERSES[name]].twin
+    for *shapes, y in edges.INVERSES[name]:
+        start = mp.mpf(float(f(*shapes, y)))
+        with mp.workdps(50):
+            root = mp.findroot(lambda x, a=shapes, y=y: twin(*a, x) - y, start * (1 - TINY))
+            x = mp.re(root)
+        first, second = (truth(twin, (*shapes, x), 2, order) for order in (1, 2))
+        for order, want in ((1, 1 / first), (2, -second / first**3)):
+            for mode, got in modes(f, (*shapes, y), 2, order).items():
+                assert right(got, want), (shapes, y, order, mode, got, want)
+
+
+def test_huge_arguments_return() -> None:
+    """SciPy's hyp1f1 does not, of a large positive number."""
+    assert special.hyp1f1(2.0, 3.0, 1e20) == math.inf
+    assert special.hyp1f1(-2.0, 3.0, 1e20) == pytest.approx(1e40 / 12.0)
+    assert cadiff.grad(special.boxcox, 1)(2.0, 1e300) == math.inf
