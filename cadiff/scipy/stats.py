@@ -10,6 +10,7 @@ closed form, such as the shape of a gamma distribution in its `cdf`, must be a p
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -516,6 +517,16 @@ class Dirichlet(Multivariate):
 
 multivariate_normal = MultivariateNormal()
 dirichlet = Dirichlet()
+
+
+# For `import cadiff.scipy.stats.norm as norm`, as programs written for autograd have it.
+sys.modules.update(
+    {
+        f"{__name__}.{name}": found  # type: ignore[misc]
+        for name, found in vars().items()
+        if isinstance(found, (Distribution, Multivariate))
+    }
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -76,7 +76,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
         [
             {"_common", "_refusals", "_factorizations"},
             {"_plain", "_creation", "_elementwise", "_choices", "_shapes", "_reductions"},
-            {"fft", "linalg"},
+            {"fft", "linalg", "random"},
             {"_padding", "_products"},
             {"_calculus"},
             {"_ufunc_methods"},
