@@ -27,6 +27,7 @@ __all__ = [
     "FEW",
     "FIRST",
     "MANY",
+    "OTHERS",
     "WATCHED",
     "adaptive_step",
     "calls_until_served",
@@ -34,6 +35,7 @@ __all__ = [
     "lists",
     "mini_batches",
     "newton",
+    "others",
     "smallest",
     "tridiagonal",
     "watched",
@@ -119,6 +121,63 @@ def fresh(what: str) -> Contest:
     }
     f, make, expected = ways[what]
     return _both(f"fresh {what}", f, lambda: (x, make()), expected)
+
+
+CALLS = 100
+OTHERS = "strs", "slices", "lengths", "lambdas", "closures", "masks", "branches"
+
+
+def others(what: str) -> Contest:
+    """Gradients of a function of some 10 us, of which no two calls are alike."""
+    random = np.random.default_rng(0)
+    numbers = iter(range(1, 1 << 40))
+    rate = [1.0]
+    x = random.normal(size=100)
+    turns = 40
+
+    def work(x: Any) -> Any:
+        total = 0.0
+        for k in range(turns):
+            total = total + x[k] * x[k + 1]
+        return total
+
+    def hinges(x: Any) -> Any:
+        return sum(v * v if v > 0.0 else -v for v in x[:turns])
+
+    def changing() -> tuple[Any, ...]:
+        rate[0] = float(next(numbers))
+        return (x,)
+
+    def scaled(rate: float) -> Callable[[Any], Any]:
+        return lambda v: v / rate
+
+    def fresh_x(n: int = 100) -> Any:
+        return random.normal(size=n)
+
+    ways: dict[str, tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = {
+        "strs": (lambda x, name: work(x) * len(name[:1]), lambda: (x, str(next(numbers)))),
+        "slices": (lambda x, k: work(x) + cnp.sum(x[k % 40 :]), lambda: (x, next(numbers))),
+        "lengths": (work, lambda: (fresh_x(turns + 1 + next(numbers) % 1000),)),
+        "lambdas": (lambda x, g: g(work(x)), lambda: (x, scaled(float(next(numbers))))),
+        "closures": (lambda x: work(x) / rate[0], changing),
+        "masks": (lambda x: work(x) + cnp.sum(x[x > 0.0] ** 2), lambda: (fresh_x(1000),)),
+        "branches": (hinges, lambda: (fresh_x(),)),
+    }
+    f, make = ways[what]
+    eager, program = cadiff.grad(f), cadiff.compile(f)
+    for _ in range(STRAYS):
+        arguments = make()
+        compare(what, program.grad(*arguments), eager(*arguments))
+
+    def calls(gradient: Callable[..., Any]) -> Runner:
+        def run() -> float:
+            for _ in range(CALLS):
+                gradient(*make())
+            return 0.0
+
+        return Runner(run, 0.0)
+
+    return Contest(f"ever other {what}", {EAGER: calls(eager), COMPILED: calls(program.grad)})
 
 
 def lists(n: int) -> Contest:
@@ -306,6 +365,7 @@ def _contests() -> Iterator[tuple[Callable[[], Contest], tuple[str, ...]]]:
             partial(fresh, "sets"),
             partial(fresh, "lambdas"),
             partial(within, 1000),
+            *[partial(others, what) for what in OTHERS],
         ),
         repeat((EAGER, COMPILED)),
         strict=False,

@@ -619,6 +619,14 @@ PARTS: dict[str, Measure] = {
         for what in ("slices", "sets", "lambdas")
     },
     **{
+        f"calls-other-{what}": partial(
+            compared,
+            partial(call_contests.others, what),
+            [Compared(COMPILED, call_contests.EAGER, at_most(1.3))],
+        )
+        for what in call_contests.OTHERS
+    },
+    **{
         f"calls-{name}": partial(
             compared,
             make,

@@ -61,6 +61,7 @@ def _along_softmax(p: Any, t: Any, axis: Axis) -> Any:
     return p * (t - sum_(p * t, axis, keepdims=True))
 
 
+_softmax.called = "softmax"
 _softmax.defvjp(lambda ans, x, axis: lambda g: _along_softmax(ans, g, axis))
 _softmax.defjvp(lambda g, ans, x, axis: _along_softmax(ans, g, axis))
 
@@ -71,6 +72,7 @@ def _log_softmax(x: Any, axis: Axis) -> Any:
     return shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
 
 
+_log_softmax.called = "log_softmax"
 _log_softmax.defvjp(
     lambda ans, x, axis: lambda g: g - _softmax(x, axis) * sum_(g, axis, keepdims=True)
 )
@@ -167,6 +169,7 @@ def _pull_cross_entropy(ans: Any, x: Any, labels: NDArray[np.intp]) -> Any:
     return pull
 
 
+_cross_entropy.called = "cross_entropy"
 _cross_entropy.defvjp(_pull_cross_entropy)
 _cross_entropy.defjvp(
     lambda g, ans, x, labels: (

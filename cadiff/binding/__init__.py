@@ -68,7 +68,7 @@ from .captures import (
 )
 from .codes import Code
 from .entries import Opened, Taped, are_views_of_one, signature_of, takes_entries, taped_of
-from .fast_paths import Calls, FastPathTable, ProgramPullback, may_meet
+from .fast_paths import Calls, FastPathTable, Gate, ProgramPullback, may_meet
 from .forward import (
     Apart,
     Forward,
@@ -90,6 +90,7 @@ from .guards import (
     depends,
     guards_serial,
     indicator,
+    is_eager,
     is_guarding,
     lend_rows,
     note_obstacle,
@@ -115,7 +116,7 @@ from .jacobians import (
     plain_jacobian,
     slope_of,
 )
-from .keys import key_of, register_libraries
+from .keys import key_of, key_of_call, register_libraries
 from .linear import FrozenMap, thawed_map
 from .methods import BoundProgram, WeakMethod
 from .nan_check import CheckUse, NonFiniteError, seen
@@ -140,6 +141,7 @@ from .tape import (
 from .trees import (
     Container,
     Tree,
+    are_opened,
     flattened,
     is_registered,
     map_leaves,

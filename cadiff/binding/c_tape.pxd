@@ -126,6 +126,8 @@ cdef extern from "tape/guards.h" nogil:
         size_t marks
         uint64_t serial
         bint at_once
+        bint is_shown
+        bint met_complex
 
     CadStatus cad_guards_new(CadTape *tape)
     void cad_guards_free(CadTape *tape)

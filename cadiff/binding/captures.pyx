@@ -149,6 +149,16 @@ cdef class Guarded:
         return ""
 
     @property
+    def is_shown(self):
+        """Whether f has asked for the `repr` of a number, which only its own arguments tell."""
+        return self.recording.tape.guards.is_shown != 0
+
+    @property
+    def met_complex(self):
+        """Whether an operation was refused because one of its operands was complex."""
+        return self.recording.tape.guards.met_complex != 0
+
+    @property
     def writes_inputs(self):
         """Whether something was assigned to an input."""
         cdef CadTape *tape = self.recording.tape

@@ -41,8 +41,8 @@ cdef dict NO_NAMES = {}
 
 cdef enum:
     MOST_SIGNATURES = 256  # of one method
+    FEW_SIGNATURES = 6   # that are tried, where that was in vain for many calls
     MOST_ARGUMENTS = 256
-    MOST_SKIPPED = 255   # calls of signatures that come and go, for which none is kept
     MOST_DESCRIBED = 1 << 18  # results: to describe more takes longer than many calls gain
 
 
@@ -110,6 +110,62 @@ cdef inline bint meets(bytes own, bytes others, long guard, double outcome) noex
     return expected == outcome and memcmp(data, PyBytes_AS_STRING(others), before) == 0
 
 
+cdef enum:
+    MOST_IN_VAIN = 16  # calls that no recording has served, until some are passed by
+    N_LOOKS = 3        # calls in a row that are looked at then
+    N_PASSED = 13      # those between them that are not
+
+
+@cython.final
+cdef class Gate:
+    """Which calls run f at once.
+
+    To find out that no recording serves a call may take longer than f. Where that was in vain for
+    some calls, most further ones are passed by, until one is served again.
+    """
+
+    cdef public bint may_pass
+    cdef int n_to_pass
+    cdef int n_in_vain
+    cdef int n_missed  # since a fast path served one
+
+    def __init__(self):
+        self.may_pass = True
+
+    cdef inline bint is_closed(self) noexcept:
+        """Whether not even fast paths are tried: not while they serve some calls."""
+        return self.n_to_pass > 0 and self.n_missed >= N_LOOKS
+
+    def passes(self):
+        """Whether a call is passed by."""
+        if self.n_to_pass == 0:
+            return False
+        self.n_to_pass -= 1
+        return True
+
+    def note_in_vain(self):
+        """Note a call that no recording serves."""
+        self.n_missed += 1
+        self.n_in_vain += 1
+        if self.may_pass and self.n_in_vain >= MOST_IN_VAIN + N_LOOKS:
+            self.n_in_vain = MOST_IN_VAIN
+            self.n_to_pass = N_PASSED
+
+    @property
+    def is_in_vain(self):
+        """Whether the last calls that were looked at were so in vain."""
+        return self.n_in_vain >= MOST_IN_VAIN
+
+    def note_served(self):
+        """Note a call that a recording has served, but no fast path."""
+        self.n_missed = self.n_to_pass = 0
+        self.n_in_vain -= self.n_in_vain > 0
+
+    def open(self):
+        """Begin anew."""
+        self.n_missed = self.n_to_pass = self.n_in_vain = 0
+
+
 @cython.final
 cdef class Signature:
     """What calls of a method have in common, and what serves them."""
@@ -118,7 +174,7 @@ cdef class Signature:
     cdef FastPath latest # which has served where the first one did not
     cdef FastPath longest  # knows most outcomes; None: it has to be looked for
     cdef object fallback # fallback(args, kwargs) runs f as it is; None: the general path decides
-    cdef bint was_used
+    cdef Gate gate
     cdef object argnums
     cdef object lifted     # arrays of integers that are inputs
     cdef tuple nodes       # of positional arguments, then of those by keyword
@@ -244,7 +300,7 @@ cdef class Signature:
             code.give_back(room)
         if result is REFUSED:
             return self.answer(REFUSED, args, kwargs)
-        self.was_used = True
+        self.gate.n_missed = 0
         return result
 
     cdef object call_apart(self, tuple args, dict kwargs, FastPath first):
@@ -279,7 +335,7 @@ cdef class Signature:
 
     cdef inline object answer(self, object result, tuple args, dict kwargs):
         if result is not REFUSED:
-            self.was_used = True
+            self.gate.n_missed = 0
         elif self.fallback is not None:
             return self.fallback(args, kwargs)
         return result
@@ -486,11 +542,11 @@ cdef class FastPaths:
     """The signatures of one method; the one used last comes first."""
 
     cdef list known
-    cdef int n_to_skip   # so many are not kept, since those before were of no use
-    cdef int n_skipped
+    cdef Gate gate
 
-    def __init__(self):
+    def __init__(self, Gate gate):
         self.known = []
+        self.gate = gate
 
     cdef object call(self, tuple args, dict kwargs, object argnums):
         """The result; MISSED or REFUSED if there is none."""
@@ -499,6 +555,8 @@ cdef class FastPaths:
         cdef object result
         cdef Py_ssize_t k = 0
         cdef CadTape *tape = cad_current_tape()
+        if self.gate.is_closed():
+            return MISSED
         if tape.hook != NULL or tape.guards != NULL or tape.open > 0:
             return REFUSED  # f may read what is recorded, beside its arguments
         while k < PyList_GET_SIZE(known):
@@ -510,26 +568,24 @@ cdef class FastPaths:
                         known.insert(0, known.pop(k))
                     return result
             k += 1
+            if k == FEW_SIGNATURES and self.gate.n_in_vain >= MOST_IN_VAIN:
+                break  # the general path knows the others
         return MISSED
 
     cdef Signature signature_of(self, tuple args, dict kwargs, object argnums, tuple first,
                                 tuple last, lifted):
-        """The signature of a call; None if there can be none, or if it is not worth keeping."""
+        """The signature of a call; None if there can be none."""
         cdef Signature signature
         for signature in self.known:
             if signature.lifted == lifted and signature.fits(args, kwargs, argnums):
                 return signature
-        if self.n_skipped < self.n_to_skip:
-            self.n_skipped += 1
-            return None
         signature = Signature.__new__(Signature)
         if not signature.describe(args, kwargs, argnums, first, last, lifted):
             return None
         signature.paths = []
+        signature.gate = self.gate
         if len(self.known) >= MOST_SIGNATURES:
-            short_lived = not (<Signature>self.known.pop()).was_used
-            self.n_to_skip = min(MOST_SKIPPED, 2 * self.n_to_skip + 1) if short_lived else 0
-            self.n_skipped = 0
+            self.known.pop()
         self.known.insert(0, signature)
         return signature
 
@@ -582,7 +638,7 @@ cdef class ProgramPullback:
     def __init__(self, pull, cnp.ndarray inputs):
         self.pull = pull
         self.inputs = inputs
-        self.fast_paths = FastPaths()
+        self.fast_paths = FastPaths(Gate())
 
     cdef ProgramPullback at(self, const double *inputs):
         """This pullback at another point; both share their fast paths."""
@@ -619,12 +675,14 @@ cdef class FastPathTable:
     """
 
     cdef list of_methods
+    cdef readonly Gate gate
 
     def __cinit__(self):
         self.clear()
 
     def clear(self):
-        self.of_methods = [FastPaths() for _ in range(<int>N_METHODS)]
+        self.gate = Gate()
+        self.of_methods = [FastPaths(self.gate) for _ in range(<int>N_METHODS)]
 
     def forget(self, programs):
         """Drop the paths to some programs."""

@@ -52,6 +52,18 @@ cpdef bint is_guarding() except -1:
     return cad_guarding > 0 and cad_current_tape().guards != NULL
 
 
+def is_eager(args, kwargs):
+    """Whether f is run as it is: within another derivative or program, or under a hook."""
+    cdef CadTape *tape = cad_current_tape()
+    return (
+        tape.hook != NULL
+        or tape.guards != NULL
+        or tape.open > 0
+        or carries(args)
+        or (len(kwargs) > 0 and carries(kwargs))
+    )
+
+
 def note_checking():
     """Note that each step is looked at: a replay would pass it by."""
     note_obstacle("cadiff.nan_check looks at every number")

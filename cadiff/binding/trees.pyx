@@ -172,6 +172,12 @@ cpdef tuple opened(item):
     return open_fields(item) if hasattr(kind, "__dataclass_fields__") else None
 
 
+def are_opened(kind):
+    """Whether things of a class are containers."""
+    is_derived = issubclass(kind, (list, tuple, dict))
+    return is_derived or kind in registered or hasattr(kind, "__dataclass_fields__")
+
+
 cdef tuple open_registered(item, kind):
     found = registered[kind][0](item)
     if type(found) is not tuple or len(found) != 2 or not isinstance(found[0], (list, tuple)):

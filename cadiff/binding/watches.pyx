@@ -24,6 +24,7 @@ from libc.string cimport memcmp
 
 from . cimport c_numpy as cnp
 from .c_python cimport referent
+from .keys cimport key_of
 
 cdef extern from "Python.h":
     PyObject *PyCell_GET(object cell)
@@ -292,6 +293,19 @@ cdef class Place:
             return is_same(items_of(holder), self.kept)
         return bytes(memoryview(holder).cast("B")) == self.kept
 
+    cdef object contents(self):
+        """What is there, as a key; of what is compared by identity, that."""
+        cdef object holder = self.there()
+        if holder is nothing:
+            return None
+        if self.kind == NAME or self.kind == CELL or self.kind == ATTRIBUTE:
+            return key_of(self.now(holder))
+        if self.kind == ARRAY:
+            return digest_of_array(holder)
+        if self.kind == NAMESPACE:
+            return key_of(PyObject_GenericGetDict(holder, NULL))
+        return key_of(holder)
+
     cdef bint has_items(self, list items) except -1:
         cdef tuple kept = self.kept  # which may be let go of meanwhile
         cdef Py_ssize_t k, n = PyTuple_GET_SIZE(kept)
@@ -443,6 +457,15 @@ cdef class Watch:
             for place in self.places
             if not ((<Place>place).is_released or (<Place>place).holds())
         }
+
+    def image(self):
+        """A number that tells what is there now from what else may come to be there."""
+        cdef Py_ssize_t k
+        return hash(tuple([
+            (k, (<Place>self.places[k]).contents())
+            for k in range(PyList_GET_SIZE(self.places))
+            if not (<Place>PyList_GET_ITEM(self.places, k)).holds()
+        ]))
 
     def fingerprint(self):
         """A text that is the same in another process, if that reads the same there."""

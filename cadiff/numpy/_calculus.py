@@ -381,6 +381,7 @@ def _counted(weights: Any, x: Any, n: int) -> Any:
     return np.bincount(x, weights, n)
 
 
+_counted.called = "bincount"
 _counted.defvjp(lambda ans, weights, x, n: lambda g: g[x])
 _counted.defjvp(lambda g, ans, weights, x, n: _counted(g, x, n))
 

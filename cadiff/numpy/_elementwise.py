@@ -100,6 +100,7 @@ def _scaled(x: Any, n: Any) -> Any:
     return np.ldexp(x, n)
 
 
+_scaled.called = "ldexp"
 _scaled.defpartials(lambda ans, x, n: np.ldexp(1.0, n))
 
 

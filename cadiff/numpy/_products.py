@@ -249,6 +249,7 @@ def _contracted_push(k: int) -> Callable[..., Number]:
 MOST_OPERANDS = 32
 FIRST_OPERAND = 3  # of `_contracted`
 
+_contracted.called = "einsum"
 _contracted.defvjp(
     *map(_contracted_pull, range(MOST_OPERANDS)),
     argnums=range(FIRST_OPERAND, FIRST_OPERAND + MOST_OPERANDS),
@@ -366,6 +367,7 @@ def _convolved_pull_short(
     return lambda g: _convolved(x, g[::-1], "valid")[::-1]
 
 
+_convolved.called = "convolve"
 _convolved.defvjp(
     lambda ans, x, y, mode: lambda g: _convolved(g, y[::-1], _OTHER[mode]),
     _convolved_pull_short,

@@ -200,6 +200,7 @@ def _reversed(x: Number, axis: int) -> Number:
     return x[along(axis, x.ndim, slice(None, None, -1))[0]]
 
 
+_running_sum.called = "cumsum"
 _running_sum.defvjp(
     lambda ans, x, axis: lambda g: _reversed(_running_sum(_reversed(g, axis), axis), axis)
 )
@@ -286,6 +287,7 @@ def _running_product(x: Any) -> Any:
 
 
 # y[k] = x[k] y[k - 1] is a recurrence in which 1 comes before the first element.
+_running_product.called = "cumprod"
 _running_product.defvjp(lambda y, x: lambda g: recurrence_adjoint(g, x) * _shifted(y, 1.0))
 _running_product.defjvp(lambda g, y, x: recurrence(x, g * _shifted(y, 1.0)))
 
@@ -375,6 +377,7 @@ def _others(x: Number, axes: tuple[int, ...]) -> Number:
     return arrays.transpose((before * after).reshape(moved.shape), back)
 
 
+_product.called = "prod"
 _product.defvjp(
     lambda ans, x, axes, keepdims: (
         lambda g: (g if keepdims else expanded(g, axes)) * _others(x, axes)
@@ -471,6 +474,7 @@ def _extreme_in_c(
 
 
 _extreme.fold_in_c = _extreme_in_c
+_extreme.called = "max or min"
 _extreme.defvjp(_extreme_pull)
 _extreme.defjvp(_extreme_push)
 

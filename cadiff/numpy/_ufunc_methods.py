@@ -69,6 +69,7 @@ def _running_extreme_push(g: Number, ans: Number, x: Number, ufunc: Any) -> Numb
     return recurrence(lasts, chosen(ties, g)) / count
 
 
+_running_extreme.called = "accumulate"
 _running_extreme.defvjp(_running_extreme_pull)
 _running_extreme.defjvp(_running_extreme_push)
 
@@ -174,6 +175,7 @@ def _sums_from_pull(ans: Number, x: Number, begins: Any) -> Callable[[Number], N
     return lambda g: arrays.concatenate([before, g[which]])
 
 
+_sums_from.called = "add.reduceat"
 _sums_from.defvjp(_sums_from_pull)
 _sums_from.defjvp(lambda g, ans, x, begins: _sums_from(g, begins))
 

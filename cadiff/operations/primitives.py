@@ -47,6 +47,9 @@ class primitive:  # noqa: N801 - a decorator
     12.0
     """
 
+    # What users call it, where that is not what the function is called.
+    called = ""
+
     # For reductions of one array: `fold_in_c(*other arguments)` answers the axes, what to begin
     # with, and in C how an element x goes into the result r.
     fold_in_c: Callable[..., tuple[tuple[int, ...], str, str]] | None = None
@@ -196,7 +199,7 @@ class primitive:  # noqa: N801 - a decorator
 
     @property
     def _name(self) -> str:
-        return getattr(self.function, "__name__", repr(self.function))
+        return self.called or getattr(self.function, "__name__", repr(self.function))
 
     def _number(self, k: int, arg: Any) -> Any:
         """Lists and object arrays with numbers in them as arrays of numbers."""

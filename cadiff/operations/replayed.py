@@ -17,6 +17,8 @@ from .. import binding
 
 __all__ = ["Memory", "Replayed", "is_number_mask", "replaced"]
 
+MOST_ORIGINS = 16  # that something has, else a sum of n ints would remember n * n of them
+
 Outcomes = tuple[Any, int, bool]  # a Var, the serial of its recording, whether it is an equality
 
 
@@ -45,15 +47,30 @@ class Memory:
             self.is_known = True
             self.note_reading()
 
+    @classmethod
+    def joint(cls, origins: tuple[Memory, ...]) -> Memory:
+        """One that stands for many origins."""
+        memory = cls(origins[0].own)
+        memory.origins = origins
+        memory.is_value = any(origin.is_value for origin in origins)
+        return memory
+
     def note_reading(self) -> None:
         """Note that a guard rests on elements of it."""
-        for origin in self.origins:
-            origin.was_read = True
+        self._note("was_read")
 
     def note_comparison(self) -> None:
         """Note that a guard rests on how it compares."""
-        for origin in self.origins:
-            origin.was_compared = True
+        self._note("was_compared")
+
+    def _note(self, what: str) -> None:
+        """Note something of all origins, and of those that a joint one stands for."""
+        rest = [*self.origins]
+        while rest:
+            origin = rest.pop()
+            if not getattr(origin, what):
+                setattr(origin, what, True)
+                rest.extend(origin.origins)
 
 
 class Replayed:
@@ -192,4 +209,5 @@ def unread(tree: Any) -> list[Replayed]:
 
 def origins_of(masks: list[Replayed]) -> tuple[Memory, ...]:
     """What some are made of."""
-    return tuple(dict.fromkeys(origin for mask in masks for origin in mask.memory.origins))
+    found = tuple(dict.fromkeys(origin for mask in masks for origin in mask.memory.origins))
+    return found if len(found) <= MOST_ORIGINS else (Memory.joint(found),)

@@ -20,6 +20,7 @@ def _searched(a: Any, v: Any, side: str) -> Any:
     return np.asarray(np.searchsorted(a, v, side)).astype(np.float64)  # type: ignore[call-overload]
 
 
+_searched.called = "searchsorted"
 _searched.defvjp(None, None)
 
 

@@ -24,8 +24,8 @@ __all__ = ["BatchCalls", "Points"]
 
 WHAT = ("value", "grad", "value_and_grad", "jacobian", "hessian")
 
-ENOUGH = 400_000  # operations, which a thread of its own is worth
 NOTED = 64  # points of a batch of which it is noted how f chose, if it is run as it is
+ENOUGH = 400_000  # operations, which a thread of its own is worth
 
 
 class Points:
@@ -178,6 +178,8 @@ class BatchCalls(Part):
                     left = self._each_as_it_is(batch, argnums) or each(X[batch.rest])
                     _put(result, batch.rest, left, what)
                 return result
+            if len(batch.rest) == len(X) and (left := self._each_as_it_is(batch, argnums)):
+                return _stacked(left, what)
         return _stacked(each(X), what)
 
     def _each_as_it_is(self, batch: Batch, argnums: Any) -> list[Any]:
@@ -389,12 +391,18 @@ class Batch:
 
 def _as_points(X: Any) -> NDArray[Any]:
     try:
-        return np.asarray(X)
+        points = np.asarray(X)
     except ValueError as error:
         raise ValueError(
             "batch takes one array with a leading axis for the points, all of one shape; this "
             f"{type(X).__name__} makes none: {error}"
         ) from None
+    if points.dtype == object and points.ndim == 0 and not isinstance(X, np.ndarray):
+        raise TypeError(
+            f"batch takes one array of points, or a list of them, not a {type(X).__name__}: pass "
+            "list(...) of what it gives"
+        )
+    return points
 
 
 def _point(x: Any) -> Any:

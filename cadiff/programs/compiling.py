@@ -42,8 +42,8 @@ def compile(
     anew. Bools, strings, None and other objects are static: another value is another recording, as
     are other shapes and other containers. Functions are told apart by code, defaults and closure,
     slices, ranges and sets by what is in them, objects by identity. (In an argument to
-    differentiate by, integers are numbers, too; a plain call leaves arrays of them what they are,
-    unless f raises of that.)
+    differentiate by, integers are numbers, too; a plain call leaves ints and arrays of them what
+    they are, unless f raises of that.)
 
     An int, or an array of integers or bools, is static at first, and an input as soon as it comes
     with another value, as the number of a step or the indices of a mini-batch do: then one
@@ -68,9 +68,17 @@ def compile(
     that. Ints of 2**31 and beyond are static.
 
     While f is recorded, all inputs that are floats are numbers with derivatives, those too that
-    are not differentiated by: `isinstance(y, float)` is False there, and `math.sin(y)` is refused
-    (`cadiff.math.sin` is not). What f has to look at as it is should be an int, a str or another
-    static.
+    are not differentiated by: `isinstance(y, float)` is False there, `type(y)` is Var, and
+    `math.sin(y)` is refused (`cadiff.math.sin` is not). What f has to look at as it is should be
+    an int, a str or another static.
+
+    Numbers, arrays, and containers are not the same objects there as outside. Where f, or what it
+    calls, asks for that (`x is W`, `a is not b`, `id(x)`), it is run as it is, on its own
+    arguments, with a warning that says where. `x is None`, `type(x) is float`, and what is asked
+    of classes, functions and objects that are no containers, such as `x is UNSET` and `other is
+    self`, are recorded. The code of libraries is not looked at for that. The same holds where f
+    makes a `repr` of a number (`f"{x!r}"`, `str([x])`): the first call then runs f
+    twice, unless f writes to what is not its own.
 
     What else f reads is watched: globals, closures, defaults, attributes, what is in lists, dicts,
     sets and arrays; in f, in the functions that it calls, and in objects among its arguments.

@@ -35,34 +35,32 @@ class DerivativeCalls(ExactCalls, EagerCalls):
 
     def _run(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any) -> Any:
         """A call of a method that is called like f."""
-        if what == "value" and is_eager(args, kwargs):
-            return self._within(*args, **kwargs)
+        if is_eager(args, kwargs):
+            if what == "value":
+                return self._within(*args, **kwargs)
+            return EAGER[what](self._here(args, kwargs), argnums)(*args, **kwargs)
+        if self._traces.passes(args, kwargs):
+            return self._as_it_is(what, argnums)(*args, **kwargs)
+        if what == "value":
+            return self._any_way(args, kwargs)
         if kwargs:
             check_keywords(what, self._function, kwargs)
         numbers, _ = checked_argnums(argnums)
-        if not is_eager(args, kwargs):
-            if self._traces.passes_by(args, kwargs):
-                if what == "value":
-                    return self._run_once(*args, **kwargs)
-                return EAGER[what](self._function, argnums)(*args, **kwargs)
-            if what == "value":
-                return self._any_way(args, kwargs)
-            call = self._traces.call(args, kwargs, numbers)
-            asked = Asked(what, call, args, argnums, call.argnums)
-            if self._optimize:
-                action = functools.partial(getattr(self, f"_{what}"), asked)
-                done, result = self._traces.replayed(call, action, once=True)
-            else:
-                done, result = self._exactly(
-                    (what, is_int(argnums)),
-                    lambda f: EAGER[what](f, argnums),
-                    lambda transform: transform(*args, **kwargs),
-                    call,
-                )
-            if done:
-                return result
-            return self._fall_back(asked, EAGER[what](self._function, argnums))
-        return EAGER[what](self._here(args, kwargs), argnums)(*args, **kwargs)
+        call = self._traces.call(args, kwargs, numbers)
+        asked = Asked(what, call, args, argnums, call.argnums)
+        if self._optimize:
+            action = functools.partial(getattr(self, f"_{what}"), asked)
+            done, result = self._traces.replayed(call, action, once=True)
+        else:
+            done, result = self._exactly(
+                (what, is_int(argnums)),
+                lambda f: EAGER[what](f, argnums),
+                lambda transform: transform(*args, **kwargs),
+                call,
+            )
+        if done:
+            return result
+        return self._fall_back(asked, self._as_it_is(what, argnums))
 
     def _any_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What f returns; where it raises, integers that come first are taken another way."""
@@ -215,7 +213,7 @@ class DerivativeCalls(ExactCalls, EagerCalls):
             hvp(self._function, argnums)  # says what is wrong
         k = int(argnums)
         if not is_eager((*args, v), kwargs) and -len(args) <= k < len(args):
-            if self._traces.passes_by((first, v, *others), kwargs):
+            if self._traces.passes((first, v, *others), kwargs):
                 return hvp(self._function, k)(first, v, *others, **kwargs)
             call = self._traces.call(args, kwargs, (k,))
             structure = call.structure

@@ -16,7 +16,8 @@ from ..operations.guards import NoDerivativeError
 from ..transforms import grad, hessian, jacobian, value_and_grad
 from ..transforms._base import Function, is_int
 from .inner import InnerCalls
-from .recordings import CHANGED, Call, carries_derivatives, run
+from .reads import AsGiven
+from .recordings import Call, carries_derivatives, run
 from .traces import Part, Traces, is_eager
 
 __all__ = ["EAGER", "Asked", "EagerCalls", "Fallback", "run_once"]
@@ -52,6 +53,8 @@ class Fallback:
         self._eager = eager
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not self._traces.gate.passes():
+            self._traces.gate.note_in_vain()
         return self.run(args, kwargs)
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -73,15 +76,15 @@ class Choosing(Fallback):
     ) -> None:
         super().__init__(traces, eager)
         self._key = call.key
-        self._misses = traces.misses(call)
         self._argnums = call.argnums
         self._lifted = call.lifted
         self._last = last
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not self._misses.counts_next:
-            return self.run(args, kwargs)
         traces = self._traces
+        if traces.gate.passes():
+            return self.run(args, kwargs)
+        traces.gate.note_in_vain()
         traces.counts["branch_changes"] += 1
         traces.counts["eager"] += 1
         result, choices = binding.choices_of(self._eager, args, kwargs)
@@ -109,8 +112,23 @@ class EagerCalls(Part, Calls):
     """The calls of a Program that run f as it is."""
 
     _inner: InnerCalls
+    _transforms: dict[tuple[str, int], Function]  # of f
+
+    def _as_it_is(self, what: str, argnums: Any) -> Function:
+        """A method that is called like f, as f does it."""
+        if what == "value":
+            once: Function = self._run_once
+            return once
+        made = self._transforms.get((what, argnums)) if type(argnums) is int else None
+        if made is None:
+            made = EAGER[what](self._function, argnums)
+            if type(argnums) is int:
+                self._transforms[what, argnums] = made
+        return made
 
     def _run_once(self, /, *args: Any, **kwargs: Any) -> Any:
+        if self._traces.as_given:
+            return self._function(*args, **kwargs)
         return run_once(self._function, args, kwargs, self._traces.ways(args, kwargs))
 
     def _fall_back(self, asked: Asked, eager: Callable[..., Any]) -> Any:
@@ -120,11 +138,12 @@ class EagerCalls(Part, Calls):
         """
         _, call, args, numbers, first, last = asked
         kwargs = dict(call.kwargs)
-        if asked.what == "value" and self._traces.obstacle(call) == CHANGED:
-            eager = self._function  # to change what it was given
+        if asked.what == "value" and isinstance(self._traces.obstacle(call), AsGiven):
+            eager = self._function
         fallback = self._fallback_of(call, last, eager)
         ran = call.ran if asked.what == "value" else ()
         if fallback is None:
+            self._traces.gate.note_in_vain()
             self._traces.counts["eager"] += 1
             return ran[0] if ran else eager(*args, **kwargs)
         self._fast_paths.add_fallback(
@@ -148,9 +167,7 @@ class EagerCalls(Part, Calls):
 
     def _fallback(self, what: str, call: Call, argnums: Any) -> Fallback | None:
         """The same for a method that is called like f."""
-        if what == "value":
-            return self._fallback_of(call, (), self._run_once)
-        return self._fallback_of(call, (), EAGER[what](self._function, argnums))
+        return self._fallback_of(call, (), self._as_it_is(what, argnums))
 
     def _here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         """What a gradient function is to run instead of a replay for a call of a method."""

@@ -53,8 +53,10 @@ class Program(DerivativeCalls, SparseCalls, BatchCalls, Report):
             )
         if isinstance(max_traces, bool) or not isinstance(max_traces, int) or max_traces < 1:
             raise ValueError(f"max_traces is an int of 1 or more, not {max_traces!r}")
+        if not isinstance(optimize, bool):
+            raise ValueError(f"optimize is True or False, not {optimize!r}")
         self._function = f
-        self._optimize = bool(optimize)
+        self._optimize = optimize
         self._traces = Traces(f, on_branch_change, self._optimize, max_traces, self._fast_paths)
         for attribute in functools.WRAPPER_ASSIGNMENTS:  # what help() shows
             if hasattr(f, attribute):
@@ -66,6 +68,7 @@ class Program(DerivativeCalls, SparseCalls, BatchCalls, Report):
         self._traces.clear()
         self._inner = InnerCalls(self._function, self._traces)
         self._forget_objects()
+        self._transforms = {}
         self._recent = None
         self._recent_batch = None
 
@@ -74,6 +77,7 @@ class Program(DerivativeCalls, SparseCalls, BatchCalls, Report):
     def _for_object(self, instance: object, n_run: int) -> Program:
         program = Program(WeakMethod(self._function, instance), **self._options)
         program._traces.counts["eager"] = n_run
+        program._traces.as_given = self._traces.as_given
         return program
 
     @property
@@ -87,6 +91,8 @@ class Program(DerivativeCalls, SparseCalls, BatchCalls, Report):
             return NotImplemented
         f = MethodType(self._function, instance)
         if what == "value":
+            if self._traces.as_given:
+                return f(*args, **kwargs)
             return run_once(f, args, kwargs, ways_to_take(args))
         transform = EAGER[what](f, kwargs.pop("argnums", 0))
         return transform(*args, **kwargs)

@@ -9,9 +9,12 @@ finds.
 
 from __future__ import annotations
 
+import builtins
 import dis
 import functools
 import inspect
+import operator
+import os
 import sys
 import threading
 from array import array
@@ -35,13 +38,19 @@ from weakref import ProxyTypes, ReferenceType
 
 import numpy as np
 
-from ..binding import MISSING, Dual, Var, Watch, WeakMethod
+from ..binding import MISSING, Dual, Var, Watch, WeakMethod, are_opened, opened
 from ..binding.callers import is_class_of_library, is_module_of_library, is_of_library
 from ..operations.replayed import Replayed
+from .identities import ATTRIBUTES, Identity, Operand, Step, identities_of, steps_of
 
-__all__ = ["UnwatchableError", "watch_call"]
+__all__ = ["AsGiven", "UnwatchableError", "watch_call"]
 
 MOST_PLACES = 20_000
+IDENTITY = (
+    "it asks whether objects are the same (`{what}` in {where}), which numbers, arrays and "
+    "containers in the place of arguments are not: compare what they hold, or pass a bool or a "
+    "str that tells them apart"
+)
 
 Chain = tuple[str, ...]
 
@@ -54,15 +63,19 @@ class Write(NamedTuple):
     is_name: bool
 
 
+class AsGiven(str):
+    """A reason why f has to run on its own arguments: on stand-ins it does otherwise."""
+
+
 class UnwatchableError(Exception):
-    """Something is read whose changes cannot be seen."""
+    """Something is read whose changes cannot be seen, or asked that is not so in a replay."""
 
 
 # --- code ----------------------------------------------------------------------------------------
 
 
 class Reads(NamedTuple):
-    """The chains that some code reads, by where they begin; and whether it asks for types."""
+    """The chains that some code reads, by where they begin; and what it asks of its arguments."""
 
     globals: frozenset[Chain]
     cells: frozenset[Chain]
@@ -71,6 +84,7 @@ class Reads(NamedTuple):
     writes: frozenset[Write]
     keeps: frozenset[Write]  # the writes, read or not, of what may have been computed
     asks_types: bool
+    identities: tuple[Identity, ...]
 
 
 # Methods of containers that change them, and tell nothing of what was in them.
@@ -81,36 +95,6 @@ _CHANGES = _WRITES.union(
     *[("extendleft", "rotate", "fill", "put", "itemset", "partition", "byteswap")],
 )
 _SHUFFLES = ("COPY", "SWAP", "DUP_TOP_TWO", "ROT_TWO", "ROT_THREE")
-_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
-_IGNORED = ("CACHE", "EXTENDED_ARG", "PUSH_NULL", "NOP", "RESUME", "COPY_FREE_VARS", "NOT_TAKEN")
-
-
-class _Step(NamedTuple):
-    """An instruction, or one of the two that some stand for."""
-
-    name: str
-    argument: Any
-
-
-def _steps(code: CodeType) -> list[_Step]:
-    steps = []
-    for instruction in dis.get_instructions(code):
-        name = instruction.opname
-        if name in _IGNORED:
-            continue
-        if isinstance(instruction.argval, tuple) and "FAST_" in name:
-            for part, argument in zip(_halves(name), instruction.argval, strict=True):
-                steps.append(_Step(part, argument))
-        else:
-            steps.append(_Step(name, instruction.argval))
-    return steps
-
-
-def _halves(name: str) -> list[str]:
-    """LOAD_FAST_LOAD_FAST is two instructions in one."""
-    return [
-        "STORE_FAST" if part.startswith("STORE") else "LOAD_FAST" for part in name.split("_FAST_")
-    ]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -119,10 +103,10 @@ def _reads_of(code: CodeType) -> Reads:
     found: dict[str, set[Chain]] = {"globals": set(), "cells": set(), "first": set()}
     imports: set[Chain] = set()
     writes, keeps = map(set, _own_writes(code))
-    steps = _steps(code)
+    steps = steps_of(code)
     first = code.co_varnames[0] if code.co_argcount else None
     module = ""
-    for k, (name, argument) in enumerate(steps):
+    for k, (name, argument, *_) in enumerate(steps):
         if name in ("LOAD_GLOBAL", "LOAD_NAME"):
             where = "globals"
         elif name in ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"):
@@ -146,7 +130,7 @@ def _reads_of(code: CodeType) -> Reads:
             continue
         chain: list[str] = [] if where == "first" else [argument]
         for step in steps[k + 1 :]:
-            if step.name not in _ATTRIBUTES:
+            if step.name not in ATTRIBUTES:
                 break
             chain.append(step.argument)
         found[where].add(tuple(chain))
@@ -174,6 +158,7 @@ def _reads_of(code: CodeType) -> Reads:
         frozenset(writes),
         frozenset(keeps),
         asks_types,
+        tuple(identities_of(code)),
     )
 
 
@@ -224,7 +209,7 @@ def _own_writes(code: CodeType) -> tuple[list[Write], list[Write]]:
             continue
         where, chain = place
         at = k + 1
-        while at < len(steps) and steps[at].opname in _ATTRIBUTES:
+        while at < len(steps) and steps[at].opname in ATTRIBUTES:
             if steps[at].argval in _CHANGES:
                 note(Write(where, chain, False), _is_constant(steps[at + 1 : at + 2]))
             chain = (*chain, str(steps[at].argval))
@@ -320,14 +305,14 @@ _CALLS = ("PRECALL", "CALL", "CALL_FUNCTION")
 _FLOATS = ("float", "float64", "floating", "inexact", "number", "generic", "Real", "Number")
 
 
-def _asks_type(steps: list[_Step], k: int) -> bool:
+def _asks_type(steps: list[Step], k: int) -> bool:
     """Whether the type of something is looked at, rather than that of self.
 
     Or if it is a float, which what is taken of a plain array by a stand-in is not.
     """
-    if steps[k] == ("LOAD_GLOBAL", "isinstance"):
+    if steps[k][:2] == ("LOAD_GLOBAL", "isinstance"):
         return any(step.argument in _FLOATS for step in steps[k + 1 : k + 8])
-    if steps[k] != ("LOAD_GLOBAL", "type"):
+    if steps[k][:2] != ("LOAD_GLOBAL", "type"):
         return False
     called = steps[k + 1 : k + 3]
     is_self = (
@@ -338,7 +323,7 @@ def _asks_type(steps: list[_Step], k: int) -> bool:
     return not (is_self and called[1].name in _CALLS)
 
 
-def _only_counts(steps: list[_Step], k: int) -> bool:
+def _only_counts(steps: list[Step], k: int) -> bool:
     """Whether a variable is read to be counted up alone: n += 1, n[0] += 1."""
     names = [step.name for step in steps[k : k + 12]]
     argument = steps[k].argument
@@ -375,6 +360,8 @@ class _Walk:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self.asks_types = False  # whether the user's code looks at types
+        self._names: set[str] = set()  # that the user's code has: methods and all else
+        self._asked: list[tuple[str, str]] = []  # names of methods, and what these ask
         self._written: list[tuple[FunctionType, Any, Write]] = []  # in functions, and their owners
         self._kept_by: list[tuple[FunctionType, Any, Write]] = []
         self._named: set[tuple[int, str]] = set()  # what is read by its name
@@ -396,12 +383,24 @@ class _Walk:
 
     # --- functions
 
-    def function(self, function: FunctionType, owner: Any = None, path: str = "") -> None:
-        """What a function reads; `owner` is the object that it is a method of."""
+    def function(
+        self,
+        function: FunctionType,
+        owner: Any = None,
+        path: str = "",
+        kind: type | None = None,
+    ) -> None:
+        """What a function reads.
+
+        `owner` is the object that it is a method of; or `kind` a class that has it, where it is
+        not known whether anything calls it.
+        """
         if not self._is_new(function, owner):
             return
         path = path or function.__qualname__
         names = function.__code__.co_freevars
+        if function in _READ_BY:
+            self.value(_READ_BY[function], "os.environ")
         if is_of_library(function.__code__.co_filename):
             for k, name in enumerate(names):  # of a wrapper
                 text = f"{name} in {path}"
@@ -415,6 +414,13 @@ class _Walk:
         self.asks_types = self.asks_types or reads.asks_types
         self._written.extend((function, owner, write) for write in reads.writes)
         self._kept_by.extend((function, owner, write) for write in reads.keeps)
+        self._names.update(_all_names(function.__code__))
+        for identity in reads.identities:
+            if _needs_arguments(identity, function, owner, kind):
+                where = f"line {identity.line} of {path}"
+                name = "" if kind is None else path.rpartition(".")[2]
+                self._asked.append((name, IDENTITY.format(what=identity.what, where=where)))
+                self.check_identities()
         for chain in sorted(reads.globals):
             self._global(function.__globals__, chain)
         for chain in sorted(reads.cells):
@@ -439,9 +445,14 @@ class _Walk:
     def _import(self, function: FunctionType, chain: Chain) -> None:
         """A module that is imported while the function runs: all names of it that there are."""
         module = sys.modules.get(chain[0])
-        if module is None or is_module_of_library(module):
+        if module is None:
             return
         names = sorted(set(_all_names(function.__code__)))
+        if is_module_of_library(module):
+            for part in (vars(module).get(name) for name in names):
+                if any(part is one for one in (*_READ_BY, *_READ_BY.values())):
+                    self.value(part, f"{chain[0]}.environ")
+            return
         if len(chain) > 1:
             self._global(vars(module), chain[1:])
             module = vars(module).get(chain[1])
@@ -449,6 +460,15 @@ class _Walk:
             for name in names:
                 if name in vars(module):
                     self._global(vars(module), (name,))
+
+    def check_identities(self) -> None:
+        """Raise where something is asked of arguments that stand-ins do not answer.
+
+        In methods, if their names are anywhere in the code, or if Python itself calls them.
+        """
+        for name, text in self._asked:
+            if not name or name.startswith("__") or name in self._names:
+                raise UnwatchableError(AsGiven(text))
 
     # --- what is written to
 
@@ -560,6 +580,8 @@ class _Walk:
         if isinstance(value, FunctionType):
             self.function(value, None, path)
         elif isinstance(value, BuiltinFunctionType):  # perhaps a method, such as a dict's get
+            if any(value is one for one in _ASK_IDENTITY):
+                raise UnwatchableError(AsGiven(IDENTITY.format(what=value.__name__, where=path)))
             self.value(value.__self__, path)
         elif isinstance(value, (MethodType, WeakMethod)):
             if isinstance(value.__func__, FunctionType):
@@ -670,13 +692,19 @@ class _Walk:
                 if _is_stable(base, name):
                     self._watch.attribute(base, name, f"{base.__qualname__}.{name}")
                 for item in _behind(part):
-                    self.value(item, f"{base.__qualname__}.{name}")
+                    if isinstance(item, FunctionType) and not isinstance(part, staticmethod):
+                        self.function(item, None, f"{base.__qualname__}.{name}", base)
+                    else:
+                        self.value(item, f"{base.__qualname__}.{name}")
 
 
 _CONTAINERS: tuple[type, ...] = (
     *(dict, list, tuple, set, frozenset, deque, bytearray, array, memoryview, slice),
     *(MappingProxyType, np.ndarray, type({}.keys()), type({}.values()), type({}.items())),
 )
+_ASK_IDENTITY: tuple[Any, ...] = (id, operator.is_, operator.is_not)
+# What functions of libraries read that others may change.
+_READ_BY: dict[Any, Any] = {os.getenv: os.environ}
 _GETTERS: tuple[Any, ...] = (object.__getattribute__, type.__getattribute__)
 _OF_EVERY_CLASS = frozenset(
     (
@@ -755,6 +783,52 @@ def _static(value: Any, name: str) -> Any:
     return getattr(value, name, MISSING) if isinstance(found, _DESCRIPTORS) else found
 
 
+def _needs_arguments(
+    identity: Identity, function: FunctionType, owner: Any, kind: type | None
+) -> bool:
+    """Whether an argument may be what is asked for, and something else that of a stand-in."""
+    named = [one for one in identity.operands if one is not None]
+    if kind is not None and not are_opened(kind):
+        if Operand("first", ()) in named:  # an object that has no stand-in
+            return False
+    elif owner is None:
+        named = [one for one in named if one.where != "first"]
+    if len(named) == len(identity.operands):  # none of them is an argument
+        return False
+    return not any(_is_mark(_named(function, owner, one)) for one in named)
+
+
+def _named(function: FunctionType, owner: Any, operand: Operand) -> Any:
+    """What a name in a function stands for, and attributes of it; MISSING if that is not known."""
+    value, chain = owner, operand.chain
+    if operand.where == "results" or (operand.where == "first" and owner is None):
+        return MISSING
+    if operand.where == "globals":
+        value = function.__globals__.get(chain[0], getattr(builtins, chain[0], MISSING))
+    elif operand.where == "cells":
+        try:
+            value = _cell(function, chain[0]).cell_contents
+        except ValueError:  # it is empty
+            return MISSING
+    for name in chain if operand.where == "first" else chain[1:]:
+        is_plain = not isinstance(value, ModuleType)
+        value = _static(value, name) if is_plain else getattr(value, name, MISSING)
+        if isinstance(value, (property, functools.cached_property)):
+            return MISSING
+    return value
+
+
+def _is_mark(value: Any) -> bool:
+    """Whether it would be itself as an argument: a recording tells it from all else, as f does."""
+    if value is MISSING or isinstance(value, (Var, Dual)):
+        return False
+    if value is None or isinstance(value, (bool, str, bytes, type)):
+        return True
+    is_number = isinstance(value, (int, float, complex, np.generic, np.ndarray))
+    is_told_by_contents = isinstance(value, (set, frozenset, slice, range))
+    return not is_number and not is_told_by_contents and opened(value) is None
+
+
 def _all_names(code: CodeType) -> Iterator[str]:
     yield from code.co_names
     for constant in code.co_consts:
@@ -785,6 +859,7 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
             "it reads containers that are nested too deeply to be watched: pass what it computes "
             "with as an argument"
         ) from None
+    walk.check_identities()
     watch.asks_types = walk.asks_types
     watch.is_written = walk.is_written
     watch.keeps = walk.keeps

@@ -44,16 +44,19 @@ from ..operations.replayed import Replayed
 from ..operations.scalars import stand_in
 from ..transforms._base import Function, is_int
 from ..transforms._outputs import as_result, places
-from .reads import UnwatchableError, watch_call
+from .reads import AsGiven, UnwatchableError, watch_call
 from .returned import Returned
 
-CHANGED = (
+CHANGED = AsGiven(
     "it changes a list, a dict or another container among its arguments in place: return what "
     "that becomes"
 )
 KEPT = (
     "it keeps what cadiff.value(v) gives, or something made of it: a replay would not keep what "
     "it computes anew, so return it"
+)
+COMPLEX = AsGiven(
+    "it computes with complex numbers, which have no derivatives: write real and imaginary parts"
 )
 
 NOT_ENTERED: Any = object()  # a function is no entry, and has to be run
@@ -101,7 +104,7 @@ def met(found: Any) -> FloatArray:
 
 def carries_derivatives(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     """Whether a number with a derivative is among the arguments."""
-    return any(map(binding.carries, args)) or any(map(binding.carries, kwargs.values()))
+    return binding.carries(args) or (len(kwargs) > 0 and binding.carries(kwargs))
 
 
 class Call:
@@ -360,6 +363,7 @@ class KnownCall(Call):
         self._given = args
         self.key = key
         self.atoms = atoms
+        self.lifted = frozenset()
 
     def __getattr__(self, name: str) -> Any:
         if "args" in self.__dict__:
@@ -614,9 +618,8 @@ def first_argument(args: tuple[Any, ...]) -> tuple[int, ...]:
 def ways_to_take(args: tuple[Any, ...]) -> tuple[tuple[int, ...], ...]:
     """What may come first among the inputs of a plain call, the more likely way first.
 
-    Nothing is differentiated there: arrays of integers in the first argument are integers, as in
-    any other, unless f cannot do with them. Ints in its lists are numbers, unless they have to be
-    ints.
+    Nothing is differentiated there: integers in the first argument are integers, as in any other,
+    unless f cannot do with them.
     """
     if args and _is_of_floats(args[0]):  # as it mostly is
         return ((0,),)
@@ -624,10 +627,8 @@ def ways_to_take(args: tuple[Any, ...]) -> tuple[tuple[int, ...], ...]:
     if not numbers:
         return (numbers,)
     leaves, _ = binding.flattened(args[0], _is_row)
-    leaves = [*map(_unmasked, leaves)]
-    if any(isinstance(leaf, np.ndarray) and leaf.dtype.kind in "iu" for leaf in leaves):
-        return ((), numbers)
-    return (numbers, ()) if any(map(is_int, leaves)) else (numbers,)
+    has_integers = any(_are_integers(_unmasked(leaf)) for leaf in leaves)
+    return ((), numbers) if has_integers else (numbers,)
 
 
 def _is_of_floats(item: Any) -> bool:
@@ -683,7 +684,8 @@ def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Reco
     try:
         watch = watch_call(f, call.statics)
     except UnwatchableError as error:
-        return str(error)
+        obstacle: str = error.args[0]
+        return obstacle
     if watch.asks_types and call.lifted:
         return "it asks for types of its arguments, which stand-ins have not"
     runs_once = watch.is_written or watch.keeps
@@ -695,7 +697,12 @@ def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Reco
         with Guarded(call.inputs, f, exact or watch.asks_types) as guarded:
             args, kwargs = call.with_inputs(guarded.lifted, lends=True)
             given = _contents(args, kwargs)
-            out = f(*args, **kwargs)
+            try:
+                out = f(*args, **kwargs)
+            except TypeError:
+                if not guarded.met_complex:
+                    raise
+                return COMPLEX
             is_changed = not _are_same(given, _contents(args, kwargs))
             del args, kwargs, given
             output = Returned(out)
@@ -750,12 +757,14 @@ def _taken(
     obstacle = obstacle or output.obstacle
     if obstacle:
         is_own = guarded.obstacle not in ("", OUTER) and not output.obstacle
-        if is_own and not (keeps or changed or call.is_aliased):  # else f has to run as it is
+        # The texts of NumPy's scalars are other ones: f runs again, where it may.
+        is_shown = guarded.is_shown and not (watch.is_written or watch.keeps)
+        if is_own and not (keeps or changed or call.is_aliased or is_shown):
             with contextlib.suppress(ObstacleError):
                 made = _made_of(guarded, output, call, watch, optimize, exact)
                 call.once = (made, call.lifted) if isinstance(made, Recorded) else None
             call.ran = (_finalized_output(guarded.recording, output),)
-        return obstacle
+        return AsGiven(obstacle) if guarded.is_shown else obstacle
     return _made_of(guarded, output, call, watch, optimize, exact)
 
 

@@ -12,23 +12,22 @@ import sys
 import threading
 import warnings
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from types import FunctionType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from .. import binding
-from ..binding import CallError, Code, FastPathTable, ObstacleError, PointError
+from ..binding import CallError, Code, FastPathTable, ObstacleError, PointError, is_eager
 from ..transforms._base import Function
+from .pace import Pace
+from .reads import AsGiven
 from .recordings import (
     OUTER,
     Call,
     MissedError,
     Recorded,
-    carries_derivatives,
     is_portable,
     met,
     record,
@@ -40,9 +39,7 @@ __all__ = ["OnBranchChange", "Part", "Traces", "is_eager"]
 MOST_SIGNATURES = 512  # that something is known of at the same time
 MOST_BYTES = 1 << 30  # in all recordings but one
 MOST_UNSETTLED = 3  # recordings that change what they read
-FEW_UNUSED = 16  # attempts in a row that were of no use to another call
-MOST_SEEN = 256  # signatures that were seen but not recorded
-MOST_PASSED = 15  # calls of such signatures in a row that are not looked at
+PERIOD = 64  # calls that no recording serves, within which uses of recordings are compared
 
 OnBranchChange = Literal["retrace", "raise", "warn"]
 
@@ -59,67 +56,6 @@ class Miss(NamedTuple):
     def allows(self, other: Recorded) -> bool:
         """Whether another recording may have the outcomes of the call."""
         return binding.may_meet(other.outcomes, self.recorded.outcomes, self.guard, self.outcome)
-
-
-class Misses:
-    """Whether one more recording would pay, where there are as many as there may be.
-
-    Of calls that no recording served it is counted how often each way to choose came, over a
-    period of some calls: what comes again and again is worth the place of a recording that was
-    used less in the same period. The more recordings have given place without ever being used,
-    the more it takes. Where nothing has come again for a period, one call of some is counted.
-    """
-
-    PERIOD = 16
-    FEW = 3
-    MANY = 12
-    SOME = 4
-
-    def __init__(self) -> None:
-        self._choices: dict[int, int] = {}  # how often each way came
-        self._count = 0
-        self._former: dict[int, int] = {}  # how often recordings had been used when it began
-        self._needed = self.FEW
-        self._news = 0  # ways in a row that had not come in their period
-        self._passed = 0  # calls that were not counted
-
-    @property
-    def counts_next(self) -> bool:
-        """Whether the next call is counted."""
-        if self._news < self.PERIOD:
-            return True
-        self._passed += 1
-        return self._passed % self.SOME == 0
-
-    def superseded(self, recordings: list[Recorded], choices: int) -> Recorded | None:
-        """Note a call that chose so. The recording in whose place it is to be recorded, if any."""
-        if self._count == 0:
-            self._former = {id(recorded): recorded.uses for recorded in recordings}
-        came = self._choices[choices] = self._choices.get(choices, 0) + 1
-        self._news = self._news + 1 if came == 1 else 0
-        self._count += 1
-        if self._count >= self.PERIOD:
-            self._forget()
-        if came < self._needed:
-            return None
-        uses, _, useless = min(
-            (self._lately(recorded), -k, recorded) for k, recorded in enumerate(recordings)
-        )
-        if came <= 2 * uses:
-            return None
-        self._needed = self.FEW if useless.uses > 0 else min(2 * self._needed, self.MANY)
-        self._forget()
-        return useless
-
-    def _forget(self) -> None:
-        self._choices.clear()
-        self._count = 0
-
-    def _lately(self, recorded: Recorded) -> int:
-        """How often it was used in this period; -1 if it can be no more."""
-        if not recorded.is_current:
-            return -1
-        return recorded.uses - self._former.get(id(recorded), recorded.uses)
 
 
 class Integers:
@@ -140,22 +76,27 @@ class Integers:
 
     def inputs(self, items: list[Any]) -> frozenset[int]:
         """Those that are inputs in a call."""
-        for k, first in list(self._first.items()):
-            if not np.array_equal(first, items[k]):
-                self._change(k, items)
+        changed = [k for k, first in self._first.items() if not _are_equal(first, items[k])]
+        if changed:
+            self._change(changed, items)
         if self.are_held:
             return frozenset()
         return frozenset(k for k in self._changing - self._constant if _may_be_input(items[k]))
 
-    def _change(self, k: int, items: list[Any]) -> None:
-        single = [j for j, item in enumerate(items) if not isinstance(item, np.ndarray)]
-        for j in single if k in single and len(single) > self.MANY else (k,):
-            self._changing.add(j)
-            self._first.pop(j, None)
+    def _change(self, which: list[int], items: list[Any]) -> None:
+        single = {k for k, item in enumerate(items) if not isinstance(item, np.ndarray)}
+        together = single if len(single) > self.MANY and not single.isdisjoint(which) else ()
+        for k in {*which, *together}:
+            self._changing.add(k)
+            self._first.pop(k, None)
 
     def fix(self, which: frozenset[int]) -> None:
         """These are constants from now on."""
         self._constant |= which
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    return np.array_equal(one, other) if isinstance(one, np.ndarray) else bool(one == other)
 
 
 def _may_be_input(item: Any) -> bool:
@@ -168,10 +109,34 @@ class Traced:
     def __init__(self) -> None:
         self.recordings: list[Recorded] = []  # the one made or used last first
         self.obstacle = ""  # why f is run as it is
-        self.misses = Misses()
+        self.made = 0  # recordings, or attempts
         self.unsettled = 0  # recordings that changed what they read
-        self.raised = 0  # calls within other derivatives since f raised when it was recorded
-        self.futile = 0  # calls in a row whose derivative no recording had
+        self._former: dict[int, int] = {}  # how often recordings had been used some time ago
+        self._n_missed = 0  # calls since that no recording served
+
+    def note_in_vain(self) -> None:
+        """Note a call that no recording served."""
+        if self._n_missed % PERIOD == 0:
+            self._begin()
+        self._n_missed += 1
+
+    def superseded_by(self, rate: float) -> Recorded | None:
+        """The recording in whose place another is to be made, for what comes so often, if any."""
+        found = [(self._lately(one), -k) for k, one in enumerate(self.recordings)]
+        uses, k = min(found)
+        if rate * self._n_missed > 2 * uses + 1:
+            return self.recordings[-k]
+        self._begin()
+        return None
+
+    def _begin(self) -> None:
+        self._former = {id(one): one.uses for one in self.recordings}
+        self._n_missed = 0
+
+    def _lately(self, recorded: Recorded) -> int:
+        if not recorded.is_current:
+            return -1
+        return recorded.uses - self._former.get(id(recorded), recorded.uses)
 
 
 class Traces:
@@ -200,21 +165,21 @@ class Traces:
         self.max_traces = max_traces
         self.lock = threading.RLock()
         self._fast_paths = fast_paths
+        self.as_given: set[AsGiven] = set()  # why f runs on its own arguments, if it does
         _alive.add(self)
         self.clear()
 
     def clear(self) -> None:
         """Forget all of it."""
         self._fast_paths.clear()
+        self.as_given.clear()
         self.counts = {"recordings": 0, "branch_changes": 0, "eager": 0}
         self._known: dict[Any, Traced] = {}  # by keys of calls
         self.integers: dict[Any, Integers] = {}  # by forms of calls
         self._preferred: dict[Any, tuple[int, ...]] = {}  # by forms of plain calls
-        self._latest: deque[Callable[[], Recorded | None]] = deque(maxlen=FEW_UNUSED)
-        self._seen: dict[int, Any] = {}  # by hashes of keys, which may be long: see _marks
-        self._strays = 0  # calls in a row of signatures that were not worth a recording
-        self._to_pass = 0
-        self._passed: deque[int] = deque(maxlen=2 * MOST_PASSED)
+        self.pace = Pace()
+        self.gate = self._fast_paths.gate
+        self.gate.may_pass = self.optimize and self.on_branch_change == "retrace"
         self._missing_derivatives: dict[str, None] = {}  # why f is run as it is for some
         self._changes: dict[str, str] = {}  # of what is watched: the last ones
         self._forgets = False
@@ -338,8 +303,6 @@ class Traces:
                     if recorded is None:
                         if miss is not None:
                             self.change_branch()
-                        elif tried and not self._is_worth_a_try(call):
-                            return False, None
                         recorded = fresh = self._record(call, within)
                 if recorded is None:
                     return self._used_once(call, action) if once else (False, None)
@@ -358,13 +321,11 @@ class Traces:
                 self._note_missing_derivative(str(obstacle))
                 return False, None
             else:
-                self._strays = self._to_pass = 0
                 if recorded is not fresh:
+                    self.gate.note_served()
                     recorded.use()
                     if tried:
                         self._bring_to_front(call, recorded)
-                elif call.key in self._known:
-                    self._known[call.key].futile = 0
                 return True, result
         return False, None
 
@@ -446,36 +407,30 @@ class Traces:
         traced = self._known.get(call.key)
         if traced is not None and len(traced.recordings) == self.max_traces:
             traced = self._apart(call, traced)
-        if traced is not None and traced.recordings:
-            is_worth_it = len(traced.recordings) < self.max_traces
-        else:
-            is_worth_it = self._is_worth_a_signature(call)
-        if not is_worth_it:
-            return None
+            if traced is not None and len(traced.recordings) == self.max_traces:
+                return None
+        if traced is None or not 0 < traced.made < self.max_traces:
+            image = 0 if traced is None else _image(traced.recordings)
+            if not self._is_worth_it(call.args, call.kwargs, image):
+                return None
         return self._made_within(call) if within else self._made(call)
 
     def _made_within(self, call: Call) -> Recorded | None:
-        """As `_made`; where f raises something, it will do so again, or not, in the derivative.
-
-        The more calls have come since, the less often it is tried.
-        """
-        traced = self._traced(call.key)
-        traced.raised += traced.raised > 0
-        if traced.raised & (traced.raised - 1) > 0:
-            return None
+        """As `_made`; where f raises something, it will do so again, or not, in the derivative."""
         try:
-            recorded = self._made(call)
+            return self._made(call)
         except Exception:
-            traced.raised = max(traced.raised, 1)
+            self._traced(call.key).made += 1
+            self.pace.note_made(None)
             return None
-        traced.raised = 0
-        return recorded
 
     def _apart(self, call: Call, traced: Traced) -> Traced | None:
         """What is known of a call, once ints that choose between branches are constants.
 
         There are more recordings of other ints than there may be of other outcomes.
         """
+        if not call.lifted:
+            return traced
         which = call.lifted & frozenset().union(*[one.compared for one in traced.recordings])
         known = self.integers.get(call.form)
         if not which or known is None:
@@ -486,55 +441,31 @@ class Traces:
         call.lift(call.lifted - which)
         return self._known.get(call.key)
 
-    def passes_by(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-        """Whether a call that no fast path serves is run as it is, without a look at it.
+    def passes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether a call that no fast path serves is to run f at once; that is counted.
 
-        So are most, where calls of signatures that come but once follow each other; but not those
-        whose ints and strings were passed by before.
+        Where calls are looked at in vain, none is taken apart before it came again.
         """
-        if self._to_pass == 0 or self.on_branch_change != "retrace":
-            return False
-        statics = tuple([x for x in (*args, *kwargs.values()) if type(x) in _PLAIN])
-        if statics and hash(statics) in self._passed:
-            return False
-        self._passed.append(hash(statics))
-        self._to_pass -= 1
+        if not self.gate.passes():
+            if not self.gate.is_in_vain or self._is_worth_it(args, kwargs):
+                return False
+            self.gate.note_in_vain()
         self.counts["eager"] += 1
         return True
 
-    def _is_worth_a_signature(self, call: Call) -> bool:
-        """Whether calls of this signature are likely to come again."""
-        latest = [attempt() for attempt in self._latest]
-        if len(latest) < FEW_UNUSED or any(one is not None and one.uses > 0 for one in latest):
+    def _is_worth_it(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], image: int = 0
+    ) -> bool:
+        """Whether a call that no recording serves is worth one."""
+        if self.pace.is_free:
             return True
-        key, marks = hash(call.key), _marks(call)
-        if self._seen.get(key) == marks:
-            return True
-        if len(self._seen) >= MOST_SEEN:
-            del self._seen[next(iter(self._seen))]
-        self._seen[key] = marks
-        self._strays += 1
-        self._to_pass = min(self._strays, MOST_PASSED)
-        return False
-
-    def _is_worth_a_try(self, call: Call) -> bool:
-        """Whether a new recording may have a derivative that others have not.
-
-        The more calls in a row have found none, the less often it is tried.
-        """
-        traced = self._traced(call.key)
-        count = traced.futile
-        traced.futile += 1
-        return count & (count - 1) == 0
+        number, marks = binding.key_of_call(args, kwargs)
+        return self.pace.rate(number ^ image, marks) > 0.0
 
     def is_full(self, call: Call) -> bool:
         """Whether calls of its signature that no recording serves are not recorded at once."""
         traced = self._known.get(call.key)
         return traced is not None and len(traced.recordings) >= self.max_traces
-
-    def misses(self, call: Call) -> Misses:
-        """What is known of calls like this one that no recording served."""
-        return self._traced(call.key).misses
 
     def superseded(self, key: Any, choices: int) -> Recorded | None:
         """Note how f chose when it was run as it is.
@@ -545,12 +476,19 @@ class Traces:
             traced = self._known.get(key)
             if traced is None or traced.obstacle or len(traced.recordings) < self.max_traces:
                 return None
-            return traced.misses.superseded(traced.recordings, choices)
+            what = hash((hash(key), choices, _image(traced.recordings)))
+            traced.note_in_vain()
+            rate = self.pace.rate(what)
+            if rate == 0.0:
+                return None
+            self.pace.forget(what)
+            return traced.superseded_by(rate)
 
     def replace(self, useless: Recorded, call: Call) -> None:
         """Record a call in the place of a recording."""
         with self.lock:
             self._remove(call, useless)
+            self.pace.spend()
             self._made(call)
 
     # --- making and forgetting them
@@ -574,8 +512,10 @@ class Traces:
                 self._note_obstacle(call, recorded)
             return None
         self.counts["recordings"] += 1
-        self._latest.append(weakref.ref(recorded))
-        self._seen.pop(hash(call.key), None)
+        if not self.pace.is_in_vain:
+            self.gate.open()
+        self.pace.note_made(recorded)
+        traced.made += 1
         is_current = recorded.is_current
         if not is_current:
             self._note_unsettled(call, recorded)
@@ -675,8 +615,10 @@ class Traces:
 
     def _note_obstacle(self, call: Call, obstacle: str) -> None:
         """From now on calls of this signature run f as it is."""
-        self._latest.append(_nothing)
+        self.pace.note_made(None)
         self._traced(call.key).obstacle = obstacle
+        if isinstance(obstacle, AsGiven):
+            self.as_given.add(obstacle)
         _warn(f"{self!r} runs its function as it is, which cannot be replayed: {obstacle}")
 
     def _note_unsettled(self, call: Call, recorded: Recorded) -> None:
@@ -697,18 +639,10 @@ class Traces:
             _warn(f"{self!r} runs its function as it is for a derivative: {obstacle}")
 
 
-_PLAIN = frozenset((int, bool, str, bytes))
-
-
-def _marks(call: Call) -> list[Any]:
-    """What tells objects in a call from later ones that stand in their places in memory."""
-    return [
-        binding.key_of(item) for item in call.statics if not isinstance(item, (FunctionType, type))
-    ]
-
-
-def _nothing() -> None:
-    """Stands for an attempt that made no recording."""
+def _image(recordings: list[Recorded]) -> int:
+    """What tells that which is read now from what is read at other times: see `Watch.image`."""
+    watch = recordings[0].watch if recordings else None
+    return 0 if watch is None else watch.image()
 
 
 _alive: weakref.WeakSet[Traces] = weakref.WeakSet()
@@ -722,16 +656,6 @@ def _have_fresh_locks() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_have_fresh_locks)
-
-
-def is_eager(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    """Whether f is run as it is: within another derivative or program, or under a hook."""
-    return (
-        binding.is_hooked()
-        or binding.is_guarding()
-        or binding.is_opened()
-        or carries_derivatives(args, kwargs)
-    )
 
 
 def _warn(message: str) -> None:

@@ -143,6 +143,7 @@ def _solve_push_a(g: Any, ans: Any, a: Any, b: Any, transposed: bool, **options:
     return -_solve(a, (T(g) if transposed else g) @ ans, transposed, **options)
 
 
+_solve.called = "solve"
 _solve.defvjp(
     _solve_pull_a,
     lambda ans, a, b, transposed, **options: lambda g: _solve(a, g, not transposed, **options),
@@ -194,6 +195,7 @@ def _triangle_push(g: Any, ans: Any, a: Any, b: Any, trans: bool, lower: bool, u
     return -_solve_triangular(a, (T(change) if trans else change) @ ans, trans, lower, unit)
 
 
+_solve_triangular.called = "solve_triangular"
 _solve_triangular.defvjp(
     _triangle_pull,
     lambda ans, a, b, trans, lower, unit: (
@@ -272,6 +274,7 @@ def _pinv(a: Any, **options: Any) -> Any:
     return scipy.linalg.pinv(a, check_finite=False, **options)
 
 
+_pinv.called = "pinv"
 _pinv.defvjp(factor.pinv_pull)
 _pinv.defjvp(factor.pinv_push)
 
@@ -366,6 +369,7 @@ def _lu_push(g: Any, ans: Any, a: Any) -> Any:
     return lower + part(inside, above) @ part(lu, above), np.zeros(len(a))
 
 
+_lu_factor.called = "lu_factor"
 _lu_factor.defvjp(_lu_pull)
 _lu_factor.defjvp(_lu_push)
 
@@ -446,6 +450,7 @@ def _eigh(a: Any, lower: bool, driver: str | None) -> Any:
     return scipy.linalg.eigh(a, lower=lower, driver=driver, check_finite=False)
 
 
+_eigh.called = "eigh"
 _eigh.defvjp(lambda ans, a, lower, driver: factor.eigh_pull(ans, a, lower))
 _eigh.defjvp(lambda g, ans, a, lower, driver: factor.eigh_push(g, ans, a, lower))
 
@@ -508,6 +513,7 @@ def _svd(a: Any, full: bool, driver: str) -> Any:
     return scipy.linalg.svd(a, full_matrices=full, check_finite=False, lapack_driver=driver)
 
 
+_svd.called = "svd"
 _svd.defvjp(lambda ans, a, full, driver: factor.svd_pull(ans, a, full))
 _svd.defjvp(lambda g, ans, a, full, driver: factor.svd_push(g, ans, a, full))
 
@@ -568,6 +574,7 @@ def _blocks(a: Any, b: Any, c: Any, d: Any) -> Any:
     return concatenate(rows, axis=-2)
 
 
+_frechet.called = "expm_frechet"
 _frechet.defvjp(
     lambda ans, a, e: lambda g: _second(T(a), T(e), g),
     lambda ans, a, e: lambda g: _frechet(T(a), g),
@@ -578,6 +585,7 @@ _frechet.defjvp(
 )
 
 
+_expm.called = "expm"
 _expm.defvjp(lambda ans, a: lambda g: _frechet(T(a), g))
 _expm.defjvp(lambda g, ans, a: _frechet(a, g))
 
@@ -629,6 +637,7 @@ def _logm_derivative(a: Any, e: Any) -> Any:
     return factors * _logm(_blocks(a, e / factors, np.zeros(a.shape), a))[..., :n, n:]
 
 
+_logm.called = "logm"
 _logm.defvjp(lambda ans, a: lambda g: _logm_derivative(T(a), g))
 _logm.defjvp(lambda g, ans, a: _logm_derivative(a, g))
 
@@ -645,6 +654,7 @@ def _sylvester(a: Any, b: Any, q: Any) -> Any:
     return each(scipy.linalg.solve_sylvester, a, b, q)
 
 
+_sylvester.called = "solve_sylvester"
 _sylvester.defvjp(
     lambda ans, a, b, q: lambda g: -outer_product(_sylvester(T(a), T(b), g), ans),
     lambda ans, a, b, q: lambda g: -(T(ans) @ _sylvester(T(a), T(b), g)),
@@ -683,6 +693,7 @@ def _root_derivative(x: Any, g: Any) -> Any:
     return _sylvester(x, x, g)
 
 
+_sqrtm.called = "sqrtm"
 _sqrtm.defvjp(lambda ans, a: lambda g: _root_derivative(T(ans), g))
 _sqrtm.defjvp(lambda g, ans, a: _root_derivative(ans, g))
 
@@ -703,6 +714,7 @@ def _euclidean(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
     return scipy.linalg.norm(x, keepdims=keepdims, check_finite=False)
 
 
+_euclidean.called = "norm"
 _euclidean.defvjp(of_numpy.p_norm_pull)
 _euclidean.defjvp(of_numpy.p_norm_push)
 

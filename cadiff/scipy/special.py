@@ -597,6 +597,7 @@ def _weights(ans: Any, a: Any, b: Any, axis: Any) -> Any:
     return shares if b is None else shares * b
 
 
+_logsumexp.called = "logsumexp"
 _logsumexp.defvjp(
     lambda ans, a, b, axis: lambda g: g * _weights(ans, a, b, axis),
     lambda ans, a, b, axis: lambda g: g * _shares(ans, a, b, axis),

@@ -25,7 +25,9 @@ typedef struct CadGuards {
     size_t marks;                     /* how many there were when guarding began */
     uint64_t serial;                  /* never used twice */
     int at_once;                      /* what is compared is a guard, whether it is read or not */
-    struct CadGuards *outer;          /* that of a recording around this one, or NULL */
+    int is_shown;            /* a number was shown as what it is, which is not what f was given */
+    int met_complex;         /* an operation was refused because of complex numbers */
+    struct CadGuards *outer; /* that of a recording around this one, or NULL */
 } CadGuards;
 
 /* Begin to note guards on a tape, besides those of an outer recording, which it may have:

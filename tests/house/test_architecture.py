@@ -99,7 +99,8 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "programs",
         [
-            {"instructions", "reads", "returned"},
+            {"identities", "instructions", "pace", "returned"},
+            {"reads"},
             {"codegen", "listings", "recordings"},
             {"traces"},
             {"exact", "inner"},

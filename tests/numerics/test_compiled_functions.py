@@ -36,7 +36,7 @@ READS = [
     *("roots", "round", "setdiff1d", "setxor1d", "svd", "trim_zeros", "union1d", "unique"),
     *("unique_counts", "unique_values", "unwrap"),
 ]
-PLAIN = ("eigvals", "_extreme", "_sqrtm")
+PLAIN = ("eigvals", "max or min", "sqrtm")
 
 
 class Package:

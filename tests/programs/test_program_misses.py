@@ -86,8 +86,6 @@ def test_misses_are_right(method: str) -> None:
     stats = program.stats()
     assert len(stats["traces"]) == 3
     assert 3 <= stats["recordings"] <= 8
-    # Each call but the first ones of a signature was served, or ran f.
-    assert stats["branch_changes"] + 1 >= stats["recordings"] + stats["eager"]
     assert 70 <= stats["eager"] <= 93
 
 
@@ -157,6 +155,53 @@ def test_what_comes_again_within_derivatives_is_recorded_whatever_was_before() -
     before = program.stats()
     near(gradient(points[-1]), expected(points[-1]))
     assert program.stats()["eager"] == before["eager"]
+
+
+def changed_each_time() -> dict[str, tuple[Function, Callable[[int], tuple[Any, ...]]]]:
+    """Functions, and the arguments of their k-th calls, no two of which are alike."""
+    rate = [1.0]
+    random = np.random.default_rng(0)
+
+    def scaled(c: float) -> Function:
+        return lambda v: v * c
+
+    def changing(k: int) -> tuple[Any, ...]:
+        rate[0] = float(k)
+        return (2.0,)
+
+    return {
+        "strs": (lambda x, name: x * x * len(name), lambda k: (2.0, str(k))),
+        "lambdas": (lambda x, g: g(x) * x, lambda k: (2.0, scaled(float(k)))),
+        "closures": (lambda x: x * x * rate[0], changing),
+        "slices": (lambda x, k: cnp.sum(x[k % 40 :] ** 2), lambda k: (np.ones(50), k)),
+        "lengths": (lambda x: cnp.sum(x * x), lambda k: (np.ones(k + 1),)),
+        "masks": (lambda x: cnp.sum(x[x > 0] ** 2), lambda k: (random.normal(size=2000),)),
+        "branches": (hinges, lambda k: (random.normal(size=20),)),
+        "numbers of uses": (
+            lambda x, name: x * x * len(name),
+            lambda k: (2.0, str(k // 3)),  # recordings that serve twice do not pay
+        ),
+    }
+
+
+@pytest.mark.parametrize("kind", changed_each_time())
+def test_what_changes_each_time_is_mostly_run_as_it_is(kind: str) -> None:
+    """A recording now and then at first, whatever it is that changes, and soon of what stays."""
+    f, arguments = changed_each_time()[kind]
+    program, eager = cadiff.compile(f), cadiff.grad(f)
+    counts = []
+    for k in range(900):
+        given = arguments(k)
+        near(program.grad(*given), eager(*given))
+        if k in (299, 899):
+            counts.append(program.stats()["recordings"])
+    assert counts[0] <= 34
+    assert counts[1] <= counts[0] + 3
+    given = arguments(900)
+    before = program.stats()["eager"]
+    for _ in range(50):
+        near(program.grad(*given), eager(*given))
+    assert program.stats()["eager"] - before <= 32
 
 
 def test_each_signature_has_misses_of_its_own() -> None:
@@ -294,7 +339,9 @@ def test_misses_within_functions(listed: bool) -> None:
 
     for _ in range(4):
         for x in signs(4):
-            same(cadiff.value_and_grad(outer)(x), cadiff.value_and_grad(plain)(x))
+            found, expected = (cadiff.value_and_grad(f)(x) for f in (outer, plain))
+            near(found[0], expected[0])
+            near(found[1], expected[1])
     eager = program.stats()["eager"]
     assert eager > 40
     x = np.array([1.0, 1.5, 2.0, -1.0])  # a recording serves it: none is left alone then
@@ -490,7 +537,6 @@ def test_points_of_batches_that_all_choose_otherwise(what: str) -> None:
             for part, expected in parts:
                 np.testing.assert_allclose(part[k], expected, rtol=1e-13)
         assert 290 <= after["eager"] - before["eager"] <= 300
-        assert after["branch_changes"] - before["branch_changes"] >= 290
         assert after["recordings"] <= 2
     same_again = np.tile(random.normal(size=12), (100, 1))
     program.batch(same_again)  # is worth a recording in the place of one that was used less

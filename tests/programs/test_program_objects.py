@@ -334,11 +334,11 @@ def test_statics_take_the_short_way() -> None:
 def test_the_oldest_of_many_signatures_are_forgotten() -> None:
     program = cadiff.compile(lambda x, n: x * int(n))
     for n in range(512):
-        assert program.grad(2.0, n) == program.grad(2.0, n) == n
+        assert {program.grad(2.0, n) for _ in range(10)} == {n}  # so that recordings pay
     with pytest.warns(RuntimeWarning, match="oldest recordings are forgotten"):
         program.grad(2.0, 512)
     for n in range(600):  # it is said once
-        assert program.grad(2.0, n) == program.grad(2.0, n) == n
+        assert {program.grad(2.0, n) for _ in range(10)} == {n}
     assert len(program.stats()["traces"]) == 512
     assert program.stats()["recordings"] == 1113
 
@@ -347,8 +347,8 @@ def test_signatures_that_come_but_once_are_not_recorded_for_ever() -> None:
     program = cadiff.compile(lambda x, n: x * int(n))
     for n in range(1000):
         assert program.grad(2.0, n) == n
-    assert program.stats()["recordings"] <= 16
-    for _ in range(3):
+    assert program.stats()["recordings"] <= 32
+    for _ in range(17):
         before = program.stats()["eager"]
         assert program.grad(2.0, 1001) == 1001
     assert program.stats()["eager"] == before
@@ -674,7 +674,7 @@ def test_objects_among_the_arguments_that_come_but_once_are_not_recorded_for_eve
     for k in range(300):  # many stand where others have been
         near(program.grad(1.5, Rate(float(k))), 3.0 * k)
         near(program(1.5, Rate(float(k)), str(k)), 2.25 * k)
-    assert program.stats()["recordings"] <= 17
+    assert program.stats()["recordings"] <= 32
     lasting = Rate(2.0)
     for _ in range(40):
         near(program.grad(1.5, lasting), 6.0)

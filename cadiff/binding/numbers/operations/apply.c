@@ -6,6 +6,9 @@
 #include "numbers/objects/classify.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
+#include "numbers/objects/tape.h"
+
+#include "tape/guards.h"
 
 CadTypeTable cad_table_of_var;
 CadTypeTable cad_table_of_dual;
@@ -285,6 +288,23 @@ static int is_repetition(CadOp op, PyObject *operand) {
     return op == CAD_OP_multiply && (PyList_Check(operand) || PyTuple_Check(operand));
 }
 
+static int is_complex(PyObject *object) {
+    return PyComplex_Check(object) ||
+           (PyArray_Check(object) && PyArray_ISCOMPLEX((PyArrayObject *)object));
+}
+
+/* What became of an operation; where it was refused, a recording notes that it met a complex
+ * number, with which f may compute outside. */
+static PyObject *noted(PyObject *result, PyObject *const *operands, int n) {
+    if (cad_guarding > 0 && (result == NULL || result == Py_NotImplemented)) {
+        CadGuards *const guards = cad_current_tape()->guards;
+        for (int i = 0; i < n && guards != NULL; i++) {
+            guards->met_complex |= is_complex(operands[i]);
+        }
+    }
+    return result;
+}
+
 PyObject *cad_apply(CadOp op, PyObject *const *operands) {
     const int n = cad_op_info[op].arity;
     double x[3] = {0.0, 0.0, 0.0};
@@ -304,17 +324,16 @@ PyObject *cad_apply(CadOp op, PyObject *const *operands) {
         }
         for (int i = 0; i < n; i++) {
             double number;
-            if (cad_classify(operands[i], &number) == CAD_FOREIGN && !cad_is_listed(operands[i])) {
-                Py_RETURN_NOTIMPLEMENTED;
-            }
-            if (is_repetition(op, operands[i]) && !(seen & 1 << CAD_ARRAY_CLASS)) {
-                Py_RETURN_NOTIMPLEMENTED;
+            const int alone =
+                cad_classify(operands[i], &number) == CAD_FOREIGN && !cad_is_listed(operands[i]);
+            if (alone || (is_repetition(op, operands[i]) && !(seen & 1 << CAD_ARRAY_CLASS))) {
+                return noted(Py_NewRef(Py_NotImplemented), operands, n);
             }
         }
-        return call_on_sequences(op, operands); /* as ndarrays have it */
+        return noted(call_on_sequences(op, operands), operands, n); /* as ndarrays have it */
     }
     if (seen & 1 << CAD_ARRAY_CLASS) {
-        return apply_arrays(op, operands, n);
+        return noted(apply_arrays(op, operands, n), operands, n);
     }
     if (seen & 1 << CAD_DUAL_CLASS) {
         return cad_table_of_dual.apply(op, operands);

@@ -54,6 +54,10 @@ int cad_read_openly(PyObject *object, const char *what);
 /* What a number looks like may decide something: that is an obstacle. */
 void cad_note_text(PyObject *number);
 
+/* Its `repr` is made; answers whether in a recording that is to be replayed, where it stands for a
+ * plain number, so that it should look like one. */
+int cad_note_repr(PyObject *number);
+
 /* The package does, for the reason `what`: then the recording cannot be replayed. */
 void cad_read_quietly(PyObject *object, const char *what);
 

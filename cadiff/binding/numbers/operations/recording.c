@@ -65,6 +65,15 @@ void cad_note_text(PyObject *number) {
     }
 }
 
+int cad_note_repr(PyObject *number) {
+    CadTape *tape = cad_guarding == 0 ? NULL : cad_guarded_tape(number);
+    if (tape != NULL) {
+        cad_note_text(number);
+        tape->guards->is_shown = 1;
+    }
+    return tape != NULL;
+}
+
 void cad_read_noted(PyObject *object, const char *what) {
     CadTape *const tape = cad_guarding == 0 ? NULL : cad_guarded_tape(object);
     if (tape != NULL) {

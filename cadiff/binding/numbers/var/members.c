@@ -28,6 +28,12 @@ PyObject *cad_var_str(CadVar *var) {
 }
 
 PyObject *cad_var_repr(CadVar *var) {
+    if (cad_note_repr((PyObject *)var)) {
+        PyObject *value = var_value(var, NULL);
+        PyObject *plain = value == NULL ? NULL : PyObject_Repr(value);
+        Py_XDECREF(value);
+        return plain;
+    }
     PyObject *text = cad_var_str(var);
     PyObject *result = text == NULL ? NULL : PyUnicode_FromFormat("Var(%U)", text);
     Py_XDECREF(text);
