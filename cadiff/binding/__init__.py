@@ -8,6 +8,7 @@ among the others; what the rest of the package and its tests use of them is gath
 from . import callers, loading
 from ._core import (
     Dual,
+    MissingRuleError,
     StaleVarError,
     Var,
     functions,
@@ -35,10 +36,12 @@ from .atoms import (
     carries,
     check_alive,
     cross_entropy,
+    dual_cell,
     dual_components,
     elements,
     finalized,
     gather_numbers,
+    is_cell,
     join_lanes,
     lane_of,
     lanes_of,
@@ -51,6 +54,7 @@ from .atoms import (
     numbers_array,
     plain_values,
     shape,
+    single,
     split_dual,
     tag_of,
 )

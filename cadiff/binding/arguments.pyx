@@ -444,10 +444,15 @@ cdef class Collector:
             elif kind == CAD_VAR_CLASS or kind == CAD_DUAL_CLASS:
                 node.shape = NUMBER
                 self.add_object(node, argument, 1)
+            elif kind == CAD_ARRAY_CLASS and cad_ndim(argument) == 0:
+                node.shape = NUMBER
+                self.add_object(node, cad_single(argument), 1)
             elif kind == CAD_ARRAY_CLASS:
                 node.shape = ARRAY
                 node.original = argument
                 self.add_object(node, argument, argument.size)
+            elif cad_is_listed(argument):  # a table, such as those of pandas
+                return self.add_checked(cad_listed_array(argument))
             else:
                 raise _NotDifferentiable(argument)
         node.size = self.count - node.offset

@@ -195,6 +195,21 @@ def tag_of(x):
     return CAD_DUAL(x).tag if CAD_IS_DUAL(x) else 0
 
 
+def is_cell(x):
+    """Whether a Var or Dual is a view of no axes, in which later assignments are seen."""
+    return (CAD_IS_VAR_ARRAY(x) or CAD_IS_DUAL_ARRAY(x)) and cad_ndim(x) == 0
+
+
+def single(x):
+    """What stands in a view of no axes now; any other number as it is."""
+    return cad_single(x) if is_cell(x) else x
+
+
+def dual_cell(primal, tangent, tag):
+    """A Dual that is a view of no axes, of components that are: lanes of one axis."""
+    return cad_dual_cell(primal, tangent, tag)
+
+
 def make_dual(primal, tangent, tag):
     """A Dual of the given tag. The tangent of a scalar: a number, or a tuple of lanes."""
     return cad_dual_from(primal, tangent, tag)
@@ -309,6 +324,7 @@ def numbers_array(list numbers, tuple shape):
     cdef CadSlot slot, first
     cdef double value
     cdef bint plain = True
+    numbers = [cad_single(number) for number in numbers]
     tag = highest_tag(numbers)
     if tag > 0:
         return dual_array([split_dual(number, tag) for number in numbers], shape, tag)

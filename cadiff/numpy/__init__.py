@@ -52,6 +52,8 @@ def _offered(name: str, original: _Any) -> _Any:
         return _elementwise.elementwise(original)
     if not callable(original) or isinstance(original, type):
         return original
+    if original in _creation.OPENED:
+        return _creation.opening(original)
     if original in _FUNCTIONS:
         return _FUNCTIONS[original]
     if hasattr(original, "_implementation"):  # NumPy would ask its arguments

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from ..binding import Dual, Var
+from ..binding import Dual, Var, single
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import carries
@@ -23,6 +23,7 @@ __all__ = [
     "Number",
     "along",
     "as_number",
+    "as_view",
     "chosen",
     "existing",
     "expanded",
@@ -49,13 +50,18 @@ def existing(*names: str) -> list[Any]:
     return [vars(np)[name] for name in names if name in vars(np)]
 
 
-def as_number(x: Any) -> Number:
+def as_view(x: Any) -> Number:
     """Var and Dual as they are; what has them in it, joined to an array; the rest an ndarray."""
     if isinstance(x, (Var, Dual)):
         return x
     if isinstance(x, Replayed):
         x = x.number
     return arrays.as_array(x) if carries(x) else np.asarray(x)
+
+
+def as_number(x: Any) -> Number:
+    """The same to compute with: of a view of no axes, the number that stands there now."""
+    return single(as_view(x))
 
 
 def is_float(dtype: Any) -> bool:

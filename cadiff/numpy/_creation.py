@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import Dual, is_differentiating
+from ..binding import DispatchedFunction, Dual, is_differentiating
 from ..operations import arrays
-from ..operations.dispatch import carries, implements
-from ._common import Number, as_number, existing, rearranged, wants_floats
+from ..operations.dispatch import FUNCTIONS, carries, implements
+from ._common import Number, as_number, as_view, existing, rearranged, wants_floats
 
 __all__ = [
     "c_",
@@ -29,6 +29,8 @@ __all__ = [
     "ones",
     "ones_like",
     "r_",
+    "tri",
+    "vander",
     "zeros",
     "zeros_like",
 ]
@@ -56,6 +58,20 @@ zeros = _open(np.zeros)
 ones = _open(np.ones)
 eye = _open(np.eye)
 identity = _open(np.identity)
+tri = _open(np.tri)
+vander = _open(np.vander)
+
+
+def opening(original: Callable[..., Any]) -> Any:
+    """The package's function for one of NumPy's; what it makes of plain numbers is open, too."""
+    known = FUNCTIONS[original]
+    offered = DispatchedFunction(known.__wrapped__, _open(original))  # type: ignore[attr-defined]
+    return functools.update_wrapper(offered, known)
+
+
+# Of plain numbers these make arrays, to which numbers with derivatives can be assigned. Grids,
+# such as those of linspace, mostly are given to other libraries, and are NumPy's.
+OPENED = frozenset((np.array, np.copy, np.diag, np.diagflat, np.repeat, np.tile))
 
 
 @functools.wraps(np.empty)
@@ -171,7 +187,7 @@ def array(
     if dtype is not None and np.dtype(dtype) == np.dtype(np.object_):
         return np.array(object, dtype=np.object_, ndmin=ndmin)
     wants_floats("array", dtype)
-    made = as_number(object)
+    made = as_view(object)
     if copy:
         made = arrays.array(made) if made is object else arrays.opened(made)
     return (
@@ -183,7 +199,7 @@ def array(
 def asarray(a: Any, dtype: Any = None, *_: Any, **__: Any) -> Number:
     """A number as an array, as `numpy.asarray`: Var and Dual are arrays already."""
     wants_floats("asarray", dtype)
-    return as_number(a)
+    return as_view(a)
 
 
 @implements(np.asarray_chkfinite)
@@ -198,7 +214,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Number:
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: None = None) -> Number:
     """A copy; the only dtypes are floats, as `numpy.astype`."""
     wants_floats("astype", dtype)
-    return arrays.copy(as_number(x)) if copy else as_number(x)
+    return arrays.copy(as_view(x)) if copy else as_view(x)
 
 
 for _original in existing("astype"):  # which came with NumPy 2.1

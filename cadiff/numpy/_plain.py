@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ..binding import Var, share_memory
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import implements, plain
+from ..operations.making import innermost
 from ._common import Number, as_number, existing
 
 plain(
@@ -31,6 +33,16 @@ plain(
         "min_scalar_type", "result_type",
     ),
 )  # fmt: skip
+
+
+@implements(np.may_share_memory)
+def may_share_memory(a: Any, b: Any, /, max_work: int | None = None) -> bool:
+    """Whether what two arrays reach over overlaps, as `numpy.may_share_memory`."""
+    x, y = innermost(a), innermost(b)
+    if isinstance(x, Var) and isinstance(y, Var):
+        return x.size > 0 and y.size > 0 and bool(share_memory(x, y))
+    plain = not isinstance(x, Var) and not isinstance(y, Var)
+    return plain and np.may_share_memory(np.asarray(x), np.asarray(y))
 
 
 @implements(np.real)

@@ -6,16 +6,17 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from ..binding import MissingRuleError
 from ..operations.dispatch import carries
 
 
 def refusing(function: Callable[..., Any], name: str, instead: str) -> Callable[..., Any]:
-    """A function that raises TypeError if an argument carries a derivative."""
+    """A function that raises MissingRuleError if an argument carries a derivative."""
 
     @functools.wraps(function)
     def refuse(*args: Any, **kwargs: Any) -> Any:
         if carries(args) or carries(kwargs):
-            raise TypeError(f"{name} does not support numbers with derivatives: {instead}")
+            raise MissingRuleError(f"{name} does not support numbers with derivatives: {instead}")
         return function(*args, **kwargs)
 
     return refuse

@@ -24,6 +24,7 @@ from ._common import (
     Number,
     along,
     as_number,
+    as_view,
     existing,
     rearranged,
     refuse,
@@ -36,7 +37,7 @@ from ._common import (
 @implements(np.shape)
 def shape(a: Any) -> tuple[int, ...]:
     """The shape, as `numpy.shape`."""
-    return tuple(as_number(a).shape)
+    return tuple(as_view(a).shape)
 
 
 @implements(np.ndim)
@@ -75,7 +76,7 @@ def reshape(
     wanted = newshape if shape is None else shape
     if wanted is None:
         raise TypeError("reshape() missing 1 required positional argument: 'shape'")
-    x = as_number(a)
+    x = as_view(a)
     if not _by_columns(order):
         return arrays.reshape(x, wanted)
     return arrays.transpose(arrays.reshape(arrays.transpose(x), arrays.lengths_of(wanted)[::-1]))
@@ -84,14 +85,14 @@ def reshape(
 @implements(np.ravel)
 def ravel(a: Any, order: str = "C") -> Number:
     """All elements in a row, as `numpy.ravel`; orders A and K are C."""
-    x = as_number(a)
+    x = as_view(a)
     return arrays.ravel(arrays.transpose(x) if _by_columns(order) else x)
 
 
 @implements(*existing("transpose", "permute_dims"))
 def transpose(a: Any, axes: Sequence[int] | None = None) -> Number:
     """Axes in another order, reversed if none is given, as `numpy.transpose`."""
-    return arrays.transpose(as_number(a), axes)
+    return arrays.transpose(as_view(a), axes)
 
 
 @implements(np.matrix_transpose)
@@ -106,19 +107,19 @@ def matrix_transpose(x: Any, /) -> Number:
 @implements(np.swapaxes)
 def swapaxes(a: Any, axis1: int, axis2: int) -> Number:
     """Two axes exchanged, as `numpy.swapaxes`."""
-    return arrays.swapaxes(as_number(a), axis1, axis2)
+    return arrays.swapaxes(as_view(a), axis1, axis2)
 
 
 @implements(np.moveaxis)
 def moveaxis(a: Any, source: Any, destination: Any) -> Number:
     """Axes moved to other places, as `numpy.moveaxis`."""
-    return arrays.moveaxis(as_number(a), source, destination)
+    return arrays.moveaxis(as_view(a), source, destination)
 
 
 @implements(np.rollaxis)
 def rollaxis(a: Any, axis: int, start: int = 0) -> Number:
     """One axis moved before another, as `numpy.rollaxis`."""
-    x = as_number(a)
+    x = as_view(a)
     order = np.rollaxis(np.empty(range(x.ndim)), axis, start).shape
     return arrays.transpose(x, order)
 
@@ -126,31 +127,31 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Number:
 @implements(np.expand_dims)
 def expand_dims(a: Any, axis: int | Sequence[int]) -> Number:
     """New axes of length 1, as `numpy.expand_dims`."""
-    return arrays.expand_dims(as_number(a), axis)
+    return arrays.expand_dims(as_view(a), axis)
 
 
 @implements(np.squeeze)
 def squeeze(a: Any, axis: Axis = None) -> Number:
     """Axes of length 1 removed, as `numpy.squeeze`."""
-    return arrays.squeeze(as_number(a), axis)
+    return arrays.squeeze(as_view(a), axis)
 
 
 @implements(np.broadcast_to)
 def broadcast_to(array: Any, shape: int | Sequence[int], subok: bool = False) -> Number:
     """Stretched to a shape, as `numpy.broadcast_to`."""
-    return arrays.broadcast_to(as_number(array), shape)
+    return arrays.broadcast_to(as_view(array), shape)
 
 
 @implements(np.broadcast_arrays)
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Number, ...]:
     """Stretched to one common shape, as `numpy.broadcast_arrays`."""
-    numbers = [as_number(x) for x in args]
+    numbers = [as_view(x) for x in args]
     common = np.broadcast_shapes(*(x.shape for x in numbers))
     return tuple(arrays.broadcast_to(x, common) for x in numbers)
 
 
 def _at_least(arrays_given: tuple[Any, ...], key: Callable[[int], Any]) -> Any:
-    results = [x[key(x.ndim)] if key(x.ndim) else x for x in map(as_number, arrays_given)]
+    results = [x[key(x.ndim)] if key(x.ndim) else x for x in map(as_view, arrays_given)]
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -175,7 +176,7 @@ def atleast_3d(*arys: Any) -> Any:
 @implements(np.flip)
 def flip(m: Any, axis: Axis = None) -> Number:
     """Order along axes reversed, as `numpy.flip`."""
-    x = as_number(m)
+    x = as_view(m)
     axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
     backwards = slice(None, None, -1)
     return x[tuple(backwards if k in axes else slice(None) for k in range(x.ndim))]
@@ -200,7 +201,7 @@ def flipud(m: Any) -> Number:
 @implements(np.rot90)
 def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Number:
     """Turned in the plane of two axes by right angles, as `numpy.rot90`."""
-    x = as_number(m)
+    x = as_view(m)
     if len(axes) != 2:
         raise ValueError("len(axes) must be 2.")
     first, second = normalize_axis_tuple(axes, x.ndim)
@@ -212,7 +213,7 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Number:
 @implements(np.copy)
 def copy(a: Any, order: str = "K", subok: bool = False) -> Number:
     """A copy with the same derivatives that can be assigned to, as `numpy.copy`."""
-    return arrays.array(as_number(a))
+    return arrays.array(as_view(a))
 
 
 # --- joining -------------------------------------------------------------------------------------
@@ -279,7 +280,7 @@ def _stacking(
 
 
 def _as_column(a: Any) -> Number:
-    x = as_number(a)
+    x = as_view(a)
     return x if x.ndim >= 2 else x.reshape((-1, 1))
 
 
@@ -336,7 +337,7 @@ def meshgrid(
     n = len(xi)
     order = [1, 0, *range(2, n)] if indexing == "xy" and n > 1 else list(range(n))
     grids = []
-    for k, x in enumerate(map(as_number, xi)):
+    for k, x in enumerate(map(as_view, xi)):
         lengths = [1] * n
         lengths[order.index(k)] = -1
         grids.append(x.reshape(tuple(lengths)))
@@ -351,7 +352,7 @@ def meshgrid(
 
 def _split(original: Callable[..., Any], ary: Any, sections: Any, axis: int) -> list[Number]:
     """Views of the parts into which NumPy splits the indices of the axis."""
-    x = as_number(ary)
+    x = as_view(ary)
     axis = normalize_axis_index(axis, x.ndim)
     parts = original(np.arange(x.shape[axis]), value(sections))
     edges = [(int(p[0]), int(p[-1]) + 1) if len(p) else (0, 0) for p in parts]
@@ -388,7 +389,7 @@ _splitting("dsplit", 3, lambda n: 2)
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Number, ...]:
     """The arrays of which an array is the stack, as `numpy.unstack`."""
-    x = as_number(x)
+    x = as_view(x)
     if x.ndim == 0:
         raise ValueError("Input array must be at least 1-d.")
     return tuple(arrays.moveaxis(x, axis, 0))
@@ -454,7 +455,7 @@ def roll(a: Any, shift: Any, axis: Axis = None) -> Number:
 @implements(np.trim_zeros)
 def trim_zeros(filt: Any, trim: str = "fb", axis: Axis = None) -> Number:
     """Without the zeros at both ends, as `numpy.trim_zeros`."""
-    x = as_number(filt)
+    x = as_view(filt)
     places = np.argwhere(np.asarray(value(x)) != 0)
     key = [slice(None)] * x.ndim
     for k in range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim):
@@ -470,13 +471,13 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Axis = None) -> Number:
 @implements(np.diagonal)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Number:
     """Diagonals of matrices, as `numpy.diagonal`: a view for reading only."""
-    return arrays.diagonal(as_number(a), offset, axis1, axis2)
+    return arrays.diagonal(as_view(a), offset, axis1, axis2)
 
 
 @implements(np.diag)
 def diag(v: Any, k: int = 0) -> Number:
     """The diagonal of a matrix, or a matrix with a given diagonal, as `numpy.diag`."""
-    x = as_number(v)
+    x = as_view(v)
     if x.ndim == 2:
         return diagonal(x, k)
     if x.ndim != 1:

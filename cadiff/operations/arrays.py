@@ -70,7 +70,10 @@ def _by_components(x: Dual, change: Callable[[Number, int], Number]) -> Dual:
     """A linear change of a Dual: `change(component, extra)`, which has `extra` axes of lanes."""
     primal, _ = binding.dual_components(x)
     changed = change(_tangent(x), int(_lanes(x) >= 0))
-    return _dual(change(primal, 0), changed, binding.tag_of(x))
+    part = change(primal, 0)
+    if binding.ndim(part) == 0 and (binding.is_cell(part) or isinstance(part, np.ndarray)):
+        return binding.dual_cell(part, changed, binding.tag_of(x))
+    return _dual(part, changed, binding.tag_of(x))
 
 
 def _dual(primal: Number, tangent: Number, tag: int) -> Dual:
@@ -84,7 +87,7 @@ def _dual(primal: Number, tangent: Number, tag: int) -> Dual:
 
 
 def _single(x: Number) -> Number:
-    return x if isinstance(x, (Var, Dual)) else float(x)
+    return binding.single(x) if isinstance(x, (Var, Dual)) else float(x)
 
 
 def _last_axes(ndim: int, extra: int) -> Shape:
@@ -99,7 +102,7 @@ def _view(x: Number, move: Callable[[Any], Any]) -> Number:
     """move(x) of a Var or plain array, where all it does is to look at x in another way."""
     if not isinstance(x, Var):
         return move(x)
-    if x.ndim == 0:  # a single number first becomes an array of one
+    if x.ndim == 0 and not binding.is_cell(x):  # a single number becomes an array of one
         shape = move(np.zeros(())).shape
         return _view(x[None], lambda a: move(a[0, ...])) if shape else x
     return binding.part_of(x, move)
@@ -119,9 +122,9 @@ def reshape(x: Number, shape: int | Sequence[int]) -> Number:
     lengths = _full_shape(x, shape)
     if isinstance(x, Dual):
         lanes = (_lanes(x),)
+        if binding.ndim(x) == 0 and lengths == ():
+            return x
         return _by_components(x, lambda c, extra: reshape(c, lengths + lanes[:extra]))
-    if isinstance(x, Var) and lengths == ():
-        return x[(0,) * x.ndim] if x.ndim else x
     return _view(x, lambda a: np.reshape(a, lengths))
 
 
@@ -246,9 +249,9 @@ def sum(x: Number, axis: int | Sequence[int] | None = None, keepdims: bool = Fal
         return np.sum(x, axis=None if axis is None else _axes(axis), keepdims=keepdims)
     axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim)
     if isinstance(x, Var):
-        return binding.sum_var(x, axes, keepdims) if x.ndim else x
+        return binding.sum_var(x, axes, keepdims) if x.ndim else binding.single(x)
     if x.ndim == 0:
-        return x
+        return binding.single(x)
     return binding.seen(_by_components(x, lambda c, _: sum(c, axes, keepdims)), "sum", x)
 
 
@@ -323,9 +326,7 @@ def _product(
 
 def copy(x: Number) -> Number:
     """A copy, which can be assigned to."""
-    if isinstance(x, Dual):
-        return _by_components(x, lambda c, _: copy(c)) if x.ndim else x
-    if isinstance(x, Var):
+    if isinstance(x, (Var, Dual)):
         return x.copy()
     return np.array(x)
 

@@ -132,7 +132,7 @@ def function_for(ufunc: Any) -> Callable[..., Any]:
         WHEN_IMPORTED[library]()
         function = FUNCTIONS.get(ufunc)
     if function is None:
-        raise TypeError(
+        raise binding.MissingRuleError(
             f"cadiff has no derivative for {ufunc!r}: write it with the functions of cadiff, or "
             "apply it to cadiff.value(v), which has none"
         )

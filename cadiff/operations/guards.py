@@ -43,7 +43,7 @@ LESS, LESS_EQUAL, EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL = range(6)  # as in P
 Note = Callable[..., Any]
 
 
-class NoDerivativeError(TypeError):
+class NoDerivativeError(binding.MissingRuleError):
     """A function was given a number by which it has no derivative."""
 
 

@@ -614,6 +614,16 @@ multivariate_normal = MultivariateNormal()
 dirichlet = Dirichlet()
 
 
+# For `import cadiff.scipy.stats.norm as norm`, as programs written for autograd have it.
+sys.modules.update(
+    {
+        f"{__name__}.{name}": found  # type: ignore[misc]
+        for name, found in vars().items()
+        if isinstance(found, (Distribution, Multivariate))
+    }
+)
+
+
 def __getattr__(name: str) -> Any:
     return getattr(st, name)
 

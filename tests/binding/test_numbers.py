@@ -185,8 +185,7 @@ REFUSED: dict[str, Any] = {
     "str": "a",
     "bytes": b"a",
     "None": None,
-    "list": [1.0],
-    "tuple": (1.0,),
+    "list of str": ["a"],
     "dict": {},
     "object": object(),
 }
@@ -206,7 +205,7 @@ def test_arithmetic_with_anything_else_raises_type_error(
 
 
 @both
-@pytest.mark.parametrize("name", ["complex", "Decimal", "None", "list", "object"])
+@pytest.mark.parametrize("name", ["complex", "Decimal", "None", "list of str", "object"])
 def test_power_and_modulo_of_anything_else_raise_type_error(kind: Kind, name: str) -> None:
     stranger = REFUSED[name]
     for op in (operator.pow, operator.mod, divmod):
@@ -352,7 +351,7 @@ def test_comparison_of_vectors_is_an_array_of_bools(
 
 
 @both
-@pytest.mark.parametrize("stranger", [None, "3.0", object(), [3.0]], ids=name_of)
+@pytest.mark.parametrize("stranger", [None, "3.0", object()], ids=name_of)
 def test_a_number_differs_from_what_is_no_number_and_is_not_ordered_with_it(
     kind: Kind, stranger: Any
 ) -> None:

@@ -9,8 +9,10 @@
 
 /* --- elementwise operations --- */
 
-static PyObject *record_row(CadOp op, CadArrayOperands *all, const CadShape *shape) {
+static PyObject *record_row(CadOp op, CadArrayOperands *all, const CadShape *result) {
     int64_t strides[4][NPY_MAXDIMS];
+    static const CadShape one = {.ndim = 1, .of = {1}, .wide = {1}, .size = 1};
+    const CadShape *shape = result->ndim == 0 ? &one : result; /* entries have an axis */
     CadRequest request = {.op = op,
                           .ndim = shape->ndim,
                           .shape = shape->wide,
@@ -35,7 +37,7 @@ static PyObject *record_row(CadOp op, CadArrayOperands *all, const CadShape *sha
         cad_raise_status(status);
         return NULL;
     }
-    return cad_result_view(all->tape, out, shape->ndim, shape->of, request.slots, passive);
+    return cad_result_view(all->tape, out, result->ndim, result->of, request.slots, passive);
 }
 
 PyObject *cad_array_apply(CadOp op, PyObject *const *operands) {
@@ -59,7 +61,12 @@ PyObject *cad_array_apply(CadOp op, PyObject *const *operands) {
 
 PyObject *cad_array_copy(CadVar *var) {
     PyObject *operand = (PyObject *)var;
-    return cad_array_apply(CAD_OP_positive, &operand);
+    PyObject *copy = cad_array_apply(CAD_OP_positive, &operand);
+    if (copy != NULL && var->view->ndim == 0 && CAD_IS_SCALAR(copy)) {
+        Py_SETREF(copy,
+                  cad_var_view(CAD_VAR(copy)->tape, CAD_VAR(copy)->slot, 0, NULL, NULL, CAD_CELL));
+    }
+    return copy;
 }
 
 /* --- constants --- */
@@ -295,6 +302,10 @@ PyObject *cad_array_sum(CadVar *var, PyObject *axis, int keepdims) {
     if (var->kind == CAD_STALE) {
         cad_raise_stale();
         return NULL;
+    }
+    if (var->view->ndim == 0) {
+        PyObject *operand = (PyObject *)var;
+        return cad_array_apply(CAD_OP_positive, &operand);
     }
     char marked[NPY_MAXDIMS];
     const CadView *view = var->view;

@@ -34,6 +34,15 @@ static PyObject *with_ellipsis(PyObject *key) {
     return whole;
 }
 
+/* The part of a Var that NumPy found: a single number only if NumPy would not make a view. */
+static PyObject *part_at(CadVar *var, PyObject *key, PyObject *part) {
+    if (PyArray_NDIM((PyArrayObject *)part) > 0 || has_ellipsis(key)) {
+        return cad_var_part(var, part);
+    }
+    const double *place = PyArray_DATA((PyArrayObject *)part);
+    return cad_var_pick(var, (CadSlot)(place - var->tape->values));
+}
+
 /* Indexing by anything but a whole number: NumPy itself finds the view, unless a replay is to. */
 static PyObject *general_item(CadVar *var, PyObject *key) {
     PyObject *taken = cad_taken_by_masks((PyObject *)var, key);
@@ -46,7 +55,7 @@ static PyObject *general_item(CadVar *var, PyObject *key) {
     PyObject *part = array == NULL ? NULL : PyObject_GetItem(array, whole);
     PyObject *result = NULL;
     if (part != NULL && cad_is_in_values(var->tape, part)) {
-        result = cad_var_part(var, part);
+        result = part_at(var, key, part);
     } else if (part != NULL && PyArray_Check(part) && PyArray_SIZE((PyArrayObject *)part) == 0) {
         result = cad_var_part(var, part);
     } else if (part != NULL) {
@@ -63,8 +72,13 @@ static int raise_not_array(const char *what) {
     return -1;
 }
 
+/* Whether there is a first axis. */
+static int has_axes(const CadVar *var) {
+    return CAD_IS_VAR_ARRAY(var) && var->view->ndim > 0;
+}
+
 static Py_ssize_t var_length(CadVar *var) {
-    if (!CAD_IS_VAR_ARRAY(var)) {
+    if (!has_axes(var)) {
         return raise_not_array("len()");
     }
     return CAD_SHAPE(var->view)[0];
@@ -81,6 +95,10 @@ static PyObject *item_at(CadVar *var, Py_ssize_t index, Py_ssize_t asked) {
         return NULL;
     }
     const CadView *view = var->view;
+    if (view->ndim == 0) {
+        PyErr_SetString(PyExc_IndexError, "too many indices: a view of no axes is read by v[()]");
+        return NULL;
+    }
     if (index < 0 || index >= CAD_SHAPE(view)[0]) {
         PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for a Var of length %zd", asked,
                      (Py_ssize_t)CAD_SHAPE(view)[0]);
@@ -108,8 +126,7 @@ static PyObject *var_subscript(CadVar *var, PyObject *key) {
                 return NULL;
             }
         }
-        const Py_ssize_t from_end =
-            index < 0 && CAD_IS_VAR_ARRAY(var) ? CAD_SHAPE(var->view)[0] : 0;
+        const Py_ssize_t from_end = index < 0 && has_axes(var) ? CAD_SHAPE(var->view)[0] : 0;
         return item_at(var, index + from_end, index);
     }
     if (!CAD_IS_VAR_ARRAY(var)) {
@@ -139,7 +156,7 @@ static int var_assign(CadVar *var, PyObject *key, PyObject *value) {
 }
 
 PyObject *cad_var_iter(CadVar *var) {
-    if (!CAD_IS_VAR_ARRAY(var)) {
+    if (!has_axes(var)) {
         raise_not_array("elements: it cannot be indexed or iterated");
         return NULL;
     }

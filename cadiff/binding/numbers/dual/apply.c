@@ -318,8 +318,43 @@ static int any_array(PyObject *const *operands, int n) {
     return 0;
 }
 
+static int is_cell(PyObject *operand) {
+    return CAD_IS_DUAL_ARRAY(operand) && cad_ndim(operand) == 0;
+}
+
+/* A Dual of no axes as a single number. */
+static PyObject *read_cell(PyObject *operand) {
+    CadDual *dual = CAD_DUAL(operand);
+    return cad_dual_from(dual->primal_object, dual->tangent_object, dual->tag);
+}
+
+static PyObject *dual_apply(CadOp op, PyObject *const *operands);
+
+/* Some operands are views of no axes: an operation reads what stands there. */
+static PyObject *apply_cells(CadOp op, PyObject *const *operands, int n) {
+    PyObject *read[3] = {NULL, NULL, NULL};
+    int done = 0;
+    for (; done < n; done++) {
+        read[done] =
+            is_cell(operands[done]) ? read_cell(operands[done]) : Py_NewRef(operands[done]);
+        if (read[done] == NULL) {
+            break;
+        }
+    }
+    PyObject *result = done < n ? NULL : dual_apply(op, read);
+    while (done-- > 0) {
+        Py_DECREF(read[done]);
+    }
+    return result;
+}
+
 static PyObject *dual_apply(CadOp op, PyObject *const *operands) {
     Operands all;
+    for (int i = 0; i < cad_op_info[op].arity; i++) {
+        if (is_cell(operands[i])) {
+            return apply_cells(op, operands, cad_op_info[op].arity);
+        }
+    }
     if (survey(op, operands, &all) < 0) {
         return NULL;
     }

@@ -38,6 +38,9 @@ static PyObject *from_parts(PyObject *primal, PyObject *tangent, CadTag tag) {
     if (cad_ndim(primal) > 0) {
         return cad_dual_from(primal, tangent, tag);
     }
+    if (PyArray_Check(primal) || CAD_IS_VAR_ARRAY(primal) || CAD_IS_DUAL_ARRAY(primal)) {
+        return cad_dual_cell(primal, tangent, tag);
+    }
     PyObject *p = single(primal);
     PyObject *t = p == NULL || PyErr_Occurred() ? NULL : single_tangent(tangent);
     PyObject *dual = t == NULL ? NULL : cad_dual_from(p, t, tag);
@@ -87,7 +90,7 @@ static PyObject *dual_subscript(CadDual *dual, PyObject *key) {
 }
 
 static Py_ssize_t dual_length(CadDual *dual) {
-    if (dual->kind != CAD_DUAL_ARRAY) {
+    if (cad_ndim((PyObject *)dual) == 0) {
         not_array();
         return -1;
     }
@@ -111,7 +114,7 @@ static PyObject *dual_item(CadDual *dual, Py_ssize_t index) {
 }
 
 PyObject *cad_dual_iter(CadDual *dual) {
-    return dual->kind == CAD_DUAL_ARRAY ? PySeqIter_New((PyObject *)dual) : not_array();
+    return cad_ndim((PyObject *)dual) > 0 ? PySeqIter_New((PyObject *)dual) : not_array();
 }
 
 PyObject *cad_dual_elements(PyObject *array) {

@@ -31,7 +31,7 @@ static PyObject *get_dtype(PyObject *self, void *closure) {
 
 static PyObject *get_transpose(CadDual *dual, void *closure) {
     (void)closure;
-    if (dual->kind != CAD_DUAL_ARRAY) {
+    if (cad_ndim((PyObject *)dual) == 0) {
         return Py_NewRef(dual);
     }
     const int ndim = cad_ndim(dual->primal_object);

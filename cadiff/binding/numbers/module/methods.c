@@ -42,7 +42,7 @@ static PyObject *method_round(PyObject *self, PyObject *args) {
     if (digits == Py_None) {
         return cad_apply1(CAD_OP_rint, self);
     }
-    if (CAD_IS_VAR_ARRAY(self) || CAD_IS_DUAL_ARRAY(self)) {
+    if (cad_ndim(self) > 0) {
         return round_elements(self, args);
     }
     /* Python's own rounding to decimal digits; the derivative is 0 all the same. */
@@ -319,7 +319,9 @@ static PyObject *array_copy(PyObject *self, PyObject *args, PyObject *kwargs) {
     CadDual *dual = CAD_DUAL(self);
     PyObject *p = PyObject_CallMethod(dual->primal_object, "copy", NULL);
     PyObject *t = p == NULL ? NULL : PyObject_CallMethod(dual->tangent_object, "copy", NULL);
-    PyObject *copy = t == NULL ? NULL : cad_dual_from(p, t, dual->tag);
+    PyObject *copy = t == NULL             ? NULL
+                     : cad_ndim(self) == 0 ? cad_dual_cell(p, t, dual->tag)
+                                           : cad_dual_from(p, t, dual->tag);
     Py_XDECREF(p);
     Py_XDECREF(t);
     return copy;
@@ -364,6 +366,12 @@ static PyObject *get_nbytes(PyObject *self, void *closure) {
     return n < 0 ? NULL : PyLong_FromSsize_t(n * (Py_ssize_t)sizeof(double));
 }
 
+/* pandas leaves operators to what comes before its own DataFrame, which has 4000. */
+static PyObject *get_pandas_priority(PyObject *self, void *closure) {
+    (void)self, (void)closure;
+    return PyLong_FromLong(5000);
+}
+
 static PyObject *get_device(PyObject *self, void *closure) {
     (void)self, (void)closure;
     return PyUnicode_FromString("cpu");
@@ -389,6 +397,8 @@ PyGetSetDef cad_common_attributes[] = {
     {"itemsize", get_itemsize, NULL, "Bytes of the value of an element.", NULL},
     {"nbytes", get_nbytes, NULL, "Bytes of the values of all elements.", NULL},
     {"device", get_device, NULL, "\"cpu\".", NULL},
+    {"__pandas_priority__", get_pandas_priority, NULL, "Operators with pandas' tables are ours.",
+     NULL},
     OF_VALUES("base", "base"),
     OF_VALUES("byteswap", "byteswap()"),
     OF_VALUES("ctypes", "ctypes"),

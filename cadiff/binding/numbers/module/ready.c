@@ -202,6 +202,19 @@ int cad_numbers_ready(PyObject *module) {
         PyModule_AddObjectRef(module, "StaleVarError", cad_stale_error) < 0) {
         return -1;
     }
+    PyObject *bases = PyTuple_Pack(2, PyExc_TypeError, PyExc_NotImplementedError);
+    cad_missing_error =
+        bases == NULL
+            ? NULL
+            : PyErr_NewExceptionWithDoc("cadiff.MissingRuleError",
+                                        "A function was given a number with a derivative, and "
+                                        "has no rule for it.",
+                                        bases, NULL);
+    Py_XDECREF(bases);
+    if (cad_missing_error == NULL ||
+        PyModule_AddObjectRef(module, "MissingRuleError", cad_missing_error) < 0) {
+        return -1;
+    }
     for (int op = CAD_OP_THIRD + 1; op < CAD_OP_COUNT; op++) {
         if (ready_op(module, op) < 0) {
             return -1;

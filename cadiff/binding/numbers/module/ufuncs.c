@@ -2,6 +2,7 @@
  * arrays of objects and doubles, whose loops the core borrows from NumPy. What an operation does
  * is not known here. */
 #include "numbers/module/module.h"
+#include "numbers/objects/errors.h"
 #include "numbers/operations/operations.h"
 #include "numbers/var/var.h"
 #include "numbers/array/array.h"
@@ -109,7 +110,7 @@ static PyObject *array_function(PyObject *self, PyObject *arguments) {
         PyObject *name = PyObject_GetAttrString(function, "__name__");
         PyObject *module = PyObject_GetAttrString(function, "__module__");
         if (name != NULL && module != NULL) {
-            PyErr_Format(PyExc_TypeError,
+            PyErr_Format(cad_missing_error,
                          "%U.%U is not supported for numbers with derivatives: write it with the "
                          "functions that docs/functions.md lists, or apply it to cadiff.value(v), "
                          "which has no derivative",

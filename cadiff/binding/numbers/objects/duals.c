@@ -128,6 +128,14 @@ static PyObject *array_like(PyObject *component, PyObject *other) {
     return rank(component) >= rank(other) ? Py_NewRef(component) : cad_promote(component, other);
 }
 
+/* x[()] */
+static PyObject *only_number(PyObject *x) {
+    PyObject *key = PyTuple_New(0);
+    PyObject *number = key == NULL ? NULL : PyObject_GetItem(x, key);
+    Py_XDECREF(key);
+    return number;
+}
+
 /* A component that is one number as the kinds hold it: NumPy's scalars and 0-d arrays as floats,
  * arrays of lanes as tuples. */
 static PyObject *as_component(PyObject *object) {
@@ -140,6 +148,9 @@ static PyObject *as_component(PyObject *object) {
     }
     if (PyArray_Check(object) || PyArray_IsScalar(object, Generic)) {
         return PyNumber_Float(object);
+    }
+    if (CAD_IS_VAR_ARRAY(object) || CAD_IS_DUAL_ARRAY(object)) {
+        return cad_ndim(object) > 0 ? PySequence_Tuple(object) : only_number(object);
     }
     return Py_NewRef(object);
 }
@@ -170,6 +181,10 @@ PyObject *cad_dual_from(PyObject *primal, PyObject *tangent, CadTag tag) {
     }
     return new_from_objects(CAD_DUAL_ARRAY, array_like(primal, tangent),
                             array_like(tangent, primal), tag);
+}
+
+PyObject *cad_dual_cell(PyObject *primal, PyObject *tangent, CadTag tag) {
+    return new_from_objects(CAD_DUAL_ARRAY, Py_NewRef(primal), Py_NewRef(tangent), tag);
 }
 
 /* --- components --- */

@@ -40,6 +40,9 @@ CadDual *cad_dual_new_lanes(double primal, size_t n_lanes, CadTag tag);
  * numbers (lanes), or for an array primal an array. */
 PyObject *cad_dual_from(PyObject *primal, PyObject *tangent, CadTag tag);
 
+/* A view of no axes: of components that are such views, and for lanes one of one axis. */
+PyObject *cad_dual_cell(PyObject *primal, PyObject *tangent, CadTag tag);
+
 void cad_dual_dealloc(CadDual *dual);
 
 /* A tag above all that are in use. */

@@ -3,6 +3,7 @@
 #include "numbers/objects/errors.h"
 
 PyObject *cad_stale_error;
+PyObject *cad_missing_error;
 
 int cad_raise_status(CadStatus status) {
     if (status == CAD_RAISED) {

@@ -111,7 +111,7 @@ PyObject *cad_var_passive(double value) {
 
 PyObject *cad_var_view(CadTape *tape, CadSlot slot, int ndim, const npy_intp *shape,
                        const npy_intp *strides, uint32_t flags) {
-    if (ndim == 0) {
+    if (ndim == 0 && !(flags & CAD_CELL)) {
         return cad_var_new(tape, slot, tape->values[slot]);
     }
     CadView *view = PyMem_Malloc(sizeof *view + 2 * (size_t)ndim * sizeof(npy_intp));

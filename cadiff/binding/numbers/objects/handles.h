@@ -39,7 +39,8 @@ static inline PyObject *cad_var_new(CadTape *tape, CadSlot slot, double value) {
 
 PyObject *cad_var_passive(double value);
 
-/* A handle of `ndim` axes; strides NULL: contiguous. A scalar for ndim 0. */
+/* A handle of `ndim` axes; strides NULL: contiguous. Of none it is a scalar, or with CAD_CELL
+ * among the flags a view. */
 PyObject *cad_var_view(CadTape *tape, CadSlot slot, int ndim, const npy_intp *shape,
                        const npy_intp *strides, uint32_t flags);
 

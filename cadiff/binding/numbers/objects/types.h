@@ -57,6 +57,7 @@ enum {
     CAD_CONSTANT = 4, /* nothing that carries a derivative was ever written to it */
     CAD_LEAF = 8,     /* made by Var(...): not assigned to */
     CAD_FROZEN = 16,  /* a view that NumPy makes for reading only */
+    CAD_CELL = 32,    /* a view of no axes, as NumPy's 0-d arrays: assignments are seen in it */
 };
 
 #define CAD_SHAPE(view) ((view)->shape_and_strides)

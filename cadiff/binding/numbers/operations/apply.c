@@ -38,15 +38,38 @@ PyObject *cad_elements(PyObject *object) {
     return PyArray_FROM_O(object);
 }
 
+PyObject *cad_single(PyObject *number) {
+    const int array = CAD_IS_VAR_ARRAY(number) || CAD_IS_DUAL_ARRAY(number);
+    return array && cad_ndim(number) == 0 ? cad_apply1(CAD_OP_positive, number)
+                                          : Py_NewRef(number);
+}
+
+/* A Series or a DataFrame of pandas', or what else gives its numbers in this way. */
+static int is_table(PyObject *object) {
+    return !PyFloat_Check(object) && !CAD_IS_VAR(object) && !CAD_IS_DUAL(object) &&
+           !PyArray_Check(object) && !PyType_Check(object) &&
+           PyObject_HasAttrString(object, "to_numpy");
+}
+
+int cad_is_listed(PyObject *object) {
+    return PyList_Check(object) || PyTuple_Check(object) || is_table(object);
+}
+
+PyObject *cad_listed_array(PyObject *listed) {
+    return PyList_Check(listed) || PyTuple_Check(listed)
+               ? PyArray_FROM_O(listed)
+               : PyObject_CallMethod(listed, "to_numpy", NULL);
+}
+
 PyObject *cad_numbers_of(PyObject *value) {
     if (cad_is_mask(value)) {
         return PyObject_GetAttrString(value, "number");
     }
     const int objects = PyArray_Check(value) && PyArray_TYPE((PyArrayObject *)value) == NPY_OBJECT;
-    if (!objects && !PyList_Check(value) && !PyTuple_Check(value)) {
+    if (!objects && !cad_is_listed(value)) {
         return Py_NewRef(value);
     }
-    PyObject *array = PyArray_FROM_O(value);
+    PyObject *array = objects ? Py_NewRef(value) : cad_listed_array(value);
     if (array != NULL && PyArray_TYPE((PyArrayObject *)array) == NPY_OBJECT) {
         Py_SETREF(array, cad_gather_numbers(array));
     }
@@ -56,7 +79,11 @@ PyObject *cad_numbers_of(PyObject *value) {
 PyObject *cad_plain_value(PyObject *object) {
     const CadTypeTable *table = table_of_array(object);
     if (table != NULL) {
-        return table->values(object);
+        PyObject *values = table->values(object);
+        if (values != NULL && cad_ndim(object) == 0) {
+            Py_SETREF(values, PyNumber_Float(values));
+        }
+        return values;
     }
     if (CAD_IS_VAR(object) || CAD_IS_DUAL(object)) {
         return PyFloat_FromDouble(cad_primal(object));
@@ -213,13 +240,13 @@ static PyObject *call_on_sequences(CadOp op, PyObject *const *args) {
         PyObject *arg = args[i];
         double number;
         const int class = cad_classify(arg, &number);
-        if (class == CAD_FOREIGN && !PyList_Check(arg) && !PyTuple_Check(arg)) {
+        if (class == CAD_FOREIGN && !cad_is_listed(arg)) {
             PyErr_Format(PyExc_TypeError,
                          "cadiff.%s takes real numbers, arrays of them, Var and Dual, not %s",
                          cad_op_info[op].name, Py_TYPE(arg)->tp_name);
             goto end;
         }
-        arrays[i] = class == CAD_FOREIGN ? PyArray_FROM_O(arg) : Py_NewRef(arg);
+        arrays[i] = class == CAD_FOREIGN ? cad_numbers_of(arg) : Py_NewRef(arg);
         if (arrays[i] == NULL) {
             goto end;
         }
@@ -256,6 +283,11 @@ end:
     return result;
 }
 
+/* A list times a number: Python, and NumPy's numbers with it, would repeat the list. */
+static int is_repetition(CadOp op, PyObject *operand) {
+    return op == CAD_OP_multiply && (PyList_Check(operand) || PyTuple_Check(operand));
+}
+
 static int is_complex(PyObject *object) {
     return PyComplex_Check(object) ||
            (PyArray_Check(object) && PyArray_ISCOMPLEX((PyArrayObject *)object));
@@ -290,12 +322,15 @@ PyObject *cad_apply(CadOp op, PyObject *const *operands) {
                 return apply_with_masks(op, operands, n);
             }
         }
-        for (int i = 0; i < n && seen & 1 << CAD_ARRAY_CLASS; i++) {
-            if (PyList_Check(operands[i]) || PyTuple_Check(operands[i])) {
-                return call_on_sequences(op, operands); /* as ndarrays have it */
+        for (int i = 0; i < n; i++) {
+            double number;
+            const int alone =
+                cad_classify(operands[i], &number) == CAD_FOREIGN && !cad_is_listed(operands[i]);
+            if (alone || (is_repetition(op, operands[i]) && !(seen & 1 << CAD_ARRAY_CLASS))) {
+                return noted(Py_NewRef(Py_NotImplemented), operands, n);
             }
         }
-        return noted(Py_NewRef(Py_NotImplemented), operands, n);
+        return noted(call_on_sequences(op, operands), operands, n); /* as ndarrays have it */
     }
     if (seen & 1 << CAD_ARRAY_CLASS) {
         return noted(apply_arrays(op, operands, n), operands, n);

@@ -96,8 +96,8 @@ static int record_comparison(CadTape *tape, PyObject *left, PyObject *right, int
 
 /* What takes part in a comparison: the innermost primal, a list as an array. A new reference. */
 static PyObject *take_part(PyObject *object) {
-    if (PyList_Check(object) || PyTuple_Check(object)) {
-        return PyArray_FROM_O(object);
+    if (cad_is_listed(object)) {
+        return cad_listed_array(object);
     }
     object = cad_innermost(object);
     return CAD_IS_DUAL(object) ? PyFloat_FromDouble(CAD_DUAL(object)->primal) : Py_NewRef(object);
@@ -138,6 +138,17 @@ int cad_guard_truth(PyObject *number) {
 
 /* --- comparisons --- */
 
+/* The plain array that a list stands for, or the value of a number. */
+static PyObject *plain_part(PyObject *object) {
+    if (!cad_is_listed(object)) {
+        return cad_plain_value(object);
+    }
+    PyObject *array = cad_listed_array(object);
+    PyObject *values = array == NULL ? NULL : cad_plain_value(array);
+    Py_XDECREF(array);
+    return values;
+}
+
 static PyObject *compare_values(PyObject *left, PyObject *right, int how) {
     double x, y;
     const int left_class = cad_classify(left, &x);
@@ -145,15 +156,16 @@ static PyObject *compare_values(PyObject *left, PyObject *right, int how) {
     if (right_class < 0) {
         return NULL;
     }
-    const int lists =
-        PyList_Check(left) || PyTuple_Check(left) || PyList_Check(right) || PyTuple_Check(right);
-    const int arrays = left_class == CAD_ARRAY_CLASS || right_class == CAD_ARRAY_CLASS;
-    if ((left_class == CAD_FOREIGN || right_class == CAD_FOREIGN) && !(lists && arrays)) {
+    const int left_listed = left_class == CAD_FOREIGN && cad_is_listed(left);
+    const int right_listed = right_class == CAD_FOREIGN && cad_is_listed(right);
+    if ((left_class == CAD_FOREIGN && !left_listed) ||
+        (right_class == CAD_FOREIGN && !right_listed)) {
         Py_RETURN_NOTIMPLEMENTED;
     }
-    if (left_class == CAD_ARRAY_CLASS || right_class == CAD_ARRAY_CLASS) {
-        PyObject *a = cad_plain_value(left);
-        PyObject *b = a == NULL ? NULL : cad_plain_value(right);
+    if (left_class == CAD_ARRAY_CLASS || right_class == CAD_ARRAY_CLASS || left_listed ||
+        right_listed) {
+        PyObject *a = plain_part(left);
+        PyObject *b = a == NULL ? NULL : plain_part(right);
         PyObject *result = b == NULL ? NULL : PyObject_RichCompare(a, b, how);
         Py_XDECREF(a);
         Py_XDECREF(b);

@@ -124,8 +124,17 @@ PyObject *cad_call1(CadOp op, PyObject *x);
 /* An object array of the scalars of an array Var or Dual; anything else as np.asarray has it. */
 PyObject *cad_elements(PyObject *object);
 
-/* Lists and arrays of objects as arrays of numbers, anything else as it is. */
+/* Whether something stands for an array: a list, a tuple, or a table that has to_numpy(). */
+int cad_is_listed(PyObject *object);
+
+/* The array that it stands for: of objects, if there are numbers with derivatives in it. */
+PyObject *cad_listed_array(PyObject *listed);
+
+/* Lists, tables and arrays of objects as arrays of numbers, anything else as it is. */
 PyObject *cad_numbers_of(PyObject *value);
+
+/* A number as operations on single ones take it: of a view of no axes, what stands there now. */
+PyObject *cad_single(PyObject *number);
 
 /* The values of a number or array, without derivatives. */
 PyObject *cad_plain_value(PyObject *object);

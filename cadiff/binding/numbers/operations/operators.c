@@ -36,7 +36,7 @@ PyObject *cad_divmod(PyObject *left, PyObject *right) {
 /* Whether an operand is neither a number nor a collection of them, so that it may know better. */
 static int is_foreign(PyObject *operand) {
     double number;
-    if (PyList_Check(operand) || PyTuple_Check(operand) || PyLong_Check(operand)) {
+    if (PyLong_Check(operand) || cad_is_listed(operand)) {
         return 0;
     }
     return cad_classify(operand, &number) == CAD_FOREIGN;

@@ -57,7 +57,8 @@ PyObject *cad_var_get_grad(CadVar *var, void *what) {
         return PyFloat_FromDouble(0.0);
     }
     if (CAD_IS_VAR_ARRAY(var)) {
-        return cad_var_grad(var);
+        PyObject *grad = cad_var_grad(var);
+        return grad != NULL && var->view->ndim == 0 ? PyArray_Return((PyArrayObject *)grad) : grad;
     }
     const size_t offset = gradient_offset(var->tape, var->slot);
     return PyFloat_FromDouble(offset > 0 ? var->tape->values[var->slot + offset]

@@ -16,8 +16,7 @@
 
 static PyObject *var_value(CadVar *var, void *closure) {
     (void)closure;
-    return CAD_IS_VAR_ARRAY(var) ? cad_var_values((PyObject *)var)
-                                 : PyFloat_FromDouble(var->value);
+    return cad_plain_value((PyObject *)var);
 }
 
 PyObject *cad_var_str(CadVar *var) {

@@ -169,10 +169,8 @@ PyObject *cad_var_part(CadVar *var, PyObject *object) {
     const CadSlot slot = PyArray_SIZE(array) == 0
                              ? var->slot
                              : (CadSlot)((double *)PyArray_DATA(array) - tape->values);
-    if (ndim == 0) {
-        return cad_var_pick(var, slot);
-    }
-    return cad_var_view(tape, slot, ndim, PyArray_DIMS(array), strides, var->view->flags);
+    const uint32_t flags = var->view->flags | (ndim == 0 ? CAD_CELL : 0);
+    return cad_var_view(tape, slot, ndim, PyArray_DIMS(array), strides, flags);
 }
 
 PyObject *cad_var_like(const CadVar *var, CadSlot slot) {
