@@ -225,7 +225,9 @@ def test_the_compiled_core_imports_only_what_comes_before_it() -> None:
         for path in PACKAGE.rglob(pattern)
     )
     named = set(re.findall(r"\"cadiff\.([\w.]+)\"", text))
-    assert named - {"tape", "MissingRuleError", "StaleVarError", "Var", "Dual"} == {"binding.dtype"}
+    assert named - {"tape", "MissingRuleError", "StaleVarError", "Var", "Dual"} == {
+        "binding.dtype"
+    }
     assert not re.search(r"^\s*(from|import|cimport)\s+(cadiff|\.\.)", text, re.MULTILINE)
 
 

@@ -40,7 +40,7 @@ PyObject *cad_elements(PyObject *object) {
 
 PyObject *cad_single(PyObject *number) {
     const int array = CAD_IS_VAR_ARRAY(number) || CAD_IS_DUAL_ARRAY(number);
-    return array && cad_ndim(number) == 0 ? cad_apply1(CAD_OP_positive, number)
+    return array && cad_ndim(number) == 0 ? cad_apply(CAD_OP_positive, &number)
                                           : Py_NewRef(number);
 }
 
