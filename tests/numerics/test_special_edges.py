@@ -1,19 +1,20 @@
 """`cadiff.scipy.special` at the edges of its domains, against mathematics.
 
 Wherever a function is smooth, value and derivatives are right to 1e-9, or to the rounding of the
-arguments. A few points of each grid stand for all: `CADIFF_EDGES=all pytest` tries every one.
+arguments. A few points of each grid stand for all: `pytest --hypothesis-profile=explore` tries
+every one.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import scipy.special as sp
+from hypothesis import settings
 from mpmath import mp
 
 import cadiff
@@ -24,7 +25,7 @@ from ..helpers.cases_special import CASES, INVERSES, Point, Real
 
 LARGEST = sys.float_info.max
 SMALLEST = sys.float_info.min
-EVERY = os.environ.get("CADIFF_EDGES") == "all"
+EVERY = settings.get_current_profile_name() == "explore"
 EPSILON = 2.0**-52
 TINY = mp.mpf("1e-8")
 
