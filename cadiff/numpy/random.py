@@ -1,14 +1,7 @@
-"""`numpy.random`, to be imported beside `cadiff.numpy`. What is drawn carries no derivatives."""
+"""`numpy.random`, which `import cadiff.numpy.random` is. What is drawn carries no derivatives."""
 
-from __future__ import annotations
+import sys
 
-from typing import Any
+from numpy import random
 
-from numpy import random as _random
-from numpy.random import *  # noqa: F403
-
-__all__ = _random.__all__
-
-
-def __getattr__(name: str) -> Any:
-    return getattr(_random, name)
+sys.modules[__name__] = random

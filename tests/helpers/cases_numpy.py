@@ -322,6 +322,10 @@ case("roll", lambda np, x: np.roll(x, 2), normal((2, 3)))
 case("roll(axis)", lambda np, x: np.roll(x, -1, axis=1), normal((2, 3)))
 case("roll(axes)", lambda np, x: np.roll(x, (1, 5), axis=(0, 1)), normal((2, 3)))
 case("roll(axes), one shift", lambda np, x: np.roll(x, 1, axis=(0, 1)), normal((2, 3)))
+case("fftshift", lambda np, x: np.fft.fftshift(x), normal((2, 3)))
+case("fftshift(axes)", lambda np, x: np.fft.fftshift(x, axes=1), normal((2, 5)))
+case("ifftshift", lambda np, x: np.fft.ifftshift(x), normal((2, 3)))
+case("ifftshift(axes)", lambda np, x: np.fft.ifftshift(x, axes=(1,)), normal((2, 5)))
 case("trim_zeros", lambda np, x: np.trim_zeros(x * np.array([0.0, 1, 0, 1, 1, 0])), normal((6,)))
 case(
     "trim_zeros front",
