@@ -44,11 +44,19 @@ PyObject *cad_single(PyObject *number) {
                                           : Py_NewRef(number);
 }
 
-/* A Series or a DataFrame of pandas', or what else gives its numbers in this way. */
+/* A Series or a DataFrame of pandas', or what else gives its numbers in this way. The name is one
+ * object: CPython remembers the names that it was asked for. */
 static int is_table(PyObject *object) {
-    return !PyFloat_Check(object) && !CAD_IS_VAR(object) && !CAD_IS_DUAL(object) &&
-           !PyArray_Check(object) && !PyType_Check(object) &&
-           PyObject_HasAttrString(object, "to_numpy");
+    static PyObject *name;
+    if (PyFloat_Check(object) || CAD_IS_VAR(object) || CAD_IS_DUAL(object) ||
+        PyArray_Check(object) || PyType_Check(object)) {
+        return 0;
+    }
+    if (name == NULL && (name = PyUnicode_InternFromString("to_numpy")) == NULL) {
+        PyErr_Clear();
+        return 0;
+    }
+    return PyObject_HasAttr(object, name);
 }
 
 int cad_is_listed(PyObject *object) {
