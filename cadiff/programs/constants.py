@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import binding
+from ..binding import callers
 from ..operations.arrays import array
 from ..transforms._base import Function
 
@@ -20,7 +21,7 @@ __all__ = ["Assignable"]
 
 
 class Assignable:
-    """f, which is run again if it raises a TypeError, with numbers in place of plain arrays."""
+    """f, which is run again, with numbers in place of plain arrays, if these refused one."""
 
     def __init__(self, f: Function) -> None:
         functools.update_wrapper(self, f, updated=())
@@ -33,9 +34,12 @@ class Assignable:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if self._is_lifting:
             return self._function(*_lifted(args), **_lifted(kwargs))
+        before = callers.n_refused
         try:
             return self._function(*args, **kwargs)
         except TypeError:
+            if callers.n_refused == before:
+                raise
             leaves, _ = binding.flattened((args, kwargs))
             if not binding.is_differentiating() or not any(map(_is_constant, leaves)):
                 raise

@@ -570,3 +570,25 @@ def test_constants_may_be_copied_and_assigned_to_whoever_runs_f(what: str, withi
         x, w = rng.normal(size=(2, 3))
         whole = transform(lambda a: f(a[:3], a[3:], {"w": a[3:]}))(np.concatenate([x, w]))
         near(found(x, w, {"w": w}), whole[own])
+
+
+def test_a_type_error_of_f_is_no_reason_to_run_it_again() -> None:
+    runs = []
+
+    def f(x: Any, w: Any) -> Any:
+        runs.append(len(w))
+        if x[0] > 0:
+            raise TypeError("of its own")
+        return cnp.sum(x * w) if x[1] > 0 else cnp.sum(x)
+
+    def n_runs(g: Function) -> int:
+        runs.clear()
+        with pytest.raises(TypeError, match="of its own"):
+            g(np.ones(2), np.ones(2))
+        return len(runs)
+
+    program = cadiff.compile(f, max_traces=1)
+    with quiet():
+        for sign in (1.0, -1.0):
+            program.grad(np.array([-1.0, sign]), np.ones(2))
+        assert n_runs(cadiff.grad(lambda x, w: program(x, w))) == n_runs(cadiff.grad(f)) == 1
