@@ -18,6 +18,7 @@ from . import binding
 from .binding import carries
 from .operations.arrays import as_array
 from .operations.arrays import sum as sum_
+from .operations.patterns import over_axes
 from .operations.primitives import primitive
 from .operations.table import erfc, relu, softplus
 from .operations.table import expit as sigmoid
@@ -64,6 +65,7 @@ def _along_softmax(p: Any, t: Any, axis: Axis) -> Any:
 _softmax.called = "softmax"
 _softmax.defvjp(lambda ans, x, axis: lambda g: _along_softmax(ans, g, axis))
 _softmax.defjvp(lambda g, ans, x, axis: _along_softmax(ans, g, axis))
+_softmax.defpattern(lambda ans, x, axis: over_axes(axis, x.ndim, True))
 
 
 @primitive
@@ -77,6 +79,7 @@ _log_softmax.defvjp(
     lambda ans, x, axis: lambda g: g - _softmax(x, axis) * sum_(g, axis, keepdims=True)
 )
 _log_softmax.defjvp(lambda g, ans, x, axis: g - sum_(_softmax(x, axis) * g, axis, keepdims=True))
+_log_softmax.defpattern(lambda ans, x, axis: over_axes(axis, x.ndim, True))
 
 
 def softmax(x: Any, axis: Axis = -1) -> Any:
@@ -177,3 +180,4 @@ _cross_entropy.defjvp(
         _along_softmax(_softmax(x, -1), g, -1),
     )
 )
+_cross_entropy.defpattern("...i->,...j")

@@ -50,6 +50,13 @@ cdef extern from "graph/graph.h" nogil:
     const CadId CAD_NO_ID
     const CadId CAD_ELEMENT_BIT
 
+    ctypedef struct CadLinks:
+        bint is_known
+        const uint32_t *of
+        const uint32_t *by
+        size_t n
+        size_t n_between
+
     ctypedef struct CadCalls:
         int64_t (*note)(void *owner, CadTape *tape, size_t entry, uint8_t *passive) noexcept
         CadStatus (*pull)(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
@@ -58,6 +65,7 @@ cdef extern from "graph/graph.h" nogil:
                           int64_t step, const uint8_t *move, CadId *made) noexcept
         CadStatus (*insert)(void *owner, CadTape *tape, size_t entry, const CadId *operands,
                             CadId *results) noexcept
+        CadStatus (*link)(void *owner, uint32_t number, CadLinks *links) noexcept
 
     ctypedef struct CadGraph:
         CadArray *arrays
@@ -127,6 +135,24 @@ cdef extern from "graph/graph.h" nogil:
     CadId cad_graph_call(CadGraph *graph, uint32_t number, CadId operands, size_t count,
                          size_t size)
     bint cad_graph_is_constant(CadGraph *graph, CadId id, double *value)
+
+
+cdef extern from "graph/edges.h" nogil:
+    ctypedef struct CadEdge:
+        uint32_t of
+        uint32_t by
+
+    ctypedef struct CadEdges:
+        CadEdge *items
+        size_t n
+        size_t n_numbers
+        bint too_many
+
+    size_t cad_edge_index(const CadEdges *edges, CadId id)
+    CadStatus cad_graph_edges(CadGraph *graph, const CadId *wrt, size_t n_wrt,
+                              const CadId *outputs, size_t n_outputs, size_t most,
+                              bint with_calls, CadEdges *edges)
+    void cad_edges_free(CadEdges *edges)
 
 
 cdef extern from "graph/sparsity.h" nogil:

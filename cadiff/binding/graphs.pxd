@@ -23,6 +23,9 @@ cdef class Graph:
     cdef readonly tuple guards           # for each, whether it rests on equality
     cdef readonly list steps             # calls, by their numbers
     cdef dict known_steps                # the numbers of those that can be told from others
+    cdef dict links                      # of steps: pairs of numbers; None where nothing is known
+    cdef bint leaves_out                 # steps of which nothing is known link nothing
+    cdef int depth                       # of rules that are read to find links
     cdef CadId *inputs                   # the first elements of the inputs
     cdef CadId *outputs
     cdef size_t kept_nodes               # those that f computed, without derivatives
@@ -47,7 +50,11 @@ cdef class Graph:
                           CadId given, int64_t step, const uint8_t *active,
                           CadId *made) except CAD_RAISED
     cdef Ids derivative_steps(self, call, str way, tuple inputs, list targets, list wanted,
-                              Ids names)
+                              Ids names, bint finite)
+    cdef CadStatus link(self, uint32_t number, CadLinks *links) except CAD_RAISED
+    cdef object found_links(self, step)
+    cdef object read_links(self, step)
+    cdef list unlinked(self)
     cdef Ids opaque_step(self, call, str way, tuple inputs, list targets, list wanted, Ids names)
     cdef Ids read(self, Recording recording, list atoms, Ids inputs)
     cdef Code code(self, list more, list roots)

@@ -29,6 +29,8 @@ cdef enum:
     LONG_CHAIN = 4096         # ... if a way back had to remember as many operations
     BEGINNING = 1 << 12       # numbers, of which it is tried what is the cheaper one, ...
     MANY_NUMBERS = 1 << 14    # ... if there are as many
+    MOST_RULES = 4            # within each other, that are read to find what depends on what
+    MOST_LINKS = 1 << 25      # of one of them
 
 
 @cython.final
@@ -146,6 +148,7 @@ cdef class Graph:
     cdef void own_calls(self) noexcept:
         self.steps = []
         self.known_steps = {}
+        self.links = {}
         self.graph.calls = &STEPS
         self.graph.owner = <void *>self
 
@@ -188,7 +191,7 @@ cdef class Graph:
         inputs = (*call.operands, *call.results, *seeds)
         wanted = are_any(active, [np.size(x) for x in call.operands])
         try:
-            found = self.derivative_steps(call, way, inputs, targets, wanted, names)
+            found = self.derivative_steps(call, way, inputs, targets, wanted, names, True)
         except (MemoryError, OverflowError, PointError):
             raise
         except Exception:  # what it is will be seen when plain numbers are given
@@ -198,8 +201,9 @@ cdef class Graph:
         return self.graph.status
 
     cdef Ids derivative_steps(self, call, str way, tuple inputs, list targets, list wanted,
-                              Ids names):
-        """What the rule does, as numbers of the graph; None if all are zero."""
+                              Ids names, bint finite):
+        """What the rule does, as numbers of the graph; None if all are zero. If `finite`, with
+        guards that they are."""
         cdef size_t n_guards = self.graph.n_guards
         with Guarded(inputs, call.rule) as guarded:
             deriving.now = True
@@ -217,7 +221,8 @@ cdef class Graph:
             obstacle = guarded.obstacle
             if obstacle:
                 raise ObstacleError(obstacle)
-            hold_finite(atoms, rule_name(call.rule))
+            if finite:
+                hold_finite(atoms, rule_name(call.rule))
             try:
                 return self.read((<Guarded>guarded).recording, atoms, names)
             except BaseException:
@@ -236,6 +241,68 @@ cdef class Graph:
         return in_a_row(
             cad_graph_call(self.graph, <uint32_t>number, operands, names.n, size), size, 1
         )
+
+    # --- what calls depend on
+
+    cdef CadStatus link(self, uint32_t number, CadLinks *links) except CAD_RAISED:
+        """How the results of a call depend on its operands: see CadCalls."""
+        cdef cnp.ndarray of, by
+        if number not in self.links:
+            self.links[number] = self.found_links(self.steps[number])
+        found = self.links[number]
+        links.is_known = found is not None or self.leaves_out
+        if found is not None:
+            of, by, links.n_between = found
+            links.of = <const uint32_t *>cnp.PyArray_DATA(of)
+            links.by = <const uint32_t *>cnp.PyArray_DATA(by)
+            links.n = cnp.PyArray_SIZE(of)
+        return CAD_OK
+
+    cdef object found_links(self, step):
+        """Pairs (of, by) of a call, as its rule states them, or as can be read off it."""
+        if hasattr(step.rule, "links"):
+            found = step.rule.links(step.operands, step.results)
+            if found is not None:
+                return checked_links(found, sum(step.sizes()))
+        if not hasattr(step.rule, "pull") or self.depth >= MOST_RULES:
+            return None
+        try:
+            return self.read_links(step)
+        except (MemoryError, OverflowError):
+            raise
+        except Exception:  # what it is will be seen when the derivative is computed
+            return None
+
+    cdef object read_links(self, step):
+        """How cotangents depend on each other by its reverse rule: a linear function. None if the
+        rule chooses by values."""
+        cdef Py_ssize_t n, m
+        cdef Graph graph = Graph.__new__(Graph)
+        n, m = step.sizes()
+        if n == 0 or m == 0:
+            return np.empty(0, np.uint32), np.empty(0, np.uint32), 0
+        graph.graph = cad_graph_new(True)
+        if graph.graph == NULL:
+            check(CAD_NO_MEMORY)
+        graph.own_calls()
+        graph.depth = self.depth + 1
+        seeds = [np.ones(np.shape(x)) if np.shape(x) else 1.0 for x in step.results]
+        cdef Ids operands = graph.more_inputs(n)
+        cdef Ids results = graph.more_inputs(m)
+        cdef Ids given = graph.more_inputs(m)
+        cdef Ids found = graph.derivative_steps(
+            step, "pull", (*step.operands, *step.results, *seeds),
+            [np.shape(x) for x in step.operands], [True] * len(step.operands),
+            joined_ids([operands, results, given]), False,
+        )
+        if graph.graph.n_guards > 0:
+            return None
+        links = linked_backwards(graph, found if found is not None else new_ids(0), given, n)
+        return None if graph.unlinked() else links
+
+    cdef list unlinked(self):
+        """The steps met so far of which nothing is known."""
+        return [self.steps[number] for number, found in self.links.items() if found is None]
 
     cdef Ids read(self, Recording recording, list atoms, Ids inputs):
         """The numbers that atoms are, as what is recorded makes them of the inputs; guards too."""
@@ -458,6 +525,7 @@ cdef class Graph:
             raise ValueError("a graph of a derivative has no calls")
         result.whole = self
         result.is_derived = True
+        result.links = {}
         result.graph = self.graph
         result.inputs = <CadId *>cad_memory_resize(NULL, n + 1, sizeof(CadId))
         if result.inputs == NULL:
@@ -564,6 +632,54 @@ cdef list sizes_of_blocks(Recording recording):
     return sizes or [0]
 
 
+cdef tuple checked_links(tuple links, Py_ssize_t n):
+    """Pairs that name none but n numbers and those between."""
+    of, by, n_between = links
+    if len(of) and max(of.max(), by.max()) >= n + n_between:
+        raise ValueError("a pattern names numbers that there are not")
+    return links
+
+
+cdef tuple linked_backwards(Graph graph, Ids found, Ids given, Py_ssize_t n):
+    """Pairs (of, by), from numbers that are found to those that they follow from: n numbers, all
+    between, and what is given. They are edges of a graph the other way round: those of numbers
+    that were made last come first."""
+    cdef CadEdges edges
+    cdef Py_ssize_t k
+    cdef int64_t *made
+    check(cad_graph_edges(
+        graph.graph, given.data, given.n, found.data, found.n, MOST_LINKS, True, &edges
+    ))
+    cdef cnp.ndarray order, pairs = np.empty((2, edges.n + found.n + given.n), dtype=np.int64)
+    cdef int64_t *of = <int64_t *>cnp.PyArray_DATA(pairs)
+    cdef int64_t *by = of + cnp.PyArray_DIM(pairs, 1)
+    try:
+        if edges.too_many:
+            return None
+        for k in range(found.n):
+            of[k] = n + <int64_t>cad_edge_index(&edges, found.data[k])
+            by[k] = k
+        order = np.full(edges.n_numbers, -1)
+        made = <int64_t *>cnp.PyArray_DATA(order)
+        of += found.n
+        by += found.n
+        for k in range(<Py_ssize_t>edges.n):
+            if made[edges.items[k].of] < 0:
+                made[edges.items[k].of] = k
+            of[k] = n + <int64_t>edges.items[k].by
+            by[k] = n + <int64_t>edges.items[k].of
+        own = pairs[:, : found.n + edges.n]
+        own[:] = own[:, np.argsort(-order[own[0] - n], kind="stable")]
+        of += edges.n
+        by += edges.n
+        for k in range(given.n):
+            of[k] = n + <int64_t>edges.n_numbers + k
+            by[k] = n + <int64_t>cad_edge_index(&edges, given.data[k])
+        return (*pairs.astype(np.uint32), edges.n_numbers)
+    finally:
+        cad_edges_free(&edges)
+
+
 def graph_of(Recording recording, list atoms, bint optimize):
     """What a recording computes, as a Graph; `atoms` are its outputs."""
     cdef CadTape *tape = recording.tape
@@ -638,6 +754,14 @@ cdef CadStatus push_step(void *owner, uint32_t number, CadId operands, CadId res
         return CAD_RAISED
 
 
+cdef CadStatus link_step(void *owner, uint32_t number, CadLinks *links) noexcept:
+    try:
+        return (<Graph>owner).link(number, links)
+    except BaseException as error:
+        cad_restore_exception(error)
+        return CAD_RAISED
+
+
 cdef CadStatus insert_rule(void *owner, CadTape *tape, size_t entry, const CadId *operands,
                            CadId *results) noexcept:
     try:
@@ -653,3 +777,4 @@ STEPS.note = note_step
 STEPS.pull = pull_step
 STEPS.push = push_step
 STEPS.insert = insert_rule
+STEPS.link = link_step

@@ -20,6 +20,9 @@ cdef class MatrixPlan:
     cdef public object assemble         # for its users: what makes a matrix of its numbers
     cdef readonly Py_ssize_t size       # numbers in the vector
     cdef readonly Py_ssize_t n_colors   # 0: there are no products
+    cdef readonly tuple unlinked        # steps of which no pattern is known, ...
+    cdef readonly Py_ssize_t n_found    # ... how many entries there are, ...
+    cdef readonly Py_ssize_t n_filled   # ... and how many of them for want of a pattern
     # By one code: numbers that are there from the outset, or zeros; where constants go, and the
     # results; and which numbers are there once more.
     cdef bint direct

@@ -39,6 +39,9 @@ class MatrixPlan:
     assemble: Any
     size: int
     n_colors: int
+    unlinked: tuple[Any, ...]
+    n_found: int
+    n_filled: int
     @property
     def n_operations(self) -> int: ...
     @property

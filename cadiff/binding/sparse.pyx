@@ -349,12 +349,18 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str
         graph.graph, wrt.data, wrt.n, outputs.data, outputs.n, &found.pattern, &entries.data
     ))
     cdef bint by_entries = entries.data != NULL
+    plan.unlinked = ()
     if by_entries:
         entries.n = found.count
     else:
         check(cad_sparsity(
             graph.graph, wrt.data, wrt.n, outputs.data, outputs.n, &found.pattern
         ))
+        plan.unlinked = tuple(graph.unlinked())
+    if plan.unlinked:
+        plan.n_found = found.count
+        plan.n_filled = filled(graph, wrt, outputs, found.count)
+    graph.links.clear()
     if hessian:
         found, entries = symmetric_entries(found, entries if by_entries else None)
     plan.pattern = found if given is None else given
@@ -378,6 +384,19 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str
     else:
         set_products(plan, graph, found, wrt, outputs, hessian, not exact, index, places)
     return plan
+
+
+cdef Py_ssize_t filled(Graph graph, Ids wrt, Ids outputs, Py_ssize_t count) except -1:
+    """How many of the entries are there because nothing is known of some steps."""
+    cdef Pattern known = new_pattern()
+    graph.leaves_out = True
+    try:
+        check(cad_sparsity(
+            graph.graph, wrt.data, wrt.n, outputs.data, outputs.n, &known.pattern
+        ))
+    finally:
+        graph.leaves_out = False
+    return count - known.count
 
 
 cdef bint are_mirrored(Pattern pattern, Ids entries) except -1:

@@ -384,6 +384,7 @@ def _counted(weights: Any, x: Any, n: int) -> Any:
 _counted.called = "bincount"
 _counted.defvjp(lambda ans, weights, x, n: lambda g: g[x])
 _counted.defjvp(lambda g, ans, weights, x, n: _counted(g, x, n))
+_counted.defpattern(lambda ans, weights, x, n: (x, np.arange(x.size)))
 
 
 @implements(np.bincount)

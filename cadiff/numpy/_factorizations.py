@@ -126,6 +126,7 @@ solve.defjvp(
     lambda g, ans, a, b: -solve(a, g @ ans),
     lambda g, ans, a, b: solve(a, g),
 )
+solve.defpattern("...ij->...kl", "...kj->...ij")
 
 
 def solve_triangle(t: Any, b: Any, lower: bool) -> Any:
@@ -147,6 +148,7 @@ def inv(a: Any) -> Any:
 
 inv.defvjp(lambda ans, a: lambda g: -(T(ans) @ g @ T(ans)))
 inv.defjvp(lambda g, ans, a: -(ans @ g @ ans))
+inv.defpattern("...ij->...kl")
 
 
 # --- determinants --------------------------------------------------------------------------------
@@ -166,6 +168,7 @@ def det(a: Any) -> Any:
 
 det.defvjp(lambda ans, a: lambda g: scalars(g, a) * cofactors(a, ans))
 det.defjvp(lambda g, ans, a: inner(cofactors(a, ans), g))
+det.defpattern("...ij->...")
 
 
 def cofactors(a: Any, determinant: Any) -> Any:
@@ -260,6 +263,7 @@ def slogdet(a: Any) -> Any:
 
 slogdet.defvjp(lambda ans, a: lambda g: scalars(g[1], a) * T(inv(a)))
 slogdet.defjvp(lambda g, ans, a: (np.zeros(a.shape[:-2]), inner(T(inv(a)), g)))
+slogdet.defpattern("...ij->...,...")
 
 
 # --- cholesky, qr --------------------------------------------------------------------------------
@@ -296,6 +300,7 @@ def _cholesky_push(g: Any, ans: Any, a: Any, upper: bool = False) -> Any:
 
 cholesky.defvjp(_cholesky_pull)
 cholesky.defjvp(_cholesky_push)
+cholesky.defpattern("...ij->...kl")
 
 
 @primitive
@@ -342,6 +347,7 @@ def _qr_push(g: Any, ans: Any, a: Any, complete: bool = False) -> Any:
 
 qr.defvjp(_qr_pull)
 qr.defjvp(_qr_push)
+qr.defpattern("...ij->...kl,...mn")
 
 
 # Orthogonal matrices whose first columns are determined, while the others complete the basis: u2
@@ -458,6 +464,7 @@ def eigh_push(g: Any, ans: Any, a: Any, lower: bool = True) -> Any:
 
 eigh.defvjp(eigh_pull)
 eigh.defjvp(eigh_push)
+eigh.defpattern("...ij->...k,...lm")
 
 
 @primitive
@@ -481,6 +488,7 @@ def _eigvalsh_push(g: Any, ans: Any, a: Any, lower: bool = True) -> Any:
 
 eigvalsh.defvjp(_eigvalsh_pull)
 eigvalsh.defjvp(_eigvalsh_push)
+eigvalsh.defpattern("...ij->...k")
 
 
 def _real(x: Any) -> Any:
@@ -519,6 +527,7 @@ def _eig_push(g: Any, ans: Any, a: Any) -> Any:
 
 eig.defvjp(_eig_pull)
 eig.defjvp(_eig_push)
+eig.defpattern("...ij->...k,...lm")
 
 
 @primitive
@@ -550,6 +559,7 @@ def _eigvals_push(g: Any, ans: Any, a: Any) -> Any:
 
 eigvals.defvjp(_eigvals_pull)
 eigvals.defjvp(_eigvals_push)
+eigvals.defpattern("...ij->...k")
 
 
 @primitive
@@ -618,6 +628,7 @@ def _sums(x: Any) -> Any:
 
 svd.defvjp(svd_pull)
 svd.defjvp(svd_push)
+svd.defpattern("...ij->...kl,...m,...no")
 
 
 @primitive
@@ -641,6 +652,7 @@ def _svdvals_push(g: Any, ans: Any, a: Any) -> Any:
 
 svdvals.defvjp(_svdvals_pull)
 svdvals.defjvp(_svdvals_push)
+svdvals.defpattern("...ij->...k")
 
 
 # --- least squares -------------------------------------------------------------------------------
@@ -673,6 +685,7 @@ def pinv_push(g: Any, ans: Any, a: Any, **options: Any) -> Any:
 
 pinv.defvjp(pinv_pull)
 pinv.defjvp(pinv_push)
+pinv.defpattern("...ij->...kl")
 
 
 @primitive
@@ -707,3 +720,4 @@ lstsq.defjvp(
     _lstsq_push_a,
     lambda g, ans, a, b, cutoff: pinv(a, rcond=cutoff) @ g,
 )
+lstsq.defpattern("...ij->...kl", "...kj->...ij")

@@ -247,6 +247,12 @@ def _contracted_push(k: int) -> Callable[..., Number]:
 
 
 MOST_OPERANDS = 32
+
+
+def _contracted_pattern(k: int) -> Callable[..., str]:
+    return lambda ans, terms, result, *_: f"{terms[k]}->{result}"
+
+
 FIRST_OPERAND = 3  # of `_contracted`
 
 _contracted.called = "einsum"
@@ -256,6 +262,10 @@ _contracted.defvjp(
 )
 _contracted.defjvp(
     *map(_contracted_push, range(MOST_OPERANDS)),
+    argnums=range(FIRST_OPERAND, FIRST_OPERAND + MOST_OPERANDS),
+)
+_contracted.defpattern(
+    *map(_contracted_pattern, range(MOST_OPERANDS)),
     argnums=range(FIRST_OPERAND, FIRST_OPERAND + MOST_OPERANDS),
 )
 
@@ -367,6 +377,17 @@ def _convolved_pull_short(
     return lambda g: _convolved(x, g[::-1], "valid")[::-1]
 
 
+def _convolved_pattern(mode: str, slid: int, other: int) -> Any:
+    """The band of a sequence of a length over which another one is slid."""
+    if mode == "full":
+        rows, columns = np.add.outer(np.arange(slid), np.arange(other)), np.arange(slid)[:, None]
+    else:
+        rows = np.arange(slid - other + 1)[:, None]
+        columns = rows + np.arange(other)
+    rows, columns = np.broadcast_arrays(rows, columns)
+    return rows.ravel(), columns.ravel()
+
+
 _convolved.called = "convolve"
 _convolved.defvjp(
     lambda ans, x, y, mode: lambda g: _convolved(g, y[::-1], _OTHER[mode]),
@@ -375,6 +396,10 @@ _convolved.defvjp(
 _convolved.defjvp(
     lambda g, ans, x, y, mode: _convolved(g, y, mode),
     lambda g, ans, x, y, mode: _convolved(x, g, mode),
+)
+_convolved.defpattern(
+    lambda ans, x, y, mode: _convolved_pattern(mode, len(x), len(y)),
+    lambda ans, x, y, mode: _convolved_pattern(mode, len(y), len(x)) if mode == "full" else "i->j",
 )
 
 MODES = ("full", "same", "valid")

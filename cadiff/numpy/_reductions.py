@@ -22,6 +22,7 @@ from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import carries, implements
 from ..operations.guards import EQUAL, NOT_EQUAL, held, nans, order
+from ..operations.patterns import chained, over_axes
 from ..operations.primitives import primitive
 from ._common import (
     Axis,
@@ -205,6 +206,7 @@ _running_sum.defvjp(
     lambda ans, x, axis: lambda g: _reversed(_running_sum(_reversed(g, axis), axis), axis)
 )
 _running_sum.defjvp(lambda g, ans, x, axis: _running_sum(g, axis))
+_running_sum.defpattern(lambda ans, x, axis: chained(ans.shape, axis))
 
 
 @primitive
@@ -278,6 +280,7 @@ recurrence.defjvp(
     lambda g, s, a, b: recurrence(a, g * _shifted(s, 0.0)),
     lambda g, s, a, b: recurrence(a, g),
 )
+recurrence.defpattern(lambda s, a, b: chained(s.shape, first=1), lambda s, a, b: chained(s.shape))
 
 
 @primitive
@@ -290,6 +293,7 @@ def _running_product(x: Any) -> Any:
 _running_product.called = "cumprod"
 _running_product.defvjp(lambda y, x: lambda g: recurrence_adjoint(g, x) * _shifted(y, 1.0))
 _running_product.defjvp(lambda g, y, x: recurrence(x, g * _shifted(y, 1.0)))
+_running_product.defpattern(lambda y, x: chained(y.shape))
 
 
 def along_first(f: Callable[[Number], Number], x: Number, axis: int) -> Number:
@@ -384,6 +388,7 @@ _product.defvjp(
     )
 )
 _product.defjvp(lambda g, ans, x, axes, keepdims: arrays.sum(g * _others(x, axes), axes, keepdims))
+_product.defpattern(lambda ans, x, axes, keepdims: over_axes(axes, x.ndim, keepdims))
 
 
 @implements(np.prod)
@@ -477,6 +482,7 @@ _extreme.fold_in_c = _extreme_in_c
 _extreme.called = "max or min"
 _extreme.defvjp(_extreme_pull)
 _extreme.defjvp(_extreme_push)
+_extreme.defpattern(lambda ans, x, axes, keepdims, _: over_axes(axes, x.ndim, keepdims))
 
 
 def _extremum(

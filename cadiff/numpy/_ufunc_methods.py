@@ -21,6 +21,7 @@ from ..operations import table as _table
 from ..operations.dispatch import METHODS, PLAIN, carries, function_for, store
 from ..operations.guards import EQUAL, held, nans
 from ..operations.integers import summed_at
+from ..operations.patterns import chained
 from ..operations.primitives import primitive
 from ..operations.replayed import is_mask
 from ._calculus import bincount
@@ -72,6 +73,7 @@ def _running_extreme_push(g: Number, ans: Number, x: Number, ufunc: Any) -> Numb
 _running_extreme.called = "accumulate"
 _running_extreme.defvjp(_running_extreme_pull)
 _running_extreme.defjvp(_running_extreme_push)
+_running_extreme.defpattern(lambda ans, x, ufunc: chained(x.shape))
 
 
 def _extremes(ufunc: np.ufunc) -> Callable[[Any, int], Number]:
@@ -175,9 +177,16 @@ def _sums_from_pull(ans: Number, x: Number, begins: Any) -> Callable[[Number], N
     return lambda g: arrays.concatenate([before, g[which]])
 
 
+def _sums_from_pattern(ans: Any, x: Any, begins: Any) -> Any:
+    which = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(x)))
+    elements = np.arange(x.size).reshape(x.shape)[begins[0] :]
+    return np.arange(ans.size).reshape(ans.shape)[which].ravel(), elements.ravel()
+
+
 _sums_from.called = "add.reduceat"
 _sums_from.defvjp(_sums_from_pull)
 _sums_from.defjvp(lambda g, ans, x, begins: _sums_from(g, begins))
+_sums_from.defpattern(_sums_from_pattern)
 
 
 @_reduction

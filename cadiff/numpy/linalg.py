@@ -22,6 +22,7 @@ from ..binding import strip as value
 from ..operations.arrays import array, broadcast_to, concatenate, moveaxis, reshape, sum, transpose
 from ..operations.dispatch import carries, implements, plain
 from ..operations.guards import held
+from ..operations.patterns import over_axes
 from ..operations.primitives import primitive
 from ..operations.table import power, sign, where
 from . import _factorizations as factor
@@ -366,6 +367,7 @@ def p_norm_push(g: Any, ans: Any, x: Any, p: float, axis: Any, keepdims: bool) -
 _p_norm.called = "norm"
 _p_norm.defvjp(p_norm_pull)
 _p_norm.defjvp(p_norm_push)
+_p_norm.defpattern(lambda ans, x, p, axis, keepdims: over_axes(axis, x.ndim, keepdims))
 
 
 @implements(np.linalg.norm)

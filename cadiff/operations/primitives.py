@@ -14,10 +14,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import binding
 from ..binding import Dual, Var, carries
 from . import arrays
+from .patterns import Pattern, joined, links_of
 from .replayed import replaced
 
 __all__ = ["custom", "doubt", "primitive", "report_doubts", "warn_nan"]
@@ -64,6 +66,7 @@ class primitive:  # noqa: N801 - a decorator
         self.function = function
         self.pulls: dict[int, Callable[..., Any] | None] = {}
         self.pushes: dict[int, Callable[..., Any] | None] = {}
+        self.patterns: dict[int, Pattern] = {}
 
     # --- rules
 
@@ -106,22 +109,42 @@ class primitive:  # noqa: N801 - a decorator
                 pull.refuse = rule.refuse  # type: ignore[attr-defined]
             self.pulls[k] = pull
 
+    def defpattern(self, *patterns: Pattern, argnums: int | Sequence[int] | None = None) -> None:
+        """Which numbers of the result depend on which of each argument, for sparse matrices.
+
+        A pattern is stated in letters, ``"argument->result"``, as for `numpy.einsum`: a number of
+        the result depends on those of the argument that have the same index wherever both have the
+        same letter. ``"...->..."`` is elementwise, ``"ij->i"`` a reduction of each row,
+        ``"...ij->...kl"`` the inverse of each matrix in a stack; several results stand apart by
+        commas. Or it is the structure of the matrix of derivatives, with a row for each number of
+        the result and a column for each of the argument: a matrix of scipy.sparse, a 2-D array of
+        bools, or a pair (rows, columns). Or it is a function `pattern(ans, *args, **kw)` that
+        returns one of these.
+
+        What is stated has to hold whatever the numbers are that are differentiated: an entry that
+        can be other than 0 anywhere belongs to the pattern. `defpartials` states that of
+        elementwise functions. Without a pattern it is read off the reverse rule; where that cannot
+        be, all depends on all, and there is a warning if a sparse matrix is filled by it.
+        """
+        self._define(self.patterns, patterns, argnums, "pattern")
+
     def _define(
         self,
-        table: dict[int, Callable[..., Any] | None],
-        rules: Sequence[Callable[..., Any] | None],
+        table: dict[int, Any],
+        rules: Sequence[Any],
         argnums: int | Sequence[int] | None,
+        what: str = "rule",
     ) -> None:
         if len(rules) == 1 and isinstance(argnums, Sequence):
             rules = [rules[0]] * len(argnums)
-        table.update(self._by_argument(rules, argnums))
+        table.update(self._by_argument(rules, argnums, what))
 
     def _by_argument(
-        self, rules: Sequence[Callable[..., Any] | None], argnums: int | Sequence[int] | None
-    ) -> list[tuple[int, Callable[..., Any] | None]]:
-        """Rules with the positions of their arguments."""
+        self, rules: Sequence[Any], argnums: int | Sequence[int] | None, what: str = "rule"
+    ) -> list[tuple[int, Any]]:
+        """Rules, or patterns, with the positions of their arguments."""
         for rule in rules:
-            if rule is not None and not callable(rule):
+            if what == "rule" and rule is not None and not callable(rule):
                 raise TypeError(
                     f"the primitive {self._name}: a rule is a function, or None where the "
                     f"derivative is 0, not {type(rule).__name__}"
@@ -137,7 +160,7 @@ class primitive:  # noqa: N801 - a decorator
                 )
         if len(positions) != len(rules):
             raise ValueError(
-                f"the primitive {self._name}: there are {len(rules)} rules for "
+                f"the primitive {self._name}: there are {len(rules)} {what}s for "
                 f"{len(positions)} arguments, argnums={argnums!r}"
             )
         return list(zip(map(int, positions), rules, strict=True))
@@ -250,6 +273,11 @@ class primitive:  # noqa: N801 - a decorator
             derivative = arrays.reshape(derivative, ())
         return arrays.broadcast_to(derivative, shape)
 
+    def _pattern(self, k: int) -> Pattern:
+        """The pattern of an argument, or that of elementwise partials; None: it is not stated."""
+        of_partials = getattr(self.pulls.get(k), "func", None) is _pull_partial
+        return self.patterns.get(k, "...->..." if of_partials else None)
+
     def _missing(self, k: int, mode: str) -> TypeError:
         how = "defvjp" if mode == "reverse" else "defjvp"
         return TypeError(
@@ -357,6 +385,7 @@ def custom(
     vjp: Rules = None,
     jvp: Rules = None,
     partials: Rules = None,
+    pattern: Pattern | list[Pattern] = None,
 ) -> Any:
     """A function with derivatives of one's own: a `primitive` and its rules in one step.
 
@@ -369,6 +398,8 @@ def custom(
         Of plain floats and ndarrays. Without it, `custom(...)` is a decorator.
     vjp, jvp, partials : callable, or a sequence with one for each argument
         As for `primitive.defvjp`, `defjvp` and `defpartials`. One of them is enough.
+    pattern : str, callable, matrix, or a list with one for each argument
+        As for `primitive.defpattern`: which numbers of the result depend on which of an argument.
 
     Examples
     --------
@@ -385,7 +416,7 @@ def custom(
     1.0
     """
     if function is None:
-        return functools.partial(custom, vjp=vjp, jvp=jvp, partials=partials)
+        return functools.partial(custom, vjp=vjp, jvp=jvp, partials=partials, pattern=pattern)
     if vjp is None and jvp is None and partials is None:
         raise TypeError("custom wants a rule: vjp, jvp or partials")
     operation = primitive(function)
@@ -393,6 +424,8 @@ def custom(
     for define, rules in given:
         if rules is not None:
             define(*([rules] if callable(rules) else rules))
+    if pattern is not None:
+        operation.defpattern(*(pattern if isinstance(pattern, list) else [pattern]))
     return operation
 
 
@@ -454,6 +487,30 @@ class _Rule:
         kwargs = tuple((name, _exactly(arg)) for name, arg in sorted(self.kwargs.items()))
         kept = (tuple(map(_exactly, self.args)), tuple(map(_exactly, self.point[0])))
         return self.operation, kept, kwargs, tuple(self.which), tuple(self.passive)
+
+    def links(
+        self, operands: list[Any], results: list[Any]
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], int] | None:
+        """How results depend on operands: see `patterns.joined`. None: it is not stated."""
+        operation = self.operation
+        args = self._inputs(operands)
+        ans = _ruled(tuple(results) if self.several else results[0])
+        shapes = [binding.shape(x) for x in results]
+        parts, n = [], 0
+        for i, k in enumerate(self.which):
+            if not (self.passive[i] or operation._pull_rule(k) is None):
+                found = links_of(
+                    operation._pattern(k),
+                    f"the primitive {operation._name}",
+                    shapes,
+                    binding.shape(args[k]),
+                    lambda rule: rule(ans, *args, **self.kwargs),
+                )
+                if found is None:
+                    return None
+                parts += [(links, begin, n) for links, begin in found]
+            n += math.prod(binding.shape(args[k]))
+        return joined(parts, n)
 
     # --- derivatives
 

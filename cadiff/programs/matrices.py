@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,10 +12,11 @@ from numpy.typing import NDArray
 
 from .. import binding
 from ..binding import CallError, MatrixPlan, ObstacleError, Pattern
+from ..operations.patterns import entries_of
 from ..transforms import flatten, hessian, jacobian
 from ..transforms._base import checked_argnums
 from .recordings import Call, MissedError, Recorded, carries_derivatives, met, record
-from .traces import Part
+from .traces import Part, warn_caller
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +28,7 @@ FloatArray = NDArray[np.float64]
 
 _KINDS = {"csr": "csr_array", "csc": "csc_array", "coo": "coo_array"}
 _LARGEST_INDEX = np.iinfo(np.int32).max
+_MANY_ENTRIES = 100_000  # of which it is said, if most of a matrix, that they need not be there
 
 
 def _scipy_sparse() -> Any:
@@ -51,7 +54,9 @@ class Request:
             raise ValueError(f'{name}: format is "csr", "csc" or "coo", not {format!r}')
         self.what = what
         self.format = format
-        self._rows, self._columns, self._shape = _entries_of(sparsity, name)
+        self._rows = self._columns = self._shape = None
+        if sparsity is not None:
+            self._rows, self._columns, self._shape = entries_of(sparsity, name, "sparsity")
         parts = (self._rows, self._columns)
         self._key = (what, format, self._shape, *[p if p is None else p.tobytes() for p in parts])
 
@@ -81,47 +86,27 @@ class Request:
         return Pattern(shape, self._rows, self._columns)
 
 
-def _entries_of(
-    sparsity: Any, name: str
-) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None, tuple[int, int] | None]:
-    """Rows and columns of entries, and the shape if it is known."""
-    if sparsity is None:
-        return None, None, None
-    if hasattr(sparsity, "tocoo"):
-        coo = sparsity.tocoo()
-        if len(coo.shape) != 2:
-            raise ValueError(f"{name}: sparsity is a matrix, not of the shape {coo.shape}")
-        return _indices(coo.row), _indices(coo.col), tuple(coo.shape)
-    if isinstance(sparsity, tuple):
-        if len(sparsity) != 2:
-            raise ValueError(
-                f"{name}: a tuple as sparsity is a pair (rows, columns), not of {len(sparsity)}"
-            )
-        rows, columns = map(np.asarray, sparsity)
-        for indices in (rows, columns):
-            if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
-                raise TypeError(
-                    f"{name}: a pair (rows, columns) as sparsity is of vectors of ints, not of "
-                    f"{indices.dtype} of the shape {indices.shape}"
-                )
-        if rows.size != columns.size:
-            raise ValueError(
-                f"{name}: sparsity names {rows.size} rows, but {columns.size} columns"
-            )
-        return _indices(rows), _indices(columns), None
-    matrix = np.asarray(sparsity)
-    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
-        raise TypeError(
-            f"{name}: sparsity is a matrix of scipy.sparse, a 2-D array of bools, or a pair "
-            f"(rows, columns), not {type(sparsity).__name__}"
-            + (f" of shape {matrix.shape} and dtype {matrix.dtype}" if matrix.ndim else "")
+# --- rules without a pattern -------------------------------------------------------------------
+
+_told: weakref.WeakSet[Any] = weakref.WeakSet()  # of which operations
+
+
+def _tell_what_fills(name: str, plan: MatrixPlan) -> None:
+    """Warn, once, of each operation that fills most of a matrix since it states no pattern."""
+    if plan.n_filled < _MANY_ENTRIES or 2 * plan.n_filled < plan.n_found:
+        return
+    for step in plan.unlinked:
+        operation = getattr(step.rule, "operation", step.rule)
+        if operation in _told:
+            continue
+        _told.add(operation)
+        warn_caller(
+            f"{name}: {step.name} does not say which of its results depend on which "
+            "arguments, and its rule does not show it, so all are taken to depend on all. That "
+            f"alone makes {plan.n_filled:,} of {plan.n_found:,} entries. State its pattern with "
+            'defpattern, or pattern= of cadiff.custom: "...->..." if it is elementwise, "i->j" '
+            "if all does depend on all"
         )
-    rows, columns = matrix.nonzero()
-    return _indices(rows), _indices(columns), (matrix.shape[0], matrix.shape[1])
-
-
-def _indices(indices: Any) -> NDArray[np.int64]:
-    return np.array(indices, dtype=np.int64)
 
 
 # --- matrices ----------------------------------------------------------------------------------
@@ -294,6 +279,7 @@ class SparseCalls(Part):
             )
             if plan.assemble is None:
                 plan.assemble = Assembler(plan.pattern, request.format)
+                _tell_what_fills(f"sparse_{request.what}", plan)
         return plan
 
     def _from_dense(self, request: Request, call: Call) -> Any:

@@ -37,7 +37,9 @@ def sparse_jacobian(
     another structure.
 
     Entries that are 0 whatever x is are no part of the structure. Entries that happen to be 0 at a
-    point are.
+    point are. Of a primitive the structure is what `primitive.defpattern` states, or what its
+    rules show; if neither does, all its results depend on all its arguments, and there is a
+    warning if that makes most of the entries, and 100,000 or more.
 
     Parameters
     ----------

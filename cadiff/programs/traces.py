@@ -34,7 +34,7 @@ from .recordings import (
     ways_to_take,
 )
 
-__all__ = ["OnBranchChange", "Part", "Traces", "is_eager"]
+__all__ = ["OnBranchChange", "Part", "Traces", "is_eager", "warn_caller"]
 
 MOST_SIGNATURES = 512  # that something is known of at the same time
 MOST_BYTES = 1 << 30  # in all recordings but one
@@ -395,7 +395,7 @@ class Traces:
                 'on_branch_change="raise" forbids another recording; clear() forgets all of them'
             )
         if self.on_branch_change == "warn":
-            _warn(
+            warn_caller(
                 f"{self!r} met another outcome of a comparison than when it was recorded: its "
                 "function is recorded anew, or run as it is if there are max_traces recordings"
             )
@@ -523,7 +523,7 @@ class Traces:
             # Where integers cannot be inputs, after all, f runs twice: that must change nothing.
             self.integers[call.form].are_held = not is_current
         if any(recorded.guards):
-            _warn(
+            warn_caller(
                 f"a branch of {self!r} rests on the equality of floats: its derivative is "
                 "that of the branch that is taken, at such a point alone"
             )
@@ -603,7 +603,7 @@ class Traces:
         forgotten = self._known.pop(oldest).recordings
         if forgotten and not self._forgets:
             self._forgets = True
-            _warn(
+            warn_caller(
                 f"{self!r} {why}; calls with other shapes, ints, strings or objects are recorded "
                 "apart, and the oldest recordings are forgotten (numbers that change should be "
                 "floats)"
@@ -619,7 +619,7 @@ class Traces:
         self._traced(call.key).obstacle = obstacle
         if isinstance(obstacle, AsGiven):
             self.as_given.add(obstacle)
-        _warn(f"{self!r} runs its function as it is, which cannot be replayed: {obstacle}")
+        warn_caller(f"{self!r} runs its function as it is, which cannot be replayed: {obstacle}")
 
     def _note_unsettled(self, call: Call, recorded: Recorded) -> None:
         """Note that f has changed what it reads: once, to remember something, or each time."""
@@ -636,7 +636,7 @@ class Traces:
         """A derivative is computed by f as it is; others need not be."""
         if obstacle not in self._missing_derivatives:
             self._missing_derivatives[obstacle] = None
-            _warn(f"{self!r} runs its function as it is for a derivative: {obstacle}")
+            warn_caller(f"{self!r} runs its function as it is for a derivative: {obstacle}")
 
 
 def _image(recordings: list[Recorded]) -> int:
@@ -658,7 +658,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_have_fresh_locks)
 
 
-def _warn(message: str) -> None:
+def warn_caller(message: str) -> None:
     """Warn of the line outside of the package that called."""
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals.get("__package__", "") in _OWN_PACKAGES:

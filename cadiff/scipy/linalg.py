@@ -25,6 +25,7 @@ from ..operations import guards as _guards
 from ..operations.arrays import concatenate, reshape
 from ..operations.dispatch import implements
 from ..operations.guards import held
+from ..operations.patterns import over_axes
 from ..operations.primitives import primitive
 
 __all__ = [
@@ -152,6 +153,7 @@ _solve.defjvp(
     _solve_push_a,
     lambda g, ans, a, b, transposed, **options: _solve(a, g, transposed, **options),
 )
+_solve.defpattern("...ij->...kl", "...kj->...ij")
 
 
 @implements(scipy.linalg.solve)
@@ -206,6 +208,7 @@ _solve_triangular.defjvp(
     _triangle_push,
     lambda g, ans, a, b, trans, lower, unit: _solve_triangular(a, g, trans, lower, unit),
 )
+_solve_triangular.defpattern("...ij->...kl", "...kj->...ij")
 
 
 @implements(scipy.linalg.solve_triangular)
@@ -277,6 +280,7 @@ def _pinv(a: Any, **options: Any) -> Any:
 _pinv.called = "pinv"
 _pinv.defvjp(factor.pinv_pull)
 _pinv.defjvp(factor.pinv_push)
+_pinv.defpattern("...ij->...kl")
 
 
 @implements(scipy.linalg.pinv)
@@ -372,6 +376,7 @@ def _lu_push(g: Any, ans: Any, a: Any) -> Any:
 _lu_factor.called = "lu_factor"
 _lu_factor.defvjp(_lu_pull)
 _lu_factor.defjvp(_lu_push)
+_lu_factor.defpattern("...ij->...kl,...m")
 
 
 @implements(scipy.linalg.lu_factor)
@@ -453,6 +458,7 @@ def _eigh(a: Any, lower: bool, driver: str | None) -> Any:
 _eigh.called = "eigh"
 _eigh.defvjp(lambda ans, a, lower, driver: factor.eigh_pull(ans, a, lower))
 _eigh.defjvp(lambda g, ans, a, lower, driver: factor.eigh_push(g, ans, a, lower))
+_eigh.defpattern("...ij->...k,...lm")
 
 
 @implements(scipy.linalg.eigh)
@@ -516,6 +522,7 @@ def _svd(a: Any, full: bool, driver: str) -> Any:
 _svd.called = "svd"
 _svd.defvjp(lambda ans, a, full, driver: factor.svd_pull(ans, a, full))
 _svd.defjvp(lambda g, ans, a, full, driver: factor.svd_push(g, ans, a, full))
+_svd.defpattern("...ij->...kl,...m,...no")
 
 
 @implements(scipy.linalg.svd)
@@ -583,11 +590,13 @@ _frechet.defjvp(
     lambda g, ans, a, e: _second(a, e, g),
     lambda g, ans, a, e: _frechet(a, g),
 )
+_frechet.defpattern("...ij->...kl", "...ij->...kl")
 
 
 _expm.called = "expm"
 _expm.defvjp(lambda ans, a: lambda g: _frechet(T(a), g))
 _expm.defjvp(lambda g, ans, a: _frechet(a, g))
+_expm.defpattern("...ij->...kl")
 
 
 @implements(scipy.linalg.expm)
@@ -640,6 +649,7 @@ def _logm_derivative(a: Any, e: Any) -> Any:
 _logm.called = "logm"
 _logm.defvjp(lambda ans, a: lambda g: _logm_derivative(T(a), g))
 _logm.defjvp(lambda g, ans, a: _logm_derivative(a, g))
+_logm.defpattern("...ij->...kl")
 
 
 @implements(scipy.linalg.logm)
@@ -665,6 +675,7 @@ _sylvester.defjvp(
     lambda g, ans, a, b, q: -_sylvester(a, b, ans @ g),
     lambda g, ans, a, b, q: _sylvester(a, b, g),
 )
+_sylvester.defpattern("...ij->...kl", "...ij->...kl", "...ij->...kl")
 
 
 @implements(scipy.linalg.solve_sylvester)
@@ -696,6 +707,7 @@ def _root_derivative(x: Any, g: Any) -> Any:
 _sqrtm.called = "sqrtm"
 _sqrtm.defvjp(lambda ans, a: lambda g: _root_derivative(T(ans), g))
 _sqrtm.defjvp(lambda g, ans, a: _root_derivative(ans, g))
+_sqrtm.defpattern("...ij->...kl")
 
 
 @implements(scipy.linalg.sqrtm)
@@ -717,6 +729,7 @@ def _euclidean(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
 _euclidean.called = "norm"
 _euclidean.defvjp(of_numpy.p_norm_pull)
 _euclidean.defjvp(of_numpy.p_norm_push)
+_euclidean.defpattern(lambda ans, x, p, axis, keepdims: over_axes(None, x.ndim, keepdims))
 
 
 @implements(scipy.linalg.norm)

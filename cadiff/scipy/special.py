@@ -24,6 +24,7 @@ from ..operations.arrays import as_array, broadcast_to, gathered, reshape
 from ..operations.arrays import sum as sum_
 from ..operations.dispatch import FUNCTIONS, carries, implements
 from ..operations.guards import held
+from ..operations.patterns import over_axes
 from ..operations.primitives import primitive
 from ..operations.table import (
     absolute,
@@ -885,6 +886,7 @@ _logsumexp.defjvp(
     lambda g, ans, a, b, axis: sum_(g * _weights(ans, a, b, axis), axis, keepdims=True),
     lambda g, ans, a, b, axis: sum_(g * _shares(ans, a, b, axis), axis, keepdims=True),
 )
+_logsumexp.defpattern(lambda ans, a, b, axis: over_axes(axis, a.ndim, True), argnums=(0, 1))
 
 
 @implements(sp.logsumexp)

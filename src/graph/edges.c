@@ -8,8 +8,10 @@ typedef struct Finder {
     CadEdges *edges;
     size_t n_arrays; /* later ones hold partials */
     size_t most;
+    int with_calls;
     CadId one;
     uint8_t *is_active; /* numbers that depend on the variables */
+    size_t active_capacity;
     CadLive live;
 } Finder;
 
@@ -31,9 +33,9 @@ static int is_active(const Finder *f, CadId id) {
     return f->is_active[cad_edge_index(f->edges, id)];
 }
 
-static void add_edge(Finder *f, CadId of, CadId by, CadId partial) {
+static void add_link(Finder *f, size_t of, size_t by, CadId partial) {
     CadEdges *edges = f->edges;
-    if (!is_active(f, by) || cad_graph_is(f->graph, partial, 0.0)) {
+    if (!f->is_active[by]) {
         return;
     }
     if (edges->n >= f->most) {
@@ -46,10 +48,35 @@ static void add_edge(Finder *f, CadId of, CadId by, CadId partial) {
         f->graph->status = status;
         return;
     }
-    const CadEdge edge = {(uint32_t)cad_edge_index(edges, of), (uint32_t)cad_edge_index(edges, by),
-                          partial};
-    f->is_active[edge.of] = 1;
-    edges->items[edges->n++] = edge;
+    f->is_active[of] = 1;
+    edges->items[edges->n++] = (CadEdge){(uint32_t)of, (uint32_t)by, partial};
+}
+
+static void add_edge(Finder *f, CadId of, CadId by, CadId partial) {
+    if (is_active(f, by) && !cad_graph_is(f->graph, partial, 0.0)) {
+        add_link(f, cad_edge_index(f->edges, of), cad_edge_index(f->edges, by), partial);
+    }
+}
+
+/* Numbers beside those of the graph; answers the index of the first one. */
+static size_t add_numbers(Finder *f, size_t n) {
+    const size_t first = f->edges->n_numbers;
+    const CadStatus status =
+        cad_memory_grow((void **)&f->is_active, &f->active_capacity, first + n, 1);
+    if (status != CAD_OK) {
+        f->graph->status = status;
+        return first;
+    }
+    memset(f->is_active + first, 0, n);
+    f->edges->n_numbers += n;
+    f->edges->too_many |= f->edges->n_numbers > UINT32_MAX;
+    return first;
+}
+
+/* Note that there is something whose partials are no numbers. */
+static void note_call(Finder *f) {
+    f->edges->has_calls = 1;
+    f->edges->too_many |= !f->with_calls;
 }
 
 static void find_of_node(Finder *f, size_t i) {
@@ -142,34 +169,107 @@ static void find_of_addition(Finder *f, const CadArray *array, const CadPlanCopy
     }
 }
 
-/* Which elements indices name is not known before a program runs: any may be one. */
-static void find_by_index(Finder *f, const CadArray *array, const CadPlanCopy *plan) {
-    const int takes = array->op == CAD_ARRAY_TAKE;
-    f->edges->has_calls = 1;
-    for (uint32_t k = 0; plan->extra >= 0 && k < array->size && goes_on(f); k++) {
-        add_edge(f, array->first + k, (CadId)plan->extra + k, f->one);
+/* Numbers between those that indices may name, which start from one place, and those that have the
+ * index: places differ along some axes, of which the latter have `others`. */
+typedef struct Indexed {
+    const CadPlanCopy *plan;
+    int64_t starts[CAD_MOST_AXES], others[CAD_MOST_AXES];
+    int64_t targets, sources; /* where the views begin */
+    int takes;                /* else it adds, and the targets are named */
+} Indexed;
+
+/* Edges between number `between` and all that indices may name, or all others. */
+static void link_named(Finder *f, const Indexed *x, const Steps *start, size_t between) {
+    for (int64_t i = 0; i < x->plan->length && goes_on(f); i++) {
+        const CadId id = (CadId)(start->at[x->takes] + i * x->plan->stride);
+        const size_t number = cad_edge_index(f->edges, id);
+        add_link(f, x->takes ? between : number, x->takes ? number : between, f->one);
     }
-    Steps steps = {.ndim = plan->ndim,
-                   .shape = plan->shape,
-                   .n_views = 2,
-                   .strides = {plan->strides[0], plan->strides[1]},
-                   .at = {plan->views[0].first + (int64_t)array->first, plan->views[1].first}};
-    do {
-        for (int64_t i = 0; i < plan->length && goes_on(f); i++) {
-            add_edge(f, (CadId)(steps.at[0] + (takes ? 0 : i * plan->stride)),
-                     (CadId)(steps.at[1] + (takes ? i * plan->stride : 0)), f->one);
-        }
-    } while (goes_on(f) && next_step(&steps));
 }
 
-/* Of a call nothing is known but what it is called with. */
-static void find_of_call(Finder *f, const CadArray *array, const CadPlanCopy *plan) {
-    f->edges->has_calls = 1;
-    for (uint32_t k = 0; k < array->size && goes_on(f); k++) {
-        for (int64_t i = 0; i < plan->shape[0] && goes_on(f); i++) {
-            add_edge(f, array->first + k, (CadId)(plan->views[0].first + i * plan->strides[0][0]),
-                     f->one);
+static void link_others(Finder *f, const Indexed *x, const Steps *start, size_t between) {
+    Steps other = {.ndim = x->plan->ndim,
+                   .shape = x->others,
+                   .n_views = 1,
+                   .strides = {x->plan->strides[!x->takes]},
+                   .at = {start->at[!x->takes]}};
+    do {
+        const size_t number = cad_edge_index(f->edges, (CadId)other.at[0]);
+        add_link(f, x->takes ? number : between, x->takes ? between : number, f->one);
+    } while (goes_on(f) && next_step(&other));
+}
+
+/* Which elements indices name is not known before a program runs: any may be one. What is named
+ * starts from one place along axes of stride 0. */
+static void find_by_index(Finder *f, const CadArray *array, const CadPlanCopy *plan) {
+    Indexed x = {.plan = plan,
+                 .targets = plan->views[0].first + (int64_t)array->first,
+                 .sources = plan->views[1].first,
+                 .takes = array->op == CAD_ARRAY_TAKE};
+    size_t count = 1;
+    note_call(f);
+    for (int axis = 0; axis < plan->ndim; axis++) {
+        const int is_shared = plan->strides[x.takes][axis] == 0;
+        x.starts[axis] = is_shared ? 1 : plan->shape[axis];
+        x.others[axis] = is_shared ? plan->shape[axis] : 1;
+        count *= (size_t)x.starts[axis];
+    }
+    const size_t first = goes_on(f) ? add_numbers(f, count) : 0;
+    for (int leads_on = 0; leads_on < 2; leads_on++) {
+        Steps start = {.ndim = plan->ndim,
+                       .shape = x.starts,
+                       .n_views = 2,
+                       .strides = {plan->strides[0], plan->strides[1]},
+                       .at = {x.targets, x.sources}};
+        size_t between = first;
+        for (int goes = goes_on(f); goes; goes = goes_on(f) && next_step(&start)) {
+            (leads_on == x.takes ? link_others : link_named)(f, &x, &start, between++);
         }
+        for (uint32_t k = 0; !leads_on && plan->extra >= 0 && k < array->size && goes_on(f); k++) {
+            add_edge(f, array->first + k, (CadId)plan->extra + k, f->one);
+        }
+    }
+}
+
+typedef struct Call {
+    size_t n_operands, n_between;
+    const CadPlanCopy *plan;
+    size_t between, results; /* the first of them */
+} Call;
+
+/* The index of a number that the links of a call name. */
+static size_t linked(const Finder *f, const Call *call, size_t k) {
+    if (k < call->n_operands) {
+        const int64_t at = (int64_t)k * call->plan->strides[0][0];
+        return cad_edge_index(f->edges, (CadId)(call->plan->views[0].first + at));
+    }
+    k -= call->n_operands;
+    return k < call->n_between ? call->between + k : call->results + (k - call->n_between);
+}
+
+/* Of a call that nothing is known of, all results depend on all operands: through one number. */
+static void find_of_call(Finder *f, const CadArray *array, const CadPlanCopy *plan) {
+    const CadCalls *calls = f->graph->calls;
+    CadLinks links = {0};
+    note_call(f);
+    if (goes_on(f) && calls->link != NULL) {
+        f->graph->status = calls->link(f->graph->owner, (uint32_t)plan->extra, &links);
+    }
+    if (!goes_on(f)) {
+        return;
+    }
+    Call call = {.n_operands = (size_t)plan->shape[0], .plan = plan};
+    call.n_between = links.is_known ? links.n_between : 1;
+    call.between = add_numbers(f, call.n_between);
+    call.results = cad_edge_index(f->edges, array->first);
+    for (size_t k = 0; links.is_known && k < links.n && goes_on(f); k++) {
+        add_link(f, linked(f, &call, links.of[k]), linked(f, &call, links.by[k]), f->one);
+    }
+    for (size_t k = 0; !links.is_known && k < call.n_operands && goes_on(f); k++) {
+        add_link(f, call.between, linked(f, &call, k), f->one);
+    }
+    for (size_t k = 0; !links.is_known && k < array->size && goes_on(f); k++) {
+        add_link(f, call.results + k, call.between, f->one);
     }
 }
 
@@ -234,10 +334,15 @@ static void keep_live(Finder *f, const CadId *outputs, size_t n_outputs) {
 }
 
 CadStatus cad_graph_edges(CadGraph *graph, const CadId *wrt, size_t n_wrt, const CadId *outputs,
-                          size_t n_outputs, size_t most, CadEdges *edges) {
+                          size_t n_outputs, size_t most, int with_calls, CadEdges *edges) {
     *edges = (CadEdges){.n_nodes = graph->n_nodes};
     edges->n_numbers = graph->n_nodes + graph->n_elements;
-    Finder finder = {.graph = graph, .edges = edges, .n_arrays = graph->n_arrays, .most = most};
+    Finder finder = {.graph = graph,
+                     .edges = edges,
+                     .n_arrays = graph->n_arrays,
+                     .most = most,
+                     .with_calls = with_calls,
+                     .active_capacity = edges->n_numbers};
     Finder *f = &finder;
     f->is_active = cad_memory_zeroed(edges->n_numbers, 1);
     const CadStatus status = cad_graph_find_live(graph, outputs, n_outputs, &f->live);

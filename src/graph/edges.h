@@ -5,7 +5,7 @@
 #include "graph/graph.h"
 
 typedef struct CadEdge {
-    uint32_t of, by; /* indices of numbers: nodes first, then the elements of arrays */
+    uint32_t of, by; /* indices of numbers: nodes, then the elements of arrays, then others */
     CadId partial;
 } CadEdge;
 
@@ -15,7 +15,9 @@ typedef struct CadEdges {
     size_t n_factors; /* edges to products of matrices, dropped ones included */
     size_t n_nodes, n_numbers;
     int too_many;  /* then there are none */
-    int has_calls; /* or indices: their partials are no numbers, 1 stands for each */
+    int has_calls; /* or indices: their partials are no numbers, 1 stands for each; what depends on
+                    * all of many numbers does so through another one, which is none of the graph
+                    */
 } CadEdges;
 
 static inline size_t cad_edge_index(const CadEdges *edges, CadId id) {
@@ -23,9 +25,10 @@ static inline size_t cad_edge_index(const CadEdges *edges, CadId id) {
 }
 
 /* All that lead from `wrt` to `outputs` and are not the constant 0, unless there are more than
- * `most`. Partials that are not there yet become numbers of the graph. */
+ * `most`, or there is a call and those are not wanted. Partials that are not there yet become
+ * numbers of the graph. */
 CadStatus cad_graph_edges(CadGraph *graph, const CadId *wrt, size_t n_wrt, const CadId *outputs,
-                          size_t n_outputs, size_t most, CadEdges *edges);
+                          size_t n_outputs, size_t most, int with_calls, CadEdges *edges);
 void cad_edges_free(CadEdges *edges);
 
 #endif

@@ -74,6 +74,16 @@ typedef struct CadOutcome {
     double value;
 } CadOutcome;
 
+/* How the results of a call depend on its operands: `of` each pair `by` another number. Counted
+ * through are the operands, as many numbers `between` as the owner likes, and the results. At the
+ * first pair of a number all numbers that any of its pairs is by have theirs behind them. If
+ * nothing is known of it, any result may depend on any operand. */
+typedef struct CadLinks {
+    int is_known;
+    const uint32_t *of, *by; /* the owner's */
+    size_t n, n_between;
+} CadLinks;
+
 /* Calls are what is not of the table. Their owner tells them by numbers, and makes derivatives of
  * them as further numbers of the graph. `operands` and `results` stand in a row; derivatives, too,
  * or one stands for all of them: then `step` is 0. */
@@ -93,6 +103,8 @@ typedef struct CadCalls {
     /* What an entry of a direct rule (tape/entries.h) computes, as numbers of the graph. */
     CadStatus (*insert)(void *owner, CadTape *tape, size_t entry, const CadId *operands,
                         CadId *results);
+    /* How the derivative of a call is made up; NULL: nothing is known of any. */
+    CadStatus (*link)(void *owner, uint32_t number, CadLinks *links);
 } CadCalls;
 
 enum { CAD_NOTED_TAKE = -2, CAD_NOTED_ADD = -3 };

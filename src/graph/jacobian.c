@@ -263,8 +263,8 @@ CadStatus cad_graph_jacobian(CadGraph *graph, const CadId *wrt, size_t n_wrt, co
     *pattern = (CadPattern){0};
     *entries = NULL;
     const CadStatus status =
-        cad_graph_edges(graph, wrt, n_wrt, outputs, n_outputs, MOST_EDGES, &edges);
-    if (status == CAD_OK && !edges.too_many && !edges.has_calls) {
+        cad_graph_edges(graph, wrt, n_wrt, outputs, n_outputs, MOST_EDGES, 0, &edges);
+    if (status == CAD_OK && !edges.too_many) {
         find_entries(&way, wrt, n_wrt, outputs, n_outputs, pattern, entries);
     }
     cad_memory_free(way.next_end);

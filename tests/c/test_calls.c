@@ -3,6 +3,7 @@
 #include "program/program.h"
 
 #include "check.h"
+#include "graph/sparsity.h"
 #include "on_tape.h"
 #include "replay.h"
 
@@ -17,6 +18,7 @@ typedef struct Owner {
     int wants[2]; /* what the last pull was asked for */
     int moves[2]; /* what the last push was given */
     int fails;
+    int raises; /* when it is asked for links */
 } Owner;
 
 static CadId times(CadGraph *graph, CadId x, CadId y) {
@@ -70,7 +72,18 @@ static CadStatus insert(void *owner, CadTape *tape, size_t entry, const CadId *o
     return CAD_RAISED;
 }
 
-static const CadCalls calls = {note, pull, push, insert};
+/* The product depends on both, by way of one number; the sine on the first. */
+static CadStatus link(void *owner, uint32_t number, CadLinks *links) {
+    static const uint32_t of[4] = {2, 2, 3, 4}, by[4] = {0, 1, 2, 0};
+    const Owner *const o = owner;
+    CHECK_COUNT(number, NUMBER);
+    if (!o->fails) {
+        *links = (CadLinks){1, of, by, 4, 1};
+    }
+    return o->raises ? CAD_RAISED : CAD_OK;
+}
+
+static const CadCalls calls = {note, pull, push, insert, link};
 
 static int carry_out(void *owner, uint32_t number, const double *x, double *results) {
     Owner *const o = owner;
@@ -330,6 +343,25 @@ static void graphs_with_calls_are_written_and_read(void) {
     cad_graph_free(c.graph);
 }
 
+/* Of (c, d, c y): c = b a by x and y, but through a by z, too; d = sin b by x and y alone. */
+static void what_calls_depend_on_is_known_or_all(void) {
+    for (int knows = 0; knows < 2; knows++) {
+        Case c;
+        CadPattern pattern;
+        CHECK(make_case(&c) == CAD_OK);
+        c.owner.fails = !knows;
+        const CadId wrt[3] = {c.x, c.x + 1, c.x + 2};
+        CHECK(cad_sparsity(c.graph, wrt, 3, c.outputs, 3, &pattern) == CAD_OK);
+        CHECK_COUNT(cad_pattern_count(&pattern), knows ? 8 : 9);
+        CHECK((cad_pattern_find(&pattern, 1, 2) >= 0) == !knows);
+        cad_pattern_free(&pattern);
+        c.owner.raises = 1;
+        CHECK(cad_sparsity(c.graph, wrt, 3, c.outputs, 3, &pattern) == CAD_RAISED);
+        CHECK(pattern.starts == NULL);
+        cad_graph_free(c.graph);
+    }
+}
+
 static CadStatus all_of_it(Case *c, CadProgram **program) {
     CadStatus status = make_case(c);
     *program = NULL;
@@ -370,6 +402,7 @@ const Test call_tests[] = {
     TEST(equal_calls_are_one),
     TEST(derivatives_of_calls),
     TEST(no_more_is_asked_for_than_needed),
+    TEST(what_calls_depend_on_is_known_or_all),
     TEST(graphs_with_calls_are_written_and_read),
     TEST(calls_survive_want_of_memory),
     END_OF_TESTS,

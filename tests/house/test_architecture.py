@@ -61,6 +61,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"replayed"},
             {"dispatch", "exactness", "making"},
             {"arrays"},
+            {"patterns"},
             {"primitives"},
             {"indices"},
             {"integers", "searches"},

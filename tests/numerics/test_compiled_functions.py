@@ -20,6 +20,7 @@ import cadiff.scipy.stats
 
 from ..helpers import cases_linalg, cases_numpy, cases_special, cases_stats
 from ..helpers.derivatives import Case, as_tuple, named
+from ..helpers.patterns import Seen, as_matrix, check_entries, mask_of
 from ..helpers.programs import check_same
 
 
@@ -37,6 +38,15 @@ READS = [
     *("unique_counts", "unique_values", "unwrap"),
 ]
 PLAIN = ("eigvals", "max or min", "sqrtm")
+
+# Patterns that hold more entries than can differ from 0: of all numbers of each matrix, where
+# triangles are all there is; and where terms cancel, or a derivative is 0 wherever there is one.
+LOOSE = (
+    *("cholesky", "qr", "eigh", "eigvalsh", "eig", "svd", "lu", "lu_factor", "cho_solve"),
+    *("solve_triangular", "solve upper", "solve diagonal"),
+    *("corrcoef", "pad odd reflect,", "pad odd symmetric,", "angle", "angle(deg)"),
+)
+MOST_POINTS = 300  # at which each entry that is there has to differ from 0 once
 
 
 class Package:
@@ -66,6 +76,25 @@ def check_known(program: Any, most: int) -> None:
         plain = [f"a rule of {name} takes plain numbers" for name in PLAIN]
         assert any(reason in obstacle for reason in [*reads, *plain]), obstacle
     assert stats["obstacles"] or stats["eager"] <= most
+
+
+def is_exact(case: Case) -> bool:
+    """Whether its pattern is to be: not if there are zeros or nan in places that are given."""
+    given = numpy.concatenate([numpy.ravel(x).astype(float) for x in case.draw()])
+    is_loose = any(f"{case.name} ".startswith(f"{name} ") for name in LOOSE)
+    return not is_loose and bool(numpy.all(given)) and not numpy.any(numpy.isnan(given))
+
+
+def check_exact(case: Case, program: Any, nums: tuple[int, ...], shapes: list[Any]) -> None:
+    """The Jacobian has no entry that is 0 at all points."""
+    seen = Seen()
+    for seed in range(MOST_POINTS):
+        point = [numpy.asarray(case.draw(seed)[k], dtype=float) for k in case.argnums]
+        if [x.shape for x in point] == shapes:
+            seen.note(program.sparse_jacobian(*point, argnums=nums))
+        if seed > 0 and seen.is_exact:
+            return
+    raise AssertionError("there are entries that are 0 everywhere")
 
 
 @pytest.mark.parametrize(
@@ -99,13 +128,19 @@ def test_functions_of_numpy_and_scipy(case: Case, module: Any) -> None:
             continue
         check_same(program(*point), f(*point), 1e-11)
         check_same(program.jacobian(*point, argnums=nums), wanted, 1e-8)
+        dense = as_matrix(list(wanted.values()), point)
+        check_entries(program.sparse_jacobian(*point, argnums=nums), dense, 1e-8)
         check_same(of_number.grad(*point, argnums=nums), cadiff.grad(number, nums)(*point), 1e-8)
         hessian = cadiff.hessian(number, nums)(*point)
         check_same(of_number.hessian(*point, argnums=nums), hessian, 1e-6)
+        dense = as_matrix(hessian, point)
+        check_entries(of_number.sparse_hessian(*point, argnums=nums), dense, 1e-6)
     # Its rule chooses by cotangents, and meets others than ones.
     most = 4 if case.name.startswith("svd full") else 1
     check_known(program, most)
     check_known(of_number, most)
+    if not program.stats()["obstacles"] and is_exact(case):
+        check_exact(case, program, nums, [numpy.shape(drawn[k]) for k in case.argnums])
 
 
 @pytest.mark.parametrize("name", sorted(cases_special.CASES))
@@ -117,6 +152,9 @@ def test_special_functions(name: str) -> None:
             return function(*others[:k], x, *others[k:])
 
         program = cadiff.compile(f)
+        first = case.points[0]
+        matrix = program.sparse_jacobian(numpy.full(3, first[k]), (*first[:k], *first[k + 1 :]))
+        numpy.testing.assert_array_equal(mask_of(matrix), numpy.eye(3, dtype=bool))
         for point in case.points:
             others = (*point[:k], *point[k + 1 :])
             x = point[k]
@@ -141,3 +179,5 @@ def test_distributions(name: str) -> None:
                 check_same(program.grad(*args, argnums=nums), cadiff.grad(f, nums)(*args))
                 hessian = cadiff.hessian(f, nums)(*args)
                 check_same(program.hessian(*args, argnums=nums), hessian, 1e-9)
+            found = mask_of(program.sparse_hessian(*args))
+            assert not numpy.any(found & ~numpy.eye(3, dtype=bool))
