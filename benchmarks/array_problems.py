@@ -261,3 +261,69 @@ def mixing_jacobian(data: Mixing, x: FloatArray) -> FloatArray:
     """The Jacobian of W sin(πx²) + b by formula."""
     jacobian: FloatArray = data.matrix * (2.0 * np.pi * x * np.cos(np.pi * x**2))
     return jacobian
+
+
+# Bundle adjustment
+
+CAMERAS, POINTS = 50, 1230  # 12 numbers of each camera, 3 of each point: 4,290
+
+
+class Adjustment(NamedTuple):
+    """Which camera sees which point, and where."""
+
+    camera: NDArray[np.intp]
+    point: NDArray[np.intp]
+    seen: FloatArray
+    x: FloatArray  # projections of all cameras, (n, 3, 4), then points, (n, 3)
+
+
+def adjustment_data(n: int) -> Adjustment:
+    """So many observations; points lie in front of all cameras."""
+    rng = np.random.default_rng(0)
+    projections = np.eye(3, 4) + 0.1 * rng.normal(size=(CAMERAS, 3, 4))
+    points = rng.normal(size=(POINTS, 3)) + [0.0, 0.0, 8.0]
+    camera = rng.integers(0, CAMERAS, n)
+    x = np.concatenate([projections.ravel(), points.ravel()])
+    return Adjustment(camera, np.arange(n) % POINTS, rng.normal(size=(n, 2)), x)
+
+
+def _projected(data: Adjustment, x: Any, np: ModuleType) -> tuple[Any, Any, Any]:
+    """Projections and points of each observation, and the points as the cameras have them."""
+    projections = x[: 12 * CAMERAS].reshape(CAMERAS, 3, 4)[data.camera]
+    points = x[12 * CAMERAS :].reshape(POINTS, 3)[data.point]
+    turned = np.einsum("nij,nj->ni", projections[:, :, :3], points) + projections[:, :, 3]
+    return projections, points, turned
+
+
+def make_adjustment(data: Adjustment, np: ModuleType) -> Function:
+    """How far each point is from where it is seen."""
+
+    def adjustment(x: Any) -> Any:
+        _, _, turned = _projected(data, x, np)
+        return np.linalg.norm(turned[:, :2] / turned[:, 2:] - data.seen, axis=1)
+
+    return adjustment
+
+
+def adjustment_jacobian(data: Adjustment, x: FloatArray) -> tuple[FloatArray, NDArray[np.intp]]:
+    """Of each observation the derivatives by 12 numbers of its camera and 3 of its point.
+
+    And the columns that these stand in.
+    """
+    projections, points, turned = _projected(data, x, np)
+    off = turned[:, :2] / turned[:, 2:] - data.seen
+    unit = off / np.linalg.norm(off, axis=1)[:, None]
+    by_turned = np.empty(turned.shape)
+    by_turned[:, :2] = unit / turned[:, 2:]
+    by_turned[:, 2] = -np.einsum("ni,ni->n", by_turned[:, :2], turned[:, :2]) / turned[:, 2]
+    by_camera = np.empty((len(turned), 3, 4))
+    by_camera[:, :, :3] = by_turned[:, :, None] * points[:, None, :]
+    by_camera[:, :, 3] = by_turned
+    by_point = np.einsum("ni,nij->nj", by_turned, projections[:, :, :3])
+    columns = np.hstack(
+        [
+            12 * data.camera[:, None] + np.arange(12),
+            12 * CAMERAS + 3 * data.point[:, None] + np.arange(3),
+        ]
+    )
+    return np.hstack([by_camera.reshape(-1, 12), by_point]), columns

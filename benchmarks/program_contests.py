@@ -39,6 +39,7 @@ __all__ = [
     "SPARSE_HESSIAN",
     "SPARSE_JACOBIAN",
     "THREADS",
+    "adjustment",
     "batch",
     "batch_in_threads",
     "chain_by_hand",
@@ -213,6 +214,25 @@ def _tridiagonal(work: str, method: Callable[..., Any], x: Any, expected: Any) -
     return Runner(call, expected)
 
 
+def adjustment(n: int) -> Contest:
+    """The Jacobian of so many residuals by 4,290 parameters, 15 of which each depends on."""
+    data = array_problems.adjustment_data(n)
+    program = cadiff.compile(array_problems.make_adjustment(data, cnp))
+    entries, columns = array_problems.adjustment_jacobian(data, data.x)
+    work = f"bundle adjustment, {n:,} residuals, compiled"
+    matrix = program.sparse_jacobian(data.x)
+    compare(f"{work}: columns", matrix.indices, columns)
+    call = _replay(program.sparse_jacobian, data.x)
+
+    def by_hand() -> Any:
+        return array_problems.adjustment_jacobian(data, data.x)[0]
+
+    return Contest(
+        work,
+        {HAND: Runner(by_hand, entries), SPARSE_JACOBIAN: Runner(lambda: call().data, entries)},
+    )
+
+
 def hessian(n: int) -> Contest:
     """The Hessian of Rosenbrock's function as a matrix."""
     x, matrix = _hessian(n)
@@ -321,6 +341,7 @@ CONTESTS: tuple[tuple[Callable[[], Contest], tuple[str, ...]], ...] = (
     (jacobian, (JACOBIAN,)),
     (partial(sparse_jacobian, 1000), (SPARSE_JACOBIAN,)),
     (partial(sparse_hessian, 1000), (SPARSE_HESSIAN,)),
+    (partial(adjustment, 1000), (SPARSE_JACOBIAN,)),
     (partial(hessian, 100), (HESSIAN,)),
     (partial(first_call, 1000), (EAGER, FIRST)),
     (partial(misses, 1000, 20), (GRADIENT, MISSES)),

@@ -579,6 +579,14 @@ PARTS: dict[str, Measure] = {
         partial(program_contests.sparse_hessian, 1000),
         [Compared(SPARSE_HESSIAN, CLOCK, at_most(15))],
     ),
+    "program-adjustment": partial(
+        compared,
+        partial(program_contests.adjustment, 64_000),
+        [
+            Compared(SPARSE_JACOBIAN, CLOCK),
+            Compared(SPARSE_JACOBIAN, HAND, at_most(10)),
+        ],
+    ),
     "program-hessian": partial(
         compared,
         partial(program_contests.hessian, 100),

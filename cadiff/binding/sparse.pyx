@@ -526,6 +526,24 @@ cdef int set_directions(MatrixPlan plan, Graph graph, Ids wrt, Ids outputs,
     return 0
 
 
+cdef tuple colors_of_lines(Pattern found, bint backward):
+    """Whether rows are to have colours, or columns: whichever are fewer, unless it has to be
+    `backward`; and the colours, and how many there are.
+
+    Columns have as many at least as the longest row has entries. What has as many at least as are
+    found for the others need not be coloured, which may take long.
+    """
+    cdef list sides = [found, found.transposed()]
+    cdef list least = [np.diff(side.indptr).max(initial=0) for side in sides]
+    cdef bint chosen = backward or least[1] < least[0]
+    colors, n_colors = sides[chosen].color_columns()
+    if not backward and least[not chosen] < n_colors:
+        others, n_others = sides[not chosen].color_columns()
+        if n_others < n_colors:
+            return not chosen, others, n_others
+    return chosen, colors, n_colors
+
+
 cdef int set_blocks(MatrixPlan plan, Py_ssize_t n_colors) except -1:
     """Divide the directions into those that are taken together."""
     cdef Py_ssize_t step = max(1, BLOCK_NUMBERS // <Py_ssize_t>plan.code.program.n_results)
@@ -545,16 +563,14 @@ cdef int set_products(MatrixPlan plan, Graph graph, Pattern found, Ids wrt, Ids 
     cdef bint full = is_full(found)
     if symmetric and not full:
         colors, n_colors, at, lane = found.color_star()
+    elif full:
+        backward = backward or (not symmetric and outputs.n < wrt.n)
+        n_colors = outputs.n if backward else wrt.n
+        colors = np.arange(n_colors)
+        at, lane = (columns, rows) if backward else (rows, columns)
     else:
-        colors, n_colors = (np.arange(wrt.n), wrt.n) if full else found.color_columns()
-        at, lane = rows, colors[columns]
-        if not symmetric:
-            by_row, n_row_colors = (
-                (np.arange(outputs.n), outputs.n) if full else found.transposed().color_columns()
-            )
-            if backward or n_row_colors < n_colors:
-                backward = True
-                colors, n_colors, at, lane = by_row, n_row_colors, columns, by_row[rows]
+        backward, colors, n_colors = colors_of_lines(found, backward)
+        at, lane = (columns, colors[rows]) if backward else (rows, colors[columns])
     set_directions(plan, graph, wrt, outputs, backward)
     plan.seeds = np.zeros((n_colors, len(colors)))
     plan.seeds[colors, np.arange(len(colors))] = 1.0
