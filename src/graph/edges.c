@@ -109,6 +109,74 @@ static int sees_active(const Finder *f, const CadPlanCopy *plan, CadNumbers view
     return 0;
 }
 
+/* --- constants --- */
+
+/* Operations over arrays are not folded, since that would take as much memory as it saves work.
+ * But where a partial follows from constants alone, as that of a choice by a mask, its zeros
+ * count. */
+enum { MOST_FOLDED = 3 }; /* operations behind each other */
+
+static double *folded(CadGraph *graph, CadId first, int most);
+
+static int fold_row(CadGraph *graph, const CadPlanCopy *plan, const CadArray *array, int most,
+                    double *values) {
+    double *known[3] = {NULL, NULL, NULL}, x[3] = {0.0, 0.0, 0.0};
+    Steps steps = {.ndim = plan->ndim, .shape = plan->shape, .n_views = plan->n_views};
+    int done = 1;
+    for (int k = 0; k < plan->n_views; k++) {
+        CadId id = plan->views[k].first;
+        steps.strides[k] = plan->strides[k];
+        steps.at[k] = id;
+        if (k > 0 && CAD_IS_ELEMENT(id)) {
+            const CadArray *own = &graph->arrays[cad_graph_array_of(graph, id)];
+            steps.at[k] = id - own->first;
+            known[k - 1] = done ? folded(graph, own->first, most) : NULL;
+            done = known[k - 1] != NULL;
+        } else if (k > 0) {
+            done = done && cad_graph_is_constant(graph, id, &x[k - 1]);
+        }
+    }
+    if (done && array->size > 0) {
+        do {
+            for (int k = 1; k < plan->n_views; k++) {
+                x[k - 1] = known[k - 1] != NULL ? known[k - 1][steps.at[k]] : x[k - 1];
+            }
+            values[steps.at[0]] = cad_op_value((CadOp)array->op, x[0], x[1], x[2]);
+        } while (next_step(&steps));
+    }
+    for (int k = 0; k < 3; k++) {
+        cad_memory_free(known[k]);
+    }
+    return done;
+}
+
+/* The values of an array that follows from constants by few operations; NULL if it does not. */
+static double *folded(CadGraph *graph, CadId first, int most) {
+    const CadArray array = graph->arrays[cad_graph_array_of(graph, first)];
+    const int is_row = array.op < CAD_OP_COUNT && cad_op_is_row((CadOp)array.op);
+    if (array.op != CAD_ARRAY_CONSTANTS && (!is_row || most == 0)) {
+        return NULL;
+    }
+    double *values = cad_memory_zeroed(array.size, sizeof *values);
+    if (values == NULL) {
+        graph->status = CAD_NO_MEMORY;
+        return NULL;
+    }
+    if (!is_row) {
+        memcpy(values, graph->constants + array.list, array.size * sizeof *values);
+        return values;
+    }
+    CadPlanCopy plan;
+    cad_copy_plan(graph, &array, &plan);
+    if (!fold_row(graph, &plan, &array, most - 1, values)) {
+        cad_memory_free(values);
+        values = NULL;
+    }
+    return values;
+}
+
+/* --- operations --- */
+
 static void find_of_row(Finder *f, const CadArray *array, const CadPlanCopy *plan) {
     int64_t in_order[CAD_MOST_AXES];
     const size_t size = cad_strides_in_order(plan->ndim, plan->shape, in_order);
@@ -124,14 +192,27 @@ static void find_of_row(Finder *f, const CadArray *array, const CadPlanCopy *pla
             continue;
         }
         const CadNumbers partial = cad_graph_partials(&shape, (CadOp)array->op, k, x);
+        if (!goes_on(f)) {
+            return;
+        }
+        double *values = NULL;
+        CadId first = 0;
+        if (CAD_IS_ELEMENT(partial.first)) {
+            first = f->graph->arrays[cad_graph_array_of(f->graph, partial.first)].first;
+            values = folded(f->graph, first, MOST_FOLDED);
+        }
         Steps steps = {.ndim = plan->ndim,
                        .shape = plan->shape,
                        .n_views = 3,
                        .strides = {x[3].strides, x[k].strides, partial.strides},
                        .at = {x[3].first, x[k].first, partial.first}};
         do {
-            add_edge(f, (CadId)steps.at[0], (CadId)steps.at[1], (CadId)steps.at[2]);
+            const CadId of = (CadId)steps.at[0], by = (CadId)steps.at[1];
+            if (values == NULL || values[(CadId)steps.at[2] - first] != 0.0) {
+                add_edge(f, of, by, (CadId)steps.at[2]);
+            }
         } while (goes_on(f) && next_step(&steps));
+        cad_memory_free(values);
     }
 }
 

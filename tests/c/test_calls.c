@@ -372,7 +372,12 @@ static CadStatus all_of_it(Case *c, CadProgram **program) {
     const CadId one = cad_graph_constant(c->graph, 1.0);
     const CadId along[3] = {one, one, one};
     CadId found[3], second[3];
-    status = cad_graph_pull(c->graph, c->outputs, along, 3, wrt, 3, found);
+    CadPattern pattern;
+    status = cad_sparsity(c->graph, wrt, 3, c->outputs, 3, &pattern);
+    cad_pattern_free(&pattern);
+    if (status == CAD_OK) {
+        status = cad_graph_pull(c->graph, c->outputs, along, 3, wrt, 3, found);
+    }
     if (status == CAD_OK) {
         status = cad_graph_push(c->graph, wrt, along, 3, found, 3, second);
     }

@@ -235,6 +235,15 @@ static Sample random_graph(uint64_t seed) {
             const int64_t some = 1 + (int64_t)random_below(&random, VARIABLES);
             const CadNumbers views[2] = {{0, &none}, {first, &one}};
             known[n_known++] = cad_graph_map(graph, CAD_OP_SUM, 1, 1, &some, 2, views);
+        } else if (kind == 3) { /* some of the inputs, chosen by a mask, or one number */
+            double mask[VARIABLES];
+            for (size_t i = 0; i < VARIABLES; i++) {
+                mask[i] = (double)random_below(&random, 2);
+            }
+            const CadId chosen = cad_graph_constants(graph, mask, VARIABLES);
+            const CadNumbers views[4] = {{0, &one}, {chosen, &one}, {first, &one}, {x, &none}};
+            known[n_known++] = (CadId)random_below(&random, VARIABLES) +
+                               cad_graph_map(graph, CAD_OP_where, VARIABLES, 1, &length, 4, views);
         } else if (kind == 2) {
             const CadId ids[3] = {x, y, x};
             known[n_known++] = cad_graph_pack(graph, ids, 3) + (CadId)random_below(&random, 3);
@@ -282,6 +291,29 @@ static void sets_of_bits_find_the_entries(void) {
     }
 }
 
+/* A choice by a mask depends on what is chosen alone, a mask that is computed from it included. */
+static void constants_choose_which_entries_there_are(void) {
+    CadGraph *graph = cad_graph_new(1);
+    const double limits[3] = {1.0, 3.0, 2.0};
+    const int64_t length = 3, one = 1, none = 0;
+    const CadId x = cad_graph_input(graph, 4), limit = cad_graph_constants(graph, limits, 3);
+    const CadId two = cad_graph_constant(graph, 2.0);
+    const CadNumbers less[3] = {{0, &one}, {limit, &one}, {two, &none}};
+    const CadId mask = cad_graph_map(graph, CAD_OP_less, 3, 1, &length, 3, less);
+    const CadNumbers views[4] = {{0, &one}, {mask, &one}, {x, &one}, {x + 3, &none}};
+    const CadId y = cad_graph_map(graph, CAD_OP_where, 3, 1, &length, 4, views);
+    const CadId wrt[4] = {x, x + 1, x + 2, x + 3}, outputs[3] = {y, y + 1, y + 2};
+    CadPattern pattern;
+    CHECK(graph->status == CAD_OK);
+    CHECK(cad_sparsity(graph, wrt, 4, outputs, 3, &pattern) == CAD_OK);
+    CHECK_COUNT(cad_pattern_count(&pattern), 3);
+    CHECK(cad_pattern_find(&pattern, 0, 0) >= 0);
+    CHECK(cad_pattern_find(&pattern, 1, 3) >= 0);
+    CHECK(cad_pattern_find(&pattern, 2, 3) >= 0);
+    cad_pattern_free(&pattern);
+    cad_graph_free(graph);
+}
+
 static void graphs_survive_without_memory(void) {
     Sample sample = random_graph(5);
     CadPattern expected, found;
@@ -318,11 +350,8 @@ static void graphs_survive_without_memory(void) {
 }
 
 const Test sparsity_tests[] = {
-    TEST(patterns_hold_the_entries_in_order),
-    TEST(colours_keep_entries_apart),
-    TEST(an_arrow_takes_two_star_colours),
-    TEST(patterns_and_colours_survive_without_memory),
-    TEST(sets_of_bits_find_the_entries),
-    TEST(graphs_survive_without_memory),
-    END_OF_TESTS,
+    TEST(patterns_hold_the_entries_in_order), TEST(colours_keep_entries_apart),
+    TEST(an_arrow_takes_two_star_colours),    TEST(patterns_and_colours_survive_without_memory),
+    TEST(sets_of_bits_find_the_entries),      TEST(constants_choose_which_entries_there_are),
+    TEST(graphs_survive_without_memory),      END_OF_TESTS,
 };

@@ -104,6 +104,16 @@ def test_a_matrix_of_many_residuals_has_no_more_entries_than_it_needs() -> None:
     assert_allclose(matrix.toarray(), cadiff.jacobian(residuals)(x), rtol=0.0, atol=1e-12)
 
 
+def test_a_mask_that_is_given_chooses_entries() -> None:
+    n = 600
+    mask = np.arange(n) % 3 == 0
+
+    def chosen(x: Any) -> Any:
+        return np.linalg.norm(np.where(mask, x[:n], x[n:]).reshape(-1, 2), axis=1)
+
+    assert cadiff.sparse_jacobian(chosen)(np.ones(2 * n)).nnz == n
+
+
 def test_rows_at_indices_that_are_computed_may_be_any() -> None:
     def f(x: Any) -> Any:
         return x[:6].reshape(3, 2)[cnp.argsort(x[6:])] ** 2
