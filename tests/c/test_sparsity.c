@@ -292,7 +292,7 @@ static void sets_of_bits_find_the_entries(void) {
 }
 
 /* A choice by a mask depends on what is chosen alone, a mask that is computed from it included. */
-static void constants_choose_which_entries_there_are(void) {
+static void what_a_mask_leaves_out_is_no_part_of_the_pattern(void) {
     CadGraph *graph = cad_graph_new(1);
     const double limits[3] = {1.0, 3.0, 2.0};
     const int64_t length = 3, one = 1, none = 0;
@@ -350,8 +350,12 @@ static void graphs_survive_without_memory(void) {
 }
 
 const Test sparsity_tests[] = {
-    TEST(patterns_hold_the_entries_in_order), TEST(colours_keep_entries_apart),
-    TEST(an_arrow_takes_two_star_colours),    TEST(patterns_and_colours_survive_without_memory),
-    TEST(sets_of_bits_find_the_entries),      TEST(constants_choose_which_entries_there_are),
-    TEST(graphs_survive_without_memory),      END_OF_TESTS,
+    TEST(patterns_hold_the_entries_in_order),
+    TEST(colours_keep_entries_apart),
+    TEST(an_arrow_takes_two_star_colours),
+    TEST(patterns_and_colours_survive_without_memory),
+    TEST(sets_of_bits_find_the_entries),
+    TEST(what_a_mask_leaves_out_is_no_part_of_the_pattern),
+    TEST(graphs_survive_without_memory),
+    END_OF_TESTS,
 };
