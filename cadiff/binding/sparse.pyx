@@ -357,7 +357,7 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str
             graph.graph, wrt.data, wrt.n, outputs.data, outputs.n, &found.pattern
         ))
         plan.unlinked = tuple(graph.unlinked())
-    if plan.unlinked:
+    if plan.unlinked and not dense:
         plan.n_found = found.count
         plan.n_filled = filled(graph, wrt, outputs, found.count)
     graph.links.clear()

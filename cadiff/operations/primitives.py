@@ -110,7 +110,9 @@ class primitive:  # noqa: N801 - a decorator
             self.pulls[k] = pull
 
     def defpattern(self, *patterns: Pattern, argnums: int | Sequence[int] | None = None) -> None:
-        """Which numbers of the result depend on which of each argument, for sparse matrices.
+        """Which numbers of the result depend on which of each argument.
+
+        Matrices of programs, sparse ones above all, leave out what does not.
 
         A pattern is stated in letters, ``"argument->result"``, as for `numpy.einsum`: a number of
         the result depends on those of the argument that have the same index wherever both have the
@@ -124,7 +126,8 @@ class primitive:  # noqa: N801 - a decorator
         What is stated has to hold whatever the numbers are that are differentiated: an entry that
         can be other than 0 anywhere belongs to the pattern. `defpartials` states that of
         elementwise functions. Without a pattern it is read off the reverse rule; where that cannot
-        be, all depends on all, and there is a warning if a sparse matrix is filled by it.
+        be, all depends on all, and there is a warning if that makes most of the entries of a sparse
+        matrix, and 100,000 or more.
         """
         self._define(self.patterns, patterns, argnums, "pattern")
 

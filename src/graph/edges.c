@@ -332,6 +332,14 @@ static size_t linked(const Finder *f, const Call *call, size_t k) {
 static void find_of_call(Finder *f, const CadArray *array, const CadPlanCopy *plan) {
     const CadCalls *calls = f->graph->calls;
     CadLinks links = {0};
+    int64_t active = 0;
+    while (active < plan->shape[0] &&
+           !is_active(f, (CadId)(plan->views[0].first + active * plan->strides[0][0]))) {
+        active++;
+    }
+    if (active == plan->shape[0]) {
+        return;
+    }
     note_call(f);
     if (goes_on(f) && calls->link != NULL) {
         f->graph->status = calls->link(f->graph->owner, (uint32_t)plan->extra, &links);
