@@ -353,14 +353,7 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str
     if by_entries:
         entries.n = found.count
     else:
-        check(cad_sparsity(
-            graph.graph, wrt.data, wrt.n, outputs.data, outputs.n, &found.pattern
-        ))
-        plan.unlinked = tuple(graph.unlinked())
-    if plan.unlinked and not dense:
-        plan.n_found = found.count
-        plan.n_filled = filled(graph, wrt, outputs, found.count)
-    graph.links.clear()
+        find_structure(plan, graph, wrt, outputs, found, dense)
     if hessian:
         found, entries = symmetric_entries(found, entries if by_entries else None)
     plan.pattern = found if given is None else given
@@ -384,6 +377,20 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str
     else:
         set_products(plan, graph, found, wrt, outputs, hessian, not exact, index, places)
     return plan
+
+
+cdef int find_structure(MatrixPlan plan, Graph graph, Ids wrt, Ids outputs, Pattern found,
+                        bint dense) except -1:
+    """Find the pattern by sets; of a sparse matrix note what fills it, too."""
+    check(cad_sparsity(
+        graph.graph, wrt.data, wrt.n, outputs.data, outputs.n, &found.pattern
+    ))
+    plan.unlinked = tuple(graph.unlinked())
+    if plan.unlinked and not dense:
+        plan.n_found = found.count
+        plan.n_filled = filled(graph, wrt, outputs, found.count)
+    graph.links.clear()
+    return 0
 
 
 cdef Py_ssize_t filled(Graph graph, Ids wrt, Ids outputs, Py_ssize_t count) except -1:

@@ -126,8 +126,8 @@ class primitive:  # noqa: N801 - a decorator
         What is stated has to hold whatever the numbers are that are differentiated: an entry that
         can be other than 0 anywhere belongs to the pattern. `defpartials` states that of
         elementwise functions. Without a pattern it is read off the reverse rule; where that cannot
-        be, all depends on all, and there is a warning if that makes most of the entries of a sparse
-        matrix, and 100,000 or more.
+        be, all depends on all, and there is a warning if that makes most of the entries of a
+        sparse matrix, and 100,000 or more.
         """
         self._define(self.patterns, patterns, argnums, "pattern")
 

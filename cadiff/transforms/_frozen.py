@@ -23,6 +23,9 @@ __all__ = ["carried", "carried_vector", "joined", "parted"]
 
 Shape = tuple[int, ...]
 
+MOST_ENTRIES = 1 << 28  # of a map whose matrix is computed to find its structure, ...
+COLUMNS = 64  # ... so many at a time
+
 
 def carried_vector(frozen: FrozenMap, vector: Any, back: bool) -> Any:
     """A vector through the map, or back through its transpose."""
@@ -38,7 +41,20 @@ def _differentiable(frozen: FrozenMap, back: bool) -> primitive:
 
     linear_map.defvjp(lambda ans, v: lambda g: carried_vector(frozen, g, not back))
     linear_map.defjvp(lambda g, ans, v: carried_vector(frozen, g, back))
+    linear_map.defpattern(lambda ans, v: _entries(frozen, back, ans.size, v.size))
     return linear_map
+
+
+def _entries(frozen: FrozenMap, back: bool, m: int, n: int) -> Any:
+    """Where the matrix of the map is not 0, all of it if that would take long to find."""
+    if m * n > MOST_ENTRIES:
+        return "i->j"
+    found = [np.zeros((2, 0), np.intp)]
+    for begin in range(0, n, COLUMNS):
+        unit = np.eye(n, min(COLUMNS, n - begin), -begin)
+        rows, columns = np.nonzero(frozen.pull(unit) if back else frozen.push(unit))
+        found.append(np.stack([rows, columns + begin]))
+    return tuple(np.concatenate(found, axis=1))
 
 
 def joined(atoms: Sequence[Any]) -> Any:

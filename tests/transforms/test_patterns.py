@@ -104,6 +104,13 @@ def test_a_matrix_of_many_residuals_has_no_more_entries_than_it_needs() -> None:
     assert_allclose(matrix.toarray(), cadiff.jacobian(residuals)(x), rtol=0.0, atol=1e-12)
 
 
+def test_a_linear_map_has_the_entries_of_its_matrix() -> None:
+    linear = cadiff.linearize(lambda y: np.convolve(y, [1.0, 2.0]), np.ones(90))[1]
+    expected = np.eye(91, 90) + np.eye(91, 90, -1) > 0
+    assert_array_equal(structure(lambda x: linear(x * x), np.ones(90)), expected)
+    assert_array_equal(structure(lambda x: linear.T(x), np.ones(91)), expected.T)
+
+
 def test_a_mask_that_is_given_chooses_entries() -> None:
     n = 600
     mask = np.arange(n) % 3 == 0
