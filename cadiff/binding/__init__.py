@@ -118,6 +118,7 @@ from .jacobians import (
 )
 from .keys import key_of, key_of_call, register_libraries
 from .linear import FrozenMap, thawed_map
+from .lists import array_of_lists
 from .methods import BoundProgram, WeakMethod
 from .nan_check import CheckUse, NonFiniteError, seen
 from .numpy_functions import DispatchedFunction, Elementwise

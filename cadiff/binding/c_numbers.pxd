@@ -43,7 +43,10 @@ cdef extern from "numbers/numbers.h":
     ctypedef struct CadDual:
         PyObject *primal_object
         PyObject *tangent_object
+        double tangent
+        double *lanes
         CadTag tag
+        uint32_t n_lanes
         uint32_t kind
 
     int cad_raise_nested() except -1

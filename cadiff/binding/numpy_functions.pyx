@@ -29,20 +29,23 @@ cdef class DispatchedFunction:
     """A function of NumPy's or SciPy's that knows numbers with derivatives.
 
     function: what is called if an argument carries a derivative. original: what else is called.
+    joined: what is asked before about one argument that is a list, and may answer NotImplemented
     """
 
     cdef vectorcallfunc call
     cdef object function
     cdef object original
+    cdef object joined
     cdef dict __dict__
     cdef object __weakref__
 
     def __cinit__(self):
         self.call = <vectorcallfunc>call_function
 
-    def __init__(self, function, original):
+    def __init__(self, function, original, joined=None):
         self.function = function
         self.original = original
+        self.joined = joined
 
     def __call__(self, *args, **kwargs):
         return PyVectorcall_Call(self, args, kwargs)
@@ -63,8 +66,15 @@ cdef object call_function(
 ):
     cdef DispatchedFunction called = <DispatchedFunction>self
     cdef Py_ssize_t i, n = PyVectorcall_NARGS(nargsf)
-    if n == 1 and names is NULL and cad_is_sum_of_all(called.original, <object>args[0]):
-        return cad_array_sum(CAD_VAR(<object>args[0]), None, False)
+    if n == 1 and names is NULL:
+        if cad_is_sum_of_all(called.original, <object>args[0]):
+            return cad_array_sum(CAD_VAR(<object>args[0]), None, False)
+        if called.joined is not None and isinstance(<object>args[0], (list, tuple)):
+            found = called.joined(<object>args[0])
+            if found is None:
+                return called.original(<object>args[0])
+            if found is not NotImplemented:
+                return found
     if names is not NULL:
         n += len(<object>names)
     for i in range(n):

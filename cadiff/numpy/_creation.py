@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import DispatchedFunction, Dual, is_differentiating
+from ..binding import DispatchedFunction, Dual, array_of_lists, is_differentiating, is_forward
 from ..operations import arrays
 from ..operations.dispatch import FUNCTIONS, carries, implements
 from ._common import Number, as_number, as_view, existing, rearranged, wants_floats
@@ -62,10 +62,18 @@ tri = _open(np.tri)
 vander = _open(np.vander)
 
 
+def _joined(items: Any) -> Any:
+    """Lists of numbers with derivatives as an array that can be assigned to: see array_of_lists."""
+    made = array_of_lists(items)
+    return arrays.opened(made) if carries(made) and is_forward() else made
+
+
 def opening(original: Callable[..., Any]) -> Any:
     """The package's function for one of NumPy's; what it makes of plain numbers is open, too."""
     known = FUNCTIONS[original]
-    offered = DispatchedFunction(known.__wrapped__, _open(original))  # type: ignore[attr-defined]
+    joined = _joined if original is np.array else None
+    function = known.__wrapped__  # type: ignore[attr-defined]
+    offered = DispatchedFunction(function, _open(original), joined)
     return functools.update_wrapper(offered, known)
 
 
