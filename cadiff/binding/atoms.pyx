@@ -191,6 +191,23 @@ cdef public object cad_finalized(object atom):
     return finalized(atom)
 
 
+cdef bint is_plain(object atom) except -1:
+    """Whether an atom carries no derivative: of a Dual, of a pass under way, whether it is 0."""
+    if CAD_IS_VAR(atom):
+        return is_constant(atom)
+    if not CAD_IS_DUAL(atom):
+        return True
+    if cad_current_tape().running_tag == 0:
+        return False
+    primal, tangent = dual_components(atom)
+    parts = tangent if isinstance(tangent, tuple) else (tangent,)
+    return is_plain(primal) and all([is_plain(t) and not np.any(plain_value(t)) for t in parts])
+
+
+cdef public object cad_constant_value(object number):
+    return plain_value(number) if is_plain(number) else None
+
+
 def tag_of(x):
     """The tag of a Dual; 0 for anything else."""
     return CAD_DUAL(x).tag if CAD_IS_DUAL(x) else 0

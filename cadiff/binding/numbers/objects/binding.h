@@ -16,4 +16,7 @@ PyObject *cad_promote(PyObject *array, PyObject *other);
 /* A number or array as plain, where nothing in it carries a derivative. */
 PyObject *cad_finalized(PyObject *atom);
 
+/* The plain value of what carries no derivative; None of anything else. */
+PyObject *cad_constant_value(PyObject *number);
+
 #endif
