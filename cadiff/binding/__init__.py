@@ -78,6 +78,7 @@ from .forward import (
     open_forward,
     running_forward,
     stop_gradient,
+    under_way,
 )
 from .gradients import pull, scalar_output, split_aux, value_and_grad
 from .graph_files import graph_from_bytes, reduced_graph, version_here

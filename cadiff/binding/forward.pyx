@@ -10,7 +10,7 @@ from .atoms cimport ndim, shape
 from .guards cimport explain_error
 from .hooks cimport forget_suspects, note_suspects
 
-from .atoms import map_numbers
+from .atoms import make_dual, map_numbers, tag_of
 
 cdef dict running = {}  # by tape: the forward differentiations under way, outer ones first
 cdef tuple NOTHING = (0, frozenset())
@@ -116,6 +116,17 @@ def open_forward():
     """Those of them for which arrays are made: see Apart."""
     _, tags = hidden.get(<size_t>cad_current_tape(), NOTHING)
     return [one for one in running_forward() if one[0] not in tags]
+
+
+def under_way(atom):
+    """A number or array as one of all forward differentiations under way, without derivatives by
+    those that it is not of."""
+    for tag, lanes in open_forward():
+        if tag_of(atom) < tag:
+            lengths = (*shape(atom), lanes) if lanes >= 0 else shape(atom)
+            zeros = np.zeros(lengths)
+            atom = make_dual(atom, zeros if lengths else 0.0, tag)
+    return atom
 
 
 def is_differentiating():

@@ -418,11 +418,7 @@ def opened(made: Number) -> Number:
     """An array just made, so that any number of a differentiation under way can be assigned."""
     if not isinstance(made, (Var, Dual)):
         return _open(np.asarray(made))
-    for tag, lanes in binding.open_forward() if made.ndim else ():
-        if binding.tag_of(made) < tag:
-            zeros_of_tangent = np.zeros(made.shape + ((lanes,) if lanes >= 0 else ()))
-            made = binding.make_dual(made, zeros_of_tangent, tag)
-    return made
+    return binding.under_way(made) if made.ndim else made
 
 
 def _open(values: Any) -> Number:

@@ -32,7 +32,7 @@ class Hessian(Transform):
         blocks: list[list[Any]]
         with Recording(args, self._argnums, f=self._function) as recording:
             number = binding.scalar_output(
-                self._function(*recording.lifted, **kwargs), name=self._name
+                recording.run(self._function, kwargs), name=self._name
             )
             if recording.is_plain([number]):
                 if recording.has_rules:
@@ -87,7 +87,7 @@ class HessianProduct(Transform):
             product: list[Any] | None = None
             with Recording(args, self._argnums, f=self._function) as recording:
                 number = binding.scalar_output(
-                    self._function(*recording.lifted, **kwargs), name=self._name
+                    recording.run(self._function, kwargs), name=self._name
                 )
                 if recording.is_plain([number]) and recording.passes_rules:
                     with binding.Forward():
