@@ -103,6 +103,7 @@ from .guards import (
     register_masks,
     register_scalars,
     share_memory,
+    share_numbers,
     strip,
 )
 from .hooks import is_hooked, is_opened, recorded_shapes

@@ -85,6 +85,18 @@ cdef object call_function(
     return PyObject_Vectorcall(called.original, args, nargsf, names)
 
 
+cdef public object cad_call_dispatched(object function, tuple args, dict kwargs):
+    """What NumPy found to be called with numbers with derivatives, wherever they stand in its
+    arguments: to ask about these would lead back to NumPy."""
+    cdef DispatchedFunction called = <DispatchedFunction>function
+    cdef tuple names = tuple(kwargs) if kwargs else None
+    cdef tuple all = args + tuple(kwargs.values()) if kwargs else args
+    cdef PyObject *given = <PyObject *>names if kwargs else NULL
+    if cad_guarding > 0:
+        return call_named(called.function, called, PySequence_Fast_ITEMS(all), len(args), given)
+    return PyObject_Vectorcall(called.function, PySequence_Fast_ITEMS(all), len(args), given)
+
+
 @cython.final
 cdef class Elementwise:
     """A ufunc of NumPy's that finds numbers with derivatives faster than NumPy does.

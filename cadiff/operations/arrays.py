@@ -370,7 +370,10 @@ def array(items: Any) -> Number:
     >>> x.grad
     7.0
     """
-    return opened(copy(items) if isinstance(items, (Var, Dual)) else as_array(items))
+    made = copy(items) if isinstance(items, (Var, Dual)) else as_array(items)
+    if made.ndim == 0 and isinstance(made, (Var, Dual)) and not binding.is_cell(made):
+        return opened(made[None])[0, ...]
+    return opened(made)
 
 
 def as_array(items: Any) -> Number:
@@ -427,12 +430,14 @@ def _open(values: Any) -> Number:
         raise TypeError(
             f"an array of numbers holds real numbers, Vars and Duals, not dtype {values.dtype}"
         )
+    if values.ndim == 0:
+        return _open(values[None])[0, ...]
     return _under(binding.open_forward(), values)
 
 
 def _under(running: Sequence[tuple[int, int]], values: Any) -> Number:
     """A Dual for each forward differentiation that is under way, around a Var of constants."""
-    if not running or values.ndim == 0:
+    if not running:
         return binding.constant_array(values)
     *outer, (tag, lanes) = running
     shape = values.shape + ((lanes,) if lanes >= 0 else ())

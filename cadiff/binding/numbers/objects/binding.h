@@ -16,6 +16,9 @@ PyObject *cad_promote(PyObject *array, PyObject *other);
 /* A number or array as plain, where nothing in it carries a derivative. */
 PyObject *cad_finalized(PyObject *atom);
 
+/* Call what stands for a function of NumPy's. */
+PyObject *cad_call_dispatched(PyObject *function, PyObject *args, PyObject *kwargs);
+
 /* The plain value of what carries no derivative; None of anything else. */
 PyObject *cad_constant_value(PyObject *number);
 
