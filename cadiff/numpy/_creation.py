@@ -119,7 +119,7 @@ def fromiter(iter: Any, dtype: Any, count: int = -1, **kwargs: Any) -> Any:  # N
 
 
 def _joined(items: Any) -> Any:
-    """Lists of numbers with derivatives as an array that can be assigned to: see array_of_lists."""
+    """Lists of numbers with derivatives as an array to assign to: see array_of_lists."""
     made = array_of_lists(items)
     return arrays.opened(made) if carries(made) and is_forward() else made
 

@@ -52,7 +52,7 @@ def shares_memory(a: Any, b: Any, /, max_work: int | None = None) -> bool:
     if isinstance(x, Var) and isinstance(y, Var):
         return bool(share_numbers(x, y))
     plain = not isinstance(x, Var) and not isinstance(y, Var)
-    return plain and np.shares_memory(np.asarray(x), np.asarray(y), max_work)
+    return plain and np.shares_memory(np.asarray(x), np.asarray(y))
 
 
 @implements(np.real)

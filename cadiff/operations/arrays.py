@@ -284,7 +284,7 @@ def matmul(x: Number, y: Number) -> Number:
 
 
 def _multiply(x: Number, y: Number) -> Number:
-    """x @ y of components of perturbations, about which NumPy does not warn."""
+    """The product of components of perturbations, about which NumPy does not warn."""
     plain = isinstance(x, np.ndarray) and isinstance(y, np.ndarray)
     return np.matmul(x, y) if plain else matmul(x, y)
 
@@ -303,7 +303,8 @@ def _lanes_at(primal: Number, tangent: Number) -> int:
 def _matrix_product(tangent: Number, other: Number, lanes: int, left: bool) -> Number:
     """A tangent of lanes @ other (or the reverse) for two matrices: one product for all lanes."""
     if left:
-        n, k, m = *tangent.shape[:2], other.shape[1]
+        n, k = tangent.shape[:2]
+        m = other.shape[1]
         rows = _multiply(tangent.transpose((0, 2, 1)).reshape((n * lanes, k)), other)
         return rows.reshape((n, lanes, m)).transpose((0, 2, 1))
     k, m = tangent.shape[:2]

@@ -31,9 +31,7 @@ class Hessian(Transform):
         matrix: NDArray[Any] | None = None
         blocks: list[list[Any]]
         with Recording(args, self._argnums, f=self._function) as recording:
-            number = binding.scalar_output(
-                recording.run(self._function, kwargs), name=self._name
-            )
+            number = binding.scalar_output(recording.run(self._function, kwargs), name=self._name)
             if recording.is_plain([number]):
                 if recording.has_rules:
                     matrix = binding.hessian_by_rows(recording, number)
