@@ -133,11 +133,11 @@ def page() -> str:
         ", ".join(f"`{name}`" for name in sorted(of_lists)),
         ". Arrays of integers and bools are NumPy's own, and so is what NumPy computes of plain\n",
         "arrays, such as `sqrt(a)`.\n\n",
-        "Until a number with a derivative is assigned to it, such an array holds constants. These\n",
-        "become plain where Python or a library asks for that: `math.exp(y[0])`, `int(y[0])`,\n",
-        "`scipy.interpolate.CubicSpline(y, z)`, `y.astype(int)`. They do so as copies: what a\n",
-        "library writes into one does not reach the array. Code that takes nothing but an ndarray\n",
-        "is given `cadiff.value(y)`.\n",
+        "Until a number with a derivative is assigned to it, such an array holds constants.\n",
+        "These become plain where Python or a library asks for that: `math.exp(y[0])`,\n",
+        "`int(y[0])`, `scipy.interpolate.CubicSpline(y, z)`, `y.astype(int)`. They do so as\n",
+        "copies: what a library writes into one does not reach the array. Code that takes\n",
+        "nothing but an ndarray is given `cadiff.value(y)`.\n",
     ]
     return "".join(parts)
 
