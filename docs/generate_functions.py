@@ -135,9 +135,9 @@ def page() -> str:
         "arrays, such as `sqrt(a)`.\n\n",
         "Until a number with a derivative is assigned to it, such an array holds constants.\n",
         "These become plain where Python or a library asks for that: `math.exp(y[0])`,\n",
-        "`int(y[0])`, `scipy.interpolate.CubicSpline(y, z)`, `y.astype(int)`. They do so as\n",
-        "copies: what a library writes into one does not reach the array. Code that takes\n",
-        "nothing but an ndarray is given `cadiff.value(y)`.\n",
+        "`int(y[0])`, `scipy.interpolate.CubicSpline(y, z)`, `y.astype(int)`, `histogram(y)`.\n",
+        "They do so as copies, which nothing is written into. Code that takes nothing but an\n",
+        "ndarray, or uses numbers as keys, is given `cadiff.value(y)`.\n",
     ]
     return "".join(parts)
 

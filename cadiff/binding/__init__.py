@@ -52,6 +52,7 @@ from .atoms import (
     ndim,
     nested_error,
     numbers_array,
+    plain_constants,
     plain_values,
     shape,
     single,

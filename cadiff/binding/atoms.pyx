@@ -208,6 +208,23 @@ cdef public object cad_constant_value(object number):
     return plain_value(number) if is_plain(number) else None
 
 
+def plain_constants(tree):
+    """A container with plain values in place of its numbers, if all of them are constants; else
+    None. What would be written into arrays of these would be lost: they are for reading."""
+    cdef list numbers = []
+    map_numbers(tree, numbers.append)
+    if not numbers or not all([is_plain(number) for number in numbers]):
+        return None
+    return map_numbers(tree, read_only)
+
+
+cdef object read_only(object number):
+    plain = plain_value(number)
+    if cnp.PyArray_Check(plain):
+        plain.flags.writeable = False
+    return plain
+
+
 def tag_of(x):
     """The tag of a Dual; 0 for anything else."""
     return CAD_DUAL(x).tag if CAD_IS_DUAL(x) else 0

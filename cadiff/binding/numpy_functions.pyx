@@ -16,6 +16,8 @@ from .c_python cimport *
 from .atoms cimport carries
 from .guards cimport call_named
 
+from .atoms import plain_constants
+
 
 cdef void enable_vectorcall(object instance, void *member):
     """Tell Python which member of the instances of a type is to be called."""
@@ -79,10 +81,28 @@ cdef object call_function(
         n += len(<object>names)
     for i in range(n):
         if carries(<object>args[i]):
-            if cad_guarding > 0:
-                return call_named(called.function, self, args, nargsf, names)
-            return PyObject_Vectorcall(called.function, args, nargsf, names)
+            return call_carrying(called, args, nargsf, names)
     return PyObject_Vectorcall(called.original, args, nargsf, names)
+
+
+cdef object call_carrying(
+    DispatchedFunction called, PyObject *const *args, size_t nargsf, PyObject *names
+):
+    """Call what takes numbers with derivatives; what it refuses of constants goes to NumPy."""
+    cdef Py_ssize_t i, n = PyVectorcall_NARGS(nargsf)
+    try:
+        if cad_guarding > 0:
+            return call_named(called.function, called, args, nargsf, names)
+        return PyObject_Vectorcall(called.function, args, nargsf, names)
+    except TypeError:
+        named = () if names is NULL else <object>names
+        found = plain_constants((
+            [<object>args[i] for i in range(n)],
+            {name: <object>args[n + i] for i, name in enumerate(named)},
+        ))
+        if found is None:
+            raise
+    return called.original(*found[0], **found[1])
 
 
 cdef public object cad_call_dispatched(object function, tuple args, dict kwargs):
@@ -91,10 +111,15 @@ cdef public object cad_call_dispatched(object function, tuple args, dict kwargs)
     cdef DispatchedFunction called = <DispatchedFunction>function
     cdef tuple names = tuple(kwargs) if kwargs else None
     cdef tuple all = args + tuple(kwargs.values()) if kwargs else args
-    cdef PyObject *given = <PyObject *>names if kwargs else NULL
-    if cad_guarding > 0:
-        return call_named(called.function, called, PySequence_Fast_ITEMS(all), len(args), given)
-    return PyObject_Vectorcall(called.function, PySequence_Fast_ITEMS(all), len(args), given)
+    return call_carrying(
+        called, PySequence_Fast_ITEMS(all), len(args), <PyObject *>names if kwargs else NULL
+    )
+
+
+cdef public object cad_call_on_constants(object function, tuple args, dict kwargs):
+    """Call what has no rule; NotImplemented if numbers among the arguments need one."""
+    found = plain_constants((args, kwargs))
+    return NotImplemented if found is None else function(*found[0], **found[1])
 
 
 @cython.final

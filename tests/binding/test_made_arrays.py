@@ -5,6 +5,8 @@ and become plain, as long as they are constants, wherever Python or a library as
 from __future__ import annotations
 
 import math
+import operator
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -221,6 +223,54 @@ def test_constants_are_plain_to_python_and_libraries() -> None:
     for made_by_hand in (Var(2.0), Dual(2.0), Dual([2.0])):
         with pytest.raises(TypeError):
             float(made_by_hand)
+
+
+WITHOUT_RULES: dict[str, Callable[[Any, Any], Any]] = {
+    "histogram": lambda np, y: np.histogram(y)[0],
+    "dtype of integers": lambda np, y: np.sum(y, dtype=int),
+    "out of floats": lambda np, y: np.cumsum(y, out=numpy.zeros(3)),
+    "ufunc and out": lambda np, y: np.sin(y, out=numpy.zeros(3)),
+    "in place": lambda np, y: operator.iadd(numpy.ones(3), y),
+    "an element in place": lambda np, y: operator.imul(numpy.ones(3), y[0]),
+    "spacing": lambda np, y: np.spacing(y),
+    "i0": lambda np, y: np.i0(y),
+    "fft": lambda np, y: np.abs(np.fft.rfft(y)),
+    "frompyfunc": lambda np, y: numpy.frompyfunc(math.sin, 1, 1)(y).astype(float),
+    "list": lambda np, y: numpy.array(y.tolist()),
+    "pickle": lambda np, y: pickle.loads(pickle.dumps(y)),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_RULES)
+def test_constants_go_to_what_has_no_rule(name: str) -> None:
+    call = WITHOUT_RULES[name]
+    expected = call(numpy, numpy.linspace(0.5, 2.0, 3))
+    for module in (np, numpy):
+
+        def f(x: Any, module: Any = module) -> Any:
+            y = np.linspace(0.5, 2.0, 3)
+            numpy.testing.assert_array_equal(call(module, y), expected)
+            y[0] = x[0]
+            with pytest.raises((TypeError, AssertionError)):
+                numpy.testing.assert_array_equal(call(module, y), expected)
+            return y[0]
+
+        for derivative in (cadiff.grad, cadiff.jacfwd):
+            numpy.testing.assert_array_equal(derivative(f)(X), [1.0, 0.0])
+
+
+def test_what_a_library_would_write_into_a_constant_is_an_error() -> None:
+    def f(x: Any) -> Any:
+        y = np.zeros(3)
+        with pytest.raises(ValueError, match="read-only"):
+            numpy.asarray(y)[0] = 1.0
+        with pytest.raises(ValueError, match="read-only"):
+            numpy.random.default_rng(0).shuffle(numpy.asarray(y))
+        numpy.array(y)[0] = 1.0  # a copy in NumPy, too
+        return x[0]
+
+    cadiff.grad(f)(X)
+    cadiff.jacfwd(f)(X)
 
 
 def test_elements_of_an_iterator_carry_derivatives() -> None:

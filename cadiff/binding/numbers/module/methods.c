@@ -68,8 +68,15 @@ static PyObject *method_itself(PyObject *self, PyObject *unused) {
     return Py_NewRef(self);
 }
 
-static PyObject *method_reduce(PyObject *self, PyObject *unused) {
-    (void)unused;
+static PyObject *method_reduce(PyObject *self, PyObject *protocol) {
+    PyObject *plain = cad_constant_value(self);
+    if (plain != Py_None) {
+        PyObject *result =
+            plain == NULL ? NULL : PyObject_CallMethod(plain, "__reduce_ex__", "O", protocol);
+        Py_XDECREF(plain);
+        return result;
+    }
+    Py_DECREF(plain);
     PyErr_Format(PyExc_TypeError,
                  "a %s cannot be pickled: its derivative lives in the computation that made it; "
                  "pickle cadiff.value(v)",
@@ -281,7 +288,13 @@ static PyObject *array_flatten(PyObject *self, PyObject *args, PyObject *kwargs)
 /* Nested lists of numbers. */
 static PyObject *array_tolist(PyObject *self, PyObject *unused) {
     (void)unused;
-    PyObject *elements = cad_elements(self);
+    PyObject *elements = cad_constant_value(self);
+    if (elements == Py_None) {
+        Py_SETREF(elements, cad_elements(self));
+    }
+    if (elements != NULL && !PyArray_Check(elements)) {
+        return elements;
+    }
     PyObject *list = elements == NULL ? NULL : PyObject_CallMethod(elements, "tolist", NULL);
     Py_XDECREF(elements);
     return list;
@@ -356,6 +369,9 @@ static PyObject *array_as_plain(PyObject *self, PyObject *args, PyObject *kwargs
     }
     if (plain != NULL && dtype != Py_None) {
         Py_SETREF(plain, PyObject_CallMethod(plain, "astype", "O", dtype));
+    }
+    if (plain != NULL && PyArray_Check(plain) && copy == Py_None) {
+        PyArray_CLEARFLAGS((PyArrayObject *)plain, NPY_ARRAY_WRITEABLE); /* it would be lost */
     }
     return plain;
 }

@@ -107,6 +107,11 @@ static PyObject *array_function(PyObject *self, PyObject *arguments) {
     if (ours != NULL) {
         return cad_call_dispatched(ours, args, kwargs);
     }
+    PyObject *result = PyErr_Occurred() ? NULL : cad_call_on_constants(function, args, kwargs);
+    if (result != Py_NotImplemented) {
+        return result;
+    }
+    Py_DECREF(result);
     if (!PyErr_Occurred()) {
         PyObject *name = PyObject_GetAttrString(function, "__name__");
         PyObject *module = PyObject_GetAttrString(function, "__module__");
