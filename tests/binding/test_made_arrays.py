@@ -273,6 +273,16 @@ def test_what_a_library_would_write_into_a_constant_is_an_error() -> None:
     cadiff.jacfwd(f)(X)
 
 
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+@pytest.mark.parametrize("make", [numpy.ma.array, numpy.asmatrix])
+def test_masked_arrays_and_matrices_are_refused(make: Any) -> None:
+    for call in (np.concatenate, np.vstack, np.stack, np.column_stack, numpy.hstack):
+        with pytest.raises((TypeError, ValueError)):
+            cadiff.grad(lambda x, call=call: np.sum(call([x, make(X)])))(X)
+    with pytest.raises(TypeError, match=r"masked|matrix"):
+        cadiff.grad(lambda x: np.sum(np.append(x, make(X))))(X)
+
+
 def test_elements_of_an_iterator_carry_derivatives() -> None:
     def f(x: Any) -> Any:
         y = np.fromiter((v * v for v in x), float)
