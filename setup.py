@@ -60,7 +60,16 @@ generate["write_c"](GENERATED)
 # work once in a while, or wait for sweeps in C, so that they are rather to be small.
 HOT = [
     *("arguments", "atoms", "codes", "entries", "fast_paths", "gradients", "jacobians"),
-    *("keys", "methods", "numpy_functions", "recording", "signatures", "trees", "watches"),
+    *(
+        "keys",
+        "lists",
+        "methods",
+        "numpy_functions",
+        "recording",
+        "signatures",
+        "trees",
+        "watches",
+    ),
 ]
 HOT_ARGS = [] if sys.platform == "win32" else ["-O2"]
 COLD_ARGS = [] if sys.platform == "win32" else ["-Os", "-falign-functions=1", "-falign-loops=1"]

@@ -21,12 +21,15 @@ from cadiff import nn
 
 __all__ = [
     "CONTESTS",
+    "FORWARD",
     "HAND",
     "HESSIAN",
     "JACOBIAN",
     "NUMPY",
+    "OBJECTS",
     "PRODUCT",
     "RECORDED",
+    "arm",
     "chain",
     "chain_product",
     "jacobian",
@@ -37,10 +40,12 @@ __all__ = [
     "product",
 ]
 
+FORWARD = "forward mode"
 HAND = "gradient by hand"
 HESSIAN = "hessian"
 JACOBIAN = "jacobian"
 NUMPY = "NumPy alone"
+OBJECTS = "arrays of objects"
 PRODUCT = "hvp"
 RECORDED = "recorded"
 
@@ -112,6 +117,25 @@ def jacobian() -> Contest:
                 partial(cadiff.jacobian(problems.make_mixing(data, cnp)), data.x),
                 problems.mixing_jacobian(data, data.x),
             ),
+        },
+    )
+
+
+def arm(n: int) -> Contest:
+    """An arm of n joints, each a 4 x 4 matrix that is written out as lists of numbers."""
+    angles = np.linspace(0.1, 0.7, n)
+    expected = problems.arm_steps(angles)
+    f = problems.make_arm(cnp, cnp.array)
+    of_objects = problems.make_arm(cnp, partial(np.array, dtype=object))
+    return Contest(
+        f"arm of {n} joints, 4 x 4 matrices of lists",
+        {
+            OBJECTS: Runner(partial(cadiff.value_and_grad(of_objects), angles), expected),
+            GRADIENT: Runner(partial(cadiff.value_and_grad(f), angles), expected),
+            f"{FORWARD}, {OBJECTS}": Runner(
+                partial(cadiff.jacfwd(of_objects), angles), expected[1]
+            ),
+            FORWARD: Runner(partial(cadiff.jacfwd(f), angles), expected[1]),
         },
     )
 
@@ -212,6 +236,7 @@ CONTESTS: tuple[Callable[[], Contest], ...] = (
     partial(chain, 4),
     partial(chain, 10**6),
     jacobian,
+    partial(arm, 6),
     partial(product, 4),
     partial(chain_product, 10**5),
     partial(network_product, 32),

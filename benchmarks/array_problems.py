@@ -20,6 +20,7 @@ __all__ = [
     "Classes",
     "Mixing",
     "NetworkData",
+    "arm_steps",
     "chain",
     "chain_curvature",
     "chain_gradient",
@@ -27,6 +28,7 @@ __all__ = [
     "classes",
     "logistic_gradient",
     "logistic_steps",
+    "make_arm",
     "make_logistic",
     "make_mixing",
     "make_network",
@@ -327,3 +329,30 @@ def adjustment_jacobian(data: Adjustment, x: FloatArray) -> tuple[FloatArray, ND
         ]
     )
     return np.hstack([by_camera.reshape(-1, 12), by_point]), columns
+
+
+# A chain of joints: small matrices, written out number by number
+
+
+def make_arm(np: ModuleType, array: Function) -> Function:
+    """Make the squared distance to a point of the end of an arm, a function of its angles.
+
+    `array` makes arrays of nested lists, and `np` has functions of single numbers.
+    """
+
+    def f(angles: Any) -> Any:
+        place = array([[1.0, 0.0, 0.0, 0.0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
+        for angle in angles:
+            c, s = np.cos(angle), np.sin(angle)
+            turn = [[c, -s, 0.0, 0.5 * c], [s, c, 0.0, 0.5 * s], [0, 0, 1, 0.1], [0, 0, 0, 1]]
+            place = place @ array(turn)
+        return (place[0, 3] - 0.3) ** 2 + (place[1, 3] - 0.4) ** 2
+
+    return f
+
+
+def arm_steps(angles: FloatArray) -> tuple[float, FloatArray]:
+    """Value and gradient by complex steps."""
+    f = make_arm(np, np.array)
+    moved = [angles + STEP * 1j * row for row in np.eye(len(angles))]
+    return float(f(angles)), np.array([f(point).imag / STEP for point in moved])

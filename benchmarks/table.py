@@ -27,7 +27,16 @@ from benchmarks import (
     problems,
     program_contests,
 )
-from benchmarks.array_contests import HAND, HESSIAN, JACOBIAN, NUMPY, PRODUCT, RECORDED
+from benchmarks.array_contests import (
+    FORWARD,
+    HAND,
+    HESSIAN,
+    JACOBIAN,
+    NUMPY,
+    OBJECTS,
+    PRODUCT,
+    RECORDED,
+)
 from benchmarks.call_contests import COMPILED, FEW, MANY, WATCHED
 from benchmarks.contests import (
     ARRAY,
@@ -505,6 +514,14 @@ PARTS: dict[str, Measure] = {
         compared,
         array_contests.jacobian,
         [Compared(JACOBIAN, CLOCK, at_most(6)), Compared(JACOBIAN, NUMPY, at_most(3))],
+    ),
+    "array-lists": partial(
+        compared,
+        partial(array_contests.arm, 6),
+        [
+            Compared(GRADIENT, OBJECTS, at_most(1)),
+            Compared(FORWARD, f"{FORWARD}, {OBJECTS}", at_most(1.5)),
+        ],
     ),
     "array-product": partial(
         compared, partial(array_contests.product, 4), [Compared(RECORDED, NUMPY, at_most(1))]

@@ -123,12 +123,21 @@ def page() -> str:
     plain = sorted({f"`{f.__name__}`" for f in PLAIN})
     parts += ["## Answered from values\n\nThe results of these have no derivatives.\n\n"]
     parts += [", ".join(plain), ".\n"]
-    made = [f"`{name}`" for name in _creation.__all__ if not name.endswith("_")]
+    made = {*_creation.__all__, *(original.__name__ for original in _creation.OPENED)}
+    of_lists = {original.__name__ for original in _creation.OPENED_LISTS}
     parts += [
         "\n## Arrays that numbers can be assigned to\n\n",
-        "Arrays of floats that these functions of `cadiff.numpy` make: ",
-        ", ".join(made),
-        ".\n",
+        "Arrays of floats that these names of `cadiff.numpy` make inside a differentiation: ",
+        ", ".join(f"`{name}`" for name in sorted(made)),
+        "; and of lists: ",
+        ", ".join(f"`{name}`" for name in sorted(of_lists)),
+        ". Arrays of integers and bools are NumPy's own, and so is what NumPy computes of plain\n",
+        "arrays, such as `sqrt(a)`.\n\n",
+        "Until a number with a derivative is assigned to it, such an array holds constants.\n",
+        "These become plain where Python or a library asks for that: `math.exp(y[0])`,\n",
+        "`int(y[0])`, `scipy.interpolate.CubicSpline(y, z)`, `y.astype(int)`, `histogram(y)`.\n",
+        "They do so as copies, which nothing is written into. Code that takes nothing but an\n",
+        "ndarray, or uses numbers as keys, is given `cadiff.value(y)`.\n",
     ]
     return "".join(parts)
 

@@ -52,6 +52,7 @@ from .atoms import (
     ndim,
     nested_error,
     numbers_array,
+    plain_constants,
     plain_values,
     shape,
     single,
@@ -78,6 +79,7 @@ from .forward import (
     open_forward,
     running_forward,
     stop_gradient,
+    under_way,
 )
 from .gradients import pull, scalar_output, split_aux, value_and_grad
 from .graph_files import graph_from_bytes, reduced_graph, version_here
@@ -102,6 +104,7 @@ from .guards import (
     register_masks,
     register_scalars,
     share_memory,
+    share_numbers,
     strip,
 )
 from .hooks import is_hooked, is_opened, recorded_shapes
@@ -118,6 +121,7 @@ from .jacobians import (
 )
 from .keys import key_of, key_of_call, register_libraries
 from .linear import FrozenMap, thawed_map
+from .lists import array_of_lists
 from .methods import BoundProgram, WeakMethod
 from .nan_check import CheckUse, NonFiniteError, seen
 from .numpy_functions import DispatchedFunction, Elementwise

@@ -1,5 +1,7 @@
 # What other modules see of atoms.pyx.
 
+from cpython.object cimport PyObject
+
 from .c_tape cimport CadTape
 
 
@@ -8,4 +10,5 @@ cpdef tuple shape(x)
 cpdef bint carries(tree) except -1
 cdef object only_number(object array)
 cdef object highest_tag(list atoms)
+cdef object put_numbers(PyObject **numbers, Py_ssize_t n, tuple shape)
 cdef bytes active_of(CadTape *tape, list atoms, list shapes)

@@ -14,8 +14,9 @@ from libc.stdint cimport int64_t
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
+from .c_python cimport PySequence_Fast_ITEMS
 from .c_tape cimport *
-from .tape cimport empty_like, is_constant, MOST_AXES, view_of
+from .tape cimport check_axes, empty_like, is_constant, MOST_AXES, view_of
 from .trees cimport Container, FIELDS, opened, REGISTERED
 
 from .tape import active_array, constant_array, write_into
@@ -190,6 +191,40 @@ cdef public object cad_finalized(object atom):
     return finalized(atom)
 
 
+cdef bint is_plain(object atom) except -1:
+    """Whether an atom carries no derivative: of a Dual, of a pass under way, whether it is 0."""
+    if CAD_IS_VAR(atom):
+        return is_constant(atom)
+    if not CAD_IS_DUAL(atom):
+        return True
+    if cad_current_tape().running_tag == 0:
+        return False
+    primal, tangent = dual_components(atom)
+    parts = tangent if isinstance(tangent, tuple) else (tangent,)
+    return is_plain(primal) and all([is_plain(t) and not np.any(plain_value(t)) for t in parts])
+
+
+cdef public object cad_constant_value(object number):
+    return plain_value(number) if is_plain(number) else None
+
+
+def plain_constants(tree):
+    """A container with plain values in place of its numbers, if all of them are constants; else
+    None. What would be written into arrays of these would be lost: they are for reading."""
+    cdef list numbers = []
+    map_numbers(tree, numbers.append)
+    if not numbers or not all([is_plain(number) for number in numbers]):
+        return None
+    return map_numbers(tree, read_only)
+
+
+cdef object read_only(object number):
+    plain = plain_value(number)
+    if cnp.PyArray_Check(plain):
+        plain.flags.writeable = False
+    return plain
+
+
 def tag_of(x):
     """The tag of a Dual; 0 for anything else."""
     return CAD_DUAL(x).tag if CAD_IS_DUAL(x) else 0
@@ -320,9 +355,6 @@ cdef object highest_tag(list atoms):
 
 def numbers_array(list numbers, tuple shape):
     """An array of numbers of any kind: of floats if they are plain, else a Var or Dual."""
-    cdef CadTape *tape
-    cdef CadSlot slot, first
-    cdef double value
     cdef bint plain = True
     numbers = [cad_single(number) for number in numbers]
     tag = highest_tag(numbers)
@@ -334,25 +366,34 @@ def numbers_array(list numbers, tuple shape):
         return np.array([plain_value(x) for x in numbers], dtype=np.float64).reshape(shape)
     if not shape:
         return numbers[0]
-    if len(shape) > MOST_AXES:
-        raise ValueError(f"an array has at most {MOST_AXES} axes, not {len(shape)}")
-    tape = cad_current_tape()
-    check(cad_tape_grow(tape, len(numbers)))
+    check_axes(shape)
+    return put_numbers(PySequence_Fast_ITEMS(numbers), len(numbers), shape)
+
+
+cdef object put_numbers(PyObject **numbers, Py_ssize_t n, tuple shape):
+    """An array Var of plain numbers and single Vars of this thread's tape."""
+    cdef CadTape *tape = cad_current_tape()
+    cdef CadSlot slot, first
+    cdef double value
+    cdef Py_ssize_t i
+    cdef object number
+    check(cad_tape_grow(tape, n))
     cad_tape_pin(tape)
     try:
         first = <CadSlot>tape.n_slots
-        for number in numbers:
+        for i in range(n):
+            number = <object>numbers[i]
             check(cad_tape_ensure(tape))
-            value = cad_primal(number)
             if CAD_IS_SCALAR(number):
                 if CAD_VAR(number).tape != tape:
                     raise RuntimeError("Vars of two threads do not mix: pass cadiff.value(v)")
                 slot = CAD_VAR(number).slot
+                value = CAD_VAR(number).value
                 cad_tape_push(tape, CAD_CODE(CAD_OP_positive, 0), slot, slot, value)
             elif CAD_IS_VAR(number) and CAD_VAR(number).kind == CAD_STALE:
                 cad_raise_stale()
             else:
-                cad_tape_skip(tape, value)
+                cad_tape_skip(tape, cad_primal(number))
         check(cad_tape_note_block(tape, first, tape.n_slots, CAD_ARGUMENT))
         cad_tape_use_singly(tape, first)
         return view_of(tape, first, shape)

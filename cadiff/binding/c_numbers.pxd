@@ -43,7 +43,10 @@ cdef extern from "numbers/numbers.h":
     ctypedef struct CadDual:
         PyObject *primal_object
         PyObject *tangent_object
+        double tangent
+        double *lanes
         CadTag tag
+        uint32_t n_lanes
         uint32_t kind
 
     int cad_raise_nested() except -1
@@ -115,6 +118,7 @@ cdef extern from "numbers/numbers.h":
     object cad_apply1(int op, object x)
     object cad_apply2(int op, object x, object y)
     int cad_guarding
+    long cad_n_refused_duals
     int cad_choosing
     int cad_formulas
     PyObject *cad_innermost(object number)

@@ -17,6 +17,7 @@ cdef extern from "Python.h":
                                PyObject *names)
     PyTypeObject *Py_TYPE(object x)
     Py_ssize_t PyDict_GET_SIZE(dict items)
+    PyObject **PySequence_Fast_ITEMS(object items)
     int PyGC_Disable()
     int PyGC_Enable()
 

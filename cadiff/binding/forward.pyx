@@ -10,7 +10,7 @@ from .atoms cimport ndim, shape
 from .guards cimport explain_error
 from .hooks cimport forget_suspects, note_suspects
 
-from .atoms import map_numbers
+from .atoms import dual_components, make_dual, map_numbers, tag_of
 
 cdef dict running = {}  # by tape: the forward differentiations under way, outer ones first
 cdef tuple NOTHING = (0, frozenset())
@@ -116,6 +116,28 @@ def open_forward():
     """Those of them for which arrays are made: see Apart."""
     _, tags = hidden.get(<size_t>cad_current_tape(), NOTHING)
     return [one for one in running_forward() if one[0] not in tags]
+
+
+def under_way(atom):
+    """A number or array as one of all forward differentiations under way, without derivatives by
+    those that it is not of."""
+    return lifted_under(open_forward(), atom)
+
+
+cdef object lifted_under(list under_way, object atom):
+    """A Dual of these differentiations, of which outer ones come first."""
+    own = tag_of(atom)
+    if own > 0:
+        primal, tangent = dual_components(atom)
+        outer = [one for one in under_way if one[0] < own]
+        if tag_of(primal) < max(outer, default=NOTHING)[0]:
+            atom = make_dual(lifted_under(outer, primal), tangent, own)
+    for tag, lanes in under_way:
+        if own < tag:
+            lengths = (*shape(atom), lanes) if lanes >= 0 else shape(atom)
+            zeros = np.zeros(lengths)
+            atom = make_dual(atom, zeros if lengths else 0.0, tag)
+    return atom
 
 
 def is_differentiating():

@@ -9,7 +9,6 @@ from math import prod
 import numpy as np
 
 from cpython.float cimport PyFloat_FromDouble
-from cpython.object cimport PyObject_Call
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
@@ -297,7 +296,7 @@ def value_and_grad(f, tuple argnums, bint single, bint has_aux, tuple args, dict
     cdef Recording recording = Recording.__new__(Recording, args, argnums, True, f)
     aux = None
     try:
-        out = PyObject_Call(f, recording.lifted, kwargs)
+        out = recording.run(f, kwargs)
         if has_aux:
             out, aux = split_aux(out)
         number = out if CAD_IS_SCALAR(out) else scalar_output(out, name=name)

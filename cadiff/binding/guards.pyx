@@ -6,6 +6,8 @@ and by its users. This module does not know which recording it is for: guards ar
 
 import os
 
+import numpy as np
+
 from cpython.object cimport Py_EQ, Py_LE, Py_NE, PyObject
 from libc.stdint cimport uint64_t
 
@@ -255,6 +257,14 @@ def share_memory(left, right):
     cad_var_bounds(CAD_VAR(left), &low, &high)
     cad_var_bounds(CAD_VAR(right), &first, &last)
     return first <= high and low <= last
+
+
+def share_numbers(left, right):
+    """Whether two arrays of Vars have a number of the tape in common."""
+    if not (CAD_IS_VAR_ARRAY(left) and CAD_IS_VAR_ARRAY(right)):
+        return False
+    slots = [cad_var_slots(CAD_VAR(x)) for x in (left, right)]
+    return np.intersect1d(*slots).size > 0
 
 
 def indicator(x, y, int how):

@@ -20,6 +20,7 @@ MODULES = (
     "keys",
     "tape",
     "atoms",
+    "lists",
     "hooks",
     "guards",
     "forward",

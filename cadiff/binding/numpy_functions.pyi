@@ -14,7 +14,12 @@ class DispatchedFunction(Generic[_P, _R]):
     __qualname__: str
     __module__: str
     __doc__: str | None
-    def __init__(self, function: Callable[_P, _R], original: Callable[..., Any]) -> None: ...
+    def __init__(
+        self,
+        function: Callable[_P, _R],
+        original: Callable[..., Any],
+        joined: Callable[[Any], Any] | None = None,
+    ) -> None: ...
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
     def __get__(self, instance: Any, owner: Any) -> Any: ...
 

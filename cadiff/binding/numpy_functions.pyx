@@ -16,6 +16,8 @@ from .c_python cimport *
 from .atoms cimport carries
 from .guards cimport call_named
 
+from .atoms import plain_constants
+
 
 cdef void enable_vectorcall(object instance, void *member):
     """Tell Python which member of the instances of a type is to be called."""
@@ -29,20 +31,23 @@ cdef class DispatchedFunction:
     """A function of NumPy's or SciPy's that knows numbers with derivatives.
 
     function: what is called if an argument carries a derivative. original: what else is called.
+    joined: what is asked before about one argument that is a list, and may answer NotImplemented
     """
 
     cdef vectorcallfunc call
     cdef object function
     cdef object original
+    cdef object joined
     cdef dict __dict__
     cdef object __weakref__
 
     def __cinit__(self):
         self.call = <vectorcallfunc>call_function
 
-    def __init__(self, function, original):
+    def __init__(self, function, original, joined=None):
         self.function = function
         self.original = original
+        self.joined = joined
 
     def __call__(self, *args, **kwargs):
         return PyVectorcall_Call(self, args, kwargs)
@@ -63,16 +68,58 @@ cdef object call_function(
 ):
     cdef DispatchedFunction called = <DispatchedFunction>self
     cdef Py_ssize_t i, n = PyVectorcall_NARGS(nargsf)
-    if n == 1 and names is NULL and cad_is_sum_of_all(called.original, <object>args[0]):
-        return cad_array_sum(CAD_VAR(<object>args[0]), None, False)
+    if n == 1 and names is NULL:
+        if cad_is_sum_of_all(called.original, <object>args[0]):
+            return cad_array_sum(CAD_VAR(<object>args[0]), None, False)
+        if called.joined is not None and isinstance(<object>args[0], (list, tuple)):
+            found = called.joined(<object>args[0])
+            if found is None:
+                return called.original(<object>args[0])
+            if found is not NotImplemented:
+                return found
     if names is not NULL:
         n += len(<object>names)
     for i in range(n):
         if carries(<object>args[i]):
-            if cad_guarding > 0:
-                return call_named(called.function, self, args, nargsf, names)
-            return PyObject_Vectorcall(called.function, args, nargsf, names)
+            return call_carrying(called, args, nargsf, names)
     return PyObject_Vectorcall(called.original, args, nargsf, names)
+
+
+cdef object call_carrying(
+    DispatchedFunction called, PyObject *const *args, size_t nargsf, PyObject *names
+):
+    """Call what takes numbers with derivatives; what it refuses of constants goes to NumPy."""
+    cdef Py_ssize_t i, n = PyVectorcall_NARGS(nargsf)
+    try:
+        if cad_guarding > 0:
+            return call_named(called.function, called, args, nargsf, names)
+        return PyObject_Vectorcall(called.function, args, nargsf, names)
+    except TypeError:
+        named = () if names is NULL else <object>names
+        found = plain_constants((
+            [<object>args[i] for i in range(n)],
+            {name: <object>args[n + i] for i, name in enumerate(named)},
+        ))
+        if found is None:
+            raise
+    return called.original(*found[0], **found[1])
+
+
+cdef public object cad_call_dispatched(object function, tuple args, dict kwargs):
+    """What NumPy found to be called with numbers with derivatives, wherever they stand in its
+    arguments: to ask about these would lead back to NumPy."""
+    cdef DispatchedFunction called = <DispatchedFunction>function
+    cdef tuple names = tuple(kwargs) if kwargs else None
+    cdef tuple all = args + tuple(kwargs.values()) if kwargs else args
+    return call_carrying(
+        called, PySequence_Fast_ITEMS(all), len(args), <PyObject *>names if kwargs else NULL
+    )
+
+
+cdef public object cad_call_on_constants(object function, tuple args, dict kwargs):
+    """Call what has no rule; NotImplemented if numbers among the arguments need one."""
+    found = plain_constants((args, kwargs))
+    return NotImplemented if found is None else function(*found[0], **found[1])
 
 
 @cython.final

@@ -24,6 +24,7 @@ cdef class Recording:
     cdef object suspects              # of nan_check: arguments that are not finite
 
     cdef int lift(self, tuple args, tuple argnums, bint borrow) except -1
+    cpdef object run(self, f, dict kwargs)
     cdef object lift_atom(self, object atom)
     cdef object leaf_array(self, cnp.ndarray array)
     cdef int check_alive(self) except -1

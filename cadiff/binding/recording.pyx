@@ -11,6 +11,7 @@ import numpy as np
 
 cimport cython
 from cpython.float cimport PyFloat_FromDouble
+from cpython.object cimport PyObject_Call
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
@@ -23,6 +24,7 @@ from .arguments cimport Collector, Node, Structure
 from .guards cimport explain_error
 
 from .atoms import dual_components, finalized, map_numbers, map_vars, vars_of
+from .forward import under_way
 
 
 @cython.final
@@ -88,6 +90,22 @@ cdef class Recording:
             lifted[k] = (<Node>node).lift(atoms, self.block, self.tape, base)
         self.lifted = tuple(lifted)
         return 0
+
+    cpdef object run(self, f, dict kwargs):
+        """f of the lifted arguments.
+
+        Within a forward differentiation, Duals may be assigned to arrays that are made of
+        arguments which are none. Where that was refused, f is run again with Duals alone.
+        """
+        cdef size_t assigned = self.tape.n_assigned
+        cdef long refused = cad_n_refused_duals
+        try:
+            return PyObject_Call(f, self.lifted, kwargs)
+        except TypeError:
+            if cad_n_refused_duals == refused or self.tape.n_assigned != assigned:
+                raise
+            lifted = map_numbers(self.lifted, under_way)
+        return PyObject_Call(f, lifted, kwargs)
 
     cdef object lift_atom(self, object atom):
         """An atom with a Var of this recording in place of its innermost value."""

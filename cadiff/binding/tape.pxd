@@ -11,6 +11,7 @@ cdef enum:
     MOST_AXES = 64
 
 
+cdef int check_axes(tuple shape) except -1
 cdef object view_of(CadTape *tape, CadSlot slot, tuple shape)
 cdef object strided_view(CadTape *tape, CadSlot slot, tuple shape, tuple strides)
 cdef object view_at(CadTape *tape, tuple place)

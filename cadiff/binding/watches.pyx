@@ -52,6 +52,7 @@ cdef enum PlaceKind:
     ARRAY
     OBJECTS     # the items of an array of objects
     BUFFER
+    TABLE       # of pandas: numbers and labels
 
 
 cdef enum:
@@ -225,7 +226,12 @@ cdef class Place:
 
     cdef str described(self):
         """What was read, in words that name no objects."""
-        return f"{<int>self.kind} {self.path} {self.digest} {text_of(self.kept)}\n"
+        text = f"{<int>self.kind} {self.path} {self.digest} {text_of(self.kept)}\n"
+        if self.kind != TABLE:
+            return text
+        labels = [getattr(self.there(), name, None) for name in ("index", "columns")]
+        held = [state_of_array(x.to_numpy()) for x in labels if x is not None]
+        return f"{text}{text_of(tuple(held))}\n"
 
     cdef str change(self):
         holder = self.there()
@@ -291,6 +297,8 @@ cdef class Place:
             )
         if self.kind == OBJECTS:
             return is_same(items_of(holder), self.kept)
+        if self.kind == TABLE:
+            return is_same(state_of_table(holder), self.kept)
         return bytes(memoryview(holder).cast("B")) == self.kept
 
     cdef object contents(self):
@@ -302,6 +310,8 @@ cdef class Place:
             return key_of(self.now(holder))
         if self.kind == ARRAY:
             return digest_of_array(holder)
+        if self.kind == TABLE:
+            return key_of(state_of_table(holder))
         if self.kind == NAMESPACE:
             return key_of(PyObject_GenericGetDict(holder, NULL))
         return key_of(holder)
@@ -366,6 +376,29 @@ cdef str text_of(object kept, int depth=0):
 
 cdef object items_of(array):
     return tuple(array.ravel().tolist())
+
+
+cdef tuple state_of_table(table):
+    """Labels, which are objects that do not change, and what the columns hold."""
+    labels = tuple([getattr(table, name, None) for name in ("index", "columns", "name")])
+    return labels, tuple([state_of_array(array) for array in arrays_of_table(table)])
+
+
+cdef list arrays_of_table(table):
+    """The arrays that columns are rows of, and which these are; a column by itself is dear."""
+    try:
+        manager = table._mgr
+        return [*manager.arrays, manager.blknos, manager.blklocs]
+    except AttributeError:
+        columns = [column for _, column in table.items()] if table.ndim == 2 else [table]
+        return [column.to_numpy() for column in columns]
+
+
+cdef tuple state_of_array(array):
+    if not cnp.PyArray_Check(array):  # one of pandas' own
+        array = array.to_numpy()
+    held = items_of(array) if array.dtype.hasobject else digest_of_array(array)
+    return array.shape, array.dtype.str, held
 
 
 cdef inline object or_none(PyObject *found):
@@ -522,6 +555,10 @@ cdef class Watch:
     def objects(self, cnp.ndarray array, str path):
         """The items of an array of objects."""
         add_items(self, OBJECTS, array, items_of(array), path)
+
+    def table(self, item, str path):
+        """What a Series, a DataFrame or an Index of pandas' holds."""
+        add_items(self, TABLE, item, state_of_table(item), path)
 
     def buffer(self, item, str path):
         """The bytes of something that lends them."""

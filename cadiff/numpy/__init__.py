@@ -52,7 +52,7 @@ def _offered(name: str, original: _Any) -> _Any:
         return _elementwise.elementwise(original)
     if not callable(original) or isinstance(original, type):
         return original
-    if original in _creation.OPENED:
+    if original in _creation.OPENED | _creation.OPENED_LISTS:
         return _creation.opening(original)
     if original in _FUNCTIONS:
         return _FUNCTIONS[original]

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from ..binding import Dual, Var, single
+from ..binding import Dual, Var, single, structure_of
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import carries
@@ -56,6 +56,8 @@ def as_view(x: Any) -> Number:
         return x
     if isinstance(x, Replayed):
         x = x.number
+    if isinstance(x, (np.ma.MaskedArray, np.matrix)):
+        structure_of((x,), (0,))  # says what is wrong
     return arrays.as_array(x) if carries(x) else np.asarray(x)
 
 

@@ -1,31 +1,45 @@
 """Making arrays: from numbers, of a shape, like another.
 
 While a function is being differentiated, arrays of floats made here accept assignment of numbers
-with derivatives. Masks and indices (bool, int and other dtypes) are NumPy's own arrays, since
-nothing with a derivative belongs into them; so is everything that is made outside.
+with derivatives. Until then they are constants, which become plain wherever a library asks for
+that. Masks and indices (bool, int and other dtypes) are NumPy's own arrays, since nothing with a
+derivative belongs into them; so is everything that is made outside, and what NumPy computes of
+plain arrays.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..binding import DispatchedFunction, Dual, is_differentiating
+from ..binding import DispatchedFunction, Dual, array_of_lists, is_differentiating, is_forward
 from ..operations import arrays
 from ..operations.dispatch import FUNCTIONS, carries, implements
 from ._common import Number, as_number, as_view, existing, rearranged, wants_floats
 
 __all__ = [
+    "arange",
+    "bartlett",
+    "blackman",
     "c_",
     "empty",
     "empty_like",
     "eye",
+    "fromfunction",
+    "fromiter",
     "full",
     "full_like",
+    "hamming",
+    "hanning",
     "identity",
+    "indices",
+    "kaiser",
+    "mgrid",
+    "ogrid",
     "ones",
     "ones_like",
     "r_",
@@ -38,40 +52,100 @@ __all__ = [
 # --- of a shape ----------------------------------------------------------------------------------
 
 
-def _open(original: Callable[..., Any], remark: str = "") -> Callable[..., Any]:
+def _opened(made: Any) -> Any:
+    """Arrays of floats such that numbers can be assigned to them; all else as it is."""
+    if type(made) is np.ndarray:
+        return arrays.array(made) if made.dtype.kind == "f" else made
+    return type(made)(map(_opened, made)) if type(made) in (list, tuple) else made
+
+
+def _open(original: Callable[..., Any]) -> Callable[..., Any]:
     """NumPy's function, whose arrays of floats are made such that numbers can be assigned."""
 
     @functools.wraps(original)
     def create(*args: Any, **kwargs: Any) -> Any:
         made = original(*args, **kwargs)
-        return arrays.array(made) if made.dtype.kind == "f" and is_differentiating() else made
+        return _opened(made) if is_differentiating() else made
 
     create.__doc__ = (
-        f"As `numpy.{original.__name__}`{remark}; if of floats, numbers with derivatives can be\n"
-        "    assigned to its elements."
+        f"As `numpy.{original.__name__}`; if of floats, numbers with derivatives can be assigned\n"
+        "    to its elements."
     )
     create.__module__ = "cadiff.numpy"
     return create
 
 
-zeros = _open(np.zeros)
-ones = _open(np.ones)
+def _open_lists(original: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, unless it is given an array, of which it makes no other one."""
+    create = _open(original)
+
+    @functools.wraps(create)
+    def take(a: Any, *args: Any, **kwargs: Any) -> Any:
+        return (create if isinstance(a, (list, tuple)) else original)(a, *args, **kwargs)
+
+    return take
+
+
+arange = _open(np.arange)
+bartlett = _open(np.bartlett)
+blackman = _open(np.blackman)
 eye = _open(np.eye)
+fromfunction = _open(np.fromfunction)
+hamming = _open(np.hamming)
+hanning = _open(np.hanning)
 identity = _open(np.identity)
+indices = _open(np.indices)
+kaiser = _open(np.kaiser)
+ones = _open(np.ones)
 tri = _open(np.tri)
 vander = _open(np.vander)
+zeros = _open(np.zeros)
+
+_fromiter = _open(np.fromiter)
+
+
+def fromiter(iter: Any, dtype: Any, count: int = -1, **kwargs: Any) -> Any:  # NumPy's names
+    """As `numpy.fromiter`, of numbers that may carry derivatives.
+
+    Numbers with derivatives can be assigned to its elements, if it is of floats.
+    """
+    items = list(itertools.islice(iter, None if count < 0 else count))
+    if not carries(items):
+        return _fromiter(items, dtype, count, **kwargs)
+    if len(items) < count:
+        raise ValueError(f"iterator too short: expected {count} but iterator had {len(items)}")
+    wants_floats("fromiter", dtype)
+    return arrays.array(items)
+
+
+def _joined(items: Any) -> Any:
+    """Lists of numbers with derivatives as an array to assign to: see array_of_lists."""
+    made = array_of_lists(items)
+    return arrays.opened(made) if carries(made) and is_forward() else made
 
 
 def opening(original: Callable[..., Any]) -> Any:
     """The package's function for one of NumPy's; what it makes of plain numbers is open, too."""
     known = FUNCTIONS[original]
-    offered = DispatchedFunction(known.__wrapped__, _open(original))  # type: ignore[attr-defined]
+    joined = _joined if original is np.array else None
+    function = known.__wrapped__  # type: ignore[attr-defined]
+    made = (_open if original in OPENED else _open_lists)(original)
+    offered = DispatchedFunction(function, made, joined)
     return functools.update_wrapper(offered, known)
 
 
-# Of plain numbers these make arrays, to which numbers with derivatives can be assigned. Grids,
-# such as those of linspace, mostly are given to other libraries, and are NumPy's.
-OPENED = frozenset((np.array, np.copy, np.diag, np.diagflat, np.repeat, np.tile))
+# Of plain numbers these make arrays, to which numbers with derivatives can be assigned: grids, and
+# what only moves elements about, ...
+OPENED = frozenset(
+    existing(
+        *("append", "array", "block", "broadcast_arrays", "broadcast_to", "column_stack"),
+        *("concat", "concatenate", "copy", "delete", "diag", "diagflat", "dstack", "geomspace"),
+        *("hstack", "insert", "linspace", "logspace", "meshgrid", "pad", "repeat", "resize"),
+        *("roll", "select", "stack", "tile", "tril", "triu", "vstack", "where"),
+    )
+)
+# ... and these of lists: arrays they give back as they are.
+OPENED_LISTS = frozenset(existing("asarray", "asanyarray", "ascontiguousarray", "asfortranarray"))
 
 
 @functools.wraps(np.empty)
@@ -231,7 +305,8 @@ class Joiner:
     def __getitem__(self, key: Any) -> Any:
         items = key if isinstance(key, tuple) else (key,)
         if not carries(items):
-            return self.original[key]
+            made = self.original[key]
+            return _opened(made) if is_differentiating() else made
         told = [item for item in items if isinstance(item, str)]
         parts = [np.r_[item] if isinstance(item, slice) else item for item in items[len(told) :]]
         return rearranged(lambda *places: self.original[tuple(told) + places], *parts)
@@ -240,5 +315,19 @@ class Joiner:
         return 0
 
 
+class Grid:
+    """`mgrid` and `ogrid`."""
+
+    def __init__(self, original: Any) -> None:
+        self.original = original
+        self.__doc__ = original.__doc__
+
+    def __getitem__(self, key: Any) -> Any:
+        made = self.original[key]
+        return _opened(made) if is_differentiating() else made
+
+
 r_ = Joiner(np.r_)
 c_ = Joiner(np.c_)
+mgrid = Grid(np.mgrid)
+ogrid = Grid(np.ogrid)

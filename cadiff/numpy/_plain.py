@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import Var, share_memory
+from ..binding import Var, share_memory, share_numbers
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import implements, plain
@@ -43,6 +43,16 @@ def may_share_memory(a: Any, b: Any, /, max_work: int | None = None) -> bool:
         return x.size > 0 and y.size > 0 and bool(share_memory(x, y))
     plain = not isinstance(x, Var) and not isinstance(y, Var)
     return plain and np.may_share_memory(np.asarray(x), np.asarray(y))
+
+
+@implements(np.shares_memory)
+def shares_memory(a: Any, b: Any, /, max_work: int | None = None) -> bool:
+    """Whether two arrays have an element in common, as `numpy.shares_memory`."""
+    x, y = innermost(a), innermost(b)
+    if isinstance(x, Var) and isinstance(y, Var):
+        return bool(share_numbers(x, y))
+    plain = not isinstance(x, Var) and not isinstance(y, Var)
+    return plain and np.shares_memory(np.asarray(x), np.asarray(y))
 
 
 @implements(np.real)

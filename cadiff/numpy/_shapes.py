@@ -221,6 +221,8 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Number:
 
 def _listed(items: Any) -> list[Number]:
     """The items of a sequence, or of an array along its first axis."""
+    if not hasattr(type(items), "__getitem__"):
+        raise TypeError(f"arrays to join are given as a list or tuple, not {type(items).__name__}")
     return [as_number(item) for item in items]
 
 

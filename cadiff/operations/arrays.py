@@ -264,24 +264,29 @@ def matmul(x: Number, y: Number) -> Number:
     if not isinstance(x, Dual) and not isinstance(y, Dual):
         if isinstance(x, Var) or isinstance(y, Var):
             return binding.matmul(x, y)
-        with np.errstate(all="ignore"):  # a component of a perturbation
+        with np.errstate(all="ignore"):
             return np.matmul(x, y)
     tag = max(binding.tag_of(x), binding.tag_of(y))
-    (p, dp), (q, dq) = (_split(number, tag) for number in (x, y))
-    value = matmul(p, q)
-    lanes = max(_lanes_at(p, dp), _lanes_at(q, dq))
+    (p, dp), (q, dq) = _split(x, tag), _split(y, tag)
+    lanes_x, lanes_y = _lanes_at(p, dp), _lanes_at(q, dq)
     tangent: Number = None
-    if dp is not None:
-        tangent = _product(dp, q, binding.ndim(p), binding.ndim(q), _lanes_at(p, dp), True)
-    if dq is not None:
-        other = _product(dq, p, binding.ndim(q), binding.ndim(p), _lanes_at(q, dq), False)
-        if tangent is not None and lanes >= 0:
-            tangent, other = (
-                t if has >= 0 else t[..., None]
-                for t, has in ((tangent, _lanes_at(p, dp)), (other, _lanes_at(q, dq)))
-            )
-        tangent = other if tangent is None else tangent + other
+    with np.errstate(all="ignore"):
+        value = _multiply(p, q)
+        if dp is not None:
+            tangent = _product(dp, q, binding.ndim(p), binding.ndim(q), lanes_x, True)
+        if dq is not None:
+            other = _product(dq, p, binding.ndim(q), binding.ndim(p), lanes_y, False)
+            if tangent is not None and lanes_x != lanes_y:
+                tangent = tangent if lanes_x >= 0 else tangent[..., None]
+                other = other if lanes_y >= 0 else other[..., None]
+            tangent = other if tangent is None else tangent + other
     return binding.seen(_dual(value, tangent, tag), "matmul", x, y)
+
+
+def _multiply(x: Number, y: Number) -> Number:
+    """The product of components of perturbations, about which NumPy does not warn."""
+    plain = isinstance(x, np.ndarray) and isinstance(y, np.ndarray)
+    return np.matmul(x, y) if plain else matmul(x, y)
 
 
 def _split(x: Number, tag: int) -> tuple[Number, Number]:
@@ -295,12 +300,25 @@ def _lanes_at(primal: Number, tangent: Number) -> int:
     return -1 if tangent is None else binding.lanes_of([primal], [tangent])
 
 
+def _matrix_product(tangent: Number, other: Number, lanes: int, left: bool) -> Number:
+    """A tangent of lanes @ other (or the reverse) for two matrices: one product for all lanes."""
+    if left:
+        n, k = tangent.shape[:2]
+        m = other.shape[1]
+        rows = _multiply(tangent.transpose((0, 2, 1)).reshape((n * lanes, k)), other)
+        return rows.reshape((n, lanes, m)).transpose((0, 2, 1))
+    k, m = tangent.shape[:2]
+    return _multiply(other, tangent.reshape((k, m * lanes))).reshape((other.shape[0], m, lanes))
+
+
 def _product(
     tangent: Number, other: Number, ndim: int, ndim_other: int, lanes: int, left: bool
 ) -> Number:
     """A tangent @ other (or the reverse); lanes are stacked matrices, and end up behind again."""
     if lanes < 0:
-        return matmul(tangent, other) if left else matmul(other, tangent)
+        return _multiply(tangent, other) if left else _multiply(other, tangent)
+    if ndim == ndim_other == 2:
+        return _matrix_product(tangent, other, lanes, left)
     stacked = moveaxis(tangent, -1, 0)
     if ndim == 1:  # a vector is a matrix of one row, or one column
         stacked = expand_dims(stacked, 1 if left else 2)
@@ -312,7 +330,8 @@ def _product(
         other = reshape(other, (1, -1))
     elif ndim_other == 1:
         other = reshape(other, (-1, 1))
-    product = moveaxis(matmul(stacked, other) if left else matmul(other, stacked), 0, -1)
+    product = _multiply(stacked, other) if left else _multiply(other, stacked)
+    product = moveaxis(product, 0, -1)
     # The axes that stand for vectors go.
     if ndim == 1:
         product = squeeze(product, -3 if left else -2)
@@ -352,7 +371,10 @@ def array(items: Any) -> Number:
     >>> x.grad
     7.0
     """
-    return opened(copy(items) if isinstance(items, (Var, Dual)) else as_array(items))
+    made = copy(items) if isinstance(items, (Var, Dual)) else as_array(items)
+    if made.ndim == 0 and isinstance(made, (Var, Dual)) and not binding.is_cell(made):
+        return opened(made[None])[0, ...]
+    return opened(made)
 
 
 def as_array(items: Any) -> Number:
@@ -363,6 +385,9 @@ def as_array(items: Any) -> Number:
         return binding.gather_numbers(items) if items.dtype == object else items
     if not isinstance(items, (list, tuple)):
         return np.asarray(items)
+    made = binding.array_of_lists(items)
+    if made is not NotImplemented:
+        return np.asarray(items) if made is None else made
     try:
         parts = [
             as_array(item) if isinstance(item, (list, tuple, np.ndarray)) else item
@@ -397,11 +422,7 @@ def opened(made: Number) -> Number:
     """An array just made, so that any number of a differentiation under way can be assigned."""
     if not isinstance(made, (Var, Dual)):
         return _open(np.asarray(made))
-    for tag, lanes in binding.open_forward() if made.ndim else ():
-        if binding.tag_of(made) < tag:
-            zeros_of_tangent = np.zeros(made.shape + ((lanes,) if lanes >= 0 else ()))
-            made = binding.make_dual(made, zeros_of_tangent, tag)
-    return made
+    return binding.under_way(made) if made.ndim else made
 
 
 def _open(values: Any) -> Number:
@@ -410,12 +431,14 @@ def _open(values: Any) -> Number:
         raise TypeError(
             f"an array of numbers holds real numbers, Vars and Duals, not dtype {values.dtype}"
         )
+    if values.ndim == 0:
+        return _open(values[None])[0, ...]
     return _under(binding.open_forward(), values)
 
 
 def _under(running: Sequence[tuple[int, int]], values: Any) -> Number:
     """A Dual for each forward differentiation that is under way, around a Var of constants."""
-    if not running or values.ndim == 0:
+    if not running:
         return binding.constant_array(values)
     *outer, (tag, lanes) = running
     shape = values.shape + ((lanes,) if lanes >= 0 else ())

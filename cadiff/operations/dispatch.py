@@ -173,9 +173,16 @@ def _mask(where: Any) -> NDArray[np.bool_]:
 
 def _method(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What NumPy's ufunc protocol asks for, and is no plain call of an operation."""
-    if method == "__call__":
-        return _call(ufunc, inputs, kwargs)
-    return METHODS[method](ufunc, *inputs, **kwargs)
+    asked = (inputs, dict(kwargs))  # which are taken from
+    try:
+        if method == "__call__":
+            return _call(ufunc, inputs, kwargs)
+        return METHODS[method](ufunc, *inputs, **kwargs)
+    except TypeError:
+        found = binding.plain_constants(asked)
+        if found is None:
+            raise
+    return getattr(ufunc, method)(*found[0], **found[1])
 
 
 binding.register(FUNCTIONS, _method)

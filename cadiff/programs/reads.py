@@ -43,7 +43,7 @@ from ..binding.callers import is_class_of_library, is_module_of_library, is_of_l
 from ..operations.replayed import Replayed
 from .identities import ATTRIBUTES, Identity, Operand, Step, identities_of, steps_of
 
-__all__ = ["AsGiven", "UnwatchableError", "watch_call"]
+__all__ = ["AsGiven", "UnwatchableError", "is_table", "watch_call"]
 
 MOST_PLACES = 20_000
 IDENTITY = (
@@ -65,6 +65,11 @@ class Write(NamedTuple):
 
 class AsGiven(str):
     """A reason why f has to run on its own arguments: on stand-ins it does otherwise."""
+
+
+def is_table(item: Any) -> bool:
+    """Whether something is a table, such as those of pandas, which gives its numbers as arrays."""
+    return inspect.getattr_static(type(item), "to_numpy", None) is not None
 
 
 class UnwatchableError(Exception):
@@ -652,7 +657,10 @@ class _Walk:
     def _object(self, value: Any, path: str) -> None:
         """An object of the user's, or of a library."""
         kind = type(value)
-        if inspect.getattr_static(kind, "to_numpy", None) is not None:
+        if is_table(value):
+            if kind.__module__.partition(".")[0] == "pandas":
+                self._watch.table(value, path)
+                return
             raise UnwatchableError(
                 f"it reads {path}, a {kind.__name__}, whose changes cannot be seen: give it "
                 "arrays, such as those that to_numpy() makes"

@@ -44,7 +44,7 @@ from ..operations.replayed import Replayed
 from ..operations.scalars import stand_in
 from ..transforms._base import Function, is_int
 from ..transforms._outputs import as_result, places
-from .reads import AsGiven, UnwatchableError, watch_call
+from .reads import AsGiven, UnwatchableError, is_table, watch_call
 from .returned import Returned
 
 CHANGED = AsGiven(
@@ -213,6 +213,7 @@ class Call:
         if differentiable:
             if not is_int(item):
                 binding.structure_of(self.args, self.argnums)  # says what is wrong
+                return self._take_array(binding.take_apart((item,), (0,))[0][0], True)  # a table
             return self._note(float(item), 1, float)
         return None
 
@@ -619,7 +620,7 @@ def ways_to_take(args: tuple[Any, ...]) -> tuple[tuple[int, ...], ...]:
     """What may come first among the inputs of a plain call, the more likely way first.
 
     Nothing is differentiated there: integers in the first argument are integers, as in any other,
-    unless f cannot do with them.
+    unless f cannot do with them, and tables are tables.
     """
     if args and _is_of_floats(args[0]):  # as it mostly is
         return ((0,),)
@@ -627,6 +628,8 @@ def ways_to_take(args: tuple[Any, ...]) -> tuple[tuple[int, ...], ...]:
     if not numbers:
         return (numbers,)
     leaves, _ = binding.flattened(args[0], _is_row)
+    if any(map(is_table, leaves)):
+        return ((),)
     has_integers = any(_are_integers(_unmasked(leaf)) for leaf in leaves)
     return ((), numbers) if has_integers else (numbers,)
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from .. import binding
-from ..binding import Structure
+from ..binding import Structure, callers
+from ..operations.arrays import opened
 from ..operations.primitives import report_doubts
 from ._base import Function, check_function, own_derivatives
 from ._outputs import Output, Shape, all_shapes, as_result, places, refilled
@@ -65,6 +66,28 @@ def run_forward(
     """
     atoms, structure = binding.take_apart(args, argnums)
     tangents, lanes = seeds(structure, tangents)
+    refused = callers.n_refused
+    try:
+        return _run(f, args, kwargs, argnums, atoms, structure, tangents, lanes, has_aux)
+    except TypeError:
+        if callers.n_refused == refused or not binding.is_differentiating():
+            raise
+    # Numbers of an outer differentiation were assigned to arrays that are made of plain ones.
+    atoms = [opened(atom) if binding.ndim(atom) else atom for atom in atoms]
+    return _run(f, args, kwargs, argnums, atoms, structure, tangents, lanes, has_aux)
+
+
+def _run(
+    f: Function,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    argnums: tuple[int, ...],
+    atoms: Sequence[Any],
+    structure: Structure,
+    tangents: Sequence[Any],
+    lanes: int,
+    has_aux: bool,
+) -> tuple[Output, list[Any], list[Any], Structure, Any]:
     with binding.Forward(lanes, (f, args)) as tag:
         lifted = lift(args, argnums, structure, atoms, tangents, tag)
         out = f(*lifted, **kwargs)

@@ -33,7 +33,7 @@ class Jacobian(Transform):
         if self._mode == "fwd":
             return self._forward(args, kwargs)
         with Recording(args, self._argnums, f=self._function) as recording:
-            out = self._function(*recording.lifted, **kwargs)
+            out = recording.run(self._function, kwargs)
             matrix = None
             if self._single:
                 matrix = binding.plain_jacobian(recording, out, self._mode == "auto")

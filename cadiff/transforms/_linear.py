@@ -306,7 +306,7 @@ def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, LinearMap]:
     """
     check_function("linearize", f)
     with Recording(primals, tuple(range(len(primals)))) as recording:
-        output = Output(f(*recording.lifted))
+        output = Output(recording.run(f, {}))
         frozen = binding.freeze(recording, output.atoms)
         values = recording.finalize(output.atoms)
         structure = recording.structure.bare()

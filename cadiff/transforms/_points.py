@@ -91,7 +91,7 @@ def _by_series(f: Function, x: float, order: int) -> Any:
     """
     result = None
     with binding.Opened(), Recording((x,), (0,)) as recording:
-        output = Output(f(*recording.lifted))
+        output = Output(recording.run(f, {}))
         if recording.is_plain(output.atoms) and recording.passes_series:
             result = output.fill(binding.high_derivatives(recording, output.atoms, order))
         output.atoms.clear()

@@ -190,7 +190,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
         if found is not NotImplemented:
             return found
     with Recording(primals, tuple(range(len(primals))), f=f) as recording:
-        out = f(*recording.lifted)
+        out = recording.run(f, {})
         aux = None
         if has_aux:
             out, aux = binding.split_aux(out)

@@ -31,9 +31,7 @@ class Hessian(Transform):
         matrix: NDArray[Any] | None = None
         blocks: list[list[Any]]
         with Recording(args, self._argnums, f=self._function) as recording:
-            number = binding.scalar_output(
-                self._function(*recording.lifted, **kwargs), name=self._name
-            )
+            number = binding.scalar_output(recording.run(self._function, kwargs), name=self._name)
             if recording.is_plain([number]):
                 if recording.has_rules:
                     matrix = binding.hessian_by_rows(recording, number)
@@ -87,7 +85,7 @@ class HessianProduct(Transform):
             product: list[Any] | None = None
             with Recording(args, self._argnums, f=self._function) as recording:
                 number = binding.scalar_output(
-                    self._function(*recording.lifted, **kwargs), name=self._name
+                    recording.run(self._function, kwargs), name=self._name
                 )
                 if recording.is_plain([number]) and recording.passes_rules:
                     with binding.Forward():

@@ -534,8 +534,10 @@ def test_printf_style_integers_are_refused(kind: Kind) -> None:
 @both
 def test_numbers_offer_no_protocol_that_drops_the_derivative(kind: Kind) -> None:
     for x in (3.0, [1.0, 2.0]):
-        for name in ("__array__", "__array_interface__", "__array_struct__", "__buffer__"):
+        for name in ("__array_interface__", "__array_struct__", "__buffer__"):
             assert not hasattr(kind.make(x), name)
+    assert not hasattr(kind.make(3.0), "__array__")
+    assert np.asarray(kind.make([1.0, 2.0])).dtype == object
 
 
 # --- making numbers ------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ def public_name(original: Any) -> str:
 WITHOUT_CASE = {
     "shape", "ndim", "size", "fix", "trapz", "row_stack", "array", "asarray", "asanyarray",
     "ascontiguousarray", "asfortranarray", "require", "asarray_chkfinite", "flatiter",
-    "may_share_memory",
+    "may_share_memory", "shares_memory",
 }  # fmt: skip
 
 

@@ -7,6 +7,8 @@
 #include "numbers/operations/operations.h"
 #include "numbers/var/var.h"
 
+long cad_n_refused_duals;
+
 /* --- what is assigned, and to whom --- */
 
 /* Why the numbers that an array views, which are of a block, must stay what they are; or NULL. */
@@ -272,6 +274,7 @@ int cad_array_assign(CadVar *var, PyObject *key, PyObject *value) {
     CadArrayOperands all = {.tape = var->tape, .n = 0};
     int status = source == NULL ? -1 : cad_take_operand(&all, source);
     if (status > 0 && CAD_IS_DUAL(source)) {
+        cad_n_refused_duals++;
         PyErr_SetString(PyExc_TypeError,
                         "a Dual is assigned to an array of Vars: collect Duals with "
                         "cadiff.array([...]), or assign them to a Dual array, "

@@ -2,6 +2,7 @@
  * NumPy, which find their way back to the package. No derivative is known here. */
 #include "numbers/module/module.h"
 #include "numbers/objects/duals.h"
+#include "numbers/objects/binding.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
 #include "numbers/objects/views.h"
@@ -67,8 +68,15 @@ static PyObject *method_itself(PyObject *self, PyObject *unused) {
     return Py_NewRef(self);
 }
 
-static PyObject *method_reduce(PyObject *self, PyObject *unused) {
-    (void)unused;
+static PyObject *method_reduce(PyObject *self, PyObject *protocol) {
+    PyObject *plain = cad_constant_value(self);
+    if (plain != Py_None) {
+        PyObject *result =
+            plain == NULL ? NULL : PyObject_CallMethod(plain, "__reduce_ex__", "O", protocol);
+        Py_XDECREF(plain);
+        return result;
+    }
+    Py_DECREF(plain);
     PyErr_Format(PyExc_TypeError,
                  "a %s cannot be pickled: its derivative lives in the computation that made it; "
                  "pickle cadiff.value(v)",
@@ -280,14 +288,19 @@ static PyObject *array_flatten(PyObject *self, PyObject *args, PyObject *kwargs)
 /* Nested lists of numbers. */
 static PyObject *array_tolist(PyObject *self, PyObject *unused) {
     (void)unused;
-    PyObject *elements = cad_elements(self);
+    PyObject *elements = cad_constant_value(self);
+    if (elements == Py_None) {
+        Py_SETREF(elements, cad_elements(self));
+    }
+    if (elements != NULL && !PyArray_Check(elements)) {
+        return elements;
+    }
     PyObject *list = elements == NULL ? NULL : PyObject_CallMethod(elements, "tolist", NULL);
     Py_XDECREF(elements);
     return list;
 }
 
 static PyObject *array_astype(PyObject *self, PyObject *args, PyObject *kwargs) {
-    (void)kwargs;
     PyArray_Descr *type = NULL;
     if (PyTuple_GET_SIZE(args) < 1 || !PyArray_DescrConverter(PyTuple_GET_ITEM(args, 0), &type)) {
         return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "astype() wants a dtype");
@@ -298,14 +311,23 @@ static PyObject *array_astype(PyObject *self, PyObject *args, PyObject *kwargs) 
         return PyObject_CallMethod((PyObject *)cad_mask_type, "converted", "OO", self,
                                    PyTuple_GET_ITEM(args, 0));
     }
-    if (!is_float) {
+    PyObject *plain = is_float ? NULL : cad_constant_value(self);
+    if (plain != NULL && plain != Py_None) { /* of floats for a number */
+        Py_SETREF(plain, PyArray_FROM_O(plain));
+        PyObject *method = plain == NULL ? NULL : PyObject_GetAttrString(plain, "astype");
+        PyObject *result = method == NULL ? NULL : PyObject_Call(method, args, kwargs);
+        Py_XDECREF(method);
+        Py_XDECREF(plain);
+        return result;
+    }
+    Py_XDECREF(plain);
+    if (!is_float && !PyErr_Occurred()) {
         PyErr_Format(PyExc_TypeError,
                      "numbers with derivatives are float64 and cannot become %S: take "
                      "cadiff.value(v).astype(...)",
                      PyTuple_GET_ITEM(args, 0));
-        return NULL;
     }
-    return PyObject_CallMethod(self, "copy", NULL);
+    return is_float ? PyObject_CallMethod(self, "copy", NULL) : NULL;
 }
 
 static PyObject *array_copy(PyObject *self, PyObject *args, PyObject *kwargs) {
@@ -325,6 +347,33 @@ static PyObject *array_copy(PyObject *self, PyObject *args, PyObject *kwargs) {
     Py_XDECREF(p);
     Py_XDECREF(t);
     return copy;
+}
+
+/* What NumPy and libraries built upon it ask for: constants are plain floats to them. */
+static PyObject *array_as_plain(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"dtype", "copy", NULL};
+    PyObject *dtype = Py_None, *copy = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", names, &dtype, &copy)) {
+        return NULL;
+    }
+    if (copy == Py_False) {
+        PyErr_SetString(PyExc_ValueError, "an array of numbers is plain only as a copy");
+        return NULL;
+    }
+    PyObject *plain = cad_constant_value(self);
+    if (plain == Py_None) {
+        Py_SETREF(plain, cad_elements(self));
+    }
+    if (plain != NULL && !PyArray_Check(plain)) { /* of a view of no axes */
+        Py_SETREF(plain, PyArray_FROM_O(plain));
+    }
+    if (plain != NULL && dtype != Py_None) {
+        Py_SETREF(plain, PyObject_CallMethod(plain, "astype", "O", dtype));
+    }
+    if (plain != NULL && PyArray_Check(plain) && copy == Py_None) {
+        PyArray_CLEARFLAGS((PyArrayObject *)plain, NPY_ARRAY_WRITEABLE); /* it would be lost */
+    }
+    return plain;
 }
 
 /* --- attributes that both types share --- */
@@ -475,5 +524,10 @@ PyMethodDef cad_common_methods[] = {
     {"astype", KEYWORDS(array_astype), "As for an ndarray."},
     {"copy", KEYWORDS(array_copy), "As for an ndarray."},
     {"tolist", array_tolist, METH_NOARGS, "Nested lists of numbers."},
+    {NULL, NULL, 0, NULL},
+};
+
+PyMethodDef cad_array_methods[] = {
+    {"__array__", KEYWORDS(array_as_plain), "Constants as floats; else an array of objects."},
     {NULL, NULL, 0, NULL},
 };

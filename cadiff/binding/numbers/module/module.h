@@ -27,6 +27,7 @@ extern PyMethodDef cad_protocol_methods[];
 /* --- methods and attributes of both types (methods.c) --- */
 
 extern PyMethodDef cad_common_methods[];
+extern PyMethodDef cad_array_methods[]; /* of arrays alone */
 extern PyGetSetDef cad_common_attributes[];
 
 #endif

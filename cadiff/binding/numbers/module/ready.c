@@ -99,6 +99,7 @@ static void fill_var_types(void) {
     type->tp_getset = cad_var_attributes;
     type->tp_richcompare = CadVarArray_Type.tp_richcompare = cad_richcompare;
     CadVarArray_Type.tp_as_sequence = &cad_var_sequence;
+    CadVarArray_Type.tp_methods = cad_array_methods;
 }
 
 static void fill_dual_types(void) {
@@ -114,6 +115,7 @@ static void fill_dual_types(void) {
     type->tp_getset = cad_dual_attributes;
     type->tp_richcompare = CadDualArray_Type.tp_richcompare = cad_richcompare;
     CadDualArray_Type.tp_as_sequence = &cad_dual_sequence;
+    CadDualArray_Type.tp_methods = cad_array_methods;
 }
 
 /* --- functions --- */

@@ -2,6 +2,7 @@
  * arrays of objects and doubles, whose loops the core borrows from NumPy. What an operation does
  * is not known here. */
 #include "numbers/module/module.h"
+#include "numbers/objects/binding.h"
 #include "numbers/objects/errors.h"
 #include "numbers/operations/operations.h"
 #include "numbers/var/var.h"
@@ -104,8 +105,13 @@ static PyObject *array_function(PyObject *self, PyObject *arguments) {
                          ? NULL
                          : PyDict_GetItemWithError(cad_array_functions, function);
     if (ours != NULL) {
-        return PyObject_Call(ours, args, kwargs);
+        return cad_call_dispatched(ours, args, kwargs);
     }
+    PyObject *result = PyErr_Occurred() ? NULL : cad_call_on_constants(function, args, kwargs);
+    if (result != Py_NotImplemented) {
+        return result;
+    }
+    Py_DECREF(result);
     if (!PyErr_Occurred()) {
         PyObject *name = PyObject_GetAttrString(function, "__name__");
         PyObject *module = PyObject_GetAttrString(function, "__module__");

@@ -16,4 +16,13 @@ PyObject *cad_promote(PyObject *array, PyObject *other);
 /* A number or array as plain, where nothing in it carries a derivative. */
 PyObject *cad_finalized(PyObject *atom);
 
+/* Call what stands for a function of NumPy's. */
+PyObject *cad_call_dispatched(PyObject *function, PyObject *args, PyObject *kwargs);
+
+/* Call what has no rule with constants; NotImplemented if there are others among its arguments. */
+PyObject *cad_call_on_constants(PyObject *function, PyObject *args, PyObject *kwargs);
+
+/* The plain value of what carries no derivative; None of anything else. */
+PyObject *cad_constant_value(PyObject *number);
+
 #endif

@@ -1,6 +1,7 @@
 /* The errors that several files raise, each worded here alone. Errors of one file are worded
  * there. */
 #include "numbers/objects/errors.h"
+#include "numbers/objects/binding.h"
 
 PyObject *cad_stale_error;
 PyObject *cad_missing_error;
@@ -54,6 +55,27 @@ PyObject *cad_refuse_conversion(PyObject *self) {
         Py_DECREF(text);
     }
     return NULL;
+}
+
+/* A constant made inside of a differentiation, so that numbers can be assigned to it, becomes
+ * plain wherever Python or a library asks for that. */
+static PyObject *converted(PyObject *self, PyObject *convert(PyObject *)) {
+    PyObject *plain = cad_constant_value(self);
+    if (plain == Py_None) {
+        Py_DECREF(plain);
+        return cad_refuse_conversion(self);
+    }
+    PyObject *number = plain == NULL ? NULL : convert(plain);
+    Py_XDECREF(plain);
+    return number;
+}
+
+PyObject *cad_number_float(PyObject *self) {
+    return converted(self, PyNumber_Float);
+}
+
+PyObject *cad_number_int(PyObject *self) {
+    return converted(self, PyNumber_Long);
 }
 
 int cad_raise_threads(void) {

@@ -16,6 +16,10 @@ int cad_raise_threads(void); /* Vars of two threads meet */
  * instead is said by the function that was registered, which answers a str, "" if it is unknown.
  */
 PyObject *cad_refuse_conversion(PyObject *self);
+
+/* float(v) and int(v): of constants alone. */
+PyObject *cad_number_float(PyObject *self);
+PyObject *cad_number_int(PyObject *self);
 void cad_register_advice(PyObject *function);
 
 /* Leave an exception set that was caught as an object. */

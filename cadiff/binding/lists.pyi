@@ -1,0 +1,3 @@
+from typing import Any
+
+def array_of_lists(items: Any) -> Any: ...
