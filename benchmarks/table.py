@@ -23,6 +23,7 @@ from benchmarks import (
     call_contests,
     contests,
     linear_contests,
+    mapping_contests,
     memory,
     problems,
     program_contests,
@@ -54,6 +55,7 @@ from benchmarks.contests import (
 )
 from benchmarks.linear_contests import FUNCTION, PULL, PULLBACK, PUSHES, broyden_jacobian
 from benchmarks.machine import machine
+from benchmarks.mapping_contests import GRADIENT_LOOP, LOOP, VMAP, VMAP_GRADIENT
 from benchmarks.program_contests import (
     BATCH,
     EAGER,
@@ -624,6 +626,29 @@ PARTS: dict[str, Measure] = {
         compared,
         partial(program_contests.batch_in_threads, BATCH_POINTS, 10),
         [Compared(THREADS, BATCH, Target(">=", 1.7), faster=True)],
+    ),
+    "mapping-options": partial(
+        compared,
+        partial(mapping_contests.options, 100_000),
+        [Compared(VMAP, LOOP, Target(">=", 20), faster=True), Compared(VMAP, NUMPY)],
+    ),
+    "mapping-arrays": partial(
+        compared,
+        partial(mapping_contests.arrays, 10_000, 8),
+        [Compared(VMAP, LOOP, Target(">=", 10), faster=True), Compared(VMAP, NUMPY)],
+    ),
+    "mapping-examples": partial(
+        compared,
+        partial(mapping_contests.examples, 1000),
+        [Compared(VMAP, LOOP, Target(">=", 2), faster=True), Compared(VMAP, HAND)],
+    ),
+    "mapping-fit": partial(
+        compared,
+        partial(mapping_contests.fit, 10_000),
+        [
+            Compared(VMAP_GRADIENT, GRADIENT_LOOP, Target(">=", 5), faster=True),
+            Compared(VMAP_GRADIENT, NUMPY),
+        ],
     ),
     "calls-batches-32": partial(
         compared,

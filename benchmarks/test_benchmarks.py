@@ -17,6 +17,7 @@ from benchmarks import (
     call_contests,
     contests,
     linear_contests,
+    mapping_contests,
     program_contests,
 )
 from benchmarks.contests import Contest, RecordedProblem, UnavailableError
@@ -50,7 +51,9 @@ def program_contest(make: Callable[[], Contest]) -> Contest:
     ("make", "name"),
     [
         (make, name)
-        for make, names in program_contests.CONTESTS + call_contests.CONTESTS
+        for make, names in program_contests.CONTESTS
+        + call_contests.CONTESTS
+        + mapping_contests.CONTESTS
         for name in names
     ],
 )

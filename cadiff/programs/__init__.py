@@ -1,7 +1,8 @@
 """Compiled programs: functions recorded once and replayed, alone, in batches, as matrices."""
 
 from .compiling import compile
+from .mapping import vmap
 from .program import Program
 from .sparse import sparse_hessian, sparse_jacobian
 
-__all__ = ["Program", "compile", "sparse_hessian", "sparse_jacobian"]
+__all__ = ["Program", "compile", "sparse_hessian", "sparse_jacobian", "vmap"]

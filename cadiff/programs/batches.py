@@ -172,7 +172,9 @@ class BatchCalls(Part):
             return _stacked(each([np.ones(X.shape[1:], X.dtype)[()]]), what, 0)
         if self._optimize and isinstance(X, np.ndarray) and X.dtype == np.float64:
             batch = Batch(X, others, kwargs, what, () if what == "value" else numbers, single)
-            if self._run_batch(batch, threads):
+            if self.run_batch(batch, threads):
+                if batch.is_of_one and not others and not kwargs:
+                    self._recent_batch = batch.without_points()
                 result = batch.result()
                 if len(batch.rest) > 0:
                     left = self._each_as_it_is(batch, argnums) or each(X[batch.rest])
@@ -191,7 +193,7 @@ class BatchCalls(Part):
         first = [fallback(*call) for call in calls[:NOTED]]
         return first + fallback.run_all(calls[NOTED:])
 
-    def _run_batch(self, batch: Batch, threads: int | None) -> bool:
+    def run_batch(self, batch: Batch, threads: int | None) -> bool:
         """Compute it by a code for many points for each recording that some of them choose.
 
         Points that none serves are left in `batch.rest`. False if there are no such codes.
@@ -226,17 +228,18 @@ class BatchCalls(Part):
             while len(batch.rest) > 0 and (other := self._traces.untried(call, tried)) is not None:
                 if not compute(other):
                     return False
-        if len(batch.rest) == 0 and len(tried) == 1 and not batch.others and not batch.kwargs:
-            self._recent_batch = batch.without_points()
+        batch.is_of_one = len(batch.rest) == 0 and len(tried) == 1
         return len(tried) > 0
 
 
 class Batch:
     """What is wanted for many points: the numbers of each stand in a row of `heads` or `tails`.
 
-    `rest` are the points, by their indices, for which they have not been computed yet.
+    `rest` are the points, by their indices, for which they have not been computed yet;
+    `is_of_one`: whether one recording served all of them.
     """
 
+    is_of_one = False
     heads: NDArray[np.float64]
     tails: NDArray[np.float64]
 

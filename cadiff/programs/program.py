@@ -149,6 +149,10 @@ class Program(DerivativeCalls, SparseCalls, BatchCalls, Report):
 
     # --- recordings
 
+    def be_quiet(self) -> None:
+        """Give no warnings: where nobody has asked for a program, f is run as it is unseen."""
+        self._traces.is_quiet = True
+
     def clear(self) -> None:
         """Forget all recordings: for when something has changed that f reads unwatched.
 

@@ -18,6 +18,10 @@ class SparseMatrix(Transform):
         self._request = request
         self._program = Program(function)
 
+    @property
+    def settings(self) -> tuple[Any, ...]:
+        return *super().settings, self._request
+
     def clear(self) -> None:
         """Forget what was recorded: see `Program.clear`."""
         self._program.clear()

@@ -165,6 +165,7 @@ class Traces:
         self.max_traces = max_traces
         self.lock = threading.RLock()
         self._fast_paths = fast_paths
+        self.is_quiet = False  # whether no warnings are given
         self.as_given: set[AsGiven] = set()  # why f runs on its own arguments, if it does
         _alive.add(self)
         self.clear()
@@ -395,7 +396,7 @@ class Traces:
                 'on_branch_change="raise" forbids another recording; clear() forgets all of them'
             )
         if self.on_branch_change == "warn":
-            warn_caller(
+            self._warn(
                 f"{self!r} met another outcome of a comparison than when it was recorded: its "
                 "function is recorded anew, or run as it is if there are max_traces recordings"
             )
@@ -523,7 +524,7 @@ class Traces:
             # Where integers cannot be inputs, after all, f runs twice: that must change nothing.
             self.integers[call.form].are_held = not is_current
         if any(recorded.guards):
-            warn_caller(
+            self._warn(
                 f"a branch of {self!r} rests on the equality of floats: its derivative is "
                 "that of the branch that is taken, at such a point alone"
             )
@@ -603,7 +604,7 @@ class Traces:
         forgotten = self._known.pop(oldest).recordings
         if forgotten and not self._forgets:
             self._forgets = True
-            warn_caller(
+            self._warn(
                 f"{self!r} {why}; calls with other shapes, ints, strings or objects are recorded "
                 "apart, and the oldest recordings are forgotten (numbers that change should be "
                 "floats)"
@@ -613,13 +614,17 @@ class Traces:
 
     # --- reasons
 
+    def _warn(self, message: str) -> None:
+        if not self.is_quiet:
+            warn_caller(message)
+
     def _note_obstacle(self, call: Call, obstacle: str) -> None:
         """From now on calls of this signature run f as it is."""
         self.pace.note_made(None)
         self._traced(call.key).obstacle = obstacle
         if isinstance(obstacle, AsGiven):
             self.as_given.add(obstacle)
-        warn_caller(f"{self!r} runs its function as it is, which cannot be replayed: {obstacle}")
+        self._warn(f"{self!r} runs its function as it is, which cannot be replayed: {obstacle}")
 
     def _note_unsettled(self, call: Call, recorded: Recorded) -> None:
         """Note that f has changed what it reads: once, to remember something, or each time."""
@@ -636,7 +641,7 @@ class Traces:
         """A derivative is computed by f as it is; others need not be."""
         if obstacle not in self._missing_derivatives:
             self._missing_derivatives[obstacle] = None
-            warn_caller(f"{self!r} runs its function as it is for a derivative: {obstacle}")
+            self._warn(f"{self!r} runs its function as it is for a derivative: {obstacle}")
 
 
 def _image(recordings: list[Recorded]) -> int:

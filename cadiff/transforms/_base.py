@@ -58,6 +58,17 @@ class Transform(ABC):
                 setattr(self, attribute, getattr(function, attribute))
         self.__wrapped__ = function
 
+    @property
+    def settings(self) -> tuple[Any, ...]:
+        """What tells it from other transforms of the same function."""
+        return type(self), self._name, self._argnums, self._single, self._has_aux
+
+    def applied_to(self, function: Any) -> Transform:
+        """The same transform of another function."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self), _function=function, __wrapped__=function)
+        return other
+
     @abstractmethod
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Differentiate at a point."""

@@ -25,6 +25,10 @@ class Jacobian(Transform):
         super().__init__(name, function, argnums)
         self._mode = mode
 
+    @property
+    def settings(self) -> tuple[Any, ...]:
+        return *super().settings, self._mode
+
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if self._own is not None and self._mode == "auto":
             found = self._by_function(args, kwargs)

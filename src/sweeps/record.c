@@ -2,8 +2,8 @@
  *
  * It is the reverse sweep in another algebra: each word of a partial appends an entry, unless its
  * operands are constants. An adjoint is skipped only if it is a zero without derivative.
- * Conditions look at values; where what is recorded is to be replayed, they are guards. */
-#include "tape/guards.h"
+ * Conditions look at values; where what is recorded is to be replayed, they are numbers, by which
+ * a replay chooses anew. */
 #include "sweeps/sweeps.h"
 
 /* --- the algebra of recording, from the rows --- */
@@ -78,21 +78,15 @@ static Number record2(Recorder *recorder, CadOp op, Number x, Number y, double v
 
 /* --- conditions --- */
 
-/* A replay must come to the same outcome. */
-static void guard(Recorder *recorder, CadOp op, Number x, Number y, int outcome) {
-    const Number noted = record2(recorder, op, x, y, outcome);
-    if (noted.slot != none) {
-        recorder->status = cad_guard_note(recorder->tape, noted.slot, 1, 0);
-    }
+/* A condition is a number, 1 where it holds, else 0: a constant, unless it is to be replayed. */
+static Number condition(Recorder *recorder, CadOp op, Number x, Number y, int outcome) {
+    return recorder->tape->guards != NULL ? record2(recorder, op, x, y, outcome)
+                                          : constant(outcome);
 }
 
 #define COMPARISON(op, sign)                                                                      \
-    static inline int is_##op(Recorder *recorder, Number x, Number y) {                           \
-        const int outcome = x.value sign y.value;                                                 \
-        if (recorder->tape->guards != NULL) {                                                     \
-            guard(recorder, CAD_OP_##op, x, y, outcome);                                          \
-        }                                                                                         \
-        return outcome;                                                                           \
+    static inline Number is_##op(Recorder *recorder, Number x, Number y) {                        \
+        return condition(recorder, CAD_OP_##op, x, y, x.value sign y.value);                      \
     }
 COMPARISON(less, <)
 COMPARISON(less_equal, <=)
@@ -104,6 +98,23 @@ static inline Number magnitude(Recorder *recorder, Number x) {
     return recorder->tape->guards != NULL ? rec_absolute(recorder, x) : constant(fabs(x.value));
 }
 
+/* x where a condition holds, else y: in a replay, too. */
+static Number chosen(Recorder *recorder, Number condition, Number x, Number y) {
+    const Number one = condition.value != 0.0 ? x : y;
+    if (condition.slot == none || !has_room(recorder)) {
+        return one;
+    }
+    const CadSlot a = condition.slot;
+    const CadSlot b = slot_of(recorder, x);
+    const CadSlot c = slot_of(recorder, y);
+    const CadSlot out =
+        cad_tape_push3(recorder->tape, CAD_CODE(CAD_OP_where, 0), a, b, c, one.value);
+    return (Number){one.value, out};
+}
+
+#undef IF
+#undef AND
+#undef OR
 #undef LT
 #undef LE
 #undef GT
@@ -114,6 +125,13 @@ static inline Number magnitude(Recorder *recorder, Number x) {
 #undef ISINF
 #undef ABS
 #undef C
+/* Both branches are recorded for replays alone. */
+#define IF(condition, x, y)                                                                       \
+    (recorder->tape->guards != NULL ? chosen(recorder, condition, x, y)                           \
+     : (condition).value != 0.0     ? (x)                                                         \
+                                    : (y))
+#define AND(x, y) rec_multiply(recorder, x, y)
+#define OR(x, y) rec_maximum(recorder, x, y)
 #define LT(x, y) is_less(recorder, x, y)
 #define LE(x, y) is_less_equal(recorder, x, y)
 #define GT(x, y) is_less(recorder, y, x)

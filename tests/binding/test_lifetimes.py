@@ -314,6 +314,20 @@ def test_an_empty_array_of_the_user_survives_gradients(
     assert len(empty) == 0
 
 
+@every_transform
+def test_an_empty_array_survives_gradients_that_begin_where_it_ends(
+    run: Callable[[Function, Any], Any],
+) -> None:
+    def f(parts: Any) -> Any:
+        run(square_sum, [3.0, 5.0])
+        program = cadiff.compile(lambda v: np.sum(np.where(v > 0.5, v, 0.5 * v)))
+        return program(np.zeros(2)) + np.sum(parts[0]) + np.sum(2.0 * parts[1])
+
+    first, last = cadiff.grad(f)([np.zeros(2), np.zeros(0)])
+    np.testing.assert_array_equal(first, [1.0, 1.0])
+    assert last.shape == (0,)
+
+
 @recording
 def test_a_fresh_number_shows_no_adjoint_of_a_past_gradient(
     run: Callable[[Function, Any], Any],

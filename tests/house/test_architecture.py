@@ -89,7 +89,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
         "transforms",
         [
             {"_base", "_outputs", "_frozen"},
-            {"_blocks", "_flat", "_forward", "_reverse"},
+            {"_axes", "_blocks", "_flat", "_forward", "_reverse"},
             {"_jacobians", "_second", "_points"},
             {"_checkpoints", "_linear"},
             {"_implicit"},
@@ -108,7 +108,8 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"fallbacks"},
             {"batches", "derivatives", "matrices", "report"},
             {"program"},
-            {"compiling", "sparse"},
+            {"compiling", "rows", "sparse"},
+            {"mapping"},
             {"__init__"},
         ],
     ),

@@ -254,25 +254,12 @@ CHOICES: dict[str, tuple[Function, Any, Any, Any]] = {
         2.0,
         -1.0,
     ),
-    "gradient of abs to a power": (
-        lambda x: cadiff.grad(lambda y: abs(y) ** y)(x),
-        1.5,
-        2.0,
-        math.nan,
-    ),
-    "gradient of a maximum": (
-        lambda x: cadiff.grad(lambda y: cadiff.maximum(y, 1.0) * y)(x),
-        0.0,
-        0.5,
-        2.0,
-    ),
     "gradient of maxima": (
         lambda x: cadiff.grad(lambda y: cnp.sum(cnp.maximum(y, 1.5)))(x),
         TWO,
         1.1 * TWO,
         2 * TWO,
     ),
-    "gradient of tanh": (lambda x: cadiff.grad(cadiff.tanh)(x), 0.1, 0.2, 3.0),
     "jvp of a clip": (
         lambda x: cadiff.jvp(lambda y: cnp.clip(y, 0.0, 1.5), (x,), (TWO,)),
         TWO,
@@ -372,6 +359,12 @@ RECORDED: dict[str, tuple[Function, Any]] = {
     "where of a number": (lambda x: cadiff.where(x, 1.0, 2.0), 1.0),
     "types": (lambda x: (cnp.result_type(x), cnp.isreal(x), np.shape(x), np.ndim(x)), TWO),
     "tolist": (lambda x: x.tolist(), TWO),
+    "gradient of abs to a power": (lambda x: cadiff.grad(lambda y: abs(y) ** y)(x), 1.5),
+    "gradient of a maximum": (
+        lambda x: cadiff.grad(lambda y: cadiff.maximum(y, 1.0) * y)(x),
+        0.0,
+    ),
+    "gradient of tanh": (lambda x: cadiff.grad(cadiff.tanh)(x), 0.1),
 }
 
 
@@ -380,6 +373,36 @@ def test_operations_need_no_guard(name: str) -> None:
     noted = record(*RECORDED[name])
     assert noted.guards == []
     assert noted.obstacle == ""
+
+
+# Of partials that have conditions: points on both sides of these, and at their edges.
+CONDITIONAL: dict[str, tuple[Function, tuple[float, ...]]] = {
+    "tanh": (cadiff.tanh, (0.1, 3.0, -0.8, 400.0)),
+    "log": (cadiff.log, (2.0, 0.5, 0.0)),
+    "sqrt": (cadiff.sqrt, (2.0, 0.0)),
+    "absolute": (cadiff.absolute, (-1.0, 2.0, 0.0)),
+    "power": (lambda x: (x + 1.0) ** (x * 2.0), (1.0, -0.5, 0.0, -1.0)),
+    "maximum": (lambda x: cadiff.maximum(x, 0.5 * x * x), (1.0, 3.0, 2.0, -1.0)),
+    "hypot": (lambda x: cadiff.hypot(x, 2.0 * x), (1.0, -1.0, 0.0)),
+    "arctan2": (lambda x: cadiff.arctan2(x, x * x), (1.0, -1.0, 0.0)),
+}
+WITHIN: dict[str, Callable[[Function], Function]] = {
+    "of a number": lambda f: lambda x: cadiff.grad(f)(x),
+    "of an element": lambda f: lambda x: cadiff.grad(lambda x: f(x[0]))(cnp.array([x, x]))[0],
+    "forward": lambda f: lambda x: cadiff.jvp(f, (x,), (2.0,))[1],
+    "second": lambda f: lambda x: cadiff.hessian(f)(x),
+}
+
+
+@pytest.mark.parametrize("within", WITHIN.values(), ids=WITHIN.keys())
+@pytest.mark.parametrize("name", CONDITIONAL)
+def test_conditions_of_partials_are_chosen_anew(name: str, within: Any) -> None:
+    f, points = CONDITIONAL[name]
+    derivative = within(f)
+    program = cadiff.compile(derivative)
+    for point in points:
+        np.testing.assert_allclose(program(point), derivative(point), rtol=1e-13)
+    assert program.stats()["recordings"] == 1
 
 
 @pytest.mark.parametrize("text", [str, repr, "{:.2f}".format])

@@ -155,7 +155,9 @@ static void keep_values(CadVar *var) {
 
 static void make_stale(CadVar *var, void *context) {
     const size_t slots = *(const size_t *)context;
-    if (var->slot < slots) {
+    /* An empty array that was there before may stand at the mark itself. */
+    const int is_empty = CAD_IS_VAR_ARRAY(var) && var->view->size == 0;
+    if (var->slot < slots || (is_empty && var->slot == slots)) {
         return;
     }
     if (CAD_IS_VAR_ARRAY(var)) {

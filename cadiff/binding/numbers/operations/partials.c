@@ -25,8 +25,9 @@ static PyObject *consume2(CadOp op, PyObject *x, PyObject *y) {
 
 /* --- conditions --- */
 
-/* A condition is True or False for numbers, a bool array for arrays, or a mask, by which a replay
- * chooses anew. Those in force stand on a stack, since a branch may have conditions of its own. */
+/* A condition is True or False for numbers, a bool array for arrays; where a replay is to choose
+ * anew, a Var of 1 or 0 for numbers, a mask for arrays. Those in force stand on a stack, since a
+ * branch may have conditions of its own. */
 enum { MOST_CONDITIONS = 8 };
 
 typedef enum Truth { NOWHERE, EVERYWHERE, PARTLY, FAILED } Truth;
@@ -37,19 +38,50 @@ typedef struct Conditions {
     PyObject *mask[MOST_CONDITIONS];
 } Conditions;
 
+static int is_single(PyObject *x) {
+    return CAD_IS_SCALAR(x) || PyFloat_Check(x);
+}
+
+/* Whether one of two numbers may be another one in a replay. */
+static int is_replayed(PyObject *x, PyObject *y) {
+    return cad_guarding > 0 && is_single(x) && is_single(y) &&
+           (cad_guarded_tape(x) != NULL || cad_guarded_tape(y) != NULL);
+}
+
+/* Whether a condition holds, as a number. */
+static PyObject *outcome(PyObject *x, PyObject *y, int how) {
+    switch (how) {
+    case Py_LT:
+        return cad_apply2(CAD_OP_less, x, y);
+    case Py_LE:
+        return cad_apply2(CAD_OP_less_equal, x, y);
+    case Py_GT:
+        return cad_apply2(CAD_OP_less, y, x);
+    case Py_GE:
+        return cad_apply2(CAD_OP_less_equal, y, x);
+    default:
+        return cad_apply2(how == Py_EQ ? CAD_OP_equal : CAD_OP_not_equal, x, y);
+    }
+}
+
 static PyObject *compare(PyObject *x, PyObject *y, int how) {
     PyObject *result = NULL;
     if (x != NULL && y != NULL) {
-        result = CAD_IS_VAR(x) || CAD_IS_VAR(y) ? cad_richcompare(x, y, how)
-                                                : PyObject_RichCompare(x, y, how);
+        result = is_replayed(x, y)                ? outcome(x, y, how)
+                 : CAD_IS_VAR(x) || CAD_IS_VAR(y) ? cad_richcompare(x, y, how)
+                                                  : PyObject_RichCompare(x, y, how);
     }
     Py_XDECREF(x);
     Py_XDECREF(y);
     return result;
 }
 
-static PyObject *combine(PyObject *x, PyObject *y, binaryfunc function) {
-    PyObject *result = x == NULL || y == NULL ? NULL : function(x, y);
+/* Both conditions, or either: as numbers if one of them is a number. */
+static PyObject *combine(PyObject *x, PyObject *y, binaryfunc function, CadOp op) {
+    PyObject *result = NULL;
+    if (x != NULL && y != NULL) {
+        result = CAD_IS_VAR(x) || CAD_IS_VAR(y) ? cad_apply2(op, x, y) : function(x, y);
+    }
     Py_XDECREF(x);
     Py_XDECREF(y);
     return result;
@@ -62,7 +94,7 @@ static PyObject *magnitude(PyObject *x) {
 }
 
 /* The value of a number, the values of an array; where a replay may find them changed, the number
- * itself, whose comparisons are guards. */
+ * itself. */
 static PyObject *plain(PyObject *number) {
     double value;
     if (cad_guarding > 0 && cad_guarded_tape(number) != NULL) {
@@ -80,7 +112,7 @@ static Truth truth_of(PyObject *mask) {
     if (mask == NULL) {
         return FAILED;
     }
-    if (cad_is_mask(mask)) {
+    if (cad_is_mask(mask) || CAD_IS_VAR(mask)) {
         return PARTLY;
     }
     if (!PyArray_Check(mask)) {
@@ -142,8 +174,8 @@ static PyObject *blend(Conditions *c, PyObject *x, PyObject *y) {
      : judged(c) == NOWHERE            ? chosen(c, y)                                             \
      : judged(c) == FAILED             ? chosen(c, NULL)                                          \
                                        : blend(c, x, y))
-#define AND(x, y) combine(x, y, PyNumber_And)
-#define OR(x, y) combine(x, y, PyNumber_Or)
+#define AND(x, y) combine(x, y, PyNumber_And, CAD_OP_multiply)
+#define OR(x, y) combine(x, y, PyNumber_Or, CAD_OP_maximum)
 #define LT(x, y) compare(x, y, Py_LT)
 #define LE(x, y) compare(x, y, Py_LE)
 #define GT(x, y) compare(x, y, Py_GT)

@@ -1,0 +1,329 @@
+"""`vmap`: a function of one row, mapped over all rows of its arguments.
+
+Rows are computed by a program where one serves them, else by the function, one after the other.
+Within another derivative all rows that a program serves are one operation, whose derivatives are
+functions mapped over rows in their turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import CodeType, FunctionType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from .. import binding
+from ..operations.arrays import sum as total_of
+from ..operations.primitives import primitive
+from ..transforms import jvp, vjp
+from ..transforms._axes import Axes, Form, Rows, check_axes, is_plain, rows_of, stacked
+from ..transforms._base import Function, Transform, is_int
+from .rows import MappedBatch, Root, RowProgram, Vectors
+from .traces import is_eager
+
+__all__ = ["vmap"]
+
+MOST_LAYOUTS = 64  # of which programs are kept
+MOST_BYTES = 1 << 20  # in arrays of the closure of a function that others may take the place of
+MOST_NUMBERS = 1 << 22  # of derivatives by what rows share, at the same time
+
+
+class Mapped(Transform):
+    def __init__(
+        self,
+        function: Function,
+        in_axes: Axes = 0,
+        out_axes: Axes = 0,
+        programs: dict[Any, RowProgram] | None = None,
+    ) -> None:
+        super().__init__("vmap", function)
+        if isinstance(in_axes, list):
+            in_axes = tuple(in_axes)
+        if not (in_axes is None or isinstance(in_axes, tuple) or is_int(in_axes)):
+            raise TypeError(
+                "in_axes is an int, None, or a tuple with an entry for each positional argument, "
+                f"not {in_axes!r}"
+            )
+        check_axes("in_axes", in_axes)
+        check_axes("out_axes", out_axes)
+        self._in_axes = in_axes
+        self._out_axes = out_axes
+        self._names: list[str] = []  # of the arguments
+        self._root = Root(function)
+        self._programs = _programs_of(self._root.function) if programs is None else programs
+
+    @property
+    def settings(self) -> tuple[Any, ...]:
+        return *super().settings, binding.key_of((self._in_axes, self._out_axes))
+
+    def applied_to(self, function: Any) -> Transform:
+        other = super().applied_to(function)
+        root = Root(function)
+        vars(other).update(_root=root, _programs=_programs_of(root.function))
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_programs": {}}  # programs are those of a process
+
+    def __repr__(self) -> str:
+        name = getattr(self._function, "__qualname__", repr(self._function))
+        axes = f"in_axes={self._in_axes!r}, out_axes={self._out_axes!r}"
+        return f"<cadiff.vmap of {name}, {axes}>"
+
+    def clear(self) -> None:
+        """Forget what was recorded: see `Program.clear`."""
+        self._programs.clear()
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if len(self._names) != len(args):
+            self._names = binding.argument_names(self._function, len(args))
+        rows = rows_of(self._names, args, kwargs, self._in_axes)
+        if rows.n == 0:
+            return self._of_none(rows)
+        if not is_eager(args, kwargs):
+            vectors = Vectors(rows, self._root)
+            program = self._program(vectors)
+            batch = None if program is None else program.run(vectors)
+            if batch is not None:
+                return self._completed(rows, batch, batch.columns())
+        elif binding.takes_entries() and not binding.is_guarding():
+            vectors = Vectors(rows, self._root)
+            program = self._program(vectors)
+            plain = Vectors(rows.plain(), self._root)
+            batch = None if program is None else program.run(plain)
+            if program is not None and batch is not None:
+                numbers = _differentiable(program, batch, vectors)
+                return self._completed(rows, batch, batch.columns(numbers))
+        results = rows.each(self._function)
+        form = Form.of(results[0])
+        columns = map(stacked, form.columns(results, range(len(results))))
+        return form.put_together([*columns], self._out_axes)
+
+    def _of_none(self, rows: Rows) -> Any:
+        """The result for no rows: arrays of the shapes that the function returns for ones."""
+        args, kwargs = rows.sample()
+        try:
+            form = Form.of(self._function(*args, **kwargs))
+        except Exception as error:
+            if hasattr(error, "add_note"):  # from Python 3.11 on
+                error.add_note(
+                    "vmap has no rows here: f was run on ones, for the shapes of results"
+                )
+            raise
+        columns = [
+            np.empty((0, *shape), dtype)
+            for shape, dtype in zip(form.shapes, form.dtypes, strict=True)
+        ]
+        return form.put_together(columns, self._out_axes)
+
+    def _program(self, vectors: Vectors) -> RowProgram | None:
+        """The program for such rows, if there may be one and it may be worth its time."""
+        if not vectors.are_taken:
+            return None
+        key = vectors.key
+        program = self._programs.get(key)
+        if program is None:
+            if len(self._programs) >= MOST_LAYOUTS:
+                self._programs.clear()
+            program = self._programs[key] = RowProgram(vectors)
+        return program if program.note(vectors.rows.n) else None
+
+    def _completed(self, rows: Rows, batch: MappedBatch, columns: list[Any]) -> Any:
+        """The result, of which `columns` has the rows that a program has computed."""
+        if len(batch.rest) > 0:
+            left = batch.form.columns(rows.each(self._function, batch.rest), batch.rest)
+            both = zip(columns, left, strict=True)
+            columns = [_merged(batch, column, others) for column, others in both]
+        return batch.form.put_together(columns, self._out_axes)
+
+
+# By the code of functions: one that is made anew for each call is not recorded anew.
+_PROGRAMS: WeakKeyDictionary[CodeType, dict[Any, RowProgram]] = WeakKeyDictionary()
+
+
+def _programs_of(function: Any) -> dict[Any, RowProgram]:
+    """The programs of all functions of its code, or a dict for those of this one alone.
+
+    Recordings keep what a closure holds, so that of few functions it may be much.
+    """
+    if type(function) is not FunctionType or _is_heavy(function):
+        return {}
+    return _PROGRAMS.setdefault(function.__code__, {})
+
+
+def _is_heavy(function: FunctionType) -> bool:
+    """Whether the closure of a function holds large arrays, or what is not there yet."""
+    try:
+        leaves, _ = binding.flattened([cell.cell_contents for cell in function.__closure__ or ()])
+    except Exception:  # of a cell that is empty, of containers that are endless
+        return True
+    return sum(leaf.nbytes for leaf in leaves if isinstance(leaf, np.ndarray)) > MOST_BYTES
+
+
+def _merged(batch: MappedBatch, column: Any, others: list[Any]) -> Any:
+    """All rows in order: those that were computed, and the others."""
+    n = len(batch.tails)
+    if is_plain(column) and all(map(is_plain, others)):
+        left = stacked(others)
+        merged = np.empty((n, *column.shape[1:]), np.result_type(column, left))
+        merged[batch.served], merged[batch.rest] = column, left
+        return merged
+    parts: list[Any] = [None] * n
+    for i, part in zip((*batch.served, *batch.rest), (*column, *others), strict=True):
+        parts[i] = part
+    return stacked(parts)
+
+
+# --- derivatives of rows ---------------------------------------------------------------------
+
+
+def _differentiable(program: RowProgram, batch: MappedBatch, vectors: Vectors) -> Any:
+    """The numbers that a program has computed, as a function of what they depend on."""
+    points = vectors.points[batch.served] if len(batch.rest) else vectors.points
+    shared, statics = vectors.shared, vectors.statics
+    values = batch.tails[batch.served]
+
+    def mapped(name: str) -> Mapped:
+        return _derivative(program, name, len(shared) + len(statics))
+
+    @primitive
+    def vmap(points: Any, *shared: Any) -> Any:
+        return values
+
+    vmap.defvjp(
+        lambda ans, p, *s: lambda g: mapped("pull")(p, g, *s, *statics),
+        lambda ans, p, s: lambda g: _summed(mapped("pull_shared"), p, g, s, statics),
+    )
+    vmap.defjvp(
+        lambda g, ans, p, *s: mapped("push")(p, g, *s, *statics),
+        lambda g, ans, p, s: mapped("push_shared")(p, g, s, *statics),
+    )
+    return vmap(points, *shared)
+
+
+def _derivative(program: RowProgram, name: str, n_given: int) -> Mapped:
+    """A derivative of the function of a row, mapped over rows."""
+    found: Mapped | None = program.derivatives.get(name)
+    if found is None:
+        direction = None if name == "push_shared" else 0
+        axes = (0, direction, *(None,) * n_given)
+        derivative = _DERIVATIVES[name](program.of_row)
+        found = program.derivatives[name] = Mapped(derivative, axes, programs={})
+    return found
+
+
+def _summed(pull: Mapped, points: Any, g: Any, shared: Any, statics: tuple[Any, ...]) -> Any:
+    """The cotangent of what rows share: the sum of those that each row has."""
+    if binding.carries((points, g, shared)):
+        return total_of(pull(points, g, shared, *statics), 0)
+    total = np.zeros(len(shared))
+    step = max(MOST_NUMBERS // len(shared), 1)
+    for begin in range(0, len(points), step):
+        part = slice(begin, begin + step)
+        total += pull(points[part], g[part], shared, *statics).sum(axis=0)
+    return total
+
+
+def _pull(row: Function) -> Function:
+    def pull(point: Any, g: Any, *given: Any) -> Any:
+        return vjp(lambda point: row(point, *given), point)[1](g)
+
+    return pull
+
+
+def _pull_shared(row: Function) -> Function:
+    def pull(point: Any, g: Any, shared: Any, *statics: Any) -> Any:
+        return vjp(lambda shared: row(point, shared, *statics), shared)[1](g)
+
+    return pull
+
+
+def _push(row: Function) -> Function:
+    def push(point: Any, along: Any, *given: Any) -> Any:
+        return jvp(lambda point: row(point, *given), (point,), (along,))[1]
+
+    return push
+
+
+def _push_shared(row: Function) -> Function:
+    def push(point: Any, along: Any, shared: Any, *statics: Any) -> Any:
+        return jvp(lambda shared: row(point, shared, *statics), (shared,), (along,))[1]
+
+    return push
+
+
+_DERIVATIVES: dict[str, Callable[[Function], Function]] = {
+    "pull": _pull,
+    "pull_shared": _pull_shared,
+    "push": _push,
+    "push_shared": _push_shared,
+}
+
+
+def vmap(f: Function, in_axes: Axes = 0, out_axes: Axes = 0) -> Callable[..., Any]:
+    """A function of one row, mapped over all rows of its arguments, as `jax.vmap`.
+
+    `vmap(f)(X, y)` is `np.stack([f(x, t) for x, t in zip(X, y)])`, mostly at the speed of C, with
+    derivatives of all orders and modes. It nests with itself, with the gradient functions
+    (`vmap(grad(loss), (None, 0, 0))` has a gradient for each example) and with `compile`.
+
+    Parameters
+    ----------
+    f : callable
+        Takes a row of each argument: the argument without the axis that it is mapped over, of a
+        vector a NumPy scalar. Returns numbers, arrays, or containers of them, of one structure and
+        of the same shapes for all rows. It may write into its rows, which are copies, but not into
+        what rows share.
+    in_axes : int, None, or tuple
+        The axis along which the rows of the arguments stand; None for what all rows share. A tuple
+        has an entry for each positional argument; an entry for a container may be a container of
+        ints and None itself, as deep as need be. Keyword arguments are mapped over axis 0.
+    out_axes : int, None, or container
+        The axis along which rows stand in the results; as deep as need be, too. None for what is
+        the same for all rows, which is returned once.
+
+    Returns
+    -------
+    callable
+        Called like f. It returns the containers that f does, with an array for each number or
+        array in them, which has one axis more. What does not depend on the row is repeated.
+        `clear()` forgets what was recorded.
+
+    Raises
+    ------
+    TypeError
+        If something without axes is to be mapped over, or f returns something else than numbers.
+    ValueError
+        If the sizes of the axes differ, or one does not exist, or there is none; if what f returns
+        has another structure or other shapes for one row than for the first.
+
+    Notes
+    -----
+    From the 256th row on f is recorded as by `compile`, once for each way in which it branches:
+    rows are computed in C, by several threads. A recording is used if it gives what f gives, but
+    for rounding, on two of its rows. All other rows are computed by f, one after the other: those
+    of more branches than a program has recordings, and all rows of functions that draw random
+    numbers, use the module `math`, or work on large arrays. So f runs once for each row, or less
+    often, or up to some times more; what it prints, counts or keeps should not matter. What it
+    reads beside its arguments is watched, but for what `compile` says: after a change of a file,
+    for example, call `clear()`.
+
+    Within a function that is compiled itself, f is run for each row when that is recorded. Where
+    there are no rows, f is run once, on rows of ones, for the shapes of its results.
+
+    Examples
+    --------
+    >>> import cadiff, numpy as np
+    >>> def price(spot, strike):
+    ...     return spot - strike if spot > strike else 0.0
+    >>> cadiff.vmap(price, (0, None))(np.array([90.0, 100.0, 110.0]), 95.0)
+    array([ 0.,  5., 15.])
+    >>> loss = lambda w, x, y: (x @ w - y) ** 2
+    >>> X, y = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 1.0])
+    >>> cadiff.vmap(cadiff.grad(loss), (None, 0, 0))(np.ones(2), X, y)
+    array([[ 4.,  8.],
+           [36., 48.]])
+    """
+    return Mapped(f, in_axes, out_axes)

@@ -1,0 +1,382 @@
+"""Axes of containers of arrays: which of them a function is mapped over, and where results go.
+
+`vmap` calls a function for rows, which are slices of its arguments along one axis of each. Here
+arguments are taken apart into rows, and results are put together again. What a row is computed by
+is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import binding
+from ..binding import Dual, Tree, Var
+from ..operations import arrays
+from ..operations.replayed import Replayed
+from ._base import Function, is_int
+
+Shape = tuple[int, ...]
+Axes = Any  # an int or None, or a container of such: a prefix of that of an argument
+
+_FLOAT = np.dtype(np.float64)
+_ARRAYS = (np.ndarray, np.generic, Var, Dual)
+
+
+def check_axes(name: str, axes: Axes) -> None:
+    """Raise TypeError unless axes are an int, None, or containers of such."""
+    for axis in binding.flattened(axes)[0]:
+        if not is_int(axis):
+            raise TypeError(f"{name} is an int, None, or a container of these, not {axis!r}")
+
+
+class Leaf(NamedTuple):
+    """A leaf of an argument or of a result, and its axis; None: it has none to map over."""
+
+    path: str
+    value: Any
+    axis: int | None
+
+
+def leaves_with_axes(axes: Axes, item: Any, path: str, name: str) -> list[Leaf]:
+    """The leaves of an item, in order; `name` is that of the axes, a prefix of the item."""
+    found = binding.opened(item)
+    if axes is None or is_int(axes):
+        if found is None:
+            return [Leaf(path, item, None if axes is None else int(axes))]
+        below: Sequence[Any] | None = [axes] * len(found[1])
+    else:
+        below = None if found is None else found[0].parts_like(axes, len(found[1]))
+    if found is None or below is None:
+        given = binding.opened(axes)
+        raise ValueError(
+            f"{name} for {path} is {axes!r}, "
+            f"{'a leaf' if given is None else given[0].describe(len(given[1]))}, but {path} is "
+            f"{_kind(item)}: give an int, None, or a container like it"
+        )
+    container, parts = found
+    return [
+        leaf
+        for k, (axis, part) in enumerate(zip(below, parts, strict=True))
+        for leaf in leaves_with_axes(axis, part, path + container.step(k), name)
+    ]
+
+
+def _kind(item: Any) -> str:
+    found = binding.opened(item)
+    if found is not None:
+        return found[0].describe(len(found[1]))
+    return f"of type {type(item).__name__}"
+
+
+# --- arguments -------------------------------------------------------------------------------
+
+
+class Argument(NamedTuple):
+    """An argument of which some leaves are mapped over: its place, and what it is made of."""
+
+    place: int | str
+    tree: Tree
+    are_mapped: tuple[bool, ...]
+
+
+class Layout:
+    """How calls are made of rows: of one slice for each leaf that is mapped over, and the others.
+
+    The others are what all rows share: whole arguments, and leaves of those that are mapped over
+    in part.
+    """
+
+    def __init__(self, n_args: int, names: Sequence[str], mapped: Sequence[Argument]) -> None:
+        self._n_args = n_args
+        self._mapped = {argument.place: argument for argument in mapped}
+        self._places = (*range(n_args), *names)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether what is mapped over is no part of a container, and is given by position."""
+        return len(self._places) == self._n_args and all(
+            argument.tree.container is None for argument in self._mapped.values()
+        )
+
+    @property
+    def key(self) -> Any:
+        """What tells it from others; it is hashable."""
+        parts = [(a.place, binding.key_of(a.tree), a.are_mapped) for a in self._mapped.values()]
+        return self._places, tuple(parts)
+
+    def call(self, row: Iterable[Any], others: Iterable[Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments of the function for a row."""
+        own, shared = iter(row), iter(others)
+        filled = []
+        for place in self._places:
+            argument = self._mapped.get(place)
+            if argument is None:
+                filled.append(next(shared))
+            elif argument.tree.container is None:
+                filled.append(next(own))
+            else:
+                leaves = [next(own if mapped else shared) for mapped in argument.are_mapped]
+                filled.append(argument.tree.fill(leaves))
+        named: Any = zip(self._places[self._n_args :], filled[self._n_args :], strict=True)
+        return filled[: self._n_args], dict(named)
+
+
+class Rows:
+    """The arguments of a call, to be taken row by row.
+
+    Parameters
+    ----------
+    layout : Layout
+    leaves : list
+        What is mapped over, with the axis for the rows first.
+    others : list
+        What all rows share.
+
+    Attributes
+    ----------
+    n : int
+        How many rows there are.
+    """
+
+    def __init__(self, layout: Layout, leaves: list[Any], others: list[Any]) -> None:
+        self.layout = layout
+        self.leaves = leaves
+        self.others = others
+        self.n = int(binding.shape(leaves[0])[0])
+
+    def plain(self) -> Rows:
+        """The same without derivatives."""
+        return Rows(
+            self.layout,
+            [*map(binding.plain_values, self.leaves)],
+            [binding.map_numbers(other, binding.plain_values) for other in self.others],
+        )
+
+    def call(self, i: int) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments for a row, in which the function may write."""
+        row = [_own(leaf[i]) for leaf in self.leaves]
+        return self.layout.call(row, self.others)
+
+    def each(self, f: Function, which: Any = None) -> list[Any]:
+        """What f returns for each row, or for some; it may write in what is a row's own."""
+        leaves = [_own(leaf if which is None else leaf[which]) for leaf in self.leaves]
+        own = map(_slices, leaves)
+        if self.layout.is_flat:
+            return [*map(f, *self.layout.call(own, map(repeat, self.others))[0])]
+        calls = (self.layout.call(row, self.others) for row in zip(*own, strict=True))
+        return [f(*args, **kwargs) for args, kwargs in calls]
+
+    def sample(self) -> tuple[list[Any], dict[str, Any]]:
+        """Arguments like those of a row, where there are none: ones."""
+        row = []
+        for leaf in map(binding.plain_values, self.leaves):
+            ones = np.ones(leaf.shape[1:], leaf.dtype)
+            row.append(ones if ones.ndim else ones[()])
+        return self.layout.call(row, self.others)
+
+
+def _own(leaf: Any) -> Any:
+    return leaf.copy() if binding.shape(leaf) else leaf
+
+
+def _slices(leaf: Any) -> Iterator[Any]:
+    if is_plain(leaf):
+        return iter(leaf)
+    return (leaf[i] for i in range(binding.shape(leaf)[0]))  # no loop, which reads masks
+
+
+def rows_of(
+    names: Sequence[str], args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Axes
+) -> Rows:
+    """The arguments of a call, by the axes that they are mapped over; keywords by their first.
+
+    names: those of the positional arguments.
+
+    Raises
+    ------
+    ValueError
+        If the axes do not fit the arguments, or are of different sizes, or there is none.
+    TypeError
+        If something without axes is to be mapped over.
+    """
+    if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+        raise ValueError(
+            f"in_axes has an entry for each positional argument: there are {len(in_axes)} in "
+            f"{in_axes!r} for {len(args)} argument{'s' * (len(args) != 1)}"
+        )
+    axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
+    given: list[Any] = [*zip(range(len(args)), names, args, axes, strict=True)]
+    given += [(name, name, item, 0) for name, item in kwargs.items()]
+    found: list[Leaf] = []
+    mapped, others = [], []
+    for place, path, item, axis in given:
+        _, tree = binding.flattened(item, None, True)
+        leaves = leaves_with_axes(axis, item, path, "in_axes")
+        are_mapped = tuple(leaf.axis is not None for leaf in leaves)
+        if not any(are_mapped):
+            others.append(item)
+            continue
+        mapped.append(Argument(place, tree, are_mapped))
+        found += [leaf for leaf in leaves if leaf.axis is not None]
+        others += [leaf.value for leaf in leaves if leaf.axis is None]
+    if not found:
+        raise ValueError(
+            "vmap has nothing to map over: "
+            + ("in_axes is None for all arguments" if args else "it was called without arrays")
+        )
+    _check_sizes(found)
+    leaves = [_axis_first(leaf) for leaf in found]
+    return Rows(Layout(len(args), [*kwargs], mapped), leaves, others)
+
+
+def _check_sizes(leaves: Sequence[Leaf]) -> None:
+    sizes: dict[int, str] = {}  # where each was seen first
+    for path, value, axis in leaves:
+        if not isinstance(value, (*_ARRAYS, Replayed)):
+            raise TypeError(
+                f"vmap maps over axis {axis} of {path}, which has no axes: it is a "
+                f"{type(value).__name__}. Make it an array, or give it None in in_axes, so that "
+                "all rows share it"
+            )
+        if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
+            binding.structure_of((value,), (0,))  # refuses masked arrays and matrices
+        shape = binding.shape(value)
+        assert axis is not None
+        if not -len(shape) <= axis < len(shape):
+            raise ValueError(
+                f"vmap maps over axis {axis} of {path}, but that is of shape {shape}"
+                + ("" if shape else ": give it None in in_axes, so that all rows share it")
+            )
+        sizes.setdefault(shape[axis], f"{path} has {shape[axis]} (axis {axis} of shape {shape})")
+    if len(sizes) > 1:
+        raise ValueError(f"vmap maps over axes of one size, but {', '.join(sizes.values())}")
+
+
+def _axis_first(leaf: Leaf) -> Any:
+    return np.moveaxis(leaf.value, leaf.axis, 0) if leaf.axis else leaf.value
+
+
+# --- results ---------------------------------------------------------------------------------
+
+
+class Form(NamedTuple):
+    """The structure of a result, and the shapes and dtypes of its leaves."""
+
+    tree: Tree
+    shapes: list[Shape]
+    dtypes: list[np.dtype[Any]]
+
+    @classmethod
+    def of(cls, result: Any) -> Form:
+        """Raise TypeError if there is something in the result that cannot be stacked."""
+        leaves, tree = binding.flattened(result)
+        for leaf in leaves:
+            _check_leaf(leaf)
+        shapes = [*map(binding.shape, leaves)]
+        return cls(tree, shapes, [np.asarray(x).dtype if is_plain(x) else _FLOAT for x in leaves])
+
+    def is_like(self, other: Form) -> bool:
+        """Whether they differ in dtypes alone."""
+        return self.shapes == other.shapes and binding.key_of(self.tree) == binding.key_of(
+            other.tree
+        )
+
+    def joined(self, other: Form) -> Form:
+        """The form of what both are of."""
+        dtypes = map(np.result_type, self.dtypes, other.dtypes)
+        return self._replace(dtypes=[*dtypes])
+
+    def columns(self, results: Sequence[Any], indices: Iterable[int]) -> list[list[Any]]:
+        """For each leaf what stands in its place in the results for some rows.
+
+        They have to be of this structure and of these shapes, those of the first row.
+        """
+        if self.shapes == [()] and all(type(x) in (float, np.float64) for x in results):
+            return [[*results]]  # as they mostly are
+        columns: list[list[Any]] = [[] for _ in self.shapes]
+        differs = "what f returns differs from row to row: at row"
+        for i, result in zip(indices, results, strict=True):
+            try:
+                parts = self.tree.parts(result, "what f returns", "the first row's")
+            except ValueError as error:
+                raise ValueError(f"{differs} {i} {error}") from None
+            for column, (path, part), shape in zip(columns, parts, self.shapes, strict=True):
+                if binding.opened(part) is None:
+                    _check_leaf(part)
+                    if binding.shape(part) == shape:
+                        column.append(part)
+                        continue
+                there = _described(part)
+                raise ValueError(f"{differs} {i} {path} is {there}, at the first of shape {shape}")
+        return columns
+
+    def put_together(self, columns: Sequence[Any], out_axes: Axes) -> Any:
+        """The result for all rows: containers as of one, with an array for each leaf.
+
+        columns: these arrays, with the rows along their first axes.
+        """
+        single = self.tree.fill([0.0] * len(columns))
+        placed = leaves_with_axes(out_axes, single, "what f returns", "out_axes")
+        return self.tree.fill(map(_with_axis, placed, columns))
+
+
+def _described(part: Any) -> str:
+    found = binding.opened(part)
+    if found is None:
+        return f"of shape {binding.shape(part)}"
+    return found[0].describe(len(found[1]))
+
+
+def _check_leaf(leaf: Any) -> None:
+    if not isinstance(leaf, (*_ARRAYS, Replayed, bool, int, float, complex)):
+        raise TypeError(
+            "what f returns is to be stacked: it must be numbers, arrays, or containers of them "
+            f"(for other classes: cadiff.register_container), not {type(leaf).__name__}"
+        )
+
+
+def is_plain(leaf: Any) -> bool:
+    """Whether it carries no derivative, and is no mask."""
+    if isinstance(leaf, (Var, Dual, Replayed)):
+        return False
+    return not (isinstance(leaf, np.ndarray) and leaf.dtype == object)
+
+
+def stacked(parts: list[Any]) -> Any:
+    """Numbers, or arrays of one shape, along a new first axis."""
+    if all(map(is_plain, parts)):
+        return np.array(parts) if not np.ndim(parts[0]) else np.stack(parts)
+    if any(isinstance(part, Replayed) for part in parts):
+        return np.stack(parts)
+    return arrays.stack(parts) if binding.ndim(parts[0]) else arrays.as_array(parts)
+
+
+def _with_axis(leaf: Leaf, column: Any) -> Any:
+    axis, ndim = leaf.axis, binding.ndim(column)
+    if axis is None:
+        return _shared(leaf, column)
+    if not -ndim <= axis < ndim:
+        raise ValueError(
+            f"out_axes puts the rows at axis {axis} of {leaf.path}, which is of shape "
+            f"{binding.shape(column)[1:]} for each row: give an axis from {-ndim} to {ndim - 1}"
+        )
+    return column if axis in (0, -ndim) else np.moveaxis(column, 0, axis)
+
+
+def _shared(leaf: Leaf, column: Any) -> Any:
+    """What is the same for all rows, once."""
+    values = binding.plain_values(column)
+    if isinstance(values, np.ndarray) and len(values):
+        same = values == values[:1]
+        if values.dtype.kind in "fc":
+            same |= np.isnan(values) & np.isnan(values[:1])
+        if not same.all():
+            raise ValueError(
+                f"out_axes is None for {leaf.path}, which is not the same for all rows: give the "
+                "axis along which its rows are to stand"
+            )
+    return column[0]
