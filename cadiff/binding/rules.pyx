@@ -9,7 +9,7 @@ from .c_numbers cimport *
 from .c_sweeps cimport *
 from .c_tape cimport *
 from .tape cimport (
-    are_zero, DirectRule, rule_at, rule_call, rule_name, RuleCall, view_at,
+    are_zero, DirectRule, MOST_AXES, rule_at, rule_call, rule_name, RuleCall, view_at,
 )
 from .atoms cimport shape
 from .hooks cimport enter_step, leave_step, look_at_rule
@@ -17,6 +17,25 @@ from .forward cimport Forward
 
 from .atoms import make_dual, split_dual
 from .guards import note_rule
+
+
+cdef list read_values(rule, list operands):
+    """The values of operands; zeros for those that the rule does not read."""
+    unread = getattr(rule, "unread", None)
+    if unread is None:
+        return [plain_value(x) for x in operands]
+    return [zeros_like(x) if skip and cad_ndim(x) > 0 else plain_value(x)
+            for x, skip in zip(operands, unread)]
+
+
+cdef object zeros_like(x):
+    """Zeros in the shape of an array, which take no memory as long as nobody reads them."""
+    cdef tuple lengths = shape(x)
+    cdef cnp.npy_intp dims[MOST_AXES]
+    cdef int i
+    for i in range(len(lengths)):
+        dims[i] = lengths[i]
+    return cnp.PyArray_ZEROS(len(lengths), dims, cnp.NPY_DOUBLE, 0)
 
 
 cdef int pull_rule(CadTape *tape, size_t index) except -1:
@@ -36,7 +55,7 @@ cdef int pull_rule(CadTape *tape, size_t index) except -1:
             terms = call.rule.pull_again(operands, outs, cotangents)
         else:
             terms = call.rule.pull(
-                [plain_value(x) for x in operands], [plain_value(out) for out in outs], cotangents
+                read_values(call.rule, operands), [plain_value(out) for out in outs], cotangents
             )
     finally:
         cad_tape_resume_pass(tape, put_aside)

@@ -1,8 +1,8 @@
 """Inverses and factorisations of matrices, with their derivatives.
 
 Each primitive takes float matrices, or stacks of them with equal leading dimensions, and calls
-NumPy. The rules use what the primitive computed, and solve with it rather than invert. Where they
-are written down:
+NumPy or the kernels of the core. The rules use what the primitive computed, and solve with it
+rather than invert. Where they are written down:
 
     Giles, "Collected matrix derivative results for forward and reverse mode algorithmic
         differentiation" (2008): solve, inv, det, eig, svd
@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import binding
 from ..binding import strip as value
 from ..operations.arrays import concatenate, reshape, stack, sum, swapaxes
 from ..operations.dispatch import carries
@@ -113,30 +114,125 @@ def inner(x: Any, y: Any) -> Any:
 
 
 @primitive
+def solve_triangle(
+    t: Any, b: Any, lower: bool, unit: bool = False, transposed: bool = False
+) -> Any:
+    """The solution x of t @ x = b, or of t.T @ x = b, for a triangular t.
+
+    The other triangle is not read, and neither is the diagonal if it is `unit`: it is 1 then.
+    """
+    return binding.solve_triangle(t, b, lower, unit, transposed)
+
+
+def _triangle_pulls(
+    ans: Any, t: Any, b: Any, lower: bool, unit: bool = False, transposed: bool = False
+) -> Callable[[Any], tuple[Any, Any]]:
+    def pulls(g: Any) -> tuple[Any, Any]:
+        y = solve_triangle(t, g, lower, unit, not transposed)
+        product = outer_product(ans, y) if transposed else outer_product(y, ans)
+        return -part(product, triangle(t.shape[-1], lower, strict=unit)), y
+
+    return pulls
+
+
+def _triangle_push(
+    g: Any, ans: Any, t: Any, b: Any, lower: bool, unit: bool = False, transposed: bool = False
+) -> Any:
+    change = part(g, triangle(t.shape[-1], lower, strict=unit))
+    change = (T(change) if transposed else change) @ ans
+    return -solve_triangle(t, change, lower, unit, transposed)
+
+
+solve_triangle.defvjp(
+    lambda ans, *args: lambda g: _triangle_pulls(ans, *args)(g)[0],
+    lambda ans, t, b, lower, unit=False, transposed=False: (
+        lambda g: solve_triangle(t, g, lower, unit, not transposed)
+    ),
+)
+solve_triangle.defjvp(
+    _triangle_push,
+    lambda g, ans, t, b, *how: solve_triangle(t, g, *how),
+)
+solve_triangle.together = _triangle_pulls
+solve_triangle.unread = (1,)
+
+
+@primitive
+def _lu(a: Any) -> Any:
+    """The factors of a matrix whose rows are exchanged, and their order; without derivatives."""
+    return binding.factor_lu(a)
+
+
+_lu.defvjp(None)
+_lu.defjvp(None)
+
+
+@primitive
+def _solve_factored(a: Any, b: Any, lu: Any, order: Any, transposed: bool) -> Any:
+    """The solution of a @ x = b, or of a.T @ x = b, by the factors of a, which are its values."""
+    return binding.solve_factored(lu, order, b, transposed)
+
+
+def _factored_pulls(
+    ans: Any, a: Any, b: Any, lu: Any, order: Any, transposed: bool
+) -> Callable[[Any], tuple[Any, Any]]:
+    def pulls(g: Any) -> tuple[Any, Any]:
+        y = _solve_factored(a, g, lu, order, not transposed)
+        return -(outer_product(ans, y) if transposed else outer_product(y, ans)), y
+
+    return pulls
+
+
+_solve_factored.called = "solve"
+_solve_factored.defvjp(
+    lambda ans, *args: lambda g: _factored_pulls(ans, *args)(g)[0],
+    lambda ans, a, b, lu, order, transposed: (
+        lambda g: _solve_factored(a, g, lu, order, not transposed)
+    ),
+    None,
+    None,
+)
+_solve_factored.defjvp(
+    lambda g, ans, a, b, lu, order, transposed: (
+        -_solve_factored(a, (T(g) if transposed else g) @ ans, lu, order, transposed)
+    ),
+    lambda g, ans, a, b, *factors: _solve_factored(a, g, *factors),
+    None,
+    None,
+)
+_solve_factored.together = _factored_pulls
+_solve_factored.unread = (0, 1)
+
+
+def _by_factors(a: Any, b: Any, transposed: bool) -> Any:
+    """As `_solve_factored`: whatever derivatives this has need no more factors."""
+    return _solve_factored(a, b, *_lu(held(a)), transposed)
+
+
+@primitive
 def solve(a: Any, b: Any) -> Any:
     """The solution x of a @ x = b, for matrices b."""
     return np.linalg.solve(a, b)
 
 
+def _solve_pulls(ans: Any, a: Any, b: Any) -> Callable[[Any], tuple[Any, Any]]:
+    def pulls(g: Any) -> tuple[Any, Any]:
+        y = _by_factors(a, g, True)
+        return -outer_product(y, ans), y
+
+    return pulls
+
+
 solve.defvjp(
-    lambda ans, a, b: lambda g: -outer_product(solve(T(a), g), ans),
-    lambda ans, a, b: lambda g: solve(T(a), g),
+    lambda ans, a, b: lambda g: _solve_pulls(ans, a, b)(g)[0],
+    lambda ans, a, b: lambda g: _by_factors(a, g, True),
 )
 solve.defjvp(
-    lambda g, ans, a, b: -solve(a, g @ ans),
-    lambda g, ans, a, b: solve(a, g),
+    lambda g, ans, a, b: -_by_factors(a, g @ ans, False),
+    lambda g, ans, a, b: _by_factors(a, g, False),
 )
-
-
-def solve_triangle(t: Any, b: Any, lower: bool) -> Any:
-    """The solution of t @ x = b for a triangular t.
-
-    The LU factors of an upper triangle are the identity and itself, so that nothing but the
-    substitution remains; a lower triangle is one if it is read from its end.
-    """
-    if lower:
-        return solve(t[..., ::-1, ::-1], b[..., ::-1, :])[..., ::-1, :]
-    return solve(t, b)
+solve.together = _solve_pulls
+solve.unread = (1,)
 
 
 @primitive
@@ -145,8 +241,16 @@ def inv(a: Any) -> Any:
     return np.linalg.inv(a)
 
 
-inv.defvjp(lambda ans, a: lambda g: -(T(ans) @ g @ T(ans)))
-inv.defjvp(lambda g, ans, a: -(ans @ g @ ans))
+@primitive
+def _inverse(a: Any, lu: Any, order: Any) -> Any:
+    """The inverse matrix by the factors of a."""
+    return binding.solve_factored(lu, order, np.broadcast_to(np.eye(a.shape[-1]), a.shape))
+
+
+for _inv, _others in ((inv, ()), (_inverse, (None, None))):
+    _inv.defvjp(lambda ans, *args: lambda g: -(T(ans) @ g @ T(ans)), *_others)
+    _inv.defjvp(lambda g, ans, *args: -(ans @ g @ ans), *_others)
+    _inv.unread = (0,)
 
 
 # --- determinants --------------------------------------------------------------------------------
@@ -164,23 +268,31 @@ def det(a: Any) -> Any:
     return np.linalg.det(a)
 
 
-det.defvjp(lambda ans, a: lambda g: scalars(g, a) * cofactors(a, ans))
-det.defjvp(lambda g, ans, a: inner(cofactors(a, ans), g))
+@primitive
+def _det_factored(a: Any, lu: Any, order: Any) -> Any:
+    """The determinant by the factors of a."""
+    return binding.determinant(lu, order)
 
 
-def cofactors(a: Any, determinant: Any) -> Any:
+for _det, _others in ((det, ()), (_det_factored, (None, None))):
+    _det.defvjp(lambda ans, a, *factors: lambda g: scalars(g, a) * cofactors(a), *_others)
+    _det.defjvp(lambda g, ans, a, *factors: inner(cofactors(a), g), *_others)
+
+
+def cofactors(a: Any) -> Any:
     """The matrix of cofactors, the gradient of the determinant, of singular matrices too."""
     if a.shape[-1] <= 3:
         return _cofactors_of_few(a)
+    factors = _lu(held(a))
     try:
-        inverse = inv(a)
+        inverse = _inverse(a, *factors)
     except np.linalg.LinAlgError:
         return _each(_cofactors_by_rotation, a)
     condition = _norm1(held(a)) * _norm1(held(inverse))
     limit = CONDITION_DIFFERENTIATED if carries(a) else CONDITION
     if np.any(condition > limit):
         return _each(_cofactors_by_rotation, a)
-    return scalars(determinant, a) * T(inverse)
+    return scalars(_det_factored(a, *factors), a) * T(inverse)
 
 
 def _cofactors_of_few(a: Any) -> Any:
@@ -258,8 +370,8 @@ def slogdet(a: Any) -> Any:
     return tuple(np.linalg.slogdet(a))
 
 
-slogdet.defvjp(lambda ans, a: lambda g: scalars(g[1], a) * T(inv(a)))
-slogdet.defjvp(lambda g, ans, a: (np.zeros(a.shape[:-2]), inner(T(inv(a)), g)))
+slogdet.defvjp(lambda ans, a: lambda g: scalars(g[1], a) * T(_inverse(a, *_lu(held(a)))))
+slogdet.defjvp(lambda g, ans, a: (np.zeros(a.shape[:-2]), inner(T(_inverse(a, *_lu(held(a)))), g)))
 
 
 # --- cholesky, qr --------------------------------------------------------------------------------
@@ -271,31 +383,83 @@ def cholesky(a: Any, upper: bool = False) -> Any:
     return np.linalg.cholesky(a, upper=upper)
 
 
-def _lower_half(x: Any) -> Any:
-    """The lower triangle, with half the diagonal: l + l.T is a symmetric x."""
-    n = x.shape[-1]
-    return part(where(np.eye(n, dtype=bool), 0.5 * x, x), triangle(n))
+# With the operator P, which takes the lower triangle and half of the diagonal, and the symmetric t
+# of which the lower triangle is given,
+#
+#     along(low, t) = low P(m),  m = inv(low) t inv(low).T
+#
+# and `back` is its transposed: both are found in blocks by the core. They are linear in t and g. By
+# the factor, their derivatives follow from this formula: along a change d, m changes by what
+# -(d inv(low) t + its transposed) has in the place of t.
 
 
-def _cholesky_pull(ans: Any, a: Any, upper: bool = False) -> Callable[[Any], Any]:
-    def pull(g: Any) -> Any:
-        lower, g = (T(ans), T(g)) if upper else (ans, g)
-        middle = symmetric(_lower_half(T(lower) @ g))
-        half = solve_triangle(T(lower), middle, lower=False)
-        return folded(symmetric(T(solve_triangle(T(lower), T(half), lower=False))), not upper)
+@primitive
+def _cholesky_back(low: Any, g: Any) -> Any:
+    """The cotangent of the lower triangle of a = low @ low.T, given that of the factor low."""
+    return binding.cholesky_pull(low, g)
+
+
+@primitive
+def _cholesky_along(low: Any, t: Any) -> Any:
+    """The tangent of the factor low, given that of the lower triangle of a = low @ low.T."""
+    return binding.cholesky_push(low, t)
+
+
+def _lower(x: Any) -> Any:
+    return part(x, triangle(x.shape[-1]))
+
+
+def _back_pull(ans: Any, low: Any, g: Any) -> Callable[[Any], Any]:
+    def pull(h: Any) -> Any:
+        right = T(solve_triangle(low, mirrored(h), True))
+        moved = solve_triangle(low, _cholesky_along(low, h), True)
+        return _lower(outer_product(g, moved) - 2.0 * (symmetric(ans) @ right))
 
     return pull
 
 
+def _back_push(t: Any, ans: Any, low: Any, g: Any) -> Any:
+    t = T(_lower(t))
+    moved = solve_triangle(low, t @ g, True, False, True)
+    both = solve_triangle(low, t @ symmetric(ans), True, False, True)
+    return _cholesky_back(low, moved) - folded(both + T(both))
+
+
+def _along_pull(ans: Any, low: Any, t: Any) -> Callable[[Any], Any]:
+    def pull(g: Any) -> Any:
+        moved, left = solve_triangle(low, ans, True), solve_triangle(low, mirrored(t), True)
+        back = symmetric(_cholesky_back(low, g))
+        return _lower(outer_product(g, moved) - 2.0 * outer_product(back, left))
+
+    return pull
+
+
+def _along_push(g: Any, ans: Any, low: Any, t: Any) -> Any:
+    g = _lower(g)
+    moved, left = solve_triangle(low, ans, True), g @ solve_triangle(low, mirrored(t), True)
+    return g @ moved - _cholesky_along(low, left + T(left))
+
+
+_cholesky_back.called = _cholesky_along.called = "cholesky"
+_cholesky_back.defvjp(_back_pull, lambda ans, low, g: lambda h: _cholesky_along(low, h))
+_cholesky_back.defjvp(_back_push, lambda t, ans, low, g: _cholesky_back(low, t))
+_cholesky_along.defvjp(_along_pull, lambda ans, low, t: lambda g: _cholesky_back(low, g))
+_cholesky_along.defjvp(_along_push, lambda g, ans, low, t: _cholesky_along(low, g))
+
+
+def _cholesky_pull(ans: Any, a: Any, upper: bool = False) -> Callable[[Any], Any]:
+    if upper:
+        return lambda g: T(_cholesky_back(T(ans), T(g)))
+    return lambda g: _cholesky_back(ans, g)
+
+
 def _cholesky_push(g: Any, ans: Any, a: Any, upper: bool = False) -> Any:
-    lower = T(ans) if upper else ans
-    half = solve_triangle(lower, mirrored(g, not upper), lower=True)
-    tangent = lower @ _lower_half(solve_triangle(lower, T(half), lower=True))
-    return T(tangent) if upper else tangent
+    return T(_cholesky_along(T(ans), T(g))) if upper else _cholesky_along(ans, g)
 
 
 cholesky.defvjp(_cholesky_pull)
 cholesky.defjvp(_cholesky_push)
+cholesky.unread = (0,)
 
 
 @primitive
@@ -325,7 +489,7 @@ def _qr_pull(ans: Any, a: Any, complete: bool = False) -> Callable[[Any], Any]:
         gr, r = g[1][..., :n, :], ans[1][..., :n, :]
         _independent(r)
         middle = mirrored(outer_product(r, gr) - T(gq) @ q)
-        return T(solve_triangle(r, T(gq + q @ middle), lower=False))
+        return T(solve_triangle(r, T(gq + q @ middle), False))
 
     return pull
 
@@ -334,7 +498,7 @@ def _qr_push(g: Any, ans: Any, a: Any, complete: bool = False) -> Any:
     n = a.shape[-1]
     q, r = ans[0][..., :n], ans[1][..., :n, :]
     _independent(r)
-    quotient = T(solve_triangle(T(r), T(g), lower=True))
+    quotient = T(solve_triangle(r, T(g), False, False, True))
     inside = T(q) @ quotient
     change = part(inside + T(part(inside, triangle(n, strict=True))), triangle(n, lower=False))
     return _completed(quotient - q @ change, ans[0]), _padded(change @ r, ans[1])
@@ -342,6 +506,7 @@ def _qr_push(g: Any, ans: Any, a: Any, complete: bool = False) -> Any:
 
 qr.defvjp(_qr_pull)
 qr.defjvp(_qr_push)
+qr.unread = (0,)
 
 
 # Orthogonal matrices whose first columns are determined, while the others complete the basis: u2
@@ -458,6 +623,7 @@ def eigh_push(g: Any, ans: Any, a: Any, lower: bool = True) -> Any:
 
 eigh.defvjp(eigh_pull)
 eigh.defjvp(eigh_push)
+eigh.unread = (0,)
 
 
 @primitive
@@ -618,6 +784,7 @@ def _sums(x: Any) -> Any:
 
 svd.defvjp(svd_pull)
 svd.defjvp(svd_push)
+svd.unread = (0,)
 
 
 @primitive

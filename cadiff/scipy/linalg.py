@@ -19,7 +19,7 @@ from numpy.linalg import LinAlgError
 from ..binding import strip as value
 from ..numpy import _factorizations as factor
 from ..numpy import linalg as of_numpy
-from ..numpy._factorizations import EPSILON, T, outer_product, part, triangle
+from ..numpy._factorizations import EPSILON, T, outer_product, part, solve_triangle, triangle
 from ..numpy.linalg import number
 from ..operations import guards as _guards
 from ..operations.arrays import concatenate, reshape
@@ -174,40 +174,6 @@ def solve(
     return systems(lambda a, b: _solve(a, b, bool(transposed), **options), a, b)
 
 
-@primitive
-def _solve_triangular(a: Any, b: Any, trans: bool, lower: bool, unit: bool) -> Any:
-    return scipy.linalg.solve_triangular(
-        a, b, trans=int(trans), lower=lower, unit_diagonal=unit, check_finite=False
-    )
-
-
-def _triangle_pull(ans: Any, a: Any, b: Any, trans: bool, lower: bool, unit: bool) -> Any:
-    def pull(g: Any) -> Any:
-        product = outer_product(_solve_triangular(a, g, not trans, lower, unit), ans)
-        mask = triangle(a.shape[-1], lower, strict=unit)
-        return -part(T(product) if trans else product, mask)
-
-    return pull
-
-
-def _triangle_push(g: Any, ans: Any, a: Any, b: Any, trans: bool, lower: bool, unit: bool) -> Any:
-    change = part(g, triangle(a.shape[-1], lower, strict=unit))
-    return -_solve_triangular(a, (T(change) if trans else change) @ ans, trans, lower, unit)
-
-
-_solve_triangular.called = "solve_triangular"
-_solve_triangular.defvjp(
-    _triangle_pull,
-    lambda ans, a, b, trans, lower, unit: (
-        lambda g: _solve_triangular(a, g, not trans, lower, unit)
-    ),
-)
-_solve_triangular.defjvp(
-    _triangle_push,
-    lambda g, ans, a, b, trans, lower, unit: _solve_triangular(a, g, trans, lower, unit),
-)
-
-
 @implements(scipy.linalg.solve_triangular)
 def solve_triangular(
     a: Any,
@@ -221,7 +187,7 @@ def solve_triangular(
     """Solve a @ x = b, or a.T @ x = b, for a triangle a."""
     transposed = {0: False, "N": False, 1: True, "T": True, 2: True, "C": True}[trans]
     return systems(
-        lambda a, b: _solve_triangular(a, b, transposed, bool(lower), bool(unit_diagonal)),
+        lambda a, b: solve_triangle(a, b, bool(lower), bool(unit_diagonal), transposed),
         square(a, check_finite),
         finite(b, check_finite),
     )
@@ -324,8 +290,8 @@ def cho_solve(
     c, lower = square(c, check_finite), bool(lower)
 
     def solve(c: Any, b: Any) -> Any:
-        half = _solve_triangular(c, b, not lower, lower, False)
-        return _solve_triangular(c, half, lower, lower, False)
+        half = solve_triangle(c, b, lower, False, not lower)
+        return solve_triangle(c, half, lower, False, lower)
 
     return systems(solve, c, finite(b, check_finite))
 
@@ -353,8 +319,8 @@ def _lu_pull(ans: Any, a: Any) -> Callable[[Any], Any]:
         lower, upper = part(lu, below) + np.eye(len(a)), part(lu, above)
         inside = part(T(lower) @ part(g[0], below), below)
         inside = inside + part(outer_product(part(g[0], above), upper), above)
-        half = _solve_triangular(lu, T(inside), False, False, False)
-        rows = _solve_triangular(lu, T(half), True, True, True)
+        half = solve_triangle(lu, T(inside), False)
+        rows = solve_triangle(lu, T(half), True, True, True)
         return rows[np.argsort(_permutation(pivots))]
 
     return pull
@@ -363,8 +329,8 @@ def _lu_pull(ans: Any, a: Any) -> Callable[[Any], Any]:
 def _lu_push(g: Any, ans: Any, a: Any) -> Any:
     lu, pivots = ans
     below, above = triangle(len(a), strict=True), triangle(len(a), lower=False)
-    rows = _solve_triangular(lu, g[_permutation(pivots)], False, True, True)
-    inside = T(_solve_triangular(lu, T(rows), True, False, False))
+    rows = solve_triangle(lu, g[_permutation(pivots)], True, True)
+    inside = T(solve_triangle(lu, T(rows), False, False, True))
     lower = (part(lu, below) + np.eye(len(a))) @ part(inside, below)
     return lower + part(inside, above) @ part(lu, above), np.zeros(len(a))
 
@@ -398,10 +364,10 @@ def lu_solve(
     if b.ndim == 1:
         return lu_solve((lu, lu_and_piv[1]), b[:, None], trans, check_finite=False)[:, 0]
     if trans:
-        half = _solve_triangular(lu, b, True, False, False)
-        return _solve_triangular(lu, half, True, True, True)[np.argsort(order)]
-    half = _solve_triangular(lu, b[order], False, True, True)
-    return _solve_triangular(lu, half, False, False, False)
+        half = solve_triangle(lu, b, False, False, True)
+        return solve_triangle(lu, half, True, True, True)[np.argsort(order)]
+    half = solve_triangle(lu, b[order], True, True)
+    return solve_triangle(lu, half, False)
 
 
 @implements(scipy.linalg.lu)
@@ -492,12 +458,12 @@ def _eigh_of_pair(a: Any, b: Any, lower: bool, eigvals_only: bool) -> tuple[Any,
     """By the triangle l with b = l @ l.T, the problem of inv(l) @ a @ inv(l.T)."""
     l = factor.cholesky(b, upper=not lower)  # noqa: E741
     l = l if lower else T(l)  # noqa: E741
-    half = _solve_triangular(l, factor.mirrored(a, lower), False, True, False)
-    single = _solve_triangular(l, T(half), False, True, False)
+    half = solve_triangle(l, factor.mirrored(a, lower), True)
+    single = solve_triangle(l, T(half), True)
     if eigvals_only:
         return (factor.eigvalsh(single),)
     w, v = _eigh(single, True, None)
-    v = _solve_triangular(l, v, True, True, False)
+    v = solve_triangle(l, v, True, False, True)
     scipys = scipy.linalg.eigh(value(a), value(b), lower=lower)[1]
     return w, v * np.where(np.sum(value(v) * scipys, axis=-2, keepdims=True) < 0.0, -1.0, 1.0)
 
