@@ -19,6 +19,7 @@ triangle alone. This module knows matrices only; how NumPy's functions are calle
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -51,10 +52,22 @@ def outer_product(x: Any, y: Any) -> Any:
     return x @ T(y)
 
 
+@lru_cache(maxsize=8)
 def triangle(n: int, lower: bool = True, strict: bool = False) -> Mask:
     """Where the lower (or upper) triangle of a square matrix is."""
-    below = np.tri(n, k=-1 if strict else 0, dtype=bool)
-    return below if lower else below.T
+    below = np.tri(n, k=-1 if lower == strict else 0, dtype=bool)
+    return _constant(below if lower else ~below)
+
+
+@lru_cache(maxsize=8)
+def identity(n: int) -> Mask:
+    """Where the diagonal of a square matrix is."""
+    return _constant(np.eye(n, dtype=bool))
+
+
+def _constant(mask: Mask) -> Mask:
+    mask.setflags(write=False)
+    return mask
 
 
 def part(x: Any, mask: Mask) -> Any:
@@ -70,7 +83,7 @@ def diagonal(x: Any) -> Any:
 
 def on_diagonal(x: Any) -> Any:
     """The matrix with x on its diagonal."""
-    return where(np.eye(x.shape[-1], dtype=bool), x[..., None], 0.0)
+    return where(identity(x.shape[-1]), x[..., None], 0.0)
 
 
 def mirrored(x: Any, lower: bool = True) -> Any:
@@ -80,8 +93,8 @@ def mirrored(x: Any, lower: bool = True) -> Any:
 
 def folded(x: Any, lower: bool = True) -> Any:
     """What a symmetric cotangent is to the elements of one triangle: adjoint to `mirrored`."""
-    twice = triangle(x.shape[-1], lower, strict=True)
-    return part(where(twice, 2.0 * x, x), triangle(x.shape[-1], lower))
+    n = x.shape[-1]
+    return where(triangle(n, lower, strict=True), 2.0 * x, part(x, identity(n)))
 
 
 def symmetric(x: Any) -> Any:
@@ -96,7 +109,7 @@ def skew(x: Any) -> Any:
 
 def scalars(x: Any, matrices: Any) -> Any:
     """One number for each matrix of a stack, so that it multiplies the matrix."""
-    return reshape(x, (*matrices.shape[:-2], 1, 1))
+    return x if matrices.ndim == 2 else reshape(x, (*matrices.shape[:-2], 1, 1))
 
 
 def cross(x: Any, y: Any) -> Any:
@@ -158,6 +171,42 @@ solve_triangle.unread = (1,)
 
 
 @primitive
+def cho_solve(c: Any, b: Any, lower: bool) -> Any:
+    """The solution x of a @ x = b for a = c @ c.T, or c.T @ c unless `lower`."""
+    half = binding.solve_triangle(c, b, lower, False, not lower)
+    return binding.solve_triangle(c, half, lower, False, lower)
+
+
+def _cho_pulls(ans: Any, c: Any, b: Any, lower: bool) -> Callable[[Any], tuple[Any, Any]]:
+    def halves(x: Any) -> Any:
+        return solve_triangle(c, x, lower, False, not lower)
+
+    def pulls(g: Any) -> tuple[Any, Any]:
+        right, left = halves(b), halves(g)
+        y = solve_triangle(c, left, lower, False, lower)
+        product = outer_product(y, right) + outer_product(ans, left)
+        return -part(product if lower else T(product), triangle(c.shape[-1], lower)), y
+
+    return pulls
+
+
+def _cho_push(g: Any, ans: Any, c: Any, b: Any, lower: bool) -> Any:
+    right = solve_triangle(c, b, lower, False, not lower)
+    g = part(g, triangle(c.shape[-1], lower))
+    g = g if lower else T(g)
+    moved = solve_triangle(c, g @ right, lower, False, not lower) + T(g) @ ans
+    return -solve_triangle(c, moved, lower, False, lower)
+
+
+cho_solve.defvjp(
+    lambda ans, c, b, lower: lambda g: _cho_pulls(ans, c, b, lower)(g)[0],
+    lambda ans, c, b, lower: lambda g: cho_solve(c, g, lower),
+)
+cho_solve.defjvp(_cho_push, lambda g, ans, c, b, lower: cho_solve(c, g, lower))
+cho_solve.together = _cho_pulls
+
+
+@primitive
 def _lu(a: Any) -> Any:
     """The factors of a matrix whose rows are exchanged, and their order; without derivatives."""
     return binding.factor_lu(a)
@@ -204,7 +253,7 @@ _solve_factored.together = _factored_pulls
 _solve_factored.unread = (0, 1)
 
 
-def _by_factors(a: Any, b: Any, transposed: bool) -> Any:
+def by_factors(a: Any, b: Any, transposed: bool) -> Any:
     """As `_solve_factored`: whatever derivatives this has need no more factors."""
     return _solve_factored(a, b, *_lu(held(a)), transposed)
 
@@ -217,7 +266,7 @@ def solve(a: Any, b: Any) -> Any:
 
 def _solve_pulls(ans: Any, a: Any, b: Any) -> Callable[[Any], tuple[Any, Any]]:
     def pulls(g: Any) -> tuple[Any, Any]:
-        y = _by_factors(a, g, True)
+        y = by_factors(a, g, True)
         return -outer_product(y, ans), y
 
     return pulls
@@ -225,11 +274,11 @@ def _solve_pulls(ans: Any, a: Any, b: Any) -> Callable[[Any], tuple[Any, Any]]:
 
 solve.defvjp(
     lambda ans, a, b: lambda g: _solve_pulls(ans, a, b)(g)[0],
-    lambda ans, a, b: lambda g: _by_factors(a, g, True),
+    lambda ans, a, b: lambda g: by_factors(a, g, True),
 )
 solve.defjvp(
-    lambda g, ans, a, b: -_by_factors(a, g @ ans, False),
-    lambda g, ans, a, b: _by_factors(a, g, False),
+    lambda g, ans, a, b: -by_factors(a, g @ ans, False),
+    lambda g, ans, a, b: by_factors(a, g, False),
 )
 solve.together = _solve_pulls
 solve.unread = (1,)
@@ -388,8 +437,8 @@ def cholesky(a: Any, upper: bool = False) -> Any:
 #
 #     along(low, t) = low P(m),  m = inv(low) t inv(low).T
 #
-# and `back` is its transposed: both are found in blocks by the core. They are linear in t and g. By
-# the factor, their derivatives follow from this formula: along a change d, m changes by what
+# and `back` is its transposed: both are found in blocks by the core. They are linear in t and g.
+# By the factor, their derivatives follow from this formula: along a change d, m changes by what
 # -(d inv(low) t + its transposed) has in the place of t.
 
 
@@ -567,10 +616,10 @@ def over_gaps(x: Any, gaps: Any, values: Any, cause: Any, what: str, warn: Warn)
     nothing depends on it; otherwise nan, of which `warn` is told.
     """
     n = gaps.shape[-1]
-    off = ~np.eye(n, dtype=bool)
+    on = identity(n)
     none = np.abs(held(gaps)) <= n * TOLERANCE * largest(values[..., None])
-    lost = _matters(none & off, cause)
-    return _quotient(x, gaps, none | ~off, lost, f"{what} at repeated ones", warn)
+    lost = _matters(none & ~on, cause)
+    return _quotient(x, gaps, none | on, lost, f"{what} at repeated ones", warn)
 
 
 def over_values(x: Any, values: Any, cause: Any, what: str, warn: Warn) -> Any:

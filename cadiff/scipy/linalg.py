@@ -131,27 +131,40 @@ def _solve(a: Any, b: Any, transposed: bool, **options: Any) -> Any:
     return scipy.linalg.solve(a, b, transposed=transposed, check_finite=False, **options)
 
 
-def _solve_pull_a(ans: Any, a: Any, b: Any, transposed: bool, **options: Any) -> Any:
-    def pull(g: Any) -> Any:
-        product = outer_product(_solve(a, g, not transposed, **options), ans)
-        return -(T(product) if transposed else product)
+# Structures that are solved for in fewer operations than by factors of the whole.
+SPARSE = {"lower triangular", "upper triangular", "diagonal", "tridiagonal", "banded"}
 
-    return pull
+
+def _again(a: Any, b: Any, transposed: bool, **options: Any) -> Any:
+    """The solution of a further system, whose derivatives need no more factors."""
+    if options.get("assume_a") in SPARSE:
+        return _solve(a, b, transposed, **options)
+    return factor.by_factors(a, b, transposed)
+
+
+def _solve_pulls(ans: Any, a: Any, b: Any, transposed: bool, **options: Any) -> Any:
+    def pulls(g: Any) -> tuple[Any, Any]:
+        y = _again(a, g, not transposed, **options)
+        return -(outer_product(ans, y) if transposed else outer_product(y, ans)), y
+
+    return pulls
 
 
 def _solve_push_a(g: Any, ans: Any, a: Any, b: Any, transposed: bool, **options: Any) -> Any:
-    return -_solve(a, (T(g) if transposed else g) @ ans, transposed, **options)
+    return -_again(a, (T(g) if transposed else g) @ ans, transposed, **options)
 
 
 _solve.called = "solve"
 _solve.defvjp(
-    _solve_pull_a,
-    lambda ans, a, b, transposed, **options: lambda g: _solve(a, g, not transposed, **options),
+    lambda ans, *args, **options: lambda g: _solve_pulls(ans, *args, **options)(g)[0],
+    lambda ans, a, b, transposed, **options: lambda g: _again(a, g, not transposed, **options),
 )
 _solve.defjvp(
     _solve_push_a,
-    lambda g, ans, a, b, transposed, **options: _solve(a, g, transposed, **options),
+    lambda g, ans, a, b, transposed, **options: _again(a, g, transposed, **options),
 )
+_solve.together = _solve_pulls
+_solve.unread = (1,)
 
 
 @implements(scipy.linalg.solve)
@@ -288,12 +301,7 @@ def cho_solve(
     """Solve a @ x = b, given the Cholesky factorisation of a."""
     c, lower = c_and_lower
     c, lower = square(c, check_finite), bool(lower)
-
-    def solve(c: Any, b: Any) -> Any:
-        half = solve_triangle(c, b, lower, False, not lower)
-        return solve_triangle(c, half, lower, False, lower)
-
-    return systems(solve, c, finite(b, check_finite))
+    return systems(lambda c, b: factor.cho_solve(c, b, lower), c, finite(b, check_finite))
 
 
 @primitive
