@@ -73,6 +73,7 @@ from .factors import (
     cholesky_push,
     determinant,
     factor_lu,
+    inverse_transposed,
     solve_factored,
     solve_triangle,
 )

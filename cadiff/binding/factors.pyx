@@ -209,6 +209,20 @@ def solve_factored(lu, order, b, bint transposed=False):
     return x
 
 
+def inverse_transposed(lu, order):
+    """The transposed inverse of a, by what `factor_lu` has made of it."""
+    cdef cnp.ndarray factors = floats(lu)
+    cdef cnp.ndarray eye = cnp.PyArray_ZEROS(
+        cnp.PyArray_NDIM(factors), cnp.PyArray_DIMS(factors), cnp.NPY_DOUBLE, 0
+    )
+    cdef cnp.npy_intp n = last(factors), size = cnp.PyArray_SIZE(factors), at, i
+    cdef double *ones = <double *>cnp.PyArray_DATA(eye)
+    for at in range(0, size, n * n if size else 1):
+        for i in range(n):
+            ones[at + i * (n + 1)] = 1.0
+    return solve_factored(factors, order, eye, True)
+
+
 cdef double determinant_of(
     const double *lu, double *order, cnp.npy_intp n
 ) noexcept nogil:

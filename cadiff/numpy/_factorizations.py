@@ -142,8 +142,8 @@ def _triangle_pulls(
 ) -> Callable[[Any], tuple[Any, Any]]:
     def pulls(g: Any) -> tuple[Any, Any]:
         y = solve_triangle(t, g, lower, unit, not transposed)
-        product = outer_product(ans, y) if transposed else outer_product(y, ans)
-        return -part(product, triangle(t.shape[-1], lower, strict=unit)), y
+        product = outer_product(ans, -y) if transposed else outer_product(-y, ans)
+        return part(product, triangle(t.shape[-1], lower, strict=unit)), y
 
     return pulls
 
@@ -184,8 +184,8 @@ def _cho_pulls(ans: Any, c: Any, b: Any, lower: bool) -> Callable[[Any], tuple[A
     def pulls(g: Any) -> tuple[Any, Any]:
         right, left = halves(b), halves(g)
         y = solve_triangle(c, left, lower, False, lower)
-        product = outer_product(y, right) + outer_product(ans, left)
-        return -part(product if lower else T(product), triangle(c.shape[-1], lower)), y
+        product = outer_product(y, -right) + outer_product(ans, -left)
+        return part(product if lower else T(product), triangle(c.shape[-1], lower)), y
 
     return pulls
 
@@ -227,7 +227,7 @@ def _factored_pulls(
 ) -> Callable[[Any], tuple[Any, Any]]:
     def pulls(g: Any) -> tuple[Any, Any]:
         y = _solve_factored(a, g, lu, order, not transposed)
-        return -(outer_product(ans, y) if transposed else outer_product(y, ans)), y
+        return outer_product(ans, -y) if transposed else outer_product(-y, ans), y
 
     return pulls
 
@@ -267,7 +267,7 @@ def solve(a: Any, b: Any) -> Any:
 def _solve_pulls(ans: Any, a: Any, b: Any) -> Callable[[Any], tuple[Any, Any]]:
     def pulls(g: Any) -> tuple[Any, Any]:
         y = by_factors(a, g, True)
-        return -outer_product(y, ans), y
+        return outer_product(-y, ans), y
 
     return pulls
 
@@ -290,16 +290,21 @@ def inv(a: Any) -> Any:
     return np.linalg.inv(a)
 
 
+inv.defvjp(lambda ans, a: lambda g: -(T(ans) @ g @ T(ans)))
+inv.defjvp(lambda g, ans, a: -(ans @ g @ ans))
+inv.unread = (0,)
+
+
 @primitive
-def _inverse(a: Any, lu: Any, order: Any) -> Any:
-    """The inverse matrix by the factors of a."""
-    return binding.solve_factored(lu, order, np.broadcast_to(np.eye(a.shape[-1]), a.shape))
+def _inverse_transposed(a: Any, lu: Any, order: Any) -> Any:
+    """The transposed inverse matrix, by the factors of a."""
+    return binding.inverse_transposed(lu, order)
 
 
-for _inv, _others in ((inv, ()), (_inverse, (None, None))):
-    _inv.defvjp(lambda ans, *args: lambda g: -(T(ans) @ g @ T(ans)), *_others)
-    _inv.defjvp(lambda g, ans, *args: -(ans @ g @ ans), *_others)
-    _inv.unread = (0,)
+_inverse_transposed.called = "inv"
+_inverse_transposed.defvjp(lambda ans, a, *_: lambda g: -(ans @ T(g) @ ans), None, None)
+_inverse_transposed.defjvp(lambda g, ans, a, *_: -(ans @ T(g) @ ans), None, None)
+_inverse_transposed.unread = (0,)
 
 
 # --- determinants --------------------------------------------------------------------------------
@@ -334,14 +339,14 @@ def cofactors(a: Any) -> Any:
         return _cofactors_of_few(a)
     factors = _lu(held(a))
     try:
-        inverse = _inverse(a, *factors)
+        inverse = _inverse_transposed(a, *factors)
     except np.linalg.LinAlgError:
         return _each(_cofactors_by_rotation, a)
-    condition = _norm1(held(a)) * _norm1(held(inverse))
+    condition = _norm1(held(a)) * _norm1(T(held(inverse)))
     limit = CONDITION_DIFFERENTIATED if carries(a) else CONDITION
     if np.any(condition > limit):
         return _each(_cofactors_by_rotation, a)
-    return scalars(_det_factored(a, *factors), a) * T(inverse)
+    return scalars(_det_factored(a, *factors), a) * inverse
 
 
 def _cofactors_of_few(a: Any) -> Any:
@@ -369,6 +374,8 @@ def _cofactors_by_rotation(a: Any) -> Any:
     With a = u b vh the cofactors of a are det(u vh) u cofactors(b) vh, for whatever b: derivatives
     of any order come from b, which itself is diagonal.
     """
+    if not np.all(np.isfinite(value(a))):
+        return a * np.nan
     u, s, vh = np.linalg.svd(value(a))
     adjugate, _ = _adjugate(u.T @ a @ vh.T, EPSILON * len(s) * s[0])
     return round(np.linalg.det(u) * np.linalg.det(vh)) * (u @ T(adjugate) @ vh)
@@ -419,8 +426,13 @@ def slogdet(a: Any) -> Any:
     return tuple(np.linalg.slogdet(a))
 
 
-slogdet.defvjp(lambda ans, a: lambda g: scalars(g[1], a) * T(_inverse(a, *_lu(held(a)))))
-slogdet.defjvp(lambda g, ans, a: (np.zeros(a.shape[:-2]), inner(T(_inverse(a, *_lu(held(a)))), g)))
+slogdet.defvjp(lambda ans, a: lambda g: scalars(g[1], a) * _inverse_transposed(a, *_lu(held(a))))
+slogdet.defjvp(
+    lambda g, ans, a: (
+        np.zeros(a.shape[:-2]),
+        inner(_inverse_transposed(a, *_lu(held(a))), g),
+    )
+)
 
 
 # --- cholesky, qr --------------------------------------------------------------------------------
@@ -767,6 +779,12 @@ eigvals.defvjp(_eigvals_pull)
 eigvals.defjvp(_eigvals_push)
 
 
+def check_finite(a: Any) -> None:
+    """Raise LinAlgError for inf or nan, of which LAPACK may seek singular vectors for ever."""
+    if not np.isfinite(np.add.reduce(a, None)) and not np.all(np.isfinite(a)):
+        raise np.linalg.LinAlgError("SVD did not converge: there is inf or nan in the matrix")
+
+
 @primitive
 def svd(a: Any, full: bool = False) -> Any:
     """Singular vectors u, singular values s, and singular vectors vh, as rows.
@@ -774,6 +792,7 @@ def svd(a: Any, full: bool = False) -> Any:
     If full, u and vh are square. Which basis of the rest they have is arbitrary; its derivative is
     the one without rotations within that space.
     """
+    check_finite(a)
     return tuple(np.linalg.svd(a, full_matrices=full))
 
 
@@ -868,6 +887,7 @@ svdvals.defjvp(_svdvals_push)
 @primitive
 def pinv(a: Any, **options: Any) -> Any:
     """The pseudo-inverse, with the options of NumPy."""
+    check_finite(a)
     return np.linalg.pinv(a, **options)
 
 
@@ -894,6 +914,8 @@ pinv.defjvp(pinv_push)
 @primitive
 def lstsq(a: Any, b: Any, cutoff: float) -> Any:
     """The shortest of the x for which a @ x - b is shortest, column by column."""
+    check_finite(a)
+    check_finite(b)
     return np.linalg.lstsq(a, b, cutoff)[0]
 
 

@@ -145,7 +145,7 @@ def _again(a: Any, b: Any, transposed: bool, **options: Any) -> Any:
 def _solve_pulls(ans: Any, a: Any, b: Any, transposed: bool, **options: Any) -> Any:
     def pulls(g: Any) -> tuple[Any, Any]:
         y = _again(a, g, not transposed, **options)
-        return -(outer_product(ans, y) if transposed else outer_product(y, ans)), y
+        return outer_product(ans, -y) if transposed else outer_product(-y, ans), y
 
     return pulls
 
@@ -250,6 +250,7 @@ def lstsq(
 
 @primitive
 def _pinv(a: Any, **options: Any) -> Any:
+    factor.check_finite(a)
     return scipy.linalg.pinv(a, check_finite=False, **options)
 
 
@@ -484,6 +485,7 @@ def eigvalsh(a: Any, b: Any = None, **options: Any) -> Any:
 
 @primitive
 def _svd(a: Any, full: bool, driver: str) -> Any:
+    factor.check_finite(a)
     return scipy.linalg.svd(a, full_matrices=full, check_finite=False, lapack_driver=driver)
 
 
