@@ -16,13 +16,16 @@ from benchmarks import (
     array_contests,
     call_contests,
     contests,
+    factor_contests,
     linear_contests,
     program_contests,
 )
 from benchmarks.contests import Contest, RecordedProblem, UnavailableError
 
 CONTESTS = [
-    make() for make in contests.CONTESTS + array_contests.CONTESTS + linear_contests.CONTESTS
+    make()
+    for room in (contests, array_contests, linear_contests, factor_contests)
+    for make in room.CONTESTS
 ]
 OPERATIONS = 1_000_000
 
