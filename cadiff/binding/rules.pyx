@@ -89,15 +89,36 @@ cdef class Along:
     cdef cnp.ndarray numbers
     cdef CadSlot base
 
+    cdef part(self, var):
+        """A view of the numbers of a Var; None if they do not stand one behind the other."""
+        if cad_ndim(var) == 0 or not cad_var_is_contiguous(CAD_VAR(var)):
+            return None
+        first = CAD_VAR(var).slot - self.base
+        return self.numbers[first : first + prod(shape(var))].reshape(shape(var))
+
+    cdef slots(self, var):
+        return cad_var_slots(CAD_VAR(var)) - self.base
+
     cdef read(self, var):
-        part = self.numbers[cad_var_slots(CAD_VAR(var)) - self.base]
+        part = self.part(var)
+        if part is not None:
+            return part.copy()
+        part = self.numbers[self.slots(var)]
         return part if cnp.PyArray_Check(part) else float(part)
 
     cdef add(self, var, term):
-        np.add.at(self.numbers, cad_var_slots(CAD_VAR(var)) - self.base, term)
+        part = self.part(var)
+        if part is not None:
+            part += term
+        else:
+            np.add.at(self.numbers, self.slots(var), term)
 
     cdef clear(self, var):
-        self.numbers[cad_var_slots(CAD_VAR(var)) - self.base] = 0.0
+        part = self.part(var)
+        if part is not None:
+            part[...] = 0.0
+        else:
+            self.numbers[self.slots(var)] = 0.0
 
 
 cdef Along along_lanes(CadTape *tape, CadLanes lanes):

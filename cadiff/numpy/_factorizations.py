@@ -48,8 +48,8 @@ def T(x: Any) -> Any:  # noqa: N802 - as in every formula
 
 
 def outer_product(x: Any, y: Any) -> Any:
-    """The product of x and y transposed."""
-    return x @ T(y)
+    """The product of x and y transposed; of vectors without BLAS, which does not expect them."""
+    return x * T(y) if x.shape[-1] == 1 else x @ T(y)
 
 
 @lru_cache(maxsize=8)
