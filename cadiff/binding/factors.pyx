@@ -23,6 +23,7 @@ cdef extern from "kernels/factors.h" nogil:
         int lower
         int unit
     void cad_solve_triangle(CadTriangle t, CadMatrix b, size_t n, size_t m, double *room)
+    void cad_invert_lower(CadTriangle t, CadMatrix b, size_t n, double *room)
     void cad_factor_lu(CadMatrix a, double *order, size_t n, double *room)
     void cad_cholesky_pull(CadMatrix l, CadMatrix g, size_t n, double *room)
     void cad_cholesky_push(CadMatrix l, CadMatrix g, size_t n, double *room)
@@ -61,12 +62,14 @@ cdef int check_stacks(cnp.ndarray squares, cnp.ndarray others, int axes) except 
     return 0
 
 
-cdef int check_order(const double *order, cnp.npy_intp n, cnp.npy_intp size) except -1:
-    """Raise ValueError unless all are indices of rows."""
-    cdef cnp.npy_intp i
-    for i in range(size):
-        if not 0.0 <= order[i] < n:
-            raise ValueError(f"the order of {n} rows does not hold {order[i]}")
+cdef int check_factors(cnp.ndarray lu, cnp.ndarray order) except -1:
+    """Raise ValueError unless the order of each matrix holds indices of its rows."""
+    cdef const double *index = <const double *>cnp.PyArray_DATA(order)
+    cdef cnp.npy_intp n = last(lu), i
+    check_stacks(lu, order, 1)
+    for i in range(cnp.PyArray_SIZE(order)):
+        if not 0.0 <= index[i] < n:
+            raise ValueError(f"the order of {n} rows does not hold {index[i]}")
     return 0
 
 
@@ -78,6 +81,16 @@ cdef cnp.npy_intp first_zero(const double *matrices, cnp.npy_intp n, cnp.npy_int
             if matrices[at + i * (n + 1)] == 0.0:
                 return i
     return -1
+
+
+cdef int refuse_singular(const double *lu, cnp.npy_intp n, cnp.npy_intp size) except -1:
+    if first_zero(lu, n, size) >= 0:
+        raise LinAlgError("Singular matrix")
+    return 0
+
+
+cdef cnp.ndarray indices(order):
+    return cnp.PyArray_FROMANY(order, cnp.NPY_DOUBLE, 1, 0, cnp.NPY_ARRAY_CARRAY_RO)
 
 
 cdef inline cnp.npy_intp last(cnp.ndarray x):
@@ -184,9 +197,7 @@ cdef void solve_with(
 def solve_factored(lu, order, b, bint transposed=False):
     """Solve a @ x = b, or a.T @ x = b, by what `factor_lu` has made of a."""
     cdef cnp.ndarray factors = floats(lu), x = copied(b)
-    cdef cnp.ndarray places = cnp.PyArray_FROMANY(
-        order, cnp.NPY_DOUBLE, 1, 0, cnp.NPY_ARRAY_CARRAY_RO
-    )
+    cdef cnp.ndarray places = indices(order)
     cdef cnp.npy_intp n = last(factors), m = last(x), size = cnp.PyArray_SIZE(factors), i
     cdef const double *orders = <const double *>cnp.PyArray_DATA(places)
     cdef double *lus = <double *>cnp.PyArray_DATA(factors)
@@ -194,12 +205,10 @@ def solve_factored(lu, order, b, bint transposed=False):
     cdef double *room
     cdef list owner = []
     check_stacks(factors, x, 2)
-    check_stacks(factors, places, 1)
-    check_order(orders, n, cnp.PyArray_SIZE(places))
+    check_factors(factors, places)
     if cnp.PyArray_SIZE(x) == 0:
         return x
-    if first_zero(lus, n, size) >= 0:
-        raise LinAlgError("Singular matrix")
+    refuse_singular(lus, n, size)
     room = room_for(n, m, owner)
     with nogil:
         for i in range(size // (n * n)):
@@ -209,18 +218,41 @@ def solve_factored(lu, order, b, bint transposed=False):
     return x
 
 
+cdef void invert(
+    const double *order, double *lu, double *x, double *room, cnp.npy_intp n
+) noexcept nogil:
+    """x, which is zeros, becomes the inverse of u.T times that of l.T, with the rows in order."""
+    cdef CadMatrix b = matrix(x, n, False)
+    cdef cnp.npy_intp i
+    for i in range(n):
+        x[i * (n + 1)] = 1.0
+    cad_invert_lower(triangle(lu, n, True, True, False), b, n, room)
+    cad_solve_triangle(triangle(lu, n, True, False, True), b, n, n, room)
+    memcpy(room, x, n * n * sizeof(double))
+    exchange(x, room, order, n, n, True)
+
+
 def inverse_transposed(lu, order):
     """The transposed inverse of a, by what `factor_lu` has made of it."""
-    cdef cnp.ndarray factors = floats(lu)
-    cdef cnp.ndarray eye = cnp.PyArray_ZEROS(
+    cdef cnp.ndarray factors = floats(lu), places = indices(order), inverse
+    cdef cnp.npy_intp n = last(factors), size = cnp.PyArray_SIZE(factors), i
+    cdef const double *orders = <const double *>cnp.PyArray_DATA(places)
+    cdef double *lus = <double *>cnp.PyArray_DATA(factors)
+    cdef double *numbers
+    cdef double *room
+    cdef list owner = []
+    check_factors(factors, places)
+    inverse = cnp.PyArray_ZEROS(
         cnp.PyArray_NDIM(factors), cnp.PyArray_DIMS(factors), cnp.NPY_DOUBLE, 0
     )
-    cdef cnp.npy_intp n = last(factors), size = cnp.PyArray_SIZE(factors), at, i
-    cdef double *ones = <double *>cnp.PyArray_DATA(eye)
-    for at in range(0, size, n * n if size else 1):
-        for i in range(n):
-            ones[at + i * (n + 1)] = 1.0
-    return solve_factored(factors, order, eye, True)
+    if size > 0:
+        refuse_singular(lus, n, size)
+        numbers = <double *>cnp.PyArray_DATA(inverse)
+        room = room_for(n, n, owner)
+        with nogil:
+            for i in range(size // (n * n)):
+                invert(orders + i * n, lus + i * n * n, numbers + i * n * n, room, n)
+    return inverse
 
 
 cdef double determinant_of(
@@ -257,8 +289,7 @@ def determinant(lu, order):
         cnp.PyArray_NDIM(factors) - 2, cnp.PyArray_DIMS(factors), cnp.NPY_DOUBLE, 0
     )
     cdef double *product = <double *>cnp.PyArray_DATA(products)
-    check_stacks(factors, places, 1)
-    check_order(orders, n, cnp.PyArray_SIZE(places))
+    check_factors(factors, places)
     for i in range(cnp.PyArray_SIZE(products)):
         product[i] = determinant_of(lus + i * n * n, orders + i * n, n)
     return products

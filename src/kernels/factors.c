@@ -91,6 +91,20 @@ void cad_solve_triangle(CadTriangle t, CadMatrix b, size_t n, size_t m, double *
     }
 }
 
+void cad_invert_lower(CadTriangle t, CadMatrix b, size_t n, double *room) {
+    if (n <= BLOCK) {
+        solve_block(t, b, n, n);
+        return;
+    }
+    const size_t h = half(n, BLOCK);
+    const CadTriangle last = {from(t.matrix, h, h), 1, t.unit};
+    const CadMatrix below = from(b, h, 0);
+    cad_invert_lower(t, b, h, room);
+    cad_invert_lower(last, from(b, h, h), n - h, room);
+    subtract_product(below, from(t.matrix, h, 0), b, n - h, h, h, room);
+    cad_solve_triangle(last, below, n - h, h, room);
+}
+
 /* --- lu --- */
 
 static void exchange_rows(CadMatrix a, double *order, size_t i, size_t j, size_t n) {

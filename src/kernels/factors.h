@@ -20,6 +20,10 @@ typedef struct CadTriangle {
 /* b (n x m, b.column == 1) becomes x, where t x = b. */
 void cad_solve_triangle(CadTriangle t, CadMatrix b, size_t n, size_t m, double *room);
 
+/* b (n x n, b.column == 1), the identity, becomes the inverse of a lower triangle: in half of the
+ * operations, since what is above the diagonal stays 0. */
+void cad_invert_lower(CadTriangle t, CadMatrix b, size_t n, double *room);
+
 /* a (n x n, a.column == 1) becomes l and u in one: a[order] = l u, l with a diagonal of ones. The
  * pivots, the largest of what is left of their columns, are on the diagonal: 0 if a is singular.
  */

@@ -60,6 +60,26 @@ static void triangles_are_solved(void) {
     }
 }
 
+static void lower_triangles_are_inverted(void) {
+    Random random = {4};
+    static double t[MOST * MOST];
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        const size_t n = sizes[s];
+        fill(&random, t, n, n, 6.0);
+        memset(x, 0, sizeof x);
+        memset(right, 0, sizeof right);
+        for (size_t i = 0; i < n; i++) {
+            x[i * (n + 1)] = right[i * (n + 1)] = 1.0;
+        }
+        const CadTriangle lower = {of(t, n), 1, 0};
+        cad_invert_lower(lower, of(x, n), n, room);
+        cad_solve_triangle(lower, of(right, n), n, n, room);
+        for (size_t i = 0; i < n * n; i++) {
+            CHECK_NEAR(x[i], right[i], 1e-15);
+        }
+    }
+}
+
 static void lu_factors_multiply_to_the_matrix(void) {
     Random random = {2};
     static double a[MOST * MOST];
@@ -122,6 +142,7 @@ static void cholesky_is_pushed_and_pulled(void) {
 
 const Test factor_tests[] = {
     TEST(triangles_are_solved),
+    TEST(lower_triangles_are_inverted),
     TEST(lu_factors_multiply_to_the_matrix),
     TEST(a_singular_matrix_has_a_pivot_of_0),
     TEST(cholesky_is_pushed_and_pulled),
