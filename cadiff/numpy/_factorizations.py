@@ -359,7 +359,7 @@ def _cofactors_of_few(a: Any) -> Any:
 
 
 def _norm1(a: Any) -> Any:
-    return np.max(np.sum(np.abs(a), axis=-2), axis=-1, initial=0.0)
+    return np.abs(a).sum(axis=-2).max(axis=-1, initial=0.0)
 
 
 def _each(function: Callable[[Any], Any], a: Any) -> Any:
