@@ -545,7 +545,7 @@ PARTS: dict[str, Measure] = {
     "factor-hvp": partial(
         compared,
         partial(factor_contests.product, 100),
-        [Compared(PRODUCT, GRADIENT, at_most(5))],
+        [Compared(PRODUCT, GRADIENT, at_most(6))],
     ),
     "program-rosenbrock-1000": partial(
         compared,
