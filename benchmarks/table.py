@@ -22,6 +22,7 @@ from benchmarks import (
     array_contests,
     call_contests,
     contests,
+    factor_contests,
     linear_contests,
     mapping_contests,
     memory,
@@ -542,6 +543,28 @@ PARTS: dict[str, Measure] = {
         compared,
         partial(array_contests.layer_hessian, 100),
         [Compared(HESSIAN, GRADIENT, at_most(60))],
+    ),
+    **{
+        f"factor-{name}-{n}": partial(
+            compared,
+            partial(factor_contests.decomposition, name, n),
+            [Compared(GRADIENT, NUMPY), Compared(GRADIENT, HAND)],
+        )
+        for n in (10, 100, 1000)
+        for name in factor_contests.DECOMPOSITIONS
+    },
+    **{
+        f"factor-process-{n}": partial(
+            compared,
+            partial(factor_contests.likelihood, n),
+            [Compared(GRADIENT, NUMPY), Compared(GRADIENT, HAND)],
+        )
+        for n in (10, 100, 1000)
+    },
+    "factor-hvp": partial(
+        compared,
+        partial(factor_contests.product, 100),
+        [Compared(PRODUCT, GRADIENT, at_most(6))],
     ),
     "program-rosenbrock-1000": partial(
         compared,

@@ -16,6 +16,7 @@ from benchmarks import (
     array_contests,
     call_contests,
     contests,
+    factor_contests,
     linear_contests,
     mapping_contests,
     program_contests,
@@ -23,7 +24,9 @@ from benchmarks import (
 from benchmarks.contests import Contest, RecordedProblem, UnavailableError
 
 CONTESTS = [
-    make() for make in contests.CONTESTS + array_contests.CONTESTS + linear_contests.CONTESTS
+    make()
+    for room in (contests, array_contests, linear_contests, factor_contests)
+    for make in room.CONTESTS
 ]
 OPERATIONS = 1_000_000
 

@@ -69,6 +69,15 @@ from .captures import (
 )
 from .codes import Code
 from .entries import Opened, Taped, are_views_of_one, signature_of, takes_entries, taped_of
+from .factors import (
+    cholesky_pull,
+    cholesky_push,
+    determinant,
+    factor_lu,
+    inverse_transposed,
+    solve_factored,
+    solve_triangle,
+)
 from .fast_paths import Calls, FastPathTable, Gate, ProgramPullback, may_meet
 from .forward import (
     Apart,

@@ -10,6 +10,7 @@ cdef extern from "numbers/numbers.h":
 
     enum:
         NPY_ARRAY_CARRAY_RO
+        NPY_ARRAY_ENSURECOPY
         NPY_ARRAY_FORCECAST
         NPY_ARRAY_WRITEABLE
         NPY_BOOL

@@ -45,6 +45,7 @@ MODULES = (
     "methods",
     "fast_paths",
     "numpy_functions",
+    "factors",
     "snapshots",
     "nan_check",
 )

@@ -9,7 +9,7 @@ from .c_numbers cimport *
 from .c_sweeps cimport *
 from .c_tape cimport *
 from .tape cimport (
-    are_zero, DirectRule, rule_at, rule_call, rule_name, RuleCall, view_at,
+    are_zero, DirectRule, MOST_AXES, rule_at, rule_call, rule_name, RuleCall, view_at,
 )
 from .atoms cimport shape
 from .hooks cimport enter_step, leave_step, look_at_rule
@@ -17,6 +17,25 @@ from .forward cimport Forward
 
 from .atoms import make_dual, split_dual
 from .guards import note_rule
+
+
+cdef list read_values(rule, list operands):
+    """The values of operands; zeros for those that the rule does not read."""
+    unread = getattr(rule, "unread", None)
+    if unread is None:
+        return [plain_value(x) for x in operands]
+    return [zeros_like(x) if skip and cad_ndim(x) > 0 else plain_value(x)
+            for x, skip in zip(operands, unread)]
+
+
+cdef object zeros_like(x):
+    """Zeros in the shape of an array, which take no memory as long as nobody reads them."""
+    cdef tuple lengths = shape(x)
+    cdef cnp.npy_intp dims[MOST_AXES]
+    cdef int i
+    for i in range(len(lengths)):
+        dims[i] = lengths[i]
+    return cnp.PyArray_ZEROS(len(lengths), dims, cnp.NPY_DOUBLE, 0)
 
 
 cdef int pull_rule(CadTape *tape, size_t index) except -1:
@@ -36,7 +55,7 @@ cdef int pull_rule(CadTape *tape, size_t index) except -1:
             terms = call.rule.pull_again(operands, outs, cotangents)
         else:
             terms = call.rule.pull(
-                [plain_value(x) for x in operands], [plain_value(out) for out in outs], cotangents
+                read_values(call.rule, operands), [plain_value(out) for out in outs], cotangents
             )
     finally:
         cad_tape_resume_pass(tape, put_aside)
@@ -70,15 +89,36 @@ cdef class Along:
     cdef cnp.ndarray numbers
     cdef CadSlot base
 
+    cdef part(self, var):
+        """A view of the numbers of a Var; None if they do not stand one behind the other."""
+        if cad_ndim(var) == 0 or not cad_var_is_contiguous(CAD_VAR(var)):
+            return None
+        first = CAD_VAR(var).slot - self.base
+        return self.numbers[first : first + prod(shape(var))].reshape(shape(var))
+
+    cdef slots(self, var):
+        return cad_var_slots(CAD_VAR(var)) - self.base
+
     cdef read(self, var):
-        part = self.numbers[cad_var_slots(CAD_VAR(var)) - self.base]
+        part = self.part(var)
+        if part is not None:
+            return part.copy()
+        part = self.numbers[self.slots(var)]
         return part if cnp.PyArray_Check(part) else float(part)
 
     cdef add(self, var, term):
-        np.add.at(self.numbers, cad_var_slots(CAD_VAR(var)) - self.base, term)
+        part = self.part(var)
+        if part is not None:
+            part += term
+        else:
+            np.add.at(self.numbers, self.slots(var), term)
 
     cdef clear(self, var):
-        self.numbers[cad_var_slots(CAD_VAR(var)) - self.base] = 0.0
+        part = self.part(var)
+        if part is not None:
+            part[...] = 0.0
+        else:
+            self.numbers[self.slots(var)] = 0.0
 
 
 cdef Along along_lanes(CadTape *tape, CadLanes lanes):

@@ -1,8 +1,8 @@
 """Inverses and factorisations of matrices, with their derivatives.
 
 Each primitive takes float matrices, or stacks of them with equal leading dimensions, and calls
-NumPy. The rules use what the primitive computed, and solve with it rather than invert. Where they
-are written down:
+NumPy or the kernels of the core. The rules use what the primitive computed, and solve with it
+rather than invert. Where they are written down:
 
     Giles, "Collected matrix derivative results for forward and reverse mode algorithmic
         differentiation" (2008): solve, inv, det, eig, svd
@@ -19,11 +19,13 @@ triangle alone. This module knows matrices only; how NumPy's functions are calle
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import binding
 from ..binding import strip as value
 from ..operations.arrays import concatenate, reshape, stack, sum, swapaxes
 from ..operations.dispatch import carries
@@ -46,14 +48,26 @@ def T(x: Any) -> Any:  # noqa: N802 - as in every formula
 
 
 def outer_product(x: Any, y: Any) -> Any:
-    """The product of x and y transposed."""
-    return x @ T(y)
+    """The product of x and y transposed; of vectors without BLAS, which does not expect them."""
+    return x * T(y) if x.shape[-1] == 1 else x @ T(y)
 
 
+@lru_cache(maxsize=8)
 def triangle(n: int, lower: bool = True, strict: bool = False) -> Mask:
     """Where the lower (or upper) triangle of a square matrix is."""
-    below = np.tri(n, k=-1 if strict else 0, dtype=bool)
-    return below if lower else below.T
+    below = np.tri(n, k=-1 if lower == strict else 0, dtype=bool)
+    return _constant(below if lower else ~below)
+
+
+@lru_cache(maxsize=8)
+def identity(n: int) -> Mask:
+    """Where the diagonal of a square matrix is."""
+    return _constant(np.eye(n, dtype=bool))
+
+
+def _constant(mask: Mask) -> Mask:
+    mask.setflags(write=False)
+    return mask
 
 
 def part(x: Any, mask: Mask) -> Any:
@@ -69,7 +83,7 @@ def diagonal(x: Any) -> Any:
 
 def on_diagonal(x: Any) -> Any:
     """The matrix with x on its diagonal."""
-    return where(np.eye(x.shape[-1], dtype=bool), x[..., None], 0.0)
+    return where(identity(x.shape[-1]), x[..., None], 0.0)
 
 
 def mirrored(x: Any, lower: bool = True) -> Any:
@@ -79,8 +93,8 @@ def mirrored(x: Any, lower: bool = True) -> Any:
 
 def folded(x: Any, lower: bool = True) -> Any:
     """What a symmetric cotangent is to the elements of one triangle: adjoint to `mirrored`."""
-    twice = triangle(x.shape[-1], lower, strict=True)
-    return part(where(twice, 2.0 * x, x), triangle(x.shape[-1], lower))
+    n = x.shape[-1]
+    return where(triangle(n, lower, strict=True), 2.0 * x, part(x, identity(n)))
 
 
 def symmetric(x: Any) -> Any:
@@ -95,7 +109,7 @@ def skew(x: Any) -> Any:
 
 def scalars(x: Any, matrices: Any) -> Any:
     """One number for each matrix of a stack, so that it multiplies the matrix."""
-    return reshape(x, (*matrices.shape[:-2], 1, 1))
+    return x if matrices.ndim == 2 else reshape(x, (*matrices.shape[:-2], 1, 1))
 
 
 def cross(x: Any, y: Any) -> Any:
@@ -113,31 +127,165 @@ def inner(x: Any, y: Any) -> Any:
 
 
 @primitive
+def solve_triangle(
+    t: Any, b: Any, lower: bool, unit: bool = False, transposed: bool = False
+) -> Any:
+    """The solution x of t @ x = b, or of t.T @ x = b, for a triangular t.
+
+    The other triangle is not read, and neither is the diagonal if it is `unit`: it is 1 then.
+    """
+    return binding.solve_triangle(t, b, lower, unit, transposed)
+
+
+def _triangle_pulls(
+    ans: Any, t: Any, b: Any, lower: bool, unit: bool = False, transposed: bool = False
+) -> Callable[[Any], tuple[Any, Any]]:
+    def pulls(g: Any) -> tuple[Any, Any]:
+        y = solve_triangle(t, g, lower, unit, not transposed)
+        product = outer_product(ans, -y) if transposed else outer_product(-y, ans)
+        return part(product, triangle(t.shape[-1], lower, strict=unit)), y
+
+    return pulls
+
+
+def _triangle_push(
+    g: Any, ans: Any, t: Any, b: Any, lower: bool, unit: bool = False, transposed: bool = False
+) -> Any:
+    change = part(g, triangle(t.shape[-1], lower, strict=unit))
+    change = (T(change) if transposed else change) @ ans
+    return -solve_triangle(t, change, lower, unit, transposed)
+
+
+solve_triangle.defvjp(
+    lambda ans, *args: lambda g: _triangle_pulls(ans, *args)(g)[0],
+    lambda ans, t, b, lower, unit=False, transposed=False: (
+        lambda g: solve_triangle(t, g, lower, unit, not transposed)
+    ),
+)
+solve_triangle.defjvp(
+    _triangle_push,
+    lambda g, ans, t, b, *how: solve_triangle(t, g, *how),
+)
+solve_triangle.defpattern("...ij->...kl", "...kj->...ij")
+solve_triangle.together = _triangle_pulls
+solve_triangle.unread = (1,)
+
+
+@primitive
+def cho_solve(c: Any, b: Any, lower: bool) -> Any:
+    """The solution x of a @ x = b for a = c @ c.T, or c.T @ c unless `lower`."""
+    half = binding.solve_triangle(c, b, lower, False, not lower)
+    return binding.solve_triangle(c, half, lower, False, lower)
+
+
+def _cho_pulls(ans: Any, c: Any, b: Any, lower: bool) -> Callable[[Any], tuple[Any, Any]]:
+    def halves(x: Any) -> Any:
+        return solve_triangle(c, x, lower, False, not lower)
+
+    def pulls(g: Any) -> tuple[Any, Any]:
+        right, left = halves(b), halves(g)
+        y = solve_triangle(c, left, lower, False, lower)
+        product = outer_product(y, -right) + outer_product(ans, -left)
+        return part(product if lower else T(product), triangle(c.shape[-1], lower)), y
+
+    return pulls
+
+
+def _cho_push(g: Any, ans: Any, c: Any, b: Any, lower: bool) -> Any:
+    right = solve_triangle(c, b, lower, False, not lower)
+    g = part(g, triangle(c.shape[-1], lower))
+    g = g if lower else T(g)
+    moved = solve_triangle(c, g @ right, lower, False, not lower) + T(g) @ ans
+    return -solve_triangle(c, moved, lower, False, lower)
+
+
+cho_solve.defvjp(
+    lambda ans, c, b, lower: lambda g: _cho_pulls(ans, c, b, lower)(g)[0],
+    lambda ans, c, b, lower: lambda g: cho_solve(c, g, lower),
+)
+cho_solve.defjvp(_cho_push, lambda g, ans, c, b, lower: cho_solve(c, g, lower))
+cho_solve.defpattern("...ij->...kl", "...kj->...ij")
+cho_solve.together = _cho_pulls
+
+
+@primitive
+def _lu(a: Any) -> Any:
+    """The factors of a matrix whose rows are exchanged, and their order; without derivatives."""
+    return binding.factor_lu(a)
+
+
+_lu.defvjp(None)
+_lu.defjvp(None)
+
+
+@primitive
+def _solve_factored(a: Any, b: Any, lu: Any, order: Any, transposed: bool) -> Any:
+    """The solution of a @ x = b, or of a.T @ x = b, by the factors of a, which are its values."""
+    return binding.solve_factored(lu, order, b, transposed)
+
+
+def _factored_pulls(
+    ans: Any, a: Any, b: Any, lu: Any, order: Any, transposed: bool
+) -> Callable[[Any], tuple[Any, Any]]:
+    def pulls(g: Any) -> tuple[Any, Any]:
+        y = _solve_factored(a, g, lu, order, not transposed)
+        return outer_product(ans, -y) if transposed else outer_product(-y, ans), y
+
+    return pulls
+
+
+_solve_factored.called = "solve"
+_solve_factored.defvjp(
+    lambda ans, *args: lambda g: _factored_pulls(ans, *args)(g)[0],
+    lambda ans, a, b, lu, order, transposed: (
+        lambda g: _solve_factored(a, g, lu, order, not transposed)
+    ),
+    None,
+    None,
+)
+_solve_factored.defjvp(
+    lambda g, ans, a, b, lu, order, transposed: (
+        -_solve_factored(a, (T(g) if transposed else g) @ ans, lu, order, transposed)
+    ),
+    lambda g, ans, a, b, *factors: _solve_factored(a, g, *factors),
+    None,
+    None,
+)
+_solve_factored.defpattern("...ij->...kl", "...kj->...ij")
+_solve_factored.together = _factored_pulls
+_solve_factored.unread = (0, 1)
+
+
+def by_factors(a: Any, b: Any, transposed: bool) -> Any:
+    """As `_solve_factored`: whatever derivatives this has need no more factors."""
+    return _solve_factored(a, b, *_lu(held(a)), transposed)
+
+
+@primitive
 def solve(a: Any, b: Any) -> Any:
     """The solution x of a @ x = b, for matrices b."""
     return np.linalg.solve(a, b)
 
 
+def _solve_pulls(ans: Any, a: Any, b: Any) -> Callable[[Any], tuple[Any, Any]]:
+    def pulls(g: Any) -> tuple[Any, Any]:
+        y = by_factors(a, g, True)
+        return outer_product(-y, ans), y
+
+    return pulls
+
+
 solve.defvjp(
-    lambda ans, a, b: lambda g: -outer_product(solve(T(a), g), ans),
-    lambda ans, a, b: lambda g: solve(T(a), g),
+    lambda ans, a, b: lambda g: _solve_pulls(ans, a, b)(g)[0],
+    lambda ans, a, b: lambda g: by_factors(a, g, True),
 )
 solve.defjvp(
-    lambda g, ans, a, b: -solve(a, g @ ans),
-    lambda g, ans, a, b: solve(a, g),
+    lambda g, ans, a, b: -by_factors(a, g @ ans, False),
+    lambda g, ans, a, b: by_factors(a, g, False),
 )
 solve.defpattern("...ij->...kl", "...kj->...ij")
-
-
-def solve_triangle(t: Any, b: Any, lower: bool) -> Any:
-    """The solution of t @ x = b for a triangular t.
-
-    The LU factors of an upper triangle are the identity and itself, so that nothing but the
-    substitution remains; a lower triangle is one if it is read from its end.
-    """
-    if lower:
-        return solve(t[..., ::-1, ::-1], b[..., ::-1, :])[..., ::-1, :]
-    return solve(t, b)
+solve.together = _solve_pulls
+solve.unread = (1,)
 
 
 @primitive
@@ -149,6 +297,20 @@ def inv(a: Any) -> Any:
 inv.defvjp(lambda ans, a: lambda g: -(T(ans) @ g @ T(ans)))
 inv.defjvp(lambda g, ans, a: -(ans @ g @ ans))
 inv.defpattern("...ij->...kl")
+inv.unread = (0,)
+
+
+@primitive
+def _inverse_transposed(a: Any, lu: Any, order: Any) -> Any:
+    """The transposed inverse matrix, by the factors of a."""
+    return binding.inverse_transposed(lu, order)
+
+
+_inverse_transposed.called = "inv"
+_inverse_transposed.defvjp(lambda ans, a, *_: lambda g: -(ans @ T(g) @ ans), None, None)
+_inverse_transposed.defjvp(lambda g, ans, a, *_: -(ans @ T(g) @ ans), None, None)
+_inverse_transposed.defpattern("...ij->...kl")
+_inverse_transposed.unread = (0,)
 
 
 # --- determinants --------------------------------------------------------------------------------
@@ -166,24 +328,32 @@ def det(a: Any) -> Any:
     return np.linalg.det(a)
 
 
-det.defvjp(lambda ans, a: lambda g: scalars(g, a) * cofactors(a, ans))
-det.defjvp(lambda g, ans, a: inner(cofactors(a, ans), g))
-det.defpattern("...ij->...")
+@primitive
+def _det_factored(a: Any, lu: Any, order: Any) -> Any:
+    """The determinant by the factors of a."""
+    return binding.determinant(lu, order)
 
 
-def cofactors(a: Any, determinant: Any) -> Any:
+for _det, _others in ((det, ()), (_det_factored, (None, None))):
+    _det.defvjp(lambda ans, a, *factors: lambda g: scalars(g, a) * cofactors(a), *_others)
+    _det.defjvp(lambda g, ans, a, *factors: inner(cofactors(a), g), *_others)
+    _det.defpattern("...ij->...")
+
+
+def cofactors(a: Any) -> Any:
     """The matrix of cofactors, the gradient of the determinant, of singular matrices too."""
     if a.shape[-1] <= 3:
         return _cofactors_of_few(a)
+    factors = _lu(held(a))
     try:
-        inverse = inv(a)
+        inverse = _inverse_transposed(a, *factors)
     except np.linalg.LinAlgError:
         return _each(_cofactors_by_rotation, a)
-    condition = _norm1(held(a)) * _norm1(held(inverse))
+    condition = _norm1(held(a)) * _norm1(T(held(inverse)))
     limit = CONDITION_DIFFERENTIATED if carries(a) else CONDITION
     if np.any(condition > limit):
         return _each(_cofactors_by_rotation, a)
-    return scalars(determinant, a) * T(inverse)
+    return scalars(_det_factored(a, *factors), a) * inverse
 
 
 def _cofactors_of_few(a: Any) -> Any:
@@ -196,7 +366,7 @@ def _cofactors_of_few(a: Any) -> Any:
 
 
 def _norm1(a: Any) -> Any:
-    return np.max(np.sum(np.abs(a), axis=-2), axis=-1, initial=0.0)
+    return np.abs(a).sum(axis=-2).max(axis=-1, initial=0.0)
 
 
 def _each(function: Callable[[Any], Any], a: Any) -> Any:
@@ -211,6 +381,8 @@ def _cofactors_by_rotation(a: Any) -> Any:
     With a = u b vh the cofactors of a are det(u vh) u cofactors(b) vh, for whatever b: derivatives
     of any order come from b, which itself is diagonal.
     """
+    if not np.all(np.isfinite(value(a))):
+        return a * np.nan
     u, s, vh = np.linalg.svd(value(a))
     adjugate, _ = _adjugate(u.T @ a @ vh.T, EPSILON * len(s) * s[0])
     return round(np.linalg.det(u) * np.linalg.det(vh)) * (u @ T(adjugate) @ vh)
@@ -261,8 +433,13 @@ def slogdet(a: Any) -> Any:
     return tuple(np.linalg.slogdet(a))
 
 
-slogdet.defvjp(lambda ans, a: lambda g: scalars(g[1], a) * T(inv(a)))
-slogdet.defjvp(lambda g, ans, a: (np.zeros(a.shape[:-2]), inner(T(inv(a)), g)))
+slogdet.defvjp(lambda ans, a: lambda g: scalars(g[1], a) * _inverse_transposed(a, *_lu(held(a))))
+slogdet.defjvp(
+    lambda g, ans, a: (
+        np.zeros(a.shape[:-2]),
+        inner(_inverse_transposed(a, *_lu(held(a))), g),
+    )
+)
 slogdet.defpattern("...ij->...,...")
 
 
@@ -275,32 +452,86 @@ def cholesky(a: Any, upper: bool = False) -> Any:
     return np.linalg.cholesky(a, upper=upper)
 
 
-def _lower_half(x: Any) -> Any:
-    """The lower triangle, with half the diagonal: l + l.T is a symmetric x."""
-    n = x.shape[-1]
-    return part(where(np.eye(n, dtype=bool), 0.5 * x, x), triangle(n))
+# With the operator P, which takes the lower triangle and half of the diagonal, and the symmetric t
+# of which the lower triangle is given,
+#
+#     along(low, t) = low P(m),  m = inv(low) t inv(low).T
+#
+# and `back` is its transposed: both are found in blocks by the core. They are linear in t and g.
+# By the factor, their derivatives follow from this formula: along a change d, m changes by what
+# -(d inv(low) t + its transposed) has in the place of t.
 
 
-def _cholesky_pull(ans: Any, a: Any, upper: bool = False) -> Callable[[Any], Any]:
-    def pull(g: Any) -> Any:
-        lower, g = (T(ans), T(g)) if upper else (ans, g)
-        middle = symmetric(_lower_half(T(lower) @ g))
-        half = solve_triangle(T(lower), middle, lower=False)
-        return folded(symmetric(T(solve_triangle(T(lower), T(half), lower=False))), not upper)
+@primitive
+def _cholesky_back(low: Any, g: Any) -> Any:
+    """The cotangent of the lower triangle of a = low @ low.T, given that of the factor low."""
+    return binding.cholesky_pull(low, g)
+
+
+@primitive
+def _cholesky_along(low: Any, t: Any) -> Any:
+    """The tangent of the factor low, given that of the lower triangle of a = low @ low.T."""
+    return binding.cholesky_push(low, t)
+
+
+def _lower(x: Any) -> Any:
+    return part(x, triangle(x.shape[-1]))
+
+
+def _back_pull(ans: Any, low: Any, g: Any) -> Callable[[Any], Any]:
+    def pull(h: Any) -> Any:
+        right = T(solve_triangle(low, mirrored(h), True))
+        moved = solve_triangle(low, _cholesky_along(low, h), True)
+        return _lower(outer_product(g, moved) - 2.0 * (symmetric(ans) @ right))
 
     return pull
 
 
+def _back_push(t: Any, ans: Any, low: Any, g: Any) -> Any:
+    t = T(_lower(t))
+    moved = solve_triangle(low, t @ g, True, False, True)
+    both = solve_triangle(low, t @ symmetric(ans), True, False, True)
+    return _cholesky_back(low, moved) - folded(both + T(both))
+
+
+def _along_pull(ans: Any, low: Any, t: Any) -> Callable[[Any], Any]:
+    def pull(g: Any) -> Any:
+        moved, left = solve_triangle(low, ans, True), solve_triangle(low, mirrored(t), True)
+        back = symmetric(_cholesky_back(low, g))
+        return _lower(outer_product(g, moved) - 2.0 * outer_product(back, left))
+
+    return pull
+
+
+def _along_push(g: Any, ans: Any, low: Any, t: Any) -> Any:
+    g = _lower(g)
+    moved, left = solve_triangle(low, ans, True), g @ solve_triangle(low, mirrored(t), True)
+    return g @ moved - _cholesky_along(low, left + T(left))
+
+
+_cholesky_back.called = _cholesky_along.called = "cholesky"
+_cholesky_back.defvjp(_back_pull, lambda ans, low, g: lambda h: _cholesky_along(low, h))
+_cholesky_back.defjvp(_back_push, lambda t, ans, low, g: _cholesky_back(low, t))
+_cholesky_along.defvjp(_along_pull, lambda ans, low, t: lambda g: _cholesky_back(low, g))
+_cholesky_along.defjvp(_along_push, lambda g, ans, low, t: _cholesky_along(low, g))
+_cholesky_back.defpattern("...ij->...kl", "...ij->...kl")
+_cholesky_along.defpattern("...ij->...kl", "...ij->...kl")
+
+
+def _cholesky_pull(ans: Any, a: Any, upper: bool = False) -> Callable[[Any], Any]:
+    if upper:
+        return lambda g: T(_cholesky_back(T(ans), T(g)))
+    return lambda g: _cholesky_back(ans, g)
+
+
 def _cholesky_push(g: Any, ans: Any, a: Any, upper: bool = False) -> Any:
-    lower = T(ans) if upper else ans
-    half = solve_triangle(lower, mirrored(g, not upper), lower=True)
-    tangent = lower @ _lower_half(solve_triangle(lower, T(half), lower=True))
-    return T(tangent) if upper else tangent
+    return T(_cholesky_along(T(ans), T(g))) if upper else _cholesky_along(ans, g)
 
 
 cholesky.defvjp(_cholesky_pull)
 cholesky.defjvp(_cholesky_push)
 cholesky.defpattern("...ij->...kl")
+cholesky.unread = (0,)
 
 
 @primitive
@@ -330,7 +561,7 @@ def _qr_pull(ans: Any, a: Any, complete: bool = False) -> Callable[[Any], Any]:
         gr, r = g[1][..., :n, :], ans[1][..., :n, :]
         _independent(r)
         middle = mirrored(outer_product(r, gr) - T(gq) @ q)
-        return T(solve_triangle(r, T(gq + q @ middle), lower=False))
+        return T(solve_triangle(r, T(gq + q @ middle), False))
 
     return pull
 
@@ -339,7 +570,7 @@ def _qr_push(g: Any, ans: Any, a: Any, complete: bool = False) -> Any:
     n = a.shape[-1]
     q, r = ans[0][..., :n], ans[1][..., :n, :]
     _independent(r)
-    quotient = T(solve_triangle(T(r), T(g), lower=True))
+    quotient = T(solve_triangle(r, T(g), False, False, True))
     inside = T(q) @ quotient
     change = part(inside + T(part(inside, triangle(n, strict=True))), triangle(n, lower=False))
     return _completed(quotient - q @ change, ans[0]), _padded(change @ r, ans[1])
@@ -348,6 +579,7 @@ def _qr_push(g: Any, ans: Any, a: Any, complete: bool = False) -> Any:
 qr.defvjp(_qr_pull)
 qr.defjvp(_qr_push)
 qr.defpattern("...ij->...kl,...mn")
+qr.unread = (0,)
 
 
 # Orthogonal matrices whose first columns are determined, while the others complete the basis: u2
@@ -408,10 +640,10 @@ def over_gaps(x: Any, gaps: Any, values: Any, cause: Any, what: str, warn: Warn)
     nothing depends on it; otherwise nan, of which `warn` is told.
     """
     n = gaps.shape[-1]
-    off = ~np.eye(n, dtype=bool)
+    on = identity(n)
     none = np.abs(held(gaps)) <= n * TOLERANCE * largest(values[..., None])
-    lost = _matters(none & off, cause)
-    return _quotient(x, gaps, none | ~off, lost, f"{what} at repeated ones", warn)
+    lost = _matters(none & ~on, cause)
+    return _quotient(x, gaps, none | on, lost, f"{what} at repeated ones", warn)
 
 
 def over_values(x: Any, values: Any, cause: Any, what: str, warn: Warn) -> Any:
@@ -465,6 +697,7 @@ def eigh_push(g: Any, ans: Any, a: Any, lower: bool = True) -> Any:
 eigh.defvjp(eigh_pull)
 eigh.defjvp(eigh_push)
 eigh.defpattern("...ij->...k,...lm")
+eigh.unread = (0,)
 
 
 @primitive
@@ -562,6 +795,12 @@ eigvals.defjvp(_eigvals_push)
 eigvals.defpattern("...ij->...k")
 
 
+def check_finite(a: Any) -> None:
+    """Raise LinAlgError for inf or nan, of which LAPACK may seek singular vectors for ever."""
+    if not np.isfinite(np.add.reduce(a, None)) and not np.all(np.isfinite(a)):
+        raise np.linalg.LinAlgError("SVD did not converge: there is inf or nan in the matrix")
+
+
 @primitive
 def svd(a: Any, full: bool = False) -> Any:
     """Singular vectors u, singular values s, and singular vectors vh, as rows.
@@ -569,6 +808,7 @@ def svd(a: Any, full: bool = False) -> Any:
     If full, u and vh are square. Which basis of the rest they have is arbitrary; its derivative is
     the one without rotations within that space.
     """
+    check_finite(a)
     return tuple(np.linalg.svd(a, full_matrices=full))
 
 
@@ -629,6 +869,7 @@ def _sums(x: Any) -> Any:
 svd.defvjp(svd_pull)
 svd.defjvp(svd_push)
 svd.defpattern("...ij->...kl,...m,...no")
+svd.unread = (0,)
 
 
 @primitive
@@ -664,6 +905,7 @@ svdvals.defpattern("...ij->...k")
 @primitive
 def pinv(a: Any, **options: Any) -> Any:
     """The pseudo-inverse, with the options of NumPy."""
+    check_finite(a)
     return np.linalg.pinv(a, **options)
 
 
@@ -691,6 +933,8 @@ pinv.defpattern("...ij->...kl")
 @primitive
 def lstsq(a: Any, b: Any, cutoff: float) -> Any:
     """The shortest of the x for which a @ x - b is shortest, column by column."""
+    check_finite(a)
+    check_finite(b)
     return np.linalg.lstsq(a, b, cutoff)[0]
 
 

@@ -213,6 +213,8 @@ def moveaxis(x: Number, source: int | Sequence[int], destination: int | Sequence
 
 def swapaxes(x: Number, axis1: int, axis2: int) -> Number:
     """The array with two axes exchanged."""
+    if type(x) is np.ndarray:
+        return x.swapaxes(axis1, axis2)
     order = list(range(binding.ndim(x)))
     first, second = (normalize_axis_index(axis, len(order)) for axis in (axis1, axis2))
     order[first], order[second] = second, first

@@ -59,6 +59,13 @@ class primitive:  # noqa: N801 - a decorator
     # For rows of an array at an index, "take" or "add": what programs do by themselves.
     by_index: str | None = None
 
+    # Arguments of which the rules ask nothing but the shape: they are given zeros.
+    unread: tuple[int, ...] = ()
+
+    # A maker for the first arguments taken together, whose cotangents share work: its pull answers
+    # those of all of them.
+    together: Callable[..., Callable[[Any], Sequence[Any]]] | None = None
+
     def __init__(self, function: Callable[..., Any]) -> None:
         if not callable(function):
             raise TypeError(f"primitive takes a function, not {type(function).__name__}")
@@ -451,6 +458,7 @@ class _Rule:
         self.which = which
         self.several = several
         self.passive = [False] * len(which)
+        self.unread = [k in operation.unread for k in which]
         self.point: tuple[list[Any], list[Any]] = ([], [])
 
     # --- as a step of a program
@@ -527,11 +535,12 @@ class _Rule:
         """A cotangent for each operand; None for those that are not wanted."""
         args, ans = self._inputs(operands), _ruled(tuple(outs) if self.several else outs[0])
         g = _ruled(tuple(cotangents) if self.several else cotangents[0])
+        chosen = [k for i, k in enumerate(self.which) if wanted is None or wanted[i]]
         with np.errstate(all="ignore"):
-            return [
-                self._cotangent(k, ans, args, g) if wanted is None or wanted[i] else None
-                for i, k in enumerate(self.which)
-            ]
+            if self.operation.together is not None and 0 in chosen and 1 in chosen:
+                found = self.operation.together(ans, *args, **self.kwargs)(g)
+                return [found[k] if k in chosen and k < len(found) else None for k in self.which]
+            return [self._cotangent(k, ans, args, g) if k in chosen else None for k in self.which]
 
     def _cotangent(self, k: int, ans: Any, args: list[Any], g: Any) -> Any:
         """The cotangent of one argument; None if it is 0."""

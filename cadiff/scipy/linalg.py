@@ -19,7 +19,7 @@ from numpy.linalg import LinAlgError
 from ..binding import strip as value
 from ..numpy import _factorizations as factor
 from ..numpy import linalg as of_numpy
-from ..numpy._factorizations import EPSILON, T, outer_product, part, triangle
+from ..numpy._factorizations import EPSILON, T, outer_product, part, solve_triangle, triangle
 from ..numpy.linalg import number
 from ..operations import guards as _guards
 from ..operations.arrays import concatenate, reshape
@@ -132,28 +132,41 @@ def _solve(a: Any, b: Any, transposed: bool, **options: Any) -> Any:
     return scipy.linalg.solve(a, b, transposed=transposed, check_finite=False, **options)
 
 
-def _solve_pull_a(ans: Any, a: Any, b: Any, transposed: bool, **options: Any) -> Any:
-    def pull(g: Any) -> Any:
-        product = outer_product(_solve(a, g, not transposed, **options), ans)
-        return -(T(product) if transposed else product)
+# Structures that are solved for in fewer operations than by factors of the whole.
+SPARSE = {"lower triangular", "upper triangular", "diagonal", "tridiagonal", "banded"}
 
-    return pull
+
+def _again(a: Any, b: Any, transposed: bool, **options: Any) -> Any:
+    """The solution of a further system, whose derivatives need no more factors."""
+    if options.get("assume_a") in SPARSE:
+        return _solve(a, b, transposed, **options)
+    return factor.by_factors(a, b, transposed)
+
+
+def _solve_pulls(ans: Any, a: Any, b: Any, transposed: bool, **options: Any) -> Any:
+    def pulls(g: Any) -> tuple[Any, Any]:
+        y = _again(a, g, not transposed, **options)
+        return outer_product(ans, -y) if transposed else outer_product(-y, ans), y
+
+    return pulls
 
 
 def _solve_push_a(g: Any, ans: Any, a: Any, b: Any, transposed: bool, **options: Any) -> Any:
-    return -_solve(a, (T(g) if transposed else g) @ ans, transposed, **options)
+    return -_again(a, (T(g) if transposed else g) @ ans, transposed, **options)
 
 
 _solve.called = "solve"
 _solve.defvjp(
-    _solve_pull_a,
-    lambda ans, a, b, transposed, **options: lambda g: _solve(a, g, not transposed, **options),
+    lambda ans, *args, **options: lambda g: _solve_pulls(ans, *args, **options)(g)[0],
+    lambda ans, a, b, transposed, **options: lambda g: _again(a, g, not transposed, **options),
 )
 _solve.defjvp(
     _solve_push_a,
-    lambda g, ans, a, b, transposed, **options: _solve(a, g, transposed, **options),
+    lambda g, ans, a, b, transposed, **options: _again(a, g, transposed, **options),
 )
 _solve.defpattern("...ij->...kl", "...kj->...ij")
+_solve.together = _solve_pulls
+_solve.unread = (1,)
 
 
 @implements(scipy.linalg.solve)
@@ -176,41 +189,6 @@ def solve(
     return systems(lambda a, b: _solve(a, b, bool(transposed), **options), a, b)
 
 
-@primitive
-def _solve_triangular(a: Any, b: Any, trans: bool, lower: bool, unit: bool) -> Any:
-    return scipy.linalg.solve_triangular(
-        a, b, trans=int(trans), lower=lower, unit_diagonal=unit, check_finite=False
-    )
-
-
-def _triangle_pull(ans: Any, a: Any, b: Any, trans: bool, lower: bool, unit: bool) -> Any:
-    def pull(g: Any) -> Any:
-        product = outer_product(_solve_triangular(a, g, not trans, lower, unit), ans)
-        mask = triangle(a.shape[-1], lower, strict=unit)
-        return -part(T(product) if trans else product, mask)
-
-    return pull
-
-
-def _triangle_push(g: Any, ans: Any, a: Any, b: Any, trans: bool, lower: bool, unit: bool) -> Any:
-    change = part(g, triangle(a.shape[-1], lower, strict=unit))
-    return -_solve_triangular(a, (T(change) if trans else change) @ ans, trans, lower, unit)
-
-
-_solve_triangular.called = "solve_triangular"
-_solve_triangular.defvjp(
-    _triangle_pull,
-    lambda ans, a, b, trans, lower, unit: (
-        lambda g: _solve_triangular(a, g, not trans, lower, unit)
-    ),
-)
-_solve_triangular.defjvp(
-    _triangle_push,
-    lambda g, ans, a, b, trans, lower, unit: _solve_triangular(a, g, trans, lower, unit),
-)
-_solve_triangular.defpattern("...ij->...kl", "...kj->...ij")
-
-
 @implements(scipy.linalg.solve_triangular)
 def solve_triangular(
     a: Any,
@@ -224,7 +202,7 @@ def solve_triangular(
     """Solve a @ x = b, or a.T @ x = b, for a triangle a."""
     transposed = {0: False, "N": False, 1: True, "T": True, 2: True, "C": True}[trans]
     return systems(
-        lambda a, b: _solve_triangular(a, b, transposed, bool(lower), bool(unit_diagonal)),
+        lambda a, b: solve_triangle(a, b, bool(lower), bool(unit_diagonal), transposed),
         square(a, check_finite),
         finite(b, check_finite),
     )
@@ -274,6 +252,7 @@ def lstsq(
 
 @primitive
 def _pinv(a: Any, **options: Any) -> Any:
+    factor.check_finite(a)
     return scipy.linalg.pinv(a, check_finite=False, **options)
 
 
@@ -326,12 +305,7 @@ def cho_solve(
     """Solve a @ x = b, given the Cholesky factorisation of a."""
     c, lower = c_and_lower
     c, lower = square(c, check_finite), bool(lower)
-
-    def solve(c: Any, b: Any) -> Any:
-        half = _solve_triangular(c, b, not lower, lower, False)
-        return _solve_triangular(c, half, lower, lower, False)
-
-    return systems(solve, c, finite(b, check_finite))
+    return systems(lambda c, b: factor.cho_solve(c, b, lower), c, finite(b, check_finite))
 
 
 @primitive
@@ -357,8 +331,8 @@ def _lu_pull(ans: Any, a: Any) -> Callable[[Any], Any]:
         lower, upper = part(lu, below) + np.eye(len(a)), part(lu, above)
         inside = part(T(lower) @ part(g[0], below), below)
         inside = inside + part(outer_product(part(g[0], above), upper), above)
-        half = _solve_triangular(lu, T(inside), False, False, False)
-        rows = _solve_triangular(lu, T(half), True, True, True)
+        half = solve_triangle(lu, T(inside), False)
+        rows = solve_triangle(lu, T(half), True, True, True)
         return rows[np.argsort(_permutation(pivots))]
 
     return pull
@@ -367,8 +341,8 @@ def _lu_pull(ans: Any, a: Any) -> Callable[[Any], Any]:
 def _lu_push(g: Any, ans: Any, a: Any) -> Any:
     lu, pivots = ans
     below, above = triangle(len(a), strict=True), triangle(len(a), lower=False)
-    rows = _solve_triangular(lu, g[_permutation(pivots)], False, True, True)
-    inside = T(_solve_triangular(lu, T(rows), True, False, False))
+    rows = solve_triangle(lu, g[_permutation(pivots)], True, True)
+    inside = T(solve_triangle(lu, T(rows), False, False, True))
     lower = (part(lu, below) + np.eye(len(a))) @ part(inside, below)
     return lower + part(inside, above) @ part(lu, above), np.zeros(len(a))
 
@@ -403,10 +377,10 @@ def lu_solve(
     if b.ndim == 1:
         return lu_solve((lu, lu_and_piv[1]), b[:, None], trans, check_finite=False)[:, 0]
     if trans:
-        half = _solve_triangular(lu, b, True, False, False)
-        return _solve_triangular(lu, half, True, True, True)[np.argsort(order)]
-    half = _solve_triangular(lu, b[order], False, True, True)
-    return _solve_triangular(lu, half, False, False, False)
+        half = solve_triangle(lu, b, False, False, True)
+        return solve_triangle(lu, half, True, True, True)[np.argsort(order)]
+    half = solve_triangle(lu, b[order], True, True)
+    return solve_triangle(lu, half, False)
 
 
 @implements(scipy.linalg.lu)
@@ -498,12 +472,12 @@ def _eigh_of_pair(a: Any, b: Any, lower: bool, eigvals_only: bool) -> tuple[Any,
     """By the triangle l with b = l @ l.T, the problem of inv(l) @ a @ inv(l.T)."""
     l = factor.cholesky(b, upper=not lower)  # noqa: E741
     l = l if lower else T(l)  # noqa: E741
-    half = _solve_triangular(l, factor.mirrored(a, lower), False, True, False)
-    single = _solve_triangular(l, T(half), False, True, False)
+    half = solve_triangle(l, factor.mirrored(a, lower), True)
+    single = solve_triangle(l, T(half), True)
     if eigvals_only:
         return (factor.eigvalsh(single),)
     w, v = _eigh(single, True, None)
-    v = _solve_triangular(l, v, True, True, False)
+    v = solve_triangle(l, v, True, False, True)
     scipys = scipy.linalg.eigh(value(a), value(b), lower=lower)[1]
     return w, v * np.where(np.sum(value(v) * scipys, axis=-2, keepdims=True) < 0.0, -1.0, 1.0)
 
@@ -516,6 +490,7 @@ def eigvalsh(a: Any, b: Any = None, **options: Any) -> Any:
 
 @primitive
 def _svd(a: Any, full: bool, driver: str) -> Any:
+    factor.check_finite(a)
     return scipy.linalg.svd(a, full_matrices=full, check_finite=False, lapack_driver=driver)
 
 

@@ -6,6 +6,7 @@
 #include "numbers/objects/views.h"
 #include "numbers/operations/operations.h"
 
+#include "kernels/kernels.h"
 #include "tape/adjoints.h"
 #include "tape/blocks.h"
 
@@ -35,6 +36,13 @@ PyObject *cad_var_grad(CadVar *var) {
     }
     size_t low, high;
     cad_var_bounds(var, &low, &high);
+    if (cad_var_is_contiguous(var)) {
+        PyObject *array = PyArray_SimpleNew(var->view->ndim, CAD_SHAPE(var->view), NPY_DOUBLE);
+        if (array != NULL) {
+            cad_tape_read_adjoints(tape, low, high + 1, PyArray_DATA((PyArrayObject *)array));
+        }
+        return array;
+    }
     double *adjoints = PyMem_Malloc((high - low + 1) * sizeof *adjoints);
     if (adjoints == NULL) {
         return PyErr_NoMemory();
@@ -67,12 +75,27 @@ PyObject *cad_var_get_grad(CadVar *var, void *what) {
 
 /* --- seeds and adjoints --- */
 
+/* Add to adjoints that stand in any order, which a broadcast Var may name more than once. */
+static int add_in_places(CadVar *var, const double *seed) {
+    PyObject *slots = cad_var_slots(var);
+    if (slots == NULL) {
+        return -1;
+    }
+    const npy_int64 *const slot = PyArray_DATA((PyArrayObject *)slots);
+    double *const adjoints = cad_tape_adjoints(var->tape, var->slot);
+    for (npy_intp i = 0; i < var->view->size; i++) {
+        adjoints[slot[i]] += seed[i];
+    }
+    Py_DECREF(slots);
+    return 0;
+}
+
 int cad_var_seed(CadVar *var, PyObject *seed) {
     CadTape *tape = var->tape;
     size_t low, high;
     cad_var_bounds(var, &low, &high);
-    cad_tape_prepare_adjoints(tape, low, high);
     if (!CAD_IS_VAR_ARRAY(var)) {
+        cad_tape_prepare_adjoints(tape, low, high);
         const double number = PyFloat_AsDouble(seed);
         tape->adjoints[var->slot] += number;
         return number == -1.0 && PyErr_Occurred() ? -1 : 0;
@@ -80,21 +103,25 @@ int cad_var_seed(CadVar *var, PyObject *seed) {
     if (var->view->size == 0) {
         return 0;
     }
-    PyObject *slots = cad_var_slots(var);
-    PyObject *array =
-        slots == NULL ? NULL : PyArray_FROMANY(seed, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO);
-    int status = array == NULL ? -1 : 0;
-    double *const adjoints = cad_tape_adjoints(tape, var->slot);
-    if (status == 0 && PyArray_SIZE((PyArrayObject *)array) != var->view->size) {
+    PyObject *array = PyArray_FROMANY(seed, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO);
+    if (array == NULL) {
+        return -1;
+    }
+    double *const numbers = PyArray_DATA((PyArrayObject *)array);
+    int status = 0;
+    if (PyArray_SIZE((PyArrayObject *)array) != var->view->size) {
         PyErr_SetString(PyExc_ValueError, "a cotangent must have the shape of its output");
         status = -1;
+    } else if (cad_var_is_contiguous(var)) {
+        const int store = cad_tape_touch(tape, low, high);
+        double *const adjoints = cad_tape_adjoints(tape, var->slot) + var->slot;
+        cad_strip_add((CadStrip){adjoints, 1}, (CadStrip){numbers, 1}, store,
+                      (size_t)var->view->size);
+    } else {
+        cad_tape_prepare_adjoints(tape, low, high);
+        status = add_in_places(var, numbers);
     }
-    for (npy_intp i = 0; status == 0 && i < var->view->size; i++) {
-        const npy_int64 slot = ((npy_int64 *)PyArray_DATA((PyArrayObject *)slots))[i];
-        adjoints[slot] += ((double *)PyArray_DATA((PyArrayObject *)array))[i];
-    }
-    Py_XDECREF(array);
-    Py_XDECREF(slots);
+    Py_DECREF(array);
     return status;
 }
 

@@ -44,6 +44,15 @@ static PyObject *put_results(CadTape *tape, CadSlot slot, PyObject *values) {
     return list;
 }
 
+/* Room for an entry may have been made by letting go of others, and of their rules: the rule of
+ * the new entry goes to the place behind those that are left. */
+static size_t place_rule(CadTape *tape, size_t number) {
+    PyObject *const rules = tape->rules, *const rule = PyList_GET_ITEM(rules, number);
+    PyList_SET_ITEM(rules, number, PyList_GET_ITEM(rules, tape->n_rules));
+    PyList_SET_ITEM(rules, tape->n_rules, rule);
+    return tape->n_rules++;
+}
+
 PyObject *cad_record_rule(CadTape *tape, size_t number, PyObject *operands, PyObject *values) {
     size_t words = CAD_PLAN_WORDS + 2, slots = 0;
     const Py_ssize_t n = PyList_GET_SIZE(operands);
@@ -67,12 +76,11 @@ PyObject *cad_record_rule(CadTape *tape, size_t number, PyObject *operands, PyOb
         const uint32_t length = plan->words;
         *plan = (CadPlan){.words = length, .n_extra = length - CAD_PLAN_WORDS, .index = -1};
         int64_t *place = cad_plan_extra(plan);
-        *place++ = (int64_t)number;
+        *place++ = (int64_t)place_rule(tape, number);
         *place++ = n;
         for (Py_ssize_t i = 0; i < n; i++) {
             place = put_operand(place, CAD_VAR(PyList_GET_ITEM(operands, i)));
         }
-        tape->n_rules++;
         result = put_results(tape, tape->entries[tape->n_entries - 1].out, values);
     }
     cad_tape_unpin(tape);
