@@ -12,7 +12,7 @@ Functions of numbers (`sin`, `exp`, `where` ...) are in `cadiff.ops`, gradient f
 from __future__ import annotations
 
 try:
-    from .binding import Dual, MissingRuleError, StaleVarError, Var
+    from .binding import Complex, Dual, MissingRuleError, StaleVarError, Var
 except ModuleNotFoundError as _error:
     if _error.name != "cadiff.binding._core":
         raise
@@ -42,6 +42,7 @@ def _know_ufuncs_of_scipy() -> None:
 _WHEN_IMPORTED["scipy.special"] = _know_ufuncs_of_scipy
 
 __all__ = [
+    "Complex",
     "Dual",
     "MissingRuleError",
     "NonFiniteError",

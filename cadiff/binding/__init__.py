@@ -58,6 +58,7 @@ from .atoms import (
     single,
     split_dual,
     tag_of,
+    values_in_place,
 )
 from .captures import (
     OUTER,
@@ -68,6 +69,22 @@ from .captures import (
     record_pull_of_captures,
 )
 from .codes import Code
+from .complexes import (
+    COMPLEX_OPERATORS,
+    Complex,
+    array_of_pair,
+    holds_complex,
+    is_complex_number,
+    log_hypot,
+    make_complex,
+    note_view,
+    pair_of_array,
+    parts_of,
+    register_complex,
+    sqrt_imag,
+    sqrt_real,
+    whole_parts_of,
+)
 from .entries import Opened, Taped, are_views_of_one, signature_of, takes_entries, taped_of
 from .factors import (
     cholesky_pull,

@@ -29,6 +29,7 @@ cdef class Node:
     cdef bint borrowed       # an ARRAY whose values are read where they are, and
     cdef uint64_t fingerprint  # what they were
     cdef tuple children
+    cdef bint has_complex    # whether there is a complex number in it
 
     cdef int lend(self, CadTape *tape, CadSlot base) except -1
     cdef void take_back(self, CadTape *tape, CadSlot base)
@@ -38,6 +39,8 @@ cdef class Node:
     cdef int check_unchanged(self) except -1
     cdef object from_doubles(self, const double *numbers)
     cdef object from_atoms(self, list atoms)
+    cdef object from_cotangents(self, list atoms)
+    cdef int conjugate(self, list atoms) except -1
     cdef object lift(self, list atoms, object block, CadTape *tape, CadSlot base)
     cdef int note_blocks(self, CadTape *tape, CadSlot base) except -1
     cdef Node bare(self)
@@ -72,6 +75,7 @@ cdef class Collector:
     cdef Node add(self, object argument)
     cdef Node add_checked(self, object argument)
     cdef bint add_container(self, Node node, object argument) except -1
+    cdef int add_parts(self, Node node, tuple parts) except -1
     cdef int add_array(self, Node node, object argument) except -1
     cdef int add_members(self, Node node, object array) except -1
 

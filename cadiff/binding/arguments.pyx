@@ -21,7 +21,8 @@ from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .c_tape cimport *
 from .tape cimport empty_like
-from .trees cimport Container, opened, SEQUENCE
+from .complexes cimport is_complex
+from .trees cimport Container, opened, opened_complex, PAIR, SEQUENCE
 
 from .atoms import gather_numbers
 
@@ -88,7 +89,10 @@ cdef class Node:
         """This node's part of the argument, filled with the adjoints that were read."""
         adjoints, self.adjoints = self.adjoints, None
         if self.children is not None:
-            return self.container.make([(<Node>child).from_read() for child in self.children])
+            parts = [(<Node>child).from_read() for child in self.children]
+            if self.container.kind == PAIR:  # a gradient is df/dx - i df/dy
+                parts[1] = 0.0 - parts[1]
+            return self.container.make(parts)
         if self.is_array():
             return in_precision_of(adjoints, self.original)
         return self.from_doubles(<double *>cnp.PyArray_DATA(adjoints) - self.offset)
@@ -124,6 +128,26 @@ cdef class Node:
     cdef object from_atoms(self, list atoms):
         """This node's part of the argument, filled with other numbers and arrays."""
         return self.fill(iter(atoms[self.atom:] if self.atom > 0 else atoms))
+
+    cdef object from_cotangents(self, list atoms):
+        """The same, with cotangents, which are u - iv for those of the parts."""
+        if self.has_complex:
+            atoms = atoms[:]
+            self.conjugate(atoms)
+        return self.from_atoms(atoms)
+
+    cdef int conjugate(self, list atoms) except -1:
+        """Take the negative of all imaginary parts; of 0.0 it is 0.0."""
+        cdef Node child
+        if not self.has_complex:
+            return 0
+        if self.container.kind == PAIR:
+            child = self.children[1]
+            atoms[child.atom] = 0.0 - atoms[child.atom]
+            return 0
+        for child in self.children:
+            child.conjugate(atoms)
+        return 0
 
     cdef object lift(self, list atoms, object block, CadTape *tape, CadSlot base):
         """This node's part of the argument, filled with Vars (plain inputs) or lifted atoms."""
@@ -175,6 +199,7 @@ cdef class Node:
         node.shape, node.offset, node.size, node.atom, node.container = (
             self.shape, self.offset, self.size, self.atom, self.container
         )
+        node.has_complex = self.has_complex
         if self.shape == ARRAY:
             node.original = blank_array(self.original.shape, self.original.dtype)
         elif self.children is not None:
@@ -230,6 +255,8 @@ cdef class Node:
             )
             if not same or other.shape not in (ROW, CONTAINER) or other.container.has_keys():
                 self.refuse(tree, path)
+        elif other.has_complex:
+            raise TypeError(f"{path} is complex, but what it belongs to is real: pass its real part")
         elif other.shape not in (NUMBER, ARRAY) or other.leaf_shape() != self.leaf_shape():
             self.refuse(tree, path)
         return 0
@@ -278,7 +305,19 @@ cdef Node node_of_state(tuple state):
         node.original = blank_array(array[0], array[1])
     if children is not None:
         node.children = tuple([node_of_state(child) for child in children])
+        node.has_complex = holds_complex(node)
     return node
+
+
+cdef bint holds_complex(Node node):
+    """Whether there is a complex number in a container."""
+    cdef Node child
+    if node.container.kind == PAIR:
+        return True
+    for child in node.children:
+        if child.has_complex:
+            return True
+    return False
 
 
 cdef enum:
@@ -429,9 +468,12 @@ cdef class Collector:
             self.add_plain(node, PyFloat_AS_DOUBLE(argument))
         elif cnp.PyArray_Check(argument):
             cad_check_array(argument)
-            node.shape = ARRAY
-            node.original = argument
-            self.add_array(node, argument)
+            if cnp.PyTypeNum_ISCOMPLEX(cnp.PyArray_TYPE(argument)):
+                self.add_parts(node, opened_complex(argument))
+            else:
+                node.shape = ARRAY
+                node.original = argument
+                self.add_array(node, argument)
         elif self.add_container(node, argument):
             pass
         elif isinstance(argument, (bool, np.bool_)):
@@ -453,6 +495,8 @@ cdef class Collector:
                 self.add_object(node, argument, argument.size)
             elif cad_is_listed(argument):  # a table, such as those of pandas
                 return self.add_checked(cad_listed_array(argument))
+            elif is_complex(argument):
+                self.add_parts(node, opened_complex(argument))
             else:
                 raise _NotDifferentiable(argument)
         node.size = self.count - node.offset
@@ -483,9 +527,15 @@ cdef class Collector:
                 self.count += n
                 self.n_atoms += n
                 return True
-        node.shape = CONTAINER
-        node.children = tuple([self.add(part) for part in parts])
+        self.add_parts(node, found)
         return True
+
+    cdef int add_parts(self, Node node, tuple parts) except -1:
+        node.shape = CONTAINER
+        node.container, found = parts
+        node.children = tuple([self.add(part) for part in found])
+        node.has_complex = holds_complex(node)
+        return 0
 
     cdef int add_array(self, Node node, object argument) except -1:
         cdef int kind = cnp.PyArray_TYPE(argument)
@@ -553,7 +603,7 @@ cdef int refuse_leaf(object tree, object path) except -1:
     kind = f"ndarray of dtype {leaf.dtype}" if cnp.PyArray_Check(leaf) else type(leaf).__name__
     raise TypeError(
         f"{path} is no real number but a {kind}, which has no derivative: expected a float, an "
-        "int, an ndarray of real numbers, or containers of them (lists, dicts, dataclasses; for other "
+        "int, an ndarray of real numbers (or complex ones), or containers of them (lists, dicts, dataclasses; for other "
         "classes: cadiff.register_container)"
         + (
             "; pass other values by keyword, or choose the arguments to differentiate with argnums"
@@ -611,6 +661,22 @@ cdef class Structure:
     def fill(self, Py_ssize_t k, leaves):
         """The k-th argument's structure with other leaves; arrays in the argument's precision."""
         return (<Node>self.nodes[k]).fill(iter(leaves))
+
+    @property
+    def has_complex(self):
+        """Whether there is a complex number among the arguments."""
+        return any([(<Node>node).has_complex for node in self.nodes])
+
+    def conjugated(self, atoms):
+        """Atoms with the negative of all imaginary parts."""
+        atoms = list(atoms)
+        for node in self.nodes:
+            (<Node>node).conjugate(atoms)
+        return atoms
+
+    def cotangent(self, Py_ssize_t k, list atoms):
+        """As rebuild, with cotangents of the atoms: those by complex numbers are u - iv."""
+        return (<Node>self.nodes[k]).from_cotangents(atoms)
 
     def rebuild(self, Py_ssize_t k, list atoms):
         """The k-th argument's structure with other atoms, taken from the list of all."""

@@ -16,6 +16,7 @@ from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .c_python cimport PySequence_Fast_ITEMS
 from .c_tape cimport *
+from .complexes cimport Complex
 from .tape cimport check_axes, empty_like, is_constant, MOST_AXES, view_of
 from .trees cimport Container, FIELDS, opened, REGISTERED
 
@@ -24,12 +25,12 @@ from .tape import active_array, constant_array, write_into
 
 cpdef int ndim(x):
     """The number of axes of an array, with or without derivatives; 0 for a number."""
-    return cad_ndim(x)
+    return x.ndim if isinstance(x, Complex) else cad_ndim(x)
 
 
 cpdef tuple shape(x):
     """The lengths of the axes of an array, with or without derivatives; () for a number."""
-    return x.shape if cad_ndim(x) > 0 else ()
+    return x.shape if cad_ndim(x) > 0 or isinstance(x, Complex) else ()
 
 
 cpdef bint carries(tree) except -1:
@@ -148,6 +149,17 @@ def map_vars(atom, function):
 def plain_values(tree):
     """A container with plain values in place of its Vars and Duals; all else as it is."""
     return map_numbers(tree, plain_value)
+
+
+def values_in_place(x):
+    """The values of a number: of an array where they stand, to be read before anything is
+    recorded."""
+    cdef CadVar *var
+    if CAD_IS_VAR_ARRAY(x):
+        var = CAD_VAR(x)
+        if var.kind != CAD_STALE:
+            return cad_var_transient(var, cad_tape_values(var.tape, <int64_t>var.slot), 0)
+    return plain_value(x)
 
 
 def vars_of(atom):

@@ -14,6 +14,8 @@ cdef extern from "numbers/numbers.h":
         NPY_ARRAY_FORCECAST
         NPY_ARRAY_WRITEABLE
         NPY_BOOL
+        NPY_CDOUBLE
+        NPY_CFLOAT
         NPY_DOUBLE
         NPY_FLOAT16
         NPY_FLOAT32
@@ -25,6 +27,7 @@ cdef extern from "numbers/numbers.h":
     bint PyArray_Check(object x)
     bint PyArray_CheckExact(object x)
     bint PyArray_ISCARRAY_RO(ndarray array) nogil
+    bint PyTypeNum_ISCOMPLEX(int kind) nogil
     bint PyTypeNum_ISFLOAT(int kind) nogil
     bint PyTypeNum_ISINTEGER(int kind) nogil
     int PyArray_NDIM(ndarray array) nogil

@@ -42,6 +42,11 @@ cdef extern from "table/ops.h" nogil:
         CAD_OP_not_equal
         CAD_OP_add
         CAD_OP_multiply
+        CAD_OP_hypot
+        CAD_OP_hypot_ratio
+        CAD_OP_log_hypot
+        CAD_OP_sqrt_real
+        CAD_OP_sqrt_imag
         CAD_OP_COUNT
 
     bint cad_op_is_row(CadOp op)
@@ -127,7 +132,6 @@ cdef extern from "tape/guards.h" nogil:
         uint64_t serial
         bint at_once
         bint is_shown
-        bint met_complex
 
     CadStatus cad_guards_new(CadTape *tape)
     void cad_guards_free(CadTape *tape)

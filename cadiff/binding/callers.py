@@ -46,7 +46,7 @@ _INSTEAD = {
     ),
     "scipy.linalg.": "cadiff.numpy.linalg has solve, inv, eigh, svd and others",
     "scipy.sparse.": "multiply with the arrays of its entries, or with a dense matrix",
-    "scipy.fft.": "cadiff.numpy.fft has the transforms of NumPy",
+    "scipy.fft.": "cadiff.scipy.fft has them; once it is imported, these take v, too",
     "pandas.": "cadiff.numpy has mean, std, cumsum and others for arrays",
     "statistics.": "cadiff.numpy has mean, median, var and std",
     "torch.": "write it with functions of cadiff.numpy and cadiff.nn",
@@ -60,7 +60,7 @@ _OWN_NAMES = re.compile(r"\bcadiff\.(Var|Dual)\b")
 _CONVERSIONS: dict[Any, str] = {
     float: "a Var computes like a float already; cadiff.value(v) is its value",
     int: "write int(cadiff.value(v)), which has no derivative",
-    complex: "derivatives are by real numbers: cadiff.value(v) is the value",
+    complex: "write v + 0j, which keeps the derivative; cadiff.value(v) is the value",
     range: "a count has no derivative: write range(int(cadiff.value(v))), or pass an int",
 }
 

@@ -154,11 +154,6 @@ cdef class Guarded:
         return self.recording.tape.guards.is_shown != 0
 
     @property
-    def met_complex(self):
-        """Whether an operation was refused because one of its operands was complex."""
-        return self.recording.tape.guards.met_complex != 0
-
-    @property
     def writes_inputs(self):
         """Whether something was assigned to an input."""
         cdef CadTape *tape = self.recording.tape

@@ -427,6 +427,7 @@ cdef class Chosen(DirectRule):
     cdef MatrixPlan plan  # inputs -> the Jacobian, by rows
 
     runs_again = False
+    is_linear = False
 
     @property
     def _name(self):

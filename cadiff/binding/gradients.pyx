@@ -14,6 +14,7 @@ from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .c_sweeps cimport *
 from .c_tape cimport *
+from .complexes cimport is_complex
 from .trees cimport opened
 from .tape cimport on_tape, view_of
 from .atoms cimport highest_tag, only_number
@@ -61,7 +62,7 @@ cdef object gradient(Recording recording, object number):
     """The gradient of one number, as a tuple with one entry for each argnum."""
     if CAD_IS_DUAL(number) or recording.block is None or not recording.is_closed([number]):
         cotangents = pull_atoms(recording, [number], [1.0])
-        return tuple([(<Node>node).from_atoms(cotangents) for node in recording.nodes])
+        return tuple([(<Node>node).from_cotangents(cotangents) for node in recording.nodes])
     return plain_gradient(recording, number)
 
 
@@ -342,6 +343,11 @@ def scalar_output(out, *, name="grad"):
         raise TypeError(
             f"{name} wants one number from f, not an array of shape {out.shape}: use "
             "cadiff.jacobian for functions with several outputs, or return a sum"
+        )
+    if is_complex(out):
+        raise TypeError(
+            f"{name} wants a real number from f, not a complex one: return a real part of it "
+            "(z.real, abs(z)), or, if f is holomorphic, ask for grad(f, holomorphic=True)"
         )
     if out is not None and opened(out) is not None:
         raise TypeError(

@@ -79,7 +79,7 @@ def register_libraries(test):
 
 
 cdef frozenset SETS = frozenset((set, frozenset))
-cdef frozenset BUILT_IN = frozenset((list, tuple, dict, type(None)))
+cdef frozenset BUILT_IN = frozenset((list, tuple, dict, type(None), complex))
 cdef str EMPTY = "empty"
 
 
@@ -112,7 +112,7 @@ cdef object key_of_argument(item, list watched):
     kind = type(item)
     if kind is float:
         return kind
-    if kind is np.ndarray and item.dtype.kind in "iuf":
+    if kind is np.ndarray and item.dtype.kind in "iufc":
         return item.shape
     if kind is list or kind is tuple:
         return kind, tuple([key_of_argument(part, watched) for part in item])

@@ -14,6 +14,7 @@ from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .c_python cimport *
 from .atoms cimport carries
+from .complexes cimport complex_function, holds_complex
 from .guards cimport call_named
 
 from .atoms import plain_constants
@@ -91,6 +92,8 @@ cdef object call_carrying(
     """Call what takes numbers with derivatives; what it refuses of constants goes to NumPy."""
     cdef Py_ssize_t i, n = PyVectorcall_NARGS(nargsf)
     try:
+        if has_complex(args, n if names is NULL else n + len(<object>names)):
+            return in_complex(called.original, args, nargsf, names)
         if cad_guarding > 0:
             return call_named(called.function, called, args, nargsf, names)
         return PyObject_Vectorcall(called.function, args, nargsf, names)
@@ -120,6 +123,25 @@ cdef public object cad_call_on_constants(object function, tuple args, dict kwarg
     """Call what has no rule; NotImplemented if numbers among the arguments need one."""
     found = plain_constants((args, kwargs))
     return NotImplemented if found is None else function(*found[0], **found[1])
+
+
+cdef bint has_complex(PyObject *const *args, Py_ssize_t n) except -1:
+    """Whether there is a complex number among arguments, or in lists of them."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        if holds_complex(<object>args[i]):
+            return True
+    return False
+
+
+cdef object in_complex(object original, PyObject *const *args, size_t nargsf, PyObject *names):
+    """What a function comes to where an argument is a complex number."""
+    cdef Py_ssize_t i, n = PyVectorcall_NARGS(nargsf)
+    positional = tuple([<object>args[i] for i in range(n)])
+    named = {} if names is NULL else {
+        name: <object>args[n + i] for i, name in enumerate(<object>names)
+    }
+    return complex_function(original, positional, named)
 
 
 @cython.final

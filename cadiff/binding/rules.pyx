@@ -20,7 +20,10 @@ from .guards import note_rule
 
 
 cdef list read_values(rule, list operands):
-    """The values of operands; zeros for those that the rule does not read."""
+    """The values of operands; zeros for those that the rule does not read, None for those of a
+    linear one, which needs none."""
+    if rule.is_linear:
+        return [None] * len(operands)
     unread = getattr(rule, "unread", None)
     if unread is None:
         return [plain_value(x) for x in operands]
@@ -36,6 +39,11 @@ cdef object zeros_like(x):
     for i in range(len(lengths)):
         dims[i] = lengths[i]
     return cnp.PyArray_ZEROS(len(lengths), dims, cnp.NPY_DOUBLE, 0)
+
+
+cdef list values_for(rule, list numbers):
+    """The values of operands or results; None for those of a linear rule, which needs none."""
+    return [None] * len(numbers) if rule.is_linear else [plain_value(x) for x in numbers]
 
 
 cdef int pull_rule(CadTape *tape, size_t index) except -1:
@@ -55,7 +63,7 @@ cdef int pull_rule(CadTape *tape, size_t index) except -1:
             terms = call.rule.pull_again(operands, outs, cotangents)
         else:
             terms = call.rule.pull(
-                read_values(call.rule, operands), [plain_value(out) for out in outs], cotangents
+                read_values(call.rule, operands), values_for(call.rule, outs), cotangents
             )
     finally:
         cad_tape_resume_pass(tape, put_aside)
@@ -135,8 +143,8 @@ cdef int push_rule(CadTape *tape, RuleCall call, CadLanes lanes) except -1:
     outs = [view_at(tape, place) for place in call.outs]
     operands = [view_at(tape, place) for place in call.operands]
     pushed = call.rule.push(
-        [plain_value(x) for x in operands],
-        [plain_value(out) for out in outs],
+        values_for(call.rule, operands),
+        values_for(call.rule, outs),
         [tangents.read(x) for x in operands],
     )
     for out, tangent in zip(outs, pushed):
@@ -152,6 +160,13 @@ cdef int prepare_along(CadTape *tape, const CadAlong *along, var) except -1:
         cad_var_bounds(CAD_VAR(var), &low, &high)
         cad_array_prepare(tape, along, low, high)
     return 0
+
+
+cdef list moving_point(object rule, list numbers, Along tangents, object tag):
+    """Values of operands or results, with their tangents; of those of a linear rule None."""
+    if rule.is_linear:
+        return [None] * len(numbers)
+    return [make_dual(plain_value(x), tangents.read(x), tag) for x in numbers]
 
 
 cdef int pull_rule_along(CadTape *tape, RuleCall call, const CadAlong *along) except -1:
@@ -171,8 +186,8 @@ cdef int pull_rule_along(CadTape *tape, RuleCall call, const CadAlong *along) ex
     try:
         with Forward() as tag:
             terms = call.rule.pull(
-                [make_dual(plain_value(x), tangents.read(x), tag) for x in operands],
-                [make_dual(plain_value(out), tangents.read(out), tag) for out in outs],
+                moving_point(call.rule, operands, tangents, tag),
+                moving_point(call.rule, outs, tangents, tag),
                 [make_dual(g, t, tag) for g, t in zip(cotangents, moved)],
             )
             pairs = [None if term is None else split_dual(term, tag) for term in terms]
@@ -226,6 +241,8 @@ def record_rule(rule, list operands, list results):
     methods, pull_again(operands, results, cotangents) for plain cotangents, and
     record_again(operands, results, cotangents, linear) for numbers that can be differentiated
     again; with `linear` what is run counts as constant. Operands and results are Vars.
+
+    A rule that `is_linear` gets None for each operand and result.
     """
     cdef CadTape *tape = cad_current_tape()
     cdef list rules = <list>tape.rules
@@ -236,8 +253,7 @@ def record_rule(rule, list operands, list results):
             cad_raise_stale()
         if CAD_VAR(operand).tape != tape:
             raise RuntimeError("Vars of two threads do not mix: pass cadiff.value(v)")
-    results = [cnp.PyArray_FROMANY(result, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO)
-               for result in results]
+    results = [cnp.PyArray_FROMANY(result, cnp.NPY_DOUBLE, 0, 0, 0) for result in results]
     rules[tape.n_rules :] = [(rule, [result.shape for result in results])]
     recorded = cad_record_rule(tape, tape.n_rules, operands, results)
     look_at_rule(tape, rule, operands, results)

@@ -24,6 +24,8 @@ cdef enum NodeKind:
     NODE_DOUBLE   # a float64 of NumPy's
     NODE_INT      # an int that is a number
     NODE_ARRAY    # an array of numbers
+    NODE_COMPLEX  # a complex number
+    NODE_COMPLEXES # an array of them: real parts, then imaginary ones
     NODE_ROW      # a list or tuple of floats, or of float64 of NumPy's
     NODE_ITEMS    # a list or tuple of others
     NODE_DICT
@@ -65,7 +67,7 @@ cdef class ArgumentNode(Shaped):
 
     cdef inline bint may_be(self, object item) except -1:
         """Whether an argument may fit, as far as that is told at once."""
-        if self.kind == NODE_ARRAY:
+        if self.kind == NODE_ARRAY or self.kind == NODE_COMPLEXES:
             return self.is_shape_of(item)
         if self.kind == NODE_EQUAL and item is not self.kept:
             return type(item) is type(self.kept) and hash(item) == self.hash_of_kept
@@ -73,6 +75,7 @@ cdef class ArgumentNode(Shaped):
 
     cdef bint take(self, object item, double *inputs) except -1
     cdef bint take_array(self, object array, double *inputs) except -1
+    cdef bint take_complex(self, object array, double *inputs) except -1
     cdef bint take_row(self, object row, double *place)
     cdef bint take_parts(self, tuple parts, double *inputs) except -1
     cdef bint take_opened(self, object item, double *inputs) except -1
@@ -96,6 +99,7 @@ cdef enum ResultNodeKind:
     RESULT_WHOLE     # an int, or a whole number of NumPy's
     RESULT_CONSTANT  # what is the same in all results
     RESULT_CONTAINER
+    RESULT_COMPLEX   # a complex number or array, of both parts
 
 
 @cython.final
@@ -104,6 +108,7 @@ cdef class ResultNode(Shaped):
     cdef Py_ssize_t first   # its first number
     cdef Py_ssize_t width   # of a row
     cdef Py_ssize_t step    # from row to row
+    cdef bint is_conjugate  # the imaginary part is the negative of what is there
     cdef Container container
     cdef object constant
     cdef tuple children

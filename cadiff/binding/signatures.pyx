@@ -26,7 +26,8 @@ from libc.string cimport memcmp, memcpy
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .c_tape cimport *
-from .trees cimport Container, FIELDS, MAPPING, opened, opened_whole, SEQUENCE
+from .complexes cimport is_complex
+from .trees cimport Container, FIELDS, MAPPING, opened, opened_complex, opened_whole, SEQUENCE
 from .keys cimport key_of, key_of_container, Same
 
 
@@ -125,6 +126,14 @@ cdef class ArgumentNode(Shaped):
                     PyBytes_GET_SIZE(self.kept),
                 ) == 0
             )
+        if self.kind == NODE_COMPLEX:
+            if type(item) is not complex:
+                return False
+            inputs[self.offset] = item.real
+            inputs[self.offset + 1] = item.imag
+            return True
+        if self.kind == NODE_COMPLEXES:
+            return self.is_shape_of(item) and self.take_complex(item, inputs)
         if self.kind == NODE_DICT:
             return self.take_dict(item, inputs)
         if self.kind == NODE_KEY:
@@ -172,6 +181,20 @@ cdef class ArgumentNode(Shaped):
                 place[k] = (<const float *>cnp.PyArray_DATA(array))[k]
             return True
         memcpy(place, cnp.PyArray_DATA(array), self.size * sizeof(double))
+        return True
+
+    cdef bint take_complex(self, object array, double *inputs) except -1:
+        cdef Py_ssize_t k
+        cdef double *place = inputs + self.offset
+        cdef const double *numbers
+        if not cnp.PyArray_ISCARRAY_RO(array) or self.typenum != cnp.NPY_CDOUBLE:
+            array = cnp.PyArray_FROMANY(
+                array, cnp.NPY_CDOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST
+            )
+        numbers = <const double *>cnp.PyArray_DATA(array)
+        for k in range(self.size):
+            place[k] = numbers[2 * k]
+            place[self.size + k] = numbers[2 * k + 1]
         return True
 
     cdef bint take_row(self, object row, double *place):
@@ -302,6 +325,9 @@ cdef ArgumentNode node_of(object item, bint differentiable, Taken taken):
             NODE_FLOAT if kind is float else NODE_INT if kind is int else NODE_DOUBLE
         )
         taken.numbers += 1
+    elif kind is complex:
+        node.kind = NODE_COMPLEX
+        taken.numbers += 2
     elif cnp.PyArray_CheckExact(item):
         return node_of_array(node, item, differentiable, taken)
     elif kind in PLAIN_STATICS:
@@ -346,6 +372,9 @@ cdef ArgumentNode node_of_array(ArgumentNode node, cnp.ndarray array, bint diffe
     if is_real or (differentiable and cnp.PyTypeNum_ISINTEGER(kind)):
         node.kind = NODE_ARRAY
         taken.numbers += node.size
+    elif kind == cnp.NPY_CDOUBLE or kind == cnp.NPY_CFLOAT:
+        node.kind = NODE_COMPLEXES
+        taken.numbers += 2 * node.size
     elif differentiable:
         return None
     elif cnp.PyTypeNum_ISINTEGER(kind) or kind == cnp.NPY_BOOL:
@@ -458,6 +487,10 @@ cdef class ResultNode(Shaped):
             return self.constant(int(numbers[self.first]))
         if self.kind == RESULT_CONSTANT:
             return self.constant.copy() if cnp.PyArray_Check(self.constant) else self.constant
+        if self.kind == RESULT_COMPLEX:
+            real = (<ResultNode>PyTuple_GET_ITEM(self.children, 0)).make(numbers)
+            imaginary = (<ResultNode>PyTuple_GET_ITEM(self.children, 1)).make(numbers)
+            return self.container.make((real, 0.0 - imaginary if self.is_conjugate else imaginary))
         items = PyTuple_New(PyTuple_GET_SIZE(self.children))
         for k in range(PyTuple_GET_SIZE(self.children)):
             item = (<ResultNode>PyTuple_GET_ITEM(self.children, k)).make(numbers)
@@ -514,6 +547,8 @@ cdef ResultNode result_of(list samples):
         return result
     if kind is Described:
         return result_of_whole(samples)
+    if is_complex(sample):
+        return result_of_complex(samples)
     if is_constant_result(sample):
         result.kind = RESULT_CONSTANT
         result.constant = sample
@@ -539,11 +574,25 @@ cdef ResultNode result_of(list samples):
     return result
 
 
+cdef ResultNode result_of_complex(list samples):
+    cdef ResultNode result = ResultNode.__new__(ResultNode)
+    found = [opened_complex(each) for each in samples]
+    reals = [parts[0] for _, parts in found]
+    imaginaries = [parts[1] for _, parts in found]
+    result.kind = RESULT_COMPLEX
+    result.container = found[0][0]
+    result.is_conjugate = any([np.any(np.less(each, 0.0)) for each in imaginaries])
+    if result.is_conjugate:
+        imaginaries = [0.0 - each for each in imaginaries]
+    result.children = (result_of(reals), result_of(imaginaries))
+    return None if None in result.children else result
+
+
 cdef bint is_constant_result(object sample) except -1:
     """Whether it is no number of the code, which are floats."""
     if isinstance(sample, (np.ndarray, np.generic)):
-        return sample.dtype.kind in "biucSU"
-    return isinstance(sample, (bool, int, complex, str, bytes, Enum, type))
+        return sample.dtype.kind in "biuSU"
+    return isinstance(sample, (bool, int, str, bytes, Enum, type))
 
 
 cdef bint is_row(list nodes) except -1:

@@ -10,6 +10,7 @@ cdef enum Kind:
     COPIED      # of a class derived from dict
     FIELDS      # a dataclass
     REGISTERED
+    PAIR        # a complex number or array, with its real and imaginary part
 
 
 @cython.final
@@ -33,8 +34,10 @@ cdef class Tree:
     cdef readonly tuple children
 
     cdef object filled(self, leaves)
+    cdef int add_imaginary(self, list found, Py_ssize_t place) except -1
     cdef int add_parts(self, list found, item, str path, str whole) except -1
 
 
 cpdef tuple opened(item)
+cpdef tuple opened_complex(item)
 cpdef tuple opened_whole(item)

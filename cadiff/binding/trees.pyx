@@ -1,7 +1,8 @@
 """Containers: taken apart, and put together again around other things.
 
 A container is a list, a tuple or a dict, of a class derived from these too, a dataclass, None, or
-of a class that was registered. All else is a leaf: this module does not know what numbers are.
+of a class that was registered; and a complex number with derivatives, which consists of two real
+ones. All else is a leaf: this module knows nothing of real numbers.
 """
 
 import copy
@@ -13,6 +14,7 @@ import numpy as np
 cimport cython
 
 from .c_numbers cimport *
+from .complexes cimport Complex, complex_of, is_complex, parts_of
 
 
 cdef dict registered = {}  # class: flatten, unflatten
@@ -61,6 +63,9 @@ cdef class Container:
             return None
         if self.kind == REGISTERED:
             return make_registered(self.type, self.beside, tuple(parts))
+        if self.kind == PAIR:
+            re, im = parts
+            return make_pair(self.beside, re, im)
         if self.kind == COPIED:
             result = copy.copy(self.beside)
             for k in range(len(self.names)):
@@ -90,6 +95,8 @@ cdef class Container:
         """The n parts of another container in the order of this one's; None if it is no such
         container. Lists and tuples of all classes are alike, and so are dicts."""
         cdef Container other
+        if self.kind == PAIR:
+            return None if parts_of(item) is None else opened_complex(item)[1]
         if self.has_keys():
             if not isinstance(item, dict) or item.keys() != set(self.names):
                 return None
@@ -114,6 +121,8 @@ cdef class Container:
         """It and its n parts in words, for error messages."""
         if self.kind == NOTHING:
             return "None"
+        if self.kind == PAIR:
+            return "a complex number"
         if self.has_keys():
             return f"a {self.type.__name__} with the keys {list(self.names)}"
         if self.kind == FIELDS:
@@ -163,6 +172,8 @@ cpdef tuple opened(item):
         return None
     if kind in registered:
         return open_registered(item, kind)
+    if isinstance(item, Complex):
+        return opened_complex(item)
     if isinstance(item, (list, tuple)):
         own = getattr(item, "__dict__", None)
         names = getattr(kind, "_fields", None)
@@ -170,6 +181,31 @@ cpdef tuple opened(item):
     if isinstance(item, dict):
         return open_dict(item)
     return open_fields(item) if hasattr(kind, "__dataclass_fields__") else None
+
+
+cdef tuple PARTS = ("real", "imag")
+cdef Container A_PAIR = new_container(PAIR, complex, PARTS)
+cdef Container A_SMALL_PAIR = new_container(PAIR, complex, PARTS, np.dtype(np.complex64))
+
+
+cpdef tuple opened_complex(item):
+    """A number, complex or real, as a Container with its real and imaginary part."""
+    if isinstance(item, Complex):
+        return A_PAIR, (<Complex>item).whole()
+    if isinstance(item, np.ndarray) and item.ndim > 0:
+        return A_SMALL_PAIR if item.dtype == np.complex64 else A_PAIR, (item.real.copy(), item.imag.copy())
+    re, im = parts_of(item)
+    return A_PAIR, (re, im if not np.shape(re) else np.zeros(np.shape(re)))
+
+
+cdef object make_pair(dtype, re, im):
+    if parts_of(re) is None or parts_of(im) is None:
+        if opened(re) is None or opened(im) is None:
+            return re, im
+        leaves, tree = flattened(re)  # blocks of a Jacobian: containers of parts
+        return tree.fill([make_pair(dtype, p, q) for p, q in zip(leaves, flattened(im)[0])])
+    made = complex_of(re, im)
+    return made if dtype is None or not isinstance(made, np.ndarray) else made.astype(dtype)
 
 
 def are_opened(kind):
@@ -286,6 +322,22 @@ cdef class Tree:
             cad_leave_container()
         return 0
 
+    def imaginary(self):
+        """Which leaves are imaginary parts: a list of their places among all."""
+        found = []
+        self.add_imaginary(found, 0)
+        return found
+
+    cdef int add_imaginary(self, list found, Py_ssize_t place) except -1:
+        """Add those of the leaves from a place on; answers the place behind them."""
+        if self.container is None:
+            return place + 1
+        if self.container.kind == PAIR:
+            found.append(place + 1)
+        for child in self.children:
+            place = (<Tree>child).add_imaginary(found, place)
+        return place
+
     def __reduce__(self):
         return tree_of_state, (self.container, self.children)
 
@@ -301,28 +353,33 @@ def tree_of_state(Container container, tuple children):
 cdef Tree A_LEAF = tree_of_state(None, None)
 
 
-def flattened(item, is_leaf=None, bint whole=False):
+def flattened(item, is_leaf=None, bint whole=False, bint pairs=False):
     """The leaves of a tree, in order, and the Tree that they were in.
 
     Containers of which is_leaf(container, parts) is true are leaves, too. With `whole`, those that
-    are filled with these leaves again have all attributes: see `opened_whole`.
+    are filled with these leaves again have all attributes: see `opened_whole`. With `pairs`, plain
+    complex numbers are containers of two real ones, as those with derivatives are.
     """
     leaves = []
     try:
-        return leaves, flatten_into(leaves, item, is_leaf, whole)
+        return leaves, flatten_into(leaves, item, is_leaf, whole, pairs)
     except RecursionError:
         cad_raise_nested()
 
 
-cdef Tree flatten_into(list leaves, item, is_leaf, bint whole):
+cdef Tree flatten_into(list leaves, item, is_leaf, bint whole, bint pairs):
     found = opened_whole(item) if whole else opened(item)
+    if found is None and pairs and is_complex(item):
+        found = opened_complex(item)
     if found is None or (is_leaf is not None and is_leaf(*found)):
         leaves.append(item)
         return A_LEAF
     cad_enter_container()
     try:
         return tree_of_state(
-            found[0], tuple([flatten_into(leaves, part, is_leaf, whole) for part in found[1]])
+            found[0], tuple(
+                [flatten_into(leaves, part, is_leaf, whole, pairs) for part in found[1]]
+            )
         )
     finally:
         cad_leave_container()

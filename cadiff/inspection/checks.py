@@ -140,7 +140,10 @@ class _Settings(NamedTuple):
 def _in_double(tree: Any) -> Any:
     """Arguments with their arrays converted to double precision, to take differences in."""
     return binding.map_leaves(
-        lambda x: np.asarray(x, dtype=np.float64) if isinstance(x, np.ndarray) else x, tree
+        lambda x: (
+            np.asarray(x, dtype=np.result_type(x, np.float64)) if isinstance(x, np.ndarray) else x
+        ),
+        tree,
     )
 
 
@@ -183,9 +186,9 @@ class _FunctionAtPoint:
         output = Output(out)
 
         def pull(weights: FloatArray) -> FloatArray:
-            cotangent = pullback(output.fill(_split(weights, output.shapes)))
+            cotangent = pullback(output.fill(output.conjugated(_split(weights, output.shapes))))
             trees = (cotangent,) if len(self.args) == 1 else cotangent
-            return _joined(binding.take_apart(trees, self._argnums)[0])
+            return _joined(self._structure.conjugated(binding.take_apart(trees, self._argnums)[0]))
 
         return _joined(output.atoms), pull
 

@@ -25,6 +25,7 @@ from ..operations.dispatch import FUNCTIONS as _FUNCTIONS
 from . import (
     _calculus,
     _choices,
+    _complex,
     _creation,
     _elementwise,
     _padding,

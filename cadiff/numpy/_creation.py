@@ -16,10 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import DispatchedFunction, Dual, array_of_lists, is_differentiating, is_forward
+from ..binding import (
+    DispatchedFunction,
+    Dual,
+    array_of_lists,
+    holds_complex,
+    is_differentiating,
+    is_forward,
+)
 from ..operations import arrays
 from ..operations.dispatch import FUNCTIONS, carries, implements
-from ._common import Number, as_number, as_view, existing, rearranged, wants_floats
+from ._common import Number, as_number, as_view, existing, is_float, rearranged, wants_floats
 
 __all__ = [
     "arange",
@@ -55,7 +62,7 @@ __all__ = [
 def _opened(made: Any) -> Any:
     """Arrays of floats such that numbers can be assigned to them; all else as it is."""
     if type(made) is np.ndarray:
-        return arrays.array(made) if made.dtype.kind == "f" else made
+        return arrays.array(made) if made.dtype.kind in "fc" else made
     return type(made)(map(_opened, made)) if type(made) in (list, tuple) else made
 
 
@@ -164,6 +171,10 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **kwa
     """
     if not carries(fill_value):
         return _full(shape, fill_value, dtype, order, **kwargs)
+    if holds_complex(fill_value) or (dtype is not None and np.dtype(dtype).kind == "c"):
+        made = arrays.opened(np.zeros(shape, complex))
+        made[...] = fill_value
+        return made
     wants_floats("full", dtype)
     return arrays.full(shape, as_number(fill_value))
 
@@ -193,18 +204,18 @@ def _like(original: Callable[..., Any], fill: float) -> Callable[..., Any]:
         **_: Any,
     ) -> Any:
         if dtype is not None and np.dtype(dtype).kind != "f":
-            return original(np.empty(as_number(a).shape), dtype, shape=shape)
+            return plain(np.empty(as_number(a).shape), dtype, shape=shape)
         lengths = _prototype(name, a, dtype, shape)
         if isinstance(a, Dual):  # also one made by hand, whose like can be assigned to it
             return arrays.blank(lengths, a) + fill
         return arrays.full(lengths, fill)
 
     like.__doc__ = plain.__doc__
-    implements(original)(like)
+    dispatched = implements(original)(like)
 
     @functools.wraps(original)
     def create(a: Any, *args: Any, **kwargs: Any) -> Any:
-        return (like if carries(a) else plain)(a, *args, **kwargs)
+        return (dispatched if carries(a) else plain)(a, *args, **kwargs)
 
     create.__doc__ = plain.__doc__
     create.__module__ = "cadiff.numpy"
@@ -230,7 +241,7 @@ def _full_like(
     return arrays.full(lengths, as_number(fill_value))
 
 
-implements(np.full_like)(_full_like)
+_dispatched_full_like = implements(np.full_like)(_full_like)
 
 
 _plain_full_like = _open(np.full_like)
@@ -239,7 +250,7 @@ _plain_full_like = _open(np.full_like)
 @functools.wraps(np.full_like)
 def full_like(a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
     """As `numpy.full_like`, filled with a number that may carry a derivative."""
-    fill = _full_like if carries(a) or carries(fill_value) else _plain_full_like
+    fill = _dispatched_full_like if carries(a) or carries(fill_value) else _plain_full_like
     return fill(a, fill_value, *args, **kwargs)
 
 
@@ -260,8 +271,7 @@ def array(
     """An array of numbers with derivatives, as `numpy.array`; they can be assigned to it."""
     if dtype is not None and np.dtype(dtype) == np.dtype(np.object_):
         return np.array(object, dtype=np.object_, ndmin=ndmin)
-    wants_floats("array", dtype)
-    made = as_view(object)
+    made = _of_dtype("array", as_view(object), dtype)
     if copy:
         made = arrays.array(made) if made is object else arrays.opened(made)
     return (
@@ -272,8 +282,15 @@ def array(
 @implements(*existing("asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "require"))
 def asarray(a: Any, dtype: Any = None, *_: Any, **__: Any) -> Number:
     """A number as an array, as `numpy.asarray`: Var and Dual are arrays already."""
-    wants_floats("asarray", dtype)
-    return as_view(a)
+    return _of_dtype("asarray", as_view(a), dtype)
+
+
+def _of_dtype(function: str, x: Number, dtype: Any) -> Number:
+    """The number, which becomes complex if that is asked for."""
+    if dtype is not None and np.dtype(dtype).kind == "c":
+        return x.astype(complex)
+    wants_floats(function, dtype)
+    return x
 
 
 @implements(np.asarray_chkfinite)
@@ -286,8 +303,9 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Number:
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: None = None) -> Number:
-    """A copy; the only dtypes are floats, as `numpy.astype`."""
-    wants_floats("astype", dtype)
+    """A copy, of floats, of complex numbers, or of ints, which have no derivatives."""
+    if not is_float(dtype):
+        return as_view(x).astype(dtype)
     return arrays.copy(as_view(x)) if copy else as_view(x)
 
 

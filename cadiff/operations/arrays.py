@@ -15,12 +15,13 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from .. import binding
-from ..binding import Dual, Var
+from ..binding import Complex, Dual, Var
 from .replayed import Replayed, is_number_mask
 
 __all__ = [
     "array",
     "as_array",
+    "as_rows",
     "blank",
     "broadcast_to",
     "concatenate",
@@ -381,15 +382,19 @@ def array(items: Any) -> Number:
 
 def as_array(items: Any) -> Number:
     """Numbers, arrays and lists of them joined to one array; what is one already stays so."""
-    if isinstance(items, (Var, Dual)):
+    if isinstance(items, (Var, Dual, Complex)):
         return items
     if isinstance(items, np.ndarray):
+        if items.dtype == object and binding.holds_complex(items):
+            return as_array(items.tolist())
         return binding.gather_numbers(items) if items.dtype == object else items
     if not isinstance(items, (list, tuple)):
         return np.asarray(items)
     made = binding.array_of_lists(items)
     if made is not NotImplemented:
         return np.asarray(items) if made is None else made
+    if binding.holds_complex(items):
+        return binding.make_complex(*(as_array(_parts_in(items, k)) for k in (0, 1)))
     try:
         parts = [
             as_array(item) if isinstance(item, (list, tuple, np.ndarray)) else item
@@ -403,6 +408,17 @@ def as_array(items: Any) -> Number:
     if all(binding.ndim(part) == 0 for part in parts):
         return binding.numbers_array([_plain_single(part) for part in parts], (len(parts),))
     return stack(parts)
+
+
+def _parts_in(items: Any, which: int) -> Any:
+    """Real or imaginary parts of all numbers in nested lists."""
+    if isinstance(items, (list, tuple)) or (
+        isinstance(items, np.ndarray) and items.dtype == object
+    ):
+        return [_parts_in(item, which) for item in items]
+    if binding.is_complex_number(items):
+        return (items.real, items.imag)[which]
+    return np.zeros(binding.shape(items))[()] if which else items
 
 
 def gathered(x: Any) -> Any:
@@ -422,6 +438,8 @@ def _plain_single(x: Any) -> Number:
 
 def opened(made: Number) -> Number:
     """An array just made, so that any number of a differentiation under way can be assigned."""
+    if isinstance(made, Complex) or np.iscomplexobj(made):
+        return binding.make_complex(opened(copy(made.real)), opened(copy(made.imag)))
     if not isinstance(made, (Var, Dual)):
         return _open(np.asarray(made))
     return binding.under_way(made) if made.ndim else made
@@ -488,7 +506,19 @@ def stack(items: Any, axis: int = 0) -> Number:
     if len({binding.shape(part) for part in parts}) != 1:
         raise ValueError("all input arrays must have the same shape")
     place = normalize_axis_index(axis, binding.ndim(parts[0]) + 1)
-    return concatenate([expand_dims(part, place) for part in parts], place)
+    if place or any(isinstance(part, Dual) for part in parts):
+        return concatenate([expand_dims(part, place) for part in parts], place)
+    if all(binding.is_constant(part) for part in parts if isinstance(part, Var)):
+        return binding.constant_array(np.stack(binding.strip(parts)))
+    return as_rows(parts, binding.shape(parts[0]))
+
+
+def as_rows(parts: Sequence[Number], shape: Shape) -> Number:
+    """An array of parts, each of a shape, one of which is a Var with a derivative."""
+    joined = binding.active_array((len(parts), *shape))
+    for k, part in enumerate(parts):
+        binding.write_into(joined, (k if shape else slice(k, k + 1),), part)
+    return joined
 
 
 def concatenate(items: Any, axis: int | None = 0) -> Number:
@@ -507,7 +537,7 @@ def concatenate(items: Any, axis: int | None = 0) -> Number:
         pairs = [binding.split_dual(part, tag) for part in parts]
         primals = [p for p, _ in pairs]
         lanes = binding.lanes_of(primals, [t for _, t in pairs])
-        tangents = [_with_lanes(p, t, lanes) for p, t in pairs]
+        tangents = [with_lanes(p, t, lanes) for p, t in pairs]
         return binding.make_dual(concatenate(primals, place), concatenate(tangents, place), tag)
     if all(binding.is_constant(part) for part in parts if isinstance(part, Var)):
         return binding.constant_array(np.concatenate(binding.strip(parts), place))
@@ -520,7 +550,7 @@ def concatenate(items: Any, axis: int | None = 0) -> Number:
     return joined
 
 
-def _with_lanes(primal: Number, tangent: Number, lanes: int) -> Number:
+def with_lanes(primal: Number, tangent: Number, lanes: int) -> Number:
     if lanes < 0 or binding.ndim(tangent) > binding.ndim(primal):
         return tangent
     return broadcast_to(tangent[..., None], (*binding.shape(primal), lanes))

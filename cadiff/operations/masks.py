@@ -67,8 +67,16 @@ class Mask(Operand, NDArrayOperatorsMixin):
 
     @staticmethod
     def converted(number: Any, dtype: Any) -> Any:
-        """What `astype` makes of numbers that are plain where nothing is recorded."""
-        return value_of(number, "v.astype(...)").astype(dtype)
+        """What `astype` makes of numbers: ints and bools, which go by steps, or complex ones."""
+        kind = np.dtype(dtype).kind
+        if kind == "c":
+            made = binding.make_complex(number, 0.0)
+            return made.copy() if made.ndim else made
+        if kind == "b":
+            differs = number != 0.0
+            return np.bool_(differs) if isinstance(differs, bool) else differs
+        plain = value_of(number, "v.astype(...)")
+        return (np.float64(plain) if type(plain) is float else plain).astype(dtype)
 
     @staticmethod
     def blended(target: Any, key: Any, value: Any) -> Any:

@@ -240,6 +240,11 @@ class primitive:  # noqa: N801 - a decorator
             return arg
         if isinstance(arg, (list, tuple, np.ndarray)):
             return arrays.as_array(arg)
+        if isinstance(arg, binding.Complex):
+            raise TypeError(
+                f"the primitive {self._name} is differentiated by real numbers, but its argument "
+                f"{k} is complex: pass z.real and z.imag, and make the result of two parts"
+            )
         raise TypeError(
             f"the primitive {self._name} is differentiated by numbers and arrays, but something "
             f"in its argument {k}, a {type(arg).__name__}, carries a derivative: pass that as an "
@@ -378,7 +383,7 @@ class primitive:  # noqa: N801 - a decorator
             arg.copy() if isinstance(arg, np.ndarray) else None if k in which else values[k]
             for k, arg in enumerate(args)
         ]
-        call = _Rule(self, kept, kwargs, which, isinstance(ans, tuple))
+        call = Rule(self, kept, kwargs, which, isinstance(ans, tuple))
         results = self._results(ans)
         if is_step:
             call.note_point([values[k] for k in which], results, [k not in active for k in which])
@@ -439,10 +444,11 @@ def custom(
     return operation
 
 
-class _Rule:
+class Rule:
     """One call of a primitive, as the tape keeps it."""
 
     runs_again = False
+    is_linear = False
 
     def __init__(
         self,

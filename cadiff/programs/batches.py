@@ -156,7 +156,7 @@ class BatchCalls(Part):
                 return _narrowed(found, what, X.dtype.newbyteorder("="))
             if what == "value" and X.dtype.kind in "iu":
                 pass  # nothing is differentiated: integers are what they are
-            elif not is_narrow:
+            elif not is_narrow and X.dtype.kind != "c":
                 X = X.astype(np.float64, copy=False)
         if binding.ndim(X) == 0:
             raise ValueError(

@@ -12,7 +12,8 @@ from ..binding import CallError, Code, MatrixPlan, ObstacleError, PointError, Pr
 from ..transforms import hessian, hvp, jvp, vjp
 from ..transforms._base import Function, check_keywords, checked_argnums, is_int
 from ..transforms._blocks import blocks_of_matrix
-from ..transforms._outputs import all_shapes, in_containers, refilled
+from ..transforms._complex import COMPLEX_RESULT
+from ..transforms._outputs import all_shapes, check_real, in_containers, refilled
 from .exact import ExactCalls
 from .fallbacks import EAGER, Asked, EagerCalls
 from .recordings import (
@@ -152,7 +153,7 @@ class DerivativeCalls(ExactCalls, EagerCalls):
         shapes = all_shapes(structure)
 
         def assemble(numbers: FloatArray) -> Any:
-            leaves = leaves_of(numbers[1:], shapes)
+            leaves = structure.conjugated(leaves_of(numbers[1:], shapes))
             return combine(float(numbers[0]), in_containers(leaves, structure, asked.is_single))
 
         code = self._traces.code(recorded, "gradient", call.ranges)
@@ -168,6 +169,8 @@ class DerivativeCalls(ExactCalls, EagerCalls):
         structure = asked.call.structure
         below = all_shapes(structure)
         output = recorded.output
+        if output.is_complex or structure.has_complex:
+            raise TypeError(COMPLEX_RESULT.format(name="jacobian"))
 
         def assemble(matrix: FloatArray) -> Any:
             blocks = blocks_of_matrix(matrix, output.shapes, below)
@@ -180,6 +183,7 @@ class DerivativeCalls(ExactCalls, EagerCalls):
         if not recorded.is_number:  # says what is wrong
             hessian(recorded.sample, call.argnums)(*call.args, **call.kwargs)
         structure = call.structure
+        check_real("hessian", structure)
         shapes = all_shapes(structure)
 
         def assemble(matrix: FloatArray) -> Any:
@@ -217,6 +221,7 @@ class DerivativeCalls(ExactCalls, EagerCalls):
                 return hvp(self._function, k)(first, v, *others, **kwargs)
             call = self._traces.call(args, kwargs, (k,))
             structure = call.structure
+            check_real("hvp", structure)
             direction = structure.match((v,), ["the direction v"])
             (at,) = call.argnums
             asked = Asked("hvp", call, (first, v, *others), argnums, (at + (at > 0),), (1,))
@@ -303,7 +308,8 @@ class DerivativeCalls(ExactCalls, EagerCalls):
         m = recorded.graph.n_outputs
 
         def assemble(numbers: FloatArray) -> Any:
-            return in_containers(leaves_of(numbers[m:], shapes), structure, single)
+            leaves = structure.conjugated(leaves_of(numbers[m:], shapes))
+            return in_containers(leaves, structure, single)
 
         def primals_at(inputs: FloatArray) -> tuple[Any, ...]:
             return tuple(refilled(structure, leaves_of(inputs, shapes)))
@@ -313,7 +319,8 @@ class DerivativeCalls(ExactCalls, EagerCalls):
             return code, assemble(met(code.run(numbers)))
 
         def pull(inputs: FloatArray, u: Any, note: Callable[..., None]) -> Any:
-            cotangent = recorded.output.match(u, "the cotangent")
+            output = recorded.output
+            cotangent = output.conjugated(output.match(u, "the cotangent"))
             if not carries_derivatives(tuple(cotangent), {}):
                 numbers = np.concatenate([inputs, *map(np.ravel, cotangent)])
                 try:
@@ -321,7 +328,8 @@ class DerivativeCalls(ExactCalls, EagerCalls):
                 except (MissedError, PointError, CallError, ObstacleError):
                     pass
                 else:
-                    note(code, assemble, recorded.outcomes)
+                    if not output.is_complex:  # whose cotangents are not taken as they are
+                        note(code, assemble, recorded.outcomes)
                     return result
                 again = Call(primals_at(inputs), {}, argnums)
                 done, found = self._traces.replayed(

@@ -15,6 +15,7 @@ from ..binding import CallError, MatrixPlan, ObstacleError, Pattern
 from ..operations.patterns import entries_of
 from ..transforms import flatten, hessian, jacobian
 from ..transforms._base import checked_argnums
+from ..transforms._outputs import check_real
 from .recordings import Call, MissedError, Recorded, carries_derivatives, met, record
 from .traces import Part, warn_caller
 
@@ -244,8 +245,14 @@ class SparseCalls(Part):
             )
         _scipy_sparse()
         call = Call(args, kwargs, numbers)
+        check_real(f"sparse_{request.what}", call.structure)
 
         def matrix(recorded: Recorded) -> Any:
+            if recorded.output.is_complex:
+                raise TypeError(
+                    "sparse_jacobian is of real numbers, but f returns complex ones: return their "
+                    "parts, cadiff.numpy.concatenate([z.real, z.imag])"
+                )
             if request.what == "hessian" and not recorded.is_number:  # says what is wrong
                 hessian(recorded.sample, numbers)(*args, **kwargs)
             plan = self._plan(request, call, recorded)

@@ -55,9 +55,6 @@ KEPT = (
     "it keeps what cadiff.value(v) gives, or something made of it: a replay would not keep what "
     "it computes anew, so return it"
 )
-COMPLEX = AsGiven(
-    "it computes with complex numbers, which have no derivatives: write real and imaginary parts"
-)
 
 NOT_ENTERED: Any = object()  # a function is no entry, and has to be run
 
@@ -165,7 +162,7 @@ class Call:
         """The signature of an argument, which is hashable; its numbers become inputs."""
         if differentiable and item is None:
             binding.structure_of(self.args, self.argnums)  # says what is wrong
-        leaves, tree = binding.flattened(item, _is_row, not differentiable)
+        leaves, tree = binding.flattened(item, _is_row, not differentiable, pairs=True)
         leaves = [*map(_unmasked, leaves)]
         kept: list[Any] = []
         signatures: list[Any] = []
@@ -700,12 +697,7 @@ def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Reco
         with Guarded(call.inputs, f, exact or watch.asks_types) as guarded:
             args, kwargs = call.with_inputs(guarded.lifted, lends=True)
             given = _contents(args, kwargs)
-            try:
-                out = f(*args, **kwargs)
-            except TypeError:
-                if not guarded.met_complex:
-                    raise
-                return COMPLEX
+            out = f(*args, **kwargs)
             is_changed = not _are_same(given, _contents(args, kwargs))
             del args, kwargs, given
             output = Returned(out)

@@ -26,7 +26,7 @@ class Returned(Output):
 
     def __init__(self, out: Any) -> None:
         self._what = "what f returns"
-        leaves, self._tree = binding.flattened(out, _is_vector_of_numbers)
+        leaves, self._tree = binding.flattened(out, _is_vector_of_numbers, pairs=True)
         self._constants = [*map(_constant, leaves)]
         leaves = [*map(unmasked, leaves)]
         self._are_numbers = [*map(_are_numbers, leaves)]

@@ -46,13 +46,15 @@ class Transform(ABC):
         argnums: int | Sequence[int] = 0,
         *,
         has_aux: bool = False,
+        holomorphic: bool = False,
     ) -> None:
         check_function(name, function)
         self._name = name
         self._function = function
         self._argnums, self._single = checked_argnums(argnums)
         self._has_aux = bool(has_aux)
-        self._own = None if has_aux else own_derivatives(function)
+        self._holomorphic = bool(holomorphic)
+        self._own = None if has_aux or holomorphic else own_derivatives(function)
         for attribute in functools.WRAPPER_ASSIGNMENTS:  # what help() shows
             if hasattr(function, attribute):
                 setattr(self, attribute, getattr(function, attribute))

@@ -171,6 +171,7 @@ class _Rerun:
     """The rule of one call: it holds the arguments, and runs the function again."""
 
     runs_again = True
+    is_linear = False
     _name = "checkpoint"
 
     def __init__(

@@ -303,6 +303,7 @@ class _Implicit:
     """The rule of a solution: cotangents of what the equation reads."""
 
     runs_again = True
+    is_linear = False
 
     def __init__(self, equation: _Equation, residual: FloatArray) -> None:
         self._equation = equation

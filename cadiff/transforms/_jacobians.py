@@ -13,16 +13,22 @@ from ..binding import Recording, Structure
 from ..operations.arrays import reshape, stack
 from ._base import Function, Mode, Transform, by_argnums, check_mode
 from ._blocks import blocks_of_matrix, blocks_of_tangents
+from ._complex import COMPLEX_RESULT, AlongReal, check_complex
 from ._forward import run_forward
 from ._outputs import Output, Shape, all_shapes, as_result, in_containers
 
 
 class Jacobian(Transform):
     def __init__(
-        self, name: str, function: Function, argnums: int | Sequence[int], mode: Mode
+        self,
+        name: str,
+        function: Function,
+        argnums: int | Sequence[int],
+        mode: Mode,
+        holomorphic: bool = False,
     ) -> None:
         check_mode(mode)
-        super().__init__(name, function, argnums)
+        super().__init__(name, function, argnums, holomorphic=holomorphic)
         self._mode = mode
 
     @property
@@ -34,6 +40,11 @@ class Jacobian(Transform):
             found = self._by_function(args, kwargs)
             if found is not NotImplemented:
                 return found
+        if self._holomorphic:
+            check_complex(self._name, args, self._argnums)
+            along = AlongReal(self._function, args, self._argnums)
+            argnums = self._argnums[0] if self._single else self._argnums
+            return _OfPairs(self._name, along, argnums, self._mode)(*along.args, **kwargs)
         if self._mode == "fwd":
             return self._forward(args, kwargs)
         with Recording(args, self._argnums, f=self._function) as recording:
@@ -49,6 +60,9 @@ class Jacobian(Transform):
             blocks = self._sweep(recording, output)
             output.atoms.clear()
         return self._assemble(blocks, output, structure)
+
+    # Whether f may return complex numbers, each as its two parts.
+    _takes_pairs = False
 
     def _sweep(self, recording: Recording, output: Output) -> list[list[Any]]:
         """For each output atom and each input atom the block of shape out.shape + in.shape."""
@@ -67,9 +81,22 @@ class Jacobian(Transform):
 
     def _assemble(self, blocks: list[list[Any]], output: Output, structure: Structure) -> Any:
         """Put blocks in containers: those of the input, inside those of the output."""
+        if (output.is_complex or structure.has_complex) and not self._takes_pairs:
+            raise TypeError(COMPLEX_RESULT.format(name=self._name))
         return output.fill(
             [in_containers([*map(as_result, row)], structure, self._single) for row in blocks]
         )
+
+
+class _OfPairs(Jacobian):
+    """The Jacobian, by real numbers, of a function that may return complex ones."""
+
+    _takes_pairs = True
+
+    def _assemble(self, blocks: list[list[Any]], output: Output, structure: Structure) -> Any:
+        if len(output.shapes) != 2 * len(output.imaginary):
+            raise TypeError(f"{self._name}(f, holomorphic=True) wants complex numbers from f")
+        return super()._assemble(blocks, output, structure)
 
 
 def _blocks_by_pulls(recording: Recording, output: Output) -> list[list[Any]]:
@@ -101,7 +128,11 @@ def _unit(shape: Shape, k: int) -> Any:
 
 @by_argnums
 def jacobian(
-    f: Function, argnums: int | Sequence[int] = 0, *, mode: Mode = "auto"
+    f: Function,
+    argnums: int | Sequence[int] = 0,
+    *,
+    mode: Mode = "auto",
+    holomorphic: bool = False,
 ) -> Callable[..., Any]:
     """The Jacobian of a function of arrays, vectors or numbers.
 
@@ -116,6 +147,8 @@ def jacobian(
         "rev" records f once and sweeps back, for several outputs at once if they are many. "fwd"
         runs f once on Duals with a lane for each input, and records nothing. "auto" records once
         and sweeps whichever way is cheaper.
+    holomorphic : bool
+        f is an analytic function of complex arguments: its complex Jacobian is wanted.
 
     Returns
     -------
@@ -130,16 +163,20 @@ def jacobian(
     array([[3., 2.],
            [0., 1.]])
     """
-    return Jacobian("jacobian", f, argnums, mode)
+    return Jacobian("jacobian", f, argnums, mode, holomorphic)
 
 
 @by_argnums
-def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+def jacfwd(
+    f: Function, argnums: int | Sequence[int] = 0, *, holomorphic: bool = False
+) -> Callable[..., Any]:
     """The Jacobian by forward mode: `jacobian(f, argnums, mode="fwd")`."""
-    return Jacobian("jacfwd", f, argnums, "fwd")
+    return Jacobian("jacfwd", f, argnums, "fwd", holomorphic)
 
 
 @by_argnums
-def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+def jacrev(
+    f: Function, argnums: int | Sequence[int] = 0, *, holomorphic: bool = False
+) -> Callable[..., Any]:
     """The Jacobian by reverse mode: `jacobian(f, argnums, mode="rev")`."""
-    return Jacobian("jacrev", f, argnums, "rev")
+    return Jacobian("jacrev", f, argnums, "rev", holomorphic)

@@ -197,8 +197,9 @@ class LinearMap:
         return self._output.restored(self._action.push(atoms))
 
     def _pull(self, u: Any) -> Any:
-        atoms = self._action.pull(self._output.match(u, "the cotangent"))
-        cotangents = tuple(self._structure.rebuild(k, atoms) for k in range(self._count))
+        weights = self._output.conjugated(self._output.match(u, "the cotangent"))
+        atoms = self._action.pull(weights)
+        cotangents = tuple(self._structure.cotangent(k, atoms) for k in range(self._count))
         return cotangents[0] if self._single else cotangents
 
     @property

@@ -28,7 +28,7 @@ class Output:
         self._what = what
         if out is None:
             raise self._refusal(out, "; is a return missing?")
-        leaves, self._tree = binding.flattened(out, is_vector)
+        leaves, self._tree = binding.flattened(out, is_vector, pairs=True)
         self._take(leaves)
 
     def _take(self, leaves: Sequence[Any]) -> None:
@@ -51,8 +51,8 @@ class Output:
 
     def _refusal(self, out: Any, hint: str = "") -> TypeError:
         return TypeError(
-            f"{self._what} must be real numbers, arrays of them, or containers of them (lists, "
-            f"dicts, dataclasses; for other classes: cadiff.register_container), not "
+            f"{self._what} must be real numbers or complex ones, arrays of them, or containers of "
+            f"them (lists, dicts, dataclasses; for other classes: cadiff.register_container), not "
             f"{type(out).__name__}{hint}"
         )
 
@@ -103,12 +103,31 @@ class Output:
         """What f would have returned, of other atoms: vectors are the lists that they were."""
         return self._tree.fill(map(restored, atoms, self._vectors))
 
+    @property
+    def is_complex(self) -> bool:
+        """Whether there is a complex number in it: the atoms are its real and imaginary part."""
+        return bool(self.imaginary)
+
+    @property
+    def imaginary(self) -> list[int]:
+        """Which atoms are imaginary parts."""
+        return self._tree.imaginary()
+
+    def conjugated(self, atoms: Sequence[Any]) -> list[Any]:
+        """Atoms with the negative of all imaginary parts."""
+        atoms = list(atoms)
+        for k in self.imaginary:
+            atoms[k] = 0.0 - atoms[k]
+        return atoms
+
     def match(self, tree: Any, what: str) -> list[Any]:
         """The atoms of another tree of this structure, in its order."""
         atoms = []
         parts = self._tree.parts(tree, what, "what f returned")
         for (path, part), shape in zip(parts, self.shapes, strict=True):
             leaf = Output(part, path)
+            if leaf.is_complex:
+                raise TypeError(f"{path} is complex, but what f returned is real")
             if leaf.shapes != [shape] or leaf._tree.container is not None:
                 raise ValueError(
                     f"{path} must have the structure of what f returned: expected a leaf of shape "
@@ -177,6 +196,15 @@ def places(shapes: Sequence[Shape]) -> Iterator[tuple[slice, Shape]]:
     bounds = accumulate((prod(shape) for shape in shapes), initial=0)
     for (begin, end), shape in zip(pairwise(bounds), shapes, strict=True):
         yield slice(begin, end), shape
+
+
+def check_real(name: str, structure: Structure) -> None:
+    """Raise TypeError for arguments that are complex."""
+    if structure.has_complex:
+        raise TypeError(
+            f"{name} is by real numbers, but an argument is complex: differentiate by its parts, "
+            f"{name}(lambda xy: f(xy[0] + 1j * xy[1])) at [z.real, z.imag]"
+        )
 
 
 def refilled(structure: Structure, leaves: Sequence[Any]) -> list[Any]:

@@ -9,6 +9,7 @@ from .. import binding
 from ..binding import FrozenMap, Recording
 from ..operations.arrays import sum as total_of
 from ._base import Function, Transform, by_argnums, check_function, own_derivatives
+from ._complex import COMPLEX_RESULT, complex_derivative
 from ._frozen import carried
 from ._outputs import Output, all_shapes, handed_out, own
 
@@ -19,7 +20,8 @@ class ValueAndGrad(Transform):
             found = self._by_function(args, kwargs)
             if found is not NotImplemented:
                 return found
-        value, gradient, aux = binding.value_and_grad(
+        differentiate = complex_derivative if self._holomorphic else binding.value_and_grad
+        value, gradient, aux = differentiate(
             self._function, self._argnums, self._single, self._has_aux, args, kwargs, self._name
         )
         return ((value, aux), gradient) if self._has_aux else (value, gradient)
@@ -31,7 +33,8 @@ class Grad(Transform):
             found = self._by_function(args, kwargs)
             if found is not NotImplemented:
                 return found
-        _, gradient, aux = binding.value_and_grad(
+        differentiate = complex_derivative if self._holomorphic else binding.value_and_grad
+        _, gradient, aux = differentiate(
             self._function, self._argnums, self._single, self._has_aux, args, kwargs, self._name
         )
         return (gradient, aux) if self._has_aux else gradient
@@ -39,7 +42,11 @@ class Grad(Transform):
 
 @by_argnums
 def grad(
-    f: Function, argnums: int | Sequence[int] = 0, *, has_aux: bool = False
+    f: Function,
+    argnums: int | Sequence[int] = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
 ) -> Callable[..., Any]:
     """The gradient of a function of one number, by reverse mode.
 
@@ -54,12 +61,17 @@ def grad(
         they are: f does not write into them.
     has_aux : bool
         Return `(gradient, aux)`.
+    holomorphic : bool
+        f is an analytic function of complex arguments, and returns a complex number: its
+        derivative, a complex number, is wanted.
 
     Returns
     -------
     callable
         Called like f. The gradient has the structure of the argument (a tuple of them for a tuple
-        of argnums); floats are floats, arrays are fresh arrays of the argument's shape.
+        of argnums); floats are floats, arrays are fresh arrays of the argument's shape. By a
+        complex z = x + iy it is df/dx - i df/dy, whose conjugate is the direction of steepest
+        ascent, as autograd and JAX have it; PyTorch's is that conjugate.
 
     Raises
     ------
@@ -76,12 +88,16 @@ def grad(
     >>> cadiff.grad(lambda p: p["a"] * p["b"][1])({"a": 2.0, "b": [3.0, 5.0]})
     {'a': 5.0, 'b': [0.0, 2.0]}
     """
-    return Grad("grad", f, argnums, has_aux=has_aux)
+    return Grad("grad", f, argnums, has_aux=has_aux, holomorphic=holomorphic)
 
 
 @by_argnums
 def value_and_grad(
-    f: Function, argnums: int | Sequence[int] = 0, *, has_aux: bool = False
+    f: Function,
+    argnums: int | Sequence[int] = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
 ) -> Callable[..., Any]:
     """Value and gradient in one run: `(value, gradient)`, or `((value, aux), gradient)`.
 
@@ -93,14 +109,17 @@ def value_and_grad(
     >>> cadiff.value_and_grad(lambda x: x[0] * x[1])([3.0, 4.0])
     (12.0, [4.0, 3.0])
     """
-    return ValueAndGrad("value_and_grad", f, argnums, has_aux=has_aux)
+    return ValueAndGrad("value_and_grad", f, argnums, has_aux=has_aux, holomorphic=holomorphic)
 
 
 class ElementwiseGrad(Transform):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         def total(*args: Any) -> Any:
-            atoms = Output(self._function(*args, **kwargs)).atoms
-            return sum(total_of(atom) for atom in atoms)
+            output = Output(self._function(*args, **kwargs))
+            if output.is_complex and not self._holomorphic:
+                raise TypeError(COMPLEX_RESULT.format(name=self._name))
+            imaginary = output.imaginary
+            return sum(total_of(x) for k, x in enumerate(output.atoms) if k not in imaginary)
 
         _, gradient, _ = binding.value_and_grad(
             total, self._argnums, self._single, False, args, {}, self._name
@@ -109,12 +128,15 @@ class ElementwiseGrad(Transform):
 
 
 @by_argnums
-def elementwise_grad(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+def elementwise_grad(
+    f: Function, argnums: int | Sequence[int] = 0, *, holomorphic: bool = False
+) -> Callable[..., Any]:
     """The derivative of each output by the input of the same index, for elementwise functions.
 
-    It is the gradient of the sum of all outputs, in one reverse sweep.
+    It is the gradient of the sum of all outputs, in one reverse sweep. Complex results want
+    `holomorphic=True`, as for `grad`.
     """
-    return ElementwiseGrad("elementwise_grad", f, argnums)
+    return ElementwiseGrad("elementwise_grad", f, argnums, holomorphic=holomorphic)
 
 
 class Pullback:
@@ -135,7 +157,7 @@ class Pullback:
         raise TypeError("a pullback cannot be pickled: it holds a recording; pickle the function")
 
     def __call__(self, cotangent: Any) -> Any:
-        weights = self._output.match(cotangent, "the cotangent")
+        weights = self._output.conjugated(self._output.match(cotangent, "the cotangent"))
         if self._recording is None:
             assert self._frozen is not None
             atoms = carried(self._frozen, weights, all_shapes(self._structure), True)
@@ -145,7 +167,7 @@ class Pullback:
             if self._calls == self.FREEZE_AFTER:
                 self._freeze(self._recording)
         count = len(self._structure.leaf_shapes())
-        cotangents = tuple(self._structure.rebuild(k, atoms) for k in range(count))
+        cotangents = tuple(self._structure.cotangent(k, atoms) for k in range(count))
         return cotangents[0] if self._single else cotangents
 
     def _freeze(self, recording: Recording) -> None:

@@ -18,7 +18,7 @@ from ..operations.primitives import report_doubts
 from ._base import Function, Transform, by_argnums
 from ._blocks import blocks_of_matrix, blocks_of_tangents
 from ._forward import lift, seeds
-from ._outputs import all_shapes, as_result, in_containers
+from ._outputs import all_shapes, as_result, check_real, in_containers
 from ._reverse import Grad
 
 
@@ -31,6 +31,7 @@ class Hessian(Transform):
         matrix: NDArray[Any] | None = None
         blocks: list[list[Any]]
         with Recording(args, self._argnums, f=self._function) as recording:
+            check_real(self._name, recording.structure)
             number = binding.scalar_output(recording.run(self._function, kwargs), name=self._name)
             if recording.is_plain([number]):
                 if recording.has_rules:
@@ -80,6 +81,7 @@ class HessianProduct(Transform):
         if not -len(args) <= k < len(args):
             raise TypeError(f"argnums={k}, but there are {len(args)} arguments beside v")
         structure = binding.structure_of((args[k],), (0,))
+        check_real(self._name, structure)
         direction = structure.match((v,), ["the direction v"])
         if not any(isinstance(atom, (Var, Dual)) for atom in direction):
             product: list[Any] | None = None

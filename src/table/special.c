@@ -64,6 +64,57 @@ double cad_hypot_ratio(double x, double y) {
     return h == 0.0 ? 0.0 : x / h;
 }
 
+/* x * x + y * y - 1 for x >= y >= 0, of the order of 1, as if without rounding. */
+static double square_beyond_one(double x, double y) {
+    const double a = x * x, b = y * y;
+    const double rest = fma(x, x, -a) + fma(y, y, -b);
+    const double c = a - 1.0; /* exact where a is from 0.5 to 2 */
+    const double sum = c + b, back = sum - c;
+    return sum + ((c - (sum - back)) + (b - back) + rest);
+}
+
+double cad_log_hypot(double x, double y) {
+    const double a = fmax(fabs(x), fabs(y)), b = fmin(fabs(x), fabs(y));
+    if (isnan(x) || isnan(y) || isinf(a)) {
+        return isinf(x) || isinf(y) ? INFINITY : x + y;
+    }
+    if (a >= 0.71 && a <= 1.41) {
+        return 0.5 * log1p(square_beyond_one(a, b));
+    }
+    const double ratio = a > 0.0 ? b / a : 0.0;
+    return log(a) + 0.5 * log1p(ratio * ratio);
+}
+
+/* The root of (|x| + hypot(x, y)) / 2: of the two parts of the principal root the larger one. */
+static double larger_part(double x, double y) {
+    const double a = fmax(fabs(x), fabs(y));
+    const double scale = a > 1e300 ? 0x1p-4 : a < 1e-290 ? 0x1p120 : 1.0;
+    const double back = a > 1e300 ? 0x1p2 : a < 1e-290 ? 0x1p-60 : 1.0;
+    x = fabs(x) * scale;
+    return back * sqrt(0.5 * (x + hypot(x, y * scale)));
+}
+
+/* |y| / (2 p) for the larger part p: the other one. */
+static double smaller_part(double y, double p) {
+    return p == 0.0 || isinf(p) ? (isinf(y) ? INFINITY : 0.0) : 0.5 * (fabs(y) / p);
+}
+
+double cad_sqrt_real(double x, double y) {
+    if (isinf(y) || isnan(x) || isnan(y)) {
+        return isinf(y) || (isinf(x) && x > 0.0) ? INFINITY : NAN;
+    }
+    const double p = larger_part(x, y);
+    return x >= 0.0 ? p : smaller_part(y, p);
+}
+
+double cad_sqrt_imag(double x, double y) {
+    if (isinf(y) || isnan(x) || isnan(y)) {
+        return isinf(y) ? y : isinf(x) && x < 0.0 ? INFINITY : NAN;
+    }
+    const double p = larger_part(x, y);
+    return copysign(x >= 0.0 ? smaller_part(y, p) : p, y);
+}
+
 double cad_entr(double x) {
     return x > 0.0 ? -x * log(x) : x == 0.0 ? 0.0 : x < 0.0 ? -INFINITY : x;
 }

@@ -53,6 +53,11 @@ double cad_logaddexp2(double x, double y);
 /* x / hypot(x, y), and 0 at the origin. */
 double cad_hypot_ratio(double x, double y);
 
+/* Real part of the logarithm of x + iy, and both of its principal square root. */
+double cad_log_hypot(double x, double y);
+double cad_sqrt_real(double x, double y);
+double cad_sqrt_imag(double x, double y);
+
 /* -x log(x), extended by its limits. */
 double cad_entr(double x);
 

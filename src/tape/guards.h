@@ -26,7 +26,6 @@ typedef struct CadGuards {
     uint64_t serial;                  /* never used twice */
     int at_once;                      /* what is compared is a guard, whether it is read or not */
     int is_shown;            /* a number was shown as what it is, which is not what f was given */
-    int met_complex;         /* an operation was refused because of complex numbers */
     struct CadGuards *outer; /* that of a recording around this one, or NULL */
 } CadGuards;
 

@@ -151,8 +151,6 @@ def test_a_function_may_have_an_argument_of_that_name() -> None:
 BAD_ARGUMENTS: dict[str, tuple[Any, list[str]]] = {
     "bool": (True, ["argument 0", "bool"]),
     "np.bool": (np.bool_(False), ["argument 0", "bool"]),
-    "complex": (1j, ["argument 0", "complex"]),
-    "np.complex64": (np.complex64(1j), ["argument 0", "complex64"]),
     "str": ("1.0", ["argument 0", "str"]),
     "bytes": (b"1", ["argument 0", "bytes"]),
     "None": (None, ["argument 0", "NoneType"]),
@@ -160,14 +158,13 @@ BAD_ARGUMENTS: dict[str, tuple[Any, list[str]]] = {
     "object": (object(), ["argument 0", "object"]),
     "generator": ((x for x in [1.0]), ["argument 0", "generator"]),
     "array of bool": (np.array([True]), ["argument 0", "dtype bool"]),
-    "array of complex": (np.array([1j]), ["argument 0", "dtype complex128"]),
     "array of str": (np.array(["a"]), ["argument 0", "dtype <U1"]),
     "array of objects": (np.array([1.0, None]), ["argument 0", "dtype object"]),
     "array of dates": (np.array(["2020"], dtype="M8[D]"), ["argument 0", "datetime64"]),
     "record": (np.zeros(1, dtype=[("a", "f8")]), ["argument 0", "dtype"]),
     "in a list": ([1.0, "a"], [r"argument 0\[1\]", "str"]),
     "in a tuple": ((1.0, 2.0, "a"), [r"argument 0\[2\]", "str"]),
-    "in a dict": ({"k": 1j}, [r"argument 0\['k'\]", "complex"]),
+    "in a dict": ({"k": b""}, [r"argument 0\['k'\]", "bytes"]),
     "deep": (
         {"layers": [1.0, {"w": (2.0, [True])}]},
         [r"argument 0\['layers'\]\[1\]\['w'\]\[1\]\[0\]", "bool"],
@@ -201,7 +198,7 @@ POINT_MISTAKES: dict[str, Mistake] = {
         TypeError,
         [r"argument 1\[0\]", "bytes"],
     ),
-    "jvp": (lambda: cadiff.jvp(identity, (1j,), (1.0,)), TypeError, ["argument 0", "complex"]),
+    "jvp": (lambda: cadiff.jvp(identity, (b"",), (1.0,)), TypeError, ["argument 0", "bytes"]),
     "gradient": (
         lambda: cadiff.gradient(lambda x, y: x, (1.0, True)),
         TypeError,

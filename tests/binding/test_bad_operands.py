@@ -24,7 +24,6 @@ CONSTANT = cadiff.stop_gradient(Var(1.0))
 FUNCTION_MISTAKES: dict[str, Mistake] = {
     "text": (lambda: sin("a"), TypeError, [r"cadiff\.sin", "real numbers", "str"]),
     "None": (lambda: sin(None), TypeError, [r"cadiff\.sin", "real numbers", "NoneType"]),
-    "complex": (lambda: cadiff.exp(1j), TypeError, [r"cadiff\.exp", "real numbers", "complex"]),
     "second operand": (
         lambda: cadiff.arctan2(1.0, "a"),
         TypeError,
@@ -92,8 +91,8 @@ def test_matrix_products_with_what_is_no_array(number: Any) -> None:
 
 
 def test_a_matrix_product_with_an_array_of_no_real_numbers_names_its_dtype() -> None:
-    with pytest.raises(TypeError, match=r"arrays of real numbers.*complex128"):
-        Var([1.0, 2.0]) @ np.array([1j, 1.0])
+    with pytest.raises(TypeError, match=r"arrays of real numbers.*U1"):
+        Var([1.0, 2.0]) @ np.array(["a", "b"])
 
 
 # --- rules of primitives -------------------------------------------------------------------------

@@ -396,8 +396,8 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
     (lambda v: np.put(numpy.zeros(3), [0], v[0]), "numpy.put .*zeros"),
     (lambda v: np.bincount(v), "numpy.bincount .*whole numbers"),
     (lambda v: np.matmul(v, v, axes=[(0,), (0,), ()]), "numpy.matmul"),
-    (lambda v: np.fft.fft(v), "numpy.fft.fft"),
-    (lambda v: np.fft.rfft([v[0], 1.0]), "numpy.fft.rfft"),
+    (lambda v: np.fft.fft(v, out=numpy.empty(3, complex)), "numpy.fft.fft .*out="),
+    (lambda v: np.fft.rfft(v * 1j), "numpy.fft.rfft .*z.real"),
     (lambda v: np.quantile([1.0, 2.0], 0.5, weights=v[:2]), "numpy.quantile .*weights"),
     (lambda v: np.vectorize(lambda a: (a, a))(v), "vectorize"),
 ]

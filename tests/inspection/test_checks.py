@@ -364,9 +364,7 @@ def test_the_examples() -> None:
     assert doctest.testmod(checks).failed == 0
 
 
-@pytest.mark.parametrize(
-    "x", [np.array([1j]), np.array([True]), np.array(["a"]), np.array([1.0, None])]
-)
+@pytest.mark.parametrize("x", [np.array([True]), np.array(["a"]), np.array([1.0, None])])
 def test_arguments_that_are_no_real_numbers(x: Any) -> None:
     with pytest.raises(TypeError, match="argument 0 is no real number"):
         cadiff.check_grads(lambda x: 2.0, (x,))

@@ -577,7 +577,6 @@ def test_batches_of_more_ways_than_are_kept() -> None:
         (np.ones(3), {"threads": 1.5}, "threads"),
         (np.array([True, False]), {}, "bool"),
         (np.array(["a"]), {}, "no real number"),
-        (np.ones(3) * 1j, {}, "complex"),
     ],
 )
 def test_bad_batches(X: Any, options: dict[str, Any], message: str) -> None:

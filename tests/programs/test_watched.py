@@ -295,11 +295,6 @@ PLACES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "a[{k}][0]",
         ("j{k}[0] = c",),
     ),
-    "an argument that is an array of complex numbers": (
-        "j{k} = np.full(2, 0.5 + 1j)",
-        "float(a[{k}].real.sum())",
-        ("j{k}[0] = c",),
-    ),
     "an argument that is a function": (
         "def fresh{k}(n):\n    return lambda: n[0]\nmut{k} = [0.5]\nj{k} = fresh{k}(mut{k})",
         "a[{k}]()",
@@ -375,7 +370,7 @@ def test_changes_are_seen(seed: int) -> None:
 
 
 # Arguments that are another signature after a change.
-BY_VALUE = {"an argument that is a set", "an argument that is an array of complex numbers"}
+BY_VALUE = {"an argument that is a set"}
 
 
 @pytest.mark.parametrize("name", PLACES)

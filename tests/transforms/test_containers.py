@@ -122,7 +122,7 @@ PATHS: dict[str, tuple[Any, str]] = {
     ),
     "bool in a field": (Layer(True), r"argument 0\.weight is .*bool"),
     "name": ([Pair(1.0, "a")], r"argument 0\[0\]\.bias "),
-    "registered": (Bag(1.0, Box("x", 1j)), r"argument 0\[1\]\[0\] .*complex"),
+    "registered": (Bag(1.0, Box("x", b"")), r"argument 0\[1\]\[0\] .*bytes"),
     "ordered": (OrderedDict(k=("a",)), r"argument 0\['k'\]\[0\] "),
 }
 

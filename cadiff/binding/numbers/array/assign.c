@@ -280,6 +280,10 @@ int cad_array_assign(CadVar *var, PyObject *key, PyObject *value) {
                         "cadiff.array([...]), or assign them to a Dual array, "
                         "cadiff.Dual(np.zeros(shape), tangent); inside of cadiff.jvp, jacfwd and "
                         "derivative cadiff.zeros makes such arrays by itself");
+    } else if (status > 0 && cad_is_complex(value)) {
+        PyErr_SetString(PyExc_TypeError,
+                        "a complex number is assigned to an array of real ones: make the array "
+                        "with cadiff.numpy.zeros(shape, complex), or assign z.real");
     } else if (status > 0) {
         PyErr_Format(
             PyExc_TypeError,

@@ -2,6 +2,7 @@
  * components, and the errors that say what was expected. Operations make theirs without this file.
  */
 #include "numbers/dual/dual.h"
+#include "numbers/objects/binding.h"
 #include "numbers/objects/classify.h"
 #include "numbers/objects/duals.h"
 #include "numbers/objects/tape.h"
@@ -192,6 +193,11 @@ PyObject *cad_dual_make(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     tangent = tangent == NULL ? PyFloat_FromDouble(0.0) : Py_NewRef(tangent);
     if (tangent == NULL) {
         return NULL;
+    }
+    if (cad_is_complex(primal) || cad_is_complex(tangent)) {
+        result = cad_complex_dual(primal, tangent);
+        Py_DECREF(tangent);
+        return result;
     }
     PyObject *component = scalar_component(primal);
     if (component != NULL) {

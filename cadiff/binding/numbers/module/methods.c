@@ -305,12 +305,8 @@ static PyObject *array_astype(PyObject *self, PyObject *args, PyObject *kwargs) 
     if (PyTuple_GET_SIZE(args) < 1 || !PyArray_DescrConverter(PyTuple_GET_ITEM(args, 0), &type)) {
         return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "astype() wants a dtype");
     }
-    const int is_float = PyTypeNum_ISFLOAT(type->type_num);
+    const int kind = type->type_num, is_float = PyTypeNum_ISFLOAT(kind);
     Py_DECREF(type);
-    if (!is_float && cad_guarding > 0 && cad_mask_type != NULL && cad_guarded_tape(self) != NULL) {
-        return PyObject_CallMethod((PyObject *)cad_mask_type, "converted", "OO", self,
-                                   PyTuple_GET_ITEM(args, 0));
-    }
     PyObject *plain = is_float ? NULL : cad_constant_value(self);
     if (plain != NULL && plain != Py_None) { /* of floats for a number */
         Py_SETREF(plain, PyArray_FROM_O(plain));
@@ -321,7 +317,14 @@ static PyObject *array_astype(PyObject *self, PyObject *args, PyObject *kwargs) 
         return result;
     }
     Py_XDECREF(plain);
-    if (!is_float && !PyErr_Occurred()) {
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    if (PyTypeNum_ISINTEGER(kind) || PyTypeNum_ISBOOL(kind) || PyTypeNum_ISCOMPLEX(kind)) {
+        return PyObject_CallMethod((PyObject *)cad_mask_type, "converted", "OO", self,
+                                   PyTuple_GET_ITEM(args, 0));
+    }
+    if (!is_float) {
         PyErr_Format(PyExc_TypeError,
                      "numbers with derivatives are float64 and cannot become %S: take "
                      "cadiff.value(v).astype(...)",
@@ -460,7 +463,6 @@ PyGetSetDef cad_common_attributes[] = {
     OF_VALUES("tobytes", "tobytes()"),
     OF_VALUES("tofile", "tofile(file)"),
     OF_VALUES("tostring", "tobytes()"),
-    ABSENT("imag", "they are real; cadiff.numpy.imag(x) is 0"),
     ABSENT("itemset", "write x[index] = number"),
     ABSENT("newbyteorder", "they are float64 of this machine"),
     ABSENT("resize", "take cadiff.numpy.resize(x, shape), or x.reshape(shape)"),

@@ -13,6 +13,16 @@ PyObject *cad_with_axes(PyObject *number, int axes);
 /* An array as a Var, or as a Dual of the tag of another one, without derivatives of its own. */
 PyObject *cad_promote(PyObject *array, PyObject *other);
 
+/* What an operation of the table comes to, of a tuple of operands one of which is complex. */
+PyObject *cad_complex_operation(PyObject *name, PyObject *operands);
+
+/* Var(value) and Dual(primal, tangent) of complex numbers. */
+PyObject *cad_complex_var(PyObject *value);
+PyObject *cad_complex_dual(PyObject *primal, PyObject *tangent);
+
+/* Whether something is a complex number, or an array of them, with derivatives or without. */
+int cad_is_complex(PyObject *object);
+
 /* A number or array as plain, where nothing in it carries a derivative. */
 PyObject *cad_finalized(PyObject *atom);
 

@@ -20,6 +20,10 @@ CadTag cad_fresh_tag(void) {
     return last_tag;
 }
 
+int cad_is_of_transform(CadTag tag) {
+    return tag != 0 && (tag & UINT32_MAX) == 0;
+}
+
 void cad_dual_dealloc(CadDual *dual) {
     if (dual->kind == CAD_DUAL_LANES) {
         PyMem_Free(dual->lanes);

@@ -48,6 +48,9 @@ void cad_dual_dealloc(CadDual *dual);
 /* A tag above all that are in use. */
 CadTag cad_fresh_tag(void);
 
+/* Whether a Dual of this tag was made by a transform, not by hand. */
+int cad_is_of_transform(CadTag tag);
+
 PyObject *cad_dual_primal(CadDual *dual);
 PyObject *cad_dual_tangent(CadDual *dual);
 

@@ -8,8 +8,6 @@
 #include "numbers/objects/handles.h"
 #include "numbers/objects/tape.h"
 
-#include "tape/guards.h"
-
 CadTypeTable cad_table_of_var;
 CadTypeTable cad_table_of_dual;
 
@@ -126,6 +124,23 @@ PyObject *cad_plain_value(PyObject *object) {
     return Py_NewRef(object);
 }
 
+/* --- complex numbers and arrays --- */
+/* At least one operand is complex. */
+static PyObject *apply_complex(CadOp op, PyObject *const *operands, int n) {
+    PyObject *name = PyUnicode_FromString(cad_op_info[op].name);
+    PyObject *all = PyTuple_New(n);
+    PyObject *result = NULL;
+    for (int i = 0; all != NULL && i < n; i++) {
+        PyTuple_SET_ITEM(all, i, Py_NewRef(operands[i]));
+    }
+    if (name != NULL && all != NULL) {
+        result = cad_complex_operation(name, all);
+    }
+    Py_XDECREF(name);
+    Py_XDECREF(all);
+    return result;
+}
+
 /* --- arrays --- */
 
 /* Arrays of objects are gone through number by number. */
@@ -152,12 +167,18 @@ int cad_quiet;
 
 /* At least one operand is an array. */
 static PyObject *apply_arrays(CadOp op, PyObject *const *operands, int n) {
-    int vars = 0, duals = 0, others = 0;
+    int vars = 0, duals = 0, others = 0, complexes = 0;
     for (int i = 0; i < n; i++) {
         vars |= CAD_IS_VAR(operands[i]);
         duals |= CAD_IS_DUAL(operands[i]);
-        others |=
-            PyArray_Check(operands[i]) && PyArray_TYPE((PyArrayObject *)operands[i]) == NPY_OBJECT;
+        if (PyArray_Check(operands[i])) {
+            const int type = PyArray_TYPE((PyArrayObject *)operands[i]);
+            others |= type == NPY_OBJECT;
+            complexes |= PyTypeNum_ISCOMPLEX(type);
+        }
+    }
+    if (complexes) {
+        return apply_complex(op, operands, n);
     }
     if (duals && !others) {
         return cad_table_of_dual.apply(op, operands);
@@ -296,23 +317,6 @@ static int is_repetition(CadOp op, PyObject *operand) {
     return op == CAD_OP_multiply && (PyList_Check(operand) || PyTuple_Check(operand));
 }
 
-static int is_complex(PyObject *object) {
-    return PyComplex_Check(object) ||
-           (PyArray_Check(object) && PyArray_ISCOMPLEX((PyArrayObject *)object));
-}
-
-/* What became of an operation; where it was refused, a recording notes that it met a complex
- * number, with which f may compute outside. */
-static PyObject *noted(PyObject *result, PyObject *const *operands, int n) {
-    if (cad_guarding > 0 && (result == NULL || result == Py_NotImplemented)) {
-        CadGuards *const guards = cad_current_tape()->guards;
-        for (int i = 0; i < n && guards != NULL; i++) {
-            guards->met_complex |= is_complex(operands[i]);
-        }
-    }
-    return result;
-}
-
 PyObject *cad_apply(CadOp op, PyObject *const *operands) {
     const int n = cad_op_info[op].arity;
     double x[3] = {0.0, 0.0, 0.0};
@@ -331,17 +335,22 @@ PyObject *cad_apply(CadOp op, PyObject *const *operands) {
             }
         }
         for (int i = 0; i < n; i++) {
+            if (cad_is_complex(operands[i])) {
+                return apply_complex(op, operands, n);
+            }
+        }
+        for (int i = 0; i < n; i++) {
             double number;
             const int alone =
                 cad_classify(operands[i], &number) == CAD_FOREIGN && !cad_is_listed(operands[i]);
             if (alone || (is_repetition(op, operands[i]) && !(seen & 1 << CAD_ARRAY_CLASS))) {
-                return noted(Py_NewRef(Py_NotImplemented), operands, n);
+                Py_RETURN_NOTIMPLEMENTED;
             }
         }
-        return noted(call_on_sequences(op, operands), operands, n); /* as ndarrays have it */
+        return call_on_sequences(op, operands); /* as ndarrays have it */
     }
     if (seen & 1 << CAD_ARRAY_CLASS) {
-        return noted(apply_arrays(op, operands, n), operands, n);
+        return apply_arrays(op, operands, n);
     }
     if (seen & 1 << CAD_DUAL_CLASS) {
         return cad_table_of_dual.apply(op, operands);

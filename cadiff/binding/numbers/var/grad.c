@@ -75,6 +75,17 @@ PyObject *cad_var_get_grad(CadVar *var, void *what) {
 
 /* --- seeds and adjoints --- */
 
+/* Add an array to the adjoints of one that stands in order. */
+static int add_in_order(CadVar *var, PyObject *terms) {
+    double *const adjoints = cad_tape_adjoints(var->tape, var->slot);
+    PyObject *place = cad_var_transient(var, adjoints, NPY_ARRAY_WRITEABLE);
+    PyObject *sum = place == NULL ? NULL : PyNumber_InPlaceAdd(place, terms);
+    const int status = sum == NULL ? -1 : 0;
+    Py_XDECREF(sum);
+    Py_XDECREF(place);
+    return status;
+}
+
 /* Add to adjoints that stand in any order, which a broadcast Var may name more than once. */
 static int add_in_places(CadVar *var, const double *seed) {
     PyObject *slots = cad_var_slots(var);
@@ -90,6 +101,27 @@ static int add_in_places(CadVar *var, const double *seed) {
     return 0;
 }
 
+/* Add numbers, in the order of the elements of an array, to their adjoints. */
+static int add_numbers(CadVar *var, double *numbers) {
+    CadTape *tape = var->tape;
+    size_t low, high;
+    cad_var_bounds(var, &low, &high);
+    if (!cad_var_is_contiguous(var)) {
+        cad_tape_prepare_adjoints(tape, low, high);
+        return add_in_places(var, numbers);
+    }
+    const int store = cad_tape_touch(tape, low, high);
+    double *const adjoints = cad_tape_adjoints(tape, var->slot) + var->slot;
+    cad_strip_add((CadStrip){adjoints, 1}, (CadStrip){numbers, 1}, store, (size_t)var->view->size);
+    return 0;
+}
+
+static int is_of_shape(const CadVar *var, PyObject *array) {
+    return PyArray_NDIM((PyArrayObject *)array) == var->view->ndim &&
+           PyArray_CompareLists(PyArray_DIMS((PyArrayObject *)array), CAD_SHAPE(var->view),
+                                var->view->ndim);
+}
+
 int cad_var_seed(CadVar *var, PyObject *seed) {
     CadTape *tape = var->tape;
     size_t low, high;
@@ -103,25 +135,20 @@ int cad_var_seed(CadVar *var, PyObject *seed) {
     if (var->view->size == 0) {
         return 0;
     }
-    PyObject *array = PyArray_FROMANY(seed, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO);
-    if (array == NULL) {
-        return -1;
-    }
-    double *const numbers = PyArray_DATA((PyArrayObject *)array);
-    int status = 0;
-    if (PyArray_SIZE((PyArrayObject *)array) != var->view->size) {
+    PyObject *array = PyArray_FROMANY(seed, NPY_DOUBLE, 0, 0, 0);
+    int status = array == NULL ? -1 : 0;
+    if (status == 0 && PyArray_SIZE((PyArrayObject *)array) != var->view->size) {
         PyErr_SetString(PyExc_ValueError, "a cotangent must have the shape of its output");
         status = -1;
-    } else if (cad_var_is_contiguous(var)) {
-        const int store = cad_tape_touch(tape, low, high);
-        double *const adjoints = cad_tape_adjoints(tape, var->slot) + var->slot;
-        cad_strip_add((CadStrip){adjoints, 1}, (CadStrip){numbers, 1}, store,
-                      (size_t)var->view->size);
-    } else {
+    } else if (status == 0 && !PyArray_ISCARRAY_RO((PyArrayObject *)array) &&
+               cad_var_is_contiguous(var) && is_of_shape(var, array)) {
         cad_tape_prepare_adjoints(tape, low, high);
-        status = add_in_places(var, numbers);
+        status = add_in_order(var, array); /* which copies nothing */
+    } else if (status == 0) {
+        Py_SETREF(array, PyArray_FROMANY(array, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO));
+        status = array == NULL ? -1 : add_numbers(var, PyArray_DATA((PyArrayObject *)array));
     }
-    Py_DECREF(array);
+    Py_XDECREF(array);
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* The text and the attributes of Vars, and how one is made of plain numbers. Operators and
  * indexing have files of their own. */
 #include "numbers/var/var.h"
+#include "numbers/objects/binding.h"
 #include "numbers/objects/classify.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
@@ -200,6 +201,11 @@ static PyObject *leaf_from_array(CadTape *tape, PyObject *value) {
         return NULL;
     }
     const int type = PyArray_TYPE((PyArrayObject *)array);
+    if (PyTypeNum_ISCOMPLEX(type)) {
+        PyObject *var = cad_complex_var(array);
+        Py_DECREF(array);
+        return var;
+    }
     if (!PyTypeNum_ISINTEGER(type) && !PyTypeNum_ISFLOAT(type)) {
         PyErr_Format(PyExc_TypeError,
                      "Var(value) takes a real number or an array-like of real numbers, not %s of "
@@ -260,7 +266,7 @@ PyObject *cad_var_make(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
             return NULL;
         }
         if (class != CAD_PLAIN) {
-            return leaf_from_array(tape, value);
+            return cad_is_complex(value) ? cad_complex_var(value) : leaf_from_array(tape, value);
         }
     }
     CadSlot slot;

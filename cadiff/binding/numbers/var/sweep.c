@@ -22,13 +22,25 @@ static int64_t *put_operand(int64_t *place, const CadVar *var) {
     return place + 2 * ndim;
 }
 
+/* Write an array, in whatever order it stands in memory, to slots. */
+static int put_values(CadTape *tape, CadSlot slot, PyArrayObject *array) {
+    PyObject *place = PyArray_SimpleNewFromData(PyArray_NDIM(array), PyArray_DIMS(array),
+                                                NPY_DOUBLE, tape->values + slot);
+    const int status = place == NULL ? -1 : PyArray_CopyInto((PyArrayObject *)place, array);
+    Py_XDECREF(place);
+    return status;
+}
+
 /* Make a Var of each result: they stand one behind the other. */
 static PyObject *put_results(CadTape *tape, CadSlot slot, PyObject *values) {
     PyObject *list = PyList_New(PyList_GET_SIZE(values));
     for (Py_ssize_t i = 0; list != NULL && i < PyList_GET_SIZE(values); i++) {
         PyArrayObject *array = (PyArrayObject *)PyList_GET_ITEM(values, i);
         const size_t size = (size_t)PyArray_SIZE(array);
-        memcpy(tape->values + slot, PyArray_DATA(array), size * sizeof(double));
+        if (put_values(tape, slot, array) < 0) {
+            Py_CLEAR(list);
+            break;
+        }
         if (PyArray_NDIM(array) == 0) {
             cad_tape_use_singly(tape, slot);
         }

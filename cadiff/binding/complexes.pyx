@@ -1,0 +1,778 @@
+"""Complex numbers with derivatives: two real numbers side by side.
+
+Whatever computes with real numbers knows nothing of these: an operation on a complex number is some
+operations on its parts, each a float, an array of floats, a Var or a Dual. A part that is a float 0.0
+is exactly zero, whatever shape the other one has; it absorbs in products. What is no operator, NumPy's
+functions and protocols, is registered here by the modules that know it.
+"""
+
+import numpy as np
+
+cimport cython
+from cpython.float cimport PyFloat_AS_DOUBLE
+from libc.math cimport signbit
+
+from . cimport c_numpy as cnp
+from .c_numbers cimport *
+from .c_tape cimport *
+
+cdef object hooks = None  # the functions that are written in Python: see operations/complexes.py
+
+
+def register_complex(functions):
+    """Tell what is no operator: a module with functions of complex numbers."""
+    global hooks
+    hooks = functions
+
+
+# --- parts ---------------------------------------------------------------------------------------
+
+cdef inline bint is_nothing(object x):
+    """Whether a part is exactly zero."""
+    return CAD_IS_FLOAT(x) and PyFloat_AS_DOUBLE(x) == 0.0 and not signbit(PyFloat_AS_DOUBLE(x))
+
+
+cdef inline bint is_number(object x):
+    return CAD_IS_VAR(x) or CAD_IS_DUAL(x)
+
+
+cdef inline tuple shape_of(object x):
+    return x.shape if cad_ndim(x) > 0 else ()
+
+
+cdef object own(object x):
+    """A part as that of another number: what is assigned to the one must not reach the other."""
+    return +x if cad_ndim(x) > 0 else x
+
+
+cdef object plus(object x, object y):
+    if is_nothing(x):
+        return own(y)
+    return own(x) if is_nothing(y) else x + y
+
+
+cdef object minus(object x, object y):
+    if is_nothing(y):
+        return own(x)
+    return -y if is_nothing(x) else x - y
+
+
+cdef object less_product(object x, object y, object z):
+    """x - y z, of an x that is exactly zero without the subtraction."""
+    if not is_nothing(x) or is_nothing(y) or is_nothing(z):
+        return minus(x, times(y, z))
+    if CAD_IS_FLOAT(y):
+        return times(-y, z)
+    return times(y, -z) if CAD_IS_FLOAT(z) else -times(y, z)
+
+
+cdef object negated(object x):
+    return x if is_nothing(x) else -x
+
+
+cdef object times(object x, object y):
+    if is_nothing(x) or is_nothing(y):
+        return 0.0
+    if CAD_IS_FLOAT(x) and PyFloat_AS_DOUBLE(x) == 1.0:
+        return own(y)
+    if CAD_IS_FLOAT(y) and PyFloat_AS_DOUBLE(y) == 1.0:
+        return own(x)
+    return x * y
+
+
+cdef object over(object x, object y):
+    return x if is_nothing(x) else x / y
+
+
+cdef tuple plain_parts(object x):
+    """The parts of a plain array, each of which is exactly zero if it is so everywhere."""
+    cdef cnp.ndarray array = cnp.PyArray_FROMANY(
+        x, cnp.NPY_CDOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST
+    )
+    cdef int ndim = cnp.PyArray_NDIM(array)
+    cdef Py_ssize_t i, size = cnp.PyArray_SIZE(array)
+    cdef double *both = <double *>cnp.PyArray_DATA(array)
+    cdef double *first
+    cdef double *second
+    cdef bint is_real = True, is_imaginary = True
+    if ndim == 0:
+        return both[0], both[1]
+    re = cnp.PyArray_SimpleNew(ndim, cnp.PyArray_DIMS(array), cnp.NPY_DOUBLE)
+    im = cnp.PyArray_SimpleNew(ndim, cnp.PyArray_DIMS(array), cnp.NPY_DOUBLE)
+    first, second = <double *>cnp.PyArray_DATA(re), <double *>cnp.PyArray_DATA(im)
+    for i in range(size):
+        first[i], second[i] = both[2 * i], both[2 * i + 1]
+        is_imaginary &= first[i] == 0.0 and not signbit(first[i])
+        is_real &= second[i] == 0.0 and not signbit(second[i])
+    if is_real:
+        return re, 0.0
+    return (0.0, im) if is_imaginary else (re, im)
+
+
+def pair_of_array(x):
+    """A complex array as a real one, with an axis in front for real and imaginary part."""
+    cdef cnp.ndarray array = cnp.PyArray_FROMANY(
+        x, cnp.NPY_CDOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST
+    )
+    cdef Py_ssize_t i, size = cnp.PyArray_SIZE(array)
+    cdef double *given = <double *>cnp.PyArray_DATA(array)
+    both = np.empty((2,) + x.shape)
+    cdef double *parts = <double *>cnp.PyArray_DATA(both)
+    for i in range(size):
+        parts[i], parts[size + i] = given[2 * i], given[2 * i + 1]
+    return both
+
+
+def array_of_pair(both):
+    """The complex array, or number, that `pair_of_array` has made a real one of."""
+    cdef cnp.ndarray array = cnp.PyArray_FROMANY(
+        both, cnp.NPY_DOUBLE, 1, 0, cnp.NPY_ARRAY_CARRAY_RO
+    )
+    cdef double *parts = <double *>cnp.PyArray_DATA(array)
+    cdef int ndim = cnp.PyArray_NDIM(array) - 1
+    if ndim == 0:
+        return complex(parts[0], parts[1])
+    cdef cnp.ndarray z = cnp.PyArray_SimpleNew(ndim, cnp.PyArray_DIMS(array) + 1, cnp.NPY_CDOUBLE)
+    cdef Py_ssize_t i, size = cnp.PyArray_SIZE(z)
+    cdef double *made = <double *>cnp.PyArray_DATA(z)
+    for i in range(size):
+        made[2 * i], made[2 * i + 1] = parts[i], parts[size + i]
+    return z
+
+
+cdef public bint cad_is_complex(object x):
+    return is_complex(x)
+
+
+cdef bint is_complex(object x):
+    """Whether something is a complex number or an array of them, with derivatives or without."""
+    if isinstance(x, Complex) or isinstance(x, complex):
+        return True
+    if cnp.PyArray_Check(x):
+        return cnp.PyTypeNum_ISCOMPLEX(cnp.PyArray_TYPE(x))
+    return isinstance(x, np.complexfloating)
+
+
+cpdef tuple parts_of(x):
+    """Real and imaginary part of any number; the imaginary one of a real number is 0.0."""
+    if isinstance(x, Complex):
+        return (<Complex>x).re, (<Complex>x).im
+    if is_number(x) or CAD_IS_FLOAT(x):
+        return x, 0.0
+    if isinstance(x, complex) or isinstance(x, np.complexfloating):
+        return float(x.real), float(x.imag)
+    if not cnp.PyArray_Check(x):
+        if isinstance(x, (int, np.integer, np.floating)):  # a bool, too
+            return float(x), 0.0
+        return None
+    cad_check_array(x)
+    if cnp.PyTypeNum_ISCOMPLEX(cnp.PyArray_TYPE(x)):
+        return plain_parts(x)
+    if cnp.PyArray_TYPE(x) == cnp.NPY_OBJECT or x.dtype.kind not in "biuf":
+        return None
+    return (x.astype(np.float64) if cnp.PyArray_NDIM(x) > 0 else float(x)), 0.0
+
+
+cdef tuple operand_parts(object x):
+    """The parts of an operand, which may be a list."""
+    found = parts_of(x)
+    return parts_of(hooks.joined(x)) if found is None and isinstance(x, (list, tuple)) else found
+
+
+cdef object complex_of(object re, object im):
+    """The complex number of two parts: plain if both are, and of the shape to which they are
+    broadcast."""
+    cdef Complex made
+    cdef int ndim = max(cad_ndim(re), cad_ndim(im))
+    if not is_number(re) and not is_number(im):
+        if ndim == 0:
+            return complex(re, im)
+        plain = np.empty(np.broadcast_shapes(shape_of(re), shape_of(im)), dtype=np.complex128)
+        plain.real, plain.imag = re, im
+        return plain
+    if not is_nothing(re) and not is_nothing(im) and shape_of(re) != shape_of(im):
+        lengths = np.broadcast_shapes(shape_of(re), shape_of(im))
+        if shape_of(re) != lengths:
+            re = re + np.zeros(lengths)
+        if shape_of(im) != lengths:
+            im = im + np.zeros(lengths)
+    made = ComplexArray.__new__(ComplexArray) if ndim > 0 else Complex.__new__(Complex)
+    made.re, made.im = re, im
+    return made
+
+
+def make_complex(re, im):
+    """The complex number of two real ones, with derivatives or without, of one shape or 0.0."""
+    return complex_of(re, im)
+
+
+def whole_parts_of(Complex z):
+    """Both parts to compute with, neither of them left out."""
+    return z.whole()
+
+
+def note_view(Complex z, view):
+    """Have it known that something, or what is in a list, is a view of a complex array."""
+    z.share()
+    for seen in view if isinstance(view, (list, tuple)) else (view,):
+        if isinstance(seen, Complex):
+            (<Complex>seen).is_shared = z.is_shared
+
+
+# Operations of the table that have no name in the package.
+
+def log_hypot(x, y):
+    """The real part of the logarithm of x + iy."""
+    return cad_apply2(CAD_OP_log_hypot, x, y)
+
+
+def sqrt_real(x, y):
+    """The real part of the principal root of x + iy."""
+    return cad_apply2(CAD_OP_sqrt_real, x, y)
+
+
+def sqrt_imag(x, y):
+    """The imaginary part of the principal root of x + iy."""
+    return cad_apply2(CAD_OP_sqrt_imag, x, y)
+
+
+# --- operators -----------------------------------------------------------------------------------
+
+cdef object added(object x, object y):
+    p, q = operand_parts(x), operand_parts(y)
+    if p is None or q is None:
+        return NotImplemented
+    return complex_of(plus(p[0], q[0]), plus(p[1], q[1]))
+
+
+cdef object subtracted(object x, object y):
+    p, q = operand_parts(x), operand_parts(y)
+    if p is None or q is None:
+        return NotImplemented
+    return complex_of(minus(p[0], q[0]), minus(p[1], q[1]))
+
+
+cdef object zeros_of(tuple p, tuple q):
+    """What a product with a zero is: of the shape to which all four parts are broadcast."""
+    lengths = np.broadcast_shapes(*[shape_of(part) for part in p + q])
+    return np.zeros(lengths, dtype=np.complex128) if lengths else 0j
+
+
+cdef object multiplied(object x, object y):
+    p, q = operand_parts(x), operand_parts(y)
+    if p is None or q is None:
+        return NotImplemented
+    a, b = p
+    c, d = q
+    re, im = less_product(times(a, c), b, d), plus(times(a, d), times(b, c))
+    return zeros_of(p, q) if is_nothing(re) and is_nothing(im) else complex_of(re, im)
+
+
+cdef object divided(object x, object y):
+    """The quotient; the divisor is scaled to length 1 first, so that its square may be out of
+    range."""
+    p, q = operand_parts(x), operand_parts(y)
+    if p is None or q is None:
+        return NotImplemented
+    a, b = p
+    c, d = q
+    if is_nothing(a) and is_nothing(b):
+        return zeros_of(p, q)
+    if is_nothing(d):
+        return complex_of(over(a, c), over(b, c))
+    if is_nothing(c):  # -i / d times the dividend
+        return complex_of(over(b, d), over(negated(a), d))
+    length = cad_apply2(CAD_OP_hypot, c, d)
+    c, d = cad_apply2(CAD_OP_hypot_ratio, c, d), cad_apply2(CAD_OP_hypot_ratio, d, c)
+    return complex_of(
+        over(plus(times(a, c), times(b, d)), length), over(minus(times(b, c), times(a, d)), length)
+    )
+
+
+cdef object product_of(object x, object y):
+    if is_nothing(x) or is_nothing(y):
+        return 0.0
+    return x @ y
+
+
+cdef object multiplied_as_matrices(object x, object y):
+    p, q = parts_of(x), parts_of(y)
+    if p is None or q is None:
+        return hooks.function(np.matmul, (x, y), {})
+    a, b = p
+    c, d = q
+    return complex_of(
+        minus(product_of(a, c), product_of(b, d)), plus(product_of(a, d), product_of(b, c))
+    )
+
+
+COMPLEX_OPERATORS = {
+    "add": lambda x, y: added(x, y),
+    "subtract": lambda x, y: subtracted(x, y),
+    "multiply": lambda x, y: multiplied(x, y),
+    "divide": lambda x, y: divided(x, y),
+}
+cdef dict OPERATOR_OF = {
+    **{getattr(np, name): function for name, function in COMPLEX_OPERATORS.items()},
+    np.matmul: lambda x, y: multiplied_as_matrices(x, y),
+}
+
+
+cdef object compared(object x, object y, bint equal):
+    p, q = operand_parts(x), operand_parts(y)
+    if p is None or q is None:
+        return NotImplemented
+    if equal:
+        return (p[0] == q[0]) & (p[1] == q[1])
+    return (p[0] != q[0]) | (p[1] != q[1])
+
+
+cdef class Complex:
+    """A complex number, or an array of them, that carries derivatives.
+
+    It is what operations on Vars and Duals give where complex numbers come in, and what f gets for a
+    complex argument. `real` and `imag` are the two real numbers that it consists of, Vars or Duals.
+    It has the operators, methods and attributes of NumPy's complex128 numbers and arrays. Derivatives
+    by complex numbers follow autograd and JAX: the gradient of a real f is df/dx - i df/dy.
+
+    >>> import cadiff, numpy as np
+    >>> z = cadiff.Var(3.0 + 4.0j)
+    >>> abs(z).backward()
+    >>> z.grad
+    (0.6-0.8j)
+    """
+
+    def __init__(self):
+        raise TypeError("complex numbers are made by Var(1 + 2j), Dual(1 + 2j, 1j), x + 1j * y")
+
+    cdef tuple whole(self):
+        """Both parts, neither of them left out."""
+        lengths = self.shape
+        if is_nothing(self.re) and lengths != ():
+            return np.zeros(lengths), self.im
+        if is_nothing(self.im) and lengths != ():
+            return self.re, np.zeros(lengths)
+        return self.re, self.im
+
+    # --- what it is
+
+    @property
+    def shape(self):
+        """Lengths of the axes."""
+        return shape_of(self.im if is_nothing(self.re) else self.re)
+
+    @property
+    def ndim(self):
+        """Number of axes."""
+        return cad_ndim(self.im if is_nothing(self.re) else self.re)
+
+    @property
+    def size(self):
+        """Number of elements."""
+        cdef Py_ssize_t size = 1
+        for length in self.shape:
+            size *= length
+        return size
+
+    @property
+    def dtype(self):
+        """complex128."""
+        return np.dtype(np.complex128)
+
+    @property
+    def itemsize(self):
+        """Bytes of the value of an element."""
+        return 16
+
+    @property
+    def nbytes(self):
+        """Bytes of the values of all elements."""
+        return 16 * self.size
+
+    @property
+    def value(self):
+        """The value without derivatives: a complex, or a fresh array of complex128."""
+        return complex_of(hooks.value(self.re), hooks.value(self.im))
+
+    def item(self, *index):
+        """The value as a complex."""
+        return self.value if self.ndim == 0 and not index else self.value.item(*index)
+
+    def __complex__(self):
+        plain = hooks.constants(self)
+        if plain is not None and np.size(plain) == 1:
+            return complex(np.reshape(plain, ())[()])
+        raise TypeError(
+            "a Complex does not become a plain number by itself, because that would drop its "
+            "derivative: write cadiff.exp(z) instead of cmath.exp(z), cadiff.value(z) for the value; "
+            "an array made by cadiff.numpy.zeros(n, complex) can hold it"
+        )
+
+    def __float__(self):
+        raise TypeError(
+            "a Complex is no real number: take z.real, z.imag or abs(z), which keep the derivative"
+        )
+
+    def __int__(self):
+        self.__float__()
+
+    def __index__(self):
+        self.__float__()
+
+    def __hash__(self):
+        raise TypeError("a Complex is not hashable: it stands for a number that may change")
+
+    def __bool__(self):
+        if self.ndim > 0 and self.size != 1:
+            raise ValueError(
+                f"the truth value of a Complex of {self.size} elements is ambiguous: use .any() or "
+                ".all() of a comparison"
+            )
+        return bool(self.re != 0.0) or bool(self.im != 0.0)
+
+    def __repr__(self):
+        return f"Complex({self.value!r})"
+
+    def __str__(self):
+        return str(self.value)
+
+    def __format__(self, how):
+        return format(self.value, how)
+
+    def __reduce__(self):
+        raise TypeError(
+            "a Complex cannot be pickled: it belongs to a recording of this thread; take "
+            "cadiff.value(z)"
+        )
+
+    # --- derivatives
+
+    @property
+    def grad(self):
+        """The gradient that backward has left: df/dx - i df/dy."""
+        re, im = self.whole()
+        return complex_of(hooks.grad(re), 0.0 - hooks.grad(im))
+
+    def backward(self, seed=None):
+        """Add the derivatives of Re(seed * self) to the gradients of the leaves."""
+        if seed is None:
+            raise TypeError(
+                "backward of a complex number wants a seed: y.backward(seed) adds the derivatives of "
+                "the real part of seed * y; or take y.real, y.imag or abs(y)"
+            )
+        hooks.backward(self.whole(), seed)
+
+    def zero_grad(self):
+        """Set the gradient to 0."""
+        hooks.zero_grad(self.whole())
+
+    @property
+    def primal(self):
+        """The value, of a number of forward mode."""
+        return complex_of(hooks.primal(self.re), hooks.primal(self.im))
+
+    @property
+    def tangent(self):
+        """The derivative along the direction, of a number of forward mode."""
+        re, im = self.whole()
+        return complex_of(hooks.tangent(re), hooks.tangent(im))
+
+    @property
+    def parents(self):
+        """The numbers that it was computed from; () for a leaf."""
+        return hooks.parents(self.whole())
+
+    # --- parts
+
+    @property
+    def real(self):
+        """The real part."""
+        return self.view()[0]
+
+    @real.setter
+    def real(self, number):
+        self.writable().re[...] = number
+
+    @property
+    def imag(self):
+        """The imaginary part."""
+        return self.view()[1]
+
+    @imag.setter
+    def imag(self, number):
+        self.writable().im[...] = number
+
+    cdef ComplexArray writable(self):
+        """Itself, both parts of which can be assigned to."""
+        if not isinstance(self, ComplexArray):
+            raise AttributeError("a part of a single number cannot be set: write z.real + 1j * y")
+        (<ComplexArray>self).open()
+        return self
+
+    def view(self):
+        """Both parts, each of which can be looked at, and, if it is no exact zero, assigned to."""
+        self.share()
+        re, im = self.whole()
+        if self.ndim > 0 and is_nothing(self.re):
+            re.flags.writeable = False
+        if self.ndim > 0 and is_nothing(self.im):
+            im.flags.writeable = False
+        return re, im
+
+    cdef int share(self) except -1:
+        if self.ndim > 0 and not (is_number(self.re) and is_number(self.im)):
+            self.is_shared = True
+        return 0
+
+    def conjugate(self):
+        """The complex conjugate."""
+        return complex_of(own(self.re), negated(self.im))
+
+    def conj(self):
+        """The complex conjugate."""
+        return self.conjugate()
+
+    def by_parts(self, change):
+        """`change(part)` of both parts, of which a view is taken: it is linear."""
+        cdef object result
+        self.share()
+        result = complex_of(
+            self.re if is_nothing(self.re) else change(self.re),
+            self.im if is_nothing(self.im) else change(self.im),
+        )
+        if isinstance(result, Complex):
+            (<Complex>result).is_shared = self.is_shared
+        return result
+
+    # --- operators
+
+    def __add__(self, other):
+        return added(self, other)
+
+    def __radd__(self, other):
+        return added(other, self)
+
+    def __sub__(self, other):
+        return subtracted(self, other)
+
+    def __rsub__(self, other):
+        return subtracted(other, self)
+
+    def __mul__(self, other):
+        return multiplied(self, other)
+
+    def __rmul__(self, other):
+        return multiplied(other, self)
+
+    def __truediv__(self, other):
+        return divided(self, other)
+
+    def __rtruediv__(self, other):
+        return divided(other, self)
+
+    def __pow__(self, exponent, modulus):
+        if modulus is not None:
+            raise TypeError("pow() of a number with a derivative takes no modulus")
+        return hooks.power(self, exponent)
+
+    def __rpow__(self, base, modulus):
+        return hooks.power(base, self)
+
+    def __matmul__(self, other):
+        return multiplied_as_matrices(self, other)
+
+    def __rmatmul__(self, other):
+        return multiplied_as_matrices(other, self)
+
+    def __neg__(self):
+        return complex_of(negated(self.re), negated(self.im))
+
+    def __pos__(self):
+        return complex_of(own(self.re), own(self.im))
+
+    def __abs__(self):
+        return hooks.absolute(self)
+
+    def __eq__(self, other):
+        return compared(self, other, True)
+
+    def __ne__(self, other):
+        return compared(self, other, False)
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        if not kwargs and method == "__call__":
+            operator = OPERATOR_OF.get(ufunc)
+            result = NotImplemented if operator is None else operator(*inputs)
+            if result is not NotImplemented:
+                return result
+        return hooks.ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, function, types, args, kwargs):
+        return hooks.function(function, args, kwargs)
+
+    def __array__(self, dtype=None, copy=None):
+        plain = hooks.constants(self)
+        if plain is not None:  # for reading: what is written would be lost
+            made = np.array(plain, dtype=dtype)
+            made.flags.writeable = False
+            return made
+        if dtype is None or np.dtype(dtype) == object:
+            return hooks.elements(self)
+        self.__complex__()
+
+    def __getattr__(self, name):
+        return hooks.method(self, name)
+
+    def __dir__(self):
+        return sorted({*object.__dir__(self), *hooks.METHODS})
+
+
+cdef class ComplexArray(Complex):
+    """An array of complex numbers that carries derivatives: see Complex."""
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __iter__(self):
+        return (self[k] for k in range(len(self)))
+
+    def __getitem__(self, key):
+        was_shared = self.is_shared
+        result = self.by_parts(lambda part: part[key])
+        if not isinstance(result, (ComplexArray, np.ndarray)):  # a single number is no view
+            self.is_shared = was_shared
+        return result
+
+    def __setitem__(self, key, value):
+        parts = parts_of(value)
+        if parts is None:
+            parts = parts_of(hooks.joined(value))
+        if parts is None:
+            raise TypeError(
+                "what is assigned to an array of complex numbers is a number or an array of numbers, "
+                f"not {type(value).__name__}"
+            )
+        self.open()
+        self.re[key] = parts[0]
+        self.im[key] = parts[1]
+
+    cdef int open(self) except -1:
+        """Have both parts such that numbers with derivatives can be assigned to them."""
+        if is_number(self.re) and is_number(self.im):
+            return 0
+        if self.is_shared:
+            raise ValueError(
+                "an array of complex numbers one part of which is constant cannot be assigned to "
+                "after views were taken of it: assign to a copy, z = z.copy()"
+            )
+        re, im = self.whole()
+        self.re = re if is_number(re) else hooks.opened(re)
+        self.im = im if is_number(im) else hooks.opened(im)
+        return 0
+
+    def copy(self, order="C"):
+        """A copy, which can be assigned to."""
+        cdef ComplexArray made = ComplexArray.__new__(ComplexArray)
+        re, im = self.whole()
+        made.re = re.copy() if is_number(re) else hooks.opened(re)
+        made.im = im.copy() if is_number(im) else hooks.opened(im)
+        return made
+
+    def __copy__(self):
+        return self.copy()
+
+    def __deepcopy__(self, memo):
+        return self.copy()
+
+    cdef object in_place(self, result):
+        if result is NotImplemented:
+            return result
+        if shape_of(result) != self.shape and np.broadcast_shapes(
+            np.shape(result), self.shape
+        ) != self.shape:
+            raise ValueError(
+                f"an array of shape {self.shape} cannot take a result of shape {np.shape(result)}: "
+                "write z = z + w"
+            )
+        self[...] = result
+        return self
+
+    def __iadd__(self, other):
+        return self.in_place(added(self, other))
+
+    def __isub__(self, other):
+        return self.in_place(subtracted(self, other))
+
+    def __imul__(self, other):
+        return self.in_place(multiplied(self, other))
+
+    def __itruediv__(self, other):
+        return self.in_place(divided(self, other))
+
+    def __ipow__(self, exponent):
+        return self.in_place(hooks.power(self, exponent))
+
+    def __imatmul__(self, other):
+        return self.in_place(multiplied_as_matrices(self, other))
+
+
+def is_complex_number(x):
+    """Whether something is a complex number or an array of them, with derivatives or without."""
+    return is_complex(x)
+
+
+cpdef bint holds_complex(tree) except -1:
+    """Whether there is a complex number in it: itself, or in lists, dicts and arrays of objects."""
+    try:
+        return one_holds(tree)
+    except RecursionError:
+        cad_raise_nested()
+
+
+cdef bint one_holds(tree) except -1:
+    if CAD_IS_VAR(tree) or CAD_IS_DUAL(tree) or CAD_IS_FLOAT(tree):
+        return False
+    kind = type(tree)
+    if kind is int or kind is str or kind is bool or tree is None:
+        return False
+    if is_complex(tree):
+        return True
+    items = None
+    if kind is list or kind is tuple:
+        items = tree
+    elif kind is dict:
+        items = tree.values()
+    elif cnp.PyArray_Check(tree) and cnp.PyArray_TYPE(tree) == cnp.NPY_OBJECT:
+        items = tree.flat
+    if items is None:
+        return False
+    cad_enter_container()
+    try:
+        for item in items:
+            if one_holds(item):
+                return True
+        return False
+    finally:
+        cad_leave_container()
+
+
+cdef public object cad_complex_operation(object name, object operands):
+    """What an operation of the table comes to of these operands, one of them complex."""
+    operator = COMPLEX_OPERATORS.get(name)
+    result = NotImplemented if operator is None else operator(*operands)
+    return hooks.operation(name, operands) if result is NotImplemented else result
+
+
+cdef object complex_function(object original, tuple args, dict kwargs):
+    """What one of NumPy's functions comes to, one argument of which is complex."""
+    return hooks.function(original, args, kwargs)
+
+
+cdef public object cad_complex_var(object value):
+    """Var(value) of complex numbers."""
+    return hooks.var(value)
+
+
+cdef public object cad_complex_dual(object primal, object tangent):
+    """Dual(primal, tangent), one of which is complex."""
+    return hooks.dual(primal, tangent)

@@ -1,0 +1,542 @@
+"""NumPy's functions for complex numbers with derivatives.
+
+What is linear over the complex numbers is done for real and imaginary part by the functions for
+real numbers; what is linear in two arguments, for all four pairs of parts. The rest stands here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import binding
+from ..binding import Complex
+from ..binding import make_complex as paired
+from ..operations import arrays, complexes
+from ..operations import table as _table
+from ..operations.complexes import (
+    ELEMENTWISE,
+    conjugate,
+    implements_complex,
+    joined,
+    parts,
+    whole_parts,
+)
+from ..operations.complexes import (
+    angle as _angle,
+)
+from ..operations.dispatch import FUNCTIONS
+from ._common import Axis, existing
+
+# --- by parts ------------------------------------------------------------------------------------
+
+
+def _holds(x: Any) -> bool:
+    return binding.holds_complex(x)
+
+
+def _part(x: Any, which: int) -> Any:
+    """One part of the numbers in an argument: of a list, of each item."""
+    if x is None:
+        return x
+    if isinstance(x, (list, tuple)):
+        return type(x)([_part(item, which) for item in x])
+    return whole_parts(x)[which]
+
+
+def _together(re: Any, im: Any) -> Any:
+    if isinstance(re, (list, tuple)):
+        return type(re)([_together(a, b) for a, b in zip(re, im, strict=True)])
+    return paired(re, im)
+
+
+def _function(original: Any) -> Callable[..., Any]:
+    """What differentiates one of NumPy's functions for real numbers, and takes plain ones too."""
+    found: Callable[..., Any] = FUNCTIONS.get(original, original)
+    return found
+
+
+def _refuse_dtype(original: Any, kwargs: dict[str, Any]) -> None:
+    dtype = kwargs.pop("dtype", None)
+    if dtype is not None and np.dtype(dtype).kind != "c":
+        raise TypeError(
+            f"numpy.{original.__name__} of complex numbers with derivatives does not support "
+            f"dtype={np.dtype(dtype)}: they are complex128; take .real or .imag"
+        )
+
+
+# What can be written through to the array that it was taken of.
+VIEWS = {
+    "array_split", "dsplit", "expand_dims", "flip", "fliplr", "flipud", "hsplit",
+    "matrix_transpose", "moveaxis", "permute_dims", "ravel", "reshape", "rollaxis", "rot90",
+    "split", "squeeze", "swapaxes", "transpose", "unstack", "vsplit",
+}  # fmt: skip
+
+
+def by_parts(original: Any, *places: int, names: tuple[str, ...] = ()) -> None:
+    """A function that is linear in the arguments at some places, and of some names."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        _refuse_dtype(original, kwargs)
+        run = _function(original)
+        results = []
+        for which in (0, 1):
+            chosen = [_part(x, which) if k in places else x for k, x in enumerate(args)]
+            named = {k: _part(x, which) if k in names else x for k, x in kwargs.items()}
+            if _holds((chosen, named)):
+                raise TypeError(
+                    f"numpy.{original.__name__} takes complex numbers only where its result is "
+                    "linear in them: pass z.real, z.imag or abs(z)"
+                )
+            results.append(run(*chosen, **named))
+        result = _together(*results)
+        if original.__name__ in VIEWS and args and isinstance(args[0], Complex):
+            binding.note_view(args[0], result)
+        return result
+
+    call.__name__ = original.__name__
+    implements_complex(original)(call)
+
+
+for _name in (
+    "array_split", "atleast_1d", "broadcast_to", "compress", "copy", "cumsum",
+    "delete", "diag", "diagflat", "diagonal", "dsplit", "expand_dims", "flip", "fliplr",
+    "flipud", "gradient", "hsplit", "matrix_transpose", "mean", "moveaxis",
+    "permute_dims", "ravel", "repeat", "reshape", "resize", "roll", "rollaxis", "rot90", "split",
+    "squeeze", "swapaxes", "take", "take_along_axis", "tile", "trace", "transpose",
+    "tril", "triu", "unstack", "vsplit", "around", "round", "cumulative_sum",
+):  # fmt: skip
+    for _original in existing(_name):
+        by_parts(_original, 0, names=("a", "x"))
+by_parts(np.diff, 0, 3, 4, names=("a", "prepend", "append"))
+by_parts(np.ediff1d, 0, 1, 2, names=("ary", "to_begin", "to_end"))
+by_parts(np.sum, 0, 5, names=("a", "initial"))
+by_parts(np.linspace, 0, 1, names=("start", "stop"))
+by_parts(np.trapezoid, 0, names=("y",))
+for _name in (
+    "concatenate",
+    "concat",
+    "stack",
+    "hstack",
+    "vstack",
+    "dstack",
+    "column_stack",
+    "block",
+):
+    for _original in existing(_name):
+        by_parts(_original, 0)
+by_parts(np.append, 0, 1)
+by_parts(np.where, 1, 2)
+by_parts(np.select, 1, 2, names=("default",))
+by_parts(np.extract, 1)
+by_parts(np.compress, 1)
+by_parts(np.insert, 0, 2)
+by_parts(np.apply_over_axes, 1)
+by_parts(np.interp, 2)
+
+
+@implements_complex(np.broadcast_arrays)
+def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
+    shape = np.broadcast_shapes(*(binding.shape(joined(x)) for x in args))
+    return tuple(_function_of(np.broadcast_to)(x, shape) for x in args)
+
+
+def _at_least(n: int, original: Any) -> None:
+    @implements_complex(original)
+    def at_least(*arys: Any) -> Any:
+        made = [by_one(x) for x in arys]
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def by_one(x: Any) -> Any:
+        made = _together(*(_function(original)(p) for p in whole_parts(x)))
+        if isinstance(x, Complex):
+            binding.note_view(x, made)
+        return made
+
+
+for _n, _original in enumerate((np.atleast_1d, np.atleast_2d, np.atleast_3d), 1):
+    _at_least(_n, _original)
+
+
+@implements_complex(np.meshgrid)
+def meshgrid(*xi: Any, **kwargs: Any) -> Any:
+    both = [_function(np.meshgrid)(*(whole_parts(x)[k] for x in xi), **kwargs) for k in (0, 1)]
+    return _together(*both)
+
+
+def _function_of(original: Any) -> Callable[..., Any]:
+    """One of NumPy's functions for numbers of any kind."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if _holds(args):
+            return complexes.function(original, args, kwargs)
+        return _function(original)(*args, **kwargs)
+
+    return call
+
+
+@implements_complex(np.pad)
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+    if mode in ("maximum", "minimum", "median") or callable(mode):
+        raise TypeError(
+            f"numpy.pad of complex numbers with derivatives does not support mode={mode!r}, which "
+            "is not linear: join the edges with numpy.concatenate"
+        )
+    ends = ({k: _part(x, which) for k, x in kwargs.items()} for which in (0, 1))
+    return _together(
+        *(
+            _function(np.pad)(part, pad_width, mode, **end)
+            for part, end in zip(whole_parts(array), ends, strict=True)
+        )
+    )
+
+
+@implements_complex(np.average)
+def average(
+    a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, **kwargs: Any
+) -> Any:
+    if _holds(weights):
+        raise TypeError("numpy.average with derivatives takes real weights: write the quotient")
+    run = _function(np.average)
+    (re, scale), (im, _) = (run(p, axis, weights, True, **kwargs) for p in whole_parts(a))
+    return (paired(re, im), scale) if returned else paired(re, im)
+
+
+def _without_nan(original: Any) -> None:
+    """A sum that leaves out the numbers of which a part is nan."""
+
+    @implements_complex(original)
+    def call(a: Any, *args: Any, **kwargs: Any) -> Any:
+        re, im = whole_parts(a)
+        missing = (re != re) | (im != im)
+        left = (_table.where(missing, np.nan, part) for part in (re, im))
+        return _together(*(_function(original)(part, *args, **kwargs) for part in left))
+
+
+for _original in (np.nansum, np.nanmean, np.nancumsum):
+    _without_nan(_original)
+
+
+# --- products ------------------------------------------------------------------------------------
+
+
+def bilinear(product: Callable[..., Any], x: Any, y: Any) -> Any:
+    """A product of real numbers, of complex ones; what is exactly zero absorbs."""
+    (a, b), (c, d) = parts(x), parts(y)
+
+    def times(p: Any, q: Any) -> Any:
+        return 0.0 if _is_nothing(p) or _is_nothing(q) else product(p, q)
+
+    re, im = times(b, d), times(a, d)
+    first, second = times(a, c), times(b, c)
+    re = first if _is_nothing(re) else -re if _is_nothing(first) else first - re
+    im = second if _is_nothing(im) else im if _is_nothing(second) else im + second
+    return paired(re, im)
+
+
+def _is_nothing(x: Any) -> bool:
+    return type(x) is float and x == 0.0
+
+
+def product_of(original: Any, conjugated: int | None = None) -> None:
+    """A function of NumPy's that is linear in two arguments, or in the conjugate of one."""
+
+    @implements_complex(original)
+    def call(x: Any, y: Any, /, *args: Any, **kwargs: Any) -> Any:
+        run = _function(original)
+        _refuse_dtype(original, kwargs)
+        if conjugated == 0:
+            x = conjugate(x)
+        elif conjugated == 1:
+            y = conjugate(y)
+        return bilinear(lambda p, q: run(p, q, *args, **kwargs), joined(x), joined(y))
+
+    call.__name__ = original.__name__
+
+
+for _name in ("dot", "matmul", "inner", "outer", "tensordot", "kron", "cross", "convolve"):
+    product_of(getattr(np, _name))
+for _name, _which in (
+    ("vdot", 0),
+    ("vecdot", 0),
+    ("matvec", None),
+    ("vecmat", 0),
+    ("correlate", 1),
+):
+    for _original in existing(_name):
+        product_of(_original, _which)
+
+
+@implements_complex(np.einsum)
+def einsum(subscripts: Any, *operands: Any, **kwargs: Any) -> Any:
+    """Sums of products, as `numpy.einsum`: of three operands and more, two at a time."""
+    kwargs.pop("optimize", None)
+    _refuse_dtype(np.einsum, kwargs)
+    if kwargs or not isinstance(subscripts, str):
+        raise TypeError(
+            "numpy.einsum of complex numbers with derivatives takes subscripts as a str, and no "
+            f"further arguments, not {subscripts!r} {kwargs or ''}"
+        )
+    real = _function(np.einsum)
+    terms, result = _spelled(subscripts, operands)
+    numbers = [joined(x) for x in operands]
+    while len(numbers) > 2:
+        letters = set(result).union(*terms[2:])
+        kept = "".join(c for c in dict.fromkeys(terms[0] + terms[1]) if c in letters)
+        rule = f"{terms[0]},{terms[1]}->{kept}"
+        numbers[:2] = [bilinear(lambda p, q, rule=rule: real(rule, p, q), *numbers[:2])]
+        terms[:2] = [kept]
+    rule = f"{','.join(terms)}->{result}"
+    if len(numbers) == 1:
+        return paired(*(real(rule, p) for p in whole_parts(numbers[0])))
+    return bilinear(lambda p, q: real(rule, p, q), *numbers)
+
+
+def _spelled(subscripts: str, operands: tuple[Any, ...]) -> tuple[list[str], str]:
+    """The subscripts of operands and result, with letters for what an ellipsis stands for."""
+    terms, _, result = subscripts.replace(" ", "").partition("->")
+    if "->" not in subscripts:
+        letters = terms.replace(",", "").replace("...", "")
+        dots = "..." if "..." in terms else ""
+        result = dots + "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
+    split = terms.split(",")
+    ndims = [binding.ndim(joined(x)) for x in operands]
+    hidden = [
+        n - len(t.replace("...", "")) if "..." in t else 0
+        for t, n in zip(split, ndims, strict=True)
+    ]
+    free = [c for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" if c not in subscripts][
+        : max(hidden, default=0)
+    ]
+    most = len(free)
+    spelled = [
+        t.replace("...", "".join(free[most - n :])) for t, n in zip(split, hidden, strict=True)
+    ]
+    return spelled, result.replace("...", "".join(free))
+
+
+@implements_complex(np.prod)
+def prod(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    **_: Any,
+) -> Any:
+    """The product over axes, by halves."""
+    z = joined(a)
+    shape = z.shape
+    axes = (
+        tuple(range(len(shape)))
+        if axis is None
+        else tuple(k % len(shape) for k in ((axis,) if isinstance(axis, int) else axis))
+    )
+    rest = [k for k in range(len(shape)) if k not in axes]
+    z = z.transpose(*rest, *axes).reshape((*(shape[k] for k in rest), -1))
+    n = z.shape[-1]
+    if n == 0:
+        return np.ones([shape[k] for k in rest], complex)[()]
+    while n > 1:
+        half = n // 2
+        folded = z[..., :half] * z[..., half : 2 * half]
+        z = folded if n % 2 == 0 else np.concatenate([folded, z[..., -1:]], axis=-1)
+        n = z.shape[-1]
+    z = z[..., 0]
+    return (
+        z.reshape(tuple(1 if k in axes else shape[k] for k in range(len(shape))))
+        if keepdims
+        else z
+    )
+
+
+@implements_complex(np.cumprod)
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """Products of the elements so far, by products of more and more of them."""
+    z = joined(a)
+    z = z.reshape(-1) if axis is None else np.moveaxis(z, axis, 0)
+    reach = 1
+    while reach < z.shape[0]:
+        z = np.concatenate([z[:reach], z[reach:] * z[:-reach]])
+        reach *= 2
+    return z if axis is None else np.moveaxis(z, 0, axis)
+
+
+# --- shapes --------------------------------------------------------------------------------------
+
+
+@implements_complex(np.shape)
+def shape(a: Any) -> Any:
+    return binding.shape(joined(a))
+
+
+@implements_complex(np.ndim)
+def ndim(a: Any) -> int:
+    return binding.ndim(joined(a))
+
+
+@implements_complex(np.size)
+def size(a: Any, axis: Any = None) -> int:
+    return int(np.size(np.broadcast_to(0.0, shape(a)), axis))
+
+
+# --- what is real --------------------------------------------------------------------------------
+
+
+@implements_complex(np.real)
+def real(val: Any) -> Any:
+    return complexes.real(val)
+
+
+@implements_complex(np.imag)
+def imag(val: Any) -> Any:
+    return complexes.imag(val)
+
+
+@implements_complex(np.angle)
+def angle(z: Any, deg: bool = False) -> Any:
+    found = _angle(z)
+    return found * (180.0 / np.pi) if deg else found
+
+
+@implements_complex(*existing("real_if_close"))
+def real_if_close(a: Any, tol: float = 100) -> Any:
+    return a
+
+
+@implements_complex(np.var)
+def var(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """The mean of the squares of the distances from the mean."""
+    re, im = whole_parts(a)
+    run = _function(np.var)
+    return run(re, axis=axis, ddof=ddof, keepdims=keepdims, **kwargs) + run(
+        im, axis=axis, ddof=ddof, keepdims=keepdims, **kwargs
+    )
+
+
+@implements_complex(np.std)
+def std(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """The root of the variance, whose derivative at 0 is 0."""
+    run = _function(np.std)
+    re, im = (run(x, axis=axis, ddof=ddof, keepdims=keepdims, **kwargs) for x in whole_parts(a))
+    return _table.hypot(re, im)
+
+
+# --- order: that of real parts, then of imaginary ones -------------------------------------------
+
+
+@implements_complex(np.sort)
+def sort(a: Any, axis: int | None = -1, kind: Any = None, **_: Any) -> Any:
+    z = joined(a)
+    z, axis = (z.reshape(-1), 0) if axis is None else (z, axis)
+    order = np.argsort(binding.strip(z), axis=axis, kind=kind)
+    return _function_of(np.take_along_axis)(z, order, axis)
+
+
+def _extreme(original: Any, position: Callable[..., Any]) -> None:
+    @implements_complex(original)
+    def extreme(a: Any, axis: int | None = None, out: None = None, keepdims: bool = False) -> Any:
+        z = joined(a)
+        if axis is None:
+            found = z.reshape(-1)[int(position(binding.strip(z)))]
+            return found.reshape((1,) * z.ndim) if keepdims else found
+        place = np.expand_dims(position(binding.strip(z), axis=axis), axis)
+        found = _function_of(np.take_along_axis)(z, place, axis)
+        return found if keepdims else np.squeeze(found, axis)
+
+
+_extreme(np.max, np.argmax)
+_extreme(np.min, np.argmin)
+
+
+# --- making --------------------------------------------------------------------------------------
+
+
+@implements_complex(np.array)
+def array(
+    object: Any, dtype: Any = None, *, copy: bool | None = True, ndmin: int = 0, **_: Any
+) -> Any:
+    """An array of complex numbers with derivatives; they can be assigned to it."""
+    if dtype is not None and np.dtype(dtype) == np.dtype(np.object_):
+        return np.array(object, dtype=np.object_, ndmin=ndmin)
+    _refuse_dtype(np.array, {"dtype": dtype})
+    made = joined(object)
+    if isinstance(made, Complex) and made.ndim and (copy or made is not object):
+        made = made.copy()
+    return made.reshape((1,) * (ndmin - made.ndim) + made.shape) if ndmin > made.ndim else made
+
+
+@implements_complex(np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
+def asarray(a: Any, dtype: Any = None, *_: Any, **__: Any) -> Any:
+    return array(a, dtype, copy=None)
+
+
+def _like(original: Any, fill: float) -> None:
+    @implements_complex(original)
+    def like(
+        a: Any,
+        dtype: Any = None,
+        order: str = "K",
+        subok: bool = True,
+        shape: Any = None,
+        **_: Any,
+    ) -> Any:
+        lengths = binding.shape(joined(a)) if shape is None else arrays.lengths_of(shape)
+        if dtype is not None and np.dtype(dtype).kind != "c":
+            return original(np.empty(lengths), dtype)
+        return arrays.opened(np.full(lengths, fill, complex))
+
+
+for _original, _fill in ((np.zeros_like, 0.0), (np.ones_like, 1.0), (np.empty_like, 0.0)):
+    _like(_original, _fill)
+
+
+@implements_complex(np.full_like)
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    **_: Any,
+) -> Any:
+    lengths = binding.shape(joined(a)) if shape is None else arrays.lengths_of(shape)
+    made = arrays.opened(np.zeros(lengths, complex))
+    made[...] = fill_value
+    return made
+
+
+@implements_complex(np.copyto)
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    dst[...] = src if where is True else ELEMENTWISE["where"](where, src, dst)
+
+
+@implements_complex(np.fill_diagonal)
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    places = np.zeros(a.shape, bool)
+    np.fill_diagonal(places, True, wrap)
+    a[places] = val
+
+
+@implements_complex(np.nan_to_num)
+def nan_to_num(x: Any, *args: Any, **kwargs: Any) -> Any:
+    return _together(*(_function(np.nan_to_num)(p, *args, **kwargs) for p in whole_parts(x)))

@@ -1,0 +1,563 @@
+"""Complex numbers with derivatives: operations, methods, and which function of NumPy's goes where.
+
+A complex number is a pair of real ones (`binding.Complex`); each operation here is written with
+operations on these. Values follow NumPy, branch cuts included. `implements_complex` registers what
+stands for one of NumPy's functions where an argument is complex, as `dispatch.implements` does for
+real numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from .. import binding
+from ..binding import Complex, parts_of
+from ..binding import make_complex as paired
+from . import arrays
+from . import table as _table
+from .dispatch import PLAIN, function_for
+from .guards import EQUAL
+from .pairs import on_pairs
+
+__all__ = ["ELEMENTWISE", "implements_complex", "parts"]
+
+Number = Any  # a real number: a float, an ndarray, a Var, a Dual
+ComplexNumber = Any
+
+
+def joined(x: Any) -> Any:
+    """Lists, tuples, tables and arrays of objects as arrays of numbers, real or complex."""
+    if isinstance(x, Complex) or (isinstance(x, np.ndarray) and x.dtype != object):
+        return x
+    if isinstance(x, (list, tuple, np.ndarray)):
+        return arrays.as_array(x)
+    return x.to_numpy() if not isinstance(x, Complex) and hasattr(x, "to_numpy") else x
+
+
+def parts(x: Any) -> tuple[Number, Number]:
+    """Real and imaginary part of anything that is a number, or an array of them."""
+    found = parts_of(x)
+    if found is None:
+        found = parts_of(joined(x))
+    if found is None:
+        raise TypeError(
+            f"expected a number, real or complex, or an array of them, not {type(x).__name__}"
+        )
+    return found  # type: ignore[no-any-return]
+
+
+def whole_parts(x: Any) -> tuple[Number, Number]:
+    """The same, each of the shape of x."""
+    x = x if binding.is_complex_number(x) else joined(x)
+    if isinstance(x, Complex):
+        return binding.whole_parts_of(x)
+    re, im = parts(x)
+    return tuple(np.zeros(binding.shape(x)) if _is_nothing(p) else p for p in (re, im))  # type: ignore[return-value]
+
+
+def _is_nothing(x: Number) -> bool:
+    return type(x) is float and x == 0.0
+
+
+# --- elementwise ---------------------------------------------------------------------------------
+
+
+def real(z: ComplexNumber) -> Number:
+    """The real part, a view."""
+    if type(z) is np.ndarray:
+        return np.array(z.real, dtype=float)
+    return z.real if isinstance(z, Complex) else whole_parts(z)[0]
+
+
+def imag(z: ComplexNumber) -> Number:
+    """The imaginary part, a view."""
+    if type(z) is np.ndarray:
+        return np.array(z.imag, dtype=float)
+    return z.imag if isinstance(z, Complex) else whole_parts(z)[1]
+
+
+def conjugate(z: ComplexNumber) -> ComplexNumber:
+    """The complex conjugate."""
+    z = joined(z)
+    return z.conjugate() if isinstance(z, Complex) else np.conjugate(z)
+
+
+def absolute(z: ComplexNumber) -> Number:
+    """The absolute value, whose derivative at 0 is 0."""
+    re, im = parts(z)
+    if _is_nothing(im):
+        return _table.absolute(re)
+    return _table.absolute(im) if _is_nothing(re) else _table.hypot(re, im)
+
+
+def angle(z: ComplexNumber) -> Number:
+    """The argument, from -pi to pi, whose derivative at 0 is 0."""
+    re, im = whole_parts(z)
+    return _table.arctan2(im, re)
+
+
+def square(z: ComplexNumber) -> ComplexNumber:
+    re, im = parts(z)
+    if _is_nothing(im) or _is_nothing(re):
+        return paired(_table.square(re) - _table.square(im), 0.0)
+    return paired((re - im) * (re + im), 2.0 * (re * im))
+
+
+def reciprocal(z: ComplexNumber) -> ComplexNumber:
+    return 1.0 / _as_complex(z)
+
+
+def _as_complex(z: Any) -> Any:
+    """A number that is divided by and multiplied with as complex ones are."""
+    return paired(*parts(z))
+
+
+def exp(z: ComplexNumber) -> ComplexNumber:
+    re, im = parts(z)
+    length = _table.exp(re)
+    if _is_nothing(im):
+        return paired(length, 0.0)
+    if _is_nothing(re):
+        return paired(_table.cos(im), _table.sin(im))
+    return paired(length * _table.cos(im), length * _table.sin(im))
+
+
+def sin(z: ComplexNumber) -> ComplexNumber:
+    a, b = whole_parts(z)
+    return paired(_table.sin(a) * _table.cosh(b), _table.cos(a) * _table.sinh(b))
+
+
+def cos(z: ComplexNumber) -> ComplexNumber:
+    a, b = whole_parts(z)
+    return paired(_table.cos(a) * _table.cosh(b), -(_table.sin(a) * _table.sinh(b)))
+
+
+def sinh(z: ComplexNumber) -> ComplexNumber:
+    a, b = whole_parts(z)
+    return paired(_table.sinh(a) * _table.cos(b), _table.cosh(a) * _table.sin(b))
+
+
+def cosh(z: ComplexNumber) -> ComplexNumber:
+    a, b = whole_parts(z)
+    return paired(_table.cosh(a) * _table.cos(b), _table.sinh(a) * _table.sin(b))
+
+
+def log(z: ComplexNumber) -> ComplexNumber:
+    """The principal logarithm, whose imaginary part is from -pi to pi."""
+    a, b = whole_parts(z)
+    return paired(binding.log_hypot(a, b), _table.arctan2(b, a))
+
+
+def log2(z: ComplexNumber) -> ComplexNumber:
+    return log(z) * (1.0 / np.log(2.0))
+
+
+def log10(z: ComplexNumber) -> ComplexNumber:
+    return log(z) * (1.0 / np.log(10.0))
+
+
+def exp2(z: ComplexNumber) -> ComplexNumber:
+    return exp(_as_complex(z) * np.log(2.0))
+
+
+def sqrt(z: ComplexNumber) -> ComplexNumber:
+    """The principal square root, whose real part is not negative."""
+    a, b = whole_parts(z)
+    return paired(binding.sqrt_real(a, b), binding.sqrt_imag(a, b))
+
+
+def sign(z: ComplexNumber) -> ComplexNumber:
+    """Z / |z|, and 0 at 0, as of NumPy 2."""
+    a, b = whole_parts(z)
+    length = _table.hypot(a, b)
+    length = length + binding.indicator(length, 0.0, EQUAL)
+    return paired(a / length, b / length)
+
+
+def _by_steps(ufunc: Any, derivative: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+    """An analytic function whose values are NumPy's, with its derivative at z, where it is w."""
+    step = on_pairs(lambda z: ufunc(z))
+    step.primitive.called = ufunc.__name__
+    step.defpartials(lambda w, z: derivative(w, z))
+    return step
+
+
+expm1 = _by_steps(np.expm1, lambda w, z: exp(z))
+log1p = _by_steps(np.log1p, lambda w, z: 1.0 / (1.0 + z))
+tan = _by_steps(np.tan, lambda w, z: 1.0 + square(w))
+tanh = _by_steps(np.tanh, lambda w, z: 1.0 - square(w))
+arcsin = _by_steps(np.arcsin, lambda w, z: 1.0 / (sqrt(1.0 - z) * sqrt(1.0 + z)))
+arccos = _by_steps(np.arccos, lambda w, z: -1.0 / (sqrt(1.0 - z) * sqrt(1.0 + z)))
+arctan = _by_steps(np.arctan, lambda w, z: 1.0 / ((1.0 - 1j * z) * (1.0 + 1j * z)))
+arcsinh = _by_steps(np.arcsinh, lambda w, z: 1.0 / (sqrt(1.0 - 1j * z) * sqrt(1.0 + 1j * z)))
+arccosh = _by_steps(np.arccosh, lambda w, z: 1.0 / (sqrt(z - 1.0) * sqrt(z + 1.0)))
+arctanh = _by_steps(np.arctanh, lambda w, z: 1.0 / ((1.0 - z) * (1.0 + z)))
+
+
+def _power_by_base(ans: Any, z: Any, w: Any) -> Any:
+    at_one = binding.plain_values(w) == 1.0
+    return where(at_one, 1.0, w * _power(z, w - 1.0))
+
+
+def _power_by_exponent(ans: Any, z: Any, w: Any) -> Any:
+    at_zero = binding.plain_values(z) == 0.0
+    return where(at_zero, 0.0, ans * log(where(at_zero, 1.0, z)))
+
+
+_power = on_pairs(lambda z, w: np.power(z, w))
+_power.primitive.called = "power"
+_power.defpartials(_power_by_base, _power_by_exponent)
+
+MOST_PRODUCTS = 100  # NumPy's: whole powers below are products
+
+
+def power(z: ComplexNumber, w: ComplexNumber) -> ComplexNumber:
+    """The principal power, exp(w log(z)); whole powers are products."""
+    is_plain = isinstance(w, (int, float, np.integer, np.floating)) and not isinstance(w, bool)
+    if is_plain and binding.is_complex_number(z):
+        if float(w).is_integer() and abs(w) < MOST_PRODUCTS:
+            return _whole_power(z, int(w))
+        if w == 0.5:
+            return sqrt(z)
+    return _power(joined(z), joined(w))
+
+
+def _whole_power(z: ComplexNumber, n: int) -> ComplexNumber:
+    if n < 0:
+        return reciprocal(_whole_power(z, -n))
+    result = None
+    factor = z
+    while n:
+        if n & 1:
+            result = factor if result is None else result * factor
+        n >>= 1
+        factor = square(factor) if n else factor
+    return +result if result is not None else z * 0.0 + 1.0
+
+
+def where(mask: Any, x: Any, y: Any) -> Any:
+    """Elements of x where the mask holds, else of y."""
+    (a, b), (c, d) = parts(x), parts(y)
+    return paired(_table.where(mask, a, c), _table.where(mask, b, d))
+
+
+def _precedes(x: Any, y: Any) -> Any:
+    """Where x comes before y in the order of NumPy: by real parts, then by imaginary ones."""
+    x, y = binding.strip(x), binding.strip(y)
+    return np.less(x, y)
+
+
+def _extreme(choose_first: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def extreme(x: Any, y: Any) -> Any:
+        x, y = joined(x), joined(y)
+        return where(choose_first(x, y), x, y)
+
+    return extreme
+
+
+maximum = _extreme(lambda x, y: ~_precedes(x, y))
+minimum = _extreme(lambda x, y: ~_precedes(y, x))
+
+
+def clear_names(**functions: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+    return functions
+
+
+# By the names of the table of operations, which are those of the ufuncs.
+ELEMENTWISE: dict[str, Callable[..., Any]] = {
+    **binding.COMPLEX_OPERATORS,
+    **{
+        function.__name__: function
+        for function in (
+            absolute, conjugate, cos, cosh, exp, exp2, log, log10, log2, power, reciprocal, sign,
+            sin, sinh, sqrt, square, where,
+        )
+    },
+    **clear_names(
+        arccos=arccos, arccosh=arccosh, arcsin=arcsin, arcsinh=arcsinh, arctan=arctan,
+        arctanh=arctanh, expm1=expm1, log1p=log1p, tan=tan, tanh=tanh, maximum=maximum,
+        minimum=minimum, float_power=power,
+    ),
+    "negative": lambda z: -_as_complex(z),
+    "positive": lambda z: +_as_complex(z),
+    "_amul": binding.COMPLEX_OPERATORS["multiply"],
+    "_stop": lambda z: paired(*map(binding.stop_gradient, parts(z))),
+}  # fmt: skip
+
+
+# What of plain numbers is NumPy's function of the same name.
+PLAIN_ALIKE = {"absolute", "exp", "square", "where"}
+
+
+def operation(name: str, operands: tuple[Any, ...]) -> Any:
+    """An operation of the table, one operand of which is complex."""
+    function = ELEMENTWISE.get(name)
+    if function is None:
+        raise TypeError(
+            f"{name} of complex numbers with derivatives is not supported: it takes real numbers; "
+            "write it for z.real and z.imag"
+        )
+    operands = tuple(map(joined, operands))
+    if name in PLAIN_ALIKE and not binding.carries(operands):
+        return getattr(np, name)(*operands)
+    result = function(*operands)
+    if result is NotImplemented:
+        kinds = " and ".join(type(x).__name__ for x in operands)
+        raise TypeError(f"{name} takes numbers and arrays of them, not {kinds}")
+    return result
+
+
+# --- NumPy's protocols ---------------------------------------------------------------------------
+
+# NumPy's function -> what stands for it where an argument is complex.
+COMPLEX: dict[Any, Callable[..., Any]] = {}
+
+
+def implements_complex(*originals: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a function the one that differentiates `originals` by complex numbers."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for original in originals:
+            COMPLEX[original] = function
+        return function
+
+    return decorate
+
+
+# Questions whose answers are the same for all values.
+OF_TYPES = frozenset({np.can_cast, np.common_type, np.iscomplexobj, np.isrealobj, np.result_type})
+
+
+def _registered(original: Any) -> Callable[..., Any] | None:
+    """What stands for a function, or for one that it wraps."""
+    while original is not None and original not in COMPLEX:
+        original = getattr(original, "__wrapped__", None)
+    return COMPLEX.get(original)
+
+
+def function(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """One of NumPy's functions, with a complex number among its arguments."""
+    found = _registered(original)
+    if found is None and original in PLAIN:
+        values = binding.plain_values if original in OF_TYPES else binding.strip
+        return original(*values(args), **values(kwargs))
+    if found is None:
+        module = getattr(original, "__module__", "numpy")
+        raise binding.MissingRuleError(
+            f"{module}.{getattr(original, '__name__', original)} is not supported for complex "
+            "numbers with derivatives: write it with functions that docs/functions.md lists as "
+            "complex, or for z.real and z.imag; cadiff.value(z) has no derivative"
+        )
+    return found(*args, **kwargs)
+
+
+def ufunc(called: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What NumPy's ufunc protocol asks for."""
+    if method == "__call__" and not kwargs:
+        found = ELEMENTWISE.get(called.__name__)
+        if found is not None:
+            return operation(called.__name__, inputs)
+        if called in COMPLEX:
+            return COMPLEX[called](*inputs)
+        if called in PLAIN:
+            return called(*binding.strip(inputs))
+        return function_for(called)(*inputs)
+    if method in ("reduce", "accumulate") and called in (np.add, np.multiply):
+        sums, products = (np.sum, np.prod) if method == "reduce" else (np.cumsum, np.cumprod)
+        return function(sums if called is np.add else products, inputs, {"axis": 0, **kwargs})
+    if method == "outer" and not kwargs:
+        x, y = map(joined, inputs)
+        rows = (*binding.shape(x), *(1,) * binding.ndim(y))
+        return ufunc(called, "__call__", (arrays.reshape(x, rows), y), {})
+    if method == "__call__":
+        return _written(called, inputs, kwargs)
+    raise TypeError(
+        f"numpy.{called.__name__}.{method} is not supported for complex numbers with derivatives"
+    )
+
+
+def _written(called: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A ufunc with `out=` and the like."""
+    (out,) = kwargs.pop("out", (None,))
+    mask = kwargs.pop("where", True)
+    dtype = kwargs.pop("dtype", None)
+    if dtype is not None and np.dtype(dtype).kind != "c":
+        raise TypeError(
+            f"numpy.{called.__name__} of complex numbers does not support dtype={dtype}"
+        )
+    if isinstance(out, np.ndarray):
+        raise TypeError(
+            f"numpy.{called.__name__} cannot write numbers with derivatives to out= of dtype "
+            f"{out.dtype}: take the result, or make the array with cadiff.numpy.zeros(n, complex)"
+        )
+    result = ufunc(called, "__call__", inputs, {})
+    if out is None and mask is True:
+        return result
+    if out is None:
+        raise TypeError(f"numpy.{called.__name__} with where= wants out=; cadiff.where chooses")
+    out[...] = result if mask is True else where(mask, result, out)
+    return out
+
+
+# --- methods and attributes of Complex -----------------------------------------------------------
+
+
+def _of_numpy(original: Any) -> Callable[..., Any]:
+    def method(z: Complex, *args: Any, **kwargs: Any) -> Any:
+        return function(original, (z, *args), kwargs)
+
+    method.__name__ = original.__name__
+    method.__doc__ = f"As numpy.{original.__name__}."
+    return method
+
+
+def _reshaped(z: Complex, *shape: Any, **kwargs: Any) -> Any:
+    lengths = shape[0] if len(shape) == 1 else shape
+    return z.by_parts(lambda part: arrays.reshape(part, lengths))
+
+
+def _transposed(z: Complex, *axes: Any) -> Any:
+    order = axes[0] if len(axes) == 1 else axes or None
+    return z.by_parts(lambda part: arrays.transpose(part, order))
+
+
+def _astype(z: Complex, dtype: Any, *_: Any, **__: Any) -> Any:
+    if np.dtype(dtype).kind != "c":
+        raise TypeError(
+            f"a Complex does not become {np.dtype(dtype)}: take z.real, z.imag or abs(z); "
+            "cadiff.value(z) has no derivative"
+        )
+    return z.copy() if z.ndim else z
+
+
+def _tolist(z: Any) -> Any:
+    return [_tolist(row) for row in z] if z.ndim else z
+
+
+def _filled(z: Any, number: Any) -> None:
+    z[...] = number
+
+
+METHODS_OF_NUMPY = (
+    "all", "any", "argmax", "argmin", "argsort", "cumprod", "cumsum", "diagonal", "dot", "max",
+    "mean", "min", "nonzero", "prod", "ravel", "repeat", "squeeze", "std", "sum", "swapaxes",
+    "take", "trace", "var", "round", "compress",
+)  # fmt: skip
+METHODS_OWN: dict[str, Callable[..., Any]] = {
+    "reshape": _reshaped,
+    "transpose": _transposed,
+    "astype": _astype,
+    "tolist": _tolist,
+    "fill": _filled,
+    "flatten": lambda z, *_: _reshaped(z, -1).copy(),
+    "copy": lambda z, *_: z,
+    **{name: _of_numpy(getattr(np, name)) for name in METHODS_OF_NUMPY},
+    **{name: found for name, found in ELEMENTWISE.items() if name[0] != "_"},
+}
+ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
+    "T": _transposed,
+    "mT": lambda z: z.by_parts(lambda part: arrays.swapaxes(part, -1, -2)),
+    "flat": lambda z: _reshaped(z, -1),
+    "v": lambda z: z.value,
+    "gv": lambda z: z.grad,
+    "device": lambda z: "cpu",
+}
+NAMES = frozenset(METHODS_OWN) | frozenset(ATTRIBUTES)
+
+
+def method(z: Complex, name: str) -> Any:
+    """An attribute that NumPy's numbers and arrays have."""
+    if name in ATTRIBUTES:
+        return ATTRIBUTES[name](z)
+    found = METHODS_OWN.get(name)
+    if found is None:
+        raise AttributeError(f"Complex has no attribute {name!r}")
+
+    def bound(*args: Any, **kwargs: Any) -> Any:
+        return found(z, *args, **kwargs)
+
+    bound.__name__, bound.__doc__ = name, found.__doc__
+    return bound
+
+
+def elements(z: Complex) -> Any:
+    """An array of objects of its numbers."""
+    result = np.empty(z.size, dtype=object)
+    rows = _reshaped(z, -1)
+    for k in range(z.size):
+        result[k] = rows[k]
+    return result.reshape(z.shape)
+
+
+# --- what the type asks for ----------------------------------------------------------------------
+
+
+def _backward(both: tuple[Number, Number], seed: Any) -> None:
+    re, im = (
+        np.broadcast_to(x, both[0].shape) if binding.ndim(both[0]) else x
+        for x in (np.real(seed), np.imag(seed))
+    )
+    for part, weight in zip(both, (re, -im), strict=True):
+        if isinstance(part, binding.Var):
+            part.backward(weight)
+
+
+def _zero_grad(both: tuple[Number, Number]) -> None:
+    for part in both:
+        if isinstance(part, binding.Var):
+            part.zero_grad()
+
+
+def _grad(part: Number) -> Any:
+    return part.grad if isinstance(part, binding.Var) else np.zeros(binding.shape(part))[()]
+
+
+def _component(which: int) -> Callable[[Number], Any]:
+    def component(part: Number) -> Any:
+        if isinstance(part, binding.Dual):
+            return part.primal if which == 0 else part.tangent
+        return part if which == 0 else np.zeros(binding.shape(part))[()]
+
+    return component
+
+
+def _var(value: Any) -> Any:
+    re, im = whole_parts(value)
+    return paired(binding.Var(np.array(re)[()]), binding.Var(np.array(im)[()]))
+
+
+def _dual(primal: Any, tangent: Any) -> Any:
+    (a, b), (s, t) = whole_parts(primal), parts(tangent)
+    shape = binding.shape(a)
+    s, t = (np.broadcast_to(x, shape) if shape and not binding.ndim(x) else x for x in (s, t))
+    return paired(binding.Dual(a, s), binding.Dual(b, t))
+
+
+binding.register_complex(
+    SimpleNamespace(
+        METHODS=NAMES,
+        absolute=absolute,
+        backward=_backward,
+        constants=binding.plain_constants,
+        dual=_dual,
+        elements=elements,
+        function=function,
+        grad=_grad,
+        joined=joined,
+        method=method,
+        opened=lambda part: arrays.opened(np.array(part)),
+        operation=operation,
+        parents=lambda both: tuple(p for x in both for p in getattr(x, "parents", ())),
+        power=power,
+        primal=_component(0),
+        tangent=_component(1),
+        ufunc=ufunc,
+        value=lambda part: binding.strip(part),
+        var=_var,
+        zero_grad=_zero_grad,
+    )
+)

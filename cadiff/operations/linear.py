@@ -1,0 +1,151 @@
+"""Linear maps of arrays that NumPy or SciPy computes, each with its adjoint.
+
+A map is its own derivative, so no rule needs values: forward mode maps the tangents, all lanes at
+once, and reverse mode maps cotangents by the adjoint, which is a linear map again. The operands of
+a map, as real and imaginary part of a complex array, are mapped together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from .. import binding
+from ..binding import Dual, Var
+from . import arrays
+from .patterns import joined, links_of
+from .primitives import Rule, primitive
+
+__all__ = ["linear"]
+
+Number = Any  # a Var, a Dual or an ndarray
+Adjoint = tuple["linear", Any]
+
+
+class linear(primitive):  # noqa: N801 - a decorator
+    """A linear map of arrays of one shape to arrays.
+
+    function: `function(how, *arrays)` of plain arrays of floats; returns a tuple of fresh ones.
+    `how` says which map it is: something hashable that can be pickled. Of axes it counts from the
+    front, so that others may follow.
+
+    `m.adjoint(how, shape)` is to be defined: the adjoint of the map of arrays of that shape, as
+    another such map and its `how`.
+    """
+
+    adjoint: Callable[[Any, tuple[int, ...]], Adjoint]
+
+    # The axes along which a result depends on all numbers; along others, on those beside it.
+    mixed: Callable[[Any], tuple[int, ...]] = staticmethod(attrgetter("axes"))
+
+    def __call__(self, how: Any, *operands: Number) -> Any:
+        tag = max(map(binding.tag_of, operands))
+        if tag > 0:
+            return self._map_duals(how, operands, tag)
+        if any(isinstance(x, Var) for x in operands):
+            return self._map_vars(how, operands)
+        return self.function(how, *operands)
+
+    def _map_duals(self, how: Any, operands: Sequence[Number], tag: int) -> tuple[Dual, ...]:
+        pairs = [tuple(map(binding.finalized, binding.split_dual(x, tag))) for x in operands]
+        primals, tangents = [p for p, _ in pairs], [t for _, t in pairs]
+        lanes = binding.lanes_of(primals, tangents)
+        directions = [arrays.with_lanes(p, t, lanes) for p, t in pairs]
+        mapped = zip(self(how, *primals), self(how, *directions), strict=True)
+        duals = [binding.make_dual(_in_order(x), _in_order(t), tag) for x, t in mapped]
+        return tuple(binding.seen(dual, self._name, *operands) for dual in duals)
+
+    def _map_vars(self, how: Any, operands: Sequence[Number]) -> tuple[Number, ...]:
+        active = [isinstance(x, Var) and not binding.is_constant(x) for x in operands]
+        is_guarding = binding.is_guarding()
+        which = [
+            k for k, x in enumerate(operands) if active[k] or (is_guarding and binding.depends(x))
+        ]
+        values = [
+            binding.values_in_place(x) if k in which else binding.plain_values(x)
+            for k, x in enumerate(operands)
+        ]
+        results = list(self.function(how, *values))
+        if not which:
+            return tuple(results)
+        call = _Call(self, how, values, which)
+        if is_guarding:
+            call.note_point([values[k] for k in which], results, [not active[k] for k in which])
+        return tuple(binding.record_rule(call, [operands[k] for k in which], results))
+
+
+def _unasked(rule: Any) -> Any:
+    raise AssertionError("a pattern in letters asks for nothing")
+
+
+def _in_order(x: Number) -> Number:
+    return np.ascontiguousarray(x) if isinstance(x, np.ndarray) else x
+
+
+class _Call(Rule):
+    """One call of a linear map, as the tape keeps it."""
+
+    is_linear = True
+    is_exact = True
+    by_index = None
+    operation: linear
+
+    def __init__(self, operation: linear, how: Any, values: list[Any], which: list[int]) -> None:
+        kept = [None if k in which else np.array(x) for k, x in enumerate(values)]
+        super().__init__(operation, kept, {"how": how}, which, True)
+        self.shape = binding.shape(values[0])
+
+    def call(self, operands: list[Any]) -> list[Number]:
+        """The results for other operands."""
+        args = list(self.args)
+        for k, operand in zip(self.which, operands, strict=True):
+            args[k] = operand
+        return list(self.operation.function(self.kwargs["how"], *args))
+
+    def links(self, operands: list[Any], results: list[Any]) -> Any:
+        """How results depend on operands: each on all along the axes that are mixed."""
+        letters = [chr(97 + k) for k in range(len(self.shape))]
+        mixed = self.operation.mixed(self.kwargs["how"])
+        result = "".join(a.upper() if k in mixed else a for k, a in enumerate(letters))
+        stated = f"{''.join(letters)}->{','.join([result] * len(results))}"
+        shapes = [binding.shape(x) for x in results]
+        parts: list[Any] = []
+        n = prod(self.shape)
+        for i, cut in enumerate(self.passive):
+            if not cut:
+                found = links_of(stated, self.operation._name, shapes, self.shape, _unasked)
+                parts += [(links, begin, i * n) for links, begin in found or ()]
+        return joined(parts, n * len(self.passive))
+
+    def pull(
+        self,
+        operands: list[Any],
+        outs: list[Any],
+        cotangents: list[Any],
+        wanted: Sequence[bool] | None = None,
+    ) -> list[Any]:
+        """A cotangent for each operand; None for those that are not wanted."""
+        adjoint, how = self.operation.adjoint(self.kwargs["how"], self.shape)
+        found = adjoint(how, *cotangents)
+        return [
+            None if self.passive[i] or (wanted is not None and not wanted[i]) else found[k]
+            for i, k in enumerate(self.which)
+        ]
+
+    def push(
+        self,
+        operands: list[Any],
+        outs: list[Any],
+        tangents: list[Any],
+        moving: Sequence[bool] | None = None,
+    ) -> list[Any]:
+        """A tangent for each result; with `moving` those of other operands are 0."""
+        along = [np.zeros(self.shape)] * len(self.args)
+        for i, k in enumerate(self.which):
+            if not self.passive[i] and (moving is None or moving[i]):
+                along[k] = tangents[i]
+        return list(self.operation(self.kwargs["how"], *along))

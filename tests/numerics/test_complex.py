@@ -1,0 +1,513 @@
+"""Complex numbers with derivatives: every function, by the harness of `cases_complex`; edges."""
+
+from __future__ import annotations
+
+import cmath
+import pickle
+import zlib
+from typing import Any
+
+import mpmath as mp
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cadiff
+import cadiff.numpy as np
+from cadiff.operations.complexes import COMPLEX, ELEMENTWISE
+
+from ..helpers import cases_complex as complexes
+from ..helpers.cases_complex import CASES, ComplexCase
+
+by_name = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+
+
+def arguments(case: ComplexCase) -> tuple[Any, numpy.random.Generator]:
+    rng = numpy.random.default_rng(zlib.crc32(case.name.encode()))
+    return tuple(complexes.drawn(rng, shape) for shape in case.shapes), rng
+
+
+@by_name
+def test_value_and_modes(case: ComplexCase) -> None:
+    args, rng = arguments(case)
+
+    def f(*args: Any) -> Any:
+        return case.call(np, *args)
+
+    def of_numpy(*args: Any) -> Any:
+        return case.call(numpy, *args)
+
+    complexes.check_value(f, of_numpy, args)
+    reads = case.name.split()[0] in complexes.READS
+    complexes.check_modes(f, of_numpy, args, rng, reads)
+
+
+@by_name
+def test_second_order(case: ComplexCase) -> None:
+    args, rng = arguments(case)
+    complexes.check_second_order(lambda *args: case.call(np, *args), args, rng)
+
+
+def test_every_function_has_a_case() -> None:
+    seen = {name for case in CASES for name in case.name.split()}
+    known = {original.__name__ for original in COMPLEX if original.__module__ == "numpy"}
+    known |= {name for name in ELEMENTWISE if name[0] != "_"} - {"conjugate"}
+    with_others = {
+        "shape",
+        "ndim",
+        "size",
+        "array",
+        "asarray",
+        "asanyarray",
+        "ascontiguousarray",
+        "asfortranarray",
+        "copyto",
+    }
+    also = {"amax": "max", "amin": "min"}
+    missing = {also.get(name, name) for name in known} - seen - with_others
+    assert not missing
+
+
+# --- conventions ---------------------------------------------------------------------------------
+
+
+def test_gradient_of_a_real_function() -> None:
+    z = 1.5 - 0.5j
+    assert cadiff.grad(lambda z: abs(z) ** 2)(z) == 2 * z.conjugate()
+    value, gradient = cadiff.value_and_grad(lambda z: (z * z).real)(z)
+    assert value == (z * z).real and gradient == 2 * z  # df/dx - i df/dy
+    down = z - 1e-3 * numpy.conj(gradient)
+    assert (down * down).real < value
+
+
+def test_holomorphic() -> None:
+    z = 0.3 + 0.7j
+    assert cadiff.grad(np.sin, holomorphic=True)(z) == pytest.approx(cmath.cos(z), rel=1e-15)
+    value, slope = cadiff.value_and_grad(lambda z: z**3, holomorphic=True)(z)
+    assert value == pytest.approx(z**3) and slope == pytest.approx(3 * z**2)
+    points = numpy.array([z, 2j])
+    jacobian = cadiff.jacobian(lambda z: z**2 * z[0], holomorphic=True)(points)
+    a, b = points
+    numpy.testing.assert_allclose(jacobian, [[3 * a**2, 0], [b**2, 2 * a * b]], rtol=1e-14)
+    for jac in (cadiff.jacfwd, cadiff.jacrev):
+        found = jac(lambda z: z**2 * z[0], holomorphic=True)(points)
+        numpy.testing.assert_allclose(found, jacobian, rtol=1e-15)
+    slopes = cadiff.elementwise_grad(np.exp, holomorphic=True)(points)
+    numpy.testing.assert_allclose(slopes, numpy.exp(points), rtol=1e-15)
+    twice = cadiff.grad(cadiff.grad(lambda z: z**4, holomorphic=True), holomorphic=True)
+    assert twice(z) == pytest.approx(12 * z**2, rel=1e-14)
+
+
+def test_containers_have_complex_leaves() -> None:
+    tree = {"a": 2j, "b": [1.0, numpy.array([1 + 1j, 3])]}
+    gradient = cadiff.grad(lambda t: abs(t["a"] * t["b"][0]) ** 2 + np.sum(np.imag(t["b"][1])))(
+        tree
+    )
+    assert gradient["a"] == -4j and gradient["b"][0] == 8.0
+    numpy.testing.assert_array_equal(gradient["b"][1], [-1j, -1j])
+    vector, unflatten = cadiff.flatten(tree)
+    assert vector.tolist() == [0.0, 2.0, 1.0, 1.0, 3.0, 1.0, 0.0]
+    assert unflatten(vector)["a"] == 2j
+
+
+def test_complex64_gives_complex64() -> None:
+    z = numpy.array([1 + 1j, 2], numpy.complex64)
+    for f in (cadiff.grad, lambda f: cadiff.compile(f).grad):
+        found = f(lambda z: np.sum(abs(z) ** 2))(z)
+        assert found.dtype == numpy.complex64
+        numpy.testing.assert_array_equal(found, 2 * z.conj())
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda: cadiff.grad(lambda z: z * z)(1j), ["holomorphic=True", "real part"]),
+        (lambda: cadiff.jacobian(lambda z: z * z)(1j), ["jvp", "vjp", "holomorphic=True"]),
+        (lambda: cadiff.jacobian(lambda x: x * 1j)(1.0), ["jvp", "vjp"]),
+        (lambda: cadiff.hessian(abs)(1j), [".real", ".imag"]),
+        (lambda: cadiff.hvp(abs)(1j, 1j), [".real", ".imag"]),
+        (lambda: cadiff.compile(abs).hessian(1j), [".real", ".imag"]),
+        (lambda: cadiff.compile(abs).hvp(1j, 1j), [".real", ".imag"]),
+        (lambda: cadiff.compile(lambda z: z * z).jacobian(1j), ["jvp", "vjp"]),
+        (lambda: cadiff.compile(lambda z: z * z).grad(1j), ["holomorphic=True"]),
+        (lambda: cadiff.sparse_jacobian(lambda z: z)(numpy.array([1j])), [".real", ".imag"]),
+        (lambda: cadiff.sparse_jacobian(lambda x: x * 1j)(numpy.ones(2)), ["real"]),
+        (lambda: cadiff.grad(abs, holomorphic=True)(1j), ["one complex number"]),
+        (lambda: cadiff.grad(lambda z: z * 1j, holomorphic=True)(1.0), ["complex(x)"]),
+        (lambda: cadiff.grad(lambda z: float(z))(1j), ["abs(z)"]),
+        (lambda: cadiff.grad(lambda z: abs(cmath.exp(z)))(1j), ["cadiff.exp"]),
+        (lambda: cadiff.grad(lambda z: z < 1)(1j), ["'<'"]),
+        (lambda: cadiff.grad(lambda z: np.floor(z))(1j), ["floor", "real"]),
+        (lambda: cadiff.grad(lambda z: np.interp(z, [0, 1], [0, 1]))(1j), ["interp"]),
+        (lambda: cadiff.grad(lambda z: np.median(z))(numpy.array([1j])), ["median", "complex"]),
+        (lambda: hash(cadiff.Var(1j)), ["hashable"]),
+        (lambda: pickle.dumps(cadiff.Var(1j)), ["pickled"]),
+        (lambda: cadiff.Var(1j).backward(), ["seed"]),
+    ],
+)
+def test_what_cannot_be_says_what_to_write(ask: Any, words: list[str]) -> None:
+    with pytest.raises(TypeError) as error:
+        ask()
+    assert all(word in str(error.value) for word in words), error.value
+
+
+def test_a_complex_number_in_an_array_of_real_ones() -> None:
+    def f(x: Any) -> Any:
+        y = np.zeros(2)
+        y[0] = 1j * x
+        return y.sum()
+
+    with pytest.raises(TypeError, match=r"zeros\(shape, complex\)"):
+        cadiff.grad(f)(1.0)
+
+
+# --- Var and Dual --------------------------------------------------------------------------------
+
+
+def test_var() -> None:
+    z = cadiff.Var(numpy.array([1 + 1j, 2]))
+    assert z.dtype == numpy.complex128 and z.shape == (2,) and len(z) == 2 and z.ndim == 1
+    assert str(z) == str(z.value) and z.tolist()[0].value == 1 + 1j
+    (abs(z) ** 2).sum().backward()
+    numpy.testing.assert_array_equal(z.grad, 2 * z.value.conj())
+    z.zero_grad()
+    (z * z).sum().backward(1j)  # Re(seed * y)
+    numpy.testing.assert_array_equal(z.grad, 2j * z.value)
+    w = cadiff.Var(3 + 4j)
+    assert isinstance(w, cadiff.Complex) and f"{w:.1f}" == "3.0+4.0j" and w.item() == 3 + 4j
+    assert bool(w) and w == 3 + 4j and w != 3 and cadiff.value(w) == 3 + 4j
+
+
+def test_dual() -> None:
+    d = cadiff.Dual(1 + 1j, 1j) ** 2
+    assert d.primal == 2j and d.tangent == 2j * (1 + 1j)
+    e = cadiff.Dual(numpy.array([1j, 2]), numpy.array([1, 1j])) * 2j
+    numpy.testing.assert_array_equal(e.tangent, [2j, -2])
+
+
+def test_object_arrays_of_numpy_are_gone_through() -> None:
+    f = lambda z: (numpy.array([z, z * 2, 1.0], dtype=object) ** 2).sum().real  # noqa: E731
+    assert cadiff.grad(f)(1 + 2j) == pytest.approx(10 * (1 + 2j))
+
+
+def test_views_see_assignments() -> None:
+    def f(z: Any) -> Any:
+        w = z * 1j
+        view, part = w[1:], w.imag
+        w[1] = 5.0 * z[0]
+        view[0] *= 2.0
+        return abs(view[0]) ** 2 + part[1]
+
+    z = numpy.array([1 + 2j, 3j])
+    of_numpy = (abs(10 * z[0]) ** 2 + (10 * z[0]).imag, 200 * z[0].conj() - 10j)
+    value, gradient = cadiff.value_and_grad(f)(z)
+    assert value == of_numpy[0]
+    numpy.testing.assert_allclose(gradient, [of_numpy[1], 0])
+
+
+def test_an_array_with_a_constant_part_is_not_assigned_to_behind_its_views() -> None:
+    def f(x: Any) -> Any:
+        w = 1j * x
+        view = w[1:]
+        w[1] = 2.0
+        return abs(view[0])
+
+    with pytest.raises(ValueError, match="copy"):
+        cadiff.grad(f)(numpy.ones(3))
+
+
+# --- programs ------------------------------------------------------------------------------------
+
+
+def test_programs_take_and_give_complex_numbers() -> None:
+    program = cadiff.compile(lambda z, w: {"p": z * w, "q": [abs(z), w.conj()]})
+    for k in range(4):
+        z, w = numpy.array([1 + 1j, 2]) * (k + 1), 2j - k
+        out = program(z, w)
+        numpy.testing.assert_array_equal(out["p"], z * w)
+        numpy.testing.assert_allclose(out["q"][0], abs(z), rtol=1e-15)
+        assert out["q"][1] == w.conjugate() and type(out["q"][1]) is complex
+    assert program.stats()["recordings"] == 1
+
+
+def test_programs_note_branches_by_parts() -> None:
+    program = cadiff.compile(lambda z: z * z if z.real > 0 else abs(z))
+    assert program(1 + 1j) == 2j and program(-3 + 4j) == 5.0 and program(2 + 1j) == 3 + 4j
+    gradient = cadiff.compile(lambda z: abs(z) if z.imag > 1 else z.real).grad
+    assert gradient(3 + 4j) == pytest.approx(0.6 - 0.8j) and gradient(0j) == 1
+
+
+def test_programs_of_real_numbers_with_complex_ones_inside() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(abs(np.exp(1j * x) + np.array([1, 2j, 3])) ** 2)
+
+    program, x = cadiff.compile(f), numpy.array([0.3, 1.1, 2.0])
+    for _ in range(3):
+        numpy.testing.assert_allclose(program.grad(x), cadiff.grad(f)(x), rtol=1e-14)
+        numpy.testing.assert_allclose(program.hessian(x), cadiff.hessian(f)(x), atol=1e-13)
+        sparse = program.sparse_hessian(x)
+        assert sparse.nnz == 3
+        numpy.testing.assert_allclose(sparse.toarray(), cadiff.hessian(f)(x), atol=1e-13)
+    batch = program.batch(numpy.stack([x, x + 1]))
+    numpy.testing.assert_allclose(batch, [f(x), f(x + 1)], rtol=1e-14)
+    waves = cadiff.compile(lambda x: np.exp(1j * x)).batch(numpy.stack([x, x + 1]))
+    numpy.testing.assert_allclose(waves, numpy.exp(1j * numpy.stack([x, x + 1])), rtol=1e-14)
+    points = numpy.array([[1j, 2], [3, 4j]])
+    sums = cadiff.compile(lambda z: np.sum(abs(z))).batch(points)
+    numpy.testing.assert_allclose(sums, [3, 7])
+
+
+def test_programs_see_changes_of_complex_constants() -> None:
+    state = {"w": numpy.array([1j, 2.0])}
+    program = cadiff.compile(lambda x: np.sum(abs(x * state["w"]) ** 2))
+    x = numpy.array([1.0, 2.0])
+    assert [program(x) for _ in range(3)] == [17.0] * 3
+    state["w"][1] = 3j
+    assert program(x) == 37.0
+
+
+# --- edges ---------------------------------------------------------------------------------------
+
+
+def test_signed_zeros_and_branch_cuts_are_numpys() -> None:
+    zeros = (0.0, -0.0)
+    points = [complex(a, b) for a in (*zeros, -2.0, 2.0) for b in (*zeros, 1.5, -1.5)]
+    for name in ("sqrt", "log", "arcsin", "arccosh", "arctan", "angle", "exp", "sinh", "tanh"):
+        for z in points:
+            with numpy.errstate(all="ignore"):
+                expected = complex(getattr(numpy, name)(z))
+                (found, _) = cadiff.jvp(getattr(np, name), (z,), (1.0,))
+            numpy.testing.assert_allclose(
+                [found.real, found.imag], [expected.real, expected.imag], rtol=1e-14
+            )
+            both = numpy.signbit([found.real, found.imag])
+            assert both.tolist() == numpy.signbit([expected.real, expected.imag]).tolist(), (
+                name,
+                z,
+            )
+
+
+@given(
+    st.floats(-300, 300),
+    st.floats(-300, 300),
+    st.floats(-3.1, 3.1),
+    st.floats(-3.1, 3.1),
+)
+def test_quotients_over_the_whole_range(a: float, b: float, s: float, t: float) -> None:
+    z, w = cmath.rect(10.0 ** (a / 2), s), cmath.rect(10.0 ** (b / 2), t)
+    found, slope = cadiff.jvp(lambda w: z / w, (w,), (1.0,))
+    with mp.workdps(50):
+        true = mp.mpc(z) / mp.mpc(w)
+        assert abs(found - complex(true)) <= 4e-16 * float(abs(true)) + 1e-320
+        change = complex(-true / mp.mpc(w))
+        if 1e-290 < abs(change) < 1e290:
+            assert abs(slope - change) <= 3e-15 * abs(change)
+
+
+@pytest.mark.parametrize("z", [1e-200 + 1e-200j, 1e200 - 3e200j, 1 + 1e-9j, 0.6 + 0.8j, 1e-320j])
+def test_root_and_logarithm_far_out(z: complex) -> None:
+    with mp.workdps(50):
+        root, log = complex(mp.sqrt(mp.mpc(z))), complex(mp.log(mp.mpc(z)))
+        slopes = complex(0.5 / mp.sqrt(mp.mpc(z))), complex(1 / mp.mpc(z))
+    for f, value, slope in ((np.sqrt, root, slopes[0]), (np.log, log, slopes[1])):
+        found, derivative = cadiff.jvp(f, (z,), (1.0,))
+        numpy.testing.assert_allclose(
+            [found.real, found.imag], [value.real, value.imag], rtol=1e-15, atol=1e-33
+        )
+        if abs(slope) < 1e300:
+            assert abs(derivative - slope) <= 1e-15 * abs(slope)
+
+
+def test_absolute_value_and_angle_at_zero() -> None:
+    assert cadiff.grad(abs)(0j) == 0 and cadiff.grad(np.angle)(0j) == 0
+    assert cadiff.grad(lambda z: np.linalg.norm(z))(numpy.zeros(2, complex)).tolist() == [0, 0]
+    assert numpy.isnan(cadiff.sqrt(-1.0)) and cadiff.sqrt(-1.0 + 0j) == 1j
+
+
+def test_an_exact_zero_absorbs_for_each_part() -> None:
+    def f(x: Any) -> Any:
+        return (1j * x * np.array([np.inf, 1.0])).real
+
+    _, tangent = cadiff.jvp(f, (numpy.ones(2),), (numpy.ones(2),))
+    assert tangent.tolist() == [0.0, 0.0]
+
+
+def test_empty_and_strange_arrays() -> None:
+    empty = numpy.zeros((0, 3), complex)
+    assert cadiff.grad(lambda z: np.sum(abs(z)))(empty).shape == (0, 3)
+    z = numpy.arange(12).astype(complex).reshape(3, 4) * (1 + 1j)
+    for strange in (z.T, z[::2, ::-1], z.astype(">c16"), z.astype(numpy.complex64)):
+        gradient = cadiff.grad(lambda z: np.sum(abs(z) ** 2))(strange)
+        numpy.testing.assert_allclose(gradient, 2 * strange.conj(), rtol=1e-15)
+    number = cadiff.grad(lambda z: abs(z) ** 2)(numpy.array(1 + 1j))
+    assert number == 2 - 2j
+
+
+# --- as NumPy's: what else is an operand, a view, a copy -----------------------------------------
+
+Z = numpy.array([1 + 2j, -0.5 + 0.3j, 0.2 - 1j])
+X = numpy.array([0.3, 1.2, -0.7])
+
+
+def written(change: Any) -> Any:
+    """A function that changes a copy of its argument, and returns it times the argument."""
+
+    def f(np: Any, z: Any) -> Any:
+        y = z * 1
+        change(np, y)
+        return y * z
+
+    return f
+
+
+LIKE_NUMPY: dict[str, tuple[Any, Any]] = {
+    "list on the right": (lambda np, z: (z + [1, 2j, 3]) / [2, 1j, 1] - [1, 2, 3], Z),
+    "list on the left": (lambda np, z: [1, 2, 3] * z + (1j, 2, 3) + [1, 1, 1] / z, Z),
+    "compared with a list": (lambda np, z: np.where(z == [5, Z[1], 0], z, 2 * z).sum(), Z[:1]),
+    "times 0": (lambda np, z: (z * 0 + 1) @ z + (0 / z) @ z, Z),
+    "imaginary times 0": (lambda np, x: 1j * x * 0 + x * 0j + 0j / x, X),
+    "power 0": (lambda np, z: z**0 * z, Z),
+    "a sum from 2": (lambda np, z: np.sum(z, initial=2.0) + np.sum(z, initial=1j), Z),
+    "differences from 1": (lambda np, z: np.diff(z, 1, -1, 1.0, 2j), Z),
+    "ediff1d": (lambda np, z: np.ediff1d(z, 5.0, 1j), Z),
+    "weights": (lambda np, z: np.average(z, weights=[1.0, 2, 3], returned=True)[1] * z, Z),
+    "nan in a part": (
+        lambda np, z: [getattr(np, name)(np.where(z.real > 0, z, 1j * np.nan)) for name in NANS],
+        Z,
+    ),
+    "pad": (lambda np, z: np.pad(z, 2, constant_values=((1.0, 2j),)), Z),
+    "linspace": (lambda np, z: np.linspace(z[0], 1j, 4), Z),
+    "trapezoid": (lambda np, z: np.trapezoid(z, dx=0.5), Z),
+    "types": (lambda np, z: z.astype(np.result_type(z, 1.0)) * np.iscomplexobj(z), Z),
+    "astype": (lambda np, x: x.astype(complex) ** 0.5 + np.asarray(x, dtype=complex), X),
+    "array of dtype": (lambda np, x: np.array([x[0], 2, x[1]], dtype=complex) ** 0.5, X),
+    "writes to astype": (written(lambda np, x: np.copyto(x.astype(complex), 1j)), X),
+    "writes to conj": (written(lambda np, z: np.copyto(np.conj(z), 5)), Z),
+    "writes to asarray": (written(lambda np, z: np.copyto(np.asarray(z), 5j)), Z),
+    "writes to array": (written(lambda np, z: np.copyto(np.array(z), 5j)), Z),
+    "writes to a view": (written(lambda np, z: np.copyto(z.reshape(3, 1)[1:], 5j)), Z),
+    "sets a part": (written(lambda np, z: setattr(z, "imag", z.real[::-1])), Z),
+    "sets one element": (lambda np, x: scaled(x + 0j), X),
+}  # fmt: skip
+NANS = ("nansum", "nanmean")
+
+
+def scaled(z: Any) -> Any:
+    z[0] *= 1j
+    return z * z[::-1]
+
+
+@pytest.mark.parametrize("name", LIKE_NUMPY)
+def test_like_numpy(name: str) -> None:
+    case, point = LIKE_NUMPY[name]
+
+    def f(z: Any) -> Any:
+        return np.array(case(np, z))
+
+    def of_numpy(z: Any) -> Any:
+        return numpy.array(case(numpy, z))
+
+    rng = numpy.random.default_rng(0)
+    direction = rng.normal(size=point.shape) * (1 - 0.5j if point.dtype.kind == "c" else 1)
+    step = 1e-6 * direction
+    want = (of_numpy(point + step) - of_numpy(point - step)) / 2e-6
+    out, tangent = cadiff.jvp(f, (point,), (direction,))
+    assert numpy.shape(out) == want.shape
+    numpy.testing.assert_allclose(out, of_numpy(point), rtol=1e-13)
+    numpy.testing.assert_allclose(tangent, want, rtol=1e-7, atol=1e-8)
+    weights = rng.normal(size=want.shape) + (1j if want.dtype.kind == "c" else 0)
+    pulled = cadiff.vjp(f, point)[1](weights)
+    assert numpy.sum(pulled * direction).real == pytest.approx(numpy.sum(weights * want).real)
+    program = cadiff.compile(f)
+    for z in (point, 1.01 * point):
+        numpy.testing.assert_allclose(program(z), of_numpy(z), rtol=1e-13)
+    numpy.testing.assert_allclose(program.jvp((point,), (direction,))[1], tangent, rtol=1e-13)
+
+
+def test_questions_and_positions_are_of_the_values() -> None:
+    def f(np: Any, z: Any) -> Any:
+        return z[np.argsort(z)] * np.count_nonzero(z) + z[np.argmax(z)] * np.isclose(z, z[0]).sum()
+
+    out, tangent = cadiff.jvp(lambda z: f(np, z), (Z,), (1j * Z,))
+    numpy.testing.assert_allclose(out, f(numpy, Z), rtol=1e-15)
+    numpy.testing.assert_allclose(tangent, 1j * f(numpy, Z), rtol=1e-15)
+    assert cadiff.grad(lambda z: abs(z[0]) ** 2 if np.all(np.isfinite(z)) else z[0].real)(Z)[0]
+
+
+@pytest.mark.parametrize(
+    ("f", "words"),
+    [
+        (lambda z: np.pad(z, 1, mode="minimum"), "not linear"),
+        (lambda z: np.average(z, weights=z), "real weights"),
+        (lambda z: setattr(z[0], "real", 1.0), "z.real \\+ 1j"),
+        (lambda z: setattr(z.copy(), "real", 1j), "complex"),
+        (lambda z: complex(z[0].real), "v \\+ 0j"),
+    ],
+)
+def test_what_is_refused(f: Any, words: str) -> None:
+    with pytest.raises((TypeError, AttributeError), match=words):
+        cadiff.vjp(f, Z)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [np.sin, np.tan, np.sqrt, np.angle, np.sum, np.mean, np.copy, np.sort, np.cumsum, np.var],
+)
+def test_an_imaginary_array_is_assigned_to_after_it_was_read(read: Any) -> None:
+    def f(x: Any) -> Any:
+        z = 1j * x
+        seen = read(z)
+        z[0] = 2.0
+        return np.sum(abs(z) ** 2) + 0.0 * abs(seen).sum()
+
+    numpy.testing.assert_array_equal(cadiff.grad(f)(abs(X)), 2 * abs(X) * [0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        np.ravel, np.squeeze, np.transpose, np.flip, np.atleast_2d, np.real,
+        lambda z: np.split(z, 3)[0], lambda z: z.T, lambda z: z[:2], lambda z: z.real,
+    ],
+)  # fmt: skip
+def test_a_view_of_an_imaginary_array_is_not_assigned_to_alone(look: Any) -> None:
+    def f(x: Any) -> Any:
+        z = 1j * x
+        look(z)[0] = 2.0
+        return np.sum(abs(z))
+
+    with pytest.raises(ValueError, match=r"copy|read-only"):
+        cadiff.grad(f)(X)
+
+
+def test_constants_become_plain() -> None:
+    def f(x: Any) -> Any:
+        y = np.zeros(3, complex)
+        y[0] = 2j
+        t = 1j * np.linspace(0.0, 1.0, 3)
+        return x * abs(cmath.exp(y[0] + 1.0)) * numpy.asarray(y).imag.sum() * abs(complex(t[1]))
+
+    want = cmath.e * 2.0 * 0.5
+    assert cadiff.grad(f)(1.0) == pytest.approx(want)
+    assert cadiff.derivative(f, 1.0) == pytest.approx(want)
+    assert cadiff.compile(f).grad(1.0) == pytest.approx(want)
+    with pytest.raises(TypeError, match=r"cadiff\.exp"):
+        cadiff.grad(lambda x: abs(cmath.exp(1j * x)))(1.0)
+
+
+def test_the_real_part_of_a_real_number_keeps_its_derivative() -> None:
+    def f(x: Any) -> Any:
+        product = np.vdot(x, x)  # complex if x is
+        return product.real**2 + product.imag + x[0].real + np.sum(x.real * x.imag)
+
+    want = 4 * X * (X @ X) + [1, 0, 0]
+    numpy.testing.assert_allclose(cadiff.grad(f)(X), want)
+    numpy.testing.assert_allclose(cadiff.jacfwd(f)(X), want)
+    numpy.testing.assert_allclose(cadiff.hessian(lambda x: f(x.real))(X), cadiff.hessian(f)(X))
+    assert cadiff.derivative(lambda x: x.real**3, 2.0, order=2) == 12.0
+    assert (
+        cadiff.grad(lambda x: x.real * cadiff.jvp(lambda y: y.real * x, (2.0,), (1.0,))[1])(3.0)
+        == 6
+    )
+    assert type(cadiff.Dual(3.0, 1.0).real) is float
