@@ -1,32 +1,350 @@
-"""`numpy.fft` for plain arrays; of numbers with derivatives the shifts, and no transforms."""
+"""`numpy.fft` for numbers with derivatives, real and complex: what it redefines is differentiated.
+
+Transforms are linear, so derivatives are transforms again: see `_transforms`. Real numbers are
+transformed as such, which is half the work. `transform` and its like are what `cadiff.scipy.fft`
+is made of, too.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from operator import index
 from typing import Any
 
 from numpy import fft as _fft
+from numpy.lib.array_utils import normalize_axis_index
 
+from .. import binding
+from ..binding import make_complex as paired
+from ..operations.complexes import (
+    conjugate,
+    implements_complex,
+    joined,
+    parts,
+    whole_parts,
+)
 from ..operations.dispatch import implements
-from ._common import Axis, Number, rearranged
-from ._refusals import refusing as _refusing
+from ._common import Axis, Number, rearranged, refuse
+from ._transforms import (
+    EXCHANGED,
+    Transform,
+    half,
+    of_half,
+    spectrum,
+    spectrum_of_real,
+)
 
 __all__ = _fft.__all__
 
+fftfreq, rfftfreq = _fft.fftfreq, _fft.rfftfreq
 
-@implements(_fft.fftshift)
-def fftshift(x: Any, axes: Axis = None) -> Number:
+Lengths = Sequence[int | None] | None
+Name = str | None
+
+
+def implements_all(*originals: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a function the one that differentiates `originals`, by real and by complex numbers."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        return implements(*originals)(implements_complex(*originals)(function))
+
+    return decorate
+
+
+# --- any library's -------------------------------------------------------------------------------
+
+
+def number(x: Any) -> Number:
+    """An argument as an array of numbers, real or complex."""
+    return binding.single(joined(x))
+
+
+def _norm(norm: Name) -> str:
+    norm = norm or "backward"
+    if norm not in EXCHANGED:
+        raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
+    return norm
+
+
+def _lengths(lengths: Sequence[int]) -> tuple[int, ...]:
+    for n in lengths:
+        if n < 1:
+            raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
+    return tuple(lengths)
+
+
+def one_axis(
+    library: str,
+    x: Any,
+    n: int | None,
+    axis: int,
+    norm: Name,
+    of_half: bool = False,
+    **options: Any,
+) -> tuple[Number, Transform]:
+    """The number that is transformed, and its transform along one axis.
+
+    Without n the length is that of the axis; `of_half` says that it is of half a spectrum.
+    """
+    x = number(x)
+    place = normalize_axis_index(index(axis), binding.ndim(x))
+    length = binding.shape(x)[place]
+    if n is not None:
+        length = index(n)
+    elif of_half:
+        length = 2 * (length - 1)
+    how = Transform(
+        library, (place,), _lengths([length]), _norm(norm), options=tuple(options.items())
+    )
+    return x, how
+
+
+def some_axes(
+    library: str,
+    x: Any,
+    s: Lengths,
+    axes: Axis,
+    norm: Name,
+    of_half: bool = False,
+    **options: Any,
+) -> tuple[Number, Transform]:
+    """The number that is transformed, and its transform along several axes.
+
+    Without axes those are the last ones, as many as there are lengths, or all. A length of -1 or
+    None is that of the axis; `of_half` says that the last one is of half a spectrum.
+    """
+    x = number(x)
+    shape = binding.shape(x)
+    if axes is None:
+        axes = range(len(shape)) if s is None else range(-len(_items(s)), 0)
+    places = [normalize_axis_index(index(k), len(shape)) for k in _items(axes)]
+    lengths = [shape[k] for k in places]
+    if s is None and of_half and lengths:
+        lengths[-1] = 2 * (lengths[-1] - 1)
+    elif s is not None:
+        s = _items(s)
+        if len(s) != len(places):
+            raise ValueError("Shape and axes have different lengths.")
+        lengths = [
+            have if n is None or index(n) == -1 else index(n)
+            for n, have in zip(s, lengths, strict=True)
+        ]
+    how = Transform(
+        library, tuple(places), _lengths(lengths), _norm(norm), options=tuple(options.items())
+    )
+    return x, how
+
+
+def _items(x: Any) -> Any:
+    return x if isinstance(x, (tuple, list, range)) else (x,)
+
+
+def one_by_one(
+    transform: Callable[[Number, Transform], Number], x: Number, t: Transform
+) -> Number:
+    """A transform along axes some of which are named more than once."""
+    for axis, length in zip(t.axes[::-1], t.lengths[::-1], strict=True):
+        x = transform(x, t._replace(axes=(axis,), lengths=(length,)))
+    return x
+
+
+def whole(x: Number, t: Transform, is_inverse: bool = False) -> Number:
+    """The transform of complex numbers: `fft` and `ifft`."""
+    if len(t.axes) > 1 and len(set(t.axes)) != len(t.axes):
+        return one_by_one(lambda x, t: whole(x, t, is_inverse), x, t)
+    if not t.axes:
+        return x
+    if is_inverse:
+        t = t._replace(is_inverse=True)
+    re, im = parts(x)
+    if _is_nothing(im):
+        return paired(*spectrum_of_real(t, re))
+    if _is_nothing(re):
+        re, im = spectrum_of_real(t, im)
+        return paired(-im, re)
+    return paired(*spectrum(t, re, im))
+
+
+def _is_nothing(part: Number) -> bool:
+    return type(part) is float and part == 0.0
+
+
+def real_to_half(x: Number, t: Transform) -> Number:
+    """The transform of real numbers: `rfft`."""
+    if not t.axes:
+        raise IndexError("at least one axis is transformed")
+    *others, last = t.axes
+    if len(set(t.axes)) != len(t.axes):
+        x = real_to_half(x, t._replace(axes=(last,), lengths=t.lengths[-1:]))
+        return one_by_one(whole, x, t._replace(axes=tuple(others), lengths=t.lengths[:-1]))
+    return paired(*half(t, x))
+
+
+def half_to_real(x: Number, t: Transform) -> Number:
+    """The transform of half a spectrum to real numbers: `irfft`."""
+    if not t.axes:
+        raise IndexError("at least one axis is transformed")
+    if len(set(t.axes)) != len(t.axes):
+        rest = t._replace(axes=t.axes[-2::-1], lengths=t.lengths[-2::-1])
+        x = one_by_one(lambda x, t: whole(x, t, True), x, rest)
+        return half_to_real(x, t._replace(axes=t.axes[-1:], lengths=t.lengths[-1:]))
+    return of_half(t, *whole_parts(x))[0]
+
+
+def symmetric_to_real(x: Number, t: Transform) -> Number:
+    """The transform of half a signal that is symmetric, so that the spectrum is real: `hfft`."""
+    return half_to_real(conjugate(x), t._replace(norm=EXCHANGED[t.norm]))
+
+
+def real_to_symmetric(x: Number, t: Transform) -> Number:
+    """The half of the inverse transform of real numbers: `ihfft`."""
+    return conjugate(real_to_half(x, t._replace(norm=EXCHANGED[t.norm])))
+
+
+# --- NumPy's -------------------------------------------------------------------------------------
+
+NUMPY = "numpy.fft"
+
+
+@implements_all(_fft.fft)
+def fft(a: Any, n: int | None = None, axis: int = -1, norm: Name = None, out: None = None) -> Any:
+    """The discrete Fourier transform, as `numpy.fft.fft`."""
+    refuse("fft.fft", out=out)
+    return whole(*one_axis(NUMPY, a, n, axis, norm))
+
+
+@implements_all(_fft.ifft)
+def ifft(a: Any, n: int | None = None, axis: int = -1, norm: Name = None, out: None = None) -> Any:
+    """The inverse transform, as `numpy.fft.ifft`."""
+    refuse("fft.ifft", out=out)
+    return whole(*one_axis(NUMPY, a, n, axis, norm), is_inverse=True)
+
+
+@implements(_fft.rfft)
+def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Name = None, out: None = None) -> Any:
+    """The first half of the spectrum of real numbers, as `numpy.fft.rfft`."""
+    refuse("fft.rfft", out=out)
+    return real_to_half(*one_axis(NUMPY, a, n, axis, norm))
+
+
+@implements_all(_fft.irfft)
+def irfft(
+    a: Any, n: int | None = None, axis: int = -1, norm: Name = None, out: None = None
+) -> Any:
+    """The real numbers of half a spectrum, as `numpy.fft.irfft`."""
+    refuse("fft.irfft", out=out)
+    return half_to_real(*one_axis(NUMPY, a, n, axis, norm, of_half=True))
+
+
+@implements_all(_fft.hfft)
+def hfft(a: Any, n: int | None = None, axis: int = -1, norm: Name = None, out: None = None) -> Any:
+    """The real spectrum of a symmetric signal, given its half, as `numpy.fft.hfft`."""
+    refuse("fft.hfft", out=out)
+    return symmetric_to_real(*one_axis(NUMPY, a, n, axis, norm, of_half=True))
+
+
+@implements(_fft.ihfft)
+def ihfft(
+    a: Any, n: int | None = None, axis: int = -1, norm: Name = None, out: None = None
+) -> Any:
+    """Half the symmetric signal of a real spectrum, as `numpy.fft.ihfft`."""
+    refuse("fft.ihfft", out=out)
+    return real_to_symmetric(*one_axis(NUMPY, a, n, axis, norm))
+
+
+@implements_all(_fft.fftn)
+def fftn(a: Any, s: Lengths = None, axes: Axis = None, norm: Name = None, out: None = None) -> Any:
+    """The transform along several axes, as `numpy.fft.fftn`."""
+    refuse("fft.fftn", out=out)
+    return whole(*some_axes(NUMPY, a, s, axes, norm))
+
+
+@implements_all(_fft.ifftn)
+def ifftn(
+    a: Any, s: Lengths = None, axes: Axis = None, norm: Name = None, out: None = None
+) -> Any:
+    """The inverse transform along several axes, as `numpy.fft.ifftn`."""
+    refuse("fft.ifftn", out=out)
+    return whole(*some_axes(NUMPY, a, s, axes, norm), is_inverse=True)
+
+
+@implements(_fft.rfftn)
+def rfftn(
+    a: Any, s: Lengths = None, axes: Axis = None, norm: Name = None, out: None = None
+) -> Any:
+    """The spectrum of real numbers along several axes, as `numpy.fft.rfftn`."""
+    refuse("fft.rfftn", out=out)
+    return real_to_half(*some_axes(NUMPY, a, s, axes, norm))
+
+
+@implements_all(_fft.irfftn)
+def irfftn(
+    a: Any, s: Lengths = None, axes: Axis = None, norm: Name = None, out: None = None
+) -> Any:
+    """The real numbers of half a spectrum along several axes, as `numpy.fft.irfftn`."""
+    refuse("fft.irfftn", out=out)
+    return half_to_real(*some_axes(NUMPY, a, s, axes, norm, of_half=True))
+
+
+LAST_TWO = (-2, -1)
+
+
+@implements_all(_fft.fft2)
+def fft2(
+    a: Any, s: Lengths = None, axes: Axis = LAST_TWO, norm: Name = None, out: None = None
+) -> Any:
+    """The transform along two axes, as `numpy.fft.fft2`."""
+    return fftn(a, s, axes, norm, out)
+
+
+@implements_all(_fft.ifft2)
+def ifft2(
+    a: Any, s: Lengths = None, axes: Axis = LAST_TWO, norm: Name = None, out: None = None
+) -> Any:
+    """The inverse transform along two axes, as `numpy.fft.ifft2`."""
+    return ifftn(a, s, axes, norm, out)
+
+
+@implements(_fft.rfft2)
+def rfft2(
+    a: Any, s: Lengths = None, axes: Axis = LAST_TWO, norm: Name = None, out: None = None
+) -> Any:
+    """The spectrum of real numbers along two axes, as `numpy.fft.rfft2`."""
+    return rfftn(a, s, axes, norm, out)
+
+
+@implements_all(_fft.irfft2)
+def irfft2(
+    a: Any, s: Lengths = None, axes: Axis = LAST_TWO, norm: Name = None, out: None = None
+) -> Any:
+    """The real numbers of half a spectrum along two axes, as `numpy.fft.irfft2`."""
+    return irfftn(a, s, axes, norm, out)
+
+
+# --- shifts --------------------------------------------------------------------------------------
+
+
+def shifted(original: Callable[..., Any], x: Any, axes: Axis) -> Any:
+    if binding.holds_complex(x):
+        return paired(*(shifted(original, part, axes) for part in whole_parts(x)))
+    return rearranged(lambda p: original(p, axes), x)
+
+
+@implements_all(_fft.fftshift)
+def fftshift(x: Any, axes: Axis = None) -> Any:
     """The zero frequency moved to the middle, as `numpy.fft.fftshift`."""
-    return rearranged(lambda p: _fft.fftshift(p, axes), x)
+    return shifted(_fft.fftshift, x, axes)
 
 
-@implements(_fft.ifftshift)
-def ifftshift(x: Any, axes: Axis = None) -> Number:
+@implements_all(_fft.ifftshift)
+def ifftshift(x: Any, axes: Axis = None) -> Any:
     """The zero frequency moved back to the front, as `numpy.fft.ifftshift`."""
-    return rearranged(lambda p: _fft.ifftshift(p, axes), x)
+    return shifted(_fft.ifftshift, x, axes)
 
 
 def __getattr__(name: str) -> Any:
-    item = getattr(_fft, name)
-    if name.startswith("_") or not callable(item):
-        return item
-    return _refusing(item, f"numpy.fft.{name}", "complex numbers carry no derivatives here")
+    return getattr(_fft, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *dir(_fft)})

@@ -1,0 +1,243 @@
+"""Discrete Fourier transforms as linear maps: plain arrays in, plain arrays out.
+
+A complex array is two real ones, its parts. With F for the sums of NumPy's documentation of
+`numpy.fft`, and a star for the conjugated transpose, the maps and their adjoints are:
+
+- `spectrum`, F, whose adjoint is F*: the sums with i for -i, of the same factor. So it is the
+  inverse transform with the norms "backward" and "forward" exchanged.
+- `spectrum_of_real`, F of real numbers, whose adjoint is `real_of_spectrum`, Re F*. Both are of
+  half the work: one spectrum is symmetric, X[-k] = conj(X[k]), and of the other only the symmetric
+  part counts.
+- `half`, the first half of F of real numbers, whose adjoint is `of_half`, Re F* of a half. As the
+  inverse of real numbers (`irfft`), `of_half` takes its inner bins twice, and `half` takes them
+  half: how often is `inner`.
+
+Truncation and padding by zeros, by which lengths of axes become those that are transformed, are
+adjoint to each other. The last one of the transformed axes is the one that has a half.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import itertools
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..operations.linear import linear
+
+__all__ = [
+    "EXCHANGED",
+    "Transform",
+    "half",
+    "of_half",
+    "real_of_spectrum",
+    "resized",
+    "spectrum",
+    "spectrum_of_real",
+]
+
+Real = NDArray[np.float64]
+Parts = tuple[Real, Real]
+Key = tuple[slice, ...]
+
+# The norm of the transform the other way that has the same factor.
+EXCHANGED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+class Transform(NamedTuple):
+    """Which transform of an array it is.
+
+    Attributes
+    ----------
+    library : str
+        The module that computes it.
+    axes, lengths : tuple of int
+        What is transformed: axes counted from the front, and the lengths of real numbers and of
+        whole spectra, to which the array is truncated or padded.
+    norm : str
+        Which of the directions has the factor: "backward", "ortho" or "forward".
+    is_inverse : bool
+        The direction, of whole spectra.
+    inner : float
+        What inner bins of half a spectrum are multiplied by.
+    sizes : tuple of int
+        The lengths to which results are truncated or padded; () for those that they have.
+    options : tuple
+        Further arguments of the library's functions, as pairs.
+    """
+
+    library: str
+    axes: tuple[int, ...]
+    lengths: tuple[int, ...]
+    norm: str
+    is_inverse: bool = False
+    inner: float = 1.0
+    sizes: tuple[int, ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def run(self, name: str, x: NDArray[Any], norm: str, **options: Any) -> NDArray[Any]:
+        """What a function of the library, or its namesake for several axes, gives."""
+        module = sys.modules.get(self.library) or importlib.import_module(self.library)
+        options.update(self.options)
+        function: Callable[..., NDArray[Any]]
+        if len(self.axes) == 1:
+            function = getattr(module, name)
+            return function(x, self.lengths[0], self.axes[0], norm, **options)
+        function = getattr(module, name + "n")
+        return function(x, self.lengths, self.axes, norm, **options)
+
+    def turned(self, shape: tuple[int, ...], inner: float = 1.0) -> Transform:
+        """The adjoint, of arrays of a shape."""
+        return Transform(
+            self.library,
+            self.axes,
+            self.lengths,
+            EXCHANGED[self.norm],
+            not self.is_inverse,
+            inner,
+            tuple([shape[axis] for axis in self.axes]),
+            self.options,
+        )
+
+
+# --- truncated, padded, mirrored -----------------------------------------------------------------
+
+
+def at(axis: int, key: Any) -> Any:
+    """The index of a place, or a part, along an axis."""
+    return (slice(None),) * axis + (key,)
+
+
+def resized(x: Real, axes: tuple[int, ...], sizes: tuple[int, ...]) -> Real:
+    """An array truncated or padded by zeros along axes."""
+    for axis, size in zip(axes, sizes, strict=True) if sizes else ():
+        have = x.shape[axis]
+        if have > size:
+            x = x[at(axis, slice(size))]
+        elif have < size:
+            whole = np.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]))
+            whole[at(axis, slice(have))] = x
+            x = whole
+    return x
+
+
+@functools.lru_cache(maxsize=64)
+def mirrored(
+    axes: tuple[int, ...], ndim: int, last: tuple[tuple[int, int | None, int, int | None], ...]
+) -> list[tuple[Key, Key]]:
+    """Places k in a spectrum, and where -k stands, block by block.
+
+    last: of each block of the last of the axes, where k begins and ends, and where -k does, which
+    goes down.
+    """
+    halves = [(slice(1), slice(1)), (slice(1, None), slice(None, 0, -1))]
+    lasts = [(slice(*ends), slice(begin, end, -1)) for *ends, begin, end in last]
+    found = []
+    for blocks in itertools.product(*[halves] * (len(axes) - 1), lasts):
+        here, there = [slice(None)] * ndim, [slice(None)] * ndim
+        for axis, (k, minus_k) in zip(axes, blocks, strict=True):
+            here[axis], there[axis] = k, minus_k
+        found.append((tuple(here), tuple(there)))
+    return found
+
+
+def parts(t: Transform, z: NDArray[np.complex128]) -> Parts:
+    """Both parts of a complex result."""
+    return resized(z.real, t.axes, t.sizes), resized(z.imag, t.axes, t.sizes)
+
+
+def joined(re: Real, im: Real) -> NDArray[np.complex128]:
+    z = np.empty(re.shape, np.complex128)
+    z.real, z.imag = re, im
+    return z
+
+
+def scale_inner(t: Transform, z: NDArray[np.complex128]) -> None:
+    """Multiply the bins of half a spectrum that stand for two."""
+    if t.inner != 1.0:
+        z[at(t.axes[-1], slice(1, (t.lengths[-1] + 1) // 2))] *= t.inner
+
+
+# --- the maps ------------------------------------------------------------------------------------
+
+
+@linear
+def spectrum(t: Transform, re: Real, im: Real) -> Parts:
+    if im.size and im.item(0) == 0.0 and not im.any():
+        return _spectrum_of_real(t, re)
+    z = joined(re, im)
+    here: dict[str, Any] = {}
+    if t.library == "scipy.fft":
+        here = {"overwrite_x": True}
+    elif all(z.shape[axis] == n for axis, n in zip(t.axes, t.lengths, strict=True)):
+        here = {"out": z}
+    return parts(t, t.run("ifft" if t.is_inverse else "fft", z, t.norm, **here))
+
+
+@linear
+def spectrum_of_real(t: Transform, x: Real) -> Parts:
+    return _spectrum_of_real(t, x)
+
+
+def _spectrum_of_real(t: Transform, x: Real) -> Parts:
+    first = t.run("rfft", x, EXCHANGED[t.norm] if t.is_inverse else t.norm)
+    axis, n = t.axes[-1], t.lengths[-1]
+    m = first.shape[axis]
+    shape = (*first.shape[:axis], n, *first.shape[axis + 1 :])
+    re, im = np.empty(shape), np.empty(shape)
+    half_re, half_im = first.real, first.imag
+    known = at(axis, slice(m))
+    re[known], im[known] = half_re, half_im
+    for here, there in mirrored(t.axes, x.ndim, ((m, None, n - m, 0),)):
+        re[here] = half_re[there]
+        np.negative(half_im[there], im[here])
+    if t.is_inverse:
+        np.negative(im, im)
+    return resized(re, t.axes, t.sizes), resized(im, t.axes, t.sizes)
+
+
+@linear
+def real_of_spectrum(t: Transform, re: Real, im: Real) -> tuple[Real]:
+    """By the symmetric part of the spectrum, (X[k] + conj(X[-k])) / 2."""
+    re, im = (resized(x, t.axes, t.lengths) for x in (re, im))
+    axis, n = t.axes[-1], t.lengths[-1]
+    m = n // 2 + 1
+    first = np.empty((*re.shape[:axis], m, *re.shape[axis + 1 :]), np.complex128)
+    half_re, half_im = first.real, first.imag
+    for here, there in mirrored(t.axes, re.ndim, ((0, 1, 0, None), (1, m, n - 1, n - m))):
+        np.add(re[here], re[there], half_re[here])
+        np.subtract(im[here], im[there], half_im[here])
+    if not t.is_inverse:
+        np.negative(half_im, half_im)
+    x = t.run("irfft", first, t.norm if t.is_inverse else EXCHANGED[t.norm])
+    x *= 0.5
+    return (resized(x, t.axes, t.sizes),)
+
+
+@linear
+def half(t: Transform, x: Real) -> Parts:
+    z = t.run("rfft", x, t.norm)
+    scale_inner(t, z)
+    return parts(t, z)
+
+
+@linear
+def of_half(t: Transform, re: Real, im: Real) -> tuple[Real]:
+    z = joined(re, im)
+    scale_inner(t, z)
+    return (resized(t.run("irfft", z, t.norm), t.axes, t.sizes),)
+
+
+spectrum.adjoint = lambda t, shape: (spectrum, t.turned(shape))
+spectrum_of_real.adjoint = lambda t, shape: (real_of_spectrum, t.turned(shape))
+real_of_spectrum.adjoint = lambda t, shape: (spectrum_of_real, t.turned(shape))
+half.adjoint = lambda t, shape: (of_half, t.turned(shape, t.inner / 2.0))
+of_half.adjoint = lambda t, shape: (half, t.turned(shape, t.inner * 2.0))
+
+spectrum.called = spectrum_of_real.called = real_of_spectrum.called = "fft or ifft"
+half.called, of_half.called = "rfft", "irfft"

@@ -1,0 +1,103 @@
+"""`scipy.fft` by the common harness, its ways in, and what is refused; see also
+`test_complex_fft`."""
+
+from __future__ import annotations
+
+import concurrent.futures
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy
+import scipy.fft
+
+import cadiff
+import cadiff.scipy.fft
+
+from ..helpers import derivatives
+from ..helpers.cases_fft import SCIPY
+from ..helpers.derivatives import Case
+
+by_name = pytest.mark.parametrize("case", SCIPY, ids=lambda case: case.name)
+
+
+@by_name
+def test_value(case: Case) -> None:
+    derivatives.check_value(case, scipy, cadiff.scipy)
+
+
+@by_name
+def test_modes(case: Case) -> None:
+    derivatives.check_modes(case, scipy, cadiff.scipy)
+
+
+@by_name
+def test_second_order(case: Case) -> None:
+    derivatives.check_second_order(case, scipy, cadiff.scipy)
+
+
+def test_every_transform_has_a_case() -> None:
+    names = {name for name in scipy.fft.__all__ if name.lstrip("i")[:3] in ("fft", "rff", "hff")}
+    names |= {name for name in scipy.fft.__all__ if name.lstrip("i")[:3] in ("dct", "dst", "fht")}
+    names -= {"fftfreq", "rfftfreq", "fhtoffset"}
+    assert names == {case.name.split("(")[0].split()[0] for case in SCIPY} | {"ifftshift"}
+
+
+def test_a_registered_backend_leaves_plain_arrays_to_scipy() -> None:
+    x = np.linspace(0.0, 1.0, 5, dtype=np.float32)
+    for name in ("fft", "rfft", "dct"):
+        want = getattr(np.fft, name, scipy.fft.dct)(x)
+        for module in (scipy.fft, cadiff.scipy.fft):
+            got = getattr(module, name)(x)
+            assert type(got) is np.ndarray
+            assert got.dtype.itemsize == want.dtype.itemsize
+            np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+def test_scipy_itself_in_another_thread() -> None:
+    def derivative(x: Any) -> Any:
+        return cadiff.grad(lambda x: scipy.fft.dct(x)[1] + scipy.fft.fft(x)[1].imag)(x)
+
+    x = np.arange(4.0)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        np.testing.assert_array_equal(pool.submit(derivative, x).result(), derivative(x))
+
+
+def test_plain_functions_are_offered() -> None:
+    assert cadiff.scipy.fft.next_fast_len(7) == 7
+    with cadiff.scipy.fft.set_workers(2):
+        assert cadiff.scipy.fft.get_workers() == 2
+    assert set(scipy.fft.__all__) <= set(dir(cadiff.scipy.fft))
+
+
+REFUSED = [
+    (lambda m, v: m.fft(v, 0), ValueError, "data points"),
+    (lambda m, v: m.fft(v, norm="none"), ValueError, "none"),
+    (lambda m, v: m.fft(v, axis=1), np.exceptions.AxisError, "axis 1"),
+    (lambda m, v: m.fft(v[0]), np.exceptions.AxisError, "axis -1"),
+    (lambda m, v: m.fftn(v, (2, 3), (0,)), ValueError, "different lengths"),
+    (lambda m, v: m.rfft(v * 1j), TypeError, "z.real"),
+    (lambda m, v: m.rfftn(v, axes=()), (IndexError, ValueError), "axis"),
+    (lambda m, v: m.irfft(v[:1]), ValueError, "data points"),
+]
+REFUSED_BY_SCIPY = [
+    (lambda m, v: m.fft(v, plan=3), NotImplementedError, "plan"),
+    (lambda m, v: m.fft(v, workers=0), ValueError, "workers"),
+    (lambda m, v: m.fftn(v, axes=(0, 0)), ValueError, "unique"),
+    (lambda m, v: m.dct(v, 5), ValueError, "type"),
+    (lambda m, v: m.fht(v, v[0], 0.5), cadiff.MissingRuleError, "dln"),
+]
+
+
+@pytest.mark.parametrize(
+    ("module", "call", "error", "message"),
+    [
+        (module, *row)
+        for module in (cadiff.numpy.fft, cadiff.scipy.fft)
+        for row in REFUSED + (REFUSED_BY_SCIPY if module is cadiff.scipy.fft else [])
+    ],
+)
+def test_refusals(module: Any, call: Any, error: Any, message: str) -> None:
+    for make in (cadiff.Var, cadiff.Dual):
+        with pytest.raises(error, match=message):
+            call(module, make(np.arange(3.0)))
