@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from .. import binding
 from ..binding import strip as value
 from ..operations.arrays import concatenate, reshape, stack, sum, swapaxes
+from ..operations.complexes import conjugate
 from ..operations.dispatch import carries
 from ..operations.guards import held
 from ..operations.primitives import doubt, primitive, warn_nan
@@ -44,7 +45,12 @@ EPSILON = float(np.finfo(float).eps)
 
 def T(x: Any) -> Any:  # noqa: N802 - as in every formula
     """The transposed matrix, or each of a stack."""
-    return swapaxes(x, -1, -2)
+    return x.swapaxes(-1, -2) if type(x) is np.ndarray else swapaxes(x, -1, -2)
+
+
+def H(x: Any) -> Any:  # noqa: N802 - as in every formula
+    """The adjoint matrix, or each of a stack: of real ones the transposed."""
+    return T(conjugate(x)) if binding.is_complex_number(x) else T(x)
 
 
 def outer_product(x: Any, y: Any) -> Any:
@@ -388,28 +394,30 @@ def _cofactors_by_rotation(a: Any) -> Any:
     return round(np.linalg.det(u) * np.linalg.det(vh)) * (u @ T(adjugate) @ vh)
 
 
-def _adjugate(b: Any, noise: float) -> tuple[Any, Any]:
+def _adjugate(b: Any, noise: float, operations: Any = None) -> tuple[Any, Any]:
     """Adjugate and determinant of a matrix that is diagonal, largest first, but for derivatives.
 
     The leading elements of like size make a block that may be divided by; the rest is its Schur
     complement, whose adjugate is found in the same way. What is nought is never divided by.
+    The operations are det, inv and solve.
     """
+    det_, inv_, solve_ = operations or (det, inv, solve)
     sizes = np.abs(np.diagonal(value(b)))
     k = int(np.argmin(sizes >= 1e-2 * sizes[0])) or len(sizes)
     if sizes[0] <= noise or k == len(sizes) <= 2:
         return _adjugate_polynomial(b)
     head = b[:k, :k]
     if k == len(sizes):
-        determinant = det(head)
-        return determinant * inv(head), determinant
-    right = solve(head, b[:k, k:])
-    left = T(solve(T(head), T(b[k:, :k])))
-    adjugate, rest = _adjugate(b[k:, k:] - b[k:, :k] @ right, noise)
+        determinant = det_(head)
+        return determinant * inv_(head), determinant
+    right = solve_(head, b[:k, k:])
+    left = T(solve_(T(head), T(b[k:, :k])))
+    adjugate, rest = _adjugate(b[k:, k:] - b[k:, :k] @ right, noise, operations)
     rows = (
-        concatenate([rest * inv(head) + right @ adjugate @ left, -(right @ adjugate)], axis=1),
+        concatenate([rest * inv_(head) + right @ adjugate @ left, -(right @ adjugate)], axis=1),
         concatenate([-(adjugate @ left), adjugate], axis=1),
     )
-    factor = det(head)
+    factor = det_(head)
     return factor * concatenate(rows, axis=0), factor * rest
 
 
@@ -583,7 +591,7 @@ qr.unread = (0,)
 
 
 # Orthogonal matrices whose first columns are determined, while the others complete the basis: u2
-# moves as far as it must to stay orthogonal to u1, du2 = -u1 du1.T u2.
+# moves as far as it must to stay orthogonal to u1, du2 = -u1 H(du1) u2.
 
 
 def _leading(g: Any, u: Any, k: int) -> Any:
@@ -591,7 +599,7 @@ def _leading(g: Any, u: Any, k: int) -> Any:
     if u.shape[-1] == k:
         return g
     u1, u2 = u[..., :k], u[..., k:]
-    return g[..., :k] - u2 @ (T(g[..., k:]) @ u1)
+    return g[..., :k] - u2 @ (H(g[..., k:]) @ u1)
 
 
 def _completed(du1: Any, u: Any) -> Any:
@@ -600,7 +608,7 @@ def _completed(du1: Any, u: Any) -> Any:
     if u.shape[-1] == k:
         return du1
     u1, u2 = u[..., :k], u[..., k:]
-    return concatenate([du1, -(u1 @ (T(du1) @ u2))], axis=-1)
+    return concatenate([du1, -(u1 @ (H(du1) @ u2))], axis=-1)
 
 
 def _padded(x: Any, like: Any) -> Any:
@@ -724,13 +732,14 @@ eigvalsh.defjvp(_eigvalsh_push)
 eigvalsh.defpattern("...ij->...k")
 
 
+class ComplexResultError(TypeError):
+    """A result is complex that was to be a real one."""
+
+
 def _real(x: Any) -> Any:
     """What NumPy answers, which since version 2.5 is complex always."""
     if np.any(np.imag(x) != 0.0):
-        raise TypeError(
-            "the eigenvalues of this matrix are complex: derivatives are of real numbers only; "
-            "for symmetric matrices write eigh or eigvalsh"
-        )
+        raise ComplexResultError("the eigenvalues of this matrix are complex")
     return np.ascontiguousarray(np.real(x))
 
 

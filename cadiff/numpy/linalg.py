@@ -18,15 +18,18 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
+from ..binding import is_complex_number
 from ..binding import strip as value
-from ..operations.arrays import array, broadcast_to, concatenate, moveaxis, reshape, sum, transpose
+from ..operations.arrays import broadcast_to, concatenate, moveaxis, reshape, sum, transpose
+from ..operations.complexes import conjugate, implements_complex, joined, whole_parts
 from ..operations.dispatch import carries, implements, plain
 from ..operations.guards import held
 from ..operations.patterns import over_axes
 from ..operations.primitives import primitive
 from ..operations.table import power, sign, where
-from . import _factorizations as factor
-from ._factorizations import EPSILON, T
+from . import _matrices as factor
+from ._factorizations import EPSILON, H, T
+from ._factorizations import cross as cross_product
 
 __all__ = [
     "LinAlgError",
@@ -84,15 +87,13 @@ def __dir__() -> list[str]:
 
 
 def number(x: Any) -> Any:
-    """An argument as an array of floats, or of numbers with derivatives."""
+    """An argument as an array of numbers, real or complex, with derivatives or without."""
     if carries(x):
-        return array(x) if isinstance(x, (list, tuple, np.ndarray)) else x
+        return joined(x)
     x = np.asarray(x)
-    if x.dtype.kind not in "fiub":
-        raise TypeError(
-            f"derivatives are of real numbers, not of {x.dtype}; write real and imaginary parts"
-        )
-    return x.astype(float, copy=False)
+    if x.dtype.kind not in "fiubc":
+        raise TypeError(f"derivatives are of numbers, real or complex, not of {x.dtype}")
+    return x.astype(complex if x.dtype.kind == "c" else float, copy=False)
 
 
 def matrix(x: Any) -> Any:
@@ -187,12 +188,20 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, Any, int, An
         x, residuals, rank, s = lstsq(a, b[:, None], rcond)
         return x[:, 0], residuals, rank, s
     cutoff = _cutoff(a.shape, rcond)
-    x = factor.lstsq(a, b, cutoff)
+    x = factor.lstsq(a, b, cutoff=cutoff)
     s = factor.svdvals(a)
     rank = int(np.sum(held(s) > cutoff * np.max(held(s), initial=0.0)))
     determined = rank == a.shape[1] < a.shape[0]
-    residuals = sum((b - a @ x) ** 2, axis=0) if determined else np.empty(0)
+    residuals = sum(squared(b - a @ x), axis=0) if determined else np.empty(0)
     return x, residuals, rank, s
+
+
+def squared(x: Any) -> Any:
+    """The squares of absolute values."""
+    if not is_complex_number(x):
+        return x**2
+    re, im = whole_parts(x)
+    return re**2 + im**2
 
 
 def _cutoff(shape: tuple[int, ...], rcond: float | None) -> float:
@@ -243,7 +252,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
         q, r = factor.qr(a, complete=mode == "complete" and rows > columns)
     else:
         q, r = factor.qr(a[..., :rows])
-        r = concatenate([r, T(q) @ a[..., rows:]], axis=-1)
+        r = concatenate([r, H(q) @ a[..., rows:]], axis=-1)
     return r if mode == "r" else QRResult(q, r)
 
 
@@ -268,13 +277,13 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:
 
 @implements(np.linalg.eig)
 def eig(a: Any) -> Any:
-    """Eigenvalues and eigenvectors of a matrix that has real ones; otherwise TypeError."""
+    """Eigenvalues and eigenvectors; of a real matrix real ones, if all eigenvalues are real."""
     return EigResult(*factor.eig(square(a)))
 
 
 @implements(np.linalg.eigvals)
 def eigvals(a: Any) -> Any:
-    """Eigenvalues of a matrix that has real ones; otherwise TypeError."""
+    """Eigenvalues; of a real matrix real ones, if all are."""
     return factor.eigvals(square(a))
 
 
@@ -310,7 +319,7 @@ def _svd_by_eigenvalues(a: Any, compute_uv: bool) -> Any:
         return s
     u = u @ turn
     signs = (np.sign(value(w))[..., None, :] @ turn)[..., 0, :]
-    return SVDResult(u, s, T(u * signs[..., None, :]))
+    return SVDResult(u, s, H(u * signs[..., None, :]))
 
 
 @implements(np.linalg.svdvals)
@@ -379,7 +388,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         if flat and not x.ndim:
             return abs(x)
         if flat:
-            return _p_norm(x, 2, None, keepdims)
+            return _two_norm(x, tuple(range(x.ndim)), keepdims)
         axis = tuple(range(x.ndim))
     axes = axis if isinstance(axis, tuple) else (int(axis),)
     if len(axes) == 1:
@@ -389,9 +398,22 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     raise ValueError("Improper number of dimensions to norm.")
 
 
+def _two_norm(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """The 2-norm of all elements along axes; of complex ones that of their parts."""
+    if not is_complex_number(x):
+        along = axes[0] if len(axes) == 1 else None if len(axes) == x.ndim else axes
+        return _p_norm(x, 2, along, keepdims)
+    axes = tuple(axis % x.ndim for axis in axes)
+    rest = [k for k in range(x.ndim) if k not in axes]
+    size = math.prod(x.shape[k] for k in axes)
+    rows = reshape(transpose(x, [*rest, *axes]), (*(x.shape[k] for k in rest), size))
+    norm = _p_norm(concatenate(whole_parts(rows), axis=-1), 2, len(rest), False)
+    return _kept(norm, x, axes) if keepdims else norm
+
+
 def _vector_norm(x: Any, ord: Any, axis: int, keepdims: bool) -> Any:
-    if ord is None:
-        ord = 2
+    if ord in (None, 2):
+        return _two_norm(x, (axis,), keepdims)
     if isinstance(ord, str):
         raise ValueError(f"Invalid norm order '{ord}' for vectors")
     if ord == 0:
@@ -400,7 +422,7 @@ def _vector_norm(x: Any, ord: Any, axis: int, keepdims: bool) -> Any:
         return sum(abs(x), axis=axis, keepdims=keepdims)
     if ord in (np.inf, -np.inf):
         return _extreme(abs(x), ord, axis, keepdims)
-    return _p_norm(x, ord, axis, keepdims)
+    return _p_norm(abs(x) if is_complex_number(x) else x, ord, axis, keepdims)
 
 
 def _extreme(x: Any, ord: float, axis: int, keepdims: bool = False) -> Any:
@@ -412,7 +434,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any
     if axes[0] == axes[1]:
         raise ValueError("Duplicate axes given.")
     if ord in (None, "fro", "f"):
-        return _p_norm(x, 2, axes, keepdims)
+        return _two_norm(x, axes, keepdims)
     matrices = moveaxis(x, axes, (-2, -1))
     if ord == "nuc":
         result = sum(factor.svdvals(matrices), axis=-1)
@@ -482,7 +504,7 @@ def matrix_power(a: Any, n: int) -> Any:
     if n < 0:
         a, n = inv(a), -n
     if n == 0:
-        return np.broadcast_to(np.eye(a.shape[-1]), a.shape).copy()
+        return np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape).copy()
     result, square_ = None, a
     while True:
         n, odd = divmod(n, 2)
@@ -571,6 +593,7 @@ def outer(x1: Any, x2: Any, /) -> Any:
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The inner product of vectors along an axis; the other axes broadcast."""
     x1, x2 = moveaxis(number(x1), axis, -1), moveaxis(number(x2), axis, -1)
+    x1 = conjugate(x1) if is_complex_number(x1) else x1
     return (x1[..., None, :] @ x2[..., :, None])[..., 0, 0]
 
 
@@ -580,10 +603,20 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     x1, x2 = moveaxis(number(x1), axis, -1), moveaxis(number(x2), axis, -1)
     if x1.shape[-1] != 3 or x2.shape[-1] != 3:
         raise ValueError("cross takes vectors of 3 elements: write an axis of that length")
-    return moveaxis(factor.cross(x1, x2), -1, axis)
+    return moveaxis(cross_product(x1, x2), -1, axis)
 
 
 @implements(np.linalg.tensordot)
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     """The sum of products over axes: the last of x1 and the first of x2, or those told."""
     return np.tensordot(x1, x2, axes=axes)
+
+
+# What is done by the same steps for complex numbers.
+_ALIKE: tuple[Any, ...] = (
+    cholesky, cond, cross, det, diagonal, eig, eigh, eigvals, eigvalsh, inv, lstsq, matmul,
+    matrix_norm, matrix_power, matrix_transpose, multi_dot, norm, outer, pinv, qr, slogdet, solve,
+    svd, svdvals, tensordot, tensorinv, tensorsolve, trace, vecdot, vector_norm,
+)  # fmt: skip
+for _function in _ALIKE:
+    implements_complex(getattr(np.linalg, _function.__name__))(_function.__wrapped__)

@@ -1,4 +1,4 @@
-"""Namespaces that mirror SciPy's: `cadiff.scipy.special`, `.stats`, `.linalg`.
+"""Namespaces that mirror SciPy's: `cadiff.scipy.special`, `.stats`, `.linalg`, `.fft`.
 
 Their functions take numbers with derivatives, floats and ndarrays; what they do not define is
 SciPy's own.

@@ -16,17 +16,32 @@ import numpy as np
 import scipy.linalg
 from numpy.linalg import LinAlgError
 
+from ..binding import is_complex_number
 from ..binding import strip as value
 from ..numpy import _factorizations as factor
+from ..numpy import _matrices as matrices
 from ..numpy import linalg as of_numpy
-from ..numpy._factorizations import EPSILON, T, outer_product, part, solve_triangle, triangle
+from ..numpy._factorizations import (
+    EPSILON,
+    ComplexResultError,
+    H,
+    T,
+    outer_product,
+    part,
+    solve_triangle,
+    triangle,
+)
 from ..numpy.linalg import number
 from ..operations import guards as _guards
 from ..operations.arrays import concatenate, reshape
+from ..operations.complexes import conjugate, implements_complex, whole_parts
 from ..operations.dispatch import implements
 from ..operations.guards import held
 from ..operations.patterns import over_axes
 from ..operations.primitives import primitive
+from . import _complex_linalg as of_complex
+from ._exponentials import exponential, frechet
+from ._stacks import blocks, each, permutation
 
 __all__ = [
     "LinAlgError",
@@ -75,14 +90,19 @@ def __dir__() -> list[str]:
 def finite(x: Any, check_finite: bool = True) -> Any:
     """An argument as an array of numbers; ValueError if some are to be finite and are not."""
     x = number(x)
-    if check_finite:
-        np.asarray_chkfinite(_guards.finite(x))
+    for part_ in whole_parts(x) if check_finite else ():
+        np.asarray_chkfinite(_guards.finite(part_))
     return x
 
 
 def square(x: Any, check_finite: bool = True) -> Any:
     """An argument that is a square matrix or a stack of them."""
     return of_numpy.square(finite(x, check_finite))
+
+
+def are_complex(*args: Any) -> bool:
+    """Whether one of some arguments is complex."""
+    return any(map(is_complex_number, args))
 
 
 def supported(function: str, **options: tuple[Any, Any]) -> None:
@@ -100,18 +120,10 @@ def systems(solve: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     return solve(of_numpy.stacked(a, shape), of_numpy.stacked(b, shape))
 
 
-def each(function: Callable[..., Any], *stacks: Any) -> Any:
-    """A function of matrices, applied along stacks of them; the result is like the last."""
-    shape = stacks[-1].shape
-    if not stacks[-1].size:
-        return np.zeros(shape)
-    results = [function(*(x[k] for x in stacks)) for k in np.ndindex(shape[:-2])]
-    return np.reshape(results, shape)
-
-
 # --- systems of equations ------------------------------------------------------------------------
 
-SYMMETRIC = {"sym", "symmetric", "her", "hermitian", "pos", "positive definite"}
+SYMMETRIC = {"sym", "symmetric"}
+HERMITIAN = {"her", "hermitian", "pos", "positive definite"}
 
 
 def _as_read(a: Any, assume_a: str | None, lower: bool) -> Any:
@@ -119,6 +131,8 @@ def _as_read(a: Any, assume_a: str | None, lower: bool) -> Any:
     n = a.shape[-1]
     if assume_a in SYMMETRIC:
         return factor.mirrored(a, lower)
+    if assume_a in HERMITIAN:
+        return matrices.mirrored(a, lower)
     if assume_a in ("lower triangular", "upper triangular"):
         return part(a, triangle(n, assume_a == "lower triangular"))
     if assume_a in ("diagonal", "tridiagonal"):
@@ -186,6 +200,10 @@ def solve(
     if assume_a is not None:
         options["assume_a"] = assume_a
     a = _as_read(a, assume_a, lower)
+    if are_complex(a, b):
+        if transposed:
+            raise NotImplementedError("solve of complex matrices: write T(a) for transposed=True")
+        return systems(lambda a, b: of_complex.solve(a, b, **options), a, b)
     return systems(lambda a, b: _solve(a, b, bool(transposed), **options), a, b)
 
 
@@ -201,11 +219,11 @@ def solve_triangular(
 ) -> Any:
     """Solve a @ x = b, or a.T @ x = b, for a triangle a."""
     transposed = {0: False, "N": False, 1: True, "T": True, 2: True, "C": True}[trans]
-    return systems(
-        lambda a, b: solve_triangle(a, b, bool(lower), bool(unit_diagonal), transposed),
-        square(a, check_finite),
-        finite(b, check_finite),
-    )
+    a, b = square(a, check_finite), finite(b, check_finite)
+    lower, unit = bool(lower), bool(unit_diagonal)
+    if are_complex(a, b):
+        return systems(lambda a, b: of_complex.solve_triangular(a, b, lower, unit, trans), a, b)
+    return systems(lambda a, b: solve_triangle(a, b, lower, unit, transposed), a, b)
 
 
 @implements(scipy.linalg.inv)
@@ -218,13 +236,13 @@ def inv(
     lower: bool = False,
 ) -> Any:
     """The inverse matrix; only what `assume_a` lets SciPy read of a is read."""
-    return factor.inv(_as_read(square(a, check_finite), assume_a, lower))
+    return matrices.inv(_as_read(square(a, check_finite), assume_a, lower))
 
 
 @implements(scipy.linalg.det)
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The determinant; its gradient, the cofactors, is exact at singular matrices, too."""
-    return factor.det(square(a, check_finite))
+    return matrices.det(square(a, check_finite))
 
 
 @implements(scipy.linalg.lstsq)
@@ -273,7 +291,7 @@ def pinv(
 ) -> Any:
     """The pseudo-inverse; derivatives hold as long as the rank does not change."""
     a = of_numpy.matrix(finite(a, check_finite))
-    result = _pinv(a, atol=atol, rtol=rtol)
+    result = (of_complex.pinv if are_complex(a) else _pinv)(a, atol=atol, rtol=rtol)
     if not return_rank:
         return result
     return result, scipy.linalg.pinv(value(a), atol=atol, rtol=rtol, return_rank=True)[1]
@@ -287,7 +305,7 @@ def cholesky(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
     """The triangle of a Cholesky factorisation; only that triangle of a is read."""
-    return factor.cholesky(square(a, check_finite), upper=not lower)
+    return matrices.cholesky(square(a, check_finite), upper=not lower)
 
 
 @implements(scipy.linalg.cho_factor)
@@ -305,7 +323,14 @@ def cho_solve(
     """Solve a @ x = b, given the Cholesky factorisation of a."""
     c, lower = c_and_lower
     c, lower = square(c, check_finite), bool(lower)
-    return systems(lambda c, b: factor.cho_solve(c, b, lower), c, finite(b, check_finite))
+
+    def solve(c: Any, b: Any) -> Any:
+        if are_complex(c, b):
+            half = of_complex.solve_triangular(c, b, lower, trans=0 if lower else 2)
+            return of_complex.solve_triangular(c, half, lower, trans=2 if lower else 0)
+        return factor.cho_solve(c, b, lower)
+
+    return systems(solve, c, finite(b, check_finite))
 
 
 @primitive
@@ -313,14 +338,6 @@ def _lu_factor(a: Any) -> Any:
     """The packed factors, and the pivots as floats: outputs with derivatives are floats."""
     lu, pivots = scipy.linalg.lu_factor(a, check_finite=False)
     return lu, pivots.astype(float)
-
-
-def _permutation(pivots: Any) -> Any:
-    """The order of rows that a list of exchanges leads to."""
-    order = np.arange(len(pivots))
-    for k, other in enumerate(_guards.fixed(pivots).astype(int)):
-        order[[k, other]] = order[[other, k]]
-    return order
 
 
 def _lu_pull(ans: Any, a: Any) -> Callable[[Any], Any]:
@@ -333,7 +350,7 @@ def _lu_pull(ans: Any, a: Any) -> Callable[[Any], Any]:
         inside = inside + part(outer_product(part(g[0], above), upper), above)
         half = solve_triangle(lu, T(inside), False)
         rows = solve_triangle(lu, T(half), True, True, True)
-        return rows[np.argsort(_permutation(pivots))]
+        return rows[np.argsort(permutation(pivots))]
 
     return pull
 
@@ -341,7 +358,7 @@ def _lu_pull(ans: Any, a: Any) -> Callable[[Any], Any]:
 def _lu_push(g: Any, ans: Any, a: Any) -> Any:
     lu, pivots = ans
     below, above = triangle(len(a), strict=True), triangle(len(a), lower=False)
-    rows = solve_triangle(lu, g[_permutation(pivots)], True, True)
+    rows = solve_triangle(lu, g[permutation(pivots)], True, True)
     inside = T(solve_triangle(lu, T(rows), False, False, True))
     lower = (part(lu, below) + np.eye(len(a))) @ part(inside, below)
     return lower + part(inside, above) @ part(lu, above), np.zeros(len(a))
@@ -359,7 +376,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
     a = square(a, check_finite)
     if a.ndim != 2:
         raise TypeError("lu_factor has derivatives for one matrix; write a loop over a stack")
-    lu, pivots = _lu_factor(a)
+    lu, pivots = (of_complex.lu_factor if are_complex(a) else _lu_factor)(a)
     return lu, _guards.fixed(pivots).astype(np.int32)
 
 
@@ -372,10 +389,16 @@ def lu_solve(
     check_finite: bool = True,
 ) -> Any:
     """Solve a @ x = b, or a.T @ x = b, given the factors of a."""
-    lu, order = square(lu_and_piv[0], check_finite), _permutation(np.asarray(lu_and_piv[1]))
+    lu, order = square(lu_and_piv[0], check_finite), permutation(np.asarray(lu_and_piv[1]))
     b = finite(b, check_finite)
     if b.ndim == 1:
         return lu_solve((lu, lu_and_piv[1]), b[:, None], trans, check_finite=False)[:, 0]
+    if are_complex(lu, b):
+        solve = of_complex.solve_triangular
+        if trans:
+            half = solve(lu, b, lower=False, trans=trans)
+            return solve(lu, half, lower=True, unit=True, trans=trans)[np.argsort(order)]
+        return solve(lu, solve(lu, b[order], lower=True, unit=True), lower=False)
     if trans:
         half = solve_triangle(lu, b, False, False, True)
         return solve_triangle(lu, half, True, True, True)[np.argsort(order)]
@@ -396,7 +419,7 @@ def lu(
     n = len(packed)
     lower = part(packed, triangle(n, strict=True)) + np.eye(n)
     upper = part(packed, triangle(n, lower=False))
-    rows = np.argsort(_permutation(pivots))
+    rows = np.argsort(permutation(pivots))
     if permute_l:
         return lower[rows], upper
     return rows if p_indices else np.eye(n)[rows], lower, upper
@@ -461,7 +484,9 @@ def eigh(
     if b is not None:
         results = _eigh_of_pair(a, square(b, check_finite), lower, eigvals_only)
     elif eigvals_only:
-        results = (factor.eigvalsh(a, lower=lower),)
+        results = (matrices.eigvalsh(a, lower=lower),)
+    elif are_complex(a):
+        results = of_complex.eigh(a, lower=lower, driver=driver)
     else:
         results = _eigh(a, lower, driver)
     results = tuple(x[..., chosen] for x in results)
@@ -469,17 +494,18 @@ def eigh(
 
 
 def _eigh_of_pair(a: Any, b: Any, lower: bool, eigvals_only: bool) -> tuple[Any, ...]:
-    """By the triangle l with b = l @ l.T, the problem of inv(l) @ a @ inv(l.T)."""
-    l = factor.cholesky(b, upper=not lower)  # noqa: E741
-    l = l if lower else T(l)  # noqa: E741
-    half = solve_triangle(l, factor.mirrored(a, lower), True)
-    single = solve_triangle(l, T(half), True)
+    """By the triangle l with b = l @ H(l), the problem of inv(l) @ a @ inv(H(l))."""
+    l = matrices.cholesky(b, upper=not lower)  # noqa: E741
+    l = l if lower else H(l)  # noqa: E741
+    half = matrices.solve_triangle(l, matrices.mirrored(a, lower), True)
+    single = matrices.solve_triangle(l, H(half), True)
     if eigvals_only:
-        return (factor.eigvalsh(single),)
-    w, v = _eigh(single, True, None)
-    v = solve_triangle(l, v, True, False, True)
+        return (matrices.eigvalsh(single),)
+    w, v = matrices.eigh(single)
+    v = matrices.solve_triangle(H(l), v, False)
     scipys = scipy.linalg.eigh(value(a), value(b), lower=lower)[1]
-    return w, v * np.where(np.sum(value(v) * scipys, axis=-2, keepdims=True) < 0.0, -1.0, 1.0)
+    turn = np.sum(np.conj(value(v)) * scipys, axis=-2, keepdims=True)
+    return w, v * (turn / np.abs(turn))
 
 
 @implements(scipy.linalg.eigvalsh)
@@ -512,14 +538,17 @@ def svd(
     """Singular values and vectors; see `cadiff.numpy.linalg.svd`."""
     a = of_numpy.matrix(finite(a, check_finite))
     if not compute_uv:
-        return factor.svdvals(a)
-    return _svd(a, bool(full_matrices) and a.shape[-2] != a.shape[-1], lapack_driver)
+        return matrices.svdvals(a)
+    full = bool(full_matrices) and a.shape[-2] != a.shape[-1]
+    if are_complex(a):
+        return of_complex.svd(a, full=full, driver=lapack_driver)
+    return _svd(a, full, lapack_driver)
 
 
 @implements(scipy.linalg.svdvals)
 def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Singular values, from the largest to the smallest; at 0 their derivatives are 0."""
-    return factor.svdvals(of_numpy.matrix(finite(a, check_finite)))
+    return matrices.svdvals(of_numpy.matrix(finite(a, check_finite)))
 
 
 # --- functions of matrices -----------------------------------------------------------------------
@@ -527,17 +556,13 @@ def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any
 
 @primitive
 def _expm(a: Any) -> Any:
-    return scipy.linalg.expm(a)
+    return exponential(a)
 
 
 @primitive
 def _frechet(a: Any, e: Any) -> Any:
-    """The derivative of expm at a along e; its transpose is the derivative at a.T.
-
-    Al-Mohy and Higham, "Computing the Frechet derivative of the matrix exponential, with an
-    application to condition number estimation" (2009); SciPy has the algorithm.
-    """
-    return each(lambda a, e: scipy.linalg.expm_frechet(a, e, compute_expm=False), a, e)
+    """The derivative of expm at a along e; its transpose is the derivative at a.T."""
+    return frechet(a, e)
 
 
 def _second(a: Any, e: Any, f: Any) -> Any:
@@ -548,12 +573,7 @@ def _second(a: Any, e: Any, f: Any) -> Any:
     """
     zero = np.zeros(a.shape)
     n = a.shape[-1]
-    return _frechet(_blocks(a, e, zero, a), _blocks(f, zero, zero, f))[..., :n, n:]
-
-
-def _blocks(a: Any, b: Any, c: Any, d: Any) -> Any:
-    rows = (concatenate([a, b], axis=-1), concatenate([c, d], axis=-1))
-    return concatenate(rows, axis=-2)
+    return _frechet(blocks(a, e, zero, a), blocks(f, zero, zero, f))[..., :n, n:]
 
 
 _frechet.called = "expm_frechet"
@@ -580,7 +600,7 @@ def expm(A: Any) -> Any:
     A = number(A)
     if not A.ndim:
         A = reshape(A, (1, 1))
-    return _expm(of_numpy.square(A))
+    return (of_complex.expm if are_complex(A) else _expm)(of_numpy.square(A))
 
 
 @implements(scipy.linalg.expm_frechet)
@@ -595,15 +615,18 @@ def expm_frechet(
     A, E = square(A, check_finite), square(E, check_finite)
     if A.shape != E.shape:
         raise ValueError("expected A and E to be the same shape")
+    if are_complex(A, E):
+        tangent = of_complex.frechet(A, E)
+        return (expm(A), tangent) if compute_expm else tangent
     tangent = _frechet(A, E)
     return (_expm(A), tangent) if compute_expm else tangent
 
 
 def _real(x: Any, what: str) -> Any:
-    """The real part of a matrix whose imaginary part is rounding; TypeError otherwise."""
+    """The real part of a matrix whose imaginary part is rounding; otherwise an error."""
     noise = 1e3 * EPSILON * np.max(np.abs(x), initial=0.0)
     if np.iscomplexobj(x) and np.max(np.abs(x.imag), initial=0.0) > noise:
-        raise TypeError(f"{what} of this matrix is complex: derivatives are of real numbers only")
+        raise ComplexResultError(f"{what} of this matrix is complex")
     return np.real(x)
 
 
@@ -618,7 +641,7 @@ def _logm_derivative(a: Any, e: Any) -> Any:
     factors = np.linalg.norm(held(e), axis=(-2, -1), keepdims=True) / sizes
     factors = np.where(factors == 0.0, 1.0, factors)
     n = a.shape[-1]
-    return factors * _logm(_blocks(a, e / factors, np.zeros(a.shape), a))[..., :n, n:]
+    return factors * _logm(blocks(a, e / factors, np.zeros(a.shape), a))[..., :n, n:]
 
 
 _logm.called = "logm"
@@ -629,9 +652,9 @@ _logm.defpattern("...ij->...kl")
 
 @implements(scipy.linalg.logm)
 def logm(A: Any, disp: bool = True) -> Any:
-    """The principal logarithm of a matrix that has a real one; otherwise TypeError."""
+    """The principal logarithm of a matrix."""
     supported("logm", disp=(disp, True))
-    return _logm(square(A))
+    return matrices.where_real(_logm, of_complex.logm)(square(A))
 
 
 @primitive
@@ -656,14 +679,18 @@ _sylvester.defpattern("...ij->...kl", "...ij->...kl", "...ij->...kl")
 @implements(scipy.linalg.solve_sylvester)
 def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     """Solve a @ x + x @ b = q."""
-    return _sylvester(square(a), square(b), of_numpy.matrix(q))
+    return _solved_sylvester(square(a), square(b), of_numpy.matrix(q))
+
+
+def _solved_sylvester(a: Any, b: Any, q: Any) -> Any:
+    return (of_complex.sylvester if are_complex(a, b, q) else _sylvester)(a, b, q)
 
 
 @implements(scipy.linalg.solve_continuous_lyapunov)
 def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
-    """Solve a @ x + x @ a.T = q."""
+    """Solve a @ x + x @ a.T = q, with the adjoint of a if that is complex."""
     a = square(a)
-    return _sylvester(a, T(a), square(q))
+    return _solved_sylvester(a, H(a), square(q))
 
 
 @primitive
@@ -687,9 +714,9 @@ _sqrtm.defpattern("...ij->...kl")
 
 @implements(scipy.linalg.sqrtm)
 def sqrtm(A: Any, disp: bool = True, blocksize: int = 64) -> Any:
-    """The principal square root of a matrix that has a real one; otherwise TypeError."""
+    """The principal square root of a matrix."""
     supported("sqrtm", disp=(disp, True))
-    return _sqrtm(square(A))
+    return matrices.where_real(_sqrtm, of_complex.sqrtm)(square(A))
 
 
 # --- norms and special matrices ------------------------------------------------------------------
@@ -714,7 +741,7 @@ def norm(
     """The norm of vectors or matrices; see `cadiff.numpy.linalg.norm`."""
     a = finite(a, check_finite)
     orders: dict[int, tuple[Any, ...]] = {1: (None, 2), 2: (None, "f", "fro")}
-    if axis is None and ord in orders.get(a.ndim, ()):
+    if axis is None and ord in orders.get(a.ndim, ()) and not are_complex(a):
         return _euclidean(a, 2, None, keepdims)
     return of_numpy.norm(a, ord, axis, keepdims)
 
@@ -736,8 +763,10 @@ def _arranged(make: Callable[..., Any], *vectors: Any) -> Any:
 @implements(scipy.linalg.toeplitz)
 def toeplitz(c: Any, r: Any = None) -> Any:
     """The matrix that is constant along diagonals, with first column c and first row r."""
-    vectors = (c,) if r is None else (c, r)
-    return _arranged(scipy.linalg.toeplitz, *(_vector(x, "toeplitz") for x in vectors))
+    vectors = [_vector(x, "toeplitz") for x in ((c,) if r is None else (c, r))]
+    if r is None and are_complex(*vectors):
+        vectors.append(conjugate(vectors[0]))
+    return _arranged(scipy.linalg.toeplitz, *vectors)
 
 
 @implements(scipy.linalg.hankel)
@@ -768,3 +797,13 @@ def block_diag(*arrs: Any) -> Any:
         bands.append(concatenate([np.zeros((rows, left)), block, np.zeros((rows, right))], axis=1))
         left += columns
     return concatenate(bands, axis=0)
+
+
+# What is done by the same steps for complex numbers.
+_ALIKE: tuple[Any, ...] = (
+    block_diag, cho_factor, cho_solve, cholesky, circulant, det, eigh, eigvalsh, expm,
+    expm_frechet, hankel, inv, logm, lstsq, lu, lu_factor, lu_solve, norm, pinv, qr, solve,
+    solve_continuous_lyapunov, solve_sylvester, solve_triangular, sqrtm, svd, svdvals, toeplitz,
+)  # fmt: skip
+for _function in _ALIKE:
+    implements_complex(getattr(scipy.linalg, _function.__name__))(_function.__wrapped__)
