@@ -38,6 +38,7 @@ __all__ = [
     "network",
     "network_product",
     "product",
+    "transform",
 ]
 
 FORWARD = "forward mode"
@@ -229,6 +230,35 @@ def layer_hessian(n: int) -> Contest:
     )
 
 
+def transform(*shape: int, by_complex: bool = False) -> Contest:
+    """A Fourier transform of an array, and the gradient of a function that is linear in it."""
+    x: Any = np.random.default_rng(6).standard_normal(shape)
+    gradient: Any = problems.spectrum_gradient(shape)
+    value = float(np.vdot(gradient, x))
+    if by_complex:  # f(x + iy) has the gradient df/dx - i df/dy, which is that of an analytic one
+        x = x + 0j
+    fft, weights = (
+        (np.fft.fft if len(shape) == 1 else np.fft.fft2),
+        problems.spectrum_weights(shape),
+    )
+
+    def of_numpy(x: Any) -> Any:
+        return problems.weighted_spectrum(x, weights, fft, np.vdot)
+
+    def real_part(x: Any) -> Any:
+        value, gradient = value_and_grad(x)
+        return value, gradient.real
+
+    value_and_grad = cadiff.value_and_grad(of_numpy)
+    return Contest(
+        f"{fft.__name__} of {' x '.join(map(str, shape))}{' complex' * by_complex}",
+        {
+            NUMPY: Runner(partial(of_numpy, x), value),
+            GRADIENT: Runner(partial(real_part, x), (value, gradient)),
+        },
+    )
+
+
 CONTESTS: tuple[Callable[[], Contest], ...] = (
     logistic_regression,
     partial(network, 32),
@@ -241,4 +271,8 @@ CONTESTS: tuple[Callable[[], Contest], ...] = (
     partial(chain_product, 10**5),
     partial(network_product, 32),
     partial(layer_hessian, 100),
+    partial(transform, 2**10),
+    partial(transform, 2**20),
+    partial(transform, 2**20, by_complex=True),
+    partial(transform, 1024, 1024),
 )

@@ -38,6 +38,9 @@ __all__ = [
     "network_data",
     "network_product",
     "network_slope",
+    "spectrum_gradient",
+    "spectrum_weights",
+    "weighted_spectrum",
 ]
 
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -356,3 +359,29 @@ def arm_steps(angles: FloatArray) -> tuple[float, FloatArray]:
     f = make_arm(np, np.array)
     moved = [angles + STEP * 1j * row for row in np.eye(len(angles))]
     return float(f(angles)), np.array([f(point).imag / STEP for point in moved])
+
+
+# A spectrum
+
+
+def spectrum_weights(shape: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
+    """Cosines and sines, of frequencies 1 and 2 along each axis."""
+    places = [np.arange(n) / n for n in shape]
+    phase = 2.0 * np.pi * sum(np.meshgrid(*places, indexing="ij"))
+    return np.cos(phase), np.sin(2.0 * phase)
+
+
+def weighted_spectrum(
+    x: Any, weights: tuple[FloatArray, FloatArray], fft: Function, vdot: Function
+) -> Any:
+    """Real and imaginary part of a spectrum, weighted and summed."""
+    spectrum = fft(x)
+    return vdot(weights[0], spectrum.real) + vdot(weights[1], spectrum.imag)
+
+
+def spectrum_gradient(shape: tuple[int, ...]) -> FloatArray:
+    """Its gradient by a real x: waves are orthogonal, so that few elements are not 0."""
+    gradient, half = np.zeros(shape), 0.5 * float(np.prod(shape))
+    for frequency, term in ((1, half), (-1, half), (2, -half), (-2, half)):
+        gradient[(frequency,) * len(shape)] += term
+    return gradient

@@ -21,6 +21,7 @@ import cadiff
 from benchmarks import (
     array_contests,
     call_contests,
+    complex_contests,
     contests,
     factor_contests,
     linear_contests,
@@ -40,6 +41,13 @@ from benchmarks.array_contests import (
     RECORDED,
 )
 from benchmarks.call_contests import COMPILED, FEW, MANY, WATCHED
+from benchmarks.complex_contests import (
+    BY_EIGENVALUES,
+    COMPLEX,
+    COMPLEX_PROGRAM,
+    REAL,
+    REAL_PROGRAM,
+)
 from benchmarks.contests import (
     ARRAY,
     DUAL,
@@ -498,6 +506,19 @@ PARTS: dict[str, Measure] = {
             Compared(JACOBIAN, PUSHES, faster=True),
         ],
     ),
+    **{
+        f"complex-pulse-{'loop' if loop else 'stack'}-{n}": partial(
+            compared,
+            partial(complex_contests.pulse, n, steps, loop=loop),
+            [
+                Compared(COMPLEX, REAL, at_most(1.3)),
+                Compared(COMPLEX_PROGRAM, REAL_PROGRAM, at_most(1.2)),
+                *([] if loop else [Compared(BY_EIGENVALUES, REAL_PROGRAM)]),
+            ],
+        )
+        for loop in (True, False)
+        for n, steps in ((2, 50), (4, 100), (8, 200))
+    },
     "array-logistic": partial(
         compared, array_contests.logistic_regression, [Compared(GRADIENT, HAND, at_most(1.5))]
     ),
@@ -566,6 +587,19 @@ PARTS: dict[str, Measure] = {
         partial(factor_contests.product, 100),
         [Compared(PRODUCT, GRADIENT, at_most(6))],
     ),
+    **{
+        f"array-fft-{name}": partial(
+            compared,
+            partial(array_contests.transform, *shape, by_complex=by_complex),
+            [Compared(GRADIENT, NUMPY, at_most(3))],
+        )
+        for name, shape, by_complex in (
+            ("1024", (2**10,), False),
+            ("million", (2**20,), False),
+            ("million-complex", (2**20,), True),
+            ("image", (1024, 1024), False),
+        )
+    },
     "program-rosenbrock-1000": partial(
         compared,
         partial(program_contests.rosenbrock, 1000),

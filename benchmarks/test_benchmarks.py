@@ -15,6 +15,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from benchmarks import (
     array_contests,
     call_contests,
+    complex_contests,
     contests,
     factor_contests,
     linear_contests,
@@ -25,7 +26,7 @@ from benchmarks.contests import Contest, RecordedProblem, UnavailableError
 
 CONTESTS = [
     make()
-    for room in (contests, array_contests, linear_contests, factor_contests)
+    for room in (contests, array_contests, linear_contests, factor_contests, complex_contests)
     for make in room.CONTESTS
 ]
 OPERATIONS = 1_000_000

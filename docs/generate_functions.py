@@ -21,6 +21,7 @@ import numpy as np
 import cadiff
 from cadiff.numpy import _creation
 from cadiff.operations import table as _table
+from cadiff.operations.complexes import COMPLEX, ELEMENTWISE
 from cadiff.operations.dispatch import FUNCTIONS, PLAIN
 from cadiff.scipy import stats
 
@@ -34,8 +35,9 @@ This page is generated from the registry by `python docs/generate_functions.py`.
 All functions below accept numbers with derivatives when they are taken from `cadiff.numpy` or
 `cadiff.scipy`. NumPy's own functions accept them too, and so do the ufuncs of `scipy.special`; but
 those functions of SciPy that are written in Python raise: `logsumexp`, `log_softmax`, `polygamma`,
-`zeta`, `lambertw`, and nearly all of `scipy.linalg` and `scipy.stats`. Plain numbers go to NumPy's
-and SciPy's own functions. A function that is not listed raises an error when it is given a number
+`zeta`, `lambertw`, and nearly all of `scipy.linalg` and `scipy.stats`. The transforms of
+`scipy.fft` take them once `cadiff.scipy.fft` is imported. Plain numbers go to NumPy's and SciPy's
+own functions. A function that is not listed raises an error when it is given a number
 that carries a derivative. NumPy's ufuncs are rows of the [table of operations](operations.md), and
 have `reduce`, `accumulate`, `reduceat`, `outer` and `at`.
 
@@ -109,6 +111,18 @@ def distributions() -> Iterator[str]:
     yield "\n"
 
 
+def complex_functions() -> Iterator[str]:
+    """What takes complex numbers with derivatives."""
+    yield "\n## Complex numbers\n\nThese functions take complex numbers with derivatives, too.\n\n"
+    elementwise = sorted(f"`{name}`" for name in ELEMENTWISE if not name.startswith("_"))
+    yield f"* Element by element: {', '.join(elementwise)}\n"
+    modules: dict[str, set[str]] = {}
+    for original in COMPLEX:
+        modules.setdefault(home(original), set()).add(f"`{original.__name__}`")
+    for module, names in sorted(modules.items()):
+        yield f"* `{module}`: {', '.join(sorted(names))}\n"
+
+
 def page() -> str:
     """The text of the page."""
     import_modules()
@@ -139,6 +153,7 @@ def page() -> str:
         "They do so as copies, which nothing is written into. Code that takes nothing but an\n",
         "ndarray, or uses numbers as keys, is given `cadiff.value(y)`.\n",
     ]
+    parts += complex_functions()
     return "".join(parts)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 import cadiff
 
+from . import cases_fft
 from .derivatives import Case
 
 VERSION = tuple(int(number) for number in np.__version__.split(".")[:2])
@@ -75,7 +76,7 @@ def fixed(*arrays: Any) -> Draw:
     return lambda rng: tuple(np.array(x, dtype=float)[()] for x in arrays)
 
 
-CASES: list[Case] = []
+CASES: list[Case] = [*cases_fft.NUMPY]
 
 
 def case(name: str, call: Callable[..., Any], args: Draw, *argnums: int, **options: Any) -> None:

@@ -375,3 +375,26 @@ def test_arrays_made_of_numbers_are_fast_and_right(make: Callable[[Sequence[Any]
         return np.sum(pair)
 
     check(f, [3.0, 5.0], [5.0, 3.0 + 40.0 + 2.0])
+
+
+@pytest.mark.parametrize("dtype", [int, np.int8, bool])
+def test_astype_of_ints_goes_by_steps(dtype: Any) -> None:
+    table, x = np.array([1.0, 10.0, 100.0, 1000.0]), np.array([1.7, -0.2, 2.0])
+
+    def f(np: Any, x: Any) -> Any:
+        steps = np.floor(x).astype(dtype)
+        single = x[0] if dtype is bool else x[0].astype(dtype)
+        return np.sum((x * 2.0) * steps + table[steps.astype(int) % 4]) + single * x[1]
+
+    for v in (Var(x), Dual(x, x)):
+        assert v.astype(dtype).dtype == dtype
+        assert v.astype(dtype).tolist() == x.astype(dtype).tolist()
+    program = cadiff.compile(lambda x: f(cnp, x))
+    for point in (x + 0.05, x[::-1] + 0.1, x + 0.05):
+        t = np.array([1.0, 2.0, -1.0])
+        slope = (f(np, point + 1e-6 * t) - f(np, point - 1e-6 * t)) / 2e-6
+        for gradient in (cadiff.grad(lambda x: f(cnp, x))(point), program.grad(point)):
+            assert gradient @ t == pytest.approx(slope, rel=1e-8)
+        assert program(point) == pytest.approx(f(np, point), rel=1e-15)
+    with pytest.raises(TypeError, match=r"cadiff\.value"):
+        Var(x).astype("M8[s]")

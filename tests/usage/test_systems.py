@@ -38,7 +38,7 @@ def test_sum_of_a_number_and_a_dual() -> None:
     assert (y.primal, y.tangent) == (3.0, 5.0)
 
 
-@pytest.mark.parametrize("other", ["10", None, ["10"], {"a": 1}, 1j])
+@pytest.mark.parametrize("other", ["10", None, ["10"], {"a": 1}])
 def test_duals_do_not_mix_with_anything_but_numbers(other: Any) -> None:
     with pytest.raises(TypeError):
         Dual(4, 7) + other
