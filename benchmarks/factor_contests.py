@@ -133,6 +133,21 @@ def weighted(results: Any, weights: list[FloatArray]) -> Any:
     return sum(cnp.sum(item * w) for item, w in zip(items, weights, strict=True))
 
 
+def with_signs_of(results: Any, moved: Any) -> Any:
+    """What a decomposition gives beside a point, its vectors with the signs that they have there.
+
+    LAPACK may turn them from one matrix to the next.
+    """
+    if not isinstance(results, tuple) or len(results) < 2 or results[0].shape == results[1].shape:
+        return moved
+    is_svd = len(results) == 3
+    vectors = 0 if is_svd else 1
+    signs = np.sign(np.sum(results[vectors] * moved[vectors], axis=0))
+    if not is_svd:
+        return moved[0], moved[1] * signs
+    return moved[0] * signs, moved[1], signs[:, None] * moved[2]
+
+
 def decomposition(name: str, n: int) -> Contest:
     """Value and gradient of a weighted sum of what a decomposition of an n x n matrix gives."""
     call, by_hand = DECOMPOSITIONS[name]
@@ -148,7 +163,8 @@ def decomposition(name: str, n: int) -> Contest:
     expected = by_hand(a, b, weights)
     direction = symmetric(rng.standard_normal((n, n)))
     direction /= np.linalg.norm(direction)
-    ahead, behind = (total(a + step * direction) for step in (STEP, -STEP))
+    moved = (call(np, a + step * direction, b) for step in (STEP, -STEP))
+    ahead, behind = (float(weighted(with_signs_of(results, x), weights)) for x in moved)
     slope = float(np.vdot(expected[1], direction))
     work = f"{name} of {n} x {n}"
     compare(f"{work}: {HAND}", slope, (ahead - behind) / (2.0 * STEP), OF_DIFFERENCES)
