@@ -438,11 +438,11 @@ def _plain_single(x: Any) -> Number:
 
 def opened(made: Number) -> Number:
     """An array just made, so that any number of a differentiation under way can be assigned."""
+    if isinstance(made, (Var, Dual)):
+        return binding.under_way(made) if made.ndim else made
     if isinstance(made, Complex) or np.iscomplexobj(made):
         return binding.make_complex(opened(copy(made.real)), opened(copy(made.imag)))
-    if not isinstance(made, (Var, Dual)):
-        return _open(np.asarray(made))
-    return binding.under_way(made) if made.ndim else made
+    return _open(np.asarray(made))
 
 
 def _open(values: Any) -> Number:
