@@ -152,6 +152,14 @@ def log(z: ComplexNumber) -> ComplexNumber:
     return paired(binding.log_hypot(a, b), _table.arctan2(b, a))
 
 
+def log1p(z: ComplexNumber) -> ComplexNumber:
+    """The logarithm of 1 + z, of small z to all digits: NumPy's has none below 1e-16."""
+    a, b = whole_parts(z)
+    near = 0.5 * _table.log1p(a * (2.0 + a) + _table.square(b))
+    re = _table.where(absolute(z) < 0.5, near, binding.log_hypot(1.0 + a, b))
+    return paired(re, _table.arctan2(b, 1.0 + a))
+
+
 def log2(z: ComplexNumber) -> ComplexNumber:
     return log(z) * (1.0 / np.log(2.0))
 
@@ -171,7 +179,7 @@ def sqrt(z: ComplexNumber) -> ComplexNumber:
 
 
 def sign(z: ComplexNumber) -> ComplexNumber:
-    """Z / |z|, and 0 at 0, as of NumPy 2."""
+    """The number of length 1 in the same direction, and 0 at 0, as of NumPy 2."""
     a, b = whole_parts(z)
     length = _table.hypot(a, b)
     length = length + binding.indicator(length, 0.0, EQUAL)
@@ -181,21 +189,49 @@ def sign(z: ComplexNumber) -> ComplexNumber:
 def _by_steps(ufunc: Any, derivative: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
     """An analytic function whose values are NumPy's, with its derivative at z, where it is w."""
     step = on_pairs(lambda z: ufunc(z))
-    step.primitive.called = ufunc.__name__
+    step.primitive.called = step.__name__ = ufunc.__name__
     step.defpartials(lambda w, z: derivative(w, z))
     return step
 
 
+def _sech_squared(z: Any) -> Any:
+    """1 / cosh(z)**2, without overflow or cancellation."""
+    decay = exp(z * (-2.0 * _table.copysign(1.0, whole_parts(z)[0])))
+    return 4.0 * decay / square(1.0 + decay)
+
+
+# Where a formula has two halves it is so that its own derivative does not cancel either.
+
+
+def _slope_of_tanh(w: Any, z: Any) -> Any:
+    """The derivative of tanh at z, where it is w."""
+    return where(absolute(z) < 0.75, 1.0 - square(w), _sech_squared(z))
+
+
+def _gap(z: Any) -> Any:
+    """1 - z**2."""
+    return where(absolute(z) < 0.5, 1.0 - square(z), (1.0 - z) * (1.0 + z))
+
+
+def _root_of_gap(z: Any) -> Any:
+    """The root of 1 - z**2, with the branch cuts of arcsin."""
+    return where(absolute(z) < 0.5, sqrt(1.0 - square(z)), sqrt(1.0 - z) * sqrt(1.0 + z))
+
+
+def _slope_of_arccosh(w: Any, z: Any) -> Any:
+    """The derivative of arccosh: 1 / (sqrt(z - 1) sqrt(z + 1))."""
+    return paired(0.0, -_table.copysign(1.0, whole_parts(z)[1])) / _root_of_gap(z)
+
+
 expm1 = _by_steps(np.expm1, lambda w, z: exp(z))
-log1p = _by_steps(np.log1p, lambda w, z: 1.0 / (1.0 + z))
-tan = _by_steps(np.tan, lambda w, z: 1.0 + square(w))
-tanh = _by_steps(np.tanh, lambda w, z: 1.0 - square(w))
-arcsin = _by_steps(np.arcsin, lambda w, z: 1.0 / (sqrt(1.0 - z) * sqrt(1.0 + z)))
-arccos = _by_steps(np.arccos, lambda w, z: -1.0 / (sqrt(1.0 - z) * sqrt(1.0 + z)))
-arctan = _by_steps(np.arctan, lambda w, z: 1.0 / ((1.0 - 1j * z) * (1.0 + 1j * z)))
-arcsinh = _by_steps(np.arcsinh, lambda w, z: 1.0 / (sqrt(1.0 - 1j * z) * sqrt(1.0 + 1j * z)))
-arccosh = _by_steps(np.arccosh, lambda w, z: 1.0 / (sqrt(z - 1.0) * sqrt(z + 1.0)))
-arctanh = _by_steps(np.arctanh, lambda w, z: 1.0 / ((1.0 - z) * (1.0 + z)))
+tan = _by_steps(np.tan, lambda w, z: _slope_of_tanh(1j * w, 1j * z))
+tanh = _by_steps(np.tanh, _slope_of_tanh)
+arcsin = _by_steps(np.arcsin, lambda w, z: 1.0 / _root_of_gap(z))
+arccos = _by_steps(np.arccos, lambda w, z: -1.0 / _root_of_gap(z))
+arctan = _by_steps(np.arctan, lambda w, z: 1.0 / _gap(1j * z))
+arcsinh = _by_steps(np.arcsinh, lambda w, z: 1.0 / _root_of_gap(1j * z))
+arccosh = _by_steps(np.arccosh, _slope_of_arccosh)
+arctanh = _by_steps(np.arctanh, lambda w, z: 1.0 / _gap(z))
 
 
 def _power_by_base(ans: Any, z: Any, w: Any) -> Any:
@@ -251,20 +287,17 @@ def _precedes(x: Any, y: Any) -> Any:
     return np.less(x, y)
 
 
-def _extreme(choose_first: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _extreme(name: str, choose_first: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def extreme(x: Any, y: Any) -> Any:
         x, y = joined(x), joined(y)
         return where(choose_first(x, y), x, y)
 
+    extreme.__name__ = name
     return extreme
 
 
-maximum = _extreme(lambda x, y: ~_precedes(x, y))
-minimum = _extreme(lambda x, y: ~_precedes(y, x))
-
-
-def clear_names(**functions: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
-    return functions
+maximum = _extreme("maximum", lambda x, y: ~_precedes(x, y))
+minimum = _extreme("minimum", lambda x, y: ~_precedes(y, x))
 
 
 # By the names of the table of operations, which are those of the ufuncs.
@@ -273,15 +306,12 @@ ELEMENTWISE: dict[str, Callable[..., Any]] = {
     **{
         function.__name__: function
         for function in (
-            absolute, conjugate, cos, cosh, exp, exp2, log, log10, log2, power, reciprocal, sign,
-            sin, sinh, sqrt, square, where,
+            absolute, arccos, arccosh, arcsin, arcsinh, arctan, arctanh, conjugate, cos, cosh, exp,
+            exp2, expm1, log, log10, log1p, log2, maximum, minimum, power, reciprocal, sign, sin,
+            sinh, sqrt, square, tan, tanh, where,
         )
     },
-    **clear_names(
-        arccos=arccos, arccosh=arccosh, arcsin=arcsin, arcsinh=arcsinh, arctan=arctan,
-        arctanh=arctanh, expm1=expm1, log1p=log1p, tan=tan, tanh=tanh, maximum=maximum,
-        minimum=minimum, float_power=power,
-    ),
+    "float_power": power,
     "negative": lambda z: -_as_complex(z),
     "positive": lambda z: +_as_complex(z),
     "_amul": binding.COMPLEX_OPERATORS["multiply"],

@@ -58,7 +58,8 @@ class on_pairs:  # noqa: N801 - a decorator
         self.function = function
         self.real = tuple(real)
         self.primitive = primitive(self._apply)
-        self.primitive.called = getattr(function, "__name__", "")
+        self.__name__: str = getattr(function, "__name__", "")
+        self.primitive.called = self.__name__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not carries(args):

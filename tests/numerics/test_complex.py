@@ -511,3 +511,52 @@ def test_the_real_part_of_a_real_number_keeps_its_derivative() -> None:
         == 6
     )
     assert type(cadiff.Dual(3.0, 1.0).real) is float
+
+
+@pytest.mark.parametrize("z", [20 + 1j, -20 + 2j, 300 - 1j, 800 + 1j, -800 + 0.5j, 0.3 - 0.2j])
+def test_slopes_of_tan_and_tanh_far_out(z: complex) -> None:
+    with mp.workdps(50):
+        want = [complex(1 / mp.cosh(mp.mpc(z)) ** 2), complex(1 / mp.cos(mp.mpc(1j * z)) ** 2)]
+    for f, point, slope in zip((np.tanh, np.tan), (z, 1j * z), want, strict=True):
+        found = cadiff.grad(f, holomorphic=True)(point)
+        assert abs(found - slope) <= 1e-13 * abs(slope) + 1e-300
+        assert abs(cadiff.jvp(f, (point,), (1.0,))[1] - slope) <= 1e-13 * abs(slope) + 1e-300
+
+
+def slopes(name: str, z: Any) -> tuple[Any, Any]:
+    """First and second derivative of a function."""
+    if name in ("tan", "tanh"):
+        t = getattr(mp, name)(z)
+        sign = 1 if name == "tan" else -1
+        return 1 + sign * t * t, 2 * sign * t * (1 + sign * t * t)
+    if name == "log1p":
+        return 1 / (1 + z), -1 / (1 + z) ** 2
+    s = -1 if name in ("arctan", "arcsinh") else 1
+    if name in ("arctan", "arctanh"):
+        return 1 / (1 - s * z * z), 2 * s * z / (1 - s * z * z) ** 2
+    root = {
+        "arcsin": lambda: mp.sqrt(1 - z) * mp.sqrt(1 + z),
+        "arccos": lambda: -mp.sqrt(1 - z) * mp.sqrt(1 + z),
+        "arcsinh": lambda: mp.sqrt(1 - 1j * z) * mp.sqrt(1 + 1j * z),
+        "arccosh": lambda: mp.sqrt(z - 1) * mp.sqrt(z + 1),
+    }[name]()
+    return 1 / root, (-1 if name == "arccosh" else s) * z / root**3
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["tan", "tanh", "log1p", "arctan", "arctanh", "arcsin", "arccos", "arcsinh", "arccosh"],
+)
+def test_derivatives_over_the_whole_range(name: str) -> None:
+    """Small and large numbers in all directions, points near branches among them."""
+    points = [
+        cmath.rect(10.0**k, t) for k in (-30, -8, -0.1, 0.3, 8, 30) for t in (0.1, 1.4, -2.2)
+    ]
+    f = getattr(np, name)
+    for z in [*points, 1 - 1e-7 + 1e-9j, 1j + 1e-9, 0.6 + 0.8j]:
+        with mp.workdps(120):
+            want = [complex(x) for x in slopes(name, mp.mpc(z))]
+        found = cadiff.jvp(f, (z,), (1.0,))[1]
+        twice = cadiff.jvp(lambda w: cadiff.jvp(f, (w,), (1.0,))[1], (z,), (1.0,))[1]
+        for a, b in zip((found, twice), want, strict=True):
+            assert abs(a - b) <= 1e-9 * abs(b) + 1e-290, (z, a, b)
