@@ -461,8 +461,13 @@ class Rule:
         self.which = which
         self.several = several
         self.passive = [False] * len(which)
-        self.unread = [k in operation.unread for k in which]
         self.point: tuple[list[Any], list[Any]] = ([], [])
+
+    @property
+    def unread(self) -> list[bool] | None:
+        """Of each operand whether rules ask nothing but its shape."""
+        unread = self.operation.unread
+        return [k in unread for k in self.which] if unread else None
 
     # --- as a step of a program
 
