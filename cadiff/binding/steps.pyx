@@ -25,7 +25,7 @@ from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
-from .tape cimport are_zero, rule_name
+from .tape cimport are_zero, empty_like, rule_name
 from .atoms cimport shape
 
 from .guards import compare
@@ -149,18 +149,19 @@ cdef int carry_out_step(void *owner, uint32_t number, const double *operands,
         step = (<list>owner)[number]
         given = []
         for operand in step.operands:
-            size = np.size(operand)
+            size = 1
             if isinstance(operand, float):
                 given.append(operands[0])
             else:
-                array = np.empty(np.shape(operand))
+                array = empty_like(operand)
+                size = cnp.PyArray_SIZE(array)
                 memcpy(cnp.PyArray_DATA(array), operands, size * sizeof(double))
                 given.append(laid_out(array, operand))
             operands += size
         found = step.rule.call(given)
         for result, expected in zip(found, step.results, strict=True):
-            array = np.ascontiguousarray(result, dtype=np.float64)
-            if np.shape(result) != np.shape(expected):
+            array = cnp.PyArray_FROMANY(result, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO)
+            if shape(result) != shape(expected):
                 raise ValueError(
                     f"{rule_name(step.rule)} returned an array of the shape {np.shape(result)}, "
                     f"where it had {np.shape(expected)} when it was recorded"
