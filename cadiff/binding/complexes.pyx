@@ -6,6 +6,8 @@ is exactly zero, whatever shape the other one has; it absorbs in products. What 
 functions and protocols, is registered here by the modules that know it.
 """
 
+from operator import matmul
+
 import numpy as np
 
 cimport cython
@@ -27,9 +29,13 @@ def register_complex(functions):
 
 # --- parts ---------------------------------------------------------------------------------------
 
-cdef inline bint is_nothing(object x):
-    """Whether a part is exactly zero."""
-    return CAD_IS_FLOAT(x) and PyFloat_AS_DOUBLE(x) == 0.0 and not signbit(PyFloat_AS_DOUBLE(x))
+cpdef bint is_nothing(object x) noexcept:
+    """Whether a part is exactly zero; operations keep its sign."""
+    return CAD_IS_FLOAT(x) and PyFloat_AS_DOUBLE(x) == 0.0
+
+
+cdef inline bint has_sign(object x):
+    return signbit(PyFloat_AS_DOUBLE(x))
 
 
 cdef inline bint is_number(object x):
@@ -46,28 +52,15 @@ cdef object own(object x):
 
 
 cdef object plus(object x, object y):
-    if is_nothing(x):
+    if is_nothing(y) and (is_number(x) or has_sign(y)):
+        return own(x)
+    if is_nothing(x) and (is_number(y) or has_sign(x)):
         return own(y)
-    return own(x) if is_nothing(y) else x + y
+    return x + y
 
 
 cdef object minus(object x, object y):
-    if is_nothing(y):
-        return own(x)
-    return -y if is_nothing(x) else x - y
-
-
-cdef object less_product(object x, object y, object z):
-    """x - y z, of an x that is exactly zero without the subtraction."""
-    if not is_nothing(x) or is_nothing(y) or is_nothing(z):
-        return minus(x, times(y, z))
-    if CAD_IS_FLOAT(y):
-        return times(-y, z)
-    return times(y, -z) if CAD_IS_FLOAT(z) else -times(y, z)
-
-
-cdef object negated(object x):
-    return x if is_nothing(x) else -x
+    return own(x) if is_nothing(y) and (is_number(x) or not has_sign(y)) else x - y
 
 
 cdef object times(object x, object y):
@@ -78,6 +71,24 @@ cdef object times(object x, object y):
     if CAD_IS_FLOAT(y) and PyFloat_AS_DOUBLE(y) == 1.0:
         return own(x)
     return x * y
+
+
+cdef inline object product_of(object product, object x, object y):
+    """x times y, or, unless it is None, their product of some kind; an exact zero absorbs."""
+    if product is None:
+        return times(x, y)
+    return 0.0 if is_nothing(x) or is_nothing(y) else product(x, y)
+
+
+cdef object less_product(object product, object x, object y, object z):
+    """x less the product of y and z, of an x that is exactly zero without the subtraction."""
+    if is_nothing(y) or is_nothing(z):
+        return x
+    if not is_nothing(x):
+        return x - product_of(product, y, z)
+    if is_number(y) and not is_number(z):
+        return product_of(product, y, -z)
+    return -product_of(product, y, z) if is_number(y) else product_of(product, -y, z)
 
 
 cdef object over(object x, object y):
@@ -94,7 +105,7 @@ cdef tuple plain_parts(object x):
     cdef double *both = <double *>cnp.PyArray_DATA(array)
     cdef double *first
     cdef double *second
-    cdef bint is_real = True, is_imaginary = True
+    cdef bint is_real = True, is_imaginary = True  # the other part is the first zero throughout
     if ndim == 0:
         return both[0], both[1]
     re = cnp.PyArray_SimpleNew(ndim, cnp.PyArray_DIMS(array), cnp.NPY_DOUBLE)
@@ -102,11 +113,11 @@ cdef tuple plain_parts(object x):
     first, second = <double *>cnp.PyArray_DATA(re), <double *>cnp.PyArray_DATA(im)
     for i in range(size):
         first[i], second[i] = both[2 * i], both[2 * i + 1]
-        is_imaginary &= first[i] == 0.0 and not signbit(first[i])
-        is_real &= second[i] == 0.0 and not signbit(second[i])
+        is_imaginary &= first[i] == 0.0 and signbit(first[i]) == signbit(first[0])
+        is_real &= second[i] == 0.0 and signbit(second[i]) == signbit(second[0])
     if is_real:
-        return re, 0.0
-    return (0.0, im) if is_imaginary else (re, im)
+        return re, (second[0] if size > 0 else 0.0)
+    return (first[0], im) if is_imaginary else (re, im)
 
 
 def pair_of_array(x):
@@ -236,6 +247,15 @@ def sqrt_imag(x, y):
     return cad_apply2(CAD_OP_sqrt_imag, x, y)
 
 
+cdef object bilinear_of(object product, tuple p, tuple q):
+    a, b = p
+    c, d = q
+    return complex_of(
+        less_product(product, product_of(product, a, c), b, d),
+        plus(product_of(product, a, d), product_of(product, b, c)),
+    )
+
+
 # --- operators -----------------------------------------------------------------------------------
 
 cdef object added(object x, object y):
@@ -262,10 +282,9 @@ cdef object multiplied(object x, object y):
     p, q = operand_parts(x), operand_parts(y)
     if p is None or q is None:
         return NotImplemented
-    a, b = p
-    c, d = q
-    re, im = less_product(times(a, c), b, d), plus(times(a, d), times(b, c))
-    return zeros_of(p, q) if is_nothing(re) and is_nothing(im) else complex_of(re, im)
+    if (is_nothing(p[0]) and is_nothing(p[1])) or (is_nothing(q[0]) and is_nothing(q[1])):
+        return zeros_of(p, q)
+    return bilinear_of(None, p, q)
 
 
 cdef object divided(object x, object y):
@@ -281,7 +300,7 @@ cdef object divided(object x, object y):
     if is_nothing(d):
         return complex_of(over(a, c), over(b, c))
     if is_nothing(c):  # -i / d times the dividend
-        return complex_of(over(b, d), over(negated(a), d))
+        return complex_of(over(b, d), over(-a, d))
     length = cad_apply2(CAD_OP_hypot, c, d)
     c, d = cad_apply2(CAD_OP_hypot_ratio, c, d), cad_apply2(CAD_OP_hypot_ratio, d, c)
     return complex_of(
@@ -289,21 +308,16 @@ cdef object divided(object x, object y):
     )
 
 
-cdef object product_of(object x, object y):
-    if is_nothing(x) or is_nothing(y):
-        return 0.0
-    return x @ y
+def bilinear(product, x, y):
+    """A product of real numbers, such as that of matrices, of complex ones."""
+    return bilinear_of(product, parts_of(x), parts_of(y))
 
 
 cdef object multiplied_as_matrices(object x, object y):
     p, q = parts_of(x), parts_of(y)
     if p is None or q is None:
         return hooks.function(np.matmul, (x, y), {})
-    a, b = p
-    c, d = q
-    return complex_of(
-        minus(product_of(a, c), product_of(b, d)), plus(product_of(a, d), product_of(b, c))
-    )
+    return bilinear_of(matmul, p, q)
 
 
 COMPLEX_OPERATORS = {
@@ -349,9 +363,9 @@ cdef class Complex:
         """Both parts, neither of them left out."""
         lengths = self.shape
         if is_nothing(self.re) and lengths != ():
-            return np.zeros(lengths), self.im
+            return np.full(lengths, self.re), self.im
         if is_nothing(self.im) and lengths != ():
-            return self.re, np.zeros(lengths)
+            return self.re, np.full(lengths, self.im)
         return self.re, self.im
 
     # --- what it is
@@ -526,7 +540,7 @@ cdef class Complex:
 
     def conjugate(self):
         """The complex conjugate."""
-        return complex_of(own(self.re), negated(self.im))
+        return complex_of(own(self.re), -self.im)
 
     def conj(self):
         """The complex conjugate."""
@@ -585,7 +599,7 @@ cdef class Complex:
         return multiplied_as_matrices(other, self)
 
     def __neg__(self):
-        return complex_of(negated(self.re), negated(self.im))
+        return complex_of(-self.re, -self.im)
 
     def __pos__(self):
         return complex_of(own(self.re), own(self.im))

@@ -21,7 +21,6 @@ from ..operations.complexes import (
     conjugate,
     implements_complex,
     joined,
-    parts,
     whole_parts,
 )
 from ..operations.complexes import (
@@ -101,12 +100,12 @@ def by_parts(original: Any, *places: int, names: tuple[str, ...] = ()) -> None:
 
 
 for _name in (
-    "array_split", "atleast_1d", "broadcast_to", "compress", "copy", "cumsum",
-    "delete", "diag", "diagflat", "diagonal", "dsplit", "expand_dims", "flip", "fliplr",
-    "flipud", "gradient", "hsplit", "matrix_transpose", "mean", "moveaxis",
-    "permute_dims", "ravel", "repeat", "reshape", "resize", "roll", "rollaxis", "rot90", "split",
-    "squeeze", "swapaxes", "take", "take_along_axis", "tile", "trace", "transpose",
-    "tril", "triu", "unstack", "vsplit", "around", "round", "cumulative_sum",
+    "array_split", "broadcast_to", "copy", "cumsum", "delete", "diag", "diagflat", "diagonal",
+    "dsplit", "expand_dims", "flip", "fliplr", "flipud", "gradient", "hsplit",
+    "matrix_transpose", "mean", "moveaxis", "permute_dims", "ravel", "repeat", "reshape",
+    "resize", "roll", "rollaxis", "rot90", "split", "squeeze", "swapaxes", "take",
+    "take_along_axis", "tile", "trace", "transpose", "tril", "triu", "unstack", "vsplit",
+    "around", "round", "cumulative_sum",
 ):  # fmt: skip
     for _original in existing(_name):
         by_parts(_original, 0, names=("a", "x"))
@@ -143,7 +142,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     return tuple(_function_of(np.broadcast_to)(x, shape) for x in args)
 
 
-def _at_least(n: int, original: Any) -> None:
+def _at_least(original: Any) -> None:
     @implements_complex(original)
     def at_least(*arys: Any) -> Any:
         made = [by_one(x) for x in arys]
@@ -156,8 +155,8 @@ def _at_least(n: int, original: Any) -> None:
         return made
 
 
-for _n, _original in enumerate((np.atleast_1d, np.atleast_2d, np.atleast_3d), 1):
-    _at_least(_n, _original)
+for _original in (np.atleast_1d, np.atleast_2d, np.atleast_3d):
+    _at_least(_original)
 
 
 @implements_complex(np.meshgrid)
@@ -222,24 +221,6 @@ for _original in (np.nansum, np.nanmean, np.nancumsum):
 # --- products ------------------------------------------------------------------------------------
 
 
-def bilinear(product: Callable[..., Any], x: Any, y: Any) -> Any:
-    """A product of real numbers, of complex ones; what is exactly zero absorbs."""
-    (a, b), (c, d) = parts(x), parts(y)
-
-    def times(p: Any, q: Any) -> Any:
-        return 0.0 if _is_nothing(p) or _is_nothing(q) else product(p, q)
-
-    re, im = times(b, d), times(a, d)
-    first, second = times(a, c), times(b, c)
-    re = first if _is_nothing(re) else -re if _is_nothing(first) else first - re
-    im = second if _is_nothing(im) else im if _is_nothing(second) else im + second
-    return paired(re, im)
-
-
-def _is_nothing(x: Any) -> bool:
-    return type(x) is float and x == 0.0
-
-
 def product_of(original: Any, conjugated: int | None = None) -> None:
     """A function of NumPy's that is linear in two arguments, or in the conjugate of one."""
 
@@ -251,7 +232,7 @@ def product_of(original: Any, conjugated: int | None = None) -> None:
             x = conjugate(x)
         elif conjugated == 1:
             y = conjugate(y)
-        return bilinear(lambda p, q: run(p, q, *args, **kwargs), joined(x), joined(y))
+        return binding.bilinear(lambda p, q: run(p, q, *args, **kwargs), joined(x), joined(y))
 
     call.__name__ = original.__name__
 
@@ -286,12 +267,12 @@ def einsum(subscripts: Any, *operands: Any, **kwargs: Any) -> Any:
         letters = set(result).union(*terms[2:])
         kept = "".join(c for c in dict.fromkeys(terms[0] + terms[1]) if c in letters)
         rule = f"{terms[0]},{terms[1]}->{kept}"
-        numbers[:2] = [bilinear(lambda p, q, rule=rule: real(rule, p, q), *numbers[:2])]
+        numbers[:2] = [binding.bilinear(lambda p, q, rule=rule: real(rule, p, q), *numbers[:2])]
         terms[:2] = [kept]
     rule = f"{','.join(terms)}->{result}"
     if len(numbers) == 1:
         return paired(*(real(rule, p) for p in whole_parts(numbers[0])))
-    return bilinear(lambda p, q: real(rule, p, q), *numbers)
+    return binding.bilinear(lambda p, q: real(rule, p, q), *numbers)
 
 
 def _spelled(subscripts: str, operands: tuple[Any, ...]) -> tuple[list[str], str]:

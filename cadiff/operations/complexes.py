@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import binding
-from ..binding import Complex, parts_of
+from ..binding import Complex, is_nothing, parts_of
 from ..binding import make_complex as paired
 from . import arrays
 from . import table as _table
@@ -56,11 +56,7 @@ def whole_parts(x: Any) -> tuple[Number, Number]:
     if isinstance(x, Complex):
         return binding.whole_parts_of(x)
     re, im = parts(x)
-    return tuple(np.zeros(binding.shape(x)) if _is_nothing(p) else p for p in (re, im))  # type: ignore[return-value]
-
-
-def _is_nothing(x: Number) -> bool:
-    return type(x) is float and x == 0.0
+    return tuple(np.full(binding.shape(x), p) if is_nothing(p) else p for p in (re, im))  # type: ignore[return-value]
 
 
 # --- elementwise ---------------------------------------------------------------------------------
@@ -89,9 +85,9 @@ def conjugate(z: ComplexNumber) -> ComplexNumber:
 def absolute(z: ComplexNumber) -> Number:
     """The absolute value, whose derivative at 0 is 0."""
     re, im = parts(z)
-    if _is_nothing(im):
+    if is_nothing(im):
         return _table.absolute(re)
-    return _table.absolute(im) if _is_nothing(re) else _table.hypot(re, im)
+    return _table.absolute(im) if is_nothing(re) else _table.hypot(re, im)
 
 
 def angle(z: ComplexNumber) -> Number:
@@ -102,7 +98,7 @@ def angle(z: ComplexNumber) -> Number:
 
 def square(z: ComplexNumber) -> ComplexNumber:
     re, im = parts(z)
-    if _is_nothing(im) or _is_nothing(re):
+    if is_nothing(im) or is_nothing(re):
         return paired(_table.square(re) - _table.square(im), 0.0)
     return paired((re - im) * (re + im), 2.0 * (re * im))
 
@@ -119,9 +115,9 @@ def _as_complex(z: Any) -> Any:
 def exp(z: ComplexNumber) -> ComplexNumber:
     re, im = parts(z)
     length = _table.exp(re)
-    if _is_nothing(im):
-        return paired(length, 0.0)
-    if _is_nothing(re):
+    if is_nothing(im):
+        return paired(length, im)
+    if is_nothing(re):
         return paired(_table.cos(im), _table.sin(im))
     return paired(length * _table.cos(im), length * _table.sin(im))
 
@@ -188,9 +184,9 @@ def sign(z: ComplexNumber) -> ComplexNumber:
 
 def _by_steps(ufunc: Any, derivative: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
     """An analytic function whose values are NumPy's, with its derivative at z, where it is w."""
-    step = on_pairs(lambda z: ufunc(z))
+    step = on_pairs(ufunc)
     step.primitive.called = step.__name__ = ufunc.__name__
-    step.defpartials(lambda w, z: derivative(w, z))
+    step.defpartials(derivative)
     return step
 
 
@@ -244,7 +240,7 @@ def _power_by_exponent(ans: Any, z: Any, w: Any) -> Any:
     return where(at_zero, 0.0, ans * log(where(at_zero, 1.0, z)))
 
 
-_power = on_pairs(lambda z, w: np.power(z, w))
+_power = on_pairs(np.power)
 _power.primitive.called = "power"
 _power.defpartials(_power_by_base, _power_by_exponent)
 
@@ -586,7 +582,7 @@ binding.register_complex(
         primal=_component(0),
         tangent=_component(1),
         ufunc=ufunc,
-        value=lambda part: binding.strip(part),
+        value=binding.strip,
         var=_var,
         zero_grad=_zero_grad,
     )

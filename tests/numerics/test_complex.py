@@ -288,6 +288,29 @@ def test_signed_zeros_and_branch_cuts_are_numpys() -> None:
             )
 
 
+SIGNED: dict[str, Any] = {
+    "1 - z": lambda np, z: np.sqrt(1.0 - z * z),
+    "x - z": lambda np, z: np.sqrt(np.real(z) - 4.0 - z),
+    "conj of real": lambda np, z: np.sqrt(np.conj(-abs(z) + 0j)),
+    "minus real": lambda np, z: np.log(-(abs(z) + 0j)),
+    "exp of conj": lambda np, z: np.exp(np.conj(abs(z) + 0j)),
+    "exp of -0.0": lambda np, z: np.exp(-(1j * abs(z))),
+    "minus 1j": lambda np, z: np.exp(-1j * abs(z)),
+    "plus -0.0": lambda np, z: abs(z) + np.conj(3.0 + 0j),
+    "plus array": lambda np, z: np.sqrt(-abs(z) + numpy.conj([3.0 + 0j, -3.0])),
+}
+
+
+@pytest.mark.parametrize("name", SIGNED)
+def test_exact_zeros_have_numpys_sign(name: str) -> None:
+    for z in (2 + 0j, complex(2.0, -0.0), -2 + 0j, complex(-2.0, -0.0), 2j, complex(-0.0, -2.0)):
+        expected = SIGNED[name](numpy, numpy.complex128(z))
+        found, _ = cadiff.jvp(lambda z: SIGNED[name](np, z), (z,), (1.0,))
+        numpy.testing.assert_allclose(found, expected, rtol=1e-15, atol=1e-15)
+        for part in (numpy.real, numpy.imag):
+            assert numpy.array_equal(numpy.signbit(part(found)), numpy.signbit(part(expected))), z
+
+
 @given(
     st.floats(-300, 300),
     st.floats(-300, 300),
