@@ -13,6 +13,7 @@ import numpy as np
 cimport cython
 from cpython.float cimport PyFloat_AS_DOUBLE
 from libc.math cimport signbit
+from libc.string cimport memcmp
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
@@ -51,16 +52,28 @@ cdef object own(object x):
     return +x if cad_ndim(x) > 0 else x
 
 
+# An array on the left of a number with derivatives would take the long way, by its ufunc.
+
+cdef inline object sum_of(object x, object y):
+    return y + x if is_number(y) and not is_number(x) else x + y
+
+
+cdef inline object difference_of(object x, object y):
+    return cad_apply2(CAD_OP_subtract, x, y) if is_number(y) and not is_number(x) else x - y
+
+
 cdef object plus(object x, object y):
     if is_nothing(y) and (is_number(x) or has_sign(y)):
         return own(x)
     if is_nothing(x) and (is_number(y) or has_sign(x)):
         return own(y)
-    return x + y
+    return sum_of(x, y)
 
 
 cdef object minus(object x, object y):
-    return own(x) if is_nothing(y) and (is_number(x) or not has_sign(y)) else x - y
+    if is_nothing(y) and (is_number(x) or not has_sign(y)):
+        return own(x)
+    return difference_of(x, y)
 
 
 cdef object times(object x, object y):
@@ -70,14 +83,18 @@ cdef object times(object x, object y):
         return own(y)
     if CAD_IS_FLOAT(y) and PyFloat_AS_DOUBLE(y) == 1.0:
         return own(x)
-    return x * y
+    return y * x if is_number(y) and not is_number(x) else x * y
 
 
-cdef inline object product_of(object product, object x, object y):
+cdef object product_of(object product, object x, object y):
     """x times y, or, unless it is None, their product of some kind; an exact zero absorbs."""
     if product is None:
         return times(x, y)
-    return 0.0 if is_nothing(x) or is_nothing(y) else product(x, y)
+    if is_nothing(x) or is_nothing(y):
+        return 0.0
+    if product is matmul and (CAD_IS_VAR_ARRAY(x) or CAD_IS_VAR_ARRAY(y)):
+        return cad_matmul(x, y)
+    return product(x, y)
 
 
 cdef object less_product(object product, object x, object y, object z):
@@ -85,7 +102,7 @@ cdef object less_product(object product, object x, object y, object z):
     if is_nothing(y) or is_nothing(z):
         return x
     if not is_nothing(x):
-        return x - product_of(product, y, z)
+        return difference_of(x, product_of(product, y, z))
     if is_number(y) and not is_number(z):
         return product_of(product, y, -z)
     return -product_of(product, y, z) if is_number(y) else product_of(product, -y, z)
@@ -95,8 +112,8 @@ cdef object over(object x, object y):
     return x if is_nothing(x) else x / y
 
 
-cdef tuple plain_parts(object x):
-    """The parts of a plain array, each of which is exactly zero if it is so everywhere."""
+cdef tuple both_parts(object x):
+    """The parts of a plain array."""
     cdef cnp.ndarray array = cnp.PyArray_FROMANY(
         x, cnp.NPY_CDOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST
     )
@@ -105,7 +122,6 @@ cdef tuple plain_parts(object x):
     cdef double *both = <double *>cnp.PyArray_DATA(array)
     cdef double *first
     cdef double *second
-    cdef bint is_real = True, is_imaginary = True  # the other part is the first zero throughout
     if ndim == 0:
         return both[0], both[1]
     re = cnp.PyArray_SimpleNew(ndim, cnp.PyArray_DIMS(array), cnp.NPY_DOUBLE)
@@ -113,11 +129,27 @@ cdef tuple plain_parts(object x):
     first, second = <double *>cnp.PyArray_DATA(re), <double *>cnp.PyArray_DATA(im)
     for i in range(size):
         first[i], second[i] = both[2 * i], both[2 * i + 1]
-        is_imaginary &= first[i] == 0.0 and signbit(first[i]) == signbit(first[0])
-        is_real &= second[i] == 0.0 and signbit(second[i]) == signbit(second[0])
-    if is_real:
-        return re, (second[0] if size > 0 else 0.0)
-    return (first[0], im) if is_imaginary else (re, im)
+    return re, im
+
+
+cdef bint is_one_zero(cnp.ndarray part):
+    """Whether an array is zeros of one sign, and nothing else."""
+    cdef double *numbers = <double *>cnp.PyArray_DATA(part)
+    cdef Py_ssize_t i, size = cnp.PyArray_SIZE(part)
+    for i in range(size):
+        if numbers[i] != 0.0 or signbit(numbers[i]) != signbit(numbers[0]):
+            return False
+    return size > 0
+
+
+cdef tuple plain_parts(object x):
+    """The parts of a plain array, one of which is exactly zero if it is so everywhere."""
+    re, im = both_parts(x)
+    if cad_ndim(re) == 0:
+        return re, im
+    if is_one_zero(im):
+        return re, im.flat[0]
+    return (re.flat[0], im) if is_one_zero(re) else (re, im)
 
 
 def pair_of_array(x):
@@ -184,10 +216,57 @@ cpdef tuple parts_of(x):
     return (x.astype(np.float64) if cnp.PyArray_NDIM(x) > 0 else float(x)), 0.0
 
 
+def whole_parts_of(x):
+    """Both parts of any number, to compute with: neither of them is left out."""
+    if isinstance(x, Complex):
+        return (<Complex>x).whole()
+    if cnp.PyArray_Check(x) and cnp.PyTypeNum_ISCOMPLEX(cnp.PyArray_TYPE(x)):
+        return both_parts(x)
+    found = parts_of(x)
+    if found is None or cad_ndim(found[0]) == 0:
+        return found
+    return found[0], np.full(shape_of(found[0]), found[1])
+
+
 cdef tuple operand_parts(object x):
     """The parts of an operand, which may be a list."""
     found = parts_of(x)
     return parts_of(hooks.joined(x)) if found is None and isinstance(x, (list, tuple)) else found
+
+
+cdef bint are_alike(object re, object im):
+    """Whether two numbers have one shape."""
+    cdef CadView *first
+    cdef CadView *second
+    cdef int ndim = cad_ndim(re)
+    if ndim != cad_ndim(im):
+        return False
+    if ndim == 0:
+        return True
+    if not (CAD_IS_VAR(re) and CAD_IS_VAR(im)):
+        return shape_of(re) == shape_of(im)
+    first, second = CAD_VAR(re).view, CAD_VAR(im).view
+    return memcmp(CAD_SHAPE(first), CAD_SHAPE(second), ndim * sizeof(Py_ssize_t)) == 0
+
+
+cdef object joined_parts(object re, object im):
+    """The complex array of plain parts of one shape."""
+    cdef cnp.ndarray first = cnp.PyArray_FROMANY(
+        re, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO
+    )
+    cdef cnp.ndarray second = cnp.PyArray_FROMANY(
+        im, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO
+    )
+    cdef cnp.ndarray z = cnp.PyArray_SimpleNew(
+        cnp.PyArray_NDIM(first), cnp.PyArray_DIMS(first), cnp.NPY_CDOUBLE
+    )
+    cdef double *made = <double *>cnp.PyArray_DATA(z)
+    cdef double *real = <double *>cnp.PyArray_DATA(first)
+    cdef double *imaginary = <double *>cnp.PyArray_DATA(second)
+    cdef Py_ssize_t i, size = cnp.PyArray_SIZE(z)
+    for i in range(size):
+        made[2 * i], made[2 * i + 1] = real[i], imaginary[i]
+    return z
 
 
 cdef object complex_of(object re, object im):
@@ -198,10 +277,12 @@ cdef object complex_of(object re, object im):
     if not is_number(re) and not is_number(im):
         if ndim == 0:
             return complex(re, im)
+        if are_alike(re, im):
+            return joined_parts(re, im)
         plain = np.empty(np.broadcast_shapes(shape_of(re), shape_of(im)), dtype=np.complex128)
         plain.real, plain.imag = re, im
         return plain
-    if not is_nothing(re) and not is_nothing(im) and shape_of(re) != shape_of(im):
+    if not is_nothing(re) and not is_nothing(im) and not are_alike(re, im):
         lengths = np.broadcast_shapes(shape_of(re), shape_of(im))
         if shape_of(re) != lengths:
             re = re + np.zeros(lengths)
@@ -215,11 +296,6 @@ cdef object complex_of(object re, object im):
 def make_complex(re, im):
     """The complex number of two real ones, with derivatives or without, of one shape or 0.0."""
     return complex_of(re, im)
-
-
-def whole_parts_of(Complex z):
-    """Both parts to compute with, neither of them left out."""
-    return z.whole()
 
 
 def note_view(Complex z, view):
@@ -651,10 +727,13 @@ cdef class ComplexArray(Complex):
         return (self[k] for k in range(len(self)))
 
     def __getitem__(self, key):
-        was_shared = self.is_shared
-        result = self.by_parts(lambda part: part[key])
-        if not isinstance(result, (ComplexArray, np.ndarray)):  # a single number is no view
-            self.is_shared = was_shared
+        re = self.re if is_nothing(self.re) else self.re[key]
+        im = self.im if is_nothing(self.im) else self.im[key]
+        result = complex_of(re, im)
+        if cad_ndim(re) > 0 or cad_ndim(im) > 0:  # a single number is no view
+            self.share()
+            if isinstance(result, Complex):
+                (<Complex>result).is_shared = self.is_shared
         return result
 
     def __setitem__(self, key, value):

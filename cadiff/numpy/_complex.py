@@ -7,6 +7,7 @@ real numbers; what is linear in two arguments, for all four pairs of parts. The 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -267,12 +268,12 @@ def einsum(subscripts: Any, *operands: Any, **kwargs: Any) -> Any:
         letters = set(result).union(*terms[2:])
         kept = "".join(c for c in dict.fromkeys(terms[0] + terms[1]) if c in letters)
         rule = f"{terms[0]},{terms[1]}->{kept}"
-        numbers[:2] = [binding.bilinear(lambda p, q, rule=rule: real(rule, p, q), *numbers[:2])]
+        numbers[:2] = [binding.bilinear(partial(real, rule), *numbers[:2])]
         terms[:2] = [kept]
     rule = f"{','.join(terms)}->{result}"
     if len(numbers) == 1:
         return paired(*(real(rule, p) for p in whole_parts(numbers[0])))
-    return binding.bilinear(lambda p, q: real(rule, p, q), *numbers)
+    return binding.bilinear(partial(real, rule), *numbers)
 
 
 def _spelled(subscripts: str, operands: tuple[Any, ...]) -> tuple[list[str], str]:

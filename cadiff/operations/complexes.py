@@ -9,6 +9,7 @@ real numbers.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
 
@@ -52,11 +53,10 @@ def parts(x: Any) -> tuple[Number, Number]:
 
 def whole_parts(x: Any) -> tuple[Number, Number]:
     """The same, each of the shape of x."""
-    x = x if binding.is_complex_number(x) else joined(x)
-    if isinstance(x, Complex):
-        return binding.whole_parts_of(x)
-    re, im = parts(x)
-    return tuple(np.full(binding.shape(x), p) if is_nothing(p) else p for p in (re, im))  # type: ignore[return-value]
+    found = binding.whole_parts_of(x)
+    if found is None:
+        found = binding.whole_parts_of(joined(x))
+    return parts(x) if found is None else found
 
 
 # --- elementwise ---------------------------------------------------------------------------------
@@ -485,8 +485,8 @@ METHODS_OWN: dict[str, Callable[..., Any]] = {
     **{name: found for name, found in ELEMENTWISE.items() if name[0] != "_"},
 }
 ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
-    "T": _transposed,
-    "mT": lambda z: z.by_parts(lambda part: arrays.swapaxes(part, -1, -2)),
+    "T": lambda z: z.by_parts(attrgetter("T")),
+    "mT": lambda z: z.by_parts(attrgetter("mT")),
     "flat": lambda z: _reshaped(z, -1),
     "v": lambda z: z.value,
     "gv": lambda z: z.grad,
