@@ -80,6 +80,7 @@ from .complexes import (
     log_hypot,
     make_complex,
     note_view,
+    open_parts_of,
     pair_of_array,
     parts_of,
     register_complex,

@@ -205,7 +205,7 @@ cpdef tuple parts_of(x):
     if isinstance(x, complex) or isinstance(x, np.complexfloating):
         return float(x.real), float(x.imag)
     if not cnp.PyArray_Check(x):
-        if isinstance(x, (int, np.integer, np.floating)):  # a bool, too
+        if isinstance(x, (int, np.integer, np.floating, np.bool_)):  # a bool, too
             return float(x), 0.0
         return None
     cad_check_array(x)
@@ -296,6 +296,17 @@ cdef object complex_of(object re, object im):
 def make_complex(re, im):
     """The complex number of two real ones, with derivatives or without, of one shape or 0.0."""
     return complex_of(re, im)
+
+
+def open_parts_of(z):
+    """Both parts of an array of complex numbers, to be assigned to; TypeError if it is none."""
+    if not isinstance(z, ComplexArray):
+        raise TypeError(
+            f"complex numbers with derivatives are not written to a {type(z).__name__}: make the "
+            "array with cadiff.numpy.zeros(shape, complex)"
+        )
+    (<ComplexArray>z).open()
+    return (<Complex>z).re, (<Complex>z).im
 
 
 def note_view(Complex z, view):
@@ -415,6 +426,13 @@ cdef object compared(object x, object y, bint equal):
     if equal:
         return (p[0] == q[0]) & (p[1] == q[1])
     return (p[0] != q[0]) | (p[1] != q[1])
+
+
+cdef inline object taken(object part, object key):
+    """What stands at an index of a part."""
+    if is_nothing(part):
+        return part
+    return part[key] if is_number(part) else np.asarray(part)[key]
 
 
 cdef class Complex:
@@ -634,6 +652,14 @@ cdef class Complex:
             (<Complex>result).is_shared = self.is_shared
         return result
 
+    def __getitem__(self, key):
+        result = complex_of(taken(self.re, key), taken(self.im, key))
+        if self.ndim > 0 and np.ndim(result) > 0:  # a single number is no view
+            self.share()
+            if isinstance(result, Complex):
+                (<Complex>result).is_shared = self.is_shared
+        return result
+
     # --- operators
 
     def __add__(self, other):
@@ -689,6 +715,18 @@ cdef class Complex:
     def __ne__(self, other):
         return compared(self, other, False)
 
+    def __lt__(self, other):
+        return hooks.ordered("less", self, other)
+
+    def __le__(self, other):
+        return hooks.ordered("less_equal", self, other)
+
+    def __gt__(self, other):
+        return hooks.ordered("greater", self, other)
+
+    def __ge__(self, other):
+        return hooks.ordered("greater_equal", self, other)
+
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         if not kwargs and method == "__call__":
             operator = OPERATOR_OF.get(ufunc)
@@ -725,16 +763,6 @@ cdef class ComplexArray(Complex):
 
     def __iter__(self):
         return (self[k] for k in range(len(self)))
-
-    def __getitem__(self, key):
-        re = self.re if is_nothing(self.re) else self.re[key]
-        im = self.im if is_nothing(self.im) else self.im[key]
-        result = complex_of(re, im)
-        if cad_ndim(re) > 0 or cad_ndim(im) > 0:  # a single number is no view
-            self.share()
-            if isinstance(result, Complex):
-                (<Complex>result).is_shared = self.is_shared
-        return result
 
     def __setitem__(self, key, value):
         parts = parts_of(value)

@@ -277,23 +277,69 @@ def where(mask: Any, x: Any, y: Any) -> Any:
     return paired(_table.where(mask, a, c), _table.where(mask, b, d))
 
 
-def _precedes(x: Any, y: Any) -> Any:
-    """Where x comes before y in the order of NumPy: by real parts, then by imaginary ones."""
-    x, y = binding.strip(x), binding.strip(y)
-    return np.less(x, y)
+# NumPy's order: by real parts, then by imaginary ones; a nan is before and behind nothing. What is
+# equal is asked by two inequalities: in a program no branch then rests on an equality.
 
 
-def _extreme(name: str, choose_first: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def less(x: Any, y: Any) -> Any:
+    """Where x comes before y."""
+    return _precedes(x, y, np.less)
+
+
+def less_equal(x: Any, y: Any) -> Any:
+    """Where x comes before y, or is the same."""
+    return _precedes(x, y, np.less_equal)
+
+
+def _precedes(x: Any, y: Any, compare: Any) -> Any:
+    (a, b), (c, d) = parts(x), parts(y)
+    return ((a < c) & (b <= b) & (d <= d)) | ((a <= c) & (c <= a) & compare(b, d))
+
+
+def greater(x: Any, y: Any) -> Any:
+    """Where x comes after y."""
+    return less(y, x)
+
+
+def greater_equal(x: Any, y: Any) -> Any:
+    """Where x comes after y, or is the same."""
+    return less_equal(y, x)
+
+
+def _is_nan(z: Any) -> Any:
+    re, im = parts(z)
+    return np.logical_not((re <= re) & (im <= im))
+
+
+def _extreme(
+    name: str, goes_first: Callable[[Any, Any], Any], skips_nan: bool
+) -> Callable[[Any, Any], Any]:
     def extreme(x: Any, y: Any) -> Any:
         x, y = joined(x), joined(y)
-        return where(choose_first(x, y), x, y)
+        return where(goes_first(x, y) | _is_nan(y if skips_nan else x), x, y)
 
     extreme.__name__ = name
     return extreme
 
 
-maximum = _extreme("maximum", lambda x, y: ~_precedes(x, y))
-minimum = _extreme("minimum", lambda x, y: ~_precedes(y, x))
+maximum = _extreme("maximum", greater_equal, False)
+minimum = _extreme("minimum", less_equal, False)
+fmax = _extreme("fmax", greater_equal, True)
+fmin = _extreme("fmin", less_equal, True)
+
+
+def rint(z: ComplexNumber) -> ComplexNumber:
+    return paired(*map(_table.rint, parts(z)))
+
+
+def _ordered(name: str, x: Any, y: Any) -> Any:
+    """A comparison by an operator: arrays have NumPy's order, numbers as in Python none."""
+    if binding.ndim(x) == 0 and binding.ndim(joined(y)) == 0:
+        raise TypeError(
+            "complex numbers have no order: compare z.real, z.imag or abs(z); cadiff.numpy.less "
+            "compares real parts first"
+        )
+    return operation(name, (x, y))
 
 
 # By the names of the table of operations, which are those of the ufuncs.
@@ -303,8 +349,9 @@ ELEMENTWISE: dict[str, Callable[..., Any]] = {
         function.__name__: function
         for function in (
             absolute, arccos, arccosh, arcsin, arcsinh, arctan, arctanh, conjugate, cos, cosh, exp,
-            exp2, expm1, log, log10, log1p, log2, maximum, minimum, power, reciprocal, sign, sin,
-            sinh, sqrt, square, tan, tanh, where,
+            exp2, expm1, fmax, fmin, greater, greater_equal, less, less_equal, log, log10, log1p,
+            log2, maximum, minimum, power, reciprocal, rint, sign, sin, sinh, sqrt, square, tan,
+            tanh, where,
         )
     },
     "float_power": power,
@@ -395,6 +442,14 @@ def ufunc(called: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, A
     if method in ("reduce", "accumulate") and called in (np.add, np.multiply):
         sums, products = (np.sum, np.prod) if method == "reduce" else (np.cumsum, np.cumprod)
         return function(sums if called is np.add else products, inputs, {"axis": 0, **kwargs})
+    if method == "at" and called in (np.add, np.subtract):
+        target, places, terms = inputs
+        for part, term in zip(binding.open_parts_of(target), parts(terms), strict=True):
+            called.at(part, places, term)
+        return None
+    if method == "reduceat" and called is np.add:
+        z, *how = inputs
+        return joined(z).by_parts(lambda part: called.reduceat(part, *how, **kwargs))
     if method == "outer" and not kwargs:
         x, y = map(joined, inputs)
         rows = (*binding.shape(x), *(1,) * binding.ndim(y))
@@ -471,7 +526,7 @@ def _filled(z: Any, number: Any) -> None:
 METHODS_OF_NUMPY = (
     "all", "any", "argmax", "argmin", "argsort", "cumprod", "cumsum", "diagonal", "dot", "max",
     "mean", "min", "nonzero", "prod", "ravel", "repeat", "squeeze", "std", "sum", "swapaxes",
-    "take", "trace", "var", "round", "compress",
+    "take", "trace", "var", "round", "compress", "clip", "put", "choose", "partition",
 )  # fmt: skip
 METHODS_OWN: dict[str, Callable[..., Any]] = {
     "reshape": _reshaped,
@@ -577,6 +632,7 @@ binding.register_complex(
         method=method,
         opened=lambda part: arrays.opened(np.array(part)),
         operation=operation,
+        ordered=_ordered,
         parents=lambda both: tuple(p for x in both for p in getattr(x, "parents", ())),
         power=power,
         primal=_component(0),
