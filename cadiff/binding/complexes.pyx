@@ -400,10 +400,18 @@ def bilinear(product, x, y):
     return bilinear_of(product, parts_of(x), parts_of(y))
 
 
+cdef bint are_factors(object left, object right):
+    """Whether two numbers are matrices that can be multiplied."""
+    return cad_ndim(left) == cad_ndim(right) == 2 and shape_of(left)[1] == shape_of(right)[0]
+
+
 cdef object multiplied_as_matrices(object x, object y):
     p, q = parts_of(x), parts_of(y)
     if p is None or q is None:
         return hooks.function(np.matmul, (x, y), {})
+    if cad_guarding > 0 and are_factors(p[0], q[0]) and are_factors(p[1], q[1]):
+        re, im = hooks.product_of_matrices(p, q)
+        return complex_of(re, im)
     return bilinear_of(matmul, p, q)
 
 
