@@ -150,6 +150,16 @@ cdef Py_ssize_t size_of(x):
     return 1 if isinstance(x, float) else cnp.PyArray_SIZE(x)
 
 
+cdef bint has_shape_of(cnp.ndarray array, expected):
+    cdef int i, ndim = 0 if isinstance(expected, float) else cnp.PyArray_NDIM(expected)
+    if cnp.PyArray_NDIM(array) != ndim:
+        return False
+    for i in range(ndim):
+        if cnp.PyArray_DIM(array, i) != cnp.PyArray_DIM(expected, i):
+            return False
+    return True
+
+
 cdef int carry_out_step(void *owner, uint32_t number, const double *operands,
                         double *results) noexcept with gil:
     """What C calls; the exception is left set."""
@@ -163,7 +173,7 @@ cdef int carry_out_step(void *owner, uint32_t number, const double *operands,
         found = step.rule.call(given)
         for result, expected in zip(found, step.results, strict=True):
             array = cnp.PyArray_FROMANY(result, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO)
-            if (<object>array).shape != np.shape(expected):
+            if not has_shape_of(array, expected):
                 raise ValueError(
                     f"{rule_name(step.rule)} returned an array of the shape {np.shape(result)}, "
                     f"where it had {np.shape(expected)} when it was recorded"

@@ -50,6 +50,9 @@ def whole(re: Any, im: Any) -> Any:
     return np.complex128(z) if type(z) is complex else z
 
 
+COMPLEX = (False,)  # one result, which is complex
+
+
 class on_pairs:  # noqa: N801 - a decorator
     """A function of complex numbers, with rules: what `primitive` is for real ones.
 
@@ -58,7 +61,7 @@ class on_pairs:  # noqa: N801 - a decorator
     real. Keyword arguments are not differentiated.
     """
 
-    def __init__(self, function: Callable[..., Any], real: Sequence[bool] = (False,)) -> None:
+    def __init__(self, function: Callable[..., Any], real: Sequence[bool] = COMPLEX) -> None:
         self.function = function
         self.real = tuple(real)
         self.primitive = primitive(self._apply)
@@ -103,12 +106,14 @@ class on_pairs:  # noqa: N801 - a decorator
 
     def computed(self, values: list[Any], kwargs: dict[str, Any]) -> list[Any]:
         """The parts of all results, for plain parts of all arguments."""
-        with binding.Apart(), np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):
             ans = self.function(*map(whole, values[::2], values[1::2]), **kwargs)
-            return self.to_halves(ans)
+        return self.to_halves(ans)
 
     def to_halves(self, ans: Any) -> list[Any]:
         """Results, one or several, as real numbers."""
+        if self.real == COMPLEX:
+            return list(whole_parts_of(ans))
         found: list[Any] = []
         for x, real in zip(ans if isinstance(ans, tuple) else (ans,), self.real, strict=True):
             found += [arrays.as_array(x)] if real else whole_parts_of(x)
