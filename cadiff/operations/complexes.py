@@ -104,7 +104,7 @@ def square(z: ComplexNumber) -> ComplexNumber:
 
 
 def reciprocal(z: ComplexNumber) -> ComplexNumber:
-    return 1.0 / _as_complex(z)
+    return np.divide(1.0, _as_complex(z))
 
 
 def _as_complex(z: Any) -> Any:
@@ -216,18 +216,19 @@ def _root_of_gap(z: Any) -> Any:
 
 def _slope_of_arccosh(w: Any, z: Any) -> Any:
     """The derivative of arccosh: 1 / (sqrt(z - 1) sqrt(z + 1))."""
-    return paired(0.0, -_table.copysign(1.0, whole_parts(z)[1])) / _root_of_gap(z)
+    turn = paired(0.0, -_table.copysign(1.0, whole_parts(z)[1]))
+    return np.divide(turn, _root_of_gap(z))
 
 
 expm1 = _by_steps(np.expm1, lambda w, z: exp(z))
 tan = _by_steps(np.tan, lambda w, z: _slope_of_tanh(1j * w, 1j * z))
 tanh = _by_steps(np.tanh, _slope_of_tanh)
-arcsin = _by_steps(np.arcsin, lambda w, z: 1.0 / _root_of_gap(z))
-arccos = _by_steps(np.arccos, lambda w, z: -1.0 / _root_of_gap(z))
-arctan = _by_steps(np.arctan, lambda w, z: 1.0 / _gap(1j * z))
-arcsinh = _by_steps(np.arcsinh, lambda w, z: 1.0 / _root_of_gap(1j * z))
+arcsin = _by_steps(np.arcsin, lambda w, z: np.divide(1.0, _root_of_gap(z)))
+arccos = _by_steps(np.arccos, lambda w, z: np.divide(-1.0, _root_of_gap(z)))
+arctan = _by_steps(np.arctan, lambda w, z: np.divide(1.0, _gap(1j * z)))
+arcsinh = _by_steps(np.arcsinh, lambda w, z: np.divide(1.0, _root_of_gap(1j * z)))
 arccosh = _by_steps(np.arccosh, _slope_of_arccosh)
-arctanh = _by_steps(np.arctanh, lambda w, z: 1.0 / _gap(z))
+arctanh = _by_steps(np.arctanh, lambda w, z: np.divide(1.0, _gap(z)))
 
 
 def _power_by_base(ans: Any, z: Any, w: Any) -> Any:

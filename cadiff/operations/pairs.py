@@ -129,7 +129,8 @@ class on_pairs:  # noqa: N801 - a decorator
 
     def _apply(self, *args: Any, **kwargs: Any) -> Any:
         """The function of pairs."""
-        return self._inward(self.function(*map(unpaired, args), **kwargs))
+        with np.errstate(all="ignore"):
+            return self._inward(self.function(*map(unpaired, args), **kwargs))
 
     def _outward(self, ans: Any) -> Any:
         if not isinstance(ans, tuple):

@@ -348,6 +348,15 @@ def test_absolute_value_and_angle_at_zero() -> None:
     assert numpy.isnan(cadiff.sqrt(-1.0)) and cadiff.sqrt(-1.0 + 0j) == 1j
 
 
+@pytest.mark.parametrize(
+    ("name", "pole"), [("arctanh", 1 + 0j), ("arctan", 1j), ("arcsin", 1 + 0j), ("log", 0j)]
+)
+def test_slopes_at_poles_are_no_errors(name: str, pole: complex) -> None:
+    f = getattr(np, name)
+    for slope in (cadiff.grad(f, holomorphic=True)(pole), cadiff.jvp(f, (pole,), (1.0,))[1]):
+        assert not numpy.isfinite(slope)
+
+
 def test_an_exact_zero_absorbs_for_each_part() -> None:
     def f(x: Any) -> Any:
         return (1j * x * np.array([np.inf, 1.0])).real
