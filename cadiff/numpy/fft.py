@@ -16,6 +16,7 @@ from numpy import fft as _fft
 from numpy.lib.array_utils import normalize_axis_index
 
 from .. import binding
+from ..binding import is_nothing
 from ..binding import make_complex as paired
 from ..operations.complexes import (
     conjugate,
@@ -155,16 +156,12 @@ def whole(x: Number, t: Transform, is_inverse: bool = False) -> Number:
     if is_inverse:
         t = t._replace(is_inverse=True)
     re, im = parts(x)
-    if _is_nothing(im):
+    if is_nothing(im):
         return paired(*spectrum_of_real(t, re))
-    if _is_nothing(re):
+    if is_nothing(re):
         re, im = spectrum_of_real(t, im)
         return paired(-im, re)
     return paired(*spectrum(t, re, im))
-
-
-def _is_nothing(part: Number) -> bool:
-    return type(part) is float and part == 0.0
 
 
 def real_to_half(x: Number, t: Transform) -> Number:
