@@ -25,7 +25,7 @@ from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
-from .tape cimport are_zero, empty_like, rule_name
+from .tape cimport are_zero, rule_name
 from .atoms cimport shape
 
 from .guards import compare
