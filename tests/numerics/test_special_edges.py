@@ -147,7 +147,30 @@ def test_inverses(name: str) -> None:
 
 
 def test_huge_arguments_return() -> None:
-    """SciPy's hyp1f1 does not, of a large positive number."""
+    """SciPy's hyp1f1 does not, of a large positive number, nor of some large negative ones."""
+    assert special.hyp1f1(0.5, -0.5, -1e16) == 0.0
     assert special.hyp1f1(2.0, 3.0, 1e20) == math.inf
     assert special.hyp1f1(-2.0, 3.0, 1e20) == pytest.approx(1e40 / 12.0)
     assert cadiff.grad(special.boxcox, 1)(2.0, 1e300) == math.inf
+
+
+@pytest.mark.parametrize("z", [1e10, 1e200, 1e300])
+def test_scaled_bessel_functions_far_out(z: float) -> None:
+    """√(π / 2z), of which the derivatives are multiples."""
+    want = math.sqrt(math.pi / 2.0 / z)
+    assert special.kve(1.0, z) == pytest.approx(want, rel=1e-9)
+    assert cadiff.grad(special.kve, 1)(1.0, z) == pytest.approx(-0.5 * want / z, rel=1e-9, abs=0)
+
+
+def test_quantiles_far_out() -> None:
+    """Student's tail is a power of t, here the third of its reciprocal."""
+    t = special.stdtrit(3.0, 1e-200)
+    assert special.stdtr(3.0, t) == pytest.approx(1e-200, rel=1e-12, abs=0)
+    assert cadiff.grad(special.stdtrit, 1)(3.0, 1e-200) == pytest.approx(-t / 3e-200, rel=1e-9)
+
+
+def test_quantiles_next_to_zero() -> None:
+    """Of a gamma distribution of shape ½, π/4 p²."""
+    slope = cadiff.grad(special.gammaincinv, 1)
+    assert slope(0.5, 1e-150) == pytest.approx(math.pi / 2e150, rel=1e-9, abs=0)
+    assert cadiff.grad(slope, 1)(0.5, 1e-150) == pytest.approx(math.pi / 2.0, rel=1e-9)
