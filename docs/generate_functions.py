@@ -65,6 +65,27 @@ CONVENTIONS = """\
 | nan elements in the `nan...` functions | 0 |
 """
 
+LIMITS = """\
+## Limits of accuracy
+
+Values and first and second derivatives of the functions of `scipy.special` and `scipy.stats` are
+right to nine digits, beside what rounding of the arguments does to them; where SciPy's values are
+not, they are the package's own. There are limits.
+
+| where | what |
+|---|---|
+| size of a derivative below 1e-290 or above 1e290 | a factor may underflow or overflow first: 0, an infinity or nan |
+| `hyp2f1`, z < -1, b - a next to a whole number that it is not | values are SciPy's, with seven digits, up to z = -20 (1 + max(a, b, c))² |
+| `hyp1f1`, a > 5000, -1 ≤ x < -5 / a | nan |
+| `hyp0f1`, v > 100, z < -4 v | SciPy's values, or nan |
+| `betaincinv`, `betainccinv` of probabilities below 1e-100 | SciPy's values, with seven to nine digits |
+| `gdtr`, `gdtrc` where a x underflows, `inv_boxcox` where λ y overflows | an infinity |
+| `fdtr`, `fdtrc` of more than 1e60 degrees of freedom | the limit |
+| second derivatives of the density of `t` by df < 1e-6 | digits are lost like 1e-16 / df |
+| Bessel functions of arguments beyond 1e8 | the phase is rounded, and may be nan |
+| `dirichlet.pdf` at an entry of 0 whose alpha is 1 | by alpha the density jumps, and the derivative is 0 |
+"""
+
 # Older names of functions, which newer versions of NumPy lack.
 FORMER_NAMES = {"trapz", "row_stack", "in1d"}
 
@@ -130,7 +151,7 @@ def page() -> str:
     for original in FUNCTIONS:
         if original not in PLAIN and original.__name__ not in FORMER_NAMES:
             modules.setdefault(home(original), []).append(original)
-    parts = [HEAD, "\n", CONVENTIONS, "\n"]
+    parts = [HEAD, "\n", CONVENTIONS, "\n", LIMITS, "\n"]
     for module in sorted(modules):
         parts += lines_of(module, modules[module])
     parts += distributions()
