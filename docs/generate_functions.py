@@ -74,16 +74,16 @@ not, they are the package's own. There are limits.
 
 | where | what |
 |---|---|
-| size of a derivative below 1e-290 or above 1e290 | a factor may underflow or overflow first: 0, an infinity or nan |
-| `hyp2f1`, z < -1, b - a next to a whole number that it is not | values are SciPy's, with seven digits, up to z = -20 (1 + max(a, b, c))² |
+| derivatives below 1e-290 or above 1e290 | a factor may underflow or overflow first |
+| `hyp2f1`, z < -1, b - a within 1e-3 of a whole number | SciPy's values, seven digits |
 | `hyp1f1`, a > 5000, -1 ≤ x < -5 / a | nan |
 | `hyp0f1`, v > 100, z < -4 v | SciPy's values, or nan |
-| `betaincinv`, `betainccinv` of probabilities below 1e-100 | SciPy's values, with seven to nine digits |
-| `gdtr`, `gdtrc` where a x underflows, `inv_boxcox` where λ y overflows | an infinity |
+| `betaincinv`, `betainccinv` of probabilities below 1e-100 | SciPy's values, seven digits |
+| `gdtr`, `gdtrc` where a x underflows, `inv_boxcox` where λ y overflows | infinite |
 | `fdtr`, `fdtrc` of more than 1e60 degrees of freedom | the limit |
-| second derivatives of the density of `t` by df < 1e-6 | digits are lost like 1e-16 / df |
-| Bessel functions of arguments beyond 1e8 | the phase is rounded, and may be nan |
-| `dirichlet.pdf` at an entry of 0 whose alpha is 1 | by alpha the density jumps, and the derivative is 0 |
+| densities of `t`, twice by df < 1e-6 | digits are lost like 1e-16 / df |
+| Bessel functions of arguments beyond 1e8 | the phase is rounded, beyond 1e16 away |
+| `dirichlet.pdf` by an alpha of 1 at an entry of 0 | the density jumps; 0 |
 """
 
 # Older names of functions, which newer versions of NumPy lack.

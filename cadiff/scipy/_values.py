@@ -329,7 +329,7 @@ def hyp0f1(v: ArrayLike, z: ArrayLike) -> Any:
 
 
 def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Any:
-    """SciPy's may not return for |x| > 1e6, and has no digits for a large a next to x = 0.
+    """SciPy's may not return for |x| > 1e6, and loses its digits below and next to x = 0.
 
     Far out all but polynomials are infinite, those times exp(x) are 0, and the rest is the first
     terms of DLMF 13.7.2.
@@ -348,21 +348,22 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Any:
         falls = (b - a <= 0.0) & (b - a == np.floor(b - a))
         return (np.abs(a) < 50.0) & (np.abs(b) < 50.0) & (x < -1e12) & ~falls
 
+    def is_tiny(x: Array) -> Any:
+        return (x < 0.0) & (x > -1e-100)
+
     def wrong(a: Array, b: Array, x: Array) -> Any:
-        return is_far(a, b, x) | ((a > 50.0) & (x >= -1.0) & (a * x < -5.0))
+        near = (a > 50.0) & (x >= -1.0) & (a * x < -5.0)
+        return is_far(a, b, x) | is_tiny(x) | near
 
     def far(a: Array, b: Array, x: Array) -> Array:
         scale = sp.gamma(b) * sp.rgamma(b - a)
         return np.asarray(scale * np.power(-x, -a) * (1.0 - a * (a - b + 1.0) / x))
 
-    return _corrected(
-        usual,
-        wrong,
-        lambda a, b, x: either(is_far(a, b, x), far, _hyp1f1_by_recurrence, a, b, x),
-        a,
-        b,
-        x,
-    )
+    def right(a: Array, b: Array, x: Array) -> Array:
+        other = either(is_far(a, b, x), far, _hyp1f1_by_recurrence, a, b, x)
+        return np.where(is_tiny(x), 1.0, other)
+
+    return _corrected(usual, wrong, right, a, b, x)
 
 
 def _hyp1f1_by_recurrence(a: Array, b: Array, x: Array) -> Array:
