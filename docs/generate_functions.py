@@ -83,6 +83,7 @@ not, they are the package's own. There are limits.
 | `fdtr`, `fdtrc` of more than 1e60 degrees of freedom | the limit |
 | densities of `t`, twice by df < 1e-6 | digits are lost like 1e-16 / df |
 | Bessel functions of arguments beyond 1e8 | the phase is rounded, beyond 1e16 away |
+| `beta`, `binom`, `poch` of arguments beyond 1e9 | SciPy's values |
 | `dirichlet.pdf` by an alpha of 1 at an entry of 0 | the density jumps; 0 |
 """
 

@@ -379,7 +379,7 @@ def _near_mode(a: Any, b: Any, x: Any) -> Any:
 
 def _beta_density_by_a(v: Any, a: Any, b: Any, x: Any) -> Any:
     return choose(
-        _small_shape(a, x),
+        _small_shape(a, x) & (held(b) > 0.1),
         lambda: (
             v * (log(x) + digamma_gap(0, a + 1.0, b - 1.0))
             + beta_density(a + 1.0, b, x) / ((a + b) * x)
@@ -390,7 +390,7 @@ def _beta_density_by_a(v: Any, a: Any, b: Any, x: Any) -> Any:
 
 def _beta_density_by_b(v: Any, a: Any, b: Any, x: Any) -> Any:
     return choose(
-        _small_shape(b, 1.0 - held(x)),
+        _small_shape(b, 1.0 - held(x)) & (held(a) > 0.1),
         lambda: (
             v * (log1p(-x) + digamma_gap(0, b + 1.0, a - 1.0))
             + beta_density(a, b + 1.0, x) / ((a + b) * (1.0 - x))

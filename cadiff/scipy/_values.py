@@ -19,6 +19,7 @@ from ._families import (
     floats,
     ive_tail,
     kve_moment,
+    student_log_density,
     student_tail,
     student_tail_scale,
 )
@@ -176,13 +177,26 @@ def owens_t(h: ArrayLike, a: ArrayLike) -> Any:
 
 
 def stdtr(df: ArrayLike, t: ArrayLike) -> Any:
-    """SciPy's loses the tail where t² is far beyond df."""
+    """SciPy's loses digits next to t = 0, and the tail where t² is far beyond df."""
+
+    def is_near(df: Array, t: Array) -> Any:
+        return np.abs(t) < 1e-4 * np.sqrt(df / (df + 1.0))
+
+    def wrong(df: Array, t: Array) -> Any:
+        far = np.sqrt(df) < 1e-4 * np.abs(t)
+        return (df > 0.0) & np.isfinite(df) & np.isfinite(t) & (is_near(df, t) | far)
+
+    def near(df: Array, t: Array) -> Array:
+        """Two terms of the power series."""
+        slope = np.exp(student_log_density(df, 0.0))
+        return np.asarray(0.5 + t * slope * (1.0 - (1.0 + 1.0 / df) * t * t / 6.0))
+
+    def far(df: Array, t: Array) -> Array:
+        tail = student_tail(df, t)
+        return np.where(t < 0.0, tail, 1.0 - tail)
+
     return _corrected(
-        sp.stdtr,
-        lambda df, t: (df > 0.0) & np.isfinite(t) & (np.sqrt(df) < 1e-4 * np.abs(t)),
-        lambda df, t: np.where(t < 0.0, student_tail(df, t), 1.0 - student_tail(df, t)),
-        df,
-        t,
+        sp.stdtr, wrong, lambda df, t: either(is_near(df, t), near, far, df, t), df, t
     )
 
 
