@@ -78,7 +78,7 @@ not, they are the package's own. There are limits.
 | `hyp2f1`, z < -1, b - a within 1e-3 of a whole number | SciPy's values, seven digits |
 | `hyp1f1`, a > 5000, -1 ≤ x < -5 / a | nan |
 | `hyp0f1`, v > 100, z < -4 v | SciPy's values, or nan |
-| `betaincinv`, `betainccinv` of probabilities below 1e-100 | SciPy's values, seven digits |
+| `betaincinv`, `betainccinv` of probabilities below 1e-100 | SciPy's values, seven digits or nan |
 | `gdtr`, `gdtrc` where a x underflows, `inv_boxcox` where λ y overflows | infinite |
 | `fdtr`, `fdtrc` of more than 1e60 degrees of freedom | the limit |
 | densities of `t`, twice by df < 1e-6 | digits are lost like 1e-16 / df |
