@@ -91,7 +91,8 @@ from .factors import (
     cholesky_push,
     determinant,
     factor_lu,
-    inverse_transposed,
+    inverse_adjoint,
+    log_determinant,
     solve_factored,
     solve_triangle,
 )

@@ -27,9 +27,10 @@ from ..operations.guards import held
 from ..operations.patterns import over_axes
 from ..operations.primitives import primitive
 from ..operations.table import power, sign, where
-from . import _matrices as factor
-from ._factorizations import EPSILON, H, T
-from ._factorizations import cross as cross_product
+from . import _factorizations as factor
+from . import _systems as systems
+from ._matrices import EPSILON, H, T, mirrored
+from ._matrices import cross as cross_product
 
 __all__ = [
     "LinAlgError",
@@ -132,7 +133,7 @@ def solve(a: Any, b: Any) -> Any:
     if b.ndim == 1:
         return solve(a, b[:, None])[..., 0]
     shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    return factor.solve(stacked(a, shape), stacked(b, shape))
+    return systems.solve(stacked(a, shape), stacked(b, shape))
 
 
 def stacked(x: Any, shape: tuple[int, ...]) -> Any:
@@ -156,7 +157,7 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
 @implements(np.linalg.inv)
 def inv(a: Any) -> Any:
     """The inverse of a square matrix, or of each of a stack."""
-    return factor.inv(square(a))
+    return systems.inv(square(a))
 
 
 @implements(np.linalg.tensorinv)
@@ -172,7 +173,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 @implements(np.linalg.pinv)
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
     """The pseudo-inverse; derivatives hold as long as the rank does not change."""
-    a = factor.mirrored(square(a)) if hermitian else matrix(a)
+    a = mirrored(square(a)) if hermitian else matrix(a)
     return factor.pinv(a, rcond=rcond, hermitian=hermitian, rtol=rtol)
 
 
@@ -217,7 +218,7 @@ def _cutoff(shape: tuple[int, ...], rcond: float | None) -> float:
 @implements(np.linalg.det)
 def det(a: Any) -> Any:
     """The determinant; its gradient, the cofactors, is exact at singular matrices, too."""
-    return factor.det(square(a))
+    return systems.det(square(a))
 
 
 @implements(np.linalg.slogdet)
@@ -226,7 +227,7 @@ def slogdet(a: Any) -> Any:
 
     The sign has no derivative. At a singular matrix the logarithm has none: `LinAlgError`.
     """
-    sign_, logarithm = factor.slogdet(square(a))
+    sign_, logarithm = systems.slogdet(square(a))
     return SlogdetResult(sign_, logarithm)
 
 
@@ -481,7 +482,7 @@ def cond(x: Any, p: Any = None) -> Any:
     x = square(x)
     singular = np.isinf(np.linalg.cond(value(x), p))
     matrices = where(singular[..., None, None], np.eye(x.shape[-1]), x)
-    numbers = norm(matrices, p, (-2, -1)) * norm(factor.inv(matrices), p, (-2, -1))
+    numbers = norm(matrices, p, (-2, -1)) * norm(systems.inv(matrices), p, (-2, -1))
     return where(singular, np.inf, numbers)
 
 

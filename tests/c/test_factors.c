@@ -13,8 +13,8 @@ enum { MOST = 40, COLUMNS = 35 };
 static const size_t sizes[] = {0, 1, 2, 8, 9, 16, 17, 33, MOST};
 static double room[MOST * MOST], right[MOST * MOST], x[MOST * MOST], order[MOST];
 
-static CadMatrix of(double *numbers, size_t n) {
-    return (CadMatrix){numbers, (ptrdiff_t)n, 1};
+static CadComplexMatrix of(double *numbers, size_t n) {
+    return (CadComplexMatrix){numbers, (ptrdiff_t)n, 1, 0};
 }
 
 static void fill(Random *random, double *numbers, size_t n, size_t m, double diagonal) {
@@ -43,8 +43,8 @@ static void triangles_are_solved(void) {
                 t[i] /= 8.0;
             }
             memcpy(x, right, sizeof x);
-            const CadMatrix matrix =
-                turned ? (CadMatrix){t, 1, (ptrdiff_t)n} : (CadMatrix){t, (ptrdiff_t)n, 1};
+            const CadComplexMatrix matrix =
+                turned ? (CadComplexMatrix){t, 1, (ptrdiff_t)n, 0} : of(t, n);
             cad_solve_triangle((CadTriangle){matrix, lower != turned, unit}, of(x, m), n, m, room);
             for (size_t i = 0; i < n; i++) {
                 double sum = 0.0, size = 0.0;

@@ -14,7 +14,7 @@ import cadiff
 import cadiff.numpy.linalg
 import cadiff.scipy.linalg
 from cadiff import binding
-from cadiff.numpy import _factorizations as factor
+from cadiff.numpy import _systems as systems
 
 from ..helpers.cases_linalg import positive, regular
 
@@ -74,7 +74,7 @@ def test_a_stack_is_solved_matrix_by_matrix() -> None:
     lu, order = binding.factor_lu(a)
     low = np.linalg.cholesky(positive(RNG, 2, 3, 17, 17))
     x = binding.solve_factored(lu, order, b, True)
-    inverse, det = binding.inverse_transposed(lu, order), binding.determinant(lu, order)
+    inverse, det = binding.inverse_adjoint(lu, order), binding.determinant(lu, order)
     half, pushed = binding.solve_triangle(low, b, True), binding.cholesky_push(low, a)
     np.testing.assert_allclose(np.swapaxes(a, -1, -2) @ x, b, atol=1e-13)
     np.testing.assert_allclose(low @ half, b, atol=1e-13)
@@ -230,18 +230,19 @@ def test_factors_are_found_once_for_all_derivatives(monkeypatch: pytest.MonkeyPa
 
 def test_cotangents_found_together_are_those_found_apart() -> None:
     a, b, g = regular(RNG, 4, 4), RNG.normal(size=(4, 2)), RNG.normal(size=(4, 2))
-    for operation, args in (
-        (factor.solve, (a, b)),
-        (factor.cho_solve, (a, b, True)),
-        (factor.solve_triangle, (a, b, False, True, True)),
+    factored = (a, b, *binding.factor_lu(a))
+    for operation, args, how in (
+        (systems._solve_factored.of_real, factored, {"adjoint": False}),
+        (systems.cho_solve.of_real, (a, b), {"lower": True}),
+        (systems.solve_triangle.of_real, (a, b), {"lower": False, "unit": True, "adjoint": True}),
     ):
-        ans = operation.function(*args)
+        ans = operation.function(*args, **how)
         assert operation.together is not None
-        together = operation.together(ans, *args)(g)
+        together = operation.together(ans, *args, **how)(g)
         for k, found in enumerate(together):
             pull = operation.pulls[k]
             assert pull is not None
-            np.testing.assert_array_equal(pull(ans, *args)(g), found)
+            np.testing.assert_array_equal(pull(ans, *args, **how)(g), found)
 
 
 # --- inf and nan ---------------------------------------------------------------------------------
