@@ -25,6 +25,8 @@ QR factorisation has a real diagonal, which determines q and r up to signs.
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -74,6 +76,26 @@ def check_finite(a: Any, read: Any = True) -> None:
     """Raise LinAlgError for inf or nan in what is read: LAPACK may seek vectors of it for ever."""
     if not np.isfinite(np.add.reduce(a, None)) and np.any(read & ~np.isfinite(a)):
         raise np.linalg.LinAlgError("there is inf or nan in the matrix: nothing would converge")
+
+
+def of_finite(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy's or SciPy's that does not end for all matrices, with that check before.
+
+    If it has one of its own, and is not told to do without, that is left to it.
+    """
+    parameters = inspect.signature(original)
+    checks = "check_finite" in parameters.parameters
+
+    @functools.wraps(original)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        for x in map(np.asarray, args[:2]):
+            if x.dtype.kind in "fc" and not np.all(np.isfinite(x)):
+                given = parameters.bind(*args, **kwargs).arguments
+                if not given.get("check_finite", checks):
+                    check_finite(x)
+        return original(*args, **kwargs)
+
+    return function
 
 
 # --- cholesky, qr --------------------------------------------------------------------------------
@@ -547,7 +569,6 @@ svd.defpattern("...ij->...kl,...m,...no")
 @partial(on_matrices, real=(True,))
 def svdvals(a: Any) -> Any:
     """Singular values, from the largest to the smallest."""
-    check_finite(a)
     return np.linalg.svd(a, compute_uv=False)
 
 

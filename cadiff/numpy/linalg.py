@@ -29,6 +29,7 @@ from ..operations.primitives import primitive
 from ..operations.table import power, sign, where
 from . import _factorizations as factor
 from . import _systems as systems
+from ._factorizations import of_finite
 from ._matrices import EPSILON, H, T, mirrored
 from ._matrices import cross as cross_product
 
@@ -170,14 +171,14 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     return reshape(inv(reshape(a, (size, -1))), a.shape[ind:] + a.shape[:ind])
 
 
-@implements(np.linalg.pinv)
+@implements(np.linalg.pinv, plainly=of_finite(np.linalg.pinv))
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
     """The pseudo-inverse; derivatives hold as long as the rank does not change."""
     a = mirrored(square(a)) if hermitian else matrix(a)
     return factor.pinv(a, rcond=rcond, hermitian=hermitian, rtol=rtol)
 
 
-@implements(np.linalg.lstsq)
+@implements(np.linalg.lstsq, plainly=of_finite(np.linalg.lstsq))
 def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, Any, int, Any]:
     """The least-squares solution, the sums of squared residuals, the rank, the singular values.
 
@@ -288,7 +289,7 @@ def eigvals(a: Any) -> Any:
     return factor.eigvals(square(a))
 
 
-@implements(np.linalg.svd)
+@implements(np.linalg.svd, plainly=of_finite(np.linalg.svd))
 def svd(
     a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:

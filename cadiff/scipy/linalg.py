@@ -22,6 +22,7 @@ from ..binding import strip as value
 from ..numpy import _factorizations as factor
 from ..numpy import _systems as systems
 from ..numpy import linalg as of_numpy
+from ..numpy._factorizations import of_finite
 from ..numpy._matrices import (
     EPSILON,
     H,
@@ -260,7 +261,7 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     return systems.det(square(a, check_finite))
 
 
-@implements(scipy.linalg.lstsq)
+@implements(scipy.linalg.lstsq, plainly=of_finite(scipy.linalg.lstsq))
 def lstsq(
     a: Any,
     b: Any,
@@ -294,7 +295,7 @@ _pinv.defjvp(factor.pinv_push)
 _pinv.defpattern("...ij->...kl")
 
 
-@implements(scipy.linalg.pinv)
+@implements(scipy.linalg.pinv, plainly=of_finite(scipy.linalg.pinv))
 def pinv(
     a: Any,
     *,
@@ -526,7 +527,7 @@ _svd.defjvp(factor.svd_push)
 _svd.defpattern("...ij->...kl,...m,...no")
 
 
-@implements(scipy.linalg.svd)
+@implements(scipy.linalg.svd, plainly=of_finite(scipy.linalg.svd))
 def svd(
     a: Any,
     full_matrices: bool = True,

@@ -249,25 +249,45 @@ def test_cotangents_found_together_are_those_found_apart() -> None:
 
 INFINITE = np.array([[1.0, np.inf, 2.0], [0.5, 1.0, np.inf], [3.0, 1.0, 1.0]])
 
-BY_SINGULAR_VALUES: dict[str, Callable[[Any], Any]] = {
-    "svd": lambda a: np.linalg.svd(a)[0],
-    "svdvals": lambda a: np.linalg.svd(a, compute_uv=False),
-    "pinv": np.linalg.pinv,
-    "lstsq": lambda a: np.linalg.lstsq(a, np.ones(3))[0],
-    "right-hand side": lambda a: np.linalg.lstsq(np.eye(3) + 0.0 * a[2, 2], a[:, 1])[0],
+ENDLESS: dict[str, Callable[[Any], Any]] = {
+    "svd": lambda a: cadiff.numpy.linalg.svd(a)[0],
+    "pinv": cadiff.numpy.linalg.pinv,
+    "lstsq": lambda a: cadiff.numpy.linalg.lstsq(a, np.ones(3))[0],
+    "right-hand side": lambda a: cadiff.numpy.linalg.lstsq(np.eye(3) + 0.0 * a[2, 2], a[:, 1])[0],
     "scipy svd": lambda a: cadiff.scipy.linalg.svd(a, check_finite=False)[0],
     "scipy pinv": lambda a: cadiff.scipy.linalg.pinv(a, check_finite=False),
+    "scipy lstsq": lambda a: cadiff.scipy.linalg.lstsq(a, a, check_finite=False)[0],
 }
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("number", [np.inf, np.nan])
-@pytest.mark.parametrize("f", BY_SINGULAR_VALUES.values(), ids=BY_SINGULAR_VALUES.keys())
-def test_singular_vectors_of_inf_are_not_sought_for_ever(f: Any, number: float) -> None:
-    a = np.where(np.isinf(INFINITE), number, INFINITE)
+@pytest.mark.parametrize("factor", [1.0, 1.0 + 1.0j])
+@pytest.mark.parametrize("f", ENDLESS.values(), ids=ENDLESS.keys())
+def test_singular_vectors_of_inf_are_not_sought_for_ever(
+    f: Any, factor: Any, number: float
+) -> None:
+    finite = np.where(np.isinf(INFINITE), 3.0, INFINITE)
+    a = factor * np.where(np.isinf(INFINITE), number, INFINITE)
+    total = lambda a: abs(f(a)).sum()  # noqa: E731
+    program = cadiff.compile(cadiff.grad(total))
+    program(factor * finite)
+    for call in (f, cadiff.grad(total), program, lambda a: cadiff.jvp(f, (a,), (0.0 * a,))):
+        with pytest.raises(LinAlgError, match="converge"):
+            call(a)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.0 + 1.0j])
+def test_what_eigh_does_not_read_need_not_be_finite(factor: Any) -> None:
+    a = factor * INFINITE
     with pytest.raises(LinAlgError, match="converge"):
-        cadiff.grad(lambda a: f(a).sum())(a)
+        cadiff.grad(lambda a: np.linalg.eigh(a)[0].sum())(a + np.diag([0.0, np.nan, 0.0]))
+    gradient = cadiff.grad(lambda a: (np.linalg.eigh(a)[0] ** 2).sum())(a)
+    lower = np.tril(a)
+    whole = cadiff.grad(lambda a: (np.linalg.eigh(a)[0] ** 2).sum())(lower)
+    np.testing.assert_array_equal(gradient, whole)
     with pytest.raises(LinAlgError, match="converge"):
-        cadiff.jvp(f, (a,), (np.eye(3),))
+        cadiff.grad(lambda a: np.linalg.eigvalsh(a, UPLO="U").sum())(a)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
