@@ -91,8 +91,10 @@ from .factors import (
     cholesky_push,
     determinant,
     factor_lu,
+    folded,
     inverse_adjoint,
     log_determinant,
+    over_gaps,
     solve_factored,
     solve_triangle,
 )

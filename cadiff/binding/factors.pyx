@@ -8,6 +8,7 @@ taken apart: a stack of real parts, and behind it one of imaginary parts.
 import numpy as np
 from numpy.linalg import LinAlgError
 
+cimport cython
 from libc.math cimport fabs, frexp, hypot, ldexp, log
 from libc.string cimport memcpy
 
@@ -426,6 +427,85 @@ def log_determinant(lu, order):
     """The sign of the determinant of a, and the logarithm of its size."""
     rows = of_pivots(lu, order, logarithm_of)
     return numbers_of(rows, lu), rows[2]
+
+
+# --- parts of rules ------------------------------------------------------------------------------
+
+cdef cnp.ndarray numbers_in(x, bint of_pairs):
+    """A stack of matrices, real or complex, whose rows stand one behind the other."""
+    cdef int kind = cnp.NPY_CDOUBLE if of_pairs else cnp.NPY_DOUBLE
+    return cnp.PyArray_FROMANY(x, kind, 2, 0, cnp.NPY_ARRAY_CARRAY_RO)
+
+
+@cython.cdivision(True)
+def over_gaps(x, values, bint sums, double tolerance):
+    """The matrix x, real or complex, over values[j] - values[i], or their sums; 0 on the diagonal.
+
+    None if a gap is no more than so many times n and the largest of the values: what the quotient
+    is then is for the caller to say.
+    """
+    cdef bint of_pairs = is_complex(x), repeated = False
+    cdef cnp.ndarray xs = numbers_in(x, of_pairs), ws = indices(values), quotients
+    cdef cnp.npy_intp n = last(xs), width = 2 * n if of_pairs else n, i, j, k
+    cdef const double *w = <const double *>cnp.PyArray_DATA(ws)
+    cdef const double *given = <const double *>cnp.PyArray_DATA(xs)
+    cdef double *made
+    cdef double most, other, gap, limit
+    check_stacks(xs, ws, 1)
+    quotients = cnp.PyArray_EMPTY(
+        cnp.PyArray_NDIM(xs), cnp.PyArray_DIMS(xs), cnp.PyArray_TYPE(xs), 0
+    )
+    made = <double *>cnp.PyArray_DATA(quotients)
+    with nogil:
+        for k in range(cnp.PyArray_SIZE(ws) // n if n > 0 else 0):
+            most = 0.0
+            for i in range(n):
+                most = max(most, fabs(w[i]))
+            limit = n * tolerance * most
+            for i in range(n):
+                other = w[i] if sums else -w[i]
+                for j in range(n):
+                    gap = w[j] + other
+                    repeated |= (fabs(gap) <= limit) & (i != j)
+                    if of_pairs:
+                        made[2 * j], made[2 * j + 1] = given[2 * j] / gap, given[2 * j + 1] / gap
+                    else:
+                        made[j] = given[j] / gap
+                if of_pairs:
+                    made[2 * i] = made[2 * i + 1] = 0.0
+                else:
+                    made[i] = 0.0
+                given += width
+                made += width
+            w += n
+    return None if repeated else quotients
+
+
+def folded(x, bint lower):
+    """What a Hermitian cotangent is to the elements of one triangle: twice those off the diagonal,
+    of which the real part counts, and 0 beyond it."""
+    cdef bint of_pairs = is_complex(x)
+    cdef cnp.ndarray given = numbers_in(x, of_pairs), made
+    cdef int parts = 2 if of_pairs else 1
+    cdef cnp.npy_intp n = last(given), i, j, row, begin, end
+    cdef const double *numbers = <const double *>cnp.PyArray_DATA(given)
+    cdef double *folds
+    made = cnp.PyArray_ZEROS(
+        cnp.PyArray_NDIM(given), cnp.PyArray_DIMS(given), cnp.PyArray_TYPE(given), 0
+    )
+    check_stacks(given, given, 2)
+    folds = <double *>cnp.PyArray_DATA(made)
+    with nogil:
+        for row in range(cnp.PyArray_SIZE(given) // n if n > 0 else 0):
+            i = row % n
+            begin = 0 if lower else i + 1
+            end = i if lower else n
+            for j in range(parts * begin, parts * end):
+                folds[j] = 2.0 * numbers[j]
+            folds[parts * i] = numbers[parts * i]
+            numbers += parts * n
+            folds += parts * n
+    return made
 
 
 # --- derivatives of cholesky ---------------------------------------------------------------------

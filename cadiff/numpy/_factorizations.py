@@ -61,12 +61,15 @@ from ._matrices import (
     real,
     real_diagonal,
     skew,
+    sums,
     triangle,
 )
 from ._systems import solve, solve_triangle
 
 Pull = Callable[[Any], Any]
 Warn = Callable[[str], None]
+Gaps = Callable[[Any], Any]  # of values, a matrix
+Cause = Callable[[], Any]  # what may depend on vectors that are not determined
 
 VECTORS = "eigenvectors"
 SINGULAR = "singular vectors"
@@ -219,9 +222,9 @@ def qr(a: Any, *, complete: bool = False) -> Any:
 
 def _independent(r: Any) -> None:
     """Refuse a triangle that says that a column is a combination of those before it."""
-    r = held(r)
-    sizes = np.linalg.norm(r, axis=-2)
-    if np.any(np.abs(diagonal(r)) <= EPSILON * r.shape[-1] * sizes):
+    sizes = np.abs(held(r))
+    lengths = np.sqrt(np.add.reduce(sizes * sizes, -2))
+    if np.any(diagonal(sizes) <= EPSILON * r.shape[-1] * lengths):
         raise np.linalg.LinAlgError(
             "the qr factors of a matrix with linearly dependent columns have no derivative"
         )
@@ -301,17 +304,22 @@ def touched(g: Any) -> Any:
     return sizes[..., :, None] + sizes[..., None, :]
 
 
-def over_gaps(x: Any, gaps: Any, values: Any, cause: Any, what: str, warn: Warn) -> Any:
+def over_gaps(x: Any, gaps: Gaps, values: Any, cause: Cause, what: str, warn: Warn) -> Any:
     """Divide x by the gaps between values, off the diagonal; some values may be repeated.
 
-    Where a gap is nothing beside the largest value, the quotient is 0 if cause is 0 there, so that
-    nothing depends on it; otherwise nan, of which `warn` is told.
+    Where a gap is nothing beside the largest value, the quotient is 0 if the cause is 0 there, so
+    that nothing depends on it; otherwise nan, of which `warn` is told.
     """
-    n = gaps.shape[-1]
+    if type(x) is type(values) is np.ndarray and values.dtype.kind == "f":
+        quotient = binding.over_gaps(x, values, gaps is sums, TOLERANCE)
+        if quotient is not None:
+            return quotient
+    n = values.shape[-1]
     on = identity(n)
-    none = np.abs(held(gaps)) <= n * TOLERANCE * largest(values[..., None])
-    lost = _matters(none & ~on, cause)
-    return _quotient(x, gaps, none | on, lost, f"{what} at repeated ones", warn)
+    between = gaps(values)
+    none = np.abs(held(between)) <= n * TOLERANCE * largest(values[..., None])
+    lost = _matters(none & ~on, cause())
+    return _quotient(x, between, none | on, lost, f"{what} at repeated ones", warn)
 
 
 def over_values(x: Any, values: Any, cause: Any, what: str, warn: Warn) -> Any:
@@ -351,7 +359,7 @@ def eigh_pull(ans: Any, a: Any, lower: bool = True, **_: Any) -> Pull:
 
     def pull(g: Any) -> Any:
         m = skew(H(v) @ g[1])
-        turned = over_gaps(m, differences(w), w, touched(g[1]), VECTORS, warn_nan)
+        turned = over_gaps(m, differences, w, lambda: touched(g[1]), VECTORS, warn_nan)
         return folded(v @ (on_diagonal(g[0]) + turned) @ H(v), lower)
 
     return pull
@@ -360,7 +368,7 @@ def eigh_pull(ans: Any, a: Any, lower: bool = True, **_: Any) -> Pull:
 def eigh_push(g: Any, ans: Any, a: Any, lower: bool = True, **_: Any) -> Any:
     w, v = ans
     m = H(v) @ mirrored(g, lower) @ v
-    return real(diagonal(m)), v @ over_gaps(m, differences(w), w, m, VECTORS, doubt)
+    return real(diagonal(m)), v @ over_gaps(m, differences, w, lambda: m, VECTORS, doubt)
 
 
 eigh.defvjp(eigh_pull, unread=(0,))
@@ -413,13 +421,16 @@ def _along(v: Any, g: Any) -> Any:
     return sum(conjugate(v) * g, axis=-2, keepdims=True)
 
 
+def _conjugated(x: Any) -> Any:
+    return conjugate(differences(x))
+
+
 def _eig_pull(ans: Any, a: Any) -> Pull:
     w, v = ans
 
     def pull(g: Any) -> Any:
         m = H(v) @ (g[1] - v * _along(v, g[1]))
-        gaps = conjugate(differences(w))
-        turned = over_gaps(m, gaps, w, touched(g[1]), VECTORS, warn_nan)
+        turned = over_gaps(m, _conjugated, w, lambda: touched(g[1]), VECTORS, warn_nan)
         return solve(H(v), (on_diagonal(g[0]) + turned) @ H(v))
 
     return pull
@@ -428,7 +439,7 @@ def _eig_pull(ans: Any, a: Any) -> Pull:
 def _eig_push(g: Any, ans: Any, a: Any) -> Any:
     w, v = ans
     m = solve(v, g @ v)
-    dv = v @ over_gaps(m, differences(w), w, m, VECTORS, doubt)
+    dv = v @ over_gaps(m, differences, w, lambda: m, VECTORS, doubt)
     return diagonal(m), dv - v * _along(v, dv)
 
 
@@ -516,13 +527,17 @@ def svd_pull(ans: Any, a: Any, full: bool = False, **_: Any) -> Pull:
     def pull(g: Any) -> Any:
         gu, gv = _leading(g[0], ans[0], k), _leading(H(g[2]), whole, k)
         mu, mv = H(u) @ gu, H(v) @ gv
-        cause = touched(gu) + touched(gv)
-        both, one = skew(mu) + skew(mv), skew(mu) - skew(mv)
+        ku, kv = skew(mu), skew(mv)
+        one = ku - kv
+
+        def cause() -> Any:
+            return touched(gu) + touched(gv)
+
         middle = on_diagonal(g[1] * signs(s))
-        middle = middle + over_gaps(both, differences(s), s, cause, SINGULAR, warn_nan)
-        middle = middle + over_gaps(one, _sums(s), s, cause, SINGULAR, warn_nan)
+        middle = middle + over_gaps(ku + kv, differences, s, cause, SINGULAR, warn_nan)
+        middle = middle + over_gaps(one, sums, s, cause, SINGULAR, warn_nan)
         if is_complex_number(one):
-            middle = middle + 0.5 * over_values(_turns(one), s, cause, SINGULAR, warn_nan)
+            middle = middle + 0.5 * over_values(_turns(one), s, cause(), SINGULAR, warn_nan)
         result = u @ middle @ H(v)
         if rows > k:
             result = result + over_values(gu - u @ mu, s, gu, SINGULAR, warn_nan) @ H(v)
@@ -540,8 +555,8 @@ def svd_push(g: Any, ans: Any, a: Any, full: bool = False, **_: Any) -> Any:
     right, left = g @ v, H(g) @ u
     p = H(u) @ right
     plus, minus = p + H(p), p - H(p)
-    both = over_gaps(plus, differences(s), s, plus, SINGULAR, doubt)
-    one = over_gaps(minus, _sums(s), s, minus, SINGULAR, doubt)
+    both = over_gaps(plus, differences, s, lambda: plus, SINGULAR, doubt)
+    one = over_gaps(minus, sums, s, lambda: minus, SINGULAR, doubt)
     if is_complex_number(one):
         one = one + over_values(_turns(p), s, p, SINGULAR, doubt)
     du, dv = 0.5 * (u @ (both + one)), 0.5 * (v @ (both - one))
@@ -550,10 +565,6 @@ def svd_push(g: Any, ans: Any, a: Any, full: bool = False, **_: Any) -> Any:
     if a.shape[-1] > k:
         dv = dv + over_values(left - v @ H(p), s, left, SINGULAR, doubt)
     return _completed(du, ans[0]), real(diagonal(p)) * signs(s), H(_completed(dv, whole))
-
-
-def _sums(x: Any) -> Any:
-    return x[..., None, :] + x[..., :, None]
 
 
 def _turns(m: Any) -> Any:

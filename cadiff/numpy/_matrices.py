@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..binding import is_complex_number, make_complex
+from .. import binding
+from ..binding import carries, is_complex_number, make_complex
 from ..operations import complexes
 from ..operations.arrays import reshape, sum, swapaxes
 from ..operations.pairs import on_pairs
@@ -57,6 +58,7 @@ class on_matrices:  # noqa: N801 - a decorator
 
         of_real.__qualname__ += ".of_real"  # where pickle finds it
         self.of_real = primitive(of_real)
+        self.of_plain = function if real_results is None else of_real
         self.of_complex = on_pairs(function, real)
         self.of_complex.primitive.function.__qualname__ = (
             f"{function.__qualname__}.of_complex.primitive"
@@ -68,7 +70,7 @@ class on_matrices:  # noqa: N801 - a decorator
             if is_complex_number(x):
                 return self.of_complex(*args, **kwargs)
         try:
-            return self.of_real(*args, **kwargs)
+            return (self.of_real if carries(args) else self.of_plain)(*args, **kwargs)
         except ComplexResultError:
             return self.of_complex(*(make_complex(x, 0.0) for x in args), **kwargs)
 
@@ -155,6 +157,8 @@ def part(x: Any, mask: Mask) -> Any:
 
 def diagonal(x: Any) -> Any:
     """The diagonal of each matrix."""
+    if type(x) is np.ndarray:
+        return x.diagonal(0, -2, -1)
     n = min(x.shape[-2:])
     return x[..., np.arange(n), np.arange(n)]
 
@@ -194,6 +198,8 @@ def mirrored(x: Any, lower: bool = True) -> Any:
 
 def folded(x: Any, lower: bool = True) -> Any:
     """What a Hermitian cotangent is to the elements of one triangle: adjoint to `mirrored`."""
+    if type(x) is np.ndarray:
+        return binding.folded(x, lower)
     return where(triangle(x.shape[-1], lower, strict=True), 2.0 * x, real_diagonal(x))
 
 
@@ -221,3 +227,8 @@ def inner(x: Any, y: Any) -> Any:
 def differences(x: Any) -> Any:
     """The matrix of x[j] - x[i]."""
     return x[..., None, :] - x[..., :, None]
+
+
+def sums(x: Any) -> Any:
+    """The matrix of x[j] + x[i]."""
+    return x[..., None, :] + x[..., :, None]

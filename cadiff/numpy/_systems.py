@@ -267,7 +267,7 @@ def _cofactors_of_few(a: Any) -> Any:
 
 
 def _norm1(a: Any) -> Any:
-    return np.abs(a).sum(axis=-2).max(axis=-1, initial=0.0)
+    return np.maximum.reduce(np.add.reduce(np.abs(a), -2), -1, initial=0.0)
 
 
 def _each(function: Callable[[Any], Any], a: Any) -> Any:

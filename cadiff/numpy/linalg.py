@@ -11,14 +11,14 @@ that triangle: those of the other are 0, and an element off the diagonal counts 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import index
 from typing import Any
 
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from ..binding import is_complex_number
+from ..binding import Dual, Var, is_complex_number
 from ..binding import strip as value
 from ..operations.arrays import broadcast_to, concatenate, moveaxis, reshape, sum, transpose
 from ..operations.complexes import conjugate, implements_complex, joined, whole_parts
@@ -90,6 +90,8 @@ def __dir__() -> list[str]:
 
 def number(x: Any) -> Any:
     """An argument as an array of numbers, real or complex, with derivatives or without."""
+    if isinstance(x, (Var, Dual)):
+        return x
     if carries(x):
         return joined(x)
     x = np.asarray(x)
@@ -130,11 +132,17 @@ def solve(a: Any, b: Any) -> Any:
 
     b is a vector if it has one dimension, otherwise a matrix or a stack of matrices.
     """
-    a, b = square(a), number(b)
+    return solved(systems.solve, square(a), number(b))
+
+
+def solved(solve: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """Solve for a vector b, or for stacks of matrices that broadcast."""
     if b.ndim == 1:
-        return solve(a, b[:, None])[..., 0]
+        return solved(solve, a, b[:, None])[..., 0]
+    if a.ndim == b.ndim == 2:
+        return solve(a, b)
     shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    return systems.solve(stacked(a, shape), stacked(b, shape))
+    return solve(stacked(a, shape), stacked(b, shape))
 
 
 def stacked(x: Any, shape: tuple[int, ...]) -> Any:

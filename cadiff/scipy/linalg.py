@@ -37,7 +37,7 @@ from ..numpy._matrices import (
     triangle,
 )
 from ..numpy._systems import solve_triangle
-from ..numpy.linalg import number
+from ..numpy.linalg import number, solved
 from ..operations import guards as _guards
 from ..operations.arrays import concatenate, reshape
 from ..operations.complexes import implements_complex, whole_parts
@@ -114,14 +114,6 @@ def supported(function: str, **options: tuple[Any, Any]) -> None:
     for name, (given, needed) in options.items():
         if given != needed:
             raise TypeError(f"{function} has derivatives with {name}={needed!r}, not {given!r}")
-
-
-def solved(solve: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    """Solve for a vector b, or for stacks of matrices that broadcast."""
-    if b.ndim == 1:
-        return solved(solve, a, b[:, None])[..., 0]
-    shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    return solve(of_numpy.stacked(a, shape), of_numpy.stacked(b, shape))
 
 
 # --- systems of equations ------------------------------------------------------------------------
