@@ -37,16 +37,48 @@ layouts = pytest.mark.parametrize("lay", LAYOUTS.values(), ids=LAYOUTS.keys())
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_triangles_of_all_sizes(n: int) -> None:
-    a = positive(RNG, n, n) / n
+@pytest.mark.parametrize("imaginary", [0.0, 1.0j], ids=["real", "complex"])
+def test_triangles_of_all_sizes(n: int, imaginary: complex) -> None:
+    a = (positive(RNG, n, n) + imaginary * RNG.normal(size=(n, n))) / n
     for m in (1, 33):
-        b = RNG.normal(size=(n, m))
-        for lower, unit, trans in FLAGS:
+        b = RNG.normal(size=(n, m)) + imaginary * RNG.normal(size=(n, m))
+        for lower, unit, adjoint in FLAGS:
             wanted = scipy.linalg.solve_triangular(
-                a, b, lower=lower, unit_diagonal=unit, trans=trans
+                a, b, lower=lower, unit_diagonal=unit, trans="C" if adjoint else "N"
             )
-            got = binding.solve_triangle(a, b, lower, unit, bool(trans))
+            got = binding.solve_triangle(a, b, lower, unit, bool(adjoint))
             np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-13 * abs(wanted).max())
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_complex_factors_of_all_sizes(n: int) -> None:
+    a, b = (RNG.normal(size=(2, n, n)) + 1j * RNG.normal(size=(2, n, n)) for _ in range(2))
+    lu, order = binding.factor_lu(a)
+    adjoint = np.conj(np.swapaxes(a, -1, -2))
+    for k in range(2):
+        lower, upper = np.tril(lu[k], -1) + np.eye(n), np.triu(lu[k])
+        np.testing.assert_allclose(lower @ upper, a[k][order[k].astype(int)], atol=1e-12)
+    np.testing.assert_allclose(a @ binding.solve_factored(lu, order, b), b, atol=1e-11)
+    x = binding.solve_factored(lu, order, b, True)
+    np.testing.assert_allclose(adjoint @ x, b, atol=1e-11)
+    inverse = binding.inverse_adjoint(lu, order)
+    np.testing.assert_allclose(adjoint @ inverse, np.stack([np.eye(n)] * 2), atol=1e-11)
+    np.testing.assert_allclose(binding.determinant(lu, order), np.linalg.det(a), rtol=1e-11)
+    for found, expected in zip(
+        binding.log_determinant(lu, order), np.linalg.slogdet(a), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
+
+
+def test_complex_numbers_at_the_ends_of_the_range() -> None:
+    for size in (1e-200, 1e200):
+        a = size * np.array([[1.0 + 2.0j, 3.0], [1.0j, 2.0 - 1.0j]])
+        b = size * np.array([[1.0], [2.0j]])
+        expected = np.linalg.solve(a / size, b / size)
+        got = binding.solve_factored(*binding.factor_lu(a), b)
+        np.testing.assert_allclose(got, expected, rtol=1e-14)
+        determinant = binding.determinant(*binding.factor_lu(np.diag([size, 1j / size, 2.0])))
+        assert determinant == pytest.approx(2.0j, rel=1e-14)
 
 
 @layouts
