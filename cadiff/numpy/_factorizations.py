@@ -147,10 +147,9 @@ def _back_pull(ans: Any, low: Any, g: Any) -> Pull:
 
 
 def _back_push(t: Any, ans: Any, low: Any, g: Any) -> Any:
-    t = T(_lower(t))
-    moved = solve_triangle(low, t @ g, lower=True, adjoint=True)
-    both = solve_triangle(low, t @ hermitian(ans), lower=True, adjoint=True)
-    return _cholesky_back(low, moved) - folded(both + T(both))
+    quotient = solve_triangle(low, T(_lower(t)), lower=True, adjoint=True)
+    both = quotient @ hermitian(ans)
+    return _cholesky_back(low, quotient @ g) - folded(both + T(both))
 
 
 def _along_pull(ans: Any, low: Any, t: Any) -> Pull:
