@@ -87,6 +87,7 @@ from .complexes import (
 )
 from .entries import Opened, Taped, are_views_of_one, signature_of, takes_entries, taped_of
 from .factors import (
+    are_finite,
     cholesky_pull,
     cholesky_push,
     determinant,

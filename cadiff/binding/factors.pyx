@@ -437,6 +437,21 @@ cdef cnp.ndarray numbers_in(x, bint of_pairs):
     return cnp.PyArray_FROMANY(x, kind, 2, 0, cnp.NPY_ARRAY_CARRAY_RO)
 
 
+def are_finite(x):
+    """Whether there is neither inf nor nan in an array, real or complex."""
+    cdef bint of_pairs = is_complex(x), is_lost = False
+    cdef int kind = cnp.NPY_CDOUBLE if of_pairs else cnp.NPY_DOUBLE
+    cdef cnp.ndarray given = cnp.PyArray_FROMANY(
+        x.ravel("K"), kind, 1, 1, cnp.NPY_ARRAY_CARRAY_RO
+    )
+    cdef const double *numbers = <const double *>cnp.PyArray_DATA(given)
+    cdef cnp.npy_intp i
+    with nogil:
+        for i in range(cnp.PyArray_SIZE(given) * (2 if of_pairs else 1)):
+            is_lost |= numbers[i] - numbers[i] != 0.0
+    return not is_lost
+
+
 @cython.cdivision(True)
 def over_gaps(x, values, bint sums, double tolerance):
     """The matrix x, real or complex, over values[j] - values[i], or their sums; 0 on the diagonal.

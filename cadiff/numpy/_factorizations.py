@@ -77,7 +77,7 @@ SINGULAR = "singular vectors"
 
 def check_finite(a: Any, read: Any = True) -> None:
     """Raise LinAlgError for inf or nan in what is read: LAPACK may seek vectors of it for ever."""
-    if not np.isfinite(np.add.reduce(a, None)) and np.any(read & ~np.isfinite(a)):
+    if not binding.are_finite(a) and np.any(read & ~np.isfinite(a)):
         raise np.linalg.LinAlgError("there is inf or nan in the matrix: nothing would converge")
 
 
