@@ -252,7 +252,7 @@ def _cofactors(a: Any, determinant: Any, lu: Any, order: Any) -> Any:
         return _each(_cofactors_by_rotation, a)
     condition = _norm1(held(a)) * _norm1(T(held(inverse)))
     limit = CONDITION_DIFFERENTIATED if carries(a) else CONDITION
-    if np.any(condition > limit):
+    if np.any(condition > limit) if a.ndim > 2 else condition > limit:
         return _each(_cofactors_by_rotation, a)
     return scalars(determinant, a) * conjugate(inverse)
 
