@@ -90,11 +90,15 @@ from .complexes import (
 )
 from .entries import Opened, Taped, are_views_of_one, signature_of, takes_entries, taped_of
 from .factors import (
+    are_finite,
     cholesky_pull,
     cholesky_push,
     determinant,
     factor_lu,
-    inverse_transposed,
+    folded,
+    inverse_adjoint,
+    log_determinant,
+    over_gaps,
     solve_factored,
     solve_triangle,
 )
