@@ -289,6 +289,7 @@ def _padded(x: Any, like: Any) -> Any:
 # --- eigenvalues and singular values -------------------------------------------------------------
 
 
+DEFECTIVE = 0.1  # what the condition of eigenvectors makes of rounding, at least
 TOLERANCE = 4.0 * EPSILON  # times n and the largest: what LAPACK's eigenvalues may be off
 
 
@@ -435,9 +436,21 @@ def _eig_pull(ans: Any, a: Any) -> Pull:
     return pull
 
 
+def _moved(v: Any, g: Any) -> Any:
+    """The tangent g in the basis of eigenvectors v; nan if they are no basis."""
+    m = solve(v, g @ v)
+    if binding.is_deriving() or not v.size:
+        return m
+    lost = np.linalg.cond(value(v)) * v.shape[-1] * EPSILON > DEFECTIVE
+    if not np.any(lost):
+        return m
+    doubt("the derivative of eigenvalues does not exist without a basis of eigenvectors: nan")
+    return where(lost[..., None, None], np.nan, m)
+
+
 def _eig_push(g: Any, ans: Any, a: Any) -> Any:
     w, v = ans
-    m = solve(v, g @ v)
+    m = _moved(v, g)
     dv = v @ over_gaps(m, differences, w, lambda: m, VECTORS, doubt)
     return diagonal(m), dv - v * _along(v, dv)
 
@@ -486,8 +499,7 @@ def _eigvals_pull(ans: Any, a: Any) -> Pull:
 
 
 def _eigvals_push(g: Any, ans: Any, a: Any) -> Any:
-    v = _eigenvectors(a, ans)
-    return diagonal(solve(v, g @ v))
+    return diagonal(_moved(_eigenvectors(a, ans), g))
 
 
 eigvals.defvjp(_eigvals_pull)
@@ -511,6 +523,24 @@ def signs(s: Any) -> Any:
     return (held(s) > 0.0).astype(float)
 
 
+def _by_values(g: Any, s: Any, with_vectors: Any) -> Any:
+    """The cotangents of singular values that turn into those of the matrix.
+
+    By itself a singular value 0 is an absolute value at its kink. With its vectors, one of which
+    changes sign as it goes through 0, it is smooth; but several of them are not.
+    """
+    none = held(s) <= s.shape[-1] * TOLERANCE * largest(s[..., None])[..., 0]
+    if not np.any(none):
+        return g
+    if not np.any(np.abs(held(with_vectors)) > 0.0):
+        return g * signs(s)
+    lost = none & (np.sum(none, axis=-1, keepdims=True) > 1) & (np.abs(held(g)) > 0.0)
+    if np.any(lost):
+        warn_nan(f"the derivative of {SINGULAR} at several singular values 0 does not exist: nan")
+        return where(lost, np.nan, g)
+    return g
+
+
 # With p = H(u) da v, and skew-Hermitian du = u k, dv = v l:  p = k s + ds - s l. The sum and the
 # difference of this equation and its adjoint give k + l and k - l, with no squares to cancel:
 # (k + l) (s[j] - s[i]) = p + H(p),  (k - l) (s[j] + s[i]) = p - H(p). On the diagonal k - l is
@@ -532,7 +562,7 @@ def svd_pull(ans: Any, a: Any, full: bool = False, **_: Any) -> Pull:
         def cause() -> Any:
             return touched(gu) + touched(gv)
 
-        middle = on_diagonal(g[1] * signs(s))
+        middle = on_diagonal(_by_values(g[1], s, cause()))
         middle = middle + over_gaps(ku + kv, differences, s, cause, SINGULAR, warn_nan)
         middle = middle + over_gaps(one, sums, s, cause, SINGULAR, warn_nan)
         if is_complex_number(one):

@@ -287,13 +287,17 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:
 
 @implements(np.linalg.eig)
 def eig(a: Any) -> Any:
-    """Eigenvalues and eigenvectors; of a real matrix real ones, if all eigenvalues are real."""
+    """Eigenvalues and eigenvectors; of a real matrix real ones, if all eigenvalues are real.
+
+    Derivatives do not exist where there is no basis of eigenvectors: in forward mode they are nan
+    there, with a RuntimeWarning; in reverse mode only sums of all eigenvalues have right ones.
+    """
     return EigResult(*factor.eig(square(a)))
 
 
 @implements(np.linalg.eigvals)
 def eigvals(a: Any) -> Any:
-    """Eigenvalues; of a real matrix real ones, if all are."""
+    """Eigenvalues; of a real matrix real ones, if all are. For derivatives see `eig`."""
     return factor.eigvals(square(a))
 
 
@@ -306,7 +310,8 @@ def svd(
     Derivatives of singular vectors do not exist at a repeated singular value, or at 0 in a matrix
     that is not square: they are nan there, with a RuntimeWarning, if anything depends on them. The
     vectors that `full_matrices` adds are an arbitrary basis: derivatives are right for whatever
-    does not depend on the choice.
+    does not depend on the choice. Several singular values 0 have derivatives neither, if anything
+    depends on vectors as well.
     """
     a = matrix(a)
     if hermitian:

@@ -1,19 +1,30 @@
 """Functions of matrices, real or complex, and the equations behind their derivatives.
 
-They are analytic: the derivative at H(a) along g is the cotangent of a. How SciPy's functions are
-called is for `linalg`.
+They are analytic: the derivative at H(a) along g is the cotangent of a, but for cuts, where it is
+the conjugate of the derivative at T(a) along conj(g). How SciPy's functions are called is for
+`linalg`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
+from ..binding import is_complex_number
 from ..binding import strip as value
-from ..numpy._matrices import EPSILON, ComplexResultError, H, on_matrices, outer_product
+from ..numpy._matrices import (
+    EPSILON,
+    ComplexResultError,
+    H,
+    T,
+    conjugate,
+    on_matrices,
+    outer_product,
+)
 from ..operations.guards import held
 from ..operations.table import where
 from . import _exponentials
@@ -66,13 +77,40 @@ def _without_noise(x: Any) -> Any:
     return np.real(x)
 
 
+# Eigenvalues of real matrices may be negative, where logarithms and roots of complex numbers have
+# a cut. Those of a real matrix are above it; rounding must not take others below.
+
+
+def _principal(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The function of one matrix, which of a complex one that is real is that of the real one."""
+    return lambda a: function(np.real(a) if not np.any(np.imag(a)) else a)
+
+
 @partial(on_matrices, real_results=_without_noise)
 def logm(a: Any) -> Any:
     """The principal logarithm."""
-    return each(scipy.linalg.logm, a)
+    return each(_principal(scipy.linalg.logm), a)
+
+
+def _turn(a: Any) -> Any:
+    """Factors that turn the eigenvalues on the negative axis off it, and none across."""
+    plain = value(a)
+    w = np.linalg.eigvals(np.real(plain) if not np.any(np.imag(plain)) else plain)
+    on = (w.real < 0.0) & (w.imag == 0.0)
+    lowest = np.min(np.where(on, np.pi, np.angle(w)), axis=-1, initial=np.pi)
+    angles = np.where(np.any(on, axis=-1), 0.5 * (np.pi + lowest), 0.0)
+    return np.exp(-1j * angles)[..., None, None]
 
 
 def _logm_derivative(a: Any, e: Any) -> Any:
+    """The derivative of logm at a along e, which is what it is if both are turned."""
+    if is_complex_number(a):
+        turn = _turn(a)
+        a, e = turn * a, turn * e
+    return _logm_along(a, e)
+
+
+def _logm_along(a: Any, e: Any) -> Any:
     """The derivative of logm at a along e, which is first made as large as a; see `_second`."""
     sizes = np.linalg.norm(held(a), axis=(-2, -1), keepdims=True)
     factors = np.linalg.norm(held(e), axis=(-2, -1), keepdims=True) / sizes
@@ -81,7 +119,7 @@ def _logm_derivative(a: Any, e: Any) -> Any:
     return factors * logm(blocks(a, e / factors, np.zeros(a.shape), a))[..., :n, n:]
 
 
-logm.defvjp(lambda ans, a: lambda g: _logm_derivative(H(a), g))
+logm.defvjp(lambda ans, a: lambda g: conjugate(_logm_derivative(T(a), conjugate(g))))
 logm.defjvp(lambda g, ans, a: _logm_derivative(a, g))
 logm.defpattern("...ij->...kl")
 
@@ -109,7 +147,7 @@ sylvester.defpattern("...ij->...kl", "...ij->...kl", "...ij->...kl")
 @partial(on_matrices, real_results=_without_noise)
 def sqrtm(a: Any) -> Any:
     """The principal square root."""
-    return each(scipy.linalg.sqrtm, a)
+    return each(_principal(scipy.linalg.sqrtm), a)
 
 
 def _root_derivative(x: Any, g: Any) -> Any:

@@ -446,7 +446,7 @@ def qr(
 @partial(on_matrices, real=(True, False))
 def _eigh(a: Any, *, lower: bool, driver: str | None) -> Any:
     factor.check_finite(a, triangle(a.shape[-1], lower))
-    return scipy.linalg.eigh(a, lower=lower, driver=driver, check_finite=False)
+    return tuple(scipy.linalg.eigh(a, lower=lower, driver=driver, check_finite=False))
 
 
 _eigh.defvjp(factor.eigh_pull, unread=(0,))
@@ -511,7 +511,8 @@ def eigvalsh(a: Any, b: Any = None, **options: Any) -> Any:
 @partial(on_matrices, real=(False, True, False))
 def _svd(a: Any, *, full: bool, driver: str) -> Any:
     factor.check_finite(a)
-    return scipy.linalg.svd(a, full_matrices=full, check_finite=False, lapack_driver=driver)
+    results = scipy.linalg.svd(a, full_matrices=full, check_finite=False, lapack_driver=driver)
+    return tuple(results)  # of stacks they are a list
 
 
 _svd.defvjp(factor.svd_pull, unread=(0,))

@@ -368,6 +368,31 @@ def test_real_matrices_may_have_complex_roots_and_logarithms(function: Any) -> N
     assert np.sum(cadiff.grad(f)(a) * t) == pytest.approx(difference, rel=1e-7)
 
 
+@pytest.mark.parametrize("name", ["sqrtm", "logm"])
+def test_negative_eigenvalues_are_above_the_cut(name: str) -> None:
+    """Values are SciPy's of the real matrix; both modes and second derivatives go with them."""
+    function, of_plain = getattr(of_scipy, name), getattr(scipy.linalg, name)
+    rng = np.random.default_rng(8)
+    for eigenvalues in ([-2.0, 1.0, 5.0], [-1.5, -0.4, 0.8]):
+        basis, t = rng.normal(size=(2, 3, 3))
+        a = np.linalg.solve(basis, np.diag(eigenvalues) @ basis)
+        u = drawn(rng, (3, 3))
+        known, push = cadiff.jvp(function, (a,), (t,))
+        np.testing.assert_allclose(known, of_plain(a), rtol=1e-12)
+        difference = (of_plain(a + STEP * t) - of_plain(a - STEP * t)) / (2.0 * STEP)
+        np.testing.assert_allclose(push, difference, rtol=1e-6, atol=1e-7)
+        _, pull = cadiff.vjp(function, a)
+        assert np.sum(pull(u) * t) == pytest.approx(np.sum((u * push).real), rel=1e-9)
+
+    def f(a: Any) -> Any:
+        return np.sum(np.abs(function(a)) ** 2 + function(a).imag ** 3)
+
+    product = cadiff.hvp(f)(a, t)
+    gradient = cadiff.grad(f)
+    difference = (gradient(a + STEP * t) - gradient(a - STEP * t)) / (2.0 * STEP)
+    np.testing.assert_allclose(product, difference, rtol=1e-5, atol=1e-6)
+
+
 # --- what is read, and what is not defined -------------------------------------------------------
 
 

@@ -332,6 +332,44 @@ def test_a_warning_held_back_ends_with_its_differentiation() -> None:
         np.linalg.eigh(cadiff.Dual(a, t))
 
 
+def test_a_matrix_put_together_again_where_a_singular_value_is_0() -> None:
+    def f(a: Any) -> Any:
+        u, s, vh = np.linalg.svd(a)
+        return np.sum((u * s) @ vh * W)
+
+    W = np.arange(9.0).reshape(3, 3)
+    np.testing.assert_allclose(cadiff.grad(f)(np.diag([1.0, 2.0, 0.0])), W, atol=1e-14)
+    with pytest.warns(RuntimeWarning, match="several singular values 0"):
+        assert np.isnan(cadiff.grad(f)(np.diag([1.0, 0.0, 0.0]))).any()
+
+
+@pytest.mark.parametrize("name", ["eigh", "svd"])
+def test_stacks_where_scipy_takes_them(name: str) -> None:
+    function = getattr(cadiff.scipy.linalg, name)
+    a = np.random.default_rng(4).normal(size=(2, 3, 3))
+    a = a + a.swapaxes(-1, -2)
+    try:
+        known = getattr(scipy.linalg, name)(a)
+    except ValueError:
+        pytest.skip("this SciPy takes single matrices")
+    for k in range(len(known)):
+        gradient = cadiff.grad(lambda a, k=k: (function(a)[k] ** 3).sum())(a)
+        for i in range(2):
+            single = cadiff.grad(lambda a, k=k: (function(a)[k] ** 3).sum())(a[i])
+            np.testing.assert_allclose(gradient[i], single, rtol=1e-10, atol=1e-12)
+
+
+def test_eigenvalues_without_a_basis_of_eigenvectors() -> None:
+    jordan, t = np.eye(3) + np.eye(3, k=1), np.ones((3, 3))
+
+    def f(a: Any) -> Any:
+        return np.sum(np.linalg.eigvals(a))
+
+    np.testing.assert_allclose(cadiff.grad(f)(jordan), np.eye(3), atol=1e-14)
+    with pytest.warns(RuntimeWarning, match="basis"):
+        assert np.isnan(cadiff.jvp(f, (jordan,), (t,))[1])
+
+
 def test_the_other_vectors_of_a_matrix_with_a_repeated_eigenvalue() -> None:
     """Those of an eigenvalue that is not repeated have a derivative, and it is found."""
 
