@@ -567,9 +567,7 @@ def matrix_transpose(x: Any, /) -> Any:
 @implements(np.linalg.diagonal)
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     """A diagonal of a matrix, or of each of a stack."""
-    x = matrix(x)
-    rows = np.diagonal(np.broadcast_to(np.arange(x.shape[-2])[:, None], x.shape[-2:]), offset)
-    return x[..., rows, rows + offset]
+    return np.diagonal(matrix(x), offset, -2, -1)
 
 
 @implements(np.linalg.trace)
