@@ -235,15 +235,23 @@ def _periodic(x: Number, xp: Number, fp: Number, period: Any) -> tuple[Number, N
     return x, longer, arrays.concatenate([fp[-1:], fp, fp[:1]])
 
 
+@primitive
+def _turns(p: Any, period: Any, discont: float | None, axis: int) -> Any:
+    """How many periods each phase is moved by, which has no derivative."""
+    p = np.asarray(p, dtype=float)
+    return np.rint((np.unwrap(p, discont, axis, period=period) - p) / period)
+
+
+_turns.defvjp(None, None)
+
+
 @implements(np.unwrap)
 def unwrap(
     p: Any, discont: float | None = None, axis: int = -1, *, period: Any = 2 * np.pi
 ) -> Number:
     """Phases without jumps of a period, as `numpy.unwrap`; the jumps are whole periods."""
     p = as_number(p)
-    plain, length = np.asarray(value(p), dtype=float), value(period)
-    jumps = np.unwrap(plain, value(discont), axis, period=length) - plain
-    return p + np.rint(jumps / length) * period
+    return p + _turns(held(p), held(period), value(discont), axis) * period
 
 
 @implements(np.polyfit)

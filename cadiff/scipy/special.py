@@ -852,9 +852,9 @@ def _logsumexp(a: Any, b: Any, axis: Any) -> Any:
     return sp.logsumexp(a, axis=axis, b=b, keepdims=True, return_sign=True)[0]
 
 
+@primitive
 def _sum_sign(a: Any, b: Any, axis: Any) -> Any:
-    """The sign of Σ b exp(a), a plain number or array, with the summed axes kept."""
-    a, b = value(a), value(b)
+    """The sign of Σ b exp(a), with the summed axes kept."""
     return sp.logsumexp(a, axis=axis, b=b, keepdims=True, return_sign=True)[1]
 
 
@@ -887,6 +887,7 @@ _logsumexp.defjvp(
     lambda g, ans, a, b, axis: sum_(g * _shares(ans, a, b, axis), axis, keepdims=True),
 )
 _logsumexp.defpattern(lambda ans, a, b, axis: over_axes(axis, a.ndim, True), argnums=(0, 1))
+_sum_sign.defvjp(None, None)
 
 
 @implements(sp.logsumexp)
@@ -897,15 +898,15 @@ def logsumexp(
     a, b = gathered(a), gathered(b)
     if b is not None:
         a, b = as_array(a), as_array(b)
-        shape = np.broadcast_shapes(np.shape(value(a)), np.shape(value(b)))
+        shape = np.broadcast_shapes(np.shape(a), np.shape(b))
         a, b = broadcast_to(a, shape), broadcast_to(b, shape)
     kept = _logsumexp(a, b, axis)
-    signs = np.ones(np.shape(value(kept))) if b is None else _sum_sign(a, b, axis)
+    signs = np.ones(np.shape(kept)) if b is None else _sum_sign(held(a), held(b), axis)
     if not return_sign:
         kept = where(signs < 0.0, math.nan, kept)
     if not keepdims:
-        shape = np.squeeze(signs, axis=axis).shape
-        kept, signs = reshape(kept, shape), signs.reshape(shape)[()]
+        shape = np.squeeze(np.empty(np.shape(kept)), axis=axis).shape
+        kept, signs = reshape(kept, shape), reshape(signs, shape)[()]
     return (kept, signs) if return_sign else kept
 
 
