@@ -25,7 +25,7 @@ from ..operations.complexes import conjugate, implements_complex, joined, whole_
 from ..operations.dispatch import carries, implements, plain
 from ..operations.guards import held
 from ..operations.patterns import over_axes
-from ..operations.primitives import primitive
+from ..operations.primitives import after_lanes, primitive
 from ..operations.table import power, sign, where
 from . import _matrices as factor
 from ._factorizations import EPSILON, H, T
@@ -336,6 +336,17 @@ def _p_norm(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
     """The p-norm along one axis, or the 2-norm along two or (None) all of them."""
     order = p if isinstance(axis, int) else None
     return np.linalg.norm(x, order, axis, keepdims)
+
+
+def _p_norms(which: Any, x: Any, p: float, axis: Any, keepdims: bool) -> Any:
+    """The norms of many arrays."""
+    if axis is None:
+        kept = (1,) * (x.ndim - 1) if keepdims else ()
+        return np.linalg.norm(x.reshape(len(x), -1), None, 1).reshape(-1, *kept)
+    return _p_norm.function(x, p, after_lanes(axis, x.ndim - 1), keepdims)
+
+
+_p_norm.over_lanes = _p_norms
 
 
 def _direction(x: Any, norm: Any, p: float, axis: Any) -> Any:

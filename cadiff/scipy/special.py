@@ -10,6 +10,7 @@ A partial is written so that neither it nor its own derivatives cancel: see `_fa
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 from collections.abc import Callable
@@ -25,7 +26,7 @@ from ..operations.arrays import sum as sum_
 from ..operations.dispatch import FUNCTIONS, carries, implements
 from ..operations.guards import held
 from ..operations.patterns import over_axes
-from ..operations.primitives import primitive
+from ..operations.primitives import after_lanes, primitive
 from ..operations.table import (
     absolute,
     cbrt,
@@ -877,7 +878,18 @@ def _weights(ans: Any, a: Any, b: Any, axis: Any) -> Any:
     return shares if b is None else shares * b
 
 
+def _each_logsumexp(which: Any, a: Any, b: Any, axis: Any, part: int) -> Any:
+    """The logarithms or signs for many points."""
+    ndim = np.ndim(a) - (0 in which)
+    axes = after_lanes(axis, ndim)
+    if b is not None:
+        a, b = np.broadcast_arrays(a, b)
+    return sp.logsumexp(a, axis=axes, b=b, keepdims=True, return_sign=True)[part]
+
+
 _logsumexp.called = "logsumexp"
+_logsumexp.over_lanes = functools.partial(_each_logsumexp, part=0)
+_sum_sign.over_lanes = functools.partial(_each_logsumexp, part=1)
 _logsumexp.defvjp(
     lambda ans, a, b, axis: lambda g: g * _weights(ans, a, b, axis),
     lambda ans, a, b, axis: lambda g: g * _shares(ans, a, b, axis),
