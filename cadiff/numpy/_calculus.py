@@ -83,15 +83,16 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Number:
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Number:
     """Integral along an axis by trapezia, as `numpy.trapezoid`; x and dx may carry derivatives."""
     y, x = _without_bools(y), _without_bools(x)
-    axis = normalize_axis_index(axis, y.ndim)
+    of_y = normalize_axis_index(axis, y.ndim)
     if x is None:
         steps = dx
+    elif x.ndim == 1:
+        steps = diff(x).reshape(tuple(-1 if k == of_y else 1 for k in range(y.ndim)))
     else:
-        steps = diff(x) if x.ndim == 1 else diff(x, axis=axis)
-        if x.ndim == 1:
-            steps = steps.reshape(tuple(-1 if k == axis else 1 for k in range(y.ndim)))
-    later, earlier = along(axis, y.ndim, slice(1, None), slice(None, -1))
-    return arrays.sum(steps * (y[later] + y[earlier]) / 2.0, axis)
+        steps = diff(x, axis=axis)
+    later, earlier = along(of_y, y.ndim, slice(1, None), slice(None, -1))
+    areas = steps * (y[later] + y[earlier]) / 2.0
+    return arrays.sum(areas, normalize_axis_index(axis, areas.ndim))
 
 
 def _without_bools(x: Any) -> Any:

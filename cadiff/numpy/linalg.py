@@ -437,6 +437,8 @@ def _vector_norm(x: Any, ord: Any, axis: int, keepdims: bool) -> Any:
 
 
 def _extreme(x: Any, ord: float, axis: int, keepdims: bool = False) -> Any:
+    if ord > 0 and x.shape[axis] == 0:
+        return sum(x, axis=axis, keepdims=keepdims)
     return (np.max if ord > 0 else np.min)(x, axis=axis, keepdims=keepdims)
 
 
