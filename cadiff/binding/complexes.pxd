@@ -17,6 +17,7 @@ cdef class ComplexArray(Complex):
     cdef object in_place(self, object result)
 
 
+cpdef bint is_nothing(object x) noexcept
 cdef bint is_complex(object x)
 cdef object complex_of(object re, object im)
 cpdef tuple parts_of(x)

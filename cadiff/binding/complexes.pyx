@@ -6,11 +6,14 @@ is exactly zero, whatever shape the other one has; it absorbs in products. What 
 functions and protocols, is registered here by the modules that know it.
 """
 
+from operator import matmul
+
 import numpy as np
 
 cimport cython
 from cpython.float cimport PyFloat_AS_DOUBLE
 from libc.math cimport signbit
+from libc.string cimport memcmp
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
@@ -27,9 +30,13 @@ def register_complex(functions):
 
 # --- parts ---------------------------------------------------------------------------------------
 
-cdef inline bint is_nothing(object x):
-    """Whether a part is exactly zero."""
-    return CAD_IS_FLOAT(x) and PyFloat_AS_DOUBLE(x) == 0.0 and not signbit(PyFloat_AS_DOUBLE(x))
+cpdef bint is_nothing(object x) noexcept:
+    """Whether a part is exactly zero; operations keep its sign."""
+    return CAD_IS_FLOAT(x) and PyFloat_AS_DOUBLE(x) == 0.0
+
+
+cdef inline bint has_sign(object x):
+    return signbit(PyFloat_AS_DOUBLE(x))
 
 
 cdef inline bint is_number(object x):
@@ -45,29 +52,28 @@ cdef object own(object x):
     return +x if cad_ndim(x) > 0 else x
 
 
+# An array on the left of a number with derivatives would take the long way, by its ufunc.
+
+cdef inline object sum_of(object x, object y):
+    return y + x if is_number(y) and not is_number(x) else x + y
+
+
+cdef inline object difference_of(object x, object y):
+    return cad_apply2(CAD_OP_subtract, x, y) if is_number(y) and not is_number(x) else x - y
+
+
 cdef object plus(object x, object y):
-    if is_nothing(x):
+    if is_nothing(y) and (is_number(x) or has_sign(y)):
+        return own(x)
+    if is_nothing(x) and (is_number(y) or has_sign(x)):
         return own(y)
-    return own(x) if is_nothing(y) else x + y
+    return sum_of(x, y)
 
 
 cdef object minus(object x, object y):
-    if is_nothing(y):
+    if is_nothing(y) and (is_number(x) or not has_sign(y)):
         return own(x)
-    return -y if is_nothing(x) else x - y
-
-
-cdef object less_product(object x, object y, object z):
-    """x - y z, of an x that is exactly zero without the subtraction."""
-    if not is_nothing(x) or is_nothing(y) or is_nothing(z):
-        return minus(x, times(y, z))
-    if CAD_IS_FLOAT(y):
-        return times(-y, z)
-    return times(y, -z) if CAD_IS_FLOAT(z) else -times(y, z)
-
-
-cdef object negated(object x):
-    return x if is_nothing(x) else -x
+    return difference_of(x, y)
 
 
 cdef object times(object x, object y):
@@ -77,15 +83,37 @@ cdef object times(object x, object y):
         return own(y)
     if CAD_IS_FLOAT(y) and PyFloat_AS_DOUBLE(y) == 1.0:
         return own(x)
-    return x * y
+    return y * x if is_number(y) and not is_number(x) else x * y
+
+
+cdef object product_of(object product, object x, object y):
+    """x times y, or, unless it is None, their product of some kind; an exact zero absorbs."""
+    if product is None:
+        return times(x, y)
+    if is_nothing(x) or is_nothing(y):
+        return 0.0
+    if product is matmul and (CAD_IS_VAR_ARRAY(x) or CAD_IS_VAR_ARRAY(y)):
+        return cad_matmul(x, y)
+    return product(x, y)
+
+
+cdef object less_product(object product, object x, object y, object z):
+    """x less the product of y and z, of an x that is exactly zero without the subtraction."""
+    if is_nothing(y) or is_nothing(z):
+        return x
+    if not is_nothing(x):
+        return difference_of(x, product_of(product, y, z))
+    if is_number(y) and not is_number(z):
+        return product_of(product, y, -z)
+    return -product_of(product, y, z) if is_number(y) else product_of(product, -y, z)
 
 
 cdef object over(object x, object y):
     return x if is_nothing(x) else x / y
 
 
-cdef tuple plain_parts(object x):
-    """The parts of a plain array, each of which is exactly zero if it is so everywhere."""
+cdef tuple both_parts(object x):
+    """The parts of a plain array."""
     cdef cnp.ndarray array = cnp.PyArray_FROMANY(
         x, cnp.NPY_CDOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST
     )
@@ -94,7 +122,6 @@ cdef tuple plain_parts(object x):
     cdef double *both = <double *>cnp.PyArray_DATA(array)
     cdef double *first
     cdef double *second
-    cdef bint is_real = True, is_imaginary = True
     if ndim == 0:
         return both[0], both[1]
     re = cnp.PyArray_SimpleNew(ndim, cnp.PyArray_DIMS(array), cnp.NPY_DOUBLE)
@@ -102,11 +129,27 @@ cdef tuple plain_parts(object x):
     first, second = <double *>cnp.PyArray_DATA(re), <double *>cnp.PyArray_DATA(im)
     for i in range(size):
         first[i], second[i] = both[2 * i], both[2 * i + 1]
-        is_imaginary &= first[i] == 0.0 and not signbit(first[i])
-        is_real &= second[i] == 0.0 and not signbit(second[i])
-    if is_real:
-        return re, 0.0
-    return (0.0, im) if is_imaginary else (re, im)
+    return re, im
+
+
+cdef bint is_one_zero(cnp.ndarray part):
+    """Whether an array is zeros of one sign, and nothing else."""
+    cdef double *numbers = <double *>cnp.PyArray_DATA(part)
+    cdef Py_ssize_t i, size = cnp.PyArray_SIZE(part)
+    for i in range(size):
+        if numbers[i] != 0.0 or signbit(numbers[i]) != signbit(numbers[0]):
+            return False
+    return size > 0
+
+
+cdef tuple plain_parts(object x):
+    """The parts of a plain array, one of which is exactly zero if it is so everywhere."""
+    re, im = both_parts(x)
+    if cad_ndim(re) == 0:
+        return re, im
+    if is_one_zero(im):
+        return re, im.flat[0]
+    return (re.flat[0], im) if is_one_zero(re) else (re, im)
 
 
 def pair_of_array(x):
@@ -162,7 +205,7 @@ cpdef tuple parts_of(x):
     if isinstance(x, complex) or isinstance(x, np.complexfloating):
         return float(x.real), float(x.imag)
     if not cnp.PyArray_Check(x):
-        if isinstance(x, (int, np.integer, np.floating)):  # a bool, too
+        if isinstance(x, (int, np.integer, np.floating, np.bool_)):  # a bool, too
             return float(x), 0.0
         return None
     cad_check_array(x)
@@ -173,10 +216,57 @@ cpdef tuple parts_of(x):
     return (x.astype(np.float64) if cnp.PyArray_NDIM(x) > 0 else float(x)), 0.0
 
 
+def whole_parts_of(x):
+    """Both parts of any number, to compute with: neither of them is left out."""
+    if isinstance(x, Complex):
+        return (<Complex>x).whole()
+    if cnp.PyArray_Check(x) and cnp.PyTypeNum_ISCOMPLEX(cnp.PyArray_TYPE(x)):
+        return both_parts(x)
+    found = parts_of(x)
+    if found is None or cad_ndim(found[0]) == 0:
+        return found
+    return found[0], np.full(shape_of(found[0]), found[1])
+
+
 cdef tuple operand_parts(object x):
     """The parts of an operand, which may be a list."""
     found = parts_of(x)
     return parts_of(hooks.joined(x)) if found is None and isinstance(x, (list, tuple)) else found
+
+
+cdef bint are_alike(object re, object im):
+    """Whether two numbers have one shape."""
+    cdef CadView *first
+    cdef CadView *second
+    cdef int ndim = cad_ndim(re)
+    if ndim != cad_ndim(im):
+        return False
+    if ndim == 0:
+        return True
+    if not (CAD_IS_VAR(re) and CAD_IS_VAR(im)):
+        return shape_of(re) == shape_of(im)
+    first, second = CAD_VAR(re).view, CAD_VAR(im).view
+    return memcmp(CAD_SHAPE(first), CAD_SHAPE(second), ndim * sizeof(Py_ssize_t)) == 0
+
+
+cdef object joined_parts(object re, object im):
+    """The complex array of plain parts of one shape."""
+    cdef cnp.ndarray first = cnp.PyArray_FROMANY(
+        re, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO
+    )
+    cdef cnp.ndarray second = cnp.PyArray_FROMANY(
+        im, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO
+    )
+    cdef cnp.ndarray z = cnp.PyArray_SimpleNew(
+        cnp.PyArray_NDIM(first), cnp.PyArray_DIMS(first), cnp.NPY_CDOUBLE
+    )
+    cdef double *made = <double *>cnp.PyArray_DATA(z)
+    cdef double *real = <double *>cnp.PyArray_DATA(first)
+    cdef double *imaginary = <double *>cnp.PyArray_DATA(second)
+    cdef Py_ssize_t i, size = cnp.PyArray_SIZE(z)
+    for i in range(size):
+        made[2 * i], made[2 * i + 1] = real[i], imaginary[i]
+    return z
 
 
 cdef object complex_of(object re, object im):
@@ -187,10 +277,12 @@ cdef object complex_of(object re, object im):
     if not is_number(re) and not is_number(im):
         if ndim == 0:
             return complex(re, im)
+        if are_alike(re, im):
+            return joined_parts(re, im)
         plain = np.empty(np.broadcast_shapes(shape_of(re), shape_of(im)), dtype=np.complex128)
         plain.real, plain.imag = re, im
         return plain
-    if not is_nothing(re) and not is_nothing(im) and shape_of(re) != shape_of(im):
+    if not is_nothing(re) and not is_nothing(im) and not are_alike(re, im):
         lengths = np.broadcast_shapes(shape_of(re), shape_of(im))
         if shape_of(re) != lengths:
             re = re + np.zeros(lengths)
@@ -206,9 +298,15 @@ def make_complex(re, im):
     return complex_of(re, im)
 
 
-def whole_parts_of(Complex z):
-    """Both parts to compute with, neither of them left out."""
-    return z.whole()
+def open_parts_of(z):
+    """Both parts of an array of complex numbers, to be assigned to; TypeError if it is none."""
+    if not isinstance(z, ComplexArray):
+        raise TypeError(
+            f"complex numbers with derivatives are not written to a {type(z).__name__}: make the "
+            "array with cadiff.numpy.zeros(shape, complex)"
+        )
+    (<ComplexArray>z).open()
+    return (<Complex>z).re, (<Complex>z).im
 
 
 def note_view(Complex z, view):
@@ -234,6 +332,15 @@ def sqrt_real(x, y):
 def sqrt_imag(x, y):
     """The imaginary part of the principal root of x + iy."""
     return cad_apply2(CAD_OP_sqrt_imag, x, y)
+
+
+cdef object bilinear_of(object product, tuple p, tuple q):
+    a, b = p
+    c, d = q
+    return complex_of(
+        less_product(product, product_of(product, a, c), b, d),
+        plus(product_of(product, a, d), product_of(product, b, c)),
+    )
 
 
 # --- operators -----------------------------------------------------------------------------------
@@ -262,10 +369,9 @@ cdef object multiplied(object x, object y):
     p, q = operand_parts(x), operand_parts(y)
     if p is None or q is None:
         return NotImplemented
-    a, b = p
-    c, d = q
-    re, im = less_product(times(a, c), b, d), plus(times(a, d), times(b, c))
-    return zeros_of(p, q) if is_nothing(re) and is_nothing(im) else complex_of(re, im)
+    if (is_nothing(p[0]) and is_nothing(p[1])) or (is_nothing(q[0]) and is_nothing(q[1])):
+        return zeros_of(p, q)
+    return bilinear_of(None, p, q)
 
 
 cdef object divided(object x, object y):
@@ -281,7 +387,7 @@ cdef object divided(object x, object y):
     if is_nothing(d):
         return complex_of(over(a, c), over(b, c))
     if is_nothing(c):  # -i / d times the dividend
-        return complex_of(over(b, d), over(negated(a), d))
+        return complex_of(over(b, d), over(-a, d))
     length = cad_apply2(CAD_OP_hypot, c, d)
     c, d = cad_apply2(CAD_OP_hypot_ratio, c, d), cad_apply2(CAD_OP_hypot_ratio, d, c)
     return complex_of(
@@ -289,21 +395,24 @@ cdef object divided(object x, object y):
     )
 
 
-cdef object product_of(object x, object y):
-    if is_nothing(x) or is_nothing(y):
-        return 0.0
-    return x @ y
+def bilinear(product, x, y):
+    """A product of real numbers, such as that of matrices, of complex ones."""
+    return bilinear_of(product, parts_of(x), parts_of(y))
+
+
+cdef bint are_factors(object left, object right):
+    """Whether two numbers are matrices that can be multiplied."""
+    return cad_ndim(left) == cad_ndim(right) == 2 and shape_of(left)[1] == shape_of(right)[0]
 
 
 cdef object multiplied_as_matrices(object x, object y):
     p, q = parts_of(x), parts_of(y)
     if p is None or q is None:
         return hooks.function(np.matmul, (x, y), {})
-    a, b = p
-    c, d = q
-    return complex_of(
-        minus(product_of(a, c), product_of(b, d)), plus(product_of(a, d), product_of(b, c))
-    )
+    if cad_guarding > 0 and are_factors(p[0], q[0]) and are_factors(p[1], q[1]):
+        re, im = hooks.product_of_matrices(p, q)
+        return complex_of(re, im)
+    return bilinear_of(matmul, p, q)
 
 
 COMPLEX_OPERATORS = {
@@ -325,6 +434,13 @@ cdef object compared(object x, object y, bint equal):
     if equal:
         return (p[0] == q[0]) & (p[1] == q[1])
     return (p[0] != q[0]) | (p[1] != q[1])
+
+
+cdef inline object taken(object part, object key):
+    """What stands at an index of a part."""
+    if is_nothing(part):
+        return part
+    return part[key] if is_number(part) else np.asarray(part)[key]
 
 
 cdef class Complex:
@@ -349,9 +465,9 @@ cdef class Complex:
         """Both parts, neither of them left out."""
         lengths = self.shape
         if is_nothing(self.re) and lengths != ():
-            return np.zeros(lengths), self.im
+            return np.full(lengths, self.re), self.im
         if is_nothing(self.im) and lengths != ():
-            return self.re, np.zeros(lengths)
+            return self.re, np.full(lengths, self.im)
         return self.re, self.im
 
     # --- what it is
@@ -526,7 +642,7 @@ cdef class Complex:
 
     def conjugate(self):
         """The complex conjugate."""
-        return complex_of(own(self.re), negated(self.im))
+        return complex_of(own(self.re), -self.im)
 
     def conj(self):
         """The complex conjugate."""
@@ -542,6 +658,14 @@ cdef class Complex:
         )
         if isinstance(result, Complex):
             (<Complex>result).is_shared = self.is_shared
+        return result
+
+    def __getitem__(self, key):
+        result = complex_of(taken(self.re, key), taken(self.im, key))
+        if self.ndim > 0 and np.ndim(result) > 0:  # a single number is no view
+            self.share()
+            if isinstance(result, Complex):
+                (<Complex>result).is_shared = self.is_shared
         return result
 
     # --- operators
@@ -585,7 +709,7 @@ cdef class Complex:
         return multiplied_as_matrices(other, self)
 
     def __neg__(self):
-        return complex_of(negated(self.re), negated(self.im))
+        return complex_of(-self.re, -self.im)
 
     def __pos__(self):
         return complex_of(own(self.re), own(self.im))
@@ -598,6 +722,18 @@ cdef class Complex:
 
     def __ne__(self, other):
         return compared(self, other, False)
+
+    def __lt__(self, other):
+        return hooks.ordered("less", self, other)
+
+    def __le__(self, other):
+        return hooks.ordered("less_equal", self, other)
+
+    def __gt__(self, other):
+        return hooks.ordered("greater", self, other)
+
+    def __ge__(self, other):
+        return hooks.ordered("greater_equal", self, other)
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         if not kwargs and method == "__call__":
@@ -635,13 +771,6 @@ cdef class ComplexArray(Complex):
 
     def __iter__(self):
         return (self[k] for k in range(len(self)))
-
-    def __getitem__(self, key):
-        was_shared = self.is_shared
-        result = self.by_parts(lambda part: part[key])
-        if not isinstance(result, (ComplexArray, np.ndarray)):  # a single number is no view
-            self.is_shared = was_shared
-        return result
 
     def __setitem__(self, key, value):
         parts = parts_of(value)

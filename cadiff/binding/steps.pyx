@@ -132,43 +132,55 @@ cdef list are_any(const uint8_t *wanted, list sizes):
 
 # --- while a program runs ------------------------------------------------------------------------
 
-cdef object laid_out(array, like):
-    """An array in the order of memory of another one: the last bit of results may depend on it."""
-    if like.flags.c_contiguous:
+cdef object operand_of(const double *numbers, like):
+    """An operand of a step, in the order of memory of the one that it was recorded with: the last
+    bit of results may depend on it."""
+    cdef cnp.ndarray array
+    if isinstance(like, float):
+        return numbers[0]
+    array = cnp.PyArray_SimpleNew(cad_ndim(like), cnp.PyArray_DIMS(like), cnp.NPY_DOUBLE)
+    memcpy(cnp.PyArray_DATA(array), numbers, cnp.PyArray_NBYTES(array))
+    if cnp.PyArray_ISCARRAY_RO(like):
         return array
     result = np.empty_like(like)
     result[...] = array
     return result
 
 
+cdef Py_ssize_t size_of(x):
+    return 1 if isinstance(x, float) else cnp.PyArray_SIZE(x)
+
+
+cdef bint has_shape_of(cnp.ndarray array, expected):
+    cdef int i, ndim = 0 if isinstance(expected, float) else cnp.PyArray_NDIM(expected)
+    if cnp.PyArray_NDIM(array) != ndim:
+        return False
+    for i in range(ndim):
+        if cnp.PyArray_DIM(array, i) != cnp.PyArray_DIM(expected, i):
+            return False
+    return True
+
+
 cdef int carry_out_step(void *owner, uint32_t number, const double *operands,
                         double *results) noexcept with gil:
     """What C calls; the exception is left set."""
-    cdef Py_ssize_t size
     cdef cnp.ndarray array
     try:
         step = (<list>owner)[number]
         given = []
         for operand in step.operands:
-            size = np.size(operand)
-            if isinstance(operand, float):
-                given.append(operands[0])
-            else:
-                array = np.empty(np.shape(operand))
-                memcpy(cnp.PyArray_DATA(array), operands, size * sizeof(double))
-                given.append(laid_out(array, operand))
-            operands += size
+            given.append(operand_of(operands, operand))
+            operands += size_of(operand)
         found = step.rule.call(given)
         for result, expected in zip(found, step.results, strict=True):
-            array = np.ascontiguousarray(result, dtype=np.float64)
-            if np.shape(result) != np.shape(expected):
+            array = cnp.PyArray_FROMANY(result, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO)
+            if not has_shape_of(array, expected):
                 raise ValueError(
                     f"{rule_name(step.rule)} returned an array of the shape {np.shape(result)}, "
                     f"where it had {np.shape(expected)} when it was recorded"
                 )
-            size = cnp.PyArray_SIZE(array)
-            memcpy(results, cnp.PyArray_DATA(array), size * sizeof(double))
-            results += size
+            memcpy(results, cnp.PyArray_DATA(array), cnp.PyArray_NBYTES(array))
+            results += cnp.PyArray_SIZE(array)
         return 0
     except Exception as error:
         failure = CallError(str(error))

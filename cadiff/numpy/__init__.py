@@ -26,6 +26,7 @@ from . import (
     _calculus,
     _choices,
     _complex,
+    _complex_polynomials,
     _creation,
     _elementwise,
     _padding,

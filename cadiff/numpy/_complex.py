@@ -6,7 +6,9 @@ real numbers; what is linear in two arguments, for all four pairs of parts. The 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,6 @@ from ..operations.complexes import (
     conjugate,
     implements_complex,
     joined,
-    parts,
     whole_parts,
 )
 from ..operations.complexes import (
@@ -101,12 +102,12 @@ def by_parts(original: Any, *places: int, names: tuple[str, ...] = ()) -> None:
 
 
 for _name in (
-    "array_split", "atleast_1d", "broadcast_to", "compress", "copy", "cumsum",
-    "delete", "diag", "diagflat", "diagonal", "dsplit", "expand_dims", "flip", "fliplr",
-    "flipud", "gradient", "hsplit", "matrix_transpose", "mean", "moveaxis",
-    "permute_dims", "ravel", "repeat", "reshape", "resize", "roll", "rollaxis", "rot90", "split",
-    "squeeze", "swapaxes", "take", "take_along_axis", "tile", "trace", "transpose",
-    "tril", "triu", "unstack", "vsplit", "around", "round", "cumulative_sum",
+    "array_split", "broadcast_to", "copy", "cumsum", "delete", "diag", "diagflat", "diagonal",
+    "dsplit", "expand_dims", "flip", "fliplr", "flipud", "gradient", "hsplit",
+    "matrix_transpose", "mean", "moveaxis", "permute_dims", "ravel", "repeat", "reshape",
+    "resize", "roll", "rollaxis", "rot90", "split", "squeeze", "swapaxes", "take",
+    "take_along_axis", "tile", "trace", "transpose", "tril", "triu", "unstack", "vsplit",
+    "around", "round", "cumulative_sum",
 ):  # fmt: skip
     for _original in existing(_name):
         by_parts(_original, 0, names=("a", "x"))
@@ -135,15 +136,16 @@ by_parts(np.compress, 1)
 by_parts(np.insert, 0, 2)
 by_parts(np.apply_over_axes, 1)
 by_parts(np.interp, 2)
+by_parts(np.choose, 1)
 
 
 @implements_complex(np.broadcast_arrays)
 def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     shape = np.broadcast_shapes(*(binding.shape(joined(x)) for x in args))
-    return tuple(_function_of(np.broadcast_to)(x, shape) for x in args)
+    return tuple(function_of(np.broadcast_to)(x, shape) for x in args)
 
 
-def _at_least(n: int, original: Any) -> None:
+def _at_least(original: Any) -> None:
     @implements_complex(original)
     def at_least(*arys: Any) -> Any:
         made = [by_one(x) for x in arys]
@@ -156,8 +158,8 @@ def _at_least(n: int, original: Any) -> None:
         return made
 
 
-for _n, _original in enumerate((np.atleast_1d, np.atleast_2d, np.atleast_3d), 1):
-    _at_least(_n, _original)
+for _original in (np.atleast_1d, np.atleast_2d, np.atleast_3d):
+    _at_least(_original)
 
 
 @implements_complex(np.meshgrid)
@@ -166,7 +168,7 @@ def meshgrid(*xi: Any, **kwargs: Any) -> Any:
     return _together(*both)
 
 
-def _function_of(original: Any) -> Callable[..., Any]:
+def function_of(original: Any) -> Callable[..., Any]:
     """One of NumPy's functions for numbers of any kind."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -204,40 +206,31 @@ def average(
     return (paired(re, im), scale) if returned else paired(re, im)
 
 
-def _without_nan(original: Any) -> None:
-    """A sum that leaves out the numbers of which a part is nan."""
+def _without_nan(original: Any, join: Callable[[Any, Any], Any] = _together) -> None:
+    """A sum, or something of sums, that leaves out the numbers of which a part is nan."""
 
     @implements_complex(original)
     def call(a: Any, *args: Any, **kwargs: Any) -> Any:
         re, im = whole_parts(a)
         missing = (re != re) | (im != im)
         left = (_table.where(missing, np.nan, part) for part in (re, im))
-        return _together(*(_function(original)(part, *args, **kwargs) for part in left))
+        return join(*(_function(original)(part, *args, **kwargs) for part in left))
 
 
 for _original in (np.nansum, np.nanmean, np.nancumsum):
     _without_nan(_original)
+_without_nan(np.nanvar, np.add)
+_without_nan(np.nanstd, np.hypot)
+
+
+def _product_without_nan(original: Any, product: Callable[..., Any]) -> None:
+    @implements_complex(original)
+    def call(a: Any, *args: Any, **kwargs: Any) -> Any:
+        z = joined(a)
+        return product(ELEMENTWISE["where"](z != z, 1.0, z), *args, **kwargs)
 
 
 # --- products ------------------------------------------------------------------------------------
-
-
-def bilinear(product: Callable[..., Any], x: Any, y: Any) -> Any:
-    """A product of real numbers, of complex ones; what is exactly zero absorbs."""
-    (a, b), (c, d) = parts(x), parts(y)
-
-    def times(p: Any, q: Any) -> Any:
-        return 0.0 if _is_nothing(p) or _is_nothing(q) else product(p, q)
-
-    re, im = times(b, d), times(a, d)
-    first, second = times(a, c), times(b, c)
-    re = first if _is_nothing(re) else -re if _is_nothing(first) else first - re
-    im = second if _is_nothing(im) else im if _is_nothing(second) else im + second
-    return paired(re, im)
-
-
-def _is_nothing(x: Any) -> bool:
-    return type(x) is float and x == 0.0
 
 
 def product_of(original: Any, conjugated: int | None = None) -> None:
@@ -251,7 +244,7 @@ def product_of(original: Any, conjugated: int | None = None) -> None:
             x = conjugate(x)
         elif conjugated == 1:
             y = conjugate(y)
-        return bilinear(lambda p, q: run(p, q, *args, **kwargs), joined(x), joined(y))
+        return binding.bilinear(lambda p, q: run(p, q, *args, **kwargs), joined(x), joined(y))
 
     call.__name__ = original.__name__
 
@@ -286,12 +279,12 @@ def einsum(subscripts: Any, *operands: Any, **kwargs: Any) -> Any:
         letters = set(result).union(*terms[2:])
         kept = "".join(c for c in dict.fromkeys(terms[0] + terms[1]) if c in letters)
         rule = f"{terms[0]},{terms[1]}->{kept}"
-        numbers[:2] = [bilinear(lambda p, q, rule=rule: real(rule, p, q), *numbers[:2])]
+        numbers[:2] = [binding.bilinear(partial(real, rule), *numbers[:2])]
         terms[:2] = [kept]
     rule = f"{','.join(terms)}->{result}"
     if len(numbers) == 1:
         return paired(*(real(rule, p) for p in whole_parts(numbers[0])))
-    return bilinear(lambda p, q: real(rule, p, q), *numbers)
+    return binding.bilinear(partial(real, rule), *numbers)
 
 
 def _spelled(subscripts: str, operands: tuple[Any, ...]) -> tuple[list[str], str]:
@@ -362,6 +355,115 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
         z = np.concatenate([z[:reach], z[reach:] * z[:-reach]])
         reach *= 2
     return z if axis is None else np.moveaxis(z, 0, axis)
+
+
+@implements_complex(*existing("cumulative_prod"))
+def cumulative_prod(
+    x: Any, /, *, axis: int | None = None, include_initial: bool = False, **_: Any
+) -> Any:
+    z = joined(x)
+    if axis is None and z.ndim > 1:
+        raise ValueError("For arrays which have more than one dimension `axis` is required.")
+    place = 0 if axis is None else axis
+    if include_initial:
+        z = np.concatenate([np.ones_like(np.moveaxis(z, place, 0)[:1]), np.moveaxis(z, place, 0)])
+        return np.moveaxis(cumprod(z, 0), 0, place)
+    return cumprod(z, place)
+
+
+_product_without_nan(np.nanprod, prod)
+_product_without_nan(np.nancumprod, cumprod)
+
+
+# --- elementwise, and row by row -----------------------------------------------------------------
+
+# Of the series of sin(w) / w in w**2: those that count up to |w| = 1.
+SINC = [(-1.0) ** k / math.factorial(2 * k + 1) for k in range(10)]
+
+
+@implements_complex(np.sinc)
+def sinc(x: Any) -> Any:
+    """sin(pi x) / (pi x), which is 1 at 0."""
+    w = np.pi * joined(x)
+    is_near = abs(w) < 1.0
+    near, far = (function_of(np.where)(mask, w, 1.0) for mask in (is_near, ~is_near))
+    square = near * near
+    series: Any = SINC[-1]
+    for coefficient in SINC[-2::-1]:
+        series = series * square + coefficient
+    return function_of(np.where)(is_near, series, np.sin(far) / far)
+
+
+@implements_complex(np.clip)
+def clip(a: Any, a_min: Any = None, a_max: Any = None, out: None = None, **named: Any) -> Any:
+    """Between two numbers, in the order of real parts, then of imaginary ones."""
+    low, high = named.get("min", a_min), named.get("max", a_max)
+    z = joined(a)
+    z = z if low is None else ELEMENTWISE["maximum"](z, low)
+    return z if high is None else ELEMENTWISE["minimum"](z, high)
+
+
+@implements_complex(np.apply_along_axis)
+def apply_along_axis(
+    func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
+) -> Any:
+    z = joined(arr)
+    rows = np.moveaxis(z, axis, -1)
+    outer = rows.shape[:-1]
+    if 0 in outer:
+        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
+    results = [joined(func1d(rows[place], *args, **kwargs)) for place in np.ndindex(outer)]
+    inner = binding.shape(results[0])
+    made = np.reshape(function_of(np.stack)(results), (*outer, *inner))
+    place = axis % z.ndim
+    new = range(len(outer), len(outer) + len(inner))
+    return np.moveaxis(made, tuple(new), tuple(range(place, place + len(inner))))
+
+
+@implements_complex(np.piecewise)
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    z = joined(x)
+    conditions = binding.strip(condlist)
+    # The places of each piece, as NumPy finds them from what is given.
+    kinds = np.piecewise(np.zeros(z.shape), conditions, [*range(1, len(funclist) + 1)])
+    made = arrays.opened(np.zeros(z.shape, complex))
+    for k, piece in enumerate(funclist, 1):
+        mask = kinds == k
+        if not callable(piece):
+            made[mask] = piece
+        elif mask.any():
+            made[mask] = piece(z[mask], *args, **kw)
+    return made
+
+
+@implements_complex(np.cov)
+def cov(
+    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None,
+    fweights: None = None, aweights: None = None, *, dtype: Any = None,
+) -> Any:  # fmt: skip
+    """Covariances: those of the rows, or columns, with the conjugates of others."""
+    if fweights is not None or aweights is not None:
+        raise TypeError("numpy.cov of complex numbers with derivatives takes no weights")
+
+    def observed(x: Any) -> Any:
+        x = joined(x)
+        rows = x.T if not rowvar and x.ndim == 2 and x.shape[0] != 1 else x
+        return rows if x.ndim == 2 else np.reshape(x, (1, -1))
+
+    z = observed(m) if y is None else np.concatenate([observed(m), observed(y)])
+    z = z - np.mean(z, 1, keepdims=True)
+    freedom = z.shape[1] - ((0 if bias else 1) if ddof is None else ddof)
+    return np.squeeze(z @ np.conj(z).T / max(freedom, 0))
+
+
+@implements_complex(np.corrcoef)
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, **_: Any) -> Any:
+    c = cov(x, y, rowvar)
+    if c.ndim == 0:
+        return c / c
+    deviation = _table.sqrt(np.real(np.diag(c)))
+    c = c / deviation[:, None] / deviation[None, :]
+    return paired(_table.clip(np.real(c), -1.0, 1.0), _table.clip(np.imag(c), -1.0, 1.0))
 
 
 # --- shapes --------------------------------------------------------------------------------------
@@ -448,7 +550,7 @@ def sort(a: Any, axis: int | None = -1, kind: Any = None, **_: Any) -> Any:
     z = joined(a)
     z, axis = (z.reshape(-1), 0) if axis is None else (z, axis)
     order = np.argsort(binding.strip(z), axis=axis, kind=kind)
-    return _function_of(np.take_along_axis)(z, order, axis)
+    return function_of(np.take_along_axis)(z, order, axis)
 
 
 def _extreme(original: Any, position: Callable[..., Any]) -> None:
@@ -459,12 +561,49 @@ def _extreme(original: Any, position: Callable[..., Any]) -> None:
             found = z.reshape(-1)[int(position(binding.strip(z)))]
             return found.reshape((1,) * z.ndim) if keepdims else found
         place = np.expand_dims(position(binding.strip(z), axis=axis), axis)
-        found = _function_of(np.take_along_axis)(z, place, axis)
+        found = function_of(np.take_along_axis)(z, place, axis)
         return found if keepdims else np.squeeze(found, axis)
 
 
 _extreme(np.max, np.argmax)
 _extreme(np.min, np.argmin)
+_extreme(np.nanmax, np.nanargmax)
+_extreme(np.nanmin, np.nanargmin)
+
+
+@implements_complex(np.partition)
+def partition(a: Any, kth: Any, axis: int | None = -1, kind: Any = "introselect", **_: Any) -> Any:
+    z = joined(a)
+    z, axis = (z.reshape(-1), 0) if axis is None else (z, axis)
+    order = np.argpartition(binding.strip(z), kth, axis=axis, kind=kind)
+    return function_of(np.take_along_axis)(z, order, axis)
+
+
+@implements_complex(np.ptp)
+def ptp(a: Any, axis: int | None = None, out: None = None, keepdims: bool = False) -> Any:
+    z = joined(a)
+    return np.max(z, axis=axis, keepdims=keepdims) - np.min(z, axis=axis, keepdims=keepdims)
+
+
+@implements_complex(np.median)
+def median(
+    a: Any, axis: int | None = None, out: None = None, overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """The middle element, or the mean of the middle two."""
+    z = joined(a)
+    shape = z.shape
+    z = z.reshape(-1) if axis is None else np.moveaxis(z, axis, 0)
+    n = z.shape[0]
+    z = sort(z, 0)
+    missing = np.isnan(binding.strip(z[n - 1]))  # a nan comes last
+    middle = function_of(np.where)(missing, z[n - 1], (z[(n - 1) // 2] + z[n // 2]) / 2.0)
+    if not keepdims:
+        return middle
+    whole = [1] * len(shape) if axis is None else list(shape)
+    if axis is not None:
+        whole[axis] = 1
+    return np.reshape(middle, whole)
 
 
 # --- making --------------------------------------------------------------------------------------
@@ -528,6 +667,21 @@ def full_like(
 @implements_complex(np.copyto)
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     dst[...] = src if where is True else ELEMENTWISE["where"](where, src, dst)
+
+
+def _written(original: Any, place: int) -> None:
+    """A function that writes numbers, at some place of its arguments, to an array."""
+
+    @implements_complex(original)
+    def write(a: Any, *args: Any, **kwargs: Any) -> None:
+        both = whole_parts(args[place - 1])
+        for part, numbers in zip(binding.open_parts_of(a), both, strict=True):
+            given = (*args[: place - 1], numbers, *args[place:])
+            _function(original)(part, *given, **kwargs)
+
+
+for _original in (np.put, np.place, np.putmask, np.put_along_axis):
+    _written(_original, 2)
 
 
 @implements_complex(np.fill_diagonal)

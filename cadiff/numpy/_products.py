@@ -547,7 +547,7 @@ def poly(seq_of_zeros: Any) -> Number:
 
 @implements(np.roots)
 def roots(p: Any) -> Number:
-    """The roots of a polynomial that has real ones, otherwise TypeError, as `numpy.roots`."""
+    """The roots of a polynomial, as `numpy.roots`."""
     p = _polynomial(p)
     if p.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
@@ -560,7 +560,7 @@ def roots(p: Any) -> Number:
         return at_zero
     first = -p[1:] / p[0]
     companion = arrays.concatenate([first[None], np.eye(len(p) - 2, len(p) - 1)])
-    return arrays.concatenate([eigvals(companion), at_zero])
+    return np.concatenate([eigvals(companion), at_zero])  # which may be complex
 
 
 @implements(np.polyder)

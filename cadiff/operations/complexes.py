@@ -9,13 +9,14 @@ real numbers.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from .. import binding
-from ..binding import Complex, parts_of
+from ..binding import Complex, is_nothing, parts_of
 from ..binding import make_complex as paired
 from . import arrays
 from . import table as _table
@@ -52,15 +53,10 @@ def parts(x: Any) -> tuple[Number, Number]:
 
 def whole_parts(x: Any) -> tuple[Number, Number]:
     """The same, each of the shape of x."""
-    x = x if binding.is_complex_number(x) else joined(x)
-    if isinstance(x, Complex):
-        return binding.whole_parts_of(x)
-    re, im = parts(x)
-    return tuple(np.zeros(binding.shape(x)) if _is_nothing(p) else p for p in (re, im))  # type: ignore[return-value]
-
-
-def _is_nothing(x: Number) -> bool:
-    return type(x) is float and x == 0.0
+    found = binding.whole_parts_of(x)
+    if found is None:
+        found = binding.whole_parts_of(joined(x))
+    return parts(x) if found is None else found
 
 
 # --- elementwise ---------------------------------------------------------------------------------
@@ -89,9 +85,9 @@ def conjugate(z: ComplexNumber) -> ComplexNumber:
 def absolute(z: ComplexNumber) -> Number:
     """The absolute value, whose derivative at 0 is 0."""
     re, im = parts(z)
-    if _is_nothing(im):
+    if is_nothing(im):
         return _table.absolute(re)
-    return _table.absolute(im) if _is_nothing(re) else _table.hypot(re, im)
+    return _table.absolute(im) if is_nothing(re) else _table.hypot(re, im)
 
 
 def angle(z: ComplexNumber) -> Number:
@@ -102,13 +98,13 @@ def angle(z: ComplexNumber) -> Number:
 
 def square(z: ComplexNumber) -> ComplexNumber:
     re, im = parts(z)
-    if _is_nothing(im) or _is_nothing(re):
+    if is_nothing(im) or is_nothing(re):
         return paired(_table.square(re) - _table.square(im), 0.0)
     return paired((re - im) * (re + im), 2.0 * (re * im))
 
 
 def reciprocal(z: ComplexNumber) -> ComplexNumber:
-    return 1.0 / _as_complex(z)
+    return np.divide(1.0, _as_complex(z))
 
 
 def _as_complex(z: Any) -> Any:
@@ -119,9 +115,9 @@ def _as_complex(z: Any) -> Any:
 def exp(z: ComplexNumber) -> ComplexNumber:
     re, im = parts(z)
     length = _table.exp(re)
-    if _is_nothing(im):
-        return paired(length, 0.0)
-    if _is_nothing(re):
+    if is_nothing(im):
+        return paired(length, im)
+    if is_nothing(re):
         return paired(_table.cos(im), _table.sin(im))
     return paired(length * _table.cos(im), length * _table.sin(im))
 
@@ -188,9 +184,9 @@ def sign(z: ComplexNumber) -> ComplexNumber:
 
 def _by_steps(ufunc: Any, derivative: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
     """An analytic function whose values are NumPy's, with its derivative at z, where it is w."""
-    step = on_pairs(lambda z: ufunc(z))
+    step = on_pairs(ufunc)
     step.primitive.called = step.__name__ = ufunc.__name__
-    step.defpartials(lambda w, z: derivative(w, z))
+    step.defpartials(derivative)
     return step
 
 
@@ -220,18 +216,19 @@ def _root_of_gap(z: Any) -> Any:
 
 def _slope_of_arccosh(w: Any, z: Any) -> Any:
     """The derivative of arccosh: 1 / (sqrt(z - 1) sqrt(z + 1))."""
-    return paired(0.0, -_table.copysign(1.0, whole_parts(z)[1])) / _root_of_gap(z)
+    turn = paired(0.0, -_table.copysign(1.0, whole_parts(z)[1]))
+    return np.divide(turn, _root_of_gap(z))
 
 
 expm1 = _by_steps(np.expm1, lambda w, z: exp(z))
 tan = _by_steps(np.tan, lambda w, z: _slope_of_tanh(1j * w, 1j * z))
 tanh = _by_steps(np.tanh, _slope_of_tanh)
-arcsin = _by_steps(np.arcsin, lambda w, z: 1.0 / _root_of_gap(z))
-arccos = _by_steps(np.arccos, lambda w, z: -1.0 / _root_of_gap(z))
-arctan = _by_steps(np.arctan, lambda w, z: 1.0 / _gap(1j * z))
-arcsinh = _by_steps(np.arcsinh, lambda w, z: 1.0 / _root_of_gap(1j * z))
+arcsin = _by_steps(np.arcsin, lambda w, z: np.divide(1.0, _root_of_gap(z)))
+arccos = _by_steps(np.arccos, lambda w, z: np.divide(-1.0, _root_of_gap(z)))
+arctan = _by_steps(np.arctan, lambda w, z: np.divide(1.0, _gap(1j * z)))
+arcsinh = _by_steps(np.arcsinh, lambda w, z: np.divide(1.0, _root_of_gap(1j * z)))
 arccosh = _by_steps(np.arccosh, _slope_of_arccosh)
-arctanh = _by_steps(np.arctanh, lambda w, z: 1.0 / _gap(z))
+arctanh = _by_steps(np.arctanh, lambda w, z: np.divide(1.0, _gap(z)))
 
 
 def _power_by_base(ans: Any, z: Any, w: Any) -> Any:
@@ -244,7 +241,7 @@ def _power_by_exponent(ans: Any, z: Any, w: Any) -> Any:
     return where(at_zero, 0.0, ans * log(where(at_zero, 1.0, z)))
 
 
-_power = on_pairs(lambda z, w: np.power(z, w))
+_power = on_pairs(np.power)
 _power.primitive.called = "power"
 _power.defpartials(_power_by_base, _power_by_exponent)
 
@@ -281,23 +278,82 @@ def where(mask: Any, x: Any, y: Any) -> Any:
     return paired(_table.where(mask, a, c), _table.where(mask, b, d))
 
 
-def _precedes(x: Any, y: Any) -> Any:
-    """Where x comes before y in the order of NumPy: by real parts, then by imaginary ones."""
-    x, y = binding.strip(x), binding.strip(y)
-    return np.less(x, y)
+def _product_of_matrices(p: tuple[Number, Number], q: tuple[Number, Number]) -> Any:
+    """The parts of a product of matrices as a program computes them: by one product of real ones.
+
+    That of [[a, -b], [b, a]] with the parts c and d, one above the other. Recorded for a sweep,
+    four products take less time than to join the parts.
+    """
+    (a, b), (c, d) = p, q
+    n = binding.shape(a)[0]
+    whole = arrays.concatenate([arrays.concatenate([a, -b], 1), arrays.concatenate([b, a], 1)])
+    product = arrays.matmul(whole, arrays.concatenate([c, d]))
+    return product[:n], product[n:]
 
 
-def _extreme(name: str, choose_first: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+# NumPy's order: by real parts, then by imaginary ones; a nan is before and behind nothing. What is
+# equal is asked by two inequalities: in a program no branch then rests on an equality.
+
+
+def less(x: Any, y: Any) -> Any:
+    """Where x comes before y."""
+    return _precedes(x, y, np.less)
+
+
+def less_equal(x: Any, y: Any) -> Any:
+    """Where x comes before y, or is the same."""
+    return _precedes(x, y, np.less_equal)
+
+
+def _precedes(x: Any, y: Any, compare: Any) -> Any:
+    (a, b), (c, d) = parts(x), parts(y)
+    return ((a < c) & (b <= b) & (d <= d)) | ((a <= c) & (c <= a) & compare(b, d))
+
+
+def greater(x: Any, y: Any) -> Any:
+    """Where x comes after y."""
+    return less(y, x)
+
+
+def greater_equal(x: Any, y: Any) -> Any:
+    """Where x comes after y, or is the same."""
+    return less_equal(y, x)
+
+
+def _is_nan(z: Any) -> Any:
+    re, im = parts(z)
+    return np.logical_not((re <= re) & (im <= im))
+
+
+def _extreme(
+    name: str, goes_first: Callable[[Any, Any], Any], skips_nan: bool
+) -> Callable[[Any, Any], Any]:
     def extreme(x: Any, y: Any) -> Any:
         x, y = joined(x), joined(y)
-        return where(choose_first(x, y), x, y)
+        return where(goes_first(x, y) | _is_nan(y if skips_nan else x), x, y)
 
     extreme.__name__ = name
     return extreme
 
 
-maximum = _extreme("maximum", lambda x, y: ~_precedes(x, y))
-minimum = _extreme("minimum", lambda x, y: ~_precedes(y, x))
+maximum = _extreme("maximum", greater_equal, False)
+minimum = _extreme("minimum", less_equal, False)
+fmax = _extreme("fmax", greater_equal, True)
+fmin = _extreme("fmin", less_equal, True)
+
+
+def rint(z: ComplexNumber) -> ComplexNumber:
+    return paired(*map(_table.rint, parts(z)))
+
+
+def _ordered(name: str, x: Any, y: Any) -> Any:
+    """A comparison by an operator: arrays have NumPy's order, numbers as in Python none."""
+    if binding.ndim(x) == 0 and binding.ndim(joined(y)) == 0:
+        raise TypeError(
+            "complex numbers have no order: compare z.real, z.imag or abs(z); cadiff.numpy.less "
+            "compares real parts first"
+        )
+    return operation(name, (x, y))
 
 
 # By the names of the table of operations, which are those of the ufuncs.
@@ -307,8 +363,9 @@ ELEMENTWISE: dict[str, Callable[..., Any]] = {
         function.__name__: function
         for function in (
             absolute, arccos, arccosh, arcsin, arcsinh, arctan, arctanh, conjugate, cos, cosh, exp,
-            exp2, expm1, log, log10, log1p, log2, maximum, minimum, power, reciprocal, sign, sin,
-            sinh, sqrt, square, tan, tanh, where,
+            exp2, expm1, fmax, fmin, greater, greater_equal, less, less_equal, log, log10, log1p,
+            log2, maximum, minimum, power, reciprocal, rint, sign, sin, sinh, sqrt, square, tan,
+            tanh, where,
         )
     },
     "float_power": power,
@@ -399,6 +456,14 @@ def ufunc(called: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, A
     if method in ("reduce", "accumulate") and called in (np.add, np.multiply):
         sums, products = (np.sum, np.prod) if method == "reduce" else (np.cumsum, np.cumprod)
         return function(sums if called is np.add else products, inputs, {"axis": 0, **kwargs})
+    if method == "at" and called in (np.add, np.subtract):
+        target, places, terms = inputs
+        for part, term in zip(binding.open_parts_of(target), parts(terms), strict=True):
+            called.at(part, places, term)
+        return None
+    if method == "reduceat" and called is np.add:
+        z, *how = inputs
+        return joined(z).by_parts(lambda part: called.reduceat(part, *how, **kwargs))
     if method == "outer" and not kwargs:
         x, y = map(joined, inputs)
         rows = (*binding.shape(x), *(1,) * binding.ndim(y))
@@ -475,7 +540,7 @@ def _filled(z: Any, number: Any) -> None:
 METHODS_OF_NUMPY = (
     "all", "any", "argmax", "argmin", "argsort", "cumprod", "cumsum", "diagonal", "dot", "max",
     "mean", "min", "nonzero", "prod", "ravel", "repeat", "squeeze", "std", "sum", "swapaxes",
-    "take", "trace", "var", "round", "compress",
+    "take", "trace", "var", "round", "compress", "clip", "put", "choose", "partition",
 )  # fmt: skip
 METHODS_OWN: dict[str, Callable[..., Any]] = {
     "reshape": _reshaped,
@@ -489,8 +554,8 @@ METHODS_OWN: dict[str, Callable[..., Any]] = {
     **{name: found for name, found in ELEMENTWISE.items() if name[0] != "_"},
 }
 ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
-    "T": _transposed,
-    "mT": lambda z: z.by_parts(lambda part: arrays.swapaxes(part, -1, -2)),
+    "T": lambda z: z.by_parts(attrgetter("T")),
+    "mT": lambda z: z.by_parts(attrgetter("mT")),
     "flat": lambda z: _reshaped(z, -1),
     "v": lambda z: z.value,
     "gv": lambda z: z.grad,
@@ -581,12 +646,14 @@ binding.register_complex(
         method=method,
         opened=lambda part: arrays.opened(np.array(part)),
         operation=operation,
+        ordered=_ordered,
         parents=lambda both: tuple(p for x in both for p in getattr(x, "parents", ())),
         power=power,
+        product_of_matrices=_product_of_matrices,
         primal=_component(0),
         tangent=_component(1),
         ufunc=ufunc,
-        value=lambda part: binding.strip(part),
+        value=binding.strip,
         var=_var,
         zero_grad=_zero_grad,
     )

@@ -51,8 +51,10 @@ UFUNCS = [
     *("sinh", "cosh", "tanh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh"),
 ]
 # What programs run as it is: it chooses by values.
-READS = {"sort", "max", "min", "maximum", "minimum"}
+READS = {"sort", "max", "min", "ptp", "median", "partition", "nanmax", "nanmin"}
+READS |= {"roots", "poly of a matrix", "polydiv"}
 PAIRS = ["add", "subtract", "multiply", "divide", "power", "float_power", "maximum", "minimum"]
+PAIRS += ["fmax", "fmin"]
 LINEAR = {
     "array_split": lambda np, z: np.array_split(z, 2)[1],
     "atleast_1d": lambda np, z: np.atleast_1d(z[0, 0]),
@@ -146,6 +148,39 @@ LINEAR = {
     "min": lambda np, z: np.min(z),
     "round": lambda np, z: np.round(z, 1) + z,
     "around": lambda np, z: np.around(z, 1) + z,
+    "rint": lambda np, z: np.rint(z) + z,
+    "ptp": lambda np, z: np.ptp(z, axis=0),
+    "median": lambda np, z: np.median(z, axis=1) + np.median(z[0, :3]),
+    "partition": lambda np, z: np.partition(z[:, :2], 1) * np.array([1.0, 2.0]),
+    "nanmax": lambda np, z: np.nanmax(z, axis=0),
+    "nanmin": lambda np, z: np.nanmin(z),
+    "nanprod": lambda np, z: np.nanprod(z, axis=0),
+    "nancumprod": lambda np, z: np.nancumprod(z, axis=0),
+    "nanvar": lambda np, z: np.nanvar(z, axis=0),
+    "nanstd": lambda np, z: np.nanstd(z),
+    "cumulative_prod": lambda np, z: np.cumulative_prod(z, axis=1, include_initial=True),
+    "clip": lambda np, z: np.clip(z, -0.1 + 1j, 0.8) + z.clip(max=0.5),
+    "choose": lambda np, z: np.choose([0, 1, 1, 0], [z, z * 2j]),
+    "apply_along_axis": lambda np, z: np.apply_along_axis(lambda r: r[:2] * r.sum(), 0, z),
+    "piecewise": lambda np, z: np.piecewise(z, [z.real > 0], [lambda w: w * w, 1j]) * z,
+    "cov": lambda np, z: np.cov(z) + np.cov(z[0], z[1], ddof=0)[0, 1],
+    "corrcoef": lambda np, z: np.corrcoef(z),
+    "sinc": lambda np, z: np.sinc(z * 0.1) + np.sinc(z),
+    "less": lambda np, z: np.where(np.less(z, z[0]), z, 2 * z),
+    "less_equal": lambda np, z: np.where(z <= 0.1, z, 2 * z),
+    "greater": lambda np, z: np.where(np.greater(z, z[:, ::-1]), z, 2 * z),
+    "greater_equal": lambda np, z: np.where(z >= z[1], z, z * z),
+    "polyval": lambda np, z: np.polyval(z[0], z[1:]) + np.polyval([1.0, 2j], z[1:]),
+    "polyadd": lambda np, z: np.polyadd(z[0], z[1, :2]),
+    "polysub": lambda np, z: np.polysub(z[0, :2], z[1]),
+    "polymul": lambda np, z: np.polymul(z[0], z[1]),
+    "polyder": lambda np, z: np.polyder(z[0], 2),
+    "polyint": lambda np, z: np.polyint(z[0], 1, 1j),
+    "polydiv": lambda np, z: np.concatenate(np.polydiv(z[0], z[1, :2])),
+    "poly": lambda np, z: np.poly(z[0]),
+    "poly of a matrix": lambda np, z: np.poly(z[:, :3]),
+    "roots": lambda np, z: np.sum(np.roots(z[0]) ** 2),
+    "vander": lambda np, z: np.vander(z[0], 3),
     "multi_dot": lambda np, z: np.linalg.multi_dot([z, z.T, z]),
     "einsum of one": lambda np, z: np.einsum("ij->j", z),
     "einsum of three": lambda np, z: np.einsum("ij,kj,k->i", z, z.conj(), z[:, 0]),
@@ -154,6 +189,7 @@ LINEAR = {
 PRODUCTS = {
     "dot": (lambda np, x, y: np.dot(x, y), (3, 4), (4, 2)),
     "matmul": (lambda np, x, y: np.matmul(x, y), (2, 3, 4), (4, 2)),
+    "matmul of matrices": (lambda np, x, y: x @ (np.ones((4, 2)) * 2j + y), (3, 4), (4, 2)),
     "inner": (lambda np, x, y: np.inner(x, y), (4,), (3, 4)),
     "outer": (lambda np, x, y: np.outer(x, y), (3,), (2,)),
     "tensordot": (lambda np, x, y: np.tensordot(x, y, 1), (3, 4), (4, 2)),
@@ -184,6 +220,24 @@ def _assigned(np: Any, z: Any) -> Any:
     return y
 
 
+def _put(np: Any, z: Any) -> Any:
+    w = z * 1
+    np.put(w, [0, 5], z[0, :2] * 1j)
+    np.put_along_axis(w, np.array([[1], [0], [2]]), z[:, 3:], 1)
+    np.place(w, z.real > 9, [1j, 2.0])
+    np.putmask(w, [[True, False, False, True]] * 3, z * 2j)
+    sums = np.zeros((2, 4), complex)
+    np.add.at(sums, [0, 1, 0], w)
+    np.subtract.at(sums, (0, 1), 1j * z[0, 0])
+    return np.add.reduceat(sums, [0, 2], axis=1)
+
+
+def _single(np: Any, z: Any) -> Any:
+    w = np.zeros(3).astype(complex)
+    w[0] = z[0, 0][()] * z[0, 1][None][0]
+    return w + np.sum(z)[...] * np.bool_(True)
+
+
 def _copied(np: Any, z: Any) -> Any:
     w = np.zeros_like(z)
     np.copyto(w, z)
@@ -208,6 +262,8 @@ CASES = [
     case("indexing", lambda np, z: z[1:, 0] * z[0, [1, 2]] + z[z.real > 9].sum(), (3, 4)),
     case("attributes", lambda np, z: z.T.conj().real @ z.imag + z.mT.sum(), (3, 4)),
     case("assignment", _assigned, (3, 4)),
+    case("put place putmask put_along_axis and others", _put, (3, 4)),
+    case("single numbers", _single, (3, 4)),
     case("copyto and fill_diagonal", _copied, (3, 4)),
     case("array", lambda np, z: np.array([[z[0], 1.0], [2j, z[1] * z[2]]]), (3,)),
     case("methods", lambda np, z: z.reshape(2, 6).cumsum(1).ravel().dot(z.flatten().conj()), (3, 4)),

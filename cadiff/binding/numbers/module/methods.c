@@ -342,7 +342,8 @@ static PyObject *array_astype(PyObject *self, PyObject *args, PyObject *kwargs) 
     }
     const int kind = type->type_num, is_float = PyTypeNum_ISFLOAT(kind);
     Py_DECREF(type);
-    PyObject *plain = is_float ? NULL : cad_constant_value(self);
+    const int is_kept = is_float || PyTypeNum_ISCOMPLEX(kind); /* what can be assigned to */
+    PyObject *plain = is_kept ? NULL : cad_constant_value(self);
     if (plain != NULL && plain != Py_None) { /* of floats for a number */
         Py_SETREF(plain, PyArray_FROM_O(plain));
         PyObject *method = plain == NULL ? NULL : PyObject_GetAttrString(plain, "astype");

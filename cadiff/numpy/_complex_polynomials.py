@@ -1,0 +1,102 @@
+"""NumPy's functions of polynomials, with complex coefficients or at complex points."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from .. import binding
+from ..binding import make_complex as paired
+from ..operations.complexes import implements_complex, joined
+from . import _factorizations as factorizations
+from ._complex import by_parts, function_of
+
+by_parts(np.polyadd, 0, 1)
+by_parts(np.polysub, 0, 1)
+by_parts(np.polyder, 0)
+by_parts(np.polyint, 0, 2, names=("k",))
+
+
+def _coefficients(p: Any) -> Any:
+    p = joined(p)
+    return p if binding.ndim(p) else np.reshape(p, 1)
+
+
+@implements_complex(np.polyval)
+def polyval(p: Any, x: Any) -> Any:
+    """A polynomial, highest power first, by Horner's rule."""
+    x = joined(x)
+    y = np.zeros(binding.shape(x))[()]
+    for coefficient in joined(p):
+        y = y * x + coefficient
+    return y
+
+
+@implements_complex(np.polymul)
+def polymul(a1: Any, a2: Any) -> Any:
+    """The product of two polynomials; leading zeros are kept."""
+    return np.convolve(_coefficients(a1), _coefficients(a2))
+
+
+@implements_complex(np.polydiv)
+def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
+    """Quotient and remainder of two polynomials."""
+    rest, divisor = _coefficients(u), _coefficients(v)
+    n = len(divisor)
+    quotient = []
+    for k in range(len(rest) - n + 1):
+        factor = rest[k] / divisor[0]
+        quotient.append(factor)
+        rest = np.concatenate([rest[:k], rest[k : k + n] - factor * divisor, rest[k + n :]])
+    while len(rest) > 1 and np.allclose(binding.strip(rest[0]), 0.0, rtol=1e-14):
+        rest = rest[1:]
+    return np.stack(quotient) if quotient else np.zeros(1, complex), rest
+
+
+@implements_complex(np.poly)
+def poly(seq_of_zeros: Any) -> Any:
+    """The polynomial with given zeros, or the characteristic one of a matrix."""
+    zeros = _coefficients(seq_of_zeros)
+    if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] != 0:
+        zeros = factorizations.eigvals(zeros)
+    elif zeros.ndim != 1:
+        raise ValueError("input must be 1d or non-empty square 2d array.")
+    result: Any = np.ones(1, complex)
+    for zero in zeros:
+        result = np.convolve(result, np.stack([paired(1.0, 0.0), -zero]))
+    return result
+
+
+@implements_complex(np.roots)
+def roots(p: Any) -> Any:
+    """The roots of a polynomial: the eigenvalues of its companion matrix."""
+    p = _coefficients(p)
+    if p.ndim != 1:
+        raise ValueError("Input must be a rank-1 array.")
+    places = np.flatnonzero(binding.strip(p))
+    if len(places) == 0:
+        return np.array([])
+    at_zero = np.zeros(len(p) - int(places[-1]) - 1)
+    p = p[int(places[0]) : int(places[-1]) + 1]
+    if len(p) == 1:
+        return at_zero
+    companion = np.concatenate([(-p[1:] / p[0])[None], np.eye(len(p) - 2, len(p) - 1)])
+    return np.concatenate([factorizations.eigvals(companion), at_zero])
+
+
+@implements_complex(np.vander)
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """Powers of the elements of a vector as columns."""
+    x = joined(x)
+    if x.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    n = len(x) if N is None else index(N)
+    if n == 0:
+        return np.zeros((len(x), 0), complex)
+    factors = np.concatenate(
+        [np.ones((len(x), 1)), function_of(np.broadcast_to)(x[:, None], (len(x), n - 1))], 1
+    )
+    powers = np.cumprod(factors, 1)
+    return powers if increasing else powers[:, ::-1]
