@@ -63,6 +63,43 @@ CONVENTIONS = """\
 | `round`, `fix` | 0 |
 | `unwrap` | that of the phase; jumps are whole periods, hence constants |
 | nan elements in the `nan...` functions | 0 |
+| `abs(z)**2`, `hypot(a, b)**2`, `norm(v)**2` where the argument is exactly 0 | 0, and so is \
+the second derivative, since the kink comes first: write `z.real**2 + z.imag**2`, \
+`a**2 + b**2`, `v @ v` |
+
+## In compiled programs
+
+Programs replay all functions but those below, for which f is run as it is, with a warning. The
+shapes of their results, or what they choose, follow from values in ways that no guard tells:
+`unique` and the functions of sets, `trim_zeros`, `roots`, `polydiv`, `frexp`, `interp` with a
+period, `quantile` by its second argument, `linalg.cond` but for the 2-norm, `svd` of a hermitian
+matrix, `scipy.linalg.qr` with pivoting, `scipy.linalg.eigh` of two matrices.
+
+## Products with sparse matrices, and other libraries
+
+SciPy's sparse matrices, `scipy.ndimage` and filters of `scipy.signal` take no numbers with
+derivatives, and raise. What is linear is a primitive in three lines:
+
+```python
+import numpy as np
+import scipy.sparse
+
+import cadiff
+
+
+def product(A):
+    forward, backward = cadiff.primitive(lambda x: A @ x), cadiff.primitive(lambda g: A.T @ g)
+    forward.defvjp(lambda ans, x: backward)
+    backward.defvjp(lambda ans, g: forward)
+    forward.defpattern(A)
+    return forward
+
+
+A = scipy.sparse.diags_array([np.ones(4), np.full(3, -1.0)], offsets=[0, 1])
+times_A = product(A)
+gradient = cadiff.grad(lambda x: np.sum(times_A(x) ** 2))(np.arange(4.0))
+assert np.allclose(gradient, 2.0 * A.T @ (A @ np.arange(4.0)))
+```
 """
 
 LIMITS = """\

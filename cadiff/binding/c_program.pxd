@@ -50,6 +50,8 @@ cdef extern from "program/program.h" nogil:
         bint compares_last
         int (*call)(void *owner, uint32_t number, const double *operands,
                     double *results) noexcept nogil
+        int (*call_lanes)(void *owner, uint32_t number, size_t lanes, const double *operands,
+                          double *results) noexcept nogil
         void *owner
 
     enum: CAD_CALL_FAILED, CAD_OUT_OF_BOUNDS

@@ -38,6 +38,7 @@ cdef class Code:
     cdef PyObject *other   # the next one with a large workspace, borrowed
     cdef bint is_large, is_listed, was_run
     cdef bint is_long
+    cdef bint has_lanes  # whether points can be computed side by side
     cdef readonly Py_ssize_t uses  # by fast paths
     cdef readonly list steps  # what its calls call
     cdef size_t n_along       # directions at a time, if it is for several

@@ -146,7 +146,7 @@ cdef class Code:
 
     cdef size_t lanes(self, size_t n_points):
         """How many points to compute side by side, so that their numbers stay in the cache."""
-        if self.program.has_arrays:
+        if not self.has_lanes:
             return 1
         lanes = LANE_NUMBERS // (cad_program_room(self.program, 1) + 1) // 8 * 8
         lanes = min(lanes, (n_points + 7) // 8 * 8)

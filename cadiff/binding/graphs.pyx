@@ -18,7 +18,7 @@ from .atoms cimport shape
 from .guards cimport noted_guards
 from .recording cimport Recording
 from .captures cimport Guarded
-from .steps cimport are_any, carry_out_step, hold_finite
+from .steps cimport are_any, carry_out_lanes, carry_out_step, goes_over_lanes, hold_finite
 from .codes cimport Code
 
 from .steps import _OpaqueDerivative, _Step, deriving, ObstacleError, PointError
@@ -379,8 +379,12 @@ cdef class Graph:
             self.graph.n_guards = self.kept_guards  # those of derivatives are of this code alone
         code.steps = self.steps
         code.program.call = carry_out_step
+        code.program.call_lanes = carry_out_lanes
         code.program.owner = <void *>self.steps
         code.is_long = code.program.n_operations > LONG_RUN and not code.program.has_calls
+        code.has_lanes = not code.program.has_arrays and (
+            not code.program.has_calls or all([goes_over_lanes(step) for step in self.steps])
+        )
         return code
 
     cdef tuple codes_along(self, Ids along, Ids roots):

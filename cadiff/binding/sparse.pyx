@@ -254,7 +254,8 @@ cdef class MatrixPlan:
         """The vector by products along directions; what these share is computed once."""
         cdef Code code = self.code
         cdef double *room = NULL
-        cdef cnp.ndarray shared = np.empty(0 if code.program.has_arrays else code.program.n_shared)
+        cdef bint in_room = code.program.has_arrays or code.program.has_calls
+        cdef cnp.ndarray shared = np.empty(0 if in_room else code.program.n_shared)
         cdef cnp.ndarray results, seeds
         cdef double *place
         cdef long missed
@@ -266,7 +267,7 @@ cdef class MatrixPlan:
         else:
             data = np.zeros(self.size)
         try:
-            if code.program.has_arrays:
+            if in_room:
                 room = code.take_room()
                 place = cad_program_places(code.program, 1, room)
             else:

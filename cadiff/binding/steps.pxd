@@ -8,3 +8,6 @@ cdef int hold_finite(list atoms, str name) except -1
 cdef list are_any(const uint8_t *wanted, list sizes)
 cdef int carry_out_step(void *owner, uint32_t number, const double *operands,
                         double *results) noexcept with gil
+cdef bint goes_over_lanes(step) except -1
+cdef int carry_out_lanes(void *owner, uint32_t number, size_t lanes, const double *operands,
+                         double *results) noexcept with gil

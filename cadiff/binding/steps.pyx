@@ -1,7 +1,8 @@
 """Steps of programs: operations that are no rows of the table, but rules of Python's.
 
 A rule that can be a step has, beside `pull` and `push` (see record_rule), `call(operands)`, which
-answers the results; `point`, the operands and results that it was recorded with; and `passive`,
+answers the results; `call_lanes(operands)`, if it `goes_over_lanes`, which answers those of many
+points, an axis in front of operands and results; `point`, the operands and results that it was recorded with; and `passive`,
 of each operand whether its derivative is cut. Derivatives of a step are found by running its
 `pull` or `push` once, at that point, and reading what it does into the graph: so they have
 derivatives themselves. Where that is impossible they are steps, too, that have none.
@@ -188,3 +189,44 @@ cdef int carry_out_step(void *owner, uint32_t number, const double *operands,
     except BaseException as error:
         cad_restore_exception(error)
     return -1
+
+
+cdef bint goes_over_lanes(step) except -1:
+    """Whether many points are one call of its rule: see `call_lanes`."""
+    return getattr(step.rule, "goes_over_lanes", False)
+
+
+cdef int carry_out_lanes(void *owner, uint32_t number, size_t lanes, const double *operands,
+                         double *results) noexcept with gil:
+    """What C calls for many points; the exception is left set."""
+    cdef Py_ssize_t size
+    cdef cnp.ndarray array
+    try:
+        step = (<list>owner)[number]
+        given = []
+        for operand in step.operands:
+            size = np.size(operand)
+            array = np.empty((size, lanes))
+            memcpy(cnp.PyArray_DATA(array), operands, size * lanes * sizeof(double))
+            given.append(array.T.reshape((lanes, *np.shape(operand))))
+            operands += size * <Py_ssize_t>lanes
+        found = step.rule.call_lanes(given)
+        for result, expected in zip(found, step.results, strict=True):
+            if np.shape(result) != (lanes, *np.shape(expected)):
+                raise ValueError(
+                    f"{rule_name(step.rule)} returned an array of the shape {np.shape(result)} for "
+                    f"{lanes} points, where it had {np.shape(expected)} when it was recorded"
+                )
+            size = np.size(expected)
+            array = np.ascontiguousarray(result.reshape(lanes, size).T, dtype=np.float64)
+            memcpy(results, cnp.PyArray_DATA(array), size * lanes * sizeof(double))
+            results += size * <Py_ssize_t>lanes
+        return 0
+    except Exception as error:
+        failure = CallError(str(error))
+        failure.__cause__ = error
+        cad_restore_exception(failure)
+    except BaseException as error:
+        cad_restore_exception(error)
+    return -1
+

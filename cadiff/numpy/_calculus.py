@@ -83,15 +83,16 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Number:
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Number:
     """Integral along an axis by trapezia, as `numpy.trapezoid`; x and dx may carry derivatives."""
     y, x = _without_bools(y), _without_bools(x)
-    axis = normalize_axis_index(axis, y.ndim)
+    of_y = normalize_axis_index(axis, y.ndim)
     if x is None:
         steps = dx
+    elif x.ndim == 1:
+        steps = diff(x).reshape(tuple(-1 if k == of_y else 1 for k in range(y.ndim)))
     else:
-        steps = diff(x) if x.ndim == 1 else diff(x, axis=axis)
-        if x.ndim == 1:
-            steps = steps.reshape(tuple(-1 if k == axis else 1 for k in range(y.ndim)))
-    later, earlier = along(axis, y.ndim, slice(1, None), slice(None, -1))
-    return arrays.sum(steps * (y[later] + y[earlier]) / 2.0, axis)
+        steps = diff(x, axis=axis)
+    later, earlier = along(of_y, y.ndim, slice(1, None), slice(None, -1))
+    areas = steps * (y[later] + y[earlier]) / 2.0
+    return arrays.sum(areas, normalize_axis_index(axis, areas.ndim))
 
 
 def _without_bools(x: Any) -> Any:
@@ -235,15 +236,23 @@ def _periodic(x: Number, xp: Number, fp: Number, period: Any) -> tuple[Number, N
     return x, longer, arrays.concatenate([fp[-1:], fp, fp[:1]])
 
 
+@primitive
+def _turns(p: Any, period: Any, discont: float | None, axis: int) -> Any:
+    """How many periods each phase is moved by, which has no derivative."""
+    p = np.asarray(p, dtype=float)
+    return np.rint((np.unwrap(p, discont, axis, period=period) - p) / period)
+
+
+_turns.defvjp(None, None)
+
+
 @implements(np.unwrap)
 def unwrap(
     p: Any, discont: float | None = None, axis: int = -1, *, period: Any = 2 * np.pi
 ) -> Number:
     """Phases without jumps of a period, as `numpy.unwrap`; the jumps are whole periods."""
     p = as_number(p)
-    plain, length = np.asarray(value(p), dtype=float), value(period)
-    jumps = np.unwrap(plain, value(discont), axis, period=length) - plain
-    return p + np.rint(jumps / length) * period
+    return p + _turns(held(p), held(period), value(discont), axis) * period
 
 
 @implements(np.polyfit)

@@ -23,7 +23,16 @@ from ..operations.indices import along
 from ..operations.indices import taken as taken_anew
 from ..operations.replayed import Replayed, is_mask, replaced
 from ..ops import round as round_number
-from ._common import Number, as_number, existing, rearranged, refuse, unsupported, wants_floats
+from ._common import (
+    Number,
+    as_number,
+    as_view,
+    existing,
+    rearranged,
+    refuse,
+    unsupported,
+    wants_floats,
+)
 
 # --- by masks ------------------------------------------------------------------------------------
 
@@ -85,12 +94,16 @@ def clip(
 def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Number:
-    """Other numbers for nan and the infinities, as `numpy.nan_to_num`; always a copy."""
-    x = as_number(x)
+    """Other numbers for nan and the infinities, as `numpy.nan_to_num`."""
+    given, x = as_view(x), as_number(x)
     largest = np.finfo(float).max
     result = _table.where(nans(x), as_number(nan), x)
     result = _table.where(infinite(x, 1.0), largest if posinf is None else posinf, result)
-    return _table.where(infinite(x, -1.0), -largest if neginf is None else neginf, result)
+    result = _table.where(infinite(x, -1.0), -largest if neginf is None else neginf, result)
+    if copy or not given.ndim:
+        return result
+    given[...] = result
+    return given
 
 
 @implements(*existing("round", "around"))

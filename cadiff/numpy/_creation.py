@@ -26,7 +26,16 @@ from ..binding import (
 )
 from ..operations import arrays
 from ..operations.dispatch import FUNCTIONS, carries, implements
-from ._common import Number, as_number, as_view, existing, is_float, rearranged, wants_floats
+from ._common import (
+    Number,
+    as_number,
+    as_view,
+    existing,
+    is_float,
+    rearranged,
+    unsupported,
+    wants_floats,
+)
 
 __all__ = [
     "arange",
@@ -272,6 +281,7 @@ def array(
     if dtype is not None and np.dtype(dtype) == np.dtype(np.object_):
         return np.array(object, dtype=np.object_, ndmin=ndmin)
     made = _of_dtype("array", as_view(object), dtype)
+    made = made if copy else _laid_out(made, order)
     if copy:
         made = arrays.array(made) if made is object else arrays.opened(made)
     return (
@@ -279,10 +289,44 @@ def array(
     )
 
 
-@implements(*existing("asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "require"))
-def asarray(a: Any, dtype: Any = None, *_: Any, **__: Any) -> Number:
+@implements(*existing("asarray", "asanyarray"))
+def asarray(
+    a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, **_: Any
+) -> Number:
     """A number as an array, as `numpy.asarray`: Var and Dual are arrays already."""
-    return _of_dtype("asarray", as_view(a), dtype)
+    x = _of_dtype("asarray", as_view(a), dtype)
+    return _laid_out(arrays.copy(x) if copy and x is a else x, order)
+
+
+@implements(np.ascontiguousarray)
+def ascontiguousarray(a: Any, dtype: Any = None, **_: Any) -> Number:
+    """An array whose elements stand in C order, as `numpy.ascontiguousarray`."""
+    return asarray(a, dtype, "C")
+
+
+@implements(np.asfortranarray)
+def asfortranarray(a: Any, dtype: Any = None, **_: Any) -> Number:
+    """An array whose elements stand in Fortran's order, as `numpy.asfortranarray`."""
+    return asarray(a, dtype, "F")
+
+
+@implements(np.require)
+def require(a: Any, dtype: Any = None, requirements: Any = None, **_: Any) -> Number:
+    """An array whose elements stand in a given order, as `numpy.require`."""
+    wanted = {each.upper()[0] for each in requirements or ()}
+    if "O" in wanted:
+        unsupported("require", "the requirement 'OWNDATA'", "take a copy, x.copy()")
+    return asarray(a, dtype, "F" if "F" in wanted else "C" if "C" in wanted else None)
+
+
+def _laid_out(x: Number, order: str | None) -> Number:
+    """The array itself if its elements stand in an order, C or F, and else a copy."""
+    if order not in ("C", "F") or not x.ndim:
+        return x
+    rows = arrays.transpose(x) if order == "F" else x
+    if arrays.is_in_order(rows):
+        return x
+    return arrays.transpose(arrays.copy(rows)) if order == "F" else arrays.copy(rows)
 
 
 def _of_dtype(function: str, x: Number, dtype: Any) -> Number:
@@ -306,7 +350,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: None = None) -> 
     """A copy, of floats, of complex numbers, or of ints, which have no derivatives."""
     if not is_float(dtype):
         return as_view(x).astype(dtype)
-    return arrays.copy(as_view(x)) if copy else as_view(x)
+    return arrays.copy(as_view(x)) if copy or np.dtype(dtype) != np.float64 else as_view(x)
 
 
 for _original in existing("astype"):  # which came with NumPy 2.1

@@ -76,8 +76,8 @@ def float_power(x: Any, y: Any, /) -> Number:
 
 @implements(*existing("conjugate", "conj"))
 def conjugate(x: Any, /) -> Number:
-    """The number itself: only real numbers carry derivatives."""
-    return as_number(x)
+    """A copy of the number: real ones are their own conjugates."""
+    return arrays.copy(as_number(x))
 
 
 @implements(np.divmod)

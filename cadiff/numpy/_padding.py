@@ -75,11 +75,12 @@ def _pairs(width: Any, ndim: int) -> list[tuple[int, int]]:
 def _by_axes(
     x: Number, width: Any, sides: Callable[[Number, int, tuple[int, int]], Sides]
 ) -> Number:
+    size = x.size
     for axis, pair in enumerate(_pairs(width, x.ndim)):
         if any(pair):
             before, after = sides(x, axis, pair)
             x = arrays.concatenate([before, x, after], axis)
-    return x
+    return x if x.size > size else arrays.copy(x)
 
 
 def _by_function(

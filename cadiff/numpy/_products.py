@@ -193,6 +193,18 @@ def _contracted(terms: tuple[str, ...], result: str, how: Any, *operands: Any) -
     return np.einsum(f"{','.join(terms)}->{result}", *operands, optimize=how)
 
 
+def _contracted_lanes(
+    which: Sequence[int], terms: tuple[str, ...], result: str, how: Any, *operands: Any
+) -> Any:
+    """The sums of many points, for which there is a label more."""
+    lane = next(chr(n) for n in range(65, 123) if chr(n) not in "".join(terms))
+    stacked = tuple(lane + term if k + 3 in which else term for k, term in enumerate(terms))
+    return _contracted.function(stacked, lane + result, how, *operands)
+
+
+_contracted.over_lanes = _contracted_lanes
+
+
 def _lengths(terms: Sequence[str], operands: Sequence[Number]) -> dict[str, int]:
     """The length of each label; shapes are those of values, whatever the operands carry."""
     shapes = (np.shape(plain_values(x)) for x in operands)

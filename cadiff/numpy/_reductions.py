@@ -23,7 +23,7 @@ from ..operations import table as _table
 from ..operations.dispatch import carries, implements
 from ..operations.guards import EQUAL, NOT_EQUAL, held, nans, order
 from ..operations.patterns import chained, over_axes
-from ..operations.primitives import primitive
+from ..operations.primitives import after_lanes, lanes_last, primitive
 from ._common import (
     Axis,
     Number,
@@ -202,6 +202,7 @@ def _reversed(x: Number, axis: int) -> Number:
 
 
 _running_sum.called = "cumsum"
+_running_sum.over_lanes = lambda which, x, axis: np.cumsum(x, axis=after_lanes(axis, x.ndim - 1))
 _running_sum.defvjp(
     lambda ans, x, axis: lambda g: _reversed(_running_sum(_reversed(g, axis), axis), axis)
 )
@@ -272,6 +273,7 @@ def recurrence_adjoint(g: Number, a: Number) -> Number:
     return recurrence(_shifted(a[::-1], 0.0), g[::-1])[::-1]
 
 
+recurrence.over_lanes = lanes_last(recurrence.function)
 recurrence.defvjp(
     lambda s, a, b: lambda g: recurrence_adjoint(g, a) * _shifted(s, 0.0),
     lambda s, a, b: lambda g: recurrence_adjoint(g, a),
@@ -291,6 +293,7 @@ def _running_product(x: Any) -> Any:
 
 # y[k] = x[k] y[k - 1] is a recurrence in which 1 comes before the first element.
 _running_product.called = "cumprod"
+_running_product.over_lanes = lambda which, x: np.cumprod(x, axis=1)
 _running_product.defvjp(lambda y, x: lambda g: recurrence_adjoint(g, x) * _shifted(y, 1.0))
 _running_product.defjvp(lambda g, y, x: recurrence(x, g * _shifted(y, 1.0)))
 _running_product.defpattern(lambda y, x: chained(y.shape))
@@ -382,6 +385,9 @@ def _others(x: Number, axes: tuple[int, ...]) -> Number:
 
 
 _product.called = "prod"
+_product.over_lanes = lambda which, x, axes, keepdims: np.prod(
+    x, axis=after_lanes(axes, x.ndim - 1), keepdims=keepdims
+)
 _product.defvjp(
     lambda ans, x, axes, keepdims: (
         lambda g: (g if keepdims else expanded(g, axes)) * _others(x, axes)
@@ -480,6 +486,9 @@ def _extreme_in_c(
 
 _extreme.fold_in_c = _extreme_in_c
 _extreme.called = "max or min"
+_extreme.over_lanes = lambda which, x, axes, keepdims, reduce: reduce(
+    x, axis=after_lanes(axes, x.ndim - 1), keepdims=keepdims
+)
 _extreme.defvjp(_extreme_pull)
 _extreme.defjvp(_extreme_push)
 _extreme.defpattern(lambda ans, x, axes, keepdims, _: over_axes(axes, x.ndim, keepdims))

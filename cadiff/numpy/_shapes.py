@@ -76,7 +76,7 @@ def reshape(
     wanted = newshape if shape is None else shape
     if wanted is None:
         raise TypeError("reshape() missing 1 required positional argument: 'shape'")
-    x = as_view(a)
+    x = arrays.copy(as_view(a)) if copy else as_view(a)
     if not _by_columns(order):
         return arrays.reshape(x, wanted)
     return arrays.transpose(arrays.reshape(arrays.transpose(x), arrays.lengths_of(wanted)[::-1]))

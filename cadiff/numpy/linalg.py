@@ -25,7 +25,7 @@ from ..operations.complexes import conjugate, implements_complex, joined, whole_
 from ..operations.dispatch import carries, implements, plain
 from ..operations.guards import held
 from ..operations.patterns import over_axes
-from ..operations.primitives import primitive
+from ..operations.primitives import after_lanes, primitive
 from ..operations.table import power, sign, where
 from . import _factorizations as factor
 from . import _systems as systems
@@ -353,6 +353,17 @@ def _p_norm(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
     return np.linalg.norm(x, order, axis, keepdims)
 
 
+def _p_norms(which: Any, x: Any, p: float, axis: Any, keepdims: bool) -> Any:
+    """The norms of many arrays."""
+    if axis is None:
+        kept = (1,) * (x.ndim - 1) if keepdims else ()
+        return np.linalg.norm(x.reshape(len(x), -1), None, 1).reshape(-1, *kept)
+    return _p_norm.function(x, p, after_lanes(axis, x.ndim - 1), keepdims)
+
+
+_p_norm.over_lanes = _p_norms
+
+
 def _direction(x: Any, norm: Any, p: float, axis: Any) -> Any:
     """The gradient of the p-norm, 0 where the norm is 0; norm has the axes kept.
 
@@ -441,6 +452,8 @@ def _vector_norm(x: Any, ord: Any, axis: int, keepdims: bool) -> Any:
 
 
 def _extreme(x: Any, ord: float, axis: int, keepdims: bool = False) -> Any:
+    if ord > 0 and x.shape[axis] == 0:
+        return sum(x, axis=axis, keepdims=keepdims)
     return (np.max if ord > 0 else np.min)(x, axis=axis, keepdims=keepdims)
 
 
@@ -582,9 +595,7 @@ def matrix_transpose(x: Any, /) -> Any:
 @implements(np.linalg.diagonal)
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     """A diagonal of a matrix, or of each of a stack."""
-    x = matrix(x)
-    rows = np.diagonal(np.broadcast_to(np.arange(x.shape[-2])[:, None], x.shape[-2:]), offset)
-    return x[..., rows, rows + offset]
+    return np.diagonal(matrix(x), offset, -2, -1)
 
 
 @implements(np.linalg.trace)

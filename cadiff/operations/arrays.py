@@ -136,13 +136,13 @@ def ravel(x: Number) -> Number:
     if not isinstance(x, Dual):
         return _view(x, np.ravel)
     row = reshape(x, -1)
-    return row if _is_in_order(x) else copy(row)
+    return row if is_in_order(x) else copy(row)
 
 
-def _is_in_order(x: Number) -> bool:
+def is_in_order(x: Number) -> bool:
     """Whether the elements of an array stand one behind the other: of a Dual, of its primal."""
     if isinstance(x, Dual):
-        return _is_in_order(binding.dual_components(x)[0])
+        return is_in_order(binding.dual_components(x)[0])
     if isinstance(x, Var):
         return x.ndim == 0 or binding.is_in_order(x)
     return bool(np.asarray(x).flags.c_contiguous)

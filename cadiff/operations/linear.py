@@ -7,6 +7,7 @@ a map, as real and imaginary part of a complex array, are mapped together.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from math import prod
 from operator import attrgetter
@@ -18,7 +19,7 @@ from .. import binding
 from ..binding import Dual
 from . import arrays
 from .patterns import joined, links_of
-from .primitives import Rule, primitive
+from .primitives import Rule, lanes_last, primitive
 
 __all__ = ["linear"]
 
@@ -106,6 +107,16 @@ class _Call(Rule):
     is_exact = True
     by_index = None
     operation: linear
+
+    goes_over_lanes = True
+
+    def call_lanes(self, operands: list[Any]) -> list[Any]:
+        """The results for operands with an axis of points in front."""
+        args = list(self.args)
+        for k, operand in zip(self.which, operands, strict=True):
+            args[k] = operand
+        over = lanes_last(functools.partial(self.operation.function, self.kwargs["how"]))
+        return list(over(self.which, *args))
 
     def links(self, operands: list[Any], results: list[Any]) -> Any:
         """How results depend on operands: each on all along the axes that are mixed."""

@@ -22,7 +22,15 @@ from . import arrays
 from .patterns import Pattern, joined, links_of
 from .replayed import replaced
 
-__all__ = ["custom", "doubt", "primitive", "report_doubts", "warn_nan"]
+__all__ = [
+    "after_lanes",
+    "custom",
+    "doubt",
+    "lanes_last",
+    "primitive",
+    "report_doubts",
+    "warn_nan",
+]
 
 Number: TypeAlias = Any  # a Var, a Dual, a float or an ndarray
 
@@ -59,6 +67,10 @@ class primitive:  # noqa: N801 - a decorator
 
     # Arguments of which the rules ask nothing but the shape: they are given zeros.
     unread: tuple[int, ...] = ()
+
+    # For many points at once: `over_lanes(which, *args, **kw)` answers what the function does for
+    # each, where the arguments `which` have an axis of points in front, as the result has.
+    over_lanes: Callable[..., Any] | None = None
 
     # A maker for the first arguments taken together, whose cotangents share work: its pull answers
     # those of all of them.
@@ -294,6 +306,21 @@ class primitive:  # noqa: N801 - a decorator
         of_partials = getattr(self.pulls.get(k), "func", None) is _pull_partial
         return self.patterns.get(k, "...->..." if of_partials else None)
 
+    @property
+    def _is_elementwise(self) -> bool:
+        """Whether its rules are partials: then arguments are broadcast."""
+        rules = [rule for rule in self.pulls.values() if rule is not None]
+        return bool(rules) and all(getattr(r, "func", None) is _pull_partial for r in rules)
+
+    def _broadcast_over_lanes(self, which: Sequence[int], *args: Any, **kwargs: Any) -> Any:
+        """An elementwise function of arguments, some of which have an axis of points in front."""
+        ndim = max(np.ndim(x) + (k not in which) for k, x in enumerate(args))
+        spread = [
+            x.reshape(x.shape[:1] + (1,) * (ndim - x.ndim) + x.shape[1:]) if k in which else x
+            for k, x in enumerate(args)
+        ]
+        return self.function(*spread, **kwargs)
+
     def _missing(self, k: int, mode: str) -> TypeError:
         how = "defvjp" if mode == "reverse" else "defjvp"
         return TypeError(
@@ -501,6 +528,22 @@ class Rule:
         with binding.Quiet():
             return self.operation._results(self.operation._plain(args, self.kwargs))
 
+    @property
+    def goes_over_lanes(self) -> bool:
+        """Whether many points are one call of the function."""
+        return self.operation.over_lanes is not None or (
+            self.is_exact and self.operation._is_elementwise
+        )
+
+    def call_lanes(self, operands: list[Any]) -> list[Any]:
+        """The results for operands with an axis of points in front."""
+        args = list(self.args)
+        for k, operand in zip(self.which, operands, strict=True):
+            args[k] = operand
+        over = self.operation.over_lanes or self.operation._broadcast_over_lanes
+        with np.errstate(all="ignore"), binding.Apart():
+            return _as_list(over(self.which, *args, **self.kwargs))
+
     def key(self) -> Any:
         """What tells it from other calls: arguments, and where it was recorded."""
         kwargs = tuple((name, _exactly(arg)) for name, arg in sorted(self.kwargs.items()))
@@ -584,6 +627,31 @@ class Rule:
 
 def _nothing() -> None:
     pass
+
+
+def lanes_last(function: Callable[..., Any]) -> Callable[..., Any]:
+    """For `over_lanes`: a function of arrays that may have further axes behind their own."""
+
+    def over(which: Sequence[int], *args: Any) -> Any:
+        n = len(args[which[0]])
+        moved = [
+            np.moveaxis(x, 0, -1) if k in which else np.broadcast_to(x[..., None], (*x.shape, n))
+            for k, x in enumerate(args)
+        ]
+        found = function(*map(np.ascontiguousarray, moved))
+        rows = [np.moveaxis(x, -1, 0) for x in _as_list(found)]
+        return tuple(rows) if isinstance(found, tuple) else rows[0]
+
+    return over
+
+
+def after_lanes(axis: Any, ndim: int) -> Any:
+    """Axes of arrays of so many axes, counted in a stack of them: None stands for all."""
+    if axis is None:
+        return tuple(range(1, ndim + 1))
+    if isinstance(axis, tuple):
+        return tuple(after_lanes(k, ndim) for k in axis)
+    return axis + 1 if axis >= 0 else axis
 
 
 def _without_constants(x: Any) -> Any:

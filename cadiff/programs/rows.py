@@ -279,7 +279,8 @@ def pays(recorded: Recorded, code: Code) -> bool:
     """Whether a code for points is faster than f, whose operations are NumPy's."""
     graph = recorded.graph
     n = max(graph.n_recorded, 1)
-    return code.n_operations <= MANY * n and len(graph.steps) * STEP <= n
+    alone = sum(not getattr(step.rule, "goes_over_lanes", False) for step in graph.steps)
+    return code.n_operations <= MANY * n and alone * STEP <= n
 
 
 class MappedBatch(Batch):

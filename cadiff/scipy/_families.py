@@ -603,7 +603,7 @@ def ive_tail(n: int, v: ArrayLike, x: ArrayLike) -> Any:
         return total[()]
 
 
-ive_tail.defpartials(lambda ans, n, v, x: ive_tail(n + 1, v, x), argnums=(2,))
+ive_tail.defpartials(None, lambda ans, n, v, x: ive_tail(n + 1, v, x), argnums=(1, 2))
 
 
 @primitive
@@ -623,7 +623,7 @@ def kve_moment(n: int, v: ArrayLike, x: ArrayLike) -> Any:
         return (step * total)[()]
 
 
-kve_moment.defpartials(lambda ans, n, v, x: -kve_moment(n + 1, v, x), argnums=(2,))
+kve_moment.defpartials(None, lambda ans, n, v, x: -kve_moment(n + 1, v, x), argnums=(1, 2))
 
 
 # --- quotients -----------------------------------------------------------------------------------

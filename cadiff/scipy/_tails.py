@@ -280,3 +280,12 @@ log_stdtr.defpartials(
     ),
     argnums=(1,),
 )
+
+# By their shapes there are no derivatives in closed form, and distributions refuse to give them.
+for _function in (log_gammainc, log_gammaincc, log_stdtr):
+    _function.defpartials(None, argnums=0)
+for _function in (log_betainc, log_betaincc):
+    _function.defpartials(None, None)
+for _function in (gamma_lower, gamma_upper):
+    _function.defpartials(None, argnums=1)
+beta_lower.defpartials(None, None, argnums=(1, 2))

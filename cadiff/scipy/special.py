@@ -10,6 +10,7 @@ A partial is written so that neither it nor its own derivatives cancel: see `_fa
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 from collections.abc import Callable
@@ -25,7 +26,7 @@ from ..operations.arrays import sum as sum_
 from ..operations.dispatch import FUNCTIONS, carries, implements
 from ..operations.guards import held
 from ..operations.patterns import over_axes
-from ..operations.primitives import primitive
+from ..operations.primitives import after_lanes, primitive
 from ..operations.table import (
     absolute,
     cbrt,
@@ -865,9 +866,9 @@ def _logsumexp(a: Any, b: Any, axis: Any) -> Any:
     return sp.logsumexp(a, axis=axis, b=b, keepdims=True, return_sign=True)[0]
 
 
+@primitive
 def _sum_sign(a: Any, b: Any, axis: Any) -> Any:
-    """The sign of Σ b exp(a), a plain number or array, with the summed axes kept."""
-    a, b = value(a), value(b)
+    """The sign of Σ b exp(a), with the summed axes kept."""
     return sp.logsumexp(a, axis=axis, b=b, keepdims=True, return_sign=True)[1]
 
 
@@ -890,7 +891,18 @@ def _weights(ans: Any, a: Any, b: Any, axis: Any) -> Any:
     return shares if b is None else shares * b
 
 
+def _each_logsumexp(which: Any, a: Any, b: Any, axis: Any, part: int) -> Any:
+    """The logarithms or signs for many points."""
+    ndim = np.ndim(a) - (0 in which)
+    axes = after_lanes(axis, ndim)
+    if b is not None:
+        a, b = np.broadcast_arrays(a, b)
+    return sp.logsumexp(a, axis=axes, b=b, keepdims=True, return_sign=True)[part]
+
+
 _logsumexp.called = "logsumexp"
+_logsumexp.over_lanes = functools.partial(_each_logsumexp, part=0)
+_sum_sign.over_lanes = functools.partial(_each_logsumexp, part=1)
 _logsumexp.defvjp(
     lambda ans, a, b, axis: lambda g: g * _weights(ans, a, b, axis),
     lambda ans, a, b, axis: lambda g: g * _shares(ans, a, b, axis),
@@ -900,6 +912,7 @@ _logsumexp.defjvp(
     lambda g, ans, a, b, axis: sum_(g * _shares(ans, a, b, axis), axis, keepdims=True),
 )
 _logsumexp.defpattern(lambda ans, a, b, axis: over_axes(axis, a.ndim, True), argnums=(0, 1))
+_sum_sign.defvjp(None, None)
 
 
 @implements(sp.logsumexp)
@@ -910,15 +923,15 @@ def logsumexp(
     a, b = gathered(a), gathered(b)
     if b is not None:
         a, b = as_array(a), as_array(b)
-        shape = np.broadcast_shapes(np.shape(value(a)), np.shape(value(b)))
+        shape = np.broadcast_shapes(np.shape(a), np.shape(b))
         a, b = broadcast_to(a, shape), broadcast_to(b, shape)
     kept = _logsumexp(a, b, axis)
-    signs = np.ones(np.shape(value(kept))) if b is None else _sum_sign(a, b, axis)
+    signs = np.ones(np.shape(kept)) if b is None else _sum_sign(held(a), held(b), axis)
     if not return_sign:
         kept = where(signs < 0.0, math.nan, kept)
     if not keepdims:
-        shape = np.squeeze(signs, axis=axis).shape
-        kept, signs = reshape(kept, shape), signs.reshape(shape)[()]
+        shape = np.squeeze(np.empty(np.shape(kept)), axis=axis).shape
+        kept, signs = reshape(kept, shape), reshape(signs, shape)[()]
     return (kept, signs) if return_sign else kept
 
 

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 import scipy.stats as st
 
-from ..binding import depends, note_obstacle
-from ..binding import strip as value
+from ..binding import depends, plain_values, shape
 from ..operations.arrays import broadcast_to, concatenate, gathered, reshape
 from ..operations.arrays import sum as sum_
 from ..operations.dispatch import carries
-from ..operations.guards import NoDerivativeError
+from ..operations.guards import NoDerivativeError, held
+from ..operations.primitives import primitive
 from ..operations.table import (
     absolute,
     arctan2,
@@ -33,6 +33,7 @@ from ..operations.table import (
     exp,
     expit,
     expm1,
+    floor,
     gammaln,
     hypot,
     log,
@@ -82,8 +83,28 @@ LOGARITHMS = {"logpdf": "pdf", "logpmf": "pmf", "logcdf": "cdf", "logsf": "sf"}
 
 
 def _fill(places: Any, fill: float, result: Any) -> Any:
-    """The result, but the fill where the plain bool array `places` holds."""
+    """The result, but the fill in places, which are bools."""
     return where(places, fill, result) if np.any(places) else result
+
+
+@primitive
+def _differentiable_but_by(result: Any, parameter: Any, why: str) -> Any:
+    """The result, of which no derivative by the parameter may be asked for."""
+    return result
+
+
+def _as_it_is(which: Any, result: Any, parameter: Any, why: str) -> Any:
+    return result if 0 in which else np.stack([result] * len(parameter))
+
+
+def _has_no_derivative(*_: Any, why: str) -> Any:
+    raise NoDerivativeError(why)
+
+
+_differentiable_but_by.defvjp(lambda ans, x, p, why: lambda g: g, _has_no_derivative)
+_differentiable_but_by.defjvp(lambda g, ans, x, p, why: g, _has_no_derivative)
+_differentiable_but_by.over_lanes = _as_it_is
+_differentiable_but_by.defpattern("...->...", argnums=0)
 
 
 class Distribution:
@@ -97,7 +118,7 @@ class Distribution:
         Of the support of the standard distribution, both included. At infinity all functions are
         constants, so that such ends are the largest doubles.
     valid : function of the shape parameters
-        Whether they are in their domain: a plain bool array.
+        Whether they are in their domain: bools.
     fixed : names
         Shape parameters by which the distribution function has no derivative.
     formulas : functions of (z, *shapes)
@@ -153,11 +174,26 @@ class Distribution:
         if not (carries(x) or carries(args) or carries(kwargs)):
             return getattr(self.original, name)(x, *args, **kwargs)
         shapes, loc, scale = self._parameters(name, args, kwargs)
-        if not name.endswith(("pdf", "pmf")):
-            for parameter, shape in zip(self.shapes, shapes, strict=True):
-                if parameter in self.fixed:
-                    self._refuse(name, parameter, shape)
-        return self._located(name, gathered(x), shapes, loc, scale)
+        given = {"k": gathered(x), "loc": loc, **dict(zip(self.shapes, shapes, strict=True))}
+        constants = {p: given[p] for p in self._constants(name) if carries(given[p])}
+        reasons = {
+            p: f"scipy.stats.{self.original.name}.{name} has no derivative by {p!r} in closed "
+            f"form: write cadiff.value({p}) if it is a constant"
+            for p in constants
+        }
+        for p, number in constants.items():
+            if not depends(number):
+                raise NoDerivativeError(reasons[p])
+            given[p] = held(number)  # it is fine as long as that derivative is not asked for
+        x, loc, *shapes = given.values()
+        result = self._located(name, x, shapes, loc, scale)
+        for p, number in constants.items():
+            result = _differentiable_but_by(result, number, why=reasons[p])
+        return result
+
+    def _constants(self, name: str) -> Sequence[str]:
+        """The parameters by which a function has no derivative."""
+        return () if name.endswith(("pdf", "pmf")) else self.fixed
 
     def _parameters(
         self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -170,34 +206,25 @@ class Distribution:
                 f"scipy.stats.{self.original.name}.{name} takes x, {', '.join(names)}, each once"
             )
         given |= kwargs
-        missing = [shape for shape in self.shapes if shape not in given]
+        missing = [name for name in self.shapes if name not in given]
         if missing:
             raise TypeError(
                 f"scipy.stats.{self.original.name}.{name} wants {', '.join(missing)} as well"
             )
         return (
-            [gathered(given[shape]) for shape in self.shapes],
+            [gathered(given[name]) for name in self.shapes],
             gathered(given.get("loc", 0.0)),
             gathered(given.get("scale", 1.0)),
         )
-
-    def _refuse(self, name: str, parameter: str, given: Any) -> None:
-        if depends(given):  # it is fine as long as that derivative is not asked for
-            note_obstacle(
-                f"scipy.stats.{self.original.name}.{name} has no derivative by {parameter!r}: "
-                "a program replays it where that is a constant, as an int is"
-            )
-        elif carries(given):
-            raise NoDerivativeError(
-                f"scipy.stats.{self.original.name}.{name} has no derivative by {parameter!r} in "
-                f"closed form: write cadiff.value({parameter}) if it is a constant"
-            )
 
     def _located(self, name: str, x: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
         raise NotImplementedError
 
     def _standard(self, name: str, z: Any, shapes: list[Any]) -> Any:
-        """The function of the standard distribution, inside its support."""
+        """The function of the standard distribution inside its support, of numbers elsewhere."""
+        low, high = self._ends(name, [held(shape) for shape in shapes])
+        somewhere = np.minimum(0.5 * low + 0.5 * high, 1.0)  # where all derivatives are finite
+        z = _fill((held(z) < low) | (held(z) > high), somewhere, z)
         if name in self.formulas:
             return self.formulas[name](z, *shapes)
         if name in LOGARITHMS:
@@ -207,13 +234,16 @@ class Distribution:
     def _ends(self, name: str, shapes: list[Any]) -> tuple[Any, Any]:
         return self.ends(*shapes) if callable(self.ends) else self.ends
 
-    def _masked(self, name: str, result: Any, z: Any, shapes: list[Any], valid: Any) -> Any:
-        """The result inside the support; z, shapes and valid are plain."""
-        low, high = self._ends(name, shapes)
+    def _masked(self, name: str, result: Any, z: Any, shapes: list[Any], scale: Any = 1.0) -> Any:
+        """The result inside the support; nan, with all its derivatives, of wrong parameters."""
+        place, plain = held(z), list(map(held, shapes))
+        low, high = self._ends(name, plain)
         below, above = OUTSIDE[name]
-        result = _fill(z < low, below, result)
-        result = _fill(z > high, above, result)
-        return _fill(~(valid & self.valid(*shapes)) | np.isnan(z), math.nan, result)
+        result = _fill(place < low, below, result)
+        result = _fill(place > high, above, result)
+        wrong = ~(np.greater(held(scale), 0.0) & self.valid(*plain)) | np.isnan(place)
+        parameters = [z, *shapes, scale]
+        return choose(wrong, lambda: sum(math.nan * p for p in parameters), lambda: result)
 
 
 class Continuous(Distribution):
@@ -234,8 +264,7 @@ class Continuous(Distribution):
             result = divide(result, scale)
         elif name == "logpdf":
             result = result - log(scale)
-        plain = [value(shape) for shape in shapes]
-        return self._masked(name, result, value(z), plain, np.asarray(value(scale)) > 0.0)
+        return self._masked(name, result, z, shapes, scale)
 
 
 class Discrete(Distribution):
@@ -249,6 +278,9 @@ class Discrete(Distribution):
         """The logarithm of `pmf`."""
         return self._evaluate("logpmf", k, args, kwargs)
 
+    def _constants(self, name: str) -> Sequence[str]:
+        return ("k", "loc", *super()._constants(name))
+
     def _parameters(
         self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[list[Any], Any, Any]:
@@ -257,19 +289,18 @@ class Discrete(Distribution):
         return super()._parameters(name, args, kwargs)
 
     def _located(self, name: str, x: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
-        self._refuse(name, "k", x)
-        self._refuse(name, "loc", loc)
-        z = np.asarray(x - loc, dtype=np.float64)
-        whole = np.floor(z)
+        z = x - loc
+        z = z if carries(z) else np.asarray(z, dtype=np.float64)
+        whole = floor(z)
         result = self._standard(name, whole, shapes)
         if name.endswith("pmf"):
             result = _fill(whole != z, OUTSIDE[name][0], result)
-        return self._masked(name, result, z, [value(shape) for shape in shapes], np.True_)
+        return self._masked(name, result, whole, shapes)
 
     def _ends(self, name: str, shapes: list[Any]) -> tuple[Any, Any]:
         """At the last of the numbers all probability is spent, whatever the parameters."""
         low, high = super()._ends(name, shapes)
-        return low, high if name.endswith("pmf") else np.nextafter(high, -INF)
+        return low, high if name.endswith("pmf") else high - 0.5
 
 
 class Frozen:
@@ -309,7 +340,7 @@ norm = Continuous(
 )
 t = Continuous(
     st.t,
-    valid=lambda df: np.asarray(df) > 0.0,
+    valid=lambda df: np.greater(df, 0.0),
     fixed=["df"],
     logpdf=lambda z, df: student_log_density(df, z),
     cdf=lambda z, df: special.stdtr(df, z),
@@ -320,7 +351,7 @@ t = Continuous(
 gamma = Continuous(
     st.gamma,
     ends=(0.0, LARGEST),
-    valid=lambda a: np.asarray(a) > 0.0,
+    valid=lambda a: np.greater(a, 0.0),
     fixed=["a"],
     pdf=lambda z, a: gamma_density(a, z),
     logpdf=lambda z, a: gamma_log_density(a, z),
@@ -332,7 +363,7 @@ gamma = Continuous(
 chi2 = Continuous(
     st.chi2,
     ends=(0.0, LARGEST),
-    valid=lambda df: np.asarray(df) > 0.0,
+    valid=lambda df: np.greater(df, 0.0),
     fixed=["df"],
     pdf=lambda z, df: 0.5 * gamma_density(0.5 * df, 0.5 * z),
     logpdf=lambda z, df: gamma_log_density(0.5 * df, 0.5 * z) - LOG2,
@@ -344,7 +375,7 @@ chi2 = Continuous(
 beta = Continuous(
     st.beta,
     ends=(0.0, 1.0),
-    valid=lambda a, b: (np.asarray(a) > 0.0) & (np.asarray(b) > 0.0),
+    valid=lambda a, b: (np.greater(a, 0.0)) & (np.greater(b, 0.0)),
     fixed=["a", "b"],
     pdf=lambda z, a, b: beta_density(a, b, z),
     logpdf=lambda z, a, b: beta_log_density(a, b, z),
@@ -366,7 +397,7 @@ expon = Continuous(
     ends=(0.0, LARGEST),
     logpdf=lambda z: -z,
     cdf=lambda z: -expm1(-z),
-    logcdf=lambda z: choose(value(z) < LOG2, lambda: log(-expm1(-z)), lambda: log1p(-exp(-z))),
+    logcdf=lambda z: choose(held(z) < LOG2, lambda: log(-expm1(-z)), lambda: log1p(-exp(-z))),
     logsf=lambda z: -z,
 )
 laplace = Continuous(
@@ -380,7 +411,7 @@ laplace = Continuous(
 logistic = Continuous(
     st.logistic,
     logpdf=lambda z: choose(
-        np.abs(value(z)) < 1.0,
+        absolute(held(z)) < 1.0,
         lambda: -2.0 * log(2.0 * cosh(0.5 * z)),
         lambda: log_expit(z) + log_expit(-z),
     ),
@@ -392,7 +423,7 @@ logistic = Continuous(
 lognorm = Continuous(
     st.lognorm,
     ends=(SMALLEST, LARGEST),  # at 0 all is as it is below
-    valid=lambda s: np.asarray(s) > 0.0,
+    valid=lambda s: np.greater(s, 0.0),
     logpdf=lambda z, s: -square(log(z) / s) / 2.0 - log(s) - log(z) - LOG_ROOT_2PI,
     cdf=lambda z, s: special.ndtr(log(z) / s),
     logcdf=lambda z, s: special.log_ndtr(log(z) / s),
@@ -411,9 +442,9 @@ cauchy = Continuous(
 weibull_min = Continuous(
     st.weibull_min,
     ends=(0.0, LARGEST),
-    valid=lambda c: np.asarray(c) > 0.0,
+    valid=lambda c: np.greater(c, 0.0),
     pdf=lambda z, c: choose(
-        value(z) < 1.0,
+        held(z) < 1.0,
         lambda: c * power(z, c - 1.0) * exp(-power(z, c)),
         lambda: exp(_weibull_logpdf(z, c)),
     ),
@@ -426,7 +457,7 @@ weibull_min = Continuous(
 
 def _laplace_logcdf(z: Any) -> Any:
     """At 0 the two tails meet with one slope."""
-    below = value(z) < 0.0
+    below = held(z) < 0.0
     tail = where(below, z, -z) - LOG2
     return where(below, tail, log1p(-exp(tail)))
 
@@ -441,9 +472,9 @@ def _cauchy_logcdf(z: Any) -> Any:
         return log1p(-arctan2(1.0, z) / math.pi)
 
     def near() -> Any:
-        return choose(value(z) > 0.0, above, lambda: log(arctan2(1.0, -z) / math.pi))
+        return choose(held(z) > 0.0, above, lambda: log(arctan2(1.0, -z) / math.pi))
 
-    return choose(value(z) < -1.0, tail, near)
+    return choose(held(z) < -1.0, tail, near)
 
 
 def _weibull_logpdf(z: Any, c: Any) -> Any:
@@ -454,7 +485,7 @@ def _weibull_logcdf(z: Any, c: Any) -> Any:
     """log(1 - exp(-y)) of y = zᶜ, which may underflow."""
     y = power(z, c)
     return choose(
-        value(y) < LOG2,
+        held(y) < LOG2,
         lambda: c * log(z) + log(special.exprel(-y)),
         lambda: log1p(-exp(-y)),
     )
@@ -464,13 +495,13 @@ def _weibull_logcdf(z: Any, c: Any) -> Any:
 
 
 def _probability(p: Any) -> Any:
-    return (np.asarray(p) >= 0.0) & (np.asarray(p) <= 1.0)
+    return np.greater_equal(p, 0.0) & np.less_equal(p, 1.0)
 
 
 poisson = Discrete(
     st.poisson,
     ends=(0.0, LARGEST),
-    valid=lambda mu: np.asarray(mu) >= 0.0,
+    valid=lambda mu: np.greater_equal(mu, 0.0),
     pmf=lambda k, mu: gamma_density(k + 1.0, mu),
     logpmf=lambda k, mu: gamma_log_density(k + 1.0, mu),
     cdf=lambda k, mu: special.pdtr(k, mu),
@@ -481,7 +512,7 @@ poisson = Discrete(
 binom = Discrete(
     st.binom,
     ends=lambda n, p: (0.0, n),
-    valid=lambda n, p: (np.asarray(n) >= 0) & (np.floor(n) == n) & _probability(p),
+    valid=lambda n, p: np.greater_equal(n, 0.0) & np.equal(np.floor(n), n) & _probability(p),
     fixed=["n"],
     pmf=lambda k, n, p: beta_density(k + 1.0, n - k + 1.0, p) / (n + 1.0),
     logpmf=lambda k, n, p: _binom_logpmf(k, n, p),
@@ -491,7 +522,7 @@ binom = Discrete(
     ),
     sf=lambda k, n, p: special.betainc(k + 1.0, n - k, p),
     logsf=lambda k, n, p: choose(
-        k == value(n) - 1.0, lambda: xlogy(n, p), lambda: log_betainc(k + 1.0, n - k, p)
+        k == held(n) - 1.0, lambda: xlogy(n, p), lambda: log_betainc(k + 1.0, n - k, p)
     ),
 )
 bernoulli = Discrete(
@@ -517,7 +548,7 @@ def _binom_logpmf(k: Any, n: Any, p: Any) -> Any:
     def mixed() -> Any:
         return beta_log_density(k + 1.0, n - k + 1.0, p) - log(n + 1.0)
 
-    return choose((k == 0.0) | (k == value(n)), alike, mixed)
+    return choose(np.equal(k, 0.0) | np.equal(k, held(n)), alike, mixed)
 
 
 # --- multivariate --------------------------------------------------------------------------------
@@ -558,11 +589,12 @@ class MultivariateNormal(Multivariate):
             )
         x, mean, cov = map(gathered, (x, mean, cov))
         mean, cov = _mean_and_covariance(mean, cov)
-        n = len(value(mean))
-        x_shape = np.shape(value(x))
+        n = shape(mean)[0]
+        x_shape = shape(x)
         points = x_shape[:-1] if n > 1 or len(x_shape) > 1 else x_shape
         deviations = reshape(x, (-1, n)) - mean
-        np.linalg.cholesky(value(cov))  # refuses a matrix that is not positive definite
+        factor = np.linalg.cholesky(held(cov))  # refuses what is not positive definite,
+        assert np.all(np.diagonal(factor) > 0.0)  # in a replay, too
         columns = deviations.T
         squares = sum_(columns * np.linalg.solve(cov, columns), 0)
         result = -0.5 * (n * LOG_2PI + np.linalg.slogdet(cov)[1] + squares)
@@ -577,15 +609,13 @@ class MultivariateNormal(Multivariate):
 
 def _mean_and_covariance(mean: Any, cov: Any) -> tuple[Any, Any]:
     """A vector and a matrix, from all that SciPy takes for them."""
-    given = [np.shape(value(each)) for each in (mean, cov) if each is not None]
-    n = max((shape[-1] for shape in given if shape), default=1)
+    given = [shape(each) for each in (mean, cov) if each is not None]
+    n = max((lengths[-1] for lengths in given if lengths), default=1)
     mean = np.zeros(n) if mean is None else broadcast_to(mean, (n,))
-    if len(np.shape(value(cov))) < 2:
+    if len(shape(cov)) < 2:
         cov = reshape(broadcast_to(cov, (n,)), (n, 1)) * np.eye(n)
-    if np.shape(value(cov)) != (n, n):
-        raise ValueError(
-            f"mean and cov want {n} dimensions, but cov has the shape {np.shape(value(cov))}"
-        )
+    if shape(cov) != (n, n):
+        raise ValueError(f"mean and cov want {n} dimensions, but cov has the shape {shape(cov)}")
     return mean, cov
 
 
@@ -596,7 +626,7 @@ class Dirichlet(Multivariate):
 
     def logpdf(self, x: Any, alpha: Any) -> Any:
         """The logarithm of the density at x, shape (k, ...) or (k - 1, ...)."""
-        plain = self.original.logpdf(value(x), value(alpha))  # with SciPy's checks
+        plain = self.original.logpdf(plain_values(x), plain_values(alpha))  # with SciPy's checks
         if not (carries(x) or carries(alpha)):
             return plain
         x, exponents, normaliser = self._parts(x, alpha)
@@ -604,7 +634,7 @@ class Dirichlet(Multivariate):
 
     def pdf(self, x: Any, alpha: Any) -> Any:
         """The density at x, shape (k, ...) or (k - 1, ...)."""
-        plain = self.original.pdf(value(x), value(alpha))  # with SciPy's checks
+        plain = self.original.pdf(plain_values(x), plain_values(alpha))  # with SciPy's checks
         if not (carries(x) or carries(alpha)):
             return plain
         x, exponents, normaliser = self._parts(x, alpha)
@@ -614,7 +644,7 @@ class Dirichlet(Multivariate):
             return np.prod(power(x, exponents) * exp(normaliser / -len(exponents)), axis=0)
 
         return choose(
-            np.any(value(x) == 0.0, axis=0),
+            np.any(held(x) == 0.0, axis=0),
             product,
             lambda: exp(sum_(xlogy(exponents, x), 0) - normaliser),
         )
@@ -623,12 +653,19 @@ class Dirichlet(Multivariate):
     def _parts(x: Any, alpha: Any) -> tuple[Any, Any, Any]:
         """All entries of x, their exponents, and the logarithm of the integral of the powers."""
         x, alpha = gathered(x), gathered(alpha)
-        shape = np.shape(value(x))
-        k = len(value(alpha))
-        if shape[0] == k - 1:
+        k = len(alpha)
+        if len(x) == k - 1:
             x = concatenate([x, 1.0 - sum_(x, 0, keepdims=True)])
-        exponents = reshape(alpha - 1.0, (k,) + (1,) * (len(shape) - 1))
+        _check_simplex(held(x), held(alpha))
+        exponents = reshape(alpha - 1.0, (k,) + (1,) * (np.ndim(x) - 1))
         return x, exponents, sum_(gammaln(alpha)) - gammaln(sum_(alpha))
+
+
+def _check_simplex(x: Any, alpha: Any) -> None:
+    """Have a replay that finds other than what SciPy accepts run SciPy's checks again."""
+    np.all(alpha > 0.0)
+    np.all(x >= 0.0)
+    np.all(absolute(sum_(x, 0) - 1.0) <= 1e-9)
 
 
 multivariate_normal = MultivariateNormal()

@@ -133,7 +133,7 @@ static void emit_call(CadMaker *m, const CadArray *array, int32_t out) {
                                     .y = (int32_t)array->size,
                                     .z = (int32_t)cad_plan_extra(plan)[0]});
     m->program->n_operations++;
-    m->program->has_arrays = m->program->has_calls = 1;
+    m->program->has_calls = 1;
 }
 
 /* Whether an array can take over the places of the one that something is added to. */

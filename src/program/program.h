@@ -85,12 +85,15 @@ typedef struct CadProgram {
     size_t n_places;     /* that are no constants */
     size_t n_results;    /* numbers in all stretches */
     size_t n_operations; /* on numbers, for people */
-    int has_arrays;      /* plans: lanes go one by one */
+    int has_arrays;      /* plans: lanes of points go one by one */
     int compares_last;   /* checks are no instructions: all are made at the end */
     int has_calls;
     /* Set by the owner of the graph, if there are calls: carries one of them out, or answers -1.
      */
     int (*call)(void *owner, uint32_t number, const double *operands, double *results);
+    /* The same for `lanes` points, whose numbers stand side by side. */
+    int (*call_lanes)(void *owner, uint32_t number, size_t lanes, const double *operands,
+                      double *results);
     void *owner;
 } CadProgram;
 

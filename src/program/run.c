@@ -531,7 +531,8 @@ static void run_lanes_of_singles(const CadSingle *single, size_t n, Lanes lanes)
     }
 }
 
-static void run_lanes(const CadProgram *program, const CadInstruction *i, Lanes lanes) {
+/* Answers 0, or -1 if a call has failed. */
+static int run_lanes(const CadProgram *program, const CadInstruction *i, Lanes lanes) {
     const size_t bytes = lanes.count * sizeof(double);
     switch ((CadStepKind)i->kind) {
     case CAD_SINGLES:
@@ -571,9 +572,14 @@ static void run_lanes(const CadProgram *program, const CadInstruction *i, Lanes 
                           lanes_of_place(lanes, i->x + (int32_t)k * i->sx), 0, lanes.count);
         }
         break;
+    case CAD_CALL:
+        return program->call_lanes(program->owner, (uint32_t)i->z, lanes.count,
+                                   lanes_of_place(lanes, i->x).data,
+                                   lanes_of_place(lanes, i->out).data);
     default: /* plans are for one lane, and checks are made at the end */
         break;
     }
+    return 0;
 }
 
 /* The inputs of some points, side by side; the last of them may be without one. */
@@ -668,7 +674,9 @@ long cad_program_run_points(const CadProgram *program, size_t lanes, double *roo
         const size_t n = end - first < lanes ? end - first : lanes;
         write_inputs(program, all, points, first, n);
         for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
-            run_lanes(program, &program->code[k], all);
+            if (run_lanes(program, &program->code[k], all) < 0) {
+                return CAD_CALL_FAILED;
+            }
         }
         n_missed += check_lanes(program, all, points->missed + first, n);
         read_results(program, all, points, first, n);

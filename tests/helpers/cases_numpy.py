@@ -827,6 +827,7 @@ for axis in (0, 1, -1):
     )
 case("trapezoid(x)", lambda np, y, x: np.trapezoid(y, x), normal((3, 4), (4,)))
 case("trapezoid(x like y)", lambda np, y, x: np.trapezoid(y, x, axis=0), normal((3, 4), (3, 4)))
+case("trapezoid(x of rows)", lambda np, y, x: np.trapezoid(y, x), normal((2, 3, 4), (3, 4)))
 case("trapezoid(dx)", lambda np, y, h: np.trapezoid(y, dx=h), normal((4,), ()))
 for order in (1, 2):
     case(f"gradient({order})", lambda np, f, o=order: np.gradient(f, edge_order=o), normal((5,)))

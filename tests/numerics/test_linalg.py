@@ -709,3 +709,13 @@ def test_without_scipy_its_rooms_say_what_is_missing(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "scipy", None)
     with pytest.raises(ImportError, match=r"cadiff\[scipy\]"):
         __import__("cadiff.scipy.linalg")
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (2, 0, 3)])
+@pytest.mark.parametrize("ord", [1, 2, np.inf, "fro", "nuc"])
+def test_norms_of_empty_matrices(shape: tuple[int, ...], ord: Any) -> None:
+    def f(x: Any) -> Any:
+        return np.sum(np.linalg.norm(x, ord, (-2, -1)))
+
+    assert cadiff.grad(f)(np.zeros(shape)).shape == shape
+    assert cadiff.value_and_grad(f)(np.zeros(shape))[0] == 0.0

@@ -20,7 +20,6 @@ import cadiff.math as cmath
 import cadiff.numpy as cnp
 from cadiff import binding
 from cadiff.binding import Recording
-from cadiff.scipy.stats import norm
 
 Function = Callable[..., Any]
 Guards = list[tuple[int, int, bool, list[bool]]]
@@ -519,7 +518,6 @@ OBSTACLES: dict[str, tuple[Function, Any, str]] = {
     "frexp": (cmath.frexp, 3.0, "reads values"),
     "fsum": (lambda x: cmath.fsum([x, x]), 3.0, "reads values"),
     "root": (lambda x: cadiff.root(lambda y: y * y - x, 1.0), 2.0, "cadiff.root reads values"),
-    "distribution": (lambda x: norm.pdf(x), 2.0, "scipy.stats.norm.pdf reads values"),
 }
 
 

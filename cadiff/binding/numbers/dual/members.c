@@ -13,11 +13,6 @@ static PyObject *get_real(CadDual *dual, void *closure) {
     return cad_is_of_transform(dual->tag) ? Py_NewRef(dual) : get_primal(dual, closure);
 }
 
-static PyObject *get_imag(PyObject *self, void *closure) {
-    (void)self, (void)closure;
-    return PyFloat_FromDouble(0.0);
-}
-
 static PyObject *get_tangent(CadDual *dual, void *closure) {
     (void)closure;
     return cad_dual_tangent(dual);
@@ -63,7 +58,6 @@ PyGetSetDef cad_dual_attributes[] = {
     {"primal", (getter)get_primal, NULL, "The value: a float if 0-d, else a fresh ndarray.", NULL},
     {"real", (getter)get_real, NULL,
      "Short for primal; inside of a transform, the Dual itself, with its derivative.", NULL},
-    {"imag", get_imag, NULL, "0.0.", NULL},
     {"tangent", (getter)get_tangent, NULL,
      "The derivative: of the primal's shape, or with one axis of lanes more.", NULL},
     {"dual", (getter)get_tangent, NULL, "Short for tangent.", NULL},

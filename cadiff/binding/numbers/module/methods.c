@@ -300,6 +300,41 @@ static PyObject *array_tolist(PyObject *self, PyObject *unused) {
     return list;
 }
 
+static PyObject *array_copy(PyObject *self, PyObject *args, PyObject *kwargs) {
+    (void)args, (void)kwargs;
+    if (CAD_IS_VAR_ARRAY(self)) {
+        return cad_array_copy(CAD_VAR(self));
+    }
+    if (!CAD_IS_DUAL_ARRAY(self)) {
+        return Py_NewRef(self);
+    }
+    CadDual *dual = CAD_DUAL(self);
+    PyObject *p = PyObject_CallMethod(dual->primal_object, "copy", NULL);
+    PyObject *t = p == NULL ? NULL : PyObject_CallMethod(dual->tangent_object, "copy", NULL);
+    PyObject *copy = t == NULL             ? NULL
+                     : cad_ndim(self) == 0 ? cad_dual_cell(p, t, dual->tag)
+                                           : cad_dual_from(p, t, dual->tag);
+    Py_XDECREF(p);
+    Py_XDECREF(t);
+    return copy;
+}
+
+/* Whether astype() is told not to copy without need, nor to lay the elements out anew. */
+static int is_itself_wanted(PyObject *args, PyObject *kwargs) {
+    const Py_ssize_t n = PyTuple_GET_SIZE(args);
+    PyObject *copy = n > 4 ? PyTuple_GET_ITEM(args, 4) : NULL;
+    PyObject *order = n > 1 ? PyTuple_GET_ITEM(args, 1) : NULL;
+    if (copy == NULL && kwargs != NULL) {
+        copy = PyDict_GetItemString(kwargs, "copy");
+    }
+    if (order == NULL && kwargs != NULL) {
+        order = PyDict_GetItemString(kwargs, "order");
+    }
+    const int is_kept = order == NULL || (PyUnicode_Check(order) &&
+                                          PyUnicode_CompareWithASCIIString(order, "K") == 0);
+    return is_kept && copy != NULL && PyObject_Not(copy) == 1;
+}
+
 static PyObject *array_astype(PyObject *self, PyObject *args, PyObject *kwargs) {
     PyArray_Descr *type = NULL;
     if (PyTuple_GET_SIZE(args) < 1 || !PyArray_DescrConverter(PyTuple_GET_ITEM(args, 0), &type)) {
@@ -331,26 +366,9 @@ static PyObject *array_astype(PyObject *self, PyObject *args, PyObject *kwargs) 
                      "cadiff.value(v).astype(...)",
                      PyTuple_GET_ITEM(args, 0));
     }
-    return is_float ? PyObject_CallMethod(self, "copy", NULL) : NULL;
-}
-
-static PyObject *array_copy(PyObject *self, PyObject *args, PyObject *kwargs) {
-    (void)args, (void)kwargs;
-    if (CAD_IS_VAR_ARRAY(self)) {
-        return cad_array_copy(CAD_VAR(self));
-    }
-    if (!CAD_IS_DUAL_ARRAY(self)) {
-        return Py_NewRef(self);
-    }
-    CadDual *dual = CAD_DUAL(self);
-    PyObject *p = PyObject_CallMethod(dual->primal_object, "copy", NULL);
-    PyObject *t = p == NULL ? NULL : PyObject_CallMethod(dual->tangent_object, "copy", NULL);
-    PyObject *copy = t == NULL             ? NULL
-                     : cad_ndim(self) == 0 ? cad_dual_cell(p, t, dual->tag)
-                                           : cad_dual_from(p, t, dual->tag);
-    Py_XDECREF(p);
-    Py_XDECREF(t);
-    return copy;
+    return !is_float                                              ? NULL
+           : kind == NPY_DOUBLE && is_itself_wanted(args, kwargs) ? Py_NewRef(self)
+                                                                  : array_copy(self, NULL, NULL);
 }
 
 /* What NumPy and libraries built upon it ask for: constants are plain floats to them. */
@@ -406,6 +424,25 @@ static PyObject *get_matrix_transpose(PyObject *self, void *closure) {
     return function == NULL ? NULL : PyObject_CallOneArg(function, self);
 }
 
+/* Zeros for reading, as of a real ndarray. */
+static PyObject *get_imag(PyObject *self, void *closure) {
+    (void)closure;
+    if (cad_ndim(self) == 0) {
+        return PyFloat_FromDouble(0.0);
+    }
+    PyArray_Dims shape = {NULL, 0};
+    PyObject *lengths = PyObject_GetAttrString(self, "shape");
+    PyObject *zeros = lengths != NULL && PyArray_IntpConverter(lengths, &shape)
+                          ? PyArray_ZEROS(shape.len, shape.ptr, NPY_DOUBLE, 0)
+                          : NULL;
+    if (zeros != NULL) {
+        PyArray_CLEARFLAGS((PyArrayObject *)zeros, NPY_ARRAY_WRITEABLE);
+    }
+    PyDimMem_FREE(shape.ptr);
+    Py_XDECREF(lengths);
+    return zeros;
+}
+
 static PyObject *get_itemsize(PyObject *self, void *closure) {
     (void)self, (void)closure;
     return PyLong_FromSize_t(sizeof(double));
@@ -449,6 +486,7 @@ PyGetSetDef cad_common_attributes[] = {
     {"mT", get_matrix_transpose, NULL, "The last two axes exchanged.", NULL},
     {"itemsize", get_itemsize, NULL, "Bytes of the value of an element.", NULL},
     {"nbytes", get_nbytes, NULL, "Bytes of the values of all elements.", NULL},
+    {"imag", get_imag, NULL, "0.0; of an array zeros.", NULL},
     {"device", get_device, NULL, "\"cpu\".", NULL},
     {"__pandas_priority__", get_pandas_priority, NULL, "Operators with pandas' tables are ours.",
      NULL},

@@ -145,11 +145,6 @@ static PyObject *itself(PyObject *self, void *closure) {
     return Py_NewRef(self);
 }
 
-static PyObject *zero(PyObject *self, void *closure) {
-    (void)self, (void)closure;
-    return PyFloat_FromDouble(0.0);
-}
-
 static PyObject *var_transpose(CadVar *var, void *closure) {
     (void)closure;
     if (!CAD_IS_VAR_ARRAY(var)) {
@@ -185,7 +180,6 @@ PyGetSetDef cad_var_attributes[] = {
     {"dtype", number_dtype, NULL, "float64.", NULL},
     {"T", (getter)var_transpose, NULL, "The transpose.", NULL},
     {"real", itself, NULL, "The Var itself.", NULL},
-    {"imag", zero, NULL, "0.0.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
