@@ -201,7 +201,8 @@ def _like(original: Callable[..., Any], fill: float) -> Callable[..., Any]:
         order: str = "K",
         subok: bool = True,
         shape: Any = None,
-        **_: Any,
+        *,
+        device: Any = None,
     ) -> Any:
         if dtype is not None and np.dtype(dtype).kind != "f":
             return plain(np.empty(as_number(a).shape), dtype, shape=shape)
@@ -234,7 +235,8 @@ def _full_like(
     order: str = "K",
     subok: bool = True,
     shape: Any = None,
-    **_: Any,
+    *,
+    device: Any = None,
 ) -> Any:
     """As `numpy.full_like`, filled with a number that may carry a derivative."""
     lengths = _prototype("full_like", a, dtype, shape)
@@ -266,7 +268,7 @@ def array(
     order: str = "K",
     subok: bool = False,
     ndmin: int = 0,
-    **_: Any,
+    like: Any = None,
 ) -> Number:
     """An array of numbers with derivatives, as `numpy.array`; they can be assigned to it."""
     if dtype is not None and np.dtype(dtype) == np.dtype(np.object_):
@@ -280,9 +282,18 @@ def array(
 
 
 @implements(*existing("asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "require"))
-def asarray(a: Any, dtype: Any = None, *_: Any, **__: Any) -> Number:
+def asarray(
+    a: Any,
+    dtype: Any = None,
+    order: Any = None,
+    *,
+    device: Any = None,
+    copy: bool | None = None,
+    like: Any = None,
+) -> Number:
     """A number as an array, as `numpy.asarray`: Var and Dual are arrays already."""
-    return _of_dtype("asarray", as_view(a), dtype)
+    made = _of_dtype("asarray", as_view(a), dtype)
+    return arrays.array(made) if copy and made is a else made
 
 
 def _of_dtype(function: str, x: Number, dtype: Any) -> Number:
