@@ -12,14 +12,17 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import ArrayLike, NDArray
 
 from . import binding
-from .binding import carries
+from .binding import Dual, Var, carries
+from .operations import table as _table
 from .operations.arrays import as_array
 from .operations.arrays import sum as sum_
 from .operations.patterns import over_axes
 from .operations.primitives import primitive
+from .operations.replayed import Replayed
 from .operations.table import erfc, relu, softplus
 from .operations.table import expit as sigmoid
 
@@ -49,6 +52,35 @@ def _shifted(x: Any, axis: Axis) -> NDArray[np.float64]:
     """The elements less the greatest of them, which exp can take."""
     x = np.asarray(x, dtype=np.float64)
     return np.asarray(x - x.max(axis=axis, keepdims=True))
+
+
+MANY = 512  # numbers, from which on a call of NumPy's costs a program less than its own steps
+
+
+def _is_left_to_program(x: Any) -> bool:
+    """Whether a program that is recorded is to compute something itself, without Python.
+
+    It is if there are few numbers, and while they are finite, which is a guard.
+    """
+    return (
+        binding.is_guarding()
+        and isinstance(x, (Var, Dual))
+        and 0 < x.size < MANY
+        and bool(sum_(_table.absolute(x)) < math.inf)
+    )
+
+
+def _greatest(x: Any, axis: Axis) -> Any:
+    """The greatest elements, as constants, found pair by pair without a choice that is a guard."""
+    x = binding.stop_gradient(x)
+    for k in range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim):
+        while x.shape[k] > 1:
+            half = -(-x.shape[k] // 2)
+            first, last = (
+                x[(slice(None),) * k + (part,)] for part in (slice(half), slice(-half, None))
+            )
+            x = _table.maximum(first, last)
+    return x
 
 
 @primitive
@@ -84,11 +116,17 @@ _log_softmax.defpattern(lambda ans, x, axis: over_axes(axis, x.ndim, True))
 
 def softmax(x: Any, axis: Axis = -1) -> Any:
     """exp(x) / Σ exp(x), the sum along one axis, several, or all (None)."""
+    if _is_left_to_program(x):
+        exponentials = _table.exp(x - _greatest(x, axis))
+        return exponentials / sum_(exponentials, axis, keepdims=True)
     return _softmax(x, axis)
 
 
 def log_softmax(x: Any, axis: Axis = -1) -> Any:
     """The logarithm of `softmax`, also where that underflows."""
+    if _is_left_to_program(x):
+        shifted = x - _greatest(x, axis)
+        return shifted - _table.log(sum_(_table.exp(shifted), axis, keepdims=True))
     return _log_softmax(x, axis)
 
 
@@ -107,6 +145,11 @@ def _labels(labels: ArrayLike, classes: int) -> NDArray[np.intp]:
             f"not {result.min()} ... {result.max()}"
         )
     return places
+
+
+def _plain(labels: Any) -> Any:
+    """The labels here, of which a replay may find others."""
+    return labels._plain if isinstance(labels, Replayed) else labels
 
 
 def one_hot(labels: ArrayLike, classes: int, dtype: Any = float) -> NDArray[Any]:
@@ -145,11 +188,24 @@ def cross_entropy(logits: Any, labels: ArrayLike) -> Any:
     shape = logits.shape
     if not shape or not shape[-1]:
         raise ValueError(f"logits have a last axis of at least one class, not the shape {shape}")
-    if np.shape(labels) != shape[:-1]:
-        raise ValueError(
-            f"logits of shape {shape} want labels of shape {shape[:-1]}, not {np.shape(labels)}"
-        )
+    given = np.shape(_plain(labels))
+    if given != shape[:-1]:
+        raise ValueError(f"logits of shape {shape} want labels of shape {shape[:-1]}, not {given}")
+    if len(shape) == 1 and _is_left_to_program(logits):
+        return _cross_entropy_of_row(logits, labels)
     return _cross_entropy(logits, _labels(labels, shape[-1]))[0]
+
+
+def _cross_entropy_of_row(x: Any, label: Any) -> Any:
+    """The logarithm of Σ exp(s), s being the differences from the logit of the label."""
+    is_label = np.asarray(_plain(label)).dtype.kind in "iu" and 0 <= label < x.size
+    own: Any = np.arange(x.size) == (label if is_label else _labels(label, x.size))
+    own = own.number if isinstance(own, Replayed) else own
+    s = _table.where(own, 0.0, x - sum_(_table.where(own, x, 0.0)))
+    peak = _greatest(s, None)
+    others = sum_(_table.where(own, 0.0, _table.exp(s - peak)))
+    peak = peak[0]
+    return peak + _table.log1p(others + _table.expm1(-peak))
 
 
 @primitive

@@ -65,6 +65,28 @@ CONVENTIONS = """\
 | nan elements in the `nan...` functions | 0 |
 """
 
+LIMITS = """\
+## Limits of accuracy
+
+Values and first and second derivatives of the functions of `scipy.special` and `scipy.stats` are
+right to nine digits, beside what rounding of the arguments does to them; where SciPy's values are
+not, they are the package's own. There are limits.
+
+| where | what |
+|---|---|
+| derivatives below 1e-290 or above 1e290 | a factor may underflow or overflow first |
+| `hyp2f1`, z < -1, b - a within 1e-3 of a whole number | SciPy's values, seven digits |
+| `hyp1f1`, a > 5000, -1 ≤ x < -5 / a | nan |
+| `hyp0f1`, v > 100, z < -4 v | SciPy's values, or nan |
+| `betaincinv`, `betainccinv` of probabilities below 1e-100 | SciPy's values, seven digits or nan |
+| `gdtr`, `gdtrc` where a x underflows, `inv_boxcox` where λ y overflows | infinite |
+| `fdtr`, `fdtrc` of more than 1e60 degrees of freedom | the limit |
+| densities of `t`, twice by df < 1e-6 | digits are lost like 1e-16 / df |
+| Bessel functions of arguments beyond 1e8 | the phase is rounded, beyond 1e16 away |
+| `beta`, `binom`, `poch` of arguments beyond 1e9 | SciPy's values |
+| `dirichlet.pdf` by an alpha of 1 at an entry of 0 | the density jumps; 0 |
+"""
+
 # Older names of functions, which newer versions of NumPy lack.
 FORMER_NAMES = {"trapz", "row_stack", "in1d"}
 
@@ -130,7 +152,7 @@ def page() -> str:
     for original in FUNCTIONS:
         if original not in PLAIN and original.__name__ not in FORMER_NAMES:
             modules.setdefault(home(original), []).append(original)
-    parts = [HEAD, "\n", CONVENTIONS, "\n"]
+    parts = [HEAD, "\n", CONVENTIONS, "\n", LIMITS, "\n"]
     for module in sorted(modules):
         parts += lines_of(module, modules[module])
     parts += distributions()

@@ -90,11 +90,15 @@ from .complexes import (
 )
 from .entries import Opened, Taped, are_views_of_one, signature_of, takes_entries, taped_of
 from .factors import (
+    are_finite,
     cholesky_pull,
     cholesky_push,
     determinant,
     factor_lu,
-    inverse_transposed,
+    folded,
+    inverse_adjoint,
+    log_determinant,
+    over_gaps,
     solve_factored,
     solve_triangle,
 )
@@ -155,10 +159,19 @@ from .methods import BoundProgram, WeakMethod
 from .nan_check import CheckUse, NonFiniteError, seen
 from .numpy_functions import DispatchedFunction, Elementwise
 from .recording import Recording, plain_numbers, run_once
-from .rules import record_rule
+from .rules import (
+    Quiet,
+    active_arguments,
+    is_like,
+    is_real_array,
+    plain_arguments,
+    record_rule,
+    tag_of_arguments,
+)
 from .signatures import INTEGERS, are_exact, may_be_input, whole
 from .snapshots import snapshot
 from .sparse import MatrixPlan, Pattern, plan_matrix
+from .spectra import half_of_spectrum, whole_of_spectrum
 from .steps import CallError, ObstacleError, PointError, is_deriving
 from .tape import (
     active_array,

@@ -121,6 +121,9 @@ cdef extern from "graph/graph.h" nogil:
                                size_t n_outputs, CadId *results)
     CadStatus cad_graph_reach(CadGraph *graph, const CadId *inputs, size_t n_inputs, bint by_value,
                               const CadId *outputs, size_t n_outputs, uint8_t *found)
+    CadStatus cad_graph_copies(CadGraph *graph, const CadId *wrt, size_t n_wrt,
+                               const CadId *outputs, size_t n_outputs, CadId **copies,
+                               uint32_t **origins, size_t *n)
     CadStatus cad_graph_pull(CadGraph *graph, const CadId *outputs, const CadId *seeds,
                              size_t n_outputs, const CadId *wrt, size_t n_wrt, CadId *results)
     CadStatus cad_graph_push(CadGraph *graph, const CadId *wrt, const CadId *along, size_t n_wrt,

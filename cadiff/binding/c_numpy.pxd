@@ -26,7 +26,9 @@ cdef extern from "numbers/numbers.h":
 
     bint PyArray_Check(object x)
     bint PyArray_CheckExact(object x)
+    bint PyArray_CompareLists(const npy_intp *lengths, const npy_intp *others, int n) nogil
     bint PyArray_ISCARRAY_RO(ndarray array) nogil
+    bint PyArray_ISNOTSWAPPED(ndarray array) nogil
     bint PyTypeNum_ISCOMPLEX(int kind) nogil
     bint PyTypeNum_ISFLOAT(int kind) nogil
     bint PyTypeNum_ISINTEGER(int kind) nogil

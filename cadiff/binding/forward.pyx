@@ -88,8 +88,9 @@ cdef class Apart:
         cdef CadTape *tape = cad_current_tape()
         self.before = hidden.get(<size_t>tape)
         recordings, tags = self.before or NOTHING
-        seen = {tag for tag, _ in running_forward() if tag >= self.tag}
-        hidden[<size_t>tape] = recordings if self.tag else tape.n_marks, tags | seen
+        if tape.running_tag > 0:
+            tags = tags | {tag for tag, _ in running_forward() if tag >= self.tag}
+        hidden[<size_t>tape] = recordings if self.tag else tape.n_marks, tags
 
     def __exit__(self, *_):
         if self.before is None:
@@ -144,7 +145,9 @@ def is_differentiating():
     """Whether a gradient function is at work in this thread, for which arrays are made."""
     cdef CadTape *tape = cad_current_tape()
     recordings, _ = hidden.get(<size_t>tape, NOTHING)
-    return tape.n_marks > <size_t>recordings or len(open_forward()) > 0
+    if tape.n_marks > <size_t>recordings:
+        return True
+    return tape.running_tag > 0 and len(open_forward()) > 0
 
 
 def is_forward():

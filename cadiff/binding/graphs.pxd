@@ -74,3 +74,4 @@ cdef class Ids:
 
 
 cdef Ids new_ids(Py_ssize_t n)
+cdef Ids joined_ids(list parts)

@@ -47,6 +47,7 @@ MODULES = (
     "fast_paths",
     "numpy_functions",
     "factors",
+    "spectra",
     "snapshots",
     "nan_check",
 )

@@ -1,17 +1,19 @@
 """Rules: operations whose derivatives are Python functions, recorded and met by sweeps."""
 
+from contextvars import copy_context
 from math import prod
 
 import numpy as np
+
+cimport cython
+from cpython.contextvars cimport PyContextVar_Reset, PyContextVar_Set
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .c_sweeps cimport *
 from .c_tape cimport *
-from .tape cimport (
-    are_zero, DirectRule, MOST_AXES, rule_at, rule_call, rule_name, RuleCall, view_at,
-)
-from .atoms cimport shape
+from .tape cimport are_zero, DirectRule, is_constant, MOST_AXES, rule_at, rule_name, rule_views
+from .atoms cimport carries, shape
 from .hooks cimport enter_step, leave_step, look_at_rule
 from .forward cimport Forward
 
@@ -48,10 +50,9 @@ cdef list values_for(rule, list numbers):
 
 cdef int pull_rule(CadTape *tape, size_t index) except -1:
     """Hand on the adjoints of a rule's results: what a sweep does at such an entry."""
-    cdef RuleCall call = rule_call(tape, index)
     cdef CadPass put_aside
-    outs = [view_at(tape, place) for place in call.outs]
-    operands = [view_at(tape, place) for place in call.operands]
+    cdef list operands, outs
+    rule, operands, outs = rule_views(tape, index)
     cotangents = [cad_var_adjoint(CAD_VAR(out)) for out in outs]
     if are_zero(cotangents):
         return 0
@@ -59,12 +60,10 @@ cdef int pull_rule(CadTape *tape, size_t index) except -1:
     cad_tape_pin(tape)
     former = enter_step(tape, index)
     try:
-        if call.rule.runs_again:
-            terms = call.rule.pull_again(operands, outs, cotangents)
+        if rule.runs_again:
+            terms = rule.pull_again(operands, outs, cotangents)
         else:
-            terms = call.rule.pull(
-                read_values(call.rule, operands), values_for(call.rule, outs), cotangents
-            )
+            terms = rule.pull(read_values(rule, operands), values_for(rule, outs), cotangents)
     finally:
         cad_tape_resume_pass(tape, put_aside)
         cad_tape_unpin(tape)
@@ -137,15 +136,13 @@ cdef Along along_lanes(CadTape *tape, CadLanes lanes):
     return along
 
 
-cdef int push_rule(CadTape *tape, RuleCall call, CadLanes lanes) except -1:
+cdef int push_rule(CadTape *tape, size_t index, CadLanes lanes) except -1:
     """Tangents of a rule's results."""
     cdef Along tangents = along_lanes(tape, lanes)
-    outs = [view_at(tape, place) for place in call.outs]
-    operands = [view_at(tape, place) for place in call.operands]
-    pushed = call.rule.push(
-        values_for(call.rule, operands),
-        values_for(call.rule, outs),
-        [tangents.read(x) for x in operands],
+    cdef list operands, outs
+    rule, operands, outs = rule_views(tape, index)
+    pushed = rule.push(
+        values_for(rule, operands), values_for(rule, outs), [tangents.read(x) for x in operands]
     )
     for out, tangent in zip(outs, pushed):
         tangents.clear(out)
@@ -169,13 +166,13 @@ cdef list moving_point(object rule, list numbers, Along tangents, object tag):
     return [make_dual(plain_value(x), tangents.read(x), tag) for x in numbers]
 
 
-cdef int pull_rule_along(CadTape *tape, RuleCall call, const CadAlong *along) except -1:
+cdef int pull_rule_along(CadTape *tape, size_t index, const CadAlong *along) except -1:
     """Hand on the adjoints of a rule's results, and their tangents."""
     cdef Along tangents = along_lanes(tape, along.tangents)
     cdef Along adjoints = along_lanes(tape, along.adjoints)
     cdef CadPass put_aside
-    outs = [view_at(tape, place) for place in call.outs]
-    operands = [view_at(tape, place) for place in call.operands]
+    cdef list operands, outs
+    rule, operands, outs = rule_views(tape, index)
     for out in outs:
         prepare_along(tape, along, out)
     cotangents = [cad_var_adjoint(CAD_VAR(out)) for out in outs]
@@ -185,9 +182,9 @@ cdef int pull_rule_along(CadTape *tape, RuleCall call, const CadAlong *along) ex
     check(cad_tape_leave_pass(tape, &put_aside))
     try:
         with Forward() as tag:
-            terms = call.rule.pull(
-                moving_point(call.rule, operands, tangents, tag),
-                moving_point(call.rule, outs, tangents, tag),
+            terms = rule.pull(
+                moving_point(rule, operands, tangents, tag),
+                moving_point(rule, outs, tangents, tag),
                 [make_dual(g, t, tag) for g, t in zip(cotangents, moved)],
             )
             pairs = [None if term is None else split_dual(term, tag) for term in terms]
@@ -211,8 +208,8 @@ cdef int second_rule_hook(CadTape *tape, size_t index, const CadAlong *along) no
                 return (<DirectRule>rule).push_here(tape, index, along)
             return (<DirectRule>rule).pull_along(tape, index, along)
         if along.adjoints.data == NULL:
-            return push_rule(tape, rule_call(tape, index), along.tangents)
-        return pull_rule_along(tape, rule_call(tape, index), along)
+            return push_rule(tape, index, along.tangents)
+        return pull_rule_along(tape, index, along)
     except BaseException as error:
         cad_restore_exception(error)
         return -1
@@ -229,6 +226,87 @@ cdef int slopes_hook(CadTape *tape, size_t index, CadSlopes *slopes) noexcept:
         cad_restore_exception(error)
         return -1
 set_slopes_hook(slopes_hook)
+
+
+# --- calls ---------------------------------------------------------------------------------------
+
+cdef tuple _quiet_setting():
+    """The context variable that np.errstate sets, and what it is where NumPy warns of nothing."""
+    outside = copy_context()
+    with np.errstate(all="ignore"):
+        inside = copy_context()
+    (setting,) = [pair for pair in inside.items() if outside.get(pair[0]) is not pair[1]]
+    return setting
+
+
+cdef object _warnings, _none
+_warnings, _none = _quiet_setting()
+
+
+@cython.final
+cdef class Quiet:
+    """NumPy warns of nothing: a context, entered once, in a tenth of the time of np.errstate."""
+
+    cdef object former
+
+    def __enter__(self):
+        self.former = PyContextVar_Set(_warnings, _none)
+
+    def __exit__(self, *_):
+        PyContextVar_Reset(_warnings, self.former)
+
+
+def tag_of_arguments(tuple args):
+    """The highest tag of Duals among arguments; 0 if there are Vars alone, -1 if nothing carries
+    a derivative, and None if something in a container does."""
+    cdef object found = -1
+    for arg in args:
+        if CAD_IS_DUAL(arg):
+            found = max(found, <object>CAD_DUAL(arg).tag)
+        elif CAD_IS_VAR(arg):
+            found = max(found, 0)
+        elif type(arg) is not float and carries(arg):
+            return None
+    return found
+
+
+def plain_arguments(tuple args):
+    """A list of arguments, with values in place of Vars."""
+    return [plain_value(arg) if CAD_IS_VAR(arg) else arg for arg in args]
+
+
+def active_arguments(tuple args):
+    """Which of some arguments are Vars that carry derivatives."""
+    cdef Py_ssize_t k
+    return [k for k in range(len(args)) if CAD_IS_VAR(args[k]) and not is_constant(args[k])]
+
+
+def is_real_array(x):
+    """Whether something is an array of floats of NumPy's own type, with one axis at least."""
+    return is_array_of_floats(x)
+
+
+cdef inline bint is_array_of_floats(object x):
+    return (
+        cnp.PyArray_CheckExact(x)
+        and cnp.PyArray_TYPE(x) == cnp.NPY_DOUBLE
+        and cnp.PyArray_ISNOTSWAPPED(x)
+        and cnp.PyArray_NDIM(x) > 0
+    )
+
+
+def is_like(x, other):
+    """Whether two are arrays of floats of the same shape, or both floats."""
+    if type(x) is float:
+        return isinstance(other, float)
+    return (
+        is_array_of_floats(x)
+        and cnp.PyArray_CheckExact(other)
+        and cnp.PyArray_NDIM(x) == cnp.PyArray_NDIM(other)
+        and cnp.PyArray_CompareLists(
+            cnp.PyArray_DIMS(x), cnp.PyArray_DIMS(other), cnp.PyArray_NDIM(x)
+        )
+    )
 
 
 def record_rule(rule, list operands, list results):

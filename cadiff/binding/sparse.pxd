@@ -36,6 +36,7 @@ cdef class MatrixPlan:
     # from which places. Of a whole matrix each is a column, or a row, as it stands.
     cdef bint is_whole
     cdef bint is_backward
+    cdef bint adds                      # more than one number to an entry
     cdef cnp.ndarray seeds
     cdef list blocks
 

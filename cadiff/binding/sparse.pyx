@@ -3,7 +3,7 @@
 import numpy as np
 
 cimport cython
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, SIZE_MAX, uint32_t
 from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
@@ -12,7 +12,7 @@ from .c_numbers cimport *
 from .c_program cimport *
 from .c_tape cimport *
 from .codes cimport carry_out, Code
-from .graphs cimport Graph, Ids, new_ids
+from .graphs cimport Graph, Ids, joined_ids, new_ids
 
 from .steps import CallError
 
@@ -296,7 +296,7 @@ cdef class MatrixPlan:
                 if missed != -1:
                     return -1, outcome  # whichever it is
                 if not self.is_whole:
-                    data[entries] = results.reshape(-1)[places]
+                    put_chosen(data, entries, results, places, self.adds)
                 elif not self.is_backward:
                     lines[begin:end] = results
         finally:
@@ -310,6 +310,23 @@ cdef inline void put(double *data, const double *results, const cnp.npy_intp *pl
     cdef Py_ssize_t k
     for k in range(n):
         data[places[k]] = results[k]
+
+
+cdef void put_chosen(cnp.ndarray data, cnp.ndarray entries, cnp.ndarray results,
+                     cnp.ndarray places, bint adds) noexcept:
+    """Set, or add to, some numbers, which are `results` at some places."""
+    cdef double *to = <double *>cnp.PyArray_DATA(data)
+    cdef const double *source = <const double *>cnp.PyArray_DATA(results)
+    cdef const cnp.npy_intp *at = <const cnp.npy_intp *>cnp.PyArray_DATA(entries)
+    cdef const cnp.npy_intp *place = <const cnp.npy_intp *>cnp.PyArray_DATA(places)
+    cdef Py_ssize_t k
+    with nogil:
+        if adds:
+            for k in range(cnp.PyArray_SIZE(entries)):
+                to[at[k]] += source[place[k]]
+        else:
+            for k in range(cnp.PyArray_SIZE(entries)):
+                to[at[k]] = source[place[k]]
 
 
 cdef inline void copy_some(double *data, const cnp.npy_intp *targets, const cnp.npy_intp *sources,
@@ -533,6 +550,51 @@ cdef int set_directions(MatrixPlan plan, Graph graph, Ids wrt, Ids outputs,
     return 0
 
 
+cdef class _Copies:
+    """The variables and all copies of them that a function makes, as variables of their own.
+
+    Where rows of a few cameras were gathered for many observations, each copy is used by one of
+    these: then few rows of the Jacobian by copies have an entry in common, where many have by
+    originals. An entry by an original is the sum of those by its copies.
+    """
+    cdef Ids variables
+    cdef size_t n_copies
+    cdef cnp.ndarray origins    # of each variable the index of its original
+    cdef Pattern pattern
+    cdef object colors          # of the rows
+    cdef size_t n_colors
+
+    def __init__(self, Graph graph, Ids wrt, Ids outputs):
+        cdef Ids copies = Ids.__new__(Ids)
+        cdef uint32_t *origins = NULL
+        check(cad_graph_copies(
+            graph.graph, wrt.data, wrt.n, outputs.data, outputs.n, &copies.data, &origins,
+            &self.n_copies,
+        ))
+        try:
+            copies.n = self.n_copies
+            found = copied_numbers(origins, copies.n, cnp.NPY_UINT32)
+        finally:
+            cad_memory_free(origins)
+        self.variables = joined_ids([wrt, copies])
+        self.origins = np.concatenate([np.arange(wrt.n), found])
+        self.n_colors = SIZE_MAX
+
+    cdef bint have_fewer_colors(self, Graph graph, Ids outputs, size_t n_colors) except -1:
+        """Color the rows, unless there would be as many colours at least as there are already."""
+        if self.n_copies == 0:
+            return False
+        self.pattern = new_pattern()
+        check(cad_sparsity(
+            graph.graph, self.variables.data, self.variables.n, outputs.data, outputs.n,
+            &self.pattern.pattern,
+        ))
+        cdef Pattern columns = self.pattern.transposed()
+        if np.diff(columns.indptr).max(initial=0) < n_colors:
+            self.colors, self.n_colors = columns.color_columns()
+        return self.n_colors < n_colors
+
+
 cdef tuple colors_of_lines(Pattern found, bint backward):
     """Whether rows are to have colours, or columns: whichever are fewer, unless it has to be
     `backward`; and the colours, and how many there are.
@@ -561,30 +623,53 @@ cdef int set_blocks(MatrixPlan plan, Py_ssize_t n_colors) except -1:
     return 0
 
 
+cdef tuple colors_of_products(MatrixPlan plan, Graph graph, Pattern found, Ids wrt, Ids outputs,
+                              bint symmetric, bint backward):
+    """Colours of the columns, or of the rows if the products go `backward`, and how many there are;
+    and of each number that is read from the products its place, its direction, and the index of the
+    entry that it is, or is part of. The products are set up."""
+    cdef _Copies copies
+    cdef Ids variables = wrt
+    entries = np.arange(found.count)
+    rows, columns = found.rows(), found.indices.astype(np.intp)
+    if is_full(found):
+        backward = backward or (not symmetric and outputs.n < wrt.n)
+        n_colors = outputs.n if backward else wrt.n
+        colors = np.arange(n_colors)
+    elif symmetric:
+        colors, n_colors, at, lane = found.color_star()
+        set_directions(plan, graph, wrt, outputs, backward)
+        return colors, n_colors, at, lane, entries
+    else:
+        backward, colors, n_colors = colors_of_lines(found, backward)
+        copies = _Copies(graph, wrt, outputs)
+        if copies.have_fewer_colors(graph, outputs, n_colors):
+            backward, colors, n_colors = True, copies.colors, copies.n_colors
+            variables = copies.variables
+            rows, columns = copies.pattern.rows(), copies.pattern.indices.astype(np.intp)
+            entries = found.find(rows, copies.origins[columns])
+            plan.adds = len(entries) > found.count
+    set_directions(plan, graph, variables, outputs, backward)
+    if backward:
+        return colors, n_colors, columns, colors[rows], entries
+    return colors, n_colors, rows, colors[columns], entries
+
+
 cdef int set_products(MatrixPlan plan, Graph graph, Pattern found, Ids wrt, Ids outputs,
                       bint symmetric, bint backward, index, places) except -1:
     """Set the plan up for products along directions: each is the sum of the columns of one colour,
     or of the rows if `backward`."""
-    rows = found.rows()
-    columns = found.indices.astype(np.intp)
-    cdef bint full = is_full(found)
-    if symmetric and not full:
-        colors, n_colors, at, lane = found.color_star()
-    elif full:
-        backward = backward or (not symmetric and outputs.n < wrt.n)
-        n_colors = outputs.n if backward else wrt.n
-        colors = np.arange(n_colors)
-        at, lane = (columns, rows) if backward else (rows, columns)
-    else:
-        backward, colors, n_colors = colors_of_lines(found, backward)
-        at, lane = (columns, colors[rows]) if backward else (rows, colors[columns])
-    set_directions(plan, graph, wrt, outputs, backward)
+    colors, n_colors, at, lane, entries = colors_of_products(
+        plan, graph, found, wrt, outputs, symmetric, backward
+    )
     plan.seeds = np.zeros((n_colors, len(colors)))
     plan.seeds[colors, np.arange(len(colors))] = 1.0
-    if index is not None:
-        places = places[index >= 0]
-        index = index[index >= 0]
-        at, lane = at[index], lane[index]
+    if index is not None:  # of each entry that is found its place, or -1
+        wanted = np.full(found.count, -1)
+        wanted[index[index >= 0]] = places[index >= 0]
+        places = wanted
+    places = places[entries]
+    at, lane, places = at[places >= 0], lane[places >= 0], places[places >= 0]
     set_blocks(plan, n_colors)
     for k, (begin, end, _, _) in enumerate(plan.blocks):
         chosen = np.flatnonzero((lane >= begin) & (lane < end))

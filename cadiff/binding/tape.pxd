@@ -39,6 +39,7 @@ cdef class DirectRule:
 
 cdef object rule_at(CadTape *tape, size_t index)
 cdef RuleCall rule_call(CadTape *tape, size_t index)
+cdef tuple rule_views(CadTape *tape, size_t index)
 cdef bint are_zero(list cotangents)
 cdef object rule_name(object rule)
 cdef object entry_name(CadTape *tape, size_t entry)

@@ -200,6 +200,31 @@ cdef RuleCall rule_call(CadTape *tape, size_t index):
     return call
 
 
+cdef tuple rule_views(CadTape *tape, size_t index):
+    """The rule of an entry, its operands and its results: two lists of Vars."""
+    cdef CadEntry e = tape.entries[index]
+    cdef int64_t *place = cad_plan_extra(cad_tape_plan(tape, e))
+    cdef CadSlot slot = e.out
+    cdef CadOperand *operand
+    cdef list operands = [], outs = []
+    cdef object out
+    rule, shapes = <tuple>(<list>tape.rules)[place[0]]
+    count = place[1]
+    place += 2
+    for _ in range(count):
+        operand = cad_next_operand(&place)
+        operands.append(cad_var_view(
+            tape, <CadSlot>operand.slot, <int>operand.ndim,
+            <const Py_ssize_t *>operand.shape_and_strides,
+            <const Py_ssize_t *>operand.shape_and_strides + operand.ndim, 0,
+        ))
+    for lengths in <list>shapes:
+        out = view_of(tape, slot, lengths)
+        outs.append(out)
+        slot += <CadSlot>CAD_VAR(out).view.size if CAD_IS_VAR_ARRAY(out) else 1
+    return rule, operands, outs
+
+
 cdef bint are_zero(list cotangents):
     """Whether floats and contiguous float64 arrays hold nothing but zeros."""
     cdef Py_ssize_t i

@@ -10,7 +10,7 @@ import numpy as np
 from .. import binding
 from ..binding import make_complex as paired
 from ..operations.complexes import implements_complex, joined
-from . import _matrices as matrices
+from . import _factorizations as factorizations
 from ._complex import by_parts, function_of
 
 by_parts(np.polyadd, 0, 1)
@@ -60,7 +60,7 @@ def poly(seq_of_zeros: Any) -> Any:
     """The polynomial with given zeros, or the characteristic one of a matrix."""
     zeros = _coefficients(seq_of_zeros)
     if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] != 0:
-        zeros = matrices.eigvals(zeros)
+        zeros = factorizations.eigvals(zeros)
     elif zeros.ndim != 1:
         raise ValueError("input must be 1d or non-empty square 2d array.")
     result: Any = np.ones(1, complex)
@@ -83,7 +83,7 @@ def roots(p: Any) -> Any:
     if len(p) == 1:
         return at_zero
     companion = np.concatenate([(-p[1:] / p[0])[None], np.eye(len(p) - 2, len(p) - 1)])
-    return np.concatenate([matrices.eigvals(companion), at_zero])
+    return np.concatenate([factorizations.eigvals(companion), at_zero])
 
 
 @implements_complex(np.vander)

@@ -1,462 +1,112 @@
-"""Inverses and factorisations of matrices, with their derivatives.
+"""Factorisations of matrices, with their derivatives.
 
-Each primitive takes float matrices, or stacks of them with equal leading dimensions, and calls
-NumPy or the kernels of the core. The rules use what the primitive computed, and solve with it
-rather than invert. Where they are written down:
+Each operation takes matrices of numbers, real or complex, or stacks of them with equal leading
+dimensions. The rules use what was factored, and solve with it rather than invert. Where they are
+written down:
 
     Giles, "Collected matrix derivative results for forward and reverse mode algorithmic
-        differentiation" (2008): solve, inv, det, eig, svd
+        differentiation" (2008): eig, svd
     Murray, "Differentiation of the Cholesky decomposition" (2016)
     Walter and Lehmann, "Algorithmic differentiation of linear algebra functions with application
         in optimum experimental design" (2010): qr, eigh
     Golub and Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems
         whose variables separate" (1973): pinv, lstsq
+    Wan and Zhang, "Automatic differentiation for complex valued SVD" (2019)
 
-A function that reads one triangle of a symmetric matrix has derivatives by the elements of that
-triangle alone. This module knows matrices only; how NumPy's functions are called is for `linalg`.
+A function that reads one triangle of a Hermitian matrix, and the real part of its diagonal, has
+derivatives by these elements alone.
+
+Vectors of complex matrices are defined up to a factor of length 1. Their derivatives are those
+without such a turn, v^H dv = 0 (of singular vectors, u^H du + v^H dv = 0), as in JAX and autograd.
+A result that depends on the factor, which LAPACK happens to choose, is no function of the matrix;
+PyTorch refuses to differentiate it, here it gets the derivative without a turn. The triangle of a
+QR factorisation has a real diagonal, which determines q and r up to signs.
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
-from functools import lru_cache
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import binding
+from ..binding import is_complex_number
 from ..binding import strip as value
-from ..operations.arrays import concatenate, reshape, stack, sum, swapaxes
-from ..operations.complexes import conjugate
-from ..operations.dispatch import carries
+from ..operations.arrays import concatenate, sum
+from ..operations.complexes import imag
 from ..operations.guards import held
 from ..operations.primitives import doubt, primitive, warn_nan
 from ..operations.table import where
+from ._matrices import (
+    EPSILON,
+    ComplexResultError,
+    H,
+    Mask,
+    T,
+    conjugate,
+    diagonal,
+    differences,
+    folded,
+    hermitian,
+    identity,
+    mirrored,
+    on_diagonal,
+    on_matrices,
+    outer_product,
+    part,
+    real,
+    real_diagonal,
+    skew,
+    sums,
+    triangle,
+)
+from ._systems import solve, solve_triangle
 
-Mask = NDArray[np.bool_]
+Pull = Callable[[Any], Any]
 Warn = Callable[[str], None]
+Gaps = Callable[[Any], Any]  # of values, a matrix
+Cause = Callable[[], Any]  # what may depend on vectors that are not determined
 
-EPSILON = float(np.finfo(float).eps)
-
-
-# --- parts of matrices ---------------------------------------------------------------------------
-
-
-def T(x: Any) -> Any:  # noqa: N802 - as in every formula
-    """The transposed matrix, or each of a stack."""
-    return x.swapaxes(-1, -2) if type(x) is np.ndarray else swapaxes(x, -1, -2)
+VECTORS = "eigenvectors"
+SINGULAR = "singular vectors"
 
 
-def H(x: Any) -> Any:  # noqa: N802 - as in every formula
-    """The adjoint matrix, or each of a stack: of real ones the transposed."""
-    return T(conjugate(x)) if binding.is_complex_number(x) else T(x)
+def check_finite(a: Any, read: Any = True) -> None:
+    """Raise LinAlgError for inf or nan in what is read: LAPACK may seek vectors of it for ever."""
+    if not binding.are_finite(a) and np.any(read & ~np.isfinite(a)):
+        raise np.linalg.LinAlgError("there is inf or nan in the matrix: nothing would converge")
 
 
-def outer_product(x: Any, y: Any) -> Any:
-    """The product of x and y transposed; of vectors without BLAS, which does not expect them."""
-    return x * T(y) if x.shape[-1] == 1 else x @ T(y)
+def of_finite(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy's or SciPy's that does not end for all matrices, with that check before.
 
-
-@lru_cache(maxsize=8)
-def triangle(n: int, lower: bool = True, strict: bool = False) -> Mask:
-    """Where the lower (or upper) triangle of a square matrix is."""
-    below = np.tri(n, k=-1 if lower == strict else 0, dtype=bool)
-    return _constant(below if lower else ~below)
-
-
-@lru_cache(maxsize=8)
-def identity(n: int) -> Mask:
-    """Where the diagonal of a square matrix is."""
-    return _constant(np.eye(n, dtype=bool))
-
-
-def _constant(mask: Mask) -> Mask:
-    mask.setflags(write=False)
-    return mask
-
-
-def part(x: Any, mask: Mask) -> Any:
-    """The elements of x in the mask, and 0 elsewhere."""
-    return where(mask, x, 0.0)
-
-
-def diagonal(x: Any) -> Any:
-    """The diagonal of each matrix."""
-    n = min(x.shape[-2:])
-    return x[..., np.arange(n), np.arange(n)]
-
-
-def on_diagonal(x: Any) -> Any:
-    """The matrix with x on its diagonal."""
-    return where(identity(x.shape[-1]), x[..., None], 0.0)
-
-
-def mirrored(x: Any, lower: bool = True) -> Any:
-    """The symmetric matrix of which x has the lower (or upper) triangle."""
-    return where(triangle(x.shape[-1], lower), x, T(x))
-
-
-def folded(x: Any, lower: bool = True) -> Any:
-    """What a symmetric cotangent is to the elements of one triangle: adjoint to `mirrored`."""
-    n = x.shape[-1]
-    return where(triangle(n, lower, strict=True), 2.0 * x, part(x, identity(n)))
-
-
-def symmetric(x: Any) -> Any:
-    """The symmetric part."""
-    return 0.5 * (x + T(x))
-
-
-def skew(x: Any) -> Any:
-    """The skew-symmetric part."""
-    return 0.5 * (x - T(x))
-
-
-def scalars(x: Any, matrices: Any) -> Any:
-    """One number for each matrix of a stack, so that it multiplies the matrix."""
-    return x if matrices.ndim == 2 else reshape(x, (*matrices.shape[:-2], 1, 1))
-
-
-def cross(x: Any, y: Any) -> Any:
-    """The cross products of vectors along the last axis."""
-    right, left = [1, 2, 0], [2, 0, 1]
-    return x[..., right] * y[..., left] - x[..., left] * y[..., right]
-
-
-def inner(x: Any, y: Any) -> Any:
-    """The sum of the products of the elements of two matrices."""
-    return sum(x * y, axis=(-2, -1))
-
-
-# --- systems of equations ------------------------------------------------------------------------
-
-
-@primitive
-def solve_triangle(
-    t: Any, b: Any, lower: bool, unit: bool = False, transposed: bool = False
-) -> Any:
-    """The solution x of t @ x = b, or of t.T @ x = b, for a triangular t.
-
-    The other triangle is not read, and neither is the diagonal if it is `unit`: it is 1 then.
+    If it has one of its own, and is not told to do without, that is left to it.
     """
-    return binding.solve_triangle(t, b, lower, unit, transposed)
-
-
-def _triangle_pulls(
-    ans: Any, t: Any, b: Any, lower: bool, unit: bool = False, transposed: bool = False
-) -> Callable[[Any], tuple[Any, Any]]:
-    def pulls(g: Any) -> tuple[Any, Any]:
-        y = solve_triangle(t, g, lower, unit, not transposed)
-        product = outer_product(ans, -y) if transposed else outer_product(-y, ans)
-        return part(product, triangle(t.shape[-1], lower, strict=unit)), y
-
-    return pulls
-
-
-def _triangle_push(
-    g: Any, ans: Any, t: Any, b: Any, lower: bool, unit: bool = False, transposed: bool = False
-) -> Any:
-    change = part(g, triangle(t.shape[-1], lower, strict=unit))
-    change = (T(change) if transposed else change) @ ans
-    return -solve_triangle(t, change, lower, unit, transposed)
-
-
-solve_triangle.defvjp(
-    lambda ans, *args: lambda g: _triangle_pulls(ans, *args)(g)[0],
-    lambda ans, t, b, lower, unit=False, transposed=False: (
-        lambda g: solve_triangle(t, g, lower, unit, not transposed)
-    ),
-)
-solve_triangle.defjvp(
-    _triangle_push,
-    lambda g, ans, t, b, *how: solve_triangle(t, g, *how),
-)
-solve_triangle.defpattern("...ij->...kl", "...kj->...ij")
-solve_triangle.together = _triangle_pulls
-solve_triangle.unread = (1,)
-
-
-@primitive
-def cho_solve(c: Any, b: Any, lower: bool) -> Any:
-    """The solution x of a @ x = b for a = c @ c.T, or c.T @ c unless `lower`."""
-    half = binding.solve_triangle(c, b, lower, False, not lower)
-    return binding.solve_triangle(c, half, lower, False, lower)
-
-
-def _cho_pulls(ans: Any, c: Any, b: Any, lower: bool) -> Callable[[Any], tuple[Any, Any]]:
-    def halves(x: Any) -> Any:
-        return solve_triangle(c, x, lower, False, not lower)
-
-    def pulls(g: Any) -> tuple[Any, Any]:
-        right, left = halves(b), halves(g)
-        y = solve_triangle(c, left, lower, False, lower)
-        product = outer_product(y, -right) + outer_product(ans, -left)
-        return part(product if lower else T(product), triangle(c.shape[-1], lower)), y
-
-    return pulls
-
-
-def _cho_push(g: Any, ans: Any, c: Any, b: Any, lower: bool) -> Any:
-    right = solve_triangle(c, b, lower, False, not lower)
-    g = part(g, triangle(c.shape[-1], lower))
-    g = g if lower else T(g)
-    moved = solve_triangle(c, g @ right, lower, False, not lower) + T(g) @ ans
-    return -solve_triangle(c, moved, lower, False, lower)
-
-
-cho_solve.defvjp(
-    lambda ans, c, b, lower: lambda g: _cho_pulls(ans, c, b, lower)(g)[0],
-    lambda ans, c, b, lower: lambda g: cho_solve(c, g, lower),
-)
-cho_solve.defjvp(_cho_push, lambda g, ans, c, b, lower: cho_solve(c, g, lower))
-cho_solve.defpattern("...ij->...kl", "...kj->...ij")
-cho_solve.together = _cho_pulls
-
-
-@primitive
-def _lu(a: Any) -> Any:
-    """The factors of a matrix whose rows are exchanged, and their order; without derivatives."""
-    return binding.factor_lu(a)
-
-
-_lu.defvjp(None)
-_lu.defjvp(None)
-
-
-@primitive
-def _solve_factored(a: Any, b: Any, lu: Any, order: Any, transposed: bool) -> Any:
-    """The solution of a @ x = b, or of a.T @ x = b, by the factors of a, which are its values."""
-    return binding.solve_factored(lu, order, b, transposed)
-
-
-def _factored_pulls(
-    ans: Any, a: Any, b: Any, lu: Any, order: Any, transposed: bool
-) -> Callable[[Any], tuple[Any, Any]]:
-    def pulls(g: Any) -> tuple[Any, Any]:
-        y = _solve_factored(a, g, lu, order, not transposed)
-        return outer_product(ans, -y) if transposed else outer_product(-y, ans), y
-
-    return pulls
-
-
-_solve_factored.called = "solve"
-_solve_factored.defvjp(
-    lambda ans, *args: lambda g: _factored_pulls(ans, *args)(g)[0],
-    lambda ans, a, b, lu, order, transposed: (
-        lambda g: _solve_factored(a, g, lu, order, not transposed)
-    ),
-    None,
-    None,
-)
-_solve_factored.defjvp(
-    lambda g, ans, a, b, lu, order, transposed: (
-        -_solve_factored(a, (T(g) if transposed else g) @ ans, lu, order, transposed)
-    ),
-    lambda g, ans, a, b, *factors: _solve_factored(a, g, *factors),
-    None,
-    None,
-)
-_solve_factored.defpattern("...ij->...kl", "...kj->...ij")
-_solve_factored.together = _factored_pulls
-_solve_factored.unread = (0, 1)
-
-
-def by_factors(a: Any, b: Any, transposed: bool) -> Any:
-    """As `_solve_factored`: whatever derivatives this has need no more factors."""
-    return _solve_factored(a, b, *_lu(held(a)), transposed)
-
-
-@primitive
-def solve(a: Any, b: Any) -> Any:
-    """The solution x of a @ x = b, for matrices b."""
-    return np.linalg.solve(a, b)
-
-
-def _solve_pulls(ans: Any, a: Any, b: Any) -> Callable[[Any], tuple[Any, Any]]:
-    def pulls(g: Any) -> tuple[Any, Any]:
-        y = by_factors(a, g, True)
-        return outer_product(-y, ans), y
-
-    return pulls
-
-
-solve.defvjp(
-    lambda ans, a, b: lambda g: _solve_pulls(ans, a, b)(g)[0],
-    lambda ans, a, b: lambda g: by_factors(a, g, True),
-)
-solve.defjvp(
-    lambda g, ans, a, b: -by_factors(a, g @ ans, False),
-    lambda g, ans, a, b: by_factors(a, g, False),
-)
-solve.defpattern("...ij->...kl", "...kj->...ij")
-solve.together = _solve_pulls
-solve.unread = (1,)
-
-
-@primitive
-def inv(a: Any) -> Any:
-    """The inverse matrix."""
-    return np.linalg.inv(a)
-
-
-inv.defvjp(lambda ans, a: lambda g: -(T(ans) @ g @ T(ans)))
-inv.defjvp(lambda g, ans, a: -(ans @ g @ ans))
-inv.defpattern("...ij->...kl")
-inv.unread = (0,)
-
-
-@primitive
-def _inverse_transposed(a: Any, lu: Any, order: Any) -> Any:
-    """The transposed inverse matrix, by the factors of a."""
-    return binding.inverse_transposed(lu, order)
-
-
-_inverse_transposed.called = "inv"
-_inverse_transposed.defvjp(lambda ans, a, *_: lambda g: -(ans @ T(g) @ ans), None, None)
-_inverse_transposed.defjvp(lambda g, ans, a, *_: -(ans @ T(g) @ ans), None, None)
-_inverse_transposed.defpattern("...ij->...kl")
-_inverse_transposed.unread = (0,)
-
-
-# --- determinants --------------------------------------------------------------------------------
-
-# The condition (in the 1-norm) up to which cofactors are taken from the inverse. In themselves
-# they are accurate that way, since the smallest pivot's error is in the determinant, too, and
-# cancels; but each further derivative costs as many digits as the condition has.
-CONDITION = 1.0 / EPSILON
-CONDITION_DIFFERENTIATED = 1e4
-
-
-@primitive
-def det(a: Any) -> Any:
-    """The determinant."""
-    return np.linalg.det(a)
-
-
-@primitive
-def _det_factored(a: Any, lu: Any, order: Any) -> Any:
-    """The determinant by the factors of a."""
-    return binding.determinant(lu, order)
-
-
-for _det, _others in ((det, ()), (_det_factored, (None, None))):
-    _det.defvjp(lambda ans, a, *factors: lambda g: scalars(g, a) * cofactors(a), *_others)
-    _det.defjvp(lambda g, ans, a, *factors: inner(cofactors(a), g), *_others)
-    _det.defpattern("...ij->...")
-
-
-def cofactors(a: Any) -> Any:
-    """The matrix of cofactors, the gradient of the determinant, of singular matrices too."""
-    if a.shape[-1] <= 3:
-        return _cofactors_of_few(a)
-    factors = _lu(held(a))
-    try:
-        inverse = _inverse_transposed(a, *factors)
-    except np.linalg.LinAlgError:
-        return _each(_cofactors_by_rotation, a)
-    condition = _norm1(held(a)) * _norm1(T(held(inverse)))
-    limit = CONDITION_DIFFERENTIATED if carries(a) else CONDITION
-    if np.any(condition > limit):
-        return _each(_cofactors_by_rotation, a)
-    return scalars(_det_factored(a, *factors), a) * inverse
-
-
-def _cofactors_of_few(a: Any) -> Any:
-    """The cofactors of up to three rows, as polynomials."""
-    if a.shape[-1] == 3:
-        return cross(a[..., [1, 2, 0], :], a[..., [2, 0, 1], :])
-    if a.shape[-1] == 2:
-        return a[..., ::-1, ::-1] * np.array([[1.0, -1.0], [-1.0, 1.0]])
-    return np.ones(a.shape)
-
-
-def _norm1(a: Any) -> Any:
-    return np.abs(a).sum(axis=-2).max(axis=-1, initial=0.0)
-
-
-def _each(function: Callable[[Any], Any], a: Any) -> Any:
-    """A function of one matrix, applied to each of a stack."""
-    items = reshape(a, (-1, *a.shape[-2:]))
-    return reshape(stack([function(items[k]) for k in range(len(items))]), a.shape)
-
-
-def _cofactors_by_rotation(a: Any) -> Any:
-    """The cofactors by way of the singular vectors, which are held constant.
-
-    With a = u b vh the cofactors of a are det(u vh) u cofactors(b) vh, for whatever b: derivatives
-    of any order come from b, which itself is diagonal.
-    """
-    if not np.all(np.isfinite(value(a))):
-        return a * np.nan
-    u, s, vh = np.linalg.svd(value(a))
-    adjugate, _ = _adjugate(u.T @ a @ vh.T, EPSILON * len(s) * s[0])
-    return round(np.linalg.det(u) * np.linalg.det(vh)) * (u @ T(adjugate) @ vh)
-
-
-def _adjugate(b: Any, noise: float, operations: Any = None) -> tuple[Any, Any]:
-    """Adjugate and determinant of a matrix that is diagonal, largest first, but for derivatives.
-
-    The leading elements of like size make a block that may be divided by; the rest is its Schur
-    complement, whose adjugate is found in the same way. What is nought is never divided by.
-    The operations are det, inv and solve.
-    """
-    det_, inv_, solve_ = operations or (det, inv, solve)
-    sizes = np.abs(np.diagonal(value(b)))
-    k = int(np.argmin(sizes >= 1e-2 * sizes[0])) or len(sizes)
-    if sizes[0] <= noise or k == len(sizes) <= 2:
-        return _adjugate_polynomial(b)
-    head = b[:k, :k]
-    if k == len(sizes):
-        determinant = det_(head)
-        return determinant * inv_(head), determinant
-    right = solve_(head, b[:k, k:])
-    left = T(solve_(T(head), T(b[k:, :k])))
-    adjugate, rest = _adjugate(b[k:, k:] - b[k:, :k] @ right, noise, operations)
-    rows = (
-        concatenate([rest * inv_(head) + right @ adjugate @ left, -(right @ adjugate)], axis=1),
-        concatenate([-(adjugate @ left), adjugate], axis=1),
-    )
-    factor = det_(head)
-    return factor * concatenate(rows, axis=0), factor * rest
-
-
-def _adjugate_polynomial(b: Any) -> tuple[Any, Any]:
-    """Adjugate and determinant without any division, by the method of Faddeev and Le Verrier.
-
-    Gantmacher, The Theory of Matrices (1959), chapter IV, section 5. As polynomials they have
-    derivatives of all orders at 0; for large matrices elsewhere cancellation would spoil them.
-    """
-    n = b.shape[-1]
-    adjugate: Any = np.eye(n)
-    for k in range(1, n):
-        product = b @ adjugate
-        adjugate = on_diagonal(sum(diagonal(product)) / k * np.ones(n)) - product
-    return adjugate, sum(diagonal(b @ adjugate)) / n
-
-
-@primitive
-def slogdet(a: Any) -> Any:
-    """The sign of the determinant, and the logarithm of its absolute value."""
-    return tuple(np.linalg.slogdet(a))
-
-
-slogdet.defvjp(lambda ans, a: lambda g: scalars(g[1], a) * _inverse_transposed(a, *_lu(held(a))))
-slogdet.defjvp(
-    lambda g, ans, a: (
-        np.zeros(a.shape[:-2]),
-        inner(_inverse_transposed(a, *_lu(held(a))), g),
-    )
-)
-slogdet.defpattern("...ij->...,...")
+    parameters = inspect.signature(original)
+    checks = "check_finite" in parameters.parameters
+
+    @functools.wraps(original)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        for x in map(np.asarray, args[:2]):
+            if x.dtype.kind in "fc" and not np.all(np.isfinite(x)):
+                given = parameters.bind(*args, **kwargs).arguments
+                if not given.get("check_finite", checks):
+                    check_finite(x)
+        return original(*args, **kwargs)
+
+    return function
 
 
 # --- cholesky, qr --------------------------------------------------------------------------------
 
 
-@primitive
-def cholesky(a: Any, upper: bool = False) -> Any:
-    """The lower triangle l with a = l @ l.T, or the upper one u with a = u.T @ u."""
+@on_matrices
+def cholesky(a: Any, *, upper: bool = False) -> Any:
+    """The lower triangle l with a = l @ H(l), or the upper one u with a = H(u) @ u."""
     return np.linalg.cholesky(a, upper=upper)
 
 
@@ -465,7 +115,8 @@ def cholesky(a: Any, upper: bool = False) -> Any:
 #
 #     along(low, t) = low P(m),  m = inv(low) t inv(low).T
 #
-# and `back` is its transposed: both are found in blocks by the core. They are linear in t and g.
+# and `back` is its transposed: of real matrices both are found in blocks by the core. They are
+# linear in t and g.
 # By the factor, their derivatives follow from this formula: along a change d, m changes by what
 # -(d inv(low) t + its transposed) has in the place of t.
 
@@ -486,26 +137,26 @@ def _lower(x: Any) -> Any:
     return part(x, triangle(x.shape[-1]))
 
 
-def _back_pull(ans: Any, low: Any, g: Any) -> Callable[[Any], Any]:
+def _back_pull(ans: Any, low: Any, g: Any) -> Pull:
     def pull(h: Any) -> Any:
-        right = T(solve_triangle(low, mirrored(h), True))
-        moved = solve_triangle(low, _cholesky_along(low, h), True)
-        return _lower(outer_product(g, moved) - 2.0 * (symmetric(ans) @ right))
+        right = T(solve_triangle(low, mirrored(h), lower=True))
+        moved = solve_triangle(low, _cholesky_along(low, h), lower=True)
+        return _lower(outer_product(g, moved) - 2.0 * (hermitian(ans) @ right))
 
     return pull
 
 
 def _back_push(t: Any, ans: Any, low: Any, g: Any) -> Any:
-    t = T(_lower(t))
-    moved = solve_triangle(low, t @ g, True, False, True)
-    both = solve_triangle(low, t @ symmetric(ans), True, False, True)
-    return _cholesky_back(low, moved) - folded(both + T(both))
+    quotient = solve_triangle(low, T(_lower(t)), lower=True, adjoint=True)
+    both = quotient @ hermitian(ans)
+    return _cholesky_back(low, quotient @ g) - folded(both + T(both))
 
 
-def _along_pull(ans: Any, low: Any, t: Any) -> Callable[[Any], Any]:
+def _along_pull(ans: Any, low: Any, t: Any) -> Pull:
     def pull(g: Any) -> Any:
-        moved, left = solve_triangle(low, ans, True), solve_triangle(low, mirrored(t), True)
-        back = symmetric(_cholesky_back(low, g))
+        moved = solve_triangle(low, ans, lower=True)
+        left = solve_triangle(low, mirrored(t), lower=True)
+        back = hermitian(_cholesky_back(low, g))
         return _lower(outer_product(g, moved) - 2.0 * outer_product(back, left))
 
     return pull
@@ -513,7 +164,8 @@ def _along_pull(ans: Any, low: Any, t: Any) -> Callable[[Any], Any]:
 
 def _along_push(g: Any, ans: Any, low: Any, t: Any) -> Any:
     g = _lower(g)
-    moved, left = solve_triangle(low, ans, True), g @ solve_triangle(low, mirrored(t), True)
+    moved = solve_triangle(low, ans, lower=True)
+    left = g @ solve_triangle(low, mirrored(t), lower=True)
     return g @ moved - _cholesky_along(low, left + T(left))
 
 
@@ -526,24 +178,39 @@ _cholesky_back.defpattern("...ij->...kl", "...ij->...kl")
 _cholesky_along.defpattern("...ij->...kl", "...ij->...kl")
 
 
-def _cholesky_pull(ans: Any, a: Any, upper: bool = False) -> Callable[[Any], Any]:
-    if upper:
-        return lambda g: T(_cholesky_back(T(ans), T(g)))
-    return lambda g: _cholesky_back(ans, g)
+def _halved(x: Any) -> Any:
+    """The lower triangle, with half the real diagonal: what P takes."""
+    return part(x, triangle(x.shape[-1], strict=True)) + 0.5 * real_diagonal(x)
+
+
+def _complex_back(low: Any, g: Any) -> Any:
+    middle = hermitian(_halved(H(low) @ g))
+    half = solve_triangle(low, middle, lower=True, adjoint=True)
+    return folded(hermitian(solve_triangle(low, H(half), lower=True, adjoint=True)))
+
+
+def _complex_along(low: Any, t: Any) -> Any:
+    half = solve_triangle(low, mirrored(t), lower=True)
+    return low @ _halved(solve_triangle(low, H(half), lower=True))
+
+
+def _cholesky_pull(ans: Any, a: Any, upper: bool = False) -> Pull:
+    back = _complex_back if is_complex_number(ans) else _cholesky_back
+    return lambda g: H(back(H(ans), H(g))) if upper else back(ans, g)
 
 
 def _cholesky_push(g: Any, ans: Any, a: Any, upper: bool = False) -> Any:
-    return T(_cholesky_along(T(ans), T(g))) if upper else _cholesky_along(ans, g)
+    along = _complex_along if is_complex_number(ans) else _cholesky_along
+    return H(along(H(ans), H(g))) if upper else along(ans, g)
 
 
-cholesky.defvjp(_cholesky_pull)
+cholesky.defvjp(_cholesky_pull, unread=(0,))
 cholesky.defjvp(_cholesky_push)
 cholesky.defpattern("...ij->...kl")
-cholesky.unread = (0,)
 
 
-@primitive
-def qr(a: Any, complete: bool = False) -> Any:
+@partial(on_matrices, real=(False, False))
+def qr(a: Any, *, complete: bool = False) -> Any:
     """The factors q and r of a matrix with at least as many rows as columns.
 
     If complete, q is square: it has a basis of what the columns of a do not span as well. Any
@@ -554,22 +221,22 @@ def qr(a: Any, complete: bool = False) -> Any:
 
 def _independent(r: Any) -> None:
     """Refuse a triangle that says that a column is a combination of those before it."""
-    r = held(r)
-    sizes = np.linalg.norm(r, axis=-2)
-    if np.any(np.abs(diagonal(r)) <= EPSILON * r.shape[-1] * sizes):
+    sizes = np.abs(held(r))
+    lengths = np.sqrt(np.add.reduce(sizes * sizes, -2))
+    if np.any(diagonal(sizes) <= EPSILON * r.shape[-1] * lengths):
         raise np.linalg.LinAlgError(
             "the qr factors of a matrix with linearly dependent columns have no derivative"
         )
 
 
-def _qr_pull(ans: Any, a: Any, complete: bool = False) -> Callable[[Any], Any]:
+def _qr_pull(ans: Any, a: Any, complete: bool = False) -> Pull:
     def pull(g: Any) -> Any:
         n = a.shape[-1]
         gq, q = _leading(g[0], ans[0], n), ans[0][..., :n]
         gr, r = g[1][..., :n, :], ans[1][..., :n, :]
         _independent(r)
-        middle = mirrored(outer_product(r, gr) - T(gq) @ q)
-        return T(solve_triangle(r, T(gq + q @ middle), False))
+        middle = mirrored(outer_product(r, gr) - H(gq) @ q)
+        return H(solve_triangle(r, H(gq + q @ middle), lower=False))
 
     return pull
 
@@ -578,16 +245,16 @@ def _qr_push(g: Any, ans: Any, a: Any, complete: bool = False) -> Any:
     n = a.shape[-1]
     q, r = ans[0][..., :n], ans[1][..., :n, :]
     _independent(r)
-    quotient = T(solve_triangle(r, T(g), False, False, True))
-    inside = T(q) @ quotient
-    change = part(inside + T(part(inside, triangle(n, strict=True))), triangle(n, lower=False))
+    quotient = H(solve_triangle(r, H(g), lower=False, adjoint=True))
+    inside = H(q) @ quotient
+    both = inside + H(part(inside, triangle(n, strict=True)))
+    change = where(triangle(n, lower=False, strict=True), both, real_diagonal(inside))
     return _completed(quotient - q @ change, ans[0]), _padded(change @ r, ans[1])
 
 
-qr.defvjp(_qr_pull)
+qr.defvjp(_qr_pull, unread=(0,))
 qr.defjvp(_qr_push)
 qr.defpattern("...ij->...kl,...mn")
-qr.unread = (0,)
 
 
 # Orthogonal matrices whose first columns are determined, while the others complete the basis: u2
@@ -625,11 +292,6 @@ def _padded(x: Any, like: Any) -> Any:
 TOLERANCE = 4.0 * EPSILON  # times n and the largest: what LAPACK's eigenvalues may be off
 
 
-def differences(x: Any) -> Any:
-    """The matrix of x[j] - x[i]."""
-    return x[..., None, :] - x[..., :, None]
-
-
 def largest(x: Any) -> Any:
     """The largest absolute value in each matrix of a stack."""
     return np.max(np.abs(held(x)), axis=(-2, -1), initial=0.0, keepdims=True)
@@ -641,17 +303,22 @@ def touched(g: Any) -> Any:
     return sizes[..., :, None] + sizes[..., None, :]
 
 
-def over_gaps(x: Any, gaps: Any, values: Any, cause: Any, what: str, warn: Warn) -> Any:
+def over_gaps(x: Any, gaps: Gaps, values: Any, cause: Cause, what: str, warn: Warn) -> Any:
     """Divide x by the gaps between values, off the diagonal; some values may be repeated.
 
-    Where a gap is nothing beside the largest value, the quotient is 0 if cause is 0 there, so that
-    nothing depends on it; otherwise nan, of which `warn` is told.
+    Where a gap is nothing beside the largest value, the quotient is 0 if the cause is 0 there, so
+    that nothing depends on it; otherwise nan, of which `warn` is told.
     """
-    n = gaps.shape[-1]
+    if type(x) is type(values) is np.ndarray and values.dtype.kind == "f":
+        quotient = binding.over_gaps(x, values, gaps is sums, TOLERANCE)
+        if quotient is not None:
+            return quotient
+    n = values.shape[-1]
     on = identity(n)
-    none = np.abs(held(gaps)) <= n * TOLERANCE * largest(values[..., None])
-    lost = _matters(none & ~on, cause)
-    return _quotient(x, gaps, none | on, lost, f"{what} at repeated ones", warn)
+    between = gaps(values)
+    none = np.abs(held(between)) <= n * TOLERANCE * largest(values[..., None])
+    lost = _matters(none & ~on, cause())
+    return _quotient(x, between, none | on, lost, f"{what} at repeated ones", warn)
 
 
 def over_values(x: Any, values: Any, cause: Any, what: str, warn: Warn) -> Any:
@@ -679,42 +346,43 @@ def _quotient(x: Any, y: Any, none: Mask, lost: Mask, what: str, warn: Warn) -> 
     return where(lost, np.nan, quotient)
 
 
-@primitive
-def eigh(a: Any, lower: bool = True) -> Any:
-    """Eigenvalues, and eigenvectors as columns, of a symmetric matrix."""
+@partial(on_matrices, real=(True, False))
+def eigh(a: Any, *, lower: bool = True) -> Any:
+    """Eigenvalues, and eigenvectors as columns, of a Hermitian matrix."""
+    check_finite(a, triangle(a.shape[-1], lower))
     return tuple(np.linalg.eigh(a, UPLO="L" if lower else "U"))
 
 
-def eigh_pull(ans: Any, a: Any, lower: bool = True) -> Callable[[Any], Any]:
+def eigh_pull(ans: Any, a: Any, lower: bool = True, **_: Any) -> Pull:
     w, v = ans
 
     def pull(g: Any) -> Any:
-        m = T(v) @ g[1]
-        turned = over_gaps(skew(m), differences(w), w, touched(g[1]), "eigenvectors", warn_nan)
-        return folded(v @ (on_diagonal(g[0]) + turned) @ T(v), lower)
+        m = skew(H(v) @ g[1])
+        turned = over_gaps(m, differences, w, lambda: touched(g[1]), VECTORS, warn_nan)
+        return folded(v @ (on_diagonal(g[0]) + turned) @ H(v), lower)
 
     return pull
 
 
-def eigh_push(g: Any, ans: Any, a: Any, lower: bool = True) -> Any:
+def eigh_push(g: Any, ans: Any, a: Any, lower: bool = True, **_: Any) -> Any:
     w, v = ans
-    m = T(v) @ mirrored(g, lower) @ v
-    return diagonal(m), v @ over_gaps(m, differences(w), w, m, "eigenvectors", doubt)
+    m = H(v) @ mirrored(g, lower) @ v
+    return real(diagonal(m)), v @ over_gaps(m, differences, w, lambda: m, VECTORS, doubt)
 
 
-eigh.defvjp(eigh_pull)
+eigh.defvjp(eigh_pull, unread=(0,))
 eigh.defjvp(eigh_push)
 eigh.defpattern("...ij->...k,...lm")
-eigh.unread = (0,)
 
 
-@primitive
-def eigvalsh(a: Any, lower: bool = True) -> Any:
-    """Eigenvalues of a symmetric matrix."""
+@partial(on_matrices, real=(True,))
+def eigvalsh(a: Any, *, lower: bool = True) -> Any:
+    """Eigenvalues of a Hermitian matrix."""
+    check_finite(a, triangle(a.shape[-1], lower))
     return np.linalg.eigvalsh(a, UPLO="L" if lower else "U")
 
 
-def _eigvalsh_pull(ans: Any, a: Any, lower: bool = True) -> Callable[[Any], Any]:
+def _eigvalsh_pull(ans: Any, a: Any, lower: bool = True) -> Pull:
     def pull(g: Any) -> Any:
         _, v = eigh(a, lower=lower)
         return folded(outer_product(v * g[..., None, :], v), lower)
@@ -724,7 +392,7 @@ def _eigvalsh_pull(ans: Any, a: Any, lower: bool = True) -> Callable[[Any], Any]
 
 def _eigvalsh_push(g: Any, ans: Any, a: Any, lower: bool = True) -> Any:
     _, v = eigh(a, lower=lower)
-    return sum(v * (mirrored(g, lower) @ v), axis=-2)
+    return real(sum(conjugate(v) * (mirrored(g, lower) @ v), axis=-2))
 
 
 eigvalsh.defvjp(_eigvalsh_pull)
@@ -732,30 +400,37 @@ eigvalsh.defjvp(_eigvalsh_push)
 eigvalsh.defpattern("...ij->...k")
 
 
-class ComplexResultError(TypeError):
-    """A result is complex that was to be a real one."""
-
-
-def _real(x: Any) -> Any:
-    """What NumPy answers, which since version 2.5 is complex always."""
+def _only_real(x: Any) -> Any:
+    """What NumPy answers, which since version 2.5 is complex always, of a real matrix."""
+    if isinstance(x, tuple):
+        return tuple(map(_only_real, x))
     if np.any(np.imag(x) != 0.0):
         raise ComplexResultError("the eigenvalues of this matrix are complex")
     return np.ascontiguousarray(np.real(x))
 
 
-@primitive
+@partial(on_matrices, real=(False, False), real_results=_only_real)
 def eig(a: Any) -> Any:
-    """Eigenvalues, and eigenvectors as columns of length 1, of a matrix that has real ones."""
-    return tuple(map(_real, np.linalg.eig(a)))
+    """Eigenvalues, and eigenvectors as columns of length 1: real ones, if all are."""
+    return tuple(np.linalg.eig(a))
 
 
-def _eig_pull(ans: Any, a: Any) -> Callable[[Any], Any]:
+def _along(v: Any, g: Any) -> Any:
+    """The components of columns g along columns v."""
+    return sum(conjugate(v) * g, axis=-2, keepdims=True)
+
+
+def _conjugated(x: Any) -> Any:
+    return conjugate(differences(x))
+
+
+def _eig_pull(ans: Any, a: Any) -> Pull:
     w, v = ans
 
     def pull(g: Any) -> Any:
-        m = T(v) @ (g[1] - v * sum(v * g[1], axis=-2, keepdims=True))
-        turned = over_gaps(m, differences(w), w, touched(g[1]), "eigenvectors", warn_nan)
-        return solve(T(v), (on_diagonal(g[0]) + turned) @ T(v))
+        m = H(v) @ (g[1] - v * _along(v, g[1]))
+        turned = over_gaps(m, _conjugated, w, lambda: touched(g[1]), VECTORS, warn_nan)
+        return solve(H(v), (on_diagonal(g[0]) + turned) @ H(v))
 
     return pull
 
@@ -763,32 +438,48 @@ def _eig_pull(ans: Any, a: Any) -> Callable[[Any], Any]:
 def _eig_push(g: Any, ans: Any, a: Any) -> Any:
     w, v = ans
     m = solve(v, g @ v)
-    dv = v @ over_gaps(m, differences(w), w, m, "eigenvectors", doubt)
-    return diagonal(m), dv - v * sum(v * dv, axis=-2, keepdims=True)
+    dv = v @ over_gaps(m, differences, w, lambda: m, VECTORS, doubt)
+    return diagonal(m), dv - v * _along(v, dv)
 
 
-eig.defvjp(_eig_pull)
+eig.defvjp(_eig_pull, unread=(0,))
 eig.defjvp(_eig_push)
 eig.defpattern("...ij->...k,...lm")
 
 
-@primitive
+@partial(on_matrices, real_results=_only_real)
 def eigvals(a: Any) -> Any:
-    """Eigenvalues of a matrix that has real ones."""
-    return _real(np.linalg.eigvals(a))
+    """Eigenvalues: real ones, if all those of a real matrix are."""
+    return np.linalg.eigvals(a)
 
 
 def _eigenvectors(a: Any, w: Any) -> Any:
     """Eigenvectors in the order of the eigenvalues w, which `eigvals` may have put otherwise."""
     found, v = eig(a)
-    rank = np.argsort(np.argsort(value(w), axis=-1), axis=-1)
-    order = np.take_along_axis(np.argsort(value(found), axis=-1), rank, axis=-1)
+    if not a.size:
+        return v
+    distances = np.abs(value(w)[..., :, None] - value(found)[..., None, :])
+    order = np.argmin(distances, axis=-1)
+    if np.any(np.sort(order, axis=-1) != np.arange(a.shape[-1])):
+        for k in np.ndindex(order.shape[:-1]):
+            order[k] = _pairs(distances[k])
     return v @ np.equal(np.arange(a.shape[-1])[:, None], order[..., None, :]).astype(float)
 
 
-def _eigvals_pull(ans: Any, a: Any) -> Callable[[Any], Any]:
+def _pairs(distances: Any) -> Any:
+    """For each row another column, the least distance first."""
+    rows = distances.copy()
+    order = np.zeros(len(rows), dtype=int)
+    for _ in range(len(rows)):
+        i, j = np.unravel_index(np.argmin(rows), rows.shape)
+        order[i] = j
+        rows[i, :] = rows[:, j] = np.inf
+    return order
+
+
+def _eigvals_pull(ans: Any, a: Any) -> Pull:
     def pull(g: Any) -> Any:
-        left = T(_eigenvectors(a, ans))
+        left = H(_eigenvectors(a, ans))
         return solve(left, g[..., :, None] * left)
 
     return pull
@@ -804,14 +495,8 @@ eigvals.defjvp(_eigvals_push)
 eigvals.defpattern("...ij->...k")
 
 
-def check_finite(a: Any) -> None:
-    """Raise LinAlgError for inf or nan, of which LAPACK may seek singular vectors for ever."""
-    if not np.isfinite(np.add.reduce(a, None)) and not np.all(np.isfinite(a)):
-        raise np.linalg.LinAlgError("SVD did not converge: there is inf or nan in the matrix")
-
-
-@primitive
-def svd(a: Any, full: bool = False) -> Any:
+@partial(on_matrices, real=(False, True, False))
+def svd(a: Any, *, full: bool = False) -> Any:
     """Singular vectors u, singular values s, and singular vectors vh, as rows.
 
     If full, u and vh are square. Which basis of the rest they have is arbitrary; its derivative is
@@ -821,83 +506,93 @@ def svd(a: Any, full: bool = False) -> Any:
     return tuple(np.linalg.svd(a, full_matrices=full))
 
 
-def _signed(s: Any) -> Any:
+def signs(s: Any) -> Any:
     """The derivative of the absolute value that a singular value is: 0 at 0."""
     return (held(s) > 0.0).astype(float)
 
 
-# With p = u.T da v, and skew-symmetric du = u k, dv = v l:  p = k s + ds - s l. The sum and the
-# difference of this equation and its transpose give k + l and k - l, with no squares to cancel:
-# (k + l) (s[j] - s[i]) = p + p.T,  (k - l) (s[j] + s[i]) = p - p.T.
+# With p = H(u) da v, and skew-Hermitian du = u k, dv = v l:  p = k s + ds - s l. The sum and the
+# difference of this equation and its adjoint give k + l and k - l, with no squares to cancel:
+# (k + l) (s[j] - s[i]) = p + H(p),  (k - l) (s[j] + s[i]) = p - H(p). On the diagonal k - l is
+# i imag(p) / s, how u turns against v; that both turn together means nothing, and k + l = 0 there.
 
 
-def svd_pull(ans: Any, a: Any, full: bool = False) -> Callable[[Any], Any]:
-    s = ans[1]
+def svd_pull(ans: Any, a: Any, full: bool = False, **_: Any) -> Pull:
+    s, whole = ans[1], H(ans[2])
     k = s.shape[-1]
     rows, columns = a.shape[-2:]
-    u, v = ans[0][..., :k], T(ans[2])[..., :k]
+    u, v = ans[0][..., :k], whole[..., :k]
 
     def pull(g: Any) -> Any:
-        gu, gv = _leading(g[0], ans[0], k), _leading(T(g[2]), T(ans[2]), k)
-        mu, mv = T(u) @ gu, T(v) @ gv
-        cause = touched(gu) + touched(gv)
-        both, one = skew(mu) + skew(mv), skew(mu) - skew(mv)
-        middle = on_diagonal(g[1] * _signed(s))
-        middle = middle + over_gaps(both, differences(s), s, cause, "singular vectors", warn_nan)
-        middle = middle + over_gaps(one, _sums(s), s, cause, "singular vectors", warn_nan)
-        result = u @ middle @ T(v)
+        gu, gv = _leading(g[0], ans[0], k), _leading(H(g[2]), whole, k)
+        mu, mv = H(u) @ gu, H(v) @ gv
+        ku, kv = skew(mu), skew(mv)
+        one = ku - kv
+
+        def cause() -> Any:
+            return touched(gu) + touched(gv)
+
+        middle = on_diagonal(g[1] * signs(s))
+        middle = middle + over_gaps(ku + kv, differences, s, cause, SINGULAR, warn_nan)
+        middle = middle + over_gaps(one, sums, s, cause, SINGULAR, warn_nan)
+        if is_complex_number(one):
+            middle = middle + 0.5 * over_values(_turns(one), s, cause(), SINGULAR, warn_nan)
+        result = u @ middle @ H(v)
         if rows > k:
-            result = result + over_values(gu - u @ mu, s, gu, "singular vectors", warn_nan) @ T(v)
+            result = result + over_values(gu - u @ mu, s, gu, SINGULAR, warn_nan) @ H(v)
         if columns > k:
-            result = result + u @ T(over_values(gv - v @ mv, s, gv, "singular vectors", warn_nan))
+            result = result + u @ H(over_values(gv - v @ mv, s, gv, SINGULAR, warn_nan))
         return result
 
     return pull
 
 
-def svd_push(g: Any, ans: Any, a: Any, full: bool = False) -> Any:
-    s = ans[1]
+def svd_push(g: Any, ans: Any, a: Any, full: bool = False, **_: Any) -> Any:
+    s, whole = ans[1], H(ans[2])
     k = s.shape[-1]
-    u, v = ans[0][..., :k], T(ans[2])[..., :k]
-    right, left = g @ v, T(g) @ u
-    p = T(u) @ right
-    both = over_gaps(p + T(p), differences(s), s, p + T(p), "singular vectors", doubt)
-    one = over_gaps(p - T(p), _sums(s), s, p - T(p), "singular vectors", doubt)
+    u, v = ans[0][..., :k], whole[..., :k]
+    right, left = g @ v, H(g) @ u
+    p = H(u) @ right
+    plus, minus = p + H(p), p - H(p)
+    both = over_gaps(plus, differences, s, lambda: plus, SINGULAR, doubt)
+    one = over_gaps(minus, sums, s, lambda: minus, SINGULAR, doubt)
+    if is_complex_number(one):
+        one = one + over_values(_turns(p), s, p, SINGULAR, doubt)
     du, dv = 0.5 * (u @ (both + one)), 0.5 * (v @ (both - one))
     if a.shape[-2] > k:
-        du = du + over_values(right - u @ p, s, right, "singular vectors", doubt)
+        du = du + over_values(right - u @ p, s, right, SINGULAR, doubt)
     if a.shape[-1] > k:
-        dv = dv + over_values(left - v @ T(p), s, left, "singular vectors", doubt)
-    return _completed(du, ans[0]), diagonal(p) * _signed(s), T(_completed(dv, T(ans[2])))
+        dv = dv + over_values(left - v @ H(p), s, left, SINGULAR, doubt)
+    return _completed(du, ans[0]), real(diagonal(p)) * signs(s), H(_completed(dv, whole))
 
 
-def _sums(x: Any) -> Any:
-    return x[..., None, :] + x[..., :, None]
+def _turns(m: Any) -> Any:
+    """The imaginary part of the diagonal, in a matrix."""
+    return on_diagonal(1j * imag(diagonal(m)))
 
 
-svd.defvjp(svd_pull)
+svd.defvjp(svd_pull, unread=(0,))
 svd.defjvp(svd_push)
 svd.defpattern("...ij->...kl,...m,...no")
-svd.unread = (0,)
 
 
-@primitive
+@partial(on_matrices, real=(True,))
 def svdvals(a: Any) -> Any:
     """Singular values, from the largest to the smallest."""
     return np.linalg.svd(a, compute_uv=False)
 
 
-def _svdvals_pull(ans: Any, a: Any) -> Callable[[Any], Any]:
+def _svdvals_pull(ans: Any, a: Any) -> Pull:
     def pull(g: Any) -> Any:
         u, _, vh = svd(a)
-        return (u * (g * _signed(ans))[..., None, :]) @ vh
+        return (u * (g * signs(ans))[..., None, :]) @ vh
 
     return pull
 
 
 def _svdvals_push(g: Any, ans: Any, a: Any) -> Any:
     u, _, vh = svd(a)
-    return sum(u * (g @ T(vh)), axis=-2) * _signed(ans)
+    return real(sum(conjugate(u) * (g @ H(vh)), axis=-2)) * signs(ans)
 
 
 svdvals.defvjp(_svdvals_pull)
@@ -911,26 +606,26 @@ svdvals.defpattern("...ij->...k")
 # other directions a pseudo-inverse is not even continuous.
 
 
-@primitive
+@on_matrices
 def pinv(a: Any, **options: Any) -> Any:
     """The pseudo-inverse, with the options of NumPy."""
     check_finite(a)
     return np.linalg.pinv(a, **options)
 
 
-def pinv_pull(ans: Any, a: Any, **options: Any) -> Callable[[Any], Any]:
+def pinv_pull(ans: Any, a: Any, **options: Any) -> Pull:
     def pull(g: Any) -> Any:
-        left, right = ans @ T(ans), T(ans) @ ans
-        outside = T(g) @ left
-        inside = right @ T(g)
-        return outside - a @ (ans @ outside) + inside - (inside @ ans) @ a - T(ans) @ g @ T(ans)
+        left, right = ans @ H(ans), H(ans) @ ans
+        outside = H(g) @ left
+        inside = right @ H(g)
+        return outside - a @ (ans @ outside) + inside - (inside @ ans) @ a - H(ans) @ g @ H(ans)
 
     return pull
 
 
 def pinv_push(g: Any, ans: Any, a: Any, **options: Any) -> Any:
-    outside = ans @ (T(ans) @ T(g))
-    inside = T(g) @ T(ans) @ ans
+    outside = ans @ (H(ans) @ H(g))
+    inside = H(g) @ H(ans) @ ans
     return outside - outside @ a @ ans + inside - ans @ (a @ inside) - ans @ g @ ans
 
 
@@ -939,35 +634,35 @@ pinv.defjvp(pinv_push)
 pinv.defpattern("...ij->...kl")
 
 
-@primitive
-def lstsq(a: Any, b: Any, cutoff: float) -> Any:
+@on_matrices
+def lstsq(a: Any, b: Any, *, cutoff: float) -> Any:
     """The shortest of the x for which a @ x - b is shortest, column by column."""
     check_finite(a)
     check_finite(b)
     return np.linalg.lstsq(a, b, cutoff)[0]
 
 
-def _lstsq_pull_a(ans: Any, a: Any, b: Any, cutoff: float) -> Callable[[Any], Any]:
+def _lstsq_pull_a(ans: Any, a: Any, b: Any, cutoff: float) -> Pull:
     def pull(g: Any) -> Any:
         p = pinv(a, rcond=cutoff)
-        image = T(p) @ g
+        image = H(p) @ g
         back = p @ image
         result = outer_product(b - a @ ans, back) - outer_product(image, ans)
-        return result + outer_product(T(p) @ ans, g - p @ (a @ g))
+        return result + outer_product(H(p) @ ans, g - p @ (a @ g))
 
     return pull
 
 
 def _lstsq_push_a(g: Any, ans: Any, a: Any, b: Any, cutoff: float) -> Any:
     p = pinv(a, rcond=cutoff)
-    shift = T(g) @ (T(p) @ ans)
-    change = p @ (T(p) @ (T(g) @ (b - a @ ans)) - g @ ans)
+    shift = H(g) @ (H(p) @ ans)
+    change = p @ (H(p) @ (H(g) @ (b - a @ ans)) - g @ ans)
     return change + shift - p @ (a @ shift)
 
 
 lstsq.defvjp(
     _lstsq_pull_a,
-    lambda ans, a, b, cutoff: lambda g: T(pinv(a, rcond=cutoff)) @ g,
+    lambda ans, a, b, cutoff: lambda g: H(pinv(a, rcond=cutoff)) @ g,
 )
 lstsq.defjvp(
     _lstsq_push_a,

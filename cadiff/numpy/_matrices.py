@@ -1,73 +1,234 @@
-"""Operations on matrices, real or complex: which of the two rules applies is decided here."""
+"""Parts of matrices, and operations on matrices, real or complex.
+
+A rule is written once, with adjoints (conjugated transposes) and real parts where complex matrices
+want them: the adjoint of a real matrix is the transposed one, its real part itself.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..binding import is_complex_number, make_complex
-from . import _complex_factorizations as of_complex
-from . import _factorizations as of_real
-from ._factorizations import ComplexResultError
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = [
-    "cholesky",
-    "det",
-    "eig",
-    "eigh",
-    "eigvals",
-    "eigvalsh",
-    "inv",
-    "lstsq",
-    "mirrored",
-    "pinv",
-    "qr",
-    "slogdet",
-    "solve",
-    "solve_triangle",
-    "svd",
-    "svdvals",
-]
+from .. import binding
+from ..binding import carries, is_complex_number, make_complex
+from ..operations import complexes
+from ..operations.arrays import reshape, sum, swapaxes
+from ..operations.pairs import on_pairs
+from ..operations.primitives import primitive
+from ..operations.table import where
+
+Mask = NDArray[np.bool_]
+Maker = Callable[..., Callable[[Any], Any]]
+
+EPSILON = float(np.finfo(float).eps)
 
 
-def either(real: Callable[..., Any], complex_: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of matrices, of which there is one for real and one for complex ones."""
-
-    def function(*args: Any, **kwargs: Any) -> Any:
-        if any(map(is_complex_number, args)):
-            return complex_(*args, **kwargs)
-        return real(*args, **kwargs)
-
-    return function
+# --- operations ----------------------------------------------------------------------------------
 
 
-def where_real(real: Callable[..., Any], complex_: Callable[..., Any]) -> Callable[..., Any]:
-    """The same of one matrix, of which the result may be complex though it is real itself."""
+class ComplexResultError(TypeError):
+    """A result is complex that was to be a real one."""
 
-    def function(a: Any) -> Any:
-        if is_complex_number(a):
-            return complex_(a)
+
+class on_matrices:  # noqa: N801 - a decorator
+    """A function of matrices, or of stacks of them, with rules for real ones and for complex ones.
+
+    function: of plain arrays; it returns an array or a tuple of them. Keyword arguments are not
+    differentiated. real: which results are real though the matrices are complex. real_results:
+    what makes real ones of the results for a real matrix, if they may be complex: it raises
+    ComplexResultError where they are, and the matrix then counts as a complex one.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        real: Sequence[bool] = (False,),
+        real_results: Callable[[Any], Any] | None = None,
+    ) -> None:
+        functools.update_wrapper(self, function)
+
+        @functools.wraps(function)
+        def of_real(*args: Any, **kwargs: Any) -> Any:
+            found = function(*args, **kwargs)
+            return found if real_results is None else real_results(found)
+
+        of_real.__qualname__ += ".of_real"  # where pickle finds it
+        self.of_real = primitive(of_real)
+        self.of_plain = function if real_results is None else of_real
+        self.of_complex = on_pairs(function, real)
+        self.of_complex.primitive.function.__qualname__ = (
+            f"{function.__qualname__}.of_complex.primitive"
+        )
+        self.called = function.__name__.removeprefix("_")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        for x in args:
+            if is_complex_number(x):
+                return self.of_complex(*args, **kwargs)
         try:
-            return real(a)
+            return (self.of_real if carries(args) else self.of_plain)(*args, **kwargs)
         except ComplexResultError:
-            return complex_(make_complex(a, 0.0))
+            return self.of_complex(*(make_complex(x, 0.0) for x in args), **kwargs)
 
-    return function
+    @property
+    def called(self) -> str:
+        """What users call it."""
+        return self.of_real.called
+
+    @called.setter
+    def called(self, name: str) -> None:
+        self.of_real.called = self.of_complex.primitive.called = name
+
+    def defvjp(self, *makers: Maker | None, unread: tuple[int, ...] = ()) -> None:
+        """Reverse rules, one for each argument, and arguments of which they ask but the shape."""
+        self.of_real.defvjp(*makers)
+        self.of_complex.defvjp(*makers)
+        self.of_real.unread = self.of_complex.primitive.unread = unread
+
+    def deftogether(self, maker: Callable[..., Callable[[Any], Sequence[Any]]]) -> None:
+        """A reverse rule of the first arguments taken together, whose cotangents share work."""
+        self.of_real.together = maker
+        self.of_complex.deftogether(maker)
+
+    def defjvp(self, *rules: Callable[..., Any] | None) -> None:
+        """Forward rules, one for each argument."""
+        self.of_real.defjvp(*rules)
+        self.of_complex.defjvp(*rules)
+
+    def defpattern(self, *patterns: str) -> None:
+        """Which numbers of real results depend on which of each argument."""
+        self.of_real.defpattern(*patterns)
 
 
-cholesky = either(of_real.cholesky, of_complex.cholesky)
-det = either(of_real.det, of_complex.det)
-eig = where_real(of_real.eig, of_complex.eig)
-eigh = either(of_real.eigh, of_complex.eigh)
-eigvals = where_real(of_real.eigvals, of_complex.eigvals)
-eigvalsh = either(of_real.eigvalsh, of_complex.eigvalsh)
-inv = either(of_real.inv, of_complex.inv)
-lstsq = either(of_real.lstsq, of_complex.lstsq)
-mirrored = either(of_real.mirrored, of_complex.mirrored)
-pinv = either(of_real.pinv, of_complex.pinv)
-qr = either(of_real.qr, of_complex.qr)
-slogdet = either(of_real.slogdet, of_complex.slogdet)
-solve = either(of_real.solve, of_complex.solve)
-solve_triangle = either(of_real.solve_triangle, of_complex.solve_triangle)
-svd = either(of_real.svd, of_complex.svd)
-svdvals = either(of_real.svdvals, of_complex.svdvals)
+# --- parts of numbers ----------------------------------------------------------------------------
+
+
+def T(x: Any) -> Any:  # noqa: N802 - as in every formula
+    """The transposed matrix, or each of a stack."""
+    return x.swapaxes(-1, -2) if type(x) is np.ndarray else swapaxes(x, -1, -2)
+
+
+def H(x: Any) -> Any:  # noqa: N802 - as in every formula
+    """The adjoint matrix, or each of a stack: of real ones the transposed."""
+    if type(x) is np.ndarray:
+        return x.swapaxes(-1, -2).conj()
+    return swapaxes(conjugate(x), -1, -2)
+
+
+def conjugate(x: Any) -> Any:
+    """The complex conjugate: of real numbers themselves."""
+    return complexes.conjugate(x) if is_complex_number(x) else x
+
+
+def real(x: Any) -> Any:
+    """The real part: of real numbers themselves."""
+    return complexes.real(x) if is_complex_number(x) else x
+
+
+# --- parts of matrices ---------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=8)
+def triangle(n: int, lower: bool = True, strict: bool = False) -> Mask:
+    """Where the lower (or upper) triangle of a square matrix is."""
+    below = np.tri(n, k=-1 if lower == strict else 0, dtype=bool)
+    return _constant(below if lower else ~below)
+
+
+@functools.lru_cache(maxsize=8)
+def identity(n: int) -> Mask:
+    """Where the diagonal of a square matrix is."""
+    return _constant(np.eye(n, dtype=bool))
+
+
+def _constant(mask: Mask) -> Mask:
+    mask.setflags(write=False)
+    return mask
+
+
+def part(x: Any, mask: Mask) -> Any:
+    """The elements of x in the mask, and 0 elsewhere."""
+    return where(mask, x, 0.0)
+
+
+def diagonal(x: Any) -> Any:
+    """The diagonal of each matrix."""
+    if type(x) is np.ndarray:
+        return x.diagonal(0, -2, -1)
+    n = min(x.shape[-2:])
+    return x[..., np.arange(n), np.arange(n)]
+
+
+def on_diagonal(x: Any) -> Any:
+    """The matrix with x on its diagonal."""
+    return where(identity(x.shape[-1]), x[..., None], 0.0)
+
+
+def real_diagonal(x: Any) -> Any:
+    """The real part of the diagonal, in a matrix."""
+    if is_complex_number(x):
+        return on_diagonal(real(diagonal(x)))
+    return part(x, identity(x.shape[-1]))
+
+
+def hermitian(x: Any) -> Any:
+    """The Hermitian part: of real matrices the symmetric one."""
+    return 0.5 * (x + H(x))
+
+
+def skew(x: Any) -> Any:
+    """The skew-Hermitian part."""
+    return 0.5 * (x - H(x))
+
+
+def reflected(x: Any, lower: bool = True) -> Any:
+    """The symmetric matrix of which x has the lower (or upper) triangle."""
+    return where(triangle(x.shape[-1], lower), x, T(x))
+
+
+def mirrored(x: Any, lower: bool = True) -> Any:
+    """The Hermitian matrix of which x has the lower (or upper) triangle."""
+    whole = where(triangle(x.shape[-1], lower), x, H(x))
+    return hermitian(whole) if is_complex_number(x) else whole
+
+
+def folded(x: Any, lower: bool = True) -> Any:
+    """What a Hermitian cotangent is to the elements of one triangle: adjoint to `mirrored`."""
+    if type(x) is np.ndarray:
+        return binding.folded(x, lower)
+    return where(triangle(x.shape[-1], lower, strict=True), 2.0 * x, real_diagonal(x))
+
+
+def outer_product(x: Any, y: Any) -> Any:
+    """The product of x and the adjoint of y; of vectors without BLAS, which is slow for these."""
+    return x * H(y) if x.shape[-1] == 1 else x @ H(y)
+
+
+def scalars(x: Any, matrices: Any) -> Any:
+    """One number for each matrix of a stack, so that it multiplies the matrix."""
+    return x if matrices.ndim == 2 else reshape(x, (*matrices.shape[:-2], 1, 1))
+
+
+def cross(x: Any, y: Any) -> Any:
+    """The cross products of vectors along the last axis."""
+    right, left = [1, 2, 0], [2, 0, 1]
+    return x[..., right] * y[..., left] - x[..., left] * y[..., right]
+
+
+def inner(x: Any, y: Any) -> Any:
+    """The sum of the products of the elements of two matrices."""
+    return sum(x * y, axis=(-2, -1))
+
+
+def differences(x: Any) -> Any:
+    """The matrix of x[j] - x[i]."""
+    return x[..., None, :] - x[..., :, None]
+
+
+def sums(x: Any) -> Any:
+    """The matrix of x[j] + x[i]."""
+    return x[..., None, :] + x[..., :, None]

@@ -20,14 +20,13 @@ from __future__ import annotations
 
 import functools
 import importlib
-import itertools
-import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import binding
 from ..operations.linear import linear
 
 __all__ = [
@@ -43,10 +42,14 @@ __all__ = [
 
 Real = NDArray[np.float64]
 Parts = tuple[Real, Real]
-Key = tuple[slice, ...]
 
 # The norm of the transform the other way that has the same factor.
 EXCHANGED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+@functools.cache
+def _function(library: str, name: str) -> Callable[..., NDArray[Any]]:
+    return getattr(importlib.import_module(library), name)  # type: ignore[no-any-return]
 
 
 class Transform(NamedTuple):
@@ -82,15 +85,14 @@ class Transform(NamedTuple):
 
     def run(self, name: str, x: NDArray[Any], norm: str, **options: Any) -> NDArray[Any]:
         """What a function of the library, or its namesake for several axes, gives."""
-        module = sys.modules.get(self.library) or importlib.import_module(self.library)
         options.update(self.options)
-        function: Callable[..., NDArray[Any]]
         if len(self.axes) == 1:
-            function = getattr(module, name)
+            function = _function(self.library, name)
             return function(x, self.lengths[0], self.axes[0], norm, **options)
-        function = getattr(module, name + "n")
+        function = _function(self.library, name + "n")
         return function(x, self.lengths, self.axes, norm, **options)
 
+    @functools.lru_cache(maxsize=256)  # noqa: B019 - of tuples
     def turned(self, shape: tuple[int, ...], inner: float = 1.0) -> Transform:
         """The adjoint, of arrays of a shape."""
         return Transform(
@@ -105,7 +107,7 @@ class Transform(NamedTuple):
         )
 
 
-# --- truncated, padded, mirrored -----------------------------------------------------------------
+# --- truncated and padded -----------------------------------------------------------------
 
 
 def at(axis: int, key: Any) -> Any:
@@ -115,7 +117,9 @@ def at(axis: int, key: Any) -> Any:
 
 def resized(x: Real, axes: tuple[int, ...], sizes: tuple[int, ...]) -> Real:
     """An array truncated or padded by zeros along axes."""
-    for axis, size in zip(axes, sizes, strict=True) if sizes else ():
+    if not sizes:
+        return x
+    for axis, size in zip(axes, sizes, strict=True):
         have = x.shape[axis]
         if have > size:
             x = x[at(axis, slice(size))]
@@ -124,26 +128,6 @@ def resized(x: Real, axes: tuple[int, ...], sizes: tuple[int, ...]) -> Real:
             whole[at(axis, slice(have))] = x
             x = whole
     return x
-
-
-@functools.lru_cache(maxsize=64)
-def mirrored(
-    axes: tuple[int, ...], ndim: int, last: tuple[tuple[int, int | None, int, int | None], ...]
-) -> list[tuple[Key, Key]]:
-    """Places k in a spectrum, and where -k stands, block by block.
-
-    last: of each block of the last of the axes, where k begins and ends, and where -k does, which
-    goes down.
-    """
-    halves = [(slice(1), slice(1)), (slice(1, None), slice(None, 0, -1))]
-    lasts = [(slice(*ends), slice(begin, end, -1)) for *ends, begin, end in last]
-    found = []
-    for blocks in itertools.product(*[halves] * (len(axes) - 1), lasts):
-        here, there = [slice(None)] * ndim, [slice(None)] * ndim
-        for axis, (k, minus_k) in zip(axes, blocks, strict=True):
-            here[axis], there[axis] = k, minus_k
-        found.append((tuple(here), tuple(there)))
-    return found
 
 
 def parts(t: Transform, z: NDArray[np.complex128]) -> Parts:
@@ -185,37 +169,17 @@ def spectrum_of_real(t: Transform, x: Real) -> Parts:
 
 
 def _spectrum_of_real(t: Transform, x: Real) -> Parts:
-    first = t.run("rfft", x, EXCHANGED[t.norm] if t.is_inverse else t.norm)
-    axis, n = t.axes[-1], t.lengths[-1]
-    m = first.shape[axis]
-    shape = (*first.shape[:axis], n, *first.shape[axis + 1 :])
-    re, im = np.empty(shape), np.empty(shape)
-    half_re, half_im = first.real, first.imag
-    known = at(axis, slice(m))
-    re[known], im[known] = half_re, half_im
-    for here, there in mirrored(t.axes, x.ndim, ((m, None, n - m, 0),)):
-        re[here] = half_re[there]
-        np.negative(half_im[there], im[here])
-    if t.is_inverse:
-        np.negative(im, im)
+    half = t.run("rfft", x, EXCHANGED[t.norm] if t.is_inverse else t.norm)
+    re, im = binding.whole_of_spectrum(half, t.axes, t.lengths[-1], t.is_inverse)
     return resized(re, t.axes, t.sizes), resized(im, t.axes, t.sizes)
 
 
 @linear
 def real_of_spectrum(t: Transform, re: Real, im: Real) -> tuple[Real]:
-    """By the symmetric part of the spectrum, (X[k] + conj(X[-k])) / 2."""
-    re, im = (resized(x, t.axes, t.lengths) for x in (re, im))
-    axis, n = t.axes[-1], t.lengths[-1]
-    m = n // 2 + 1
-    first = np.empty((*re.shape[:axis], m, *re.shape[axis + 1 :]), np.complex128)
-    half_re, half_im = first.real, first.imag
-    for here, there in mirrored(t.axes, re.ndim, ((0, 1, 0, None), (1, m, n - 1, n - m))):
-        np.add(re[here], re[there], half_re[here])
-        np.subtract(im[here], im[there], half_im[here])
-    if not t.is_inverse:
-        np.negative(half_im, half_im)
-    x = t.run("irfft", first, t.norm if t.is_inverse else EXCHANGED[t.norm])
-    x *= 0.5
+    """By the half of what is symmetric in the spectrum, which all else does not change."""
+    re, im = resized(re, t.axes, t.lengths), resized(im, t.axes, t.lengths)
+    half = binding.half_of_spectrum(re, im, t.axes, not t.is_inverse)
+    x = t.run("irfft", half, t.norm if t.is_inverse else EXCHANGED[t.norm])
     return (resized(x, t.axes, t.sizes),)
 
 

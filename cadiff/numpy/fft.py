@@ -7,6 +7,7 @@ is made of, too.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from operator import index
 from typing import Any
@@ -60,18 +61,22 @@ def number(x: Any) -> Number:
     return binding.single(joined(x))
 
 
-def _norm(norm: Name) -> str:
+@functools.lru_cache(maxsize=256)
+def made(
+    library: str,
+    axes: tuple[int, ...],
+    lengths: tuple[int, ...],
+    norm: Name,
+    options: tuple[tuple[str, Any], ...],
+) -> Transform:
+    """The transform with checked arguments."""
     norm = norm or "backward"
     if norm not in EXCHANGED:
         raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
-    return norm
-
-
-def _lengths(lengths: Sequence[int]) -> tuple[int, ...]:
     for n in lengths:
         if n < 1:
             raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
-    return tuple(lengths)
+    return Transform(library, axes, lengths, norm, options=options)
 
 
 def one_axis(
@@ -88,16 +93,12 @@ def one_axis(
     Without n the length is that of the axis; `of_half` says that it is of half a spectrum.
     """
     x = number(x)
-    place = normalize_axis_index(index(axis), binding.ndim(x))
-    length = binding.shape(x)[place]
-    if n is not None:
-        length = index(n)
-    elif of_half:
+    shape = binding.shape(x)
+    place = normalize_axis_index(index(axis), len(shape))
+    length = shape[place] if n is None else index(n)
+    if n is None and of_half:
         length = 2 * (length - 1)
-    how = Transform(
-        library, (place,), _lengths([length]), _norm(norm), options=tuple(options.items())
-    )
-    return x, how
+    return x, made(library, (place,), (length,), norm, tuple(options.items()))
 
 
 def some_axes(
@@ -130,10 +131,7 @@ def some_axes(
             have if n is None or index(n) == -1 else index(n)
             for n, have in zip(s, lengths, strict=True)
         ]
-    how = Transform(
-        library, tuple(places), _lengths(lengths), _norm(norm), options=tuple(options.items())
-    )
-    return x, how
+    return x, made(library, tuple(places), tuple(lengths), norm, tuple(options.items()))
 
 
 def _items(x: Any) -> Any:

@@ -11,14 +11,14 @@ that triangle: those of the other are 0, and an element off the diagonal counts 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import index
 from typing import Any
 
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from ..binding import is_complex_number
+from ..binding import Dual, Var, is_complex_number
 from ..binding import strip as value
 from ..operations.arrays import broadcast_to, concatenate, moveaxis, reshape, sum, transpose
 from ..operations.complexes import conjugate, implements_complex, joined, whole_parts
@@ -27,9 +27,11 @@ from ..operations.guards import held
 from ..operations.patterns import over_axes
 from ..operations.primitives import primitive
 from ..operations.table import power, sign, where
-from . import _matrices as factor
-from ._factorizations import EPSILON, H, T
-from ._factorizations import cross as cross_product
+from . import _factorizations as factor
+from . import _systems as systems
+from ._factorizations import of_finite
+from ._matrices import EPSILON, H, T, mirrored
+from ._matrices import cross as cross_product
 
 __all__ = [
     "LinAlgError",
@@ -88,6 +90,8 @@ def __dir__() -> list[str]:
 
 def number(x: Any) -> Any:
     """An argument as an array of numbers, real or complex, with derivatives or without."""
+    if isinstance(x, (Var, Dual)):
+        return x
     if carries(x):
         return joined(x)
     x = np.asarray(x)
@@ -128,11 +132,17 @@ def solve(a: Any, b: Any) -> Any:
 
     b is a vector if it has one dimension, otherwise a matrix or a stack of matrices.
     """
-    a, b = square(a), number(b)
+    return solved(systems.solve, square(a), number(b))
+
+
+def solved(solve: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """Solve for a vector b, or for stacks of matrices that broadcast."""
     if b.ndim == 1:
-        return solve(a, b[:, None])[..., 0]
+        return solved(solve, a, b[:, None])[..., 0]
+    if a.ndim == b.ndim == 2:
+        return solve(a, b)
     shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    return factor.solve(stacked(a, shape), stacked(b, shape))
+    return solve(stacked(a, shape), stacked(b, shape))
 
 
 def stacked(x: Any, shape: tuple[int, ...]) -> Any:
@@ -156,7 +166,7 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
 @implements(np.linalg.inv)
 def inv(a: Any) -> Any:
     """The inverse of a square matrix, or of each of a stack."""
-    return factor.inv(square(a))
+    return systems.inv(square(a))
 
 
 @implements(np.linalg.tensorinv)
@@ -169,14 +179,14 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     return reshape(inv(reshape(a, (size, -1))), a.shape[ind:] + a.shape[:ind])
 
 
-@implements(np.linalg.pinv)
+@implements(np.linalg.pinv, plainly=of_finite(np.linalg.pinv))
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
     """The pseudo-inverse; derivatives hold as long as the rank does not change."""
-    a = factor.mirrored(square(a)) if hermitian else matrix(a)
+    a = mirrored(square(a)) if hermitian else matrix(a)
     return factor.pinv(a, rcond=rcond, hermitian=hermitian, rtol=rtol)
 
 
-@implements(np.linalg.lstsq)
+@implements(np.linalg.lstsq, plainly=of_finite(np.linalg.lstsq))
 def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, Any, int, Any]:
     """The least-squares solution, the sums of squared residuals, the rank, the singular values.
 
@@ -217,7 +227,7 @@ def _cutoff(shape: tuple[int, ...], rcond: float | None) -> float:
 @implements(np.linalg.det)
 def det(a: Any) -> Any:
     """The determinant; its gradient, the cofactors, is exact at singular matrices, too."""
-    return factor.det(square(a))
+    return systems.det(square(a))
 
 
 @implements(np.linalg.slogdet)
@@ -226,7 +236,7 @@ def slogdet(a: Any) -> Any:
 
     The sign has no derivative. At a singular matrix the logarithm has none: `LinAlgError`.
     """
-    sign_, logarithm = factor.slogdet(square(a))
+    sign_, logarithm = systems.slogdet(square(a))
     return SlogdetResult(sign_, logarithm)
 
 
@@ -287,7 +297,7 @@ def eigvals(a: Any) -> Any:
     return factor.eigvals(square(a))
 
 
-@implements(np.linalg.svd)
+@implements(np.linalg.svd, plainly=of_finite(np.linalg.svd))
 def svd(
     a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
@@ -481,7 +491,7 @@ def cond(x: Any, p: Any = None) -> Any:
     x = square(x)
     singular = np.isinf(np.linalg.cond(value(x), p))
     matrices = where(singular[..., None, None], np.eye(x.shape[-1]), x)
-    numbers = norm(matrices, p, (-2, -1)) * norm(factor.inv(matrices), p, (-2, -1))
+    numbers = norm(matrices, p, (-2, -1)) * norm(systems.inv(matrices), p, (-2, -1))
     return where(singular, np.inf, numbers)
 
 

@@ -49,6 +49,8 @@ __all__ = [
 Number: TypeAlias = Any  # a Var, a Dual, a float or an ndarray
 Shape: TypeAlias = tuple[int, ...]
 
+FEW = 512  # numbers of a matrix that is read again and again rather than others moved
+
 
 # --- Duals, component by component ---------------------------------------------------------------
 
@@ -267,13 +269,13 @@ def matmul(x: Number, y: Number) -> Number:
     if not isinstance(x, Dual) and not isinstance(y, Dual):
         if isinstance(x, Var) or isinstance(y, Var):
             return binding.matmul(x, y)
-        with np.errstate(all="ignore"):
+        with binding.Quiet():
             return np.matmul(x, y)
     tag = max(binding.tag_of(x), binding.tag_of(y))
     (p, dp), (q, dq) = _split(x, tag), _split(y, tag)
     lanes_x, lanes_y = _lanes_at(p, dp), _lanes_at(q, dq)
     tangent: Number = None
-    with np.errstate(all="ignore"):
+    with binding.Quiet():
         value = _multiply(p, q)
         if dp is not None:
             tangent = _product(dp, q, binding.ndim(p), binding.ndim(q), lanes_x, True)
@@ -308,6 +310,8 @@ def _matrix_product(tangent: Number, other: Number, lanes: int, left: bool) -> N
     if left:
         n, k = tangent.shape[:2]
         m = other.shape[1]
+        if k * m <= FEW:
+            return _multiply(other.transpose((1, 0)), tangent)
         rows = _multiply(tangent.transpose((0, 2, 1)).reshape((n * lanes, k)), other)
         return rows.reshape((n, lanes, m)).transpose((0, 2, 1))
     k, m = tangent.shape[:2]

@@ -47,14 +47,17 @@ WHEN_IMPORTED: dict[str, Callable[[], None]] = {}
 PLAIN: set[Any] = set()
 
 
-def implements(*originals: Any) -> Callable[[Callable[P, R]], binding.DispatchedFunction[P, R]]:
+def implements(
+    *originals: Any, plainly: Callable[..., Any] | None = None
+) -> Callable[[Callable[P, R]], binding.DispatchedFunction[P, R]]:
     """Make a function the one that differentiates `originals`; it is called like the first.
 
-    The decorated function is called only if an argument carries a derivative.
+    The decorated function is called only if an argument carries a derivative. What is called for
+    plain arguments may be something that wraps the first original.
     """
 
     def decorate(function: Callable[P, R]) -> binding.DispatchedFunction[P, R]:
-        dispatch = _named_as(function, originals[0])
+        dispatch = _named_as(function, originals[0], plainly)
         for name in originals:
             FUNCTIONS[name] = dispatch
         return dispatch
@@ -87,10 +90,12 @@ def _on_values(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _named_as(
-    function: Callable[P, R], original: Callable[..., Any]
+    function: Callable[P, R],
+    original: Callable[..., Any],
+    plainly: Callable[..., Any] | None = None,
 ) -> binding.DispatchedFunction[P, R]:
     """A function under its public name: that of the original, in the package's namespace."""
-    dispatch = binding.DispatchedFunction(function, original)
+    dispatch = binding.DispatchedFunction(function, plainly or original)
     functools.update_wrapper(dispatch, function)
     public = itertools.takewhile(lambda part: part[0] != "_", original.__module__.split("."))
     dispatch.__module__ = ".".join(["cadiff", *public])

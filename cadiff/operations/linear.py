@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import binding
-from ..binding import Dual, Var
+from ..binding import Dual
 from . import arrays
 from .patterns import joined, links_of
 from .primitives import Rule, primitive
@@ -43,12 +43,10 @@ class linear(primitive):  # noqa: N801 - a decorator
     mixed: Callable[[Any], tuple[int, ...]] = staticmethod(attrgetter("axes"))
 
     def __call__(self, how: Any, *operands: Number) -> Any:
-        tag = max(map(binding.tag_of, operands))
-        if tag > 0:
-            return self._map_duals(how, operands, tag)
-        if any(isinstance(x, Var) for x in operands):
-            return self._map_vars(how, operands)
-        return self.function(how, *operands)
+        tag = binding.tag_of_arguments(operands)
+        if tag == -1:
+            return self.function(how, *operands)
+        return self._map_duals(how, operands, tag) if tag else self._map_vars(how, operands)
 
     def _map_duals(self, how: Any, operands: Sequence[Number], tag: int) -> tuple[Dual, ...]:
         pairs = [tuple(map(binding.finalized, binding.split_dual(x, tag))) for x in operands]
@@ -59,23 +57,38 @@ class linear(primitive):  # noqa: N801 - a decorator
         duals = [binding.make_dual(_in_order(x), _in_order(t), tag) for x, t in mapped]
         return tuple(binding.seen(dual, self._name, *operands) for dual in duals)
 
-    def _map_vars(self, how: Any, operands: Sequence[Number]) -> tuple[Number, ...]:
-        active = [isinstance(x, Var) and not binding.is_constant(x) for x in operands]
+    def _map_vars(self, how: Any, operands: tuple[Number, ...]) -> tuple[Number, ...]:
+        active = which = binding.active_arguments(operands)
         is_guarding = binding.is_guarding()
-        which = [
-            k for k, x in enumerate(operands) if active[k] or (is_guarding and binding.depends(x))
-        ]
-        values = [
-            binding.values_in_place(x) if k in which else binding.plain_values(x)
-            for k, x in enumerate(operands)
-        ]
-        results = list(self.function(how, *values))
+        if is_guarding:
+            which = [k for k, x in enumerate(operands) if k in active or binding.depends(x)]
+        values = [*map(binding.values_in_place, operands)]
+        results = self.function(how, *values)
         if not which:
             return tuple(results)
-        call = _Call(self, how, values, which)
+        kept = [None if k in which else np.array(x) for k, x in enumerate(values)]
+        call = _Call(self, kept, {"how": how, "shape": values[0].shape}, which, True)
         if is_guarding:
-            call.note_point([values[k] for k in which], results, [not active[k] for k in which])
-        return tuple(binding.record_rule(call, [operands[k] for k in which], results))
+            point = [values[k] for k in which]
+            call.note_point(point, list(results), [k not in active for k in which])
+        return tuple(binding.record_rule(call, [operands[k] for k in which], list(results)))
+
+    def _plain(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        return self.function(kwargs["how"], *args)
+
+    def _pushed(
+        self,
+        which: list[int],
+        tangents: list[Number],
+        answer: Any,
+        results: list[Number],
+        inputs: list[Any],
+        kwargs: dict[str, Any],
+    ) -> list[Number]:
+        along = [np.zeros(kwargs["shape"])] * len(inputs)
+        for k, tangent in zip(which, tangents, strict=True):
+            along[k] = tangent
+        return list(self(kwargs["how"], *along))
 
 
 def _unasked(rule: Any) -> Any:
@@ -94,30 +107,19 @@ class _Call(Rule):
     by_index = None
     operation: linear
 
-    def __init__(self, operation: linear, how: Any, values: list[Any], which: list[int]) -> None:
-        kept = [None if k in which else np.array(x) for k, x in enumerate(values)]
-        super().__init__(operation, kept, {"how": how}, which, True)
-        self.shape = binding.shape(values[0])
-
-    def call(self, operands: list[Any]) -> list[Number]:
-        """The results for other operands."""
-        args = list(self.args)
-        for k, operand in zip(self.which, operands, strict=True):
-            args[k] = operand
-        return list(self.operation.function(self.kwargs["how"], *args))
-
     def links(self, operands: list[Any], results: list[Any]) -> Any:
         """How results depend on operands: each on all along the axes that are mixed."""
-        letters = [chr(97 + k) for k in range(len(self.shape))]
+        shape = self.kwargs["shape"]
+        letters = [chr(97 + k) for k in range(len(shape))]
         mixed = self.operation.mixed(self.kwargs["how"])
         result = "".join(a.upper() if k in mixed else a for k, a in enumerate(letters))
         stated = f"{''.join(letters)}->{','.join([result] * len(results))}"
         shapes = [binding.shape(x) for x in results]
         parts: list[Any] = []
-        n = prod(self.shape)
+        n = prod(shape)
         for i, cut in enumerate(self.passive):
             if not cut:
-                found = links_of(stated, self.operation._name, shapes, self.shape, _unasked)
+                found = links_of(stated, self.operation._name, shapes, shape, _unasked)
                 parts += [(links, begin, i * n) for links, begin in found or ()]
         return joined(parts, n * len(self.passive))
 
@@ -129,23 +131,9 @@ class _Call(Rule):
         wanted: Sequence[bool] | None = None,
     ) -> list[Any]:
         """A cotangent for each operand; None for those that are not wanted."""
-        adjoint, how = self.operation.adjoint(self.kwargs["how"], self.shape)
+        adjoint, how = self.operation.adjoint(self.kwargs["how"], self.kwargs["shape"])
         found = adjoint(how, *cotangents)
         return [
             None if self.passive[i] or (wanted is not None and not wanted[i]) else found[k]
             for i, k in enumerate(self.which)
         ]
-
-    def push(
-        self,
-        operands: list[Any],
-        outs: list[Any],
-        tangents: list[Any],
-        moving: Sequence[bool] | None = None,
-    ) -> list[Any]:
-        """A tangent for each result; with `moving` those of other operands are 0."""
-        along = [np.zeros(self.shape)] * len(self.args)
-        for i, k in enumerate(self.which):
-            if not self.passive[i] and (moving is None or moving[i]):
-                along[k] = tangents[i]
-        return list(self.operation(self.kwargs["how"], *along))

@@ -64,7 +64,13 @@ class on_pairs:  # noqa: N801 - a decorator
     def __init__(self, function: Callable[..., Any], real: Sequence[bool] = COMPLEX) -> None:
         self.function = function
         self.real = tuple(real)
-        self.primitive = primitive(self._apply)
+
+        @functools.wraps(function)
+        def on_tape(*args: Any, **kwargs: Any) -> Any:
+            return self._apply(*args, **kwargs)
+
+        on_tape.__qualname__ += ".primitive"  # where pickle finds it
+        self.primitive = primitive(on_tape)
         self.__name__: str = getattr(function, "__name__", "")
         self.primitive.called = self.__name__
         self.makers: dict[int, Callable[..., Any] | None] = {}
@@ -156,6 +162,15 @@ class on_pairs:  # noqa: N801 - a decorator
             return functools.wraps(maker)(made)
 
         self.primitive.defvjp(*(None if m is None else on_tape(m) for m in makers))
+
+    def deftogether(self, maker: Callable[..., Callable[[Any], Sequence[Any]]]) -> None:
+        """A reverse rule of the first arguments taken together, as `primitive.together`."""
+
+        def made(ans: Any, *args: Any, **kwargs: Any) -> Callable[[Any], Sequence[Any]]:
+            pulls = maker(self._outward(ans), *map(unpaired, args), **kwargs)
+            return lambda g: tuple(map(pair, pulls(self._outward(g))))
+
+        self.primitive.together = made
 
     def defjvp(self, *rules: Callable[..., Any] | None) -> None:
         """`rule(g, ans, *args)` gives the tangent of ans, in complex numbers."""

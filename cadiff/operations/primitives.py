@@ -26,8 +26,6 @@ __all__ = ["custom", "doubt", "primitive", "report_doubts", "warn_nan"]
 
 Number: TypeAlias = Any  # a Var, a Dual, a float or an ndarray
 
-FLOAT = np.dtype(np.float64)
-
 
 class primitive:  # noqa: N801 - a decorator
     """An operation of one's own.
@@ -205,27 +203,30 @@ class primitive:  # noqa: N801 - a decorator
     # --- calls
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        of_keywords = bool(kwargs) and carries(kwargs)
-        if not (of_keywords or carries(args)):
+        if kwargs and carries(kwargs):
+            raise self._refused(kwargs)
+        tag = binding.tag_of_arguments(args)
+        if tag == -1:
             apart = binding.is_differentiating()
             return self._plain(args, kwargs) if apart else self.function(*args, **kwargs)
-        if of_keywords:
-            names = [name for name, given in kwargs.items() if carries(given)]
-            raise TypeError(
-                f"{self._name}: keyword arguments are not differentiated, but {', '.join(names)} "
-                "carries a derivative: pass it by position, or cadiff.value of it"
-            )
         if binding.is_guarding():  # rules are called later, with what is given here
             args, kwargs = replaced(args), replaced(kwargs)
-        args = tuple(self._number(k, arg) for k, arg in enumerate(args))
-        tag = max(map(binding.tag_of, args))
+        if tag is None:
+            args = tuple(self._number(k, arg) for k, arg in enumerate(args))
+            tag = max(map(binding.tag_of, args))
         return self._push(args, kwargs, tag) if tag > 0 else self._record(args, kwargs)
 
     def _plain(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """What the function returns for plain numbers, as it does outside of differentiations."""
         with binding.Apart():
-            ans = self.function(*args, **kwargs)
-            return _without_constants(ans)
+            return _without_constants(self.function(*args, **kwargs))
+
+    def _refused(self, kwargs: dict[str, Any]) -> TypeError:
+        names = [name for name, given in kwargs.items() if carries(given)]
+        return TypeError(
+            f"{self._name}: keyword arguments are not differentiated, but {', '.join(names)} "
+            "carries a derivative: pass it by position, or cadiff.value of it"
+        )
 
     def __reduce__(self) -> str:
         return str(getattr(self.function, "__qualname__", self._name))  # by name, as functions
@@ -253,9 +254,7 @@ class primitive:  # noqa: N801 - a decorator
 
     def _real(self, x: Any, what: str) -> Number:
         """A result of the function or of a rule: a float, a float64 array, a Var or a Dual."""
-        if isinstance(x, (Var, Dual)) or type(x) is float:
-            return x
-        if type(x) is np.ndarray and x.dtype == FLOAT and x.ndim:
+        if type(x) is float or binding.is_real_array(x) or isinstance(x, (Var, Dual)):
             return x
         array = arrays.as_array(x)
         if isinstance(array, (Var, Dual)):
@@ -274,6 +273,8 @@ class primitive:  # noqa: N801 - a decorator
 
     def _like(self, derivative: Any, of: Number, what: str) -> Number:
         """A derivative in the shape of what it belongs to; one number may stand for all."""
+        if binding.is_like(derivative, of):
+            return derivative
         shape = binding.shape(of)
         derivative = self._real(derivative, what)
         given = binding.shape(derivative)
@@ -347,7 +348,7 @@ class primitive:  # noqa: N801 - a decorator
             rule = self._push_rule(k)
             if rule is None:
                 continue
-            with np.errstate(all="ignore"):
+            with binding.Quiet():
                 parts = _as_list(rule(_ruled(tangent), answer, *inputs, **kwargs))
             what = f"the tangent by argument {k}"
             pushed = [self._like(t, a, what) for t, a in zip(parts, results, strict=True)]
@@ -356,23 +357,19 @@ class primitive:  # noqa: N801 - a decorator
 
     def _record(self, args: tuple[Number, ...], kwargs: dict[str, Any]) -> Any:
         """Reverse mode: what a sweep needs to know is left on the tape."""
-        active = [
-            k
-            for k, arg in enumerate(args)
-            if isinstance(arg, Var) and not binding.is_constant(arg)
-        ]
+        active = which = binding.active_arguments(args)
         rules = [rule for rule in map(self._pull_rule, active) if rule is not None]
         # To be replayed it is a step of the program, of whatever a replay may find changed.
         is_step = binding.is_guarding() and (len(rules) > 0 or binding.depends(args))
-        by_index = self.by_index is not None  # what programs do by themselves they do of constants
-        which = [
-            k
-            for k, arg in enumerate(args)
-            if k in active
-            or (is_step and (binding.depends(arg) or (by_index and isinstance(arg, Var))))
-        ]
-        values = binding.plain_values(args)
-        with np.errstate(all="ignore"):
+        if is_step:
+            by_index = self.by_index is not None  # which programs do by themselves, of constants
+            which = [
+                k
+                for k, arg in enumerate(args)
+                if k in active or binding.depends(arg) or (by_index and isinstance(arg, Var))
+            ]
+        values = binding.plain_arguments(args)
+        with binding.Quiet():
             ans = self._plain(values, kwargs)
         if not rules and not is_step:
             return ans
@@ -464,8 +461,13 @@ class Rule:
         self.which = which
         self.several = several
         self.passive = [False] * len(which)
-        self.unread = [k in operation.unread for k in which]
         self.point: tuple[list[Any], list[Any]] = ([], [])
+
+    @property
+    def unread(self) -> list[bool] | None:
+        """Of each operand whether rules ask nothing but its shape."""
+        unread = self.operation.unread
+        return [k in unread for k in self.which] if unread else None
 
     # --- as a step of a program
 
@@ -496,7 +498,7 @@ class Rule:
         args = list(self.args)
         for k, operand in zip(self.which, operands, strict=True):
             args[k] = operand
-        with np.errstate(all="ignore"):
+        with binding.Quiet():
             return self.operation._results(self.operation._plain(args, self.kwargs))
 
     def key(self) -> Any:
@@ -542,7 +544,7 @@ class Rule:
         args, ans = self._inputs(operands), _ruled(tuple(outs) if self.several else outs[0])
         g = _ruled(tuple(cotangents) if self.several else cotangents[0])
         chosen = [k for i, k in enumerate(self.which) if wanted is None or wanted[i]]
-        with np.errstate(all="ignore"):
+        with binding.Quiet():
             if self.operation.together is not None and 0 in chosen and 1 in chosen:
                 found = self.operation.together(ans, *args, **self.kwargs)(g)
                 return [found[k] if k in chosen and k < len(found) else None for k in self.which]
@@ -550,9 +552,10 @@ class Rule:
 
     def _cotangent(self, k: int, ans: Any, args: list[Any], g: Any) -> Any:
         """The cotangent of one argument; None if it is 0."""
-        if self.passive[self.which.index(k)] or self.operation._pull_rule(k) is None:
+        rule = self.operation._pull_rule(k)
+        if rule is None or self.passive[self.which.index(k)]:
             return None
-        getattr(self.operation._pull_rule(k), "refuse", _nothing)()
+        getattr(rule, "refuse", _nothing)()
         cotangent = self.operation._puller(k, ans, args, self.kwargs)(g)
         return self.operation._like(cotangent, args[k], f"the cotangent of argument {k}")
 

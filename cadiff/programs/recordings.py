@@ -647,7 +647,7 @@ def is_differentiable(tree: Any) -> bool:
 def run(
     f: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any], first: tuple[int, ...]
 ) -> Any:
-    """What f returns, run once on numbers as derivatives run it: its values are NumPy's.
+    """What f returns, run once on numbers as derivatives run it.
 
     first: the arguments in which integers are numbers, too.
     """

@@ -38,6 +38,7 @@ __all__ = [
     "beta_density",
     "beta_log_density",
     "choose",
+    "deviance",
     "digamma_gap",
     "either",
     "erfcx_moment",
@@ -51,6 +52,8 @@ __all__ = [
     "log_ratio",
     "student_density",
     "student_log_density",
+    "student_tail",
+    "student_tail_scale",
 ]
 
 # B_2k, k = 1 ...
@@ -102,8 +105,19 @@ def either(condition: Any, f: Kernel, g: Kernel, *args: Array) -> Array:
 # --- logarithms and factorials to the last digit -------------------------------------------------
 
 
+@primitive
+def log1p_gap(t: ArrayLike) -> Any:
+    """The gap t - log1p(t)."""
+    (t,) = floats(t)
+    with np.errstate(all="ignore"):
+        return _log1p_gap(t)[()]
+
+
+log1p_gap.defpartials(lambda v, t: t / (1.0 + t))
+
+
 def _log1p_gap(t: Array) -> Array:
-    """The gap t - log1p(t), by the series of atanh(t / (2 + t)) where it would cancel."""
+    """By the series of atanh(t / (2 + t)) where the gap would cancel."""
     return either((t > -0.6) & (t < 1.5), _log1p_gap_series, lambda t: t - np.log1p(t), t)
 
 
@@ -116,7 +130,7 @@ def _log1p_gap_series(t: Array) -> Array:
     return np.asarray(r * (t - 2.0 * square_of_r * series))
 
 
-def _deviance(k: Array, m: Array) -> Array:
+def deviance(k: Array, m: Array) -> Array:
     """The deviance k log(k/m) + m - k for k > 0.
 
     It is `bd0` of C. Loader (2000), Fast and accurate computation of binomial probabilities.
@@ -206,6 +220,33 @@ digamma_gap.defpartials(
 )
 
 
+@primitive
+def digamma_half_gap(n: int, p: ArrayLike) -> Any:
+    """The nth derivative of ψ(p+½) - ψ(p) - 1/(2p), p > 0.
+
+    For large p by the asymptotic series of both digamma functions (DLMF 5.11.8, differentiated).
+    """
+    n = int(n)
+    (p,) = floats(p)
+
+    def near(p: Array) -> Array:
+        leading = 0.5 * (-1.0) ** n * sp.gamma(n + 1.0) * p ** -(n + 1.0)
+        return np.asarray(digamma_gap(n, p, 0.5) - leading)
+
+    def far(p: Array) -> Array:
+        total = np.zeros_like(p)
+        for k, bernoulli in reversed(list(enumerate(BERNOULLI, 1))):
+            coefficient = bernoulli * (2.0 - 0.5 ** (2 * k - 1)) / (2 * k)
+            total = total / (p * p) + coefficient * sp.poch(2.0 * k, n)
+        return np.asarray((-1.0) ** n * total * p ** -(n + 2.0))
+
+    with np.errstate(all="ignore"):
+        return either(p < 20.0, near, far, p)[()]
+
+
+digamma_half_gap.defpartials(lambda v, n, p: digamma_half_gap(n + 1, p), argnums=(1,))
+
+
 # --- densities -----------------------------------------------------------------------------------
 
 
@@ -227,18 +268,32 @@ def _gamma_density_by_powers(a: Array, x: Array) -> Array:
 
 def _gamma_density_by_stirling(a: Array, x: Array) -> Array:
     k = a - 1.0
-    density = np.exp(-_stirling(k) - _deviance(k, x)) / np.sqrt(2.0 * np.pi * k)
+    density = np.exp(-_stirling(k) - deviance(k, x)) / np.sqrt(2.0 * np.pi * k)
     return np.where(np.isinf(a) | np.isinf(x), 0.0, density)
 
 
 gamma_density.defpartials(
-    lambda v, a, x: xlogy(v, x) - v * polygamma(0, a),
     lambda v, a, x: choose(
-        held(x) <= 0.5 * np.abs(held(a) - 1.0),
+        _small_shape(a, x),
+        lambda: v * (log(x) - polygamma(0, a + 1.0)) + gamma_density(a + 1.0, x) / x,
+        lambda: xlogy(v, x) - v * polygamma(0, a),
+    ),
+    lambda v, a, x: choose(
+        (held(x) <= 0.5 * np.abs(held(a) - 1.0)) & _keeps_digits(a),
         lambda: gamma_density(a - 1.0, x) - v,
         lambda: v * _gamma_score(a, x),
     ),
 )
+
+
+def _small_shape(a: Any, x: Any) -> Any:
+    """Where ψ(a) is nearly -1/a: that times the density is a density of a + 1 over x."""
+    return np.asarray((held(a) > 0.0) & (held(a) < 0.01) & (held(x) > 0.0))
+
+
+def _keeps_digits(a: Any) -> Any:
+    """Whether a - 1 does: a plain bool array."""
+    return np.asarray((np.abs(held(a)) > 0.1) | (held(a) == 0.0))
 
 
 def _gamma_score(a: Any, x: Any) -> Any:
@@ -270,7 +325,7 @@ def _gamma_log_by_powers(a: Array, x: Array) -> Array:
 
 def _gamma_log_by_stirling(a: Array, x: Array) -> Array:
     k = a - 1.0
-    return np.asarray(-_stirling(k) - _deviance(k, x) - 0.5 * np.log(2.0 * np.pi * k))
+    return np.asarray(-_stirling(k) - deviance(k, x) - 0.5 * np.log(2.0 * np.pi * k))
 
 
 gamma_log_density.defpartials(
@@ -302,11 +357,12 @@ def _beta_density_by_stirling(a: Array, b: Array, x: Array) -> Array:
 def _beta_density_slope(v: Any, a: Any, b: Any, x: Any) -> Any:
     """By the densities of lower parameters, unless they cancel."""
     at = held(x)
+    exact = _keeps_digits(a) & _keeps_digits(b)
     lower = (held(a) + held(b) > 1.5) & ~_near_mode(a, b, x)
     edge = (at == 0.0) | (at == 1.0)
     nothing = (held(a) == 0.0) | (held(b) == 0.0)  # 1 / B(a, b) has a zero
     return choose(
-        (lower | edge) & ~nothing,
+        (lower | edge) & exact & ~nothing,
         lambda: (a + b - 1.0) * (beta_density(a - 1.0, b, x) - beta_density(a, b - 1.0, x)),
         lambda: choose(
             nothing | np.zeros_like(edge), lambda: 0.0, lambda: v * _beta_score(a, b, x)
@@ -321,9 +377,31 @@ def _near_mode(a: Any, b: Any, x: Any) -> Any:
     return np.asarray(np.abs(rise - fall) < 0.5 * np.abs(rise))
 
 
+def _beta_density_by_a(v: Any, a: Any, b: Any, x: Any) -> Any:
+    return choose(
+        _small_shape(a, x) & (held(b) > 0.1),
+        lambda: (
+            v * (log(x) + digamma_gap(0, a + 1.0, b - 1.0))
+            + beta_density(a + 1.0, b, x) / ((a + b) * x)
+        ),
+        lambda: xlogy(v, x) + v * digamma_gap(0, a, b),
+    )
+
+
+def _beta_density_by_b(v: Any, a: Any, b: Any, x: Any) -> Any:
+    return choose(
+        _small_shape(b, 1.0 - held(x)) & (held(a) > 0.1),
+        lambda: (
+            v * (log1p(-x) + digamma_gap(0, b + 1.0, a - 1.0))
+            + beta_density(a, b + 1.0, x) / ((a + b) * (1.0 - x))
+        ),
+        lambda: xlog1py(v, -x) + v * digamma_gap(0, b, a),
+    )
+
+
 beta_density.defpartials(
-    lambda v, a, b, x: xlogy(v, x) + v * digamma_gap(0, a, b),
-    lambda v, a, b, x: xlog1py(v, -x) + v * digamma_gap(0, b, a),
+    _beta_density_by_a,
+    _beta_density_by_b,
     _beta_density_slope,
 )
 
@@ -353,7 +431,7 @@ def _log_binomial(k: Array, m: Array, p: Array) -> Array:
     """The logarithm of the probability of k successes and m failures, both positive."""
     n = k + m
     exponent = _stirling(n) - _stirling(k) - _stirling(m)
-    exponent = exponent - _deviance(k, n * p) - _deviance(m, n * (1.0 - p))
+    exponent = exponent - deviance(k, n * p) - deviance(m, n * (1.0 - p))
     return np.asarray(exponent + 0.5 * np.log(n / (2.0 * np.pi * k * m)))
 
 
@@ -388,29 +466,55 @@ def student_log_density(df: ArrayLike, t: ArrayLike) -> Any:
 
 
 student_log_density.defpartials(
-    lambda v, df, t: choose(
-        np.isinf(held(df)),
-        lambda: 0.0,
-        lambda: (
-            0.5
-            * (digamma_gap(0, 0.5 * df, 0.5) + (t * t - 1.0) / (df + t * t) - log1p(t * t / df))
-        ),
-    ),
-    lambda v, df, t: choose(
-        np.isinf(held(df)), lambda: -t, lambda: -(df + 1.0) * _student_slope(df, t)
-    ),
+    lambda v, df, t: choose(np.isinf(held(df)), lambda: 0.0, lambda: _student_slope(df, t)),
+    lambda v, df, t: choose(np.isinf(held(df)), lambda: -t, lambda: _student_score(df, t)),
 )
 
 
 def _student_slope(df: Any, t: Any) -> Any:
-    """The quotient t / (df + t²), where no square overflows."""
+    """The derivative by df, of which all terms shrink like df**-2.
+
+    With w = t² / (df + t²), u = t² / df and p = df / 2 it is half of
+    (ψ(p+½) - ψ(p) - 1/df) + w/df - (log1p(u) - w).
+    """
     root = sqrt(df)
-    return hypot_ratio(t, root) / hypot(t, root)
+    w = square(hypot_ratio(t, root))
+    spread = choose(
+        np.abs(held(t)) < np.sqrt(held(df)),
+        lambda: log1p_gap(-w),
+        lambda: 2.0 * log(hypot(t, root)) - log(df) - w,
+    )
+    return 0.5 * (digamma_half_gap(0, 0.5 * df) + w / df - spread)
+
+
+def _student_score(df: Any, t: Any) -> Any:
+    """The derivative by t, -(df+1) t / (df + t²), where no square overflows."""
+    root = sqrt(df)
+    return choose(
+        np.abs(held(t)) <= np.sqrt(held(df)),
+        lambda: -(1.0 + reciprocal(df)) * (t / (1.0 + square(t / root))),
+        lambda: -((df + 1.0) / t) / (1.0 + square(root / t)),
+    )
 
 
 def student_density(df: Any, t: Any) -> Any:
     """The density of Student's t."""
     return exp(student_log_density(df, t))
+
+
+def student_tail_scale(df: Array) -> Array:
+    """What the probability beyond ±t is times (√df / t)**df in the limit."""
+    p = 0.5 * df
+    return np.asarray(_reciprocal_beta(np.full_like(p, 0.5), p) / df)
+
+
+def student_tail(df: Array, t: Array) -> Array:
+    """The probability beyond ±t where x = df / (df + t²) is tiny: two terms of DLMF 8.17.7."""
+    root = np.sqrt(df) / np.hypot(np.sqrt(df), t)
+    p = 0.5 * df
+    return np.asarray(
+        student_tail_scale(df) * np.power(root, df) * (1.0 + 0.5 * p / (p + 1.0) * root * root)
+    )
 
 
 # --- the error function --------------------------------------------------------------------------
@@ -511,7 +615,7 @@ def kve_moment(n: int, v: ArrayLike, x: ArrayLike) -> Any:
     n = int(n)
     v, x = floats(v, x)
     with np.errstate(all="ignore"):
-        step = np.arccosh(1.0 + (60.0 + 10.0 * n) / x) / 40
+        step = np.arcsinh(np.sqrt((30.0 + 5.0 * n) / x)) / 20
         total = np.where(n == 0, 0.5, np.zeros_like(x))
         for k in range(1, 41):
             height = 2.0 * np.sinh(0.5 * k * step) ** 2

@@ -30,6 +30,7 @@ from ._families import (
     student_density,
     student_log_density,
 )
+from ._values import stdtr
 
 Array = NDArray[np.float64]
 
@@ -263,8 +264,8 @@ def log_stdtr(df: ArrayLike, t: ArrayLike) -> Any:
         return np.asarray(np.where(np.isinf(df), sp.log_ndtr(t), logarithm))
 
     with np.errstate(all="ignore"):
-        p = np.asarray(sp.stdtr(df, t))
-        return _logarithm(p, lambda df, t: sp.stdtr(df, -t), far, df, t)[()]
+        p = np.asarray(stdtr(df, t))
+        return _logarithm(p, lambda df, t: stdtr(df, -t), far, df, t)[()]
 
 
 log_stdtr.defpartials(

@@ -202,10 +202,11 @@ class Trigonometric(NamedTuple):
 @linear
 def trigonometric(t: Trigonometric, x: Real) -> tuple[Real]:
     x = t.scale_edges(resized(x, t.axes, t.lengths), t.before)
-    function = getattr(scipy.fft, t.name + "n")
-    x = function(
-        x, t.type, axes=t.axes, norm=t.norm, orthogonalize=t.is_orthogonal, **dict(t.options)
-    )
+    options = dict(t.options, norm=t.norm, orthogonalize=t.is_orthogonal)
+    if len(t.axes) == 1:
+        x = getattr(scipy.fft, t.name)(x, t.type, axis=t.axes[0], **options)
+    else:
+        x = getattr(scipy.fft, t.name + "n")(x, t.type, axes=t.axes, **options)
     return (resized(t.scale_edges(x, t.after), t.axes, t.sizes),)
 
 

@@ -1,7 +1,7 @@
 """`scipy.linalg` for numbers with derivatives: what it redefines is differentiated.
 
 Names that are not redefined are SciPy's own. Rules that `cadiff.numpy.linalg` has are used from
-there; those of triangular systems and of functions of matrices are here.
+there; those of functions of matrices are in `_matrix_functions`.
 
 A matrix said to have a structure is read where SciPy reads it, and derivatives are by the elements
 that are read. SciPy's `overwrite_a` and `overwrite_b` permit what is never done here.
@@ -10,6 +10,7 @@ that are read. SciPy's `overwrite_a` and `overwrite_b` permit what is never done
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,29 +20,32 @@ from numpy.linalg import LinAlgError
 from ..binding import is_complex_number
 from ..binding import strip as value
 from ..numpy import _factorizations as factor
-from ..numpy import _matrices as matrices
+from ..numpy import _systems as systems
 from ..numpy import linalg as of_numpy
-from ..numpy._factorizations import (
+from ..numpy._factorizations import of_finite
+from ..numpy._matrices import (
     EPSILON,
-    ComplexResultError,
     H,
     T,
+    conjugate,
+    differences,
+    mirrored,
+    on_matrices,
     outer_product,
     part,
-    solve_triangle,
+    reflected,
     triangle,
 )
-from ..numpy.linalg import number
+from ..numpy._systems import solve_triangle
+from ..numpy.linalg import number, solved
 from ..operations import guards as _guards
 from ..operations.arrays import concatenate, reshape
-from ..operations.complexes import conjugate, implements_complex, whole_parts
+from ..operations.complexes import implements_complex, whole_parts
 from ..operations.dispatch import implements
-from ..operations.guards import held
 from ..operations.patterns import over_axes
 from ..operations.primitives import primitive
-from . import _complex_linalg as of_complex
-from ._exponentials import exponential, frechet
-from ._stacks import blocks, each, permutation
+from . import _matrix_functions as functions
+from ._stacks import permutation
 
 __all__ = [
     "LinAlgError",
@@ -112,14 +116,6 @@ def supported(function: str, **options: tuple[Any, Any]) -> None:
             raise TypeError(f"{function} has derivatives with {name}={needed!r}, not {given!r}")
 
 
-def systems(solve: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    """Solve for a vector b, or for stacks of matrices that broadcast."""
-    if b.ndim == 1:
-        return systems(solve, a, b[:, None])[..., 0]
-    shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    return solve(of_numpy.stacked(a, shape), of_numpy.stacked(b, shape))
-
-
 # --- systems of equations ------------------------------------------------------------------------
 
 SYMMETRIC = {"sym", "symmetric"}
@@ -130,57 +126,62 @@ def _as_read(a: Any, assume_a: str | None, lower: bool) -> Any:
     """The whole of a matrix of which a part is read."""
     n = a.shape[-1]
     if assume_a in SYMMETRIC:
-        return factor.mirrored(a, lower)
+        return reflected(a, lower)
     if assume_a in HERMITIAN:
-        return matrices.mirrored(a, lower)
+        return mirrored(a, lower)
     if assume_a in ("lower triangular", "upper triangular"):
         return part(a, triangle(n, assume_a == "lower triangular"))
     if assume_a in ("diagonal", "tridiagonal"):
         off = int(assume_a == "tridiagonal")
-        return part(a, np.abs(factor.differences(np.arange(n))) <= off)
+        return part(a, np.abs(differences(np.arange(n))) <= off)
     return a
 
 
-@primitive
-def _solve(a: Any, b: Any, transposed: bool, **options: Any) -> Any:
-    return scipy.linalg.solve(a, b, transposed=transposed, check_finite=False, **options)
+@on_matrices
+def _solve(a: Any, b: Any, *, adjoint: bool, **options: Any) -> Any:
+    """The solution of a @ x = b or, of real matrices, of H(a) @ x = b."""
+    return scipy.linalg.solve(a, b, transposed=adjoint, check_finite=False, **options)
 
 
 # Structures that are solved for in fewer operations than by factors of the whole.
 SPARSE = {"lower triangular", "upper triangular", "diagonal", "tridiagonal", "banded"}
 
 
-def _again(a: Any, b: Any, transposed: bool, **options: Any) -> Any:
+def _again(a: Any, b: Any, adjoint: bool, **options: Any) -> Any:
     """The solution of a further system, whose derivatives need no more factors."""
-    if options.get("assume_a") in SPARSE:
-        return _solve(a, b, transposed, **options)
-    return factor.by_factors(a, b, transposed)
+    if options.get("assume_a") in SPARSE and not are_complex(a, b):
+        return _solve(a, b, adjoint=adjoint, **options)
+    return systems.solve(a, b, adjoint)
 
 
-def _solve_pulls(ans: Any, a: Any, b: Any, transposed: bool, **options: Any) -> Any:
+def _solve_pulls(ans: Any, a: Any, b: Any, adjoint: bool, **options: Any) -> Any:
     def pulls(g: Any) -> tuple[Any, Any]:
-        y = _again(a, g, not transposed, **options)
-        return outer_product(ans, -y) if transposed else outer_product(-y, ans), y
+        y = _again(a, g, not adjoint, **options)
+        return outer_product(ans, -y) if adjoint else outer_product(-y, ans), y
 
     return pulls
 
 
-def _solve_push_a(g: Any, ans: Any, a: Any, b: Any, transposed: bool, **options: Any) -> Any:
-    return -_again(a, (T(g) if transposed else g) @ ans, transposed, **options)
+def _solve_push_a(g: Any, ans: Any, a: Any, b: Any, adjoint: bool, **options: Any) -> Any:
+    return -_again(a, (H(g) if adjoint else g) @ ans, adjoint, **options)
 
 
-_solve.called = "solve"
 _solve.defvjp(
     lambda ans, *args, **options: lambda g: _solve_pulls(ans, *args, **options)(g)[0],
-    lambda ans, a, b, transposed, **options: lambda g: _again(a, g, not transposed, **options),
+    lambda ans, a, b, adjoint, **options: lambda g: _again(a, g, not adjoint, **options),
+    unread=(1,),
 )
 _solve.defjvp(
     _solve_push_a,
-    lambda g, ans, a, b, transposed, **options: _again(a, g, transposed, **options),
+    lambda g, ans, a, b, adjoint, **options: _again(a, g, adjoint, **options),
 )
 _solve.defpattern("...ij->...kl", "...kj->...ij")
-_solve.together = _solve_pulls
-_solve.unread = (1,)
+_solve.deftogether(_solve_pulls)
+
+TRANSPOSED = {
+    "lower triangular": "upper triangular",
+    "upper triangular": "lower triangular",
+}
 
 
 @implements(scipy.linalg.solve)
@@ -196,15 +197,15 @@ def solve(
 ) -> Any:
     """Solve a @ x = b; only what `assume_a` lets SciPy read of a is read."""
     a, b = square(a, check_finite), finite(b, check_finite)
+    a = _as_read(a, assume_a, lower)
     options: dict[str, Any] = {"lower": lower}
     if assume_a is not None:
         options["assume_a"] = assume_a
-    a = _as_read(a, assume_a, lower)
-    if are_complex(a, b):
-        if transposed:
-            raise NotImplementedError("solve of complex matrices: write T(a) for transposed=True")
-        return systems(lambda a, b: of_complex.solve(a, b, **options), a, b)
-    return systems(lambda a, b: _solve(a, b, bool(transposed), **options), a, b)
+    if transposed and are_complex(a, b):  # which SciPy does not do
+        a, transposed = T(a), False
+        if assume_a in TRANSPOSED:
+            options["assume_a"] = TRANSPOSED[assume_a]
+    return solved(lambda a, b: _solve(a, b, adjoint=bool(transposed), **options), a, b)
 
 
 @implements(scipy.linalg.solve_triangular)
@@ -218,12 +219,19 @@ def solve_triangular(
     check_finite: bool = True,
 ) -> Any:
     """Solve a @ x = b, or a.T @ x = b, for a triangle a."""
-    transposed = {0: False, "N": False, 1: True, "T": True, 2: True, "C": True}[trans]
+    how = {"lower": bool(lower), "unit": bool(unit_diagonal)}
     a, b = square(a, check_finite), finite(b, check_finite)
-    lower, unit = bool(lower), bool(unit_diagonal)
-    if are_complex(a, b):
-        return systems(lambda a, b: of_complex.solve_triangular(a, b, lower, unit, trans), a, b)
-    return systems(lambda a, b: solve_triangle(a, b, lower, unit, transposed), a, b)
+    return solved(lambda a, b: _solve_triangle(a, b, trans, **how), a, b)
+
+
+TRANS: dict[int | str, int] = {0: 0, "N": 0, 1: 1, "T": 1, 2: 2, "C": 2}
+
+
+def _solve_triangle(a: Any, b: Any, trans: int | str = 0, **how: bool) -> Any:
+    """The solution x of a @ x = b, of T(a) @ x = b or of H(a) @ x = b, for a triangle a."""
+    if TRANS[trans] == 1:
+        return conjugate(solve_triangle(a, conjugate(b), adjoint=True, **how))
+    return solve_triangle(a, b, adjoint=TRANS[trans] == 2, **how)
 
 
 @implements(scipy.linalg.inv)
@@ -236,16 +244,16 @@ def inv(
     lower: bool = False,
 ) -> Any:
     """The inverse matrix; only what `assume_a` lets SciPy read of a is read."""
-    return matrices.inv(_as_read(square(a, check_finite), assume_a, lower))
+    return systems.inv(_as_read(square(a, check_finite), assume_a, lower))
 
 
 @implements(scipy.linalg.det)
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The determinant; its gradient, the cofactors, is exact at singular matrices, too."""
-    return matrices.det(square(a, check_finite))
+    return systems.det(square(a, check_finite))
 
 
-@implements(scipy.linalg.lstsq)
+@implements(scipy.linalg.lstsq, plainly=of_finite(scipy.linalg.lstsq))
 def lstsq(
     a: Any,
     b: Any,
@@ -268,19 +276,18 @@ def lstsq(
     return x, residuals, rank, s
 
 
-@primitive
+@on_matrices
 def _pinv(a: Any, **options: Any) -> Any:
     factor.check_finite(a)
     return scipy.linalg.pinv(a, check_finite=False, **options)
 
 
-_pinv.called = "pinv"
 _pinv.defvjp(factor.pinv_pull)
 _pinv.defjvp(factor.pinv_push)
 _pinv.defpattern("...ij->...kl")
 
 
-@implements(scipy.linalg.pinv)
+@implements(scipy.linalg.pinv, plainly=of_finite(scipy.linalg.pinv))
 def pinv(
     a: Any,
     *,
@@ -291,7 +298,7 @@ def pinv(
 ) -> Any:
     """The pseudo-inverse; derivatives hold as long as the rank does not change."""
     a = of_numpy.matrix(finite(a, check_finite))
-    result = (of_complex.pinv if are_complex(a) else _pinv)(a, atol=atol, rtol=rtol)
+    result = _pinv(a, atol=atol, rtol=rtol)
     if not return_rank:
         return result
     return result, scipy.linalg.pinv(value(a), atol=atol, rtol=rtol, return_rank=True)[1]
@@ -305,7 +312,7 @@ def cholesky(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
     """The triangle of a Cholesky factorisation; only that triangle of a is read."""
-    return matrices.cholesky(square(a, check_finite), upper=not lower)
+    return factor.cholesky(square(a, check_finite), upper=not lower)
 
 
 @implements(scipy.linalg.cho_factor)
@@ -323,17 +330,11 @@ def cho_solve(
     """Solve a @ x = b, given the Cholesky factorisation of a."""
     c, lower = c_and_lower
     c, lower = square(c, check_finite), bool(lower)
-
-    def solve(c: Any, b: Any) -> Any:
-        if are_complex(c, b):
-            half = of_complex.solve_triangular(c, b, lower, trans=0 if lower else 2)
-            return of_complex.solve_triangular(c, half, lower, trans=2 if lower else 0)
-        return factor.cho_solve(c, b, lower)
-
-    return systems(solve, c, finite(b, check_finite))
+    b = finite(b, check_finite)
+    return solved(lambda c, b: systems.cho_solve(c, b, lower=lower), c, b)
 
 
-@primitive
+@partial(on_matrices, real=(False, True))
 def _lu_factor(a: Any) -> Any:
     """The packed factors, and the pivots as floats: outputs with derivatives are floats."""
     lu, pivots = scipy.linalg.lu_factor(a, check_finite=False)
@@ -342,14 +343,15 @@ def _lu_factor(a: Any) -> Any:
 
 def _lu_pull(ans: Any, a: Any) -> Callable[[Any], Any]:
     lu, pivots = ans
-    below, above = triangle(len(a), strict=True), triangle(len(a), lower=False)
+    n = len(pivots)
+    below, above = triangle(n, strict=True), triangle(n, lower=False)
 
     def pull(g: Any) -> Any:
-        lower, upper = part(lu, below) + np.eye(len(a)), part(lu, above)
-        inside = part(T(lower) @ part(g[0], below), below)
+        lower, upper = part(lu, below) + np.eye(n), part(lu, above)
+        inside = part(H(lower) @ part(g[0], below), below)
         inside = inside + part(outer_product(part(g[0], above), upper), above)
-        half = solve_triangle(lu, T(inside), False)
-        rows = solve_triangle(lu, T(half), True, True, True)
+        half = solve_triangle(lu, H(inside), lower=False)
+        rows = solve_triangle(lu, H(half), lower=True, unit=True, adjoint=True)
         return rows[np.argsort(permutation(pivots))]
 
     return pull
@@ -357,14 +359,14 @@ def _lu_pull(ans: Any, a: Any) -> Callable[[Any], Any]:
 
 def _lu_push(g: Any, ans: Any, a: Any) -> Any:
     lu, pivots = ans
-    below, above = triangle(len(a), strict=True), triangle(len(a), lower=False)
-    rows = solve_triangle(lu, g[permutation(pivots)], True, True)
-    inside = T(solve_triangle(lu, T(rows), False, False, True))
-    lower = (part(lu, below) + np.eye(len(a))) @ part(inside, below)
-    return lower + part(inside, above) @ part(lu, above), np.zeros(len(a))
+    n = len(pivots)
+    below, above = triangle(n, strict=True), triangle(n, lower=False)
+    rows = solve_triangle(lu, g[permutation(pivots)], lower=True, unit=True)
+    inside = H(solve_triangle(lu, H(rows), lower=False, adjoint=True))
+    lower = (part(lu, below) + np.eye(n)) @ part(inside, below)
+    return lower + part(inside, above) @ part(lu, above), np.zeros(n)
 
 
-_lu_factor.called = "lu_factor"
 _lu_factor.defvjp(_lu_pull)
 _lu_factor.defjvp(_lu_push)
 _lu_factor.defpattern("...ij->...kl,...m")
@@ -376,7 +378,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
     a = square(a, check_finite)
     if a.ndim != 2:
         raise TypeError("lu_factor has derivatives for one matrix; write a loop over a stack")
-    lu, pivots = (of_complex.lu_factor if are_complex(a) else _lu_factor)(a)
+    lu, pivots = _lu_factor(a)
     return lu, _guards.fixed(pivots).astype(np.int32)
 
 
@@ -393,17 +395,11 @@ def lu_solve(
     b = finite(b, check_finite)
     if b.ndim == 1:
         return lu_solve((lu, lu_and_piv[1]), b[:, None], trans, check_finite=False)[:, 0]
-    if are_complex(lu, b):
-        solve = of_complex.solve_triangular
-        if trans:
-            half = solve(lu, b, lower=False, trans=trans)
-            return solve(lu, half, lower=True, unit=True, trans=trans)[np.argsort(order)]
-        return solve(lu, solve(lu, b[order], lower=True, unit=True), lower=False)
     if trans:
-        half = solve_triangle(lu, b, False, False, True)
-        return solve_triangle(lu, half, True, True, True)[np.argsort(order)]
-    half = solve_triangle(lu, b[order], True, True)
-    return solve_triangle(lu, half, False)
+        half = _solve_triangle(lu, b, trans, lower=False)
+        return _solve_triangle(lu, half, trans, lower=True, unit=True)[np.argsort(order)]
+    half = solve_triangle(lu, b[order], lower=True, unit=True)
+    return solve_triangle(lu, half, lower=False)
 
 
 @implements(scipy.linalg.lu)
@@ -447,14 +443,14 @@ def qr(
     return ((r,) if mode == "r" else (q, r)) + order
 
 
-@primitive
-def _eigh(a: Any, lower: bool, driver: str | None) -> Any:
+@partial(on_matrices, real=(True, False))
+def _eigh(a: Any, *, lower: bool, driver: str | None) -> Any:
+    factor.check_finite(a, triangle(a.shape[-1], lower))
     return scipy.linalg.eigh(a, lower=lower, driver=driver, check_finite=False)
 
 
-_eigh.called = "eigh"
-_eigh.defvjp(lambda ans, a, lower, driver: factor.eigh_pull(ans, a, lower))
-_eigh.defjvp(lambda g, ans, a, lower, driver: factor.eigh_push(g, ans, a, lower))
+_eigh.defvjp(factor.eigh_pull, unread=(0,))
+_eigh.defjvp(factor.eigh_push)
 _eigh.defpattern("...ij->...k,...lm")
 
 
@@ -484,25 +480,23 @@ def eigh(
     if b is not None:
         results = _eigh_of_pair(a, square(b, check_finite), lower, eigvals_only)
     elif eigvals_only:
-        results = (matrices.eigvalsh(a, lower=lower),)
-    elif are_complex(a):
-        results = of_complex.eigh(a, lower=lower, driver=driver)
+        results = (factor.eigvalsh(a, lower=lower),)
     else:
-        results = _eigh(a, lower, driver)
+        results = _eigh(a, lower=lower, driver=driver)
     results = tuple(x[..., chosen] for x in results)
     return results[0] if eigvals_only else results
 
 
 def _eigh_of_pair(a: Any, b: Any, lower: bool, eigvals_only: bool) -> tuple[Any, ...]:
     """By the triangle l with b = l @ H(l), the problem of inv(l) @ a @ inv(H(l))."""
-    l = matrices.cholesky(b, upper=not lower)  # noqa: E741
+    l = factor.cholesky(b, upper=not lower)  # noqa: E741
     l = l if lower else H(l)  # noqa: E741
-    half = matrices.solve_triangle(l, matrices.mirrored(a, lower), True)
-    single = matrices.solve_triangle(l, H(half), True)
+    half = solve_triangle(l, mirrored(a, lower), lower=True)
+    single = solve_triangle(l, H(half), lower=True)
     if eigvals_only:
-        return (matrices.eigvalsh(single),)
-    w, v = matrices.eigh(single)
-    v = matrices.solve_triangle(H(l), v, False)
+        return (factor.eigvalsh(single),)
+    w, v = factor.eigh(single)
+    v = solve_triangle(l, v, lower=True, adjoint=True)
     scipys = scipy.linalg.eigh(value(a), value(b), lower=lower)[1]
     turn = np.sum(np.conj(value(v)) * scipys, axis=-2, keepdims=True)
     return w, v * (turn / np.abs(turn))
@@ -514,19 +508,18 @@ def eigvalsh(a: Any, b: Any = None, **options: Any) -> Any:
     return eigh(a, b, eigvals_only=True, **options)
 
 
-@primitive
-def _svd(a: Any, full: bool, driver: str) -> Any:
+@partial(on_matrices, real=(False, True, False))
+def _svd(a: Any, *, full: bool, driver: str) -> Any:
     factor.check_finite(a)
     return scipy.linalg.svd(a, full_matrices=full, check_finite=False, lapack_driver=driver)
 
 
-_svd.called = "svd"
-_svd.defvjp(lambda ans, a, full, driver: factor.svd_pull(ans, a, full))
-_svd.defjvp(lambda g, ans, a, full, driver: factor.svd_push(g, ans, a, full))
+_svd.defvjp(factor.svd_pull, unread=(0,))
+_svd.defjvp(factor.svd_push)
 _svd.defpattern("...ij->...kl,...m,...no")
 
 
-@implements(scipy.linalg.svd)
+@implements(scipy.linalg.svd, plainly=of_finite(scipy.linalg.svd))
 def svd(
     a: Any,
     full_matrices: bool = True,
@@ -538,60 +531,18 @@ def svd(
     """Singular values and vectors; see `cadiff.numpy.linalg.svd`."""
     a = of_numpy.matrix(finite(a, check_finite))
     if not compute_uv:
-        return matrices.svdvals(a)
+        return factor.svdvals(a)
     full = bool(full_matrices) and a.shape[-2] != a.shape[-1]
-    if are_complex(a):
-        return of_complex.svd(a, full=full, driver=lapack_driver)
-    return _svd(a, full, lapack_driver)
+    return _svd(a, full=full, driver=lapack_driver)
 
 
 @implements(scipy.linalg.svdvals)
 def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Singular values, from the largest to the smallest; at 0 their derivatives are 0."""
-    return matrices.svdvals(of_numpy.matrix(finite(a, check_finite)))
+    return factor.svdvals(of_numpy.matrix(finite(a, check_finite)))
 
 
 # --- functions of matrices -----------------------------------------------------------------------
-
-
-@primitive
-def _expm(a: Any) -> Any:
-    return exponential(a)
-
-
-@primitive
-def _frechet(a: Any, e: Any) -> Any:
-    """The derivative of expm at a along e; its transpose is the derivative at a.T."""
-    return frechet(a, e)
-
-
-def _second(a: Any, e: Any, f: Any) -> Any:
-    """The second derivative of expm at a along e and f.
-
-    By Mathias, "A chain rule for matrix functions and applications" (1996), the derivative along e
-    is the upper right block of expm([[a, e], [0, a]]); here is the derivative of that.
-    """
-    zero = np.zeros(a.shape)
-    n = a.shape[-1]
-    return _frechet(blocks(a, e, zero, a), blocks(f, zero, zero, f))[..., :n, n:]
-
-
-_frechet.called = "expm_frechet"
-_frechet.defvjp(
-    lambda ans, a, e: lambda g: _second(T(a), T(e), g),
-    lambda ans, a, e: lambda g: _frechet(T(a), g),
-)
-_frechet.defjvp(
-    lambda g, ans, a, e: _second(a, e, g),
-    lambda g, ans, a, e: _frechet(a, g),
-)
-_frechet.defpattern("...ij->...kl", "...ij->...kl")
-
-
-_expm.called = "expm"
-_expm.defvjp(lambda ans, a: lambda g: _frechet(T(a), g))
-_expm.defjvp(lambda g, ans, a: _frechet(a, g))
-_expm.defpattern("...ij->...kl")
 
 
 @implements(scipy.linalg.expm)
@@ -600,7 +551,7 @@ def expm(A: Any) -> Any:
     A = number(A)
     if not A.ndim:
         A = reshape(A, (1, 1))
-    return (of_complex.expm if are_complex(A) else _expm)(of_numpy.square(A))
+    return functions.expm(of_numpy.square(A))
 
 
 @implements(scipy.linalg.expm_frechet)
@@ -615,108 +566,35 @@ def expm_frechet(
     A, E = square(A, check_finite), square(E, check_finite)
     if A.shape != E.shape:
         raise ValueError("expected A and E to be the same shape")
-    if are_complex(A, E):
-        tangent = of_complex.frechet(A, E)
-        return (expm(A), tangent) if compute_expm else tangent
-    tangent = _frechet(A, E)
-    return (_expm(A), tangent) if compute_expm else tangent
-
-
-def _real(x: Any, what: str) -> Any:
-    """The real part of a matrix whose imaginary part is rounding; otherwise an error."""
-    noise = 1e3 * EPSILON * np.max(np.abs(x), initial=0.0)
-    if np.iscomplexobj(x) and np.max(np.abs(x.imag), initial=0.0) > noise:
-        raise ComplexResultError(f"{what} of this matrix is complex")
-    return np.real(x)
-
-
-@primitive
-def _logm(a: Any) -> Any:
-    return each(lambda a: _real(scipy.linalg.logm(a), "the logarithm"), a)
-
-
-def _logm_derivative(a: Any, e: Any) -> Any:
-    """The derivative of logm at a along e, which is first made as large as a; see `_second`."""
-    sizes = np.linalg.norm(held(a), axis=(-2, -1), keepdims=True)
-    factors = np.linalg.norm(held(e), axis=(-2, -1), keepdims=True) / sizes
-    factors = np.where(factors == 0.0, 1.0, factors)
-    n = a.shape[-1]
-    return factors * _logm(blocks(a, e / factors, np.zeros(a.shape), a))[..., :n, n:]
-
-
-_logm.called = "logm"
-_logm.defvjp(lambda ans, a: lambda g: _logm_derivative(T(a), g))
-_logm.defjvp(lambda g, ans, a: _logm_derivative(a, g))
-_logm.defpattern("...ij->...kl")
+    tangent = functions.frechet(A, E)
+    return (functions.expm(A), tangent) if compute_expm else tangent
 
 
 @implements(scipy.linalg.logm)
 def logm(A: Any, disp: bool = True) -> Any:
     """The principal logarithm of a matrix."""
     supported("logm", disp=(disp, True))
-    return matrices.where_real(_logm, of_complex.logm)(square(A))
-
-
-@primitive
-def _sylvester(a: Any, b: Any, q: Any) -> Any:
-    return each(scipy.linalg.solve_sylvester, a, b, q)
-
-
-_sylvester.called = "solve_sylvester"
-_sylvester.defvjp(
-    lambda ans, a, b, q: lambda g: -outer_product(_sylvester(T(a), T(b), g), ans),
-    lambda ans, a, b, q: lambda g: -(T(ans) @ _sylvester(T(a), T(b), g)),
-    lambda ans, a, b, q: lambda g: _sylvester(T(a), T(b), g),
-)
-_sylvester.defjvp(
-    lambda g, ans, a, b, q: -_sylvester(a, b, g @ ans),
-    lambda g, ans, a, b, q: -_sylvester(a, b, ans @ g),
-    lambda g, ans, a, b, q: _sylvester(a, b, g),
-)
-_sylvester.defpattern("...ij->...kl", "...ij->...kl", "...ij->...kl")
+    return functions.logm(square(A))
 
 
 @implements(scipy.linalg.solve_sylvester)
 def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     """Solve a @ x + x @ b = q."""
-    return _solved_sylvester(square(a), square(b), of_numpy.matrix(q))
-
-
-def _solved_sylvester(a: Any, b: Any, q: Any) -> Any:
-    return (of_complex.sylvester if are_complex(a, b, q) else _sylvester)(a, b, q)
+    return functions.sylvester(square(a), square(b), of_numpy.matrix(q))
 
 
 @implements(scipy.linalg.solve_continuous_lyapunov)
 def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
     """Solve a @ x + x @ a.T = q, with the adjoint of a if that is complex."""
     a = square(a)
-    return _solved_sylvester(a, H(a), square(q))
-
-
-@primitive
-def _sqrtm(a: Any) -> Any:
-    return each(lambda a: _real(scipy.linalg.sqrtm(a), "the square root"), a)
-
-
-def _root_derivative(x: Any, g: Any) -> Any:
-    """The solution of dx @ x + x @ dx = g, which follows from x @ x = a."""
-    sizes = np.abs(np.linalg.eigvals(value(x)))
-    if np.any(sizes <= EPSILON * np.max(sizes, axis=-1, initial=0.0, keepdims=True)):
-        raise LinAlgError("the square root of a singular matrix has no derivative")
-    return _sylvester(x, x, g)
-
-
-_sqrtm.called = "sqrtm"
-_sqrtm.defvjp(lambda ans, a: lambda g: _root_derivative(T(ans), g))
-_sqrtm.defjvp(lambda g, ans, a: _root_derivative(ans, g))
-_sqrtm.defpattern("...ij->...kl")
+    return functions.sylvester(a, H(a), square(q))
 
 
 @implements(scipy.linalg.sqrtm)
 def sqrtm(A: Any, disp: bool = True, blocksize: int = 64) -> Any:
     """The principal square root of a matrix."""
     supported("sqrtm", disp=(disp, True))
-    return matrices.where_real(_sqrtm, of_complex.sqrtm)(square(A))
+    return functions.sqrtm(square(A))
 
 
 # --- norms and special matrices ------------------------------------------------------------------

@@ -60,18 +60,22 @@ from ..operations.table import (
     xlog1py,
     xlogy,
 )
+from . import _values
 from ._families import (
     beta_density,
+    beta_log_density,
     choose,
     digamma_gap,
     erfcx_moment,
     gamma_density,
+    gamma_log_density,
     hypot_ratio,
     i0e_moment,
     ive_tail,
     kve_moment,
     log_ratio,
     student_density,
+    student_log_density,
 )
 
 Function = Callable[..., Any]
@@ -189,8 +193,13 @@ ndtri_exp = _ufunc(
 )
 owens_t = _ufunc(
     "owens_t(h, a)",
+    values=_values.owens_t,
     h=lambda v, h, a: -0.5 * _normal_density(h) * erf(a * h / ROOT2),
-    a=lambda v, h, a: exp(-0.5 * square(h) * (1.0 + square(a))) / (1.0 + square(a)) / math.tau,
+    a=lambda v, h, a: choose(
+        np.hypot(held(h), held(h) * held(a)) > 40.0,  # exp is 0, and the squares may overflow
+        lambda: 0.0,
+        lambda: exp(-0.5 * (square(h) + square(h * a))) / (1.0 + square(a)) / math.tau,
+    ),
 )
 
 
@@ -214,41 +223,17 @@ cosm1 = _ufunc("cosm1(x)", x=lambda v, x: -sin(x))
 exprel = _ufunc("exprel(x)", x=lambda v, x: _exprel_slope(x))
 
 
-# SciPy loses the digits of the angle next to a pole, and all of them beyond 1e14.
-
-
-def _nearest_turn(x: Any) -> Any:
-    """The angle less a multiple of 180, at most 90 in size, without rounding."""
-    rest = np.fmod(x, 180.0)
-    return np.where(np.abs(rest) > 90.0, rest - np.copysign(180.0, rest), rest)
-
-
-def _tangent_of_degrees(x: Any) -> Any:
-    turn = _nearest_turn(x)
-    beside = np.copysign(1.0, turn) / sp.tandg(90.0 - np.abs(turn))
-    return np.where(np.abs(turn) > 85.0, beside, sp.tandg(turn))[()]
-
-
-def _cotangent_of_degrees(x: Any) -> Any:
-    turn = _nearest_turn(x)
-    size = np.abs(turn)
-    far = np.where(size > 85.0, sp.tandg(90.0 - size), sp.cotdg(size))
-    inner = np.where(turn == 0.0, np.inf, 1.0 / sp.tandg(turn))
-    return np.where(size < 5.0, inner, np.copysign(far, turn))[()]
-
-
 sindg: Function = _ufunc(
     "sindg(x)", values=lambda x: sp.sindg(np.fmod(x, 360.0)), x=lambda v, x: DEGREE * cosdg(x)
 )
 cosdg: Function = _ufunc(
     "cosdg(x)", values=lambda x: sp.cosdg(np.fmod(x, 360.0)), x=lambda v, x: -DEGREE * sindg(x)
 )
-tandg = _ufunc("tandg(x)", values=_tangent_of_degrees, x=lambda v, x: DEGREE * (1.0 + square(v)))
-cotdg = _ufunc(
-    "cotdg(x)", values=_cotangent_of_degrees, x=lambda v, x: -DEGREE * (1.0 + square(v))
-)
+tandg = _ufunc("tandg(x)", values=_values.tandg, x=lambda v, x: DEGREE * (1.0 + square(v)))
+cotdg = _ufunc("cotdg(x)", values=_values.cotdg, x=lambda v, x: -DEGREE * (1.0 + square(v)))
 powm1 = _ufunc(
     "powm1(x, y)",
+    values=_values.powm1,
     x=lambda v, x, y: choose(
         (held(x) == 0.0) & (held(y) == 0.0), lambda: 0.0, lambda: y * power(x, y - 1.0)
     ),
@@ -258,17 +243,17 @@ powm1 = _ufunc(
 )
 boxcox = _ufunc(
     "boxcox(x, lmbda)",
-    values=lambda x, lmbda: _with_end(sp.boxcox(x, lmbda), np.equal(x, 0.0), lmbda),
+    values=_values.boxcox,
     x=lambda v, x, lmbda: _inside(v, power(x, lmbda - 1.0)),
     lmbda=lambda v, x, lmbda: choose(
         held(x) == 0.0,
-        lambda: reciprocal(square(lmbda)),
+        lambda: square(reciprocal(lmbda)),
         lambda: square(log(x)) * _exprel_slope(lmbda * log(x)),
     ),
 )
 boxcox1p = _ufunc(
     "boxcox1p(x, lmbda)",
-    values=lambda x, lmbda: _with_end(sp.boxcox1p(x, lmbda), np.equal(x, -1.0), lmbda),
+    values=_values.boxcox1p,
     x=lambda v, x, lmbda: _inside(
         v,
         choose(
@@ -279,24 +264,20 @@ boxcox1p = _ufunc(
     ),
     lmbda=lambda v, x, lmbda: choose(
         held(x) == -1.0,
-        lambda: reciprocal(square(lmbda)),
+        lambda: square(reciprocal(lmbda)),
         lambda: square(log1p(x)) * _exprel_slope(lmbda * log1p(x)),
     ),
 )
 inv_boxcox = _ufunc(
     "inv_boxcox(y, lmbda)",
     y=lambda v, y, lmbda: _inv_boxcox_slope(v, y, lmbda),
-    lmbda=lambda v, y, lmbda: v * square(y) * _log1prel_slope(lmbda * y),
+    lmbda=lambda v, y, lmbda: _inv_boxcox_bend(v, y, lmbda),
 )
 inv_boxcox1p = _ufunc(
     "inv_boxcox1p(y, lmbda)",
-    values=lambda y, lmbda: np.where(  # SciPy takes λ y for y, where it is tiny
-        np.not_equal(lmbda, 0.0) & (np.abs(np.multiply(lmbda, y)) < 1e-150),
-        np.expm1(y),
-        sp.inv_boxcox1p(y, lmbda),
-    )[()],
+    values=_values.inv_boxcox1p,
     y=lambda v, y, lmbda: _inv_boxcox_slope(inv_boxcox(y, lmbda), y, lmbda),
-    lmbda=lambda v, y, lmbda: inv_boxcox(y, lmbda) * square(y) * _log1prel_slope(lmbda * y),
+    lmbda=lambda v, y, lmbda: _inv_boxcox_bend(inv_boxcox(y, lmbda), y, lmbda),
 )
 
 
@@ -309,9 +290,14 @@ def _inv_boxcox_slope(x: Any, y: Any, lmbda: Any) -> Any:
     )
 
 
-def _with_end(usual: Any, end: Any, lmbda: Any) -> Any:
-    """The values, but -1 / λ where x**λ is zero, also for a tiny λ."""
-    return np.where(end & np.greater(lmbda, 0.0), np.divide(-1.0, lmbda), usual)[()]
+def _inv_boxcox_bend(x: Any, y: Any, lmbda: Any) -> Any:
+    """The derivative by λ, x times that of log1p(λ y) / λ; y² is not taken, it may overflow."""
+    z = held(lmbda) * held(y)
+    return choose(
+        (z > 2.0) | (z < -0.5),
+        lambda: x / lmbda * (y / (1.0 + lmbda * y) - log1p(lmbda * y) / lmbda),
+        lambda: x * y * (y * _log1prel_slope(lmbda * y)),
+    )
 
 
 def _exprel_slope(x: Any) -> Any:
@@ -325,12 +311,8 @@ def _exprel_slope(x: Any) -> Any:
 
 
 def _log1prel_slope(x: Any) -> Any:
-    """The derivative of log1p(x) / x."""
-    return choose(
-        (held(x) > 2.0) | (held(x) < -0.5),
-        lambda: (1.0 / (1.0 + x) - log1p(x) / x) / x,
-        lambda: -0.5 * hyp2f1(2.0, 2.0, 3.0, -x),
-    )
+    """The derivative of log1p(x) / x, for x between -½ and 2."""
+    return -0.5 * hyp2f1(2.0, 2.0, 3.0, -x)
 
 
 # --- entropies and losses ------------------------------------------------------------------------
@@ -352,6 +334,7 @@ def _one_less_ratio(x: Any, y: Any) -> Any:
 
 kl_div = _ufunc(
     "kl_div(x, y)",
+    values=_values.kl_div,
     x=lambda v, x, y: log_ratio(x, y),
     y=lambda v, x, y: _positive(
         x, y, choose(_at_origin(x, y), lambda: 1.0, lambda: _one_less_ratio(x, y))
@@ -371,11 +354,18 @@ huber = _ufunc(
 )
 pseudo_huber = _ufunc(
     "pseudo_huber(delta, r)",
+    values=_values.pseudo_huber,
     delta=lambda v, delta, r: _positive(delta, 0.0, _pseudo_huber_by_delta(delta, r)),
     r=lambda v, delta, r: _positive(
         delta,
         0.0,
-        choose(_at_origin(delta, r), lambda: 0.0, lambda: delta * hypot_ratio(r, delta)),
+        choose(
+            np.abs(held(r)) < held(delta),
+            lambda: r / hypot(1.0, r / delta),
+            lambda: choose(
+                _at_origin(delta, r), lambda: 0.0, lambda: delta * hypot_ratio(r, delta)
+            ),
+        ),
     ),
 )
 
@@ -524,7 +514,7 @@ def _binom_by_x(v: Any, x: Any, y: Any) -> Any:
     def both_reflected() -> Any:
         w = y - x
         turn = _sin_pi(w) / _sin_pi(x + 1.0)
-        twist = math.pi * _sin_pi(y + 1.0) / square(_sin_pi(x + 1.0))
+        twist = -math.pi * _sin_pi(y) / square(_sin_pi(x + 1.0))
         return -binom(w - 1.0, y) * (_digamma_gap(-x, y) * turn + twist)
 
     return choose(
@@ -554,10 +544,7 @@ def _binom_by_y(v: Any, x: Any, y: Any) -> Any:
         mirrored = binom(w - 1.0, y)  # at a fixed x
         slope = choose(
             np.asarray(held(y) < -0.5),
-            lambda: (
-                beta(w, -y)
-                * (digamma_gap(0, -y, w + y) * _sin_pi(y + 1.0) / math.pi + _cos_pi(y + 1.0))
-            ),
+            lambda: beta(w, -y) * -(digamma_gap(0, -y, w + y) * _sin_pi(y) / math.pi + _cos_pi(y)),
             lambda: mirrored * digamma_gap(0, y + 1.0, -x - 1.0),
         )
         return (slope * _sin_pi(w) + mirrored * math.pi * _cos_pi(w)) / _sin_pi(x + 1.0)
@@ -585,7 +572,7 @@ def multigammaln(a: Any, d: int) -> Any:
     return total
 
 
-_zeta = _Elementwise(lambda x, q: sp.zeta(x, q))
+_zeta = _Elementwise(_values.zeta)
 _zeta.defpartials(_refusal("zeta", "x"), lambda v, x, q: -x * _zeta(x + 1.0, q))
 
 
@@ -601,28 +588,51 @@ def zeta(x: Any, q: Any = None, out: None = None) -> Any:
 
 gammainc = _ufunc("gammainc(a, x)", x=lambda v, a, x: gamma_density(a, x))
 gammaincc = _ufunc("gammaincc(a, x)", x=lambda v, a, x: -gamma_density(a, x))
-gammaincinv = _ufunc("gammaincinv(a, y)", y=lambda v, a, y: reciprocal(gamma_density(a, v)))
-gammainccinv = _ufunc("gammainccinv(a, y)", y=lambda v, a, y: -reciprocal(gamma_density(a, v)))
+
+
+def _gamma_width(a: Any, x: Any) -> Any:
+    """The reciprocal of the density; next to 0 by its logarithm, whose slope does not overflow."""
+    return choose(
+        (held(x) > 0.0) & (held(x) < 1e-60),
+        lambda: exp(-gamma_log_density(a, x)),
+        lambda: reciprocal(gamma_density(a, x)),
+    )
+
+
+def _beta_width(a: Any, b: Any, x: Any) -> Any:
+    return choose(
+        (held(x) > 0.0) & (held(x) < 1e-60),
+        lambda: exp(-beta_log_density(a, b, x)),
+        lambda: reciprocal(beta_density(a, b, x)),
+    )
+
+
+gammaincinv = _ufunc("gammaincinv(a, y)", y=lambda v, a, y: _gamma_width(a, v))
+gammainccinv = _ufunc("gammainccinv(a, y)", y=lambda v, a, y: -_gamma_width(a, v))
 betainc = _ufunc("betainc(a, b, x)", x=lambda v, a, b, x: beta_density(a, b, x))
 betaincc = _ufunc("betaincc(a, b, x)", x=lambda v, a, b, x: -beta_density(a, b, x))
 betaincinv: Function = _ufunc(
     "betaincinv(a, b, y)",
     y=lambda v, a, b, y: choose(
         held(v) <= 0.5,
-        lambda: reciprocal(beta_density(a, b, v)),
-        lambda: reciprocal(beta_density(b, a, betainccinv(b, a, y))),  # at 1 - v, to all digits
+        lambda: _beta_width(a, b, v),
+        lambda: _beta_width(b, a, betainccinv(b, a, y)),  # at 1 - v, to all digits
     ),
 )
 betainccinv: Function = _ufunc(
     "betainccinv(a, b, y)",
     y=lambda v, a, b, y: choose(
         held(v) <= 0.5,
-        lambda: -reciprocal(beta_density(a, b, v)),
-        lambda: -reciprocal(beta_density(b, a, betaincinv(b, a, y))),
+        lambda: -_beta_width(a, b, v),
+        lambda: -_beta_width(b, a, betaincinv(b, a, y)),
     ),
 )
-stdtr = _ufunc("stdtr(df, t)", t=lambda v, df, t: student_density(df, t))
-stdtrit = _ufunc("stdtrit(df, p)", p=lambda v, df, p: reciprocal(student_density(df, v)))
+stdtr = _ufunc("stdtr(df, t)", values=_values.stdtr, t=lambda v, df, t: student_density(df, t))
+stdtrit = _ufunc(
+    "stdtrit(df, p)",
+    values=_values.stdtrit,
+    p=lambda v, df, p: exp(-student_log_density(df, v)),
+)
 chdtr = _ufunc("chdtr(v, x)", x=lambda ans, v, x: 0.5 * gamma_density(0.5 * v, 0.5 * x))
 chdtrc = _ufunc("chdtrc(v, x)", x=lambda ans, v, x: -0.5 * gamma_density(0.5 * v, 0.5 * x))
 chdtri = _ufunc(
@@ -653,7 +663,11 @@ nbdtrc = _ufunc("nbdtrc(k, n, p)", p=lambda v, k, n, p: -beta_density(n, np.floo
 
 
 def _f_density(dfn: Any, dfd: Any, x: Any) -> Any:
-    """The density of F: that of beta at w = dfn x / (dfn x + dfd), or at 1 - w where w > ½."""
+    """The density of F: that of beta at w = dfn x / (dfn x + dfd), or at 1 - w where w > ½.
+
+    Beyond 1e60 degrees of freedom it no longer depends on them, and their squares overflow.
+    """
+    dfn, dfd = np.minimum(dfn, 1e60), np.minimum(dfd, 1e60)
     total = dfn * x + dfd
     density = choose(
         np.asarray(dfn * held(x) < dfd),
@@ -675,6 +689,7 @@ j0: Function = _ufunc("j0(x)", x=lambda v, x: -j1(x))
 j1: Function = _ufunc("j1(x)", x=lambda v, x: 0.5 * (j0(x) - jv(2, x)))
 jv: Function = _ufunc(
     "jv(v, z)",
+    values=_values.jv,
     z=lambda ans, v, z: choose(
         _next_to_zero(v, z),
         lambda: v / z * ans - jv(v + 1, z),
@@ -690,6 +705,7 @@ i0: Function = _ufunc("i0(x)", x=lambda v, x: i1(x))
 i1: Function = _ufunc("i1(x)", x=lambda v, x: 0.5 * (i0(x) + iv(2, x)))
 iv: Function = _ufunc(
     "iv(v, z)",
+    values=_values.iv,
     z=lambda ans, v, z: choose(
         _next_to_zero(v, z),
         lambda: v / z * ans + iv(v + 1, z),
@@ -698,15 +714,17 @@ iv: Function = _ufunc(
 )
 k0: Function = _ufunc("k0(x)", x=lambda v, x: -k1(x))
 k1: Function = _ufunc("k1(x)", x=lambda v, x: -0.5 * (k0(x) + kn(2, x)))
-kn: Function = _ufunc("kn(n, x)", x=lambda v, n, x: -0.5 * (kn(abs(n - 1), x) + kn(abs(n + 1), x)))
-kv: Function = _ufunc("kv(v, z)", z=lambda ans, v, z: -0.5 * (kv(v - 1, z) + kv(v + 1, z)))
+kn: Function = _ufunc(
+    "kn(n, x)", values=_values.kn, x=lambda v, n, x: -0.5 * (kn(abs(n - 1), x) + kn(abs(n + 1), x))
+)
+kv: Function = _ufunc(
+    "kv(v, z)", values=_values.kv, z=lambda ans, v, z: -0.5 * (kv(v - 1, z) + kv(v + 1, z))
+)
 i0e = _ufunc("i0e(x)", x=lambda v, x: -sign(x) * i0e_moment(1, absolute(x)))
 i1e = _ufunc("i1e(x)", x=lambda v, x: i0e_moment(2, absolute(x)) - i0e_moment(1, absolute(x)))
 ive: Function = _ufunc(
     "ive(v, z)",
-    values=lambda v, z: np.where(
-        np.asarray(z) > 1e8 + np.square(v), ive_tail(0, v, z), sp.ive(v, z)
-    )[()],
+    values=_values.ive,
     z=lambda ans, v, z: choose(
         held(z) > 18.0 + 0.5 * np.square(v),
         lambda: ive_tail(1, v, z),
@@ -719,7 +737,7 @@ ive: Function = _ufunc(
 )
 k0e = _ufunc("k0e(x)", x=lambda v, x: _kve_slope(v, 0, x))
 k1e = _ufunc("k1e(x)", x=lambda v, x: _kve_slope(v, 1, x))
-kve: Function = _ufunc("kve(v, z)", z=lambda ans, v, z: _kve_slope(ans, v, z))
+kve: Function = _ufunc("kve(v, z)", values=_values.kve, z=lambda ans, v, z: _kve_slope(ans, v, z))
 
 
 def _kve_slope(ans: Any, v: Any, z: Any) -> Any:
@@ -750,22 +768,17 @@ spence = _ufunc(
         lambda: -hyp2f1(1.0, 1.0, 2.0, 1.0 - z),
     ),
 )
-hyp0f1: Function = _ufunc("hyp0f1(v, z)", z=lambda ans, v, z: hyp0f1(v + 1.0, z) / v)
+hyp0f1: Function = _ufunc(
+    "hyp0f1(v, z)", values=_values.hyp0f1, z=lambda ans, v, z: hyp0f1(v + 1.0, z) / v
+)
 hyp1f1: Function = _ufunc(
     "hyp1f1(a, b, x)",
-    values=lambda a, b, x: _hyp1f1(a, b, x),
+    values=_values.hyp1f1,
     x=lambda v, a, b, x: a / b * hyp1f1(a + 1.0, b + 1.0, x),
 )
-
-
-def _hyp1f1(a: Any, b: Any, x: Any) -> Any:
-    """All but polynomials are infinite long before x = 1e6, and beyond SciPy may not return."""
-    series = np.greater(a, 0.0) | np.not_equal(a, np.floor(a))
-    return sp.hyp1f1(a, b, np.where(series & np.greater(x, 1e6), 1e6, x))
-
-
 hyp2f1: Function = _ufunc(
     "hyp2f1(a, b, c, z)",
+    values=_values.hyp2f1,
     z=lambda v, a, b, c, z: a * b / c * hyp2f1(a + 1.0, b + 1.0, c + 1.0, z),
 )
 

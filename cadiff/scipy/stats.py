@@ -39,6 +39,7 @@ from ..operations.table import (
     log1p,
     log_expit,
     power,
+    reciprocal,
     square,
     where,
     xlog1py,
@@ -400,7 +401,7 @@ lognorm = Continuous(
 )
 cauchy = Continuous(
     st.cauchy,
-    pdf=lambda z: 1.0 / math.pi / (1.0 + square(z)),
+    pdf=lambda z: square(reciprocal(hypot(1.0, z))) / math.pi,
     logpdf=lambda z: -LOG_PI - 2.0 * log(hypot(1.0, z)),
     cdf=lambda z: arctan2(1.0, -z) / math.pi,
     logcdf=lambda z: _cauchy_logcdf(z),
@@ -473,7 +474,7 @@ poisson = Discrete(
     pmf=lambda k, mu: gamma_density(k + 1.0, mu),
     logpmf=lambda k, mu: gamma_log_density(k + 1.0, mu),
     cdf=lambda k, mu: special.pdtr(k, mu),
-    logcdf=lambda k, mu: log_gammaincc(k + 1.0, mu),
+    logcdf=lambda k, mu: choose(k == 0.0, lambda: -mu, lambda: log_gammaincc(k + 1.0, mu)),
     sf=lambda k, mu: special.pdtrc(k, mu),
     logsf=lambda k, mu: log_gammainc(k + 1.0, mu),
 )
@@ -485,9 +486,13 @@ binom = Discrete(
     pmf=lambda k, n, p: beta_density(k + 1.0, n - k + 1.0, p) / (n + 1.0),
     logpmf=lambda k, n, p: _binom_logpmf(k, n, p),
     cdf=lambda k, n, p: special.betaincc(k + 1.0, n - k, p),
-    logcdf=lambda k, n, p: log_betaincc(k + 1.0, n - k, p),
+    logcdf=lambda k, n, p: choose(  # all but none: in what is nearly 1 second derivatives cancel
+        k == 0.0, lambda: xlog1py(n, -p), lambda: log_betaincc(k + 1.0, n - k, p)
+    ),
     sf=lambda k, n, p: special.betainc(k + 1.0, n - k, p),
-    logsf=lambda k, n, p: log_betainc(k + 1.0, n - k, p),
+    logsf=lambda k, n, p: choose(
+        k == value(n) - 1.0, lambda: xlogy(n, p), lambda: log_betainc(k + 1.0, n - k, p)
+    ),
 )
 bernoulli = Discrete(
     st.bernoulli,
@@ -594,20 +599,36 @@ class Dirichlet(Multivariate):
         plain = self.original.logpdf(value(x), value(alpha))  # with SciPy's checks
         if not (carries(x) or carries(alpha)):
             return plain
+        x, exponents, normaliser = self._parts(x, alpha)
+        return sum_(xlogy(exponents, x), 0) - normaliser
+
+    def pdf(self, x: Any, alpha: Any) -> Any:
+        """The density at x, shape (k, ...) or (k - 1, ...)."""
+        plain = self.original.pdf(value(x), value(alpha))  # with SciPy's checks
+        if not (carries(x) or carries(alpha)):
+            return plain
+        x, exponents, normaliser = self._parts(x, alpha)
+
+        def product() -> Any:
+            """At an entry of 0 the logarithm has no derivatives; each factor has them."""
+            return np.prod(power(x, exponents) * exp(normaliser / -len(exponents)), axis=0)
+
+        return choose(
+            np.any(value(x) == 0.0, axis=0),
+            product,
+            lambda: exp(sum_(xlogy(exponents, x), 0) - normaliser),
+        )
+
+    @staticmethod
+    def _parts(x: Any, alpha: Any) -> tuple[Any, Any, Any]:
+        """All entries of x, their exponents, and the logarithm of the integral of the powers."""
         x, alpha = gathered(x), gathered(alpha)
         shape = np.shape(value(x))
         k = len(value(alpha))
         if shape[0] == k - 1:
             x = concatenate([x, 1.0 - sum_(x, 0, keepdims=True)])
         exponents = reshape(alpha - 1.0, (k,) + (1,) * (len(shape) - 1))
-        normaliser = sum_(gammaln(alpha)) - gammaln(sum_(alpha))
-        return sum_(xlogy(exponents, x), 0) - normaliser
-
-    def pdf(self, x: Any, alpha: Any) -> Any:
-        """The density at x, shape (k, ...) or (k - 1, ...)."""
-        if not (carries(x) or carries(alpha)):
-            return self.original.pdf(x, alpha)
-        return exp(self.logpdf(x, alpha))
+        return x, exponents, sum_(gammaln(alpha)) - gammaln(sum_(alpha))
 
 
 multivariate_normal = MultivariateNormal()

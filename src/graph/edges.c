@@ -371,7 +371,9 @@ static void find_of_array(Finder *f, size_t i) {
     }
     if (array.op == CAD_ARRAY_PACK) {
         for (uint32_t k = 0; k < array.size && goes_on(f); k++) {
-            add_edge(f, array.first + k, f->graph->lists[array.list + k], f->one);
+            if (!is_active(f, array.first + k)) { /* else it is a variable itself */
+                add_edge(f, array.first + k, f->graph->lists[array.list + k], f->one);
+            }
         }
         return;
     }

@@ -287,8 +287,15 @@ CadStatus cad_graph_insert(CadGraph *graph, CadGraph *from, const CadId *inputs,
 CadStatus cad_graph_reach(CadGraph *graph, const CadId *inputs, size_t n_inputs, int by_value,
                           const CadId *outputs, size_t n_outputs, uint8_t *found);
 
-/* Cotangents of inputs: `seeds` are those of `outputs`. For the k-th number of `wrt` its cotangent
- * is left in results[k], a constant 0 where nothing arrives. */
+/* Copies of variables that outputs depend on: of the elements of arrays that consist of numbers
+ * those that are variables, such as rows of a matrix that were gathered. Of the k-th one origins[k]
+ * is the index of its variable in `wrt`. Both lists are the caller's. */
+CadStatus cad_graph_copies(CadGraph *graph, const CadId *wrt, size_t n_wrt, const CadId *outputs,
+                           size_t n_outputs, CadId **copies, uint32_t **origins, size_t *n);
+
+/* Cotangents of variables, inputs or copies of them: `seeds` are those of `outputs`. For the k-th
+ * number of `wrt` its cotangent is left in results[k], a constant 0 where nothing arrives. Where a
+ * copy is a variable, its original is another one. */
 CadStatus cad_graph_pull(CadGraph *graph, const CadId *outputs, const CadId *seeds,
                          size_t n_outputs, const CadId *wrt, size_t n_wrt, CadId *results);
 

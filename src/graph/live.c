@@ -86,6 +86,78 @@ void cad_graph_forget_live(CadLive *live) {
     live->nodes = live->arrays = NULL;
 }
 
+/* --- copies --- */
+
+typedef struct Copies {
+    CadId *ids;
+    uint32_t *origins;
+    size_t n, ids_capacity, origins_capacity;
+} Copies;
+
+static CadStatus add_copy(Copies *found, CadId id, uint32_t origin) {
+    CadStatus status = cad_memory_grow((void **)&found->ids, &found->ids_capacity, found->n + 1,
+                                       sizeof *found->ids);
+    if (status == CAD_OK) {
+        status = cad_memory_grow((void **)&found->origins, &found->origins_capacity, found->n + 1,
+                                 sizeof *found->origins);
+    }
+    if (status == CAD_OK) {
+        found->ids[found->n] = id;
+        found->origins[found->n++] = origin;
+    }
+    return status;
+}
+
+/* `index` has for each element of an array which variable it is, or UINT32_MAX. */
+static CadStatus find_copies(const CadGraph *graph, const uint8_t *is_live, const uint32_t *index,
+                             Copies *found) {
+    CadStatus status = CAD_OK;
+    for (size_t i = 0; i < graph->n_arrays; i++) {
+        const CadArray *array = &graph->arrays[i];
+        for (uint32_t k = 0; array->op == CAD_ARRAY_PACK && is_live[i] && k < array->size; k++) {
+            const CadId id = graph->lists[array->list + k];
+            const uint32_t origin = CAD_IS_ELEMENT(id) ? index[id - CAD_ELEMENT_BIT] : UINT32_MAX;
+            if (origin != UINT32_MAX && status == CAD_OK) {
+                status = add_copy(found, array->first + k, origin);
+            }
+        }
+    }
+    return status;
+}
+
+CadStatus cad_graph_copies(CadGraph *graph, const CadId *wrt, size_t n_wrt, const CadId *outputs,
+                           size_t n_outputs, CadId **copies, uint32_t **origins, size_t *n) {
+    Copies found = {NULL, NULL, 0, 0, 0};
+    CadLive live;
+    CadStatus status = cad_graph_find_live(graph, outputs, n_outputs, &live);
+    if (status != CAD_OK) {
+        return status;
+    }
+    uint32_t *index = cad_memory_resize(NULL, graph->n_elements, sizeof *index);
+    if (index == NULL) {
+        status = CAD_NO_MEMORY;
+    } else {
+        memset(index, 0xff, graph->n_elements * sizeof *index);
+        for (size_t k = 0; k < n_wrt; k++) {
+            if (CAD_IS_ELEMENT(wrt[k])) {
+                index[wrt[k] - CAD_ELEMENT_BIT] = (uint32_t)k;
+            }
+        }
+        status = find_copies(graph, live.arrays, index, &found);
+    }
+    cad_memory_free(index);
+    cad_graph_forget_live(&live);
+    if (status != CAD_OK) {
+        cad_memory_free(found.ids);
+        cad_memory_free(found.origins);
+        return status;
+    }
+    *copies = found.ids;
+    *origins = found.origins;
+    *n = found.n;
+    return CAD_OK;
+}
+
 /* --- the other way round --- */
 
 typedef struct Reacher {

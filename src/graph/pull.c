@@ -21,7 +21,7 @@ typedef struct Pull {
     CadGraph *graph;
     size_t n_nodes, n_arrays; /* that are walked over: later ones are results */
     uint8_t *is_active_node, *is_active_array;
-    uint8_t *is_wrt; /* of the elements of all arrays */
+    uint8_t *is_wrt; /* of the elements of all arrays: nothing is handed on beyond them */
     CadId *nodes;    /* cotangents, CAD_NO_ID where nothing has arrived */
     Received *arrays;
     int64_t *words;
@@ -510,10 +510,27 @@ static int are_of_one_array(CadGraph *graph, const CadId *ids, size_t count, Cad
     return array->size >= LONG_LIST;
 }
 
+/* Whether some of its elements are variables themselves. */
+static int has_variables(const Pull *p, const CadArray *array) {
+    return memchr(p->is_wrt + (array->first - CAD_ELEMENT_BIT), 1, array->size) != NULL;
+}
+
+/* Hand on, number by number, what an array that consists of numbers has received. */
+static void pull_numbers(Pull *p, const CadArray *array, const CadId *elements, Cotangents g) {
+    const uint8_t *is_wrt = p->is_wrt + (array->first - CAD_ELEMENT_BIT);
+    for (uint32_t k = 0; k < array->size && p->graph->status == CAD_OK; k++) {
+        const CadId id = p->graph->lists[array->list + k];
+        const CadId given = elements != NULL ? elements[k] : g.first + (CadId)g.step * k;
+        if (given != CAD_NO_ID && !is_wrt[k] && is_active(p, id)) {
+            accumulate(p, id, given);
+        }
+    }
+}
+
 static void pull_pack(Pull *p, const CadArray *array, Cotangents g) {
     CadId first;
     const CadId *ids = p->graph->lists + array->list;
-    if (are_of_one_array(p->graph, ids, array->size, &first)) {
+    if (!has_variables(p, array) && are_of_one_array(p->graph, ids, array->size, &first)) {
         const uint32_t i = cad_graph_array_of(p->graph, ids[0]);
         int64_t *words = p->is_active_array[i] ? append_words(p, 7) : NULL;
         if (words != NULL) {
@@ -528,12 +545,7 @@ static void pull_pack(Pull *p, const CadArray *array, Cotangents g) {
         }
         return;
     }
-    for (uint32_t k = 0; k < array->size && p->graph->status == CAD_OK; k++) {
-        const CadId id = p->graph->lists[array->list + k];
-        if (is_active(p, id)) {
-            accumulate(p, id, g.first + (CadId)g.step * k);
-        }
-    }
+    pull_numbers(p, array, NULL, g);
 }
 
 static void pull_add_to(Pull *p, const CadArray *array, const CadPlanCopy *plan, Cotangents g) {
@@ -622,7 +634,9 @@ static uint8_t *active_operands(Pull *p, const CadPlanCopy *plan) {
     for (int64_t i = 0; i < plan->shape[0]; i++) {
         const CadId id = (CadId)(first + i * plan->strides[0][0]);
         active[i] = (uint8_t)is_active_number(
-            p, pack != NULL ? graph->lists[pack->list + (id - pack->first)] : id);
+            p, pack != NULL && !p->is_wrt[id - CAD_ELEMENT_BIT]
+                   ? graph->lists[pack->list + (id - pack->first)]
+                   : id);
     }
     return active;
 }
@@ -652,13 +666,8 @@ static void pull_array(Pull *p, size_t i) {
         (p->arrays[i].latest < 0 && p->arrays[i].elements == NULL)) {
         return;
     }
-    if (array.op == CAD_ARRAY_PACK && p->arrays[i].latest < 0) { /* number by number */
-        for (uint32_t k = 0; k < array.size && p->graph->status == CAD_OK; k++) {
-            const CadId id = p->graph->lists[array.list + k];
-            if (p->arrays[i].elements[k] != CAD_NO_ID && is_active(p, id)) {
-                accumulate(p, id, p->arrays[i].elements[k]);
-            }
-        }
+    if (array.op == CAD_ARRAY_PACK && p->arrays[i].latest < 0) {
+        pull_numbers(p, &array, p->arrays[i].elements, none_at_all());
         return;
     }
     const Cotangents g = add_up(p, i);

@@ -6,16 +6,24 @@
 
 enum { BLOCK = 16, PANEL = 8, WIDTH = 32 };
 
-static inline double *at(CadMatrix a, size_t i, size_t j) {
+static inline double *at(CadComplexMatrix a, size_t i, size_t j) {
     return a.data + (ptrdiff_t)i * a.row + (ptrdiff_t)j * a.column;
 }
 
-static inline CadMatrix from(CadMatrix a, size_t i, size_t j) {
-    return (CadMatrix){at(a, i, j), a.row, a.column};
+static inline CadComplexMatrix from(CadComplexMatrix a, size_t i, size_t j) {
+    return (CadComplexMatrix){at(a, i, j), a.row, a.column, a.imaginary};
 }
 
-static inline CadMatrix transposed(CadMatrix a) {
-    return (CadMatrix){a.data, a.column, a.row};
+static inline CadComplexMatrix transposed(CadComplexMatrix a) {
+    return (CadComplexMatrix){a.data, a.column, a.row, a.imaginary};
+}
+
+static inline CadMatrix real_part(CadComplexMatrix a) {
+    return (CadMatrix){a.data, a.row, a.column};
+}
+
+static inline CadMatrix imaginary_part(CadComplexMatrix a) {
+    return (CadMatrix){a.data + a.imaginary, a.row, a.column};
 }
 
 /* The first half of n rows: whole blocks. */
@@ -23,23 +31,52 @@ static inline size_t half(size_t n, size_t block) {
     return (n / 2 + block - 1) / block * block;
 }
 
-/* to (m x p) -= a (m x n) b (n x p) */
-static void subtract_product(CadMatrix to, CadMatrix a, CadMatrix b, size_t m, size_t n, size_t p,
-                             double *room) {
+/* to (m x p) += factor a (m x n) b (n x p) */
+static void add_product(CadMatrix to, double factor, CadMatrix a, CadMatrix b, size_t m, size_t n,
+                        size_t p, double *room) {
     cad_multiply_matrices((CadMatrix){room, (ptrdiff_t)p, 1}, a, b, m, n, p);
     for (size_t i = 0; i < m; i++) {
-        double *const row = at(to, i, 0);
+        double *const row = to.data + (ptrdiff_t)i * to.row;
         for (size_t j = 0; j < p; j++) {
-            row[j] -= room[i * p + j];
+            row[j] += factor * room[i * p + j];
         }
     }
+}
+
+/* to -= a b, of real numbers or of complex ones */
+static void subtract_product(CadComplexMatrix to, CadComplexMatrix a, CadComplexMatrix b, size_t m,
+                             size_t n, size_t p, double *room) {
+    add_product(real_part(to), -1.0, real_part(a), real_part(b), m, n, p, room);
+    if (to.imaginary) {
+        add_product(real_part(to), 1.0, imaginary_part(a), imaginary_part(b), m, n, p, room);
+        add_product(imaginary_part(to), -1.0, real_part(a), imaginary_part(b), m, n, p, room);
+        add_product(imaginary_part(to), -1.0, imaginary_part(a), real_part(b), m, n, p, room);
+    }
+}
+
+/* A number to divide by, in polar coordinates: its square may be out of range. */
+typedef struct Divisor {
+    double size, cosine, sine;
+} Divisor;
+
+static inline Divisor divisor(double re, double im) {
+    const double size = hypot(re, im);
+    return (Divisor){size, re / size, im / size};
+}
+
+static inline double real_quotient(double re, double im, Divisor by) {
+    return (re * by.cosine + im * by.sine) / by.size;
+}
+
+static inline double imaginary_quotient(double re, double im, Divisor by) {
+    return (im * by.cosine - re * by.sine) / by.size;
 }
 
 /* --- triangles --- */
 
 /* The row of index i of b, whose `width` numbers stand side by side, less its product with the
  * rows that are solved, and divided by the diagonal. */
-static CAD_INLINE void substitute(CadTriangle t, CadMatrix b, size_t n, size_t first,
+static CAD_INLINE void substitute(CadTriangle t, CadComplexMatrix b, size_t n, size_t first,
                                   size_t width) {
     double row[WIDTH];
     for (size_t step = 0; step < n; step++) {
@@ -63,7 +100,37 @@ static CAD_INLINE void substitute(CadTriangle t, CadMatrix b, size_t n, size_t f
     }
 }
 
-CAD_CLONES static void solve_block(CadTriangle t, CadMatrix b, size_t n, size_t m) {
+/* The same of complex numbers. */
+static CAD_INLINE void substitute_complex(CadTriangle t, CadComplexMatrix b, size_t n,
+                                          size_t first, size_t width) {
+    double re[WIDTH], im[WIDTH];
+    for (size_t step = 0; step < n; step++) {
+        const size_t i = t.lower ? step : n - 1 - step;
+        double *const target = at(b, i, first), *const target_im = target + b.imaginary;
+        for (size_t j = 0; j < width; j++) {
+            re[j] = target[j];
+            im[j] = target_im[j];
+        }
+        for (size_t other = 0; other < step; other++) {
+            const size_t k = t.lower ? other : n - 1 - other;
+            const double c = *at(t.matrix, i, k), d = at(t.matrix, i, k)[t.matrix.imaginary];
+            const double *const solved = at(b, k, first), *const solved_im = solved + b.imaginary;
+            for (size_t j = 0; j < width; j++) {
+                re[j] -= c * solved[j] - d * solved_im[j];
+                im[j] -= c * solved_im[j] + d * solved[j];
+            }
+        }
+        const double *const pivot = at(t.matrix, i, i);
+        const Divisor by =
+            t.unit ? (Divisor){1.0, 1.0, 0.0} : divisor(*pivot, pivot[t.matrix.imaginary]);
+        for (size_t j = 0; j < width; j++) {
+            target[j] = real_quotient(re[j], im[j], by);
+            target_im[j] = imaginary_quotient(re[j], im[j], by);
+        }
+    }
+}
+
+CAD_CLONES static void solve_real_block(CadTriangle t, CadComplexMatrix b, size_t n, size_t m) {
     size_t first = 0;
     for (; first + WIDTH <= m; first += WIDTH) {
         substitute(t, b, n, first, WIDTH);
@@ -73,7 +140,21 @@ CAD_CLONES static void solve_block(CadTriangle t, CadMatrix b, size_t n, size_t 
     }
 }
 
-void cad_solve_triangle(CadTriangle t, CadMatrix b, size_t n, size_t m, double *room) {
+CAD_CLONES static void solve_complex_block(CadTriangle t, CadComplexMatrix b, size_t n, size_t m) {
+    size_t first = 0;
+    for (; first + WIDTH / 2 <= m; first += WIDTH / 2) {
+        substitute_complex(t, b, n, first, WIDTH / 2);
+    }
+    if (first < m) {
+        substitute_complex(t, b, n, first, m - first);
+    }
+}
+
+static void solve_block(CadTriangle t, CadComplexMatrix b, size_t n, size_t m) {
+    (b.imaginary ? solve_complex_block : solve_real_block)(t, b, n, m);
+}
+
+void cad_solve_triangle(CadTriangle t, CadComplexMatrix b, size_t n, size_t m, double *room) {
     if (n <= BLOCK) {
         solve_block(t, b, n, m);
         return;
@@ -91,14 +172,14 @@ void cad_solve_triangle(CadTriangle t, CadMatrix b, size_t n, size_t m, double *
     }
 }
 
-void cad_invert_lower(CadTriangle t, CadMatrix b, size_t n, double *room) {
+void cad_invert_lower(CadTriangle t, CadComplexMatrix b, size_t n, double *room) {
     if (n <= BLOCK) {
         solve_block(t, b, n, n);
         return;
     }
     const size_t h = half(n, BLOCK);
     const CadTriangle last = {from(t.matrix, h, h), 1, t.unit};
-    const CadMatrix below = from(b, h, 0);
+    const CadComplexMatrix below = from(b, h, 0);
     cad_invert_lower(t, b, h, room);
     cad_invert_lower(last, from(b, h, h), n - h, room);
     subtract_product(below, from(t.matrix, h, 0), b, n - h, h, h, room);
@@ -107,21 +188,25 @@ void cad_invert_lower(CadTriangle t, CadMatrix b, size_t n, double *room) {
 
 /* --- lu --- */
 
-static void exchange_rows(CadMatrix a, double *order, size_t i, size_t j, size_t n) {
-    double *const x = at(a, i, 0), *const y = at(a, j, 0);
+static void exchange_numbers(double *x, double *y, size_t n) {
     for (size_t k = 0; k < n; k++) {
         const double number = x[k];
         x[k] = y[k];
         y[k] = number;
     }
-    const double index = order[i];
-    order[i] = order[j];
-    order[j] = index;
+}
+
+static void exchange_rows(CadComplexMatrix a, double *order, size_t i, size_t j, size_t n) {
+    exchange_numbers(at(a, i, 0), at(a, j, 0), n);
+    if (a.imaginary) {
+        exchange_numbers(at(a, i, 0) + a.imaginary, at(a, j, 0) + a.imaginary, n);
+    }
+    exchange_numbers(order + i, order + j, 1);
 }
 
 /* The columns [begin, end) of n rows, of which those above `begin` are done. */
-CAD_CLONES static void factor_panel(CadMatrix a, double *order, size_t n, size_t begin,
-                                    size_t end) {
+CAD_CLONES static void factor_real_panel(CadComplexMatrix a, double *order, size_t n, size_t begin,
+                                         size_t end) {
     for (size_t j = begin; j < end; j++) {
         size_t most = j;
         for (size_t i = j + 1; i < n; i++) {
@@ -141,23 +226,54 @@ CAD_CLONES static void factor_panel(CadMatrix a, double *order, size_t n, size_t
     }
 }
 
-static void factor_columns(CadMatrix a, double *order, size_t n, size_t begin, size_t end,
+/* The size by which pivots are compared, as LAPACK does. */
+static inline double size_at(CadComplexMatrix a, size_t i, size_t j) {
+    return fabs(*at(a, i, j)) + fabs(at(a, i, j)[a.imaginary]);
+}
+
+CAD_CLONES static void factor_complex_panel(CadComplexMatrix a, double *order, size_t n,
+                                            size_t begin, size_t end) {
+    for (size_t j = begin; j < end; j++) {
+        size_t most = j;
+        for (size_t i = j + 1; i < n; i++) {
+            most = size_at(a, i, j) > size_at(a, most, j) ? i : most;
+        }
+        if (most != j) {
+            exchange_rows(a, order, j, most, n);
+        }
+        const double *const pivot = at(a, j, j), *const pivot_im = pivot + a.imaginary;
+        const Divisor by = divisor(*pivot, *pivot_im);
+        for (size_t i = j + 1; i < n && by.size != 0.0; i++) {
+            double *const row = at(a, i, j), *const row_im = row + a.imaginary;
+            const double c = real_quotient(*row, *row_im, by);
+            const double d = imaginary_quotient(*row, *row_im, by);
+            *row = c;
+            *row_im = d;
+            for (size_t k = 1; k < end - j; k++) {
+                row[k] -= c * pivot[k] - d * pivot_im[k];
+                row_im[k] -= c * pivot_im[k] + d * pivot[k];
+            }
+        }
+    }
+}
+
+static void factor_columns(CadComplexMatrix a, double *order, size_t n, size_t begin, size_t end,
                            double *room) {
     if (end - begin <= PANEL) {
-        factor_panel(a, order, n, begin, end);
+        (a.imaginary ? factor_complex_panel : factor_real_panel)(a, order, n, begin, end);
         return;
     }
     const size_t mid = begin + half(end - begin, PANEL);
     factor_columns(a, order, n, begin, mid, room);
     const CadTriangle lower = {from(a, begin, begin), 1, 1};
-    const CadMatrix above = from(a, begin, mid);
+    const CadComplexMatrix above = from(a, begin, mid);
     cad_solve_triangle(lower, above, mid - begin, end - mid, room);
     subtract_product(from(a, mid, mid), from(a, mid, begin), above, n - mid, mid - begin,
                      end - mid, room);
     factor_columns(a, order, n, mid, end, room);
 }
 
-void cad_factor_lu(CadMatrix a, double *order, size_t n, double *room) {
+void cad_factor_lu(CadComplexMatrix a, double *order, size_t n, double *room) {
     for (size_t i = 0; i < n; i++) {
         order[i] = (double)i;
     }
@@ -167,7 +283,7 @@ void cad_factor_lu(CadMatrix a, double *order, size_t n, double *room) {
 /* --- derivatives of cholesky --- */
 
 /* The upper triangle of g -= that of what stands in room, and transposed there, if `both`. */
-static void subtract_upper(CadMatrix g, const double *room, size_t n, int both) {
+static void subtract_upper(CadComplexMatrix g, const double *room, size_t n, int both) {
     for (size_t i = 0; i < n; i++) {
         double *const row = at(g, i, 0);
         for (size_t j = i; j < n; j++) {
@@ -177,7 +293,7 @@ static void subtract_upper(CadMatrix g, const double *room, size_t n, int both) 
 }
 
 /* to = g + g.T of an upper triangle g */
-static void add_transposed(double *to, CadMatrix g, size_t n) {
+static void add_transposed(double *to, CadComplexMatrix g, size_t n) {
     for (size_t i = 0; i < n; i++) {
         to[i * n + i] = 2.0 * *at(g, i, i);
         for (size_t j = i + 1; j < n; j++) {
@@ -188,7 +304,7 @@ static void add_transposed(double *to, CadMatrix g, size_t n) {
 
 /* The element k of l is the root of what is left of a; the elements below are what is left of a,
  * divided by it. `left` are the products with the rows of l before k. */
-CAD_CLONES static void pull_block(CadMatrix l, CadMatrix g, size_t n) {
+CAD_CLONES static void pull_block(CadComplexMatrix l, CadComplexMatrix g, size_t n) {
     for (size_t k = n; k-- > 0;) {
         double *const own = at(g, k, 0);
         const double d = *at(l, k, k);
@@ -213,7 +329,7 @@ CAD_CLONES static void pull_block(CadMatrix l, CadMatrix g, size_t n) {
     }
 }
 
-CAD_CLONES static void push_block(CadMatrix l, CadMatrix g, size_t n) {
+CAD_CLONES static void push_block(CadComplexMatrix l, CadComplexMatrix g, size_t n) {
     for (size_t k = 0; k < n; k++) {
         double *const own = at(g, k, 0);
         const double *const r = at(l, k, 0);
@@ -241,51 +357,52 @@ CAD_CLONES static void push_block(CadMatrix l, CadMatrix g, size_t n) {
 
 /* With halves 1 and 2: l22 is the factor of what is left of a22, less l21 l21.T, and l21 is a21
  * divided by l11.T. Here g12 is the transposed of what belongs to l21. */
-static void pull_halves(CadMatrix l, CadMatrix g, size_t n, double *room) {
+static void pull_halves(CadComplexMatrix l, CadComplexMatrix g, size_t n, double *room) {
     if (n <= BLOCK) {
         pull_block(l, g, n);
         return;
     }
     const size_t h = half(n, BLOCK), rest = n - h;
-    const CadMatrix l21 = from(l, h, 0), g12 = from(g, 0, h), g22 = from(g, h, h);
+    const CadComplexMatrix l21 = from(l, h, 0), g12 = from(g, 0, h), g22 = from(g, h, h);
     pull_halves(from(l, h, h), g22, rest, room);
     add_transposed(room, g22, rest);
-    subtract_product(g12, transposed(l21), (CadMatrix){room, (ptrdiff_t)rest, 1}, h, rest, rest,
-                     room + rest * rest);
+    subtract_product(g12, transposed(l21), (CadComplexMatrix){room, (ptrdiff_t)rest, 1, 0}, h,
+                     rest, rest, room + rest * rest);
     cad_solve_triangle((CadTriangle){transposed(l), 0, 0}, g12, h, rest, room);
-    cad_multiply_matrices((CadMatrix){room, (ptrdiff_t)h, 1}, transposed(l21), transposed(g12), h,
-                          rest, h);
+    cad_multiply_matrices((CadMatrix){room, (ptrdiff_t)h, 1}, real_part(transposed(l21)),
+                          real_part(transposed(g12)), h, rest, h);
     subtract_upper(g, room, h, 0);
     pull_halves(l, g, h, room);
 }
 
-static void push_halves(CadMatrix l, CadMatrix g, size_t n, double *room) {
+static void push_halves(CadComplexMatrix l, CadComplexMatrix g, size_t n, double *room) {
     if (n <= BLOCK) {
         push_block(l, g, n);
         return;
     }
     const size_t h = half(n, BLOCK), rest = n - h;
-    const CadMatrix l21 = from(l, h, 0), g12 = from(g, 0, h), g22 = from(g, h, h);
+    const CadComplexMatrix l21 = from(l, h, 0), g12 = from(g, 0, h), g22 = from(g, h, h);
     push_halves(l, g, h, room);
     subtract_product(g12, transposed(g), transposed(l21), h, h, rest, room);
     cad_solve_triangle((CadTriangle){l, 1, 0}, g12, h, rest, room);
-    cad_multiply_matrices((CadMatrix){room, (ptrdiff_t)rest, 1}, l21, g12, rest, h, rest);
+    cad_multiply_matrices((CadMatrix){room, (ptrdiff_t)rest, 1}, real_part(l21), real_part(g12),
+                          rest, h, rest);
     subtract_upper(g22, room, rest, 1);
     push_halves(from(l, h, h), g22, rest, room);
 }
 
-static void clear_below(CadMatrix g, size_t n) {
+static void clear_below(CadComplexMatrix g, size_t n) {
     for (size_t i = 1; i < n; i++) {
         memset(at(g, i, 0), 0, i * sizeof(double));
     }
 }
 
-void cad_cholesky_pull(CadMatrix l, CadMatrix g, size_t n, double *room) {
+void cad_cholesky_pull(CadComplexMatrix l, CadComplexMatrix g, size_t n, double *room) {
     clear_below(g, n);
     pull_halves(l, g, n, room);
 }
 
-void cad_cholesky_push(CadMatrix l, CadMatrix g, size_t n, double *room) {
+void cad_cholesky_push(CadComplexMatrix l, CadComplexMatrix g, size_t n, double *room) {
     clear_below(g, n);
     push_halves(l, g, n, room);
 }

@@ -13,8 +13,8 @@ enum { MOST = 40, COLUMNS = 35 };
 static const size_t sizes[] = {0, 1, 2, 8, 9, 16, 17, 33, MOST};
 static double room[MOST * MOST], right[MOST * MOST], x[MOST * MOST], order[MOST];
 
-static CadMatrix of(double *numbers, size_t n) {
-    return (CadMatrix){numbers, (ptrdiff_t)n, 1};
+static CadComplexMatrix of(double *numbers, size_t n) {
+    return (CadComplexMatrix){numbers, (ptrdiff_t)n, 1, 0};
 }
 
 static void fill(Random *random, double *numbers, size_t n, size_t m, double diagonal) {
@@ -43,8 +43,8 @@ static void triangles_are_solved(void) {
                 t[i] /= 8.0;
             }
             memcpy(x, right, sizeof x);
-            const CadMatrix matrix =
-                turned ? (CadMatrix){t, 1, (ptrdiff_t)n} : (CadMatrix){t, (ptrdiff_t)n, 1};
+            const CadComplexMatrix matrix =
+                turned ? (CadComplexMatrix){t, 1, (ptrdiff_t)n, 0} : of(t, n);
             cad_solve_triangle((CadTriangle){matrix, lower != turned, unit}, of(x, m), n, m, room);
             for (size_t i = 0; i < n; i++) {
                 double sum = 0.0, size = 0.0;
@@ -56,6 +56,37 @@ static void triangles_are_solved(void) {
                 }
                 CHECK_NEAR(sum, right[i * m], 1e-14 * (size + 1.0));
             }
+        }
+    }
+}
+
+/* A complex matrix is factored, and its triangles are solved for. */
+static void complex_systems_are_solved(void) {
+    Random random = {5};
+    static double a[2 * MOST * MOST], lu[2 * MOST * MOST], b[2 * MOST], y[2 * MOST];
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        const size_t n = sizes[s];
+        fill(&random, a, n, 2 * n, 0.0);
+        fill(&random, b, 2 * n, 1, 0.0);
+        memcpy(lu, a, sizeof a);
+        const CadComplexMatrix factors = {lu, (ptrdiff_t)n, 1, (ptrdiff_t)(n * n)};
+        cad_factor_lu(factors, order, n, room);
+        for (size_t i = 0; i < n; i++) {
+            y[i] = b[(size_t)order[i]];
+            y[n + i] = b[n + (size_t)order[i]];
+        }
+        const CadComplexMatrix column = {y, 1, 1, (ptrdiff_t)n};
+        cad_solve_triangle((CadTriangle){factors, 1, 1}, column, n, 1, room);
+        cad_solve_triangle((CadTriangle){factors, 0, 0}, column, n, 1, room);
+        for (size_t i = 0; i < n; i++) {
+            double re = -b[i], im = -b[n + i];
+            for (size_t k = 0; k < n; k++) {
+                const double c = a[i * n + k], d = a[n * n + i * n + k];
+                re += c * y[k] - d * y[n + k];
+                im += c * y[n + k] + d * y[k];
+            }
+            CHECK_NEAR(re, 0.0, 1e-11);
+            CHECK_NEAR(im, 0.0, 1e-11);
         }
     }
 }
@@ -142,6 +173,7 @@ static void cholesky_is_pushed_and_pulled(void) {
 
 const Test factor_tests[] = {
     TEST(triangles_are_solved),
+    TEST(complex_systems_are_solved),
     TEST(lower_triangles_are_inverted),
     TEST(lu_factors_multiply_to_the_matrix),
     TEST(a_singular_matrix_has_a_pivot_of_0),

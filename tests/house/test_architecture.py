@@ -77,9 +77,9 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "numpy",
         [
-            {"_common", "_refusals", "_factorizations", "_transforms"},
-            {"_complex_factorizations"},
-            {"_matrices"},
+            {"_common", "_refusals", "_matrices", "_transforms"},
+            {"_systems"},
+            {"_factorizations"},
             {"_plain", "_creation", "_elementwise", "_choices", "_shapes", "_reductions"},
             {"fft", "linalg", "random"},
             {"_padding", "_products"},
@@ -94,9 +94,11 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
         "scipy",
         [
             {"_exponentials", "_stacks"},
-            {"_complex_linalg"},
+            {"_matrix_functions"},
             {"_families", "fft", "linalg"},
-            {"_tails", "special"},
+            {"_values"},
+            {"_tails"},
+            {"special"},
             {"stats"},
             {"__init__"},
         ],

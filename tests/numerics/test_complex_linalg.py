@@ -269,6 +269,29 @@ def test_values_and_derivatives(case: Case) -> None:
         assert_near(found, expected, 1e-5)
 
 
+def test_transposed_systems() -> None:
+    """Which SciPy does not solve if they are complex."""
+    rng = np.random.default_rng(5)
+    a, b = drawn(rng, (3, 3)), drawn(rng, (3, 2))
+    solve = of_scipy.solve
+    upper = {"assume_a": "upper triangular"}
+    pairs: list[tuple[Any, Any]] = [
+        (lambda a: solve(a, b, transposed=True), lambda a: solve(a.T, b)),
+        (
+            lambda a: solve(a, b, transposed=True, assume_a="her"),
+            lambda a: solve(np.conj(a), b, assume_a="her"),
+        ),
+        (
+            lambda a: solve(a, b, transposed=True, **upper),
+            lambda a: of_scipy.solve_triangular(a, b, trans="T"),
+        ),
+    ]
+    for found, expected in pairs:
+        of_found, of_expected = (cadiff.vjp(f, a) for f in (found, expected))
+        assert_near(of_found[0], of_expected[0], RTOL)
+        assert_near(of_found[1](b), of_expected[1](b), RTOL)
+
+
 # --- the real form -------------------------------------------------------------------------------
 
 

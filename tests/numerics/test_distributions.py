@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import settings
+from mpmath import mp
 
 import cadiff
 from cadiff import Var
 from cadiff.scipy import stats
 
-from ..helpers.truth_stats import jet
+from ..helpers.truth_stats import TRUTHS, jet
 
 INF = math.inf
 DENSITIES = ("pdf", "logpdf")
@@ -102,7 +103,10 @@ EDGES = [
     ("uniform", "logsf", 1e-20, (), (-1e-20, -1, -1)),
     ("norm", "pdf", INF, (), (0, 0, 0)),
     ("t", "cdf", INF, (3.0,), (1, 0, 0)),
+    ("cauchy", "pdf", 1e100, (), (3.183098861837907e-201, -6.366197723675814e-301, 0)),
     ("poisson", "pmf", 0.0, (1,), (0, 1, -2)),
+    ("poisson", "pmf", 0.0, (0,), (1, -1, 1)),
+    ("binom", "logcdf", 1e-16, (0, 1e10), (-1e-6, -1e10, -1e10)),
     ("binom", "pmf", 1.0, (3, 3), (1, 3, 6)),
     ("binom", "logcdf", 0.5, (3, 3), (0, 0, 0)),
     ("bernoulli", "logcdf", 1e-20, (0,), (-1e-20, -1, -1)),
@@ -115,6 +119,37 @@ def test_edges(
 ) -> None:
     with np.errstate(all="ignore"):
         check(function(name, method, shapes), x, want)
+
+
+@pytest.mark.parametrize("df", [30.0, 1e6, 1e16, 1e100])
+def test_student_by_its_degrees_of_freedom(df: float) -> None:
+    """Towards the normal distribution the derivatives fall like (t⁴ - 2t² - 1) / (4 df²)."""
+    for t in (0.3, 2.0):
+        with mp.workdps(700):
+            v, h = mp.mpf(df), mp.mpf(df) / 10**150
+            log_density = TRUTHS["t"].log_mass
+            above, at, below = (log_density(mp.mpf(t), v + k * h) for k in (1, 0, -1))
+            first, second = (above - below) / (2 * h), (above - 2 * at + below) / h**2
+
+        def f(df: Any, t: float = t) -> Any:
+            return stats.t.logpdf(t, df)
+
+        assert cadiff.grad(f)(df) == pytest.approx(float(first), rel=1e-9, abs=1e-300)
+        assert cadiff.derivative(f, 0, (df,), order=2) == pytest.approx(
+            float(second), rel=1e-9, abs=1e-300
+        )
+
+
+def test_dirichlet_at_a_face() -> None:
+    """At 0 the density is a product of powers, of which the logarithm has no derivative."""
+
+    def f(x: Any) -> Any:
+        return stats.dirichlet.pdf(x, [2.0, 2.0, 3.0])
+
+    x = np.array([0.0, 0.4, 0.6])  # 360 x y z²
+    np.testing.assert_allclose(cadiff.grad(f)(x), [51.84, 0.0, 0.0])
+    want = [[0.0, 129.6, 172.8], [129.6, 0.0, 0.0], [172.8, 0.0, 0.0]]
+    np.testing.assert_allclose(cadiff.hessian(f)(x), want, rtol=1e-13)
 
 
 def test_laplace_has_one_slope_where_its_tails_meet() -> None:

@@ -14,7 +14,7 @@ import cadiff
 import cadiff.numpy.linalg
 import cadiff.scipy.linalg
 from cadiff import binding
-from cadiff.numpy import _factorizations as factor
+from cadiff.numpy import _systems as systems
 
 from ..helpers.cases_linalg import positive, regular
 
@@ -37,16 +37,48 @@ layouts = pytest.mark.parametrize("lay", LAYOUTS.values(), ids=LAYOUTS.keys())
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_triangles_of_all_sizes(n: int) -> None:
-    a = positive(RNG, n, n) / n
+@pytest.mark.parametrize("imaginary", [0.0, 1.0j], ids=["real", "complex"])
+def test_triangles_of_all_sizes(n: int, imaginary: complex) -> None:
+    a = (positive(RNG, n, n) + imaginary * RNG.normal(size=(n, n))) / n
     for m in (1, 33):
-        b = RNG.normal(size=(n, m))
-        for lower, unit, trans in FLAGS:
+        b = RNG.normal(size=(n, m)) + imaginary * RNG.normal(size=(n, m))
+        for lower, unit, adjoint in FLAGS:
             wanted = scipy.linalg.solve_triangular(
-                a, b, lower=lower, unit_diagonal=unit, trans=trans
+                a, b, lower=lower, unit_diagonal=unit, trans="C" if adjoint else "N"
             )
-            got = binding.solve_triangle(a, b, lower, unit, bool(trans))
+            got = binding.solve_triangle(a, b, lower, unit, bool(adjoint))
             np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-13 * abs(wanted).max())
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_complex_factors_of_all_sizes(n: int) -> None:
+    a, b = (RNG.normal(size=(2, n, n)) + 1j * RNG.normal(size=(2, n, n)) for _ in range(2))
+    lu, order = binding.factor_lu(a)
+    adjoint = np.conj(np.swapaxes(a, -1, -2))
+    for k in range(2):
+        lower, upper = np.tril(lu[k], -1) + np.eye(n), np.triu(lu[k])
+        np.testing.assert_allclose(lower @ upper, a[k][order[k].astype(int)], atol=1e-12)
+    np.testing.assert_allclose(a @ binding.solve_factored(lu, order, b), b, atol=1e-11)
+    x = binding.solve_factored(lu, order, b, True)
+    np.testing.assert_allclose(adjoint @ x, b, atol=1e-11)
+    inverse = binding.inverse_adjoint(lu, order)
+    np.testing.assert_allclose(adjoint @ inverse, np.stack([np.eye(n)] * 2), atol=1e-11)
+    np.testing.assert_allclose(binding.determinant(lu, order), np.linalg.det(a), rtol=1e-11)
+    for found, expected in zip(
+        binding.log_determinant(lu, order), np.linalg.slogdet(a), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
+
+
+def test_complex_numbers_at_the_ends_of_the_range() -> None:
+    for size in (1e-200, 1e200):
+        a = size * np.array([[1.0 + 2.0j, 3.0], [1.0j, 2.0 - 1.0j]])
+        b = size * np.array([[1.0], [2.0j]])
+        expected = np.linalg.solve(a / size, b / size)
+        got = binding.solve_factored(*binding.factor_lu(a), b)
+        np.testing.assert_allclose(got, expected, rtol=1e-14)
+        determinant = binding.determinant(*binding.factor_lu(np.diag([size, 1j / size, 2.0])))
+        assert determinant == pytest.approx(2.0j, rel=1e-14)
 
 
 @layouts
@@ -74,7 +106,7 @@ def test_a_stack_is_solved_matrix_by_matrix() -> None:
     lu, order = binding.factor_lu(a)
     low = np.linalg.cholesky(positive(RNG, 2, 3, 17, 17))
     x = binding.solve_factored(lu, order, b, True)
-    inverse, det = binding.inverse_transposed(lu, order), binding.determinant(lu, order)
+    inverse, det = binding.inverse_adjoint(lu, order), binding.determinant(lu, order)
     half, pushed = binding.solve_triangle(low, b, True), binding.cholesky_push(low, a)
     np.testing.assert_allclose(np.swapaxes(a, -1, -2) @ x, b, atol=1e-13)
     np.testing.assert_allclose(low @ half, b, atol=1e-13)
@@ -230,43 +262,64 @@ def test_factors_are_found_once_for_all_derivatives(monkeypatch: pytest.MonkeyPa
 
 def test_cotangents_found_together_are_those_found_apart() -> None:
     a, b, g = regular(RNG, 4, 4), RNG.normal(size=(4, 2)), RNG.normal(size=(4, 2))
-    for operation, args in (
-        (factor.solve, (a, b)),
-        (factor.cho_solve, (a, b, True)),
-        (factor.solve_triangle, (a, b, False, True, True)),
+    factored = (a, b, *binding.factor_lu(a))
+    for operation, args, how in (
+        (systems._solve_factored.of_real, factored, {"adjoint": False}),
+        (systems.cho_solve.of_real, (a, b), {"lower": True}),
+        (systems.solve_triangle.of_real, (a, b), {"lower": False, "unit": True, "adjoint": True}),
     ):
-        ans = operation.function(*args)
+        ans = operation.function(*args, **how)
         assert operation.together is not None
-        together = operation.together(ans, *args)(g)
+        together = operation.together(ans, *args, **how)(g)
         for k, found in enumerate(together):
             pull = operation.pulls[k]
             assert pull is not None
-            np.testing.assert_array_equal(pull(ans, *args)(g), found)
+            np.testing.assert_array_equal(pull(ans, *args, **how)(g), found)
 
 
 # --- inf and nan ---------------------------------------------------------------------------------
 
 INFINITE = np.array([[1.0, np.inf, 2.0], [0.5, 1.0, np.inf], [3.0, 1.0, 1.0]])
 
-BY_SINGULAR_VALUES: dict[str, Callable[[Any], Any]] = {
-    "svd": lambda a: np.linalg.svd(a)[0],
-    "svdvals": lambda a: np.linalg.svd(a, compute_uv=False),
-    "pinv": np.linalg.pinv,
-    "lstsq": lambda a: np.linalg.lstsq(a, np.ones(3))[0],
-    "right-hand side": lambda a: np.linalg.lstsq(np.eye(3) + 0.0 * a[2, 2], a[:, 1])[0],
+ENDLESS: dict[str, Callable[[Any], Any]] = {
+    "svd": lambda a: cadiff.numpy.linalg.svd(a)[0],
+    "pinv": cadiff.numpy.linalg.pinv,
+    "lstsq": lambda a: cadiff.numpy.linalg.lstsq(a, np.ones(3))[0],
+    "right-hand side": lambda a: cadiff.numpy.linalg.lstsq(np.eye(3) + 0.0 * a[2, 2], a[:, 1])[0],
     "scipy svd": lambda a: cadiff.scipy.linalg.svd(a, check_finite=False)[0],
     "scipy pinv": lambda a: cadiff.scipy.linalg.pinv(a, check_finite=False),
+    "scipy lstsq": lambda a: cadiff.scipy.linalg.lstsq(a, a, check_finite=False)[0],
 }
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("number", [np.inf, np.nan])
-@pytest.mark.parametrize("f", BY_SINGULAR_VALUES.values(), ids=BY_SINGULAR_VALUES.keys())
-def test_singular_vectors_of_inf_are_not_sought_for_ever(f: Any, number: float) -> None:
-    a = np.where(np.isinf(INFINITE), number, INFINITE)
+@pytest.mark.parametrize("factor", [1.0, 1.0 + 1.0j])
+@pytest.mark.parametrize("f", ENDLESS.values(), ids=ENDLESS.keys())
+def test_singular_vectors_of_inf_are_not_sought_for_ever(
+    f: Any, factor: Any, number: float
+) -> None:
+    finite = np.where(np.isinf(INFINITE), 3.0, INFINITE)
+    a = factor * np.where(np.isinf(INFINITE), number, INFINITE)
+    total = lambda a: abs(f(a)).sum()  # noqa: E731
+    program = cadiff.compile(cadiff.grad(total))
+    program(factor * finite)
+    for call in (f, cadiff.grad(total), program, lambda a: cadiff.jvp(f, (a,), (0.0 * a,))):
+        with pytest.raises(LinAlgError, match="converge"):
+            call(a)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.0 + 1.0j])
+def test_what_eigh_does_not_read_need_not_be_finite(factor: Any) -> None:
+    a = factor * INFINITE
     with pytest.raises(LinAlgError, match="converge"):
-        cadiff.grad(lambda a: f(a).sum())(a)
+        cadiff.grad(lambda a: np.linalg.eigh(a)[0].sum())(a + np.diag([0.0, np.nan, 0.0]))
+    gradient = cadiff.grad(lambda a: (np.linalg.eigh(a)[0] ** 2).sum())(a)
+    lower = np.tril(a)
+    whole = cadiff.grad(lambda a: (np.linalg.eigh(a)[0] ** 2).sum())(lower)
+    np.testing.assert_array_equal(gradient, whole)
     with pytest.raises(LinAlgError, match="converge"):
-        cadiff.jvp(f, (a,), (np.eye(3),))
+        cadiff.grad(lambda a: np.linalg.eigvalsh(a, UPLO="U").sum())(a)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -18,6 +18,8 @@ import cadiff
 import cadiff.numpy.linalg
 import cadiff.scipy.linalg
 from cadiff.numpy import _factorizations as factor
+from cadiff.numpy import _systems as systems
+from cadiff.scipy import _matrix_functions as functions
 
 from ..helpers import derivatives
 from ..helpers.cases_linalg import (
@@ -69,7 +71,7 @@ def test_second_order(case: Case, original: Any, package: Any) -> None:
 
 
 def rules() -> list[Any]:
-    """Primitives, and the arguments for which their rules are checked."""
+    """Operations on matrices, and the arguments for which their rules are checked."""
     rng = np.random.default_rng(1)
     square = regular(rng, 2, 3, 3)
     tall, wide = regular(rng, 2, 4, 3), regular(rng, 2, 3, 4)
@@ -77,10 +79,7 @@ def rules() -> list[Any]:
     own, f = cadiff.scipy.linalg, factor
     other = rng.normal(size=(2, 3, 3))
     rows = [
-        (f.solve, (square, right), {}),
-        (f.inv, (square,), {}),
-        (f.det, (square,), {}),
-        (f.slogdet, (square,), {}),
+        (systems.inv, (square,), {}),
         (f.cholesky, (positive(rng, 2, 3, 3),), {"upper": False}),
         (f.cholesky, (positive(rng, 2, 3, 3),), {"upper": True}),
         (f.qr, (square,), {}),
@@ -99,23 +98,24 @@ def rules() -> list[Any]:
         (f.svdvals, (wide,), {}),
         (f.pinv, (tall,), {}),
         (f.pinv, (wide,), {}),
-        (f.lstsq, (tall[0], rng.normal(size=(4, 2)), 1e-12), {}),
-        (f.lstsq, (wide[0], rng.normal(size=(3, 2)), 1e-12), {}),
-        (own._solve, (square[0], right[0], True), {"assume_a": "gen"}),
-        (f.solve_triangle, (square, right, True), {}),
-        (f.solve_triangle, (square, right, False, True, True), {}),
+        (f.lstsq, (tall[0], rng.normal(size=(4, 2))), {"cutoff": 1e-12}),
+        (f.lstsq, (wide[0], rng.normal(size=(3, 2))), {"cutoff": 1e-12}),
+        (own._solve, (square[0], right[0]), {"adjoint": True, "assume_a": "gen"}),
+        (systems.solve_triangle, (square, right), {"lower": True}),
+        (systems.solve_triangle, (square, right), {"lower": False, "unit": True, "adjoint": True}),
         (f._cholesky_back, (square, other), {}),
         (f._cholesky_along, (square, other), {}),
         (own._lu_factor, (square[0],), {}),
-        (own._expm, (square,), {}),
-        (own._frechet, (square, other), {}),
-        (own._logm, (np.stack([graded(rng, 3, 3)]),), {}),
-        (own._sqrtm, (np.stack([graded(rng, 3, 3)]),), {}),
-        (own._sylvester, (positive(rng, 2, 3, 3), positive(rng, 2, 3, 3), other), {}),
+        (functions.expm, (square,), {}),
+        (functions.frechet, (square, other), {}),
+        (functions.logm, (np.stack([graded(rng, 3, 3)]),), {}),
+        (functions.sqrtm, (np.stack([graded(rng, 3, 3)]),), {}),
+        (functions.sylvester, (positive(rng, 2, 3, 3), positive(rng, 2, 3, 3), other), {}),
     ]
     return [
         pytest.param(p, args, kwargs, argnum, id=f"{p.__name__} {k} by {argnum}")
-        for k, (p, args, kwargs) in enumerate(rows)
+        for k, (operation, args, kwargs) in enumerate(rows)
+        for p in [getattr(operation, "of_real", operation)]
         for argnum in p.pulls
     ]
 
@@ -143,7 +143,8 @@ def test_rules_by_themselves(primitive: Any, args: Any, kwargs: Any, argnum: int
 
 def test_a_basis_is_completed_without_turning_it() -> None:
     a, t = regular(RNG, 5, 2), RNG.normal(size=(5, 2))
-    for p, options in ((factor.qr, {"complete": True}), (factor.svd, {"full": True})):
+    for operation, options in ((factor.qr, {"complete": True}), (factor.svd, {"full": True})):
+        p = operation.of_real
         u, *rest = p.function(a, **options)
         du = p.pushes[0](t, (u, *rest), a, **options)[0]
         np.testing.assert_allclose(u.T @ du + du.T @ u, 0.0, atol=1e-13)
@@ -157,7 +158,8 @@ def test_triangles_are_solved_by_substitution_alone() -> None:
     x[3] = 5.0
     for t, flag in ((lower, True), (lower.T.copy(), False)):
         scipys = scipy.linalg.solve_triangular(t, t @ x, lower=flag)
-        np.testing.assert_allclose(factor.solve_triangle(t, t @ x, flag), scipys, rtol=1e-14)
+        found = systems.solve_triangle(t, t @ x, lower=flag)
+        np.testing.assert_allclose(found, scipys, rtol=1e-14)
 
 
 # --- determinants --------------------------------------------------------------------------------

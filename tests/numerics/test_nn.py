@@ -139,6 +139,26 @@ def test_nearly_certain_and_nearly_impossible_rows(gap: float) -> None:
     np.testing.assert_allclose(gradient[0, 1:], -slope / 2.0, rtol=1e-14)
 
 
+@pytest.mark.parametrize("gap", [0.0, 40.0, 800.0, -800.0])
+def test_programs_compute_rows_by_themselves(gap: float) -> None:
+    """They need no Python, labels are inputs, and digits are kept as well."""
+    row = np.array([0.3, gap, -0.2])
+
+    def loss(x: Any, label: Any) -> Any:
+        return nn.cross_entropy(x, label) + nn.softmax(x)[0] * nn.log_softmax(x)[2]
+
+    program = cadiff.compile(loss)
+    for label in range(3):
+        value, gradient = cadiff.value_and_grad(loss)(row, label)
+        found = program.value_and_grad(row, label)
+        assert found[0] == pytest.approx(value, rel=1e-12, abs=0.0)
+        np.testing.assert_allclose(found[1], gradient, rtol=1e-12)
+    assert "log1p" in program.to_c(row, 1)  # which calls of Python have no place in
+    assert cadiff.compile(nn.cross_entropy)([1.0, -np.inf], 1) == np.inf
+    with pytest.raises(ValueError, match="labels of 3 classes"):
+        program(row, 3)
+
+
 def test_float32_in_float32_out() -> None:
     x = logits(4, 3).astype(np.float32)
     assert cadiff.grad(nn.cross_entropy)(x, LABELS).dtype == np.float32

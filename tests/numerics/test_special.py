@@ -149,7 +149,11 @@ def test_values_are_those_of_scipy(name: str) -> None:
     want = np.real(getattr(sp, name)(*columns))
     function = getattr(special, name)
     # Rows of the table have values of their own, which are judged by mpmath elsewhere.
-    near = partial(np.testing.assert_allclose, rtol=2e-13 if name in _table.__all__ else 0.0)
+    near = partial(
+        np.testing.assert_allclose,
+        rtol=2e-13 if name in _table.__all__ else 0.0,
+        atol=1e-16 if name == "kl_div" else 0.0,  # to which SciPy's rounds beside x = y
+    )
     near(np.real(function(*columns)), want)
     for i in CASES[name].wrt:
         for kind in (Var, lambda x: Dual(x, np.ones(x.shape))):
@@ -469,14 +473,17 @@ def test_every_primitive_of_the_namespace_has_a_case() -> None:
     }
     families = {
         "beta_density",
+        "beta_log_density",
         "digamma_gap",
         "erfcx_moment",
         "gamma_density",
+        "gamma_log_density",
         "hypot_ratio",
         "i0e_moment",
         "ive_tail",
         "kve_moment",
         "log_ratio",
         "student_density",
+        "student_log_density",
     }
     assert defined - families == tried - {"erfc", "zeta", "lambertw"}

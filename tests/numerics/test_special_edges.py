@@ -147,7 +147,55 @@ def test_inverses(name: str) -> None:
 
 
 def test_huge_arguments_return() -> None:
-    """SciPy's hyp1f1 does not, of a large positive number."""
+    """SciPy's hyp1f1 does not, of a large positive number, nor of some large negative ones."""
+    assert special.hyp1f1(0.5, -0.5, -1e16) == 0.0
     assert special.hyp1f1(2.0, 3.0, 1e20) == math.inf
     assert special.hyp1f1(-2.0, 3.0, 1e20) == pytest.approx(1e40 / 12.0)
     assert cadiff.grad(special.boxcox, 1)(2.0, 1e300) == math.inf
+
+
+# Parameters whose differences are whole numbers, and what the function is.
+CLOSED_FORMS = {
+    (0.5, 1.0, 1.5): lambda z: mp.atan(mp.sqrt(-z)) / mp.sqrt(-z),
+    (2.0, 2.0, 3.0): lambda z: 2 * (1 / (1 - z) - mp.log1p(-z) / -z) / z,
+    (1.25, 2.0, 2.0): lambda z: (1 - z) ** mp.mpf(-1.25),
+}
+
+
+@pytest.mark.parametrize("parameters", CLOSED_FORMS)
+@pytest.mark.parametrize("z", [-3.0, -500.0, -1e5, -1e10, -1e100])
+def test_hyp2f1_below_zero(parameters: Point, z: float) -> None:
+    def f(z: Any) -> Any:
+        return special.hyp2f1(*parameters, z)
+
+    for order in (0, 1, 2):
+        want = truth(CLOSED_FORMS[parameters], (z,), 0, order)
+        got = f(z) if order == 0 else cadiff.derivative(f, 0, (z,), order=order)
+        assert right(float(got), want), (order, got, want)
+
+
+def test_hyp2f1_of_a_large_last_parameter() -> None:
+    """The value is that of mpmath; SciPy's is 3e-9 off."""
+    assert special.hyp2f1(2.0, 1.5, 31.0, -3.0) == pytest.approx(0.78237444581972115, rel=1e-12)
+
+
+@pytest.mark.parametrize("z", [1e10, 1e200, 1e300])
+def test_scaled_bessel_functions_far_out(z: float) -> None:
+    """√(π / 2z), of which the derivatives are multiples."""
+    want = math.sqrt(math.pi / 2.0 / z)
+    assert special.kve(1.0, z) == pytest.approx(want, rel=1e-9)
+    assert cadiff.grad(special.kve, 1)(1.0, z) == pytest.approx(-0.5 * want / z, rel=1e-9, abs=0)
+
+
+def test_quantiles_far_out() -> None:
+    """Student's tail is a power of t, here the third of its reciprocal."""
+    t = special.stdtrit(3.0, 1e-200)
+    assert special.stdtr(3.0, t) == pytest.approx(1e-200, rel=1e-12, abs=0)
+    assert cadiff.grad(special.stdtrit, 1)(3.0, 1e-200) == pytest.approx(-t / 3e-200, rel=1e-9)
+
+
+def test_quantiles_next_to_zero() -> None:
+    """Of a gamma distribution of shape ½, π/4 p²."""
+    slope = cadiff.grad(special.gammaincinv, 1)
+    assert slope(0.5, 1e-150) == pytest.approx(math.pi / 2e150, rel=1e-9, abs=0)
+    assert cadiff.grad(slope, 1)(0.5, 1e-150) == pytest.approx(math.pi / 2.0, rel=1e-9)

@@ -545,6 +545,71 @@ def test_products_along_colours() -> None:
     check("jacobian", wide, x)
 
 
+# Rows of tables that many observations share, by copies of them.
+
+N_SEEN = 120
+WHICH, WHERE = np.random.default_rng(5).integers(0, [[4], [9]], size=(2, N_SEEN))
+OTHER = (WHERE + 1 + np.arange(N_SEEN) % 3) % 9
+LEFT, RIGHT = np.arange(16).reshape(4, 4), 16 + np.arange(27).reshape(9, 3)
+
+
+def turned(x: Any) -> Any:
+    """Matrices and points, both gathered, multiplied."""
+    table = x[:16].reshape(4, 2, 2)[WHICH]
+    return cnp.einsum("nij,nj->ni", table, x[16:].reshape(9, 3)[WHERE][:, :2])
+
+
+def by_rows(x: Any) -> Any:
+    return cnp.linalg.norm(turned(x), axis=1)
+
+
+def repeated(x: Any) -> Any:
+    """Some rows have the same number twice."""
+    points = x[16:].reshape(9, 3)
+    apart = points[WHERE] - points[OTHER] * cnp.sin(points[(WHERE + 1) % 9])
+    return cnp.linalg.norm(apart, axis=1)
+
+
+def of_computed(x: Any) -> Any:
+    """What is multiplied consists of numbers that were gathered, and of others."""
+    table = cnp.stack([cnp.cos(x[:16]), x[:16]], axis=-1).reshape(8, 2, 2)[WHICH]
+    return cnp.einsum("nij,nj->ni", table, x[16:].reshape(9, 3)[WHERE][:, 1:])
+
+
+def and_as_it_is(x: Any) -> Any:
+    """Copies beside the originals."""
+    return cnp.concatenate([by_rows(x), x**2, turned(x)[:, 0] * x[0], cnp.tanh(x[LEFT[WHICH, 1]])])
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("f", [turned, by_rows, repeated, of_computed, and_as_it_is])
+def test_what_is_gathered_from_tables(f: Callable[..., Any], format: str) -> None:
+    x = np.random.default_rng(6).normal(size=43)
+    program = cadiff.compile(f)
+    for point in (x, np.cos(x)):
+        matrix = program.sparse_jacobian(point, format=format)
+        assert_allclose(matrix.toarray(), dense_of("jacobian", f, point), rtol=1e-13, atol=1e-14)
+    found = program.sparse_jacobian(x, format="coo")
+    some = found.row % 3 > 0
+    wanted = sparse.coo_array(
+        (found.data[some], (found.row[some], found.col[some])), shape=found.shape
+    )
+    part = cadiff.sparse_jacobian(f, sparsity=wanted, format=format)(x)
+    assert part.nnz == some.sum()
+    assert_allclose(part.toarray(), wanted.toarray(), rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize(("f", "n"), [(by_rows, 1), (turned, 2)])
+def test_what_observations_share_costs_one_direction_for_each_result(
+    f: Callable[..., Any], n: int
+) -> None:
+    x = np.random.default_rng(7).normal(size=43)
+    call = cadiff.programs.recordings.Call((x,), {}, (0,))
+    recorded = cadiff.programs.recordings.record(f, call, True)
+    assert not isinstance(recorded, str)
+    assert recorded.plan("jacobian", call.ranges, "rows").n_colors == n
+
+
 def test_a_hessian_by_products_along_star_colours() -> None:
     def energy(x: Any) -> Any:
         return (wide(x) ** 2).sum()

@@ -1,0 +1,367 @@
+"""Systems of equations, inverses and determinants of matrices, with their derivatives.
+
+Each operation takes matrices of numbers, real or complex, or stacks of them with equal leading
+dimensions. A matrix is factored once: its solutions, its determinant and all derivatives of these
+are found with the same factors. Where the rules are written down:
+
+    Giles, "Collected matrix derivative results for forward and reverse mode algorithmic
+        differentiation" (2008)
+
+This module knows matrices only; how NumPy's functions are called is for `linalg`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .. import binding
+from ..binding import is_complex_number
+from ..binding import strip as value
+from ..operations.arrays import concatenate, reshape, stack, sum
+from ..operations.complexes import imag
+from ..operations.dispatch import carries
+from ..operations.guards import held
+from ._matrices import (
+    EPSILON,
+    H,
+    T,
+    conjugate,
+    cross,
+    diagonal,
+    inner,
+    on_diagonal,
+    on_matrices,
+    outer_product,
+    part,
+    real,
+    scalars,
+    triangle,
+)
+
+Pulls = Callable[[Any], tuple[Any, Any]]
+
+
+# --- triangles -----------------------------------------------------------------------------------
+
+
+@on_matrices
+def solve_triangle(
+    t: Any, b: Any, *, lower: bool, unit: bool = False, adjoint: bool = False
+) -> Any:
+    """The solution x of t @ x = b, or of H(t) @ x = b, for a triangular t.
+
+    The other triangle is not read, and neither is the diagonal if it is `unit`: it is 1 then.
+    """
+    return binding.solve_triangle(t, b, lower, unit, adjoint)
+
+
+def _triangle_pulls(
+    ans: Any, t: Any, b: Any, lower: bool, unit: bool = False, adjoint: bool = False
+) -> Pulls:
+    def pulls(g: Any) -> tuple[Any, Any]:
+        y = solve_triangle(t, g, lower=lower, unit=unit, adjoint=not adjoint)
+        product = outer_product(ans, -y) if adjoint else outer_product(-y, ans)
+        return part(product, triangle(t.shape[-1], lower, strict=unit)), y
+
+    return pulls
+
+
+def _triangle_push(
+    g: Any, ans: Any, t: Any, b: Any, lower: bool, unit: bool = False, adjoint: bool = False
+) -> Any:
+    change = part(g, triangle(t.shape[-1], lower, strict=unit))
+    change = (H(change) if adjoint else change) @ ans
+    return -solve_triangle(t, change, lower=lower, unit=unit, adjoint=adjoint)
+
+
+solve_triangle.defvjp(
+    lambda ans, *args, **how: lambda g: _triangle_pulls(ans, *args, **how)(g)[0],
+    lambda ans, t, b, lower, unit=False, adjoint=False: (
+        lambda g: solve_triangle(t, g, lower=lower, unit=unit, adjoint=not adjoint)
+    ),
+    unread=(1,),
+)
+solve_triangle.defjvp(
+    _triangle_push,
+    lambda g, ans, t, b, **how: solve_triangle(t, g, **how),
+)
+solve_triangle.defpattern("...ij->...kl", "...kj->...ij")
+solve_triangle.deftogether(_triangle_pulls)
+
+
+@on_matrices
+def cho_solve(c: Any, b: Any, *, lower: bool) -> Any:
+    """The solution x of a @ x = b for a = c @ H(c), or H(c) @ c unless `lower`."""
+    half = binding.solve_triangle(c, b, lower, False, not lower)
+    return binding.solve_triangle(c, half, lower, False, lower)
+
+
+def _cho_pulls(ans: Any, c: Any, b: Any, lower: bool) -> Pulls:
+    def halves(x: Any) -> Any:
+        return solve_triangle(c, x, lower=lower, adjoint=not lower)
+
+    def pulls(g: Any) -> tuple[Any, Any]:
+        right, left = halves(b), halves(g)
+        y = solve_triangle(c, left, lower=lower, adjoint=lower)
+        product = outer_product(y, -right) + outer_product(ans, -left)
+        return part(product if lower else H(product), triangle(c.shape[-1], lower)), y
+
+    return pulls
+
+
+def _cho_push(g: Any, ans: Any, c: Any, b: Any, lower: bool) -> Any:
+    right = solve_triangle(c, b, lower=lower, adjoint=not lower)
+    g = part(g, triangle(c.shape[-1], lower))
+    g = g if lower else H(g)
+    moved = solve_triangle(c, g @ right, lower=lower, adjoint=not lower) + H(g) @ ans
+    return -solve_triangle(c, moved, lower=lower, adjoint=lower)
+
+
+cho_solve.defvjp(
+    lambda ans, c, b, lower: lambda g: _cho_pulls(ans, c, b, lower)(g)[0],
+    lambda ans, c, b, lower: lambda g: cho_solve(c, g, lower=lower),
+)
+cho_solve.defjvp(_cho_push, lambda g, ans, c, b, lower: cho_solve(c, g, lower=lower))
+cho_solve.defpattern("...ij->...kl", "...kj->...ij")
+cho_solve.deftogether(_cho_pulls)
+
+
+# --- LU factors ----------------------------------------------------------------------------------
+
+
+@partial(on_matrices, real=(False, True))
+def _lu(a: Any) -> Any:
+    """The factors of a matrix whose rows are exchanged, and their order; without derivatives."""
+    return binding.factor_lu(a)
+
+
+_lu.defvjp(None)
+_lu.defjvp(None)
+
+
+def factors_of(a: Any) -> Any:
+    """What operations on a that go by its factors want to be given behind it: its values."""
+    return _lu(held(a))
+
+
+@on_matrices
+def _solve_factored(a: Any, b: Any, lu: Any, order: Any, *, adjoint: bool) -> Any:
+    """The solution of a @ x = b, or of H(a) @ x = b, by the factors of a, which are its values."""
+    return binding.solve_factored(lu, order, b, adjoint)
+
+
+def _factored_pulls(ans: Any, a: Any, b: Any, lu: Any, order: Any, adjoint: bool) -> Pulls:
+    def pulls(g: Any) -> tuple[Any, Any]:
+        y = _solve_factored(a, g, lu, order, adjoint=not adjoint)
+        return outer_product(ans, -y) if adjoint else outer_product(-y, ans), y
+
+    return pulls
+
+
+_solve_factored.called = "solve"
+_solve_factored.defvjp(
+    lambda ans, *args, **how: lambda g: _factored_pulls(ans, *args, **how)(g)[0],
+    lambda ans, a, b, lu, order, adjoint: (
+        lambda g: _solve_factored(a, g, lu, order, adjoint=not adjoint)
+    ),
+    None,
+    None,
+    unread=(0, 1),
+)
+_solve_factored.defjvp(
+    lambda g, ans, a, b, lu, order, adjoint: (
+        -_solve_factored(a, (H(g) if adjoint else g) @ ans, lu, order, adjoint=adjoint)
+    ),
+    lambda g, ans, a, b, *factors, **how: _solve_factored(a, g, *factors, **how),
+    None,
+    None,
+)
+_solve_factored.defpattern("...ij->...kl", "...kj->...ij")
+_solve_factored.deftogether(_factored_pulls)
+
+
+def solve(a: Any, b: Any, adjoint: bool = False) -> Any:
+    """The solution x of a @ x = b, or of H(a) @ x = b, for matrices b."""
+    return _solve_factored(a, b, *factors_of(a), adjoint=adjoint)
+
+
+@on_matrices
+def inv(a: Any) -> Any:
+    """The inverse matrix."""
+    return np.linalg.inv(a)
+
+
+inv.defvjp(lambda ans, a: lambda g: -(H(ans) @ g @ H(ans)), unread=(0,))
+inv.defjvp(lambda g, ans, a: -(ans @ g @ ans))
+inv.defpattern("...ij->...kl")
+
+
+@on_matrices
+def _inverse_adjoint(a: Any, lu: Any, order: Any) -> Any:
+    """The adjoint of the inverse matrix, by the factors of a."""
+    return binding.inverse_adjoint(lu, order)
+
+
+_inverse_adjoint.called = "inv"
+_inverse_adjoint.defvjp(
+    lambda ans, a, *_: lambda g: -(ans @ H(g) @ ans), None, None, unread=(0, 1, 2)
+)
+_inverse_adjoint.defjvp(lambda g, ans, a, *_: -(ans @ H(g) @ ans), None, None)
+_inverse_adjoint.defpattern("...ij->...kl")
+
+
+# --- determinants --------------------------------------------------------------------------------
+
+# The condition (in the 1-norm) up to which cofactors are taken from the inverse. In themselves
+# they are accurate that way, since the smallest pivot's error is in the determinant, too, and
+# cancels; but each further derivative costs as many digits as the condition has.
+CONDITION = 1.0 / EPSILON
+CONDITION_DIFFERENTIATED = 1e4
+
+
+@on_matrices
+def _det_factored(a: Any, lu: Any, order: Any) -> Any:
+    """The determinant by the factors of a."""
+    return binding.determinant(lu, order)
+
+
+_det_factored.called = "det"
+_det_factored.defvjp(
+    lambda ans, a, *lu: lambda g: scalars(g, a) * conjugate(_cofactors(a, ans, *lu)), None, None
+)
+_det_factored.defjvp(lambda g, ans, a, *lu: inner(_cofactors(a, ans, *lu), g), None, None)
+_det_factored.defpattern("...ij->...")
+
+
+def det(a: Any) -> Any:
+    """The determinant."""
+    return _det_factored(a, *factors_of(a))
+
+
+def _cofactors(a: Any, determinant: Any, lu: Any, order: Any) -> Any:
+    """The matrix of cofactors, the gradient of the determinant, of singular matrices too."""
+    if a.shape[-1] <= 3:
+        return _cofactors_of_few(a)
+    try:
+        inverse = _inverse_adjoint(a, lu, order)
+    except np.linalg.LinAlgError:
+        return _each(_cofactors_by_rotation, a)
+    condition = _norm1(held(a)) * _norm1(T(held(inverse)))
+    limit = CONDITION_DIFFERENTIATED if carries(a) else CONDITION
+    if np.any(condition > limit) if a.ndim > 2 else condition > limit:
+        return _each(_cofactors_by_rotation, a)
+    return scalars(determinant, a) * conjugate(inverse)
+
+
+def _cofactors_of_few(a: Any) -> Any:
+    """The cofactors of up to three rows, as polynomials."""
+    if a.shape[-1] == 3:
+        return cross(a[..., [1, 2, 0], :], a[..., [2, 0, 1], :])
+    if a.shape[-1] == 2:
+        return a[..., ::-1, ::-1] * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    return np.ones(a.shape)
+
+
+def _norm1(a: Any) -> Any:
+    return np.maximum.reduce(np.add.reduce(np.abs(a), -2), -1, initial=0.0)
+
+
+def _each(function: Callable[[Any], Any], a: Any) -> Any:
+    """A function of one matrix, applied to each of a stack."""
+    items = reshape(a, (-1, *a.shape[-2:]))
+    return reshape(stack([function(items[k]) for k in range(len(items))]), a.shape)
+
+
+def _cofactors_by_rotation(a: Any) -> Any:
+    """The cofactors by way of the singular vectors, which are held constant.
+
+    With a = u b vh the cofactors of a are det(u vh) conj(u) cofactors(b) conj(vh), for whatever b:
+    derivatives of any order come from b, which itself is diagonal.
+    """
+    if not np.all(np.isfinite(value(a))):
+        return a * np.nan
+    u, s, vh = np.linalg.svd(value(a))
+    adjugate, _ = _adjugate(H(u) @ a @ H(vh), EPSILON * len(s) * s[0])
+    turn = np.linalg.det(u) * np.linalg.det(vh)
+    turn = turn if is_complex_number(a) else round(turn)
+    return turn * (np.conj(u) @ T(adjugate) @ np.conj(vh))
+
+
+def _adjugate(b: Any, noise: float) -> tuple[Any, Any]:
+    """Adjugate and determinant of a matrix that is diagonal, largest first, but for derivatives.
+
+    The leading elements of like size make a block that may be divided by; the rest is its Schur
+    complement, whose adjugate is found in the same way. What is nought is never divided by.
+    """
+    sizes = np.abs(np.diagonal(value(b)))
+    k = int(np.argmin(sizes >= 1e-2 * sizes[0])) or len(sizes)
+    if sizes[0] <= noise or k == len(sizes) <= 2:
+        return _adjugate_polynomial(b)
+    head = b[:k, :k]
+    if k == len(sizes):
+        determinant = det(head)
+        return determinant * inv(head), determinant
+    right = solve(head, b[:k, k:])
+    left = T(solve(T(head), T(b[k:, :k])))
+    adjugate, rest = _adjugate(b[k:, k:] - b[k:, :k] @ right, noise)
+    rows = (
+        concatenate([rest * inv(head) + right @ adjugate @ left, -(right @ adjugate)], axis=1),
+        concatenate([-(adjugate @ left), adjugate], axis=1),
+    )
+    factor = det(head)
+    return factor * concatenate(rows, axis=0), factor * rest
+
+
+def _adjugate_polynomial(b: Any) -> tuple[Any, Any]:
+    """Adjugate and determinant without any division, by the method of Faddeev and Le Verrier.
+
+    Gantmacher, The Theory of Matrices (1959), chapter IV, section 5. As polynomials they have
+    derivatives of all orders at 0; for large matrices elsewhere cancellation would spoil them.
+    """
+    n = b.shape[-1]
+    adjugate: Any = np.eye(n)
+    for k in range(1, n):
+        product = b @ adjugate
+        adjugate = on_diagonal(sum(diagonal(product)) / k * np.ones(n)) - product
+    return adjugate, sum(diagonal(b @ adjugate)) / n
+
+
+@partial(on_matrices, real=(False, True))
+def _slogdet_factored(a: Any, lu: Any, order: Any) -> Any:
+    """The sign of the determinant, and the logarithm of its size, by the factors of a."""
+    return binding.log_determinant(lu, order)
+
+
+# With t = tr(inv(a) da) the logarithm changes by the real part of t, and a complex sign by
+# i sign imag(t); a real one does not change.
+
+
+def _slogdet_pull(ans: Any, a: Any, lu: Any, order: Any) -> Callable[[Any], Any]:
+    def pull(g: Any) -> Any:
+        weight = g[1]
+        if is_complex_number(a):
+            weight = weight - 1j * imag(conjugate(g[0]) * ans[0])
+        return scalars(weight, a) * _inverse_adjoint(a, lu, order)
+
+    return pull
+
+
+def _slogdet_push(g: Any, ans: Any, a: Any, lu: Any, order: Any) -> Any:
+    change = inner(conjugate(_inverse_adjoint(a, lu, order)), g)
+    turn = 1j * ans[0] * imag(change) if is_complex_number(a) else np.zeros(a.shape[:-2])
+    return turn, real(change)
+
+
+_slogdet_factored.called = "slogdet"
+_slogdet_factored.defvjp(_slogdet_pull, None, None)
+_slogdet_factored.defjvp(_slogdet_push, None, None)
+_slogdet_factored.defpattern("...ij->...,...")
+
+
+def slogdet(a: Any) -> Any:
+    """The sign of the determinant, and the logarithm of its size."""
+    return _slogdet_factored(a, *factors_of(a))

@@ -1,0 +1,125 @@
+"""Functions of matrices, real or complex, and the equations behind their derivatives.
+
+They are analytic: the derivative at H(a) along g is the cotangent of a. How SciPy's functions are
+called is for `linalg`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from ..binding import strip as value
+from ..numpy._matrices import EPSILON, ComplexResultError, H, on_matrices, outer_product
+from ..operations.guards import held
+from ..operations.table import where
+from . import _exponentials
+from ._stacks import blocks, each
+
+
+@on_matrices
+def expm(a: Any) -> Any:
+    """The exponential."""
+    return _exponentials.exponential(a)
+
+
+@on_matrices
+def frechet(a: Any, e: Any) -> Any:
+    """The derivative of expm at a along e; its adjoint is the derivative at H(a)."""
+    return _exponentials.frechet(a, e)
+
+
+def _second(a: Any, e: Any, f: Any) -> Any:
+    """The second derivative of expm at a along e and f.
+
+    By Mathias, "A chain rule for matrix functions and applications" (1996), the derivative along e
+    is the upper right block of expm([[a, e], [0, a]]); here is the derivative of that.
+    """
+    zero = np.zeros(a.shape)
+    n = a.shape[-1]
+    return frechet(blocks(a, e, zero, a), blocks(f, zero, zero, f))[..., :n, n:]
+
+
+frechet.called = "expm_frechet"
+frechet.defvjp(
+    lambda ans, a, e: lambda g: _second(H(a), H(e), g),
+    lambda ans, a, e: lambda g: frechet(H(a), g),
+)
+frechet.defjvp(
+    lambda g, ans, a, e: _second(a, e, g),
+    lambda g, ans, a, e: frechet(a, g),
+)
+frechet.defpattern("...ij->...kl", "...ij->...kl")
+expm.defvjp(lambda ans, a: lambda g: frechet(H(a), g))
+expm.defjvp(lambda g, ans, a: frechet(a, g))
+expm.defpattern("...ij->...kl")
+
+
+def _without_noise(x: Any) -> Any:
+    """The real parts of matrices whose imaginary parts are rounding."""
+    noise = 1e3 * EPSILON * np.max(np.abs(x), axis=(-2, -1), initial=0.0, keepdims=True)
+    if np.any(np.abs(np.imag(x)) > noise):
+        raise ComplexResultError("a function of this matrix is complex")
+    return np.real(x)
+
+
+@partial(on_matrices, real_results=_without_noise)
+def logm(a: Any) -> Any:
+    """The principal logarithm."""
+    return each(scipy.linalg.logm, a)
+
+
+def _logm_derivative(a: Any, e: Any) -> Any:
+    """The derivative of logm at a along e, which is first made as large as a; see `_second`."""
+    sizes = np.linalg.norm(held(a), axis=(-2, -1), keepdims=True)
+    factors = np.linalg.norm(held(e), axis=(-2, -1), keepdims=True) / sizes
+    factors = where(factors == 0.0, 1.0, factors)
+    n = a.shape[-1]
+    return factors * logm(blocks(a, e / factors, np.zeros(a.shape), a))[..., :n, n:]
+
+
+logm.defvjp(lambda ans, a: lambda g: _logm_derivative(H(a), g))
+logm.defjvp(lambda g, ans, a: _logm_derivative(a, g))
+logm.defpattern("...ij->...kl")
+
+
+@on_matrices
+def sylvester(a: Any, b: Any, q: Any) -> Any:
+    """The solution x of a @ x + x @ b = q."""
+    return each(scipy.linalg.solve_sylvester, a, b, q)
+
+
+sylvester.called = "solve_sylvester"
+sylvester.defvjp(
+    lambda ans, a, b, q: lambda g: -outer_product(sylvester(H(a), H(b), g), ans),
+    lambda ans, a, b, q: lambda g: -(H(ans) @ sylvester(H(a), H(b), g)),
+    lambda ans, a, b, q: lambda g: sylvester(H(a), H(b), g),
+)
+sylvester.defjvp(
+    lambda g, ans, a, b, q: -sylvester(a, b, g @ ans),
+    lambda g, ans, a, b, q: -sylvester(a, b, ans @ g),
+    lambda g, ans, a, b, q: sylvester(a, b, g),
+)
+sylvester.defpattern("...ij->...kl", "...ij->...kl", "...ij->...kl")
+
+
+@partial(on_matrices, real_results=_without_noise)
+def sqrtm(a: Any) -> Any:
+    """The principal square root."""
+    return each(scipy.linalg.sqrtm, a)
+
+
+def _root_derivative(x: Any, g: Any) -> Any:
+    """The solution of dx @ x + x @ dx = g, which follows from x @ x = a."""
+    sizes = np.abs(np.linalg.eigvals(value(x)))
+    if np.any(sizes <= EPSILON * np.max(sizes, axis=-1, initial=0.0, keepdims=True)):
+        raise np.linalg.LinAlgError("the square root of a singular matrix has no derivative")
+    return sylvester(x, x, g)
+
+
+sqrtm.defvjp(lambda ans, a: lambda g: _root_derivative(H(ans), g))
+sqrtm.defjvp(lambda g, ans, a: _root_derivative(ans, g))
+sqrtm.defpattern("...ij->...kl")
