@@ -5,10 +5,20 @@ cimport cython
 
 cdef class Complex:
     cdef object re, im   # real numbers: floats and arrays, Vars, Duals
-    cdef bint is_shared  # views of it, or it is one, of a part that would have to be replaced
+    cdef object __weakref__
+
+    # While a part is constant: what it is a view of, by `change`; its own views, and what was taken
+    # as `real` or `imag`, by weak references; and whether a part was given away for good.
+    cdef Complex owner
+    cdef object change
+    cdef list views, seen
+    cdef bint is_given
 
     cdef tuple whole(self)
-    cdef int share(self) except -1
+    cdef bint is_open(self)
+    cdef object followed(self, object view, object change)
+    cdef bint is_seen(self) except -1
+    cdef int spread(self, object re, object im) except -1
     cdef ComplexArray writable(self)
 
 

@@ -7,12 +7,13 @@ functions and protocols, is registered here by the modules that know it.
 """
 
 from operator import matmul
+from weakref import ref as weak_reference
 
 import numpy as np
 
 cimport cython
 from cpython.float cimport PyFloat_AS_DOUBLE
-from libc.math cimport signbit
+from libc.math cimport copysign, signbit
 from libc.string cimport memcmp
 
 from . cimport c_numpy as cnp
@@ -76,9 +77,19 @@ cdef object minus(object x, object y):
     return difference_of(x, y)
 
 
-cdef object times(object x, object y):
-    if is_nothing(x) or is_nothing(y):
+cdef object zero_times(object zero, object factor):
+    """A product with an exact zero, which has a sign if the factor is a plain number."""
+    if not CAD_IS_FLOAT(factor):
         return 0.0
+    sign = copysign(1.0, PyFloat_AS_DOUBLE(zero)) * copysign(1.0, PyFloat_AS_DOUBLE(factor))
+    return copysign(0.0, sign)
+
+
+cdef object times(object x, object y):
+    if is_nothing(x):
+        return zero_times(x, y)
+    if is_nothing(y):
+        return zero_times(y, x)
     if CAD_IS_FLOAT(x) and PyFloat_AS_DOUBLE(x) == 1.0:
         return own(y)
     if CAD_IS_FLOAT(y) and PyFloat_AS_DOUBLE(y) == 1.0:
@@ -109,7 +120,9 @@ cdef object less_product(object product, object x, object y, object z):
 
 
 cdef object over(object x, object y):
-    return x if is_nothing(x) else x / y
+    if is_nothing(x):
+        return zero_times(x, y) if CAD_IS_FLOAT(y) else x
+    return x / y
 
 
 cdef tuple both_parts(object x):
@@ -309,12 +322,22 @@ def open_parts_of(z):
     return (<Complex>z).re, (<Complex>z).im
 
 
-def note_view(Complex z, view):
-    """Have it known that something, or what is in a list, is a view of a complex array."""
-    z.share()
-    for seen in view if isinstance(view, (list, tuple)) else (view,):
-        if isinstance(seen, Complex):
-            (<Complex>seen).is_shared = z.is_shared
+def note_view(Complex z, view, change):
+    """Have it known that `view`, or each item of a list, is a view: what `change` makes of a part."""
+    if z.is_open():
+        return
+    if not isinstance(view, (list, tuple)):
+        z.followed(view, change)
+        return
+    for k, item in enumerate(view):
+        z.followed(item, lambda part, k=k: change(part)[k])
+
+
+cdef bint gives_copy(object key):
+    """Whether an index is known to give no view: one of arrays."""
+    if isinstance(key, tuple):
+        return any([gives_copy(item) for item in key])
+    return isinstance(key, (list, np.ndarray))
 
 
 # Operations of the table that have no name in the package.
@@ -365,13 +388,36 @@ cdef object zeros_of(tuple p, tuple q):
     return np.zeros(lengths, dtype=np.complex128) if lengths else 0j
 
 
+cdef double zero_of_product(tuple p, tuple q):
+    """The imaginary part of a product of two without one: on the negative axis NumPy's.
+
+    Of real factors that are no plain numbers the sign is not asked; they count as positive.
+    """
+    if CAD_IS_FLOAT(p[0]):
+        p, q = q, p
+    if not CAD_IS_FLOAT(q[0]):
+        return -0.0 if has_sign(p[1]) != has_sign(q[1]) else 0.0
+    if signbit(PyFloat_AS_DOUBLE(q[0])):
+        p, q = q, p
+    return -0.0 if has_sign(p[1]) and not has_sign(q[1]) else 0.0
+
+
 cdef object multiplied(object x, object y):
     p, q = operand_parts(x), operand_parts(y)
     if p is None or q is None:
         return NotImplemented
     if (is_nothing(p[0]) and is_nothing(p[1])) or (is_nothing(q[0]) and is_nothing(q[1])):
         return zeros_of(p, q)
+    if is_nothing(p[1]) and is_nothing(q[1]):
+        return complex_of(times(p[0], q[0]), zero_of_product(p, q))
     return bilinear_of(None, p, q)
+
+
+cdef object zero_of_quotient(object a, object zero, object c):
+    """The imaginary part of a / c, both without one: on the negative axis NumPy's, c is -a there."""
+    if CAD_IS_FLOAT(a) and not CAD_IS_FLOAT(c):
+        c = -a
+    return zero_times(zero, c)
 
 
 cdef object divided(object x, object y):
@@ -385,7 +431,8 @@ cdef object divided(object x, object y):
     if is_nothing(a) and is_nothing(b):
         return zeros_of(p, q)
     if is_nothing(d):
-        return complex_of(over(a, c), over(b, c))
+        im = zero_of_quotient(a, plus(b, d), c) if is_nothing(b) else over(b, c)
+        return complex_of(over(a, c), im)
     if is_nothing(c):  # -i / d times the dividend
         return complex_of(over(b, d), over(-a, d))
     length = cad_apply2(CAD_OP_hypot, c, d)
@@ -627,17 +674,56 @@ cdef class Complex:
 
     def view(self):
         """Both parts, each of which can be looked at, and, if it is no exact zero, assigned to."""
-        self.share()
         re, im = self.whole()
-        if self.ndim > 0 and is_nothing(self.re):
-            re.flags.writeable = False
-        if self.ndim > 0 and is_nothing(self.im):
-            im.flags.writeable = False
+        if self.ndim == 0:
+            return re, im
+        for part, whole in ((self.re, re), (self.im, im)):
+            if is_nothing(part):
+                whole.flags.writeable = False
+                self.seen = [seen for seen in self.seen or () if seen() is not None]
+                self.seen.append(weak_reference(whole))
+            elif not is_number(part):
+                self.is_given = True
         return re, im
 
-    cdef int share(self) except -1:
-        if self.ndim > 0 and not (is_number(self.re) and is_number(self.im)):
-            self.is_shared = True
+    cdef bint is_open(self):
+        """Whether both parts can be assigned to."""
+        return is_number(self.re) and is_number(self.im)
+
+    cdef object followed(self, object view, object change):
+        """A view, whose parts are replaced when those of this one are; `change` makes them."""
+        cdef bint are_arrays = isinstance(self, ComplexArray) and isinstance(view, ComplexArray)
+        if are_arrays and view is not self and not self.is_open():
+            (<Complex>view).owner, (<Complex>view).change = self, change
+            if self.views is None:
+                self.views = []
+            elif len(self.views) % 64 == 63:
+                self.views = [seen for seen in self.views if seen() is not None]
+            self.views.append(weak_reference(view))
+        return view
+
+    cdef bint is_seen(self) except -1:
+        """Whether somebody has a part that is to be replaced."""
+        if self.is_given or any([seen() is not None for seen in self.seen or ()]):
+            return True
+        for known in self.views or ():
+            view = known()
+            if view is not None and (<Complex>view).is_seen():
+                return True
+        return False
+
+    cdef int spread(self, object re, object im) except -1:
+        """Have parts that can be assigned to, and let views have theirs of these."""
+        cdef Complex view
+        self.re, self.im = re, im
+        for known in self.views or ():
+            view = known()
+            if view is not None:
+                view.spread(
+                    view.re if is_number(view.re) else view.change(re),
+                    view.im if is_number(view.im) else view.change(im),
+                )
+        self.owner = self.change = self.views = self.seen = None
         return 0
 
     def conjugate(self):
@@ -650,23 +736,19 @@ cdef class Complex:
 
     def by_parts(self, change):
         """`change(part)` of both parts, of which a view is taken: it is linear."""
-        cdef object result
-        self.share()
-        result = complex_of(
-            self.re if is_nothing(self.re) else change(self.re),
-            self.im if is_nothing(self.im) else change(self.im),
+        return self.followed(
+            complex_of(
+                self.re if is_nothing(self.re) else change(self.re),
+                self.im if is_nothing(self.im) else change(self.im),
+            ),
+            change,
         )
-        if isinstance(result, Complex):
-            (<Complex>result).is_shared = self.is_shared
-        return result
 
     def __getitem__(self, key):
         result = complex_of(taken(self.re, key), taken(self.im, key))
-        if self.ndim > 0 and np.ndim(result) > 0:  # a single number is no view
-            self.share()
-            if isinstance(result, Complex):
-                (<Complex>result).is_shared = self.is_shared
-        return result
+        if self.is_open() or not isinstance(result, ComplexArray) or gives_copy(key):
+            return result
+        return self.followed(result, lambda part: taken(part, key))
 
     # --- operators
 
@@ -787,17 +869,22 @@ cdef class ComplexArray(Complex):
 
     cdef int open(self) except -1:
         """Have both parts such that numbers with derivatives can be assigned to them."""
-        if is_number(self.re) and is_number(self.im):
+        if self.is_open():
             return 0
-        if self.is_shared:
+        owner = self.owner  # which this refers to no longer once it is open
+        if owner is not None:
+            (<ComplexArray>owner).open()
+        if self.is_open():
+            return 0
+        if self.is_seen():
             raise ValueError(
                 "an array of complex numbers one part of which is constant cannot be assigned to "
-                "after views were taken of it: assign to a copy, z = z.copy()"
+                "while z.real or z.imag of it is in use: assign to a copy, z = z.copy()"
             )
         re, im = self.whole()
-        self.re = re if is_number(re) else hooks.opened(re)
-        self.im = im if is_number(im) else hooks.opened(im)
-        return 0
+        return self.spread(
+            re if is_number(re) else hooks.opened(re), im if is_number(im) else hooks.opened(im)
+        )
 
     def copy(self, order="C"):
         """A copy, which can be assigned to."""

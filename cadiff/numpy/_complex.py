@@ -28,8 +28,9 @@ from ..operations.complexes import (
 from ..operations.complexes import (
     angle as _angle,
 )
-from ..operations.dispatch import FUNCTIONS
-from ._common import Axis, existing
+from ..operations.dispatch import FUNCTIONS, mask_of
+from ._choices import flatiter
+from ._common import Axis, existing, reduced_axes, refuse
 
 # --- by parts ------------------------------------------------------------------------------------
 
@@ -55,12 +56,19 @@ def _together(re: Any, im: Any) -> Any:
 
 def _function(original: Any) -> Callable[..., Any]:
     """What differentiates one of NumPy's functions for real numbers, and takes plain ones too."""
-    found: Callable[..., Any] = FUNCTIONS.get(original, original)
-    return found
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if _holds((args, kwargs)):
+            raise TypeError(
+                f"numpy.{original.__name__} takes complex numbers only where its result is linear "
+                "in them: pass z.real, z.imag or abs(z)"
+            )
+        return FUNCTIONS.get(original, original)(*args, **kwargs)
+
+    return run
 
 
-def _refuse_dtype(original: Any, kwargs: dict[str, Any]) -> None:
-    dtype = kwargs.pop("dtype", None)
+def _refuse_dtype(original: Any, dtype: Any) -> None:
     if dtype is not None and np.dtype(dtype).kind != "c":
         raise TypeError(
             f"numpy.{original.__name__} of complex numbers with derivatives does not support "
@@ -80,21 +88,18 @@ def by_parts(original: Any, *places: int, names: tuple[str, ...] = ()) -> None:
     """A function that is linear in the arguments at some places, and of some names."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        _refuse_dtype(original, kwargs)
+        if "dtype" in kwargs:
+            _refuse_dtype(original, kwargs["dtype"])
+            kwargs["dtype"] = None
         run = _function(original)
         results = []
         for which in (0, 1):
             chosen = [_part(x, which) if k in places else x for k, x in enumerate(args)]
             named = {k: _part(x, which) if k in names else x for k, x in kwargs.items()}
-            if _holds((chosen, named)):
-                raise TypeError(
-                    f"numpy.{original.__name__} takes complex numbers only where its result is "
-                    "linear in them: pass z.real, z.imag or abs(z)"
-                )
             results.append(run(*chosen, **named))
         result = _together(*results)
         if original.__name__ in VIEWS and args and isinstance(args[0], Complex):
-            binding.note_view(args[0], result)
+            binding.note_view(args[0], result, lambda part: run(part, *args[1:], **kwargs))
         return result
 
     call.__name__ = original.__name__
@@ -135,7 +140,7 @@ by_parts(np.extract, 1)
 by_parts(np.compress, 1)
 by_parts(np.insert, 0, 2)
 by_parts(np.apply_over_axes, 1)
-by_parts(np.interp, 2)
+by_parts(np.interp, 2, 3, 4, names=("fp", "left", "right"))
 by_parts(np.choose, 1)
 
 
@@ -152,9 +157,10 @@ def _at_least(original: Any) -> None:
         return made[0] if len(made) == 1 else tuple(made)
 
     def by_one(x: Any) -> Any:
-        made = _together(*(_function(original)(p) for p in whole_parts(x)))
+        run = _function(original)
+        made = _together(*(run(p) for p in whole_parts(x)))
         if isinstance(x, Complex):
-            binding.note_view(x, made)
+            binding.note_view(x, made, run)
         return made
 
 
@@ -186,7 +192,10 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
             f"numpy.pad of complex numbers with derivatives does not support mode={mode!r}, which "
             "is not linear: join the edges with numpy.concatenate"
         )
-    ends = ({k: _part(x, which) for k, x in kwargs.items()} for which in (0, 1))
+    of_parts = ("constant_values", "end_values")
+    ends = (
+        {k: _part(x, which) if k in of_parts else x for k, x in kwargs.items()} for which in (0, 1)
+    )
     return _together(
         *(
             _function(np.pad)(part, pad_width, mode, **end)
@@ -206,21 +215,40 @@ def average(
     return (paired(re, im), scale) if returned else paired(re, im)
 
 
-def _without_nan(original: Any, join: Callable[[Any, Any], Any] = _together) -> None:
-    """A sum, or something of sums, that leaves out the numbers of which a part is nan."""
+def _of_sums(
+    original: Any, join: Callable[[Any, Any], Any], leaves: Callable[[Any], Any] = whole_parts
+) -> None:
+    """Something that sums give, or sums of squares, done for what `leaves` has of both parts."""
 
     @implements_complex(original)
-    def call(a: Any, *args: Any, **kwargs: Any) -> Any:
-        re, im = whole_parts(a)
-        missing = (re != re) | (im != im)
-        left = (_table.where(missing, np.nan, part) for part in (re, im))
-        return join(*(_function(original)(part, *args, **kwargs) for part in left))
+    def call(
+        a: Any, axis: Axis = None, dtype: Any = None, out: None = None, *args: Any, **kwargs: Any
+    ) -> Any:
+        refuse(original.__name__, out=out)
+        _refuse_dtype(original, dtype)
+        run = _function(original)
+        options = [
+            {k: _part(x, which) if k in ("initial", "mean") else x for k, x in kwargs.items()}
+            for which in (0, 1)
+        ]
+        parts = zip(leaves(a), options, strict=True)
+        return join(*(run(part, axis, None, None, *args, **named) for part, named in parts))
 
 
-for _original in (np.nansum, np.nanmean, np.nancumsum):
-    _without_nan(_original)
-_without_nan(np.nanvar, np.add)
-_without_nan(np.nanstd, np.hypot)
+def _present(a: Any) -> Any:
+    """Both parts; what is nan in one of them is so in both."""
+    re, im = whole_parts(a)
+    missing = (re != re) | (im != im)
+    return [_table.where(missing, np.nan, part) for part in (re, im)]
+
+
+_of_sums(np.var, np.add)
+_of_sums(np.std, _table.hypot)  # whose derivative at 0 is 0
+_of_sums(np.nansum, _together, _present)
+_of_sums(np.nanmean, _together, _present)
+_of_sums(np.nancumsum, _together, _present)
+_of_sums(np.nanvar, np.add, _present)
+_of_sums(np.nanstd, _table.hypot, _present)
 
 
 def _product_without_nan(original: Any, product: Callable[..., Any]) -> None:
@@ -239,7 +267,9 @@ def product_of(original: Any, conjugated: int | None = None) -> None:
     @implements_complex(original)
     def call(x: Any, y: Any, /, *args: Any, **kwargs: Any) -> Any:
         run = _function(original)
-        _refuse_dtype(original, kwargs)
+        if "dtype" in kwargs:
+            _refuse_dtype(original, kwargs["dtype"])
+            kwargs["dtype"] = None
         if conjugated == 0:
             x = conjugate(x)
         elif conjugated == 1:
@@ -266,7 +296,7 @@ for _name, _which in (
 def einsum(subscripts: Any, *operands: Any, **kwargs: Any) -> Any:
     """Sums of products, as `numpy.einsum`: of three operands and more, two at a time."""
     kwargs.pop("optimize", None)
-    _refuse_dtype(np.einsum, kwargs)
+    _refuse_dtype(np.einsum, kwargs.pop("dtype", None))
     if kwargs or not isinstance(subscripts, str):
         raise TypeError(
             "numpy.einsum of complex numbers with derivatives takes subscripts as a str, and no "
@@ -310,45 +340,46 @@ def _spelled(subscripts: str, operands: tuple[Any, ...]) -> tuple[list[str], str
     return spelled, result.replace("...", "".join(free))
 
 
+def _axes_last(z: Any, axis: Axis) -> tuple[Any, tuple[int, ...]]:
+    """An array whose last axis is all of those over which to reduce, and these."""
+    axes = reduced_axes(axis, z.ndim)
+    rest = [k for k in range(z.ndim) if k not in axes]
+    lengths = [z.shape[k] for k in rest]
+    n = math.prod(z.shape[k] for k in axes)
+    return z.transpose(*rest, *axes).reshape((*lengths, n)), axes
+
+
+def _masked(z: Any, where: Any, neutral: Any) -> Any:
+    """An array where a mask holds, and what changes nothing elsewhere."""
+    return z if where is True else ELEMENTWISE["where"](mask_of(where), z, neutral)
+
+
 @implements_complex(np.prod)
 def prod(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: None = None,
-    keepdims: bool = False,
-    **_: Any,
-) -> Any:
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False,
+    initial: Any = None, where: Any = True,
+) -> Any:  # fmt: skip
     """The product over axes, by halves."""
-    z = joined(a)
-    shape = z.shape
-    axes = (
-        tuple(range(len(shape)))
-        if axis is None
-        else tuple(k % len(shape) for k in ((axis,) if isinstance(axis, int) else axis))
-    )
-    rest = [k for k in range(len(shape)) if k not in axes]
-    z = z.transpose(*rest, *axes).reshape((*(shape[k] for k in rest), -1))
+    refuse("prod", out=out)
+    _refuse_dtype(np.prod, dtype)
+    z, axes = _axes_last(_masked(joined(a), where, 1.0), axis)
     n = z.shape[-1]
-    if n == 0:
-        return np.ones([shape[k] for k in rest], complex)[()]
     while n > 1:
         half = n // 2
         folded = z[..., :half] * z[..., half : 2 * half]
         z = folded if n % 2 == 0 else np.concatenate([folded, z[..., -1:]], axis=-1)
         n = z.shape[-1]
-    z = z[..., 0]
-    return (
-        z.reshape(tuple(1 if k in axes else shape[k] for k in range(len(shape))))
-        if keepdims
-        else z
-    )
+    z = np.ones(z.shape[:-1], complex)[()] if n == 0 else +z[..., 0]
+    z = z if initial is None else z * initial
+    return np.expand_dims(z, axes) if keepdims else z
 
 
 @implements_complex(np.cumprod)
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """Products of the elements so far, by products of more and more of them."""
-    z = joined(a)
+    refuse("cumprod", out=out)
+    _refuse_dtype(np.cumprod, dtype)
+    z = +joined(a)
     z = z.reshape(-1) if axis is None else np.moveaxis(z, axis, 0)
     reach = 1
     while reach < z.shape[0]:
@@ -359,8 +390,11 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
 
 @implements_complex(*existing("cumulative_prod"))
 def cumulative_prod(
-    x: Any, /, *, axis: int | None = None, include_initial: bool = False, **_: Any
-) -> Any:
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, out: None = None,
+    include_initial: bool = False,
+) -> Any:  # fmt: skip
+    refuse("cumulative_prod", out=out)
+    _refuse_dtype(np.cumprod, dtype)
     z = joined(x)
     if axis is None and z.ndim > 1:
         raise ValueError("For arrays which have more than one dimension `axis` is required.")
@@ -395,10 +429,16 @@ def sinc(x: Any) -> Any:
 
 
 @implements_complex(np.clip)
-def clip(a: Any, a_min: Any = None, a_max: Any = None, out: None = None, **named: Any) -> Any:
+def clip(
+    a: Any, a_min: Any = None, a_max: Any = None, out: None = None, *, min: Any = None,
+    max: Any = None,
+) -> Any:  # fmt: skip
     """Between two numbers, in the order of real parts, then of imaginary ones."""
-    low, high = named.get("min", a_min), named.get("max", a_max)
-    z = joined(a)
+    refuse("clip", out=out)
+    if (a_min is not None or a_max is not None) and (min is not None or max is not None):
+        raise ValueError("Passing `min` or `max` keyword argument beside `a_min` or `a_max`")
+    low, high = (a_min, a_max) if min is None and max is None else (min, max)
+    z = joined(a) if low is not None or high is not None else +joined(a)
     z = z if low is None else ELEMENTWISE["maximum"](z, low)
     return z if high is None else ELEMENTWISE["minimum"](z, high)
 
@@ -442,6 +482,7 @@ def cov(
     fweights: None = None, aweights: None = None, *, dtype: Any = None,
 ) -> Any:  # fmt: skip
     """Covariances: those of the rows, or columns, with the conjugates of others."""
+    _refuse_dtype(np.cov, dtype)
     if fweights is not None or aweights is not None:
         raise TypeError("numpy.cov of complex numbers with derivatives takes no weights")
 
@@ -457,8 +498,8 @@ def cov(
 
 
 @implements_complex(np.corrcoef)
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, **_: Any) -> Any:
-    c = cov(x, y, rowvar)
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+    c = cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return c / c
     deviation = _table.sqrt(np.real(np.diag(c)))
@@ -508,61 +549,36 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
     return a
 
 
-@implements_complex(np.var)
-def var(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: None = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    **kwargs: Any,
-) -> Any:
-    """The mean of the squares of the distances from the mean."""
-    re, im = whole_parts(a)
-    run = _function(np.var)
-    return run(re, axis=axis, ddof=ddof, keepdims=keepdims, **kwargs) + run(
-        im, axis=axis, ddof=ddof, keepdims=keepdims, **kwargs
-    )
-
-
-@implements_complex(np.std)
-def std(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: None = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    **kwargs: Any,
-) -> Any:
-    """The root of the variance, whose derivative at 0 is 0."""
-    run = _function(np.std)
-    re, im = (run(x, axis=axis, ddof=ddof, keepdims=keepdims, **kwargs) for x in whole_parts(a))
-    return _table.hypot(re, im)
-
-
 # --- order: that of real parts, then of imaginary ones -------------------------------------------
 
 
 @implements_complex(np.sort)
-def sort(a: Any, axis: int | None = -1, kind: Any = None, **_: Any) -> Any:
+def sort(
+    a: Any, axis: int | None = -1, kind: Any = None, order: None = None, *, stable: Any = None
+) -> Any:
+    refuse("sort", order=order)
     z = joined(a)
     z, axis = (z.reshape(-1), 0) if axis is None else (z, axis)
-    order = np.argsort(binding.strip(z), axis=axis, kind=kind)
-    return function_of(np.take_along_axis)(z, order, axis)
+    places = np.argsort(binding.strip(z), axis=axis, kind=kind, stable=stable)
+    return function_of(np.take_along_axis)(z, places, axis)
 
 
 def _extreme(original: Any, position: Callable[..., Any]) -> None:
     @implements_complex(original)
-    def extreme(a: Any, axis: int | None = None, out: None = None, keepdims: bool = False) -> Any:
-        z = joined(a)
-        if axis is None:
-            found = z.reshape(-1)[int(position(binding.strip(z)))]
-            return found.reshape((1,) * z.ndim) if keepdims else found
-        place = np.expand_dims(position(binding.strip(z), axis=axis), axis)
-        found = function_of(np.take_along_axis)(z, place, axis)
-        return found if keepdims else np.squeeze(found, axis)
+    def extreme(
+        a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None,
+        where: Any = True,
+    ) -> Any:  # fmt: skip
+        refuse(original.__name__, out=out)
+        if where is not True and initial is None:
+            raise ValueError(f"numpy.{original.__name__} with where= wants initial=")
+        z, axes = _axes_last(_masked(joined(a), where, initial), axis)
+        if initial is not None:
+            ends = function_of(np.broadcast_to)(joined(initial), (*z.shape[:-1], 1))
+            z = function_of(np.concatenate)([z, ends], -1)
+        place = np.expand_dims(position(binding.strip(z), axis=-1), -1)
+        found = function_of(np.take_along_axis)(z, place, -1)[..., 0]
+        return np.expand_dims(found, axes) if keepdims else found
 
 
 _extreme(np.max, np.argmax)
@@ -572,38 +588,38 @@ _extreme(np.nanmin, np.nanargmin)
 
 
 @implements_complex(np.partition)
-def partition(a: Any, kth: Any, axis: int | None = -1, kind: Any = "introselect", **_: Any) -> Any:
+def partition(
+    a: Any, kth: Any, axis: int | None = -1, kind: Any = "introselect", order: None = None
+) -> Any:
+    refuse("partition", order=order)
     z = joined(a)
     z, axis = (z.reshape(-1), 0) if axis is None else (z, axis)
-    order = np.argpartition(binding.strip(z), kth, axis=axis, kind=kind)
-    return function_of(np.take_along_axis)(z, order, axis)
+    places = np.argpartition(binding.strip(z), kth, axis=axis, kind=kind)
+    return function_of(np.take_along_axis)(z, places, axis)
 
 
 @implements_complex(np.ptp)
-def ptp(a: Any, axis: int | None = None, out: None = None, keepdims: bool = False) -> Any:
+def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
+    refuse("ptp", out=out)
     z = joined(a)
     return np.max(z, axis=axis, keepdims=keepdims) - np.min(z, axis=axis, keepdims=keepdims)
 
 
 @implements_complex(np.median)
 def median(
-    a: Any, axis: int | None = None, out: None = None, overwrite_input: bool = False,
+    a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Any:  # fmt: skip
     """The middle element, or the mean of the middle two."""
-    z = joined(a)
-    shape = z.shape
-    z = z.reshape(-1) if axis is None else np.moveaxis(z, axis, 0)
-    n = z.shape[0]
-    z = sort(z, 0)
-    missing = np.isnan(binding.strip(z[n - 1]))  # a nan comes last
-    middle = function_of(np.where)(missing, z[n - 1], (z[(n - 1) // 2] + z[n // 2]) / 2.0)
-    if not keepdims:
-        return middle
-    whole = [1] * len(shape) if axis is None else list(shape)
-    if axis is not None:
-        whole[axis] = 1
-    return np.reshape(middle, whole)
+    refuse("median", out=out)
+    z, axes = _axes_last(joined(a), axis)
+    n = z.shape[-1]
+    z = sort(z)
+    last = z[..., -1]
+    missing = np.isnan(binding.strip(last))  # a nan comes last
+    middle = (z[..., (n - 1) // 2] + z[..., n // 2]) / 2.0
+    middle = function_of(np.where)(missing, last, middle)
+    return np.expand_dims(middle, axes) if keepdims else middle
 
 
 # --- making --------------------------------------------------------------------------------------
@@ -611,37 +627,52 @@ def median(
 
 @implements_complex(np.array)
 def array(
-    object: Any, dtype: Any = None, *, copy: bool | None = True, ndmin: int = 0, **_: Any
-) -> Any:
+    object: Any, dtype: Any = None, *, copy: bool | None = True, order: Any = "K",
+    subok: bool = False, ndmin: int = 0, like: Any = None,
+) -> Any:  # fmt: skip
     """An array of complex numbers with derivatives; they can be assigned to it."""
     if dtype is not None and np.dtype(dtype) == np.dtype(np.object_):
         return np.array(object, dtype=np.object_, ndmin=ndmin)
-    _refuse_dtype(np.array, {"dtype": dtype})
+    _refuse_dtype(np.array, dtype)
     made = joined(object)
     if isinstance(made, Complex) and made.ndim and (copy or made is not object):
         made = made.copy()
     return made.reshape((1,) * (ndmin - made.ndim) + made.shape) if ndmin > made.ndim else made
 
 
-@implements_complex(np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
-def asarray(a: Any, dtype: Any = None, *_: Any, **__: Any) -> Any:
-    return array(a, dtype, copy=None)
+@implements_complex(np.asarray)
+def asarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: bool | None = None,
+    like: Any = None,
+) -> Any:  # fmt: skip
+    return array(a, dtype, copy=copy)
+
+
+@implements_complex(np.asanyarray)
+def asanyarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: bool | None = None,
+    like: Any = None,
+) -> Any:  # fmt: skip
+    return array(a, dtype, copy=copy)
+
+
+@implements_complex(np.ascontiguousarray)
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    return array(a, dtype, copy=None, ndmin=1)
+
+
+@implements_complex(np.asfortranarray)
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    return array(a, dtype, copy=True if binding.ndim(a) > 1 else None, ndmin=1)
 
 
 def _like(original: Any, fill: float) -> None:
     @implements_complex(original)
     def like(
-        a: Any,
-        dtype: Any = None,
-        order: str = "K",
-        subok: bool = True,
-        shape: Any = None,
-        **_: Any,
-    ) -> Any:
-        lengths = binding.shape(joined(a)) if shape is None else arrays.lengths_of(shape)
-        if dtype is not None and np.dtype(dtype).kind != "c":
-            return original(np.empty(lengths), dtype)
-        return arrays.opened(np.full(lengths, fill, complex))
+        a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *,
+        device: Any = None,
+    ) -> Any:  # fmt: skip
+        return full_like(a, fill, dtype, shape=shape)
 
 
 for _original, _fill in ((np.zeros_like, 0.0), (np.ones_like, 1.0), (np.empty_like, 0.0)):
@@ -650,23 +681,42 @@ for _original, _fill in ((np.zeros_like, 0.0), (np.ones_like, 1.0), (np.empty_li
 
 @implements_complex(np.full_like)
 def full_like(
-    a: Any,
-    fill_value: Any,
-    dtype: Any = None,
-    order: str = "K",
-    subok: bool = True,
-    shape: Any = None,
-    **_: Any,
-) -> Any:
+    a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True,
+    shape: Any = None, *, device: Any = None,
+) -> Any:  # fmt: skip
     lengths = binding.shape(joined(a)) if shape is None else arrays.lengths_of(shape)
+    if dtype is not None and np.dtype(dtype).kind != "c":
+        return function_of(np.full_like)(np.empty(lengths), fill_value, dtype)
     made = arrays.opened(np.zeros(lengths, complex))
     made[...] = fill_value
     return made
 
 
+@implements_complex(np.flatiter)
+class _Elements(flatiter):
+    """The elements of a complex array in order: what `z.flat` is."""
+
+    def copy(self) -> Any:
+        return self.base.reshape(-1).copy()
+
+    def __getitem__(self, key: Any) -> Any:
+        return +self.base.reshape(-1)[key]
+
+    def __setitem__(self, key: Any, numbers: Any) -> None:
+        places = np.arange(len(self))[key]
+        numbers = joined(numbers)
+        if binding.ndim(numbers) > 0:
+            numbers = np.reshape(function_of(np.resize)(numbers, places.size), places.shape)
+        self.base[np.unravel_index(places, self.base.shape)] = numbers
+
+
 @implements_complex(np.copyto)
-def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
-    dst[...] = src if where is True else ELEMENTWISE["where"](where, src, dst)
+def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    src = joined(src)
+    kind = np.dtype(complex) if _holds(src) else np.result_type(src)
+    if not np.can_cast(kind, complex, casting):
+        raise TypeError(f"Cannot cast array data from {kind!r} according to the rule {casting!r}")
+    dst[...] = src if where is True else ELEMENTWISE["where"](mask_of(where), src, dst)
 
 
 def _written(original: Any, place: int) -> None:

@@ -210,7 +210,8 @@ def _like(original: Callable[..., Any], fill: float) -> Callable[..., Any]:
         order: str = "K",
         subok: bool = True,
         shape: Any = None,
-        **_: Any,
+        *,
+        device: Any = None,
     ) -> Any:
         if dtype is not None and np.dtype(dtype).kind != "f":
             return plain(np.empty(as_number(a).shape), dtype, shape=shape)
@@ -243,7 +244,8 @@ def _full_like(
     order: str = "K",
     subok: bool = True,
     shape: Any = None,
-    **_: Any,
+    *,
+    device: Any = None,
 ) -> Any:
     """As `numpy.full_like`, filled with a number that may carry a derivative."""
     lengths = _prototype("full_like", a, dtype, shape)
@@ -275,7 +277,7 @@ def array(
     order: str = "K",
     subok: bool = False,
     ndmin: int = 0,
-    **_: Any,
+    like: Any = None,
 ) -> Number:
     """An array of numbers with derivatives, as `numpy.array`; they can be assigned to it."""
     if dtype is not None and np.dtype(dtype) == np.dtype(np.object_):
@@ -291,7 +293,13 @@ def array(
 
 @implements(*existing("asarray", "asanyarray"))
 def asarray(
-    a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, **_: Any
+    a: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    device: Any = None,
+    copy: bool | None = None,
+    like: Any = None,
 ) -> Number:
     """A number as an array, as `numpy.asarray`: Var and Dual are arrays already."""
     x = _of_dtype("asarray", as_view(a), dtype)
@@ -299,19 +307,21 @@ def asarray(
 
 
 @implements(np.ascontiguousarray)
-def ascontiguousarray(a: Any, dtype: Any = None, **_: Any) -> Number:
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Number:
     """An array whose elements stand in C order, as `numpy.ascontiguousarray`."""
     return asarray(a, dtype, "C")
 
 
 @implements(np.asfortranarray)
-def asfortranarray(a: Any, dtype: Any = None, **_: Any) -> Number:
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Number:
     """An array whose elements stand in Fortran's order, as `numpy.asfortranarray`."""
     return asarray(a, dtype, "F")
 
 
 @implements(np.require)
-def require(a: Any, dtype: Any = None, requirements: Any = None, **_: Any) -> Number:
+def require(
+    a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None
+) -> Number:
     """An array whose elements stand in a given order, as `numpy.require`."""
     wanted = {each.upper()[0] for each in requirements or ()}
     if "O" in wanted:

@@ -288,7 +288,12 @@ def _as_column(a: Any) -> Number:
 
 _stacking("vstack", atleast_2d, lambda items: 0)
 _stacking("hstack", atleast_1d, lambda items: 0 if items and items[0].ndim == 1 else 1)
-_stacking("dstack", atleast_3d, lambda items: 2)
+
+
+@implements(np.dstack)
+def dstack(tup: Any) -> Number:
+    """Joined as `numpy.dstack` does it."""
+    return arrays.concatenate([atleast_3d(item) for item in tup], 2)
 
 
 @implements(np.column_stack)

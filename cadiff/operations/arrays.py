@@ -530,6 +530,8 @@ def concatenate(items: Any, axis: int | None = 0) -> Number:
     parts = [as_array(item) for item in items]
     if not any(isinstance(part, (Var, Dual)) for part in parts):
         return np.concatenate(parts, axis)
+    if binding.holds_complex(parts):
+        return np.concatenate(parts, axis)
     if axis is None:
         parts, axis = [reshape(part, -1) for part in parts], 0
     shape = np.concatenate(

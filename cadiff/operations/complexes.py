@@ -20,7 +20,7 @@ from ..binding import Complex, is_nothing, parts_of
 from ..binding import make_complex as paired
 from . import arrays
 from . import table as _table
-from .dispatch import PLAIN, function_for
+from .dispatch import PLAIN, function_for, mask_of
 from .guards import EQUAL
 from .pairs import on_pairs
 
@@ -426,20 +426,40 @@ def _registered(original: Any) -> Callable[..., Any] | None:
     return COMPLEX.get(original)
 
 
+def _name_of(original: Any) -> str:
+    module = getattr(original, "__module__", "numpy")
+    return f"{module}.{getattr(original, '__name__', original)}"
+
+
 def function(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """One of NumPy's functions, with a complex number among its arguments."""
     found = _registered(original)
+    if found is None and isinstance(original, np.ufunc) and original.__name__ in ELEMENTWISE:
+        return ufunc(original, "__call__", args, kwargs)
     if found is None and original in PLAIN:
         values = binding.plain_values if original in OF_TYPES else binding.strip
         return original(*values(args), **values(kwargs))
     if found is None:
-        module = getattr(original, "__module__", "numpy")
         raise binding.MissingRuleError(
-            f"{module}.{getattr(original, '__name__', original)} is not supported for complex "
+            f"{_name_of(original)} is not supported for complex "
             "numbers with derivatives: write it with functions that docs/functions.md lists as "
             "complex, or for z.real and z.imag; cadiff.value(z) has no derivative"
         )
-    return found(*args, **kwargs)
+    out = kwargs.get("out")
+    if out is None:
+        return found(*args, **kwargs)
+    return _stored(original, found(*args, **{**kwargs, "out": None}), out)
+
+
+# Which functions the methods of ufuncs stand for.
+REDUCTIONS: dict[tuple[Any, str], Callable[..., Any]] = {
+    (np.add, "reduce"): np.sum,
+    (np.add, "accumulate"): np.cumsum,
+    (np.multiply, "reduce"): np.prod,
+    (np.multiply, "accumulate"): np.cumprod,
+    (np.maximum, "reduce"): np.max,
+    (np.minimum, "reduce"): np.min,
+}
 
 
 def ufunc(called: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -453,9 +473,11 @@ def ufunc(called: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, A
         if called in PLAIN:
             return called(*binding.strip(inputs))
         return function_for(called)(*inputs)
-    if method in ("reduce", "accumulate") and called in (np.add, np.multiply):
-        sums, products = (np.sum, np.prod) if method == "reduce" else (np.cumsum, np.cumprod)
-        return function(sums if called is np.add else products, inputs, {"axis": 0, **kwargs})
+    if (called, method) in REDUCTIONS:
+        if "out" in kwargs:
+            kwargs["out"] = kwargs["out"][0]
+        given = dict(zip(("axis", "dtype", "out", "keepdims"), inputs[1:], strict=False))
+        return function(REDUCTIONS[called, method], inputs[:1], {"axis": 0, **given, **kwargs})
     if method == "at" and called in (np.add, np.subtract):
         target, places, terms = inputs
         for part, term in zip(binding.open_parts_of(target), parts(terms), strict=True):
@@ -480,21 +502,35 @@ def _written(called: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     (out,) = kwargs.pop("out", (None,))
     mask = kwargs.pop("where", True)
     dtype = kwargs.pop("dtype", None)
+    options = {k: x for k, x in kwargs.items() if k not in ("casting", "order", "subok")}
     if dtype is not None and np.dtype(dtype).kind != "c":
         raise TypeError(
             f"numpy.{called.__name__} of complex numbers does not support dtype={dtype}"
         )
-    if isinstance(out, np.ndarray):
+    if out is None and mask is not True:
+        raise TypeError(f"numpy.{called.__name__} with where= wants out=; cadiff.where chooses")
+    if options and called not in COMPLEX:
+        raise TypeError(f"numpy.{called.__name__} got an unexpected keyword {next(iter(options))}")
+    if options:
+        result = COMPLEX[called](*inputs, **options)
+    else:
+        result = ufunc(called, "__call__", inputs, {})
+    return result if out is None else _stored(called, result, out, mask)
+
+
+def _stored(original: Any, result: Any, out: Any, mask: Any = True) -> Any:
+    """Write a result to where `out=` says."""
+    if isinstance(out, np.ndarray) and out.dtype != object and binding.carries(result):
         raise TypeError(
-            f"numpy.{called.__name__} cannot write numbers with derivatives to out= of dtype "
+            f"{_name_of(original)} cannot write numbers with derivatives to out= of dtype "
             f"{out.dtype}: take the result, or make the array with cadiff.numpy.zeros(n, complex)"
         )
-    result = ufunc(called, "__call__", inputs, {})
-    if out is None and mask is True:
-        return result
-    if out is None:
-        raise TypeError(f"numpy.{called.__name__} with where= wants out=; cadiff.where chooses")
-    out[...] = result if mask is True else where(mask, result, out)
+    if binding.shape(result) != binding.shape(out):
+        raise ValueError(
+            f"{_name_of(original)} has a result of shape {binding.shape(result)}, which is "
+            f"not that of out=, {binding.shape(out)}"
+        )
+    out[...] = result if mask is True else where(mask_of(mask), result, out)
     return out
 
 
@@ -510,9 +546,15 @@ def _of_numpy(original: Any) -> Callable[..., Any]:
     return method
 
 
-def _reshaped(z: Complex, *shape: Any, **kwargs: Any) -> Any:
+def _reshaped(z: Complex, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
     lengths = shape[0] if len(shape) == 1 else shape
+    if order != "C" or copy is not None:
+        return function(np.reshape, (z, lengths), {"order": order, "copy": copy})
     return z.by_parts(lambda part: arrays.reshape(part, lengths))
+
+
+def _flattened(z: Complex, order: str = "C") -> Any:
+    return function(np.ravel, (z, order), {}).copy()
 
 
 def _transposed(z: Complex, *axes: Any) -> Any:
@@ -520,13 +562,16 @@ def _transposed(z: Complex, *axes: Any) -> Any:
     return z.by_parts(lambda part: arrays.transpose(part, order))
 
 
-def _astype(z: Complex, dtype: Any, *_: Any, **__: Any) -> Any:
+def _astype(
+    z: Complex, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
+    copy: bool = True,
+) -> Any:  # fmt: skip
     if np.dtype(dtype).kind != "c":
         raise TypeError(
             f"a Complex does not become {np.dtype(dtype)}: take z.real, z.imag or abs(z); "
             "cadiff.value(z) has no derivative"
         )
-    return z.copy() if z.ndim else z
+    return z.copy() if z.ndim and copy else z
 
 
 def _tolist(z: Any) -> Any:
@@ -540,7 +585,7 @@ def _filled(z: Any, number: Any) -> None:
 METHODS_OF_NUMPY = (
     "all", "any", "argmax", "argmin", "argsort", "cumprod", "cumsum", "diagonal", "dot", "max",
     "mean", "min", "nonzero", "prod", "ravel", "repeat", "squeeze", "std", "sum", "swapaxes",
-    "take", "trace", "var", "round", "compress", "clip", "put", "choose", "partition",
+    "take", "trace", "var", "round", "clip", "put", "choose", "partition",
 )  # fmt: skip
 METHODS_OWN: dict[str, Callable[..., Any]] = {
     "reshape": _reshaped,
@@ -548,15 +593,16 @@ METHODS_OWN: dict[str, Callable[..., Any]] = {
     "astype": _astype,
     "tolist": _tolist,
     "fill": _filled,
-    "flatten": lambda z, *_: _reshaped(z, -1).copy(),
-    "copy": lambda z, *_: z,
+    "flatten": _flattened,
+    "copy": lambda z, order="C": z,
+    "compress": lambda z, condition, *how, **named: np.compress(condition, z, *how, **named),
     **{name: _of_numpy(getattr(np, name)) for name in METHODS_OF_NUMPY},
     **{name: found for name, found in ELEMENTWISE.items() if name[0] != "_"},
 }
 ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     "T": lambda z: z.by_parts(attrgetter("T")),
     "mT": lambda z: z.by_parts(attrgetter("mT")),
-    "flat": lambda z: _reshaped(z, -1),
+    "flat": lambda z: COMPLEX[np.flatiter](z),
     "v": lambda z: z.value,
     "gv": lambda z: z.grad,
     "device": lambda z: "cpu",

@@ -162,13 +162,13 @@ def store(ufunc: Any, targets: tuple[Any, ...], results: tuple[Any, ...], where:
         if where is True:
             target[...] = result
         else:
-            mask = np.broadcast_to(_mask(where), target.shape)
+            mask = np.broadcast_to(mask_of(where), target.shape)
             target[mask] = (result + np.zeros(target.shape))[mask]
         stored.append(target)
     return stored[0] if len(stored) == 1 else tuple(stored)
 
 
-def _mask(where: Any) -> NDArray[np.bool_]:
+def mask_of(where: Any) -> NDArray[np.bool_]:
     """What `where=` means, as NumPy takes it: anything by its truth, but arrays of bool only."""
     if carries(where) or (isinstance(where, np.ndarray) and where.dtype != bool):
         kind = getattr(where, "dtype", type(where).__name__)

@@ -320,6 +320,8 @@ class Form(NamedTuple):
         columns: these arrays, with the rows along their first axes.
         """
         single = self.tree.fill([0.0] * len(columns))
+        if len(binding.flattened(single)[0]) < len(columns):  # the parts of complex numbers
+            single = self.tree.fill([Dual(0.0, 0.0)] * len(columns))
         placed = leaves_with_axes(out_axes, single, "what f returns", "out_axes")
         return self.tree.fill(map(_with_axis, placed, columns))
 

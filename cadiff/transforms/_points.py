@@ -203,6 +203,7 @@ def _checked_point(args: Any, wrt: int | None) -> tuple[list[Any], int]:
 def _check_is_number(point: Sequence[Any], wrt: int, shapes: list[Shape]) -> None:
     if shapes != [()] or binding.opened(point[wrt]) is not None:
         raise TypeError(
-            f"derivatives by a number: but args[{wrt}] is a {type(point[wrt]).__name__}; use "
-            "cadiff.grad or cadiff.jacobian for arrays and containers"
+            f"derivatives by a real number: but args[{wrt}] is a {type(point[wrt]).__name__}; use "
+            "cadiff.grad or cadiff.jacobian for arrays and containers, with holomorphic=True for "
+            "complex numbers"
         )

@@ -691,3 +691,14 @@ def test_masks_of_whole_numbers(where: Any) -> None:
     for k, step in enumerate(1e-6 * numpy.eye(3)):
         slope = (f(x + step, numpy) - f(x - step, numpy)) / 2e-6
         assert gradient[k] == pytest.approx(slope, rel=1e-7)
+
+
+def test_copies_that_are_asked_for_are_copies() -> None:
+    def f(x: Any) -> Any:
+        y = np.asarray(x, copy=True)
+        y[0] = 5.0
+        with pytest.raises(TypeError, match="bogus"):
+            np.zeros_like(x, bogus=1)
+        return np.sum(x * y)
+
+    numpy.testing.assert_array_equal(cadiff.grad(f)(numpy.arange(3.0)), [5.0, 2.0, 4.0])

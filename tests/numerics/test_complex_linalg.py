@@ -584,3 +584,17 @@ def test_exponentials_of_what_is_not_finite_leave_the_others() -> None:
     _, tangents = cadiff.jvp(of_scipy.expm, (a,), (np.ones_like(a),))
     assert np.isnan(tangents[1]).any()
     np.testing.assert_allclose(tangents[[0, 2]], 1.0)
+
+
+@pytest.mark.parametrize("name", ["toeplitz", "hankel", "block_diag"])
+def test_matrices_of_real_and_complex_numbers(name: str) -> None:
+    x = np.array([1.0, 2.0, -0.5])
+
+    def f(module: Any, x: Any) -> Any:
+        call = getattr(module, name)
+        return call(x, 1j * x), call(1j * x, x), call(x, 2j * np.ones(3))
+
+    found, tangent = cadiff.jvp(lambda x: f(of_scipy, x), (x,), (x,))
+    for a, b, c, d in zip(found, tangent, f(scipy.linalg, x), f(scipy.linalg, 2 * x), strict=True):
+        np.testing.assert_array_equal(a, c)
+        np.testing.assert_allclose(b, d - c, rtol=1e-15)

@@ -597,3 +597,19 @@ def test_mistakes_are_named(mistake: tuple[Callable[[], Any], type[Exception], s
     call, error, text = mistake
     with pytest.raises(error, match=text):
         call()
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, cadiff.compile])
+def test_rows_may_be_complex(transform: Any) -> None:
+    x = np.array([0.5, 2.0, -1.0])
+    z = x + 1j * x[::-1]
+    waves = transform(cadiff.vmap(lambda t: cadiff.exp(1j * t)))
+    np.testing.assert_allclose(waves(x), np.exp(1j * x), rtol=1e-15)
+    np.testing.assert_allclose(cadiff.jvp(waves, (x,), (x,))[1], 1j * x * np.exp(1j * x))
+    found = cadiff.grad(transform(lambda x: np.sum(np.real(waves(x)))))(x)
+    np.testing.assert_allclose(found, -np.sin(x))
+    both = transform(cadiff.vmap(lambda z: {"a": z**2, "b": [z.real, z * x]}, out_axes=-1))
+    np.testing.assert_allclose(both(z)["b"][1], np.outer(x, z))
+    np.testing.assert_allclose(cadiff.jvp(both, (z,), (1j * z,))[1]["a"], 2j * z**2)
+    conjugates = transform(cadiff.vmap(cadiff.grad(lambda z: abs(z) ** 2)))
+    np.testing.assert_allclose(conjugates(z), 2 * z.conj())
