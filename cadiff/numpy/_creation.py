@@ -319,9 +319,7 @@ def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Number:
 
 
 @implements(np.require)
-def require(
-    a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None
-) -> Number:
+def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Number:
     """An array whose elements stand in a given order, as `numpy.require`."""
     wanted = {each.upper()[0] for each in requirements or ()}
     if "O" in wanted:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import binding
-from ..binding import CallError, MatrixPlan, ObstacleError, Pattern
+from ..binding import CallError, MatrixPlan, ObstacleError, Pattern, PointError
 from ..operations.patterns import entries_of
 from ..transforms import flatten, hessian, jacobian
 from ..transforms._base import checked_argnums
@@ -270,7 +270,7 @@ class SparseCalls(Part):
                 return self._from_dense(request, call)
             try:
                 result = matrix(recorded)
-            except (CallError, MissedError, ObstacleError):
+            except (CallError, MissedError, ObstacleError, PointError):
                 return self._from_dense(request, call)
             finally:
                 self._recent = None
