@@ -633,10 +633,10 @@ static uint8_t *active_operands(Pull *p, const CadPlanCopy *plan) {
     }
     for (int64_t i = 0; i < plan->shape[0]; i++) {
         const CadId id = (CadId)(first + i * plan->strides[0][0]);
-        active[i] = (uint8_t)is_active_number(
-            p, pack != NULL && !p->is_wrt[id - CAD_ELEMENT_BIT]
-                   ? graph->lists[pack->list + (id - pack->first)]
-                   : id);
+        active[i] =
+            (uint8_t)is_active_number(p, pack != NULL && !p->is_wrt[id - CAD_ELEMENT_BIT]
+                                             ? graph->lists[pack->list + (id - pack->first)]
+                                             : id);
     }
     return active;
 }
