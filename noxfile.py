@@ -50,6 +50,7 @@ WITHOUT_HOUSE = "--ignore=tests/house"
 WITHOUT_NUMERICS = "--ignore=tests/numerics"
 WITHOUT_RANDOM_PROGRAMS = "--ignore=tests/random_programs"
 WITHOUT_TRANSFORMS = "--ignore=tests/transforms"
+WITHOUT_OPTIMIZE = "--ignore=tests/optimize"  # Python alone, which hands its work to SciPy
 
 # What times nothing is compiled in a third of the time.
 QUICKLY = "-O0"
@@ -135,7 +136,7 @@ def binding(session: nox.Session) -> None:
     What differs between Pythons does so for any example: property tests draw a fifth of theirs.
     """
     install(session, ".[test]", cflags=QUICKLY)
-    without = (WITHOUT_NUMERICS, WITHOUT_RANDOM_PROGRAMS, WITHOUT_TRANSFORMS)
+    without = (WITHOUT_NUMERICS, WITHOUT_RANDOM_PROGRAMS, WITHOUT_TRANSFORMS, WITHOUT_OPTIMIZE)
     brief = "--hypothesis-profile=brief"
     options = (WITHOUT_C_CORE, WITHOUT_HOUSE, *without, brief, *session.posargs)
     session.run("pytest", *SIDE_BY_SIDE, *options)
@@ -144,7 +145,8 @@ def binding(session: nox.Session) -> None:
 @nox.session
 def sanitize(session: nox.Session) -> None:
     """The tests of all that touches memory, with assertions, small blocks and sanitizers."""
-    options = (WITHOUT_HOUSE, WITHOUT_NUMERICS, "--hypothesis-profile=brief")
+    without = (WITHOUT_HOUSE, WITHOUT_NUMERICS, WITHOUT_OPTIMIZE)
+    options = (*without, "--hypothesis-profile=brief")
     run_sanitized(session, SMALL_BLOCKS, *options)
 
 

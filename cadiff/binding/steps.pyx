@@ -2,16 +2,14 @@
 
 A rule that can be a step has, beside `pull` and `push` (see record_rule), `call(operands)`, which
 answers the results; `call_lanes(operands)`, if it `goes_over_lanes`, which answers those of many
-points, an axis in front of operands and results; `point`, the operands and results that it was recorded with; and `passive`,
-of each operand whether its derivative is cut. Derivatives of a step are found by running its
-`pull` or `push` once, at that point, and reading what it does into the graph: so they have
-derivatives themselves. Where that is impossible they are steps, too, that have none.
-
-A sweep over a tape leaves out rules that get nothing but zeros; a program runs them. That they
-are linear makes it the same, unless a partial is not finite. So where a derivative of a step is
-not, a program answers nothing, and f is recorded elsewhere or run as it is.
-
-What graphs are, and programs, is not known here.
+points, an axis in front of operands and results; `point`, the operands and results that it was
+recorded with; and `passive`, of each operand whether its derivative is cut. Derivatives of a step
+are found by running its `pull` or `push` once, at that point, and reading what it does into the
+graph: so they have derivatives themselves. Where that is impossible they are steps, too, that have
+none. A sweep over a tape leaves out rules that get nothing but zeros; a program runs them. That
+they are linear makes it the same, unless a partial is not finite. So where a derivative of a step
+is not, a program answers nothing, and f is recorded elsewhere or run as it is. What graphs are, and
+programs, is not known here.
 """
 
 import threading
@@ -229,4 +227,3 @@ cdef int carry_out_lanes(void *owner, uint32_t number, size_t lanes, const doubl
     except BaseException as error:
         cad_restore_exception(error)
     return -1
-

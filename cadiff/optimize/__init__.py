@@ -1,0 +1,55 @@
+"""SciPy's optimisers, given exact derivatives.
+
+    >>> import numpy as np
+    >>> from cadiff.optimize import minimize
+    >>> result = minimize(lambda x: ((x - 1.0) ** 4).sum() + (x[0] * x[1]) ** 2, np.zeros(2))
+    >>> result.success
+    True
+
+Functions have the names, arguments and results of those of `scipy.optimize`, which does the work.
+What is left out of `jac`, `hess` and `hessp` and a method can use is filled in from a compiled
+program of the function (see `cadiff.compile`), as sparse matrices where the structure is sparse.
+Where SciPy takes a vector of parameters, containers of numbers and arrays will do.
+
+`sgd`, `adam` and `lbfgs` train models by batches of data; `problem` serves cyipopt and nlopt.
+"""
+
+from __future__ import annotations
+
+try:
+    from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+except ImportError as _error:
+    raise ImportError(
+        "cadiff.optimize hands its work to SciPy, which is not installed here: "
+        'pip install "cadiff[scipy]"'
+    ) from _error
+
+from ._constraints import NonlinearConstraint
+from ._fits import curve_fit, least_squares
+from ._global import basinhopping, differential_evolution, dual_annealing, shgo
+from ._minimize import minimize, minimize_scalar
+from ._problems import problem
+from ._roots import root, root_scalar
+from ._training import adam, lbfgs, sgd
+
+__all__ = [
+    "Bounds",
+    "LinearConstraint",
+    "NonlinearConstraint",
+    "adam",
+    "basinhopping",
+    "curve_fit",
+    "differential_evolution",
+    "dual_annealing",
+    "lbfgs",
+    "least_squares",
+    "linprog",
+    "milp",
+    "minimize",
+    "minimize_scalar",
+    "problem",
+    "root",
+    "root_scalar",
+    "sgd",
+    "shgo",
+]

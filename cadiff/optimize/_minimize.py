@@ -1,0 +1,201 @@
+"""Minima of functions of several numbers, and of one."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import optimize
+
+from ._constraints import are_sparse, with_derivatives
+from ._objectives import LARGE_HESSIAN, Objective
+from ._progress import Progress
+from ._signatures import called_like
+from ._vectors import FloatArray, Parameters
+
+# Which derivatives SciPy's methods use.
+WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
+BY_PRODUCTS = ("newton-cg", "trust-ncg", "trust-krylov")
+BY_HESSIAN = ("dogleg", "trust-exact")
+BY_EITHER = ("trust-constr",)
+
+
+@called_like(optimize.minimize)
+def minimize(given: dict[str, Any], progress: bool) -> Any:
+    """Minimise a function of several numbers, as `scipy.optimize.minimize` does.
+
+    Parameters
+    ----------
+    fun : callable
+        `fun(x, *args)` returns the number to be minimised. It is written with functions of
+        `cadiff.numpy` (or NumPy's, which dispatch), and may have loops and branches. It is
+        compiled; where that is not possible, it is run as it is each time.
+    x0 : array_like, shape (n,), or container
+        Where to begin. Of a dict, a list of arrays, an array of several axes or any other
+        container fun gets the same container, and so has the result, in `x` and in `jac`.
+    args : tuple, optional
+        Further arguments of fun, and of jac, hess and hessp if these are given.
+    jac, hess, hessp : optional
+        As in SciPy. What is given is used; what is left out, and the method can use, is filled in:
+        the gradient for all methods that take one; products with the Hessian for Newton-CG,
+        trust-ncg and trust-krylov; the Hessian for dogleg and trust-exact; and for trust-constr
+        the Hessian, sparse where it has few entries (or products with it, if it is large and
+        dense), with those of the constraints.
+    method, bounds, constraints, tol, callback, options
+        As in SciPy. Jacobians of constraints are filled in where they are left out. Bounds are of
+        vectors, with parameters in containers those of `cadiff.flatten`.
+    progress : bool
+        Show a bar of evaluations, with the value and the norm of the gradient. This takes tqdm.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        As from SciPy.
+
+    Warns
+    -----
+    RuntimeWarning
+        Afterwards, if finite differences would have taken less than half of the time.
+
+    Examples
+    --------
+    >>> from cadiff.optimize import minimize
+    >>> def rosenbrock(x):
+    ...     total = 0.0
+    ...     for i in range(len(x) - 1):
+    ...         total = total + 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
+    ...     return total
+    >>> result = minimize(rosenbrock, [-1.2, 1.0, 0.5])
+    >>> result.x.round(5)
+    array([1., 1., 1.])
+    """
+    fun, x0 = given.pop("fun"), given.pop("x0")
+    args = given.pop("args", ())
+    args = args if isinstance(args, tuple) else (args,)
+    parameters = Parameters(x0, "minimize")
+    method = method_of(given)
+    if given.get("constraints") is not None:
+        given["constraints"] = with_derivatives(given["constraints"], parameters, method)
+        if method == "trust-constr" and are_sparse(given["constraints"], parameters.vector):
+            given["options"] = {"sparse_jacobian": True, **(given.get("options") or {})}
+    if parameters.unflatten is not None and callable(given.get("callback")):
+        given["callback"] = _of_parameters(given["callback"], parameters)
+    with Progress("minimize", progress) as bar:
+        objective = Objective(fun, parameters, args, "minimize", bar)
+        fill_in(given, objective, parameters, fun, method)
+        result = optimize.minimize(given.pop("fun"), parameters.vector, **given)
+    objective.warn_if_slow(np.asarray(result.x), len(parameters.vector) + 1)
+    return in_containers(result, parameters)
+
+
+def method_of(given: dict[str, Any]) -> str:
+    """The method that SciPy chooses; of one that is a function "custom"."""
+    method = given.get("method")
+    if callable(method):
+        return "custom"
+    if method is not None:
+        return str(method).lower()
+    if np.size(given.get("constraints", ())):
+        return "slsqp"
+    return "bfgs" if given.get("bounds") is None else "l-bfgs-b"
+
+
+def fill_in(
+    given: dict[str, Any],
+    objective: Objective,
+    parameters: Parameters,
+    fun: Callable[..., Any],
+    method: str,
+) -> None:
+    """Put among the arguments the function of a vector, and derivatives that the method uses."""
+    args = objective.args
+    for name in ("jac", "hess", "hessp"):
+        if callable(given.get(name)):
+            given[name] = _of_vector(given[name], name, parameters, args)
+    jac = given.get("jac")
+    if jac is True:
+        both = parameters.of_vectors(fun)
+
+        def value_and_grad(x: FloatArray) -> Any:
+            value, gradient = both(x, *args)
+            return value, parameters.as_vector(gradient)
+
+        given["fun"] = value_and_grad
+        return
+    if method in WITHOUT_GRADIENT:
+        given["fun"] = objective.value_alone
+        return
+    if jac is None or jac is False:
+        given["fun"], given["jac"] = objective.value_at, objective.gradient
+    else:
+        given["fun"] = objective.value_alone
+    if given.get("hess") is not None or given.get("hessp") is not None:
+        return
+    if method in BY_HESSIAN:
+        given["hess"] = objective.hessian
+    elif method in BY_PRODUCTS:
+        given["hessp"] = objective.product
+    elif method in BY_EITHER:
+        n, x = objective.n, parameters.vector
+        if n <= LARGE_HESSIAN or objective.is_sparse("hessian", x):
+            given["hess"] = lambda x: objective.matrix("hessian", x)
+        else:
+            given["hessp"] = objective.product
+
+
+def _of_vector(
+    given: Callable[..., Any], name: str, parameters: Parameters, args: tuple[Any, ...]
+) -> Callable[..., Any]:
+    """A derivative of the user's, as a function of vectors alone."""
+    if parameters.unflatten is None:
+        return lambda *vectors: given(*vectors, *args)
+    if name == "jac":
+        return lambda x: parameters.as_vector(given(parameters.given(x), *args))
+    raise TypeError(
+        f"minimize takes no {name} with parameters in containers, where it fills one in: leave it "
+        "out"
+    )
+
+
+def _of_parameters(callback: Callable[..., Any], parameters: Parameters) -> Callable[..., Any]:
+    """A callback that gets parameters as they were given; SciPy goes by the names it takes."""
+    if list(inspect.signature(callback).parameters) == ["intermediate_result"]:
+
+        def with_result(intermediate_result: Any) -> Any:
+            result = optimize.OptimizeResult(intermediate_result)
+            result.x = parameters.given(np.asarray(result.x))
+            return callback(intermediate_result=result)
+
+        return with_result
+    return lambda x, *state: callback(parameters.given(np.asarray(x)), *state)
+
+
+def in_containers(result: Any, parameters: Parameters) -> Any:
+    """A result with what belongs to parameters as they were given."""
+    if parameters.unflatten is not None:
+        for name in ("x", "jac", "grad"):
+            part = result.get(name)
+            if isinstance(part, np.ndarray) and part.shape == parameters.vector.shape:
+                result[name] = parameters.given(part)
+    return result
+
+
+@called_like(optimize.minimize_scalar)
+def minimize_scalar(given: dict[str, Any], progress: bool) -> Any:
+    """Minimise a function of one number, as `scipy.optimize.minimize_scalar` does.
+
+    The parameters are SciPy's, and a bar of evaluations with `progress`. SciPy's methods for one
+    number take no derivatives; where the function is smooth, `minimize` with one number in x0
+    takes fewer evaluations.
+    """
+    fun = given.pop("fun")
+    with Progress("minimize_scalar", progress) as bar:
+
+        def shown(x: float, *args: Any) -> Any:
+            value = fun(x, *args)
+            bar.show(value, None)
+            return value
+
+        return optimize.minimize_scalar(shown if progress else fun, **given)

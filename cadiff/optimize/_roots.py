@@ -1,0 +1,109 @@
+"""Roots of systems of equations, and of functions of one number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import optimize
+
+from ..transforms import flatten
+from ._minimize import in_containers
+from ._objectives import Derivatives, program_of
+from ._progress import Progress
+from ._signatures import called_like
+from ._vectors import FloatArray, Parameters
+
+WITH_JACOBIAN = ("hybr", "lm")
+
+
+@called_like(optimize.root)
+def root(given: dict[str, Any], progress: bool) -> Any:
+    """Find where a vector function is 0, as `scipy.optimize.root` does.
+
+    The parameters and the result are SciPy's. `fun(x, *args)` returns as many numbers as x has,
+    as an array or a list; x0 may be a container, and fun may return one of the same structure.
+    The methods "hybr" and "lm" get the exact Jacobian if `jac` is left out; the others use none.
+    `progress` shows a bar of evaluations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cadiff.optimize import root
+    >>> solution = root(lambda x: [x[0] + x[1] - 3.0, x[0] * x[1] - 2.0], [0.0, 5.0])
+    >>> solution.x.round(8)
+    array([1., 2.])
+    """
+    fun, x0 = given.pop("fun"), given.pop("x0")
+    args = given.pop("args", ())
+    args = args if isinstance(args, tuple) else (args,)
+    parameters = Parameters(x0, "root")
+    method = str(given.get("method", "hybr")).lower()
+    jac = given.pop("jac", None)
+    with Progress("root", progress) as bar:
+        of_vector = parameters.of_vectors(fun)
+        if parameters.unflatten is not None:
+            of_container = of_vector
+
+            def of_vector(x: Any, *args: Any) -> Any:
+                result = of_container(x, *args)
+                return result if _is_flat(result) else flatten(result)[0]
+
+        if jac is None or jac is False:
+            plain = Parameters(parameters.vector, "root")
+            derivatives = Derivatives(of_vector, plain, args, "root")
+
+            def values(x: FloatArray) -> Any:
+                result = np.asarray(derivatives.value(x))
+                bar.show(result, None)
+                return result
+
+            if method in WITH_JACOBIAN:
+                given["jac"] = lambda x: np.reshape(
+                    derivatives.matrix("jacobian", x, may_be_sparse=False), (-1, len(x))
+                )
+            result = optimize.root(values, parameters.vector, **given)
+        else:
+            result = optimize.root(of_vector, parameters.vector, args=args, jac=jac, **given)
+    return in_containers(result, parameters)
+
+
+def _is_flat(result: Any) -> bool:
+    return not isinstance(result, (dict, list, tuple)) and np.ndim(result) < 2
+
+
+@called_like(optimize.root_scalar)
+def root_scalar(given: dict[str, Any], progress: bool) -> Any:
+    """Find where a function of one number is 0, as `scipy.optimize.root_scalar` does.
+
+    The parameters and the result are SciPy's. `fprime` is filled in for the methods "newton" and
+    "halley", `fprime2` for the latter, if they are left out; with x0 alone, and no method, it is
+    "newton". `progress` shows a bar of evaluations.
+
+    Examples
+    --------
+    >>> import cadiff
+    >>> from cadiff.optimize import root_scalar
+    >>> print(f"{root_scalar(lambda x: cadiff.cos(x) - x, x0=1.0).root:.12f}")
+    0.739085133215
+    """
+    f, args = given.pop("f"), given.pop("args", ())
+    args = args if isinstance(args, tuple) else (args,)
+    method = given.get("method")
+    if method is None and given.get("bracket") is None and given.get("x1") is None:
+        method = given["method"] = "halley" if given.get("fprime2") else "newton"
+    method = None if method is None else str(method).lower()
+    program = program_of(f)
+    given.setdefault("fprime", None)
+    if method in ("newton", "halley") and not given["fprime"]:
+        given["fprime"] = program.grad
+    if method == "halley" and not given.get("fprime2"):
+        given["fprime2"] = program.hessian
+    with Progress("root_scalar", progress) as bar:
+
+        def values(x: float, *args: Any) -> Any:
+            result = program(x, *args)
+            bar.show(result, None)
+            return result
+
+        return optimize.root_scalar(values, args=args, **given)

@@ -1,0 +1,52 @@
+"""Functions that are called as their namesakes of SciPy are."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Inner = Callable[..., Any]
+T = TypeVar("T")
+
+
+def called_like(reference: Callable[..., Any]) -> Callable[[Inner], Inner]:
+    """Make `inner(given, progress)` a function of the arguments of `reference`, and of `progress`.
+
+    `given` are the arguments of a call by their names: those that were given, no others. So a
+    function has the arguments of the SciPy that is installed, and `help` shows them.
+    """
+    signature = inspect.signature(reference)
+    parameters = list(signature.parameters.values())
+    positional = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    progress = inspect.Parameter("progress", inspect.Parameter.KEYWORD_ONLY, default=False)
+    rest = [p for p in parameters if p.kind is p.VAR_KEYWORD]
+    shown = [p for p in parameters if p.kind is not p.VAR_KEYWORD] + [progress, *rest]
+
+    def decorate(inner: Inner) -> Inner:
+        name = inner.__name__
+
+        def call(*args: Any, progress: bool = False, **kwargs: Any) -> Any:
+            if len(args) > len(positional):
+                raise TypeError(
+                    f"{name} takes at most {len(positional)} arguments by position, "
+                    f"but {len(args)} were given"
+                )
+            given = dict(zip(positional, args, strict=False))
+            for twice in given.keys() & kwargs.keys():
+                raise TypeError(f"{name} got two values for {twice!r}")
+            given.update(kwargs)
+            for parameter in parameters:
+                if parameter.default is parameter.empty and parameter.name not in given:
+                    if parameter.kind is parameter.VAR_KEYWORD:
+                        continue
+                    raise TypeError(f"{name} needs {parameter.name!r}: {name}{signature}")
+            return inner(given, progress)
+
+        call.__name__ = call.__qualname__ = name
+        call.__module__ = inner.__module__
+        call.__doc__ = inner.__doc__
+        call.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
+        return call
+
+    return decorate

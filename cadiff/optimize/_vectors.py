@@ -1,0 +1,61 @@
+"""Parameters as they are given, and as the vectors that optimisers work on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..transforms import flatten
+
+FloatArray = NDArray[np.float64]
+
+
+class Parameters:
+    """The way between parameters and vectors.
+
+    What SciPy takes as a vector (an array of one axis, a number, a list of numbers) is one.
+    Anything else is a container: of arrays, an array of several axes too, and of containers.
+    """
+
+    def __init__(self, x0: Any, name: str) -> None:
+        self.unflatten: Callable[[Any], Any] | None = None
+        if not _is_vector(x0):
+            self.vector, self.unflatten = flatten(x0)
+        else:
+            self.vector = np.atleast_1d(np.array(x0, dtype=np.float64))
+        if not np.all(np.isfinite(self.vector)):
+            raise ValueError(
+                f"{name} starts at x0, whose numbers should be finite, but there is "
+                f"{self.vector[~np.isfinite(self.vector)][0]} among them"
+            )
+
+    def given(self, vector: Any) -> Any:
+        """Parameters as f takes them, of a vector that may carry derivatives."""
+        return vector if self.unflatten is None else self.unflatten(vector)
+
+    def as_vector(self, parameters: Any) -> FloatArray:
+        """A vector of parameters, or of what belongs to them: gradients, bounds."""
+        if self.unflatten is None:
+            return np.asarray(parameters, dtype=np.float64)
+        return flatten(parameters)[0]
+
+    def of_vectors(self, f: Callable[..., Any]) -> Callable[..., Any]:
+        """F as a function of a vector."""
+        if self.unflatten is None:
+            return f
+
+        def of_vector(vector: Any, *args: Any) -> Any:
+            return f(self.given(vector), *args)
+
+        return of_vector
+
+
+def _is_vector(x0: Any) -> bool:
+    if isinstance(x0, dict):
+        return False
+    if isinstance(x0, (list, tuple)):
+        return all(np.ndim(item) == 0 and not isinstance(item, dict) for item in x0)
+    return np.ndim(x0) < 2 and isinstance(x0, (int, float, np.ndarray, np.generic))

@@ -1,0 +1,173 @@
+"""Least squares and curves: against certified results and SciPy's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import optimize as scipy_optimize
+
+from cadiff import nist
+from cadiff import numpy as cnp
+from cadiff.optimize import Bounds, curve_fit, least_squares
+
+
+def thurber(x: Any, *b: Any) -> Any:
+    above = b[0] + x * (b[1] + x * (b[2] + x * b[3]))
+    return above / (1.0 + x * (b[4] + x * (b[5] + x * b[6])))
+
+
+MODELS = {
+    "Misra1a": lambda x, a, b: a * (1.0 - cnp.exp(-b * x)),
+    "Thurber": thurber,
+    "MGH10": lambda x, a, b, c: a * cnp.exp(b / (x + c)),
+}
+
+
+@pytest.mark.parametrize("start", [0, 1])
+@pytest.mark.parametrize("name", MODELS)
+def test_certified_fits(name: str, start: int) -> None:
+    data = nist.load(name)
+    popt, pcov = curve_fit(MODELS[name], data.x, data.y, data.starts[start])
+    assert_allclose(popt, data.certified, rtol=1e-9)
+    assert_allclose(np.sqrt(np.diag(pcov)), data.certified_std, rtol=1e-9)
+
+
+def exponential(x: Any, a: Any, b: Any, c: Any) -> Any:
+    return a * cnp.exp(-b * x) + c
+
+
+X = np.linspace(0.0, 4.0, 25)
+Y = exponential(X, 2.5, 1.3, 0.5) + 0.05 * np.cos(40.0 * X)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"sigma": 0.1 + 0.05 * X},
+        {"sigma": 0.1 + 0.05 * X, "absolute_sigma": True},
+        {"sigma": 0.1 * np.eye(25) + 0.02},
+        {"bounds": ([0.0, 0.0, 0.0], [3.0, 2.0, 1.0])},
+        {"bounds": Bounds(np.zeros(3), np.full(3, 2.0)), "p0": [1.0, 1.0, 1.0]},
+        {"method": "trf"},
+        {"method": "dogbox", "p0": [1.0, 2.0, 3.0]},
+        {"p0": [2.0, 1.0, 0.0], "method": "lm"},
+        {"jac": "2-point"},
+        {"loss": "soft_l1", "method": "trf"},
+    ],
+)
+def test_fits_are_those_of_scipy(options: dict[str, Any]) -> None:
+    known = scipy_optimize.curve_fit(
+        exponential, X, Y, **{k: v for k, v in options.items() if k != "jac"}
+    )
+    popt, pcov = curve_fit(exponential, X, Y, **options)
+    assert_allclose(popt, known[0], rtol=1e-4)
+    assert_allclose(pcov, known[1], rtol=1e-2, atol=1e-6)
+
+
+def test_other_results_and_data() -> None:
+    popt, _, info, message, flag = curve_fit(exponential, X, Y, full_output=True)
+    assert info["nfev"] > 3
+    assert isinstance(message, str)
+    assert flag in (1, 2, 3, 4)
+    lists = curve_fit(exponential, list(X), list(Y))[0]
+    assert_allclose(lists, popt, rtol=1e-10)
+    with_nans = np.append(Y, np.nan)
+    left_out = curve_fit(exponential, np.append(X, 5.0), with_nans, nan_policy="omit")[0]
+    assert_allclose(left_out, popt, rtol=1e-5)
+    two = curve_fit(
+        lambda data, a, b: a * data[0] + b * data[1] ** 2, np.stack([X, Y]), 2.0 * X + 3.0 * Y**2
+    )[0]
+    assert_allclose(two, [2.0, 3.0], rtol=1e-12)
+
+
+def test_a_loop_with_branches_is_fitted() -> None:
+    def f(xs: Any, a: Any, b: Any) -> Any:
+        return [a * x if x < 2.0 else a * 2.0 + b * (x - 2.0) for x in xs]
+
+    popt, _ = curve_fit(f, X, np.where(X < 2.0, 3.0 * X, 6.0 - (X - 2.0)))
+    assert_allclose(popt, [3.0, -1.0], rtol=1e-10)
+
+
+def test_zero_residuals_and_degenerate_fits() -> None:
+    popt, pcov = curve_fit(lambda x, a, b: a * x + b, X, 2.0 * X + 1.0)
+    assert_allclose(popt, [2.0, 1.0], rtol=1e-12)
+    popt, _ = curve_fit(lambda x, a, b: (a + b) * x, X, 2.0 * X)
+    assert_allclose(popt.sum(), 2.0)
+    with pytest.warns(scipy_optimize.OptimizeWarning):
+        _, pcov = curve_fit(lambda x, a, b: a * x + 0.0 * b, X, 2.0 * X + np.sin(X))
+    assert np.all(np.isinf(pcov))
+
+
+# --- residuals ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["trf", "dogbox", "lm"])
+@pytest.mark.parametrize("loss", ["linear", "huber"])
+def test_least_squares(method: str, loss: str) -> None:
+    if method == "lm" and loss != "linear":
+        return
+
+    def residuals(p: Any, x: Any, *, offset: float) -> Any:
+        return exponential(x, p[0], p[1], offset) - Y
+
+    options = {"method": method, "loss": loss, "args": (X,), "kwargs": {"offset": 0.5}}
+    found = least_squares(residuals, [1.0, 1.0], **options)
+    known = scipy_optimize.least_squares(residuals, [1.0, 1.0], **options)
+    assert_allclose(found.x, known.x, rtol=1e-5)
+    assert_allclose(found.jac, known.jac, rtol=1e-4, atol=1e-6)
+    assert found.nfev <= known.nfev
+
+
+def test_positional_arguments_and_a_jacobian_by_hand() -> None:
+    calls = []
+
+    def jac(x: Any) -> Any:
+        calls.append(1)
+        return np.diag(2.0 * x)
+
+    result = least_squares(lambda x: x**2 - [1.0, 4.0], [2.0, 3.0], jac, (0.0, 5.0), "trf", 1e-12)
+    assert calls
+    assert_allclose(result.x, [1.0, 2.0], rtol=1e-6)
+
+
+def test_sparse_jacobians_are_found() -> None:
+    """Broyden's tridiagonal equations as residuals."""
+
+    def broyden(x: Any) -> Any:
+        y = (3.0 - 2.0 * x) * x + 1.0
+        y[1:] -= x[:-1]
+        y[:-1] -= 2.0 * x[1:]
+        return y
+
+    result = least_squares(broyden, np.full(300, -1.0))
+    assert result.jac.nnz == 898
+    assert result.cost < 1e-12
+    dense = least_squares(broyden, np.full(300, -1.0), method="lm")
+    assert_allclose(dense.x, result.x, rtol=1e-6)
+    exact = least_squares(broyden, np.full(60, -1.0), tr_solver="exact")
+    assert isinstance(exact.jac, np.ndarray)
+
+
+def test_containers_of_parameters() -> None:
+    def residuals(p: Any) -> Any:
+        return exponential(X, p["a"], p["rate"][0], p["rate"][1]) - Y
+
+    result = least_squares(residuals, {"a": 1.0, "rate": np.array([1.0, 0.0])})
+    known = curve_fit(exponential, X, Y)[0]
+    assert_allclose([result.x["a"], *result.x["rate"]], known, rtol=1e-6)
+
+
+def test_a_single_residual() -> None:
+    assert_allclose(least_squares(lambda x: x[0] ** 2 - 2.0, 1.0).x, [2.0**0.5], rtol=1e-7)
+
+
+def test_bars_of_progress(capsys: Any) -> None:
+    curve_fit(exponential, X, Y, progress=True)
+    least_squares(lambda p: exponential(X, *p) - Y, [1.0, 1.0, 0.0], progress=True)
+    written = capsys.readouterr().err
+    assert "curve_fit" in written
+    assert "least_squares" in written

@@ -1,0 +1,337 @@
+"""`cadiff.optimize.minimize`: every method of SciPy's, with derivatives it can use."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import optimize as scipy_optimize
+
+import cadiff
+from cadiff import numpy as cnp
+from cadiff import optimize
+from cadiff.optimize import Bounds, LinearConstraint, NonlinearConstraint, minimize
+
+METHODS = [
+    *("Nelder-Mead", "Powell", "CG", "BFGS", "Newton-CG", "L-BFGS-B", "TNC", "COBYLA", "SLSQP"),
+    *("trust-constr", "dogleg", "trust-ncg", "trust-exact", "trust-krylov"),
+]
+START = np.array([-1.2, 1.0, 0.7])
+
+
+def rosenbrock(x: Any) -> Any:
+    total = 0.0
+    for i in range(len(x) - 1):
+        total = total + 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
+    return total
+
+
+def convex(x: Any, scale: float = 1.0) -> Any:
+    return scale * (cnp.exp(x) - x).sum() + (x[0] - x[1]) ** 2
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_finds_the_minimum(method: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)  # SciPy's, for what a method cannot use
+        result = minimize(convex, [0.5, 0.3, -0.2], method=method)
+    assert result.success
+    assert_allclose(result.x, 0.0, atol=1e-2 if method == "COBYLA" else 1e-3)
+
+
+@pytest.mark.parametrize("method", ["BFGS", "L-BFGS-B", "SLSQP", "trust-constr"])
+def test_the_gradient_is_filled_in(method: str) -> None:
+    """As many evaluations as with a gradient by hand, not as many as with differences."""
+    found = minimize(rosenbrock, START, method=method)
+    known = scipy_optimize.minimize(
+        scipy_optimize.rosen, START, method=method, jac=scipy_optimize.rosen_der
+    )
+    assert found.nfev <= 1.1 * known.nfev + 2
+    assert_allclose(found.x, 1.0, rtol=1e-3)
+
+
+@pytest.mark.parametrize("method", ["Newton-CG", "trust-ncg", "trust-krylov", "trust-exact"])
+def test_second_derivatives_are_filled_in(method: str) -> None:
+    found = minimize(rosenbrock, START, method=method)
+    known = scipy_optimize.minimize(
+        scipy_optimize.rosen,
+        START,
+        method=method,
+        jac=scipy_optimize.rosen_der,
+        hess=scipy_optimize.rosen_hess,
+    )
+    assert abs(found.nit - known.nit) <= 1
+    assert_allclose(found.x, known.x, rtol=1e-5)
+
+
+def test_a_point_is_evaluated_once(monkeypatch: Any) -> None:
+    """The value and the gradient of a point come from one replay."""
+    program = cadiff.compile(rosenbrock)
+    calls = []
+    both = program.value_and_grad
+
+    def counted(*args: Any) -> Any:
+        calls.append(args)
+        return both(*args)
+
+    monkeypatch.setattr(cadiff.programs.Program, "value_and_grad", staticmethod(counted))
+    result = minimize(program, START)
+    assert result.nfev == result.njev == len(calls)
+
+
+def test_what_the_user_gives_is_used() -> None:
+    called = []
+
+    def jac(x: Any, scale: float) -> Any:
+        called.append("jac")
+        return cadiff.grad(convex)(x, scale)
+
+    def hess(x: Any, scale: float) -> Any:
+        called.append("hess")
+        return cadiff.hessian(convex)(x, scale)
+
+    x0 = np.ones(3)
+    result = minimize(convex, x0, args=(2.0,), jac=jac, hess=hess, method="trust-exact")
+    assert_allclose(result.x, 0.0, atol=1e-4)
+    assert {"jac", "hess"} <= set(called)
+    both = minimize(lambda x, s: (convex(x, s), cadiff.grad(convex)(x, s)), x0, (2.0,), jac=True)
+    assert_allclose(both.x, 0.0, atol=1e-4)
+    differences = minimize(convex, x0, args=2.0, jac="2-point")
+    assert differences.nfev > differences.njev
+    only_differences = minimize(lambda x: float(np.sum(x**2)), x0, jac="3-point")
+    assert_allclose(only_differences.x, 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["BFGS", "L-BFGS-B", "Powell", "trust-constr", "Newton-CG"])
+def test_containers(method: str) -> None:
+    target = {"w": np.arange(4.0).reshape(2, 2), "b": [0.5, np.array([1.0, -1.0])]}
+    start = {"w": np.zeros((2, 2)), "b": [0.0, np.zeros(2)]}
+
+    def f(p: Any) -> Any:
+        number, vector = p["b"]
+        w = p["w"] - target["w"]
+        return (w**2).sum() + (number - 0.5) ** 2 + ((vector - [1.0, -1.0]) ** 2).sum()
+
+    seen = []
+    result = minimize(f, start, method=method, callback=lambda p, *_: seen.append(p))
+    assert isinstance(result.x, dict)
+    assert_allclose(result.x["w"], target["w"], atol=1e-3)
+    assert_allclose(result.x["b"][1], [1.0, -1.0], atol=1e-3)
+    assert isinstance(result.x["b"][0], float)
+    assert seen
+    assert seen[-1]["w"].shape == (2, 2)
+    assert_array_equal(start["w"], 0.0)
+
+
+def test_arrays_of_several_axes_and_callbacks_that_take_a_result() -> None:
+    seen = []
+
+    def callback(intermediate_result: Any) -> None:
+        seen.append(intermediate_result.x.shape)
+
+    result = minimize(lambda x: ((x - 1.0) ** 4).sum(), np.zeros((2, 3)), callback=callback)
+    assert result.x.shape == result.jac.shape == (2, 3)
+    assert set(seen) == {(2, 3)}
+
+
+def rounds(x: Any) -> Any:
+    return [4.0 - (x * x).sum(), 2.0 - x[0] ** 2 - x[1] + x[2]]
+
+
+ONE_BY_ONE = [
+    {"type": "ineq", "fun": lambda x: rounds(x)[0]},
+    {"type": "ineq", "fun": lambda x, a: rounds(x)[1] + a, "args": (0.0,)},
+]
+
+
+@pytest.mark.parametrize("method", ["SLSQP", "trust-constr", None, "COBYLA"])
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        NonlinearConstraint(rounds, 0.0, np.inf),
+        scipy_optimize.NonlinearConstraint(rounds, 0.0, np.inf),
+        ONE_BY_ONE,
+    ],
+)
+def test_constraints(method: Any, constraints: Any) -> None:
+    """Those of cadiff, of SciPy, and dicts lead to the same point; nobody warns."""
+
+    def f(x: Any) -> Any:
+        return ((x - [2.0, 1.0, -1.0]) ** 2).sum()
+
+    start = np.array([0.1, 0.2, 0.3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "delta_grad == 0.0")
+        result = minimize(f, start, method=method, constraints=constraints)
+    known = scipy_optimize.minimize(
+        f,
+        start,
+        method="SLSQP",
+        constraints={"type": "ineq", "fun": lambda x: np.array(rounds(x))},
+    )
+    assert_allclose(result.fun, known.fun, rtol=1e-3)
+
+
+def test_constraints_of_containers_with_bounds() -> None:
+    def f(p: Any) -> Any:
+        return (p["a"] ** 2).sum() + p["b"] ** 2
+
+    constraint = NonlinearConstraint(lambda p: p["a"].sum() * p["b"], 1.0, 1.0)
+    for method in ("SLSQP", "trust-constr"):
+        result = minimize(
+            f,
+            {"a": np.ones(2), "b": 2.0},
+            method=method,
+            constraints=constraint,
+            bounds=Bounds(0.0, 3.0),
+        )
+        assert_allclose(result.x["a"].sum() * result.x["b"], 1.0, rtol=1e-4)
+        assert_allclose(result.fun, 2.0**0.5 * 1.0, rtol=1e-3)
+
+
+def test_trust_constr_takes_sparse_matrices() -> None:
+    """Of 100 parameters with neighbours, Hessians and Jacobians have few entries."""
+    n = 100
+
+    def f(x: Any) -> Any:
+        return ((x[1:] - x[:-1]) ** 2).sum() + ((x - 1.0) ** 4).sum()
+
+    def neighbours(x: Any) -> Any:
+        return x[1:] * x[:-1]
+
+    result = minimize(
+        f,
+        np.full(n, 1.5),
+        method="trust-constr",
+        constraints=[
+            NonlinearConstraint(neighbours, 0.5, 2.5),
+            LinearConstraint(np.ones(n), 0, n),
+        ],
+        options={"maxiter": 30},
+    )
+    assert result.jac[0].nnz == 2 * (n - 1)
+    assert_allclose(result.x, 1.0, atol=0.05)
+
+
+def test_constraints_work_with_scipy_as_they_are() -> None:
+    constraint = NonlinearConstraint(lambda x: x[0] * x[1], 2.0, np.inf)
+    assert_allclose(constraint.jac(np.array([2.0, 3.0])), [[3.0, 2.0]])
+    for method in ("SLSQP", "trust-constr"):
+        result = scipy_optimize.minimize(
+            lambda x: x @ x,
+            [1.0, 3.0],
+            jac=lambda x: 2.0 * x,
+            method=method,
+            constraints=constraint,
+        )
+        assert_allclose(result.fun, 4.0, rtol=1e-4)
+
+
+def test_a_function_that_cannot_be_recorded_is_run_as_it_is() -> None:
+    """It asks for values as Python numbers, which a recording cannot give again."""
+    counts = []
+
+    def f(x: Any) -> Any:
+        counts.append(1)
+        steps = int(np.random.default_rng(len(counts)).integers(1, 2))
+        total = 0.0
+        for _ in range(steps):
+            total = total + ((x - 2.0) ** 2).sum()
+        return total
+
+    assert_allclose(minimize(f, np.zeros(2)).x, 2.0, atol=1e-6)
+
+
+def test_methods_of_other_people() -> None:
+    def descent(fun: Any, x0: Any, args: Any = (), jac: Any = None, **_: Any) -> Any:
+        x = np.array(x0)
+        for _step in range(200):
+            x = x - 0.1 * jac(x, *args)
+        return scipy_optimize.OptimizeResult(x=x, fun=fun(x, *args), success=True)
+
+    assert_allclose(minimize(convex, np.ones(2), method=descent).x, 0.0, atol=1e-6)
+
+
+def test_one_number() -> None:
+    result = optimize.minimize_scalar(lambda x: (x - 2.0) ** 2, bounds=(0, 5), method="bounded")
+    assert_allclose(result.x, 2.0)
+    assert_allclose(minimize(lambda x: (x[0] - 2.0) ** 2, 0.5).x, [2.0], atol=1e-6)
+
+
+# --- what goes wrong ---------------------------------------------------------------------------
+
+
+def test_mistakes_are_told() -> None:
+    with pytest.raises(TypeError, match="minimize needs 'x0'"):
+        minimize(convex)
+    with pytest.raises(TypeError, match="two values for 'x0'"):
+        minimize(convex, np.ones(2), x0=np.ones(2))
+    with pytest.raises(ValueError, match="finite"):
+        minimize(convex, [1.0, np.nan])
+    with pytest.raises(TypeError, match="function"):
+        minimize(3.0, [1.0])
+    with pytest.raises(ValueError, match="solver"):
+        minimize(convex, np.ones(2), method="nothing of the kind")
+    with pytest.raises(TypeError, match="jacobian"):
+        minimize(lambda x: x * 2.0, np.ones(2))
+    with pytest.raises(TypeError, match="leave it"):
+        minimize(lambda p: p["a"] ** 2, {"a": 1.0}, method="trust-ncg", hess=lambda p: np.eye(1))
+    with pytest.raises(TypeError, match='"fun"'):
+        minimize(convex, np.ones(2), constraints={"type": "eq"})
+
+
+def test_an_error_of_the_function_passes_through() -> None:
+    def f(x: Any) -> Any:
+        raise KeyError("what f says")
+
+    with pytest.raises(KeyError, match="what f says"):
+        minimize(f, np.ones(2))
+
+
+def test_help_shows_the_arguments_of_scipy() -> None:
+    import inspect
+
+    shown = inspect.signature(minimize).parameters
+    known = inspect.signature(scipy_optimize.minimize).parameters
+    assert [name for name in shown if name != "progress"] == list(known)
+    assert minimize.__name__ == "minimize"
+
+
+def test_a_warning_where_differences_would_be_cheaper(monkeypatch: Any) -> None:
+    """A function of one parameter whose derivative takes ten times as long as its value."""
+    clock = [0.0]
+    objectives = optimize._objectives
+    monkeypatch.setattr(objectives, "perf_counter", lambda: clock[0])
+
+    class Slow:
+        def __call__(self, x: Any) -> Any:
+            clock[0] += 0.01 if not isinstance(x, cadiff.Var) else 1.0
+            return ((x - 1.0) ** 2).sum()
+
+    monkeypatch.setattr(objectives, "program_of", Eager)
+    with pytest.warns(RuntimeWarning, match='jac="2-point"'):
+        minimize(Slow(), np.zeros(1))
+
+
+class Eager:
+    """What runs f each time."""
+
+    def __init__(self, f: Any) -> None:
+        self.f = f
+
+    def __call__(self, *args: Any) -> Any:
+        return self.f(*args)
+
+    def value_and_grad(self, *args: Any) -> Any:
+        return cadiff.value_and_grad(self.f)(*args)
+
+
+def test_progress(capsys: Any) -> None:
+    minimize(rosenbrock, START, progress=True)
+    written = capsys.readouterr().err
+    assert "minimize" in written
+    assert "|gradient|" in written

@@ -1,0 +1,304 @@
+"""Roots, global searches, training loops and problems of other solvers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import optimize as scipy_optimize
+
+import cadiff
+from cadiff import numpy as cnp
+from cadiff import optimize
+
+
+def two(x: Any, a: float = 2.0) -> Any:
+    return [x[0] + x[1] - 3.0, x[0] * x[1] - a]
+
+
+@pytest.mark.parametrize("method", ["hybr", "lm", "broyden1", "krylov", "df-sane"])
+def test_roots(method: str) -> None:
+    found = optimize.root(two, [0.5, 2.6], args=(2.0,), method=method)
+    assert found.success
+    assert_allclose(np.sort(found.x), [1.0, 2.0], rtol=1e-5)
+
+
+def test_roots_take_exact_jacobians() -> None:
+    found = optimize.root(two, np.array([0.0, 5.0]))
+    assert found.njev >= 1
+    known = scipy_optimize.root(
+        lambda x: np.array(two(x)), [0.0, 5.0], jac=lambda x: np.array([[1.0, 1.0], [x[1], x[0]]])
+    )
+    assert found.nfev == known.nfev
+    by_hand = optimize.root(two, [0.0, 5.0], jac=lambda x: np.array([[1.0, 1.0], [x[1], x[0]]]))
+    assert_allclose(by_hand.x, found.x)
+
+
+def test_roots_in_containers() -> None:
+    def f(p: Any) -> Any:
+        return {"u": p["u"] ** 2 - np.array([4.0, 9.0]), "v": p["v"] * p["u"].sum() - 5.0}
+
+    found = optimize.root(f, {"u": np.ones(2), "v": 0.0})
+    assert_allclose(found.x["u"], [2.0, 3.0])
+    assert_allclose(found.x["v"], 1.0)
+
+
+@pytest.mark.parametrize("method", [None, "newton", "halley", "brentq", "secant"])
+def test_roots_of_one_number(method: Any) -> None:
+    options: dict[str, Any] = {"x0": 1.0}
+    if method == "brentq":
+        options = {"bracket": (0.0, 2.0)}
+    if method == "secant":
+        options["x1"] = 1.1
+    found = optimize.root_scalar(
+        lambda x, a: cadiff.exp(x) - a, args=3.0, method=method, **options
+    )
+    assert found.converged
+    assert_allclose(found.root, np.log(3.0))
+
+
+# --- global searches ---------------------------------------------------------------------------
+
+
+def hills(x: Any) -> Any:
+    """Many minima; the lowest at 0."""
+    return (x**2).sum() / 10.0 + (1.0 - cnp.cos(3.0 * x)).sum()
+
+
+BOX = [(-4.0, 5.0), (-4.0, 5.0)]
+
+
+@pytest.mark.parametrize("bounds", [BOX, optimize.Bounds([-4.0, -4.0], [5.0, 5.0])])
+@pytest.mark.parametrize("name", ["dual_annealing", "shgo", "differential_evolution"])
+def test_searches_between_bounds(name: str, bounds: Any) -> None:
+    options: dict[str, Any] = {} if name == "shgo" else {"rng": 1}
+    if name == "dual_annealing":
+        options["maxiter"] = 60
+    found = getattr(optimize, name)(hills, bounds, **options)
+    assert_allclose(found.x, 0.0, atol=1e-3)
+
+
+def test_searches_from_a_point() -> None:
+    found = optimize.basinhopping(hills, np.array([3.0, -2.0]), niter=40, stepsize=2.0, rng=1)
+    assert_allclose(found.x, 0.0, atol=1e-5)
+    assert found.njev == found.nfev  # gradients are no differences
+    parts = optimize.basinhopping(
+        lambda p: hills(p["a"]) + p["b"] ** 2,
+        {"a": np.array([1.0, 0.5]), "b": 1.0},
+        niter=3,
+        rng=1,
+    )
+    assert set(parts.x) == {"a", "b"}
+    other = optimize.basinhopping(
+        hills, [2.0, 1.0], niter=3, rng=0, minimizer_kwargs={"method": "L-BFGS-B", "bounds": BOX}
+    )
+    assert other.fun < 3.0
+
+
+def test_searches_take_functions_of_plain_numbers() -> None:
+    def plain(x: Any) -> float:
+        return float(hills(np.asarray(x, dtype=float)))
+
+    found = optimize.dual_annealing(plain, BOX, maxiter=30, no_local_search=True, rng=1)
+    assert found.fun < 1.0
+
+
+def test_programs_of_linear_functions_are_those_of_scipy() -> None:
+    assert optimize.linprog is scipy_optimize.linprog
+    assert optimize.milp is scipy_optimize.milp
+
+
+# --- training loops ----------------------------------------------------------------------------
+
+RNG = np.random.default_rng(0)
+INPUTS = RNG.normal(size=(203, 3))
+TARGETS = INPUTS @ [1.0, -2.0, 0.5] + 0.3
+
+
+def loss(p: Any, X: Any, y: Any) -> Any:
+    return ((X @ p["w"] + p["b"] - y) ** 2).mean()
+
+
+START = {"w": np.zeros(3), "b": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("sgd", {"learning_rate": 0.1}),
+        ("sgd", {"learning_rate": 0.05, "momentum": 0.8}),
+        ("sgd", {"learning_rate": 0.05, "momentum": 0.8, "nesterov": True}),
+        ("adam", {"learning_rate": lambda step: 0.1 / (1.0 + 0.01 * step)}),
+    ],
+)
+def test_training(method: str, options: dict[str, Any]) -> None:
+    epochs = []
+
+    def callback(intermediate_result: Any) -> None:
+        epochs.append(intermediate_result.nit)
+        if intermediate_result.fun < 1e-12:
+            raise StopIteration
+
+    result = getattr(optimize, method)(
+        loss,
+        START,
+        (INPUTS, TARGETS),
+        batch_size=20,
+        epochs=60,
+        rng=0,
+        callback=callback,
+        **options,
+    )
+    assert_allclose(result.x["w"], [1.0, -2.0, 0.5], atol=1e-3)
+    assert_allclose(result.x["b"], 0.3, atol=1e-3)
+    assert epochs == list(range(1, result.nit + 1))
+    assert result.nfev == 11 * result.nit
+    assert START["b"] == 0.0
+
+
+def test_lbfgs_and_data_from_elsewhere() -> None:
+    assert_allclose(optimize.lbfgs(loss, START, (INPUTS, TARGETS)).x["b"], 0.3, atol=1e-6)
+
+    def pieces(epoch: int) -> Any:
+        for k in range(0, 200, 50):
+            yield INPUTS[k : k + 50], TARGETS[k : k + 50]
+
+    found = optimize.adam(loss, START, pieces, epochs=300, learning_rate=0.05)
+    assert_allclose(found.x["w"], [1.0, -2.0, 0.5], atol=1e-3)
+    assert found.nfev == 1200
+
+
+def test_a_step_is_by_the_formula() -> None:
+    """One step each of the published updates, by hand."""
+    x, rate = np.array([1.0, -2.0]), 0.1
+    g = 2.0 * x
+    plain = optimize.sgd(lambda x: (x**2).sum(), x, epochs=1, learning_rate=rate, weight_decay=0.5)
+    assert_allclose(plain.x, x - rate * (g + 0.5 * x))
+    two_steps = optimize.sgd(lambda x: (x**2).sum(), x, epochs=2, learning_rate=rate, momentum=0.9)
+    first = x - rate * g
+    assert_allclose(two_steps.x, first - rate * (0.9 * g + 2.0 * first))
+    one = optimize.adam(lambda x: (x**2).sum(), x, epochs=1, learning_rate=rate)
+    assert_allclose(one.x, x - rate * np.sign(g), rtol=1e-7)
+
+
+def test_training_that_diverges_ends() -> None:
+    result = optimize.sgd(lambda x: (x**4).sum(), np.full(2, 10.0), epochs=50, learning_rate=1.0)
+    assert not result.success
+    assert "learning_rate" in result.message
+    assert np.all(np.isfinite(result.x))
+
+
+def test_mistakes_in_training() -> None:
+    with pytest.raises(ValueError, match="as many rows"):
+        optimize.sgd(loss, START, (INPUTS, TARGETS[:5]), batch_size=2)
+    with pytest.raises(ValueError, match="no data"):
+        optimize.adam(loss, START, batch_size=2)
+    with pytest.raises(ValueError, match="batch_size"):
+        optimize.adam(loss, START, (INPUTS, TARGETS), batch_size=0)
+    with pytest.raises(ValueError, match="without rows"):
+        optimize.adam(loss, START, (INPUTS[:0], TARGETS[:0]))
+    with pytest.raises(ValueError, match="no batch"):
+        optimize.adam(loss, START, lambda epoch: [])
+
+
+# --- problems ----------------------------------------------------------------------------------
+
+
+def make_hs71() -> optimize._problems.Problem:
+    """Problem 71 of W. Hock and K. Schittkowski, "Test examples for nonlinear programming"."""
+    return optimize.problem(
+        lambda x: x[0] * x[3] * (x[0] + x[1] + x[2]) + x[2],
+        [lambda x: x[0] * x[1] * x[2] * x[3], lambda x: (x * x).sum()],
+        x0=np.array([1.0, 5.0, 5.0, 1.0]),
+    )
+
+
+def test_a_problem_has_what_ipopt_asks_for() -> None:
+    hs71 = make_hs71()
+    x, weights = np.array([1.1, 4.0, 3.0, 1.5]), np.array([0.7, -0.3])
+    assert hs71.objective(x) == pytest.approx(1.1 * 1.5 * 8.1 + 3.0)
+    assert_allclose(hs71.constraints(x), [np.prod(x), x @ x])
+    rows, columns = hs71.jacobianstructure()
+    jacobian = np.zeros((2, 4))
+    jacobian[rows, columns] = hs71.jacobian(x)
+    assert_allclose(jacobian, [np.prod(x) / x, 2.0 * x])
+    rows, columns = hs71.hessianstructure()
+    assert np.all(rows >= columns)
+    hessian = np.zeros((4, 4))
+    hessian[rows, columns] = hs71.hessian(x, weights, 2.0)
+    expected = cadiff.hessian(
+        lambda x: (
+            2.0 * (x[0] * x[3] * (x[0] + x[1] + x[2]) + x[2])
+            + 0.7 * x[0] * x[1] * x[2] * x[3]
+            - 0.3 * (x * x).sum()
+        )
+    )(x)
+    assert_allclose(hessian, np.tril(expected), rtol=1e-13)
+
+
+def test_a_problem_has_what_nlopt_asks_for() -> None:
+    hs71 = make_hs71()
+    x, grad, result, jacobian = (
+        np.array([1.1, 4.0, 3.0, 1.5]),
+        np.empty(4),
+        np.empty(2),
+        np.empty((2, 4)),
+    )
+    assert hs71.nlopt_objective(x, grad) == hs71.objective(x)
+    assert_allclose(grad, hs71.gradient(x))
+    hs71.nlopt_constraints(result, x, jacobian)
+    assert_allclose(jacobian[1], 2.0 * x)
+    assert hs71.nlopt_objective(x, np.empty(0)) == hs71.objective(x)
+
+
+def test_ipopt_itself() -> None:
+    cyipopt = pytest.importorskip("cyipopt")
+    hs71 = make_hs71()
+    solver = cyipopt.Problem(
+        n=4,
+        m=2,
+        problem_obj=hs71,
+        lb=np.ones(4),
+        ub=np.full(4, 5.0),
+        cl=[25.0, 40.0],
+        cu=[2e19, 40.0],
+    )
+    solver.add_option("print_level", 0)
+    x, _ = solver.solve([1.0, 5.0, 5.0, 1.0])
+    assert_allclose(x, [1.0, 4.74299963, 3.82114998, 1.37940829], rtol=1e-6)
+
+
+def test_nlopt_itself() -> None:
+    nlopt = pytest.importorskip("nlopt")
+    hs71 = make_hs71()
+    solver = nlopt.opt(nlopt.LD_SLSQP, 4)
+    solver.set_min_objective(hs71.nlopt_objective)
+    solver.set_lower_bounds(1.0)
+    solver.set_upper_bounds(5.0)
+
+    def product(result: Any, x: Any, grad: Any) -> None:
+        hs71.nlopt_constraints(result, x, grad)
+        result[:] = [25.0 - result[0], result[1] - 40.0]
+        if grad.size:
+            grad[0] *= -1.0
+
+    solver.add_inequality_mconstraint(product, [1e-9, 1e-9])
+    solver.set_xtol_rel(1e-10)
+    x = solver.optimize([1.0, 5.0, 5.0, 1.0])
+    assert_allclose(solver.last_optimum_value(), 17.0140173, rtol=1e-6)
+    assert_allclose(x[0], 1.0, atol=1e-6)
+
+
+def test_structures_that_do_not_hold_are_told() -> None:
+    branching = optimize.problem(
+        lambda x: (x * x).sum(), lambda x: x[:1] if x[0] > 0.0 else x[1:], x0=[1.0, 2.0]
+    )
+    branching.jacobianstructure()
+    with pytest.raises(ValueError, match="another branch"):
+        branching.jacobian(np.array([-1.0, 2.0]))
+    with pytest.raises(ValueError, match="x0="):
+        optimize.problem(lambda x: x @ x, lambda x: x).jacobianstructure()
+    with pytest.raises(TypeError, match="functions"):
+        optimize.problem(lambda x: x @ x, [3.0])
