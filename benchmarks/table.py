@@ -27,6 +27,7 @@ from benchmarks import (
     linear_contests,
     mapping_contests,
     memory,
+    optimize_contests,
     problems,
     program_contests,
 )
@@ -65,6 +66,7 @@ from benchmarks.contests import (
 from benchmarks.linear_contests import FUNCTION, PULL, PULLBACK, PUSHES, broyden_jacobian
 from benchmarks.machine import machine
 from benchmarks.mapping_contests import GRADIENT_LOOP, LOOP, VMAP, VMAP_GRADIENT
+from benchmarks.optimize_contests import BY_HAND, DIFFERENCES, FILLED_IN
 from benchmarks.program_contests import (
     BATCH,
     EAGER,
@@ -706,6 +708,19 @@ PARTS: dict[str, Measure] = {
             Compared(VMAP_GRADIENT, GRADIENT_LOOP, Target(">=", 5), faster=True),
             Compared(VMAP_GRADIENT, NUMPY),
         ],
+    ),
+    "optimize-minimum": partial(
+        compared,
+        partial(optimize_contests.minimum, 100),
+        [
+            Compared(FILLED_IN, DIFFERENCES, Target(">=", 20), faster=True),
+            Compared(FILLED_IN, BY_HAND, at_most(1.2)),
+        ],
+    ),
+    "optimize-fits": partial(
+        compared,
+        optimize_contests.fits,
+        [Compared(FILLED_IN, DIFFERENCES, Target(">=", 1), faster=True)],
     ),
     "calls-batches-32": partial(
         compared,

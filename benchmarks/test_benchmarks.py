@@ -20,6 +20,7 @@ from benchmarks import (
     factor_contests,
     linear_contests,
     mapping_contests,
+    optimize_contests,
     program_contests,
 )
 from benchmarks.contests import Contest, RecordedProblem, UnavailableError
@@ -58,6 +59,7 @@ def program_contest(make: Callable[[], Contest]) -> Contest:
         for make, names in program_contests.CONTESTS
         + call_contests.CONTESTS
         + mapping_contests.CONTESTS
+        + optimize_contests.CONTESTS
         for name in names
     ],
 )
