@@ -288,8 +288,8 @@ CadStatus cad_graph_reach(CadGraph *graph, const CadId *inputs, size_t n_inputs,
                           const CadId *outputs, size_t n_outputs, uint8_t *found);
 
 /* Copies of variables that outputs depend on: of the elements of arrays that consist of numbers
- * those that are variables, such as rows of a matrix that were gathered. Of the k-th one origins[k]
- * is the index of its variable in `wrt`. Both lists are the caller's. */
+ * those that are variables, such as rows of a matrix that were gathered. Of the k-th one
+ * origins[k] is the index of its variable in `wrt`. Both lists are the caller's. */
 CadStatus cad_graph_copies(CadGraph *graph, const CadId *wrt, size_t n_wrt, const CadId *outputs,
                            size_t n_outputs, CadId **copies, uint32_t **origins, size_t *n);
 
