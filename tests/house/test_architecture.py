@@ -145,6 +145,10 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     ),
     ("", [{"__init__"}]),
     ("nist", [{"__init__"}]),
+    (
+        "commands",
+        [{"bench", "targets"}, {"check", "demo", "info", "show"}, {"__init__"}],
+    ),
     ("", [{"__main__"}]),
 ]
 
