@@ -114,7 +114,8 @@ cdef Pattern new_pattern():
 cdef cnp.ndarray copied_numbers(const void *data, Py_ssize_t n, int kind):
     cdef cnp.npy_intp size = n
     cdef cnp.ndarray result = cnp.PyArray_EMPTY(1, &size, kind, 0)
-    memcpy(cnp.PyArray_DATA(result), data, cnp.PyArray_NBYTES(result))
+    if n > 0:  # else there need not be any data
+        memcpy(cnp.PyArray_DATA(result), data, cnp.PyArray_NBYTES(result))
     return result
 
 
