@@ -441,7 +441,7 @@ def _moved(v: Any, g: Any) -> Any:
     m = solve(v, g @ v)
     if binding.is_deriving() or not v.size:
         return m
-    lost = np.linalg.cond(value(v)) * v.shape[-1] * EPSILON > DEFECTIVE
+    lost = np.linalg.cond(value(v), 1) * EPSILON > DEFECTIVE  # by an inverse, not by svd
     if not np.any(lost):
         return m
     doubt("the derivative of eigenvalues does not exist without a basis of eigenvectors: nan")
