@@ -12,6 +12,7 @@ from ..binding import make_complex as paired
 from ..operations.complexes import implements_complex, joined
 from . import _factorizations as factorizations
 from ._complex import by_parts, function_of
+from ._products import roots_of
 
 by_parts(np.polyadd, 0, 1)
 by_parts(np.polysub, 0, 1)
@@ -71,19 +72,8 @@ def poly(seq_of_zeros: Any) -> Any:
 
 @implements_complex(np.roots)
 def roots(p: Any) -> Any:
-    """The roots of a polynomial: the eigenvalues of its companion matrix."""
-    p = _coefficients(p)
-    if p.ndim != 1:
-        raise ValueError("Input must be a rank-1 array.")
-    places = np.flatnonzero(binding.strip(p))
-    if len(places) == 0:
-        return np.array([])
-    at_zero = np.zeros(len(p) - int(places[-1]) - 1)
-    p = p[int(places[0]) : int(places[-1]) + 1]
-    if len(p) == 1:
-        return at_zero
-    companion = np.concatenate([(-p[1:] / p[0])[None], np.eye(len(p) - 2, len(p) - 1)])
-    return np.concatenate([factorizations.eigvals(companion), at_zero])
+    """The roots of a polynomial."""
+    return roots_of(_coefficients(p))
 
 
 @implements_complex(np.vander)

@@ -548,7 +548,11 @@ def poly(seq_of_zeros: Any) -> Number:
 @implements(np.roots)
 def roots(p: Any) -> Number:
     """The roots of a polynomial, as `numpy.roots`."""
-    p = _polynomial(p)
+    return roots_of(_polynomial(p))
+
+
+def roots_of(p: Any) -> Any:
+    """The eigenvalues of the companion matrix of coefficients, real or complex."""
     if p.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
     places = np.flatnonzero(np.asarray(value(p)))
@@ -558,8 +562,7 @@ def roots(p: Any) -> Number:
     p = p[int(places[0]) : int(places[-1]) + 1]
     if len(p) == 1:
         return at_zero
-    first = -p[1:] / p[0]
-    companion = arrays.concatenate([first[None], np.eye(len(p) - 2, len(p) - 1)])
+    companion = np.concatenate([(-p[1:] / p[0])[None], np.eye(len(p) - 2, len(p) - 1)])
     return np.concatenate([eigvals(companion), at_zero])  # which may be complex
 
 

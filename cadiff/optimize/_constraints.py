@@ -69,7 +69,9 @@ class NonlinearConstraint(optimize.NonlinearConstraint):  # type: ignore[misc]
 
 def with_derivatives(constraints: Any, parameters: Parameters, method: str) -> Any:
     """Constraints of vectors, with the derivatives that a method takes."""
-    if isinstance(constraints, (Mapping, optimize.NonlinearConstraint)):
+    if isinstance(constraints, Mapping):
+        return _of_dict(constraints, parameters, method)
+    if isinstance(constraints, optimize.NonlinearConstraint):
         return _of_vector(constraints, parameters, method)
     if isinstance(constraints, optimize.LinearConstraint):
         return constraints
@@ -90,8 +92,6 @@ def are_sparse(constraints: Any, x: FloatArray) -> bool:
 
 
 def _of_vector(constraint: Any, parameters: Parameters, method: str) -> Any:
-    if isinstance(constraint, Mapping):
-        return _of_dict(constraint, parameters, method)
     is_own = isinstance(constraint, NonlinearConstraint)
     jac = constraint.given_jac if is_own else constraint.jac
     hess = constraint.given_hess if is_own else constraint.hess
