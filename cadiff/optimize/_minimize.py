@@ -181,14 +181,16 @@ def _kept(
     history: Any, given: dict[str, Any], objective: Objective, x0: FloatArray
 ) -> Callable[[Any], None]:
     """A callback that keeps values and gradients as far as the method computes them."""
-    has_gradient = given.get("jac") == objective.gradient
+    fun, jac = given["fun"], given.get("jac")
 
     def keep(intermediate_result: Any) -> None:
         x = np.array(getattr(intermediate_result, "x", intermediate_result))
-        norm = float(np.linalg.norm(objective.gradient(x))) if has_gradient else np.nan
+        norm = np.nan
+        if jac == objective.gradient:  # which is known, with the value
+            norm = float(np.linalg.norm(objective.gradient(x)))
         value = getattr(intermediate_result, "fun", None)
         if value is None:
-            value = objective.value_at(x) if has_gradient else objective.plain_value(x)
+            value = fun(x)[0] if jac is True else fun(x)
         history.note(x, value, norm)
 
     keep(x0)

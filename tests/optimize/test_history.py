@@ -55,6 +55,16 @@ def test_methods_without_gradients() -> None:
     assert_allclose(history.values, [rosenbrock(x) for x in history.path])
 
 
+@pytest.mark.parametrize("method", ["BFGS", "TNC"])
+@pytest.mark.parametrize("jac", [True, gradient, "2-point"])
+def test_gradients_of_the_users_own(method: str, jac: Any) -> None:
+    fun = (lambda x: (rosenbrock(x), gradient(x))) if jac is True else rosenbrock
+    history = minimize(fun, START, method=method, jac=jac, callback=History()).history
+    assert_array_equal(history.path[0], START)
+    assert np.isnan(history.gradient_norms).all()
+    assert_allclose(history.values, [rosenbrock(x) for x in history.path], rtol=1e-12, atol=1e-300)
+
+
 def test_parameters_in_containers_are_flat() -> None:
     def f(p: Any) -> Any:
         return ((p["a"] - 1.0) ** 2).sum() + p["b"] ** 2
