@@ -191,17 +191,14 @@ def _draw_arrows(
         sides.append(begin + step * np.linspace(0.5, _ARROWS - 0.5, _ARROWS))
     grid = _grid(center, *which, sides[0], sides[1])
     gradient = np.asarray(program.batch(grid, *args, what="grad"), dtype=np.float64)
-    # Lengths on the screen are those in units of the axes: so are directions across contours.
-    widths = np.array([end - begin for begin, end in bounds])
     fall = -gradient[:, list(which)]
-    length = np.linalg.norm(fall / widths, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        fall = fall / length[:, None]
+        fall = fall / np.linalg.norm(fall, axis=1)[:, None]
     known = np.isfinite(fall).all(axis=1)
     ax.quiver(
         *grid[known][:, list(which)].T,
-        *(fall[known] / widths).T,
-        angles="uv",
+        *fall[known].T,
+        angles="xy",
         scale=1.6 * _ARROWS,
         width=0.0025,
         color="white" if is_dark(ax) else "black",

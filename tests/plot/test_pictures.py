@@ -116,7 +116,7 @@ def test_each_entry_by_a_formula() -> None:
 
 
 def test_matrices_and_maps() -> None:
-    matrix = sparse.random_array((7, 5), density=0.4, rng=np.random.default_rng(0))
+    matrix = sparse.random(7, 5, 0.4, random_state=0)
     for given in (matrix.tocsr(), matrix.tocsc(), matrix, matrix.toarray()):
         ax = plot.sparsity(given)
         assert_array_equal(is_marked(ax), matrix.toarray() != 0.0)
