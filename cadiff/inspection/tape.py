@@ -234,6 +234,12 @@ class Tape:
         """By names of operations how many there are, and how many numbers they computed.
 
         Those that computed most come first. Of what a primitive returns all numbers count.
+
+        Examples
+        --------
+        >>> import cadiff, numpy as np
+        >>> cadiff.make_tape(lambda x: np.sum(2.0 * x * 3.0))(np.ones(5)).numbers_by_operation()
+        {'multiply': (2, 10), 'sum': (1, 1)}
         """
         positions = self._operations
         codes, b = self._entries[positions, 0], self._entries[positions, 3]
@@ -642,6 +648,15 @@ class Tape:
         Graph
             A named tuple of `title`, `nodes`: (name, lines of the label, kind), where the kind is
             "input", "output", "operation" or "gap", and `edges`: (name, name).
+
+        Examples
+        --------
+        >>> import cadiff
+        >>> graph = cadiff.make_tape(lambda x: cadiff.sin(x) * x)(0.0).to_graph()
+        >>> [(name, lines[0], kind) for name, lines, kind in graph.nodes]
+        [('in0', 'x', 'input'), ('op0', '#0 sin', 'operation'), ('op1', '#1 multiply', 'output')]
+        >>> graph.edges
+        [('in0', 'op0'), ('op0', 'op1'), ('in0', 'op1')]
         """
         check_rows(max_rows)
         returned = {row.node for row in self._rows(max_rows) if isinstance(row, Row) and row.note}

@@ -35,8 +35,8 @@ class History:
     --------
     >>> from cadiff.optimize import History, minimize
     >>> result = minimize(lambda x: (x**2).sum(), [3.0, 4.0], callback=History())
-    >>> result.history.values[0], result.history.gradient_norms[0]
-    (25.0, 10.0)
+    >>> print(result.history.values[0], result.history.gradient_norms[0])
+    25.0 10.0
     """
 
     def __init__(self) -> None:
