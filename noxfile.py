@@ -160,13 +160,17 @@ def sanitize(session: nox.Session) -> None:
 
 @nox.session
 def examples(session: nox.Session) -> None:
-    """Every example runs as it stands and checks itself; every benchmark gives right numbers."""
+    """Every example runs as it stands and checks itself; every benchmark gives right numbers.
+
+    Pictures are tested here, where matplotlib is.
+    """
     install(session, "-e", ".[test,examples]")
     plot = str(Path(session.create_tmp(), "programs.svg").resolve())
     commands = [
         ("python", "-m", "benchmarks.table", "--quick"),
         ("python", "-m", "benchmarks.plot", "--quick", plot),
         ("pytest", "benchmarks", "--benchmark-disable", "-q"),
+        ("pytest", "tests/plot", "-q"),
         *(("python", str(path)) for path in sorted((ROOT / "examples").glob("*.py"))),
     ]
     # Nothing is timed here, so they run side by side, with a thread of BLAS each; what one prints
