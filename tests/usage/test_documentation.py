@@ -1,17 +1,18 @@
 """What the documentation says is true: code runs, links lead somewhere, limits are kept.
 
 The Python blocks of CONTRIBUTING.md and of the design pages run as they stand, page by page, from
-the first block of a page to its last. (Those of the README have tests of their own.)
+the first block of a page to its last. (Those of the README have tests of their own, and so have the
+other pages of the site, in docs/test_pages.py, since they use more libraries.)
 """
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from ..helpers import pages
 from ..helpers.table import TABLE, generate
 
 ROOT = Path(__file__).parents[2]
@@ -23,18 +24,9 @@ def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-def blocks(text: str, language: str) -> list[re.Match[str]]:
-    pattern = rf"^```{language}\n(.*?)^```$"
-    return list(re.finditer(pattern, text, re.MULTILINE | re.DOTALL))
-
-
 @pytest.mark.parametrize("page", [ROOT / "CONTRIBUTING.md", *DESIGN], ids=name_of)
 def test_the_code_of_a_page_runs(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    namespace: dict[str, Any] = {}
-    for block in blocks(text, "python"):
-        lines = text.count("\n", 0, block.start(1))  # so that a traceback names the line
-        exec(compile("\n" * lines + block[1], str(page), "exec"), namespace)
+    pages.run(page)
 
 
 def test_quoted_code_is_that_of_the_package() -> None:
@@ -42,7 +34,7 @@ def test_quoted_code_is_that_of_the_package() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     sources = [*(ROOT / "cadiff/numpy").glob("*.py"), ROOT / "tests/helpers/cases_numpy.py"]
     code = "\n".join(source.read_text(encoding="utf-8") for source in sources)
-    quoted = [b[1] for b in blocks(text, "") if b[1].startswith(("@implements", "case("))]
+    quoted = [b[1] for b in pages.blocks(text, "") if b[1].startswith(("@implements", "case("))]
     assert len(quoted) == 2
     assert all(block in code for block in quoted)
 
