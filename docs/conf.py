@@ -45,9 +45,9 @@ toc_object_entries_show_parents = "hide"
 html_theme = "furo"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
-html_show_sphinx = False
+html_show_sphinx = html_show_copyright = False
 html_copy_source = False
-pygments_style = "friendly"
+pygments_style, pygments_dark_style = "tango", "github-dark"
 copybutton_exclude = ".linenos, .gp, .go"
 
 NAME = re.compile(r"(cadiff(?:\.\w+)+)(?:\(.*\))?")
