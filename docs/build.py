@@ -1,8 +1,10 @@
-"""Build the site into `build/site`: the gallery's pictures, then Sphinx, to which warnings are errors.
+"""Build the site into `build/site`.
 
     pip install -e ".[docs]"
     python docs/build.py
     python docs/build.py linkcheck     # links to other sites, which takes a network
+
+First the scripts of the gallery draw their pictures, then Sphinx builds; warnings are errors.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ def setup(app: Sphinx) -> None:
     app.add_lexer("output", TextLexer)
     app.add_lexer("row", TextLexer)
     app.add_lexer("twin", PythonLexer)
-    # Patterns of tables of contents may match no page: Sphinx gives this no type to suppress it by.
+    # Patterns of tables of contents may match no page, which Sphinx gives no type to suppress.
     getLogger("sphinx.sphinx.directives.other").addFilter(
         lambda record: "didn't match any documents" not in str(record.msg)
     )

@@ -1,8 +1,8 @@
 """What the documentation says is true: code runs, links lead somewhere, limits are kept.
 
 The Python blocks of CONTRIBUTING.md and of the design pages run as they stand, page by page, from
-the first block of a page to its last. (Those of the README have tests of their own, and so have the
-other pages of the site, in docs/test_pages.py, since they use more libraries.)
+the first block of a page to its last. (Those of the README have tests of their own; those of other
+pages are in docs/test_pages.py, since they use more libraries.)
 """
 
 from __future__ import annotations
