@@ -72,3 +72,21 @@ def test_the_index_lists_every_page_of_the_design() -> None:
 def test_the_guide_for_contributors_stays_short() -> None:
     """What explains a decision belongs into docs/design."""
     assert (ROOT / "CONTRIBUTING.md").stat().st_size <= 10 * 1024
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "1.0 / 3.0  # 0.334",
+        "(1.0, 2)  # (1.0, 3)",
+        "x = [0.5]  # [0.6]: half",
+        "import numpy as np\nnp.ones((2, 3))  # (3, 2)",
+        '{"a": 1.0}  # {"b": 1.0}',
+        "print(2)\n```\n\n```output\n3",
+    ],
+)
+def test_pages_that_show_what_is_not_so_are_found(code: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"```python\n{code}\n```\n", encoding="utf-8")
+    with pytest.raises(AssertionError, match="shows"):
+        pages.run(page)
