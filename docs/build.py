@@ -33,9 +33,10 @@ def main() -> None:
     builder = sys.argv[1] if len(sys.argv) > 1 else "html"
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(draw, sorted((ROOT / "examples/gallery").glob("*.py"))))
+    out = "site" if builder == "html" else builder
     options = ["--fail-on-warning", "--keep-going", "--quiet", "--fresh-env", "--write-all"]
     options += ["-b", builder]
-    places = ["-d", str(ROOT / "build/doctrees"), str(ROOT / "docs"), str(ROOT / "build/site")]
+    places = ["-d", str(ROOT / "build/doctrees"), str(ROOT / "docs"), str(ROOT / "build" / out)]
     raise SystemExit(subprocess.call([sys.executable, "-m", "sphinx", *options, *places]))
 
 
