@@ -72,8 +72,6 @@ def link_names(app: Sphinx, doctree: nodes.document) -> None:
         found = NAME.fullmatch(code.astext())
         if found is None or isinstance(code.parent, nodes.reference | nodes.title):
             continue
-        if found[1] == "cadiff.plot" or found[1].startswith("cadiff.plot."):
-            continue
         options = {"refdomain": "py", "reftype": "obj", "reftarget": found[1], "refwarn": True}
         link = addnodes.pending_xref("", refdoc=app.env.docname, **options)
         code.replace_self(link)

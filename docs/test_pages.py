@@ -8,11 +8,14 @@ pages use none, and are tested with the package.)
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from tests.helpers import pages
+
+os.environ["MPLBACKEND"] = "Agg"  # pictures are drawn, and not shown
 
 DOCS = Path(__file__).parent
 PAGES = [
