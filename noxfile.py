@@ -37,7 +37,7 @@ BUILD_REQUIRES = nox.project.load_toml("pyproject.toml")["build-system"]["requir
 
 # What `.ci/run` goes through after the commands of the README, two at a time, and begins in this
 # order: the longest takes as long as all others. Those that build in place are not neighbours.
-PHASES = ("sanitize", "lint", "binding", "examples", "distributions")
+PHASES = ("sanitize", "lint", "binding", "examples", "distributions", "docs")
 
 # All cores share the tests.
 SIDE_BY_SIDE = ("-n", "auto", "--dist", "worksteal")
@@ -196,6 +196,16 @@ def distributions(session: nox.Session) -> None:
     session.install(f"cadiff[scipy] @ {wheel.as_uri()}")
     session.chdir(out)
     session.run("python", "-m", "cadiff", "--no-timing")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """The site is built without a warning, and the code of its pages runs."""
+    install(session, "-e", ".[docs,test]")
+    commands = [("python", "-m", "pytest", "-q", "docs"), ("python", "docs/build.py")]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for text in pool.map(lambda command: session.run(*command, silent=True), commands):
+            print(text)
 
 
 # --- what takes longer ---------------------------------------------------------------------------
