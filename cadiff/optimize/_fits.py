@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
+from .. import numpy as cnp
+from .. import transforms
+from ..binding import MissingRuleError
 from ._minimize import in_containers
 from ._objectives import Derivatives, program_of
 from ._progress import Progress
@@ -17,6 +20,8 @@ from ._signatures import called_like
 from ._vectors import FloatArray, Parameters
 
 LARGEST_REFINEMENT = 1e-2  # of the residuals: what changes more was no minimum
+LAST_STEP = 1e-10  # of each parameter: the square of it is what Newton's method would change next
+EAGER_JACOBIANS = 32  # of a curve, beyond which it is worth recording; most fits take fewer
 
 
 @called_like(optimize.least_squares)
@@ -135,66 +140,88 @@ def curve_fit(given: dict[str, Any], progress: bool) -> Any:
     if jac is not None:
         given["jac"] = None if jac == "differences" else jac
         return optimize.curve_fit(**given)
-    of_parameters = program_of(_of_parameters(f))
+    of_parameters = _of_parameters(f)
+    eager, program = transforms.jacobian(of_parameters), program_of(of_parameters)
+    jacobians = 0
     with Progress("curve_fit", progress) as bar:
 
         @functools.wraps(f)
         def values(xdata: Any, *params: float) -> Any:
-            result = np.asarray(of_parameters(np.array(params), xdata))
+            if jacobians < EAGER_JACOBIANS:
+                result = np.asarray(f(xdata, *params))
+            else:
+                result = np.asarray(program(np.array(params), xdata))
             bar.show(result, None)
             return result
 
         def jacobian(xdata: Any, *params: float) -> NDArray[Any]:
-            matrix = of_parameters.jacobian(np.array(params), xdata)
-            return np.reshape(matrix, (-1, len(params)))
+            nonlocal jacobians
+            jacobians += 1
+            of = eager if jacobians < EAGER_JACOBIANS else program.jacobian
+            matrix = of(np.array(params), xdata)
+            return matrix if matrix.ndim == 2 else matrix.reshape(-1, len(params))
 
         given["f"], given["jac"] = values, jacobian
         result = optimize.curve_fit(**given)
-        refined = _refined(values, jacobian, result[0], given)
+        refined = _refined(of_parameters, jacobian, result[0], given)
         if refined is None:
             return result
-        given["p0"] = refined
+        if not given.get("full_output"):
+            return refined
+        given["p0"] = refined[0]
         again = optimize.curve_fit(**given)
-    if len(again) > 2:
-        again[2]["nfev"] += result[2]["nfev"]
-    return (refined, *again[1:])
+    again[2]["nfev"] += result[2]["nfev"]
+    return (*refined, *again[2:])
 
 
 def _refined(
-    values: Callable[..., Any],
+    of_parameters: Callable[..., Any],
     jacobian: Callable[..., Any],
     popt: FloatArray,
     given: dict[str, Any],
-) -> FloatArray | None:
-    """Parameters with the digits that sums of squares cannot tell, or None.
+) -> tuple[FloatArray, FloatArray] | None:
+    """Parameters, and covariances, with the digits that sums of squares cannot tell; or None.
 
-    A sum of squares is flat at its minimum, so what compares sums stops at half of the digits. The
-    steps of Gauss and Newton go by the gradient. They are taken for as long as each changes the
-    residuals by less than the one before.
+    A sum of squares is flat at its minimum, so what compares sums stops at half of the digits.
+    Newton's steps go by the gradient. They are taken for as long as each changes the residuals by
+    less than the one before, which two or three do.
     """
     xdata, ydata = given["xdata"], np.asarray(given["ydata"], dtype=np.float64).ravel()
     sigma: Any = given.get("sigma")
     whole = given.get("nan_policy") is None and not np.isnan(ydata).any()
-    if not whole or not _is_unbounded(given) or np.ndim(sigma) > 1:
+    if not whole or not _is_unbounded(given) or np.ndim(sigma) > 1 or len(ydata) <= len(popt):
         return None
     if isinstance(xdata, (list, tuple, np.ndarray)):
         xdata = np.asarray(xdata, dtype=np.float64)
     weights = 1.0 if sigma is None else 1.0 / np.asarray(sigma, dtype=np.float64)
+
+    def residuals_at(params: Any) -> Any:
+        return weights * (cnp.ravel(cnp.asarray(of_parameters(params, xdata))) - ydata)
+
+    hessian = transforms.hessian(lambda params: 0.5 * cnp.sum(residuals_at(params) ** 2))
     params, shortest = popt, float("inf")
     while True:
-        residuals = weights * (values(xdata, *params).ravel() - ydata)
+        residuals = residuals_at(params)
         matrix = jacobian(xdata, *params) * np.reshape(weights, (-1, 1))
-        lengths = np.linalg.norm(matrix, axis=0)
-        if not np.all(lengths > 0.0) or not np.all(np.isfinite(matrix)):
-            break
-        columns = matrix / lengths
-        step, _, rank, _ = np.linalg.lstsq(columns, -residuals, rcond=None)
-        change = float(np.linalg.norm(columns @ step))
+        try:
+            step = np.linalg.solve(hessian(params), -(matrix.T @ residuals))
+        except (np.linalg.LinAlgError, MissingRuleError):
+            return None
+        change = float(np.linalg.norm(matrix @ step))
         shortest = min(shortest, LARGEST_REFINEMENT * float(np.linalg.norm(residuals)))
-        if rank < len(params) or not change < shortest:
+        if not change < shortest:
             break
-        params, shortest = params + step / lengths, change
-    return None if params is popt else params
+        params, shortest = params + step, change
+        if np.all(np.abs(step) <= LAST_STEP * np.abs(params)):
+            break
+    if params is popt:
+        return None
+    lengths = np.linalg.norm(matrix, axis=0)
+    _, scales, vt = np.linalg.svd(matrix / lengths, full_matrices=False)
+    root = vt.T / (scales * lengths[:, np.newaxis])
+    degrees = len(ydata) - len(params)
+    variance = 1.0 if given.get("absolute_sigma") else residuals @ residuals / degrees
+    return params, variance * (root @ root.T)
 
 
 def _of_parameters(f: Callable[..., Any]) -> Callable[..., Any]:
