@@ -193,6 +193,9 @@ def cross_entropy(logits: Any, labels: ArrayLike) -> Any:
         raise ValueError(f"logits of shape {shape} want labels of shape {shape[:-1]}, not {given}")
     if len(shape) == 1 and _is_left_to_program(logits):
         return _cross_entropy_of_row(logits, labels)
+    if isinstance(labels, Replayed) and np.asarray(_plain(labels)).dtype.kind in "iu":
+        # In a replay they are others, which the operation checks.
+        return _cross_entropy(logits, labels.number)[0]
     return _cross_entropy(logits, _labels(labels, shape[-1]))[0]
 
 
@@ -209,16 +212,18 @@ def _cross_entropy_of_row(x: Any, label: Any) -> Any:
 
 
 @primitive
-def _cross_entropy(logits: Any, labels: NDArray[np.intp]) -> Any:
+def _cross_entropy(logits: Any, labels: NDArray[Any]) -> Any:
     """The loss, and softmax(logits) - one_hot without cancellation at the labels."""
     x = np.asarray(logits)
+    if labels.dtype.kind == "f":  # whole numbers, as a program has its integers
+        labels = _labels(labels.astype(np.intp), x.shape[-1])
     losses, residuals = binding.cross_entropy(
         x.reshape(labels.size, x.shape[-1]), labels.reshape(-1)
     )
     return losses.mean() if losses.size else math.nan, residuals.reshape(x.shape)
 
 
-def _pull_cross_entropy(ans: Any, x: Any, labels: NDArray[np.intp]) -> Any:
+def _pull_cross_entropy(ans: Any, x: Any, labels: Any) -> Any:
     def pull(g: Any) -> Any:
         of_loss = ans[1] * (g[0] / labels.size)
         if not carries(g[1]) and not g[1].any():
@@ -229,11 +234,12 @@ def _pull_cross_entropy(ans: Any, x: Any, labels: NDArray[np.intp]) -> Any:
 
 
 _cross_entropy.called = "cross_entropy"
-_cross_entropy.defvjp(_pull_cross_entropy)
+_cross_entropy.defvjp(_pull_cross_entropy, None)
 _cross_entropy.defjvp(
     lambda g, ans, x, labels: (
         sum_(ans[1] * g) / labels.size,
         _along_softmax(_softmax(x, -1), g, -1),
-    )
+    ),
+    None,
 )
 _cross_entropy.defpattern("...i->,...j")
