@@ -62,7 +62,8 @@ assert np.allclose(deviation, exact_deviation, rtol=0.03)
 print(f"quadrature says intercept {exact_mean[0]:.3f}, slope {exact_mean[1]:.3f}")
 
 risk = expit(draws[:, 0] + draws[:, 1] * (31.0 - 69.0) / 7.0)
-print(f"risk at 31 degrees F: median {np.median(risk):.3f}, above {np.quantile(risk, 0.05):.2f} ")
+low, middle = np.quantile(risk, [0.05, 0.5])
+print(f"risk at 31 degrees: {middle:.4f}, and above {low:.2f} with 95 %")
 
 
 def draw(path):
