@@ -152,6 +152,11 @@ def _plain(labels: Any) -> Any:
     return labels._plain if isinstance(labels, Replayed) else labels
 
 
+def _are_replayed(labels: Any) -> bool:
+    """Whether they are whole numbers of which a replay may find others."""
+    return isinstance(labels, Replayed) and np.asarray(labels._plain).dtype.kind in "iu"
+
+
 def one_hot(labels: ArrayLike, classes: int, dtype: Any = float) -> NDArray[Any]:
     """Rows of zeros with a 1 at the label: shape labels.shape + (classes,).
 
@@ -159,6 +164,10 @@ def one_hot(labels: ArrayLike, classes: int, dtype: Any = float) -> NDArray[Any]
     array([[0., 0., 1.],
            [1., 0., 0.]])
     """
+    given: Any = labels
+    is_input = dtype is float and _are_replayed(given) and given.size > 0
+    if is_input and np.min(given) >= 0 and np.max(given) < classes:  # which are two guards
+        return (given[..., None] == np.arange(classes)) * 1.0  # type: ignore[no-any-return]
     places = _labels(labels, classes)
     result = np.zeros((*places.shape, classes), dtype=dtype)
     np.put_along_axis(result, places[..., None], 1, axis=-1)
@@ -168,7 +177,7 @@ def one_hot(labels: ArrayLike, classes: int, dtype: Any = float) -> NDArray[Any]
 # --- cross-entropy -------------------------------------------------------------------------------
 
 
-def cross_entropy(logits: Any, labels: ArrayLike) -> Any:
+def cross_entropy(logits: Any, labels: Any) -> Any:
     """The mean of -log softmax(logits)[label], from logits and integer labels.
 
     Parameters
@@ -193,8 +202,7 @@ def cross_entropy(logits: Any, labels: ArrayLike) -> Any:
         raise ValueError(f"logits of shape {shape} want labels of shape {shape[:-1]}, not {given}")
     if len(shape) == 1 and _is_left_to_program(logits):
         return _cross_entropy_of_row(logits, labels)
-    if isinstance(labels, Replayed) and np.asarray(_plain(labels)).dtype.kind in "iu":
-        # In a replay they are others, which the operation checks.
+    if _are_replayed(labels):  # the operation checks those of the replay
         return _cross_entropy(logits, labels.number)[0]
     return _cross_entropy(logits, _labels(labels, shape[-1]))[0]
 

@@ -126,12 +126,20 @@ def test_the_hessian_of_cross_entropy() -> None:
     np.testing.assert_allclose(hessian, expected, rtol=1e-13, atol=1e-16)
 
 
-def test_labels_of_batches_are_inputs_of_programs() -> None:
+@pytest.mark.parametrize(
+    "loss",
+    [
+        lambda x, labels: nn.cross_entropy(2.0 * x, labels),
+        lambda x, labels: np.sum(nn.one_hot(labels, 3) * np.exp(x)),
+    ],
+    ids=["cross_entropy", "one_hot"],
+)
+def test_labels_of_batches_are_inputs_of_programs(loss: Any) -> None:
     """Other labels need no new recording; wrong ones raise what they raise without a program."""
-    program = cadiff.compile(lambda x, labels: nn.cross_entropy(2.0 * x, labels))
+    program = cadiff.compile(loss)
     for shift in range(5):
         x, labels = logits(4, 3) + shift, (LABELS + shift) % 3
-        gradient = cadiff.grad(lambda x, labels=labels: nn.cross_entropy(2.0 * x, labels))
+        gradient = cadiff.grad(lambda x, labels=labels: loss(x, labels))
         np.testing.assert_allclose(program.grad(x, labels), gradient(x), rtol=1e-14)
         hessian = cadiff.jacobian(gradient)(x)
         np.testing.assert_allclose(program.hessian(x, labels), hessian, rtol=1e-12, atol=1e-16)
