@@ -73,7 +73,7 @@ def draw(path):
         axes.imshow(image, cmap="gray", vmin=0.0, vmax=1.0)
         axes.set_title(title, fontsize=9)
         axes.axis("off")
-    figure.savefig(path, dpi=160)
+    figure.savefig(path, dpi=120)
 
 
 if len(sys.argv) > 1:
