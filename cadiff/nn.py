@@ -135,6 +135,8 @@ def log_softmax(x: Any, axis: Axis = -1) -> Any:
 
 def _labels(labels: ArrayLike, classes: int) -> NDArray[np.intp]:
     """The labels as whole numbers from 0 to classes - 1."""
+    if isinstance(labels, (Var, Dual)) and labels.size:  # floats are arguments of a program
+        raise TypeError(f"labels are whole numbers, not {labels.dtype}: use labels.astype(int)")
     result = np.asarray(labels)
     if result.size and result.dtype.kind not in "iu":
         raise TypeError(f"labels are whole numbers, not {result.dtype}: use labels.astype(int)")
