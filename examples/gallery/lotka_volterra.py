@@ -62,7 +62,7 @@ for name, value, error in zip(names, found, errors, strict=True):
 def by_scipy(logs):
     p = np.exp(logs[:4])
     span, start = (1900, 1920), np.exp(logs[4:])
-    path = solve_ivp(lambda _, y: rates(p, *y), span, start, "DOP853", years, rtol=1e-10, atol=0.0)
+    path = solve_ivp(lambda _, y: rates(p, *y), span, start, "DOP853", years, rtol=1e-8, atol=0.0)
     return path.y.T
 
 
