@@ -135,6 +135,8 @@ def log_softmax(x: Any, axis: Axis = -1) -> Any:
 
 def _labels(labels: ArrayLike, classes: int) -> NDArray[np.intp]:
     """The labels as whole numbers from 0 to classes - 1."""
+    if isinstance(labels, (Var, Dual)) and labels.size:  # floats are arguments of a program
+        raise TypeError(f"labels are whole numbers, not {labels.dtype}: use labels.astype(int)")
     result = np.asarray(labels)
     if result.size and result.dtype.kind not in "iu":
         raise TypeError(f"labels are whole numbers, not {result.dtype}: use labels.astype(int)")
@@ -152,6 +154,11 @@ def _plain(labels: Any) -> Any:
     return labels._plain if isinstance(labels, Replayed) else labels
 
 
+def _are_replayed(labels: Any) -> bool:
+    """Whether they are whole numbers of which a replay may find others."""
+    return isinstance(labels, Replayed) and np.asarray(labels._plain).dtype.kind in "iu"
+
+
 def one_hot(labels: ArrayLike, classes: int, dtype: Any = float) -> NDArray[Any]:
     """Rows of zeros with a 1 at the label: shape labels.shape + (classes,).
 
@@ -159,6 +166,10 @@ def one_hot(labels: ArrayLike, classes: int, dtype: Any = float) -> NDArray[Any]
     array([[0., 0., 1.],
            [1., 0., 0.]])
     """
+    given: Any = labels
+    is_input = dtype is float and _are_replayed(given) and given.size > 0
+    if is_input and np.min(given) >= 0 and np.max(given) < classes:  # which are two guards
+        return (given[..., None] == np.arange(classes)) * 1.0  # type: ignore[no-any-return]
     places = _labels(labels, classes)
     result = np.zeros((*places.shape, classes), dtype=dtype)
     np.put_along_axis(result, places[..., None], 1, axis=-1)
@@ -168,7 +179,7 @@ def one_hot(labels: ArrayLike, classes: int, dtype: Any = float) -> NDArray[Any]
 # --- cross-entropy -------------------------------------------------------------------------------
 
 
-def cross_entropy(logits: Any, labels: ArrayLike) -> Any:
+def cross_entropy(logits: Any, labels: Any) -> Any:
     """The mean of -log softmax(logits)[label], from logits and integer labels.
 
     Parameters
@@ -193,6 +204,8 @@ def cross_entropy(logits: Any, labels: ArrayLike) -> Any:
         raise ValueError(f"logits of shape {shape} want labels of shape {shape[:-1]}, not {given}")
     if len(shape) == 1 and _is_left_to_program(logits):
         return _cross_entropy_of_row(logits, labels)
+    if _are_replayed(labels):  # the operation checks those of the replay
+        return _cross_entropy(logits, labels.number)[0]
     return _cross_entropy(logits, _labels(labels, shape[-1]))[0]
 
 
@@ -209,16 +222,18 @@ def _cross_entropy_of_row(x: Any, label: Any) -> Any:
 
 
 @primitive
-def _cross_entropy(logits: Any, labels: NDArray[np.intp]) -> Any:
+def _cross_entropy(logits: Any, labels: NDArray[Any]) -> Any:
     """The loss, and softmax(logits) - one_hot without cancellation at the labels."""
     x = np.asarray(logits)
+    if labels.dtype.kind == "f":  # whole numbers, as a program has its integers
+        labels = _labels(labels.astype(np.intp), x.shape[-1])
     losses, residuals = binding.cross_entropy(
         x.reshape(labels.size, x.shape[-1]), labels.reshape(-1)
     )
     return losses.mean() if losses.size else math.nan, residuals.reshape(x.shape)
 
 
-def _pull_cross_entropy(ans: Any, x: Any, labels: NDArray[np.intp]) -> Any:
+def _pull_cross_entropy(ans: Any, x: Any, labels: Any) -> Any:
     def pull(g: Any) -> Any:
         of_loss = ans[1] * (g[0] / labels.size)
         if not carries(g[1]) and not g[1].any():
@@ -229,11 +244,12 @@ def _pull_cross_entropy(ans: Any, x: Any, labels: NDArray[np.intp]) -> Any:
 
 
 _cross_entropy.called = "cross_entropy"
-_cross_entropy.defvjp(_pull_cross_entropy)
+_cross_entropy.defvjp(_pull_cross_entropy, None)
 _cross_entropy.defjvp(
     lambda g, ans, x, labels: (
         sum_(ans[1] * g) / labels.size,
         _along_softmax(_softmax(x, -1), g, -1),
-    )
+    ),
+    None,
 )
 _cross_entropy.defpattern("...i->,...j")

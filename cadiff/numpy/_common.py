@@ -58,7 +58,11 @@ def as_view(x: Any) -> Number:
         x = x.number
     if isinstance(x, (np.ma.MaskedArray, np.matrix)):
         structure_of((x,), (0,))  # says what is wrong
-    return arrays.as_array(x) if carries(x) else np.asarray(x)
+    if not carries(x):
+        x = np.asarray(x)
+        if x.dtype != object or not carries(x):  # a table of pandas may hold them
+            return x
+    return arrays.as_array(x)
 
 
 def as_number(x: Any) -> Number:

@@ -76,7 +76,8 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
         latest: list[Any] = [None]
 
         def values(x: FloatArray) -> NDArray[Any]:
-            latest[0] = result = np.asarray(derivatives.value(x))
+            value = derivatives.value if jac is None else derivatives.plain_value
+            latest[0] = result = np.asarray(value(x))
             return result
 
         def jacobian(x: FloatArray) -> Any:

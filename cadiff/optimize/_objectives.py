@@ -41,7 +41,8 @@ class Derivatives:
         self.args = args
         self.n = len(parameters.vector)
         self.seconds = 0.0  # in derivatives, ...
-        self.calls = 0  # ... so many of them
+        self.calls = 0  # ... so many of them, but for ...
+        self._begun: set[str] = set()  # ... the first of each kind, which records and compiles
         self._function = parameters.of_vectors(f)
         self._is_plain = False
         self.program = program_of(self._function)
@@ -62,8 +63,10 @@ class Derivatives:
     def timed(self, method: Callable[..., Any], *args: Any) -> Any:
         begun = perf_counter()
         result = method(*args, *self.args)
-        self.seconds += perf_counter() - begun
-        self.calls += 1
+        if method.__name__ in self._begun:
+            self.seconds += perf_counter() - begun
+            self.calls += 1
+        self._begun.add(method.__name__)
         return result
 
     def is_sparse(self, what: str, x: FloatArray) -> bool:

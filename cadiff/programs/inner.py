@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import binding
 from ..binding import Dual, Var
+from ..operations.replayed import Replayed
 from ..transforms._base import Function
 from .recordings import NOT_ENTERED, Call, KnownCall, MissedError, Recorded, ways_to_take
 from .traces import MOST_SIGNATURES, Traces
@@ -31,7 +32,7 @@ class InnerCalls:
         traces = self._traces
         if not traces.optimize or not binding.takes_entries():  # it is what f does itself
             return self._run(None, args, kwargs)
-        if traces.gate.passes():
+        if traces.gate.passes() or _hold_stand_ins(args, kwargs):
             return self._run(None, args, kwargs)
         signature, atoms = (None, []) if kwargs else binding.signature_of(args)
         known = self._known.get(signature)
@@ -89,3 +90,13 @@ class InnerCalls:
         if len(self._known) >= MOST_SIGNATURES:
             self._known.clear()
         self._known[signature] = key
+
+
+def _hold_stand_ins(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether integers or masks are among them that the outer program has as inputs.
+
+    An entry of the tape has floats alone as inputs, and would make constants of them.
+    """
+    return binding.is_guarding() and any(
+        isinstance(arg, Replayed) for arg in (*args, *kwargs.values())
+    )

@@ -79,6 +79,23 @@ def test_tables_are_operands_and_arguments(make: Callable[[Any], Any]) -> None:
     numpy.testing.assert_array_equal(cadiff.grad(lambda x: np.sum(x * x))(table), [6.0, 8.0])
 
 
+class Column(Table):
+    """As pandas makes one of numbers that carry derivatives: `covariance @ w`."""
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.numbers
+
+
+@pytest.mark.parametrize("product", [np.dot, np.matmul, numpy.dot, lambda x, y: x @ y])
+def test_tables_of_numbers_are_multiplied(product: Callable[..., Any]) -> None:
+    def f(x: Any) -> Any:
+        return product(x, Column([x[0] + 3.0 * x[1], 3.0 * x[0] + x[1]]))
+
+    expected = [2.0 * X[0] + 6.0 * X[1], 6.0 * X[0] + 2.0 * X[1]]
+    for derivative in (cadiff.grad, cadiff.jacfwd, lambda f: cadiff.compile(f).grad):
+        numpy.testing.assert_allclose(derivative(f)(X), expected, rtol=1e-14)
+
+
 MADE: list[Callable[[], Any]] = [
     lambda: np.array([[1.0, 2.0], [3.0, 4.0]]),
     lambda: np.array(numpy.ones((2, 2))),

@@ -126,6 +126,29 @@ def test_the_hessian_of_cross_entropy() -> None:
     np.testing.assert_allclose(hessian, expected, rtol=1e-13, atol=1e-16)
 
 
+@pytest.mark.parametrize(
+    "loss",
+    [
+        lambda x, labels: nn.cross_entropy(2.0 * x, labels),
+        lambda x, labels: np.sum(nn.one_hot(labels, 3) * np.exp(x)),
+    ],
+    ids=["cross_entropy", "one_hot"],
+)
+def test_labels_of_batches_are_inputs_of_programs(loss: Any) -> None:
+    """Other labels need no new recording; wrong ones raise what they raise without a program."""
+    program = cadiff.compile(loss)
+    for shift in range(5):
+        x, labels = logits(4, 3) + shift, (LABELS + shift) % 3
+        gradient = cadiff.grad(lambda x, labels=labels: loss(x, labels))
+        np.testing.assert_allclose(program.grad(x, labels), gradient(x), rtol=1e-14)
+        hessian = cadiff.jacobian(gradient)(x)
+        np.testing.assert_allclose(program.hessian(x, labels), hessian, rtol=1e-12, atol=1e-16)
+    assert program.stats()["recordings"] == 2
+    assert not program.stats()["eager"]
+    with pytest.raises(ValueError, match=r"labels of 3 classes are 0 ... 2, not 0 ... 3"):
+        program(x, np.array([0, 1, 2, 3]))
+
+
 @pytest.mark.parametrize("gap", [0.0, 5.0, 40.0, 300.0, 800.0, -5.0, -40.0, -800.0])
 def test_nearly_certain_and_nearly_impossible_rows(gap: float) -> None:
     """Loss log(1 + 2 exp(-gap)), derivative -2 / (2 + exp(gap)) by the right logit."""

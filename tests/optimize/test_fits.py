@@ -134,6 +134,19 @@ def test_positional_arguments_and_a_jacobian_by_hand() -> None:
     assert_allclose(result.x, [1.0, 2.0], rtol=1e-6)
 
 
+@pytest.mark.parametrize("jac", ["3-point", lambda x: np.diag(2.0 * x)])
+def test_residuals_that_need_plain_numbers(jac: Any) -> None:
+    """They may where nothing is to be differentiated."""
+
+    def residuals(x: Any) -> Any:
+        return [float(one) ** 2 - k for k, one in enumerate(x, 1)]
+
+    with pytest.raises(TypeError, match="plain number"):
+        least_squares(residuals, [2.0, 3.0])
+    result = least_squares(residuals, [2.0, 3.0], jac)
+    assert_allclose(result.x, [1.0, 2.0**0.5], rtol=1e-6)
+
+
 def test_sparse_jacobians_are_found() -> None:
     """Broyden's tridiagonal equations as residuals."""
 

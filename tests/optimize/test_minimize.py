@@ -317,6 +317,19 @@ def test_a_warning_where_differences_would_be_cheaper(monkeypatch: Any) -> None:
         minimize(Slow(), np.zeros(1))
 
 
+def test_no_warning_of_what_is_done_once(monkeypatch: Any) -> None:
+    """A recording takes its time, whichever way derivatives are found."""
+    clock = [0.0]
+    monkeypatch.setattr(optimize._objectives, "perf_counter", lambda: clock[0])
+
+    def f(x: Any) -> Any:
+        clock[0] += 10.0
+        return ((x - 1.0) ** 2).sum()
+
+    assert minimize(f, np.zeros(1), method="trust-exact").success  # warnings are errors
+    assert clock[0] >= 10.0
+
+
 class Eager:
     """What runs f each time."""
 

@@ -101,6 +101,17 @@ def test_a_call_with_other_integers(use: Callable[..., Any], numbers: list[int])
             npt.assert_allclose(outcome(program.jacobian, X, k), slopes, rtol=1e-12)
 
 
+def test_integers_that_go_through_to_another_program() -> None:
+    """They are inputs of both, as a batch's labels are where a compiled loss is trained."""
+    inner = cadiff.compile(lambda x, labels: cnp.sum(x[labels] ** 2))
+    outer = cadiff.compile(lambda x, labels: inner(2.0 * x, labels) + inner(x, labels=labels))
+    for labels in np.random.default_rng(0).integers(0, len(X), (6, 3)):
+        expected = 10.0 * X * np.bincount(labels, minlength=len(X))
+        npt.assert_allclose(outer.grad(X, labels), expected, rtol=1e-14)
+    assert outer.stats()["recordings"] == 2
+    assert not outer.stats()["eager"]
+
+
 def is_array(x: Any) -> bool:
     return type(x) is np.ndarray
 

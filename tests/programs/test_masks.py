@@ -125,6 +125,7 @@ CHOICES: dict[str, Callable[[Any], Any]] = {
     "counted element": lambda x: x[np.sum(x > 0.0) - 1] * x,
     "index made of bools": lambda x: x[np.where(x > 0.0, 1, 0)] * x,
     "ints as index": lambda x: np.arange(5.0)[(x > 0.0).astype(int)] * x,
+    "inner program": lambda x: cadiff.compile(lambda y, m: cadiff.where(m, y * y, y))(x, x > 0.0),
 }
 
 # What reads a mask, in some way or other.
@@ -185,7 +186,6 @@ READINGS: dict[str, Callable[[Any], Any]] = {
     "extract": lambda x: cnp.sum(np.extract(x > 0.0, x)) * x,
     "piecewise": lambda x: np.piecewise(x, [x < 0.0, x >= 0.0], [lambda y: y**2, lambda y: y]),
     "einsum": lambda x: np.einsum("i,i->", x > 0.0, x) * x,
-    "inner program": lambda x: cadiff.compile(lambda y, m: cadiff.where(m, y * y, y))(x, x > 0.0),
 }
 
 

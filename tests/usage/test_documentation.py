@@ -59,9 +59,25 @@ def test_links_lead_somewhere(page: Path) -> None:
     for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
         if "://" not in link:
             file, _, anchor = link.partition("#")
+            if file.startswith("pictures/"):  # which a script of the gallery draws
+                file = f"../../examples/gallery/{Path(file).stem}.py"
             target = (page.parent / file).resolve() if file else page
             assert target.exists(), f"{link} leads nowhere"
             assert not anchor or anchor in anchors(target), f"{link}: no such heading"
+
+
+def test_every_script_of_the_gallery_has_a_page() -> None:
+    """It shows the script and its picture, and the index leads to it."""
+    index = (ROOT / "docs/gallery/index.md").read_text(encoding="utf-8")
+    scripts = sorted(path.stem for path in (ROOT / "examples/gallery").glob("*.py"))
+    pages = sorted(path.stem for path in (ROOT / "docs/gallery").glob("*.md"))
+    assert sorted([*scripts, "index"]) == pages
+    for name in scripts:
+        page = (ROOT / f"docs/gallery/{name}.md").read_text(encoding="utf-8")
+        assert f"{{literalinclude}} ../../examples/gallery/{name}.py\n" in page
+        assert f"](pictures/{name}.png)" in page
+        assert f"]({name}.md)" in index
+        assert f"\n{name}\n" in index
 
 
 def test_the_index_lists_every_page_of_the_design() -> None:
