@@ -32,12 +32,15 @@ class System(NamedTuple):
     is_native: bool = False
 
 
+# No extension of GNU's is known; INFINITY of musl is then written as a number that is too large.
+PLAIN = ("-fgnuc-version=0", "-Wno-literal-range")
 QEMU = ("qemu-aarch64", "qemu-aarch64-static")
 SYSTEMS = {
     "manylinux": System("x86_64-linux-gnu.2.17", is_native=True),
     "musllinux": System("x86_64-linux-musl", is_native=True),
-    # As for a compiler that knows no extension of GNU's.
-    "no extensions": System("x86_64-linux-musl", (), ("-fgnuc-version=0",), True),
+    "no extensions": System(
+        "x86_64-linux-musl", (), ("-fgnuc-version=0", "-Wno-literal-range"), True
+    ),
     "aarch64": System("aarch64-linux-musl", QEMU),
     "macOS, x86-64": System("x86_64-macos"),
     "macOS, arm64": System("aarch64-macos"),

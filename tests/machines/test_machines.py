@@ -24,6 +24,8 @@ import cadiff
 from cadiff import optimize
 from cadiff.programs import rows
 
+from ..helpers.processes import isolated
+
 sys.path.insert(0, str(Path(__file__).parent))
 import worker_functions as work
 
@@ -195,6 +197,11 @@ def test_errors_pickle(f: Any) -> None:
     assert type(copy) is type(raised.value)
     assert len(str(copy)) > 40
     assert str(copy) == str(raised.value)
+
+
+def test_what_a_script_has_decorated_is_sent_along() -> None:
+    pytest.importorskip("joblib")
+    isolated(work.SCRIPT)
 
 
 # --- forks ---------------------------------------------------------------------------------------

@@ -102,3 +102,28 @@ def stale(x: Any) -> Any:
 
 def rows_mapped(X: Any) -> Any:
     return cadiff.vmap(lambda x: np.sum(np.sin(x)))(X)
+
+
+SCRIPT = """
+import joblib, numpy as np, cadiff
+
+@cadiff.primitive
+def cube(x):
+    return x**3
+
+cube.defpartials(lambda ans, x: 3.0 * x**2)
+
+@cadiff.compile
+def loss(x):
+    return np.sum(cube(x))
+
+@cadiff.grad
+def slope(x):
+    return loss(x) + np.sum(cube(x))
+
+if __name__ == "__main__":
+    x = np.arange(3.0)
+    work = [loss.grad, slope, cadiff.grad(lambda x: np.sum(cube(x)))]
+    for found, f in zip(joblib.Parallel(2)(joblib.delayed(f)(x) for f in work), work):
+        assert np.array_equal(found, f(x)), f
+"""
