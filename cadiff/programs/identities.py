@@ -144,6 +144,8 @@ def _operand(code: CodeType, steps: list[Step], end: int) -> tuple[Operand | Non
         return _HARMLESS, begin
     if first.name == "LOAD_CONST" and not rest and isinstance(first.argument, _LASTING):
         return _HARMLESS, begin
+    if first.name == "LOAD_COMMON_CONSTANT":  # asked by Python 3.14 itself, of tuple(x for x in y)
+        return _HARMLESS, begin
     where = _where(code, first)
     if where == "globals" and _is_call_of_nothing(rest):
         return Operand("results", ()), begin
