@@ -1,8 +1,8 @@
 """A Dask array whose blocks lie on the workers of a cluster: least squares by L-BFGS.
 
-What travels in an evaluation is the weights and, from each block, one vector: the gradient with the
-value behind it. These vectors are added in a tree. On a cluster of many machines the address of its
-scheduler stands where `LocalCluster` stands here.
+What travels in an evaluation is the weights and, from each block, one vector: the gradient with
+the value behind it. These vectors are added in a tree. On a cluster of many machines the address
+of its scheduler stands where `LocalCluster` stands here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Data that are read in parts, by several processes: logistic regression by L-BFGS.
 
-The rows stand in a file that no process reads as a whole. Each worker maps it, and answers value and
-gradient of the loss for a range of rows; their sums are the value and the gradient for all. `loss`
-is decorated: workers are sent what it has recorded, and record nothing.
+The rows stand in a file that no process reads as a whole. Each worker maps it, and answers value
+and gradient of the loss for a range of rows; their sums are the value and the gradient for all.
+joblib sends `loss` with what it has recorded here, so that workers record nothing.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def loss_of(path: Path, begin: int, w: Any) -> tuple[Any, Any]:
     """Value and gradient for the rows from `begin` on; what else is in the file is not read."""
     rows = np.memmap(path, dtype=np.float64, mode="r").reshape(-1, WIDTH + 1)
     part = rows[begin : begin + STEP]
-    return loss.value_and_grad(w, part[:, :-1], part[:, -1])
+    value, gradient = loss.value_and_grad(w, part[:, :-1], part[:, -1])
+    return value, gradient
 
 
 def main() -> None:

@@ -26,6 +26,8 @@ from cadiff.programs import rows
 
 from ..helpers.processes import isolated
 
+joblib = pytest.importorskip("joblib", reason="machines are tested where joblib and Dask are")
+
 sys.path.insert(0, str(Path(__file__).parent))
 import worker_functions as work
 
@@ -50,7 +52,6 @@ def by_pool(_: str) -> Iterator[Map]:
 
 
 def by_joblib(_: str) -> Iterator[Map]:
-    joblib = pytest.importorskip("joblib")
     with joblib.Parallel(n_jobs=2, batch_size=1) as pool:
         yield lambda f, calls: pool(joblib.delayed(f)(*c) for c in calls)
 
@@ -200,7 +201,6 @@ def test_errors_pickle(f: Any) -> None:
 
 
 def test_what_a_script_has_decorated_is_sent_along() -> None:
-    pytest.importorskip("joblib")
     isolated(work.SCRIPT)
 
 
