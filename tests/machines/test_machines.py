@@ -26,10 +26,10 @@ from cadiff.programs import rows
 
 from ..helpers.processes import isolated
 
-joblib = pytest.importorskip("joblib", reason="machines are tested where joblib and Dask are")
-
 sys.path.insert(0, str(Path(__file__).parent))
 import worker_functions as work
+
+joblib = pytest.importorskip("joblib", reason="machines are tested where joblib and Dask are")
 
 # A process with threads that forks is warned by Python 3.12 and later; tests have such threads.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
