@@ -13,6 +13,7 @@ nox -s everything    what takes too long for each change, and must pass before a
   the sanitizers stand in for in `.ci/run`: there memory comes from malloc, that they may watch it;
 * the package built from a copy to which operations were added as the guide says (`guide`), where
   `.ci/run` compiles what is derived from them alone;
+* the C core built for other systems, and its tests run as far as they can be here (`cross`);
 * property tests with new examples at each run, of random programs three times as many (`explore`):
   what fails depends on the day, so no change is judged by it.
 """
@@ -50,6 +51,7 @@ WITHOUT_HOUSE = "--ignore=tests/house"
 WITHOUT_NUMERICS = "--ignore=tests/numerics"
 WITHOUT_RANDOM_PROGRAMS = "--ignore=tests/random_programs"
 WITHOUT_TRANSFORMS = "--ignore=tests/transforms"
+WITHOUT_MACHINES = "--ignore=tests/machines"  # the session of the examples has what they need
 WITHOUT_OPTIMIZE = "--ignore=tests/optimize"  # Python alone, which hands its work to SciPy
 
 # Bytecode is made of what is imported, not of all that is installed.
@@ -144,7 +146,8 @@ def binding(session: nox.Session) -> None:
     What differs between Pythons does so for any example: property tests draw a fifth of theirs.
     """
     install(session, ".[test]", cflags=QUICKLY)
-    without = (WITHOUT_NUMERICS, WITHOUT_RANDOM_PROGRAMS, WITHOUT_TRANSFORMS, WITHOUT_OPTIMIZE)
+    without = (WITHOUT_NUMERICS, WITHOUT_RANDOM_PROGRAMS, WITHOUT_TRANSFORMS)
+    without = (*without, WITHOUT_OPTIMIZE, WITHOUT_MACHINES)
     brief = "--hypothesis-profile=brief"
     options = (WITHOUT_C_CORE, WITHOUT_HOUSE, *without, brief, *session.posargs)
     session.run("pytest", *SIDE_BY_SIDE, *options)
@@ -153,7 +156,7 @@ def binding(session: nox.Session) -> None:
 @nox.session(python=SANITIZED or None)
 def sanitize(session: nox.Session) -> None:
     """The tests of all that touches memory, with assertions, small blocks and sanitizers."""
-    without = (WITHOUT_HOUSE, WITHOUT_NUMERICS, WITHOUT_OPTIMIZE)
+    without = (WITHOUT_HOUSE, WITHOUT_NUMERICS, WITHOUT_OPTIMIZE, WITHOUT_MACHINES)
     options = (*without, "--hypothesis-profile=brief")
     run_sanitized(session, SMALL_BLOCKS, *options)
 
@@ -170,6 +173,8 @@ def examples(session: nox.Session) -> None:
         ("python", "-m", "benchmarks.table", "--quick"),
         ("python", "-m", "benchmarks.plot", "--quick", plot),
         ("pytest", "benchmarks", "--benchmark-disable", "-q"),
+        ("pytest", "tests/machines", "-q"),
+        ("pytest", "tests/optimize", "-q", "-k", "ipopt or nlopt"),
         ("pytest", "tests/plot", "-q"),
         *(("python", str(path)) for path in sorted((ROOT / "examples").glob("*.py"))),
     ]
@@ -247,10 +252,17 @@ def explore(session: nox.Session) -> None:
     session.run("pytest", *SIDE_BY_SIDE, WITHOUT_C_CORE, "--hypothesis-profile=explore")
 
 
+@nox.session
+def cross(session: nox.Session) -> None:
+    """The C core and its tests built for other systems by clang, and run where they can be."""
+    session.install("pytest", "ziglang")
+    session.run("python", "-m", "tests.c.cross", *session.posargs)
+
+
 @nox.session(venv_backend="none")
 def everything(session: nox.Session) -> None:
     """All phases of .ci/run, and what takes longer."""
-    for name in (*PHASES, "suite", "sanitize_all", "debug", "guide", "explore"):
+    for name in (*PHASES, "suite", "sanitize_all", "debug", "guide", "explore", "cross"):
         pythons = {"sanitize": SANITIZED, "binding": BOUND, "suite": INTERPRETERS}.get(name)
         for python in pythons or [""]:
             session.notify(f"{name}-{python}".rstrip("-"))

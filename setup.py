@@ -18,6 +18,7 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,8 @@ else:
     COMPILE_ARGS += ["-fno-trapping-math", "-fPIC"]
     # Else a sweep may take a fifth longer after a change elsewhere, by where its loop lies.
     COMPILE_ARGS += ["-falign-functions=64", "-falign-loops=32"]
+    # Newer compilers refuse what these find; others shall not go on without a declaration.
+    COMPILE_ARGS += ["-Werror=implicit-function-declaration", "-Werror=int-conversion"]
     # What debuggers read would be most of the wheel, and a fifth of the time that the build takes.
     COMPILE_ARGS += ["-g0"]
 GIVEN_ARGS = os.environ.get("CADIFF_CFLAGS", "").split()
@@ -146,6 +149,24 @@ core = Extension(
 )
 
 
+def compiler_of(command: Sequence[str]) -> list[str]:
+    """The words before the first option: two of them for `ccache gcc`."""
+    return list(takewhile(lambda word: not word.startswith("-"), command))
+
+
+OPTIONS_OF_PROCESSOR = ("-arch", "-target", "-isysroot")  # whose value is the next word
+
+
+def of_processor(options: Sequence[str]) -> list[str]:
+    """Those options that say for which processor and system something is compiled."""
+    return [
+        word
+        for before, word in zip(["", *options], options, strict=False)
+        if {before, word} & {*OPTIONS_OF_PROCESSOR}
+        or word.startswith(("-m", "--target=", "--sysroot="))
+    ]
+
+
 class Objects:
     """Where objects of one command stand, and which of them are up to date.
 
@@ -160,7 +181,8 @@ class Objects:
         self.directory = OBJECTS / f"{name}-{self._digest(versions)}"
 
     def _digest(self, versions: str) -> str:
-        compiler = subprocess.run([self.command[0], "--version"], capture_output=True).stdout
+        asked = [*compiler_of(self.command), "--version"]
+        compiler = subprocess.run(asked, capture_output=True).stdout
         known = repr(self.command).encode() + versions.encode() + compiler
         return hashlib.sha256(known).hexdigest()[:12]
 
@@ -206,14 +228,19 @@ class BuildChanged(build_ext):
         super().build_extensions()
 
     def _compile(self, sources: list[str], **options: Any) -> list[str]:
-        compiler = self.compiler.compiler[:1]
+        compiler = compiler_of(self.compiler.compiler_so)
+        given = self.compiler.compiler_so[len(compiler) :]
         includes = [*options["include_dirs"], *self.compiler.include_dirs]
         of_python = [f"-I{path}" for path in includes if not os.path.isabs(path)]
         of_python += [f"-D{name}={value}" for name, value in options["macros"]]
         core = Objects(
-            "core", [*compiler, "-DNDEBUG", "-Wall", *COMPILE_ARGS, "-Isrc", "-Isrc/generated"]
+            "core",
+            [
+                *(*compiler, *of_processor(given), "-DNDEBUG", "-Wall", *COMPILE_ARGS),
+                *("-Isrc", "-Isrc/generated"),
+            ],
         )
-        flags = [*self.compiler.compiler_so[1:], *COMPILE_ARGS]
+        flags = [*given, *COMPILE_ARGS]
         command = [*compiler, *flags, *of_python]
         tag = sys.implementation.cache_tag
         made_for = f"Python {sys.version}, NumPy {np.__version__}"

@@ -142,7 +142,7 @@ def explain(error: BaseException, carries: Callable[[Any], bool]) -> None:
     if (
         not isinstance(error, _FOREIGN)
         or not hasattr(error, "add_note")
-        or hasattr(error, "__notes__")
+        or any("cadiff." in note for note in getattr(error, "__notes__", ()))
         or "derivative" in message
         or "cadiff." in _OWN_NAMES.sub("", message)
         or not _OF_TYPES.search(message)

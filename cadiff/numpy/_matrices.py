@@ -60,9 +60,7 @@ class on_matrices:  # noqa: N801 - a decorator
         self.of_real = primitive(of_real)
         self.of_plain = function if real_results is None else of_real
         self.of_complex = on_pairs(function, real)
-        self.of_complex.primitive.function.__qualname__ = (
-            f"{function.__qualname__}.of_complex.primitive"
-        )
+        self.of_complex.stands_at(function.__module__, f"{function.__qualname__}.of_complex")
         self.called = function.__name__.removeprefix("_")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

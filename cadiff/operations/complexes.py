@@ -186,6 +186,7 @@ def _by_steps(ufunc: Any, derivative: Callable[[Any, Any], Any]) -> Callable[[An
     """An analytic function whose values are NumPy's, with its derivative at z, where it is w."""
     step = on_pairs(ufunc)
     step.primitive.called = step.__name__ = ufunc.__name__
+    step.stands_at(__name__, ufunc.__name__)
     step.defpartials(derivative)
     return step
 
@@ -243,6 +244,7 @@ def _power_by_exponent(ans: Any, z: Any, w: Any) -> Any:
 
 _power = on_pairs(np.power)
 _power.primitive.called = "power"
+_power.stands_at(__name__, "_power")
 _power.defpartials(_power_by_base, _power_by_exponent)
 
 MOST_PRODUCTS = 100  # NumPy's: whole powers below are products

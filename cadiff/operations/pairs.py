@@ -69,8 +69,8 @@ class on_pairs:  # noqa: N801 - a decorator
         def on_tape(*args: Any, **kwargs: Any) -> Any:
             return self._apply(*args, **kwargs)
 
-        on_tape.__qualname__ += ".primitive"  # where pickle finds it
         self.primitive = primitive(on_tape)
+        self.stands_at(on_tape.__module__, on_tape.__qualname__)
         self.__name__: str = getattr(function, "__name__", "")
         self.primitive.called = self.__name__
         self.makers: dict[int, Callable[..., Any] | None] = {}
@@ -80,6 +80,15 @@ class on_pairs:  # noqa: N801 - a decorator
     @property
     def _name(self) -> str:
         return self.primitive.called
+
+    def stands_at(self, module: str, name: str) -> None:
+        """Say where pickle finds it: a module, and the name there."""
+        self.__module__ = self.primitive.__module__ = module
+        self.__qualname__ = name
+        self.primitive.function.__qualname__ = f"{name}.primitive"
+
+    def __reduce__(self) -> str:
+        return self.__qualname__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not carries(args):

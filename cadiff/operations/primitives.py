@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from .. import binding
 from ..binding import Dual, Var, carries
 from . import arrays
+from .naming import name_for_pickle
 from .patterns import Pattern, joined, links_of
 from .replayed import replaced
 
@@ -240,8 +241,10 @@ class primitive:  # noqa: N801 - a decorator
             "carries a derivative: pass it by position, or cadiff.value of it"
         )
 
-    def __reduce__(self) -> str:
-        return str(getattr(self.function, "__qualname__", self._name))  # by name, as functions
+    def __reduce__(self) -> Any:
+        """By name, as functions are; for cloudpickle with its function and its rules."""
+        name = str(getattr(self.function, "__qualname__", self._name))
+        return name_for_pickle(self, name, name) or super().__reduce__()
 
     @property
     def _name(self) -> str:

@@ -81,8 +81,11 @@ def _line_of(instruction: dis.Instruction) -> int | None:
 
 
 def _parts(instruction: dis.Instruction, effect: int) -> list[tuple[str, Any, int]]:
-    """LOAD_FAST_LOAD_FAST is two instructions in one; and how each changes the stack."""
-    name, argument = instruction.opname, instruction.argval
+    """LOAD_FAST_LOAD_FAST is two instructions in one; and how each changes the stack.
+
+    From Python 3.14 on either may be LOAD_FAST_BORROW.
+    """
+    name, argument = instruction.opname.replace("_BORROW", ""), instruction.argval
     if not (isinstance(argument, tuple) and "FAST_" in name):
         return [(name, argument, effect)]
     stores = [part.startswith("STORE") for part in name.split("_FAST_")]
@@ -140,6 +143,8 @@ def _operand(code: CodeType, steps: list[Step], end: int) -> tuple[Operand | Non
     if first[:2] == ("LOAD_GLOBAL", "type") and last.name.startswith("CALL"):
         return _HARMLESS, begin
     if first.name == "LOAD_CONST" and not rest and isinstance(first.argument, _LASTING):
+        return _HARMLESS, begin
+    if first.name == "LOAD_COMMON_CONSTANT":  # asked by Python 3.14 itself, of tuple(x for x in y)
         return _HARMLESS, begin
     where = _where(code, first)
     if where == "globals" and _is_call_of_nothing(rest):

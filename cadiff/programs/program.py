@@ -7,11 +7,11 @@ do stands in the modules of its parts.
 from __future__ import annotations
 
 import functools
-import sys
 from types import MethodType
 from typing import Any
 
 from ..binding import Watch, WeakMethod
+from ..operations.naming import name_for_pickle
 from ..transforms._base import Function, check_function
 from .batches import BatchCalls
 from .constants import Assignable
@@ -105,11 +105,8 @@ class Program(DerivativeCalls, SparseCalls, BatchCalls, Report):
 
     def __reduce__(self) -> Any:
         """By name where it stands in the place of its function, as decorators do; else with it."""
-        place: Any = sys.modules.get(getattr(self, "__module__", ""))
-        name = getattr(self, "__qualname__", "")
-        for part in name.split("."):
-            place = getattr(place, part, None)
-        if place is self:
+        name = name_for_pickle(self, getattr(self, "__qualname__", ""))
+        if name is not None:
             return name
         reads = self._reads()
         state = {

@@ -43,6 +43,25 @@ LARGEST = 2.0**31  # of integers, of which programs take smaller ones alone
 # --- rows as vectors -------------------------------------------------------------------------
 
 
+class _Lazy:
+    """What is computed when it is first asked for.
+
+    That of functools has, in Python 3.10 and 3.11, one lock for all instances: threads wait for
+    each other there, and where a process is forked meanwhile, the new one waits for ever.
+    """
+
+    def __init__(self, compute: Callable[[Any], Any]) -> None:
+        self._compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        found = instance.__dict__[self._name] = self._compute(instance)
+        return found
+
+
 class Piece(NamedTuple):
     """What a vector has of one leaf: where its numbers stand, and what they are for f."""
 
@@ -155,7 +174,7 @@ class Vectors:
         tree = binding.key_of(self._tree)
         return self.root.key, self.rows.layout.key, tuple(pieces), tree, self._are_numbers
 
-    @functools.cached_property
+    @_Lazy
     def points(self) -> Any:
         parts = [
             reshape(_as_floats(leaf), (self.rows.n, prod(piece.shape)))
@@ -163,7 +182,7 @@ class Vectors:
         ]
         return parts[0] if len(parts) == 1 else concatenate(parts, axis=1)
 
-    @functools.cached_property
+    @_Lazy
     def shared(self) -> tuple[Any, ...]:
         if not self._is_sharing:
             return ()
@@ -332,7 +351,7 @@ class MappedBatch(Batch):
         first, last = forms
         return first.joined(last) if first.is_like(last) else None
 
-    @functools.cached_property
+    @_Lazy
     def form(self) -> Form:
         """The form of all rows that were computed."""
         return functools.reduce(Form.joined, self.forms)

@@ -573,7 +573,12 @@ def multigammaln(a: Any, d: int) -> Any:
     return total
 
 
-_zeta = _Elementwise(_values.zeta)
+@_Elementwise
+def _zeta(x: Any, q: Any) -> Any:
+    return _values.zeta(x, q)
+
+
+_zeta.called = "zeta"
 _zeta.defpartials(_refusal("zeta", "x"), lambda v, x, q: -x * _zeta(x + 1.0, q))
 
 
@@ -805,6 +810,14 @@ ellipe: Function = _ufunc(
         lambda: -math.pi / 8.0 * hyp2f1(0.5, 1.5, 2.0, m),
     ),
 )
+
+
+@_Elementwise
+def _ellipem1(p: Any) -> Any:
+    """E of 1 - p."""
+    return sp.ellipe(1.0 - p)
+
+
 ellipkm1: Function = _ufunc(
     "ellipkm1(p)",
     p=lambda v, p: choose(
@@ -813,7 +826,7 @@ ellipkm1: Function = _ufunc(
         lambda: -math.pi / 8.0 * hyp2f1(0.5, 0.5, 2.0, 1.0 - p) / p,
     ),
 )
-_ellipem1: _Elementwise = _Elementwise(lambda p: sp.ellipe(1.0 - p))  # E of 1 - p
+
 _ellipem1.defpartials(
     lambda v, p: choose(
         _by_integrals(held(p)),
@@ -832,7 +845,13 @@ wrightomega = _ufunc(
     ),
 )
 
-_lambertw = _Elementwise(lambda z, k, tol: _real_branch(sp.lambertw(z, k, tol)))
+
+@_Elementwise
+def _lambertw(z: Any, k: Any, tol: Any) -> Any:
+    return _real_branch(sp.lambertw(z, k, tol))
+
+
+_lambertw.called = "lambertw"
 _lambertw.defpartials(
     lambda v, z, k, tol: choose(
         np.abs(held(v)) < 1.0,

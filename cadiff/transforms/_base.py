@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from types import MethodType
 from typing import Any, Literal, ParamSpec, TypeVar
 
 import numpy as np
+
+from ..operations.naming import name_for_pickle
 
 Function = Callable[..., Any]
 Mode = Literal["auto", "fwd", "rev"]
@@ -80,11 +81,7 @@ class Transform(ABC):
 
     def __reduce__(self) -> Any:
         """By name where it stands in the place of its function, as decorators do; else with it."""
-        place: Any = sys.modules.get(getattr(self, "__module__", ""))
-        name = getattr(self, "__qualname__", "")
-        for part in name.split("."):
-            place = getattr(place, part, None)
-        return name if place is self else super().__reduce__()
+        return name_for_pickle(self, getattr(self, "__qualname__", "")) or super().__reduce__()
 
     def _by_function(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the function has for this derivative by itself; NotImplemented: nothing."""

@@ -17,7 +17,7 @@
 /* An exact zero absorbs: the second line matters where the product is nan. */
 static CAD_INLINE double absorb(double g, double p) {
     const double product = g * p;
-    return (g == 0.0) | (p == 0.0) ? 0.0 : product;
+    return ((g == 0.0) | (p == 0.0)) ? 0.0 : product;
 }
 
 #endif

@@ -360,7 +360,7 @@ static void add_products(const CadSeries *s, double *out, Number x, Number y, si
         const double weight = weighted ? (double)i : 1.0;
         for (size_t j = 0; j < n; j++) {
             const double product = weight * a[j] * b[j];
-            out[j] += (a[j] == 0.0) | (b[j] == 0.0) ? 0.0 : product;
+            out[j] += ((a[j] == 0.0) | (b[j] == 0.0)) ? 0.0 : product;
         }
     }
 }

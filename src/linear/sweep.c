@@ -147,7 +147,7 @@ static CAD_INLINE void add_times(double *restrict to, const double *restrict fro
                                  const size_t lanes) {
     for (size_t lane = 0; lane < lanes; lane++) {
         const double product = factor * from[lane];
-        to[lane] += (factor == 0.0) | (from[lane] == 0.0) ? 0.0 : product;
+        to[lane] += ((factor == 0.0) | (from[lane] == 0.0)) ? 0.0 : product;
     }
 }
 

@@ -109,9 +109,9 @@ CadNumber *zero_numbers(size_t count) {
 /* --- at random --- */
 
 const Domain domains[CAD_OP_COUNT][3] = {
-#define DOMAIN(word, operand, low, high, whole) [CAD_OP_##word][operand] = {low, high, whole},
+#define DOMAIN_OF(word, operand, low, high, whole) [CAD_OP_##word][operand] = {low, high, whole},
 #include "domains.h"
-#undef DOMAIN
+#undef DOMAIN_OF
 };
 
 /* The variant whose operands are constants at least where they are whole numbers, or the first

@@ -46,8 +46,8 @@ static void seed_twin(Twin *twin, Random *random) {
     }
     for (int i = 0; i < 20; i++) {
         const View view = twin->views[random_below(random, twin->n_views)];
-        seed(twin, view_slot(view, random_below(random, view_size(view))),
-             random_between(random, -1.0, 1.0));
+        const double weight = random_between(random, -1.0, 1.0); /* first, on all compilers */
+        seed(twin, view_slot(view, random_below(random, view_size(view))), weight);
     }
 }
 

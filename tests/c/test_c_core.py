@@ -121,7 +121,7 @@ def write_headers(directory: Path) -> None:
     """ops_rows.h and ops_docs.h for the core, domains.h for the tests."""
     generate.write_c(directory)
     lines = [
-        f"DOMAIN({row.word}, {i}, {domain_in_c(domain)})"
+        f"DOMAIN_OF({row.word}, {i}, {domain_in_c(domain)})"
         for row in TABLE
         for i, domain in enumerate(row.domains)
     ]

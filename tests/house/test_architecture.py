@@ -61,7 +61,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"replayed"},
             {"dispatch", "exactness", "making"},
             {"arrays"},
-            {"patterns"},
+            {"naming", "patterns"},
             {"primitives"},
             {"linear", "pairs"},
             {"complexes"},

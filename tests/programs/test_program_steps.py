@@ -21,6 +21,8 @@ import cadiff.scipy.linalg
 import cadiff.scipy.special
 import cadiff.scipy.stats
 from cadiff import binding
+from cadiff.operations.pairs import on_pairs
+from cadiff.operations.primitives import primitive
 from cadiff.programs.instructions import InstructionKind
 
 from ..helpers.programs import arrays_of, check_same
@@ -659,6 +661,27 @@ def test_pickled_recordings() -> None:
         check_same(copy.hessian(x, A), cadiff.hessian(stepped)(x, A))
     stats = copy.stats()
     assert (stats["recordings"], stats["eager"], len(stats["traces"])) == (0, 0, 1)
+
+
+def with_complex_rules(x: Any) -> Any:
+    rows = x[:, None] * x + 1j * np.eye(3)
+    return np.sum(abs(np.linalg.solve(rows, np.tan(rows)) ** (2.0 + 1j)) ** 2)
+
+
+def test_pickled_recordings_of_complex_rules() -> None:
+    program = cadiff.compile(with_complex_rules)
+    gradient = program.grad(X)
+    copy = pickle.loads(pickle.dumps(program))
+    check_same(copy.grad(X), gradient)
+    assert copy.stats()["recordings"] == 0
+
+
+def test_operations_with_rules_are_pickled_by_name() -> None:
+    known = [o for o in gc.get_objects() if isinstance(o, (primitive, on_pairs))]
+    named = [o for o in known if "<locals>" not in str(getattr(o.function, "__qualname__", ""))]
+    own = [o for o in named if o.__module__.startswith("cadiff.")]
+    assert len(own) > 200
+    assert all(pickle.loads(pickle.dumps(o)) is o for o in own)
 
 
 local: Any = None

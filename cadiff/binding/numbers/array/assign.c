@@ -1,6 +1,7 @@
 /* Assignment to array Vars: who may be assigned to, and the entries that overwrite elements or add
  * to them in place. How an operator comes to assign is not known here. */
 #include "numbers/array/inner.h"
+#include "numbers/objects/binding.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/tape.h"
 #include "numbers/objects/views.h"

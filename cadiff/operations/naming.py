@@ -1,0 +1,29 @@
+"""How pickle finds again what stands, as decorators leave it, in the place of a function.
+
+By its name, as it finds functions. What is defined in a script or in a notebook has no name in
+other processes, so that cloudpickle, with which joblib and Dask send it there, takes functions of
+`__main__` along; and so is done with what decorators have made of them.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+__all__ = ["name_for_pickle"]
+
+
+def name_for_pickle(thing: Any, name: str, unfound: str | None = None) -> str | None:
+    """The name that a `__reduce__` returns; None if the thing itself is to be pickled.
+
+    unfound: what pickle and copy are told of a thing that does not stand where its name says.
+    """
+    module = getattr(thing, "__module__", "")
+    place: Any = sys.modules.get(module)
+    for part in name.split("."):
+        place = getattr(place, part, None)
+    asks = sys._getframe(2).f_globals.get("__name__", "")
+    is_cloudpickle = asks.endswith("cloudpickle.cloudpickle")  # joblib has one of its own
+    if place is not thing:
+        return None if is_cloudpickle else unfound
+    return None if is_cloudpickle and module == "__main__" else name
