@@ -216,7 +216,9 @@ cdef object like_parts(object z, object view):
     cdef Complex given = z, made
     if given.is_joined and isinstance(view, ComplexArray):
         made = view
-        made.is_joined = are_views(made.re, made.im, given.re, given.im)
+        made.is_joined = cad_ndim(made.re) < MOST_AXES and are_views(
+            made.re, made.im, given.re, given.im
+        )
     return view
 
 

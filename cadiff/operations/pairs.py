@@ -5,8 +5,9 @@ of length 2 in front: real and imaginary part. It has two where an operand's par
 one array, for single numbers and for what is elementwise. (Forward mode has arrays of both.)
 
 Rules are written in complex numbers, with adjoints (conjugated transposes) where those for real
-numbers have transposes. A cotangent g of w = f(z) is such that the real part of conj(g) dw is the change of the
-result; its two parts are the cotangents of those of w, so that nothing is conjugated on the way.
+numbers have transposes. A cotangent g of w = f(z) is such that the real part of conj(g) dw is the
+change of the result; its two parts are the cotangents of those of w, so that nothing is conjugated
+on the way.
 """
 
 from __future__ import annotations

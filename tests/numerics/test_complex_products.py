@@ -117,6 +117,15 @@ def test_shapes_that_do_not_fit_are_named() -> None:
             cadiff.grad(lambda u, way=way: real(way(u * drawn(2, 3))))(0.5)
 
 
+def test_as_many_axes_as_numpy_has() -> None:
+    z = drawn(2, 2)
+    for shape in ((2, 2), (1,) * 62 + (2, 2)):
+        slope = cadiff.grad(lambda u, shape=shape: cnp.sum(((u * z).reshape(shape) * 2j).real))(
+            0.5
+        )
+        assert close(slope, -2.0 * z.imag.sum())
+
+
 @pytest.mark.parametrize("shapes", [((0, 3), (3, 2)), ((3, 0), (0, 2)), ((2, 3), (3, 0))])
 def test_empty_products(shapes: Any) -> None:
     left, right = (np.empty(shape, dtype=complex) + 1j for shape in shapes)
