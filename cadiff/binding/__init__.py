@@ -155,7 +155,7 @@ from .keys import key_of, key_of_call, register_libraries
 from .linear import FrozenMap, thawed_map
 from .lists import array_of_lists
 from .methods import BoundProgram, WeakMethod
-from .nan_check import CheckUse, NonFiniteError, seen
+from .nan_check import CheckUse, NonFiniteError, PlaceNotes, seen
 from .numpy_functions import DispatchedFunction, Elementwise
 from .parts import array_of_pair, is_nothing, pair_of_array
 from .recording import Recording, plain_numbers, run_once
