@@ -513,8 +513,8 @@ PARTS: dict[str, Measure] = {
             compared,
             partial(complex_contests.pulse, n, steps, loop=loop),
             [
-                Compared(COMPLEX, REAL, at_most(1.3)),
-                Compared(COMPLEX_PROGRAM, REAL_PROGRAM, at_most(1.2 if loop else 1)),
+                Compared(COMPLEX, REAL, at_most(1.15 if loop else 1.3)),
+                Compared(COMPLEX_PROGRAM, REAL_PROGRAM, at_most(1.1 if loop else 1)),
                 *([] if loop else [Compared(BY_EIGENVALUES, REAL_PROGRAM)]),
             ],
         )

@@ -72,16 +72,15 @@ from .codes import Code
 from .complexes import (
     COMPLEX_OPERATORS,
     Complex,
-    array_of_pair,
     bilinear,
+    complex_of_pair,
     holds_complex,
     is_complex_number,
-    is_nothing,
     log_hypot,
     make_complex,
     note_view,
     open_parts_of,
-    pair_of_array,
+    pair_of_joined,
     parts_of,
     register_complex,
     sqrt_imag,
@@ -158,6 +157,7 @@ from .lists import array_of_lists
 from .methods import BoundProgram, WeakMethod
 from .nan_check import CheckUse, NonFiniteError, PlaceNotes, seen
 from .numpy_functions import DispatchedFunction, Elementwise
+from .parts import array_of_pair, is_nothing, pair_of_array
 from .recording import Recording, plain_numbers, run_once
 from .rules import (
     Quiet,

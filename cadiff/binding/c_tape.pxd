@@ -42,6 +42,7 @@ cdef extern from "table/ops.h" nogil:
         CAD_OP_not_equal
         CAD_OP_add
         CAD_OP_subtract
+        CAD_OP_divide
         CAD_OP_multiply
         CAD_OP_hypot
         CAD_OP_hypot_ratio

@@ -14,6 +14,8 @@ cdef class Complex:
     cdef list views, seen
     cdef bint is_given
 
+    cdef bint is_joined  # both parts stand in one array: see parts.pyx
+
     cdef tuple whole(self)
     cdef bint is_open(self)
     cdef object followed(self, object view, object change)
@@ -27,7 +29,6 @@ cdef class ComplexArray(Complex):
     cdef object in_place(self, object result)
 
 
-cpdef bint is_nothing(object x) noexcept
 cdef bint is_complex(object x)
 cdef object complex_of(object re, object im)
 cpdef tuple parts_of(x)

@@ -13,12 +13,15 @@ import numpy as np
 
 cimport cython
 from cpython.float cimport PyFloat_AS_DOUBLE
-from libc.math cimport copysign, signbit
-from libc.string cimport memcmp
+from libc.math cimport signbit
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .c_tape cimport *
+from .parts cimport *
+
+cdef enum:
+    MOST_AXES = 60  # of what has an axis more for the parts, and another one in products
 
 cdef object hooks = None  # the functions that are written in Python: see operations/complexes.py
 
@@ -27,173 +30,6 @@ def register_complex(functions):
     """Tell what is no operator: a module with functions of complex numbers."""
     global hooks
     hooks = functions
-
-
-# --- parts ---------------------------------------------------------------------------------------
-
-cpdef bint is_nothing(object x) noexcept:
-    """Whether a part is exactly zero; operations keep its sign."""
-    return CAD_IS_FLOAT(x) and PyFloat_AS_DOUBLE(x) == 0.0
-
-
-cdef inline bint has_sign(object x):
-    return signbit(PyFloat_AS_DOUBLE(x))
-
-
-cdef inline bint is_number(object x):
-    return CAD_IS_VAR(x) or CAD_IS_DUAL(x)
-
-
-cdef inline tuple shape_of(object x):
-    return x.shape if cad_ndim(x) > 0 else ()
-
-
-cdef object own(object x):
-    """A part as that of another number: what is assigned to the one must not reach the other."""
-    return +x if cad_ndim(x) > 0 else x
-
-
-# An array on the left of a number with derivatives would take the long way, by its ufunc.
-
-cdef inline object sum_of(object x, object y):
-    return y + x if is_number(y) and not is_number(x) else x + y
-
-
-cdef inline object difference_of(object x, object y):
-    return cad_apply2(CAD_OP_subtract, x, y) if is_number(y) and not is_number(x) else x - y
-
-
-cdef object plus(object x, object y):
-    if is_nothing(y) and (is_number(x) or has_sign(y)):
-        return own(x)
-    if is_nothing(x) and (is_number(y) or has_sign(x)):
-        return own(y)
-    return sum_of(x, y)
-
-
-cdef object minus(object x, object y):
-    if is_nothing(y) and (is_number(x) or not has_sign(y)):
-        return own(x)
-    return difference_of(x, y)
-
-
-cdef object zero_times(object zero, object factor):
-    """A product with an exact zero, which has a sign if the factor is a plain number."""
-    if not CAD_IS_FLOAT(factor):
-        return 0.0
-    sign = copysign(1.0, PyFloat_AS_DOUBLE(zero)) * copysign(1.0, PyFloat_AS_DOUBLE(factor))
-    return copysign(0.0, sign)
-
-
-cdef object times(object x, object y):
-    if is_nothing(x):
-        return zero_times(x, y)
-    if is_nothing(y):
-        return zero_times(y, x)
-    if CAD_IS_FLOAT(x) and PyFloat_AS_DOUBLE(x) == 1.0:
-        return own(y)
-    if CAD_IS_FLOAT(y) and PyFloat_AS_DOUBLE(y) == 1.0:
-        return own(x)
-    return y * x if is_number(y) and not is_number(x) else x * y
-
-
-cdef object product_of(object product, object x, object y):
-    """x times y, or, unless it is None, their product of some kind; an exact zero absorbs."""
-    if product is None:
-        return times(x, y)
-    if is_nothing(x) or is_nothing(y):
-        return 0.0
-    if product is matmul and (CAD_IS_VAR_ARRAY(x) or CAD_IS_VAR_ARRAY(y)):
-        return cad_matmul(x, y)
-    return product(x, y)
-
-
-cdef object less_product(object product, object x, object y, object z):
-    """x less the product of y and z, of an x that is exactly zero without the subtraction."""
-    if is_nothing(y) or is_nothing(z):
-        return x
-    if not is_nothing(x):
-        return difference_of(x, product_of(product, y, z))
-    if is_number(y) and not is_number(z):
-        return product_of(product, y, -z)
-    return -product_of(product, y, z) if is_number(y) else product_of(product, -y, z)
-
-
-cdef object over(object x, object y):
-    if is_nothing(x):
-        return zero_times(x, y) if CAD_IS_FLOAT(y) else x
-    return x / y
-
-
-cdef tuple both_parts(object x):
-    """The parts of a plain array."""
-    cdef cnp.ndarray array = cnp.PyArray_FROMANY(
-        x, cnp.NPY_CDOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST
-    )
-    cdef int ndim = cnp.PyArray_NDIM(array)
-    cdef Py_ssize_t i, size = cnp.PyArray_SIZE(array)
-    cdef double *both = <double *>cnp.PyArray_DATA(array)
-    cdef double *first
-    cdef double *second
-    if ndim == 0:
-        return both[0], both[1]
-    re = cnp.PyArray_SimpleNew(ndim, cnp.PyArray_DIMS(array), cnp.NPY_DOUBLE)
-    im = cnp.PyArray_SimpleNew(ndim, cnp.PyArray_DIMS(array), cnp.NPY_DOUBLE)
-    first, second = <double *>cnp.PyArray_DATA(re), <double *>cnp.PyArray_DATA(im)
-    for i in range(size):
-        first[i], second[i] = both[2 * i], both[2 * i + 1]
-    return re, im
-
-
-cdef bint is_one_zero(cnp.ndarray part):
-    """Whether an array is zeros of one sign, and nothing else."""
-    cdef double *numbers = <double *>cnp.PyArray_DATA(part)
-    cdef Py_ssize_t i, size = cnp.PyArray_SIZE(part)
-    for i in range(size):
-        if numbers[i] != 0.0 or signbit(numbers[i]) != signbit(numbers[0]):
-            return False
-    return size > 0
-
-
-cdef tuple plain_parts(object x):
-    """The parts of a plain array, one of which is exactly zero if it is so everywhere."""
-    re, im = both_parts(x)
-    if cad_ndim(re) == 0:
-        return re, im
-    if is_one_zero(im):
-        return re, im.flat[0]
-    return (re.flat[0], im) if is_one_zero(re) else (re, im)
-
-
-def pair_of_array(x):
-    """A complex array as a real one, with an axis in front for real and imaginary part."""
-    cdef cnp.ndarray array = cnp.PyArray_FROMANY(
-        x, cnp.NPY_CDOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST
-    )
-    cdef Py_ssize_t i, size = cnp.PyArray_SIZE(array)
-    cdef double *given = <double *>cnp.PyArray_DATA(array)
-    both = np.empty((2,) + x.shape)
-    cdef double *parts = <double *>cnp.PyArray_DATA(both)
-    for i in range(size):
-        parts[i], parts[size + i] = given[2 * i], given[2 * i + 1]
-    return both
-
-
-def array_of_pair(both):
-    """The complex array, or number, that `pair_of_array` has made a real one of."""
-    cdef cnp.ndarray array = cnp.PyArray_FROMANY(
-        both, cnp.NPY_DOUBLE, 1, 0, cnp.NPY_ARRAY_CARRAY_RO
-    )
-    cdef double *parts = <double *>cnp.PyArray_DATA(array)
-    cdef int ndim = cnp.PyArray_NDIM(array) - 1
-    if ndim == 0:
-        return complex(parts[0], parts[1])
-    cdef cnp.ndarray z = cnp.PyArray_SimpleNew(ndim, cnp.PyArray_DIMS(array) + 1, cnp.NPY_CDOUBLE)
-    cdef Py_ssize_t i, size = cnp.PyArray_SIZE(z)
-    cdef double *made = <double *>cnp.PyArray_DATA(z)
-    for i in range(size):
-        made[2 * i], made[2 * i + 1] = parts[i], parts[size + i]
-    return z
 
 
 cdef public bint cad_is_complex(object x):
@@ -245,41 +81,6 @@ cdef tuple operand_parts(object x):
     """The parts of an operand, which may be a list."""
     found = parts_of(x)
     return parts_of(hooks.joined(x)) if found is None and isinstance(x, (list, tuple)) else found
-
-
-cdef bint are_alike(object re, object im):
-    """Whether two numbers have one shape."""
-    cdef CadView *first
-    cdef CadView *second
-    cdef int ndim = cad_ndim(re)
-    if ndim != cad_ndim(im):
-        return False
-    if ndim == 0:
-        return True
-    if not (CAD_IS_VAR(re) and CAD_IS_VAR(im)):
-        return shape_of(re) == shape_of(im)
-    first, second = CAD_VAR(re).view, CAD_VAR(im).view
-    return memcmp(CAD_SHAPE(first), CAD_SHAPE(second), ndim * sizeof(Py_ssize_t)) == 0
-
-
-cdef object joined_parts(object re, object im):
-    """The complex array of plain parts of one shape."""
-    cdef cnp.ndarray first = cnp.PyArray_FROMANY(
-        re, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO
-    )
-    cdef cnp.ndarray second = cnp.PyArray_FROMANY(
-        im, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO
-    )
-    cdef cnp.ndarray z = cnp.PyArray_SimpleNew(
-        cnp.PyArray_NDIM(first), cnp.PyArray_DIMS(first), cnp.NPY_CDOUBLE
-    )
-    cdef double *made = <double *>cnp.PyArray_DATA(z)
-    cdef double *real = <double *>cnp.PyArray_DATA(first)
-    cdef double *imaginary = <double *>cnp.PyArray_DATA(second)
-    cdef Py_ssize_t i, size = cnp.PyArray_SIZE(z)
-    for i in range(size):
-        made[2 * i], made[2 * i + 1] = real[i], imaginary[i]
-    return z
 
 
 cdef object complex_of(object re, object im):
@@ -366,9 +167,129 @@ cdef object bilinear_of(object product, tuple p, tuple q):
     )
 
 
+# --- both parts at a time ------------------------------------------------------------------------
+
+cdef inline bint is_joined(object x):
+    """Whether both parts stand in one array, of which a view can be made."""
+    return (
+        isinstance(x, ComplexArray)
+        and (<Complex>x).is_joined
+        and CAD_VAR((<Complex>x).re).kind == CAD_ARRAY
+    )
+
+
+cdef object of_both(object both):
+    """The complex array of both parts, which stand in one array."""
+    cdef Complex made = ComplexArray.__new__(ComplexArray)
+    made.re, made.im = half_of(both, False), half_of(both, True)
+    made.is_joined = True
+    return made
+
+
+cdef object both_of(object x):
+    """Both parts in one array; None if they do not stand in one, or one is exactly zero."""
+    if is_joined(x):
+        return span_of((<Complex>x).re, (<Complex>x).im, False)
+    if not cnp.PyArray_Check(x) or not cnp.PyTypeNum_ISCOMPLEX(cnp.PyArray_TYPE(x)):
+        return None
+    if not 0 < cnp.PyArray_NDIM(x) < MOST_AXES:
+        return None
+    cad_check_array(x)
+    return whole_pair_of(x)
+
+
+cdef inline int ndim_of(object x):
+    return cad_ndim((<Complex>x).re) if isinstance(x, Complex) else cad_ndim(x)
+
+
+cdef bint has_shape_of(object x, object y):
+    """Whether two arrays, one of which may be an array of complex numbers, have one shape."""
+    if isinstance(x, Complex):
+        x = (<Complex>x).re
+    if isinstance(y, Complex):
+        y = (<Complex>y).re
+    return cad_ndim(x) > 0 and are_alike(x, y)
+
+
+cdef object like_parts(object z, object view):
+    """A view of a complex number; its parts stand in one array if those of the number do."""
+    cdef Complex given = z, made
+    if given.is_joined and isinstance(view, ComplexArray):
+        made = view
+        made.is_joined = cad_ndim(made.re) < MOST_AXES and are_views(
+            made.re, made.im, given.re, given.im
+        )
+    return view
+
+
+cdef object together(int op, object x, object y):
+    """A sum or a difference by one operation; None if it takes two."""
+    if not (is_joined(x) or is_joined(y)) or not has_shape_of(x, y):
+        return None
+    p, q = both_of(x), both_of(y)
+    return None if p is None or q is None else of_both(cad_apply2(op, p, q))
+
+
+cdef object scaled(object x, object factor):
+    """A product with a number, or with a real array, of both parts at a time; None if there is
+    none."""
+    cdef double a, b
+    cdef int ndim = ndim_of(x)
+    if isinstance(factor, complex) and is_joined(x):
+        a, b = factor.real, factor.imag
+        if a == 0.0 and b == 0.0:
+            return None
+        if b == 0.0:
+            return of_both(cad_apply2(CAD_OP_multiply, both_of(x), a))
+        turned = span_of((<Complex>x).re, (<Complex>x).im, True)
+        turned = cad_apply2(CAD_OP_multiply, turned, signs(-b, b, ndim))
+        if a == 0.0:
+            return of_both(turned)
+        straight = cad_apply2(CAD_OP_multiply, both_of(x), a)
+        return of_both(cad_apply2(CAD_OP_add, straight, turned))
+    if not CAD_IS_VAR(factor) and (
+        not CAD_IS_FLOAT(factor) or is_nothing(factor) or not is_joined(x)
+    ):
+        return None
+    if ndim == 0 or (cad_ndim(factor) > 0 and not has_shape_of(x, factor)):
+        return None
+    both = both_of(x)
+    return None if both is None else of_both(cad_apply2(CAD_OP_multiply, both, factor))
+
+
+cdef object product_of_both(object x, object y):
+    """A product of two matrices by operations on both parts; None if there is none."""
+    if not (is_joined(x) or is_joined(y)) or ndim_of(x) != 2 or ndim_of(y) != 2:
+        return None
+    p, q = both_of(x), both_of(y)
+    if p is None or q is None or not (is_varying(p) or is_varying(q)):
+        return None
+    if length_of(p, 2) != length_of(q, 1):
+        return None
+    if not (length_of(p, 1) and length_of(p, 2) and length_of(q, 2)):
+        return None
+    found = None if CAD_IS_VAR(p) else product_with_form(real_form(p), q)
+    return of_both(cad_array_complex_matmul(p, q) if found is None else found)
+
+
+def pair_of_joined(z):
+    """Both parts of a complex array as one real array; None if they do not stand in one."""
+    return span_of((<Complex>z).re, (<Complex>z).im, False) if is_joined(z) else None
+
+
+def complex_of_pair(both):
+    """The complex array of an array of real numbers, an axis of both parts in front."""
+    if CAD_IS_VAR_ARRAY(both) and cad_ndim(both) > 1:
+        return of_both(both)
+    return complex_of(both[0], both[1])
+
+
 # --- operators -----------------------------------------------------------------------------------
 
 cdef object added(object x, object y):
+    found = together(CAD_OP_add, x, y)
+    if found is not None:
+        return found
     p, q = operand_parts(x), operand_parts(y)
     if p is None or q is None:
         return NotImplemented
@@ -376,6 +297,9 @@ cdef object added(object x, object y):
 
 
 cdef object subtracted(object x, object y):
+    found = together(CAD_OP_subtract, x, y)
+    if found is not None:
+        return found
     p, q = operand_parts(x), operand_parts(y)
     if p is None or q is None:
         return NotImplemented
@@ -403,6 +327,11 @@ cdef double zero_of_product(tuple p, tuple q):
 
 
 cdef object multiplied(object x, object y):
+    found = scaled(x, y)
+    if found is None:
+        found = scaled(y, x)
+    if found is not None:
+        return found
     p, q = operand_parts(x), operand_parts(y)
     if p is None or q is None:
         return NotImplemented
@@ -453,6 +382,9 @@ cdef bint are_factors(object left, object right):
 
 
 cdef object multiplied_as_matrices(object x, object y):
+    found = product_of_both(x, y) if cad_guarding == 0 else None
+    if found is not None:
+        return found
     p, q = parts_of(x), parts_of(y)
     if p is None or q is None:
         return hooks.function(np.matmul, (x, y), {})
@@ -736,18 +668,16 @@ cdef class Complex:
 
     def by_parts(self, change):
         """`change(part)` of both parts, of which a view is taken: it is linear."""
-        return self.followed(
-            complex_of(
-                self.re if is_nothing(self.re) else change(self.re),
-                self.im if is_nothing(self.im) else change(self.im),
-            ),
-            change,
+        view = complex_of(
+            self.re if is_nothing(self.re) else change(self.re),
+            self.im if is_nothing(self.im) else change(self.im),
         )
+        return self.followed(like_parts(self, view), change)
 
     def __getitem__(self, key):
         result = complex_of(taken(self.re, key), taken(self.im, key))
         if self.is_open() or not isinstance(result, ComplexArray) or gives_copy(key):
-            return result
+            return like_parts(self, result)
         return self.followed(result, lambda part: taken(part, key))
 
     # --- operators
@@ -972,11 +902,20 @@ cdef bint one_holds(tree) except -1:
         cad_leave_container()
 
 
-cdef public object cad_complex_operation(object name, object operands):
+cdef public object cad_complex_operation(int op, tuple operands):
     """What an operation of the table comes to of these operands, one of them complex."""
-    operator = COMPLEX_OPERATORS.get(name)
-    result = NotImplemented if operator is None else operator(*operands)
-    return hooks.operation(name, operands) if result is NotImplemented else result
+    result = NotImplemented
+    if op == CAD_OP_add:
+        result = added(operands[0], operands[1])
+    elif op == CAD_OP_subtract:
+        result = subtracted(operands[0], operands[1])
+    elif op == CAD_OP_multiply:
+        result = multiplied(operands[0], operands[1])
+    elif op == CAD_OP_divide:
+        result = divided(operands[0], operands[1])
+    if result is not NotImplemented:
+        return result
+    return hooks.operation(cad_op_info[op].name.decode(), operands)
 
 
 cdef object complex_function(object original, tuple args, dict kwargs):

@@ -15,7 +15,7 @@ from libc.string cimport memcpy
 from . cimport c_numpy as cnp
 from .c_tape cimport *
 
-from .complexes import array_of_pair, pair_of_array
+from .parts import array_of_pair, pair_of_array
 
 
 cdef extern from "kernels/factors.h" nogil:

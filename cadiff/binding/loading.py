@@ -16,6 +16,7 @@ from . import _core
 
 # From below: each knows only those before it.
 MODULES = (
+    "parts",
     "complexes",
     "trees",
     "keys",

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from ..binding import Dual, Var, is_complex_number
+from ..binding import Complex, Dual, Var, is_complex_number
 from ..binding import strip as value
 from ..operations.arrays import broadcast_to, concatenate, moveaxis, reshape, sum, transpose
 from ..operations.complexes import conjugate, implements_complex, joined, whole_parts
@@ -90,7 +90,7 @@ def __dir__() -> list[str]:
 
 def number(x: Any) -> Any:
     """An argument as an array of numbers, real or complex, with derivatives or without."""
-    if isinstance(x, (Var, Dual)):
+    if isinstance(x, (Var, Dual, Complex)):
         return x
     if carries(x):
         return joined(x)

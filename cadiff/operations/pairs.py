@@ -1,10 +1,13 @@
 """Operations on complex numbers with derivatives of their own.
 
-To a sweep such an operation has two real operands, or results, for each complex one: real and
-imaginary part. (Forward mode has an array of both, with an axis of length 2 in front.) Rules are
-written in complex numbers, with adjoints (conjugated transposes) where those for real numbers have
-transposes. A cotangent g of w = f(z) is such that the real part of conj(g) dw is the change of the
-result; its two parts are the cotangents of those of w, so that nothing is conjugated on the way.
+To a sweep such an operation has one real operand, or result, for each complex array, with an axis
+of length 2 in front: real and imaginary part. It has two where an operand's parts do not stand in
+one array, for single numbers and for what is elementwise. (Forward mode has arrays of both.)
+
+Rules are written in complex numbers, with adjoints (conjugated transposes) where those for real
+numbers have transposes. A cotangent g of w = f(z) is such that the real part of conj(g) dw is the
+change of the result; its two parts are the cotangents of those of w, so that nothing is conjugated
+on the way.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from .. import binding
-from ..binding import Var, carries, whole_parts_of
+from ..binding import carries, whole_parts_of
 from ..binding import make_complex as paired
 from . import arrays
 from .patterns import joined, links_of
@@ -29,14 +32,17 @@ __all__ = ["on_pairs"]
 
 def pair(z: Any) -> Any:
     """A complex array, or a real one, as a real one of both parts."""
-    return binding.pair_of_array(z) if isinstance(z, np.ndarray) else arrays.stack(halves(z))
+    if isinstance(z, np.ndarray):
+        return binding.pair_of_array(z)
+    both = binding.pair_of_joined(z)
+    return arrays.stack(halves(z)) if both is None else both
 
 
 def unpaired(both: Any) -> Any:
     """The complex array, or number, of a real one of both parts."""
     if isinstance(both, np.ndarray):
         return binding.array_of_pair(both)
-    return paired(both[0], both[1])
+    return binding.complex_of_pair(both)
 
 
 def halves(*numbers: Any) -> list[Any]:
@@ -48,6 +54,20 @@ def whole(re: Any, im: Any) -> Any:
     """The number of both parts, as rules get it: single plain ones as NumPy has them."""
     z = paired(re, im)
     return np.complex128(z) if type(z) is complex else z
+
+
+def together(parts: list[Any], counts: list[int]) -> list[Any]:
+    """Complex numbers, each of an array of both parts, or of two parts; real ones count 0."""
+    rest = iter(parts)
+    return [
+        whole(next(rest), next(rest)) if n == 2 else unpaired(next(rest)) if n else next(rest)
+        for n in counts
+    ]
+
+
+def apart(z: Any, count: int) -> Sequence[Any]:
+    """The reverse: the real numbers that a complex one consists of."""
+    return whole_parts_of(z) if count == 2 else (pair(z),)
 
 
 COMPLEX = (False,)  # one result, which is complex
@@ -93,52 +113,89 @@ class on_pairs:  # noqa: N801 - a decorator
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not carries(args):
             return self.function(*args, **kwargs)
-        parts = halves(*args)
+        if len(args) == 1 and not self.is_elementwise:
+            both = binding.pair_of_joined(args[0])
+            if both is not None and not binding.is_guarding():
+                return self._record_one(both, kwargs)
+        parts, counts = self._operands(args)
         if any(map(binding.tag_of, parts)):
             return self._outward(self.primitive(*map(pair, args), **kwargs))
-        return self.of_halves(self._record(parts, kwargs), paired)
+        return self._record(parts, counts, kwargs)
 
-    # --- on a tape: parts
+    # --- on a tape: arrays of both parts, or parts
 
-    def _record(self, parts: list[Any], kwargs: dict[str, Any]) -> list[Any]:
-        """The parts of all results, for those of all arguments."""
+    def _operands(self, args: tuple[Any, ...]) -> tuple[list[Any], list[int]]:
+        """The real numbers that arguments are to a sweep, and how many there are of each."""
+        parts: list[Any] = []
+        counts = []
+        for z in args:
+            both = None if self.is_elementwise else binding.pair_of_joined(z)
+            more = whole_parts_of(z) if both is None else (both,)
+            parts += more
+            counts.append(len(more))
+        return parts, counts
+
+    def _results(self, ans: Any) -> tuple[list[Any], list[int]]:
+        """The same of results, one or several; 0 says that one is real."""
+        if self.real == COMPLEX:
+            parts = self._halves(ans)
+            return parts, [len(parts)]
+        found: list[Any] = []
+        counts = []
+        for x, real in zip(ans if isinstance(ans, tuple) else (ans,), self.real, strict=True):
+            more = [arrays.as_array(x)] if real else self._halves(x)
+            found += more
+            counts.append(0 if real else len(more))
+        return found, counts
+
+    def _halves(self, z: Any) -> list[Any]:
+        """A complex result as real ones."""
+        return list(whole_parts_of(z)) if self.is_elementwise or np.ndim(z) == 0 else [pair(z)]
+
+    def joined(self, parts: list[Any], counts: list[int]) -> Any:
+        """Results, one or several, of the real numbers that they are to a sweep."""
+        if counts == [1]:
+            return unpaired(parts[0])
+        found = together(parts, counts)
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def _record(self, parts: list[Any], counts: list[int], kwargs: dict[str, Any]) -> Any:
+        """The results for arguments, as real numbers."""
         is_guarding = binding.is_guarding()
         if is_guarding:
             parts, kwargs = replaced(parts), replaced(kwargs)
-        active = [isinstance(x, Var) and not binding.is_constant(x) for x in parts]
-        which = [
-            k for k, x in enumerate(parts) if active[k] or (is_guarding and binding.depends(x))
-        ]
-        values = binding.plain_values(parts)
-        results = self.computed(values, kwargs)
-        if not which:
-            return results
-        call = _Call(self, values, kwargs, which)
+        active = which = binding.active_arguments(tuple(parts))
         if is_guarding:
-            call.note_point([values[k] for k in which], results, [not active[k] for k in which])
-        recorded = binding.record_rule(call, [parts[k] for k in which], results)
-        return list(recorded)
+            which = [k for k, x in enumerate(parts) if k in active or binding.depends(x)]
+        values = binding.plain_arguments(tuple(parts))
+        results, forms = self.computed(values, counts, kwargs)
+        if which:
+            args = [None if k in which else np.array(x)[()] for k, x in enumerate(values)]
+            call = _Call(self, kwargs, args, which, counts, forms)
+            if is_guarding:
+                cut = [k not in active for k in which]
+                call.note_point([values[k] for k in which], results, cut)
+            results = binding.record_rule(call, [parts[k] for k in which], results)
+        return self.joined(results, forms)
 
-    def computed(self, values: list[Any], kwargs: dict[str, Any]) -> list[Any]:
-        """The parts of all results, for plain parts of all arguments."""
-        with np.errstate(all="ignore"):
-            ans = self.function(*map(whole, values[::2], values[1::2]), **kwargs)
-        return self.to_halves(ans)
+    def _record_one(self, both: Any, kwargs: dict[str, Any]) -> Any:
+        """As `_record`, the one argument being an array of both parts, in fewer steps."""
+        is_active = binding.active_arguments((both,))
+        (value,) = binding.plain_arguments((both,))
+        with binding.Quiet():
+            ans = self.function(unpaired(value), **kwargs)
+        if not is_active:
+            return ans
+        results, forms = self._results(ans)
+        call = _Call(self, kwargs, [None], [0], [1], forms)
+        return self.joined(binding.record_rule(call, [both], results), forms)
 
-    def to_halves(self, ans: Any) -> list[Any]:
-        """Results, one or several, as real numbers."""
-        if self.real == COMPLEX:
-            return list(whole_parts_of(ans))
-        found: list[Any] = []
-        for x, real in zip(ans if isinstance(ans, tuple) else (ans,), self.real, strict=True):
-            found += [arrays.as_array(x)] if real else whole_parts_of(x)
-        return found
-
-    def of_halves(self, parts: list[Any], join: Callable[[Any, Any], Any] = whole) -> Any:
-        """Results, one or several, of real numbers."""
-        rest = iter(parts)
-        found = [next(rest) if real else join(next(rest), next(rest)) for real in self.real]
-        return found[0] if len(found) == 1 else tuple(found)
+    def computed(
+        self, values: list[Any], counts: list[int], kwargs: dict[str, Any]
+    ) -> tuple[list[Any], list[int]]:
+        """The results, as real numbers, for plain arguments, as real numbers."""
+        with binding.Quiet():
+            return self._results(self.function(*together(values, counts), **kwargs))
 
     # --- in forward mode: pairs
 
@@ -207,21 +264,30 @@ class _Call(Rule):
 
     by_index = None
     is_exact = True
+    unread = None
     operation: on_pairs  # type: ignore[assignment]
 
     def __init__(
-        self, operation: on_pairs, values: list[Any], kwargs: dict[str, Any], which: list[int]
+        self,
+        operation: on_pairs,
+        kwargs: dict[str, Any],
+        args: list[Any],
+        which: list[int],
+        counts: list[int],
+        forms: list[int],
     ) -> None:
         self.operation = operation
-        self.args = [None if k in which else np.array(x)[()] for k, x in enumerate(values)]
+        self.args = args  # those that carry derivatives are None
         self.kwargs = kwargs
         self.which = which
+        self.counts = counts  # of real numbers, of each argument
+        self.forms = forms  # and of each result
         self.several = len(operation.real) > 1
         self.passive = [False] * len(which)
         self.point = ([], [])
 
     def _parts(self, operands: list[Any]) -> list[Any]:
-        """The parts of all arguments."""
+        """All arguments, as real numbers."""
         parts = list(self.args)
         for k, operand in zip(self.which, operands, strict=True):
             parts[k] = operand
@@ -229,12 +295,11 @@ class _Call(Rule):
 
     def _arguments(self, operands: list[Any]) -> list[Any]:
         """All arguments, as rules get them."""
-        parts = self._parts(operands)
-        return list(map(whole, parts[::2], parts[1::2]))
+        return together(self._parts(operands), self.counts)
 
     def call(self, operands: list[Any]) -> list[Any]:
         """The results for other operands."""
-        return self.operation.computed(self._parts(operands), self.kwargs)
+        return self.operation.computed(self._parts(operands), self.counts, self.kwargs)[0]
 
     def links(self, operands: list[Any], results: list[Any]) -> Any:
         """How results depend on operands: nothing is stated but that it is elementwise."""
@@ -260,17 +325,28 @@ class _Call(Rule):
         wanted: Sequence[bool] | None = None,
     ) -> list[Any]:
         """A cotangent for each operand; None for those that are not wanted."""
-        args, ans = self._arguments(operands), self.operation.of_halves(outs)
-        g = self.operation.of_halves(cotangents)
+        if self.counts == self.forms == [1]:
+            return [self._pull_one(operands[0], outs[0], cotangents[0])]
+        args, ans = self._arguments(operands), self.operation.joined(outs, self.forms)
+        g = self.operation.joined(cotangents, self.forms)
         asked = self._chosen(wanted)
         found: dict[int, Any] = {}
-        with np.errstate(all="ignore"):
-            for k in dict.fromkeys(place // 2 for place in asked):
+        with binding.Quiet():
+            for k, first, end in self._places(asked):
                 maker = self.operation.makers[k]
                 if maker is not None:
                     cotangent = maker(ans, *args, **self.kwargs)(g)
-                    found[2 * k], found[2 * k + 1] = whole_parts_of(cotangent)
+                    found.update(enumerate(apart(cotangent, end - first), first))
         return [found.get(place) if place in asked else None for place in self.which]
+
+    def _pull_one(self, operand: Any, out: Any, cotangent: Any) -> Any:
+        """The cotangent of the one argument for that of the one result, each in one array."""
+        maker = self.operation.makers[0]
+        if maker is None or self.passive[0]:
+            return None
+        with binding.Quiet():
+            pull = maker(unpaired(out), unpaired(operand), **self.kwargs)
+            return pair(pull(unpaired(cotangent)))
 
     def push(
         self,
@@ -280,19 +356,30 @@ class _Call(Rule):
         moving: Sequence[bool] | None = None,
     ) -> list[Any]:
         """A tangent for each result; with `moving` those of other operands are 0."""
-        args, ans = self._arguments(operands), self.operation.of_halves(outs)
+        args, ans = self._arguments(operands), self.operation.joined(outs, self.forms)
         moved = self._chosen(moving)
         given = dict(zip(self.which, tangents, strict=True))
         total = [np.zeros(binding.shape(x)) for x in outs]
-        with np.errstate(all="ignore"):
-            for k in dict.fromkeys(place // 2 for place in moved):
+        with binding.Quiet():
+            for k, first, end in self._places(moved):
                 rule, still = self.operation.rules[k], np.zeros(binding.shape(args[k]))[()]
                 if rule is not None:
-                    both = (given[p] if p in moved else still for p in (2 * k, 2 * k + 1))
-                    pushed = rule(whole(*both), ans, *args, **self.kwargs)
-                    terms = self.operation.to_halves(pushed)
+                    along = [given[p] if p in moved else still for p in range(first, end)]
+                    tangent = together(along, [len(along)])[0]
+                    pushed = rule(tangent, ans, *args, **self.kwargs)
+                    terms, _ = self.operation._results(pushed)
                     total = [x + y for x, y in zip(total, terms, strict=True)]
         return total
+
+    def _places(self, asked: list[int]) -> list[tuple[int, int, int]]:
+        """Arguments of which something is asked: which, and where its real numbers are."""
+        found = []
+        first = 0
+        for k, count in enumerate(self.counts):
+            if any(first <= place < first + count for place in asked):
+                found.append((k, first, first + count))
+            first += count
+        return found
 
     def _chosen(self, asked: Sequence[bool] | None) -> list[int]:
         """Which parts are not cut off, and are asked for."""

@@ -244,6 +244,91 @@ PyObject *cad_array_matmul(PyObject *left, PyObject *right) {
     return result;
 }
 
+/* --- products of complex matrices --- */
+
+static int push_entry(CadTape *tape, const CadRequest *request, CadSlot *out) {
+    const CadStatus status = cad_array_push(tape, request, out);
+    return status == CAD_OK ? 0 : cad_raise_status(status);
+}
+
+/* All four products of a part of x and one of y, as a stack. */
+static int push_products_of_parts(const CadArrayOperands *all, const int64_t *size,
+                                  CadSlot *stack) {
+    const CadArrayOperand *x = &all->of[0], *y = &all->of[1];
+    const int64_t part = size[0] * size[2];
+    const int64_t lengths[5] = {2, 2, size[0], size[1], size[2]};
+    const int64_t to[5] = {2 * part, part, size[2], 0, 1};
+    const int64_t xs[5] = {x->strides[0], 0, x->strides[1], x->strides[2], 0};
+    const int64_t ys[5] = {0, y->strides[0], 0, y->strides[1], y->strides[2]};
+    const CadRequest request = {
+        .op = CAD_OP_MATMUL,
+        .passive = (uint32_t)((x->passive != 0) << 1 | (y->passive != 0) << 2),
+        .ndim = 5,
+        .shape = lengths,
+        .n_views = 3,
+        .views = {{CAD_OWN, to}, {x->slot, xs}, {y->slot, ys}},
+        .slots = (size_t)(4 * part),
+        .index = -1,
+    };
+    return push_entry(all->tape, &request, stack);
+}
+
+/* One part of the product, of two parts of the stack. */
+static int push_part(CadTape *tape, CadOp op, int64_t to, int64_t a, int64_t b, int64_t count) {
+    static const int64_t step[1] = {1};
+    const CadRequest request = {
+        .op = op,
+        .ndim = 1,
+        .shape = &count,
+        .n_views = 3,
+        .views = {{to, step}, {a, step}, {b, step}},
+        .slots = 1,
+        .index = -1,
+    };
+    CadSlot own;
+    return push_entry(tape, &request, &own);
+}
+
+static PyObject *record_complex_matmul(CadArrayOperands *all) {
+    const CadArrayOperand *x = &all->of[0], *y = &all->of[1];
+    if (cad_put_operands(all) < 0) {
+        return NULL;
+    }
+    CadTape *tape = all->tape;
+    const int64_t size[3] = {x->shape[1], x->shape[2], y->shape[2]};
+    const int64_t part = size[0] * size[2];
+    const npy_intp shape[3] = {2, size[0], size[2]};
+    CadSlot stack, out;
+    if (push_products_of_parts(all, size, &stack) < 0) {
+        return NULL;
+    }
+    const CadStatus status = cad_tape_block(tape, (size_t)(2 * part), 0, &out);
+    if (status != CAD_OK) {
+        cad_raise_status(status);
+        return NULL;
+    }
+    cad_tape_activate(tape, out);
+    if (push_part(tape, CAD_OP_subtract, out, stack, stack + 3 * part, part) < 0 ||
+        push_part(tape, CAD_OP_add, out + part, stack + part, stack + 2 * part, part) < 0) {
+        return NULL;
+    }
+    return cad_var_view(tape, out, 3, shape, NULL, 0);
+}
+
+PyObject *cad_array_complex_matmul(PyObject *left, PyObject *right) {
+    PyObject *const operands[2] = {left, right};
+    CadArrayOperands all;
+    PyObject *result = NULL;
+    if (cad_take_operands(&all, operands, 2) == 0) {
+        if (cad_pin(all.tape) == 0) {
+            result = record_complex_matmul(&all);
+            cad_tape_unpin(all.tape);
+        }
+        cad_release_operands(&all);
+    }
+    return result;
+}
+
 /* --- sums --- */
 
 /* Mark the axes that are named; -1 with an exception. */

@@ -13,6 +13,10 @@ PyObject *cad_array_apply(CadOp op, PyObject *const *operands);
 /* `left @ right` of Vars, at least one of them, and plain arrays; NULL as for cad_array_apply. */
 PyObject *cad_array_matmul(PyObject *left, PyObject *right);
 
+/* `left @ right` of complex matrices, each an array of both parts, with an axis of these in front:
+ * at least one a Var, that is no constant. NULL with an exception. */
+PyObject *cad_array_complex_matmul(PyObject *left, PyObject *right);
+
 PyObject *cad_array_copy(CadVar *var);
 
 /* The sum over axes (None: all; an int; a tuple of them). */

@@ -14,7 +14,7 @@ PyObject *cad_with_axes(PyObject *number, int axes);
 PyObject *cad_promote(PyObject *array, PyObject *other);
 
 /* What an operation of the table comes to, of a tuple of operands one of which is complex. */
-PyObject *cad_complex_operation(PyObject *name, PyObject *operands);
+PyObject *cad_complex_operation(int op, PyObject *operands);
 
 /* Var(value) and Dual(primal, tangent) of complex numbers. */
 PyObject *cad_complex_var(PyObject *value);

@@ -127,16 +127,11 @@ PyObject *cad_plain_value(PyObject *object) {
 /* --- complex numbers and arrays --- */
 /* At least one operand is complex. */
 static PyObject *apply_complex(CadOp op, PyObject *const *operands, int n) {
-    PyObject *name = PyUnicode_FromString(cad_op_info[op].name);
     PyObject *all = PyTuple_New(n);
-    PyObject *result = NULL;
     for (int i = 0; all != NULL && i < n; i++) {
         PyTuple_SET_ITEM(all, i, Py_NewRef(operands[i]));
     }
-    if (name != NULL && all != NULL) {
-        result = cad_complex_operation(name, all);
-    }
-    Py_XDECREF(name);
+    PyObject *result = all == NULL ? NULL : cad_complex_operation(op, all);
     Py_XDECREF(all);
     return result;
 }
