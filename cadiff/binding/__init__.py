@@ -171,7 +171,7 @@ from .rules import (
 from .signatures import INTEGERS, are_exact, may_be_input, whole
 from .snapshots import snapshot
 from .sparse import MatrixPlan, Pattern, plan_matrix
-from .spectra import half_of_spectrum, whole_of_spectrum
+from .spectra import half_of_spectrum, resized, whole_of_spectrum
 from .steps import CallError, ObstacleError, PointError, is_deriving
 from .tape import (
     active_array,

@@ -4,6 +4,8 @@ Along the axes that are transformed, X[-k] = conj(X[k]). The last of them is the
 Which transform it is of is not known here.
 """
 
+import numpy as np
+
 from . cimport c_numpy as cnp
 from .tape cimport MOST_AXES
 
@@ -162,3 +164,24 @@ def whole_of_spectrum(half, tuple axes, Py_ssize_t length, bint conjugate):
         with nogil:
             unfold(&s, 0, s.half, 0, 0, False)
     return re, im
+
+
+def resized(x, tuple axes, tuple sizes):
+    """An array truncated or padded by zeros along axes; as it is if there are no sizes."""
+    cdef Py_ssize_t i
+    for i in range(len(sizes)):
+        if cnp.PyArray_DIM(x, axes[i]) != <cnp.npy_intp>sizes[i]:
+            x = of_length(x, axes[i], sizes[i])
+    return x
+
+
+cdef object of_length(cnp.ndarray x, int axis, cnp.npy_intp size):
+    """An array truncated or padded by zeros along one axis."""
+    cdef tuple shape = x.shape
+    cdef cnp.npy_intp have = shape[axis]
+    before = (slice(None),) * axis
+    if have > size:
+        return x[before + (slice(size),)]
+    padded = np.zeros(shape[:axis] + (size,) + shape[axis + 1:])
+    padded[before + (slice(have),)] = x
+    return padded

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import binding
+from ..binding import resized
 from ..operations.linear import linear
 
 __all__ = [
@@ -113,21 +114,6 @@ class Transform(NamedTuple):
 def at(axis: int, key: Any) -> Any:
     """The index of a place, or a part, along an axis."""
     return (slice(None),) * axis + (key,)
-
-
-def resized(x: Real, axes: tuple[int, ...], sizes: tuple[int, ...]) -> Real:
-    """An array truncated or padded by zeros along axes."""
-    if not sizes:
-        return x
-    for axis, size in zip(axes, sizes, strict=True):
-        have = x.shape[axis]
-        if have > size:
-            x = x[at(axis, slice(size))]
-        elif have < size:
-            whole = np.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]))
-            whole[at(axis, slice(have))] = x
-            x = whole
-    return x
 
 
 def parts(t: Transform, z: NDArray[np.complex128]) -> Parts:

@@ -66,7 +66,7 @@ class linear(primitive):  # noqa: N801 - a decorator
         values = [*map(binding.values_in_place, operands)]
         results = self.function(how, *values)
         if not which:
-            return tuple(results)
+            return results
         kept = [None if k in which else np.array(x) for k, x in enumerate(values)]
         call = _Call(self, kept, {"how": how, "shape": values[0].shape}, which, True)
         if is_guarding:
