@@ -121,12 +121,6 @@ def parts(t: Transform, z: NDArray[np.complex128]) -> Parts:
     return resized(z.real, t.axes, t.sizes), resized(z.imag, t.axes, t.sizes)
 
 
-def joined(re: Real, im: Real) -> NDArray[np.complex128]:
-    z = np.empty(re.shape, np.complex128)
-    z.real, z.imag = re, im
-    return z
-
-
 def scale_inner(t: Transform, z: NDArray[np.complex128]) -> None:
     """Multiply the bins of half a spectrum that stand for two."""
     if t.inner != 1.0:
@@ -138,14 +132,10 @@ def scale_inner(t: Transform, z: NDArray[np.complex128]) -> None:
 
 @linear
 def spectrum(t: Transform, re: Real, im: Real) -> Parts:
-    if im.size and im.item(0) == 0.0 and not im.any():
+    if im.size and im.item(0) == 0.0 and not np.count_nonzero(im):
         return _spectrum_of_real(t, re)
-    z = joined(re, im)
-    here: dict[str, Any] = {}
-    if t.library == "scipy.fft":
-        here = {"overwrite_x": True}
-    elif all(z.shape[axis] == n for axis, n in zip(t.axes, t.lengths, strict=True)):
-        here = {"out": z}
+    z = binding.make_complex(resized(re, t.axes, t.lengths), resized(im, t.axes, t.lengths))
+    here = {"overwrite_x": True} if t.library == "scipy.fft" else {"out": z}
     return parts(t, t.run("ifft" if t.is_inverse else "fft", z, t.norm, **here))
 
 
@@ -178,7 +168,7 @@ def half(t: Transform, x: Real) -> Parts:
 
 @linear
 def of_half(t: Transform, re: Real, im: Real) -> tuple[Real]:
-    z = joined(re, im)
+    z = binding.make_complex(re, im)
     scale_inner(t, z)
     return (resized(t.run("irfft", z, t.norm), t.axes, t.sizes),)
 
