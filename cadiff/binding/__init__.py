@@ -167,6 +167,7 @@ from .rules import (
     plain_arguments,
     record_rule,
     tag_of_arguments,
+    taking_part,
 )
 from .signatures import INTEGERS, are_exact, may_be_input, whole
 from .snapshots import snapshot

@@ -18,7 +18,7 @@ from .hooks cimport enter_step, leave_step, look_at_rule
 from .forward cimport Forward
 
 from .atoms import make_dual, split_dual
-from .guards import note_rule
+from .guards import depends, note_rule
 
 
 cdef list read_values(rule, list operands):
@@ -279,6 +279,21 @@ def active_arguments(tuple args):
     """Which of some arguments are Vars that carry derivatives."""
     cdef Py_ssize_t k
     return [k for k in range(len(args)) if CAD_IS_VAR(args[k]) and not is_constant(args[k])]
+
+
+def taking_part(args):
+    """Which of some arguments an operation is recorded with, and of each of these whether its
+    derivative is cut off: Vars that carry derivatives, and, where guards are noted, whatever a
+    replay may find changed."""
+    cdef Py_ssize_t k
+    cdef bint is_active
+    cdef list which = [], passive = []
+    for k in range(len(args)):
+        is_active = CAD_IS_VAR(args[k]) and not is_constant(args[k])
+        if is_active or (cad_guarding > 0 and depends(args[k])):
+            which.append(k)
+            passive.append(not is_active)
+    return which, passive
 
 
 def is_real_array(x):

@@ -59,19 +59,15 @@ class linear(primitive):  # noqa: N801 - a decorator
         return tuple(binding.seen(dual, self._name, *operands) for dual in duals)
 
     def _map_vars(self, how: Any, operands: tuple[Number, ...]) -> tuple[Number, ...]:
-        active = which = binding.active_arguments(operands)
-        is_guarding = binding.is_guarding()
-        if is_guarding:
-            which = [k for k, x in enumerate(operands) if k in active or binding.depends(x)]
+        which, passive = binding.taking_part(operands)
         values = [*map(binding.values_in_place, operands)]
         results = self.function(how, *values)
         if not which:
-            return results
+            return results  # type: ignore[no-any-return]
         kept = [None if k in which else np.array(x) for k, x in enumerate(values)]
         call = _Call(self, kept, {"how": how, "shape": values[0].shape}, which, True)
-        if is_guarding:
-            point = [values[k] for k in which]
-            call.note_point(point, list(results), [k not in active for k in which])
+        if binding.is_guarding():
+            call.note_point([values[k] for k in which], list(results), passive)
         return tuple(binding.record_rule(call, [operands[k] for k in which], list(results)))
 
     def _plain(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import binding
-from ..binding import Var, carries, whole_parts_of
+from ..binding import carries, whole_parts_of
 from ..binding import make_complex as paired
 from . import arrays
 from .patterns import joined, links_of
@@ -96,17 +96,14 @@ class on_pairs:  # noqa: N801 - a decorator
         is_guarding = binding.is_guarding()
         if is_guarding:
             parts, kwargs = replaced(parts), replaced(kwargs)
-        active = [isinstance(x, Var) and not binding.is_constant(x) for x in parts]
-        which = [
-            k for k, x in enumerate(parts) if active[k] or (is_guarding and binding.depends(x))
-        ]
+        which, passive = binding.taking_part(parts)
         values = binding.plain_values(parts)
         results = self.computed(values, kwargs)
         if not which:
             return results
         call = _Call(self, values, kwargs, which)
         if is_guarding:
-            call.note_point([values[k] for k in which], results, [not active[k] for k in which])
+            call.note_point([values[k] for k in which], results, passive)
         recorded = binding.record_rule(call, [parts[k] for k in which], results)
         return list(recorded)
 
