@@ -6,6 +6,7 @@ from math import prod
 import numpy as np
 
 cimport cython
+from libc.stdint cimport int64_t
 from cpython.contextvars cimport PyContextVar_Reset, PyContextVar_Set
 
 from . cimport c_numpy as cnp
@@ -48,12 +49,25 @@ cdef list values_for(rule, list numbers):
     return [None] * len(numbers) if rule.is_linear else [plain_value(x) for x in numbers]
 
 
+cdef object adjoints_in_place(CadTape *tape, var):
+    """The adjoints of a contiguous Var where they stand, to be read until the pass goes on."""
+    cdef size_t low, high
+    if not CAD_IS_VAR_ARRAY(var) or CAD_VAR(var).view.size == 0:
+        return cad_var_adjoint(CAD_VAR(var))
+    cad_var_bounds(CAD_VAR(var), &low, &high)
+    cad_tape_prepare_adjoints(tape, low, high)
+    return cad_var_transient(CAD_VAR(var), cad_tape_adjoints(tape, <int64_t>low), 0)
+
+
 cdef int pull_rule(CadTape *tape, size_t index) except -1:
     """Hand on the adjoints of a rule's results: what a sweep does at such an entry."""
     cdef CadPass put_aside
     cdef list operands, outs
     rule, operands, outs = rule_views(tape, index)
-    cotangents = [cad_var_adjoint(CAD_VAR(out)) for out in outs]
+    if rule.is_linear:  # which keeps nothing of them
+        cotangents = [adjoints_in_place(tape, out) for out in outs]
+    else:
+        cotangents = [cad_var_adjoint(CAD_VAR(out)) for out in outs]
     if are_zero(cotangents):
         return 0
     check(cad_tape_leave_pass(tape, &put_aside))

@@ -88,7 +88,9 @@ def dot(a: Any, b: Any, out: None = None) -> Number:
 def vdot(a: Any, b: Any, /) -> Number:
     """Inner product of all elements, as `numpy.vdot`."""
     x, y = as_view(a), as_view(b)
-    return arrays.matmul(*(z if z.ndim == 1 else arrays.ravel(z) for z in (x, y)))
+    if x.ndim != 1 or y.ndim != 1:
+        x, y = arrays.ravel(x), arrays.ravel(y)
+    return arrays.matmul(x, y)
 
 
 @implements(np.inner)

@@ -84,14 +84,17 @@ class Transform(NamedTuple):
     sizes: tuple[int, ...] = ()
     options: tuple[tuple[str, Any], ...] = ()
 
-    def run(self, name: str, x: NDArray[Any], norm: str, **options: Any) -> NDArray[Any]:
-        """What a function of the library, or its namesake for several axes, gives."""
-        options.update(self.options)
+    def run(self, name: str, x: NDArray[Any], norm: str, *here: Any) -> NDArray[Any]:
+        """What a function of the library, or its namesake for several axes, gives.
+
+        `here`, for those of complex arrays, is what has the result written to x itself.
+        """
+        options = dict(self.options)
         if len(self.axes) == 1:
             function = _function(self.library, name)
-            return function(x, self.lengths[0], self.axes[0], norm, **options)
+            return function(x, self.lengths[0], self.axes[0], norm, *here, **options)
         function = _function(self.library, name + "n")
-        return function(x, self.lengths, self.axes, norm, **options)
+        return function(x, self.lengths, self.axes, norm, *here, **options)
 
     @functools.lru_cache(maxsize=256)  # noqa: B019 - of tuples
     def turned(self, shape: tuple[int, ...], inner: float = 1.0) -> Transform:
@@ -135,8 +138,8 @@ def spectrum(t: Transform, re: Real, im: Real) -> Parts:
     if im.size and im.item(0) == 0.0 and not np.count_nonzero(im):
         return _spectrum_of_real(t, re)
     z = binding.make_complex(resized(re, t.axes, t.lengths), resized(im, t.axes, t.lengths))
-    here = {"overwrite_x": True} if t.library == "scipy.fft" else {"out": z}
-    return parts(t, t.run("ifft" if t.is_inverse else "fft", z, t.norm, **here))
+    here = True if t.library == "scipy.fft" else z  # overwrite_x, or out
+    return parts(t, t.run("ifft" if t.is_inverse else "fft", z, t.norm, here))
 
 
 @linear

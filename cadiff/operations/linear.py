@@ -45,9 +45,19 @@ class linear(primitive):  # noqa: N801 - a decorator
 
     def __call__(self, how: Any, *operands: Number) -> Any:
         tag = binding.tag_of_arguments(operands)
-        if tag == -1:
-            return self.function(how, *operands)
-        return self._map_duals(how, operands, tag) if tag else self._map_vars(how, operands)
+        if tag:
+            plain = tag == -1
+            return self.function(how, *operands) if plain else self._map_duals(how, operands, tag)
+        which, passive = binding.taking_part(operands)
+        values = [*map(binding.values_in_place, operands)]
+        results = self.function(how, *values)
+        if not which:
+            return results
+        kept = [None if k in which else np.array(x) for k, x in enumerate(values)]
+        call = _Call(self, kept, {"how": how, "shape": values[0].shape}, which, True)
+        if binding.is_guarding():
+            call.note_point([values[k] for k in which], list(results), passive)
+        return tuple(binding.record_rule(call, [operands[k] for k in which], list(results)))
 
     def _map_duals(self, how: Any, operands: Sequence[Number], tag: int) -> tuple[Dual, ...]:
         pairs = [tuple(map(binding.finalized, binding.split_dual(x, tag))) for x in operands]
@@ -57,18 +67,6 @@ class linear(primitive):  # noqa: N801 - a decorator
         mapped = zip(self(how, *primals), self(how, *directions), strict=True)
         duals = [binding.make_dual(_in_order(x), _in_order(t), tag) for x, t in mapped]
         return tuple(binding.seen(dual, self._name, *operands) for dual in duals)
-
-    def _map_vars(self, how: Any, operands: tuple[Number, ...]) -> tuple[Number, ...]:
-        which, passive = binding.taking_part(operands)
-        values = [*map(binding.values_in_place, operands)]
-        results = self.function(how, *values)
-        if not which:
-            return results  # type: ignore[no-any-return]
-        kept = [None if k in which else np.array(x) for k, x in enumerate(values)]
-        call = _Call(self, kept, {"how": how, "shape": values[0].shape}, which, True)
-        if binding.is_guarding():
-            call.note_point([values[k] for k in which], list(results), passive)
-        return tuple(binding.record_rule(call, [operands[k] for k in which], list(results)))
 
     def _plain(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         return self.function(kwargs["how"], *args)
