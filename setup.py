@@ -59,8 +59,9 @@ generate["write_c"](GENERATED)
 # Modules in Cython of which each call of a gradient or of a program runs some lines. The others
 # work once in a while, or wait for sweeps in C, so that they are rather to be small.
 HOT = [
-    *("arguments", "atoms", "codes", "complexes", "entries", "fast_paths", "gradients"),
+    *("arguments", "atoms", "codes", "complexes", "entries", "fast_paths", "forward"),
     *(
+        "gradients",
         "jacobians",
         "keys",
         "lists",

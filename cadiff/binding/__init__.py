@@ -165,7 +165,10 @@ from .rules import (
     is_like,
     is_real_array,
     plain_arguments,
+    record_linear,
     record_rule,
+    ruled,
+    ruled_arguments,
     tag_of_arguments,
     taking_part,
 )

@@ -18,7 +18,7 @@ from .atoms cimport carries, shape
 from .hooks cimport enter_step, leave_step, look_at_rule
 from .forward cimport Forward
 
-from .atoms import make_dual, split_dual
+from .atoms import make_dual, split_dual, values_in_place
 from .guards import depends, note_rule
 
 
@@ -295,6 +295,22 @@ def active_arguments(tuple args):
     return [k for k in range(len(args)) if CAD_IS_VAR(args[k]) and not is_constant(args[k])]
 
 
+def ruled(x):
+    """A number as rules get it: plain floats as NumPy has them, which divide by zero."""
+    if type(x) is float:
+        return np.float64(x)
+    return tuple([ruled(each) for each in x]) if type(x) is tuple else x
+
+
+def ruled_arguments(list kept, list which, list operands):
+    """All arguments as rules get them, with operands in some places."""
+    cdef Py_ssize_t k
+    cdef list args = [ruled(arg) for arg in kept]
+    for k in range(len(which)):
+        args[which[k]] = ruled(operands[k])
+    return args
+
+
 def taking_part(args):
     """Which of some arguments an operation is recorded with, and of each of these whether its
     derivative is cut off: Vars that carry derivatives, and, where guards are noted, whatever a
@@ -365,3 +381,20 @@ def record_rule(rule, list operands, list results):
     recorded = cad_record_rule(tape, tape.n_rules, operands, results)
     look_at_rule(tape, rule, operands, results)
     return recorded
+
+
+def record_linear(operation, kind, how, tuple operands):
+    """The results of a linear map `operation.function(how, *arrays)`, recorded as a rule of a kind
+    if an operand takes part."""
+    cdef list which, passive, values, kept, results
+    which, passive = taking_part(operands)
+    values = [values_in_place(x) for x in operands]
+    found = operation.function(how, *values)
+    if len(which) == 0:
+        return found
+    results = list(found)
+    kept = [None if k in which else np.array(values[k]) for k in range(len(values))]
+    rule = kind(operation, kept, {"how": how, "shape": values[0].shape}, which, True)
+    if cad_guarding > 0:
+        rule.note_point([values[k] for k in which], results, passive)
+    return tuple(record_rule(rule, [operands[k] for k in which], results))

@@ -45,19 +45,11 @@ class linear(primitive):  # noqa: N801 - a decorator
 
     def __call__(self, how: Any, *operands: Number) -> Any:
         tag = binding.tag_of_arguments(operands)
+        if tag == -1:
+            return self.function(how, *operands)
         if tag:
-            plain = tag == -1
-            return self.function(how, *operands) if plain else self._map_duals(how, operands, tag)
-        which, passive = binding.taking_part(operands)
-        values = [*map(binding.values_in_place, operands)]
-        results = self.function(how, *values)
-        if not which:
-            return results
-        kept = [None if k in which else np.array(x) for k, x in enumerate(values)]
-        call = _Call(self, kept, {"how": how, "shape": values[0].shape}, which, True)
-        if binding.is_guarding():
-            call.note_point([values[k] for k in which], list(results), passive)
-        return tuple(binding.record_rule(call, [operands[k] for k in which], list(results)))
+            return self._map_duals(how, operands, tag)
+        return binding.record_linear(self, _Call, how, operands)
 
     def _map_duals(self, how: Any, operands: Sequence[Number], tag: int) -> tuple[Dual, ...]:
         pairs = [tuple(map(binding.finalized, binding.split_dual(x, tag))) for x in operands]

@@ -167,9 +167,10 @@ int cad_var_seed(CadVar *var, PyObject *seed) {
                 Py_SETREF(array, PyArray_FROMANY(array, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO));
                 step = 1;
             }
-            status = array == NULL
-                         ? -1
-                         : add_numbers(var, (CadStrip){PyArray_DATA((PyArrayObject *)array), step});
+            status =
+                array == NULL
+                    ? -1
+                    : add_numbers(var, (CadStrip){PyArray_DATA((PyArrayObject *)array), step});
         }
     }
     Py_XDECREF(array);
