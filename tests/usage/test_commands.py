@@ -130,7 +130,8 @@ def test_every_command_has_examples(capsys: Any) -> None:
         assert f"python -m cadiff {command}" in capsys.readouterr().out
 
 
-def test_the_module_is_run_by_its_name() -> None:
+def test_the_module_is_run_by_its_name(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "cadiff", "info", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    # Away from the sources, which an interpreter that has the package installed would import.
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
     assert json.loads(done.stdout)["Python"].startswith("CPython")
