@@ -37,7 +37,7 @@ BUILD_REQUIRES = nox.project.load_toml("pyproject.toml")["build-system"]["requir
 
 # What `.ci/run` goes through after the commands of the README, two at a time, and begins in this
 # order: the longest takes as long as all others. Those that build in place are not neighbours.
-PHASES = ("sanitize", "lint", "binding", "examples", "distributions")
+PHASES = ("sanitize", "lint", "binding", "examples", "distributions", "docs")
 
 # All cores share the tests.
 SIDE_BY_SIDE = ("-n", "auto", "--dist", "worksteal")
@@ -52,6 +52,9 @@ WITHOUT_RANDOM_PROGRAMS = "--ignore=tests/random_programs"
 WITHOUT_TRANSFORMS = "--ignore=tests/transforms"
 WITHOUT_OPTIMIZE = "--ignore=tests/optimize"  # Python alone, which hands its work to SciPy
 
+# Bytecode is made of what is imported, not of all that is installed.
+WITHOUT_BYTECODE = {"PIP_NO_COMPILE": "1"}
+
 # What times nothing is compiled in a third of the time.
 QUICKLY = "-O0"
 
@@ -59,7 +62,8 @@ QUICKLY = "-O0"
 SMALL_BLOCKS = "-UNDEBUG -DCAD_LARGE_BLOCK=2 -DCAD_BORROW=2 -DCAD_TILE=3"
 SANITIZERS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -O1 -g1"
 
-nox.options.default_venv_backend = "venv"
+# uv installs in a twentieth of pip's time; `.ci/run` chooses the other where uv does not work.
+nox.options.default_venv_backend = os.environ.get("NOX_DEFAULT_VENV_BACKEND", "uv|venv")
 nox.options.error_on_missing_interpreters = True
 nox.options.reuse_existing_virtualenvs = False
 nox.options.sessions = PHASES
@@ -84,7 +88,9 @@ def find_interpreters() -> list[str]:
 
 
 INTERPRETERS = find_interpreters()
+# The commands of the README test this Python, the sanitizers the newest of the others.
 OTHERS = [path for path in INTERPRETERS if path != sys.executable]
+SANITIZED, BOUND = OTHERS[-1:], OTHERS[:-1]
 
 
 @contextmanager
@@ -99,13 +105,15 @@ def building() -> Iterator[None]:
 def install(session: nox.Session, *what: str, cflags: str = "", ldflags: str = "") -> None:
     """Build and install the package, or its extras, against what the session has.
 
-    An isolated build would fetch NumPy and Cython a second time. Bytecode is made of what is
-    imported, not of all that is installed.
+    An isolated build would fetch NumPy and Cython a second time.
     """
-    session.install("--no-compile", *BUILD_REQUIRES)
-    environment = {"CADIFF_CFLAGS": cflags, "CADIFF_LDFLAGS": ldflags}
+    session.install(*BUILD_REQUIRES, env=WITHOUT_BYTECODE)
+    options = ["--no-build-isolation"]
+    if session.venv_backend == "uv":  # which would take what it has built before
+        options += ["--reinstall-package", "cadiff"]
+    flags = {"CADIFF_CFLAGS": cflags, "CADIFF_LDFLAGS": ldflags}
     with building():
-        session.install("--no-compile", "--no-build-isolation", *what, env=environment)
+        session.install(*options, *what, env=WITHOUT_BYTECODE | flags)
 
 
 # --- the phases of .ci/run -----------------------------------------------------------------------
@@ -129,9 +137,9 @@ def lint(session: nox.Session) -> None:
     session.run("python", "-m", "mypy.stubtest", "cadiff", *options)
 
 
-@nox.session(python=OTHERS or None)
+@nox.session(python=BOUND or None)
 def binding(session: nox.Session) -> None:
-    """The tests of all but numbers, on the other Pythons; where there is none, on this one.
+    """The tests of all but numbers, on the Pythons that no other phase has; else on this one.
 
     What differs between Pythons does so for any example: property tests draw a fifth of theirs.
     """
@@ -142,7 +150,7 @@ def binding(session: nox.Session) -> None:
     session.run("pytest", *SIDE_BY_SIDE, *options)
 
 
-@nox.session
+@nox.session(python=SANITIZED or None)
 def sanitize(session: nox.Session) -> None:
     """The tests of all that touches memory, with assertions, small blocks and sanitizers."""
     without = (WITHOUT_HOUSE, WITHOUT_NUMERICS, WITHOUT_OPTIMIZE)
@@ -152,16 +160,22 @@ def sanitize(session: nox.Session) -> None:
 
 @nox.session
 def examples(session: nox.Session) -> None:
-    """Every example runs as it stands and checks itself; every benchmark gives right numbers."""
+    """Every example runs as it stands and checks itself; every benchmark gives right numbers.
+
+    Pictures are tested here, where matplotlib is.
+    """
     install(session, "-e", ".[test,examples]")
     plot = str(Path(session.create_tmp(), "programs.svg").resolve())
     commands = [
         ("python", "-m", "benchmarks.table", "--quick"),
         ("python", "-m", "benchmarks.plot", "--quick", plot),
         ("pytest", "benchmarks", "--benchmark-disable", "-q"),
+        ("pytest", "tests/plot", "-q"),
         *(("python", str(path)) for path in sorted((ROOT / "examples").glob("*.py"))),
     ]
-    # Nothing is timed here, so they run side by side; what one prints stays together.
+    # Nothing is timed here, so they run side by side, with a thread of BLAS each; what one prints
+    # stays together.
+    session.env["OPENBLAS_NUM_THREADS"] = "1"
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for text in pool.map(lambda command: session.run(*command, silent=True), commands):
             print(text)
@@ -182,6 +196,16 @@ def distributions(session: nox.Session) -> None:
     session.install(f"cadiff[scipy] @ {wheel.as_uri()}")
     session.chdir(out)
     session.run("python", "-m", "cadiff", "--no-timing")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """The site is built without a warning, and the code of its pages runs."""
+    install(session, "-e", ".[docs,test]")
+    commands = [("python", "-m", "pytest", "-q", "docs"), ("python", "docs/build.py")]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for text in pool.map(lambda command: session.run(*command, silent=True), commands):
+            print(text)
 
 
 # --- what takes longer ---------------------------------------------------------------------------
@@ -227,7 +251,8 @@ def explore(session: nox.Session) -> None:
 def everything(session: nox.Session) -> None:
     """All phases of .ci/run, and what takes longer."""
     for name in (*PHASES, "suite", "sanitize_all", "debug", "guide", "explore"):
-        for python in {"binding": OTHERS or [""], "suite": INTERPRETERS}.get(name, [""]):
+        pythons = {"sanitize": SANITIZED, "binding": BOUND, "suite": INTERPRETERS}.get(name)
+        for python in pythons or [""]:
             session.notify(f"{name}-{python}".rstrip("-"))
 
 

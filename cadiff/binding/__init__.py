@@ -156,7 +156,7 @@ from .keys import key_of, key_of_call, register_libraries
 from .linear import FrozenMap, thawed_map
 from .lists import array_of_lists
 from .methods import BoundProgram, WeakMethod
-from .nan_check import CheckUse, NonFiniteError, seen
+from .nan_check import CheckUse, NonFiniteError, PlaceNotes, seen
 from .numpy_functions import DispatchedFunction, Elementwise
 from .recording import Recording, plain_numbers, run_once
 from .rules import (

@@ -3,7 +3,9 @@
 import numpy as np
 
 cimport cython
+from libc.stdint cimport int32_t
 from libc.string cimport memcpy
+from posix.time cimport clock_gettime, CLOCK_MONOTONIC, timespec
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
@@ -21,6 +23,13 @@ cdef enum:
 
 
 cdef Large large
+
+
+cdef double now() noexcept nogil:
+    """Seconds, from some moment on."""
+    cdef timespec time
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return time.tv_sec + 1e-9 * time.tv_nsec
 
 
 @cython.final
@@ -132,6 +141,37 @@ cdef class Code:
         ):
             raise ValueError(f"expected {self.program.n_inputs} numbers in a contiguous array")
         return self.carry(<const double *>cnp.PyArray_DATA(inputs), results, outcome)
+
+    def profile(self, cnp.ndarray inputs):
+        """How many seconds each instruction takes for a vector of inputs, and each of the single
+        operations, run apart. All guards have to hold."""
+        cdef CadProgram *p = self.program
+        cdef cnp.ndarray whole = np.zeros(p.n_code), singles = np.zeros(p.n_singles)
+        cdef size_t count = cad_program_room(p, 1)
+        cdef cnp.ndarray room = np.empty(count + 1)
+        cdef double *numbers = <double *>cnp.PyArray_DATA(room)
+        cdef double *places = cad_program_places(p, 1, numbers)
+        cdef const double *given = <const double *>cnp.PyArray_DATA(inputs)
+        cdef long missed
+        if (
+            cnp.PyArray_SIZE(inputs) != <Py_ssize_t>p.n_inputs
+            or cnp.PyArray_TYPE(inputs) != cnp.NPY_DOUBLE
+            or not cnp.PyArray_ISCARRAY_RO(inputs)
+        ):
+            raise ValueError(f"expected {p.n_inputs} numbers in a contiguous array")
+        cad_program_prepare(p, 1, numbers)
+        cad_program_take_inputs(p, places, given)
+        missed = cad_program_profile(p, numbers, now, <double *>cnp.PyArray_DATA(whole))
+        if missed == -1 and p.n_singles > 0:
+            cad_program_take_inputs(p, places, given)
+            missed = cad_program_profile_singles(
+                p, numbers, <int32_t>p.n_places, now, <double *>cnp.PyArray_DATA(singles)
+            )
+        if missed == CAD_CALL_FAILED:
+            check(CAD_RAISED)
+        if missed != -1:
+            raise ValueError("a guard does not hold for these inputs")
+        return whole, singles
 
     def parts(self):
         """What it consists of, as NumPy arrays; see program/program.h."""

@@ -22,6 +22,7 @@ from .c_sweeps cimport *
 from .c_tape cimport *
 from .tape cimport are_zero, entry_name, rule_call, rule_name, RuleCall, strided_view, view_at
 from .atoms cimport ndim
+from .recording cimport Recording
 from .hooks cimport add_hook, Checks, checks_of, remove_hook, enter_step, Hook
 
 from .arguments import argument_names, element_name, index_text, leaves, take_apart, unravel
@@ -60,7 +61,7 @@ class NonFiniteError(FloatingPointError):
 cdef class NanChecks(Checks):
     """Where one thread is in the program, and what it has found."""
 
-    cdef int users
+    cdef int users          # of nan_check; where there are none, only places are noted
     cdef list places        # (code, file name, line, function, during), by their numbers
     cdef dict place_numbers
 
@@ -72,10 +73,12 @@ cdef class NanChecks(Checks):
         return suspects_among(f, args)
 
     cdef int look_at_array(self, Hook hook, tuple shape) except -1:
-        return look_at_array(hook, shape)
+        return 0 if self.users == 0 else look_at_array(hook, shape)
 
     cdef int look_at_rule(self, object rule, list operands, list results) except -1:
         """Whether what a primitive returned is finite."""
+        if self.users == 0:
+            return 0
         for result in results:
             bad = ~np.isfinite(result)
             if np.any(bad):
@@ -123,6 +126,39 @@ cdef class CheckUse:
                 tape.origins[i].place = 0
         set_functions(self.hook)
         remove_hook(self.hook)
+
+
+@cython.final
+cdef class PlaceNotes:
+    """A context in which it is noted where each operation is written that this thread records."""
+
+    cdef Hook hook
+    cdef NanChecks checks
+
+    def __enter__(self):
+        self.hook = add_hook(cad_current_tape())
+        if self.hook.checks is None:
+            self.hook.checks = NanChecks.__new__(NanChecks)
+            self.hook.functions.place = on_entry
+        self.checks = <NanChecks>self.hook.checks
+        return self
+
+    def __exit__(self, *_):
+        if self.checks.users == 0:
+            self.hook.checks = None
+            set_functions(self.hook)
+        remove_hook(self.hook)
+
+    def places(self, Recording recording):
+        """For each operation of a recording its name, and the file and line it is written in."""
+        cdef CadTape *tape = recording.tape
+        cdef size_t i
+        cdef list found = [], places = self.checks.places
+        for i in range(recording.begin(), tape.n_entries):
+            place = places[cad_tape_origin(tape, i).place]
+            if place is not None:
+                found.append((entry_name(tape, i), place[1], place[2]))
+        return found
 
 
 cdef int n_checks = 0

@@ -23,6 +23,8 @@ cdef class MatrixPlan:
     cdef readonly tuple unlinked        # steps of which no pattern is known, ...
     cdef readonly Py_ssize_t n_found    # ... how many entries there are, ...
     cdef readonly Py_ssize_t n_filled   # ... and how many of them for want of a pattern
+    cdef readonly bint is_backward      # the products are with the transpose
+    cdef readonly bint has_copies       # ... by copies of the variables, each by itself
     # By one code: numbers that are there from the outset, or zeros; where constants go, and the
     # results; and which numbers are there once more.
     cdef bint direct
@@ -35,7 +37,6 @@ cdef class MatrixPlan:
     # By products: along which direction each goes, and for blocks of them which entries are read
     # from which places. Of a whole matrix each is a column, or a row, as it stands.
     cdef bint is_whole
-    cdef bint is_backward
     cdef bint adds                      # more than one number to an entry
     cdef cnp.ndarray seeds
     cdef list blocks

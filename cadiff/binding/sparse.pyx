@@ -158,6 +158,16 @@ cdef class MatrixPlan:
         codes = [code for code in (self.point, self.code) if code is not None]
         return sum([part.nbytes for part in codes + arrays if part is not None])
 
+    def directions(self):
+        """Of each number of the vector the product that it is read from, by its colour; of one that
+        is a sum over several, the last of them. None where there are no products."""
+        if self.n_colors == 0 or self.is_whole:
+            return None
+        found = np.zeros(self.size, dtype=np.intp)
+        for begin, _, places, source in self.blocks:
+            found[places] = begin + source // <Py_ssize_t>self.code.program.n_results
+        return found
+
     cdef Py_ssize_t n_inputs(self):
         return (self.code if self.point is None else self.point).program.n_inputs
 
@@ -651,6 +661,7 @@ cdef tuple colors_of_products(MatrixPlan plan, Graph graph, Pattern found, Ids w
             rows, columns = copies.pattern.rows(), copies.pattern.indices.astype(np.intp)
             entries = found.find(rows, copies.origins[columns])
             plan.adds = len(entries) > found.count
+            plan.has_copies = True
     set_directions(plan, graph, variables, outputs, backward)
     if backward:
         return colors, n_colors, columns, colors[rows], entries

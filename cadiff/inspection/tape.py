@@ -20,7 +20,9 @@ from .. import binding
 from ..binding import Dual, Recording
 from ..transforms._base import Transform
 from ..transforms._outputs import Output
+from ..transforms._pages import page
 from .texts import (
+    Graph,
     abridged,
     check_rows,
     counted,
@@ -227,6 +229,35 @@ class Tape:
             "numbers": len(self._values),
             "nbytes": self.nbytes,
         }
+
+    def numbers_by_operation(self) -> dict[str, tuple[int, int]]:
+        """By names of operations how many there are, and how many numbers they computed.
+
+        Those that computed most come first. Of what a primitive returns all numbers count.
+
+        Examples
+        --------
+        >>> import cadiff, numpy as np
+        >>> cadiff.make_tape(lambda x: np.sum(2.0 * x * 3.0))(np.ones(5)).numbers_by_operation()
+        {'multiply': (2, 10), 'sum': (1, 1)}
+        """
+        positions = self._operations
+        codes, b = self._entries[positions, 0], self._entries[positions, 3]
+        sizes = np.where(codes >= _ARRAY_BIT, b, 1).astype(np.int64)
+        ops = self._ops[positions]
+        counts, numbers = np.bincount(ops), np.bincount(ops, sizes)
+        found: dict[str, tuple[int, int]] = {}
+
+        def add(name: str, count: int, size: int) -> None:
+            former = found.get(name, (0, 0))
+            found[name] = former[0] + count, former[1] + size
+
+        for op in np.flatnonzero(counts).tolist():
+            if op != _RULE:
+                add(readable(_NAMES[op]), int(counts[op]), int(numbers[op]))
+        for name, results in self._rules.values():
+            add(name, 1, sum(prod(shape) for _, shape in results))
+        return dict(sorted(found.items(), key=lambda item: (-item[1][1], item[0])))
 
     # --- where things stand
 
@@ -604,6 +635,39 @@ class Tape:
         )
         return nodes, list(edges)
 
+    def to_graph(self, max_rows: int = 60) -> Graph:
+        """The graph of the computation, for drawings of one's own: see `cadiff.plot.graph`.
+
+        Parameters
+        ----------
+        max_rows : int
+            How many operations, and how many inputs, are in it at most: the first and last ones.
+
+        Returns
+        -------
+        Graph
+            A named tuple of `title`, `nodes`: (name, lines of the label, kind), where the kind is
+            "input", "output", "operation" or "gap", and `edges`: (name, name).
+
+        Examples
+        --------
+        >>> import cadiff
+        >>> graph = cadiff.make_tape(lambda x: cadiff.sin(x) * x)(0.0).to_graph()
+        >>> [(name, lines[0], kind) for name, lines, kind in graph.nodes]
+        [('in0', 'x', 'input'), ('op0', '#0 sin', 'operation'), ('op1', '#1 multiply', 'output')]
+        >>> graph.edges
+        [('in0', 'op0'), ('op0', 'op1'), ('in0', 'op1')]
+        """
+        check_rows(max_rows)
+        returned = {row.node for row in self._rows(max_rows) if isinstance(row, Row) and row.note}
+        nodes, edges = self._graph(max_rows)
+        kinds = {"in": "input", "le": "gap"}
+        found = [
+            (node, label, "output" if node in returned else kinds.get(node[:2], "operation"))
+            for node, label in nodes
+        ]
+        return Graph(self._summary, found, edges).with_gaps_joined()
+
     def to_dot(self, max_rows: int = 60) -> str:
         r"""The graph of the computation in the language of Graphviz.
 
@@ -625,6 +689,13 @@ class Tape:
 
     def _repr_svg_(self) -> str:
         return _drawing(self._name, *self._graph(_MOST_DRAWN))
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what there is, and the drawing."""
+        stats = self.stats()
+        often = [f"{stats['by_operation'][name]:,} {name}" for name in stats["most_frequent"]]
+        rows = [("operations", ", ".join(often))] if often else []
+        return page(f"Tape of {self._summary}", rows, f"<div>{self._repr_svg_()}</div>")
 
 
 _MOST_DRAWN = 40

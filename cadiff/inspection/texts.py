@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "Graph",
     "abridged",
     "check_rows",
     "counted",
@@ -30,6 +31,33 @@ _READABLE = {
     "_gather": "take",
     "_amul": "multiply",
 }
+
+
+class Graph(NamedTuple):
+    """What reads what: nodes in an order in which edges lead forwards.
+
+    Attributes
+    ----------
+    title : str
+    nodes : list of (str, list of str, str)
+        A name, the lines of the label, and the kind: "input", "output", "operation", or "gap",
+        which stands for what is left out.
+    edges : list of (str, str)
+        Names of what is read, and of what reads it.
+    """
+
+    title: str
+    nodes: list[tuple[str, list[str], str]]
+    edges: list[tuple[str, str]]
+
+    def with_gaps_joined(self) -> Graph:
+        """With an edge to each gap that none leads to, from the operation before it."""
+        edges = list(self.edges)
+        led_to = {target for _, target in edges}
+        for before, (name, _, kind) in zip(self.nodes, self.nodes[1:], strict=False):
+            if kind == "gap" and name not in led_to and before[2] != "input":
+                edges.append((before[0], name))
+        return self._replace(edges=edges)
 
 
 def readable(name: str) -> str:

@@ -11,7 +11,8 @@ What is left out of `jac`, `hess` and `hessp` and a method can use is filled in 
 program of the function (see `cadiff.compile`), as sparse matrices where the structure is sparse.
 Where SciPy takes a vector of parameters, containers of numbers and arrays will do.
 
-`sgd`, `adam` and `lbfgs` train models by batches of data; `problem` serves cyipopt and nlopt.
+With `callback=History()` a result has the way that was taken to it. `sgd`, `adam` and `lbfgs`
+train models by batches of data; `problem` serves cyipopt and nlopt.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ except ImportError as _error:
 from ._constraints import NonlinearConstraint
 from ._fits import curve_fit, least_squares
 from ._global import basinhopping, differential_evolution, dual_annealing, shgo
+from ._history import History
 from ._minimize import minimize, minimize_scalar
 from ._problems import problem
 from ._roots import root, root_scalar
@@ -34,6 +36,7 @@ from ._training import adam, lbfgs, sgd
 
 __all__ = [
     "Bounds",
+    "History",
     "LinearConstraint",
     "NonlinearConstraint",
     "adam",

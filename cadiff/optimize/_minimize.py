@@ -10,6 +10,7 @@ import numpy as np
 from scipy import optimize
 
 from ._constraints import are_sparse, with_derivatives
+from ._history import History
 from ._objectives import LARGE_HESSIAN, Objective
 from ._progress import Progress
 from ._signatures import called_like
@@ -80,11 +81,15 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
         given["constraints"] = with_derivatives(given["constraints"], parameters, method)
         if method == "trust-constr" and are_sparse(given["constraints"], parameters.vector):
             given["options"] = {"sparse_jacobian": True, **(given.get("options") or {})}
-    if parameters.unflatten is not None and callable(given.get("callback")):
-        given["callback"] = _of_parameters(given["callback"], parameters)
+    history = given.get("callback")
+    if parameters.unflatten is not None and callable(history) and not isinstance(history, History):
+        given["callback"] = _of_parameters(history, parameters)
     with Progress("minimize", progress) as bar:
         objective = Objective(fun, parameters, args, "minimize", bar)
         fill_in(given, objective, parameters, fun, method)
+        if isinstance(history, History):
+            history.unflatten = parameters.unflatten
+            given["callback"] = _kept(history, given, objective, parameters.vector)
         result = optimize.minimize(given.pop("fun"), parameters.vector, **given)
     objective.warn_if_slow(np.asarray(result.x), len(parameters.vector) + 1)
     return in_containers(result, parameters)
@@ -170,6 +175,26 @@ def _of_parameters(callback: Callable[..., Any], parameters: Parameters) -> Call
 
         return with_result
     return lambda x, *state: callback(parameters.given(np.asarray(x)), *state)
+
+
+def _kept(
+    history: Any, given: dict[str, Any], objective: Objective, x0: FloatArray
+) -> Callable[[Any], None]:
+    """A callback that keeps values and gradients as far as the method computes them."""
+    fun, jac = given["fun"], given.get("jac")
+
+    def keep(intermediate_result: Any) -> None:
+        x = np.array(getattr(intermediate_result, "x", intermediate_result))
+        norm = np.nan
+        if jac == objective.gradient:  # which is known, with the value
+            norm = float(np.linalg.norm(objective.gradient(x)))
+        value = getattr(intermediate_result, "fun", None)
+        if value is None:
+            value = fun(x)[0] if jac is True else fun(x)
+        history.note(x, value, norm)
+
+    keep(x0)
+    return keep
 
 
 def in_containers(result: Any, parameters: Parameters) -> Any:

@@ -6,6 +6,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from ._history import History
+from ._results import Result, as_result
+
 Inner = Callable[..., Any]
 T = TypeVar("T")
 
@@ -41,7 +44,11 @@ def called_like(reference: Callable[..., Any]) -> Callable[[Inner], Inner]:
                     if parameter.kind is parameter.VAR_KEYWORD:
                         continue
                     raise TypeError(f"{name} needs {parameter.name!r}: {name}{signature}")
-            return inner(given, progress)
+            history = given.get("callback")
+            result = as_result(inner(given, progress))
+            if isinstance(history, History) and isinstance(result, Result):
+                result.history = history
+            return result
 
         call.__name__ = call.__qualname__ = name
         call.__module__ = inner.__module__

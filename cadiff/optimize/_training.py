@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
+from ._history import History
 from ._minimize import minimize
 from ._objectives import program_of
 from ._progress import Progress
+from ._results import Result
 from ._vectors import FloatArray, Parameters
 
 Batches = Callable[[int], Iterable[Any]]
@@ -279,7 +281,7 @@ def _train(
     program = program_of(parameters.of_vectors(f))
     batches = _batches(name, data, batch_size, rng)
     x = parameters.vector.copy()
-    result = optimize.OptimizeResult(x=x, fun=np.nan, nit=0, nfev=0, success=True)
+    result = Result(x=x, fun=np.nan, nit=0, nfev=0, success=True)
     result.message = f"all {epochs} epochs are done"
     with Progress(name, progress) as bar:
         for _ in range(epochs):
@@ -318,4 +320,6 @@ def _train(
                     result.message = f"the callback ended it after {result.nit} epochs"
                     break
     result.x = parameters.given(x)
+    if isinstance(callback, History):
+        result.history = callback
     return result

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .. import binding
 from ..binding import Code
 from ..inspection.texts import (
+    Graph,
     abridged,
     check_rows,
     counted,
@@ -34,7 +35,7 @@ from .instructions import (
     written_by,
 )
 
-__all__ = ["to_dot", "to_text"]
+__all__ = ["graph", "to_dot", "to_text"]
 
 Places = NDArray[np.int64]
 
@@ -393,6 +394,15 @@ def to_dot(codes: Iterable[tuple[str, Code]], name: str, max_rows: int = 100) ->
         inner.insert(1, f"  label={quoted([title])};")
         lines += [f"  {line}" for line in inner]
     return "\n".join([*lines, "}"])
+
+
+def graph(code: Code, title: str, max_rows: int = 100) -> Graph:
+    """A program as a graph of what its instructions read; parameters as those of `to_text`."""
+    check_rows(max_rows)
+    nodes, edges = _graph(_Listing(code, whole_loops=True), max_rows, "")
+    kinds = {"inputs": "input", "results": "output", "left_out": "gap"}
+    found = [(name, label, kinds.get(name, "operation")) for name, label, _ in nodes]
+    return Graph(title, found, edges).with_gaps_joined()
 
 
 def _graph(

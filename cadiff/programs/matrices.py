@@ -228,6 +228,16 @@ class SparseCalls(Part):
             data = recent[1].run_at(args[0])
             if data is not None:
                 return recent[1].assemble(data)
+        return self.planned(request, args, kwargs, argnums)[0]
+
+    def planned(
+        self,
+        request: Request,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        argnums: int | Sequence[int] = 0,
+    ) -> tuple[Any, MatrixPlan | None]:
+        """The matrix that is requested, and how it was computed; None if f was run as it is."""
         numbers, _ = checked_argnums(argnums)
         return self._sparse(request, args, dict(kwargs), numbers)
 
@@ -237,7 +247,7 @@ class SparseCalls(Part):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         numbers: tuple[int, ...],
-    ) -> Any:
+    ) -> tuple[Any, MatrixPlan | None]:
         if carries_derivatives(args, kwargs):
             raise TypeError(
                 f"sparse_{request.what} gives a matrix of floats, so it cannot be differentiated; "
@@ -247,7 +257,7 @@ class SparseCalls(Part):
         call = Call(args, kwargs, numbers)
         check_real(f"sparse_{request.what}", call.structure)
 
-        def matrix(recorded: Recorded) -> Any:
+        def matrix(recorded: Recorded) -> tuple[Any, MatrixPlan | None]:
             if recorded.output.is_complex:
                 raise TypeError(
                     "sparse_jacobian is of real numbers, but f returns complex ones: return their "
@@ -259,19 +269,20 @@ class SparseCalls(Part):
             data = met(plan.run(call.vector()))
             if call.is_one_vector:
                 self._recent = (request, plan, recorded)
-            return plan.assemble(_as_given(data, call))
+            return plan.assemble(_as_given(data, call)), plan
 
-        done, result = False, None
+        result: tuple[Any, MatrixPlan | None]
+        done = False
         if not binding.is_hooked():
             done, result = self._traces.replayed(call, matrix, once=True)
         if not done:
             recorded = record(self._function, call, self._optimize)
             if isinstance(recorded, str):
-                return self._from_dense(request, call)
+                return self._from_dense(request, call), None
             try:
                 result = matrix(recorded)
             except (CallError, MissedError, ObstacleError, PointError):
-                return self._from_dense(request, call)
+                return self._from_dense(request, call), None
             finally:
                 self._recent = None
         return result

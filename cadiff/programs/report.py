@@ -6,14 +6,33 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from ..binding import Code, MatrixPlan
-from ..inspection.texts import check_rows, counted
+from ..inspection.texts import Graph, check_rows, counted
+from ..transforms._pages import page
 from . import listings
 from .codegen import name_in_c, to_c
-from .recordings import Call, first_argument
+from .profiles import Profile, lines_of, measured
+from .recordings import Call, Recorded, first_argument
 from .traces import Part
 
 __all__ = ["Report"]
+
+# What is profiled, by names of methods and of codes.
+_CODES = {
+    "value": "value",
+    "grad": "gradient",
+    "value_and_grad": "gradient",
+    "jvp": "push",
+    "vjp": "pull",
+    "hvp": "second",
+}
+_MATRICES = ("jacobian", "hessian")
+_OF_NUMBERS = ("grad", "value_and_grad", "hvp", "hessian")
+
+_COUNTS = ("recordings", "branch_changes", "eager")
+_MOST_SHOWN = 10  # recordings, and programs of each, in notebooks
 
 
 class Report(Part):
@@ -79,6 +98,88 @@ class Report(Part):
             ]
             yield f"recording {k}: {', '.join(counts)}", programs
 
+    def profile(self, /, *args: Any, what: str = "value_and_grad", **kwargs: Any) -> Profile:
+        """Which operations of a program take the time, at some arguments.
+
+        Each instruction is timed by itself, in C, in some replays; so are single operations, that
+        a run of them may be divided among its kinds. Replays that are not profiled do not ask for
+        any of this.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Arguments of f, of which the first is differentiated by.
+        what : {"value", "grad", "value_and_grad", "jvp", "vjp", "hvp", "jacobian", "hessian"}
+            Which program. A matrix that is made of products is none: ask for these.
+
+        Returns
+        -------
+        Profile
+            A named tuple of `what`, the `seconds` of a replay, and `costs`: for each kind of
+            operation its name, how many numbers it computes, seconds, and the files and lines in
+            which f has it.
+
+        Examples
+        --------
+        >>> import cadiff, numpy as np
+        >>> program = cadiff.compile(lambda x: (cadiff.exp(x) * x).sum())
+        >>> profile = program.profile(np.ones(100_000), what="value")
+        >>> sorted((cost.operation, cost.numbers) for cost in profile.costs)
+        [('exp', 100000), ('multiply', 100000), ('sum', 100000)]
+        """
+        if what not in _CODES and what not in _MATRICES:
+            raise ValueError(f"what is one of {[*_CODES, *_MATRICES]}, not {what!r}")
+        call = Call(args, kwargs, first_argument(args))
+
+        def profiled(recorded: Recorded) -> Profile:
+            if what in _OF_NUMBERS and not recorded.is_number:
+                raise ValueError(
+                    f'profile: what="{what}" is of one number, but f returns '
+                    f'{recorded.graph.n_outputs}: "value", "jvp", "vjp" and "jacobian" are not'
+                )
+            code = self._code_for(what, call, recorded)
+            inputs = call.vector()
+            along = np.ones(code.n_inputs - inputs.size)
+            lines = lines_of(self._function, call)
+            return measured(what, code, np.concatenate([inputs, along]), lines)
+
+        done, profile = self._traces.replayed(call, profiled)
+        if not done:
+            why = self._traces.obstacle(call) or "there are max_traces others"
+            raise ValueError(
+                f"{self!r} has no recording of this call, which is run as it is: {why}"
+            )
+        found: Profile = profile
+        return found
+
+    def _code_for(self, what: str, call: Call, recorded: Recorded) -> Code:
+        """The code of a derivative by the first argument."""
+        if what in _CODES:
+            ranges = () if what == "value" else call.ranges
+            return self._traces.code(recorded, _CODES[what], ranges)
+        with self._traces.lock:
+            plan = recorded.plan(what, call.ranges)
+        if plan.n_colors > 0:
+            parts = '"hvp"' if what == "hessian" else '"vjp"' if plan.is_backward else '"jvp"'
+            raise ValueError(
+                f"profile: this {what.capitalize()} is made of products along {plan.n_colors} "
+                f"directions; profile what={parts}, which is one of them"
+            )
+        return plan.code
+
+    def _repr_html_(self) -> str:
+        """For notebooks: a table of the recordings, and of what was made of them."""
+        stats = self.stats()
+        rows = [(name.replace("_", " "), str(stats[name])) for name in _COUNTS if stats[name]]
+        rows += [("run as it is", reason) for reason in stats["obstacles"]]
+        for title, programs in list(self._programs())[:_MOST_SHOWN]:
+            recording, _, counts = title.partition(": ")
+            rows.append((recording, counts))
+            for what, code in programs[:_MOST_SHOWN]:
+                operations = counted(code.n_operations, "operation")
+                rows.append((what, f"{operations}, {counted(code.nbytes, 'byte')}"))
+        return page(repr(self).strip("<>"), rows)
+
     def to_text(self, max_rows: int = 200) -> str:
         """The programs that were made so far, instruction by instruction.
 
@@ -123,6 +224,32 @@ class Report(Part):
         if len(lines) == 1:
             lines.append("nothing was recorded yet: call it, or one of its methods")
         return "\n".join(lines)
+
+    def to_graph(self, what: str | None = None, max_rows: int = 100) -> Graph:
+        """One of the programs that were made so far as a graph: see `cadiff.plot.graph`.
+
+        Parameters
+        ----------
+        what : str, optional
+            How `to_text` calls it, or how that begins: "value", "gradient" ... The first one of
+            the recording that was used last unless told.
+        max_rows : int
+            How many instructions are in it at most: the first and the last ones.
+
+        Returns
+        -------
+        Graph
+            As from `Tape.to_graph`.
+        """
+        titles = []
+        for _, programs in self._programs():
+            for title, code in programs:
+                if what is None or title.startswith(what):
+                    return listings.graph(code, f"{self!r}".strip("<>") + f": {title}", max_rows)
+                titles.append(title)
+        if not titles:
+            raise ValueError(f"{self!r} has no program yet: call it, or one of its methods")
+        raise ValueError(f"{self!r} has no program that is called {what!r}, but {titles}")
 
     def to_dot(self, max_rows: int = 100) -> str:
         r"""The programs that were made so far as a graph in the language of Graphviz.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..binding import MatrixPlan
 from ..transforms._base import Function, Transform
 from .matrices import Format, Request
 from .program import Program
@@ -28,6 +29,15 @@ class SparseMatrix(Transform):
 
     def __call__(self, x: Any, /, *args: Any, **kwargs: Any) -> Any:
         return self._program.sparse(self._request, (x, *args), kwargs)
+
+    @property
+    def what(self) -> str:
+        """Which matrix it is: "jacobian" or "hessian"."""
+        return self._request.what
+
+    def planned(self, *args: Any, **kwargs: Any) -> tuple[Any, MatrixPlan | None]:
+        """The matrix, and how it was computed; None if f was run as it is."""
+        return self._program.planned(self._request, args, kwargs)
 
 
 def sparse_jacobian(

@@ -33,7 +33,7 @@ MOST_ITERATIONS = 10_000  # of a fixed point
 
 
 def root(f: Function, x0: Any, *args: Any, solver: Solver | None = None) -> Any:
-    """A solution x of f(x, *args) = 0, as a function of all that f reads.
+    """A solution x of `f(x, *args) = 0`, as a function of all that f reads.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def root(f: Function, x0: Any, *args: Any, solver: Solver | None = None) -> Any:
 
 
 def fixed_point(f: Function, x0: Any, *args: Any, solver: Solver | None = None) -> Any:
-    """A solution x of x = f(x, *args), as a function of all that f reads.
+    """A solution x of `x = f(x, *args)`, as a function of all that f reads.
 
     As `root`; f returns the structure of x. Unless a solver is given, which gets the residual
     f(x) - x, f is applied until x does not change any more.

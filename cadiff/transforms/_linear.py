@@ -15,6 +15,7 @@ from ..operations.arrays import stack
 from ._base import check_function
 from ._frozen import carried, joined, parted
 from ._outputs import Output, all_shapes, handed_out
+from ._pages import page
 from ._reverse import vjp
 
 __all__ = ["LinearMap", "linearize"]
@@ -98,6 +99,17 @@ class _Recorded:
             return joined(carry(parted(matrix, shapes)))
         columns = [joined(carry(parted(column, shapes))) for column in matrix.T]
         return stack(columns, axis=1)
+
+
+_MOST_SHOWN = 6  # shapes, in notebooks
+
+
+def _in_words(size: int, shapes: Sequence[Shape]) -> str:
+    """Numbers, and the arrays that they stand in."""
+    arrays = [str(shape) for shape in shapes[:_MOST_SHOWN] if shape]
+    more = ["..."] if len(shapes) > _MOST_SHOWN else []
+    numbers = f"{size:,} number{'' if size == 1 else 's'}"
+    return f"{numbers}: {', '.join(arrays + more)}" if arrays else numbers
 
 
 _PARTS = {"_action", "_structure", "_output", "_count", "_single", "_transposed"}
@@ -218,6 +230,15 @@ class LinearMap:
 
     def __repr__(self) -> str:
         return f"<cadiff.LinearMap of shape {self.shape}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what it maps to what."""
+        m, n = self.shape
+        shapes = [shape for shapes in self._structure.leaf_shapes() for shape in shapes]
+        sides = [_in_words(n, shapes), _in_words(m, self._output.shapes)]
+        if self._transposed:
+            sides = [_in_words(n, self._output.shapes), _in_words(m, shapes)]
+        return page(f"LinearMap of shape {self.shape}", [("of", sides[0]), ("to", sides[1])])
 
     def todense(self) -> NDArray[np.float64]:
         """The matrix of the map, shape (m, n)."""

@@ -148,6 +148,15 @@ void cad_program_take_inputs(const CadProgram *program, double *places, const do
 enum { CAD_CALL_FAILED = -2, CAD_OUT_OF_BOUNDS = -3 };
 long cad_program_run(const CadProgram *program, double *room);
 
+/* As cad_program_run, with a clock in seconds: what each instruction takes is added to
+ * seconds[its index]. */
+long cad_program_profile(const CadProgram *program, double *room, double (*now)(void),
+                         double *seconds);
+/* The same for each of the single operations, apart from those before and after it, which takes
+ * longer than to run it among them. The place `spare` is written to. */
+long cad_program_profile_singles(const CadProgram *program, double *room, int32_t spare,
+                                 double (*now)(void), double *seconds);
+
 /* What stands where a guard looks that was found not to hold. */
 double cad_program_outcome(const CadProgram *program, const double *room, long guard);
 

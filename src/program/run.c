@@ -389,6 +389,105 @@ long cad_program_run(const CadProgram *program, double *room) {
     return failed_at_end(program, &places);
 }
 
+/* --- what takes the time, at one point --- */
+
+/* A clock, and what it takes to read it. */
+typedef struct Stopwatch {
+    double (*now)(void);
+    double cost;
+} Stopwatch;
+
+static double seconds_since(const Stopwatch *watch, double begun) {
+    const double seconds = watch->now() - begun - watch->cost;
+    return seconds > 0.0 ? seconds : 0.0;
+}
+
+static Stopwatch stopwatch(double (*now)(void)) {
+    Stopwatch watch = {now, 0.0};
+    double least = 1.0;
+    for (int k = 0; k < 64; k++) {
+        const double seconds = seconds_since(&watch, now());
+        least = seconds < least ? seconds : least;
+    }
+    watch.cost = least;
+    return watch;
+}
+
+static void profile_fused(const CadInstruction *code, const Places *places, const Stopwatch *watch,
+                          double *seconds) {
+    for (size_t first = 0; first < code->n; first += CAD_TILE) {
+        const size_t n = code->n - first < CAD_TILE ? code->n - first : CAD_TILE;
+        for (uint32_t k = 0; k < code->fused; k++) {
+            const double begun = watch->now();
+            run_vector(&code[k], places, first, n);
+            seconds[k] += seconds_since(watch, begun);
+        }
+    }
+}
+
+long cad_program_profile(const CadProgram *program, double *room, double (*now)(void),
+                         double *seconds) {
+    const Places places = places_of_point(cad_program_places(program, 1, room));
+    const Stopwatch watch = stopwatch(now);
+    for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
+        const CadInstruction *i = &program->code[k];
+        if (i->fused > 1) {
+            profile_fused(i, &places, &watch, seconds + k);
+            continue;
+        }
+        const double begun = now();
+        const long missed = run_instruction(program, i, &places);
+        seconds[k] += seconds_since(&watch, begun);
+        if (missed != -1) {
+            return missed;
+        }
+    }
+    return failed_at_end(program, &places);
+}
+
+/* A clock is too coarse for one operation: so many in a row, which write to `spare` alone. */
+static double seconds_of_single(CadSingle single, double *at, int32_t spare,
+                                const Stopwatch *watch) {
+    enum { TURNS = 32 };
+    CadSingle turns[TURNS];
+    single.out = spare;
+    if (single.op == CAD_SINGLE_SINCOS) {
+        single.y = spare;
+    }
+    for (int k = 0; k < TURNS; k++) {
+        turns[k] = single;
+    }
+    const double begun = watch->now();
+    run_singles(turns, TURNS, at);
+    return seconds_since(watch, begun) / TURNS;
+}
+
+long cad_program_profile_singles(const CadProgram *program, double *room, int32_t spare,
+                                 double (*now)(void), double *seconds) {
+    const Places places = places_of_point(cad_program_places(program, 1, room));
+    const Stopwatch watch = stopwatch(now);
+    for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
+        const CadInstruction *i = &program->code[k];
+        if (i->kind != CAD_SINGLES) {
+            const long missed = run_instruction(program, i, &places);
+            if (missed != -1) {
+                return missed;
+            }
+            continue;
+        }
+        for (size_t turn = 0; turn < (size_t)i->y; turn++) {
+            for (size_t s = (size_t)i->x; s < (size_t)i->x + i->n; s++) {
+                const CadSingle *single = &program->singles[s];
+                if (turn == 0) {
+                    seconds[s] += seconds_of_single(*single, places.own, spare, &watch);
+                }
+                run_singles(single, 1, places.own);
+            }
+        }
+    }
+    return failed_at_end(program, &places);
+}
+
 double cad_program_outcome(const CadProgram *program, const double *room, long guard) {
     const Places places = places_of_point((double *)room + program->n_constants);
     size_t low = 0, high = program->n_checks;

@@ -1,10 +1,11 @@
 /* The tests of the core as a program.
  *
- *   test_core --list    the names of all tests
- *   test_core NAME      run one test; the exit status tells whether it passed
- *   test_core           run all
+ *   test_core --list     the names of all tests
+ *   test_core NAME ...   run these; the exit status tells whether all passed
+ *   test_core            run all
  *
- * tests/test_c_core.py builds and runs it. */
+ * Each name is printed before the test runs: a crash is that of the last one.
+ * tests/c/test_c_core.py builds and runs it. */
 #include "check.h"
 
 #include <stdio.h>
@@ -21,6 +22,8 @@ enum { SUITES = sizeof suites / sizeof suites[0] };
 
 static void run(const Test *test) {
     const size_t before = check_failures();
+    printf("%s\n", test->name);
+    fflush(stdout);
     check_subject(NULL);
     test->run();
     const size_t failed = check_failures() - before;
@@ -29,23 +32,35 @@ static void run(const Test *test) {
     }
 }
 
-int main(int argc, char **argv) {
-    const char *const wanted = argc > 1 ? argv[1] : NULL;
-    const int list = wanted != NULL && strcmp(wanted, "--list") == 0;
-    int found = 0;
+static const Test *find(const char *name) {
     for (int i = 0; i < SUITES; i++) {
         for (const Test *test = suites[i]; test->name != NULL; test++) {
-            if (list) {
-                printf("%s\n", test->name);
-            } else if (wanted == NULL || strcmp(wanted, test->name) == 0) {
-                run(test);
-                found = 1;
+            if (strcmp(test->name, name) == 0) {
+                return test;
             }
         }
     }
-    if (!list && !found) {
-        fprintf(stderr, "no test is called %s\n", wanted);
-        return 2;
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    const int list = argc > 1 && strcmp(argv[1], "--list") == 0;
+    for (int i = 0; argc == 1 + list && i < SUITES; i++) {
+        for (const Test *test = suites[i]; test->name != NULL; test++) {
+            if (list) {
+                printf("%s\n", test->name);
+            } else {
+                run(test);
+            }
+        }
+    }
+    for (int i = 1 + list; i < argc; i++) {
+        const Test *const test = find(argv[i]);
+        if (test == NULL) {
+            fprintf(stderr, "no test is called %s\n", argv[i]);
+            return 2;
+        }
+        run(test);
     }
     return check_failures() > 0;
 }

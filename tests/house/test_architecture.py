@@ -106,7 +106,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "transforms",
         [
-            {"_base", "_outputs", "_frozen"},
+            {"_base", "_outputs", "_frozen", "_pages"},
             {"_complex"},
             {"_axes", "_blocks", "_flat", "_forward", "_reverse"},
             {"_jacobians", "_second", "_points"},
@@ -125,7 +125,8 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"traces"},
             {"exact", "inner"},
             {"fallbacks"},
-            {"batches", "derivatives", "matrices", "report"},
+            {"batches", "derivatives", "matrices", "profiles"},
+            {"report"},
             {"program"},
             {"compiling", "rows", "sparse"},
             {"mapping"},
@@ -135,11 +136,20 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "optimize",
         [
-            {"_progress", "_signatures", "_vectors"},
-            {"_objectives"},
+            {"_progress", "_results", "_vectors"},
+            {"_history", "_objectives"},
+            {"_signatures"},
             {"_constraints"},
             {"_minimize"},
             {"_fits", "_global", "_problems", "_roots", "_training"},
+            {"__init__"},
+        ],
+    ),
+    (
+        "plot",
+        [
+            {"_axes", "_layout"},
+            {"_contours", "_convergence", "_graph", "_profile", "_sparsity"},
             {"__init__"},
         ],
     ),

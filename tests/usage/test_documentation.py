@@ -1,17 +1,18 @@
 """What the documentation says is true: code runs, links lead somewhere, limits are kept.
 
 The Python blocks of CONTRIBUTING.md and of the design pages run as they stand, page by page, from
-the first block of a page to its last. (Those of the README have tests of their own.)
+the first block of a page to its last. (Those of the README have tests of their own; those of other
+pages are in docs/test_pages.py, since they use more libraries.)
 """
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from ..helpers import pages
 from ..helpers.table import TABLE, generate
 
 ROOT = Path(__file__).parents[2]
@@ -23,18 +24,9 @@ def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-def blocks(text: str, language: str) -> list[re.Match[str]]:
-    pattern = rf"^```{language}\n(.*?)^```$"
-    return list(re.finditer(pattern, text, re.MULTILINE | re.DOTALL))
-
-
 @pytest.mark.parametrize("page", [ROOT / "CONTRIBUTING.md", *DESIGN], ids=name_of)
 def test_the_code_of_a_page_runs(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    namespace: dict[str, Any] = {}
-    for block in blocks(text, "python"):
-        lines = text.count("\n", 0, block.start(1))  # so that a traceback names the line
-        exec(compile("\n" * lines + block[1], str(page), "exec"), namespace)
+    pages.run(page)
 
 
 def test_quoted_code_is_that_of_the_package() -> None:
@@ -42,7 +34,7 @@ def test_quoted_code_is_that_of_the_package() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     sources = [*(ROOT / "cadiff/numpy").glob("*.py"), ROOT / "tests/helpers/cases_numpy.py"]
     code = "\n".join(source.read_text(encoding="utf-8") for source in sources)
-    quoted = [b[1] for b in blocks(text, "") if b[1].startswith(("@implements", "case("))]
+    quoted = [b[1] for b in pages.blocks(text, "") if b[1].startswith(("@implements", "case("))]
     assert len(quoted) == 2
     assert all(block in code for block in quoted)
 
@@ -80,3 +72,21 @@ def test_the_index_lists_every_page_of_the_design() -> None:
 def test_the_guide_for_contributors_stays_short() -> None:
     """What explains a decision belongs into docs/design."""
     assert (ROOT / "CONTRIBUTING.md").stat().st_size <= 10 * 1024
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "1.0 / 3.0  # 0.334",
+        "(1.0, 2)  # (1.0, 3)",
+        "x = [0.5]  # [0.6]: half",
+        "import numpy as np\nnp.ones((2, 3))  # (3, 2)",
+        '{"a": 1.0}  # {"b": 1.0}',
+        "print(2)\n```\n\n```output\n3",
+    ],
+)
+def test_pages_that_show_what_is_not_so_are_found(code: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"```python\n{code}\n```\n", encoding="utf-8")
+    with pytest.raises(AssertionError, match="shows"):
+        pages.run(page)

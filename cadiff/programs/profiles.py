@@ -1,0 +1,170 @@
+"""What takes the time in a program: its instructions, each with a clock, added up by kind."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from math import prod
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import binding
+from ..binding import Code, PlaceNotes, Recording
+from ..inspection.texts import readable
+from .instructions import InstructionKind, views
+from .recordings import Call, met
+
+__all__ = ["Cost", "Profile", "lines_of", "measured"]
+
+FloatArray = NDArray[np.float64]
+
+_NAMES, _ = binding.operation_names()
+_WORDS = {
+    InstructionKind.TAKE: "take",
+    InstructionKind.TOTAL: "sum",
+    InstructionKind.ZEROS: "zeros",
+    InstructionKind.SUMS: "sum",
+    InstructionKind.PRODUCT: "matmul",
+    InstructionKind.ADD_TO: "add to",
+    InstructionKind.ADD_AT: "add.at",
+    InstructionKind.COMPARE: "guard",
+    InstructionKind.TAKE_BY: "take",
+    InstructionKind.ADD_BY: "add.at",
+}
+_BY_OPERATION = (InstructionKind.VECTOR, InstructionKind.ROWS)
+_BY_PLAN = (
+    InstructionKind.ROWS,
+    InstructionKind.SUMS,
+    InstructionKind.PRODUCT,
+    InstructionKind.ADD_TO,
+    InstructionKind.TAKE_BY,
+    InstructionKind.ADD_BY,
+)
+
+_SECONDS = 0.2  # that are spent on a profile, about, ...
+_FEWEST, _MOST = 3, 25  # ... but so many replays
+_SHORTEST = 1e-4  # seconds, below which several runs are timed together
+
+
+class Cost(NamedTuple):
+    """What all operations of one kind take.
+
+    Attributes
+    ----------
+    operation : str
+        Their name.
+    numbers : int
+        How many numbers they compute, or move.
+    seconds : float
+        How long that takes in one replay.
+    lines : tuple of (str, int)
+        The files and lines in which such operations are written, the most frequent first; those
+        of the derivative alone have none.
+    """
+
+    operation: str
+    numbers: int
+    seconds: float
+    lines: tuple[tuple[str, int], ...] = ()
+
+
+class Profile(NamedTuple):
+    """What takes the time in a program.
+
+    Attributes
+    ----------
+    what : str
+        What it computes.
+    seconds : float
+        How long a replay takes that no clock interrupts: the least of some.
+    costs : list of Cost
+        By kinds of operations, the most expensive first.
+    """
+
+    what: str
+    seconds: float
+    costs: list[Cost]
+
+
+def measured(
+    what: str, code: Code, inputs: FloatArray, lines: dict[str, tuple[tuple[str, int], ...]]
+) -> Profile:
+    """The profile of a code at some inputs, whose guards hold there."""
+    met(code.run(inputs))
+    once = _seconds_of(code, inputs, 1)
+    runs = max(1, int(_SHORTEST / max(once, 1e-9)))
+    totals: list[float] = []
+    found: list[tuple[FloatArray, FloatArray]] = []
+    begun = perf_counter()
+    while len(found) < _FEWEST or (len(found) < _MOST and perf_counter() - begun < _SECONDS):
+        totals.append(_seconds_of(code, inputs, runs))
+        found.append(code.profile(inputs))
+    # The least of all: whatever else the machine does makes it longer.
+    whole, singles = (np.min(np.stack(parts), axis=0) for parts in zip(*found, strict=True))
+    kinds = _by_kind(code, whole, singles)
+    costs = [Cost(name, *kinds[name], lines.get(name, ())) for name in kinds]
+    costs.sort(key=lambda cost: (-cost.seconds, cost.operation))
+    return Profile(what, min(totals), costs)
+
+
+def _seconds_of(code: Code, inputs: FloatArray, runs: int) -> float:
+    begun = perf_counter()
+    for _ in range(runs):
+        code.run(inputs)
+    return (perf_counter() - begun) / runs
+
+
+def _by_kind(code: Code, whole: FloatArray, singles: FloatArray) -> dict[str, tuple[int, float]]:
+    """By names how many numbers there are, and seconds.
+
+    Single operations are timed all together, which is divided in proportion to what each of them
+    takes apart.
+    """
+    parts = code.parts()
+    counts: Counter[str] = Counter()
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for k, (kind, op, n, _, _, x, y, z, *_) in enumerate(parts["code"].tolist()):
+        if kind == InstructionKind.SINGLES:
+            apart = singles[x : x + n] + 1e-12  # so that nothing is divided by 0
+            ops = parts["singles"]["op"][x : x + n]
+            shares = np.bincount(ops, apart) * (whole[k] / apart.sum())
+            for which, number in enumerate(np.bincount(ops).tolist()):
+                if number:
+                    name = _single_name(which)
+                    counts[name] += number * y
+                    seconds[name] += float(shares[which])
+            continue
+        if kind == InstructionKind.CALL:
+            name, n = code.steps[z].name, y
+        else:
+            name = readable(_NAMES[op]) if kind in _BY_OPERATION else _WORDS[kind]
+            if kind in _BY_PLAN:
+                n = prod(views(parts, x)[0])
+        counts[name] += n
+        seconds[name] += float(whole[k])
+    return {name: (counts[name], seconds[name]) for name in counts}
+
+
+def _single_name(op: int) -> str:
+    return "sin and cos" if op == len(_NAMES) else readable(_NAMES[op])
+
+
+def lines_of(f: Callable[..., Any], call: Call) -> dict[str, tuple[tuple[str, int], ...]]:
+    """By names of operations the files and lines in which f has them in a call."""
+    found: dict[str, Counter[tuple[str, int]]] = {}
+    inputs = tuple(call.inputs)
+    with PlaceNotes() as notes, Recording(inputs, tuple(range(len(inputs))), f=f) as recording:
+        args, kwargs = call.with_inputs(recording.lifted, lends=True)
+        out = f(*args, **kwargs)
+        places = notes.places(recording)
+        del args, kwargs, out  # Vars that are alive at a rewind have to be found
+    for name, file, line in places:
+        found.setdefault(readable(name), Counter())[file, line] += 1
+    for name in ("sin", "cos"):
+        found.setdefault("sin and cos", Counter()).update(found.get(name, {}))
+    return {
+        name: tuple(place for place, _ in lines.most_common()) for name, lines in found.items()
+    }

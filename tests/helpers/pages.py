@@ -1,0 +1,97 @@
+"""Pages of documentation: their blocks of code run, and what they show is what comes out.
+
+The blocks marked `python` of a page run in one namespace, from the first to the last. A page shows
+results in two ways:
+
+* A comment behind an expression or an assignment that is a literal of Python is its value, to the
+  digits written: `f(2.0)  # 0.69`. Of an array it may be the shape, `# (3, 2)`. What follows a
+  colon or a semicolon is prose, and so is every comment that is no literal.
+* A block marked `output` is what the block before it prints, but for white space; `...` stands for
+  whatever is left out.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import doctest
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+PROSE = object()
+FENCE = r"^```{}\n(.*?)^```$"
+
+
+def blocks(text: str, language: str) -> list[re.Match[str]]:
+    return list(re.finditer(FENCE.format(language), text, re.MULTILINE | re.DOTALL))
+
+
+def run(page: Path) -> None:
+    """Run the code of a page, and compare what it shows."""
+    text = page.read_text(encoding="utf-8")
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    printed = None
+    for block in blocks(text, "(?:python|output)"):
+        if block[0].startswith("```output"):
+            assert printed is not None, f"{page}: output of no block: {block[1]}"
+            options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+            same = doctest.OutputChecker().check_output(block[1], printed, options)
+            assert same, f"{page} shows\n{block[1]}where this is printed:\n{printed}"
+        else:
+            lines = text.count("\n", 0, block.start(1))  # so that a traceback names the line
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                run_block("\n" * lines + block[1], page, namespace)
+            printed = out.getvalue()
+
+
+def run_block(source: str, page: Path, namespace: dict[str, Any]) -> None:
+    """Run statements one by one; what a comment states is compared with what they give."""
+    comments = dict(comments_of(source))
+    for statement in ast.parse(source, str(page)).body:
+        told = literal(comments.get(statement.end_lineno or 0, ""))
+        if isinstance(statement, ast.Expr | ast.Assign) and told is not PROSE:
+            code = compile(ast.Expression(statement.value), str(page), "eval")
+            namespace["_"] = result = eval(code, namespace)
+            place = f"{page}:{statement.lineno} shows {told!r}, but it is {result!r}"
+            assert agree(told, result), place
+            if isinstance(statement, ast.Expr):
+                continue
+            statement.value = ast.copy_location(ast.Name("_", ast.Load()), statement.value)
+        exec(compile(ast.Module([statement], []), str(page), "exec"), namespace)
+
+
+def comments_of(source: str) -> Iterator[tuple[int, str]]:
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string.lstrip("# ")
+
+
+def literal(comment: str) -> Any:
+    """The value that a comment states, or PROSE."""
+    for text in (comment, re.split("[:;] ", comment)[0]):
+        with contextlib.suppress(ValueError, SyntaxError):
+            return ast.literal_eval(text)
+    return PROSE
+
+
+def agree(told: Any, result: Any) -> bool:
+    """Whether a result is what is told, to the digits that are told."""
+    if isinstance(told, dict):
+        return set(told) == set(result) and all(agree(told[k], result[k]) for k in told)
+    if isinstance(told, tuple) and hasattr(result, "shape") and told != ():
+        return told == result.shape
+    if isinstance(told, list | tuple):
+        parts = list(result)
+        return len(told) == len(parts) and all(map(agree, told, parts))
+    if isinstance(told, float):
+        return bool(abs(told - result) <= 0.51 * 10.0 ** Decimal(repr(told)).as_tuple().exponent)
+    if isinstance(told, int | complex) and not isinstance(told, bool):
+        return bool(np.isclose(told, result, rtol=1e-12))
+    return bool(told == result)
