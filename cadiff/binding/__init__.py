@@ -165,13 +165,17 @@ from .rules import (
     is_like,
     is_real_array,
     plain_arguments,
+    record_linear,
     record_rule,
+    ruled,
+    ruled_arguments,
     tag_of_arguments,
+    taking_part,
 )
 from .signatures import INTEGERS, are_exact, may_be_input, whole
 from .snapshots import snapshot
 from .sparse import MatrixPlan, Pattern, plan_matrix
-from .spectra import half_of_spectrum, whole_of_spectrum
+from .spectra import half_of_spectrum, resized, whole_of_spectrum
 from .steps import CallError, ObstacleError, PointError, is_deriving
 from .tape import (
     active_array,

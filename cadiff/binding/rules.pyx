@@ -6,6 +6,7 @@ from math import prod
 import numpy as np
 
 cimport cython
+from libc.stdint cimport int64_t
 from cpython.contextvars cimport PyContextVar_Reset, PyContextVar_Set
 
 from . cimport c_numpy as cnp
@@ -17,8 +18,8 @@ from .atoms cimport carries, shape
 from .hooks cimport enter_step, leave_step, look_at_rule
 from .forward cimport Forward
 
-from .atoms import make_dual, split_dual
-from .guards import note_rule
+from .atoms import make_dual, split_dual, values_in_place
+from .guards import depends, note_rule
 
 
 cdef list read_values(rule, list operands):
@@ -48,12 +49,25 @@ cdef list values_for(rule, list numbers):
     return [None] * len(numbers) if rule.is_linear else [plain_value(x) for x in numbers]
 
 
+cdef object adjoints_in_place(CadTape *tape, var):
+    """The adjoints of a contiguous Var where they stand, to be read until the pass goes on."""
+    cdef size_t low, high
+    if not CAD_IS_VAR_ARRAY(var) or CAD_VAR(var).view.size == 0:
+        return cad_var_adjoint(CAD_VAR(var))
+    cad_var_bounds(CAD_VAR(var), &low, &high)
+    cad_tape_prepare_adjoints(tape, low, high)
+    return cad_var_transient(CAD_VAR(var), cad_tape_adjoints(tape, <int64_t>low), 0)
+
+
 cdef int pull_rule(CadTape *tape, size_t index) except -1:
     """Hand on the adjoints of a rule's results: what a sweep does at such an entry."""
     cdef CadPass put_aside
     cdef list operands, outs
     rule, operands, outs = rule_views(tape, index)
-    cotangents = [cad_var_adjoint(CAD_VAR(out)) for out in outs]
+    if rule.is_linear:  # which keeps nothing of them
+        cotangents = [adjoints_in_place(tape, out) for out in outs]
+    else:
+        cotangents = [cad_var_adjoint(CAD_VAR(out)) for out in outs]
     if are_zero(cotangents):
         return 0
     check(cad_tape_leave_pass(tape, &put_aside))
@@ -281,6 +295,37 @@ def active_arguments(tuple args):
     return [k for k in range(len(args)) if CAD_IS_VAR(args[k]) and not is_constant(args[k])]
 
 
+def ruled(x):
+    """A number as rules get it: plain floats as NumPy has them, which divide by zero."""
+    if type(x) is float:
+        return np.float64(x)
+    return tuple([ruled(each) for each in x]) if type(x) is tuple else x
+
+
+def ruled_arguments(list kept, list which, list operands):
+    """All arguments as rules get them, with operands in some places."""
+    cdef Py_ssize_t k
+    cdef list args = [ruled(arg) for arg in kept]
+    for k in range(len(which)):
+        args[which[k]] = ruled(operands[k])
+    return args
+
+
+def taking_part(args):
+    """Which of some arguments an operation is recorded with, and of each of these whether its
+    derivative is cut off: Vars that carry derivatives, and, where guards are noted, whatever a
+    replay may find changed."""
+    cdef Py_ssize_t k
+    cdef bint is_active
+    cdef list which = [], passive = []
+    for k in range(len(args)):
+        is_active = CAD_IS_VAR(args[k]) and not is_constant(args[k])
+        if is_active or (cad_guarding > 0 and depends(args[k])):
+            which.append(k)
+            passive.append(not is_active)
+    return which, passive
+
+
 def is_real_array(x):
     """Whether something is an array of floats of NumPy's own type, with one axis at least."""
     return is_array_of_floats(x)
@@ -336,3 +381,20 @@ def record_rule(rule, list operands, list results):
     recorded = cad_record_rule(tape, tape.n_rules, operands, results)
     look_at_rule(tape, rule, operands, results)
     return recorded
+
+
+def record_linear(operation, kind, how, tuple operands):
+    """The results of a linear map `operation.function(how, *arrays)`, recorded as a rule of a kind
+    if an operand takes part."""
+    cdef list which, passive, values, kept, results
+    which, passive = taking_part(operands)
+    values = [values_in_place(x) for x in operands]
+    found = operation.function(how, *values)
+    if len(which) == 0:
+        return found
+    results = list(found)
+    kept = [None if k in which else np.array(values[k]) for k in range(len(values))]
+    rule = kind(operation, kept, {"how": how, "shape": values[0].shape}, which, True)
+    if cad_guarding > 0:
+        rule.note_point([values[k] for k in which], results, passive)
+    return tuple(record_rule(rule, [operands[k] for k in which], results))

@@ -11,3 +11,6 @@ def half_of_spectrum(
 def whole_of_spectrum(
     half: Any, axes: tuple[int, ...], length: int, conjugate: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+def resized(
+    x: NDArray[np.float64], axes: tuple[int, ...], sizes: tuple[int, ...]
+) -> NDArray[np.float64]: ...

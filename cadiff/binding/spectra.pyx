@@ -31,67 +31,102 @@ cdef struct Spectrum:
     double sign
 
 
-cdef int put_axes(Spectrum *s, tuple shape, tuple axes) except -1:
-    """The axes of a whole spectrum of a shape, both parts of which are in order, as is its half."""
+cdef int put_axes(
+    Spectrum *s, int ndim, const cnp.npy_intp *half, const cnp.npy_intp *whole, tuple axes
+) except -1:
+    """The axes of a half and of the whole spectrum, both parts of which are in order, as is the
+    half."""
     cdef cnp.npy_intp step = 1, half_step = 2
     cdef int i, halved = axes[len(axes) - 1]
-    s.ndim = <int>len(shape)
-    for i in range(s.ndim - 1, -1, -1):
-        s.axis[i].length = s.axis[i].count = shape[i]
+    s.ndim = ndim
+    for i in range(ndim - 1, -1, -1):
+        s.axis[i].length, s.axis[i].count = whole[i], half[i]
         s.axis[i].is_mirrored = i in axes
         s.axis[i].is_halved = i == halved
-        if s.axis[i].is_halved:
-            s.axis[i].count = s.axis[i].length // 2 + 1
         s.axis[i].step, s.axis[i].half_step = step, half_step
-        step *= s.axis[i].length
-        half_step *= s.axis[i].count
+        step *= whole[i]
+        half_step *= half[i]
     return 0
+
+
+cdef inline cnp.npy_intp mirrored(const Axis *axis, cnp.npy_intp k) noexcept nogil:
+    """Where -k is, if the axis is one of those that are transformed."""
+    return axis.length - k if axis.is_mirrored and k > 0 else k
+
+
+cdef void fold_row(const Spectrum *s, const Axis *axis, double *half, cnp.npy_intp here,
+                   cnp.npy_intp there) noexcept nogil:
+    """What `fold` does along the last axis."""
+    cdef const double *re = s.re
+    cdef const double *im = s.im
+    cdef double sign = 0.5 * s.sign
+    cdef cnp.npy_intp k, other
+    for k in range(axis.count):
+        other = there + mirrored(axis, k)
+        half[2 * k] = 0.5 * (re[here + k] + re[other])
+        half[2 * k + 1] = sign * (im[here + k] - im[other])
 
 
 cdef void fold(const Spectrum *s, int i, double *half, cnp.npy_intp here,
                cnp.npy_intp there) noexcept nogil:
     """Put the symmetric part of what stands here in a whole spectrum, and at -k, into a half."""
     cdef const Axis *axis = &s.axis[i]
-    cdef cnp.npy_intp k, mirrored = there
+    cdef cnp.npy_intp k
+    if i + 1 == s.ndim:
+        fold_row(s, axis, half, here, there)
+        return
     for k in range(axis.count):
-        if i + 1 < s.ndim:
-            fold(s, i + 1, half, here, mirrored)
-        else:
-            half[0] = 0.5 * (s.re[here] + s.re[mirrored])
-            half[1] = s.sign * 0.5 * (s.im[here] - s.im[mirrored])
-        half += axis.half_step
-        here += axis.step
-        mirrored = there + axis.step * (axis.length - k - 1 if axis.is_mirrored else k + 1)
+        fold(s, i + 1, half + k * axis.half_step, here + k * axis.step,
+             there + mirrored(axis, k) * axis.step)
+
+
+cdef void unfold_row(const Spectrum *s, const Axis *axis, const double *half, cnp.npy_intp here,
+                     cnp.npy_intp there, cnp.npy_intp first, cnp.npy_intp end) noexcept nogil:
+    """What `unfold` does along the last axis, of which the bins from `first` on are inner ones."""
+    cdef double *re = s.re
+    cdef double *im = s.im
+    cdef double sign = s.sign
+    cdef cnp.npy_intp k, other
+    for k in range(axis.count):
+        re[here + k] = half[2 * k]
+        im[here + k] = sign * half[2 * k + 1]
+    for k in range(first, end):
+        other = there + mirrored(axis, k)
+        re[other] = half[2 * k]
+        im[other] = -sign * half[2 * k + 1]
 
 
 cdef void unfold(const Spectrum *s, int i, const double *half, cnp.npy_intp here,
                  cnp.npy_intp there, bint is_inner) noexcept nogil:
     """Put a half here, and the conjugate where -k is, unless that is in the half, too."""
     cdef const Axis *axis = &s.axis[i]
-    cdef cnp.npy_intp k, mirrored = there
+    cdef cnp.npy_intp first = 0, end = axis.count if is_inner else 0
+    cdef cnp.npy_intp k
+    if axis.is_halved:
+        first, end = 1, axis.length - axis.count + 1
+    if i + 1 == s.ndim:
+        unfold_row(s, axis, half, here, there, first, end)
+        return
     for k in range(axis.count):
-        if axis.is_halved:
-            is_inner = 0 < k < axis.length - axis.count + 1
-        if i + 1 < s.ndim:
-            unfold(s, i + 1, half, here, mirrored, is_inner)
-        else:
-            s.re[here] = half[0]
-            s.im[here] = s.sign * half[1]
-            if is_inner:
-                s.re[mirrored] = half[0]
-                s.im[mirrored] = -s.sign * half[1]
-        half += axis.half_step
-        here += axis.step
-        mirrored = there + axis.step * (axis.length - k - 1 if axis.is_mirrored else k + 1)
+        unfold(s, i + 1, half + k * axis.half_step, here + k * axis.step,
+               there + mirrored(axis, k) * axis.step, first <= k < end)
+
+
+cdef cnp.ndarray in_order(object array, int kind):
+    return cnp.PyArray_FROMANY(array, kind, 0, 0, cnp.NPY_ARRAY_CARRAY_RO)
 
 
 def half_of_spectrum(re, im, tuple axes, bint conjugate):
     """The half of the symmetric part of a spectrum, (X[k] + conj(X[-k])) / 2, or its conjugate."""
     cdef Spectrum s
-    cdef cnp.ndarray x = np.ascontiguousarray(re), y = np.ascontiguousarray(im), half
-    shape = re.shape
-    put_axes(&s, shape, axes)
-    half = np.empty([s.axis[i].count for i in range(s.ndim)], np.complex128)
+    cdef cnp.npy_intp lengths[MOST_AXES]
+    cdef cnp.ndarray x = in_order(re, cnp.NPY_DOUBLE), y = in_order(im, cnp.NPY_DOUBLE), half
+    cdef int i, ndim = cnp.PyArray_NDIM(x), halved = axes[len(axes) - 1]
+    for i in range(ndim):
+        lengths[i] = cnp.PyArray_DIMS(x)[i]
+    lengths[halved] = lengths[halved] // 2 + 1
+    half = cnp.PyArray_SimpleNew(ndim, lengths, cnp.NPY_CDOUBLE)
+    put_axes(&s, ndim, lengths, cnp.PyArray_DIMS(x), axes)
     if cnp.PyArray_SIZE(half) == 0:
         return half
     s.re, s.im = <double *>cnp.PyArray_DATA(x), <double *>cnp.PyArray_DATA(y)
@@ -109,11 +144,15 @@ def whole_of_spectrum(half, tuple axes, Py_ssize_t length, bint conjugate):
     """Both parts of the whole spectrum that a half stands for, or of its conjugate; `length` is
     that of the axis that is halved."""
     cdef Spectrum s
-    cdef cnp.ndarray given = np.ascontiguousarray(half), re, im
-    shape = list(half.shape)
-    shape[axes[len(axes) - 1]] = length
-    put_axes(&s, tuple(shape), axes)
-    re, im = np.empty(shape), np.empty(shape)
+    cdef cnp.npy_intp lengths[MOST_AXES]
+    cdef cnp.ndarray given = in_order(half, cnp.NPY_CDOUBLE), re, im
+    cdef int i, ndim = cnp.PyArray_NDIM(given), halved = axes[len(axes) - 1]
+    for i in range(ndim):
+        lengths[i] = cnp.PyArray_DIMS(given)[i]
+    lengths[halved] = length
+    re = cnp.PyArray_SimpleNew(ndim, lengths, cnp.NPY_DOUBLE)
+    im = cnp.PyArray_SimpleNew(ndim, lengths, cnp.NPY_DOUBLE)
+    put_axes(&s, ndim, cnp.PyArray_DIMS(given), lengths, axes)
     if cnp.PyArray_SIZE(re) == 0:
         return re, im
     s.re, s.im = <double *>cnp.PyArray_DATA(re), <double *>cnp.PyArray_DATA(im)
@@ -125,3 +164,24 @@ def whole_of_spectrum(half, tuple axes, Py_ssize_t length, bint conjugate):
         with nogil:
             unfold(&s, 0, s.half, 0, 0, False)
     return re, im
+
+
+def resized(x, tuple axes, tuple sizes):
+    """An array truncated or padded by zeros along axes; as it is if there are no sizes."""
+    cdef Py_ssize_t i
+    for i in range(len(sizes)):
+        if cnp.PyArray_DIM(x, axes[i]) != <cnp.npy_intp>sizes[i]:
+            x = of_length(x, axes[i], sizes[i])
+    return x
+
+
+cdef object of_length(cnp.ndarray x, int axis, cnp.npy_intp size):
+    """An array truncated or padded by zeros along one axis."""
+    cdef tuple shape = x.shape
+    cdef cnp.npy_intp have = shape[axis]
+    before = (slice(None),) * axis
+    if have > size:
+        return x[before + (slice(size),)]
+    padded = np.zeros(shape[:axis] + (size,) + shape[axis + 1:])
+    padded[before + (slice(have),)] = x
+    return padded

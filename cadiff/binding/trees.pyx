@@ -13,8 +13,9 @@ import numpy as np
 
 cimport cython
 
+from . cimport c_numpy as cnp
 from .c_numbers cimport *
-from .complexes cimport Complex, complex_of, is_complex, parts_of
+from .complexes cimport both_parts, Complex, complex_of, is_complex, parts_of
 
 
 cdef dict registered = {}  # class: flatten, unflatten
@@ -192,14 +193,21 @@ cpdef tuple opened_complex(item):
     """A number, complex or real, as a Container with its real and imaginary part."""
     if isinstance(item, Complex):
         return A_PAIR, (<Complex>item).whole()
-    if isinstance(item, np.ndarray) and item.ndim > 0:
-        return A_SMALL_PAIR if item.dtype == np.complex64 else A_PAIR, (item.real.copy(), item.imag.copy())
+    if cnp.PyArray_Check(item) and cnp.PyArray_NDIM(item) > 0:
+        is_small = cnp.PyArray_TYPE(item) == cnp.NPY_CFLOAT
+        return A_SMALL_PAIR if is_small else A_PAIR, both_parts(item)
     re, im = parts_of(item)
     return A_PAIR, (re, im if not np.shape(re) else np.zeros(np.shape(re)))
 
 
+cdef inline bint is_part(object x) except -1:
+    """Whether it is a number, or an array of them."""
+    is_array = cnp.PyArray_Check(x) and cnp.PyArray_TYPE(x) == cnp.NPY_DOUBLE
+    return is_array or parts_of(x) is not None
+
+
 cdef object make_pair(dtype, re, im):
-    if parts_of(re) is None or parts_of(im) is None:
+    if not is_part(re) or not is_part(im):
         if opened(re) is None or opened(im) is None:
             return re, im
         leaves, tree = flattened(re)  # blocks of a Jacobian: containers of parts

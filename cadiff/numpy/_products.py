@@ -21,7 +21,7 @@ from ..binding import strip as value
 from ..operations import arrays
 from ..operations.dispatch import implements
 from ..operations.primitives import primitive
-from ._common import Number, as_number, existing, refuse, unsupported, wants_floats
+from ._common import Number, as_number, as_view, existing, refuse, unsupported, wants_floats
 from ._reductions import cumprod
 from ._shapes import diagonal, ravel
 from .linalg import eigvals
@@ -87,7 +87,10 @@ def dot(a: Any, b: Any, out: None = None) -> Number:
 @implements(np.vdot)
 def vdot(a: Any, b: Any, /) -> Number:
     """Inner product of all elements, as `numpy.vdot`."""
-    return arrays.matmul(ravel(a), ravel(b))
+    x, y = as_view(a), as_view(b)
+    if x.ndim != 1 or y.ndim != 1:
+        x, y = arrays.ravel(x), arrays.ravel(y)
+    return arrays.matmul(x, y)
 
 
 @implements(np.inner)

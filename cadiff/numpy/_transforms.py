@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import binding
+from ..binding import resized
 from ..operations.linear import linear
 
 __all__ = [
@@ -83,14 +84,17 @@ class Transform(NamedTuple):
     sizes: tuple[int, ...] = ()
     options: tuple[tuple[str, Any], ...] = ()
 
-    def run(self, name: str, x: NDArray[Any], norm: str, **options: Any) -> NDArray[Any]:
-        """What a function of the library, or its namesake for several axes, gives."""
-        options.update(self.options)
+    def run(self, name: str, x: NDArray[Any], norm: str, *here: Any) -> NDArray[Any]:
+        """What a function of the library, or its namesake for several axes, gives.
+
+        `here`, for those of complex arrays, is what has the result written to x itself.
+        """
+        options = dict(self.options)
         if len(self.axes) == 1:
             function = _function(self.library, name)
-            return function(x, self.lengths[0], self.axes[0], norm, **options)
+            return function(x, self.lengths[0], self.axes[0], norm, *here, **options)
         function = _function(self.library, name + "n")
-        return function(x, self.lengths, self.axes, norm, **options)
+        return function(x, self.lengths, self.axes, norm, *here, **options)
 
     @functools.lru_cache(maxsize=256)  # noqa: B019 - of tuples
     def turned(self, shape: tuple[int, ...], inner: float = 1.0) -> Transform:
@@ -115,30 +119,9 @@ def at(axis: int, key: Any) -> Any:
     return (slice(None),) * axis + (key,)
 
 
-def resized(x: Real, axes: tuple[int, ...], sizes: tuple[int, ...]) -> Real:
-    """An array truncated or padded by zeros along axes."""
-    if not sizes:
-        return x
-    for axis, size in zip(axes, sizes, strict=True):
-        have = x.shape[axis]
-        if have > size:
-            x = x[at(axis, slice(size))]
-        elif have < size:
-            whole = np.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]))
-            whole[at(axis, slice(have))] = x
-            x = whole
-    return x
-
-
 def parts(t: Transform, z: NDArray[np.complex128]) -> Parts:
     """Both parts of a complex result."""
     return resized(z.real, t.axes, t.sizes), resized(z.imag, t.axes, t.sizes)
-
-
-def joined(re: Real, im: Real) -> NDArray[np.complex128]:
-    z = np.empty(re.shape, np.complex128)
-    z.real, z.imag = re, im
-    return z
 
 
 def scale_inner(t: Transform, z: NDArray[np.complex128]) -> None:
@@ -152,15 +135,11 @@ def scale_inner(t: Transform, z: NDArray[np.complex128]) -> None:
 
 @linear
 def spectrum(t: Transform, re: Real, im: Real) -> Parts:
-    if im.size and im.item(0) == 0.0 and not im.any():
+    if im.size and im.item(0) == 0.0 and not np.count_nonzero(im):
         return _spectrum_of_real(t, re)
-    z = joined(re, im)
-    here: dict[str, Any] = {}
-    if t.library == "scipy.fft":
-        here = {"overwrite_x": True}
-    elif all(z.shape[axis] == n for axis, n in zip(t.axes, t.lengths, strict=True)):
-        here = {"out": z}
-    return parts(t, t.run("ifft" if t.is_inverse else "fft", z, t.norm, **here))
+    z = binding.make_complex(resized(re, t.axes, t.lengths), resized(im, t.axes, t.lengths))
+    here = True if t.library == "scipy.fft" else z  # overwrite_x, or out
+    return parts(t, t.run("ifft" if t.is_inverse else "fft", z, t.norm, here))
 
 
 @linear
@@ -192,7 +171,7 @@ def half(t: Transform, x: Real) -> Parts:
 
 @linear
 def of_half(t: Transform, re: Real, im: Real) -> tuple[Real]:
-    z = joined(re, im)
+    z = binding.make_complex(re, im)
     scale_inner(t, z)
     return (resized(t.run("irfft", z, t.norm), t.axes, t.sizes),)
 

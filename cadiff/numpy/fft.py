@@ -93,12 +93,26 @@ def one_axis(
     Without n the length is that of the axis; `of_half` says that it is of half a spectrum.
     """
     x = number(x)
-    shape = binding.shape(x)
-    place = normalize_axis_index(index(axis), len(shape))
-    length = shape[place] if n is None else index(n)
-    if n is None and of_half:
-        length = 2 * (length - 1)
-    return x, made(library, (place,), (length,), norm, tuple(options.items()))
+    length = None if n is None else index(n)
+    shape, given = binding.shape(x), tuple(options.items())
+    return x, along(library, shape, length, index(axis), norm, of_half, given)
+
+
+@functools.lru_cache(maxsize=256)
+def along(
+    library: str,
+    shape: tuple[int, ...],
+    length: int | None,
+    axis: int,
+    norm: Name,
+    of_half: bool,
+    options: tuple[tuple[str, Any], ...],
+) -> Transform:
+    """The transform of arrays of a shape along one axis."""
+    place = normalize_axis_index(axis, len(shape))
+    if length is None:
+        length = 2 * (shape[place] - 1) if of_half else shape[place]
+    return made(library, (place,), (length,), norm, options)
 
 
 def some_axes(

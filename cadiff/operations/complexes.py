@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import binding
-from ..binding import Complex, is_nothing, parts_of
+from ..binding import Complex, Dual, Var, is_nothing, parts_of
 from ..binding import make_complex as paired
 from . import arrays
 from . import table as _table
@@ -32,11 +32,11 @@ ComplexNumber = Any
 
 def joined(x: Any) -> Any:
     """Lists, tuples, tables and arrays of objects as arrays of numbers, real or complex."""
-    if isinstance(x, Complex) or (isinstance(x, np.ndarray) and x.dtype != object):
+    if isinstance(x, (Var, Dual, Complex)) or (isinstance(x, np.ndarray) and x.dtype != object):
         return x
     if isinstance(x, (list, tuple, np.ndarray)):
         return arrays.as_array(x)
-    return x.to_numpy() if not isinstance(x, Complex) and hasattr(x, "to_numpy") else x
+    return x.to_numpy() if hasattr(x, "to_numpy") else x
 
 
 def parts(x: Any) -> tuple[Number, Number]:

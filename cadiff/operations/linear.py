@@ -47,7 +47,9 @@ class linear(primitive):  # noqa: N801 - a decorator
         tag = binding.tag_of_arguments(operands)
         if tag == -1:
             return self.function(how, *operands)
-        return self._map_duals(how, operands, tag) if tag else self._map_vars(how, operands)
+        if tag:
+            return self._map_duals(how, operands, tag)
+        return binding.record_linear(self, _Call, how, operands)
 
     def _map_duals(self, how: Any, operands: Sequence[Number], tag: int) -> tuple[Dual, ...]:
         pairs = [tuple(map(binding.finalized, binding.split_dual(x, tag))) for x in operands]
@@ -57,22 +59,6 @@ class linear(primitive):  # noqa: N801 - a decorator
         mapped = zip(self(how, *primals), self(how, *directions), strict=True)
         duals = [binding.make_dual(_in_order(x), _in_order(t), tag) for x, t in mapped]
         return tuple(binding.seen(dual, self._name, *operands) for dual in duals)
-
-    def _map_vars(self, how: Any, operands: tuple[Number, ...]) -> tuple[Number, ...]:
-        active = which = binding.active_arguments(operands)
-        is_guarding = binding.is_guarding()
-        if is_guarding:
-            which = [k for k, x in enumerate(operands) if k in active or binding.depends(x)]
-        values = [*map(binding.values_in_place, operands)]
-        results = self.function(how, *values)
-        if not which:
-            return tuple(results)
-        kept = [None if k in which else np.array(x) for k, x in enumerate(values)]
-        call = _Call(self, kept, {"how": how, "shape": values[0].shape}, which, True)
-        if is_guarding:
-            point = [values[k] for k in which]
-            call.note_point(point, list(results), [k not in active for k in which])
-        return tuple(binding.record_rule(call, [operands[k] for k in which], list(results)))
 
     def _plain(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         return self.function(kwargs["how"], *args)

@@ -164,17 +164,14 @@ class on_pairs:  # noqa: N801 - a decorator
         is_guarding = binding.is_guarding()
         if is_guarding:
             parts, kwargs = replaced(parts), replaced(kwargs)
-        active = which = binding.active_arguments(tuple(parts))
-        if is_guarding:
-            which = [k for k, x in enumerate(parts) if k in active or binding.depends(x)]
+        which, passive = binding.taking_part(parts)
         values = binding.plain_arguments(tuple(parts))
         results, forms = self.computed(values, counts, kwargs)
         if which:
             args = [None if k in which else np.array(x)[()] for k, x in enumerate(values)]
             call = _Call(self, kwargs, args, which, counts, forms)
             if is_guarding:
-                cut = [k not in active for k in which]
-                call.note_point([values[k] for k in which], results, cut)
+                call.note_point([values[k] for k in which], results, passive)
             results = binding.record_rule(call, [parts[k] for k in which], results)
         return self.joined(results, forms)
 

@@ -85,6 +85,7 @@ class primitive:  # noqa: N801 - a decorator
         self.pulls: dict[int, Callable[..., Any] | None] = {}
         self.pushes: dict[int, Callable[..., Any] | None] = {}
         self.patterns: dict[int, Pattern] = {}
+        self.refusals: dict[int, Callable[[], None]] = {}  # of reverse rules, asked at the call
 
     # --- rules
 
@@ -98,6 +99,7 @@ class primitive:  # noqa: N801 - a decorator
         may then be a number with derivatives.
         """
         self._define(self.pulls, makers, argnums)
+        self._note_refusals()
 
     def defjvp(
         self, *rules: Callable[..., Any] | None, argnums: int | Sequence[int] | None = None
@@ -126,6 +128,11 @@ class primitive:  # noqa: N801 - a decorator
             if hasattr(rule, "refuse"):  # at the call already, not in the sweep
                 pull.refuse = rule.refuse  # type: ignore[attr-defined]
             self.pulls[k] = pull
+        self._note_refusals()
+
+    def _note_refusals(self) -> None:
+        asked = {k: getattr(rule, "refuse", None) for k, rule in self.pulls.items()}
+        self.refusals = {k: refuse for k, refuse in asked.items() if refuse is not None}
 
     def defpattern(self, *patterns: Pattern, argnums: int | Sequence[int] | None = None) -> None:
         """Which numbers of the result depend on which of each argument.
@@ -344,7 +351,7 @@ class primitive:  # noqa: N801 - a decorator
         lanes = binding.lanes_of([p for p, _ in pairs], [t for _, t in pairs])
 
         results = self._results(ans)
-        answer, inputs = _ruled(ans), [_ruled(x) for x in primals]
+        answer, inputs = binding.ruled(ans), [binding.ruled(x) for x in primals]
 
         def along(lane: int) -> list[Number]:
             directions = [t if lane < 0 else binding.lane_of(p, t, lane) for p, t in pairs]
@@ -379,7 +386,7 @@ class primitive:  # noqa: N801 - a decorator
             if rule is None:
                 continue
             with binding.Quiet():
-                parts = _as_list(rule(_ruled(tangent), answer, *inputs, **kwargs))
+                parts = _as_list(rule(binding.ruled(tangent), answer, *inputs, **kwargs))
             what = f"the tangent by argument {k}"
             pushed = [self._like(t, a, what) for t, a in zip(parts, results, strict=True)]
             total = pushed if total is None else [x + y for x, y in zip(total, pushed)]  # noqa: B905
@@ -404,8 +411,9 @@ class primitive:  # noqa: N801 - a decorator
         if not rules and not is_step:
             return ans
         if not is_step:
-            for rule in rules:
-                getattr(rule, "refuse", _nothing)()
+            for k, refuse in self.refusals.items():
+                if k in active:
+                    refuse()
         kept = [
             arg.copy() if isinstance(arg, np.ndarray) else None if k in which else values[k]
             for k, arg in enumerate(args)
@@ -559,7 +567,7 @@ class Rule:
         """How results depend on operands: see `patterns.joined`. None: it is not stated."""
         operation = self.operation
         args = self._inputs(operands)
-        ans = _ruled(tuple(results) if self.several else results[0])
+        ans = binding.ruled(tuple(results) if self.several else results[0])
         shapes = [binding.shape(x) for x in results]
         parts, n = [], 0
         for i, k in enumerate(self.which):
@@ -587,8 +595,8 @@ class Rule:
         wanted: Sequence[bool] | None = None,
     ) -> list[Any]:
         """A cotangent for each operand; None for those that are not wanted."""
-        args, ans = self._inputs(operands), _ruled(tuple(outs) if self.several else outs[0])
-        g = _ruled(tuple(cotangents) if self.several else cotangents[0])
+        args, ans = self._inputs(operands), binding.ruled(tuple(outs) if self.several else outs[0])
+        g = binding.ruled(tuple(cotangents) if self.several else cotangents[0])
         chosen = [k for i, k in enumerate(self.which) if wanted is None or wanted[i]]
         with binding.Quiet():
             if self.operation.together is not None and 0 in chosen and 1 in chosen:
@@ -601,7 +609,8 @@ class Rule:
         rule = self.operation._pull_rule(k)
         if rule is None or self.passive[self.which.index(k)]:
             return None
-        getattr(rule, "refuse", _nothing)()
+        if k in self.operation.refusals:
+            self.operation.refusals[k]()
         cotangent = self.operation._puller(k, ans, args, self.kwargs)(g)
         return self.operation._like(cotangent, args[k], f"the cotangent of argument {k}")
 
@@ -613,7 +622,7 @@ class Rule:
         moving: Sequence[bool] | None = None,
     ) -> list[Any]:
         """A tangent for each result; with `moving` those of other operands are 0."""
-        ans = _ruled(tuple(outs) if self.several else outs[0])
+        ans = binding.ruled(tuple(outs) if self.several else outs[0])
         chosen = [
             i for i, cut in enumerate(self.passive) if not cut and (moving is None or moving[i])
         ]
@@ -622,14 +631,7 @@ class Rule:
 
     def _inputs(self, operands: list[Any]) -> list[Any]:
         """All arguments, as rules get them."""
-        args = [_ruled(arg) for arg in self.args]
-        for k, operand in zip(self.which, operands, strict=True):
-            args[k] = _ruled(operand)
-        return args
-
-
-def _nothing() -> None:
-    pass
+        return binding.ruled_arguments(self.args, self.which, operands)
 
 
 def lanes_last(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -662,13 +664,6 @@ def _without_constants(x: Any) -> Any:
     if isinstance(x, tuple):
         return tuple(map(_without_constants, x))
     return binding.finalized(x) if isinstance(x, (Var, Dual)) else x
-
-
-def _ruled(x: Any) -> Any:
-    """A number as rules get it: plain floats as NumPy has them, which divide by zero."""
-    if type(x) is float:
-        return np.float64(x)
-    return tuple(map(_ruled, x)) if type(x) is tuple else x
 
 
 def _unshared(x: Number) -> Number:
@@ -710,7 +705,7 @@ def _push_by_transposing(
     cotangents = [np.zeros(binding.shape(x)) if binding.shape(x) else 0.0 for x in _as_list(ans)]
 
     def along(*cotangents: Number) -> list[Number]:
-        given = _ruled(tuple(cotangents)) if several else _ruled(cotangents[0])
+        given = binding.ruled(tuple(cotangents)) if several else binding.ruled(cotangents[0])
         return [operation._like(pull(given), args[k], f"the cotangent of argument {k}")]
 
     tangents = _transposed(operation, along, cotangents, [g], k, "forward")
@@ -725,7 +720,7 @@ def _pull_by_transposing(
     tangent = np.zeros(binding.shape(args[k])) if binding.shape(args[k]) else 0.0
 
     def along(tangent: Number) -> list[Number]:
-        tangents = _as_list(rule(_ruled(tangent), ans, *args, **kw))
+        tangents = _as_list(rule(binding.ruled(tangent), ans, *args, **kw))
         what = f"the tangent by argument {k}"
         return [operation._like(t, x, what) for t, x in zip(tangents, results, strict=True)]
 

@@ -334,3 +334,29 @@ def test_an_array_without_a_derivative_given_to_a_primitive() -> None:
     x = numpy.array([3.0, 2.0])
     assert repr(cadiff.jvp(of_made, (x,), (numpy.ones(2),))) == "(20.0, 7.0)"
     assert repr(cadiff.jacfwd(of_made)(x)) == "array([6., 1.])"
+
+
+LAYOUTS: dict[str, Callable[[Any], Any]] = {
+    "reversed": lambda g: g[::-1],
+    "every other": lambda g: numpy.repeat(g, 2, axis=-1)[..., ::2],
+    "parts of complex numbers": lambda g: (1j * g).imag,
+    "by columns": numpy.asfortranarray,
+    "one row for all": lambda g: numpy.broadcast_to(g[0], g.shape),
+    "of another byte order": lambda g: g.astype(">f8"),
+    "unaligned": lambda g: numpy.ndarray(g.shape, float, b"x" + g.tobytes(), 1),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+@pytest.mark.parametrize("shape", [(2, 3), (1, 4), (3, 0)], ids=str)
+def test_cotangents_may_stand_in_any_order(layout: Function, shape: tuple[int, ...]) -> None:
+    """They are added to adjoints, which there may be already, of rows and of columns."""
+    x = numpy.arange(1.0, math.prod(shape) + 1).reshape(shape)
+    p = cadiff.custom(lambda x: 2.0 * x, vjp=lambda ans, x: layout)
+
+    def f(y: Any) -> Any:
+        return np.sum(p(y) * y)
+
+    expected = layout(x) + 2.0 * x  # by the rule, and by the other factor
+    npt.assert_array_equal(cadiff.grad(f)(x), expected)
+    npt.assert_array_equal(cadiff.grad(lambda x: f(x.T))(x.T.copy()), expected.T)

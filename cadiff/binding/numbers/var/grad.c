@@ -87,7 +87,7 @@ static int add_in_order(CadVar *var, PyObject *terms) {
 }
 
 /* Add to adjoints that stand in any order, which a broadcast Var may name more than once. */
-static int add_in_places(CadVar *var, const double *seed) {
+static int add_in_places(CadVar *var, CadStrip seed) {
     PyObject *slots = cad_var_slots(var);
     if (slots == NULL) {
         return -1;
@@ -95,14 +95,14 @@ static int add_in_places(CadVar *var, const double *seed) {
     const npy_int64 *const slot = PyArray_DATA((PyArrayObject *)slots);
     double *const adjoints = cad_tape_adjoints(var->tape, var->slot);
     for (npy_intp i = 0; i < var->view->size; i++) {
-        adjoints[slot[i]] += seed[i];
+        adjoints[slot[i]] += seed.data[i * seed.step];
     }
     Py_DECREF(slots);
     return 0;
 }
 
 /* Add numbers, in the order of the elements of an array, to their adjoints. */
-static int add_numbers(CadVar *var, double *numbers) {
+static int add_numbers(CadVar *var, CadStrip numbers) {
     CadTape *tape = var->tape;
     size_t low, high;
     cad_var_bounds(var, &low, &high);
@@ -112,7 +112,7 @@ static int add_numbers(CadVar *var, double *numbers) {
     }
     const int store = cad_tape_touch(tape, low, high);
     double *const adjoints = cad_tape_adjoints(tape, var->slot) + var->slot;
-    cad_strip_add((CadStrip){adjoints, 1}, (CadStrip){numbers, 1}, store, (size_t)var->view->size);
+    cad_strip_add((CadStrip){adjoints, 1}, numbers, store, (size_t)var->view->size);
     return 0;
 }
 
@@ -120,6 +120,23 @@ static int is_of_shape(const CadVar *var, PyObject *array) {
     return PyArray_NDIM((PyArrayObject *)array) == var->view->ndim &&
            PyArray_CompareLists(PyArray_DIMS((PyArrayObject *)array), CAD_SHAPE(var->view),
                                 var->view->ndim);
+}
+
+/* How many numbers further the next element of an array is, in C order; 0 if that differs. */
+static npy_intp step_of(PyArrayObject *array) {
+    npy_intp step = 0, next = 0;
+    for (int i = PyArray_NDIM(array) - 1; i >= 0; i--) {
+        const npy_intp length = PyArray_DIM(array, i), stride = PyArray_STRIDE(array, i);
+        if (length > 1 && (stride == 0 || (step != 0 && stride != next))) {
+            return 0;
+        }
+        if (length > 1) {
+            step = step != 0 ? step : stride;
+            next = stride * length;
+        }
+    }
+    const npy_intp size = (npy_intp)sizeof(double);
+    return !PyArray_ISALIGNED(array) || step % size != 0 ? 0 : step != 0 ? step / size : 1;
 }
 
 int cad_var_seed(CadVar *var, PyObject *seed) {
@@ -140,13 +157,21 @@ int cad_var_seed(CadVar *var, PyObject *seed) {
     if (status == 0 && PyArray_SIZE((PyArrayObject *)array) != var->view->size) {
         PyErr_SetString(PyExc_ValueError, "a cotangent must have the shape of its output");
         status = -1;
-    } else if (status == 0 && !PyArray_ISCARRAY_RO((PyArrayObject *)array) &&
-               cad_var_is_contiguous(var) && is_of_shape(var, array)) {
-        cad_tape_prepare_adjoints(tape, low, high);
-        status = add_in_order(var, array); /* which copies nothing */
     } else if (status == 0) {
-        Py_SETREF(array, PyArray_FROMANY(array, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO));
-        status = array == NULL ? -1 : add_numbers(var, PyArray_DATA((PyArrayObject *)array));
+        npy_intp step = step_of((PyArrayObject *)array);
+        if (step == 0 && cad_var_is_contiguous(var) && is_of_shape(var, array)) {
+            cad_tape_prepare_adjoints(tape, low, high);
+            status = add_in_order(var, array); /* which copies nothing */
+        } else {
+            if (step == 0) {
+                Py_SETREF(array, PyArray_FROMANY(array, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO));
+                step = 1;
+            }
+            status =
+                array == NULL
+                    ? -1
+                    : add_numbers(var, (CadStrip){PyArray_DATA((PyArrayObject *)array), step});
+        }
     }
     Py_XDECREF(array);
     return status;

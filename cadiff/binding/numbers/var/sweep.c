@@ -24,6 +24,10 @@ static int64_t *put_operand(int64_t *place, const CadVar *var) {
 
 /* Write an array, in whatever order it stands in memory, to slots. */
 static int put_values(CadTape *tape, CadSlot slot, PyArrayObject *array) {
+    if (PyArray_ISCARRAY_RO(array)) {
+        memcpy(tape->values + slot, PyArray_DATA(array), (size_t)PyArray_NBYTES(array));
+        return 0;
+    }
     PyObject *place = PyArray_SimpleNewFromData(PyArray_NDIM(array), PyArray_DIMS(array),
                                                 NPY_DOUBLE, tape->values + slot);
     const int status = place == NULL ? -1 : PyArray_CopyInto((PyArrayObject *)place, array);
