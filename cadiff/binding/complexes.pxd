@@ -31,7 +31,6 @@ cdef class ComplexArray(Complex):
 
 cdef bint is_complex(object x)
 cdef object complex_of(object re, object im)
-cdef tuple both_parts(object x)
 cpdef tuple parts_of(x)
 cpdef bint holds_complex(tree) except -1
 cdef object complex_function(object original, tuple args, dict kwargs)

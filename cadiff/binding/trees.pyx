@@ -15,7 +15,8 @@ cimport cython
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
-from .complexes cimport both_parts, Complex, complex_of, is_complex, parts_of
+from .complexes cimport Complex, complex_of, is_complex, parts_of
+from .parts cimport both_parts
 
 
 cdef dict registered = {}  # class: flatten, unflatten

@@ -159,7 +159,7 @@ def curve_fit(given: dict[str, Any], progress: bool) -> Any:
             nonlocal jacobians
             jacobians += 1
             of = eager if jacobians < EAGER_JACOBIANS else program.jacobian
-            matrix = of(np.array(params), xdata)
+            matrix: NDArray[Any] = of(np.array(params), xdata)
             return matrix if matrix.ndim == 2 else matrix.reshape(-1, len(params))
 
         given["f"], given["jac"] = values, jacobian
