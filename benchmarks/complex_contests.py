@@ -91,11 +91,12 @@ def fidelity(given: Control, u: Any, *, loop: bool = False, eigen: bool = False)
     expm = linalg().expm
     if loop:
         whole = np.eye(n, dtype=complex)
+        drift, controls = -1j * given.dt * given.drift, -1j * given.dt * given.controls
         for amplitudes in u:
-            energy = given.drift
-            for k, control in enumerate(given.controls):
-                energy = energy + amplitudes[k] * control
-            whole = expm(-1j * given.dt * energy) @ whole
+            generator = drift
+            for k, control in enumerate(controls):
+                generator = generator + amplitudes[k] * control
+            whole = expm(generator) @ whole
         return abs(cnp.trace(bra @ whole)) ** 2 / n**2
     energies = given.drift + cnp.tensordot(u, given.controls, 1)
     if eigen:
@@ -118,10 +119,10 @@ def fidelity_in_reals(given: Control, u: Any, *, loop: bool = False) -> Any:
     if loop:
         whole = np.eye(2 * n)
         for amplitudes in u:
-            energy = drift
+            generator = drift
             for k, control in enumerate(controls):
-                energy = energy + amplitudes[k] * control
-            whole = expm(energy) @ whole
+                generator = generator + amplitudes[k] * control
+            whole = expm(generator) @ whole
     else:
         whole = product(expm(drift + cnp.tensordot(u, controls, 1)))
     overlap = bra @ whole

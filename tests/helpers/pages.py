@@ -86,12 +86,13 @@ def agree(told: Any, result: Any) -> bool:
     if isinstance(told, dict):
         return set(told) == set(result) and all(agree(told[k], result[k]) for k in told)
     if isinstance(told, tuple) and hasattr(result, "shape") and told != ():
-        return told == result.shape
+        return bool(told == result.shape)
     if isinstance(told, list | tuple):
         parts = list(result)
         return len(told) == len(parts) and all(map(agree, told, parts))
     if isinstance(told, float):
-        return bool(abs(told - result) <= 0.51 * 10.0 ** Decimal(repr(told)).as_tuple().exponent)
+        last_digit = Decimal(1).scaleb(int(Decimal(repr(told)).as_tuple().exponent))
+        return bool(abs(told - result) <= 0.51 * float(last_digit))
     if isinstance(told, int | complex) and not isinstance(told, bool):
         return bool(np.isclose(told, result, rtol=1e-12))
     return bool(told == result)
