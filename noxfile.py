@@ -104,7 +104,9 @@ def building() -> Iterator[None]:
         yield
 
 
-def install(session: nox.Session, *what: str, cflags: str = "", ldflags: str = "") -> None:
+def install(
+    session: nox.Session, *what: str, cflags: str = "", cold: str = "", ldflags: str = ""
+) -> None:
     """Build and install the package, or its extras, against what the session has.
 
     An isolated build would fetch NumPy and Cython a second time.
@@ -113,7 +115,7 @@ def install(session: nox.Session, *what: str, cflags: str = "", ldflags: str = "
     options = ["--no-build-isolation"]
     if session.venv_backend == "uv":  # which would take what it has built before
         options += ["--reinstall-package", "cadiff"]
-    flags = {"CADIFF_CFLAGS": cflags, "CADIFF_LDFLAGS": ldflags}
+    flags = {"CADIFF_CFLAGS": cflags, "CADIFF_COLD_CFLAGS": cold, "CADIFF_LDFLAGS": ldflags}
     with building():
         session.install(*options, *what, env=WITHOUT_BYTECODE | flags)
 
@@ -270,7 +272,8 @@ def everything(session: nox.Session) -> None:
 
 def run_sanitized(session: nox.Session, blocks: str, *options: str) -> None:
     """Build with the address and undefined-behaviour sanitizers, and run tests."""
-    install(session, ".[test]", cflags=f"{blocks} {SANITIZERS}", ldflags=SANITIZERS)
+    cflags = f"{blocks} {SANITIZERS}"
+    install(session, ".[test]", cflags=cflags, cold=QUICKLY, ldflags=SANITIZERS)
     libraries = []
     for name in ("libasan.so", "libubsan.so", "libstdc++.so.6"):
         path = subprocess.run(
@@ -290,5 +293,6 @@ def run_sanitized(session: nox.Session, blocks: str, *options: str) -> None:
             # where memory came from that a report is about runs a test without the last option.
             "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:malloc_context_size=0",
             "PYTHONMALLOC": "malloc",
+            **({"CADIFF_SMALL_BLOCKS": "1"} if blocks else {}),
         },
     )

@@ -49,6 +49,7 @@ else:
     COMPILE_ARGS += ["-g0"]
 GIVEN_ARGS = os.environ.get("CADIFF_CFLAGS", "").split()
 COMPILE_ARGS += GIVEN_ARGS
+GIVEN_COLD_ARGS = os.environ.get("CADIFF_COLD_CFLAGS", "").split()
 LINK_ARGS = os.environ.get("CADIFF_LDFLAGS", "").split()
 
 
@@ -240,7 +241,7 @@ class BuildChanged(build_ext):
         numbers = Objects(tag, command, made_for, of_system)
         hot_command = [*command, *HOT_ARGS, *GIVEN_ARGS]
         hot = Objects(f"{tag}-hot", hot_command, made_for, of_system)
-        cold_command = [*command, *COLD_ARGS, *GIVEN_ARGS]
+        cold_command = [*command, *COLD_ARGS, *GIVEN_ARGS, *GIVEN_COLD_ARGS]
         cold = Objects(f"{tag}-cold", cold_command, made_for, of_system)
 
         def compile_one(source: str) -> str:

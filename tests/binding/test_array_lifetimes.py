@@ -19,7 +19,7 @@ import cadiff
 import cadiff.numpy as np
 from cadiff import Dual, StaleVarError, Var, binding
 
-from ..helpers.processes import isolated
+from ..helpers.processes import isolated, of_amounts
 from ..helpers.threads import in_thread
 
 Array = numpy.ndarray
@@ -138,6 +138,7 @@ def interrupted(x: Any) -> None:
         cadiff.grad(f)(x)
 
 
+@of_amounts
 @pytest.mark.parametrize("name", LOOPS)
 def test_loops_run_in_constant_memory(name: str) -> None:
     rng = numpy.random.default_rng(0)

@@ -16,7 +16,7 @@ from cadiff import Var, binding
 
 from ..helpers.functions import square_sum
 from ..helpers.memory import small_heap
-from ..helpers.processes import isolated
+from ..helpers.processes import isolated, of_amounts
 from ..helpers.threads import in_thread
 
 Function = Callable[..., Any]
@@ -116,6 +116,7 @@ def _failing_gradient() -> None:
     raise AssertionError("None is no result")
 
 
+@of_amounts
 @pytest.mark.parametrize(("make", "steps"), LOOPS.values(), ids=LOOPS.keys())
 def test_a_loop_that_makes_numbers_runs_in_bounded_memory(
     make: Callable[[], Step], steps: int
@@ -327,6 +328,7 @@ for n in (1000, 100_000, 10_000_000):
     assert output.split() == ["2.0", "1.0"] * 3
 
 
+@of_amounts
 def test_gradients_are_not_slower_because_many_numbers_once_lived() -> None:
     output = isolated("""
 import time

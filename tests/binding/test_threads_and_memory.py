@@ -22,7 +22,7 @@ from cadiff import Dual, Var, binding
 
 from ..helpers.functions import BoomError, square_sum
 from ..helpers.memory import leaks, small_heap, usage
-from ..helpers.processes import IS_SANITIZED, isolated
+from ..helpers.processes import IS_SANITIZED, isolated, of_amounts
 from ..helpers.threads import in_thread, in_threads
 
 Function = Callable[..., Any]
@@ -508,6 +508,7 @@ def test_reading_an_attribute_keeps_no_reference(number: Callable[[], Any], name
     assert after == before
 
 
+@of_amounts
 @pytest.mark.parametrize("name", sorted(_jobs_with(None).keys() - {"check_grads"}))
 def test_no_call_leaks_memory(name: str) -> None:
     job = _jobs_with(np.array([2.0, 3.0]))[name]

@@ -18,7 +18,7 @@ from cadiff import numpy as cnp
 from cadiff.programs import traces
 
 from ..helpers.memory import small_heap
-from ..helpers.processes import IS_SANITIZED, isolated
+from ..helpers.processes import IS_SANITIZED, isolated, of_amounts
 
 X = np.array([0.5, -1.5, 2.0])
 
@@ -287,7 +287,7 @@ def test_branches_of_one_signature_take_no_more_memory_than_they_may(
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell")
-@pytest.mark.skipif(IS_SANITIZED, reason="the address sanitizer keeps what was given back")
+@of_amounts
 def test_what_large_calls_took_is_given_back_after_small_ones() -> None:
     output = isolated("""
 import ctypes

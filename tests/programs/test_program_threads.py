@@ -18,7 +18,7 @@ import cadiff.numpy as cnp
 from cadiff.programs import batches
 
 from ..helpers.memory import leaks, usage
-from ..helpers.processes import isolated
+from ..helpers.processes import isolated, of_amounts
 from ..helpers.programs import any_shape, hinge, near
 from ..helpers.threads import in_threads
 
@@ -363,6 +363,7 @@ def jobs() -> dict[str, Callable[[], Any]]:
     }
 
 
+@of_amounts
 @pytest.mark.parametrize("name", jobs())
 def test_no_call_leaks_memory(name: str) -> None:
     job = jobs()[name]

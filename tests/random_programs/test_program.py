@@ -21,6 +21,7 @@ import cadiff
 import cadiff.numpy as cnp
 from cadiff import Program
 
+from ..helpers.processes import HAS_SMALL_BLOCKS
 from ..helpers.programs import REFUSED, leaves, near, quiet, same, value_of
 from ..helpers.properties import examples
 from .test_array_programs import Draft, runs
@@ -373,7 +374,7 @@ def test_programs_of_arrays_at_numbers_where_formulas_end(seed: int) -> None:
 
 # --- sizes ---------------------------------------------------------------------------------------
 
-SIZES = [1, 2, 23, 24, 25, 40, 100, 1000, 3000, 5000]
+SIZES = [1, 2, 23, 24, 25, 40, 100] if HAS_SMALL_BLOCKS else [1, 2, 24, 25, 100, 1000, 3000, 5000]
 
 
 def rosenbrock(x: Any) -> Any:
@@ -577,7 +578,7 @@ def test_elementwise_functions_over_many_numbers(n: int) -> None:
 
 
 @pytest.mark.parametrize("name", cadiff.operations.table.__all__)
-@pytest.mark.parametrize("n", [1, 30, 1100])  # which is more than a tile
+@pytest.mark.parametrize("n", [1, 30] if HAS_SMALL_BLOCKS else [1, 30, 1100])  # more than a tile
 def test_each_operation(name: str, n: int) -> None:
     function = getattr(cadiff, name)
     rng = np.random.default_rng(0)
