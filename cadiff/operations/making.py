@@ -195,5 +195,5 @@ def joined(made: Replayed, masks: list[Replayed], is_float: bool) -> None:
     made.memory.is_wide = any(mask.memory.is_wide for mask in masks)
     made.memory.is_value = is_float and any(map(is_value, masks))
     keep_in_mind(made, masks)
-    if is_float:
-        made.memory.sources = [outcomes for mask in masks for outcomes in mask._sources]
+    if is_float and not made.memory.is_value:
+        made.memory.sources = [mask._source for mask in masks]

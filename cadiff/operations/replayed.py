@@ -29,7 +29,8 @@ class Memory:
         self.own = own  # of all that is in it
         self.has_views = False
         self.is_known = False  # to others, who may write into it
-        self.sources: list[Outcomes] = []  # of floats, which a replay may round in another way
+        # Of floats, which a replay may round in another way; a memory stands for its own sources.
+        self.sources: list[Outcomes | Memory] = []
         self.origins: tuple[Memory, ...] = (self,)  # what it is made of
         self.was_read = False  # or what is made of it
         self.was_compared = False  # as a single number, which is a guard
@@ -42,10 +43,24 @@ class Memory:
         if not self.is_known:
             if self.is_value and binding.notes_guards(*self.own[:2]):
                 binding.read(self.own[0], "cadiff.value(v)")
-            for outcomes in () if self.is_value else self.sources or [self.own]:
+            for outcomes in () if self.is_value else self._deciding():
                 binding.note_outcomes(*outcomes)
             self.is_known = True
             self.note_reading()
+
+    def _deciding(self) -> list[Outcomes]:
+        """What decides about it, each of the sources once."""
+        found: dict[int, Outcomes] = {}
+        rest: list[Outcomes | Memory] = [*reversed(self.sources)] or [self.own]
+        seen: set[int] = set()
+        while rest:
+            source = rest.pop()
+            if not isinstance(source, Memory):
+                found[id(source[0])] = source
+            elif id(source) not in seen:
+                seen.add(id(source))
+                rest.extend(reversed(source.sources))
+        return [*found.values()]
 
     @classmethod
     def joint(cls, origins: tuple[Memory, ...]) -> Memory:
@@ -109,9 +124,10 @@ class Replayed:
         self.memory = Memory((outcomes, serial, equality)) if memory is None else memory
 
     @property
-    def _sources(self) -> list[Outcomes]:
+    def _source(self) -> Outcomes | Memory:
         """What decides about it."""
-        return self.memory.sources or [(self._outcomes, self._serial, self._equality)]
+        own = (self._outcomes, self._serial, self._equality)
+        return self.memory if self.memory.sources else own
 
     @property
     def read_values(self) -> Any:

@@ -17,6 +17,7 @@ from hypothesis.extra import numpy as hnp
 
 import cadiff
 import cadiff.numpy as cnp
+from cadiff import binding
 
 from ..helpers.programs import near, same, value_of
 from ..helpers.properties import examples
@@ -293,6 +294,22 @@ def test_whether_counts_are_equal_is_one_guard() -> None:
     for x in ([1.0, -1.0, 0.0], [2.0, 1.0, 0.0], [-2.0, 1.0, 0.0], [-1.0, -1.0, 2.0]):
         near(program(np.array(x)), np.array(x) ** (1 + (sum(np.sign(x)) == 0.0)))
     assert program.stats()["recordings"] == 2
+
+
+@pytest.mark.parametrize("first", [lambda x: np.sum(x > 0.0) * 0.5, lambda x: cadiff.value(x[0])])
+def test_what_is_computed_of_itself_again_and_again_remembers_its_parts_once(first: Any) -> None:
+    def f(x: Any) -> Any:
+        t = first(x)
+        for _ in range(8):
+            t = t * 0.5 + t
+            assert not binding.is_guarding() or len(t.memory.sources) <= 2
+        return np.sum(x * t) if t > 1.0 else np.sum(x)
+
+    x = np.array([1.0, 2.0, -1.0])
+    program = cadiff.compile(f)
+    for at in (x, 2.0 * x, -x):
+        near(program.grad(at), cadiff.grad(f)(at))
+    assert program.stats()["traces"][0]["guards"] == 1
 
 
 @pytest.mark.parametrize("name", [*READINGS, *WRITINGS])
