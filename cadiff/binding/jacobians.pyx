@@ -18,7 +18,8 @@ from .c_linear cimport *
 from .c_numbers cimport *
 from .c_sweeps cimport *
 from .c_tape cimport *
-from .tape cimport on_tape
+from .hooks cimport checks_of
+from .tape cimport on_tape, rule_at
 from .atoms cimport shape
 from .arguments cimport ARRAY, Node
 from .linear cimport frozen_map, FrozenMap, LANES
@@ -58,14 +59,18 @@ def jacobian_of(Recording recording, list outputs, bint forward):
     """The Jacobian (m, n) of all numbers of the outputs; `forward` allows for tangent sweeps.
 
     A sweep of a frozen map carries LANES rows or columns for about the price of one or two,
-    but freezing costs as much as some sweeps.
+    but freezing costs as much as some sweeps. Rules are met one row or column after the other.
     """
     cdef cnp.ndarray slots = slots_of(recording, outputs)
     cdef Py_ssize_t m = cnp.PyArray_SIZE(slots)
     cdef bint rules = recording.has_rules
+    if forward and rules and recording.n < m and go_forward(recording):
+        return columns(recording, outputs, slots, 1)
     forward = forward and not rules
     if forward and recording.n <= LANES and recording.n <= FEW_ROWS * m:
-        return columns(recording, outputs, slots)
+        return columns(recording, outputs, slots, recording.n)
+    if rules and m > 1:
+        keep_pulls(recording)
     if m <= FEW_ROWS or rules:
         return rows(recording, outputs, slots)
     linear = frozen(recording, outputs, slots)
@@ -100,9 +105,37 @@ cdef cnp.ndarray rows(Recording recording, list outputs, cnp.ndarray slots):
     return matrix
 
 
-cdef cnp.ndarray columns(Recording recording, list outputs, cnp.ndarray slots):
-    """The Jacobian, all columns one tangent sweep: they are LANES at most."""
-    cdef Py_ssize_t i, k, lanes = recording.n, m = cnp.PyArray_SIZE(slots)
+cdef list rules_of(Recording recording):
+    """The rules that were recorded."""
+    cdef size_t i
+    return [
+        rule_at(recording.tape, i)
+        for i in range(recording.begin(), recording.tape.n_entries)
+        if cad_entry_is_rule(recording.tape.entries[i])
+    ]
+
+
+cdef bint go_forward(Recording recording) except -1:
+    """Whether all rules are the user's, with tangents that were stated; no step is checked.
+
+    Those of the package may warn of tangents that do not exist, even of results that nothing uses.
+    """
+    return checks_of(recording.tape) is None and all(
+        [getattr(rule, "goes_forward", False) and not rule.is_exact for rule in rules_of(recording)]
+    )
+
+
+cdef int keep_pulls(Recording recording) except -1:
+    """Have rules keep what they make of values, for many cotangents."""
+    for rule in rules_of(recording):
+        if hasattr(rule, "keeps_pulls"):
+            rule.keeps_pulls = True
+    return 0
+
+
+cdef cnp.ndarray columns(Recording recording, list outputs, cnp.ndarray slots, Py_ssize_t lanes):
+    """The Jacobian, so many columns by each tangent sweep."""
+    cdef Py_ssize_t i, k, first, m = cnp.PyArray_SIZE(slots)
     cdef cnp.ndarray matrix = np.zeros((m, recording.n))
     cdef double *data = <double *>cnp.PyArray_DATA(matrix)
     cdef int64_t *place = <int64_t *>cnp.PyArray_DATA(slots)
@@ -115,11 +148,14 @@ cdef cnp.ndarray columns(Recording recording, list outputs, cnp.ndarray slots):
     end = recording.end(outputs)
     check(cad_lanes_take(recording.tape, recording.slots(end) * lanes, &tangents))
     try:
-        push_identity(recording, tangents.data, 0, lanes, end)
-        for i in range(m):
-            if place[i] >= 0:
-                for k in range(lanes):
-                    data[i * lanes + k] = tangents.data[(place[i] - base) * lanes + k]
+        for first in range(0, recording.n, lanes):
+            push_identity(recording, tangents.data, first, lanes, end)
+            for i in range(m):
+                if place[i] >= 0:
+                    for k in range(lanes):
+                        data[i * recording.n + first + k] = (
+                            tangents.data[(place[i] - base) * lanes + k]
+                        )
     finally:
         cad_lanes_give_back(recording.tape, tangents)
     return matrix

@@ -155,11 +155,13 @@ cdef int push_rule(CadTape *tape, size_t index, CadLanes lanes) except -1:
     cdef Along tangents = along_lanes(tape, lanes)
     cdef list operands, outs
     rule, operands, outs = rule_views(tape, index)
-    pushed = rule.push(
-        values_for(rule, operands), values_for(rule, outs), [tangents.read(x) for x in operands]
-    )
-    for out, tangent in zip(outs, pushed):
+    given = [tangents.read(x) for x in operands]
+    for out in outs:
         tangents.clear(out)
+    if are_zero(given):
+        return 0
+    pushed = rule.push(values_for(rule, operands), values_for(rule, outs), given)
+    for out, tangent in zip(outs, pushed):
         tangents.add(out, plain_value(tangent))
     return 0
 

@@ -367,8 +367,11 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str
     cdef Ids outputs = graph.all_outputs()
     cdef bint hessian = what == "hessian"
     # Rules of the user's may be at odds with values, and with what follows for forward mode.
-    cdef bint exact = all([step.rule.is_exact for step in graph.steps[:graph.kept_steps]])
+    rules = [step.rule for step in graph.steps[:graph.kept_steps]]
+    cdef bint exact = all([rule.is_exact for rule in rules])
+    cdef bint backward = not all([rule.is_exact or rule.goes_forward for rule in rules])
     if hessian:
+        backward = not exact
         outputs = graph.pulled(outputs, graph.ones(outputs.n), wrt)
         hessian = exact  # else it need not be symmetric
     cdef MatrixPlan plan = MatrixPlan.__new__(MatrixPlan)
@@ -389,7 +392,7 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str
     plan.size = outputs.n * wrt.n if dense else plan.pattern.count
     plan.is_whole = dense and given is None and not by_entries and is_full(found)
     if plan.is_whole:
-        set_directions(plan, graph, wrt, outputs, not exact or outputs.n < wrt.n)
+        set_directions(plan, graph, wrt, outputs, backward or outputs.n < wrt.n)
         set_blocks(plan, outputs.n if plan.is_backward else wrt.n)
         return plan
     rows, columns = plan.pattern.rows(), plan.pattern.indices
@@ -404,7 +407,7 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str
     if by_entries or found.count == 0:
         set_entries(plan, graph, entries, index, places)
     else:
-        set_products(plan, graph, found, wrt, outputs, hessian, not exact, index, places)
+        set_products(plan, graph, found, wrt, outputs, hessian, backward, index, places)
     return plan
 
 

@@ -71,9 +71,10 @@ class _OpaqueDerivative:
     """A derivative of a step that is computed with plain numbers alone."""
 
     passive = ()
-    is_exact = False
+    is_exact = goes_forward = False
 
     def __init__(self, step, way, shapes, wanted):
+        step.rule.keeps_pulls = True  # for many cotangents
         self.step = step
         self.way = way
         self.shapes = shapes

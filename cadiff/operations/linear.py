@@ -90,7 +90,7 @@ class _Call(Rule):
     """One call of a linear map, as the tape keeps it."""
 
     is_linear = True
-    is_exact = True
+    is_exact = goes_forward = True
     by_index = None
     operation: linear
 

@@ -260,7 +260,7 @@ class _Call(Rule):
     """One call, as the tape keeps it: operands and results are parts."""
 
     by_index = None
-    is_exact = True
+    is_exact = goes_forward = True
     unread = None
     operation: on_pairs  # type: ignore[assignment]
 

@@ -95,8 +95,8 @@ class primitive:  # noqa: N801 - a decorator
         """Reverse rules, one for each argument; None where the derivative is 0.
 
         `maker(ans, *args, **kw)` returns `pull(g)`, which maps the cotangent of ans, of its shape,
-        to that of the argument, of the argument's shape. Forward mode follows by transposing: g
-        may then be a number with derivatives.
+        to that of the argument, of the argument's shape. A Jacobian asks the maker once, and pull
+        for each row. Forward mode follows by transposing: g may then be a number with derivatives.
         """
         self._define(self.pulls, makers, argnums)
         self._note_refusals()
@@ -107,7 +107,8 @@ class primitive:  # noqa: N801 - a decorator
         """Forward rules, one for each argument; None where the derivative is 0.
 
         `rule(g, ans, *args, **kw)` maps the tangent of the argument to that of ans. Reverse mode
-        follows by transposing: g may then be a number with derivatives.
+        follows by transposing: g may then be a number with derivatives. A Jacobian with fewer
+        columns than rows asks the rule once for each column.
         """
         self._define(self.pushes, rules, argnums)
 
@@ -220,6 +221,13 @@ class primitive:  # noqa: N801 - a decorator
             return functools.partial(_pull_by_transposing, self, k) if self.pushes[k] else None
         raise self._missing(k, "reverse")
 
+    def _goes_forward(self, k: int) -> bool:
+        """Whether there is a forward rule, but not of partials that a reverse rule replaces."""
+        push, pull = self.pushes.get(k), self.pulls.get(k)
+        if push is None:
+            return k in self.pushes and pull is None
+        return not _is_partial(push) or _is_partial(pull)
+
     # --- calls
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -313,14 +321,13 @@ class primitive:  # noqa: N801 - a decorator
 
     def _pattern(self, k: int) -> Pattern:
         """The pattern of an argument, or that of elementwise partials; None: it is not stated."""
-        of_partials = getattr(self.pulls.get(k), "func", None) is _pull_partial
-        return self.patterns.get(k, "...->..." if of_partials else None)
+        return self.patterns.get(k, "...->..." if _is_partial(self.pulls.get(k)) else None)
 
     @property
     def _is_elementwise(self) -> bool:
         """Whether its rules are partials: then arguments are broadcast."""
         rules = [rule for rule in self.pulls.values() if rule is not None]
-        return bool(rules) and all(getattr(r, "func", None) is _pull_partial for r in rules)
+        return bool(rules) and all(map(_is_partial, rules))
 
     def _broadcast_over_lanes(self, which: Sequence[int], *args: Any, **kwargs: Any) -> Any:
         """An elementwise function of arguments, some of which have an axis of points in front."""
@@ -479,11 +486,34 @@ def custom(
     return operation
 
 
+class _Point:
+    """The values of one call, and what reverse rules made of them."""
+
+    def __init__(self, call: Rule, operands: list[Any], outs: list[Any]) -> None:
+        self.operands = operands
+        self.outs = outs
+        self.args = call._inputs(operands)
+        self.ans = binding.ruled(tuple(outs) if call.several else outs[0])
+        self._pulls: dict[Any, Any] = {}
+
+    def is_at(self, operands: list[Any], outs: list[Any]) -> bool:
+        """Whether these are the same values."""
+        return all(map(_is_same, [*self.operands, *self.outs], [*operands, *outs]))
+
+    def pull(self, which: Any, make: Callable[[], Any]) -> Any:
+        """What a rule makes, once."""
+        if which not in self._pulls:
+            self._pulls[which] = make()
+        return self._pulls[which]
+
+
 class Rule:
     """One call of a primitive, as the tape keeps it."""
 
     runs_again = False
     is_linear = False
+    keeps_pulls = False  # what reverse rules make, for further cotangents
+    _kept: _Point | None = None
 
     def __init__(
         self,
@@ -522,6 +552,15 @@ class Rule:
         """
         return str(getattr(self.operation.function, "__module__", "")).startswith("cadiff.")
 
+    @property
+    def goes_forward(self) -> bool:
+        """Whether there is a rule for the tangent of each operand, or it is cut."""
+        cut = zip(self.which, self.passive, strict=True)
+        return all(is_cut or self.operation._goes_forward(k) for k, is_cut in cut)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: x for name, x in self.__dict__.items() if name != "_kept"}
+
     def note_point(self, operands: list[Any], results: list[Number], passive: list[bool]) -> None:
         """The values that it is recorded with, and of which operands the derivative is cut."""
         copies = [x.copy(order="K") if isinstance(x, np.ndarray) else x for x in operands]
@@ -533,6 +572,7 @@ class Rule:
 
     def call(self, operands: list[Any]) -> list[Number]:
         """The results for other operands."""
+        self._kept = None
         args = list(self.args)
         for k, operand in zip(self.which, operands, strict=True):
             args[k] = operand
@@ -548,6 +588,7 @@ class Rule:
 
     def call_lanes(self, operands: list[Any]) -> list[Any]:
         """The results for operands with an axis of points in front."""
+        self._kept = None
         args = list(self.args)
         for k, operand in zip(self.which, operands, strict=True):
             args[k] = operand
@@ -595,24 +636,36 @@ class Rule:
         wanted: Sequence[bool] | None = None,
     ) -> list[Any]:
         """A cotangent for each operand; None for those that are not wanted."""
-        args, ans = self._inputs(operands), binding.ruled(tuple(outs) if self.several else outs[0])
+        at = self._point_at(operands, outs)
         g = binding.ruled(tuple(cotangents) if self.several else cotangents[0])
         chosen = [k for i, k in enumerate(self.which) if wanted is None or wanted[i]]
+        together = self.operation.together
         with binding.Quiet():
-            if self.operation.together is not None and 0 in chosen and 1 in chosen:
-                found = self.operation.together(ans, *args, **self.kwargs)(g)
+            if together is not None and 0 in chosen and 1 in chosen:
+                pull = at.pull("together", lambda: together(at.ans, *at.args, **self.kwargs))
+                found = pull(g)
                 return [found[k] if k in chosen and k < len(found) else None for k in self.which]
-            return [self._cotangent(k, ans, args, g) if k in chosen else None for k in self.which]
+            return [self._cotangent(k, at, g) if k in chosen else None for k in self.which]
 
-    def _cotangent(self, k: int, ans: Any, args: list[Any], g: Any) -> Any:
+    def _point_at(self, operands: list[Any], outs: list[Any]) -> _Point:
+        """The values: those that are kept, with what was made of them, if they are the same."""
+        if not self.keeps_pulls or any(isinstance(x, (Var, Dual)) for x in [*operands, *outs]):
+            return _Point(self, operands, outs)
+        kept = self._kept
+        if kept is None or not kept.is_at(operands, outs):
+            kept = self._kept = _Point(self, *[[*map(_unshared, x)] for x in (operands, outs)])
+        return kept
+
+    def _cotangent(self, k: int, at: _Point, g: Any) -> Any:
         """The cotangent of one argument; None if it is 0."""
         rule = self.operation._pull_rule(k)
         if rule is None or self.passive[self.which.index(k)]:
             return None
         if k in self.operation.refusals:
             self.operation.refusals[k]()
-        cotangent = self.operation._puller(k, ans, args, self.kwargs)(g)
-        return self.operation._like(cotangent, args[k], f"the cotangent of argument {k}")
+        make = self.operation._puller
+        pull = at.pull(k, lambda: make(k, at.ans, at.args, self.kwargs))
+        return self.operation._like(pull(g), at.args[k], f"the cotangent of argument {k}")
 
     def push(
         self,
@@ -669,6 +722,11 @@ def _without_constants(x: Any) -> Any:
 def _unshared(x: Number) -> Number:
     """A copy of an array: it may be an argument, or a view of one, that is assigned to later."""
     return x.copy() if binding.shape(x) else x
+
+
+def _is_same(x: Any, y: Any) -> bool:
+    """Whether a number, or an array, has the bits of another one."""
+    return x is y or _exactly(x) == _exactly(y)
 
 
 def _exactly(x: Any) -> Any:
@@ -831,6 +889,10 @@ def _pull_partial(
         return _summed_to(_scaled(operation, rule, g, ans, args, kw), binding.shape(args[k]))
 
     return pull
+
+
+def _is_partial(rule: Any) -> bool:
+    return getattr(rule, "func", None) in (_push_partial, _pull_partial)
 
 
 def _summed_to(x: Number, shape: tuple[int, ...]) -> Number:

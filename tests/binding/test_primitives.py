@@ -360,3 +360,64 @@ def test_cotangents_may_stand_in_any_order(layout: Function, shape: tuple[int, .
     expected = layout(x) + 2.0 * x  # by the rule, and by the other factor
     npt.assert_array_equal(cadiff.grad(f)(x), expected)
     npt.assert_array_equal(cadiff.grad(lambda x: f(x.T))(x.T.copy()), expected.T)
+
+
+# --- how often rules are asked -------------------------------------------------------------------
+
+TALL = numpy.arange(24.0).reshape(12, 2)
+
+
+def by_sparse(f: Function) -> Function:
+    jacobian = cadiff.sparse_jacobian(f)
+    return lambda x: jacobian(x).toarray()
+
+
+WAYS: dict[str, Callable[[Function], Function]] = {
+    "jacobian": cadiff.jacobian,
+    "program": lambda f: cadiff.compile(f).jacobian,
+    "sparse": by_sparse,
+}
+
+
+@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize("rules", ["pulls", "pushes", "both"])
+def test_a_tall_jacobian_asks_the_fewest_rules(name: str, rules: str) -> None:
+    asked = {"maker": 0, "pull": 0, "push": 0}
+
+    def note(what: str, result: Any) -> Any:
+        asked[what] += 1
+        return result
+
+    def maker(ans: Any, x: Any) -> Any:
+        slopes = note("maker", 2.0 * TALL * cadiff.value(x))
+        return lambda g: note("pull", g @ slopes)
+
+    tall = primitive(lambda x: TALL @ x**2)
+    if rules != "pushes":
+        tall.defvjp(maker)
+    if rules != "pulls":
+        tall.defjvp(lambda g, ans, x: note("push", 2.0 * TALL * cadiff.value(x) @ g))
+    jacobian = WAYS[name](lambda x: tall(x) - 1.0)
+    for k in (1.0, 2.0, 2.0):
+        x = numpy.array([k, 3.0])
+        asked.update(maker=0, pull=0, push=0)
+        npt.assert_allclose(jacobian(x), 2.0 * TALL * x, rtol=1e-15)
+    pulled = {"maker": 1, "pull": 12, "push": 0}
+    assert asked == (pulled if rules == "pulls" else {"maker": 0, "pull": 0, "push": 2})
+
+
+def test_makers_are_asked_again_where_a_program_runs_again() -> None:
+    scale = {"of the derivative": 1.0}
+    read = primitive(lambda x: x * 1.0)
+    read.defvjp(lambda ans, x: lambda g, slope=scale["of the derivative"]: float(g[0]) * slope)
+    program = cadiff.compile(lambda x: 2.0 * read(x))
+    assert program.jacobian(numpy.ones(1)) == 2.0
+    scale["of the derivative"] = 3.0
+    assert program.jacobian(numpy.ones(1)) == 6.0
+
+
+def test_zero_tangents_are_not_pushed_through_rules_of_others() -> None:
+    steep = primitive(lambda x: x * 1.0)
+    steep.defjvp(lambda g, ans, x: g * math.inf)
+    found = cadiff.jacobian(lambda x: np.array([steep(x[0]), x[1], x[0]]))(numpy.ones(2))
+    npt.assert_array_equal(found, [[math.inf, 0.0], [0.0, 1.0], [1.0, 0.0]])
