@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -57,5 +58,11 @@ def _is_vector(x0: Any) -> bool:
     if isinstance(x0, dict):
         return False
     if isinstance(x0, (list, tuple)):
-        return all(np.ndim(item) == 0 and not isinstance(item, dict) for item in x0)
+        return all(_is_number(item) for item in x0)
     return np.ndim(x0) < 2 and isinstance(x0, (int, float, np.ndarray, np.generic))
+
+
+def _is_number(item: Any) -> bool:
+    return isinstance(item, (Real, np.generic)) or (
+        isinstance(item, np.ndarray) and item.ndim == 0
+    )
