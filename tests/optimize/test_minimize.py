@@ -348,3 +348,35 @@ def test_progress(capsys: Any) -> None:
     written = capsys.readouterr().err
     assert "minimize" in written
     assert "|gradient|" in written
+
+
+def test_layers_of_arrays_are_containers() -> None:
+    def f(layers: Any) -> Any:
+        return sum(((w - 1.0) ** 2).sum() + (b + 2.0) ** 2 for w, b in layers)
+
+    result = minimize(f, [(np.zeros((2, 2)), 0.5), (np.ones(3), 1.0)])
+    assert_allclose(result.x[0][0], np.ones((2, 2)), atol=1e-6)
+    assert_allclose(result.x[1][1], -2.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"tol": 1e-8}, {"options": {"maxiter": 200}}])
+def test_trust_constr_does_not_end_before_its_barrier(options: dict[str, Any]) -> None:
+    """Hock and Schittkowski's problem 71, whose minimum is known."""
+    seen = []
+    result = minimize(
+        lambda x: x[0] * x[3] * (x[0] + x[1] + x[2]) + x[2],
+        [1.0, 5.0, 5.0, 1.0],
+        method="trust-constr",
+        bounds=Bounds(1.0, 5.0),
+        constraints=[
+            NonlinearConstraint(cnp.prod, 25.0, np.inf),
+            NonlinearConstraint(lambda x: cnp.sum(x**2), 40.0, 40.0),
+        ],
+        callback=lambda x, state: seen.append(state.nit),
+        **options,
+    )
+    assert result.success
+    assert result.status == 1
+    assert result.barrier_parameter <= 1e-8
+    assert len(seen) >= result.nit
+    assert_allclose(result.fun, 17.0140172891563, rtol=1e-8)
