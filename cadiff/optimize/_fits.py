@@ -45,7 +45,8 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     bounds, method, ftol, ...
         As in SciPy, but for `tr_options`: with a sparse Jacobian that was filled in, LSMR solves
         linear systems to 1e-14 in up to 10 n steps, unless other options are given. Bounds are of
-        vectors, with parameters in containers those of `cadiff.flatten`. The method "lm" takes dense matrices alone, and so gets them.
+        vectors, with parameters in containers those of `cadiff.flatten`. The method "lm" takes
+        dense matrices alone, and so gets them.
     progress : bool
         Show a bar of evaluations, with half the sum of squares and the norm of its gradient.
 
