@@ -380,3 +380,24 @@ def test_trust_constr_does_not_end_before_its_barrier(options: dict[str, Any]) -
     assert result.barrier_parameter <= 1e-8
     assert len(seen) >= result.nit
     assert_allclose(result.fun, 17.0140172891563, rtol=1e-8)
+
+
+def test_dicts_of_constraints_have_hessians_in_trust_constr() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # SciPy's, for a quasi-Newton matrix that does not change
+        result = minimize(
+            lambda p: p["a"] + p["b"],
+            {"a": 0.5, "b": -0.1},
+            method="trust-constr",
+            constraints=[
+                {
+                    "type": "ineq",
+                    "fun": lambda p, r: r - p["a"] ** 2 - p["b"] ** 2,
+                    "args": (2.0,),
+                },
+                {"type": "eq", "fun": lambda p: p["a"] - 2.0 * p["b"] - 1.0},
+            ],
+        )
+    assert result.success
+    assert result.constr_nhev[0] > 0
+    assert_allclose([result.x["a"], result.x["b"]], [-1.0, -1.0], atol=1e-6)
