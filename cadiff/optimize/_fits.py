@@ -73,6 +73,7 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     fun, x0 = given.pop("fun"), given.pop("x0")
     args, kwargs = tuple(given.pop("args", ())), given.pop("kwargs", None) or {}
     parameters = Parameters(x0, "least_squares")
+    _check(given, parameters)
     jac = given.pop("jac", None)
     residuals = functools.partial(fun, **kwargs) if kwargs else fun
     with Progress("least_squares", progress) as bar:
@@ -106,6 +107,18 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     if jac is None:
         derivatives.warn_if_slow(np.asarray(result.x), len(parameters.vector))
     return in_containers(result, parameters)
+
+
+def _check(given: dict[str, Any], parameters: Parameters) -> None:
+    """Raise unless bounds and scales are of the vector of parameters."""
+    bounds, scale = given.get("bounds"), given.get("x_scale")
+    if isinstance(bounds, (tuple, list)) and len(bounds) == 2:
+        parameters.check(bounds[0], "the lower bound")
+        parameters.check(bounds[1], "the upper bound")
+    elif isinstance(bounds, (dict, optimize.Bounds)):
+        parameters.check_bounds(bounds)
+    if scale is not None and not isinstance(scale, str):
+        parameters.check(scale, "x_scale")
 
 
 @called_like(optimize.curve_fit)

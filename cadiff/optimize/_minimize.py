@@ -77,6 +77,7 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
     args = given.pop("args", ())
     args = args if isinstance(args, tuple) else (args,)
     parameters = Parameters(x0, "minimize")
+    parameters.check_bounds(given.get("bounds"))
     method = method_of(given)
     if given.get("constraints") is not None:
         given["constraints"] = with_derivatives(given["constraints"], parameters, method)

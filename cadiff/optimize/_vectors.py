@@ -13,6 +13,8 @@ from ..transforms import flatten
 
 FloatArray = NDArray[np.float64]
 
+OF_VECTOR = "of the vector that cadiff.flatten makes"
+
 
 class Parameters:
     """The way between parameters and vectors.
@@ -42,6 +44,32 @@ class Parameters:
         if self.unflatten is None:
             return np.asarray(parameters, dtype=np.float64)
         return flatten(parameters)[0]
+
+    def check(self, part: Any, what: str) -> None:
+        """Raise unless a part that goes with the vector is a number, or one for each of its."""
+        try:
+            size = np.size(np.asarray(part, dtype=np.float64))
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"{what} is {OF_VECTOR}, {len(self.vector)} numbers, not {part!r}"
+            ) from error
+        if size not in (1, len(self.vector)):
+            raise ValueError(
+                f"{what} has {size} numbers, but x0 has {len(self.vector)}: it is {OF_VECTOR}"
+            )
+
+    def check_bounds(self, bounds: Any) -> None:
+        """Raise unless bounds, an object or pairs, are those of the vector."""
+        if hasattr(bounds, "lb"):
+            self.check(bounds.lb, "the lower bound")
+            self.check(bounds.ub, "the upper bound")
+        elif isinstance(bounds, dict):
+            raise TypeError(f"bounds are {OF_VECTOR}, not {bounds!r}")
+        elif bounds is not None and len(bounds) != len(self.vector):
+            raise ValueError(
+                f"there are {len(bounds)} bounds, but x0 has {len(self.vector)} numbers: they are "
+                f"{OF_VECTOR}"
+            )
 
     def of_vectors(self, f: Callable[..., Any]) -> Callable[..., Any]:
         """F as a function of a vector."""
