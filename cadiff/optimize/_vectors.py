@@ -65,7 +65,7 @@ class Parameters:
             self.check(bounds.ub, "the upper bound")
         elif isinstance(bounds, dict):
             raise TypeError(f"bounds are {OF_VECTOR}, not {bounds!r}")
-        elif bounds is not None and len(bounds) != len(self.vector):
+        elif hasattr(bounds, "__len__") and len(bounds) != len(self.vector):
             raise ValueError(
                 f"there are {len(bounds)} bounds, but x0 has {len(self.vector)} numbers: they are "
                 f"{OF_VECTOR}"
