@@ -11,13 +11,18 @@ What is left out of `jac`, `hess` and `hessp` and a method can use is filled in 
 program of the function (see `cadiff.compile`), as sparse matrices where the structure is sparse.
 Where SciPy takes a vector of parameters, containers of numbers and arrays will do.
 
+The other names of `scipy.optimize` (`brentq`, `nnls`, `BFGS` ...) are SciPy's own objects.
+
 With `callback=History()` a result has the way that was taken to it. `sgd`, `adam` and `lbfgs`
 train models by batches of data; `problem` serves cyipopt and nlopt.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 try:
+    from scipy import optimize as _scipy_optimize
     from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 except ImportError as _error:
     raise ImportError(
@@ -56,3 +61,13 @@ __all__ = [
     "sgd",
     "shgo",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _scipy_optimize.__all__:
+        return getattr(_scipy_optimize, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}, nor has scipy.optimize")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_scipy_optimize.__all__})

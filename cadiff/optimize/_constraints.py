@@ -121,7 +121,7 @@ def _of_vector(constraint: Any, parameters: Parameters, method: str) -> Any:
     )
 
 
-def _of_dict(constraint: Mapping[str, Any], parameters: Parameters, method: str) -> dict[str, Any]:
+def _of_dict(constraint: Mapping[str, Any], parameters: Parameters, method: str) -> Any:
     result = dict(constraint)
     if not callable(result.get("fun")):
         raise TypeError(
@@ -132,6 +132,10 @@ def _of_dict(constraint: Mapping[str, Any], parameters: Parameters, method: str)
     derivatives = Derivatives(result["fun"], parameters, tuple(args), "minimize")
     result["fun"] = derivatives.value
     given = result.get("jac")
+    if given is None and method == "trust-constr" and result.get("type") in ("eq", "ineq"):
+        upper = 0.0 if result["type"] == "eq" else np.inf
+        jac, hess = _jacobian_of(derivatives, may_be_sparse=True), _hessian_of(derivatives)
+        return optimize.NonlinearConstraint(derivatives.value, 0.0, upper, jac, hess)
     if given is None:
         result["jac"] = _jacobian_of(derivatives, method == "trust-constr")
     elif callable(given):

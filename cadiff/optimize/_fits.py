@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +21,9 @@ from ._signatures import called_like
 from ._vectors import FloatArray, Parameters
 
 LARGEST_REFINEMENT = 1e-2  # of the residuals: what changes more was no minimum
+UNDETERMINED = "Covariance of the parameters could not be estimated"  # as SciPy says
 LAST_STEP = 1e-10  # of each parameter: the square of it is what Newton's method would change next
+LSMR = {"atol": 1e-14, "btol": 1e-14}  # with SciPy's 1e-6, ill-conditioned problems stall
 EAGER_JACOBIANS = 32  # of a curve, beyond which it is worth recording; most fits take fewer
 
 
@@ -40,8 +43,10 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
         As in SciPy, but for what it is if it is left out: the Jacobian by a compiled program,
         sparse where the structure is. `"2-point"` asks for finite differences.
     bounds, method, ftol, ...
-        As in SciPy. Bounds are of vectors, with parameters in containers those of
-        `cadiff.flatten`. The method "lm" takes dense matrices alone, and so gets them.
+        As in SciPy, but for `tr_options`: with a sparse Jacobian that was filled in, LSMR solves
+        linear systems to 1e-14 in up to 10 n steps, unless other options are given. Bounds are of
+        vectors, with parameters in containers those of `cadiff.flatten`. The method "lm" takes
+        dense matrices alone, and so gets them.
     progress : bool
         Show a bar of evaluations, with half the sum of squares and the norm of its gradient.
 
@@ -68,6 +73,7 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     fun, x0 = given.pop("fun"), given.pop("x0")
     args, kwargs = tuple(given.pop("args", ())), given.pop("kwargs", None) or {}
     parameters = Parameters(x0, "least_squares")
+    _check(given, parameters)
     jac = given.pop("jac", None)
     residuals = functools.partial(fun, **kwargs) if kwargs else fun
     with Progress("least_squares", progress) as bar:
@@ -90,6 +96,9 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
 
         if jac is None:
             given["jac"] = jacobian
+            sparse = may_be_sparse and derivatives.is_sparse("jacobian", parameters.vector)
+            if sparse and not given.get("tr_options"):
+                given["tr_options"] = {**LSMR, "maxiter": 10 * derivatives.n}
         elif callable(jac):
             given["jac"] = lambda x: jac(parameters.given(x), *args, **kwargs)
         else:
@@ -98,6 +107,18 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     if jac is None:
         derivatives.warn_if_slow(np.asarray(result.x), len(parameters.vector))
     return in_containers(result, parameters)
+
+
+def _check(given: dict[str, Any], parameters: Parameters) -> None:
+    """Raise unless bounds and scales are of the vector of parameters."""
+    bounds, scale = given.get("bounds"), given.get("x_scale")
+    if isinstance(bounds, (tuple, list)) and len(bounds) == 2:
+        parameters.check(bounds[0], "the lower bound")
+        parameters.check(bounds[1], "the upper bound")
+    elif isinstance(bounds, (dict, optimize.Bounds)):
+        parameters.check_bounds(bounds)
+    if scale is not None and not isinstance(scale, str):
+        parameters.check(scale, "x_scale")
 
 
 @called_like(optimize.curve_fit)
@@ -135,6 +156,11 @@ def curve_fit(given: dict[str, Any], progress: bool) -> Any:
     array([2.5, 1.3, 0.5])
     """
     f, jac = given["f"], given.pop("jac", None)
+    if isinstance(given.get("p0"), dict):
+        raise TypeError(
+            "curve_fit takes parameters by position, so p0 is a list of numbers; least_squares "
+            "takes parameters in a dict, and a function of the residuals"
+        )
     if jac == "2-point" and given.get("method") is None and _is_unbounded(given):
         given["method"] = "lm"  # whose differences SciPy asks for by no jac
         jac = "differences"
@@ -190,20 +216,23 @@ def _refined(
     xdata, ydata = given["xdata"], np.asarray(given["ydata"], dtype=np.float64).ravel()
     sigma: Any = given.get("sigma")
     whole = given.get("nan_policy") is None and not np.isnan(ydata).any()
-    if not whole or not _is_unbounded(given) or np.ndim(sigma) > 1 or len(ydata) <= len(popt):
+    if not whole or not _is_unbounded(given) or len(ydata) <= len(popt):
         return None
     if isinstance(xdata, (list, tuple, np.ndarray)):
         xdata = np.asarray(xdata, dtype=np.float64)
-    weights = 1.0 if sigma is None else 1.0 / np.asarray(sigma, dtype=np.float64)
+    whiten = _whitening(sigma)
 
     def residuals_at(params: Any) -> Any:
-        return weights * (cnp.ravel(cnp.asarray(of_parameters(params, xdata))) - ydata)
+        return whiten(cnp.ravel(cnp.asarray(of_parameters(params, xdata))) - ydata)
 
     hessian = transforms.hessian(lambda params: 0.5 * cnp.sum(residuals_at(params) ** 2))
     params, shortest = popt, float("inf")
+    if not _are_determined(whiten(jacobian(xdata, *popt)), popt, whiten(ydata)):
+        warnings.warn(UNDETERMINED, optimize.OptimizeWarning, stacklevel=4)
+        return popt, np.full((len(popt), len(popt)), np.inf)
     while True:
         residuals = residuals_at(params)
-        matrix = jacobian(xdata, *params) * np.reshape(weights, (-1, 1))
+        matrix = whiten(jacobian(xdata, *params))
         try:
             step = np.linalg.solve(hessian(params), -(matrix.T @ residuals))
         except (np.linalg.LinAlgError, MissingRuleError):
@@ -223,6 +252,30 @@ def _refined(
     degrees = len(ydata) - len(params)
     variance = 1.0 if given.get("absolute_sigma") else residuals @ residuals / degrees
     return params, variance * (root @ root.T)
+
+
+def _are_determined(matrix: FloatArray, popt: FloatArray, ydata: FloatArray) -> bool:
+    """Whether each parameter has an effect of its own, beyond rounding."""
+    if not np.all(np.isfinite(matrix)):
+        return True  # for all that is known
+    epsilon = float(np.finfo(np.float64).eps)
+    lengths = np.linalg.norm(matrix, axis=0)
+    if np.any(lengths * np.maximum(1.0, np.abs(popt)) <= epsilon * np.linalg.norm(ydata)):
+        return False
+    scales = np.linalg.svd(matrix / lengths, compute_uv=False)
+    return bool(scales[-1] > epsilon * max(matrix.shape) * scales[0])
+
+
+def _whitening(sigma: Any) -> Callable[[Any], Any]:
+    """What makes residuals, or columns of them, independent and of variance one."""
+    if sigma is None:
+        return lambda residuals: residuals
+    sigma = np.asarray(sigma, dtype=np.float64)
+    if sigma.ndim < 2 or sigma.size == 1:
+        weights = 1.0 / sigma.ravel()
+        return lambda residuals: (weights * residuals.T).T
+    inverse = np.linalg.inv(np.linalg.cholesky(sigma))
+    return lambda residuals: inverse @ residuals
 
 
 def _of_parameters(f: Callable[..., Any]) -> Callable[..., Any]:

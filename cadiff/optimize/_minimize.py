@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
+from ._barriers import without_early_end
 from ._constraints import are_sparse, with_derivatives
 from ._history import History
 from ._objectives import LARGE_HESSIAN, Objective
@@ -76,6 +77,7 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
     args = given.pop("args", ())
     args = args if isinstance(args, tuple) else (args,)
     parameters = Parameters(x0, "minimize")
+    parameters.check_bounds(given.get("bounds"))
     method = method_of(given)
     if given.get("constraints") is not None:
         given["constraints"] = with_derivatives(given["constraints"], parameters, method)
@@ -90,7 +92,10 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
         if isinstance(history, History):
             history.unflatten = parameters.unflatten
             given["callback"] = _kept(history, given, objective, parameters.vector)
+        ending = without_early_end(given, method)
         result = optimize.minimize(given.pop("fun"), parameters.vector, **given)
+    if ending is not None:
+        result = ending.named(result)
     objective.warn_if_slow(np.asarray(result.x), len(parameters.vector) + 1)
     return in_containers(result, parameters)
 

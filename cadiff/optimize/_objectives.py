@@ -95,8 +95,8 @@ class Derivatives:
             warnings.warn(
                 f"{self.name} took {self.seconds:.2g} s for {self.calls} derivatives, where "
                 f"finite differences would take about {by_differences:.2g} s: f has {self.n} "
-                'parameters and large operations of NumPy. jac="2-point" makes it use them, for '
-                "derivatives of fewer digits",
+                "parameters, and large operations of NumPy or primitives with long rules. "
+                'jac="2-point" makes it use them, for derivatives of fewer digits',
                 RuntimeWarning,
                 stacklevel=4,
             )

@@ -75,8 +75,9 @@ def sgd(
     -------
     scipy.optimize.OptimizeResult
         `x` as x0, `fun` (mean loss of the last epoch), `nit` (epochs), `nfev` (steps), `success`:
-        whether all losses were finite, and `message`. A loss or gradient that is not finite ends
-        it, with the parameters from before that step.
+        whether all losses were finite and the last epoch's is not larger than the first's,
+        `status` (0, or 1 without success) and `message`. A loss or gradient that is not finite
+        ends it, with the parameters from before that step.
 
     Examples
     --------
@@ -235,6 +236,11 @@ def _batches(name: str, data: Any, batch_size: int | None, rng: Any) -> Batches:
         if batch_size is not None:
             raise ValueError(f"{name} has no data, of which batches of {batch_size} could be made")
         return lambda epoch: [()]
+    if isinstance(data, (list, dict, Iterator)):
+        raise TypeError(
+            f"{name} takes data as an array, a tuple of arrays, or a function of the epoch that "
+            f"returns an iterable of batches, not as {type(data).__name__}"
+        )
     arrays = tuple(np.asarray(part) for part in (data if isinstance(data, tuple) else (data,)))
     lengths = [len(part) if part.ndim else None for part in arrays]
     if len(set(lengths)) != 1 or None in lengths:
@@ -279,9 +285,12 @@ def _train(
     """Epochs of steps; what a step does is all that methods differ in."""
     parameters = Parameters(x0, name)
     program = program_of(parameters.of_vectors(f))
+    if not callable(learning_rate) and not learning_rate > 0.0:
+        raise ValueError(f"learning_rate is a positive number, not {learning_rate!r}")
     batches = _batches(name, data, batch_size, rng)
     x = parameters.vector.copy()
-    result = Result(x=x, fun=np.nan, nit=0, nfev=0, success=True)
+    result = Result(x=x, fun=np.nan, nit=0, nfev=0, success=True, status=0)
+    first = np.inf
     result.message = f"all {epochs} epochs are done"
     with Progress(name, progress) as bar:
         for _ in range(epochs):
@@ -308,6 +317,7 @@ def _train(
                 break
             if not losses:
                 raise ValueError(f"{name}: there is no batch in epoch {result.nit}")
+            first = result.fun if result.nit == 0 else first
             result.nit += 1
             if callback is not None:
                 try:
@@ -319,6 +329,13 @@ def _train(
                 except StopIteration:
                     result.message = f"the callback ended it after {result.nit} epochs"
                     break
+    if result.success and result.fun > first:
+        result.success = False
+        result.message = (
+            f"the mean loss of the last epoch, {result.fun:.6g}, is larger than that of the "
+            f"first, {first:.6g}: a smaller learning_rate may help"
+        )
+    result.status = 0 if result.success else 1
     result.x = parameters.given(x)
     if isinstance(callback, History):
         result.history = callback

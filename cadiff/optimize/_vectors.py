@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 from ..transforms import flatten
 
 FloatArray = NDArray[np.float64]
+
+OF_VECTOR = "of the vector that cadiff.flatten makes"
 
 
 class Parameters:
@@ -42,6 +45,32 @@ class Parameters:
             return np.asarray(parameters, dtype=np.float64)
         return flatten(parameters)[0]
 
+    def check(self, part: Any, what: str) -> None:
+        """Raise unless a part that goes with the vector is a number, or one for each of its."""
+        try:
+            size = np.size(np.asarray(part, dtype=np.float64))
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"{what} is {OF_VECTOR}, {len(self.vector)} numbers, not {part!r}"
+            ) from error
+        if size not in (1, len(self.vector)):
+            raise ValueError(
+                f"{what} has {size} numbers, but x0 has {len(self.vector)}: it is {OF_VECTOR}"
+            )
+
+    def check_bounds(self, bounds: Any) -> None:
+        """Raise unless bounds, an object or pairs, are those of the vector."""
+        if hasattr(bounds, "lb"):
+            self.check(bounds.lb, "the lower bound")
+            self.check(bounds.ub, "the upper bound")
+        elif isinstance(bounds, dict):
+            raise TypeError(f"bounds are {OF_VECTOR}, not {bounds!r}")
+        elif hasattr(bounds, "__len__") and len(bounds) != len(self.vector):
+            raise ValueError(
+                f"there are {len(bounds)} bounds, but x0 has {len(self.vector)} numbers: they are "
+                f"{OF_VECTOR}"
+            )
+
     def of_vectors(self, f: Callable[..., Any]) -> Callable[..., Any]:
         """F as a function of a vector."""
         if self.unflatten is None:
@@ -57,5 +86,11 @@ def _is_vector(x0: Any) -> bool:
     if isinstance(x0, dict):
         return False
     if isinstance(x0, (list, tuple)):
-        return all(np.ndim(item) == 0 and not isinstance(item, dict) for item in x0)
+        return all(_is_number(item) for item in x0)
     return np.ndim(x0) < 2 and isinstance(x0, (int, float, np.ndarray, np.generic))
+
+
+def _is_number(item: Any) -> bool:
+    return isinstance(item, (Real, np.generic)) or (
+        isinstance(item, np.ndarray) and item.ndim == 0
+    )

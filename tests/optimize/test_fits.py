@@ -95,11 +95,34 @@ def test_a_loop_with_branches_is_fitted() -> None:
 def test_zero_residuals_and_degenerate_fits() -> None:
     popt, pcov = curve_fit(lambda x, a, b: a * x + b, X, 2.0 * X + 1.0)
     assert_allclose(popt, [2.0, 1.0], rtol=1e-12)
-    popt, _ = curve_fit(lambda x, a, b: (a + b) * x, X, 2.0 * X)
+    with pytest.warns(scipy_optimize.OptimizeWarning):
+        popt, _ = curve_fit(lambda x, a, b: (a + b) * x, X, 2.0 * X)
     assert_allclose(popt.sum(), 2.0)
     with pytest.warns(scipy_optimize.OptimizeWarning):
         _, pcov = curve_fit(lambda x, a, b: a * x + 0.0 * b, X, 2.0 * X + np.sin(X))
     assert np.all(np.isinf(pcov))
+
+
+@pytest.mark.parametrize("sigma", [0.1 * np.eye(25) + 0.02, 0.1 + 0.05 * X])
+def test_fits_with_errors_of_data_are_refined(sigma: Any) -> None:
+    popt, _ = curve_fit(exponential, X, Y, sigma=sigma)
+    covariance = sigma if np.ndim(sigma) == 2 else np.diag(sigma**2)
+    jacobian = np.stack(
+        [np.exp(-popt[1] * X), -popt[0] * X * np.exp(-popt[1] * X), np.ones(25)], axis=1
+    )
+    gradient = jacobian.T @ np.linalg.solve(covariance, exponential(X, *popt) - Y)
+    assert_allclose(gradient, 0.0, atol=1e-11)
+
+
+def test_parameters_that_data_do_not_determine() -> None:
+    with pytest.warns(scipy_optimize.OptimizeWarning):
+        _, pcov = curve_fit(exponential, X, np.full(25, 2.0))
+    assert np.all(np.isinf(pcov))
+    with pytest.warns(scipy_optimize.OptimizeWarning):
+        _, pcov = curve_fit(lambda x, a, b: a * b * x, X, 2.0 * X + np.sin(X))
+    assert np.all(np.isinf(pcov))
+    with pytest.raises(TypeError, match="least_squares takes parameters in a dict"):
+        curve_fit(lambda x, p: p["a"] * x, X, Y, p0={"a": 1.0})
 
 
 # --- residuals ---------------------------------------------------------------------------------
@@ -163,6 +186,18 @@ def test_sparse_jacobians_are_found() -> None:
     assert_allclose(dense.x, result.x, rtol=1e-6)
     exact = least_squares(broyden, np.full(60, -1.0), tr_solver="exact")
     assert isinstance(exact.jac, np.ndarray)
+
+
+def test_sparse_steps_solve_an_ill_conditioned_system() -> None:
+    """A beam between supports, linear, so that one step should do."""
+
+    def beam(x: Any) -> Any:
+        return cnp.concatenate([x[2:] - 2.0 * x[1:-1] + x[:-2] - 1e-3, x[:1], x[-1:]])
+
+    result = least_squares(beam, np.zeros(60))
+    assert result.jac.nnz == 3 * 58 + 2
+    assert result.nfev < 8
+    assert result.cost < 1e-20
 
 
 def test_containers_of_parameters() -> None:

@@ -348,3 +348,73 @@ def test_progress(capsys: Any) -> None:
     written = capsys.readouterr().err
     assert "minimize" in written
     assert "|gradient|" in written
+
+
+def test_layers_of_arrays_are_containers() -> None:
+    def f(layers: Any) -> Any:
+        return sum(((w - 1.0) ** 2).sum() + (b + 2.0) ** 2 for w, b in layers)
+
+    result = minimize(f, [(np.zeros((2, 2)), 0.5), (np.ones(3), 1.0)])
+    assert_allclose(result.x[0][0], np.ones((2, 2)), atol=1e-6)
+    assert_allclose(result.x[1][1], -2.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"tol": 1e-8}, {"options": {"maxiter": 200}}])
+def test_trust_constr_does_not_end_before_its_barrier(options: dict[str, Any]) -> None:
+    """Hock and Schittkowski's problem 71, whose minimum is known."""
+    seen = []
+    result = minimize(
+        lambda x: x[0] * x[3] * (x[0] + x[1] + x[2]) + x[2],
+        [1.0, 5.0, 5.0, 1.0],
+        method="trust-constr",
+        bounds=Bounds(1.0, 5.0),
+        constraints=[
+            NonlinearConstraint(cnp.prod, 25.0, np.inf),
+            NonlinearConstraint(lambda x: cnp.sum(x**2), 40.0, 40.0),
+        ],
+        callback=lambda x, state: seen.append(state.nit),
+        **options,
+    )
+    assert result.success
+    assert result.status == 1
+    assert result.barrier_parameter <= 1e-8
+    assert len(seen) >= result.nit
+    assert_allclose(result.fun, 17.0140172891563, rtol=1e-8)
+
+
+def test_dicts_of_constraints_have_hessians_in_trust_constr() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # SciPy's, for a quasi-Newton matrix that does not change
+        result = minimize(
+            lambda p: p["a"] + p["b"],
+            {"a": 0.5, "b": -0.1},
+            method="trust-constr",
+            constraints=[
+                {
+                    "type": "ineq",
+                    "fun": lambda p, r: r - p["a"] ** 2 - p["b"] ** 2,
+                    "args": (2.0,),
+                },
+                {"type": "eq", "fun": lambda p: p["a"] - 2.0 * p["b"] - 1.0},
+            ],
+        )
+    assert result.success
+    assert result.constr_nhev[0] > 0
+    assert_allclose([result.x["a"], result.x["b"]], [-1.0, -1.0], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "error", "words"),
+    [
+        ({"a": (0.0, 1.0)}, TypeError, "of the vector that cadiff.flatten makes"),
+        (Bounds([{"a": 0.0}], 1.0), TypeError, "the lower bound is of the vector"),
+        (Bounds([0.0, 0.0], 1.0), ValueError, "has 2 numbers, but x0 has 3"),
+        ([(0.0, None)] * 4, ValueError, "there are 4 bounds, but x0 has 3 numbers"),
+    ],
+)
+def test_bounds_are_of_the_vector(bounds: Any, error: type[Exception], words: str) -> None:
+    start = {"a": 0.5, "b": np.zeros(2)}
+    with pytest.raises(error, match=words):
+        minimize(lambda p: p["a"] ** 2 + (p["b"] ** 2).sum(), start, bounds=bounds)
+    with pytest.raises((TypeError, ValueError), match="x_scale"):
+        optimize.least_squares(lambda p: p["b"] - p["a"], start, x_scale={"a": 1.0})

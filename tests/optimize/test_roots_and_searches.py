@@ -302,3 +302,28 @@ def test_structures_that_do_not_hold_are_told() -> None:
         optimize.problem(lambda x: x @ x, lambda x: x).jacobianstructure()
     with pytest.raises(TypeError, match="functions"):
         optimize.problem(lambda x: x @ x, [3.0])
+
+
+def test_other_names_are_those_of_scipy() -> None:
+    from cadiff.optimize import brentq, nnls
+
+    assert brentq is scipy_optimize.brentq
+    assert nnls is scipy_optimize.nnls
+    assert set(scipy_optimize.__all__) <= set(dir(optimize))
+    with pytest.raises(AttributeError, match="nor has scipy"):
+        _ = optimize.brent_q
+
+
+def test_training_says_what_went_wrong() -> None:
+    def loss(x: Any, rows: Any) -> Any:
+        return ((x - rows) ** 2).mean()
+
+    for data in ([np.ones(3), np.ones(4)], iter([np.ones(3)])):
+        with pytest.raises(TypeError, match="a function of the epoch"):
+            optimize.adam(loss, 0.0, data)
+    with pytest.raises(ValueError, match="learning_rate is a positive number, not 0"):
+        optimize.sgd(loss, 0.0, np.ones(3), learning_rate=0)
+    diverging = optimize.sgd(loss, 0.0, np.ones(3), learning_rate=1.1)
+    assert (diverging.success, diverging.status) == (False, 1)
+    assert "larger than that of the first" in diverging.message
+    assert optimize.sgd(loss, 0.0, np.ones(3)).status == 0
