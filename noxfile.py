@@ -7,8 +7,8 @@ nox -s everything    what takes too long for each change, and must pass before a
 * the whole suite on every Python (`suite`), for what a Python or its NumPy changes in numbers,
   where `.ci/run` asks one Python for numbers and the others for what the binding does;
 * the whole suite, numerics included, with address and undefined-behaviour sanitizers, with blocks
-  of the usual sizes (`sanitize_all`), where `.ci/run` has small blocks, no numerics, and a fifth
-  of the random programs;
+  of the usual sizes (`sanitize_all`), where `.ci/run` has small blocks, no numerics or transforms,
+  and a fifth of the random programs;
 * the whole suite with assertions, small blocks and CPython's own checks of memory (`debug`), which
   the sanitizers stand in for in `.ci/run`: there memory comes from malloc, that they may watch it;
 * the package built from a copy to which operations were added as the guide says (`guide`), where
@@ -158,7 +158,8 @@ def binding(session: nox.Session) -> None:
 @nox.session(python=SANITIZED or None)
 def sanitize(session: nox.Session) -> None:
     """The tests of all that touches memory, with assertions, small blocks and sanitizers."""
-    without = (WITHOUT_HOUSE, WITHOUT_NUMERICS, WITHOUT_OPTIMIZE, WITHOUT_MACHINES)
+    without = (WITHOUT_HOUSE, WITHOUT_NUMERICS, WITHOUT_TRANSFORMS)
+    without = (*without, WITHOUT_OPTIMIZE, WITHOUT_MACHINES)
     options = (*without, "--hypothesis-profile=brief")
     run_sanitized(session, SMALL_BLOCKS, *options)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cadiff
@@ -18,6 +18,7 @@ from cadiff import binding
 from cadiff.inspection import checks
 
 from ..helpers.functions import rosenbrock
+from ..helpers.properties import examples
 from ..helpers.table import ROWS, Domain, Row, rows, window
 
 Function = Callable[..., Any]
@@ -68,7 +69,7 @@ def test_all_functions_of_the_table_pass(row: Row) -> None:
         cadiff.check_grads(lambda *x: f(*orders, *x), list(np.transpose([first, other])))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(st.floats(-1.0, 1.0), min_size=1, max_size=6), st.integers(1, 3))
 def test_right_derivatives_pass_at_random_points(point: list[float], order: int) -> None:
     def f(x: Any) -> Any:

@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as cnp
 from cadiff import binding, inspection
+
+from ..helpers.properties import examples
 
 
 def lines_of(tape: cadiff.Tape, **kwargs: Any) -> list[str]:
@@ -182,7 +184,7 @@ def run(program: list[tuple[int, int, int]], inputs: list[Any]) -> Any:
     return numbers[-1]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(programs, st.lists(st.floats(-2, 2), min_size=2, max_size=3))
 def test_length_and_adjoints_of_random_programs(
     program: list[tuple[int, int, int]], point: list[float]
@@ -199,7 +201,7 @@ def test_length_and_adjoints_of_random_programs(
     ElementTree.fromstring(tape._repr_svg_())
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(programs)
 def test_adjoints_of_random_programs_on_arrays(program: list[tuple[int, int, int]]) -> None:
     x, y = np.linspace(-1, 1, 6).reshape(2, 3), np.array([0.5, -1.0, 2.0])

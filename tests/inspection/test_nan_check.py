@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as cnp
 from cadiff import binding
 
+from ..helpers.properties import examples
 from ..helpers.threads import in_threads
 
 INF = float("inf")
@@ -402,7 +403,7 @@ OPERATIONS = [
 ]
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(
     st.lists(st.sampled_from(range(len(OPERATIONS))), max_size=8),
     st.lists(st.sampled_from(range(len(OPERATIONS))), max_size=8),
@@ -425,7 +426,7 @@ def test_the_one_bad_operation_of_random_programs(
     check(caught(lambda: MODES[mode](f)(0.7)), bad, "cadiff.log", "log", False)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(st.sampled_from(range(len(OPERATIONS))), max_size=8))
 def test_finite_programs_give_the_same_numbers(program: list[int]) -> None:
     def f(x: Any) -> Any:

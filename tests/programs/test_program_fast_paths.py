@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as cnp
 
 from ..helpers.programs import hinge, same
+from ..helpers.properties import examples
 from ..helpers.threads import in_threads
 
 Function = Callable[..., Any]
@@ -337,7 +338,7 @@ def test_more_signatures_than_fast_paths_in_turn() -> None:
     assert program.stats()["recordings"] == 22
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.lists(st.tuples(st.sampled_from(sorted(CALLS)), st.integers(0, 4)), max_size=40))
 def test_any_signatures_in_turn(turns: list[tuple[str, int]]) -> None:
     program = cadiff.compile(energy)
@@ -378,7 +379,7 @@ def test_flips_between_known_branches_are_short(monkeypatch: pytest.MonkeyPatch)
     assert program.stats()["branch_changes"] == 1
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.lists(st.floats(-3.0, 3.0), max_size=30))
 def test_no_branch_is_stale(points: list[float]) -> None:
     def f(t: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cadiff
@@ -509,7 +509,7 @@ def test_results_that_are_no_real_numbers_are_refused(
                     program.batch(points, what=what)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.integers(1, 6), st.integers(1, 60), st.randoms(use_true_random=False))
 def test_batches_are_the_calls(most: int, count: int, rng: Any) -> None:
     program = cadiff.compile(hinges, max_traces=most)

@@ -15,13 +15,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as cnp
 from cadiff import binding
 
+from ..helpers.properties import examples
 from ..helpers.threads import in_threads
 
 Function = Callable[..., Any]
@@ -115,7 +116,7 @@ points = st.lists(
 
 
 @pytest.mark.parametrize("name", CASES)
-@settings(max_examples=12)
+@examples(12)
 @given(point=points, seed=st.integers(0, 100))
 def test_a_map_is_the_derivative(name: str, point: list[float], seed: int) -> None:
     f = CASES[name]

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cadiff
@@ -31,6 +31,7 @@ from cadiff import Dual, Var
 from ..helpers.functions import TRANSFORMS, as_numbers, rosenbrock
 from ..helpers.names import name_of
 from ..helpers.processes import isolated
+from ..helpers.properties import examples
 
 Function = Callable[..., Any]
 
@@ -411,7 +412,7 @@ def complex_gradient(program: Sequence[Instruction], x: Sequence[float]) -> list
     return gradient
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(_programs, _points)
 def test_gradients_of_random_programs(program: list[Instruction], x: list[float]) -> None:
     def f(x: Any) -> Any:
@@ -435,7 +436,7 @@ def test_gradients_of_random_programs(program: list[Instruction], x: list[float]
         np.testing.assert_allclose(other, gradient, **close)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(_programs, _points)
 def test_hessians_of_random_programs(program: list[Instruction], x: list[float]) -> None:
     def f(x: Any) -> Any:
@@ -500,7 +501,7 @@ def test_a_pullback_is_of_what_the_function_returned_then() -> None:
     np.testing.assert_allclose(cadiff.jacfwd(from_results)(x), expected)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(_programs, _points, _programs)
 def test_nested_random_programs(
     inner: list[Instruction], x: list[float], outer: list[Instruction]

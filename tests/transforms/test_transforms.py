@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -31,6 +31,7 @@ from ..helpers.functions import (
 )
 from ..helpers.names import name_of
 from ..helpers.processes import isolated
+from ..helpers.properties import examples
 from ..helpers.trees import (
     Box,
     Fitted,
@@ -486,7 +487,7 @@ def test_object_arrays_of_numbers_are_arguments() -> None:
     np.testing.assert_array_equal(plain.astype(float), [3.0, 2.0])
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(random_trees)
 def test_random_containers_come_back_with_their_gradients(tree: Any) -> None:
     value, gradient = cadiff.value_and_grad(weighted)(tree)
@@ -495,7 +496,7 @@ def test_random_containers_come_back_with_their_gradients(tree: Any) -> None:
     assert_same_tree(gradient, expected_gradient(tree))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(random_trees, st.randoms(use_true_random=False))
 def test_forward_and_reverse_are_adjoint_on_random_containers(tree: Any, random: Any) -> None:
     def f(tree: Any) -> Any:
@@ -513,7 +514,7 @@ def test_forward_and_reverse_are_adjoint_on_random_containers(tree: Any, random:
     assert math.isclose(left, right, rel_tol=1e-10, abs_tol=1e-10)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(random_trees)
 def test_flatten_and_unflatten_are_inverse(tree: Any) -> None:
     vector, unflatten = cadiff.flatten(tree)

@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cadiff
 
 from ..helpers.programs import near, quiet, same
+from ..helpers.properties import examples
 
 Function = Callable[..., Any]
 
@@ -196,7 +197,7 @@ def finite_points(rng: random.Random, program: Program, n: int) -> list[list[flo
 seeds = st.integers(0, 10**9)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(seeds)
 def test_gradients_and_tangents(seed: int) -> None:
     rng = random.Random(seed)
@@ -210,7 +211,7 @@ def test_gradients_and_tangents(seed: int) -> None:
         same((out.primal, out.tangent), cadiff.jvp(f, (x,), (direction,)))
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(seeds)
 def test_second_derivatives(seed: int) -> None:
     """Dual numbers on the page's tape, against the sweep of second order."""
@@ -225,7 +226,7 @@ def test_second_derivatives(seed: int) -> None:
         near(product, wanted, rtol=1e-12)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(seeds)
 def test_replays(seed: int) -> None:
     """The function is run once for each way through its branches, and otherwise replayed."""
