@@ -133,8 +133,8 @@ def curve_fit(given: dict[str, Any], progress: bool) -> Any:
     xdata, ydata, p0, sigma, absolute_sigma, bounds, method, ...
         As in SciPy.
     jac : optional
-        As in SciPy, but for what it is if it is left out: the Jacobian by the parameters, from a
-        compiled program. `"2-point"` asks for finite differences.
+        As in SciPy, but for what it is if it is left out: the exact Jacobian by the parameters,
+        from a compiled program where many are taken. `"2-point"` asks for finite differences.
     progress : bool
         Show a bar of evaluations.
 
@@ -142,8 +142,8 @@ def curve_fit(given: dict[str, Any], progress: bool) -> Any:
     -------
     popt, pcov
         As from SciPy; with `full_output` further values. SciPy stops where the sum of squares no
-        longer changes, which leaves half of the digits open. Without bounds the steps of Gauss and
-        Newton then go on with the exact Jacobian for as long as they get smaller.
+        longer changes, which leaves half of the digits open. Without bounds Newton's steps, with
+        exact derivatives, then go on for as long as they get smaller.
 
     Examples
     --------
