@@ -182,6 +182,61 @@ void cad_multiply_matrices(CadMatrix product, CadMatrix a, CadMatrix b, size_t m
     cad_run_loop(CAD_OP_MATMUL, args, dims, steps);
 }
 
+/* to[k] = or += the sum over j < terms of a[j][k] b[j][k]. */
+static CAD_INLINE void sum_products(CadStrip to, CadStrip a, ptrdiff_t next_a, CadStrip b,
+                                    ptrdiff_t next_b, int terms, int adds, size_t count) {
+    for (ptrdiff_t k = 0; k < (ptrdiff_t)count; k++) {
+        const double *const x = a.data + k * a.step, *const y = b.data + k * b.step;
+        double sum = adds ? to.data[k * to.step] : 0.0;
+        for (int j = 0; j < terms; j++) {
+            sum += x[j * next_a] * y[j * next_b];
+        }
+        to.data[k * to.step] = sum;
+    }
+}
+
+/* One element of each of some products. */
+static void multiply_one_of_each(CadStrip to, CadStrip a, ptrdiff_t next_a, CadStrip b,
+                                 ptrdiff_t next_b, size_t n, size_t count) {
+    enum { TERMS = 4 };
+    for (size_t first = 0; first == 0 || first < n; first += TERMS) {
+        const size_t terms = n - first < TERMS ? n - first : TERMS;
+        const CadStrip x = {a.data + (ptrdiff_t)first * next_a, a.step};
+        const CadStrip y = {b.data + (ptrdiff_t)first * next_b, b.step};
+        switch (terms) {
+        case 4:
+            sum_products(to, x, next_a, y, next_b, 4, first > 0, count);
+            break;
+        case 3:
+            sum_products(to, x, next_a, y, next_b, 3, first > 0, count);
+            break;
+        case 2:
+            sum_products(to, x, next_a, y, next_b, 2, first > 0, count);
+            break;
+        default:
+            sum_products(to, x, next_a, y, next_b, (int)terms, first > 0, count);
+        }
+    }
+}
+
+void cad_multiply_each(CadMatrix product, CadMatrix a, CadMatrix b, size_t m, size_t n, size_t p,
+                       size_t count, const ptrdiff_t steps[3]) {
+    enum { SOME = 128 }; /* that stay in the cache, however far apart they are */
+    for (size_t first = 0; first < count; first += SOME) {
+        const size_t some = count - first < SOME ? count - first : SOME;
+        const ptrdiff_t at = (ptrdiff_t)first;
+        for (ptrdiff_t i = 0; i < (ptrdiff_t)m; i++) {
+            for (ptrdiff_t j = 0; j < (ptrdiff_t)p; j++) {
+                multiply_one_of_each(
+                    (CadStrip){product.data + at * steps[0] + i * product.row + j * product.column,
+                               steps[0]},
+                    (CadStrip){a.data + at * steps[1] + i * a.row, steps[1]}, a.column,
+                    (CadStrip){b.data + at * steps[2] + j * b.column, steps[2]}, b.row, n, some);
+            }
+        }
+    }
+}
+
 /* --- cross-entropy --- */
 
 void cad_cross_entropy(const double *logits, const int64_t *labels, size_t rows, size_t classes,

@@ -126,6 +126,11 @@ typedef struct CadMatrix {
 void cad_multiply_matrices(CadMatrix product, CadMatrix a, CadMatrix b, size_t m, size_t n,
                            size_t p);
 
+/* Many small ones: of the first one there is what stands above, and the k-th stands steps[0] * k
+ * behind it in product, steps[1] * k in a, steps[2] * k in b. */
+void cad_multiply_each(CadMatrix product, CadMatrix a, CadMatrix b, size_t m, size_t n, size_t p,
+                       size_t count, const ptrdiff_t steps[3]);
+
 /* Of each row of logits (rows x classes): the loss -log softmax[label], and the residual softmax
  * less one at the label, neither of which cancels digits. */
 void cad_cross_entropy(const double *logits, const int64_t *labels, size_t rows, size_t classes,

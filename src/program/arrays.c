@@ -7,6 +7,32 @@ static CadOp op_of(const CadArray *array) {
     return array->op == CAD_OP_stop ? CAD_OP_positive : (CadOp)array->op;
 }
 
+/* Rows are gone through one by one: a short last axis, and a long one that the result has, change
+ * places. */
+static void lengthen_rows(CadPlan *plan) {
+    enum { SHORT = 8 };
+    int64_t *const shape = cad_plan_shape(plan);
+    const int last = plan->ndim - 1;
+    int longest = last;
+    for (int i = 0; i < last && shape[last] < SHORT; i++) {
+        if (shape[i] > shape[longest] && cad_plan_view(plan, 0)[1 + i] != 0) {
+            longest = i;
+        }
+    }
+    if (longest == last) {
+        return;
+    }
+    const int64_t length = shape[last];
+    shape[last] = shape[longest];
+    shape[longest] = length;
+    for (int k = 0; k < plan->n_views; k++) {
+        int64_t *const strides = cad_plan_view(plan, k) + 1;
+        const int64_t stride = strides[last];
+        strides[last] = strides[longest];
+        strides[longest] = stride;
+    }
+}
+
 /* An instruction with the plan of an array, over places. */
 static void emit_plan(CadMaker *m, const CadArray *array, CadInstruction instruction) {
     CadProgram *program = m->program;
@@ -22,6 +48,9 @@ static void emit_plan(CadMaker *m, const CadArray *array, CadInstruction instruc
         view[0] = k == 0 ? instruction.out + view[0] : cad_maker_place_of(m, (CadId)view[0]);
     }
     copy->index = -1;
+    if (m->graph->optimize && (instruction.kind == CAD_ROWS || instruction.kind == CAD_SUMS)) {
+        lengthen_rows(copy);
+    }
     program->n_plan_words += copy->words;
     program->n_operations += (size_t)copy->size;
     program->has_arrays = 1;
@@ -183,7 +212,9 @@ void cad_maker_emit_array(CadMaker *m, uint32_t i) {
         emit_plan(m, array, (CadInstruction){.kind = CAD_SUMS, .n = array->size, .out = place});
         break;
     case CAD_OP_MATMUL:
-        emit_plan(m, array, (CadInstruction){.kind = CAD_PRODUCT, .out = place});
+        emit_plan(
+            m, array,
+            (CadInstruction){.kind = CAD_PRODUCT, .n = m->graph->optimize != 0, .out = place});
         break;
     case CAD_ARRAY_CALL:
         emit_call(m, array, place);

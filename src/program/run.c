@@ -162,7 +162,32 @@ static void run_additions(CadPlan *plan, const Places *places) {
     add_rows(&walk);
 }
 
-static void run_product(CadPlan *plan, const Places *places) {
+/* Many small products, those along the last axis of the stack together: else it would be calls of
+ * a loop that take the time. 0 if they are few, or not small. */
+static int run_small_products(CadPlan *plan, const Places *places) {
+    enum { SMALL = 64, MANY = 8 };
+    const int64_t *const core = cad_plan_shape(plan) + plan->ndim - 3;
+    if (plan->ndim < 4 || core[-1] < MANY || core[0] * core[1] * core[2] > SMALL) {
+        return 0;
+    }
+    Walk walk;
+    start_walk_over(&walk, places, plan, 4);
+    ptrdiff_t steps[3];
+    for (int k = 0; k < 3; k++) {
+        steps[k] = (ptrdiff_t)cad_plan_view(plan, k)[1 + walk.axes];
+    }
+    do {
+        cad_multiply_each(matrix_of_values(&walk, 0, 1, 3), matrix_of_values(&walk, 1, 1, 2),
+                          matrix_of_values(&walk, 2, 2, 3), (size_t)core[0], (size_t)core[1],
+                          (size_t)core[2], (size_t)core[-1], steps);
+    } while (advance(&walk));
+    return 1;
+}
+
+static void run_product(CadPlan *plan, const Places *places, int in_any_order) {
+    if (in_any_order && run_small_products(plan, places)) {
+        return;
+    }
     Walk walk;
     start_walk_over(&walk, places, plan, 3);
     multiply_views(&walk);
@@ -330,7 +355,7 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
         run_additions((CadPlan *)(program->plans + i->x), places);
         break;
     case CAD_PRODUCT:
-        run_product((CadPlan *)(program->plans + i->x), places);
+        run_product((CadPlan *)(program->plans + i->x), places, i->n > 0);
         break;
     case CAD_ADD_TO:
         run_additions((CadPlan *)(program->plans + i->x), places);
