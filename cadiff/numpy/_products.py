@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from .. import binding
 from ..binding import plain_values
 from ..binding import strip as value
 from ..operations import arrays
@@ -206,6 +207,55 @@ def _contracted_lanes(
 
 
 _contracted.over_lanes = _contracted_lanes
+
+
+def _grouped(x: Number, term: str, groups: Sequence[str]) -> Number:
+    """An operand with an axis for each group of labels, of length 1 if it has none of them."""
+    lengths = dict(zip(term, binding.shape(x), strict=True))
+    order = [term.index(label) for group in groups for label in group if label in term]
+    shape = [math.prod(lengths.get(label, 1) for label in group) for group in groups]
+    return arrays.reshape(arrays.transpose(x, order), shape)
+
+
+def _summed(x: Number, term: str, others: str) -> tuple[Number, str]:
+    """An operand, and its labels, once those that stand nowhere else are summed."""
+    alone = [axis for axis, label in enumerate(term) if label not in others]
+    kept = "".join(label for label in term if label in others)
+    return (arrays.sum(x, alone) if alone else x), kept
+
+
+def _as_product(terms: tuple[str, ...], result: str, how: Any, *operands: Any) -> Any:
+    """The sum of one or two operands by sums and products of matrices.
+
+    Of the labels that one operand alone has, the last is that of its rows, or its columns. Those
+    that are summed are the inner axis, and all others count matrices.
+    """
+    if len(operands) == 1:
+        x, first = _summed(operands[0], terms[0], result)
+        return arrays.transpose(x, [first.index(label) for label in result])
+    if len(operands) > 2:
+        return NotImplemented
+    (x, y), (left, right) = operands, terms
+    x, first = _summed(x, left, right + result)
+    y, second = _summed(y, right, left + result)
+    rows = [label for label in result if label not in second][-1:]
+    columns = [label for label in result if label not in first][-1:]
+    inner = "".join(label for label in first if label not in result)
+    if not (rows or columns or inner):
+        return _grouped(x, first, result) * _grouped(y, second, result)
+    stack = [label for label in result if label not in [*rows, *columns]]
+    product = arrays.matmul(
+        _grouped(x, first, [*stack, "".join(rows), inner]),
+        _grouped(y, second, [*stack, inner, "".join(columns)]),
+    )
+    every = slice(None)
+    index = (*[every] * len(stack), every if rows else 0, every if columns else 0)
+    product = product[index]
+    order = [*stack, *rows, *columns]
+    return arrays.transpose(product, [order.index(label) for label in result])
+
+
+_contracted.written_out = _as_product
 
 
 def _lengths(terms: Sequence[str], operands: Sequence[Number]) -> dict[str, int]:

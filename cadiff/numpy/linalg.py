@@ -26,7 +26,7 @@ from ..operations.dispatch import carries, implements, plain
 from ..operations.guards import held
 from ..operations.patterns import over_axes
 from ..operations.primitives import after_lanes, primitive
-from ..operations.table import power, sign, where
+from ..operations.table import power, sign, sqrt, where
 from . import _factorizations as factor
 from . import _systems as systems
 from ._factorizations import of_finite
@@ -362,6 +362,23 @@ def _p_norms(which: Any, x: Any, p: float, axis: Any, keepdims: bool) -> Any:
 
 
 _p_norm.over_lanes = _p_norms
+
+
+def _root_of_squares(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
+    """The 2-norms of the rows of a matrix, or of more axes; where one is 0, so is its slope.
+
+    In a product of matrices no zero absorbs: infinite elements have the slope nan, as by the rule.
+    """
+    if p != 2 or x.ndim < 2 or not isinstance(axis, int):
+        return NotImplemented
+    rows = moveaxis(x, axis, -1)
+    squares = (rows[..., None, :] @ rows[..., :, None])[..., 0, 0]
+    none = held(squares) == 0.0
+    norm = where(none, 0.0, sqrt(where(none, 1.0, squares)))
+    return _kept(norm, x, axis) if keepdims else norm
+
+
+_p_norm.written_out = _root_of_squares
 
 
 def _direction(x: Any, norm: Any, p: float, axis: Any) -> Any:

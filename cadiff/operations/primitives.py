@@ -35,6 +35,8 @@ __all__ = [
 
 Number: TypeAlias = Any  # a Var, a Dual, a float or an ndarray
 
+LONG_ARRAY = 512  # elements
+
 
 class primitive:  # noqa: N801 - a decorator
     """An operation of one's own.
@@ -72,6 +74,10 @@ class primitive:  # noqa: N801 - a decorator
     # For many points at once: `over_lanes(which, *args, **kw)` answers what the function does for
     # each, where the arguments `which` have an axis of points in front, as the result has.
     over_lanes: Callable[..., Any] | None = None
+
+    # The same by operations on arrays, for programs: of long arrays they are faster than a call of
+    # Python, which copies operands and results. NotImplemented: this call cannot be written so.
+    written_out: Callable[..., Any] | None = None
 
     # A maker for the first arguments taken together, whose cotangents share work: its pull answers
     # those of all of them.
@@ -242,6 +248,10 @@ class primitive:  # noqa: N801 - a decorator
         if tag is None:
             args = tuple(self._number(k, arg) for k, arg in enumerate(args))
             tag = max(map(binding.tag_of, args))
+        if self.written_out is not None and tag == 0 and binding.chooses_anew():
+            found = self.written_out(*args, **kwargs) if _are_long(args) else NotImplemented
+            if found is not NotImplemented:
+                return found
         return self._push(args, kwargs, tag) if tag > 0 else self._record(args, kwargs)
 
     def _plain(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -431,6 +441,15 @@ class primitive:  # noqa: N801 - a decorator
             call.note_point([values[k] for k in which], results, [k not in active for k in which])
         outs = binding.record_rule(call, [args[k] for k in which], results)
         return tuple(outs) if isinstance(ans, tuple) else outs[0]
+
+
+def _are_long(args: Sequence[Any]) -> bool:
+    """Whether there is a long array among them.
+
+    Of short ones a call for many points at once (`over_lanes`) is better.
+    """
+    found = [arg for arg in args if isinstance(arg, (Var, np.ndarray))]
+    return any(math.prod(binding.shape(arg)) >= LONG_ARRAY for arg in found)
 
 
 Rules: TypeAlias = Callable[..., Any] | Sequence[Callable[..., Any] | None] | None
