@@ -664,7 +664,7 @@ PARTS: dict[str, Measure] = {
         partial(program_contests.adjustment, 64_000),
         [
             Compared(SPARSE_JACOBIAN, CLOCK),
-            Compared(SPARSE_JACOBIAN, HAND, at_most(10)),
+            Compared(SPARSE_JACOBIAN, HAND, at_most(0.7)),
         ],
     ),
     "program-hessian": partial(

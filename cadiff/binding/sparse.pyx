@@ -19,6 +19,7 @@ from .steps import CallError
 cdef enum:
     BLOCK_NUMBERS = 1 << 22   # in the inputs and results of the products that are taken together
     SMALL_MATRIX = 64         # entries of a matrix whose zeros are not worth thinking of
+    LONG_ARRAY = 1 << 11      # elements
     LARGE_MATRIX = 1 << 18    # entries; if half of them are there, colours are not worth it
 
 
@@ -133,8 +134,8 @@ cdef tuple taken_colors(CadColoring *coloring, Py_ssize_t n):
 cdef class MatrixPlan:
     """How the numbers of a matrix are computed: in `run`, as a vector.
 
-    Either each is a result of one code, or a constant; or they are read from products with the
-    matrix along several directions, one for each colour.
+    Either each is a result of one code, or a constant, as they are with a single colour, too; or
+    they are read from products with the matrix along several directions, one for each colour.
     """
 
     def __init__(self):
@@ -143,7 +144,7 @@ cdef class MatrixPlan:
     @property
     def n_operations(self):
         """How many operations on numbers are carried out."""
-        if self.n_colors > 0:
+        if self.point is not None:
             return self.point.n_operations + self.code.n_operations * self.n_colors
         return self.code.n_operations
 
@@ -164,7 +165,7 @@ cdef class MatrixPlan:
         if self.n_colors == 0 or self.is_whole:
             return None
         found = np.zeros(self.size, dtype=np.intp)
-        for begin, _, places, source in self.blocks:
+        for begin, _, places, source in self.blocks or []:
             found[places] = begin + source // <Py_ssize_t>self.code.program.n_results
         return found
 
@@ -176,7 +177,7 @@ cdef class MatrixPlan:
         where a guard does not hold, with -1 if it is not known which."""
         cdef cnp.npy_intp n = self.size
         cdef double outcome = 0.0
-        if self.n_colors > 0:
+        if self.point is not None:
             return self.run_products(inputs)
         if self.direct:
             return self.code.run(inputs)
@@ -377,14 +378,24 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str
     cdef MatrixPlan plan = MatrixPlan.__new__(MatrixPlan)
     cdef Pattern found = new_pattern()
     cdef Ids entries = Ids.__new__(Ids)
-    check(cad_graph_jacobian(
-        graph.graph, wrt.data, wrt.n, outputs.data, outputs.n, &found.pattern, &entries.data
-    ))
-    cdef bint by_entries = entries.data != NULL
+    cdef Pattern of_entries = new_pattern()
     plan.unlinked = ()
+    # Of long arrays one product is faster than entries, which are gathered number by number.
+    cdef bint is_known = not hessian and has_long_arrays(graph)
+    if is_known:
+        find_structure(plan, graph, wrt, outputs, found, dense)
+    if not is_known or not is_one_product(graph, found, wrt, outputs, backward):
+        check(cad_graph_jacobian(
+            graph.graph, wrt.data, wrt.n, outputs.data, outputs.n, &of_entries.pattern,
+            &entries.data
+        ))
+    cdef bint by_entries = entries.data != NULL
     if by_entries:
+        found = of_entries
         entries.n = found.count
-    else:
+        plan.unlinked = ()
+        plan.n_found = plan.n_filled = 0
+    elif not is_known:
         find_structure(plan, graph, wrt, outputs, found, dense)
     if hessian:
         found, entries = symmetric_entries(found, entries if by_entries else None)
@@ -409,6 +420,27 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str
     else:
         set_products(plan, graph, found, wrt, outputs, hessian, backward, index, places)
     return plan
+
+
+cdef bint has_long_arrays(Graph graph) noexcept:
+    """Whether an operation has a long array for its result."""
+    cdef size_t i
+    for i in range(graph.graph.n_arrays):
+        if graph.graph.arrays[i].op < CAD_OP_COUNT and graph.graph.arrays[i].size >= LONG_ARRAY:
+            return True
+    return False
+
+
+cdef bint is_one_product(Graph graph, Pattern found, Ids wrt, Ids outputs,
+                         bint backward) except -1:
+    """Whether one product along the sum of all directions tells all entries apart."""
+    if found.count == 0:
+        return False
+    if not backward and np.diff(found.indptr).max() == 1:
+        return True
+    if np.diff(found.transposed().indptr).max() == 1:
+        return True
+    return _Copies(graph, wrt, outputs).have_fewer_colors(graph, outputs, 2)
 
 
 cdef int find_structure(MatrixPlan plan, Graph graph, Ids wrt, Ids outputs, Pattern found,
@@ -638,55 +670,81 @@ cdef int set_blocks(MatrixPlan plan, Py_ssize_t n_colors) except -1:
     return 0
 
 
-cdef tuple colors_of_products(MatrixPlan plan, Graph graph, Pattern found, Ids wrt, Ids outputs,
-                              bint symmetric, bint backward):
-    """Colours of the columns, or of the rows if the products go `backward`, and how many there are;
-    and of each number that is read from the products its place, its direction, and the index of the
-    entry that it is, or is part of. The products are set up."""
-    cdef _Copies copies
-    cdef Ids variables = wrt
-    entries = np.arange(found.count)
-    rows, columns = found.rows(), found.indices.astype(np.intp)
-    if is_full(found):
-        backward = backward or (not symmetric and outputs.n < wrt.n)
-        n_colors = outputs.n if backward else wrt.n
-        colors = np.arange(n_colors)
-    elif symmetric:
-        colors, n_colors, at, lane = found.color_star()
-        set_directions(plan, graph, wrt, outputs, backward)
-        return colors, n_colors, at, lane, entries
-    else:
-        backward, colors, n_colors = colors_of_lines(found, backward)
-        copies = _Copies(graph, wrt, outputs)
-        if copies.have_fewer_colors(graph, outputs, n_colors):
-            backward, colors, n_colors = True, copies.colors, copies.n_colors
-            variables = copies.variables
-            rows, columns = copies.pattern.rows(), copies.pattern.indices.astype(np.intp)
-            entries = found.find(rows, copies.origins[columns])
-            plan.adds = len(entries) > found.count
-            plan.has_copies = True
-    set_directions(plan, graph, variables, outputs, backward)
-    if backward:
-        return colors, n_colors, columns, colors[rows], entries
-    return colors, n_colors, rows, colors[columns], entries
+cdef class _Products:
+    """Along which directions the products with a matrix go that its entries are read from."""
+    cdef Ids variables
+    cdef bint backward
+    cdef object colors          # of the columns; of the rows if they go backward
+    cdef Py_ssize_t n_colors
+    # Of each number that is read its place in the product, the direction of that, and the index
+    # of the entry that it is, or is part of.
+    cdef object at
+    cdef object lane
+    cdef object entries
+
+    def __init__(self, MatrixPlan plan, Graph graph, Pattern found, Ids wrt, Ids outputs,
+                 bint symmetric, bint backward):
+        cdef _Copies copies
+        self.variables = wrt
+        self.backward = backward
+        self.entries = np.arange(found.count)
+        rows, columns = found.rows(), found.indices.astype(np.intp)
+        if is_full(found):
+            self.backward = backward or (not symmetric and outputs.n < wrt.n)
+            self.n_colors = outputs.n if self.backward else wrt.n
+            self.colors = np.arange(self.n_colors)
+        elif symmetric:
+            self.colors, self.n_colors, self.at, self.lane = found.color_star()
+            return
+        else:
+            self.backward, self.colors, self.n_colors = colors_of_lines(found, backward)
+            copies = _Copies(graph, wrt, outputs)
+            if copies.have_fewer_colors(graph, outputs, self.n_colors):
+                self.backward, self.colors, self.n_colors = True, copies.colors, copies.n_colors
+                self.variables = copies.variables
+                rows, columns = copies.pattern.rows(), copies.pattern.indices.astype(np.intp)
+                self.entries = found.find(rows, copies.origins[columns])
+                plan.adds = len(self.entries) > found.count
+                plan.has_copies = True
+        self.at, which = (columns, rows) if self.backward else (rows, columns)
+        self.lane = self.colors[which]
+
+    cdef Ids along_all(self, Graph graph, Ids wrt, Ids outputs):
+        """The numbers of all entries, where there is one product: that along all directions."""
+        cdef Ids product, result = new_ids(len(self.entries))
+        cdef Py_ssize_t k
+        cdef cnp.ndarray at = np.empty(result.n, dtype=np.intp)
+        if self.backward:
+            product = graph.pulled(outputs, graph.ones(outputs.n), self.variables)
+        else:
+            product = graph.pushed(wrt, graph.ones(wrt.n), outputs)
+        at[self.entries] = self.at
+        for k in range(result.n):
+            result.data[k] = product.data[(<cnp.npy_intp *>cnp.PyArray_DATA(at))[k]]
+        return result
 
 
 cdef int set_products(MatrixPlan plan, Graph graph, Pattern found, Ids wrt, Ids outputs,
                       bint symmetric, bint backward, index, places) except -1:
     """Set the plan up for products along directions: each is the sum of the columns of one colour,
-    or of the rows if `backward`."""
-    colors, n_colors, at, lane, entries = colors_of_products(
-        plan, graph, found, wrt, outputs, symmetric, backward
-    )
-    plan.seeds = np.zeros((n_colors, len(colors)))
+    or of the rows if `backward`. Of one direction all numbers are known, so it is no input."""
+    cdef _Products products = _Products(plan, graph, found, wrt, outputs, symmetric, backward)
+    if products.n_colors == 1 and not plan.adds:
+        plan.is_backward = products.backward
+        set_entries(plan, graph, products.along_all(graph, wrt, outputs), index, places)
+        plan.n_colors = 1
+        return 0
+    set_directions(plan, graph, products.variables, outputs, products.backward)
+    colors, at, lane = products.colors, products.at, products.lane
+    plan.seeds = np.zeros((products.n_colors, len(colors)))
     plan.seeds[colors, np.arange(len(colors))] = 1.0
     if index is not None:  # of each entry that is found its place, or -1
         wanted = np.full(found.count, -1)
         wanted[index[index >= 0]] = places[index >= 0]
         places = wanted
-    places = places[entries]
+    places = places[products.entries]
     at, lane, places = at[places >= 0], lane[places >= 0], places[places >= 0]
-    set_blocks(plan, n_colors)
+    set_blocks(plan, products.n_colors)
     for k, (begin, end, _, _) in enumerate(plan.blocks):
         chosen = np.flatnonzero((lane >= begin) & (lane < end))
         source = (lane[chosen] - begin) * plan.code.program.n_results + at[chosen]

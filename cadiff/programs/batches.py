@@ -295,7 +295,7 @@ class Batch:
         if self.kind in ("jacobian", "hessian"):
             self._plan = recorded.plan(self.kind, self._ranges, "dense", for_points=True)
             self._code = self._plan.code
-            return self._plan.n_colors == 0
+            return self._plan.point is None
         self._code = recorded.code_for_points(self.kind, self._ranges)
         return True
 

@@ -159,7 +159,7 @@ class Report(Part):
             return self._traces.code(recorded, _CODES[what], ranges)
         with self._traces.lock:
             plan = recorded.plan(what, call.ranges)
-        if plan.n_colors > 0:
+        if plan.point is not None:
             parts = '"hvp"' if what == "hessian" else '"vjp"' if plan.is_backward else '"jvp"'
             raise ValueError(
                 f"profile: this {what.capitalize()} is made of products along {plan.n_colors} "

@@ -348,9 +348,13 @@ static CadId add_part(Pull *p, CadId former, const int64_t *words, size_t size) 
 
 /* What single elements have received, added to what is there. */
 static Cotangents add_elements(Pull *p, Cotangents sum, const CadId *elements, size_t size) {
-    size_t count = 0;
+    size_t count = 0, same = 0;
     for (size_t i = 0; i < size; i++) {
         count += elements[i] != CAD_NO_ID;
+        same += elements[i] == elements[0];
+    }
+    if (count == size && same == size) {
+        return added(p, sum, (Cotangents){elements[0], 0}, size);
     }
     CadId *some = some_room(p, 2 * count);
     if (some == NULL) {
@@ -510,6 +514,16 @@ static int are_of_one_array(CadGraph *graph, const CadId *ids, size_t count, Cad
     return array->size >= LONG_LIST;
 }
 
+/* Whether each follows the one before it at the same distance. */
+static int are_even(const CadId *ids, size_t count) {
+    for (size_t i = 1; i < count; i++) {
+        if (ids[i] <= ids[i - 1] || ids[i] - ids[i - 1] != ids[1] - ids[0]) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* Whether some of its elements are variables themselves. */
 static int has_variables(const Pull *p, const CadArray *array) {
     return memchr(p->is_wrt + (array->first - CAD_ELEMENT_BIT), 1, array->size) != NULL;
@@ -531,6 +545,12 @@ static void pull_pack(Pull *p, const CadArray *array, Cotangents g) {
     CadId first;
     const CadId *ids = p->graph->lists + array->list;
     if (!has_variables(p, array) && are_of_one_array(p->graph, ids, array->size, &first)) {
+        const int64_t length = array->size, step = (int64_t)ids[1] - ids[0];
+        if (are_even(ids, array->size)) {
+            accumulate_view(p, 1, &length, (CadNumbers){ids[0], &step},
+                            (CadNumbers){g.first, &g.step});
+            return;
+        }
         const uint32_t i = cad_graph_array_of(p->graph, ids[0]);
         int64_t *words = p->is_active_array[i] ? append_words(p, 7) : NULL;
         if (words != NULL) {

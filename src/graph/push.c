@@ -173,6 +173,18 @@ static Tangents push_matmul(Push *p, const CadArray *array, const CadPlanCopy *p
     return sum;
 }
 
+/* The tangents of an array, element by element; where they are the same, one for all. */
+static Tangents packed(Push *p, const CadId *ids, size_t size) {
+    size_t same = 0;
+    for (size_t i = 0; i < size; i++) {
+        same += ids[i] == ids[0];
+    }
+    if (same == size) {
+        return (Tangents){ids[0], 0};
+    }
+    return (Tangents){cad_graph_pack(p->graph, ids, size), 1};
+}
+
 static Tangents push_pack(Push *p, const CadArray *array) {
     CadId *ids = some_room(p, array->size);
     int any = 0;
@@ -186,7 +198,7 @@ static Tangents push_pack(Push *p, const CadArray *array) {
     for (uint32_t k = 0; k < array->size; k++) {
         ids[k] = ids[k] == CAD_NO_ID ? cad_graph_constant(p->graph, 0.0) : ids[k];
     }
-    return (Tangents){cad_graph_pack(p->graph, ids, array->size), array->size > 1};
+    return packed(p, ids, array->size);
 }
 
 static Tangents push_add_to(Push *p, const CadArray *array, const CadPlanCopy *plan) {
@@ -321,7 +333,7 @@ static void seed(Push *p, const CadId *wrt, const CadId *along, size_t n_wrt) {
             ids[0] - graph->arrays[of].first + array.size <= graph->arrays[of].size) {
             p->arrays[i] = (Tangents){ids[0], array.size > 1};
         } else if (any) {
-            p->arrays[i] = (Tangents){cad_graph_pack(graph, ids, array.size), array.size > 1};
+            p->arrays[i] = packed(p, ids, array.size);
         }
     }
 }

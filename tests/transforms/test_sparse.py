@@ -610,6 +610,79 @@ def test_what_observations_share_costs_one_direction_for_each_result(
     assert recorded.plan("jacobian", call.ranges, "rows").n_colors == n
 
 
+# Of long arrays one product is computed by a program of its own.
+
+MANY = 2100
+PICKED = np.random.default_rng(8).integers(0, [[5], [40]], size=(2, MANY))
+
+
+def elementwise(x: Any) -> Any:
+    return cnp.exp(-0.1 * x) * cnp.sin(x) - 0.3 * x
+
+
+def rows_summed(x: Any) -> Any:
+    return cnp.sum(x.reshape(-1, 2) ** 2 * [1.0, -3.0], axis=1)
+
+
+def picked(x: Any) -> Any:
+    matrices, points = x[:30].reshape(5, 2, 3)[PICKED[0]], x[30:].reshape(40, 3)[PICKED[1]]
+    return cnp.linalg.norm(cnp.einsum("nij,nj->ni", matrices, points), axis=1)
+
+
+def elementwise_by_hand(x: Any) -> Any:
+    return sparse.diags_array(np.exp(-0.1 * x) * (np.cos(x) - 0.1 * np.sin(x)) - 0.3)
+
+
+def rows_by_hand(x: Any) -> Any:
+    rows = np.arange(len(x)) // 2
+    return sparse.coo_array(
+        (2.0 * x * np.tile([1.0, -3.0], len(x) // 2), (rows, np.arange(len(x))))
+    )
+
+
+def picked_by_hand(x: Any) -> Any:
+    which, where = PICKED
+    matrices, points = x[:30].reshape(5, 2, 3)[which], x[30:].reshape(40, 3)[where]
+    off = np.einsum("nij,nj->ni", matrices, points)
+    unit = off / np.linalg.norm(off, axis=1)[:, None]
+    by_matrix = (unit[:, :, None] * points[:, None, :]).reshape(MANY, 6)
+    by_point = np.einsum("ni,nij->nj", unit, matrices)
+    columns = np.hstack(
+        [6 * which[:, None] + np.arange(6), 30 + 3 * where[:, None] + np.arange(3)]
+    )
+    rows = np.repeat(np.arange(MANY), 9)
+    entries = np.hstack([by_matrix, by_point]).ravel()
+    return sparse.coo_array((entries, (rows, columns.ravel())), shape=(MANY, len(x)))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize(
+    ("f", "by_hand", "n"),
+    [
+        (elementwise, elementwise_by_hand, MANY),
+        (rows_summed, rows_by_hand, 2 * MANY),
+        (picked, picked_by_hand, 150),
+    ],
+)
+def test_one_product_of_long_arrays(
+    f: Callable[..., Any], by_hand: Callable[..., Any], n: int, format: str
+) -> None:
+    x = np.random.default_rng(9).normal(size=n)
+    program = cadiff.compile(f)
+    for point in (x, np.cos(x)):
+        found = program.sparse_jacobian(point, format=format)
+        wanted = by_hand(point).asformat(format)
+        assert found.nnz == wanted.nnz
+        assert abs(found - wanted).max() < 1e-12
+    some = by_hand(x).tocoo()
+    some = sparse.coo_array((some.data[::3], (some.row[::3], some.col[::3])), shape=some.shape)
+    part = cadiff.sparse_jacobian(f, sparsity=some, format=format)(x)
+    assert abs(part - some).max() < 1e-12
+    [plan] = [p for p in next(iter(program._traces)).codes.values() if hasattr(p, "n_colors")]
+    assert plan.n_colors == 1
+    assert plan.point is None
+
+
 def test_a_hessian_by_products_along_star_colours() -> None:
     def energy(x: Any) -> Any:
         return (wide(x) ** 2).sum()
