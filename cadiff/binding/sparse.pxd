@@ -34,6 +34,7 @@ cdef class MatrixPlan:
     cdef cnp.ndarray places
     cdef cnp.ndarray sources
     cdef cnp.ndarray copies
+    cdef cnp.ndarray colors             # of each number, if it is of one of a few products
     # By products: along which direction each goes, and for blocks of them which entries are read
     # from which places. Of a whole matrix each is a column, or a row, as it stands.
     cdef bint is_whole

@@ -20,6 +20,7 @@ cdef enum:
     BLOCK_NUMBERS = 1 << 22   # in the inputs and results of the products that are taken together
     SMALL_MATRIX = 64         # entries of a matrix whose zeros are not worth thinking of
     LONG_ARRAY = 1 << 11      # elements
+    FEW_COLORS = 4            # whose products with gathered numbers are one code
     LARGE_MATRIX = 1 << 18    # entries; if half of them are there, colours are not worth it
 
 
@@ -134,8 +135,9 @@ cdef tuple taken_colors(CadColoring *coloring, Py_ssize_t n):
 cdef class MatrixPlan:
     """How the numbers of a matrix are computed: in `run`, as a vector.
 
-    Either each is a result of one code, or a constant, as they are with a single colour, too; or
-    they are read from products with the matrix along several directions, one for each colour.
+    Either each is a result of one code, or a constant: with a few colours, too, whose directions
+    that code knows. Or they are read from products with the matrix along several directions, one
+    for each colour.
     """
 
     def __init__(self):
@@ -153,7 +155,7 @@ cdef class MatrixPlan:
         """Of the code and of what goes with it."""
         arrays = [
             self.template, self.fixed, self.values, self.places, self.sources, self.copies,
-            self.seeds,
+            self.seeds, self.colors,
         ]
         arrays += [array for block in self.blocks or [] for array in block[2:]]
         codes = [code for code in (self.point, self.code) if code is not None]
@@ -164,8 +166,10 @@ cdef class MatrixPlan:
         is a sum over several, the last of them. None where there are no products."""
         if self.n_colors == 0 or self.is_whole:
             return None
+        if self.point is None:
+            return self.colors.astype(np.intp)
         found = np.zeros(self.size, dtype=np.intp)
-        for begin, _, places, source in self.blocks or []:
+        for begin, _, places, source in self.blocks:
             found[places] = begin + source // <Py_ssize_t>self.code.program.n_results
         return found
 
@@ -380,11 +384,12 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str
     cdef Ids entries = Ids.__new__(Ids)
     cdef Pattern of_entries = new_pattern()
     plan.unlinked = ()
-    # Of long arrays one product is faster than entries, which are gathered number by number.
+    # Of long arrays few products are made sooner than entries, and are faster if there is one, or
+    # numbers are gathered anyway.
     cdef bint is_known = not hessian and has_long_arrays(graph)
     if is_known:
         find_structure(plan, graph, wrt, outputs, found, dense)
-    if not is_known or not is_one_product(graph, found, wrt, outputs, backward):
+    if not is_known or not are_few_products(graph, found, wrt, outputs, backward):
         check(cad_graph_jacobian(
             graph.graph, wrt.data, wrt.n, outputs.data, outputs.n, &of_entries.pattern,
             &entries.data
@@ -431,16 +436,16 @@ cdef bint has_long_arrays(Graph graph) noexcept:
     return False
 
 
-cdef bint is_one_product(Graph graph, Pattern found, Ids wrt, Ids outputs,
-                         bint backward) except -1:
-    """Whether one product along the sum of all directions tells all entries apart."""
+cdef bint are_few_products(Graph graph, Pattern found, Ids wrt, Ids outputs,
+                           bint backward) except -1:
+    """Whether one product, or few by copies of what is gathered, tell all entries apart."""
     if found.count == 0:
         return False
     if not backward and np.diff(found.indptr).max() == 1:
         return True
     if np.diff(found.transposed().indptr).max() == 1:
         return True
-    return _Copies(graph, wrt, outputs).have_fewer_colors(graph, outputs, 2)
+    return _Copies(graph, wrt, outputs).have_fewer_colors(graph, outputs, FEW_COLORS + 1)
 
 
 cdef int find_structure(MatrixPlan plan, Graph graph, Ids wrt, Ids outputs, Pattern found,
@@ -709,30 +714,44 @@ cdef class _Products:
         self.at, which = (columns, rows) if self.backward else (rows, columns)
         self.lane = self.colors[which]
 
-    cdef Ids along_all(self, Graph graph, Ids wrt, Ids outputs):
-        """The numbers of all entries, where there is one product: that along all directions."""
-        cdef Ids product, result = new_ids(len(self.entries))
-        cdef Py_ssize_t k
-        cdef cnp.ndarray at = np.empty(result.n, dtype=np.intp)
-        if self.backward:
-            product = graph.pulled(outputs, graph.ones(outputs.n), self.variables)
-        else:
-            product = graph.pushed(wrt, graph.ones(wrt.n), outputs)
-        at[self.entries] = self.at
-        for k in range(result.n):
-            result.data[k] = product.data[(<cnp.npy_intp *>cnp.PyArray_DATA(at))[k]]
+    cdef Ids known_products(self, Graph graph, Ids wrt, Ids outputs):
+        """The numbers of all entries, of products along directions that are known."""
+        cdef Ids product, seeds, result = new_ids(len(self.entries))
+        cdef Py_ssize_t k, color
+        cdef CadId zero = cad_graph_constant(graph.graph, 0.0)
+        cdef cnp.ndarray chosen, at
+        for color in range(self.n_colors):
+            seeds = graph.ones(len(self.colors))
+            chosen = np.flatnonzero(self.colors != color)
+            for k in range(cnp.PyArray_SIZE(chosen)):
+                seeds.data[(<cnp.npy_intp *>cnp.PyArray_DATA(chosen))[k]] = zero
+            if self.backward:
+                product = graph.pulled(outputs, seeds, self.variables)
+            else:
+                product = graph.pushed(wrt, seeds, outputs)
+            chosen = np.flatnonzero(self.lane == color)
+            at = self.at[chosen]
+            chosen = self.entries[chosen]
+            for k in range(cnp.PyArray_SIZE(chosen)):
+                result.data[(<cnp.npy_intp *>cnp.PyArray_DATA(chosen))[k]] = product.data[
+                    (<cnp.npy_intp *>cnp.PyArray_DATA(at))[k]
+                ]
         return result
 
 
 cdef int set_products(MatrixPlan plan, Graph graph, Pattern found, Ids wrt, Ids outputs,
                       bint symmetric, bint backward, index, places) except -1:
     """Set the plan up for products along directions: each is the sum of the columns of one colour,
-    or of the rows if `backward`. Of one direction all numbers are known, so it is no input."""
+    or of the rows if `backward`. A few directions are constants of one code."""
     cdef _Products products = _Products(plan, graph, found, wrt, outputs, symmetric, backward)
-    if products.n_colors == 1 and not plan.adds:
+    if products.n_colors <= (FEW_COLORS if plan.has_copies else 1) and not plan.adds:
         plan.is_backward = products.backward
-        set_entries(plan, graph, products.along_all(graph, wrt, outputs), index, places)
-        plan.n_colors = 1
+        plan.n_colors = products.n_colors
+        plan.colors = np.zeros(plan.size, dtype=np.uint8)
+        lanes = np.empty(found.count, dtype=np.uint8)
+        lanes[products.entries] = products.lane
+        plan.colors[places] = lanes if index is None else np.where(index >= 0, lanes[index], 0)
+        set_entries(plan, graph, products.known_products(graph, wrt, outputs), index, places)
         return 0
     set_directions(plan, graph, products.variables, outputs, products.backward)
     colors, at, lane = products.colors, products.at, products.lane

@@ -610,7 +610,7 @@ def test_what_observations_share_costs_one_direction_for_each_result(
     assert recorded.plan("jacobian", call.ranges, "rows").n_colors == n
 
 
-# Of long arrays one product is computed by a program of its own.
+# Of long arrays few products are computed by one program.
 
 MANY = 2100
 PICKED = np.random.default_rng(8).integers(0, [[5], [40]], size=(2, MANY))
@@ -624,9 +624,13 @@ def rows_summed(x: Any) -> Any:
     return cnp.sum(x.reshape(-1, 2) ** 2 * [1.0, -3.0], axis=1)
 
 
-def picked(x: Any) -> Any:
+def picked_rows(x: Any) -> Any:
     matrices, points = x[:30].reshape(5, 2, 3)[PICKED[0]], x[30:].reshape(40, 3)[PICKED[1]]
-    return cnp.linalg.norm(cnp.einsum("nij,nj->ni", matrices, points), axis=1)
+    return cnp.einsum("nij,nj->ni", matrices, points)
+
+
+def picked(x: Any) -> Any:
+    return cnp.linalg.norm(picked_rows(x), axis=1)
 
 
 def elementwise_by_hand(x: Any) -> Any:
@@ -655,17 +659,31 @@ def picked_by_hand(x: Any) -> Any:
     return sparse.coo_array((entries, (rows, columns.ravel())), shape=(MANY, len(x)))
 
 
+def picked_rows_by_hand(x: Any) -> Any:
+    which, where = PICKED
+    matrices, points = x[:30].reshape(5, 2, 3)[which], x[30:].reshape(40, 3)[where]
+    rows = 2 * np.arange(MANY)[:, None, None] + np.arange(2)[:, None] + np.zeros(3, int)
+    of_matrix = 6 * which[:, None, None] + np.arange(6).reshape(2, 3)
+    of_point = 30 + 3 * where[:, None, None] + np.zeros((2, 1), int) + np.arange(3)
+    entries = [np.broadcast_to(points[:, None, :], rows.shape), matrices]
+    places = [[*map(np.ravel, (rows, columns))] for columns in (of_matrix, of_point)]
+    return sparse.coo_array(
+        (np.ravel(entries), np.concatenate(places, axis=1)), shape=(2 * MANY, len(x))
+    )
+
+
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize(
-    ("f", "by_hand", "n"),
+    ("f", "by_hand", "n", "n_colors"),
     [
-        (elementwise, elementwise_by_hand, MANY),
-        (rows_summed, rows_by_hand, 2 * MANY),
-        (picked, picked_by_hand, 150),
+        (elementwise, elementwise_by_hand, MANY, 1),
+        (rows_summed, rows_by_hand, 2 * MANY, 1),
+        (picked, picked_by_hand, 150, 1),
+        (picked_rows, picked_rows_by_hand, 150, 2),
     ],
 )
-def test_one_product_of_long_arrays(
-    f: Callable[..., Any], by_hand: Callable[..., Any], n: int, format: str
+def test_few_products_of_long_arrays(
+    f: Callable[..., Any], by_hand: Callable[..., Any], n: int, n_colors: int, format: str
 ) -> None:
     x = np.random.default_rng(9).normal(size=n)
     program = cadiff.compile(f)
@@ -679,8 +697,9 @@ def test_one_product_of_long_arrays(
     part = cadiff.sparse_jacobian(f, sparsity=some, format=format)(x)
     assert abs(part - some).max() < 1e-12
     [plan] = [p for p in next(iter(program._traces)).codes.values() if hasattr(p, "n_colors")]
-    assert plan.n_colors == 1
+    assert plan.n_colors == n_colors
     assert plan.point is None
+    assert_array_equal(np.unique(plan.directions()), np.arange(n_colors))
 
 
 def test_a_hessian_by_products_along_star_colours() -> None:
