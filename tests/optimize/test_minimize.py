@@ -15,18 +15,13 @@ from cadiff import numpy as cnp
 from cadiff import optimize
 from cadiff.optimize import Bounds, LinearConstraint, NonlinearConstraint, minimize
 
+from ..helpers.functions import rosenbrock
+
 METHODS = [
     *("Nelder-Mead", "Powell", "CG", "BFGS", "Newton-CG", "L-BFGS-B", "TNC", "COBYLA", "SLSQP"),
     *("trust-constr", "dogleg", "trust-ncg", "trust-exact", "trust-krylov"),
 ]
 START = np.array([-1.2, 1.0, 0.7])
-
-
-def rosenbrock(x: Any) -> Any:
-    total = 0.0
-    for i in range(len(x) - 1):
-        total = total + 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
-    return total
 
 
 def convex(x: Any, scale: float = 1.0) -> Any:
