@@ -56,6 +56,13 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     scipy.optimize.OptimizeResult
         As from SciPy.
 
+    Raises
+    ------
+    TypeError
+        If x0 holds something else than real numbers, or fun returns such.
+    ValueError
+        If bounds or x_scale are of another length than the vector of parameters.
+
     Warns
     -----
     RuntimeWarning
@@ -170,6 +177,13 @@ def curve_fit(given: dict[str, Any], progress: bool) -> Any:
         As from SciPy; with `full_output` further values. SciPy stops where the sum of squares no
         longer changes, which leaves half of the digits open. Without bounds Newton's steps, with
         exact derivatives, then go on for as long as they get smaller.
+
+    Raises
+    ------
+    TypeError
+        If p0 is a dict: `least_squares` takes parameters with names.
+    RuntimeError
+        If SciPy finds no minimum.
 
     Examples
     --------

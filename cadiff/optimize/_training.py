@@ -81,6 +81,14 @@ def sgd(
         Success does not mean that the loss became smaller: with few rows in a batch, noise may
         outweigh what an epoch gains.
 
+    Raises
+    ------
+    TypeError
+        If data are neither arrays nor a function of the epoch, or f does not return one number.
+    ValueError
+        If arrays have no rows, or not as many each; if an epoch has no batch; or if learning_rate
+        or batch_size is not positive.
+
     Examples
     --------
     >>> import numpy as np
