@@ -56,6 +56,13 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
     scipy.optimize.OptimizeResult
         As from SciPy.
 
+    Raises
+    ------
+    TypeError
+        If fun does not return one number, or x0 holds something else than real numbers.
+    ValueError
+        If bounds are of another length than the vector of parameters.
+
     Warns
     -----
     RuntimeWarning

@@ -64,6 +64,14 @@ def contours(
     matplotlib.axes.Axes
         Each contour has as many of the points below it as any other has between it and the last
         one. The path is a line, with a ring where it began and a star where it ended.
+
+    Raises
+    ------
+    TypeError
+        If f does not return one number, or the path has another shape.
+    ValueError
+        If there are neither bounds nor a path, if coordinates are not two different ones of x, or
+        if f is finite at none of the points.
     """
     way = _path_of(path)
     center = _center(at, way)

@@ -40,6 +40,13 @@ def convergence(
     matplotlib.axes.Axes
         With a line for each run. Where there are values of 0 or less, all values are drawn by how
         far they are above the lowest one of all runs.
+
+    Raises
+    ------
+    TypeError
+        If a run is neither a History, a result that has one, nor one number for each step.
+    ValueError
+        If there are not as many labels as runs, or nothing finite to draw.
     """
     if what not in ("value", "gradient"):
         raise ValueError(f'what is "value" or "gradient", not {what!r}')

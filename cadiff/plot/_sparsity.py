@@ -49,6 +49,13 @@ def sparsity(f: Any, /, *args: Any, what: str = "jacobian", ax: Any = None, **kw
     matplotlib.axes.Axes
         With one image. Of a large matrix each pixel shows whether there is an entry in the part
         that it stands for.
+
+    Raises
+    ------
+    TypeError
+        If f is none of these, or the point is missing.
+    ValueError
+        If a LinearMap is too large to look at all of its entries.
     """
     if what not in ("jacobian", "hessian"):
         raise ValueError(f'what is "jacobian" or "hessian", not {what!r}')
