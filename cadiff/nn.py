@@ -162,7 +162,8 @@ def _are_replayed(labels: Any) -> bool:
 def one_hot(labels: ArrayLike, classes: int, dtype: Any = float) -> NDArray[Any]:
     """Rows of zeros with a 1 at the label: shape labels.shape + (classes,).
 
-    >>> one_hot([2, 0], 3)
+    >>> from cadiff import nn
+    >>> nn.one_hot([2, 0], 3)
     array([[0., 0., 1.],
            [1., 0., 0.]])
     """

@@ -46,7 +46,20 @@ def _rounded(x: Any, decimals: int) -> Any:
 
 
 def round(x: Any, decimals: int = 0, /) -> Any:
-    """Round to decimals, halves to even, as `numpy.round`; the derivative is 0."""
+    """Round to decimals, halves to even, as `numpy.round`; the derivative is 0.
+
+    Parameters
+    ----------
+    x : float, array_like, Var or Dual
+        What is rounded.
+    decimals : int
+        Digits behind the point; of a negative number, zeros before it.
+
+    Returns
+    -------
+    float, ndarray, Var or Dual
+        Of the type and shape of x.
+    """
     if isinstance(x, (Var, Dual)):
         if not decimals:
             return rint(x)

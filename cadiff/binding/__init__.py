@@ -69,22 +69,19 @@ from .captures import (
     record_pull_of_captures,
 )
 from .codes import Code
+from .complex_arithmetic import bilinear, log_hypot, sqrt_imag, sqrt_real
 from .complexes import (
     COMPLEX_OPERATORS,
     Complex,
-    bilinear,
     complex_of_pair,
     holds_complex,
     is_complex_number,
-    log_hypot,
     make_complex,
     note_view,
     open_parts_of,
     pair_of_joined,
     parts_of,
     register_complex,
-    sqrt_imag,
-    sqrt_real,
     whole_parts_of,
 )
 from .entries import Opened, Taped, are_views_of_one, signature_of, takes_entries, taped_of

@@ -1,6 +1,12 @@
 # What other modules see of complexes.pyx.
 
-cimport cython
+from .c_numbers cimport *
+from .c_tape cimport *
+
+cdef enum:
+    MOST_AXES = 60  # of what has an axis more for the parts, and another one in products
+
+cdef object hooks
 
 
 cdef class Complex:
@@ -31,6 +37,21 @@ cdef class ComplexArray(Complex):
 
 cdef bint is_complex(object x)
 cdef object complex_of(object re, object im)
+cdef object of_both(object both)
 cpdef tuple parts_of(x)
+cdef tuple operand_parts(object x)
 cpdef bint holds_complex(tree) except -1
 cdef object complex_function(object original, tuple args, dict kwargs)
+
+
+cdef inline bint is_joined(object x):
+    """Whether both parts stand in one array, of which a view can be made."""
+    return (
+        isinstance(x, ComplexArray)
+        and (<Complex>x).is_joined
+        and CAD_VAR((<Complex>x).re).kind == CAD_ARRAY
+    )
+
+
+cdef inline int ndim_of(object x):
+    return cad_ndim((<Complex>x).re) if isinstance(x, Complex) else cad_ndim(x)

@@ -18,6 +18,7 @@ from . import _core
 MODULES = (
     "parts",
     "complexes",
+    "complex_arithmetic",
     "trees",
     "keys",
     "tape",

@@ -160,6 +160,16 @@ cdef bint has_shape_of(cnp.ndarray array, expected):
     return True
 
 
+cdef int failed(object error) noexcept:
+    """Leave an exception set: an error of a rule as the cause of a CallError."""
+    if isinstance(error, Exception):
+        failure = CallError(str(error))
+        failure.__cause__ = error
+        error = failure
+    cad_restore_exception(error)
+    return -1
+
+
 cdef int carry_out_step(void *owner, uint32_t number, const double *operands,
                         double *results) noexcept with gil:
     """What C calls; the exception is left set."""
@@ -181,13 +191,8 @@ cdef int carry_out_step(void *owner, uint32_t number, const double *operands,
             memcpy(results, cnp.PyArray_DATA(array), cnp.PyArray_NBYTES(array))
             results += cnp.PyArray_SIZE(array)
         return 0
-    except Exception as error:
-        failure = CallError(str(error))
-        failure.__cause__ = error
-        cad_restore_exception(failure)
     except BaseException as error:
-        cad_restore_exception(error)
-    return -1
+        return failed(error)
 
 
 cdef bint goes_over_lanes(step) except -1:
@@ -221,10 +226,5 @@ cdef int carry_out_lanes(void *owner, uint32_t number, size_t lanes, const doubl
             memcpy(results, cnp.PyArray_DATA(array), size * lanes * sizeof(double))
             results += size * <Py_ssize_t>lanes
         return 0
-    except Exception as error:
-        failure = CallError(str(error))
-        failure.__cause__ = error
-        cad_restore_exception(failure)
     except BaseException as error:
-        cad_restore_exception(error)
-    return -1
+        return failed(error)

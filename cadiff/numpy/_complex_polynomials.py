@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from .. import binding
-from ..binding import make_complex as paired
 from ..operations.complexes import implements_complex, joined
-from . import _factorizations as factorizations
 from ._complex import by_parts, function_of
-from ._products import roots_of
+from ._products import poly_of, roots_of
 
 by_parts(np.polyadd, 0, 1)
 by_parts(np.polysub, 0, 1)
@@ -59,15 +57,7 @@ def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
 @implements_complex(np.poly)
 def poly(seq_of_zeros: Any) -> Any:
     """The polynomial with given zeros, or the characteristic one of a matrix."""
-    zeros = _coefficients(seq_of_zeros)
-    if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] != 0:
-        zeros = factorizations.eigvals(zeros)
-    elif zeros.ndim != 1:
-        raise ValueError("input must be 1d or non-empty square 2d array.")
-    result: Any = np.ones(1, complex)
-    for zero in zeros:
-        result = np.convolve(result, np.stack([paired(1.0, 0.0), -zero]))
-    return result
+    return poly_of(_coefficients(seq_of_zeros))
 
 
 @implements_complex(np.roots)

@@ -537,14 +537,18 @@ def polydiv(u: Any, v: Any) -> tuple[Number, Number]:
 def poly(seq_of_zeros: Any) -> Number:
     """The polynomial with given zeros, or of a matrix with real eigenvalues, as `numpy.poly`."""
     zeros = as_number(seq_of_zeros)
-    zeros = zeros if zeros.ndim else zeros.reshape(1)
+    return poly_of(zeros if zeros.ndim else zeros.reshape(1))
+
+
+def poly_of(zeros: Any) -> Any:
+    """The polynomial with zeros, or of a matrix, real or complex."""
     if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] != 0:
         zeros = eigvals(zeros)
     elif zeros.ndim != 1:
         raise ValueError("input must be 1d or non-empty square 2d array.")
-    result: Number = np.ones(1)
+    result: Any = np.ones(1)
     for zero in zeros:
-        result = convolve(result, arrays.stack([np.float64(1.0), -zero]))
+        result = np.convolve(result, np.stack([np.float64(1.0), -zero]))
     return result
 
 

@@ -470,17 +470,57 @@ def _under(running: Sequence[tuple[int, int]], values: Any) -> Number:
 
 
 def zeros(shape: int | Sequence[int]) -> Number:
-    """An array of zeros that numbers with derivatives can be assigned to."""
+    """An array of zeros that numbers with derivatives can be assigned to.
+
+    Parameters
+    ----------
+    shape : int or sequence of ints
+        Lengths of the axes.
+
+    Returns
+    -------
+    Var or Dual
+        Of float64, without derivatives of its own until numbers that carry some are assigned.
+    """
     return _open(np.zeros(shape))
 
 
 def ones(shape: int | Sequence[int]) -> Number:
-    """An array of ones that numbers with derivatives can be assigned to."""
+    """An array of ones that numbers with derivatives can be assigned to.
+
+    Parameters
+    ----------
+    shape : int or sequence of ints
+        Lengths of the axes.
+
+    Returns
+    -------
+    Var or Dual
+        Of float64, without derivatives of its own until numbers that carry some are assigned.
+    """
     return _open(np.ones(shape))
 
 
 def full(shape: int | Sequence[int], fill_value: Any) -> Number:
-    """An array of a shape that holds one number everywhere, and can be assigned to."""
+    """An array of a shape that holds one number everywhere, and can be assigned to.
+
+    Parameters
+    ----------
+    shape : int or sequence of ints
+        Lengths of the axes.
+    fill_value : float, array_like, Var or Dual
+        What it holds, with its derivative; an array is broadcast to the shape.
+
+    Returns
+    -------
+    Var or Dual
+        Of float64.
+
+    Raises
+    ------
+    ValueError
+        If an array cannot be broadcast to the shape.
+    """
     if isinstance(fill_value, (Var, Dual)):
         return opened(copy(broadcast_to(fill_value, shape)))
     return _open(np.full(shape, fill_value, dtype=np.float64))
@@ -503,7 +543,25 @@ def blank(shape: int | Sequence[int], *like: Any) -> Number:
 
 
 def stack(items: Any, axis: int = 0) -> Number:
-    """Join arrays or numbers of one shape along a new axis."""
+    """Join arrays or numbers of one shape along a new axis.
+
+    Parameters
+    ----------
+    items : sequence of array_like
+        Numbers or arrays of one shape, with derivatives or without.
+    axis : int
+        Where the new axis is in the result.
+
+    Returns
+    -------
+    Var, Dual or ndarray
+        A new array; an ndarray if no item carries a derivative.
+
+    Raises
+    ------
+    ValueError
+        If the shapes are not the same.
+    """
     parts = [as_array(item) for item in items]
     if not any(isinstance(part, (Var, Dual)) for part in parts):
         return np.stack(parts, axis)
@@ -526,7 +584,25 @@ def as_rows(parts: Sequence[Number], shape: Shape) -> Number:
 
 
 def concatenate(items: Any, axis: int | None = 0) -> Number:
-    """Join arrays along an axis that they have; None joins them as vectors."""
+    """Join arrays along an axis that they have.
+
+    Parameters
+    ----------
+    items : sequence of array_like
+        Arrays with derivatives or without, of one shape but for the length of the axis.
+    axis : int or None
+        Along which they are joined; None joins them as vectors.
+
+    Returns
+    -------
+    Var, Dual or ndarray
+        A new array; an ndarray if no item carries a derivative.
+
+    Raises
+    ------
+    ValueError
+        If the other axes differ in number or length.
+    """
     parts = [as_array(item) for item in items]
     if not any(isinstance(part, (Var, Dual)) for part in parts):
         return np.concatenate(parts, axis)

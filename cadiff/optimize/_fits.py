@@ -23,7 +23,7 @@ from ._vectors import FloatArray, Parameters
 LARGEST_REFINEMENT = 1e-2  # of the residuals: what changes more was no minimum
 UNDETERMINED = "Covariance of the parameters could not be estimated"  # as SciPy says
 LAST_STEP = 1e-10  # of each parameter: the square of it is what Newton's method would change next
-LSMR = {"atol": 1e-14, "btol": 1e-14}  # with SciPy's 1e-6, ill-conditioned problems stall
+LOOSE, TIGHT = 1e-8, 1e-14  # for LSMR; with SciPy's 1e-6, ill-conditioned problems stall
 EAGER_JACOBIANS = 32  # of a curve, beyond which it is worth recording; most fits take fewer
 
 
@@ -44,9 +44,10 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
         sparse where the structure is. `"2-point"` asks for finite differences.
     bounds, method, ftol, ...
         As in SciPy, but for `tr_options`: with a sparse Jacobian that was filled in, LSMR solves
-        linear systems to 1e-14 in up to 10 n steps, unless other options are given. Bounds are of
-        vectors, with parameters in containers those of `cadiff.flatten`. The method "lm" takes
-        dense matrices alone, and so gets them.
+        linear systems in up to 10 n steps, to 1e-8 as long as the sum of squares falls by much,
+        and at the end to 1e-14, unless other options are given. Bounds are of vectors, with
+        parameters in containers those of `cadiff.flatten`. The method "lm" takes dense matrices
+        alone, and so gets them.
     progress : bool
         Show a bar of evaluations, with half the sum of squares and the norm of its gradient.
 
@@ -79,6 +80,7 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     with Progress("least_squares", progress) as bar:
         derivatives = Derivatives(residuals, parameters, args, "least_squares")
         may_be_sparse = given.get("method") != "lm" and given.get("tr_solver") != "exact"
+        tolerance: _Tolerance | None = None
         latest: list[Any] = [None]
 
         def values(x: FloatArray) -> NDArray[Any]:
@@ -87,6 +89,8 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
             return result
 
         def jacobian(x: FloatArray) -> Any:
+            if tolerance is not None:
+                tolerance.follow(latest[0])
             matrix = derivatives.matrix("jacobian", x, may_be_sparse)
             if not hasattr(matrix, "nnz"):
                 matrix = np.reshape(matrix, (-1, len(x)))
@@ -98,7 +102,9 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
             given["jac"] = jacobian
             sparse = may_be_sparse and derivatives.is_sparse("jacobian", parameters.vector)
             if sparse and not given.get("tr_options"):
-                given["tr_options"] = {**LSMR, "maxiter": 10 * derivatives.n}
+                tolerance = _Tolerance()
+                options = {"atol": tolerance.number, "btol": tolerance.number}
+                given["tr_options"] = {**options, "maxiter": 10 * derivatives.n}
         elif callable(jac):
             given["jac"] = lambda x: jac(parameters.given(x), *args, **kwargs)
         else:
@@ -107,6 +113,26 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     if jac is None:
         derivatives.warn_if_slow(np.asarray(result.x), len(parameters.vector))
     return in_containers(result, parameters)
+
+
+class _Tolerance:
+    """How exactly LSMR solves for a step: the less the one before has gained, the more so.
+
+    Steps far from the minimum need not be exact: R. S. Dembo, S. C. Eisenstat and T. Steihaug,
+    "Inexact Newton methods", SIAM J. Numer. Anal. 19, 1982. SciPy takes one tolerance for all
+    steps; this one is an array without axes, the number in which changes.
+    """
+
+    def __init__(self) -> None:
+        self.number = np.array(TIGHT)
+        self._squares = np.inf
+
+    def follow(self, residuals: NDArray[Any]) -> None:
+        """Choose a tolerance for the step from a point."""
+        squares = float(np.vdot(residuals, residuals))
+        gain = max(0.0, 1.0 - squares / self._squares) if self._squares > 0.0 else 0.0
+        self._squares = squares
+        self.number[...] = min(LOOSE, max(TIGHT, LOOSE * gain))
 
 
 def _check(given: dict[str, Any], parameters: Parameters) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..inspection.texts import counted
 from ..programs import Program
 from ._progress import Progress
 from ._vectors import FloatArray, Parameters
@@ -17,6 +18,7 @@ from ._vectors import FloatArray, Parameters
 FEW_VARIABLES = 50  # matrices by so few are dense
 SPARSE = 0.25  # of the entries of a matrix, at most
 LARGE_HESSIAN = 2_000  # variables; larger ones that are not sparse are multiplied by vectors only
+SOME_RECORDINGS = 4  # which a function may need, one for each of its branches
 LONG = 0.5  # seconds in derivatives, beyond which it is worth asking what differences would cost
 
 
@@ -93,13 +95,28 @@ class Derivatives:
         by_differences = (perf_counter() - begun) * many * self.calls
         if 2.0 * by_differences < self.seconds:
             warnings.warn(
-                f"{self.name} took {self.seconds:.2g} s for {self.calls} derivatives, where "
-                f"finite differences would take about {by_differences:.2g} s: f has {self.n} "
-                "parameters, and large operations of NumPy or primitives with long rules. "
-                'jac="2-point" makes it use them, for derivatives of fewer digits',
+                f"{self.name} took {self.seconds:.2g} s for {self.calls} derivatives, and finite "
+                f"differences would take {by_differences:.2g} s. {self._cause(many)}; "
+                'jac="2-point" takes finite differences, which give fewer digits',
                 RuntimeWarning,
                 stacklevel=4,
             )
+
+    def _cause(self, many: int) -> str:
+        """Why derivatives take long, as far as the program knows, and what helps."""
+        stats = self.program.stats()
+        if 2 * stats["eager"] > self.calls:
+            count = f"f was run as it is {stats['eager']} times, instead of a compiled program"
+            if stats["obstacles"]:
+                return f"{count}: {stats['obstacles'][0]}"
+            return f"{count}, as it takes other branches, or reads other data, at most points"
+        if stats["recordings"] > SOME_RECORDINGS + self.calls // 4:
+            return f"f was recorded {stats['recordings']} times, which takes long"
+        return (
+            f"By {counted(self.n, 'parameter')} these take only {counted(many, 'evaluation')} of "
+            "f each, and rules of primitives and of linear algebra may take longer: "
+            "cadiff.compile(f).profile(x) tells what takes the time"
+        )
 
 
 class Objective(Derivatives):

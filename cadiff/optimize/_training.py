@@ -75,9 +75,11 @@ def sgd(
     -------
     scipy.optimize.OptimizeResult
         `x` as x0, `fun` (mean loss of the last epoch), `nit` (epochs), `nfev` (steps), `success`:
-        whether all losses were finite and the last epoch's is not larger than the first's,
-        `status` (0, or 1 without success) and `message`. A loss or gradient that is not finite
-        ends it, with the parameters from before that step.
+        whether it went through all epochs, or until the callback ended it, and all losses,
+        gradients and parameters were finite; `status` (0, or 1 without success) and `message`. A
+        loss or gradient that is not finite ends it, with the parameters from before that step.
+        Success does not mean that the loss became smaller: with few rows in a batch, noise may
+        outweigh what an epoch gains.
 
     Examples
     --------
@@ -290,7 +292,6 @@ def _train(
     batches = _batches(name, data, batch_size, rng)
     x = parameters.vector.copy()
     result = Result(x=x, fun=np.nan, nit=0, nfev=0, success=True, status=0)
-    first = np.inf
     result.message = f"all {epochs} epochs are done"
     with Progress(name, progress) as bar:
         for _ in range(epochs):
@@ -317,7 +318,6 @@ def _train(
                 break
             if not losses:
                 raise ValueError(f"{name}: there is no batch in epoch {result.nit}")
-            first = result.fun if result.nit == 0 else first
             result.nit += 1
             if callback is not None:
                 try:
@@ -329,12 +329,9 @@ def _train(
                 except StopIteration:
                     result.message = f"the callback ended it after {result.nit} epochs"
                     break
-    if result.success and result.fun > first:
+    if not np.all(np.isfinite(x)):
         result.success = False
-        result.message = (
-            f"the mean loss of the last epoch, {result.fun:.6g}, is larger than that of the "
-            f"first, {first:.6g}: a smaller learning_rate may help"
-        )
+        result.message = "the parameters are not finite: a smaller learning_rate may help"
     result.status = 0 if result.success else 1
     result.x = parameters.given(x)
     if isinstance(callback, History):

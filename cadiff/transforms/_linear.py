@@ -138,7 +138,7 @@ class LinearMap:
     >>> import cadiff
     >>> out, lin = cadiff.linearize(lambda x, y: [x * y, x + y], 2.0, 3.0)
     >>> lin(1.0, 0.0)
-    array([3., 1.])
+    [3.0, 1.0]
     >>> lin.vjp([1.0, 10.0])
     (13.0, 12.0)
     >>> lin.todense()

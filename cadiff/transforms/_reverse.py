@@ -101,7 +101,8 @@ def value_and_grad(
 ) -> Callable[..., Any]:
     """Value and gradient in one run: `(value, gradient)`, or `((value, aux), gradient)`.
 
-    As `grad`; it is what `scipy.optimize.minimize(..., jac=True)` takes.
+    Parameters, gradients and errors are those of `grad`; the value is a float. It is what
+    `scipy.optimize.minimize(..., jac=True)` takes.
 
     Examples
     --------
@@ -133,8 +134,33 @@ def elementwise_grad(
 ) -> Callable[..., Any]:
     """The derivative of each output by the input of the same index, for elementwise functions.
 
-    It is the gradient of the sum of all outputs, in one reverse sweep. Complex results want
-    `holomorphic=True`, as for `grad`.
+    It is the gradient of the sum of all outputs, in one reverse sweep.
+
+    Parameters
+    ----------
+    f : callable
+        Returns numbers or arrays, each element of which depends on one element of the argument.
+        (Of other functions the derivatives of all outputs are added up.)
+    argnums : int or tuple of ints
+        As for `grad`.
+    holomorphic : bool
+        f is an analytic function of complex arguments; complex results want it.
+
+    Returns
+    -------
+    callable
+        Called like f; gives derivatives in the containers and shapes of the argument.
+
+    Raises
+    ------
+    TypeError
+        If f returns something else than real numbers, or an argument holds such.
+
+    Examples
+    --------
+    >>> import cadiff, numpy as np
+    >>> cadiff.elementwise_grad(cadiff.square)(np.array([1.0, 2.0, 3.0]))
+    array([2., 4., 6.])
     """
     return ElementwiseGrad("elementwise_grad", f, argnums, holomorphic=holomorphic)
 
@@ -201,7 +227,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     >>> import cadiff
     >>> out, pullback = cadiff.vjp(lambda x, y: [x * y, x + y], 2.0, 3.0)
     >>> out
-    array([6., 5.])
+    [6.0, 5.0]
     >>> pullback([1.0, 10.0])
     (13.0, 12.0)
     """

@@ -55,10 +55,27 @@ class Hessian(Transform):
 
 @by_argnums
 def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
-    """The Hessian of a function of one number: `in.shape + in.shape`.
+    """The Hessian of a function that returns one number.
 
-    f is recorded once; second-order sweeps give some columns each. For containers and several
-    argnums the result is a container of containers.
+    f is recorded once; each second-order sweep gives some of the columns.
+
+    Parameters
+    ----------
+    f : callable
+        Returns one number.
+    argnums : int or tuple of ints
+        As for `grad`.
+
+    Returns
+    -------
+    callable
+        Called like f; gives an array of shape `in.shape + in.shape`. For containers, and for
+        several argnums, it is a container of containers.
+
+    Raises
+    ------
+    TypeError
+        If f does not return one number, or an argument holds something else than real numbers.
 
     Examples
     --------
@@ -102,13 +119,27 @@ class HessianProduct(Transform):
 
 @by_argnums
 def hvp(f: Function, argnums: int = 0) -> Callable[..., Any]:
-    """Hessian times vector, at about three times the price of the gradient.
+    """Hessian times vector, at one and a half to three times the price of the gradient.
+
+    Parameters
+    ----------
+    f : callable
+        Returns one number.
+    argnums : int
+        By which argument.
 
     Returns
     -------
     callable
-        `h(first argument, v, *others)`, v of the structure of argument `argnums`: what SciPy calls
-        `hessp`.
+        `h(first argument, v, *others)`, which SciPy calls `hessp`. v has the structure and the
+        shapes of argument `argnums`, and so has the product.
+
+    Raises
+    ------
+    TypeError
+        If f does not return one number.
+    ValueError
+        If v has another structure than the argument.
 
     Examples
     --------

@@ -46,7 +46,7 @@ size_t cad_graph_bytes(const CadGraph *graph) {
            graph->table_size * sizeof *graph->table;
 }
 
-static int fail(CadGraph *graph, CadStatus status) {
+static int note_failure(CadGraph *graph, CadStatus status) {
     if (graph->status == CAD_OK) {
         graph->status = status;
     }
@@ -56,7 +56,7 @@ static int fail(CadGraph *graph, CadStatus status) {
 /* Room for so many items more; 0 if there is none. */
 static int has_room(CadGraph *graph, void **buffer, size_t *capacity, size_t needed, size_t size) {
     const CadStatus status = cad_memory_grow(buffer, capacity, needed, size);
-    return status == CAD_OK ? 1 : fail(graph, status);
+    return status == CAD_OK ? 1 : note_failure(graph, status);
 }
 
 #define ROOM(items, n, capacity, more)                                                            \
@@ -173,7 +173,7 @@ static int has_place(CadGraph *graph) {
     const size_t former_size = graph->table_size, size = 4 * former_size;
     uint32_t *former = graph->table, *table = cad_memory_resize(NULL, size, sizeof *table);
     if (table == NULL) {
-        return fail(graph, CAD_NO_MEMORY);
+        return note_failure(graph, CAD_NO_MEMORY);
     }
     memset(table, 0xff, size * sizeof *table);
     graph->table = table;
@@ -204,7 +204,7 @@ static CadId find_or_make(CadGraph *graph, CadNode node) {
         return 0;
     }
     if (graph->n_nodes >= CAD_ELEMENT_BIT - 1) {
-        fail(graph, CAD_TAPE_FULL);
+        note_failure(graph, CAD_TAPE_FULL);
         return 0;
     }
     graph->table[place] = (uint32_t)graph->n_nodes;
@@ -247,7 +247,7 @@ uint32_t cad_graph_array_of(CadGraph *graph, CadId element) {
 /* Begin an array; what belongs to it is appended to words and lists before it is finished. */
 static int has_array_room(CadGraph *graph, size_t size) {
     if (size > CAD_MOST_SLOTS - CAD_ELEMENT_BIT - graph->n_elements) {
-        return fail(graph, CAD_TAPE_FULL);
+        return note_failure(graph, CAD_TAPE_FULL);
     }
     return has_place(graph) && ROOM(arrays, n_arrays, array_capacity, 1);
 }

@@ -1,4 +1,4 @@
-"""What several files of tests differentiate, and the gradient functions by name."""
+"""What several files of tests differentiate, the gradient functions by name, and a comparison."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 import cadiff
@@ -22,6 +23,17 @@ TRANSFORMS: dict[str, Callable[[Function], Function]] = {
     "jacrev": cadiff.jacrev,
     "hessian": cadiff.hessian,
     "hvp": lambda f: lambda x, *args, **kw: cadiff.hvp(f)(x, x, *args, **kw),
+}
+
+NESTINGS: dict[str, Callable[[Function], Function]] = {  # of functions of three numbers
+    "grad": cadiff.grad,
+    "jacfwd": cadiff.jacfwd,
+    "hessian": cadiff.hessian,
+    "hvp": lambda f: lambda x: cadiff.hvp(f)(x, np.array([1.0, -2.0, 0.5])),
+    "forward over reverse": lambda f: cadiff.jacfwd(cadiff.grad(f)),
+    "reverse over reverse": lambda f: cadiff.jacrev(cadiff.grad(f)),
+    "reverse over forward": lambda f: cadiff.jacrev(cadiff.jacfwd(f)),
+    "pullback": lambda f: lambda x: cadiff.jacobian(cadiff.vjp(f, x)[1])(2.0),
 }
 
 
@@ -58,3 +70,17 @@ def as_numbers(f: Function) -> Function:
 
 class BoomError(Exception):
     """Raised by functions of tests."""
+
+
+def agree(f: Callable[[Any], Any], x: Array) -> None:
+    """Tangents against differences, cotangents against tangents."""
+    rng = np.random.default_rng(1)
+    t = rng.standard_normal(x.shape)
+    out, tangent = cadiff.jvp(f, (x,), (t,))
+    h = 1e-3
+    quotient = (8 * (f(x + h * t) - f(x - h * t)) - f(x + 2 * h * t) + f(x - 2 * h * t)) / (12 * h)
+    np.testing.assert_allclose(tangent, quotient, rtol=1e-8, atol=1e-9)
+    u = rng.standard_normal(np.shape(out))
+    value, pull = cadiff.vjp(f, x)
+    np.testing.assert_array_equal(value, out)
+    assert np.sum(u * tangent) == pytest.approx(np.sum(pull(u) * t), rel=1e-12)

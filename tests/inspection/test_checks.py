@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import math
 import re
 from collections.abc import Callable
@@ -15,7 +14,6 @@ from hypothesis import strategies as st
 
 import cadiff
 from cadiff import binding
-from cadiff.inspection import checks
 
 from ..helpers.functions import rosenbrock
 from ..helpers.properties import examples
@@ -359,10 +357,6 @@ def test_arguments_are_left_alone() -> None:
     cadiff.check_grads(lambda p, y: np.sum(p["w"]) * y[0], args)
     assert args == ({"w": x}, [3.0])
     np.testing.assert_array_equal(x, [1.0, 2.0])
-
-
-def test_the_examples() -> None:
-    assert doctest.testmod(checks).failed == 0
 
 
 @pytest.mark.parametrize("x", [np.array([True]), np.array(["a"]), np.array([1.0, None])])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import functools
 import pickle
 import re
@@ -19,7 +18,7 @@ from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff import binding, inspection
+from cadiff import binding
 
 from ..helpers.properties import examples
 
@@ -445,10 +444,6 @@ def test_empty_constant_and_strided(f: Any, args: Any, operations: int) -> None:
     check_dot(tape.to_dot())
     ElementTree.fromstring(tape._repr_svg_())
     assert tape.to_text()
-
-
-def test_the_examples() -> None:
-    assert doctest.testmod(inspection.tape).failed == 0
 
 
 def test_joined_arrays_are_linked_to_their_parts() -> None:

@@ -13,25 +13,13 @@ from mpmath import mp
 import cadiff
 from cadiff import Var, nn
 
+from ..helpers.functions import agree
+
 LABELS = np.array([2, 0, 1, 2])
 
 
 def logits(*shape: int) -> np.ndarray:
     return 3.0 * np.random.default_rng(0).standard_normal(shape)
-
-
-def agree(f: Callable[[Any], Any], x: np.ndarray) -> None:
-    """Tangents against differences, cotangents against tangents."""
-    rng = np.random.default_rng(1)
-    t = rng.standard_normal(x.shape)
-    out, tangent = cadiff.jvp(f, (x,), (t,))
-    h = 1e-3
-    quotient = (8 * (f(x + h * t) - f(x - h * t)) - f(x + 2 * h * t) + f(x - 2 * h * t)) / (12 * h)
-    np.testing.assert_allclose(tangent, quotient, rtol=1e-7, atol=1e-9)
-    u = rng.standard_normal(np.shape(out))
-    value, pull = cadiff.vjp(f, x)
-    np.testing.assert_array_equal(value, out)
-    assert np.sum(u * tangent) == pytest.approx(np.sum(pull(u) * t), rel=1e-11)
 
 
 def agree_to_second_order(f: Callable[[Any], Any], x: np.ndarray) -> None:

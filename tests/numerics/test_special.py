@@ -23,6 +23,7 @@ from cadiff.operations import table as _table
 from cadiff.scipy import special
 
 from ..helpers.cases_special import CASES, INVERSES, Case, Point, Real
+from ..helpers.functions import agree
 from ..helpers.processes import isolated
 
 EPSILON = 2.0**-52
@@ -354,19 +355,6 @@ SHAPES: list[tuple[tuple[int, ...], Any]] = [
     ((2, 3, 4), (0, 2)),
     ((1, 3), 0),
 ]
-
-
-def agree(f: Callable[[Any], Any], x: np.ndarray) -> None:
-    """Tangents against differences, cotangents against tangents, second order against first."""
-    rng = np.random.default_rng(1)
-    t = rng.standard_normal(x.shape)
-    out, tangent = cadiff.jvp(f, (x,), (t,))
-    h = 1e-3
-    quotient = (8 * (f(x + h * t) - f(x - h * t)) - f(x + 2 * h * t) + f(x - 2 * h * t)) / (12 * h)
-    np.testing.assert_allclose(tangent, quotient, rtol=1e-8, atol=1e-8)
-    u = rng.standard_normal(np.shape(out))
-    _, pull = cadiff.vjp(f, x)
-    assert np.sum(u * tangent) == pytest.approx(np.sum(pull(u) * t), rel=1e-12)
 
 
 def agree_to_second_order(f: Callable[[Any], Any], x: np.ndarray) -> None:

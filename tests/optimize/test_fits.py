@@ -11,7 +11,7 @@ from scipy import optimize as scipy_optimize
 
 from cadiff import nist
 from cadiff import numpy as cnp
-from cadiff.optimize import Bounds, curve_fit, least_squares
+from cadiff.optimize import Bounds, _fits, curve_fit, least_squares
 
 
 def thurber(x: Any, *b: Any) -> Any:
@@ -198,6 +198,17 @@ def test_sparse_steps_solve_an_ill_conditioned_system() -> None:
     assert result.jac.nnz == 3 * 58 + 2
     assert result.nfev < 8
     assert result.cost < 1e-20
+
+
+def test_steps_are_solved_the_more_exactly_the_less_the_last_one_gained() -> None:
+    tolerance = _fits._Tolerance()
+    found = []
+    for residual in (10.0, 1.0, 0.999, 0.999 - 1e-9, 2.0, np.nan, 0.0, 0.0):
+        tolerance.follow(np.array([residual]))
+        found.append(float(tolerance.number))
+    gains = [1.0, 0.99, 1.0 - 0.999**2]
+    assert_allclose(found[:3], [1e-8 * gain for gain in gains], rtol=1e-9)
+    assert found[3:] == [1e-14] * 5
 
 
 def test_containers_of_parameters() -> None:

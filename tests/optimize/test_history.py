@@ -10,16 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from cadiff.optimize import History, adam, lbfgs, minimize, sgd
 
+from ..helpers.functions import rosenbrock, rosenbrock_gradient
+
 START = np.array([-1.2, 1.0])
-
-
-def rosenbrock(x: Any) -> Any:
-    return 100.0 * (x[1] - x[0] ** 2) ** 2 + (1.0 - x[0]) ** 2
-
-
-def gradient(x: Any) -> Any:
-    a = x[1] - x[0] ** 2
-    return np.array([-400.0 * x[0] * a - 2.0 * (1.0 - x[0]), 200.0 * a])
 
 
 @pytest.mark.parametrize("method", ["BFGS", "SLSQP", "TNC", "L-BFGS-B", "Newton-CG", "trust-ncg"])
@@ -29,7 +22,7 @@ def test_values_and_gradients_are_those_of_the_points(method: str) -> None:
     assert_array_equal(history.path[0], START)
     assert len(history) > 5
     assert_allclose(history.values, [rosenbrock(x) for x in history.path], rtol=1e-12, atol=1e-300)
-    norms = [np.linalg.norm(gradient(x)) for x in history.path]
+    norms = [np.linalg.norm(rosenbrock_gradient(x)) for x in history.path]
     assert_allclose(history.gradient_norms, norms, rtol=1e-7, atol=1e-12)
     assert_allclose(history.path[-1], result.x, atol=1e-6)
 
@@ -56,9 +49,9 @@ def test_methods_without_gradients() -> None:
 
 
 @pytest.mark.parametrize("method", ["BFGS", "TNC"])
-@pytest.mark.parametrize("jac", [True, gradient, "2-point"])
+@pytest.mark.parametrize("jac", [True, rosenbrock_gradient, "2-point"])
 def test_gradients_of_the_users_own(method: str, jac: Any) -> None:
-    fun = (lambda x: (rosenbrock(x), gradient(x))) if jac is True else rosenbrock
+    fun = (lambda x: (rosenbrock(x), rosenbrock_gradient(x))) if jac is True else rosenbrock
     history = minimize(fun, START, method=method, jac=jac, callback=History()).history
     assert_array_equal(history.path[0], START)
     assert np.isnan(history.gradient_norms).all()
@@ -94,7 +87,7 @@ def test_what_scipy_tells_and_what_is_noted_by_hand() -> None:
 
     history = History()
     assert history.path.shape == (0, 0)
-    optimize.minimize(rosenbrock, START, jac=gradient, callback=history)
+    optimize.minimize(rosenbrock, START, jac=rosenbrock_gradient, callback=history)
     assert_allclose(history.values, [rosenbrock(x) for x in history.path])
     history(START)
     history.note(START, [3.0, 4.0])

@@ -15,18 +15,13 @@ from cadiff import numpy as cnp
 from cadiff import optimize
 from cadiff.optimize import Bounds, LinearConstraint, NonlinearConstraint, minimize
 
+from ..helpers.functions import rosenbrock
+
 METHODS = [
     *("Nelder-Mead", "Powell", "CG", "BFGS", "Newton-CG", "L-BFGS-B", "TNC", "COBYLA", "SLSQP"),
     *("trust-constr", "dogleg", "trust-ncg", "trust-exact", "trust-krylov"),
 ]
 START = np.array([-1.2, 1.0, 0.7])
-
-
-def rosenbrock(x: Any) -> Any:
-    total = 0.0
-    for i in range(len(x) - 1):
-        total = total + 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
-    return total
 
 
 def convex(x: Any, scale: float = 1.0) -> Any:
@@ -302,19 +297,56 @@ def test_help_shows_the_arguments_of_scipy() -> None:
 
 
 def test_a_warning_where_differences_would_be_cheaper(monkeypatch: Any) -> None:
-    """A function of one parameter whose derivative takes ten times as long as its value."""
+    """A function of one parameter, the rule of which takes a hundred times as long as it does."""
     clock = [0.0]
-    objectives = optimize._objectives
-    monkeypatch.setattr(objectives, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(optimize._objectives, "perf_counter", lambda: clock[0])
 
-    class Slow:
-        def __call__(self, x: Any) -> Any:
-            clock[0] += 0.01 if not isinstance(x, cadiff.Var) else 1.0
-            return ((x - 1.0) ** 2).sum()
+    def taking(seconds: float, result: Any) -> Any:
+        clock[0] += seconds
+        return result
 
-    monkeypatch.setattr(objectives, "program_of", Eager)
-    with pytest.warns(RuntimeWarning, match='jac="2-point"'):
-        minimize(Slow(), np.zeros(1))
+    square = cadiff.primitive(lambda x: taking(0.01, x**2))
+    square.defvjp(lambda ans, x: lambda g: taking(1.0, 2.0 * g * x))
+    with pytest.warns(RuntimeWarning, match='only 2 evaluations .* rules .*; jac="2-point"'):
+        minimize(lambda x: square(x - 1.0).sum(), np.zeros(1))
+
+
+class Counting:
+    """What changes with every call."""
+
+    calls = 0
+
+    def __call__(self, x: Any) -> Any:
+        self.calls += 1
+        return x.sum() / self.calls
+
+
+def branching(x: Any) -> Any:
+    bits = [cadiff.sin(2.0**k * 1e6 * x[0]) for k in range(20)]
+    return sum(bit for bit in bits if bit > 0.0)
+
+
+@pytest.mark.parametrize(
+    ("f", "times", "cause"),
+    [
+        (
+            lambda x: x.sum() * len(np.unique(cadiff.value(x))),
+            3,
+            "as it is .*: numpy.unique reads",
+        ),
+        (Counting(), 20, "as it is .*: it changes what it reads itself"),
+        (branching, 200, "as it is .* other branches"),
+        (branching, 9, r"recorded \d times"),
+    ],
+)
+def test_the_warning_names_what_takes_the_time(f: Any, times: int, cause: str) -> None:
+    parameters = optimize._vectors.Parameters(np.zeros(1), "minimize")
+    derivatives = optimize._objectives.Derivatives(f, parameters, (), "minimize")
+    for x in np.linspace(0.1, 3.0, times):
+        derivatives.timed(derivatives.program.value_and_grad, np.array([x]))
+    derivatives.seconds = 1e6
+    with pytest.warns(RuntimeWarning, match=f'{cause}.*; jac="2-point"'):
+        derivatives.warn_if_slow(np.ones(1), 2)
 
 
 def test_no_warning_of_what_is_done_once(monkeypatch: Any) -> None:
@@ -328,19 +360,6 @@ def test_no_warning_of_what_is_done_once(monkeypatch: Any) -> None:
 
     assert minimize(f, np.zeros(1), method="trust-exact").success  # warnings are errors
     assert clock[0] >= 10.0
-
-
-class Eager:
-    """What runs f each time."""
-
-    def __init__(self, f: Any) -> None:
-        self.f = f
-
-    def __call__(self, *args: Any) -> Any:
-        return self.f(*args)
-
-    def value_and_grad(self, *args: Any) -> Any:
-        return cadiff.value_and_grad(self.f)(*args)
 
 
 def test_progress(capsys: Any) -> None:

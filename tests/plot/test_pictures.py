@@ -17,6 +17,8 @@ from cadiff import plot
 from cadiff.optimize import History, minimize
 from cadiff.plot import _axes, _layout
 
+from ..helpers.functions import rosenbrock
+
 matplotlib = pytest.importorskip("matplotlib", reason="pictures are drawn with it")
 matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -27,13 +29,6 @@ colors = pytest.importorskip("matplotlib.colors")
 def _closed() -> Iterator[None]:
     yield
     plt.close("all")
-
-
-def rosenbrock(x: Any) -> Any:
-    total = 0.0
-    for i in range(len(x) - 1):
-        total = total + 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
-    return total
 
 
 def sums(x: Any) -> Any:

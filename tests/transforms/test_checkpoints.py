@@ -22,6 +22,8 @@ import cadiff
 import cadiff.numpy as np
 from cadiff import binding, checkpoint, checkpoint_scan
 
+from ..helpers.functions import NESTINGS
+
 Function = Callable[..., Any]
 POINT = numpy.array([0.3, -0.7, 1.1])
 
@@ -95,20 +97,13 @@ def assigned_before(c: Function, x: Any) -> Any:
 
 
 TRANSFORMS: dict[str, Callable[[Function], Function]] = {
-    "grad": cadiff.grad,
-    "jacfwd": cadiff.jacfwd,
-    "hessian": cadiff.hessian,
-    "hvp": lambda f: lambda x: cadiff.hvp(f)(x, numpy.array([1.0, -2.0, 0.5])),
-    "forward over reverse": lambda f: cadiff.jacfwd(cadiff.grad(f)),
-    "reverse over reverse": lambda f: cadiff.jacrev(cadiff.grad(f)),
-    "reverse over forward": lambda f: cadiff.jacrev(cadiff.jacfwd(f)),
+    **NESTINGS,
     "reverse over reverse over reverse": lambda f: cadiff.jacrev(
         cadiff.grad(lambda x: np.sum(cadiff.grad(f)(x) * x))
     ),
     "forward over reverse over reverse": lambda f: cadiff.jacfwd(
         cadiff.grad(lambda x: np.sum(cadiff.grad(f)(x) * x))
     ),
-    "pullback": lambda f: lambda x: cadiff.jacobian(cadiff.vjp(f, x)[1])(2.0),
 }
 
 

@@ -18,6 +18,8 @@ import cadiff
 import cadiff.numpy as np
 from cadiff import checkpoint, fixed_point, root
 
+from ..helpers.functions import NESTINGS
+
 Function = Callable[..., Any]
 MATRIX = numpy.array([[3.0, 1.0, 0.5], [0.2, 2.0, -0.3], [0.1, 0.4, 4.0]])
 POINT = numpy.array([0.4, 1.2, -0.7])
@@ -82,19 +84,8 @@ def test_many_orders_through_a_closure() -> None:
 
 # --- systems -------------------------------------------------------------------------------------
 
-TRANSFORMS: dict[str, Callable[[Function], Function]] = {
-    "grad": cadiff.grad,
-    "jacfwd": cadiff.jacfwd,
-    "hessian": cadiff.hessian,
-    "hvp": lambda f: lambda x: cadiff.hvp(f)(x, numpy.array([1.0, -2.0, 0.5])),
-    "forward over reverse": lambda f: cadiff.jacfwd(cadiff.grad(f)),
-    "reverse over reverse": lambda f: cadiff.jacrev(cadiff.grad(f)),
-    "reverse over forward": lambda f: cadiff.jacrev(cadiff.jacfwd(f)),
-    "pullback": lambda f: lambda x: cadiff.jacobian(cadiff.vjp(f, x)[1])(2.0),
-}
 
-
-@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("transform", NESTINGS)
 def test_a_linear_system_is_solve(transform: str) -> None:
     def implicit(b: Any) -> Any:
         x = root(lambda x: (MATRIX * b[0]) @ x - b * b, numpy.zeros(3))
@@ -103,11 +94,11 @@ def test_a_linear_system_is_solve(transform: str) -> None:
     def explicit(b: Any) -> Any:
         return np.sum(np.linalg.solve(MATRIX * b[0], b * b) ** 3)
 
-    differentiate = TRANSFORMS[transform]
+    differentiate = NESTINGS[transform]
     npt.assert_allclose(differentiate(implicit)(POINT), differentiate(explicit)(POINT), rtol=1e-10)
 
 
-@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("transform", NESTINGS)
 def test_containers(transform: str) -> None:
     def implicit(p: Any) -> Any:
         found = root(
@@ -125,7 +116,7 @@ def test_containers(transform: str) -> None:
         return u * v**2 + p[2]
 
     point = numpy.array([0.3, 3.0, 1.0])
-    differentiate = TRANSFORMS[transform]
+    differentiate = NESTINGS[transform]
     npt.assert_allclose(differentiate(implicit)(point), differentiate(explicit)(point), rtol=1e-10)
 
 

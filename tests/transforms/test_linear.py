@@ -20,37 +20,13 @@ from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as cnp
+from benchmarks.linear_contests import broyden, broyden_jacobian, broyden_of_arrays
 from cadiff import binding
 
 from ..helpers.properties import examples
 from ..helpers.threads import in_threads
 
 Function = Callable[..., Any]
-
-
-def broyden(x: Any) -> Any:
-    """Broyden's tridiagonal function, number by number."""
-    n = len(x)
-    values = []
-    for i in range(n):
-        value = (3.0 - 2.0 * x[i]) * x[i] + 1.0
-        if i > 0:
-            value = value - x[i - 1]
-        if i < n - 1:
-            value = value - 2.0 * x[i + 1]
-        values.append(value)
-    return values
-
-
-def broyden_of_arrays(x: Any) -> Any:
-    zero = np.zeros(1)
-    value = (3.0 - 2.0 * x) * x + 1.0
-    return value - cnp.concatenate([zero, x[:-1]]) - 2.0 * cnp.concatenate([x[1:], zero])
-
-
-def broyden_jacobian(x: Any) -> Any:
-    n = len(x)
-    return np.diag(3.0 - 4.0 * x) - np.eye(n, k=-1) - 2.0 * np.eye(n, k=1)
 
 
 def assigned(x: Any) -> Any:

@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 import cadiff
+from benchmarks import linear_contests
 from cadiff import binding
 from cadiff import numpy as cnp
 from cadiff.binding import Pattern
@@ -33,19 +34,6 @@ def broyden(x: Any) -> Any:
     y[1:] -= x[:-1]
     y[:-1] -= 2.0 * x[1:]
     return y
-
-
-def broyden_by_numbers(x: Any) -> Any:
-    n = len(x)
-    out = []
-    for i in range(n):
-        value = (3.0 - 2.0 * x[i]) * x[i] + 1.0
-        if i > 0:
-            value = value - x[i - 1]
-        if i < n - 1:
-            value = value - 2.0 * x[i + 1]
-        out.append(value)
-    return out
 
 
 def rosenbrock(x: Any) -> Any:
@@ -87,7 +75,7 @@ def network(x: Any) -> Any:
     return cadiff.tanh(MATRIX.T @ cadiff.tanh(MATRIX @ x[:30]))
 
 
-JACOBIANS = [broyden, broyden_by_numbers, banded, arrow_rows, network]
+JACOBIANS = [broyden, linear_contests.broyden, banded, arrow_rows, network]
 HESSIANS = [rosenbrock, functions.rosenbrock, arrowhead, blocks, dense]
 
 
@@ -130,7 +118,7 @@ def test_sparse_hessians_are_the_dense_ones(f: Callable[..., Any], n: int) -> No
     check("hessian", f, np.linspace(-1.0, 1.3, n))
 
 
-@pytest.mark.parametrize("f", [broyden, broyden_by_numbers])
+@pytest.mark.parametrize("f", [broyden, linear_contests.broyden])
 def test_the_structure_is_that_of_a_tridiagonal_matrix(f: Callable[..., Any]) -> None:
     n = 50
     matrix = cadiff.sparse_jacobian(f)(np.ones(n))

@@ -13,6 +13,14 @@ PyObject *cad_with_axes(PyObject *number, int axes);
 /* An array as a Var, or as a Dual of the tag of another one, without derivatives of its own. */
 PyObject *cad_promote(PyObject *array, PyObject *other);
 
+/* Operators of complex numbers, for their type; NotImplemented of other operands. */
+PyObject *cad_complex_add(PyObject *x, PyObject *y);
+PyObject *cad_complex_subtract(PyObject *x, PyObject *y);
+PyObject *cad_complex_multiply(PyObject *x, PyObject *y);
+PyObject *cad_complex_divide(PyObject *x, PyObject *y);
+PyObject *cad_complex_matmul(PyObject *x, PyObject *y);
+PyObject *cad_complex_compare(PyObject *x, PyObject *y, int equal);
+
 /* What an operation of the table comes to, of a tuple of operands one of which is complex. */
 PyObject *cad_complex_operation(int op, PyObject *operands);
 

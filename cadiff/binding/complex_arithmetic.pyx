@@ -1,0 +1,250 @@
+"""Arithmetic of complex numbers with derivatives: sums, products, quotients and comparisons.
+
+Each is some operations on the parts, or one on the array in which both parts stand. The operators of
+the type Complex, which is known here, call these functions by their names in C.
+"""
+
+from operator import matmul
+
+import numpy as np
+
+from cpython.float cimport PyFloat_AS_DOUBLE
+from libc.math cimport signbit
+
+from . cimport c_numpy as cnp
+from .c_numbers cimport *
+from .c_tape cimport *
+from .complexes cimport *
+from .parts cimport *
+
+
+# Operations of the table that have no name in the package.
+
+def log_hypot(x, y):
+    """The real part of the logarithm of x + iy."""
+    return cad_apply2(CAD_OP_log_hypot, x, y)
+
+
+def sqrt_real(x, y):
+    """The real part of the principal root of x + iy."""
+    return cad_apply2(CAD_OP_sqrt_real, x, y)
+
+
+def sqrt_imag(x, y):
+    """The imaginary part of the principal root of x + iy."""
+    return cad_apply2(CAD_OP_sqrt_imag, x, y)
+
+
+cdef object bilinear_of(object product, tuple p, tuple q):
+    a, b = p
+    c, d = q
+    return complex_of(
+        less_product(product, product_of(product, a, c), b, d),
+        plus(product_of(product, a, d), product_of(product, b, c)),
+    )
+
+
+cdef object both_of(object x):
+    """Both parts in one array; None if they do not stand in one, or one is exactly zero."""
+    if is_joined(x):
+        return span_of((<Complex>x).re, (<Complex>x).im, False)
+    if not cnp.PyArray_Check(x) or not cnp.PyTypeNum_ISCOMPLEX(cnp.PyArray_TYPE(x)):
+        return None
+    if not 0 < cnp.PyArray_NDIM(x) < MOST_AXES:
+        return None
+    cad_check_array(x)
+    return whole_pair_of(x)
+
+
+cdef bint has_shape_of(object x, object y):
+    """Whether two arrays, one of which may be an array of complex numbers, have one shape."""
+    if isinstance(x, Complex):
+        x = (<Complex>x).re
+    if isinstance(y, Complex):
+        y = (<Complex>y).re
+    return cad_ndim(x) > 0 and are_alike(x, y)
+
+
+cdef object together(int op, object x, object y):
+    """A sum or a difference by one operation; None if it takes two."""
+    if not (is_joined(x) or is_joined(y)) or not has_shape_of(x, y):
+        return None
+    p, q = both_of(x), both_of(y)
+    return None if p is None or q is None else of_both(cad_apply2(op, p, q))
+
+
+cdef object scaled(object x, object factor):
+    """A product with a number, or with a real array, of both parts at a time; None if there is
+    none."""
+    cdef double a, b
+    cdef int ndim = ndim_of(x)
+    if isinstance(factor, complex) and is_joined(x):
+        a, b = factor.real, factor.imag
+        if a == 0.0 and b == 0.0:
+            return None
+        if b == 0.0:
+            return of_both(cad_apply2(CAD_OP_multiply, both_of(x), a))
+        turned = span_of((<Complex>x).re, (<Complex>x).im, True)
+        turned = cad_apply2(CAD_OP_multiply, turned, signs(-b, b, ndim))
+        if a == 0.0:
+            return of_both(turned)
+        straight = cad_apply2(CAD_OP_multiply, both_of(x), a)
+        return of_both(cad_apply2(CAD_OP_add, straight, turned))
+    if not CAD_IS_VAR(factor) and (
+        not CAD_IS_FLOAT(factor) or is_nothing(factor) or not is_joined(x)
+    ):
+        return None
+    if ndim == 0 or (cad_ndim(factor) > 0 and not has_shape_of(x, factor)):
+        return None
+    both = both_of(x)
+    return None if both is None else of_both(cad_apply2(CAD_OP_multiply, both, factor))
+
+
+cdef object product_of_both(object x, object y):
+    """A product of two matrices by operations on both parts; None if there is none."""
+    if not (is_joined(x) or is_joined(y)) or ndim_of(x) != 2 or ndim_of(y) != 2:
+        return None
+    p, q = both_of(x), both_of(y)
+    if p is None or q is None or not (is_varying(p) or is_varying(q)):
+        return None
+    if length_of(p, 2) != length_of(q, 1):
+        return None
+    if not (length_of(p, 1) and length_of(p, 2) and length_of(q, 2)):
+        return None
+    found = None if CAD_IS_VAR(p) else product_with_form(real_form(p), q)
+    return of_both(cad_array_complex_matmul(p, q) if found is None else found)
+
+
+# --- operators -----------------------------------------------------------------------------------
+
+cdef public object cad_complex_add(object x, object y):
+    found = together(CAD_OP_add, x, y)
+    if found is not None:
+        return found
+    p, q = operand_parts(x), operand_parts(y)
+    if p is None or q is None:
+        return NotImplemented
+    return complex_of(plus(p[0], q[0]), plus(p[1], q[1]))
+
+
+cdef public object cad_complex_subtract(object x, object y):
+    found = together(CAD_OP_subtract, x, y)
+    if found is not None:
+        return found
+    p, q = operand_parts(x), operand_parts(y)
+    if p is None or q is None:
+        return NotImplemented
+    return complex_of(minus(p[0], q[0]), minus(p[1], q[1]))
+
+
+cdef object zeros_of(tuple p, tuple q):
+    """What a product with a zero is: of the shape to which all four parts are broadcast."""
+    lengths = np.broadcast_shapes(*[shape_of(part) for part in p + q])
+    return np.zeros(lengths, dtype=np.complex128) if lengths else 0j
+
+
+cdef double zero_of_product(tuple p, tuple q):
+    """The imaginary part of a product of two without one: on the negative axis NumPy's.
+
+    Of real factors that are no plain numbers the sign is not asked; they count as positive.
+    """
+    if CAD_IS_FLOAT(p[0]):
+        p, q = q, p
+    if not CAD_IS_FLOAT(q[0]):
+        return -0.0 if has_sign(p[1]) != has_sign(q[1]) else 0.0
+    if signbit(PyFloat_AS_DOUBLE(q[0])):
+        p, q = q, p
+    return -0.0 if has_sign(p[1]) and not has_sign(q[1]) else 0.0
+
+
+cdef public object cad_complex_multiply(object x, object y):
+    found = scaled(x, y)
+    if found is None:
+        found = scaled(y, x)
+    if found is not None:
+        return found
+    p, q = operand_parts(x), operand_parts(y)
+    if p is None or q is None:
+        return NotImplemented
+    if (is_nothing(p[0]) and is_nothing(p[1])) or (is_nothing(q[0]) and is_nothing(q[1])):
+        return zeros_of(p, q)
+    if is_nothing(p[1]) and is_nothing(q[1]):
+        return complex_of(times(p[0], q[0]), zero_of_product(p, q))
+    return bilinear_of(None, p, q)
+
+
+cdef object zero_of_quotient(object a, object zero, object c):
+    """The imaginary part of a / c, both without one: on the negative axis NumPy's, c is -a there."""
+    if CAD_IS_FLOAT(a) and not CAD_IS_FLOAT(c):
+        c = -a
+    return zero_times(zero, c)
+
+
+cdef public object cad_complex_divide(object x, object y):
+    """The quotient; the divisor is scaled to length 1 first, so that its square may be out of
+    range."""
+    p, q = operand_parts(x), operand_parts(y)
+    if p is None or q is None:
+        return NotImplemented
+    a, b = p
+    c, d = q
+    if is_nothing(a) and is_nothing(b):
+        return zeros_of(p, q)
+    if is_nothing(d):
+        im = zero_of_quotient(a, plus(b, d), c) if is_nothing(b) else over(b, c)
+        return complex_of(over(a, c), im)
+    if is_nothing(c):  # -i / d times the dividend
+        return complex_of(over(b, d), over(-a, d))
+    length = cad_apply2(CAD_OP_hypot, c, d)
+    c, d = cad_apply2(CAD_OP_hypot_ratio, c, d), cad_apply2(CAD_OP_hypot_ratio, d, c)
+    return complex_of(
+        over(plus(times(a, c), times(b, d)), length), over(minus(times(b, c), times(a, d)), length)
+    )
+
+
+def bilinear(product, x, y):
+    """A product of real numbers, such as that of matrices, of complex ones."""
+    return bilinear_of(product, parts_of(x), parts_of(y))
+
+
+cdef bint are_factors(object left, object right):
+    """Whether two numbers are matrices that can be multiplied."""
+    return cad_ndim(left) == cad_ndim(right) == 2 and shape_of(left)[1] == shape_of(right)[0]
+
+
+cdef public object cad_complex_matmul(object x, object y):
+    found = product_of_both(x, y) if cad_guarding == 0 else None
+    if found is not None:
+        return found
+    p, q = parts_of(x), parts_of(y)
+    if p is None or q is None:
+        return hooks.function(np.matmul, (x, y), {})
+    if cad_guarding > 0 and are_factors(p[0], q[0]) and are_factors(p[1], q[1]):
+        re, im = hooks.product_of_matrices(p, q)
+        return complex_of(re, im)
+    return bilinear_of(matmul, p, q)
+
+
+cdef public object cad_complex_compare(object x, object y, bint equal):
+    p, q = operand_parts(x), operand_parts(y)
+    if p is None or q is None:
+        return NotImplemented
+    if equal:
+        return (p[0] == q[0]) & (p[1] == q[1])
+    return (p[0] != q[0]) | (p[1] != q[1])
+
+
+cdef public object cad_complex_operation(int op, tuple operands):
+    """What an operation of the table comes to of these operands, one of them complex."""
+    result = NotImplemented
+    if op == CAD_OP_add:
+        result = cad_complex_add(operands[0], operands[1])
+    elif op == CAD_OP_subtract:
+        result = cad_complex_subtract(operands[0], operands[1])
+    elif op == CAD_OP_multiply:
+        result = cad_complex_multiply(operands[0], operands[1])
+    elif op == CAD_OP_divide:
+        result = cad_complex_divide(operands[0], operands[1])
+    if result is not NotImplemented:
+        return result
+    return hooks.operation(cad_op_info[op].name.decode(), operands)
