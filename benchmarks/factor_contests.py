@@ -2,13 +2,15 @@
 
 What is differentiated is the sum of all results times weights. By hand means the textbook formulas
 with SciPy's triangular solves, as other packages have them; their results are checked by
-differences, and ours by them.
+differences, and ours by them. PyTorch takes part where it is installed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +24,8 @@ from benchmarks.contests import GRADIENT, Contest, FloatArray, Runner, compare
 
 __all__ = ["CONTESTS", "DECOMPOSITIONS", "decomposition", "likelihood", "product"]
 
+TORCH = "PyTorch"
+HAS_TORCH = find_spec("torch") is not None
 STEP = 1e-4
 OF_DIFFERENCES = 1e-6
 
@@ -148,6 +152,31 @@ def with_signs_of(results: Any, moved: Any) -> Any:
     return moved[0] * signs, moved[1], signs[:, None] * moved[2]
 
 
+def by_torch(name: str, a: FloatArray, b: FloatArray, w: list[FloatArray]) -> Runner:
+    """PyTorch's value and gradient. Where its vectors have other signs, so have the weights."""
+    torch: Any = import_module("torch")
+    call, by_hand = DECOMPOSITIONS[name]
+
+    def items(np: Any, a: Any, b: Any) -> tuple[Any, ...]:
+        results = call(np, a, b)
+        return results if isinstance(results, tuple) else (results,)
+
+    at, side = torch.from_numpy(a), torch.from_numpy(b)
+    pairs = zip(items(np, a, b), items(torch, at, side), w, strict=True)
+    weights = [torch.from_numpy(np.asarray(np.sign(x * y.numpy()) * z)) for x, y, z in pairs]
+
+    def run() -> Pulled:
+        variable = at.clone().requires_grad_()
+        terms = zip(items(torch, variable, side), weights, strict=True)
+        total = sum((item * weight).sum() for item, weight in terms)
+        total.backward()
+        gradient = variable.grad.numpy()
+        is_symmetric = name in ("cholesky", "eigh")
+        return total.item(), folded(symmetric(gradient)) if is_symmetric else gradient
+
+    return Runner(run, by_hand(a, b, w))
+
+
 def decomposition(name: str, n: int) -> Contest:
     """Value and gradient of a weighted sum of what a decomposition of an n x n matrix gives."""
     call, by_hand = DECOMPOSITIONS[name]
@@ -168,14 +197,14 @@ def decomposition(name: str, n: int) -> Contest:
     slope = float(np.vdot(expected[1], direction))
     work = f"{name} of {n} x {n}"
     compare(f"{work}: {HAND}", slope, (ahead - behind) / (2.0 * STEP), OF_DIFFERENCES)
-    return Contest(
-        work,
-        {
-            NUMPY: Runner(partial(call, np, a, b), results),
-            HAND: Runner(partial(by_hand, a, b, weights), expected),
-            GRADIENT: Runner(partial(cadiff.value_and_grad(total), a), expected),
-        },
-    )
+    runners = {
+        NUMPY: Runner(partial(call, np, a, b), results),
+        HAND: Runner(partial(by_hand, a, b, weights), expected),
+        GRADIENT: Runner(partial(cadiff.value_and_grad(total), a), expected),
+    }
+    if HAS_TORCH:
+        runners[TORCH] = by_torch(name, a, b, weights)
+    return Contest(work, runners)
 
 
 # Gaussian processes

@@ -63,6 +63,7 @@ from benchmarks.contests import (
     Contest,
     RecordedProblem,
 )
+from benchmarks.factor_contests import HAS_TORCH, TORCH
 from benchmarks.linear_contests import FUNCTION, PULL, PULLBACK, PUSHES, broyden_jacobian
 from benchmarks.machine import machine
 from benchmarks.mapping_contests import GRADIENT_LOOP, LOOP, VMAP, VMAP_GRADIENT
@@ -573,7 +574,10 @@ PARTS: dict[str, Measure] = {
         f"factor-{name}-{n}": partial(
             compared,
             partial(factor_contests.decomposition, name, n),
-            [Compared(GRADIENT, NUMPY), Compared(GRADIENT, HAND)],
+            [
+                *(Compared(GRADIENT, against) for against in (NUMPY, HAND)),
+                *([Compared(GRADIENT, TORCH, at_most(1))] if HAS_TORCH else []),
+            ],
         )
         for n in (10, 100, 1000)
         for name in factor_contests.DECOMPOSITIONS

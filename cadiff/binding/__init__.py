@@ -159,10 +159,10 @@ from .recording import Recording, plain_numbers, run_once
 from .rules import (
     Quiet,
     active_arguments,
+    call_linear,
     is_like,
     is_real_array,
     plain_arguments,
-    record_linear,
     record_rule,
     ruled,
     ruled_arguments,
@@ -172,7 +172,7 @@ from .rules import (
 from .signatures import INTEGERS, are_exact, may_be_input, whole
 from .snapshots import snapshot
 from .sparse import MatrixPlan, Pattern, plan_matrix
-from .spectra import half_of_spectrum, resized, whole_of_spectrum
+from .spectra import are_zeros, half_of_spectrum, resized, transformed, whole_of_spectrum
 from .steps import CallError, ObstacleError, PointError, is_deriving
 from .tape import (
     active_array,

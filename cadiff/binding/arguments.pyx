@@ -89,10 +89,12 @@ cdef class Node:
         """This node's part of the argument, filled with the adjoints that were read."""
         adjoints, self.adjoints = self.adjoints, None
         if self.children is not None:
-            parts = [(<Node>child).from_read() for child in self.children]
             if self.container.kind == PAIR:  # a gradient is df/dx - i df/dy
-                parts[1] = 0.0 - parts[1]
-            return self.container.make(parts)
+                imaginary = (<Node>self.children[1]).adjoints
+                cad_pairs_conjugate(
+                    <double *>cnp.PyArray_DATA(imaginary), cnp.PyArray_SIZE(imaginary)
+                )
+            return self.container.make([(<Node>child).from_read() for child in self.children])
         if self.is_array():
             return in_precision_of(adjoints, self.original)
         return self.from_doubles(<double *>cnp.PyArray_DATA(adjoints) - self.offset)

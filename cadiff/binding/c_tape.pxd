@@ -22,6 +22,12 @@ cdef extern from "kernels/kernels.h" nogil:
                            size_t classes, double *losses, double *residuals)
 
 
+cdef extern from "kernels/pairs.h" nogil:
+    void cad_pairs_split(const double *pairs, double *re, double *im, size_t n)
+    void cad_pairs_join(double *pairs, const double *re, const double *im, size_t n)
+    void cad_pairs_conjugate(double *im, size_t n)
+
+
 cdef extern from "table/ops.h" nogil:
     ctypedef enum CadOp:
         CAD_OP_LEAF

@@ -17,6 +17,9 @@ from .c_tape cimport *
 from .complexes cimport *
 from .parts cimport *
 
+cdef enum:
+    SMALL = 64  # numbers of a plain matrix, up to which a part of zeros costs next to nothing
+
 
 # Operations of the table that have no name in the package.
 
@@ -100,11 +103,21 @@ cdef object scaled(object x, object factor):
     return None if both is None else of_both(cad_apply2(CAD_OP_multiply, both, factor))
 
 
+cdef object factor_of_both(object x):
+    """Both parts of a matrix in one array. Of a small plain one a part may be zero, or left out:
+    so that what begins with a matrix of ones goes on with both parts at a time."""
+    if cnp.PyArray_Check(x) and cnp.PyArray_TYPE(x) != cnp.NPY_OBJECT:
+        if cnp.PyArray_SIZE(x) <= SMALL:
+            cad_check_array(x)
+            return pair_of(x)
+    return both_of(x)
+
+
 cdef object product_of_both(object x, object y):
     """A product of two matrices by operations on both parts; None if there is none."""
     if not (is_joined(x) or is_joined(y)) or ndim_of(x) != 2 or ndim_of(y) != 2:
         return None
-    p, q = both_of(x), both_of(y)
+    p, q = factor_of_both(x), factor_of_both(y)
     if p is None or q is None or not (is_varying(p) or is_varying(q)):
         return None
     if length_of(p, 2) != length_of(q, 1):

@@ -109,17 +109,15 @@ cdef tuple both_parts(object x):
         x, cnp.NPY_CDOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST
     )
     cdef int ndim = cnp.PyArray_NDIM(array)
-    cdef Py_ssize_t i, size = cnp.PyArray_SIZE(array)
     cdef double *both = <double *>cnp.PyArray_DATA(array)
-    cdef double *first
-    cdef double *second
     if ndim == 0:
         return both[0], both[1]
     re = cnp.PyArray_SimpleNew(ndim, cnp.PyArray_DIMS(array), cnp.NPY_DOUBLE)
     im = cnp.PyArray_SimpleNew(ndim, cnp.PyArray_DIMS(array), cnp.NPY_DOUBLE)
-    first, second = <double *>cnp.PyArray_DATA(re), <double *>cnp.PyArray_DATA(im)
-    for i in range(size):
-        first[i], second[i] = both[2 * i], both[2 * i + 1]
+    cad_pairs_split(
+        both, <double *>cnp.PyArray_DATA(re), <double *>cnp.PyArray_DATA(im),
+        cnp.PyArray_SIZE(array),
+    )
     return re, im
 
 
@@ -159,15 +157,13 @@ cdef cnp.ndarray pair_of(object x):
     )
     cdef cnp.npy_intp lengths[MOST_AXES]
     cdef int axis, ndim = cnp.PyArray_NDIM(array)
-    cdef Py_ssize_t i, size = cnp.PyArray_SIZE(array)
-    cdef double *given = <double *>cnp.PyArray_DATA(array)
+    cdef Py_ssize_t size = cnp.PyArray_SIZE(array)
     lengths[0] = 2
     for axis in range(ndim):
         lengths[axis + 1] = cnp.PyArray_DIMS(array)[axis]
     both = cnp.PyArray_SimpleNew(ndim + 1, lengths, cnp.NPY_DOUBLE)
     cdef double *parts = <double *>cnp.PyArray_DATA(both)
-    for i in range(size):
-        parts[i], parts[size + i] = given[2 * i], given[2 * i + 1]
+    cad_pairs_split(<double *>cnp.PyArray_DATA(array), parts, parts + size, size)
     return both
 
 
@@ -186,10 +182,8 @@ def array_of_pair(both):
     if ndim == 0:
         return complex(parts[0], parts[1])
     cdef cnp.ndarray z = cnp.PyArray_SimpleNew(ndim, cnp.PyArray_DIMS(array) + 1, cnp.NPY_CDOUBLE)
-    cdef Py_ssize_t i, size = cnp.PyArray_SIZE(z)
-    cdef double *made = <double *>cnp.PyArray_DATA(z)
-    for i in range(size):
-        made[2 * i], made[2 * i + 1] = parts[i], parts[size + i]
+    cdef Py_ssize_t size = cnp.PyArray_SIZE(z)
+    cad_pairs_join(<double *>cnp.PyArray_DATA(z), parts, parts + size, size)
     return z
 
 
@@ -202,6 +196,8 @@ cdef bint are_alike(object re, object im):
         return False
     if ndim == 0:
         return True
+    if cnp.PyArray_Check(re) and cnp.PyArray_Check(im):
+        return cnp.PyArray_CompareLists(cnp.PyArray_DIMS(re), cnp.PyArray_DIMS(im), ndim)
     if not (CAD_IS_VAR(re) and CAD_IS_VAR(im)):
         return shape_of(re) == shape_of(im)
     first, second = CAD_VAR(re).view, CAD_VAR(im).view
@@ -219,12 +215,10 @@ cdef object joined_parts(object re, object im):
     cdef cnp.ndarray z = cnp.PyArray_SimpleNew(
         cnp.PyArray_NDIM(first), cnp.PyArray_DIMS(first), cnp.NPY_CDOUBLE
     )
-    cdef double *made = <double *>cnp.PyArray_DATA(z)
-    cdef double *real = <double *>cnp.PyArray_DATA(first)
-    cdef double *imaginary = <double *>cnp.PyArray_DATA(second)
-    cdef Py_ssize_t i, size = cnp.PyArray_SIZE(z)
-    for i in range(size):
-        made[2 * i], made[2 * i + 1] = real[i], imaginary[i]
+    cad_pairs_join(
+        <double *>cnp.PyArray_DATA(z), <double *>cnp.PyArray_DATA(first),
+        <double *>cnp.PyArray_DATA(second), cnp.PyArray_SIZE(z),
+    )
     return z
 
 

@@ -272,7 +272,7 @@ cdef class Quiet:
         PyContextVar_Reset(_warnings, self.former)
 
 
-def tag_of_arguments(tuple args):
+cpdef object tag_of_arguments(tuple args):
     """The highest tag of Duals among arguments; 0 if there are Vars alone, -1 if nothing carries
     a derivative, and None if something in a container does."""
     cdef object found = -1
@@ -385,10 +385,15 @@ def record_rule(rule, list operands, list results):
     return recorded
 
 
-def record_linear(operation, kind, how, tuple operands):
+def call_linear(operation, kind, how, tuple operands):
     """The results of a linear map `operation.function(how, *arrays)`, recorded as a rule of a kind
-    if an operand takes part."""
+    if an operand takes part. Of Duals `operation.map_duals` makes them."""
     cdef list which, passive, values, kept, results
+    tag = tag_of_arguments(operands)
+    if tag == -1:
+        return operation.function(how, *operands)
+    if tag > 0:
+        return operation.map_duals(how, operands, tag)
     which, passive = taking_part(operands)
     values = [values_in_place(x) for x in operands]
     found = operation.function(how, *values)

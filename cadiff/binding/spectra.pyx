@@ -7,7 +7,8 @@ Which transform it is of is not known here.
 import numpy as np
 
 from . cimport c_numpy as cnp
-from .tape cimport MOST_AXES
+from .parts cimport joined_parts
+from .tape cimport are_zero, MOST_AXES
 
 cdef enum:
     MANY = 1 << 16  # numbers, from which on other threads may run meanwhile
@@ -112,6 +113,28 @@ cdef void unfold(const Spectrum *s, int i, const double *half, cnp.npy_intp here
                there + mirrored(axis, k) * axis.step, first <= k < end)
 
 
+def are_zeros(cnp.ndarray x):
+    """Whether there are some floats in an array, and all of them are zero."""
+    if not cnp.PyArray_ISCARRAY_RO(x):
+        return x.size > 0 and not np.count_nonzero(x)
+    return cnp.PyArray_SIZE(x) > 0 and are_zero([x])
+
+
+def transformed(ufunc, tuple factors, re, im, tuple axes, tuple lengths, tuple sizes):
+    """Both parts of what a generalized ufunc of rows and a factor makes of a complex array along
+    axes, one after the other. The array is truncated or padded to lengths first, results are to
+    sizes."""
+    cdef object z = joined_parts(resized(re, axes, lengths), resized(im, axes, lengths))
+    cdef int last = cnp.PyArray_NDIM(z) - 1
+    cdef Py_ssize_t i
+    for i in range(len(axes) - 1, -1, -1):
+        if axes[i] == last:
+            ufunc(z, factors[i], z)
+        else:
+            ufunc(z, factors[i], z, axes=[(axes[i],), (), (axes[i],)])
+    return resized(z.real, axes, sizes), resized(z.imag, axes, sizes)
+
+
 cdef cnp.ndarray in_order(object array, int kind):
     return cnp.PyArray_FROMANY(array, kind, 0, 0, cnp.NPY_ARRAY_CARRAY_RO)
 
@@ -166,7 +189,7 @@ def whole_of_spectrum(half, tuple axes, Py_ssize_t length, bint conjugate):
     return re, im
 
 
-def resized(x, tuple axes, tuple sizes):
+cpdef object resized(x, tuple axes, tuple sizes):
     """An array truncated or padded by zeros along axes; as it is if there are no sizes."""
     cdef Py_ssize_t i
     for i in range(len(sizes)):

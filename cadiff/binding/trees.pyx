@@ -204,7 +204,7 @@ cpdef tuple opened_complex(item):
 cdef inline bint is_part(object x) except -1:
     """Whether it is a number, or an array of them."""
     is_array = cnp.PyArray_Check(x) and cnp.PyArray_TYPE(x) == cnp.NPY_DOUBLE
-    return is_array or parts_of(x) is not None
+    return is_array or CAD_IS_VAR(x) or CAD_IS_DUAL(x) or parts_of(x) is not None
 
 
 cdef object make_pair(dtype, re, im):

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from ..binding import Dual, Var, single, structure_of
+from ..binding import Dual, Var, is_real_array, single, structure_of
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import carries
@@ -52,7 +52,7 @@ def existing(*names: str) -> list[Any]:
 
 def as_view(x: Any) -> Number:
     """Var and Dual as they are; what has them in it, joined to an array; the rest an ndarray."""
-    if isinstance(x, (Var, Dual)):
+    if isinstance(x, (Var, Dual)) or is_real_array(x):
         return x
     if isinstance(x, Replayed):
         x = x.number

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -32,6 +33,7 @@ from ..operations.linear import linear
 
 __all__ = [
     "EXCHANGED",
+    "Options",
     "Transform",
     "half",
     "of_half",
@@ -43,9 +45,25 @@ __all__ = [
 
 Real = NDArray[np.float64]
 Parts = tuple[Real, Real]
+Options = tuple[tuple[str, Any], ...]
 
 # The norm of the transform the other way that has the same factor.
 EXCHANGED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+LARGE = 2048  # numbers, from which on half a spectrum is made sooner than a whole one
+
+
+# What functions of `numpy.fft` come to after checks of arguments, which have been made here. These
+# take a quarter of the time of a thousand numbers.
+_ufuncs: Any = getattr(np.fft, "_pocketfft_umath", None)
+
+
+@functools.lru_cache(maxsize=256)
+def _factors(lengths: tuple[int, ...], norm: str, is_inverse: bool) -> tuple[float, ...]:
+    """What the sums along axes are multiplied by."""
+    if norm == "ortho":
+        return tuple([1.0 / math.sqrt(n) for n in lengths])
+    return tuple([1.0 / n if (norm == "backward") == is_inverse else 1.0 for n in lengths])
 
 
 @functools.cache
@@ -82,7 +100,7 @@ class Transform(NamedTuple):
     is_inverse: bool = False
     inner: float = 1.0
     sizes: tuple[int, ...] = ()
-    options: tuple[tuple[str, Any], ...] = ()
+    options: Options = ()
 
     def run(self, name: str, x: NDArray[Any], norm: str, *here: Any) -> NDArray[Any]:
         """What a function of the library, or its namesake for several axes, gives.
@@ -135,11 +153,16 @@ def scale_inner(t: Transform, z: NDArray[np.complex128]) -> None:
 
 @linear
 def spectrum(t: Transform, re: Real, im: Real) -> Parts:
-    if im.size and im.item(0) == 0.0 and not np.count_nonzero(im):
+    if im.size >= LARGE and binding.are_zeros(im):
         return _spectrum_of_real(t, re)
+    name = "ifft" if t.is_inverse else "fft"
+    if _ufuncs is not None and t.library == "numpy.fft":
+        factors = _factors(t.lengths, t.norm, t.is_inverse)
+        ufunc = getattr(_ufuncs, name)
+        return binding.transformed(ufunc, factors, re, im, t.axes, t.lengths, t.sizes)
     z = binding.make_complex(resized(re, t.axes, t.lengths), resized(im, t.axes, t.lengths))
     here = True if t.library == "scipy.fft" else z  # overwrite_x, or out
-    return parts(t, t.run("ifft" if t.is_inverse else "fft", z, t.norm, here))
+    return parts(t, t.run(name, z, t.norm, here))
 
 
 @linear

@@ -16,7 +16,7 @@ from numpy import fft as _fft
 from numpy.lib.array_utils import normalize_axis_index
 
 from .. import binding
-from ..binding import is_nothing
+from ..binding import Complex, is_nothing
 from ..binding import make_complex as paired
 from ..operations.complexes import (
     conjugate,
@@ -29,6 +29,7 @@ from ..operations.dispatch import implements
 from ._common import Axis, Number, rearranged, refuse
 from ._transforms import (
     EXCHANGED,
+    Options,
     Transform,
     half,
     of_half,
@@ -58,7 +59,7 @@ def implements_all(*originals: Any) -> Callable[[Callable[..., Any]], Callable[.
 
 def number(x: Any) -> Number:
     """An argument as an array of numbers, real or complex."""
-    return binding.single(joined(x))
+    return x if isinstance(x, Complex) else binding.single(joined(x))
 
 
 @functools.lru_cache(maxsize=256)
@@ -67,7 +68,7 @@ def made(
     axes: tuple[int, ...],
     lengths: tuple[int, ...],
     norm: Name,
-    options: tuple[tuple[str, Any], ...],
+    options: Options,
 ) -> Transform:
     """The transform with checked arguments."""
     norm = norm or "backward"
@@ -86,7 +87,7 @@ def one_axis(
     axis: int,
     norm: Name,
     of_half: bool = False,
-    **options: Any,
+    options: Options = (),
 ) -> tuple[Number, Transform]:
     """The number that is transformed, and its transform along one axis.
 
@@ -94,8 +95,7 @@ def one_axis(
     """
     x = number(x)
     length = None if n is None else index(n)
-    shape, given = binding.shape(x), tuple(options.items())
-    return x, along(library, shape, length, index(axis), norm, of_half, given)
+    return x, along(library, binding.shape(x), length, index(axis), norm, of_half, options)
 
 
 @functools.lru_cache(maxsize=256)
@@ -106,7 +106,7 @@ def along(
     axis: int,
     norm: Name,
     of_half: bool,
-    options: tuple[tuple[str, Any], ...],
+    options: Options,
 ) -> Transform:
     """The transform of arrays of a shape along one axis."""
     place = normalize_axis_index(axis, len(shape))
@@ -122,7 +122,7 @@ def some_axes(
     axes: Axis,
     norm: Name,
     of_half: bool = False,
-    **options: Any,
+    options: Options = (),
 ) -> tuple[Number, Transform]:
     """The number that is transformed, and its transform along several axes.
 
@@ -145,7 +145,7 @@ def some_axes(
             have if n is None or index(n) == -1 else index(n)
             for n, have in zip(s, lengths, strict=True)
         ]
-    return x, made(library, tuple(places), tuple(lengths), norm, tuple(options.items()))
+    return x, made(library, tuple(places), tuple(lengths), norm, options)
 
 
 def _items(x: Any) -> Any:

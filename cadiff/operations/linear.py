@@ -44,14 +44,9 @@ class linear(primitive):  # noqa: N801 - a decorator
     mixed: Callable[[Any], tuple[int, ...]] = staticmethod(attrgetter("axes"))
 
     def __call__(self, how: Any, *operands: Number) -> Any:
-        tag = binding.tag_of_arguments(operands)
-        if tag == -1:
-            return self.function(how, *operands)
-        if tag:
-            return self._map_duals(how, operands, tag)
-        return binding.record_linear(self, _Call, how, operands)
+        return binding.call_linear(self, _Call, how, operands)
 
-    def _map_duals(self, how: Any, operands: Sequence[Number], tag: int) -> tuple[Dual, ...]:
+    def map_duals(self, how: Any, operands: Sequence[Number], tag: int) -> tuple[Dual, ...]:
         pairs = [tuple(map(binding.finalized, binding.split_dual(x, tag))) for x in operands]
         primals, tangents = [p for p, _ in pairs], [t for _, t in pairs]
         lanes = binding.lanes_of(primals, tangents)

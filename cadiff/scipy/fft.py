@@ -20,7 +20,7 @@ from ..binding import MissingRuleError, carries
 from ..binding import make_complex as paired
 from ..numpy import fft as of_numpy
 from ..numpy._common import Axis, Number
-from ..numpy._transforms import EXCHANGED, Transform, at, resized
+from ..numpy._transforms import EXCHANGED, Options, Transform, at, resized
 from ..numpy.fft import Lengths, Name, implements_all, one_axis, some_axes
 from ..operations.complexes import whole_parts
 from ..operations.dispatch import implements
@@ -46,14 +46,14 @@ def __dir__() -> list[str]:
 # --- arguments -----------------------------------------------------------------------------------
 
 
-def _options(workers: int | None, plan: Any = None) -> dict[str, Any]:
+def _options(workers: int | None, plan: Any = None) -> Options:
     if plan is not None:
         raise NotImplementedError("a precomputed plan is not supported, nor is it by SciPy")
-    return {} if workers is None else {"workers": workers}
+    return () if workers is None else (("workers", workers),)
 
 
-def _several(x: Any, s: Lengths, axes: Axis, norm: Name, *args: Any, **options: Any) -> Any:
-    x, how = some_axes(SCIPY, x, s, axes, norm, *args, **options)
+def _several(x: Any, s: Lengths, axes: Axis, norm: Name, of_half: bool, options: Options) -> Any:
+    x, how = some_axes(SCIPY, x, s, axes, norm, of_half, options)
     if len(set(how.axes)) != len(how.axes):
         raise ValueError("all axes must be unique")
     return x, how
@@ -84,7 +84,7 @@ def along_one(original: Function, transform: Function, of_half: bool = False, **
         plan: None = None,
     ) -> Any:
         options = _options(workers, plan)
-        return transform(*one_axis(SCIPY, x, n, axis, norm, of_half, **options), **way)
+        return transform(*one_axis(SCIPY, x, n, axis, norm, of_half, options), **way)
 
     return _named(function, original, transform not in REAL)
 
@@ -109,7 +109,7 @@ def along_several(
         plan: None = None,
     ) -> Any:
         options = _options(workers, plan)
-        return transform(*_several(x, s, axes, norm, of_half, **options), **way)
+        return transform(*_several(x, s, axes, norm, of_half, options), **way)
 
     return _named(function, original, transform not in REAL)
 
@@ -172,7 +172,7 @@ class Trigonometric(NamedTuple):
     lengths: tuple[int, ...]
     norm: str
     is_orthogonal: bool
-    options: tuple[tuple[str, Any], ...]
+    options: Options
     before: float = 1.0
     after: float = 1.0
     sizes: tuple[int, ...] = ()
@@ -254,7 +254,7 @@ def of_one(original: Function) -> Any:
         workers: int | None = None,
         orthogonalize: bool | None = None,
     ) -> Any:
-        x, how = one_axis(SCIPY, x, n, axis, norm, **_options(workers))
+        x, how = one_axis(SCIPY, x, n, axis, norm, options=_options(workers))
         return _trigonometric(original, type, x, how, norm, orthogonalize)
 
     return _named(function, original)
@@ -274,7 +274,7 @@ def of_several(original: Function) -> Any:
         *,
         orthogonalize: bool | None = None,
     ) -> Any:
-        x, how = _several(x, s, axes, norm, **_options(workers))
+        x, how = _several(x, s, axes, norm, False, _options(workers))
         return _trigonometric(original, type, x, how, norm, orthogonalize)
 
     return _named(function, original)

@@ -316,6 +316,19 @@ CAD_CLONES static void add_plain(double *restrict to, const double *x, size_t n)
     }
 }
 
+/* Of pairs the first: one part of complex numbers. */
+CAD_CLONES static void store_of_pairs(double *restrict to, const double *x, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        to[i] = x[2 * i];
+    }
+}
+
+CAD_CLONES static void add_of_pairs(double *restrict to, const double *x, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        to[i] += x[2 * i];
+    }
+}
+
 void cad_strip_add(CadStrip to, CadStrip x, int store, size_t n) {
     if (to.step == 0) {
         if (store) {
@@ -328,6 +341,8 @@ void cad_strip_add(CadStrip to, CadStrip x, int store, size_t n) {
         add_plain(to.data, x.data, n);
     } else if (to.step == 1 && x.step == 0) {
         (store ? store_number : add_number)(to.data, x.data[0], n);
+    } else if (to.step == 1 && x.step == 2) {
+        (store ? store_of_pairs : add_of_pairs)(to.data, x.data, n);
     } else {
         for (size_t i = 0; i < n; i++) {
             double *const target = to.data + (ptrdiff_t)i * to.step;

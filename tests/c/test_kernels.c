@@ -3,6 +3,7 @@
 #include "on_tape.h"
 
 #include "kernels/kernels.h"
+#include "kernels/pairs.h"
 
 #include <stdlib.h>
 
@@ -429,6 +430,28 @@ static void matrices_multiply_with_all_strides(void) {
     }
 }
 
+static void complex_numbers_are_taken_apart_and_put_together(void) {
+    enum { MOST = 19 };
+    double pairs[2 * MOST + 1], re[MOST + 1], im[MOST + 1], again[2 * MOST + 1];
+    for (size_t n = 0; n <= MOST; n++) {
+        for (size_t i = 0; i < 2 * n; i++) {
+            pairs[i] = i % 4 == 1 ? 0.0 : sin((double)i);
+        }
+        re[n] = im[n] = again[2 * n] = 7.0;
+        cad_pairs_split(pairs, re, im, n);
+        cad_pairs_join(again, re, im, n);
+        CHECK(re[n] == 7.0 && im[n] == 7.0 && again[2 * n] == 7.0);
+        for (size_t i = 0; i < n; i++) {
+            CHECK(re[i] == pairs[2 * i] && im[i] == pairs[2 * i + 1]);
+            CHECK(again[2 * i] == pairs[2 * i] && again[2 * i + 1] == pairs[2 * i + 1]);
+        }
+        cad_pairs_conjugate(im, n);
+        for (size_t i = 0; i < n; i++) {
+            CHECK(im[i] == -pairs[2 * i + 1] && !(im[i] == 0.0 && signbit(im[i])));
+        }
+    }
+}
+
 static void scratch_survives_a_lack_of_memory(void) {
     cad_memory_fail_after(0);
     CHECK(cad_scratch_new() == NULL);
@@ -445,6 +468,7 @@ const Test kernel_tests[] = {
     TEST(products_agree_with_all_steps),
     TEST(exact_zeros_absorb_in_strips),
     TEST(matrices_multiply_with_all_strides),
+    TEST(complex_numbers_are_taken_apart_and_put_together),
     TEST(scratch_survives_a_lack_of_memory),
     END_OF_TESTS,
 };

@@ -393,7 +393,11 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
     ("table", [{"special"}, {"ops"}, {"duals"}]),
     (
         "kernels",
-        [{"kernels"}, {"digest", "factors", "loops", "masks", "whole"}, {"second", "series"}],
+        [
+            {"kernels"},
+            {"digest", "factors", "loops", "masks", "pairs", "whole"},
+            {"second", "series"},
+        ],
     ),
     (
         "tape",

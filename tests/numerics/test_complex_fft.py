@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import cadiff
 import cadiff.numpy as np
 import cadiff.scipy.fft
+from cadiff.numpy import _transforms
 
 from ..helpers import cases_complex as complexes
 
@@ -219,6 +220,34 @@ def test_programs_compute_anew(library: Any) -> None:
             numpy.testing.assert_allclose(got, expected, rtol=1e-11, atol=1e-11)
     assert len(program.stats()["traces"]) == 2  # of values, and of gradients by both
     assert program.stats()["eager"] == 0
+
+
+def test_what_numpy_transforms_by_is_what_its_functions_do(monkeypatch: Any) -> None:
+    rng = numpy.random.default_rng(3)
+    cases = [
+        (name, norm, s, axes)
+        for name in ("fftn", "ifftn")
+        for norm in ("backward", "ortho", "forward")
+        for s, axes in ((None, (0, 1)), ((7, 3), (1, 0)), ((5,), (0,)), ((6,), (1,)))
+    ]
+    z = numbers(rng, (4, 6), True)
+
+    def found() -> list[Any]:
+        results = []
+        for name, norm, s, axes in cases:
+
+            def f(z: Any, name: str = name, s: Any = s, axes: Any = axes, norm: Any = norm) -> Any:
+                return getattr(np.fft, name)(z, s, axes, norm)
+
+            value, pull = cadiff.vjp(f, z)
+            numpy.testing.assert_array_equal(value, getattr(numpy.fft, name)(z, s, axes, norm))
+            results += [value, *pull(value)]
+        return results
+
+    by_ufuncs = found()
+    monkeypatch.setattr(_transforms, "_ufuncs", None)
+    for one, other in zip(by_ufuncs, found(), strict=True):
+        numpy.testing.assert_array_equal(one, other)
 
 
 def test_a_constant_part() -> None:

@@ -24,6 +24,22 @@ int cad_var_is_contiguous(const CadVar *var) {
     return 1;
 }
 
+npy_intp cad_step_of(PyArrayObject *array) {
+    npy_intp step = 0, next = 0;
+    for (int i = PyArray_NDIM(array) - 1; i >= 0; i--) {
+        const npy_intp length = PyArray_DIM(array, i), stride = PyArray_STRIDE(array, i);
+        if (length > 1 && (stride == 0 || (step != 0 && stride != next))) {
+            return 0;
+        }
+        if (length > 1) {
+            step = step != 0 ? step : stride;
+            next = stride * length;
+        }
+    }
+    const npy_intp size = (npy_intp)sizeof(double);
+    return !PyArray_ISALIGNED(array) || step % size != 0 ? 0 : step != 0 ? step / size : 1;
+}
+
 PyObject *cad_shape_tuple(int ndim, const npy_intp *shape) {
     PyObject *tuple = PyTuple_New(ndim);
     for (int i = 0; tuple != NULL && i < ndim; i++) {

@@ -122,23 +122,6 @@ static int is_of_shape(const CadVar *var, PyObject *array) {
                                 var->view->ndim);
 }
 
-/* How many numbers further the next element of an array is, in C order; 0 if that differs. */
-static npy_intp step_of(PyArrayObject *array) {
-    npy_intp step = 0, next = 0;
-    for (int i = PyArray_NDIM(array) - 1; i >= 0; i--) {
-        const npy_intp length = PyArray_DIM(array, i), stride = PyArray_STRIDE(array, i);
-        if (length > 1 && (stride == 0 || (step != 0 && stride != next))) {
-            return 0;
-        }
-        if (length > 1) {
-            step = step != 0 ? step : stride;
-            next = stride * length;
-        }
-    }
-    const npy_intp size = (npy_intp)sizeof(double);
-    return !PyArray_ISALIGNED(array) || step % size != 0 ? 0 : step != 0 ? step / size : 1;
-}
-
 int cad_var_seed(CadVar *var, PyObject *seed) {
     CadTape *tape = var->tape;
     size_t low, high;
@@ -158,7 +141,7 @@ int cad_var_seed(CadVar *var, PyObject *seed) {
         PyErr_SetString(PyExc_ValueError, "a cotangent must have the shape of its output");
         status = -1;
     } else if (status == 0) {
-        npy_intp step = step_of((PyArrayObject *)array);
+        npy_intp step = cad_step_of((PyArrayObject *)array);
         if (step == 0 && cad_var_is_contiguous(var) && is_of_shape(var, array)) {
             cad_tape_prepare_adjoints(tape, low, high);
             status = add_in_order(var, array); /* which copies nothing */

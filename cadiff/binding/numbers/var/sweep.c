@@ -5,7 +5,9 @@
 #include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
 #include "numbers/objects/tape.h"
+#include "numbers/objects/views.h"
 
+#include "kernels/kernels.h"
 #include "sweeps/sweeps.h"
 
 /* --- rules --- */
@@ -26,6 +28,12 @@ static int64_t *put_operand(int64_t *place, const CadVar *var) {
 static int put_values(CadTape *tape, CadSlot slot, PyArrayObject *array) {
     if (PyArray_ISCARRAY_RO(array)) {
         memcpy(tape->values + slot, PyArray_DATA(array), (size_t)PyArray_NBYTES(array));
+        return 0;
+    }
+    const npy_intp step = cad_step_of(array);
+    if (step != 0) {
+        cad_strip_add((CadStrip){tape->values + slot, 1}, (CadStrip){PyArray_DATA(array), step}, 1,
+                      (size_t)PyArray_SIZE(array));
         return 0;
     }
     PyObject *place = PyArray_SimpleNewFromData(PyArray_NDIM(array), PyArray_DIMS(array),
