@@ -53,6 +53,7 @@ CONVENTIONS = """\
 | where | derivative |
 |---|---|
 | `max`, `min`, `nanmax`, `nanmin`, `ptp`, `maximum.accumulate` at ties | shared equally |
+| `maximum.at`, `minimum.at`, `fmax.at`, `fmin.at` at ties | shared equally |
 | `clip` at a bound | 1 |
 | `prod`, `cumprod` with zeros | exact, to every order |
 | `sort`, `partition`, `median`, `quantile` of equal elements | that of the element chosen |

@@ -216,12 +216,22 @@ def _interpolated(x: Number, xp: Number, fp: Number) -> Number:
         np.asarray(plain_values(xp)), np.asarray(plain_values(x)), side="right"
     )
     j = np.clip(found - 1, 0, len(xp) - 2)
-    slope = (fp[j + 1] - fp[j]) / (xp[j + 1] - xp[j])
-    from_left = slope * (x - xp[j]) + fp[j]
+    with np.errstate(all="ignore"):  # an interval without length, at an end, is not chosen
+        slope = (fp[j + 1] - fp[j]) / (xp[j + 1] - xp[j])
+        from_left = slope * (x - xp[j]) + fp[j]
     end = compare(x, xp[-1], EQUAL, False)
     if not np.any(end):
         return from_left
-    return _table.where(end, slope * (x - xp[j + 1]) + fp[j + 1], from_left)
+    return _table.where(end, _to_the_end(x, xp, fp), from_left)
+
+
+def _to_the_end(x: Number, xp: Number, fp: Number) -> Number:
+    """Through the last point, with the slope of the last interval that has a length."""
+    left = np.flatnonzero(~np.asarray(compare(xp[:-1], xp[-1], EQUAL, False)))
+    if not left.size:
+        return fp[-1] + 0.0 * x
+    j = left[-1]
+    return (fp[j + 1] - fp[j]) / (xp[j + 1] - xp[j]) * (x - xp[-1]) + fp[-1]
 
 
 def _periodic(x: Number, xp: Number, fp: Number, period: Any) -> tuple[Number, Number, Number]:

@@ -76,7 +76,7 @@ _running_extreme.defjvp(_running_extreme_push)
 _running_extreme.defpattern(lambda ans, x, ufunc: chained(x.shape))
 
 
-def _extremes(ufunc: np.ufunc) -> Callable[[Any, int], Number]:
+def _running(ufunc: np.ufunc) -> Callable[[Any, int], Number]:
     def running(x: Any, axis: int) -> Number:
         return along_first(lambda rows: _running_extreme(rows, ufunc), x, axis)
 
@@ -94,7 +94,7 @@ REDUCED: dict[Any, Callable[..., Number]] = {
 RUNNING: dict[Any, Callable[[Any, int], Number]] = {
     np.add: cumsum,
     np.multiply: cumprod,
-    **{ufunc: _extremes(ufunc) for ufunc in (np.maximum, np.minimum, np.fmax, np.fmin)},
+    **{ufunc: _running(ufunc) for ufunc in (np.maximum, np.minimum, np.fmax, np.fmin)},
 }
 
 
@@ -139,12 +139,13 @@ def reduce(
     masks = joined_axes(np.broadcast_to(value(where), x.shape), axes)
     operation = function_for(ufunc)
     whole = where is True
-    start = ufunc.identity if initial is None and not (whole and len(rows)) else initial
+    start = ufunc.identity if initial is None and not (whole and len(rows) > 1) else initial
     result, first = (rows[0], 1) if start is None else (as_number(start), 0)
     result = arrays.broadcast_to(result, rows.shape[1:])
     for row, mask in zip(rows[first:], masks[first:], strict=True):
         longer = operation(result, row)
         result = longer if whole else _table.where(mask, longer, result)
+    result = arrays.copy(result) if len(rows) <= first else result
     return expanded(result, sorted(axes)) if keepdims else result
 
 
@@ -235,6 +236,10 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, /, *others: Any) -> None:
     if ufunc in (np.add, np.subtract):
         _add_at(a, places, operands[0] if ufunc is np.add else -operands[0])
         return
+    if ufunc in (np.maximum, np.minimum, np.fmax, np.fmin):
+        where, numbers, members = _written_at(a, places, operands[0])
+        a[where] = _extremes(numbers, ufunc, members)
+        return
     for each in _occurrences(places):
         where = np.unravel_index(places[each], a.shape)
         a[where] = ufunc(a[where], *(x[each] for x in operands))
@@ -245,12 +250,49 @@ METHODS.update(outer=outer, at=at)
 
 def _add_at(a: Number, places: Any, added: Number) -> None:
     """Add numbers at places, in NumPy's order: to what stands there, one after the other."""
+    where, summands, members = _written_at(a, places, added)
+    a[where] = bincount(members, summands)
+
+
+def _written_at(a: Number, places: Any, others: Number) -> tuple[Any, Number, Any]:
+    """Where is written, the numbers that stand there and then the others, where each belongs."""
     written, index = np.arange(a.size), places
     if a.size > places.size:
         written, index = np.unique(places, return_inverse=True)
     where = np.unravel_index(written, a.shape)
-    summands = arrays.concatenate([a[where], added])
-    a[where] = bincount(np.concatenate([np.arange(len(written)), index]), summands)
+    members = np.concatenate([np.arange(len(written)), index])
+    return where, arrays.concatenate([a[where], others]), members
+
+
+@primitive
+def _extremes(x: Any, ufunc: np.ufunc, members: Any) -> Any:
+    """The extreme of the numbers that have the same member; the first ones stand in its order."""
+    made = x[: members.max(initial=-1) + 1].copy()
+    ufunc.at(made, members, x)
+    return made
+
+
+def _ties(ans: Number, x: Number, members: Any) -> tuple[Any, Number]:
+    """Which numbers are extremes, and how many are the same one."""
+    numbers, extremes = held(x), held(ans)[members]
+    ties = compare(numbers, extremes, EQUAL, False) | (nans(numbers) & nans(extremes))
+    return ties, bincount(members, ties.astype(float))
+
+
+def _extremes_pull(ans: Number, x: Number, ufunc: Any, members: Any) -> Callable[[Number], Number]:
+    ties, count = _ties(ans, x, members)
+    return lambda g: chosen(ties, (g / count)[members])
+
+
+def _extremes_push(g: Number, ans: Number, x: Number, ufunc: Any, members: Any) -> Number:
+    ties, count = _ties(ans, x, members)
+    return bincount(members, chosen(ties, g)) / count
+
+
+_extremes.called = "at"
+_extremes.defvjp(_extremes_pull)
+_extremes.defjvp(_extremes_push)
+_extremes.defpattern(lambda ans, x, ufunc, members: (members, np.arange(len(members))))
 
 
 def _copied_to(shape: tuple[int, ...], x: Any) -> Any:

@@ -10,7 +10,8 @@ that are read. SciPy's `overwrite_a` and `overwrite_b` permit what is never done
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -36,12 +37,13 @@ from ..numpy._matrices import (
     reflected,
     triangle,
 )
+from ..numpy._refusals import refusing
 from ..numpy._systems import solve_triangle
 from ..numpy.linalg import number, solved
 from ..operations import guards as _guards
 from ..operations.arrays import concatenate, reshape
 from ..operations.complexes import implements_complex, whole_parts
-from ..operations.dispatch import implements
+from ..operations.dispatch import FUNCTIONS, implements
 from ..operations.patterns import over_axes
 from ..operations.primitives import primitive
 from . import _matrix_functions as functions
@@ -80,8 +82,17 @@ __all__ = [
 ]
 
 
+# Functions that SciPy writes with NumPy's functions only, which differentiate.
+_DIFFERENTIATED = {"fiedler", "khatri_rao", "solve_circulant"}
+
+
+@cache
 def __getattr__(name: str) -> Any:
-    return getattr(scipy.linalg, name)
+    found = getattr(scipy.linalg, name)
+    if not isinstance(found, FunctionType) or name in _DIFFERENTIATED:
+        return found
+    instead = "docs/functions.md lists those that do; cadiff.value(x) has no derivative"
+    return FUNCTIONS.get(found) or refusing(found, f"scipy.linalg.{name}", instead)
 
 
 def __dir__() -> list[str]:

@@ -35,9 +35,15 @@ static inline size_t plan_limit(const CadTape *tape) {
     return tape->pinned > 0 ? SIZE_MAX : tape->reclaim_plan_words + wait;
 }
 
+/* What rules refer to lives as long as their entries do. */
+static inline size_t rule_limit(const CadTape *tape) {
+    const size_t wait = tape->n_marks > 0 ? (size_t)FIRST_RECLAIM_MARKED : 0;
+    return tape->pinned > 0 ? SIZE_MAX : tape->reclaim_rules + wait;
+}
+
 static inline int reclaim_is_due(const CadTape *tape) {
     return tape->n_entries >= entry_limit(tape) || tape->n_slots >= slot_limit(tape) ||
-           tape->n_plan_words >= plan_limit(tape);
+           tape->n_plan_words >= plan_limit(tape) || tape->n_rules >= rule_limit(tape);
 }
 
 /* How far the tape may be filled before cad_tape_grow is due. */
@@ -52,7 +58,7 @@ static inline void set_room(CadTape *tape) {
     tape->entry_room = smaller(tape->entry_capacity - CAD_HEADROOM, entry_limit(tape));
     tape->slot_room = smaller(tape->slot_capacity - CAD_HEADROOM, slot_limit(tape));
     tape->slot_room = smaller(tape->slot_room, CAD_MOST_SLOTS - 2 * CAD_HEADROOM);
-    if (tape->n_plan_words >= plan_limit(tape)) {
+    if (tape->n_plan_words >= plan_limit(tape) || tape->n_rules >= rule_limit(tape)) {
         tape->entry_room = 0; /* the next entry asks for room, and finds it due */
     }
 }

@@ -86,11 +86,3 @@ void cad_tape_count_handle(CadTape *tape, CadSlot slot, int change) {
     }
     *count += (size_t)change;
 }
-
-size_t cad_tape_all_handles(const CadTape *tape) {
-    size_t count = tape->handles;
-    for (size_t i = 0; i < tape->n_marks; i++) {
-        count += tape->marks[i].handles;
-    }
-    return count;
-}

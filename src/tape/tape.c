@@ -2,17 +2,55 @@
  * shrinks. Appending itself only compares with the room that was set. */
 #include "tape/inner.h"
 
+/* From how much on to reclaim at all. */
 enum {
-    FIRST_RECLAIM = 1 << 15, /* in entries; eight times as many slots */
+    FIRST_ENTRIES = 1 << 15,
+    FIRST_SLOTS = 1 << 18,
+    FIRST_PLAN_WORDS = 1 << 14,
+    FIRST_RULES = 64, /* each of which may keep much memory that is not the tape's */
+};
+
+enum {
+    STEPS_A_RULE = 128, /* a walk over so many entries and handles costs no more than a rule */
     LARGE = 1 << 19,
     PATIENCE = 8,
 };
 
+size_t cad_tape_all_handles(const CadTape *tape) {
+    size_t count = tape->handles;
+    for (size_t i = 0; i < tape->n_marks; i++) {
+        count += tape->marks[i].handles;
+    }
+    return count;
+}
+
+/* How many rules there may be at the least before a walk over all there is pays. */
+static size_t first_rules(const CadTape *tape) {
+    const size_t steps = tape->n_entries + cad_tape_all_handles(tape);
+    return larger(FIRST_RULES, tape->n_rules + steps / STEPS_A_RULE);
+}
+
 /* Reclaim next when the tape has grown by a factor. */
 static void reclaim_later(CadTape *tape, size_t factor) {
-    tape->reclaim_entries = larger(tape->n_entries * factor, FIRST_RECLAIM);
-    tape->reclaim_slots = larger(tape->n_slots * factor, 8 * FIRST_RECLAIM);
-    tape->reclaim_plan_words = larger(tape->n_plan_words * factor, FIRST_RECLAIM / 2);
+    tape->reclaim_entries = larger(tape->n_entries * factor, FIRST_ENTRIES);
+    tape->reclaim_slots = larger(tape->n_slots * factor, FIRST_SLOTS);
+    tape->reclaim_plan_words = larger(tape->n_plan_words * factor, FIRST_PLAN_WORDS);
+    tape->reclaim_rules = larger(tape->n_rules * factor, first_rules(tape));
+}
+
+/* Lower a limit that was set when there was far more. */
+static void lower(size_t *limit, size_t used, size_t first) {
+    if (used < *limit / 4) {
+        *limit = smaller(*limit, larger(2 * used, first));
+    }
+}
+
+/* What is left to reclaim is no reason to wait for more of it: no limit is raised. */
+static void reclaim_sooner(CadTape *tape) {
+    lower(&tape->reclaim_entries, tape->n_entries, FIRST_ENTRIES);
+    lower(&tape->reclaim_slots, tape->n_slots, FIRST_SLOTS);
+    lower(&tape->reclaim_plan_words, tape->n_plan_words, FIRST_PLAN_WORDS);
+    lower(&tape->reclaim_rules, tape->n_rules, first_rules(tape));
 }
 
 CadTape *cad_tape_new(void) {
@@ -198,9 +236,7 @@ static void shrink_adjoints(CadTape *tape) {
 }
 
 void cad_tape_trim(CadTape *tape, size_t used) {
-    if (tape->n_entries < tape->reclaim_entries / 4) {
-        reclaim_later(tape, 2);
-    }
+    reclaim_sooner(tape);
     tape->peak = larger(tape->peak, used);
     if (tape->starved) {
         tape->peak = 0; /* what has failed is no measure */

@@ -138,6 +138,7 @@ struct CadTape {
     size_t reclaim_entries; /* how far the tape may grow before make_room is called */
     size_t reclaim_slots;
     size_t reclaim_plan_words;
+    size_t reclaim_rules;
     void (*make_room)(CadTape *tape); /* may call cad_reclaim_*; NULL: nothing is reclaimed */
 
     /* Carries out the entry of a rule in a sweep of second order, or in a tangent sweep, which

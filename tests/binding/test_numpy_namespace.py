@@ -50,6 +50,13 @@ def hessian(f: Callable[[Any], Any], x: Any) -> Any:
 
 # --- conventions ---------------------------------------------------------------------------------
 
+
+def _raised(ufunc: Any, x: Any) -> Any:
+    y = x[:1].copy()
+    ufunc.at(y, [0] * (len(x) - 1), x[1:])
+    return y[0]
+
+
 CONVENTIONS: list[tuple[str, Callable[[Any], Any], Any, Any]] = [
     ("max", lambda x: np.max(x), [1.0, 2.0, 2.0], [0.0, 0.5, 0.5]),
     ("min", lambda x: np.min(x), [1.0, 1.0, 1.0, 2.0], [1 / 3, 1 / 3, 1 / 3, 0.0]),
@@ -60,6 +67,8 @@ CONVENTIONS: list[tuple[str, Callable[[Any], Any], Any, Any]] = [
     ("ptp of equals", lambda x: np.ptp(x), [2.0, 2.0], [0.0, 0.0]),
     ("maximum", lambda x: np.sum(np.maximum(x, 0.0)), [-1.0, 0.0, 1.0], [0.0, 0.5, 1.0]),
     ("accumulate", lambda x: np.maximum.accumulate(x)[3], [1.0, 3.0, 3.0, 2.0], [0, 0.5, 0.5, 0]),
+    ("at", lambda x: _raised(np.maximum, x), [3.0, 3.0, 1.0, 3.0], [1 / 3, 1 / 3, 0, 1 / 3]),
+    ("at, nan", lambda x: _raised(np.fmin, x), [1.0, NAN, 1.0, 2.0], [0.5, 0, 0.5, 0]),
     ("accumulate, three", lambda x: np.minimum.accumulate(x)[-1], [1.0, 1.0, 1.0], [1 / 3] * 3),
     ("prod, a zero", lambda x: np.prod(x), [0.0, 2.0, 3.0], [6.0, 0.0, 0.0]),
     ("prod, two zeros", lambda x: np.prod(x), [0.0, 2.0, 0.0], [0.0, 0.0, 0.0]),
@@ -74,6 +83,7 @@ CONVENTIONS: list[tuple[str, Callable[[Any], Any], Any, Any]] = [
     ("nan_to_num", lambda x: np.sum(np.nan_to_num(x)), [NAN, INF, 1.0], [0.0, 0.0, 1.0]),
     ("nansum", lambda x: np.nansum(x), [NAN, 1.0], [0.0, 1.0]),
     ("interp", lambda x: np.sum(np.interp(x, [0, 1, 2], [0, 1, 4])), [-1, 0, 1, 2], [0, 1, 3, 3]),
+    ("interp, jump", lambda x: np.sum(np.interp(x, [0, 1, 1], [0, 2, 7])), [0.5, 1, 2], [2, 2, 0]),
     ("sinc", lambda x: np.sum(np.sinc(x)), [0.0], [0.0]),
     ("round", lambda x: np.sum(np.round(x, 1)), [0.31, 2.0], [0.0, 0.0]),
     ("unique", lambda x: np.sum(np.unique(x)), [2.0, 1.0, 2.0], [1.0, 1.0, 0.0]),
@@ -86,6 +96,13 @@ def test_conventions(what: tuple[str, Callable[[Any], Any], Any, Any]) -> None:
     _, f, x, wanted = what
     for gradient in both_gradients(f, x):
         numpy.testing.assert_allclose(gradient, wanted, rtol=1e-15, atol=0.0)
+
+
+def test_extremes_at_places_are_one_step_however_often_a_place_occurs() -> None:
+    def entries(n: int) -> int:
+        return len(cadiff.make_tape(lambda x: _raised(np.maximum, x))(numpy.linspace(0, 1, n)))
+
+    assert entries(1000) == entries(10)
 
 
 def test_extremes_are_elements() -> None:

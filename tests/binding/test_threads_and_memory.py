@@ -11,6 +11,7 @@ import itertools
 import math
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -184,6 +185,60 @@ for k in range(40):
     thread.join()
     kept.clear()
     if k == 10:
+        early = peak()
+print(peak() <= 1.5 * early)
+""")
+    assert output == "True"
+
+
+# --- numbers made without end --------------------------------------------------------------------
+
+
+def _by_a_rule(table: Any) -> Any:
+    scaled = cadiff.primitive(lambda x: x * table[0])
+    scaled.defvjp(lambda ans, x: lambda g: g * table[0])
+    return scaled(Var(np.ones(3)))
+
+
+def _by_a_checkpoint(table: Any) -> Any:
+    return cadiff.checkpoint(lambda x: np.sum(x**2) * table[0])(Var(np.ones(30)))
+
+
+@pytest.mark.parametrize("between", [lambda: None, lambda: cadiff.grad(lambda x: x * x)(1.0)])
+@pytest.mark.parametrize("make", [_by_a_rule, _by_a_checkpoint])
+def test_what_rules_keep_goes_with_their_numbers(
+    make: Callable[[Any], Any], between: Callable[[], Any]
+) -> None:
+    tables = []
+
+    def step(k: int) -> None:
+        table = np.full(3, float(k))
+        tables.append(weakref.ref(table))
+        make(table)
+        between()
+
+    for k in range(600):
+        step(k)
+    assert sum(table() is not None for table in tables) < 200
+    kept = [make(np.full(3, float(k))) for k in range(200)]
+    np.sum(np.stack([np.sum(number) for number in kept])).backward()
+    ones = make(np.ones(3)).value
+    assert all(np.array_equal(number.value, k * ones) for k, number in enumerate(kept))
+
+
+@of_amounts
+@pytest.mark.skipif(sys.platform != "linux", reason="measures memory in the Linux way")
+def test_gradients_between_numbers_of_ones_own_keep_no_memory() -> None:
+    output = isolated("""
+import resource
+import numpy as np
+import cadiff
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for k in range(300):
+    cadiff.Var(np.ones(30_000)) * 2.0
+    cadiff.grad(lambda x: x * x)(1.0)
+    if k == 60:
         early = peak()
 print(peak() <= 1.5 * early)
 """)

@@ -738,6 +738,21 @@ for options in (
             options,
             value_rtol=2e-14,
         )
+for name in (*EXTREMES, "logaddexp", "hypot", "subtract", "divide"):
+    case(
+        f"{name}.reduce of one",
+        lambda np, x, n=name: getattr(np, n).reduce(x, axis=1),
+        fixed([[-1.5], [0.5]]),
+    )
+for name in (*EXTREMES, "multiply", "hypot"):
+    case(
+        f"{name}.at",
+        lambda np, x, n=name: _written(
+            np, lambda y: getattr(np, n).at(y, ([2, 0, 2, 2, 1, 0], [1, 3, 1, 1, 0, 3]), x)
+        ),
+        distinct((6,)),
+        dispatch=False,
+    )
 case("maximum.accumulate of one", lambda np, x: np.maximum.accumulate(x), normal((1,)))
 case("hypot.accumulate of nothing", lambda np, x: np.hypot.accumulate(x), normal((0, 3)))
 case("fmax.accumulate, nan", lambda np, x: np.fmax.accumulate(x), with_nan((9,)))
@@ -884,6 +899,22 @@ case(
     lambda np, x, xp, fp: np.interp(x, xp, fp),
     fixed([-2.0, 0.3], [0.1], [2.0]),
 )
+for name, xp in (
+    ("ends in", [-1.0, 0.1, 1.5, 1.5]),
+    ("begins with", [0.1, 0.1, 1.5, 4.0]),
+    ("is", [0.1, 0.1, 0.1, 0.1]),
+):
+    case(
+        f"interp, table {name} a step",
+        lambda np, x, fp, xp=xp: np.interp(x, xp, fp),
+        fixed([-2.0, 0.3, 1.4, 3.0], TABLE[1]),
+        value_rtol=1e-14,
+    )
+    case(
+        f"interp at its points, table {name} a step",
+        lambda np, fp, xp=xp: np.interp([*xp, xp[-1]], xp, fp),
+        fixed(TABLE[1]),
+    )
 case("unwrap", lambda np, p: np.unwrap(p), fixed([0.0, 3.0, 6.6, 0.5, 14.0]), value_rtol=1e-14)
 case(
     "unwrap(axis)",

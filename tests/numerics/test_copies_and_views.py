@@ -45,6 +45,9 @@ np.linalg.matrix_power(x, 1) | np.polyder(x[0], 0) | np.polyint(x[0], 0) | np.un
 np.einsum("ij->ji", x) | np.einsum("ii->i", x) | np.einsum("ij", x) | np.compress([1, 1, 1], x, 0)
 np.meshgrid(x[0])[0] | np.meshgrid(x[0], x[1], copy=False, sparse=True)[0] | np.column_stack([x])
 x[()] | x[...] | x[x > -99] | x[[0, 1, 2]] | x[:, [0, 1, 2]] | x[None] | np.squeeze(x[None])
+np.logaddexp.reduce(x[:1]) | np.subtract.reduce(x[:1], 0) | np.hypot.reduce(x[:, :1], 1)
+np.divide.reduce(x[:1], 0, keepdims=True) | np.hypot.reduce(x[:0], 0, initial=1.0)
+np.logaddexp.accumulate(x[:1]) | np.subtract.reduceat(x, [0]) | np.maximum.reduce(x[:1])
 np.concatenate([x]) | np.r_[x[0]] | np.c_[x] | np.full_like(x, x) | np.diag(x[0])
 """
 NAMES = [name.strip() for line in CALLS.strip().splitlines() for name in line.split("|")]

@@ -6,6 +6,7 @@ import itertools
 import sys
 import warnings
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -719,3 +720,39 @@ def test_norms_of_empty_matrices(shape: tuple[int, ...], ord: Any) -> None:
 
     assert cadiff.grad(f)(np.zeros(shape)).shape == shape
     assert cadiff.value_and_grad(f)(np.zeros(shape))[0] == 0.0
+
+
+# Functions that are SciPy's own and differentiate all the same, with arguments that they take.
+THROUGH: dict[str, tuple[Any, ...]] = {
+    "fiedler": (np.array([0.3, -1.0, 2.0]),),
+    "khatri_rao": (RNG.normal(size=(2, 3)), RNG.normal(size=(4, 3))),
+    "solve_circulant": (np.array([3.0, 0.4, -0.5]), RNG.normal(size=3)),
+    "solve_lyapunov": (positive(RNG, 3, 3), regular(RNG, 3, 3)),
+}
+
+
+@pytest.mark.parametrize("name", THROUGH)
+def test_functions_of_scipy_that_differentiate_themselves(name: str) -> None:
+    function = getattr(cadiff.scipy.linalg, name, None)
+    if function is None:
+        pytest.skip(f"this SciPy has no {name}")
+    plain = getattr(scipy.linalg, name)(*THROUGH[name])
+    np.testing.assert_allclose(cadiff.vjp(function, *THROUGH[name])[0], plain, rtol=1e-14)
+    cadiff.check_grads(function, THROUGH[name], order=2)
+
+
+def test_all_other_functions_of_scipy_refuse_numbers_with_derivatives() -> None:
+    room = cadiff.scipy.linalg
+    names = set(scipy.linalg.__all__) - set(room.__all__) - set(THROUGH)
+    names = {name for name in names if isinstance(getattr(scipy.linalg, name), FunctionType)}
+    assert "schur" in names
+    for name in names:
+        function = getattr(room, name)
+        assert function is getattr(room, name)  # which programs compare
+        said = rf"scipy\.linalg\.{name} .*functions\.md"
+        with pytest.raises(cadiff.MissingRuleError, match=said):
+            cadiff.jacobian(function)(np.eye(2))
+        with pytest.raises(cadiff.MissingRuleError, match=said):
+            function((1.0 + 1j) * cadiff.Var(np.eye(2)))
+    triangle, unitary = room.schur(np.array([[1.0, 2.0], [0.5, 1.0]]))
+    np.testing.assert_allclose(unitary @ triangle @ unitary.T, [[1.0, 2.0], [0.5, 1.0]])

@@ -226,7 +226,7 @@ void cad_var_make_room(CadTape *tape) {
     if (cad_reclaim_begin(tape, &reclaim) == CAD_OK) {
         for_each_var(tape, hold, &reclaim);
         const size_t live = cad_reclaim_trace(tape, &reclaim);
-        if (live > tape->n_slots / 4 * 3) {
+        if (live > tape->n_slots / 4 * 3 && tape->n_rules < tape->reclaim_rules) {
             cad_reclaim_end(&reclaim); /* moving so much for so little does not pay */
             return;
         }
