@@ -161,6 +161,13 @@ def curve_fit(given: dict[str, Any], progress: bool) -> Any:
             "curve_fit takes parameters by position, so p0 is a list of numbers; least_squares "
             "takes parameters in a dict, and a function of the residuals"
         )
+    if np.ndim(given["ydata"]) > 1:
+        raise ValueError(
+            f"curve_fit takes ydata with one axis, not of shape {np.shape(given['ydata'])}: pass "
+            "ydata.ravel(), and an f whose result is raveled, too"
+        )
+    if given.get("sigma") is not None:
+        given["sigma"] = np.atleast_1d(given["sigma"])  # SciPy takes a number without jac alone
     if jac == "2-point" and given.get("method") is None and _is_unbounded(given):
         given["method"] = "lm"  # whose differences SciPy asks for by no jac
         jac = "differences"
@@ -178,6 +185,11 @@ def curve_fit(given: dict[str, Any], progress: bool) -> Any:
                 result = np.asarray(f(xdata, *params))
             else:
                 result = np.asarray(program(np.array(params), xdata))
+            if result.ndim > 1:
+                raise ValueError(
+                    f"f returned an array of shape {result.shape}, where curve_fit takes a vector "
+                    f"of as many numbers as ydata, {np.size(given['ydata'])}: return its ravel()"
+                )
             bar.show(result, None)
             return result
 

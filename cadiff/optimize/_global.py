@@ -64,7 +64,13 @@ def _start(given: dict[str, Any], name: str) -> Parameters:
     if isinstance(bounds, optimize.Bounds):
         lower = np.atleast_1d(np.asarray(bounds.lb, dtype=np.float64))
     else:
-        lower = np.array([0.0 if low is None else low for low, _ in bounds], dtype=np.float64)
+        try:
+            lower = np.array([0.0 if low is None else low for low, _ in bounds], dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise type(error)(
+                f"{name} takes bounds as pairs (lower, upper), one for each number, or as "
+                f"Bounds(lower, upper), not {bounds!r}"
+            ) from error
     return Parameters(np.where(np.isfinite(lower), lower, 0.0), name)
 
 

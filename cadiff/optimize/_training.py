@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -252,7 +253,7 @@ def _batches(name: str, data: Any, batch_size: int | None, rng: Any) -> Batches:
     if n == 0:
         raise ValueError(f"{name} has data without rows")
     size = n if batch_size is None else batch_size
-    if size < 1:
+    if not isinstance(size, Integral) or size < 1:
         raise ValueError(f"batch_size is a number of rows, 1 or more, not {batch_size!r}")
     generator = np.random.default_rng(rng)
 
@@ -285,8 +286,12 @@ def _train(
     """Epochs of steps; what a step does is all that methods differ in."""
     parameters = Parameters(x0, name)
     program = program_of(parameters.of_vectors(f))
-    if not callable(learning_rate) and not learning_rate > 0.0:
-        raise ValueError(f"learning_rate is a positive number, not {learning_rate!r}")
+    if not callable(learning_rate) and not (isinstance(learning_rate, Real) and learning_rate > 0):
+        raise ValueError(
+            f"learning_rate is a positive number, not {learning_rate!r}, or a function of the step"
+        )
+    if not isinstance(epochs, Integral) or epochs < 1:
+        raise ValueError(f"epochs is a whole number, 1 or more, not {epochs!r}")
     batches = _batches(name, data, batch_size, rng)
     x = parameters.vector.copy()
     result = Result(x=x, fun=np.nan, nit=0, nfev=0, success=True, status=0)
@@ -295,7 +300,13 @@ def _train(
     with Progress(name, progress) as bar:
         for _ in range(epochs):
             losses = []
-            for batch in batches(result.nit):
+            of_epoch = batches(result.nit)
+            if not isinstance(of_epoch, Iterable):
+                raise TypeError(
+                    f"{name}: data is a function of the epoch, which returns an iterable of "
+                    f"batches, not {of_epoch!r}"
+                )
+            for batch in of_epoch:
                 batch = batch if isinstance(batch, tuple) else (batch,)
                 loss, gradient = program.value_and_grad(x, *batch, *args)
                 if not (np.isfinite(loss) and np.all(np.isfinite(gradient))):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import reprlib
+from array import array
 from collections.abc import Callable
-from numbers import Real
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -26,7 +28,20 @@ class Parameters:
     def __init__(self, x0: Any, name: str) -> None:
         self.unflatten: Callable[[Any], Any] | None = None
         if not _is_vector(x0):
-            self.vector, self.unflatten = flatten(x0)
+            try:
+                self.vector, self.unflatten = flatten(x0)
+            except TypeError as error:
+                if isinstance(x0, np.ndarray):
+                    raise
+                raise TypeError(
+                    f"{name} starts at x0, real numbers or arrays and containers of them (lists, "
+                    f"dicts, dataclasses), not at {reprlib.repr(x0)}"
+                ) from error
+        elif np.iscomplexobj(x0):
+            raise TypeError(
+                f"{name} starts at x0, whose numbers are real, not at {reprlib.repr(x0)}: let f "
+                "take real and imaginary parts, and make complex numbers of them"
+            )
         else:
             self.vector = np.atleast_1d(np.array(x0, dtype=np.float64))
         if not np.all(np.isfinite(self.vector)):
@@ -82,15 +97,31 @@ class Parameters:
         return of_vector
 
 
+def flat(result: Any) -> Any:
+    """A number, or a vector of all the numbers of an array or a container."""
+    if isinstance(result, (dict, list, tuple)) or np.ndim(result) > 1:
+        return flatten(result)[0]
+    return result
+
+
+def flat_results(f: Callable[..., Any]) -> Callable[..., Any]:
+    """F with vectors for results."""
+
+    def of_numbers(*args: Any) -> Any:
+        return flat(f(*args))
+
+    return of_numbers
+
+
 def _is_vector(x0: Any) -> bool:
-    if isinstance(x0, dict):
-        return False
-    if isinstance(x0, (list, tuple)):
+    if type(x0) in (list, tuple):  # of a namedtuple f gets a namedtuple
         return all(_is_number(item) for item in x0)
-    return np.ndim(x0) < 2 and isinstance(x0, (int, float, np.ndarray, np.generic))
+    if isinstance(x0, np.ndarray):
+        return x0.ndim < 2 and not isinstance(x0, np.ma.MaskedArray)
+    return isinstance(x0, (Number, np.generic, range, array))
 
 
 def _is_number(item: Any) -> bool:
-    return isinstance(item, (Real, np.generic)) or (
+    return isinstance(item, (Number, np.generic)) or (
         isinstance(item, np.ndarray) and item.ndim == 0
     )

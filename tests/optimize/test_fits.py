@@ -50,6 +50,8 @@ Y = exponential(X, 2.5, 1.3, 0.5) + 0.05 * np.cos(40.0 * X)
         {"sigma": 0.1 + 0.05 * X},
         {"sigma": 0.1 + 0.05 * X, "absolute_sigma": True},
         {"sigma": 0.1 * np.eye(25) + 0.02},
+        {"sigma": 0.2, "absolute_sigma": True},
+        {"sigma": np.float64(0.2), "method": "trf", "absolute_sigma": True},
         {"bounds": ([0.0, 0.0, 0.0], [3.0, 2.0, 1.0])},
         {"bounds": Bounds(np.zeros(3), np.full(3, 2.0)), "p0": [1.0, 1.0, 1.0]},
         {"method": "trf"},
@@ -82,6 +84,15 @@ def test_other_results_and_data() -> None:
         lambda data, a, b: a * data[0] + b * data[1] ** 2, np.stack([X, Y]), 2.0 * X + 3.0 * Y**2
     )[0]
     assert_allclose(two, [2.0, 3.0], rtol=1e-12)
+
+
+def test_data_of_several_axes_are_told() -> None:
+    grid = np.ones((3, 3))
+    with pytest.raises(ValueError, match=r"ydata with one axis, not of shape \(3, 3\)"):
+        curve_fit(lambda x, a: a * x, grid, grid)
+    for method in ("lm", "trf"):
+        with pytest.raises(ValueError, match=r"an array of shape \(3, 3\), where .* ydata, 9"):
+            curve_fit(lambda x, a: a * x, grid, grid.ravel(), method=method)
 
 
 def test_a_loop_with_branches_is_fitted() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from array import array
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -176,6 +178,57 @@ def test_constraints(method: Any, constraints: Any) -> None:
     assert_allclose(result.fun, known.fun, rtol=1e-3)
 
 
+@pytest.mark.parametrize("method", ["SLSQP", "trust-constr", "COBYQA"])
+def test_constraints_return_containers_and_arrays_of_several_axes(method: str) -> None:
+    def cost(p: Any) -> Any:
+        return (p["a"] - 2.0) ** 2 + cnp.sum((p["b"] - 1.0) ** 2)
+
+    start = {"a": 0.1, "b": np.array([0.1, 0.2])}
+    forms = (
+        NonlinearConstraint(
+            lambda p: {"sum": p["a"], "rest": p["b"] ** 2},
+            -1.0,
+            {"sum": 1.0, "rest": np.array([0.25, 0.25])},
+        ),
+        NonlinearConstraint(
+            lambda p: cnp.array([[p["a"], p["b"][0] ** 2], [p["b"][1] ** 2, 0.0]]),
+            -1.0,
+            [1.0, 0.25, 0.25, 1.0],
+        ),
+        {"type": "ineq", "fun": lambda p: [1.0 - p["a"], 0.25 - p["b"] ** 2]},
+    )
+    for form in forms:
+        x = minimize(cost, start, method=method, constraints=form).x
+        assert_allclose(x["a"], 1.0, rtol=1e-6)
+        assert_allclose(x["b"], [0.5, 0.5], rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["SLSQP", "trust-constr", "COBYQA"])
+def test_rows_of_linear_constraints_in_containers(method: str) -> None:
+    def cost(p: Any) -> Any:
+        return (p["a"] - 2.0) ** 2 + cnp.sum((p["b"] - 1.0) ** 2)
+
+    total = {"a": 1.0, "b": np.ones(2)}
+    slope = {"a": 0.0, "b": np.array([1.0, -1.0])}
+    start = {"a": 0.1, "b": np.array([0.1, 0.2])}
+    matrix = [[1.0, 1.0, 1.0], [0.0, 1.0, -1.0]]
+    for rows, plain in ((total, matrix[:1]), ([total, slope], matrix)):
+        constraint = LinearConstraint(rows, 0.5, 1.0)
+        assert_allclose(constraint.A, plain)
+        x = minimize(cost, start, method=method, constraints=constraint).x
+        flat = scipy_optimize.minimize(
+            lambda v: cost({"a": v[0], "b": v[1:]}),
+            [0.1, 0.1, 0.2],
+            constraints=scipy_optimize.LinearConstraint(plain, 0.5, 1.0),
+        )
+        assert_allclose([x["a"], *x["b"]], flat.x, atol=1e-5)
+    wrong = LinearConstraint([[1.0, 1.0]], 0.0, 1.0)
+    with pytest.raises(ValueError, match="2 columns, but x0 has 3 numbers"):
+        minimize(cost, start, method=method, constraints=wrong)
+    with pytest.raises(TypeError, match="NonlinearConstraint"):
+        minimize(cost, start, method=method, constraints=cost)
+
+
 def test_constraints_of_containers_with_bounds() -> None:
     def f(p: Any) -> Any:
         return (p["a"] ** 2).sum() + p["b"] ** 2
@@ -282,6 +335,39 @@ def test_mistakes_are_told() -> None:
         minimize(lambda p: p["a"] ** 2, {"a": 1.0}, method="trust-ncg", hess=lambda p: np.eye(1))
     with pytest.raises(TypeError, match='"fun"'):
         minimize(convex, np.ones(2), constraints={"type": "eq"})
+
+
+class Pair(NamedTuple):
+    a: Any
+    b: Any
+
+
+@pytest.mark.parametrize("start", [range(3), array("d", [0.0, 1.0]), (Fraction(1, 2), 3)])
+def test_starts_that_are_sequences_of_numbers(start: Any) -> None:
+    assert_allclose(minimize(lambda x: ((x - 2.0) ** 2).sum(), start).x, 2.0)
+
+
+def test_a_namedtuple_of_numbers_is_a_container() -> None:
+    found = minimize(lambda p: (p.a - 1.0) ** 2 + p.b**2, Pair(0.0, 1.0)).x
+    assert isinstance(found, Pair)
+    assert_allclose(found, [1.0, 0.0], atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("start", "words"),
+    [
+        (1j, "whose numbers are real"),
+        (np.array([1j, 2.0]), "whose numbers are real"),
+        ("abc", "starts at x0, .* not at 'abc'"),
+        (None, "starts at x0, .* not at None"),
+        ({"a": "b"}, "starts at x0"),
+        (np.ma.masked_array([1.0, 2.0], [False, True]), "masked"),
+    ],
+)
+def test_starts_that_are_no_real_numbers(start: Any, words: str) -> None:
+    for optimiser in (optimize.minimize, optimize.least_squares, optimize.root, optimize.sgd):
+        with pytest.raises(TypeError, match=words):
+            optimiser(lambda x: x, start)
 
 
 def test_an_error_of_the_function_passes_through() -> None:

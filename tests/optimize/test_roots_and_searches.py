@@ -62,6 +62,24 @@ def test_roots_of_one_number(method: Any) -> None:
 # --- global searches ---------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("method", ["newton", "halley", None])
+def test_complex_roots_of_one_number(method: Any) -> None:
+    found = optimize.root_scalar(lambda x: x**3 - x - 1.0, x0=-0.5 + 0.5j, method=method)
+    assert_allclose(found.root, np.roots([1.0, 0.0, -1.0, -1.0])[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["krylov", "broyden1"])
+def test_complex_roots(method: str) -> None:
+    start = np.array([0.5 + 0.5j, 1.0 - 2.0j])
+    found = optimize.root(lambda x, a: x**2 + a, start, (np.array([1.0, 4.0]),), method)
+    assert_allclose(found.x, [1j, -2j], atol=1e-5)
+
+
+def test_no_start_and_no_bracket() -> None:
+    with pytest.raises(ValueError, match="neither bracket nor starting point"):
+        optimize.root_scalar(np.sin)
+
+
 def hills(x: Any) -> Any:
     """Many minima; the lowest at 0."""
     return (x**2).sum() / 10.0 + (1.0 - cnp.cos(3.0 * x)).sum()
@@ -78,6 +96,13 @@ def test_searches_between_bounds(name: str, bounds: Any) -> None:
         options["maxiter"] = 60
     found = getattr(optimize, name)(hills, bounds, **options)
     assert_allclose(found.x, 0.0, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["dual_annealing", "shgo", "differential_evolution"])
+@pytest.mark.parametrize("bounds", [[(0.0, 1.0, 2.0)], [1.0], None])
+def test_bounds_that_are_no_pairs(name: str, bounds: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=f"{name} takes bounds as pairs"):
+        getattr(optimize, name)(hills, bounds)
 
 
 def test_searches_from_a_point() -> None:
@@ -201,6 +226,11 @@ def test_mistakes_in_training() -> None:
         optimize.adam(loss, START, (INPUTS[:0], TARGETS[:0]))
     with pytest.raises(ValueError, match="no batch"):
         optimize.adam(loss, START, lambda epoch: [])
+    with pytest.raises(TypeError, match="an iterable of batches, not None"):
+        optimize.adam(loss, START, lambda epoch: None)
+    for name, value in {"epochs": -1, "batch_size": 2.5, "learning_rate": "small"}.items():
+        with pytest.raises(ValueError, match=f"{name} is a .* not {value!r}"):
+            optimize.sgd(loss, START, (INPUTS, TARGETS), **{name: value})
 
 
 # --- problems ----------------------------------------------------------------------------------
@@ -289,6 +319,28 @@ def test_nlopt_itself() -> None:
     x = solver.optimize([1.0, 5.0, 5.0, 1.0])
     assert_allclose(solver.last_optimum_value(), 17.0140173, rtol=1e-6)
     assert_allclose(x[0], 1.0, atol=1e-6)
+
+
+def test_mistakes_in_problems() -> None:
+    def total(x: Any) -> Any:
+        return (x**2).sum()
+
+    later = optimize.problem(total, lambda x: x[:2])
+    assert (later.n, later.m) == (None, None)
+    assert later.objective([1.0, 2.0, 3.0]) == 14.0
+    assert (later.n, later.m) == (3, 2)
+    assert repr(later) == "<cadiff.optimize.Problem of 3 numbers and 2 constraints>"
+    assert optimize.problem(total).m == 0
+    for method in (later.objective, later.gradient, later.constraints, later.jacobian):
+        with pytest.raises(ValueError, match=r"a vector of 3 numbers, not of shape \(2,\)"):
+            method(np.ones(2))
+    with pytest.raises(ValueError, match=r"2 constraints, but multipliers of shape \(3,\)"):
+        later.hessian(np.ones(3), np.ones(3), 1.0)
+    with pytest.raises(TypeError, match=r"cadiff\.flatten"):
+        optimize.problem(total, x0={"a": 1.0})
+    for constraint in (optimize.NonlinearConstraint(total, 0.0, 1.0), {"fun": total}, "total"):
+        with pytest.raises(TypeError, match=r"functions c\(x\), not .*given to the solver"):
+            optimize.problem(total, constraint)
 
 
 def test_structures_that_do_not_hold_are_told() -> None:
