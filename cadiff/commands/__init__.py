@@ -7,7 +7,8 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from .. import __version__
+import cadiff
+
 from . import bench, check, demo, info, show
 from .targets import CommandError
 
@@ -37,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         description=__doc__,
         epilog="python -m cadiff COMMAND --help says more, with examples.",
     )
-    parser.add_argument("--version", action="version", version=f"cadiff {__version__}")
+    parser.add_argument("--version", action="version", version=f"cadiff {cadiff.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, module in COMMANDS.items():
         assert module.__doc__ is not None

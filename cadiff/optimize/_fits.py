@@ -18,7 +18,7 @@ from ._minimize import in_containers
 from ._objectives import Derivatives, program_of
 from ._progress import Progress
 from ._signatures import called_like
-from ._vectors import FloatArray, Parameters
+from ._vectors import FloatArray, Parameters, check_plain
 
 LARGEST_REFINEMENT = 1e-2  # of the residuals: what changes more was no minimum
 UNDETERMINED = "Covariance of the parameters could not be estimated"  # as SciPy says
@@ -161,6 +161,7 @@ def curve_fit(given: dict[str, Any], progress: bool) -> Any:
             "curve_fit takes parameters by position, so p0 is a list of numbers; least_squares "
             "takes parameters in a dict, and a function of the residuals"
         )
+    check_plain((given["ydata"], given.get("sigma")), "curve_fit")
     if np.ndim(given["ydata"]) > 1:
         raise ValueError(
             f"curve_fit takes ydata with one axis, not of shape {np.shape(given['ydata'])}: pass "
@@ -182,9 +183,11 @@ def curve_fit(given: dict[str, Any], progress: bool) -> Any:
         @functools.wraps(f)
         def values(xdata: Any, *params: float) -> Any:
             if jacobians < EAGER_JACOBIANS:
-                result = np.asarray(f(xdata, *params))
+                result = f(xdata, *params)
             else:
-                result = np.asarray(program(np.array(params), xdata))
+                result = program(np.array(params), xdata)
+            check_plain(result, "curve_fit")
+            result = np.asarray(result)
             if result.ndim > 1:
                 raise ValueError(
                     f"f returned an array of shape {result.shape}, where curve_fit takes a vector "

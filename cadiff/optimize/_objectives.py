@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..programs import Program
 from ._progress import Progress
-from ._vectors import FloatArray, Parameters
+from ._vectors import FloatArray, Parameters, check_plain
 
 FEW_VARIABLES = 50  # matrices by so few are dense
 SPARSE = 0.25  # of the entries of a matrix, at most
@@ -49,7 +49,9 @@ class Derivatives:
         self._is_sparse: dict[str, bool] = {}
 
     def value(self, x: FloatArray) -> Any:
-        return self.program(x, *self.args)
+        result = self.program(x, *self.args)
+        check_plain(result, self.name)
+        return result
 
     def plain_value(self, x: FloatArray) -> Any:
         """The value of a function that may compute with nothing but plain numbers."""
@@ -58,7 +60,9 @@ class Derivatives:
                 return self.value(x)
             except (TypeError, NotImplementedError):
                 self._is_plain = True
-        return self._function(x, *self.args)
+        result = self._function(x, *self.args)
+        check_plain(result, self.name)
+        return result
 
     def timed(self, method: Callable[..., Any], *args: Any) -> Any:
         begun = perf_counter()
@@ -123,6 +127,7 @@ class Objective(Derivatives):
         if self._point is None or not np.array_equal(self._point, x):
             self._point = None
             self._value, self._gradient = self.timed(self.program.value_and_grad, x)
+            check_plain(self._value, self.name)
             self._point = np.array(x)
             self._progress.show(self._value, self._gradient)
 

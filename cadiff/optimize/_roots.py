@@ -12,7 +12,7 @@ from ._minimize import in_containers
 from ._objectives import Derivatives, program_of
 from ._progress import Progress
 from ._signatures import called_like
-from ._vectors import FloatArray, Parameters, flat_results
+from ._vectors import FloatArray, Parameters, check_plain, flat_results
 
 WITH_JACOBIAN = ("hybr", "lm")
 
@@ -103,6 +103,7 @@ def root_scalar(given: dict[str, Any], progress: bool) -> Any:
 
         def values(x: float, *args: Any) -> Any:
             result = program(x, *args)
+            check_plain(result, "root_scalar")
             bar.show(result, None)
             return result
 

@@ -14,7 +14,7 @@ from ._minimize import minimize
 from ._objectives import program_of
 from ._progress import Progress
 from ._results import Result
-from ._vectors import FloatArray, Parameters
+from ._vectors import FloatArray, Parameters, check_plain
 
 Batches = Callable[[int], Iterable[Any]]
 Rate = float | Callable[[int], float]
@@ -309,6 +309,7 @@ def _train(
             for batch in of_epoch:
                 batch = batch if isinstance(batch, tuple) else (batch,)
                 loss, gradient = program.value_and_grad(x, *batch, *args)
+                check_plain(loss, name)
                 if not (np.isfinite(loss) and np.all(np.isfinite(gradient))):
                     result.success = False
                     result.message = (

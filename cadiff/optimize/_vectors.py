@@ -11,11 +11,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..binding import carries
 from ..transforms import flatten
 
 FloatArray = NDArray[np.float64]
 
 OF_VECTOR = "of the vector that cadiff.flatten makes"
+
+
+def check_plain(part: Any, name: str) -> None:
+    """Raise if numbers that SciPy is to compute with are being differentiated."""
+    if carries(part):
+        raise TypeError(
+            f"{name} computes with plain numbers, but is called where they carry derivatives: "
+            "cadiff.root(f, x0) is a root with its derivative, cadiff.root(cadiff.grad(f), x0) a "
+            "minimum; cadiff.value(v) is a number without one"
+        )
 
 
 class Parameters:
@@ -27,6 +38,7 @@ class Parameters:
 
     def __init__(self, x0: Any, name: str) -> None:
         self.unflatten: Callable[[Any], Any] | None = None
+        check_plain(x0, name)
         if not _is_vector(x0):
             try:
                 self.vector, self.unflatten = flatten(x0)

@@ -370,6 +370,32 @@ def test_starts_that_are_no_real_numbers(start: Any, words: str) -> None:
             optimiser(lambda x: x, start)
 
 
+def square(a: Any) -> Any:
+    return lambda x: ((x - a) ** 2).sum()
+
+
+WITHIN: dict[str, Any] = {
+    "minimize": lambda a: minimize(square(a), np.zeros(1)).x,
+    "minimize ": lambda a: minimize(square(a), np.zeros(1), method="Nelder-Mead").x,
+    "minimize, ": lambda a: minimize(square(1.0), [a]).x,
+    "least_squares": lambda a: optimize.least_squares(lambda x: x - a, [0.0]).x,
+    "curve_fit": lambda a: optimize.curve_fit(lambda x, k: k * x * a, np.arange(3.0), np.ones(3)),
+    "curve_fit ": lambda a: optimize.curve_fit(lambda x, k: k * x, np.arange(3.0), a * np.ones(3)),
+    "root": lambda a: optimize.root(lambda x: x**2 - a, [1.0]).x,
+    "root_scalar": lambda a: optimize.root_scalar(lambda x: x**2 - a, x0=1.0).root,
+    "basinhopping": lambda a: optimize.basinhopping(square(a), [1.0]).x,
+    "adam": lambda a: optimize.adam(square(a), [1.0]).x,
+}
+
+
+@pytest.mark.parametrize("name", WITHIN)
+@pytest.mark.parametrize("transform", [cadiff.jacfwd, cadiff.jacrev])
+def test_optimisers_within_a_differentiation_say_what_to_write(name: str, transform: Any) -> None:
+    words = rf"{name.strip(' ,')} computes with plain numbers, .* cadiff\.root\(cadiff\.grad"
+    with pytest.raises(TypeError, match=words):
+        transform(WITHIN[name])(2.0)
+
+
 def test_an_error_of_the_function_passes_through() -> None:
     def f(x: Any) -> Any:
         raise KeyError("what f says")
