@@ -14,8 +14,10 @@ from scipy import optimize
 from .. import numpy as cnp
 from .. import transforms
 from ..binding import MissingRuleError
+from ..inspection import make_tape
+from ..programs import Program
 from ._minimize import in_containers
-from ._objectives import Derivatives, program_of
+from ._objectives import FEW_VARIABLES, Derivatives, program_of
 from ._progress import Progress
 from ._signatures import called_like
 from ._vectors import FloatArray, Parameters, check_plain
@@ -24,7 +26,8 @@ LARGEST_REFINEMENT = 1e-2  # of the residuals: what changes more was no minimum
 UNDETERMINED = "Covariance of the parameters could not be estimated"  # as SciPy says
 LAST_STEP = 1e-10  # of each parameter: the square of it is what Newton's method would change next
 LSMR = {"atol": 1e-14, "btol": 1e-14}  # with SciPy's 1e-6, ill-conditioned problems stall
-EAGER_JACOBIANS = 32  # of a curve, beyond which it is worth recording; most fits take fewer
+EAGER_JACOBIANS = 32  # beyond which it is worth recording curves and arrays; most fits take fewer
+LONG_ARRAYS = 32  # residuals for each operation, from which on it is the arrays that take the time
 
 
 @called_like(optimize.least_squares)
@@ -40,8 +43,9 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     x0 : array_like, shape (n,), or container
         Where to begin. Of a container fun gets the same one, and so has the result in `x`.
     jac : optional
-        As in SciPy, but for what it is if it is left out: the Jacobian by a compiled program,
-        sparse where the structure is. `"2-point"` asks for finite differences.
+        As in SciPy, but for what it is if it is left out: the exact Jacobian, sparse where the
+        structure is, by a compiled program (of long arrays and few parameters where many are
+        taken). `"2-point"` asks for finite differences.
     bounds, method, ftol, ...
         As in SciPy, but for `tr_options`: with a sparse Jacobian that was filled in, LSMR solves
         linear systems to 1e-14 in up to 10 n steps, unless other options are given. Bounds are of
@@ -58,7 +62,8 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     Warns
     -----
     RuntimeWarning
-        Afterwards, if finite differences would have taken less than half of the time.
+        Afterwards, if derivatives took more than half a second, and finite differences would have
+        taken less than half of the time.
 
     Examples
     --------
@@ -77,7 +82,7 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     jac = given.pop("jac", None)
     residuals = functools.partial(fun, **kwargs) if kwargs else fun
     with Progress("least_squares", progress) as bar:
-        derivatives = Derivatives(residuals, parameters, args, "least_squares")
+        derivatives = _Residuals(residuals, parameters, args, "least_squares")
         may_be_sparse = given.get("method") != "lm" and given.get("tr_solver") != "exact"
         latest: list[Any] = [None]
 
@@ -107,6 +112,39 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     if jac is None:
         derivatives.warn_if_slow(np.asarray(result.x), len(parameters.vector))
     return in_containers(result, parameters)
+
+
+class _Residuals(Derivatives):
+    """Residuals with their Jacobian, by f itself where to record it costs more than it saves."""
+
+    def __init__(self, f: Callable[..., Any], *others: Any) -> None:
+        super().__init__(f, *others)
+        is_recorded = self.n >= FEW_VARIABLES or isinstance(f, Program)
+        self._eager = 0 if is_recorded else 1  # so many Jacobians; more if there are long arrays
+        self._jacobians = 0
+        self._size = 0
+
+    def value(self, x: FloatArray) -> Any:
+        if self._jacobians >= self._eager:
+            return super().value(x)
+        result = self.eager_value(x)
+        check_plain(result, self.name)
+        self._size = np.size(result)
+        return result
+
+    def matrix(self, what: str, x: FloatArray, may_be_sparse: bool = True) -> Any:
+        if self._eager and not self._jacobians:
+            self._eager = EAGER_JACOBIANS if self._is_of_arrays(x) else 0
+        self._jacobians += 1
+        if self._jacobians > self._eager:
+            return super().matrix(what, x, may_be_sparse)
+        return self.eager_jacobian(x)
+
+    def _is_of_arrays(self, x: FloatArray) -> bool:
+        """Whether f has few operations, on long arrays."""
+        if self._size < LONG_ARRAYS:
+            return False
+        return self._size >= LONG_ARRAYS * len(make_tape(self.eager_value)(x))
 
 
 def _check(given: dict[str, Any], parameters: Parameters) -> None:

@@ -59,7 +59,8 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
     Warns
     -----
     RuntimeWarning
-        Afterwards, if finite differences would have taken less than half of the time.
+        Afterwards, if derivatives took more than half a second, and finite differences would have
+        taken less than half of the time.
 
     Examples
     --------

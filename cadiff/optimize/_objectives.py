@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import transforms
 from ..programs import Program
 from ._progress import Progress
 from ._vectors import FloatArray, Parameters, check_plain
@@ -60,9 +61,20 @@ class Derivatives:
                 return self.value(x)
             except (TypeError, NotImplementedError):
                 self._is_plain = True
-        result = self._function(x, *self.args)
+        result = self.eager_value(x)
         check_plain(result, self.name)
         return result
+
+    def eager_value(self, x: Any) -> Any:
+        """The value by f itself, of plain numbers or others."""
+        return self._function(x, *self.args)
+
+    def eager_jacobian(self, x: FloatArray) -> NDArray[Any]:
+        """The Jacobian of f itself, which is recorded for this point alone."""
+        return self.timed(self._eager_jacobian, x)  # type: ignore[no-any-return]
+
+    def _eager_jacobian(self, x: FloatArray, *args: Any) -> NDArray[Any]:
+        return transforms.jacobian(self._function)(x, *args)  # type: ignore[no-any-return]
 
     def timed(self, method: Callable[..., Any], *args: Any) -> Any:
         begun = perf_counter()

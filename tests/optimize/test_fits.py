@@ -9,7 +9,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import optimize as scipy_optimize
 
-from cadiff import nist
+import cadiff
+from cadiff import nist, optimize
 from cadiff import numpy as cnp
 from cadiff.optimize import Bounds, curve_fit, least_squares
 
@@ -230,3 +231,44 @@ def test_bars_of_progress(capsys: Any) -> None:
     written = capsys.readouterr().err
     assert "curve_fit" in written
     assert "least_squares" in written
+
+
+@pytest.mark.parametrize("method", ["trf", "dogbox", "lm"])
+@pytest.mark.parametrize("containers", [False, True])
+def test_few_operations_on_long_arrays_are_not_recorded(
+    method: str, containers: bool, monkeypatch: Any
+) -> None:
+    """Programs of them take as long to make as many Jacobians do."""
+
+    def refuse(self: Any, *args: Any, **kwargs: Any) -> None:
+        raise AssertionError("it is recorded")
+
+    monkeypatch.setattr(cadiff.Program, "jacobian", refuse)
+    monkeypatch.setattr(cadiff.Program, "__call__", refuse)
+    t = np.linspace(0.0, 4.0, 1000)
+    data = exponential(t, 2.5, 1.3, 0.5)
+
+    def residuals(p: Any) -> Any:
+        return exponential(t, *(p.values() if containers else p)) - data
+
+    start = dict.fromkeys("abc", 1.0) if containers else np.ones(3)
+    found = least_squares(residuals, start, method=method)
+    assert_allclose([*found.x.values()] if containers else found.x, [2.5, 1.3, 0.5])
+    with pytest.raises(AssertionError, match="it is recorded"):
+        least_squares(lambda p: [p[0] - 1.0, p[1] ** 2 - 2.0], np.ones(2), method=method)
+
+
+def test_many_jacobians_of_long_arrays_are_recorded_in_the_end(monkeypatch: Any) -> None:
+    fits = optimize._fits
+    monkeypatch.setattr(fits, "EAGER_JACOBIANS", 2)
+    calls = []
+
+    def residuals(p: Any) -> Any:
+        calls.append(type(p))
+        return exponential(np.linspace(0.0, 4.0, 1000), *p) - 1.0 / (1.0 + np.arange(1000))
+
+    found = least_squares(residuals, np.ones(3))
+    expected = scipy_optimize.least_squares(residuals, np.ones(3), jac="3-point")
+    assert_allclose(found.x, expected.x, rtol=1e-5)
+    assert found.njev > 3
+    assert sum(kind is cadiff.Var for kind in calls) <= 5
