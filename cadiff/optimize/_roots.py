@@ -23,8 +23,8 @@ def root(given: dict[str, Any], progress: bool) -> Any:
 
     The parameters and the result are SciPy's. `fun(x, *args)` returns as many numbers as x has,
     as an array or a list; x0 may be a container, and fun may return one of the same structure.
-    The methods "hybr" and "lm" get the exact Jacobian if `jac` is left out; the others use none,
-    and take an array of complex numbers, too.
+    The methods "hybr" and "lm" get the exact Jacobian if `jac` is left out, and differences if it
+    is "2-point". The others use none, and take an array of complex numbers, too.
     `progress` shows a bar of evaluations.
 
     Examples
@@ -47,7 +47,9 @@ def root(given: dict[str, Any], progress: bool) -> Any:
         of_vector = parameters.of_vectors(fun)
         if parameters.unflatten is not None:
             of_vector = flat_results(of_vector)
-        if jac is None or jac is False:
+        if isinstance(jac, str) and jac == "2-point":
+            result = optimize.root(of_vector, parameters.vector, args=args, **given)
+        elif jac is None or jac is False:
             plain = Parameters(parameters.vector, "root")
             derivatives = Derivatives(of_vector, plain, args, "root")
 

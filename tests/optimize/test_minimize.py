@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 import warnings
 from array import array
 from fractions import Fraction
@@ -22,6 +24,7 @@ METHODS = [
     *("trust-constr", "dogleg", "trust-ncg", "trust-exact", "trust-krylov"),
 ]
 START = np.array([-1.2, 1.0, 0.7])
+X = np.arange(3.0)
 
 
 def rosenbrock(x: Any) -> Any:
@@ -394,6 +397,25 @@ def test_optimisers_within_a_differentiation_say_what_to_write(name: str, transf
     words = rf"{name.strip(' ,')} computes with plain numbers, .* cadiff\.root\(cadiff\.grad"
     with pytest.raises(TypeError, match=words):
         transform(WITHIN[name])(2.0)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have no notes")
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("minimize", lambda f: minimize(lambda x: f(x[0]) ** 2, [1.0])),
+        ("least_squares", lambda f: optimize.least_squares(lambda x: [f(x[0])], [1.0])),
+        ("root", lambda f: optimize.root(lambda x: [f(x[0])], [1.0])),
+        ("curve_fit", lambda f: optimize.curve_fit(lambda x, a: [f(a)] * 3, X, X)),
+    ],
+)
+def test_differences_are_named_where_derivatives_fail(name: str, call: Any) -> None:
+    with pytest.raises(TypeError) as found:
+        call(math.cos)
+    assert any(f'{name}(..., jac="2-point")' in note for note in found.value.__notes__)
+    with pytest.raises(TypeError) as found:
+        call(lambda x: x + "one")
+    assert not hasattr(found.value, "__notes__")
 
 
 def test_an_error_of_the_function_passes_through() -> None:

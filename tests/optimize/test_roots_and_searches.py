@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,15 @@ def test_roots_take_exact_jacobians() -> None:
     assert found.nfev == known.nfev
     by_hand = optimize.root(two, [0.0, 5.0], jac=lambda x: np.array([[1.0, 1.0], [x[1], x[0]]]))
     assert_allclose(by_hand.x, found.x)
+
+
+@pytest.mark.parametrize("method", ["hybr", "lm"])
+def test_roots_by_differences(method: str) -> None:
+    def f(x: Any, a: float) -> Any:
+        return [math.cos(x[0]) - a * x[0]]
+
+    found = optimize.root(f, [1.0], (1.0,), method, jac="2-point")
+    assert_allclose(found.x, optimize.root_scalar(lambda x: np.cos(x) - x, x0=1.0).root, rtol=1e-7)
 
 
 def test_roots_in_containers() -> None:
