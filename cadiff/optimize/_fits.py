@@ -63,7 +63,8 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     -----
     RuntimeWarning
         Afterwards, if derivatives took more than half a second, and finite differences would have
-        taken less than half of the time.
+        taken less than half of the time. And where all derivatives are 0 at x0, but fun is not
+        level: it computes with plain values, such as `v.item()`.
 
     Examples
     --------
@@ -137,8 +138,11 @@ class _Residuals(Derivatives):
             self._eager = EAGER_JACOBIANS if self._is_of_arrays(x) else 0
         self._jacobians += 1
         if self._jacobians > self._eager:
-            return super().matrix(what, x, may_be_sparse)
-        return self.eager_jacobian(x)
+            matrix = super().matrix(what, x, may_be_sparse)
+        else:
+            matrix = self.eager_jacobian(x)
+        self.check_zeros(x, matrix.data if hasattr(matrix, "nnz") else matrix)
+        return matrix
 
     def _is_of_arrays(self, x: FloatArray) -> bool:
         """Whether f has few operations, on long arrays."""

@@ -287,6 +287,37 @@ def test_constraints_work_with_scipy_as_they_are() -> None:
         assert_allclose(result.fun, 4.0, rtol=1e-4)
 
 
+@pytest.mark.parametrize(
+    "plain", [cadiff.value, lambda x: cnp.array([v.item() for v in x])], ids=["value", "item"]
+)
+def test_a_start_where_derivatives_are_dropped_is_told(plain: Any) -> None:
+    for optimiser in (minimize, optimize.least_squares):
+        with pytest.warns(RuntimeWarning, match=r"all derivatives are 0, but f is not level"):
+            optimiser(lambda x: cnp.sum((plain(x) - 3.0) ** 2), [1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: cnp.sum(x**2),
+        lambda x: cnp.sum(x**3),
+        lambda x: x[0] * x[1],
+        lambda x: 1e8 * cnp.sum(cnp.cos(x)),
+        lambda x: cnp.sum(abs(x)),
+        lambda x: cnp.linalg.norm(x),
+        lambda x: cnp.sum(cnp.floor(x)),
+        lambda x: 3.0,
+        lambda x: cnp.sum(cadiff.relu(x)),
+        lambda x: 1e-3 * cnp.sin(1e5 * x[0]) ** 2,
+        lambda x: cnp.exp(-1.0 / (x[0] ** 2 + 1e-300)),
+        lambda x: cnp.log(x[0] + 1e-9) * 0.0,
+    ],
+)
+def test_stationary_starts_are_not(f: Any) -> None:
+    minimize(f, np.zeros(2))  # warnings are errors
+    optimize.least_squares(f, np.zeros(2))
+
+
 def test_a_function_that_cannot_be_recorded_is_run_as_it_is() -> None:
     """It asks for values as Python numbers, which a recording cannot give again."""
     counts = []
