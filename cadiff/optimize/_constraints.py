@@ -190,6 +190,8 @@ def _of_dict(constraint: Mapping[str, Any], parameters: Parameters, method: str)
     if given is None:
         result["jac"] = _jacobian_of(derivatives, method == "trust-constr")
     elif callable(given):
+        derivatives.be_plain()
+        result["fun"] = derivatives.plain_value
         result["jac"] = lambda x: given(parameters.given(x), *args)
     return result
 

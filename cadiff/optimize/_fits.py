@@ -106,6 +106,7 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
             if sparse and not given.get("tr_options"):
                 given["tr_options"] = {**LSMR, "maxiter": 10 * derivatives.n}
         elif callable(jac):
+            derivatives.be_plain()
             given["jac"] = lambda x: jac(parameters.given(x), *args, **kwargs)
         else:
             given["jac"] = jac

@@ -143,6 +143,8 @@ def fill_in(
         given["fun"], given["jac"] = objective.value_at, objective.gradient
     else:
         given["fun"] = objective.value_alone
+        if callable(jac):
+            objective.be_plain()
     if given.get("hess") is not None or given.get("hessp") is not None:
         return
     if method in BY_HESSIAN:

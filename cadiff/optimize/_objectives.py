@@ -57,6 +57,10 @@ class Derivatives:
         check_plain(result, self.name)
         return result
 
+    def be_plain(self) -> None:
+        """Run f itself for its plain value: a jac of the user's may use what f has left behind."""
+        self._is_plain = True
+
     def plain_value(self, x: FloatArray) -> Any:
         """The value of a function that may compute with nothing but plain numbers."""
         if not self._is_plain:

@@ -430,6 +430,33 @@ def test_optimisers_within_a_differentiation_say_what_to_write(name: str, transf
         transform(WITHIN[name])(2.0)
 
 
+@pytest.mark.parametrize("method", ["BFGS", "L-BFGS-B", "SLSQP", "trf", "lm"])
+def test_a_jacobian_of_the_users_may_use_what_the_function_has_left(method: str) -> None:
+    """The idiom of those who write derivatives by hand: f runs each time, on plain numbers."""
+    kept = {}
+
+    def residuals(x: Any) -> Any:
+        kept["x"] = x + 0.0
+        kept["r"] = np.array([x[0] ** 2 - 2.0, x[0] * x[1] - 1.0, x[1] ** 3 - x[0]])
+        return kept["r"]
+
+    def jacobian(x: Any) -> Any:
+        x = kept["x"]
+        return np.array([[2.0 * x[0], 0.0], [x[1], x[0]], [-1.0, 3.0 * x[1] ** 2]])
+
+    def found(optimisers: Any) -> Any:
+        if method in ("trf", "lm"):
+            return optimisers.least_squares(residuals, [1.0, 1.0], jacobian, method=method).x
+        return optimisers.minimize(
+            lambda x: (residuals(x) ** 2).sum(),
+            [1.0, 1.0],
+            jac=lambda x: 2.0 * jacobian(x).T @ kept["r"],
+            method=method,
+        ).x
+
+    assert_array_equal(found(optimize), found(scipy_optimize))
+
+
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have no notes")
 @pytest.mark.parametrize(
     ("name", "call"),
