@@ -20,7 +20,7 @@ from ._minimize import in_containers
 from ._objectives import FEW_VARIABLES, Derivatives, program_of
 from ._progress import Progress
 from ._signatures import called_like
-from ._vectors import FloatArray, Parameters, check_plain
+from ._vectors import FloatArray, Parameters, check_plain, flat_results
 
 LARGEST_REFINEMENT = 1e-2  # of the residuals: what changes more was no minimum
 UNDETERMINED = "Covariance of the parameters could not be estimated"  # as SciPy says
@@ -37,9 +37,9 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     Parameters
     ----------
     fun : callable
-        `fun(x, *args, **kwargs)` returns the residuals: an array or a list of numbers, or one
-        number. It is written with functions of `cadiff.numpy` (or NumPy's, which dispatch), and
-        may have loops and branches.
+        `fun(x, *args, **kwargs)` returns the residuals: a number, an array, or a container of
+        them, of which the result has a vector. It is written with functions of `cadiff.numpy` (or
+        NumPy's, which dispatch), and may have loops and branches.
     x0 : array_like, shape (n,), or container
         Where to begin. Of a container fun gets the same one, and so has the result in `x`.
     jac : optional
@@ -83,6 +83,8 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     jac = given.pop("jac", None)
     residuals = functools.partial(fun, **kwargs) if kwargs else fun
     with Progress("least_squares", progress) as bar:
+        if callable(residuals) and not isinstance(residuals, Program):
+            residuals = flat_results(residuals)
         derivatives = _Residuals(residuals, parameters, args, "least_squares")
         may_be_sparse = given.get("method") != "lm" and given.get("tr_solver") != "exact"
         latest: list[Any] = [None]

@@ -272,3 +272,27 @@ def test_many_jacobians_of_long_arrays_are_recorded_in_the_end(monkeypatch: Any)
     assert_allclose(found.x, expected.x, rtol=1e-5)
     assert found.njev > 3
     assert sum(kind is cadiff.Var for kind in calls) <= 5
+
+
+@pytest.mark.parametrize("method", ["trf", "lm"])
+@pytest.mark.parametrize("n", [3, 60])
+def test_residuals_in_containers(method: str, n: int) -> None:
+    """Several data sets, a picture: what they are one after the other is their vector."""
+    first, second = np.linspace(0.1, 0.9, n), np.linspace(2.0, 1.0, 2 * n).reshape(n, 2)
+
+    def parts(x: Any) -> tuple[Any, Any]:
+        return cnp.sin(x) - first, second * x[:, np.newaxis] - 1.0
+
+    def flat(x: Any) -> Any:
+        return cnp.concatenate([part.ravel() for part in parts(x)])
+
+    expected = scipy_optimize.least_squares(flat, np.zeros(n), method=method)
+    for form in (
+        lambda x: dict(zip("ab", parts(x), strict=True)),
+        lambda x: list(parts(x)),
+        lambda x: cnp.concatenate([parts(x)[0][:, np.newaxis], parts(x)[1]], axis=1),
+    ):
+        found = least_squares(form, np.zeros(n), method=method)
+        assert_allclose(found.x, expected.x, atol=1e-6)
+        assert found.fun.shape == (3 * n,)
+        assert found.jac.shape == (3 * n, n)
