@@ -8,6 +8,7 @@ import numpy as np
 from scipy import optimize
 
 from .. import transforms
+from ._history import take_points
 from ._minimize import in_containers
 from ._objectives import Derivatives, program_of
 from ._progress import Progress
@@ -43,6 +44,7 @@ def root(given: dict[str, Any], progress: bool) -> Any:
     if method not in WITH_JACOBIAN and isinstance(x0, np.ndarray) and np.iscomplexobj(x0):
         return optimize.root(fun, x0, args, jac=jac, **given)
     parameters = Parameters(x0, "root")
+    take_points(given, parameters.unflatten)
     with Progress("root", progress) as bar:
         of_vector = parameters.of_vectors(fun)
         if parameters.unflatten is not None:
