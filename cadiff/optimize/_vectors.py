@@ -72,17 +72,21 @@ class Parameters:
             return np.asarray(parameters, dtype=np.float64)
         return flatten(parameters)[0]
 
+    @property
+    def _order(self) -> str:
+        return "of the vector x0" if self.unflatten is None else OF_VECTOR
+
     def check(self, part: Any, what: str) -> None:
         """Raise unless a part that goes with the vector is a number, or one for each of its."""
         try:
             size = np.size(np.asarray(part, dtype=np.float64))
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"{what} is {OF_VECTOR}, {len(self.vector)} numbers, not {part!r}"
+                f"{what} is {self._order}, {len(self.vector)} numbers, not {part!r}"
             ) from error
         if size not in (1, len(self.vector)):
             raise ValueError(
-                f"{what} has {size} numbers, but x0 has {len(self.vector)}: it is {OF_VECTOR}"
+                f"{what} has {size} numbers, but x0 has {len(self.vector)}: it is {self._order}"
             )
 
     def check_bounds(self, bounds: Any) -> None:
@@ -91,11 +95,11 @@ class Parameters:
             self.check(bounds.lb, "the lower bound")
             self.check(bounds.ub, "the upper bound")
         elif isinstance(bounds, dict):
-            raise TypeError(f"bounds are {OF_VECTOR}, not {bounds!r}")
+            raise TypeError(f"bounds are {self._order}, not {bounds!r}")
         elif hasattr(bounds, "__len__") and len(bounds) != len(self.vector):
             raise ValueError(
                 f"there are {len(bounds)} bounds, but x0 has {len(self.vector)} numbers: they are "
-                f"{OF_VECTOR}"
+                f"{self._order}, a pair (lower, upper) for each"
             )
 
     def of_vectors(self, f: Callable[..., Any]) -> Callable[..., Any]:
