@@ -155,6 +155,9 @@ def adam(
     >>> result.x["w"].round(3)
     array([3., 3.])
     """
+    for name, beta in (("beta1", beta1), ("beta2", beta2)):
+        if not 0.0 <= beta < 1.0:
+            raise ValueError(f"{name} is a number from 0 to 1, without 1, not {beta!r}")
     mean: Any = 0.0
     square: Any = 0.0
     t = 0
@@ -216,7 +219,8 @@ def lbfgs(
     scipy.optimize.OptimizeResult
         As from `minimize`.
     """
-    data = data if isinstance(data, tuple) else (data,)
+    data = () if data is None else data if isinstance(data, tuple) else (data,)
+    args = args if isinstance(args, tuple) else (args,)
     return minimize(
         f,
         x0,
@@ -286,7 +290,9 @@ def _train(
     """Epochs of steps; what a step does is all that methods differ in."""
     parameters = Parameters(x0, name)
     program = program_of(parameters.of_vectors(f))
-    if not callable(learning_rate) and not (isinstance(learning_rate, Real) and learning_rate > 0):
+    args = args if isinstance(args, tuple) else (args,)
+    is_rate = isinstance(learning_rate, Real) and 0.0 < learning_rate < np.inf
+    if not (is_rate or callable(learning_rate)):
         raise ValueError(
             f"learning_rate is a positive number, not {learning_rate!r}, or a function of the step"
         )

@@ -225,6 +225,16 @@ def test_training_that_diverges_ends() -> None:
     assert np.all(np.isfinite(result.x))
 
 
+@pytest.mark.parametrize("method", [optimize.sgd, optimize.adam, optimize.lbfgs])
+def test_one_argument_behind_the_batch_needs_no_tuple(method: Any) -> None:
+    def far(x: Any, *others: Any) -> Any:
+        return (x - sum(others)) ** 2
+
+    for data, args in ((None, 3.0), (None, (3.0,)), ((np.ones(1),), 2.0)):
+        found = method(lambda x, *others: far(x, *others).sum(), 1.0, data, args=args)
+        assert np.all(found.x > 1.0)
+
+
 def test_mistakes_in_training() -> None:
     with pytest.raises(ValueError, match="as many rows"):
         optimize.sgd(loss, START, (INPUTS, TARGETS[:5]), batch_size=2)
@@ -238,6 +248,11 @@ def test_mistakes_in_training() -> None:
         optimize.adam(loss, START, lambda epoch: [])
     with pytest.raises(TypeError, match="an iterable of batches, not None"):
         optimize.adam(loss, START, lambda epoch: None)
+    for name in ("beta1", "beta2"):
+        with pytest.raises(ValueError, match=f"{name} is a number from 0 to 1, without 1, not 1"):
+            optimize.adam(loss, START, (INPUTS, TARGETS), **{name: 1})
+    with pytest.raises(ValueError, match="learning_rate is a positive number, not inf"):
+        optimize.adam(loss, START, (INPUTS, TARGETS), learning_rate=np.inf)
     for name, value in {"epochs": -1, "batch_size": 2.5, "learning_rate": "small"}.items():
         with pytest.raises(ValueError, match=f"{name} is a .* not {value!r}"):
             optimize.sgd(loss, START, (INPUTS, TARGETS), **{name: value})
