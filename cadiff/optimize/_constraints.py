@@ -98,7 +98,14 @@ def _matrix_of(rows: Any) -> Any:
         rows = [rows]
     elif not (isinstance(rows, (list, tuple)) and any(map(_is_row, rows))):
         return rows
-    return np.array([flatten(row)[0] for row in rows])
+    vectors = [flatten(row)[0] for row in rows]
+    lengths = sorted({len(vector) for vector in vectors})
+    if len(lengths) > 1:
+        raise ValueError(
+            f"the rows of a LinearConstraint have one number for each of x0, not {lengths[0]} and "
+            f"{lengths[-1]}"
+        )
+    return np.array(vectors)
 
 
 def _is_row(part: Any) -> bool:

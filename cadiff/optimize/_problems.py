@@ -85,6 +85,7 @@ class Problem:
                     f"problem takes constraints as functions c(x), not {type(function).__name__}: "
                     "bounds on what they return are given to the solver"
                 )
+        self._functions = functions
         self._constraints = program_of(_joined(functions)) if functions else None
         self._objective: Objective | None = None
         self._jacobian: Structure | None = None
@@ -95,6 +96,9 @@ class Problem:
         self.m: int | None = 0 if self._constraints is None else None
         if x0 is not None:
             self._begin(x0)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Problem, (self._function, self._functions, self.x0, self._args)
 
     def __repr__(self) -> str:
         if self.n is None:

@@ -225,6 +225,8 @@ def test_rows_of_linear_constraints_in_containers(method: str) -> None:
             constraints=scipy_optimize.LinearConstraint(plain, 0.5, 1.0),
         )
         assert_allclose([x["a"], *x["b"]], flat.x, atol=1e-5)
+    with pytest.raises(ValueError, match="one number for each of x0, not 1 and 3"):
+        LinearConstraint([total, {"a": 1.0}], 0.0, 1.0)
     wrong = LinearConstraint([[1.0, 1.0]], 0.0, 1.0)
     with pytest.raises(ValueError, match="2 columns, but x0 has 3 numbers"):
         minimize(cost, start, method=method, constraints=wrong)

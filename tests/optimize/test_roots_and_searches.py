@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -366,6 +367,17 @@ def test_mistakes_in_problems() -> None:
     for constraint in (optimize.NonlinearConstraint(total, 0.0, 1.0), {"fun": total}, "total"):
         with pytest.raises(TypeError, match=r"functions c\(x\), not .*given to the solver"):
             optimize.problem(total, constraint)
+
+
+def cost(x: Any, a: float) -> Any:
+    return a * (x**2).sum()
+
+
+def test_problems_pickle() -> None:
+    for x0 in (np.array([1.0, 2.0]), None):
+        kept = pickle.loads(pickle.dumps(optimize.problem(cost, cost, x0, args=(3.0,))))
+        assert_allclose(kept.gradient(np.array([1.0, 2.0])), [6.0, 12.0])
+        assert_allclose(kept.jacobian(np.array([1.0, 2.0])), [6.0, 12.0])
 
 
 def test_structures_that_do_not_hold_are_told() -> None:
