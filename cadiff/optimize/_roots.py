@@ -10,12 +10,13 @@ from scipy import optimize
 from .. import transforms
 from ._history import take_points
 from ._minimize import in_containers
-from ._objectives import Derivatives, program_of
+from ._objectives import Derivatives
 from ._progress import Progress
 from ._signatures import called_like
 from ._vectors import FloatArray, Parameters, check_plain, flat_results
 
 WITH_JACOBIAN = ("hybr", "lm")
+EAGER_JACOBIANS = 8  # beyond which it is worth recording; "hybr" takes one or two
 
 
 @called_like(optimize.root)
@@ -55,15 +56,27 @@ def root(given: dict[str, Any], progress: bool) -> Any:
             plain = Parameters(parameters.vector, "root")
             derivatives = Derivatives(of_vector, plain, args, "root")
 
+            derivatives.be_plain()
+            jacobians = 0
+
             def values(x: FloatArray) -> Any:
-                result = np.asarray(derivatives.value(x))
+                value = (
+                    derivatives.plain_value if jacobians < EAGER_JACOBIANS else derivatives.value
+                )
+                result = np.asarray(value(x))
                 bar.show(result, None)
                 return result
 
+            def jacobian(x: FloatArray) -> Any:
+                nonlocal jacobians
+                jacobians += 1
+                if jacobians < EAGER_JACOBIANS:
+                    return np.reshape(derivatives.eager_jacobian(x), (-1, len(x)))
+                matrix = derivatives.matrix("jacobian", x, may_be_sparse=False)
+                return np.reshape(matrix, (-1, len(x)))
+
             if method in WITH_JACOBIAN:
-                given["jac"] = lambda x: np.reshape(
-                    derivatives.matrix("jacobian", x, may_be_sparse=False), (-1, len(x))
-                )
+                given["jac"] = jacobian
             result = optimize.root(values, parameters.vector, **given)
         else:
             result = optimize.root(of_vector, parameters.vector, args=args, jac=jac, **given)
@@ -92,13 +105,12 @@ def root_scalar(given: dict[str, Any], progress: bool) -> Any:
     if method is None and given.get("bracket") is None and starts:
         method = given["method"] = "halley" if given.get("fprime2") else "newton"
     method = None if method is None else str(method).lower()
-    program = program_of(f)
     given.setdefault("fprime", None)
+    first: Any = transforms.grad(f)
+    second: Any = transforms.hessian(f)
     if np.iscomplexobj(given.get("x0", 0.0)):
-        first: Any = transforms.grad(f, holomorphic=True)
-        second: Any = transforms.grad(first, holomorphic=True)
-    else:
-        first, second = program.grad, program.hessian
+        first = transforms.grad(f, holomorphic=True)
+        second = transforms.grad(first, holomorphic=True)
     if method in ("newton", "halley") and not given["fprime"]:
         given["fprime"] = first
     if method == "halley" and not given.get("fprime2"):
@@ -106,7 +118,7 @@ def root_scalar(given: dict[str, Any], progress: bool) -> Any:
     with Progress("root_scalar", progress) as bar:
 
         def values(x: float, *args: Any) -> Any:
-            result = program(x, *args)
+            result = f(x, *args)
             check_plain(result, "root_scalar")
             bar.show(result, None)
             return result
