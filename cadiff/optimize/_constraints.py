@@ -160,7 +160,7 @@ def _of_vector(constraint: Any, parameters: Parameters, method: str) -> Any:
         fun = derivatives.value
         jac = _jacobian_of(derivatives, may_be_sparse)
         if hess is None and may_be_sparse:
-            hess = _hessian_of(derivatives)
+            hess = _hessian_of(derivatives, parameters.vector)
     elif callable(jac) and parameters.unflatten is not None:
         raise TypeError(
             "a constraint on parameters in containers has its jac filled in: leave it out"
@@ -192,7 +192,8 @@ def _of_dict(constraint: Mapping[str, Any], parameters: Parameters, method: str)
     given = result.get("jac")
     if given is None and method == "trust-constr" and result.get("type") in ("eq", "ineq"):
         upper = 0.0 if result["type"] == "eq" else np.inf
-        jac, hess = _jacobian_of(derivatives, may_be_sparse=True), _hessian_of(derivatives)
+        jac = _jacobian_of(derivatives, may_be_sparse=True)
+        hess = _hessian_of(derivatives, parameters.vector)
         return optimize.NonlinearConstraint(derivatives.value, 0.0, upper, jac, hess)
     if given is None:
         result["jac"] = _jacobian_of(derivatives, method == "trust-constr")
@@ -223,10 +224,14 @@ def weighted(f: Function) -> Function:
     return weighted_sum
 
 
-def _hessian_of(derivatives: Derivatives) -> Function:
-    """`hess(x, v)`: of the constraints' sum with weights v."""
+def _hessian_of(derivatives: Derivatives, x: FloatArray) -> Function | None:
+    """`hess(x, v)`: of the constraints' sum with weights v; None where there is none at x."""
     places = Parameters(np.zeros(derivatives.n), "NonlinearConstraint")
     total = Derivatives(weighted(derivatives.program), places, (), "NonlinearConstraint")
+
+    total.args = (np.ones(np.size(derivatives.value(x))), *derivatives.args)
+    if not total.has_second_derivatives(x):
+        return None
 
     def hessian(x: FloatArray, v: FloatArray) -> Any:
         total.args = (np.asarray(v, dtype=np.float64), *derivatives.args)

@@ -13,7 +13,6 @@ from scipy import optimize
 
 from .. import numpy as cnp
 from .. import transforms
-from ..binding import MissingRuleError
 from ..inspection import make_tape
 from ..programs import Program
 from ._minimize import in_containers
@@ -295,8 +294,8 @@ def _refined(
         matrix = whiten(jacobian(xdata, *params))
         try:
             step = np.linalg.solve(hessian(params), -(matrix.T @ residuals))
-        except (np.linalg.LinAlgError, MissingRuleError):
-            return None
+        except (np.linalg.LinAlgError, TypeError, NotImplementedError):
+            return None  # there are no second derivatives of what has rules for first ones alone
         change = float(np.linalg.norm(matrix @ step))
         shortest = min(shortest, LARGEST_REFINEMENT * float(np.linalg.norm(residuals)))
         if not change < shortest:

@@ -44,7 +44,8 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
         the gradient for all methods that take one; products with the Hessian for Newton-CG,
         trust-ncg and trust-krylov; the Hessian for dogleg and trust-exact; and for trust-constr
         the Hessian, sparse where it has few entries (or products with it, if it is large and
-        dense), with those of the constraints.
+        dense), with those of the constraints, unless primitives have rules for first derivatives
+        alone: then SciPy approximates it.
     method, bounds, constraints, tol, callback, options
         As in SciPy. Jacobians of constraints are filled in where they are left out. Bounds are of
         vectors, with parameters in containers those of `cadiff.flatten`.
@@ -153,6 +154,8 @@ def fill_in(
         given["hessp"] = objective.product
     elif method in BY_EITHER:
         n, x = objective.n, parameters.vector
+        if not objective.has_second_derivatives(x):
+            return
         if n <= LARGE_HESSIAN or objective.is_sparse("hessian", x):
             given["hess"] = lambda x: objective.matrix("hessian", x)
         else:

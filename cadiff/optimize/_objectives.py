@@ -107,6 +107,17 @@ class Derivatives:
         sparse = may_be_sparse and self.is_sparse(what, x)
         return self.timed(getattr(self.program, f"sparse_{what}" if sparse else what), x)
 
+    def has_second_derivatives(self, x: FloatArray) -> bool:
+        """Whether there are any of a number: primitives may have rules for first ones alone."""
+        try:
+            if self.n <= LARGE_HESSIAN or self.is_sparse("hessian", x):
+                self.matrix("hessian", x)
+            else:
+                self.program.hvp(x, np.ones(self.n), *self.args)
+        except (TypeError, NotImplementedError):
+            return False
+        return True
+
     def check_zeros(self, x: FloatArray, derivative: NDArray[Any]) -> None:
         """Warn if all derivatives are 0 at the start, where f is neither level nor stationary.
 

@@ -296,3 +296,34 @@ def test_residuals_in_containers(method: str, n: int) -> None:
         assert_allclose(found.x, expected.x, atol=1e-6)
         assert found.fun.shape == (3 * n,)
         assert found.jac.shape == (3 * n, n)
+
+
+def decayed(q: Any) -> Any:
+    """A primitive whose rules compute with plain numbers, as those for a solver of ODEs do."""
+    power = cadiff.primitive(lambda q: np.exp(-q[1] * X) * q[0])
+
+    def slopes(q: Any) -> Any:
+        plain = np.exp(-float(q[1]) * X)
+        return np.stack([plain, -float(q[0]) * X * plain], axis=1)
+
+    power.defjvp(lambda g, ans, q: slopes(q) @ g)
+    power.defvjp(lambda ans, q: lambda g: g @ slopes(q))
+    return power(q)
+
+
+@pytest.mark.filterwarnings("ignore:delta_grad")  # SciPy's, of its own approximation
+def test_rules_for_first_derivatives_alone_will_do() -> None:
+    data = decayed(np.array([2.0, 0.7])) + 0.01 * np.cos(30.0 * X)
+    expected = scipy_optimize.curve_fit(lambda x, a, k: a * np.exp(-k * x), X, data)
+    for method in (None, "trf"):
+        found = curve_fit(lambda x, a, k: decayed(cnp.array([a, k])), X, data, method=method)
+        for part, other in zip(found, expected, strict=True):
+            assert_allclose(part, other, rtol=1e-5)
+    best = optimize.minimize(
+        lambda q: cnp.sum((decayed(q) - data) ** 2),
+        [1.0, 1.0],
+        method="trust-constr",
+        constraints=optimize.NonlinearConstraint(lambda q: decayed(q)[:2], -10.0, 10.0),
+        options={"gtol": 1e-9},
+    )
+    assert_allclose(best.x, expected[0], rtol=1e-4)
