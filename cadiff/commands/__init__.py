@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+import traceback
 from collections.abc import Sequence
+
+import cadiff
 
 from . import bench, check, demo, info, show
 from .targets import CommandError
@@ -35,6 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         description=__doc__,
         epilog="python -m cadiff COMMAND --help says more, with examples.",
     )
+    parser.add_argument("--version", action="version", version=f"cadiff {cadiff.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, module in COMMANDS.items():
         assert module.__doc__ is not None
@@ -48,11 +52,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         module.add_arguments(command)
         command.set_defaults(run=module.run)
-    if not given or (given[0].startswith("-") and given[0] not in ("-h", "--help")):
+    if not given or (given[0].startswith("-") and given[0] not in ("-h", "--help", "--version")):
         given.insert(0, "demo")
     options = parser.parse_args(given)
     try:
         return int(options.run(options))
     except CommandError as error:
         print(f"python -m cadiff {options.command}: {error}", file=sys.stderr)
+        return 2
+    except Exception:  # of the function, most likely
+        traceback.print_exc()
         return 2

@@ -1,7 +1,7 @@
 """Compare derivatives of a function with finite differences.
 
 Forward and reverse mode are compared with differences and with each other. The exit status is 1 if
-a derivative is wrong.
+a derivative is wrong, and 2 if the function raises.
 
 For example:
   python -m cadiff check models:loss --at "[1.0, 2.0]"
@@ -14,7 +14,7 @@ import argparse
 import json
 
 from ..inspection import check_grads
-from .targets import add_target, find_function, points_of
+from .targets import CommandError, add_target, find_function, points_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,11 +29,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Check, and say what was found."""
     function, points = find_function(options.function), points_of(options.at)
+    if options.order < 1:
+        raise CommandError(f"--order is a whole number, 1 or more, not {options.order}")
     message = None
     try:
         check_grads(function, points, options.order, atol=options.atol, rtol=options.rtol)
     except AssertionError as error:
         message = str(error)
+    except Exception as error:
+        if options.json:
+            said = f"{type(error).__name__}: {error}"
+            print(json.dumps({"function": options.function, "right": None, "message": said}))
+        raise
     right = message is None
     if options.json:
         print(json.dumps({"function": options.function, "right": right, "message": message}))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import ast
-import importlib
+import importlib.util
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -40,16 +41,27 @@ def find_function(name: str) -> Callable[..., Any]:
     file = Path(module_name)
     sys.path.insert(0, str(file.parent.resolve() if file.suffix == ".py" else Path.cwd()))
     try:
-        found: Any = importlib.import_module(file.stem if file.suffix == ".py" else module_name)
-    except ImportError as error:
+        found: Any = _run(file) if file.suffix == ".py" else importlib.import_module(module_name)
+    except (ImportError, FileNotFoundError) as error:
         raise CommandError(f"cannot import {module_name}: {error}") from error
     for part in path.split("."):
         if not hasattr(found, part):
             raise CommandError(f"{module_name} has no {path}")
         found = getattr(found, part)
     if not callable(found):
-        raise CommandError(f"{name} is no function but a {type(found).__name__}")
+        raise CommandError(f"{name} is no function, but of type {type(found).__name__}")
     return found  # type: ignore[no-any-return]
+
+
+def _run(file: Path) -> ModuleType:
+    """The module of a file, whatever other module may have its name."""
+    spec = importlib.util.spec_from_file_location(file.stem, file.resolve())
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(file.stem, module)
+    spec.loader.exec_module(module)
+    return module
 
 
 def points_of(given: list[str]) -> list[Any]:

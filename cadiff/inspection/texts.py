@@ -80,9 +80,10 @@ def abridged(array: NDArray[Any]) -> str:
     return " ".join(text.split())
 
 
-def check_rows(max_rows: int) -> None:
+def check_rows(max_rows: int, name: str = "max_rows") -> None:
+    """Raise unless there is to be a row, or what the name says, at least."""
     if isinstance(max_rows, bool) or not isinstance(max_rows, (int, np.integer)) or max_rows < 1:
-        raise ValueError(f"max_rows is a whole number, at least 1, not {max_rows!r}")
+        raise ValueError(f"{name} is a whole number, at least 1, not {max_rows!r}")
 
 
 def first_and_last(

@@ -110,7 +110,7 @@ class on_pairs:  # noqa: N801 - a decorator
     def __reduce__(self) -> str:
         return self.__qualname__
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if not carries(args):
             return self.function(*args, **kwargs)
         if len(args) == 1 and not self.is_elementwise:
@@ -196,7 +196,7 @@ class on_pairs:  # noqa: N801 - a decorator
 
     # --- in forward mode: pairs
 
-    def _apply(self, *args: Any, **kwargs: Any) -> Any:
+    def _apply(self, /, *args: Any, **kwargs: Any) -> Any:
         """The function of pairs."""
         with np.errstate(all="ignore"):
             return self._inward(self.function(*map(unpaired, args), **kwargs))
@@ -218,7 +218,7 @@ class on_pairs:  # noqa: N801 - a decorator
         self.makers.update(enumerate(makers))
 
         def on_tape(maker: Callable[..., Any]) -> Callable[..., Any]:
-            def made(ans: Any, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
+            def made(ans: Any, /, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
                 pull = maker(self._outward(ans), *map(unpaired, args), **kwargs)
                 return lambda g: pair(pull(self._outward(g)))
 
@@ -229,7 +229,7 @@ class on_pairs:  # noqa: N801 - a decorator
     def deftogether(self, maker: Callable[..., Callable[[Any], Sequence[Any]]]) -> None:
         """A reverse rule of the first arguments taken together, as `primitive.together`."""
 
-        def made(ans: Any, *args: Any, **kwargs: Any) -> Callable[[Any], Sequence[Any]]:
+        def made(ans: Any, /, *args: Any, **kwargs: Any) -> Callable[[Any], Sequence[Any]]:
             pulls = maker(self._outward(ans), *map(unpaired, args), **kwargs)
             return lambda g: tuple(map(pair, pulls(self._outward(g))))
 
@@ -240,7 +240,7 @@ class on_pairs:  # noqa: N801 - a decorator
         self.rules.update(enumerate(rules))
 
         def on_tape(rule: Callable[..., Any]) -> Callable[..., Any]:
-            def made(g: Any, ans: Any, *args: Any, **kwargs: Any) -> Any:
+            def made(g: Any, ans: Any, /, *args: Any, **kwargs: Any) -> Any:
                 return self._inward(
                     rule(unpaired(g), self._outward(ans), *map(unpaired, args), **kwargs)
                 )
@@ -387,7 +387,9 @@ class _Call(Rule):
         ]
 
 
-def _push_partial(partial: Callable[..., Any], g: Any, ans: Any, *args: Any, **kwargs: Any) -> Any:
+def _push_partial(
+    partial: Callable[..., Any], g: Any, ans: Any, /, *args: Any, **kwargs: Any
+) -> Any:
     return partial(ans, *args, **kwargs) * g
 
 

@@ -7,6 +7,7 @@ public functions of numbers, so that they can be differentiated again.
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import threading
 import warnings
@@ -185,7 +186,7 @@ class primitive:  # noqa: N801 - a decorator
                     f"derivative is 0, not {type(rule).__name__}"
                 )
         if argnums is None:
-            return list(enumerate(rules))
+            argnums = range(len(rules))
         positions = list(argnums) if isinstance(argnums, Sequence) else [argnums]
         for k in positions:
             if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 0:
@@ -198,11 +199,25 @@ class primitive:  # noqa: N801 - a decorator
                 f"the primitive {self._name}: there are {len(rules)} {what}s for "
                 f"{len(positions)} arguments, argnums={argnums!r}"
             )
+        code = getattr(self.function, "__code__", None)
+        if code is not None and not code.co_flags & inspect.CO_VARARGS:
+            n = code.co_argcount
+            if any(k >= n for k in positions):
+                raise ValueError(
+                    f"the primitive {self._name} takes {n} arguments by position, but there is a "
+                    f"{what} for argument {max(positions)}, counted from 0"
+                )
         return list(zip(map(int, positions), rules, strict=True))
 
     def _puller(self, k: int, ans: Any, args: Sequence[Any], kw: dict[str, Any]) -> Any:
         """What the reverse rule of an argument makes for one call."""
-        pull = self._pull_rule(k)(ans, *args, **kw)  # type: ignore[misc]
+        rule: Any = self._pull_rule(k)
+        try:
+            pull = rule(ans, *args, **kw)
+        except TypeError as error:
+            form = f"the reverse rule of argument {k} is called as maker(ans, *args, **kw)"
+            self._check_call(error, form, 1 + len(args))
+            raise
         if not callable(pull):
             raise TypeError(
                 f"the primitive {self._name}: a reverse rule returns a function of the cotangent, "
@@ -210,6 +225,52 @@ class primitive:  # noqa: N801 - a decorator
                 f"{'; is a return missing?' if pull is None else ''}"
             )
         return pull
+
+    def _pulled(self, k: int, pull: Callable[[Any], Any], g: Any, of: Number) -> Number:
+        """The cotangent of an argument, by what its reverse rule made."""
+        try:
+            cotangent = pull(g)
+        except TypeError as error:
+            form = f"what the reverse rule of argument {k} returns is called as pull(g)"
+            self._check_call(error, form, 1)
+            raise
+        return self._like(cotangent, of, f"the cotangent of argument {k}")
+
+    def _tangents(
+        self,
+        k: int,
+        rule: Callable[..., Any],
+        g: Any,
+        ans: Any,
+        results: Sequence[Number],
+        args: Sequence[Any],
+        kw: dict[str, Any],
+    ) -> list[Number]:
+        """The tangents of all results, by the forward rule of an argument."""
+        try:
+            found = _as_list(rule(g, ans, *args, **kw))
+        except TypeError as error:
+            form = f"the forward rule of argument {k} is called as rule(g, ans, *args, **kw)"
+            self._check_call(error, form, 2 + len(args))
+            raise
+        what = f"the tangent by argument {k}"
+        if len(found) != len(results):
+            raise ValueError(
+                f"the primitive {self._name} returns {len(results)} results, but the forward rule "
+                f"of argument {k} {len(found)} tangents: it returns a tuple of one for each"
+            )
+        return [self._like(t, x, what) for t, x in zip(found, results, strict=True)]
+
+    def _check_call(self, error: TypeError, form: str, n: int) -> None:
+        """Of a rule that takes other than the n arguments that it was given, say how it is called.
+
+        What a rule raises by itself has a traceback that goes on into the rule.
+        """
+        if error.__traceback__ is not None and error.__traceback__.tb_next is None:
+            given = f"{n} argument{'s' if n > 1 else ''}"
+            raise TypeError(
+                f"the primitive {self._name}: {form}, here with {given}, but {error}"
+            ) from error
 
     def _push_rule(self, k: int) -> Callable[..., Any] | None:
         """The forward rule of an argument, or what follows from its reverse rule."""
@@ -236,7 +297,7 @@ class primitive:  # noqa: N801 - a decorator
 
     # --- calls
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if kwargs and carries(kwargs):
             raise self._refused(kwargs)
         tag = binding.tag_of_arguments(args)
@@ -339,7 +400,7 @@ class primitive:  # noqa: N801 - a decorator
         rules = [rule for rule in self.pulls.values() if rule is not None]
         return bool(rules) and all(map(_is_partial, rules))
 
-    def _broadcast_over_lanes(self, which: Sequence[int], *args: Any, **kwargs: Any) -> Any:
+    def _broadcast_over_lanes(self, which: Sequence[int], /, *args: Any, **kwargs: Any) -> Any:
         """An elementwise function of arguments, some of which have an axis of points in front."""
         ndim = max(np.ndim(x) + (k not in which) for k, x in enumerate(args))
         spread = [
@@ -403,9 +464,8 @@ class primitive:  # noqa: N801 - a decorator
             if rule is None:
                 continue
             with binding.Quiet():
-                parts = _as_list(rule(binding.ruled(tangent), answer, *inputs, **kwargs))
-            what = f"the tangent by argument {k}"
-            pushed = [self._like(t, a, what) for t, a in zip(parts, results, strict=True)]
+                g = binding.ruled(tangent)
+                pushed = self._tangents(k, rule, g, answer, results, inputs, kwargs)
             total = pushed if total is None else [x + y for x, y in zip(total, pushed)]  # noqa: B905
         return [np.zeros(binding.shape(a)) for a in results] if total is None else total
 
@@ -684,7 +744,7 @@ class Rule:
             self.operation.refusals[k]()
         make = self.operation._puller
         pull = at.pull(k, lambda: make(k, at.ans, at.args, self.kwargs))
-        return self.operation._like(pull(g), at.args[k], f"the cotangent of argument {k}")
+        return self.operation._pulled(k, pull, g, at.args[k])
 
     def push(
         self,
@@ -775,7 +835,7 @@ def _stretches(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
 
 
 def _push_by_transposing(
-    operation: primitive, k: int, g: Number, ans: Any, *args: Any, **kw: Any
+    operation: primitive, k: int, g: Number, ans: Any, /, *args: Any, **kw: Any
 ) -> Any:
     pull = operation._puller(k, ans, args, kw)
     several = type(ans) is tuple
@@ -783,23 +843,21 @@ def _push_by_transposing(
 
     def along(*cotangents: Number) -> list[Number]:
         given = binding.ruled(tuple(cotangents)) if several else binding.ruled(cotangents[0])
-        return [operation._like(pull(given), args[k], f"the cotangent of argument {k}")]
+        return [operation._pulled(k, pull, given, args[k])]
 
     tangents = _transposed(operation, along, cotangents, [g], k, "forward")
     return tuple(tangents) if several else tangents[0]
 
 
 def _pull_by_transposing(
-    operation: primitive, k: int, ans: Any, *args: Any, **kw: Any
+    operation: primitive, k: int, ans: Any, /, *args: Any, **kw: Any
 ) -> Callable[[Any], Number]:
     rule: Any = operation.pushes[k]
     results = _as_list(ans)
     tangent = np.zeros(binding.shape(args[k])) if binding.shape(args[k]) else 0.0
 
     def along(tangent: Number) -> list[Number]:
-        tangents = _as_list(rule(binding.ruled(tangent), ans, *args, **kw))
-        what = f"the tangent by argument {k}"
-        return [operation._like(t, x, what) for t, x in zip(tangents, results, strict=True)]
+        return operation._tangents(k, rule, binding.ruled(tangent), ans, results, args, kw)
 
     def pull(g: Any) -> Number:
         return _transposed(operation, along, [tangent], _as_list(g), k, "reverse")[0]
@@ -820,6 +878,8 @@ def _transposed(
         try:
             outs = linear(*recording.lifted)
         except TypeError as error:
+            if str(error).startswith(f"the primitive {operation._name}: "):
+                raise  # which says what is wrong with the rule there is
             raise TypeError(
                 f"the primitive {operation._name} has no {mode}-mode rule for its argument {k}, "
                 "and none follows from the other one, which does not take a number with "
@@ -886,7 +946,13 @@ def _scaled(
     operation: primitive, rule: Callable[..., Any], g: Number, ans: Number, args: Any, kw: Any
 ) -> Number:
     """The tangent or cotangent g times the partial that a rule gives, in the shape of ans."""
-    partial = operation._real(rule(ans, *args, **kw), "a partial")
+    try:
+        found = rule(ans, *args, **kw)
+    except TypeError as error:
+        form = "a partial is called as rule(ans, *args, **kw)"
+        operation._check_call(error, form, 1 + len(args))
+        raise
+    partial = operation._real(found, "a partial")
     if not _stretches(binding.shape(partial), binding.shape(ans)):
         raise ValueError(
             f"the primitive {operation._name}: a partial has the shape {binding.shape(partial)}, "
@@ -896,13 +962,19 @@ def _scaled(
 
 
 def _push_partial(
-    operation: primitive, rule: Callable[..., Any], g: Number, ans: Number, *args: Any, **kw: Any
+    operation: primitive,
+    rule: Callable[..., Any],
+    g: Number,
+    ans: Number,
+    /,
+    *args: Any,
+    **kw: Any,
 ) -> Number:
     return _scaled(operation, rule, g, ans, args, kw)
 
 
 def _pull_partial(
-    operation: primitive, rule: Callable[..., Any], k: int, ans: Number, *args: Any, **kw: Any
+    operation: primitive, rule: Callable[..., Any], k: int, ans: Number, /, *args: Any, **kw: Any
 ) -> Callable[[Number], Number]:
     def pull(g: Number) -> Number:
         return _summed_to(_scaled(operation, rule, g, ans, args, kw), binding.shape(args[k]))

@@ -23,14 +23,14 @@ from typing import Any
 
 try:
     from scipy import optimize as _scipy_optimize
-    from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+    from scipy.optimize import Bounds, linprog, milp
 except ImportError as _error:
     raise ImportError(
         "cadiff.optimize hands its work to SciPy, which is not installed here: "
         'pip install "cadiff[scipy]"'
     ) from _error
 
-from ._constraints import NonlinearConstraint
+from ._constraints import LinearConstraint, NonlinearConstraint
 from ._fits import curve_fit, least_squares
 from ._global import basinhopping, differential_evolution, dual_annealing, shgo
 from ._history import History

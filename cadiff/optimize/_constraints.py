@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass
 from typing import Any
 
 import numpy as np
 from scipy import optimize
 
 from ..numpy import asarray, dot
+from ..transforms import flatten
 from ._objectives import Derivatives
-from ._vectors import FloatArray, Parameters
+from ._vectors import OF_VECTOR, FloatArray, Parameters, flat, flat_results
 
 Function = Callable[..., Any]
 
@@ -26,9 +28,10 @@ class NonlinearConstraint(optimize.NonlinearConstraint):  # type: ignore[misc]
     Parameters
     ----------
     fun : callable
-        `fun(x)` returns a number, an array or a list of numbers, of m in all.
+        `fun(x)` returns a number, an array or a container of numbers, of m in all.
     lb, ub : array_like
-        Bounds, of shape (m,) or numbers; equal ones make an equation.
+        Bounds, of shape (m,) or numbers, or a container as fun returns it; equal ones make an
+        equation.
     jac, hess : callable or anything else that SciPy takes, optional
         As in SciPy. What is given here is used.
     keep_feasible : array_like of bool, optional
@@ -67,6 +70,48 @@ class NonlinearConstraint(optimize.NonlinearConstraint):  # type: ignore[misc]
         return _as_matrix(self._derivatives.matrix("jacobian", x, may_be_sparse=False), len(x))
 
 
+class LinearConstraint(optimize.LinearConstraint):  # type: ignore[misc]
+    """Weighted sums between bounds: `lb <= A @ x <= ub`.
+
+    The parameters are those of `scipy.optimize.LinearConstraint`, whose object this is, but for a
+    row of A, which may be a container of the form of the parameters.
+
+    Parameters
+    ----------
+    A : array_like or sparse matrix, shape (m, n); or container
+        A column for each number of the vector that `cadiff.flatten` makes of the parameters. A
+        dict or dataclass is one row, and a list of them are as many.
+    lb, ub : array_like, optional
+        Bounds, of shape (m,) or numbers; equal ones make an equation.
+    keep_feasible : array_like of bool, optional
+        As in SciPy.
+    """
+
+    def __init__(
+        self, A: Any, lb: Any = -np.inf, ub: Any = np.inf, keep_feasible: Any = False
+    ) -> None:
+        super().__init__(_matrix_of(A), lb, ub, keep_feasible)
+
+
+def _matrix_of(rows: Any) -> Any:
+    if _is_row(rows):
+        rows = [rows]
+    elif not (isinstance(rows, (list, tuple)) and any(map(_is_row, rows))):
+        return rows
+    vectors = [flatten(row)[0] for row in rows]
+    lengths = sorted({len(vector) for vector in vectors})
+    if len(lengths) > 1:
+        raise ValueError(
+            f"the rows of a LinearConstraint have one number for each of x0, not {lengths[0]} and "
+            f"{lengths[-1]}"
+        )
+    return np.array(vectors)
+
+
+def _is_row(part: Any) -> bool:
+    return isinstance(part, Mapping) or (is_dataclass(part) and not isinstance(part, type))
+
+
 def with_derivatives(constraints: Any, parameters: Parameters, method: str) -> Any:
     """Constraints of vectors, with the derivatives that a method takes."""
     if isinstance(constraints, Mapping):
@@ -74,7 +119,18 @@ def with_derivatives(constraints: Any, parameters: Parameters, method: str) -> A
     if isinstance(constraints, optimize.NonlinearConstraint):
         return _of_vector(constraints, parameters, method)
     if isinstance(constraints, optimize.LinearConstraint):
+        n, columns = len(parameters.vector), np.shape(constraints.A)[-1]
+        if columns != n:
+            raise ValueError(
+                f"the matrix of a LinearConstraint has {columns} columns, but x0 has {n} numbers: "
+                f"they are {OF_VECTOR}"
+            )
         return constraints
+    if callable(constraints):
+        raise TypeError(
+            "constraints are NonlinearConstraint(c, lb, ub), LinearConstraint(A, lb, ub), or "
+            f"dicts as SciPy takes them, or a list of these, not {constraints!r}"
+        )
     return [with_derivatives(one, parameters, method) for one in constraints]
 
 
@@ -95,14 +151,16 @@ def _of_vector(constraint: Any, parameters: Parameters, method: str) -> Any:
     is_own = isinstance(constraint, NonlinearConstraint)
     jac = constraint.given_jac if is_own else constraint.jac
     hess = constraint.given_hess if is_own else constraint.hess
-    fun = parameters.of_vectors(constraint.fun)
+    fun = parameters.of_vectors(flat_results(constraint.fun))
     may_be_sparse = method == "trust-constr"
     if jac is None or (not is_own and jac == "2-point"):
-        derivatives = Derivatives(constraint.fun, parameters, (), "NonlinearConstraint")
+        derivatives = Derivatives(
+            flat_results(constraint.fun), parameters, (), "NonlinearConstraint"
+        )
         fun = derivatives.value
         jac = _jacobian_of(derivatives, may_be_sparse)
         if hess is None and may_be_sparse:
-            hess = _hessian_of(derivatives)
+            hess = _hessian_of(derivatives, parameters.vector)
     elif callable(jac) and parameters.unflatten is not None:
         raise TypeError(
             "a constraint on parameters in containers has its jac filled in: leave it out"
@@ -111,8 +169,8 @@ def _of_vector(constraint: Any, parameters: Parameters, method: str) -> Any:
         hess = None  # methods that have no use for it warn of one
     return optimize.NonlinearConstraint(
         fun,
-        constraint.lb,
-        constraint.ub,
+        flat(constraint.lb),
+        flat(constraint.ub),
         jac,
         hess,
         constraint.keep_feasible,
@@ -129,16 +187,19 @@ def _of_dict(constraint: Mapping[str, Any], parameters: Parameters, method: str)
             f"not {constraint!r}"
         )
     args = result.pop("args", ())
-    derivatives = Derivatives(result["fun"], parameters, tuple(args), "minimize")
+    derivatives = Derivatives(flat_results(result["fun"]), parameters, tuple(args), "minimize")
     result["fun"] = derivatives.value
     given = result.get("jac")
     if given is None and method == "trust-constr" and result.get("type") in ("eq", "ineq"):
         upper = 0.0 if result["type"] == "eq" else np.inf
-        jac, hess = _jacobian_of(derivatives, may_be_sparse=True), _hessian_of(derivatives)
+        jac = _jacobian_of(derivatives, may_be_sparse=True)
+        hess = _hessian_of(derivatives, parameters.vector)
         return optimize.NonlinearConstraint(derivatives.value, 0.0, upper, jac, hess)
     if given is None:
         result["jac"] = _jacobian_of(derivatives, method == "trust-constr")
     elif callable(given):
+        derivatives.be_plain()
+        result["fun"] = derivatives.plain_value
         result["jac"] = lambda x: given(parameters.given(x), *args)
     return result
 
@@ -163,10 +224,14 @@ def weighted(f: Function) -> Function:
     return weighted_sum
 
 
-def _hessian_of(derivatives: Derivatives) -> Function:
-    """`hess(x, v)`: of the constraints' sum with weights v."""
+def _hessian_of(derivatives: Derivatives, x: FloatArray) -> Function | None:
+    """`hess(x, v)`: of the constraints' sum with weights v; None where there is none at x."""
     places = Parameters(np.zeros(derivatives.n), "NonlinearConstraint")
     total = Derivatives(weighted(derivatives.program), places, (), "NonlinearConstraint")
+
+    total.args = (np.ones(np.size(derivatives.value(x))), *derivatives.args)
+    if not total.has_second_derivatives(x):
+        return None
 
     def hessian(x: FloatArray, v: FloatArray) -> Any:
         total.args = (np.asarray(v, dtype=np.float64), *derivatives.args)

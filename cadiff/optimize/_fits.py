@@ -13,18 +13,20 @@ from scipy import optimize
 
 from .. import numpy as cnp
 from .. import transforms
-from ..binding import MissingRuleError
+from ..inspection import make_tape
+from ..programs import Program
 from ._minimize import in_containers
-from ._objectives import Derivatives, program_of
+from ._objectives import FEW_VARIABLES, Derivatives, program_of
 from ._progress import Progress
 from ._signatures import called_like
-from ._vectors import FloatArray, Parameters
+from ._vectors import FloatArray, Parameters, check_plain, flat_results
 
 LARGEST_REFINEMENT = 1e-2  # of the residuals: what changes more was no minimum
 UNDETERMINED = "Covariance of the parameters could not be estimated"  # as SciPy says
 LAST_STEP = 1e-10  # of each parameter: the square of it is what Newton's method would change next
 LOOSE, TIGHT = 1e-8, 1e-14  # for LSMR; with SciPy's 1e-6, ill-conditioned problems stall
-EAGER_JACOBIANS = 32  # of a curve, beyond which it is worth recording; most fits take fewer
+EAGER_JACOBIANS = 32  # beyond which it is worth recording curves and arrays; most fits take fewer
+LONG_ARRAYS = 32  # residuals for each operation, from which on it is the arrays that take the time
 
 
 @called_like(optimize.least_squares)
@@ -34,14 +36,15 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     Parameters
     ----------
     fun : callable
-        `fun(x, *args, **kwargs)` returns the residuals: an array or a list of numbers, or one
-        number. It is written with functions of `cadiff.numpy` (or NumPy's, which dispatch), and
-        may have loops and branches.
+        `fun(x, *args, **kwargs)` returns the residuals: a number, an array, or a container of
+        them, of which the result has a vector. It is written with functions of `cadiff.numpy` (or
+        NumPy's, which dispatch), and may have loops and branches.
     x0 : array_like, shape (n,), or container
         Where to begin. Of a container fun gets the same one, and so has the result in `x`.
     jac : optional
-        As in SciPy, but for what it is if it is left out: the Jacobian by a compiled program,
-        sparse where the structure is. `"2-point"` asks for finite differences.
+        As in SciPy, but for what it is if it is left out: the exact Jacobian, sparse where the
+        structure is, by a compiled program (of long arrays and few parameters where many are
+        taken). `"2-point"` asks for finite differences.
     bounds, method, ftol, ...
         As in SciPy, but for `tr_options`: with a sparse Jacobian that was filled in, LSMR solves
         linear systems in up to 10 n steps, to 1e-8 as long as the sum of squares falls by much,
@@ -66,7 +69,9 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     Warns
     -----
     RuntimeWarning
-        Afterwards, if finite differences would have taken less than half of the time.
+        Afterwards, if derivatives took more than half a second, and finite differences would have
+        taken less than half of the time. And where all derivatives are 0 at x0, but fun is not
+        level: it computes with plain values, such as `v.item()`.
 
     Examples
     --------
@@ -85,7 +90,9 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     jac = given.pop("jac", None)
     residuals = functools.partial(fun, **kwargs) if kwargs else fun
     with Progress("least_squares", progress) as bar:
-        derivatives = Derivatives(residuals, parameters, args, "least_squares")
+        if callable(residuals) and not isinstance(residuals, Program):
+            residuals = flat_results(residuals)
+        derivatives = _Residuals(residuals, parameters, args, "least_squares")
         may_be_sparse = given.get("method") != "lm" and given.get("tr_solver") != "exact"
         tolerance: _Tolerance | None = None
         latest: list[Any] = [None]
@@ -113,6 +120,7 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
                 options = {"atol": tolerance.number, "btol": tolerance.number}
                 given["tr_options"] = {**options, "maxiter": 10 * derivatives.n}
         elif callable(jac):
+            derivatives.be_plain()
             given["jac"] = lambda x: jac(parameters.given(x), *args, **kwargs)
         else:
             given["jac"] = jac
@@ -140,6 +148,42 @@ class _Tolerance:
         gain = max(0.0, 1.0 - squares / self._squares) if self._squares > 0.0 else 0.0
         self._squares = squares
         self.number[...] = min(LOOSE, max(TIGHT, LOOSE * gain))
+
+
+class _Residuals(Derivatives):
+    """Residuals with their Jacobian, by f itself where to record it costs more than it saves."""
+
+    def __init__(self, f: Callable[..., Any], *others: Any) -> None:
+        super().__init__(f, *others)
+        is_recorded = self.n >= FEW_VARIABLES or isinstance(f, Program)
+        self._eager = 0 if is_recorded else 1  # so many Jacobians; more if there are long arrays
+        self._jacobians = 0
+        self._size = 0
+
+    def value(self, x: FloatArray) -> Any:
+        if self._jacobians >= self._eager:
+            return super().value(x)
+        result = self.eager_value(x)
+        check_plain(result, self.name)
+        self._size = np.size(result)
+        return result
+
+    def matrix(self, what: str, x: FloatArray, may_be_sparse: bool = True) -> Any:
+        if self._eager and not self._jacobians:
+            self._eager = EAGER_JACOBIANS if self._is_of_arrays(x) else 0
+        self._jacobians += 1
+        if self._jacobians > self._eager:
+            matrix = super().matrix(what, x, may_be_sparse)
+        else:
+            matrix = self.eager_jacobian(x)
+        self.check_zeros(x, matrix.data if hasattr(matrix, "nnz") else matrix)
+        return matrix
+
+    def _is_of_arrays(self, x: FloatArray) -> bool:
+        """Whether f has few operations, on long arrays."""
+        if self._size < LONG_ARRAYS:
+            return False
+        return self._size >= LONG_ARRAYS * len(make_tape(self.eager_value)(x))
 
 
 def _check(given: dict[str, Any], parameters: Parameters) -> None:
@@ -201,6 +245,14 @@ def curve_fit(given: dict[str, Any], progress: bool) -> Any:
             "curve_fit takes parameters by position, so p0 is a list of numbers; least_squares "
             "takes parameters in a dict, and a function of the residuals"
         )
+    check_plain((given["ydata"], given.get("sigma")), "curve_fit")
+    if np.ndim(given["ydata"]) > 1:
+        raise ValueError(
+            f"curve_fit takes ydata with one axis, not of shape {np.shape(given['ydata'])}: pass "
+            "ydata.ravel(), and an f whose result is raveled, too"
+        )
+    if given.get("sigma") is not None:
+        given["sigma"] = np.atleast_1d(given["sigma"])  # SciPy takes a number without jac alone
     if jac == "2-point" and given.get("method") is None and _is_unbounded(given):
         given["method"] = "lm"  # whose differences SciPy asks for by no jac
         jac = "differences"
@@ -215,9 +267,16 @@ def curve_fit(given: dict[str, Any], progress: bool) -> Any:
         @functools.wraps(f)
         def values(xdata: Any, *params: float) -> Any:
             if jacobians < EAGER_JACOBIANS:
-                result = np.asarray(f(xdata, *params))
+                result = f(xdata, *params)
             else:
-                result = np.asarray(program(np.array(params), xdata))
+                result = program(np.array(params), xdata)
+            check_plain(result, "curve_fit")
+            result = np.asarray(result)
+            if result.ndim > 1:
+                raise ValueError(
+                    f"f returned an array of shape {result.shape}, where curve_fit takes a vector "
+                    f"of as many numbers as ydata, {np.size(given['ydata'])}: return its ravel()"
+                )
             bar.show(result, None)
             return result
 
@@ -275,8 +334,8 @@ def _refined(
         matrix = whiten(jacobian(xdata, *params))
         try:
             step = np.linalg.solve(hessian(params), -(matrix.T @ residuals))
-        except (np.linalg.LinAlgError, MissingRuleError):
-            return None
+        except (np.linalg.LinAlgError, TypeError, NotImplementedError):
+            return None  # there are no second derivatives of what has rules for first ones alone
         change = float(np.linalg.norm(matrix @ step))
         shortest = min(shortest, LARGEST_REFINEMENT * float(np.linalg.norm(residuals)))
         if not change < shortest:

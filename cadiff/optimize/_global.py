@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
+from ._history import take_points
 from ._minimize import fill_in, in_containers, method_of, minimize
 from ._objectives import Objective
 from ._progress import Progress
@@ -44,6 +45,7 @@ def basinhopping(given: dict[str, Any], progress: bool) -> Any:
     be a container. `progress` shows a bar of evaluations.
     """
     parameters = Parameters(given.pop("x0"), "basinhopping")
+    take_points(given, parameters.unflatten)
     local = dict(given.get("minimizer_kwargs") or {})
     fun = given["func"]
     with Progress("basinhopping", progress) as bar:
@@ -64,7 +66,13 @@ def _start(given: dict[str, Any], name: str) -> Parameters:
     if isinstance(bounds, optimize.Bounds):
         lower = np.atleast_1d(np.asarray(bounds.lb, dtype=np.float64))
     else:
-        lower = np.array([0.0 if low is None else low for low, _ in bounds], dtype=np.float64)
+        try:
+            lower = np.array([0.0 if low is None else low for low, _ in bounds], dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise type(error)(
+                f"{name} takes bounds as pairs (lower, upper), one for each number, or as "
+                f"Bounds(lower, upper), not {bounds!r}"
+            ) from error
     return Parameters(np.where(np.isfinite(lower), lower, 0.0), name)
 
 
@@ -77,6 +85,7 @@ def dual_annealing(given: dict[str, Any], progress: bool) -> Any:
     evaluations.
     """
     parameters = _start(given, "dual_annealing")
+    take_points(given, None)
     local = dict(given.get("minimizer_kwargs") or {})
     n = len(parameters.vector)
     if not local:  # what SciPy takes if there are none

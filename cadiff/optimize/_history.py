@@ -16,8 +16,8 @@ class History:
     """A callback that keeps the way of an optimisation: `minimize(f, x0, callback=History())`.
 
     The result then has it as `result.history`. `minimize` fills it in whatever the method, as
-    `lbfgs`, `sgd` and `adam` do; with other optimisers it keeps what SciPy tells to callbacks that
-    take an `intermediate_result`. `cadiff.plot.convergence` and `contours` draw it.
+    `lbfgs`, `sgd` and `adam` do; with other optimisers it keeps what SciPy tells to callbacks.
+    `cadiff.plot.convergence` and `contours` draw it.
 
     Attributes
     ----------
@@ -59,6 +59,9 @@ class History:
     def __len__(self) -> int:
         return len(self._points)
 
+    def __bool__(self) -> bool:
+        return True  # an empty one, too: SciPy has "if callback:"
+
     def __repr__(self) -> str:
         return f"<cadiff.optimize.History of {len(self)} steps>"
 
@@ -83,3 +86,16 @@ class History:
             self.unflatten = unflatten
         self._values.append(float(values) if values.ndim == 0 else 0.5 * float(np.sum(values**2)))
         self._norms.append(norm)
+
+
+def take_points(given: dict[str, Any], unflatten: Callable[[Any], Any] | None) -> None:
+    """Let a callback take what SciPy gives: a vector, and further arguments, the value first.
+
+    A History keeps the two; others get parameters as they were given to the optimiser.
+    """
+    callback = given.get("callback")
+    if isinstance(callback, History):
+        callback.unflatten = unflatten
+        given["callback"] = lambda x, value, *state: callback.note(np.asarray(x), value)
+    elif callback is not None and unflatten is not None:
+        given["callback"] = lambda x, *state: callback(unflatten(np.asarray(x)), *state)

@@ -44,7 +44,8 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
         the gradient for all methods that take one; products with the Hessian for Newton-CG,
         trust-ncg and trust-krylov; the Hessian for dogleg and trust-exact; and for trust-constr
         the Hessian, sparse where it has few entries (or products with it, if it is large and
-        dense), with those of the constraints.
+        dense), with those of the constraints, unless primitives have rules for first derivatives
+        alone: then SciPy approximates it.
     method, bounds, constraints, tol, callback, options
         As in SciPy. Jacobians of constraints are filled in where they are left out. Bounds are of
         vectors, with parameters in containers those of `cadiff.flatten`.
@@ -66,7 +67,9 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
     Warns
     -----
     RuntimeWarning
-        Afterwards, if finite differences would have taken less than half of the time.
+        Afterwards, if derivatives took more than half a second, and finite differences would have
+        taken less than half of the time. And where all derivatives are 0 at x0, but fun is not
+        level: it computes with plain values, such as `v.item()`.
 
     Examples
     --------
@@ -148,6 +151,8 @@ def fill_in(
         given["fun"], given["jac"] = objective.value_at, objective.gradient
     else:
         given["fun"] = objective.value_alone
+        if callable(jac):
+            objective.be_plain()
     if given.get("hess") is not None or given.get("hessp") is not None:
         return
     if method in BY_HESSIAN:
@@ -156,6 +161,8 @@ def fill_in(
         given["hessp"] = objective.product
     elif method in BY_EITHER:
         n, x = objective.n, parameters.vector
+        if not objective.has_second_derivatives(x):
+            return
         if n <= LARGE_HESSIAN or objective.is_sparse("hessian", x):
             given["hess"] = lambda x: objective.matrix("hessian", x)
         else:

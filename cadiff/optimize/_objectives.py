@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import transforms
 from ..inspection.texts import counted
 from ..programs import Program
 from ._progress import Progress
-from ._vectors import FloatArray, Parameters
+from ._vectors import FloatArray, Parameters, check_plain
 
 FEW_VARIABLES = 50  # matrices by so few are dense
 SPARSE = 0.25  # of the entries of a matrix, at most
 LARGE_HESSIAN = 2_000  # variables; larger ones that are not sparse are multiplied by vectors only
 SOME_RECORDINGS = 4  # which a function may need, one for each of its branches
+STEP = 1e-6  # to either side of the start, relative to it, where all derivatives are 0 there
+LEAST_SLOPE = 1e-5  # of what is not level
 LONG = 0.5  # seconds in derivatives, beyond which it is worth asking what differences would cost
 
 
@@ -49,9 +52,16 @@ class Derivatives:
         self._is_plain = False
         self.program = program_of(self._function)
         self._is_sparse: dict[str, bool] = {}
+        self._is_begun = False
 
     def value(self, x: FloatArray) -> Any:
-        return self.program(x, *self.args)
+        result = self.program(x, *self.args)
+        check_plain(result, self.name)
+        return result
+
+    def be_plain(self) -> None:
+        """Run f itself for its plain value: a jac of the user's may use what f has left behind."""
+        self._is_plain = True
 
     def plain_value(self, x: FloatArray) -> Any:
         """The value of a function that may compute with nothing but plain numbers."""
@@ -60,7 +70,20 @@ class Derivatives:
                 return self.value(x)
             except (TypeError, NotImplementedError):
                 self._is_plain = True
+        result = self.eager_value(x)
+        check_plain(result, self.name)
+        return result
+
+    def eager_value(self, x: Any) -> Any:
+        """The value by f itself, of plain numbers or others."""
         return self._function(x, *self.args)
+
+    def eager_jacobian(self, x: FloatArray) -> NDArray[Any]:
+        """The Jacobian of f itself, which is recorded for this point alone."""
+        return self.timed(self._eager_jacobian, x)  # type: ignore[no-any-return]
+
+    def _eager_jacobian(self, x: FloatArray, *args: Any) -> NDArray[Any]:
+        return transforms.jacobian(self._function)(x, *args)  # type: ignore[no-any-return]
 
     def timed(self, method: Callable[..., Any], *args: Any) -> Any:
         begun = perf_counter()
@@ -85,6 +108,46 @@ class Derivatives:
         """The Jacobian or Hessian at x."""
         sparse = may_be_sparse and self.is_sparse(what, x)
         return self.timed(getattr(self.program, f"sparse_{what}" if sparse else what), x)
+
+    def has_second_derivatives(self, x: FloatArray) -> bool:
+        """Whether there are any of a number: primitives may have rules for first ones alone."""
+        try:
+            if self.n <= LARGE_HESSIAN or self.is_sparse("hessian", x):
+                self.matrix("hessian", x)
+            else:
+                self.program.hvp(x, np.ones(self.n), *self.args)
+        except (TypeError, NotImplementedError):
+            return False
+        return True
+
+    def check_zeros(self, x: FloatArray, derivative: NDArray[Any]) -> None:
+        """Warn if all derivatives are 0 at the start, where f is neither level nor stationary.
+
+        Such an f takes plain values of its numbers, and an optimiser is content with the start.
+        At a stationary point f differs by more from its values on either side than these do.
+        """
+        was_begun, self._is_begun = self._is_begun, True
+        if was_begun or np.any(derivative):
+            return
+        step = STEP * np.maximum(1.0, np.abs(x)) * np.linspace(0.5, 1.0, len(x))
+        try:
+            with np.errstate(all="ignore"):
+                below, at, above = (
+                    np.asarray(self.eager_value(y), dtype=np.float64)
+                    for y in (x - step, x, x + step)
+                )
+        except Exception:  # beyond the domain: nothing is known
+            return
+        slope, curvature = np.abs(above - below), np.abs(above - 2.0 * at + below)
+        rounding = LEAST_SLOPE * STEP * np.maximum(1.0, np.abs(at))
+        if np.any((slope > 10.0 * curvature) & (slope > rounding)):
+            warnings.warn(
+                f"{self.name} starts where all derivatives are 0, but f is not level there: "
+                "v.item() and cadiff.value(v) in f are plain numbers, by which nothing is "
+                'differentiated. jac="2-point" takes finite differences',
+                RuntimeWarning,
+                stacklevel=2,
+            )
 
     def warn_if_slow(self, x: FloatArray, many: int) -> None:
         """Warn where so many values for each derivative would have taken half of the time."""
@@ -140,6 +203,8 @@ class Objective(Derivatives):
         if self._point is None or not np.array_equal(self._point, x):
             self._point = None
             self._value, self._gradient = self.timed(self.program.value_and_grad, x)
+            check_plain(self._value, self.name)
+            self.check_zeros(x, self._gradient)
             self._point = np.array(x)
             self._progress.show(self._value, self._gradient)
 

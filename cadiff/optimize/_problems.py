@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,10 @@ def problem(
 
 
 class Problem:
-    """What `problem` makes. Methods take a vector x of n numbers."""
+    """What `problem` makes. Methods take a vector x of n numbers.
+
+    `n` and `m`, the number of constraints, are None until a point is known.
+    """
 
     def __init__(
         self,
@@ -73,12 +76,16 @@ class Problem:
     ) -> None:
         self._function = f
         self._args = args
-        functions = [constraints] if callable(constraints) else list(constraints)
+        functions: list[Any] = [constraints]
+        if isinstance(constraints, Iterable) and not isinstance(constraints, (Mapping, str)):
+            functions = list(constraints)
         for function in functions:
             if not callable(function):
                 raise TypeError(
-                    f"problem takes constraints as functions c(x), not {type(function).__name__}"
+                    f"problem takes constraints as functions c(x), not {type(function).__name__}: "
+                    "bounds on what they return are given to the solver"
                 )
+        self._functions = functions
         self._constraints = program_of(_joined(functions)) if functions else None
         self._objective: Objective | None = None
         self._jacobian: Structure | None = None
@@ -86,34 +93,52 @@ class Problem:
         self._lagrangian: Any = None
         self.x0: FloatArray | None = None
         self.n: int | None = None
-        self.m = 0
+        self.m: int | None = 0 if self._constraints is None else None
         if x0 is not None:
-            self._begin(np.array(x0, dtype=np.float64))
+            self._begin(x0)
 
-    def _begin(self, x: FloatArray) -> Objective:
-        """Find out about sizes at the first point."""
-        if self._objective is not None:
-            return self._objective
-        if x.ndim != 1:
-            raise ValueError(f"problem takes x as a vector, not of shape {x.shape}")
-        self.x0, self.n = x.copy(), len(x)
-        parameters, bar = Parameters(x, "problem"), Progress("problem", False)
-        self._objective = Objective(self._function, parameters, self._args, "problem", bar)
-        if self._constraints is not None:
-            self.m = np.size(self._constraints(x, *self._args))
-        return self._objective
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Problem, (self._function, self._functions, self.x0, self._args)
+
+    def __repr__(self) -> str:
+        if self.n is None:
+            return "<cadiff.optimize.Problem of functions that were not evaluated yet>"
+        return f"<cadiff.optimize.Problem of {self.n} numbers and {self.m} constraints>"
+
+    def _begin(self, point: Any) -> tuple[Objective, FloatArray]:
+        """A point as a vector, of which the first tells sizes."""
+        try:
+            x = np.array(point, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"problem takes x as a vector of numbers, not {point!r}: cadiff.flatten makes one "
+                "of a container, and the way back"
+            ) from error
+        if x.ndim != 1 or self.n not in (None, len(x)):
+            raise ValueError(
+                f"problem takes x as a vector of {self.n or 'n'} numbers, not of shape {x.shape}"
+            )
+        if self._objective is None:
+            self.x0, self.n = x.copy(), len(x)
+            parameters, bar = Parameters(x, "problem"), Progress("problem", False)
+            self._objective = Objective(self._function, parameters, self._args, "problem", bar)
+            if self._constraints is not None:
+                self.m = np.size(self._constraints(x, *self._args))
+        return self._objective, x
 
     def objective(self, x: FloatArray) -> float:
         """The value of f."""
-        return self._begin(x).value_at(x)
+        objective, x = self._begin(x)
+        return objective.value_at(x)
 
     def gradient(self, x: FloatArray) -> FloatArray:
         """The gradient of f, of shape (n,)."""
-        return self._begin(x).gradient(x)
+        objective, x = self._begin(x)
+        return objective.gradient(x)
 
     def constraints(self, x: FloatArray) -> FloatArray:
         """The constraints' values, of shape (m,)."""
-        self._begin(x)
+        _, x = self._begin(x)
         if self._constraints is None:
             return np.empty(0)
         return np.asarray(self._constraints(x, *self._args), dtype=np.float64)
@@ -122,7 +147,7 @@ class Problem:
         """The constraints' derivatives, in the order of `jacobianstructure`."""
         if self._constraints is None:
             return np.empty(0)
-        self._begin(x)
+        _, x = self._begin(x)
         return _entries(self._jacobian_at(x), self.jacobianstructure(), "jacobian")
 
     def jacobianstructure(self) -> Structure:
@@ -138,20 +163,25 @@ class Problem:
 
         Its lower triangle, in the order of `hessianstructure`.
         """
-        self._begin(x)
-        matrix = self._hessian_at(x, np.asarray(lagrange, dtype=np.float64), float(obj_factor))
+        _, x = self._begin(x)
+        lagrange = np.asarray(lagrange, dtype=np.float64)
+        if lagrange.shape != (self.m,):
+            raise ValueError(
+                f"there are {self.m} constraints, but multipliers of shape {lagrange.shape}"
+            )
+        matrix = self._hessian_at(x, lagrange, float(obj_factor))
         return _entries(matrix, self.hessianstructure(), "hessian")
 
     def hessianstructure(self) -> Structure:
         """Rows and columns of the entries of the Hessian's lower triangle, (n, n)."""
         if self._hessian is None:
             x = self._known_point("hessian")
-            self._hessian = _structure(self._hessian_at(x, np.ones(self.m), 1.0))
+            self._hessian = _structure(self._hessian_at(x, np.ones(self.m or 0), 1.0))
         return self._hessian
 
     def nlopt_objective(self, x: FloatArray, grad: FloatArray) -> float:
         """For `nlopt.opt.set_min_objective`: the value; the gradient is written into grad."""
-        objective = self._begin(x)
+        objective, x = self._begin(x)
         if grad.size:
             grad[:] = objective.gradient(x)
         return objective.value_at(x)
@@ -161,7 +191,7 @@ class Problem:
         result[:] = self.constraints(x)
         if grad.size and self._constraints is not None:
             jacobian = self._constraints.jacobian(x, *self._args)
-            grad[:] = np.reshape(jacobian, (self.m, -1))
+            grad[:] = np.reshape(jacobian, (-1, len(x)))
 
     def _known_point(self, what: str) -> FloatArray:
         if self.x0 is None:

@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-from ..transforms import flatten
+from .. import transforms
+from ._history import take_points
 from ._minimize import in_containers
-from ._objectives import Derivatives, program_of
+from ._objectives import Derivatives
 from ._progress import Progress
 from ._signatures import called_like
-from ._vectors import FloatArray, Parameters
+from ._vectors import FloatArray, Parameters, check_plain, flat_results
 
 WITH_JACOBIAN = ("hybr", "lm")
+EAGER_JACOBIANS = 8  # beyond which it is worth recording; "hybr" takes one or two
 
 
 @called_like(optimize.root)
@@ -23,7 +25,8 @@ def root(given: dict[str, Any], progress: bool) -> Any:
 
     The parameters and the result are SciPy's. `fun(x, *args)` returns as many numbers as x has,
     as an array or a list; x0 may be a container, and fun may return one of the same structure.
-    The methods "hybr" and "lm" get the exact Jacobian if `jac` is left out; the others use none.
+    The methods "hybr" and "lm" get the exact Jacobian if `jac` is left out, and differences if it
+    is "2-point". The others use none, and take an array of complex numbers, too.
     `progress` shows a bar of evaluations.
 
     Examples
@@ -37,39 +40,47 @@ def root(given: dict[str, Any], progress: bool) -> Any:
     fun, x0 = given.pop("fun"), given.pop("x0")
     args = given.pop("args", ())
     args = args if isinstance(args, tuple) else (args,)
-    parameters = Parameters(x0, "root")
     method = str(given.get("method", "hybr")).lower()
     jac = given.pop("jac", None)
+    if method not in WITH_JACOBIAN and isinstance(x0, np.ndarray) and np.iscomplexobj(x0):
+        return optimize.root(fun, x0, args, jac=jac, **given)
+    parameters = Parameters(x0, "root")
+    take_points(given, parameters.unflatten)
     with Progress("root", progress) as bar:
         of_vector = parameters.of_vectors(fun)
         if parameters.unflatten is not None:
-            of_container = of_vector
-
-            def of_vector(x: Any, *args: Any) -> Any:
-                result = of_container(x, *args)
-                return result if _is_flat(result) else flatten(result)[0]
-
-        if jac is None or jac is False:
+            of_vector = flat_results(of_vector)
+        if isinstance(jac, str) and jac == "2-point":
+            result = optimize.root(of_vector, parameters.vector, args=args, **given)
+        elif jac is None or jac is False:
             plain = Parameters(parameters.vector, "root")
             derivatives = Derivatives(of_vector, plain, args, "root")
 
+            derivatives.be_plain()
+            jacobians = 0
+
             def values(x: FloatArray) -> Any:
-                result = np.asarray(derivatives.value(x))
+                value = (
+                    derivatives.plain_value if jacobians < EAGER_JACOBIANS else derivatives.value
+                )
+                result = np.asarray(value(x))
                 bar.show(result, None)
                 return result
 
+            def jacobian(x: FloatArray) -> Any:
+                nonlocal jacobians
+                jacobians += 1
+                if jacobians < EAGER_JACOBIANS:
+                    return np.reshape(derivatives.eager_jacobian(x), (-1, len(x)))
+                matrix = derivatives.matrix("jacobian", x, may_be_sparse=False)
+                return np.reshape(matrix, (-1, len(x)))
+
             if method in WITH_JACOBIAN:
-                given["jac"] = lambda x: np.reshape(
-                    derivatives.matrix("jacobian", x, may_be_sparse=False), (-1, len(x))
-                )
+                given["jac"] = jacobian
             result = optimize.root(values, parameters.vector, **given)
         else:
             result = optimize.root(of_vector, parameters.vector, args=args, jac=jac, **given)
     return in_containers(result, parameters)
-
-
-def _is_flat(result: Any) -> bool:
-    return not isinstance(result, (dict, list, tuple)) and np.ndim(result) < 2
 
 
 @called_like(optimize.root_scalar)
@@ -78,7 +89,7 @@ def root_scalar(given: dict[str, Any], progress: bool) -> Any:
 
     The parameters and the result are SciPy's. `fprime` is filled in for the methods "newton" and
     "halley", `fprime2` for the latter, if they are left out; with x0 alone, and no method, it is
-    "newton". `progress` shows a bar of evaluations.
+    "newton". From a complex x0 f has to be holomorphic. `progress` shows a bar of evaluations.
 
     Examples
     --------
@@ -90,19 +101,25 @@ def root_scalar(given: dict[str, Any], progress: bool) -> Any:
     f, args = given.pop("f"), given.pop("args", ())
     args = args if isinstance(args, tuple) else (args,)
     method = given.get("method")
-    if method is None and given.get("bracket") is None and given.get("x1") is None:
+    starts = given.get("x0") is not None and given.get("x1") is None
+    if method is None and given.get("bracket") is None and starts:
         method = given["method"] = "halley" if given.get("fprime2") else "newton"
     method = None if method is None else str(method).lower()
-    program = program_of(f)
     given.setdefault("fprime", None)
+    first: Any = transforms.grad(f)
+    second: Any = transforms.hessian(f)
+    if np.iscomplexobj(given.get("x0", 0.0)):
+        first = transforms.grad(f, holomorphic=True)
+        second = transforms.grad(first, holomorphic=True)
     if method in ("newton", "halley") and not given["fprime"]:
-        given["fprime"] = program.grad
+        given["fprime"] = first
     if method == "halley" and not given.get("fprime2"):
-        given["fprime2"] = program.hessian
+        given["fprime2"] = second
     with Progress("root_scalar", progress) as bar:
 
         def values(x: float, *args: Any) -> Any:
-            result = program(x, *args)
+            result = f(x, *args)
+            check_plain(result, "root_scalar")
             bar.show(result, None)
             return result
 

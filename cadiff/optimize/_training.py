@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ._minimize import minimize
 from ._objectives import program_of
 from ._progress import Progress
 from ._results import Result
-from ._vectors import FloatArray, Parameters
+from ._vectors import FloatArray, Parameters, check_plain
 
 Batches = Callable[[int], Iterable[Any]]
 Rate = float | Callable[[int], float]
@@ -164,6 +165,9 @@ def adam(
     >>> result.x["w"].round(3)
     array([3., 3.])
     """
+    for name, beta in (("beta1", beta1), ("beta2", beta2)):
+        if not 0.0 <= beta < 1.0:
+            raise ValueError(f"{name} is a number from 0 to 1, without 1, not {beta!r}")
     mean: Any = 0.0
     square: Any = 0.0
     t = 0
@@ -225,7 +229,8 @@ def lbfgs(
     scipy.optimize.OptimizeResult
         As from `minimize`.
     """
-    data = data if isinstance(data, tuple) else (data,)
+    data = () if data is None else data if isinstance(data, tuple) else (data,)
+    args = args if isinstance(args, tuple) else (args,)
     return minimize(
         f,
         x0,
@@ -262,7 +267,7 @@ def _batches(name: str, data: Any, batch_size: int | None, rng: Any) -> Batches:
     if n == 0:
         raise ValueError(f"{name} has data without rows")
     size = n if batch_size is None else batch_size
-    if size < 1:
+    if not isinstance(size, Integral) or size < 1:
         raise ValueError(f"batch_size is a number of rows, 1 or more, not {batch_size!r}")
     generator = np.random.default_rng(rng)
 
@@ -295,8 +300,14 @@ def _train(
     """Epochs of steps; what a step does is all that methods differ in."""
     parameters = Parameters(x0, name)
     program = program_of(parameters.of_vectors(f))
-    if not callable(learning_rate) and not learning_rate > 0.0:
-        raise ValueError(f"learning_rate is a positive number, not {learning_rate!r}")
+    args = args if isinstance(args, tuple) else (args,)
+    is_rate = isinstance(learning_rate, Real) and 0.0 < learning_rate < np.inf
+    if not (is_rate or callable(learning_rate)):
+        raise ValueError(
+            f"learning_rate is a positive number, not {learning_rate!r}, or a function of the step"
+        )
+    if not isinstance(epochs, Integral) or epochs < 1:
+        raise ValueError(f"epochs is a whole number, 1 or more, not {epochs!r}")
     batches = _batches(name, data, batch_size, rng)
     x = parameters.vector.copy()
     result = Result(x=x, fun=np.nan, nit=0, nfev=0, success=True, status=0)
@@ -304,9 +315,16 @@ def _train(
     with Progress(name, progress) as bar:
         for _ in range(epochs):
             losses = []
-            for batch in batches(result.nit):
+            of_epoch = batches(result.nit)
+            if not isinstance(of_epoch, Iterable):
+                raise TypeError(
+                    f"{name}: data is a function of the epoch, which returns an iterable of "
+                    f"batches, not {of_epoch!r}"
+                )
+            for batch in of_epoch:
                 batch = batch if isinstance(batch, tuple) else (batch,)
                 loss, gradient = program.value_and_grad(x, *batch, *args)
+                check_plain(loss, name)
                 if not (np.isfinite(loss) and np.all(np.isfinite(gradient))):
                     result.success = False
                     result.message = (

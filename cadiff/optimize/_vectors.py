@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import reprlib
+from array import array
 from collections.abc import Callable
-from numbers import Real
+from numbers import Number
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..binding import carries
 from ..transforms import flatten
 
 FloatArray = NDArray[np.float64]
 
 OF_VECTOR = "of the vector that cadiff.flatten makes"
+
+
+def check_plain(part: Any, name: str) -> None:
+    """Raise if numbers that SciPy is to compute with are being differentiated."""
+    if carries(part):
+        raise TypeError(
+            f"{name} computes with plain numbers, but is called where they carry derivatives: "
+            "cadiff.root(f, x0) is a root with its derivative, cadiff.root(cadiff.grad(f), x0) a "
+            "minimum; cadiff.value(v) is a number without one"
+        )
 
 
 class Parameters:
@@ -25,8 +38,22 @@ class Parameters:
 
     def __init__(self, x0: Any, name: str) -> None:
         self.unflatten: Callable[[Any], Any] | None = None
+        check_plain(x0, name)
         if not _is_vector(x0):
-            self.vector, self.unflatten = flatten(x0)
+            try:
+                self.vector, self.unflatten = flatten(x0)
+            except TypeError as error:
+                if isinstance(x0, np.ndarray):
+                    raise
+                raise TypeError(
+                    f"{name} starts at x0, real numbers or arrays and containers of them (lists, "
+                    f"dicts, dataclasses), not at {reprlib.repr(x0)}"
+                ) from error
+        elif np.iscomplexobj(x0):
+            raise TypeError(
+                f"{name} starts at x0, whose numbers are real, not at {reprlib.repr(x0)}: let f "
+                "take real and imaginary parts, and make complex numbers of them"
+            )
         else:
             self.vector = np.atleast_1d(np.array(x0, dtype=np.float64))
         if not np.all(np.isfinite(self.vector)):
@@ -45,17 +72,21 @@ class Parameters:
             return np.asarray(parameters, dtype=np.float64)
         return flatten(parameters)[0]
 
+    @property
+    def _order(self) -> str:
+        return "of the vector x0" if self.unflatten is None else OF_VECTOR
+
     def check(self, part: Any, what: str) -> None:
         """Raise unless a part that goes with the vector is a number, or one for each of its."""
         try:
             size = np.size(np.asarray(part, dtype=np.float64))
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"{what} is {OF_VECTOR}, {len(self.vector)} numbers, not {part!r}"
+                f"{what} is {self._order}, {len(self.vector)} numbers, not {part!r}"
             ) from error
         if size not in (1, len(self.vector)):
             raise ValueError(
-                f"{what} has {size} numbers, but x0 has {len(self.vector)}: it is {OF_VECTOR}"
+                f"{what} has {size} numbers, but x0 has {len(self.vector)}: it is {self._order}"
             )
 
     def check_bounds(self, bounds: Any) -> None:
@@ -64,11 +95,11 @@ class Parameters:
             self.check(bounds.lb, "the lower bound")
             self.check(bounds.ub, "the upper bound")
         elif isinstance(bounds, dict):
-            raise TypeError(f"bounds are {OF_VECTOR}, not {bounds!r}")
+            raise TypeError(f"bounds are {self._order}, not {bounds!r}")
         elif hasattr(bounds, "__len__") and len(bounds) != len(self.vector):
             raise ValueError(
                 f"there are {len(bounds)} bounds, but x0 has {len(self.vector)} numbers: they are "
-                f"{OF_VECTOR}"
+                f"{self._order}, a pair (lower, upper) for each"
             )
 
     def of_vectors(self, f: Callable[..., Any]) -> Callable[..., Any]:
@@ -82,15 +113,31 @@ class Parameters:
         return of_vector
 
 
+def flat(result: Any) -> Any:
+    """A number, or a vector of all the numbers of an array or a container."""
+    if isinstance(result, (dict, list, tuple)) or np.ndim(result) > 1:
+        return flatten(result)[0]
+    return result
+
+
+def flat_results(f: Callable[..., Any]) -> Callable[..., Any]:
+    """F with vectors for results."""
+
+    def of_numbers(*args: Any) -> Any:
+        return flat(f(*args))
+
+    return of_numbers
+
+
 def _is_vector(x0: Any) -> bool:
-    if isinstance(x0, dict):
-        return False
-    if isinstance(x0, (list, tuple)):
+    if type(x0) in (list, tuple):  # of a namedtuple f gets a namedtuple
         return all(_is_number(item) for item in x0)
-    return np.ndim(x0) < 2 and isinstance(x0, (int, float, np.ndarray, np.generic))
+    if isinstance(x0, np.ndarray):
+        return x0.ndim < 2 and not isinstance(x0, np.ma.MaskedArray)
+    return isinstance(x0, (Number, np.generic, range, array))
 
 
 def _is_number(item: Any) -> bool:
-    return isinstance(item, (Real, np.generic)) or (
+    return isinstance(item, (Number, np.generic)) or (
         isinstance(item, np.ndarray) and item.ndim == 0
     )

@@ -39,7 +39,8 @@ def contours(
     ----------
     f : callable or Program
         `f(x, *args)` returns a number; x has shape (n,), or is the container of the history. What
-        can be recorded is computed at all points at once, by a program's `batch`.
+        can be recorded is computed at all points at once, by a program's `batch`. Without arrows f
+        need not be differentiable.
     path : array_like of shape (steps, n), History or OptimizeResult, optional
         The way of an optimisation; of a result its history, or else the point that it found.
     bounds : two pairs of floats, optional
@@ -73,6 +74,8 @@ def contours(
         If there are neither bounds nor a path, if coordinates are not two different ones of x, or
         if f is finite at none of the points.
     """
+    if not isinstance(points, (int, np.integer)) or points < 2:
+        raise ValueError(f"points is a whole number, 2 or more, not {points!r}")
     way = _path_of(path)
     center = _center(at, way)
     i, j = (_axis(k, center.size) for k in coordinates)
@@ -80,8 +83,9 @@ def contours(
         raise ValueError(f"coordinates are two different ones, not {coordinates}")
     (left, right), (low, high) = _bounds(bounds, way, i, j)
     x, y = np.linspace(left, right, points), np.linspace(low, high, points)
-    program = _program_of(f, getattr(getattr(path, "history", path), "unflatten", None))
-    values = np.asarray(program.batch(_grid(center, i, j, x, y), *args), dtype=np.float64)
+    of_vector = _of_vector(f, getattr(getattr(path, "history", path), "unflatten", None))
+    program = _program_of(of_vector)
+    values = _values(of_vector, program, _grid(center, i, j, x, y), args)
     if values.size != points * points:
         raise TypeError("contours are of a function that returns one number")
     ax = new_axes(ax)
@@ -99,13 +103,30 @@ def contours(
     return ax
 
 
-def _program_of(f: Callable[..., Any], unflatten: Callable[[Any], Any] | None) -> Program:
-    """F as a program of a vector, which gives no warnings where it runs f as it is."""
-    if unflatten is None and isinstance(f, Program):
+def _of_vector(
+    f: Callable[..., Any], unflatten: Callable[[Any], Any] | None
+) -> Callable[..., Any]:
+    return f if unflatten is None else lambda x, *args: f(unflatten(x), *args)
+
+
+def _program_of(f: Callable[..., Any]) -> Program:
+    """F as a program, which gives no warnings where it runs f as it is."""
+    if isinstance(f, Program):
         return f
-    program = Program(f if unflatten is None else lambda x, *args: f(unflatten(x), *args))
+    program = Program(f)
     program.be_quiet()
     return program
+
+
+def _values(
+    f: Callable[..., Any], program: Program, grid: FloatArray, args: tuple[Any, ...]
+) -> FloatArray:
+    """The values at all points, one by one where f takes plain numbers alone."""
+    try:
+        values = program.batch(grid, *args)
+    except (TypeError, NotImplementedError):
+        values = [f(x, *args) for x in grid]
+    return np.asarray(values, dtype=np.float64)
 
 
 def _path_of(path: Any) -> FloatArray:
@@ -114,7 +135,13 @@ def _path_of(path: Any) -> FloatArray:
     found = getattr(found, "path", getattr(found, "x", found))
     if found is None:
         return np.empty((0, 0))
-    points = np.atleast_2d(np.asarray(found, dtype=np.float64))
+    try:
+        points = np.atleast_2d(np.asarray(found, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            "a path is an array of shape (steps, n), a History or a result, not "
+            f"{type(found).__name__}"
+        ) from error
     if points.ndim != 2:
         raise TypeError(f"a path has the shape (steps, n), not {points.shape}")
     return points
@@ -138,7 +165,12 @@ def _axis(k: int, n: int) -> int:
 
 def _bounds(given: Any, way: FloatArray, i: int, j: int) -> Bounds:
     if given is not None:
-        (left, right), (low, high) = given
+        try:
+            (left, right), (low, high) = given
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"bounds are two pairs, (left, right) and (low, high), not {given!r}"
+            ) from error
         if not (left < right and low < high):
             raise ValueError(f"bounds are two pairs, the lower one first, not {given!r}")
         return (float(left), float(right)), (float(low), float(high))

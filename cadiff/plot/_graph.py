@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..inspection import Tape, make_tape
-from ..inspection.texts import Graph
+from ..inspection.texts import Graph, check_rows
 from ..programs.program import Program
 from ._axes import is_dark, new_axes
 from ._layout import Layout, laid_out
@@ -90,6 +90,7 @@ def graph(
 def _found(
     f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], what: str | None, max_nodes: int
 ) -> Graph:
+    check_rows(max_nodes, "max_nodes")
     if isinstance(f, Program):
         if args or kwargs:
             f(*args, **kwargs)

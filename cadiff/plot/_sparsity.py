@@ -114,7 +114,7 @@ def _places_of(matrix: Any) -> _Places:
     if array.ndim != 2:
         raise TypeError(
             "sparsity takes a function and a point, a LinearMap, or a matrix, not "
-            f"{type(matrix).__name__}"
+            + (f"an array of shape {array.shape}" if array.ndim else type(matrix).__name__)
         )
     return _Places(array.shape, *np.nonzero(array))
 

@@ -421,3 +421,83 @@ def test_zero_tangents_are_not_pushed_through_rules_of_others() -> None:
     steep.defjvp(lambda g, ans, x: g * math.inf)
     found = cadiff.jacobian(lambda x: np.array([steep(x[0]), x[1], x[0]]))(numpy.ones(2))
     npt.assert_array_equal(found, [[math.inf, 0.0], [0.0, 1.0], [1.0, 0.0]])
+
+
+FORMS = {
+    "defvjp": r"the reverse rule of argument 1 is called as maker\(ans, .*, here with 3 arg",
+    "defjvp": r"the forward rule of argument 1 is called as rule\(g, ans, .*, here with 4 arg",
+    "defpartials": r"a partial is called as rule\(ans, .*, here with 3 arg",
+}
+
+
+@pytest.mark.parametrize("define", FORMS)
+@pytest.mark.parametrize("transform", ["grad", "jvp", "compiled"])
+def test_rules_that_take_other_arguments(define: str, transform: str) -> None:
+    @primitive
+    def scaled(x: Any, y: Any) -> Any:
+        return x * y
+
+    getattr(scaled, define)(None, lambda one: one)
+    ask = {
+        "grad": lambda: cadiff.grad(scaled, argnums=1)(2.0, 3.0),
+        "jvp": lambda: cadiff.jvp(scaled, (2.0, 3.0), (1.0, 1.0)),
+        "compiled": lambda: cadiff.compile(scaled).grad(2.0, 3.0, argnums=1),
+    }
+    with pytest.raises(TypeError, match=f"the primitive scaled: {FORMS[define]}"):
+        ask[transform]()
+
+
+def test_pulls_that_take_other_arguments() -> None:
+    square = primitive(lambda x: x * x)
+    square.defvjp(lambda ans, x: lambda g, more: g)
+    with pytest.raises(
+        TypeError, match=r"of argument 0 returns is called as pull\(g\), here with 1"
+    ):
+        cadiff.grad(square)(2.0)
+
+
+def test_errors_of_rules_pass_through() -> None:
+    square = primitive(lambda x: x * x)
+    square.defvjp(lambda ans, x: lambda g: g + "one")
+    with pytest.raises(TypeError) as found:
+        cadiff.grad(square)(2.0)
+    assert "the primitive" not in str(found.value)
+
+
+def test_a_forward_rule_gives_a_tangent_for_each_result() -> None:
+    both = primitive(lambda x: (x, 2.0 * x))
+    both.defjvp(lambda g, ans, x: g)
+    for ask in (
+        lambda: cadiff.jvp(both, (2.0,), (1.0,)),
+        lambda: cadiff.grad(lambda x: both(x)[1])(2.0),
+    ):
+        with pytest.raises(ValueError, match=r"returns 2 results, but the forward rule .* 1 tang"):
+            ask()
+
+
+def test_rules_for_arguments_that_there_are_not() -> None:
+    square = primitive(lambda x: x * x)
+    for define in (square.defvjp, square.defjvp, square.defpartials):
+        with pytest.raises(ValueError, match="takes 1 arguments by position, but there is a rule"):
+            define(None, None)
+        with pytest.raises(ValueError, match="a rule for argument 3"):
+            define(None, argnums=3)
+    primitive(lambda *xs: sum(xs)).defjvp(*[lambda g, *_: g] * 3)
+
+
+@pytest.mark.parametrize("define", ["defvjp", "defjvp", "defpartials"])
+@pytest.mark.parametrize("name", ["k", "g", "rule", "operation", "self", "form"])
+def test_keywords_may_have_any_name(define: str, name: str) -> None:
+    rules = {
+        "defvjp": lambda ans, x, **kw: lambda cotangent: kw[name] * cotangent,
+        "defjvp": lambda tangent, ans, x, **kw: kw[name] * tangent,
+        "defpartials": lambda ans, x, **kw: kw[name],
+    }
+    scaled = primitive(lambda x, **kw: kw[name] * x)
+    getattr(scaled, define)(rules[define])
+
+    def f(x: Any) -> Any:
+        return scaled(x, **{name: 3.0})
+
+    assert cadiff.grad(f)(2.0) == cadiff.jvp(f, (2.0,), (1.0,))[1] == 3.0
+    assert cadiff.compile(f).grad(2.0) == 3.0

@@ -9,7 +9,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import optimize as scipy_optimize
 
-from cadiff import nist
+import cadiff
+from cadiff import nist, optimize
 from cadiff import numpy as cnp
 from cadiff.optimize import Bounds, _fits, curve_fit, least_squares
 
@@ -50,6 +51,8 @@ Y = exponential(X, 2.5, 1.3, 0.5) + 0.05 * np.cos(40.0 * X)
         {"sigma": 0.1 + 0.05 * X},
         {"sigma": 0.1 + 0.05 * X, "absolute_sigma": True},
         {"sigma": 0.1 * np.eye(25) + 0.02},
+        {"sigma": 0.2, "absolute_sigma": True},
+        {"sigma": np.float64(0.2), "method": "trf", "absolute_sigma": True},
         {"bounds": ([0.0, 0.0, 0.0], [3.0, 2.0, 1.0])},
         {"bounds": Bounds(np.zeros(3), np.full(3, 2.0)), "p0": [1.0, 1.0, 1.0]},
         {"method": "trf"},
@@ -82,6 +85,15 @@ def test_other_results_and_data() -> None:
         lambda data, a, b: a * data[0] + b * data[1] ** 2, np.stack([X, Y]), 2.0 * X + 3.0 * Y**2
     )[0]
     assert_allclose(two, [2.0, 3.0], rtol=1e-12)
+
+
+def test_data_of_several_axes_are_told() -> None:
+    grid = np.ones((3, 3))
+    with pytest.raises(ValueError, match=r"ydata with one axis, not of shape \(3, 3\)"):
+        curve_fit(lambda x, a: a * x, grid, grid)
+    for method in ("lm", "trf"):
+        with pytest.raises(ValueError, match=r"an array of shape \(3, 3\), where .* ydata, 9"):
+            curve_fit(lambda x, a: a * x, grid, grid.ravel(), method=method)
 
 
 def test_a_loop_with_branches_is_fitted() -> None:
@@ -230,3 +242,99 @@ def test_bars_of_progress(capsys: Any) -> None:
     written = capsys.readouterr().err
     assert "curve_fit" in written
     assert "least_squares" in written
+
+
+@pytest.mark.parametrize("method", ["trf", "dogbox", "lm"])
+@pytest.mark.parametrize("containers", [False, True])
+def test_few_operations_on_long_arrays_are_not_recorded(
+    method: str, containers: bool, monkeypatch: Any
+) -> None:
+    """Programs of them take as long to make as many Jacobians do."""
+
+    def refuse(self: Any, *args: Any, **kwargs: Any) -> None:
+        raise AssertionError("it is recorded")
+
+    monkeypatch.setattr(cadiff.Program, "jacobian", refuse)
+    monkeypatch.setattr(cadiff.Program, "__call__", refuse)
+    t = np.linspace(0.0, 4.0, 1000)
+    data = exponential(t, 2.5, 1.3, 0.5)
+
+    def residuals(p: Any) -> Any:
+        return exponential(t, *(p.values() if containers else p)) - data
+
+    start = dict.fromkeys("abc", 1.0) if containers else np.ones(3)
+    found = least_squares(residuals, start, method=method)
+    assert_allclose([*found.x.values()] if containers else found.x, [2.5, 1.3, 0.5])
+    with pytest.raises(AssertionError, match="it is recorded"):
+        least_squares(lambda p: [p[0] - 1.0, p[1] ** 2 - 2.0], np.ones(2), method=method)
+
+
+def test_many_jacobians_of_long_arrays_are_recorded_in_the_end(monkeypatch: Any) -> None:
+    fits = optimize._fits
+    monkeypatch.setattr(fits, "EAGER_JACOBIANS", 2)
+    calls = []
+
+    def residuals(p: Any) -> Any:
+        calls.append(type(p))
+        return exponential(np.linspace(0.0, 4.0, 1000), *p) - 1.0 / (1.0 + np.arange(1000))
+
+    found = least_squares(residuals, np.ones(3))
+    expected = scipy_optimize.least_squares(residuals, np.ones(3), jac="3-point")
+    assert_allclose(found.x, expected.x, rtol=1e-5)
+    assert found.njev > 3
+    assert sum(kind is cadiff.Var for kind in calls) <= 5
+
+
+@pytest.mark.parametrize("method", ["trf", "lm"])
+@pytest.mark.parametrize("n", [3, 60])
+def test_residuals_in_containers(method: str, n: int) -> None:
+    """Several data sets, a picture: what they are one after the other is their vector."""
+    first, second = np.linspace(0.1, 0.9, n), np.linspace(2.0, 1.0, 2 * n).reshape(n, 2)
+
+    def parts(x: Any) -> tuple[Any, Any]:
+        return cnp.sin(x) - first, second * x[:, np.newaxis] - 1.0
+
+    def flat(x: Any) -> Any:
+        return cnp.concatenate([part.ravel() for part in parts(x)])
+
+    expected = scipy_optimize.least_squares(flat, np.zeros(n), method=method)
+    for form in (
+        lambda x: dict(zip("ab", parts(x), strict=True)),
+        lambda x: list(parts(x)),
+        lambda x: cnp.concatenate([parts(x)[0][:, np.newaxis], parts(x)[1]], axis=1),
+    ):
+        found = least_squares(form, np.zeros(n), method=method)
+        assert_allclose(found.x, expected.x, atol=1e-6)
+        assert found.fun.shape == (3 * n,)
+        assert found.jac.shape == (3 * n, n)
+
+
+def decayed(q: Any) -> Any:
+    """A primitive whose rules compute with plain numbers, as those for a solver of ODEs do."""
+    power = cadiff.primitive(lambda q: np.exp(-q[1] * X) * q[0])
+
+    def slopes(q: Any) -> Any:
+        plain = np.exp(-float(q[1]) * X)
+        return np.stack([plain, -float(q[0]) * X * plain], axis=1)
+
+    power.defjvp(lambda g, ans, q: slopes(q) @ g)
+    power.defvjp(lambda ans, q: lambda g: g @ slopes(q))
+    return power(q)
+
+
+@pytest.mark.filterwarnings("ignore:delta_grad")  # SciPy's, of its own approximation
+def test_rules_for_first_derivatives_alone_will_do() -> None:
+    data = decayed(np.array([2.0, 0.7])) + 0.01 * np.cos(30.0 * X)
+    expected = scipy_optimize.curve_fit(lambda x, a, k: a * np.exp(-k * x), X, data)
+    for method in (None, "trf"):
+        found = curve_fit(lambda x, a, k: decayed(cnp.array([a, k])), X, data, method=method)
+        for part, other in zip(found, expected, strict=True):
+            assert_allclose(part, other, rtol=1e-5)
+    best = optimize.minimize(
+        lambda q: cnp.sum((decayed(q) - data) ** 2),
+        [1.0, 1.0],
+        method="trust-constr",
+        constraints=optimize.NonlinearConstraint(lambda q: decayed(q)[:2], -10.0, 10.0),
+        options={"gtol": 1e-9},
+    )
+    assert_allclose(best.x, expected[0], rtol=1e-4)

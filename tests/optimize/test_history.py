@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from cadiff import optimize
 from cadiff.optimize import History, adam, lbfgs, minimize, sgd
 
 from ..helpers.functions import rosenbrock, rosenbrock_gradient
@@ -100,3 +101,50 @@ def test_points_are_copies() -> None:
     history.note(x, 0.0)
     x += 1.0
     assert_array_equal(history.path, [[0.0, 0.0]])
+
+
+def test_searches_and_roots() -> None:
+    """SciPy tells these callbacks points and values, of which the best are results."""
+    box = [(-3.0, 3.0)] * 2
+    runs = {
+        "basinhopping": lambda h: optimize.basinhopping(
+            rosenbrock, np.zeros(2), niter=5, rng=0, callback=h
+        ),
+        "dual_annealing": lambda h: optimize.dual_annealing(
+            rosenbrock, box, maxiter=50, rng=0, callback=h
+        ),
+        "differential_evolution": lambda h: optimize.differential_evolution(
+            rosenbrock, box, rng=0, polish=False, callback=h
+        ),
+    }
+    for name, run in runs.items():
+        result = run(History())
+        way = result.history
+        assert len(way) > 0, name
+        assert_allclose(way.values, [rosenbrock(x) for x in way.path], err_msg=name)
+        assert_allclose(way.values.min(), result.fun, atol=1e-12, err_msg=name)
+    solved = optimize.root(lambda x: x**2 - 2.0, [1.0, 1.0], method="krylov", callback=History())
+    assert_allclose(solved.history.path[-1], solved.x)
+    assert_allclose(solved.history.values[-1], 0.5 * np.sum(solved.fun**2))
+    named = optimize.basinhopping(
+        lambda p: rosenbrock(p["x"]), {"x": np.zeros(2)}, niter=1, rng=0, callback=History()
+    )
+    assert set(named.history.unflatten(named.history.path[0])) == {"x"}
+    assert History()
+
+
+@pytest.mark.parametrize("name", ["basinhopping", "root"])
+def test_callbacks_get_parameters_as_they_were_given(name: str) -> None:
+    seen = []
+
+    def keep(x: Any, *others: Any) -> None:
+        seen.append((x, len(others)))
+
+    if name == "root":
+        optimize.root(lambda p: p["x"] ** 2 - 2.0, {"x": START}, method="krylov", callback=keep)
+    else:
+        optimize.basinhopping(lambda p: rosenbrock(p["x"]), {"x": START}, 1, callback=keep)
+    assert seen
+    for x, n_others in seen:
+        assert x["x"].shape == (2,)
+        assert n_others == (1 if name == "root" else 2)

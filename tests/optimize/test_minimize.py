@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import sys
 import warnings
-from typing import Any
+from array import array
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -22,6 +26,7 @@ METHODS = [
     *("trust-constr", "dogleg", "trust-ncg", "trust-exact", "trust-krylov"),
 ]
 START = np.array([-1.2, 1.0, 0.7])
+X = np.arange(3.0)
 
 
 def convex(x: Any, scale: float = 1.0) -> Any:
@@ -171,6 +176,59 @@ def test_constraints(method: Any, constraints: Any) -> None:
     assert_allclose(result.fun, known.fun, rtol=1e-3)
 
 
+@pytest.mark.parametrize("method", ["SLSQP", "trust-constr", "COBYQA"])
+def test_constraints_return_containers_and_arrays_of_several_axes(method: str) -> None:
+    def cost(p: Any) -> Any:
+        return (p["a"] - 2.0) ** 2 + cnp.sum((p["b"] - 1.0) ** 2)
+
+    start = {"a": 0.1, "b": np.array([0.1, 0.2])}
+    forms = (
+        NonlinearConstraint(
+            lambda p: {"sum": p["a"], "rest": p["b"] ** 2},
+            -1.0,
+            {"sum": 1.0, "rest": np.array([0.25, 0.25])},
+        ),
+        NonlinearConstraint(
+            lambda p: cnp.array([[p["a"], p["b"][0] ** 2], [p["b"][1] ** 2, 0.0]]),
+            -1.0,
+            [1.0, 0.25, 0.25, 1.0],
+        ),
+        {"type": "ineq", "fun": lambda p: [1.0 - p["a"], 0.25 - p["b"] ** 2]},
+    )
+    for form in forms:
+        x = minimize(cost, start, method=method, constraints=form).x
+        assert_allclose(x["a"], 1.0, rtol=1e-6)
+        assert_allclose(x["b"], [0.5, 0.5], rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["SLSQP", "trust-constr", "COBYQA"])
+def test_rows_of_linear_constraints_in_containers(method: str) -> None:
+    def cost(p: Any) -> Any:
+        return (p["a"] - 2.0) ** 2 + cnp.sum((p["b"] - 1.0) ** 2)
+
+    total = {"a": 1.0, "b": np.ones(2)}
+    slope = {"a": 0.0, "b": np.array([1.0, -1.0])}
+    start = {"a": 0.1, "b": np.array([0.1, 0.2])}
+    matrix = [[1.0, 1.0, 1.0], [0.0, 1.0, -1.0]]
+    for rows, plain in ((total, matrix[:1]), ([total, slope], matrix)):
+        constraint = LinearConstraint(rows, 0.5, 1.0)
+        assert_allclose(constraint.A, plain)
+        x = minimize(cost, start, method=method, constraints=constraint).x
+        flat = scipy_optimize.minimize(
+            lambda v: cost({"a": v[0], "b": v[1:]}),
+            [0.1, 0.1, 0.2],
+            constraints=scipy_optimize.LinearConstraint(plain, 0.5, 1.0),
+        )
+        assert_allclose([x["a"], *x["b"]], flat.x, atol=1e-5)
+    with pytest.raises(ValueError, match="one number for each of x0, not 1 and 3"):
+        LinearConstraint([total, {"a": 1.0}], 0.0, 1.0)
+    wrong = LinearConstraint([[1.0, 1.0]], 0.0, 1.0)
+    with pytest.raises(ValueError, match="2 columns, but x0 has 3 numbers"):
+        minimize(cost, start, method=method, constraints=wrong)
+    with pytest.raises(TypeError, match="NonlinearConstraint"):
+        minimize(cost, start, method=method, constraints=cost)
+
+
 def test_constraints_of_containers_with_bounds() -> None:
     def f(p: Any) -> Any:
         return (p["a"] ** 2).sum() + p["b"] ** 2
@@ -226,6 +284,37 @@ def test_constraints_work_with_scipy_as_they_are() -> None:
         assert_allclose(result.fun, 4.0, rtol=1e-4)
 
 
+@pytest.mark.parametrize(
+    "plain", [cadiff.value, lambda x: cnp.array([v.item() for v in x])], ids=["value", "item"]
+)
+def test_a_start_where_derivatives_are_dropped_is_told(plain: Any) -> None:
+    for optimiser in (minimize, optimize.least_squares):
+        with pytest.warns(RuntimeWarning, match=r"all derivatives are 0, but f is not level"):
+            optimiser(lambda x: cnp.sum((plain(x) - 3.0) ** 2), [1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: cnp.sum(x**2),
+        lambda x: cnp.sum(x**3),
+        lambda x: x[0] * x[1],
+        lambda x: 1e8 * cnp.sum(cnp.cos(x)),
+        lambda x: cnp.sum(abs(x)),
+        lambda x: cnp.linalg.norm(x),
+        lambda x: cnp.sum(cnp.floor(x)),
+        lambda x: 3.0,
+        lambda x: cnp.sum(cadiff.relu(x)),
+        lambda x: 1e-3 * cnp.sin(1e5 * x[0]) ** 2,
+        lambda x: cnp.exp(-1.0 / (x[0] ** 2 + 1e-300)),
+        lambda x: cnp.log(x[0] + 1e-9) * 0.0,
+    ],
+)
+def test_stationary_starts_are_not(f: Any) -> None:
+    minimize(f, np.zeros(2))  # warnings are errors
+    optimize.least_squares(f, np.zeros(2))
+
+
 def test_a_function_that_cannot_be_recorded_is_run_as_it_is() -> None:
     """It asks for values as Python numbers, which a recording cannot give again."""
     counts = []
@@ -277,6 +366,111 @@ def test_mistakes_are_told() -> None:
         minimize(lambda p: p["a"] ** 2, {"a": 1.0}, method="trust-ncg", hess=lambda p: np.eye(1))
     with pytest.raises(TypeError, match='"fun"'):
         minimize(convex, np.ones(2), constraints={"type": "eq"})
+
+
+class Pair(NamedTuple):
+    a: Any
+    b: Any
+
+
+@pytest.mark.parametrize("start", [range(3), array("d", [0.0, 1.0]), (Fraction(1, 2), 3)])
+def test_starts_that_are_sequences_of_numbers(start: Any) -> None:
+    assert_allclose(minimize(lambda x: ((x - 2.0) ** 2).sum(), start).x, 2.0)
+
+
+def test_a_namedtuple_of_numbers_is_a_container() -> None:
+    found = minimize(lambda p: (p.a - 1.0) ** 2 + p.b**2, Pair(0.0, 1.0)).x
+    assert isinstance(found, Pair)
+    assert_allclose(found, [1.0, 0.0], atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("start", "words"),
+    [
+        (1j, "whose numbers are real"),
+        (np.array([1j, 2.0]), "whose numbers are real"),
+        ("abc", "starts at x0, .* not at 'abc'"),
+        (None, "starts at x0, .* not at None"),
+        ({"a": "b"}, "starts at x0"),
+        (np.ma.masked_array([1.0, 2.0], [False, True]), "masked"),
+    ],
+)
+def test_starts_that_are_no_real_numbers(start: Any, words: str) -> None:
+    for optimiser in (optimize.minimize, optimize.least_squares, optimize.root, optimize.sgd):
+        with pytest.raises(TypeError, match=words):
+            optimiser(lambda x: x, start)
+
+
+def square(a: Any) -> Any:
+    return lambda x: ((x - a) ** 2).sum()
+
+
+WITHIN: dict[str, Any] = {
+    "minimize": lambda a: minimize(square(a), np.zeros(1)).x,
+    "minimize ": lambda a: minimize(square(a), np.zeros(1), method="Nelder-Mead").x,
+    "minimize, ": lambda a: minimize(square(1.0), [a]).x,
+    "least_squares": lambda a: optimize.least_squares(lambda x: x - a, [0.0]).x,
+    "curve_fit": lambda a: optimize.curve_fit(lambda x, k: k * x * a, np.arange(3.0), np.ones(3)),
+    "curve_fit ": lambda a: optimize.curve_fit(lambda x, k: k * x, np.arange(3.0), a * np.ones(3)),
+    "root": lambda a: optimize.root(lambda x: x**2 - a, [1.0]).x,
+    "root_scalar": lambda a: optimize.root_scalar(lambda x: x**2 - a, x0=1.0).root,
+    "basinhopping": lambda a: optimize.basinhopping(square(a), [1.0]).x,
+    "adam": lambda a: optimize.adam(square(a), [1.0]).x,
+}
+
+
+@pytest.mark.parametrize("name", WITHIN)
+@pytest.mark.parametrize("transform", [cadiff.jacfwd, cadiff.jacrev])
+def test_optimisers_within_a_differentiation_say_what_to_write(name: str, transform: Any) -> None:
+    words = rf"{name.strip(' ,')} computes with plain numbers, .* cadiff\.root\(cadiff\.grad"
+    with pytest.raises(TypeError, match=words):
+        transform(WITHIN[name])(2.0)
+
+
+@pytest.mark.parametrize("method", ["BFGS", "L-BFGS-B", "SLSQP", "trf", "lm"])
+def test_a_jacobian_of_the_users_may_use_what_the_function_has_left(method: str) -> None:
+    """The idiom of those who write derivatives by hand: f runs each time, on plain numbers."""
+    kept = {}
+
+    def residuals(x: Any) -> Any:
+        kept["x"] = x + 0.0
+        kept["r"] = np.array([x[0] ** 2 - 2.0, x[0] * x[1] - 1.0, x[1] ** 3 - x[0]])
+        return kept["r"]
+
+    def jacobian(x: Any) -> Any:
+        x = kept["x"]
+        return np.array([[2.0 * x[0], 0.0], [x[1], x[0]], [-1.0, 3.0 * x[1] ** 2]])
+
+    def found(optimisers: Any) -> Any:
+        if method in ("trf", "lm"):
+            return optimisers.least_squares(residuals, [1.0, 1.0], jacobian, method=method).x
+        return optimisers.minimize(
+            lambda x: (residuals(x) ** 2).sum(),
+            [1.0, 1.0],
+            jac=lambda x: 2.0 * jacobian(x).T @ kept["r"],
+            method=method,
+        ).x
+
+    assert_array_equal(found(optimize), found(scipy_optimize))
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have no notes")
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("minimize", lambda f: minimize(lambda x: f(x[0]) ** 2, [1.0])),
+        ("least_squares", lambda f: optimize.least_squares(lambda x: [f(x[0])], [1.0])),
+        ("root", lambda f: optimize.root(lambda x: [f(x[0])], [1.0])),
+        ("curve_fit", lambda f: optimize.curve_fit(lambda x, a: [f(a)] * 3, X, X)),
+    ],
+)
+def test_differences_are_named_where_derivatives_fail(name: str, call: Any) -> None:
+    with pytest.raises(TypeError) as found:
+        call(math.cos)
+    assert any(f'{name}(..., jac="2-point")' in note for note in found.value.__notes__)
+    with pytest.raises(TypeError) as found:
+        call(lambda x: x + "one")
+    assert not hasattr(found.value, "__notes__")
 
 
 def test_an_error_of_the_function_passes_through() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,27 @@ def test_roots_take_exact_jacobians() -> None:
     assert_allclose(by_hand.x, found.x)
 
 
+@pytest.mark.parametrize("eager", [1, 3, 100])
+def test_roots_that_take_many_jacobians_are_recorded(eager: int, monkeypatch: Any) -> None:
+    monkeypatch.setattr(optimize._roots, "EAGER_JACOBIANS", eager)
+
+    def f(x: Any) -> Any:
+        return [10.0 * (x[1] - x[0] ** 2), 1.0 - x[0]]
+
+    found = optimize.root(f, [-1.2, 1.0], method="lm")
+    assert found.njev > 3
+    assert_allclose(found.x, [1.0, 1.0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["hybr", "lm"])
+def test_roots_by_differences(method: str) -> None:
+    def f(x: Any, a: float) -> Any:
+        return [math.cos(x[0]) - a * x[0]]
+
+    found = optimize.root(f, [1.0], (1.0,), method, jac="2-point")
+    assert_allclose(found.x, optimize.root_scalar(lambda x: np.cos(x) - x, x0=1.0).root, rtol=1e-7)
+
+
 def test_roots_in_containers() -> None:
     def f(p: Any) -> Any:
         return {"u": p["u"] ** 2 - np.array([4.0, 9.0]), "v": p["v"] * p["u"].sum() - 5.0}
@@ -62,6 +85,24 @@ def test_roots_of_one_number(method: Any) -> None:
 # --- global searches ---------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("method", ["newton", "halley", None])
+def test_complex_roots_of_one_number(method: Any) -> None:
+    found = optimize.root_scalar(lambda x: x**3 - x - 1.0, x0=-0.5 + 0.5j, method=method)
+    assert_allclose(found.root, np.roots([1.0, 0.0, -1.0, -1.0])[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["krylov", "broyden1"])
+def test_complex_roots(method: str) -> None:
+    start = np.array([0.5 + 0.5j, 1.0 - 2.0j])
+    found = optimize.root(lambda x, a: x**2 + a, start, (np.array([1.0, 4.0]),), method)
+    assert_allclose(found.x, [1j, -2j], atol=1e-5)
+
+
+def test_no_start_and_no_bracket() -> None:
+    with pytest.raises(ValueError, match="neither bracket nor starting point"):
+        optimize.root_scalar(np.sin)
+
+
 def hills(x: Any) -> Any:
     """Many minima; the lowest at 0."""
     return (x**2).sum() / 10.0 + (1.0 - cnp.cos(3.0 * x)).sum()
@@ -78,6 +119,13 @@ def test_searches_between_bounds(name: str, bounds: Any) -> None:
         options["maxiter"] = 60
     found = getattr(optimize, name)(hills, bounds, **options)
     assert_allclose(found.x, 0.0, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["dual_annealing", "shgo", "differential_evolution"])
+@pytest.mark.parametrize("bounds", [[(0.0, 1.0, 2.0)], [1.0], None])
+def test_bounds_that_are_no_pairs(name: str, bounds: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=f"{name} takes bounds as pairs"):
+        getattr(optimize, name)(hills, bounds)
 
 
 def test_searches_from_a_point() -> None:
@@ -190,6 +238,16 @@ def test_training_that_diverges_ends() -> None:
     assert np.all(np.isfinite(result.x))
 
 
+@pytest.mark.parametrize("method", [optimize.sgd, optimize.adam, optimize.lbfgs])
+def test_one_argument_behind_the_batch_needs_no_tuple(method: Any) -> None:
+    def far(x: Any, *others: Any) -> Any:
+        return (x - sum(others)) ** 2
+
+    for data, args in ((None, 3.0), (None, (3.0,)), ((np.ones(1),), 2.0)):
+        found = method(lambda x, *others: far(x, *others).sum(), 1.0, data, args=args)
+        assert np.all(found.x > 1.0)
+
+
 def test_mistakes_in_training() -> None:
     with pytest.raises(ValueError, match="as many rows"):
         optimize.sgd(loss, START, (INPUTS, TARGETS[:5]), batch_size=2)
@@ -201,6 +259,16 @@ def test_mistakes_in_training() -> None:
         optimize.adam(loss, START, (INPUTS[:0], TARGETS[:0]))
     with pytest.raises(ValueError, match="no batch"):
         optimize.adam(loss, START, lambda epoch: [])
+    with pytest.raises(TypeError, match="an iterable of batches, not None"):
+        optimize.adam(loss, START, lambda epoch: None)
+    for name in ("beta1", "beta2"):
+        with pytest.raises(ValueError, match=f"{name} is a number from 0 to 1, without 1, not 1"):
+            optimize.adam(loss, START, (INPUTS, TARGETS), **{name: 1})
+    with pytest.raises(ValueError, match="learning_rate is a positive number, not inf"):
+        optimize.adam(loss, START, (INPUTS, TARGETS), learning_rate=np.inf)
+    for name, value in {"epochs": -1, "batch_size": 2.5, "learning_rate": "small"}.items():
+        with pytest.raises(ValueError, match=f"{name} is a .* not {value!r}"):
+            optimize.sgd(loss, START, (INPUTS, TARGETS), **{name: value})
 
 
 # --- problems ----------------------------------------------------------------------------------
@@ -289,6 +357,39 @@ def test_nlopt_itself() -> None:
     x = solver.optimize([1.0, 5.0, 5.0, 1.0])
     assert_allclose(solver.last_optimum_value(), 17.0140173, rtol=1e-6)
     assert_allclose(x[0], 1.0, atol=1e-6)
+
+
+def test_mistakes_in_problems() -> None:
+    def total(x: Any) -> Any:
+        return (x**2).sum()
+
+    later = optimize.problem(total, lambda x: x[:2])
+    assert (later.n, later.m) == (None, None)
+    assert later.objective([1.0, 2.0, 3.0]) == 14.0
+    assert (later.n, later.m) == (3, 2)
+    assert repr(later) == "<cadiff.optimize.Problem of 3 numbers and 2 constraints>"
+    assert optimize.problem(total).m == 0
+    for method in (later.objective, later.gradient, later.constraints, later.jacobian):
+        with pytest.raises(ValueError, match=r"a vector of 3 numbers, not of shape \(2,\)"):
+            method(np.ones(2))
+    with pytest.raises(ValueError, match=r"2 constraints, but multipliers of shape \(3,\)"):
+        later.hessian(np.ones(3), np.ones(3), 1.0)
+    with pytest.raises(TypeError, match=r"cadiff\.flatten"):
+        optimize.problem(total, x0={"a": 1.0})
+    for constraint in (optimize.NonlinearConstraint(total, 0.0, 1.0), {"fun": total}, "total"):
+        with pytest.raises(TypeError, match=r"functions c\(x\), not .*given to the solver"):
+            optimize.problem(total, constraint)
+
+
+def cost(x: Any, a: float) -> Any:
+    return a * (x**2).sum()
+
+
+def test_problems_pickle() -> None:
+    for x0 in (np.array([1.0, 2.0]), None):
+        kept = pickle.loads(pickle.dumps(optimize.problem(cost, cost, x0, args=(3.0,))))
+        assert_allclose(kept.gradient(np.array([1.0, 2.0])), [6.0, 12.0])
+        assert_allclose(kept.jacobian(np.array([1.0, 2.0])), [6.0, 12.0])
 
 
 def test_structures_that_do_not_hold_are_told() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -155,6 +156,8 @@ def test_refusals_of_sparsity() -> None:
         plot.sparsity(sums, np.ones(4), what="gradient")
     with pytest.raises(TypeError, match="a LinearMap, or a matrix, not int"):
         plot.sparsity(3)
+    with pytest.raises(TypeError, match=r"a matrix, not an array of shape \(3,\)"):
+        plot.sparsity(np.ones(3))
 
 
 # --- convergence ---------------------------------------------------------------------------------
@@ -278,9 +281,11 @@ def test_functions_that_read_values_are_run_point_by_point() -> None:
     def f(x: Any) -> Any:
         return float(cadiff.value(x[0])) + x[1]
 
-    ax = plot.contours(f, bounds=((0, 1), (0, 1)), points=10)
-    for level, points in level_lines(ax):
-        assert_allclose(points.sum(axis=1), level, atol=1e-9)
+    ways = (f, lambda x: math.fsum([x[0], x[1]]))  # the latter takes plain numbers alone
+    for way in ways:
+        ax = plot.contours(way, bounds=((0, 1), (0, 1)), points=10)
+        for level, points in level_lines(ax):
+            assert_allclose(points.sum(axis=1), level, atol=1e-9)
 
 
 def test_refusals_of_contours() -> None:
@@ -296,6 +301,14 @@ def test_refusals_of_contours() -> None:
         plot.contours(lambda x: x, bounds=((0, 1), (0, 1)))
     with pytest.raises(ValueError, match="finite at none"):
         plot.contours(lambda x: cadiff.log(-1.0 - x[0]), bounds=((0, 1), (0, 1)))
+    with pytest.raises(ValueError, match="two pairs"):
+        plot.contours(rosenbrock, bounds=((0, 1),))
+    with pytest.raises(ValueError, match="points is a whole number, 2 or more, not 1"):
+        plot.contours(rosenbrock, bounds=((0, 1), (0, 1)), points=1)
+    with pytest.raises(TypeError, match=r"a path is an array of shape \(steps, n\), .* not str"):
+        plot.contours(rosenbrock, "path")
+    with pytest.raises(TypeError, match="plain number"):
+        plot.contours(lambda x: math.exp(x[0]), bounds=((0, 1), (0, 1)), arrows=True)
 
 
 # --- graphs --------------------------------------------------------------------------------------
@@ -340,6 +353,11 @@ def test_what_is_left_out_is_told() -> None:
     ax = plot.graph(rosenbrock, np.ones(50), max_nodes=6)
     assert len(ax.texts) == 8
     assert "... 386 operations left out ..." in texts_of(ax)
+
+
+def test_graphs_have_nodes() -> None:
+    with pytest.raises(ValueError, match="max_nodes is a whole number, at least 1, not 0"):
+        plot.graph(rosenbrock, np.ones(2), max_nodes=0)
 
 
 def test_programs_as_graphs() -> None:

@@ -78,6 +78,7 @@ def test_wrong_derivatives_are_status_1(models: str, capsys: Any) -> None:
         (["check", "{}:number", "--at", "1"], "int"),
         (["check", "nowhere_at_all:f", "--at", "1"], "cannot import"),
         (["check", "{}:loss", "--at", "[1.0"], "notation"),
+        (["check", "{}:loss", "--at", "[1.0]", "--order", "0"], "--order is a whole number"),
         (["show", "{}:loss", "--at", "1", "--as", "c"], "a tape can be shown as"),
     ],
 )
@@ -86,6 +87,35 @@ def test_what_cannot_be_done_is_status_2(
 ) -> None:
     assert main([part.format(models) for part in arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_function_that_raises_is_status_2(models: str, capsys: Any) -> None:
+    with open(f"{models}.py", "a", encoding="utf-8") as file:
+        file.write("\n\ndef broken(x):\n    raise KeyError('of mine')\n")
+    for command in (["check"], ["show"], ["check", "--json"]):
+        assert main([*command, f"{models}.py:broken", "--at", "1.0"]) == 2
+        printed = capsys.readouterr()
+        assert "in broken" in printed.err
+    assert json.loads(printed.out) == {
+        "function": f"{models}.py:broken",
+        "right": None,
+        "message": "KeyError: 'of mine'",
+    }
+
+
+def test_a_file_may_be_called_like_another_module(models: str, capsys: Any) -> None:
+    Path("json.py").write_text("def cube(x):\n    return x**3\n", encoding="utf-8")
+    assert main(["check", "json.py:cube", "--at", "2.0"]) == 0
+    assert main(["check", "missing.py:cube", "--at", "2.0"]) == 2
+    assert "cannot import missing.py" in capsys.readouterr().err
+    assert sys.modules["json"] is json
+
+
+def test_the_version_is_told(capsys: Any) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out == f"cadiff {cadiff.__version__}\n"
 
 
 def test_tapes_and_programs_are_shown(models: str, capsys: Any) -> None:
