@@ -265,6 +265,8 @@ class SparseCalls(Part):
                 )
             if request.what == "hessian" and not recorded.is_number:  # says what is wrong
                 hessian(recorded.sample, numbers)(*args, **kwargs)
+            if not recorded.is_differentiable:
+                jacobian(recorded.sample, numbers)(*args, **kwargs)
             plan = self._plan(request, call, recorded)
             data = met(plan.run(call.vector()))
             if call.is_one_vector:

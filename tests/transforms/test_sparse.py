@@ -399,6 +399,11 @@ def test_other_mistakes_are_refused() -> None:
         cadiff.sparse_hessian(3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="jacobian"):
         cadiff.sparse_hessian(broyden)(np.zeros(3))
+    for result, name in (("a", "str"), (None, "NoneType; is a return missing"), (["a"], "str")):
+        no_numbers = cadiff.sparse_jacobian(lambda x, result=result: result)
+        for _ in range(2):
+            with pytest.raises(TypeError, match=f"must be real numbers or .* not {name}"):
+                no_numbers(np.zeros(3))
     with pytest.raises(TypeError, match="cannot be differentiated"):
         cadiff.grad(lambda x: cadiff.sparse_jacobian(broyden)(x).sum())(np.zeros(3))
 
