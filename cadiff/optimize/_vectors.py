@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..binding import carries
+from ..binding import are_opened, carries
 from ..transforms import flatten
 
 FloatArray = NDArray[np.float64]
@@ -115,7 +115,7 @@ class Parameters:
 
 def flat(result: Any) -> Any:
     """A number, or a vector of all the numbers of an array or a container."""
-    if isinstance(result, (dict, list, tuple)) or np.ndim(result) > 1:
+    if are_opened(type(result)) or np.ndim(result) > 1:
         return flatten(result)[0]
     return result
 

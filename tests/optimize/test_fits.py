@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -285,6 +286,12 @@ def test_many_jacobians_of_long_arrays_are_recorded_in_the_end(monkeypatch: Any)
     assert sum(kind is cadiff.Var for kind in calls) <= 5
 
 
+@dataclass
+class Residuals:
+    first: Any
+    second: Any
+
+
 @pytest.mark.parametrize("method", ["trf", "lm"])
 @pytest.mark.parametrize("n", [3, 60])
 def test_residuals_in_containers(method: str, n: int) -> None:
@@ -301,6 +308,7 @@ def test_residuals_in_containers(method: str, n: int) -> None:
     for form in (
         lambda x: dict(zip("ab", parts(x), strict=True)),
         lambda x: list(parts(x)),
+        lambda x: Residuals(*parts(x)),
         lambda x: cnp.concatenate([parts(x)[0][:, np.newaxis], parts(x)[1]], axis=1),
     ):
         found = least_squares(form, np.zeros(n), method=method)
