@@ -35,7 +35,7 @@ from ._fits import curve_fit, least_squares
 from ._global import basinhopping, differential_evolution, dual_annealing, shgo
 from ._history import History
 from ._minimize import minimize, minimize_scalar
-from ._problems import problem
+from ._problems import Problem, problem
 from ._roots import root, root_scalar
 from ._training import adam, lbfgs, sgd
 
@@ -44,6 +44,7 @@ __all__ = [
     "History",
     "LinearConstraint",
     "NonlinearConstraint",
+    "Problem",
     "adam",
     "basinhopping",
     "curve_fit",

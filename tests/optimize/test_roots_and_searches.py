@@ -274,7 +274,7 @@ def test_mistakes_in_training() -> None:
 # --- problems ----------------------------------------------------------------------------------
 
 
-def make_hs71() -> optimize._problems.Problem:
+def make_hs71() -> optimize.Problem:
     """Problem 71 of W. Hock and K. Schittkowski, "Test examples for nonlinear programming"."""
     return optimize.problem(
         lambda x: x[0] * x[3] * (x[0] + x[1] + x[2]) + x[2],
