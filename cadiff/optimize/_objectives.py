@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from .. import transforms
 from ..inspection.texts import counted
 from ..programs import Program
+from ..programs.traces import warn_caller
 from ._progress import Progress
 from ._vectors import FloatArray, Parameters, check_plain
 
@@ -141,12 +141,10 @@ class Derivatives:
         slope, curvature = np.abs(above - below), np.abs(above - 2.0 * at + below)
         rounding = LEAST_SLOPE * STEP * np.maximum(1.0, np.abs(at))
         if np.any((slope > 10.0 * curvature) & (slope > rounding)):
-            warnings.warn(
+            warn_caller(
                 f"{self.name} starts where all derivatives are 0, but f is not level there: "
                 "v.item() and cadiff.value(v) in f are plain numbers, by which nothing is "
-                'differentiated. jac="2-point" takes finite differences',
-                RuntimeWarning,
-                stacklevel=2,
+                'differentiated. jac="2-point" takes finite differences'
             )
 
     def warn_if_slow(self, x: FloatArray, many: int) -> None:
@@ -157,12 +155,10 @@ class Derivatives:
         self.value(x)
         by_differences = (perf_counter() - begun) * many * self.calls
         if 2.0 * by_differences < self.seconds:
-            warnings.warn(
+            warn_caller(
                 f"{self.name} took {self.seconds:.2g} s for {self.calls} derivatives, and finite "
                 f"differences would take {by_differences:.2g} s. {self._cause(many)}; "
-                'jac="2-point" takes finite differences, which give fewer digits',
-                RuntimeWarning,
-                stacklevel=4,
+                'jac="2-point" takes finite differences, which give fewer digits'
             )
 
     def _cause(self, many: int) -> str:

@@ -43,7 +43,7 @@ PERIOD = 64  # calls that no recording serves, within which uses of recordings a
 
 OnBranchChange = Literal["retrace", "raise", "warn"]
 
-_OWN_PACKAGES = ("cadiff", "cadiff.programs", "cadiff.transforms")
+_NO_CALLERS = ("cadiff", "scipy")  # packages whose lines warnings do not name
 
 
 class Miss(NamedTuple):
@@ -664,9 +664,11 @@ if hasattr(os, "register_at_fork"):
 
 
 def warn_caller(message: str) -> None:
-    """Warn of the line outside of the package that called."""
+    """Warn of the line that called, outside of this package and of SciPy's optimisers."""
     frame, level = sys._getframe(), 1
-    while frame.f_back is not None and frame.f_globals.get("__package__", "") in _OWN_PACKAGES:
+    while frame.f_back is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in _NO_CALLERS:
+            break
         frame, level = frame.f_back, level + 1
     warnings.warn(message, RuntimeWarning, stacklevel=level)
 
