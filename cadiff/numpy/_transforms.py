@@ -53,9 +53,17 @@ EXCHANGED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 LARGE = 2048  # numbers, from which on half a spectrum is made sooner than a whole one
 
 
-# What functions of `numpy.fft` come to after checks of arguments, which have been made here. These
-# take a quarter of the time of a thousand numbers.
-_ufuncs: Any = getattr(np.fft, "_pocketfft_umath", None)
+def _ufunc(name: str) -> np.ufunc | None:
+    """What functions of `numpy.fft` come to after checks of arguments, which have been made here.
+
+    These take a quarter of the time of a thousand numbers. It is private to NumPy: None where it
+    is not there, or takes something else than rows and a factor.
+    """
+    found = getattr(getattr(np.fft, "_pocketfft_umath", None), name, None)
+    return found if isinstance(found, np.ufunc) and found.nin == 2 else None
+
+
+_ufuncs = {name: _ufunc(name) for name in ("fft", "ifft")}
 
 
 @functools.lru_cache(maxsize=256)
@@ -156,9 +164,9 @@ def spectrum(t: Transform, re: Real, im: Real) -> Parts:
     if im.size >= LARGE and binding.are_zeros(im):
         return _spectrum_of_real(t, re)
     name = "ifft" if t.is_inverse else "fft"
-    if _ufuncs is not None and t.library == "numpy.fft":
+    ufunc = _ufuncs[name] if t.library == "numpy.fft" else None
+    if ufunc is not None:
         factors = _factors(t.lengths, t.norm, t.is_inverse)
-        ufunc = getattr(_ufuncs, name)
         return binding.transformed(ufunc, factors, re, im, t.axes, t.lengths, t.sizes)
     z = binding.make_complex(resized(re, t.axes, t.lengths), resized(im, t.axes, t.lengths))
     here = True if t.library == "scipy.fft" else z  # overwrite_x, or out

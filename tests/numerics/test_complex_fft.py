@@ -245,7 +245,8 @@ def test_what_numpy_transforms_by_is_what_its_functions_do(monkeypatch: Any) -> 
         return results
 
     by_ufuncs = found()
-    monkeypatch.setattr(_transforms, "_ufuncs", None)
+    assert None not in _transforms._ufuncs.values()
+    monkeypatch.setattr(_transforms, "_ufuncs", dict.fromkeys(["fft", "ifft"]))
     for one, other in zip(by_ufuncs, found(), strict=True):
         numpy.testing.assert_array_equal(one, other)
 
