@@ -43,8 +43,8 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
         Where to begin. Of a container fun gets the same one, and so has the result in `x`.
     jac : optional
         As in SciPy, but for what it is if it is left out: the exact Jacobian, sparse where the
-        structure is, by a compiled program (of long arrays and few parameters where many are
-        taken). `"2-point"` asks for finite differences.
+        structure is, by a compiled program. (Of long arrays by few parameters the first ones are
+        taken of fun itself.) `"2-point"` asks for finite differences.
     bounds, method, ftol, ...
         As in SciPy, but for `tr_options`: with a sparse Jacobian that was filled in, LSMR solves
         linear systems in up to 10 n steps, to 1e-8 as long as the sum of squares falls by much,
