@@ -13,6 +13,7 @@ from scipy import optimize
 
 from .. import numpy as cnp
 from .. import transforms
+from ..binding import carries
 from ..inspection import make_tape
 from ..programs import Program
 from ._minimize import in_containers
@@ -163,8 +164,7 @@ class _Residuals(Derivatives):
     def value(self, x: FloatArray) -> Any:
         if self._jacobians >= self._eager:
             return super().value(x)
-        result = self.eager_value(x)
-        check_plain(result, self.name)
+        result = self.unrecorded_value(x)
         self._size = np.size(result)
         return result
 
@@ -268,7 +268,7 @@ def curve_fit(given: dict[str, Any], progress: bool) -> Any:
         def values(xdata: Any, *params: float) -> Any:
             if jacobians < EAGER_JACOBIANS:
                 result = f(xdata, *params)
-            else:
+            if jacobians >= EAGER_JACOBIANS or carries(result):
                 result = program(np.array(params), xdata)
             check_plain(result, "curve_fit")
             result = np.asarray(result)

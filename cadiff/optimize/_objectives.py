@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import transforms
+from ..binding import carries
 from ..inspection.texts import counted
 from ..programs import Program
 from ..programs.traces import warn_caller
@@ -70,7 +71,13 @@ class Derivatives:
                 return self.value(x)
             except (TypeError, NotImplementedError):
                 self._is_plain = True
+        return self.unrecorded_value(x)
+
+    def unrecorded_value(self, x: FloatArray) -> Any:
+        """The plain value by f itself; or else by the program, as `cadiff.array` makes Vars."""
         result = self.eager_value(x)
+        if carries(result):
+            result = self.program(x, *self.args)
         check_plain(result, self.name)
         return result
 

@@ -8,9 +8,10 @@ import numpy as np
 from scipy import optimize
 
 from .. import transforms
+from ..binding import carries
 from ._history import take_points
 from ._minimize import in_containers
-from ._objectives import Derivatives
+from ._objectives import Derivatives, program_of
 from ._progress import Progress
 from ._signatures import called_like
 from ._vectors import FloatArray, Parameters, check_plain, flat_results
@@ -106,6 +107,7 @@ def root_scalar(given: dict[str, Any], progress: bool) -> Any:
         method = given["method"] = "halley" if given.get("fprime2") else "newton"
     method = None if method is None else str(method).lower()
     given.setdefault("fprime", None)
+    program = program_of(f)
     first: Any = transforms.grad(f)
     second: Any = transforms.hessian(f)
     if np.iscomplexobj(given.get("x0", 0.0)):
@@ -119,6 +121,8 @@ def root_scalar(given: dict[str, Any], progress: bool) -> Any:
 
         def values(x: float, *args: Any) -> Any:
             result = f(x, *args)
+            if carries(result):  # as what is read from a cadiff.array does
+                result = program(x, *args)
             check_plain(result, "root_scalar")
             bar.show(result, None)
             return result

@@ -445,3 +445,28 @@ def test_noise_is_no_failure_of_training() -> None:
     assert result.fun > 2.0 * rows.var()
     assert (result.success, result.status, result.nit) == (True, 0, 3)
     assert result.message == "all 3 epochs are done"
+
+
+def test_functions_that_make_arrays_of_their_own() -> None:
+    """`cadiff.array` makes a Var of plain numbers, too."""
+
+    def f(x: Any) -> Any:
+        return cadiff.array([x[0] ** 2 - 4.0, x[1] - x[0]])
+
+    def jac(x: Any) -> Any:
+        return np.array([[2.0 * x[0], 0.0], [-1.0, 1.0]])
+
+    for given in (None, "2-point", jac):
+        assert_allclose(optimize.root(f, [1.0, 1.0], jac=given).x, [2.0, 2.0])
+        assert_allclose(optimize.least_squares(f, [1.0, 1.0], jac=given).x, [2.0, 2.0])
+        slope = None if given is None else given if given == "2-point" else lambda x: 2.0 * x
+        found = optimize.minimize(lambda x: cadiff.array([x @ x])[0], [1.0, 1.0], jac=slope)
+        assert_allclose(found.x, 0.0, atol=1e-6)
+    found = optimize.root(f, [1.0, 1.5], method="broyden1")
+    assert_allclose(found.x, [2.0, 2.0], atol=1e-5)
+    assert_allclose(
+        optimize.root_scalar(lambda x: cadiff.array([x * x - 4.0])[0], x0=1.0).root, 2.0
+    )
+    t = np.linspace(0.0, 1.0, 5)
+    popt, _ = optimize.curve_fit(lambda t, a, b: cadiff.array(a * t + b), t, 2.0 * t + 1.0)
+    assert_allclose(popt, [2.0, 1.0])
