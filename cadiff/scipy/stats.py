@@ -40,7 +40,6 @@ from ..operations.table import (
     log1p,
     log_expit,
     power,
-    reciprocal,
     square,
     where,
     xlog1py,
@@ -53,6 +52,7 @@ from ._families import (
     choose,
     gamma_density,
     gamma_log_density,
+    log_ratio,
     student_log_density,
 )
 from ._tails import log_betainc, log_betaincc, log_gammainc, log_gammaincc, log_stdtr
@@ -267,6 +267,18 @@ class Continuous(Distribution):
         return self._masked(name, result, z, shapes, scale)
 
 
+class Unscaled(Continuous):
+    """One whose formulas take the deviation x - loc and the scale, not their quotient.
+
+    Where a tail is a whole power of the scale the derivatives by way of the quotient cancel.
+    """
+
+    def _located(self, name: str, x: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
+        deviation = x - loc
+        result = self._standard(name, deviation, [scale, *shapes])
+        return self._masked(name, result, deviation, shapes, scale)
+
+
 class Discrete(Distribution):
     """A distribution over whole numbers, differentiable by its parameters."""
 
@@ -430,14 +442,14 @@ lognorm = Continuous(
     sf=lambda z, s: special.ndtr(-log(z) / s),
     logsf=lambda z, s: special.log_ndtr(-log(z) / s),
 )
-cauchy = Continuous(
+cauchy = Unscaled(
     st.cauchy,
-    pdf=lambda z: square(reciprocal(hypot(1.0, z))) / math.pi,
-    logpdf=lambda z: -LOG_PI - 2.0 * log(hypot(1.0, z)),
-    cdf=lambda z: arctan2(1.0, -z) / math.pi,
-    logcdf=lambda z: _cauchy_logcdf(z),
-    sf=lambda z: arctan2(1.0, z) / math.pi,
-    logsf=lambda z: _cauchy_logcdf(-z),
+    pdf=lambda d, s: divide(divide(s, hypot(d, s)), hypot(d, s)) / math.pi,
+    logpdf=lambda d, s: log(s) - 2.0 * log(hypot(d, s)) - LOG_PI,
+    cdf=lambda d, s: arctan2(s, -d) / math.pi,
+    logcdf=lambda d, s: _cauchy_logcdf(d, s),
+    sf=lambda d, s: arctan2(s, d) / math.pi,
+    logsf=lambda d, s: _cauchy_logcdf(-d, s),
 )
 weibull_min = Continuous(
     st.weibull_min,
@@ -462,19 +474,19 @@ def _laplace_logcdf(z: Any) -> Any:
     return where(below, tail, log1p(-exp(tail)))
 
 
-def _cauchy_logcdf(z: Any) -> Any:
-    """In the tail the logarithm of arctan(-1/z) / π, split so that no square underflows."""
+def _cauchy_logcdf(d: Any, s: Any) -> Any:
+    """In the tail the logarithm of arctan(-s/d) / π, split so that no square underflows."""
 
     def tail() -> Any:
-        return log(special.hyp2f1(0.5, 1.0, 1.5, -square(1.0 / z))) - log(-z) - LOG_PI
+        return log(special.hyp2f1(0.5, 1.0, 1.5, -square(s / d))) + log_ratio(s, -d) - LOG_PI
 
     def above() -> Any:
-        return log1p(-arctan2(1.0, z) / math.pi)
+        return log1p(-arctan2(s, d) / math.pi)
 
     def near() -> Any:
-        return choose(held(z) > 0.0, above, lambda: log(arctan2(1.0, -z) / math.pi))
+        return choose(held(d) > 0.0, above, lambda: log(arctan2(s, -d) / math.pi))
 
-    return choose(held(z) < -1.0, tail, near)
+    return choose(held(d) < -held(s), tail, near)
 
 
 def _weibull_logpdf(z: Any, c: Any) -> Any:

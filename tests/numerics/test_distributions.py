@@ -85,6 +85,60 @@ def test_tails(name: str, method: str) -> None:
                 check(function(name, method, shapes), x, jet(name, method, x, *shapes))
 
 
+# Far out, and near the end of the support.
+FAR = {
+    **dict.fromkeys(("t", "cauchy"), (-1e12, -1e5, -30.0, 1e-8, 1e5, 1e10)),
+    **dict.fromkeys(("norm", "laplace", "logistic"), (-30.0, 1e5)),
+    **dict.fromkeys(("gamma", "chi2", "expon", "lognorm", "weibull_min"), (1e-10, 30.0, 1e5)),
+    **dict.fromkeys(("beta", "uniform"), (1e-10, 1.0 - 1e-3)),
+}
+
+
+@pytest.mark.parametrize("method", [*DENSITIES, *TAILS])
+@pytest.mark.parametrize("name", FAR)
+def test_twice_by_the_scale(name: str, method: str) -> None:
+    """As the chain rule has it, in many digits: terms cancel in the tail of a power."""
+    scale = 0.125
+    for z in FAR[name]:
+        for shapes in GRID[name][1] if EXPLORING else GRID[name][1][:1]:
+            value, first, second = jet(name, method, z, *shapes)
+            with mp.workdps(120):
+                rates = [second * z * mp.mpf(z), first * z * 2, mp.mpf(method == "logpdf")]
+                if method == "pdf":
+                    rates = [rate / scale for rate in (rates[0], rates[1] * 2, value * 2)]
+                want = float(mp.re(mp.fsum(rates))) / scale**2
+                noise = 1e-300 + 1e-40 * float(max(map(abs, rates)))
+            original = getattr(getattr(stats, name), method)
+
+            def f(s: Any, x: float = z * scale, shapes: Any = shapes, call: Any = original) -> Any:
+                return call(x, *shapes, scale=s)
+
+            with np.errstate(all="ignore"):
+                for got in (cadiff.grad(cadiff.grad(f))(scale), cadiff.hessian(f)(scale)):
+                    assert got == pytest.approx(want, rel=1e-9, abs=noise), (z, shapes)
+
+
+def test_cauchy_by_point_and_scale() -> None:
+    """In the tail its logarithms are sums, log s - 2 log x and the like: mixed terms are tiny."""
+    with mp.workdps(80):
+        x, s, pi = mp.mpf(-1e12), mp.mpf(0.3), mp.pi
+        square = x * x + s * s
+        probability = mp.atan2(s, -x) / pi
+        by_x, by_s, mixed = (
+            s / (pi * square),
+            -x / (pi * square),
+            (x * x - s * s) / (pi * square**2),
+        )
+        want = {
+            "logpdf": 4 * x * s / square**2,
+            "logcdf": mixed / probability - by_x * by_s / probability**2,
+        }
+    for method, number in want.items():
+        f = getattr(stats.cauchy, method)
+        hessian = cadiff.hessian(lambda p, f=f: f(p[0], scale=p[1]))(np.array([-1e12, 0.3]))
+        assert hessian[0, 1] == pytest.approx(float(number), rel=1e-9, abs=0.0)
+
+
 EDGES = [
     ("gamma", "pdf", 0.0, (1.0,), (1, -1, 1)),
     ("gamma", "pdf", 0.0, (2.0,), (0, 1, -2)),
