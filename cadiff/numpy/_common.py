@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_tuple
 
 from ..binding import Dual, Var, is_real_array, single, structure_of
 from ..operations import arrays
@@ -29,7 +28,6 @@ __all__ = [
     "expanded",
     "is_float",
     "rearranged",
-    "reduced_axes",
     "refuse",
     "unsupported",
     "wants_floats",
@@ -93,11 +91,6 @@ def unsupported(function: str, what: str, instead: str) -> NoReturn:
     raise TypeError(
         f"numpy.{function} of numbers with derivatives does not support {what}: {instead}"
     )
-
-
-def reduced_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
-    """The axes over which to reduce, counted from the front; None means all."""
-    return tuple(range(ndim)) if axis is None else normalize_axis_tuple(axis, ndim)
 
 
 def expanded(x: Number, axes: Sequence[int]) -> Number:

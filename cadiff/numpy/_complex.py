@@ -30,7 +30,7 @@ from ..operations.complexes import (
 )
 from ..operations.dispatch import FUNCTIONS, mask_of
 from ._choices import flatiter
-from ._common import Axis, existing, reduced_axes, refuse
+from ._common import Axis, existing, refuse
 
 # --- by parts ------------------------------------------------------------------------------------
 
@@ -342,7 +342,7 @@ def _spelled(subscripts: str, operands: tuple[Any, ...]) -> tuple[list[str], str
 
 def _axes_last(z: Any, axis: Axis) -> tuple[Any, tuple[int, ...]]:
     """An array whose last axis is all of those over which to reduce, and these."""
-    axes = reduced_axes(axis, z.ndim)
+    axes = arrays.reduced_axes(axis, z.ndim)
     rest = [k for k in range(z.ndim) if k not in axes]
     lengths = [z.shape[k] for k in rest]
     n = math.prod(z.shape[k] for k in axes)

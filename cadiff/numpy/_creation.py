@@ -130,8 +130,18 @@ def fromiter(iter: Any, dtype: Any, count: int = -1, **kwargs: Any) -> Any:  # N
         return _fromiter(items, dtype, count, **kwargs)
     if len(items) < count:
         raise ValueError(f"iterator too short: expected {count} but iterator had {len(items)}")
-    wants_floats("fromiter", dtype)
-    return arrays.array(items)
+    if not holds_complex(items) and np.dtype(dtype).kind != "c":
+        wants_floats("fromiter", dtype)
+        return arrays.array(items)
+    if np.dtype(dtype).kind != "c":
+        unsupported(
+            "fromiter",
+            f"dtype={np.dtype(dtype)}",
+            "they are complex128; take .real or .imag of each",
+        )
+    made = arrays.opened(np.zeros(len(items), complex))
+    made[...] = items
+    return made
 
 
 def _joined(items: Any) -> Any:

@@ -32,7 +32,6 @@ from ._common import (
     chosen,
     existing,
     expanded,
-    reduced_axes,
     refuse,
     unsupported,
     wants_floats,
@@ -54,7 +53,7 @@ def _masked(x: Number, where: Any, neutral: float) -> Number:
 def _count(x: Number, axis: Axis, where: Any, keepdims: bool) -> Any:
     """How many elements take part in a reduction: an int or an array of ints."""
     if where is None or where is True:
-        return math.prod(x.shape[k] for k in reduced_axes(axis, x.ndim))
+        return math.prod(x.shape[k] for k in arrays.reduced_axes(axis, x.ndim))
     mask = np.broadcast_to(np.asarray(value(where), dtype=bool), x.shape)
     return np.sum(mask, axis=axis, keepdims=keepdims)
 
@@ -181,7 +180,7 @@ def _weights_like(x: Number, axis: Axis, w: Number) -> Number:
         return w
     if axis is None:
         raise TypeError("Axis must be specified when shapes of a and weights differ.")
-    axes = reduced_axes(axis, x.ndim)
+    axes = arrays.reduced_axes(axis, x.ndim)
     if w.shape != tuple(x.shape[k] for k in axes):
         raise ValueError("Shape of weights must be consistent with shape of a along axis.")
     order = sorted(range(len(axes)), key=axes.__getitem__)
@@ -411,7 +410,7 @@ def prod(
     refuse("prod", out=out)
     wants_floats("prod", dtype)
     x = _masked(as_number(a), where, 1.0)
-    axes = reduced_axes(axis, x.ndim)
+    axes = arrays.reduced_axes(axis, x.ndim)
     product = _product(x, axes, bool(keepdims))
     return product if initial is None else product * initial
 
@@ -501,7 +500,7 @@ def _extremum(
     name = "max" if ufunc is np.maximum else "min"
     refuse(name, out=out)
     x = as_number(a)
-    axes = reduced_axes(axis, x.ndim)
+    axes = arrays.reduced_axes(axis, x.ndim)
     if initial is None:
         if where is not None and where is not True:
             raise ValueError(f"numpy.{name} with a where= mask wants initial=, too")
@@ -621,7 +620,7 @@ def _quantiles(
     skip_nan: bool = False,
     weights: Any = None,
 ) -> Number:
-    axes = reduced_axes(axis, x.ndim)
+    axes = arrays.reduced_axes(axis, x.ndim)
     rows = joined_axes(x, axes)
     ordered = _sorted_rows(rows)
     missing = nans(rows)
@@ -702,7 +701,7 @@ nanpercentile = _order_statistic("nanpercentile", 100, skip_nan=True)
 def _median(a: Any, axis: Axis, keepdims: bool, skip_nan: bool) -> Number:
     """The mean of the two middle elements, or the middle one."""
     x = as_number(a)
-    axes = reduced_axes(axis, x.ndim)
+    axes = arrays.reduced_axes(axis, x.ndim)
     rows = joined_axes(x, axes)
     missing = nans(rows)
     count = np.sum(~missing, axis=0) if skip_nan else np.array(rows.shape[0])

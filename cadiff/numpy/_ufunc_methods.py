@@ -25,7 +25,7 @@ from ..operations.patterns import chained
 from ..operations.primitives import primitive
 from ..operations.replayed import is_mask
 from ._calculus import bincount
-from ._common import Axis, Number, along, as_number, chosen, expanded, reduced_axes, wants_floats
+from ._common import Axis, Number, along, as_number, chosen, expanded, wants_floats
 from ._reductions import (
     along_first,
     cumprod,
@@ -83,6 +83,11 @@ def _running(ufunc: np.ufunc) -> Callable[[Any, int], Number]:
     return running
 
 
+def _running_difference(rows: Number) -> Number:
+    """The first row less more and more others, to the last bit: x - y is x + -y."""
+    return cumsum(arrays.concatenate([rows[:1], -rows[1:]]), 0)
+
+
 REDUCED: dict[Any, Callable[..., Number]] = {
     np.add: sum,
     np.multiply: prod,
@@ -93,6 +98,7 @@ REDUCED: dict[Any, Callable[..., Number]] = {
 }
 RUNNING: dict[Any, Callable[[Any, int], Number]] = {
     np.add: cumsum,
+    np.subtract: lambda x, axis: along_first(_running_difference, x, axis),
     np.multiply: cumprod,
     **{ufunc: _running(ufunc) for ufunc in (np.maximum, np.minimum, np.fmax, np.fmin)},
 }
@@ -134,7 +140,7 @@ def reduce(
     if ufunc in REDUCED:
         mask = None if where is True else where
         return REDUCED[ufunc](x, axis=axis, keepdims=keepdims, initial=initial, where=mask)
-    axes = reduced_axes(axis, x.ndim)
+    axes = arrays.reduced_axes(axis, x.ndim)
     rows = joined_axes(x, axes)
     masks = joined_axes(np.broadcast_to(value(where), x.shape), axes)
     operation = function_for(ufunc)

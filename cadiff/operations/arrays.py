@@ -35,6 +35,7 @@ __all__ = [
     "moveaxis",
     "ones",
     "ravel",
+    "reduced_axes",
     "relabelled",
     "reshape",
     "squeeze",
@@ -248,11 +249,21 @@ def relabelled(x: Number, term: str, result: str) -> Number:
 # --- sums and products ---------------------------------------------------------------------------
 
 
+def reduced_axes(axis: int | Sequence[int] | None, ndim: int) -> Shape:
+    """The axes over which to reduce, counted from the front; None means all.
+
+    Of a single number they may be 0 or -1, as NumPy has it, though it has no axes.
+    """
+    if axis is None or (ndim == 0 and not isinstance(axis, tuple) and axis in (0, -1)):
+        return tuple(range(ndim))
+    return normalize_axis_tuple(axis, ndim)
+
+
 def sum(x: Number, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Number:
     """The sum over axes; by default over all."""
     if not isinstance(x, (Var, Dual)):
         return np.sum(x, axis=None if axis is None else _axes(axis), keepdims=keepdims)
-    axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim)
+    axes = reduced_axes(axis, x.ndim)
     if isinstance(x, Var):
         return binding.sum_var(x, axes, keepdims) if x.ndim else binding.single(x)
     if x.ndim == 0:
@@ -509,7 +520,8 @@ def full(shape: int | Sequence[int], fill_value: Any) -> Number:
     shape : int or sequence of ints
         Lengths of the axes.
     fill_value : float, array_like, Var or Dual
-        What it holds, with its derivative; an array is broadcast to the shape.
+        What it holds, with its derivative; an array is broadcast to the shape. As `numpy.full`
+        has it, leading axes of length 1 may be more than the shape has.
 
     Returns
     -------
@@ -522,6 +534,9 @@ def full(shape: int | Sequence[int], fill_value: Any) -> Number:
         If an array cannot be broadcast to the shape.
     """
     if isinstance(fill_value, (Var, Dual)):
+        surplus = binding.ndim(fill_value) - len(lengths_of(shape))
+        while surplus > 0 and fill_value.shape[0] == 1:
+            fill_value, surplus = fill_value[0], surplus - 1
         return opened(copy(broadcast_to(fill_value, shape)))
     return _open(np.full(shape, fill_value, dtype=np.float64))
 

@@ -295,6 +295,17 @@ def test_elements_of_an_iterator_carry_derivatives() -> None:
         numpy.testing.assert_array_equal(TRANSFORMS[way](f)(X), 2.0 * X + [1.0, 0.0])
 
 
+def test_complex_elements_of_an_iterator() -> None:
+    def f(x: Any) -> Any:
+        z = np.fromiter((complex(0.0, 1.0) * v for v in x), complex)
+        with pytest.raises(TypeError, match=r"float64: they are complex128; take \.real"):
+            np.fromiter(iter(z), float)
+        return np.sum((z * z).real) + np.fromiter(iter(x), complex).sum().real
+
+    for way in ("reverse", "forward", "compiled"):
+        numpy.testing.assert_array_equal(TRANSFORMS[way](f)(X), -2.0 * X + 1.0)
+
+
 def test_views_and_generators_are_no_sequences_for_numpy_either() -> None:
     def f(x: Any) -> Any:
         parts = {"a": x, "b": 2.0 * x}

@@ -293,6 +293,25 @@ def test_values_of_created_arrays() -> None:
         numpy.testing.assert_array_equal(cadiff.value(made), wanted, strict=True)
 
 
+def test_filled_with_an_array_of_more_axes() -> None:
+    row = Var([[[1.0, 2.0]]])
+    for made in (np.full((3, 2), row), np.full_like(Var(numpy.zeros((3, 2))), row)):
+        numpy.testing.assert_array_equal(cadiff.value(made), [[1.0, 2.0]] * 3, strict=True)
+    for shape, many in (((2,), Var([[1.0, 2.0], [3.0, 4.0]])), ((3,), row)):
+        with pytest.raises(ValueError):
+            np.full(shape, many)
+
+
+@pytest.mark.parametrize("axis", [0, -1, None])
+def test_a_single_number_reduced(axis: int | None) -> None:
+    """As NumPy's arrays without axes, which take the axes of a vector in reductions."""
+    for call in (numpy.subtract.reduce, numpy.add.reduce, numpy.sum, numpy.max):
+        assert cadiff.grad(lambda x, call=call: call(x, axis=axis))(3.0) == 1.0
+    for wrong in (1, (0,)):
+        with pytest.raises(numpy.exceptions.AxisError):
+            numpy.subtract.reduce(Var(3.0), axis=wrong)
+
+
 def test_object_arrays_on_demand() -> None:
     v = Var(1.0)
     boxed = np.array([v, 2.0], dtype=object)

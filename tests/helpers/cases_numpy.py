@@ -754,6 +754,8 @@ for name in (*EXTREMES, "multiply", "hypot"):
         dispatch=False,
     )
 case("maximum.accumulate of one", lambda np, x: np.maximum.accumulate(x), normal((1,)))
+case("subtract.accumulate", lambda np, x: np.subtract.accumulate(x, 1), normal((2, 4)))
+case("subtract.accumulate of nothing", lambda np, x: np.subtract.accumulate(x), normal((0, 3)))
 case("hypot.accumulate of nothing", lambda np, x: np.hypot.accumulate(x), normal((0, 3)))
 case("fmax.accumulate, nan", lambda np, x: np.fmax.accumulate(x), with_nan((9,)))
 case("multiply.outer", lambda np, x, y: np.multiply.outer(x, y), normal((2, 3), (2,)))
