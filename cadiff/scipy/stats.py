@@ -275,7 +275,9 @@ class Unscaled(Continuous):
 
     def _located(self, name: str, x: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
         deviation = x - loc
-        result = self._standard(name, deviation, [scale, *shapes])
+        spread = np.isinf(held(scale)) & name.endswith("pdf")  # so wide that no density is left
+        result = self._standard(name, deviation, [_fill(spread, 1.0, scale), *shapes])
+        result = _fill(spread, OUTSIDE[name][0], result)
         return self._masked(name, result, deviation, shapes, scale)
 
 

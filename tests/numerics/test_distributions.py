@@ -139,6 +139,13 @@ def test_cauchy_by_point_and_scale() -> None:
         assert hessian[0, 1] == pytest.approx(float(number), rel=1e-9, abs=0.0)
 
 
+def test_cauchy_of_infinite_scale() -> None:
+    for method, want in (("pdf", 0.0), ("logpdf", -INF), ("cdf", 0.5), ("logsf", -math.log(2.0))):
+        f = getattr(stats.cauchy, method)
+        assert float(cadiff.value(f(Var(3.0), scale=Var(INF)))) == pytest.approx(want)
+        assert cadiff.grad(lambda x, f=f: f(x, scale=INF))(3.0) == 0.0
+
+
 EDGES = [
     ("gamma", "pdf", 0.0, (1.0,), (1, -1, 1)),
     ("gamma", "pdf", 0.0, (2.0,), (0, 1, -2)),
