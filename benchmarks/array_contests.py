@@ -272,6 +272,7 @@ CONTESTS: tuple[Callable[[], Contest], ...] = (
     partial(network_product, 32),
     partial(layer_hessian, 100),
     partial(transform, 2**10),
+    partial(transform, 2**10, by_complex=True),
     partial(transform, 2**20),
     partial(transform, 2**20, by_complex=True),
     partial(transform, 1024, 1024),

@@ -603,6 +603,7 @@ PARTS: dict[str, Measure] = {
         )
         for name, shape, by_complex in (
             ("1024", (2**10,), False),
+            ("1024-complex", (2**10,), True),
             ("million", (2**20,), False),
             ("million-complex", (2**20,), True),
             ("image", (1024, 1024), False),

@@ -218,21 +218,24 @@ NUMPY = "numpy.fft"
 @implements_all(_fft.fft)
 def fft(a: Any, n: int | None = None, axis: int = -1, norm: Name = None, out: None = None) -> Any:
     """The discrete Fourier transform, as `numpy.fft.fft`."""
-    refuse("fft.fft", out=out)
+    if out is not None:
+        refuse("fft.fft", out=out)
     return whole(*one_axis(NUMPY, a, n, axis, norm))
 
 
 @implements_all(_fft.ifft)
 def ifft(a: Any, n: int | None = None, axis: int = -1, norm: Name = None, out: None = None) -> Any:
     """The inverse transform, as `numpy.fft.ifft`."""
-    refuse("fft.ifft", out=out)
+    if out is not None:
+        refuse("fft.ifft", out=out)
     return whole(*one_axis(NUMPY, a, n, axis, norm), is_inverse=True)
 
 
 @implements(_fft.rfft)
 def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Name = None, out: None = None) -> Any:
     """The first half of the spectrum of real numbers, as `numpy.fft.rfft`."""
-    refuse("fft.rfft", out=out)
+    if out is not None:
+        refuse("fft.rfft", out=out)
     return real_to_half(*one_axis(NUMPY, a, n, axis, norm))
 
 
@@ -241,14 +244,16 @@ def irfft(
     a: Any, n: int | None = None, axis: int = -1, norm: Name = None, out: None = None
 ) -> Any:
     """The real numbers of half a spectrum, as `numpy.fft.irfft`."""
-    refuse("fft.irfft", out=out)
+    if out is not None:
+        refuse("fft.irfft", out=out)
     return half_to_real(*one_axis(NUMPY, a, n, axis, norm, of_half=True))
 
 
 @implements_all(_fft.hfft)
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: Name = None, out: None = None) -> Any:
     """The real spectrum of a symmetric signal, given its half, as `numpy.fft.hfft`."""
-    refuse("fft.hfft", out=out)
+    if out is not None:
+        refuse("fft.hfft", out=out)
     return symmetric_to_real(*one_axis(NUMPY, a, n, axis, norm, of_half=True))
 
 
@@ -257,14 +262,16 @@ def ihfft(
     a: Any, n: int | None = None, axis: int = -1, norm: Name = None, out: None = None
 ) -> Any:
     """Half the symmetric signal of a real spectrum, as `numpy.fft.ihfft`."""
-    refuse("fft.ihfft", out=out)
+    if out is not None:
+        refuse("fft.ihfft", out=out)
     return real_to_symmetric(*one_axis(NUMPY, a, n, axis, norm))
 
 
 @implements_all(_fft.fftn)
 def fftn(a: Any, s: Lengths = None, axes: Axis = None, norm: Name = None, out: None = None) -> Any:
     """The transform along several axes, as `numpy.fft.fftn`."""
-    refuse("fft.fftn", out=out)
+    if out is not None:
+        refuse("fft.fftn", out=out)
     return whole(*some_axes(NUMPY, a, s, axes, norm))
 
 
@@ -273,7 +280,8 @@ def ifftn(
     a: Any, s: Lengths = None, axes: Axis = None, norm: Name = None, out: None = None
 ) -> Any:
     """The inverse transform along several axes, as `numpy.fft.ifftn`."""
-    refuse("fft.ifftn", out=out)
+    if out is not None:
+        refuse("fft.ifftn", out=out)
     return whole(*some_axes(NUMPY, a, s, axes, norm), is_inverse=True)
 
 
@@ -282,7 +290,8 @@ def rfftn(
     a: Any, s: Lengths = None, axes: Axis = None, norm: Name = None, out: None = None
 ) -> Any:
     """The spectrum of real numbers along several axes, as `numpy.fft.rfftn`."""
-    refuse("fft.rfftn", out=out)
+    if out is not None:
+        refuse("fft.rfftn", out=out)
     return real_to_half(*some_axes(NUMPY, a, s, axes, norm))
 
 
@@ -291,7 +300,8 @@ def irfftn(
     a: Any, s: Lengths = None, axes: Axis = None, norm: Name = None, out: None = None
 ) -> Any:
     """The real numbers of half a spectrum along several axes, as `numpy.fft.irfftn`."""
-    refuse("fft.irfftn", out=out)
+    if out is not None:
+        refuse("fft.irfftn", out=out)
     return half_to_real(*some_axes(NUMPY, a, s, axes, norm, of_half=True))
 
 

@@ -435,7 +435,7 @@ def _name_of(original: Any) -> str:
 
 def function(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """One of NumPy's functions, with a complex number among its arguments."""
-    found = _registered(original)
+    found = COMPLEX.get(original) or _registered(original)
     if found is None and isinstance(original, np.ufunc) and original.__name__ in ELEMENTWISE:
         return ufunc(original, "__call__", args, kwargs)
     if found is None and original in PLAIN:
