@@ -346,7 +346,8 @@ void cad_strip_add(CadStrip to, CadStrip x, int store, size_t n) {
     } else {
         for (size_t i = 0; i < n; i++) {
             double *const target = to.data + (ptrdiff_t)i * to.step;
-            *target = (store ? 0.0 : *target) + x.data[(ptrdiff_t)i * x.step];
+            const double term = x.data[(ptrdiff_t)i * x.step];
+            *target = store ? term : *target + term; /* of a zero the sign is kept */
         }
     }
 }

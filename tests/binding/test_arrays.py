@@ -794,3 +794,17 @@ def test_arithmetic_of_a_number_and_an_array_is_elementwise(kind: Kind) -> None:
         np.testing.assert_array_equal(cadiff.value(op(array, x)), op(array, 3.0))
     assert kind.derivative(lambda x: (x * array).sum(), 3.0) == (21.0, 7.0)
     assert kind.derivative(lambda x: (array - x).sum(), 3.0) == (-2.0, -3.0)
+
+
+@pytest.mark.parametrize("step", [-2, -1, 1, 2, 3])
+def test_results_of_rules_keep_the_signs_of_zeros(step: int) -> None:
+    @cadiff.primitive
+    def every(x: Any) -> Any:
+        return x[::step]
+
+    every.defvjp(lambda ans, x: np.zeros_like)
+
+    x = np.array([-0.0, 1.0, -0.0, 0.0, -2.0, -0.0])
+    result = every(Var(x)).value
+    np.testing.assert_array_equal(result, x[::step])
+    np.testing.assert_array_equal(np.signbit(result), np.signbit(x[::step]))
