@@ -116,6 +116,7 @@ cdef extern from "numbers/numbers.h":
     int cad_ndim(object x)
     object plain_value "cad_plain_value"(object number)
     object cad_elements(object number)
+    object cad_index_of_item(object array, tuple args)
     object cad_apply1(int op, object x)
     object cad_apply2(int op, object x, object y)
     int cad_guarding

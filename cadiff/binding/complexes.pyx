@@ -264,8 +264,11 @@ cdef class Complex:
         return complex_of(hooks.value(self.re), hooks.value(self.im))
 
     def item(self, *index):
-        """The value as a complex."""
-        return self.value if self.ndim == 0 and not index else self.value.item(*index)
+        """An element, with its derivative; of constants a complex."""
+        key = cad_index_of_item(self, index)
+        number = self[key] if key else complex_of(own(self.re), own(self.im))
+        plain = hooks.constants(number)
+        return number if plain is None else complex(plain)
 
     def __complex__(self):
         plain = hooks.constants(self)

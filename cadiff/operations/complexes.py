@@ -577,7 +577,7 @@ def _astype(
 
 
 def _tolist(z: Any) -> Any:
-    return [_tolist(row) for row in z] if z.ndim else z
+    return [_tolist(row) for row in z] if z.ndim else z.item()
 
 
 def _filled(z: Any, number: Any) -> None:

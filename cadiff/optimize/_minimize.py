@@ -69,7 +69,7 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
     RuntimeWarning
         Afterwards, if derivatives took more than half a second, and finite differences would have
         taken less than half of the time. And where all derivatives are 0 at x0, but fun is not
-        level: it computes with plain values, such as `v.item()`.
+        level: it computes with plain values, such as `cadiff.value(v)`.
 
     Examples
     --------

@@ -150,7 +150,7 @@ class Derivatives:
         if np.any((slope > 10.0 * curvature) & (slope > rounding)):
             warn_caller(
                 f"{self.name} starts where all derivatives are 0, but f is not level there: "
-                "v.item() and cadiff.value(v) in f are plain numbers, by which nothing is "
+                "v.value and cadiff.value(v) in f are plain numbers, by which nothing is "
                 'differentiated. jac="2-point" takes finite differences'
             )
 

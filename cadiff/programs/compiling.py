@@ -101,7 +101,7 @@ def compile(
     `i = cadiff.value(v).astype(int)`, `np.floor(cadiff.value(v))` or `np.searchsorted(grid, v)`
     one recording serves all data, as in `table[i]`. So it does of `math.floor(cadiff.value(v))`,
     `math.ceil` and `round`; `int(cadiff.value(v))`, which has to be Python's own, is a guard.
-    Where f needs the value as a float of Python's (`float(cadiff.value(v))`, `v.item()`), or keeps
+    Where f needs the value as a float of Python's (`float(cadiff.value(v))`, `v.value`), or keeps
     it (in a list of its own), it is run as it is, with a warning that says why. A comparison of
     arrays is a mask: as long as it only chooses between numbers, as in `where(x > 1, a, b)`, `(x
     > 0) * a` or `y[y < 0] = 0`, it is no guard, and one recording serves all data. The same holds

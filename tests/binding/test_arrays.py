@@ -183,14 +183,60 @@ def test_elements_cannot_be_deleted(kind: Kind) -> None:
                 del v[key]
 
 
+TABLE = np.arange(1.0, 7.0).reshape(2, 3)
+ITEMS: list[tuple[Any, ...]] = [(4,), (-1,), (1, 2), ((0, 1),), (-2, -3), (np.int8(3),)]
+
+
+@pytest.mark.parametrize("index", ITEMS, ids=repr)
+def test_an_item_keeps_its_derivative(index: tuple[Any, ...]) -> None:
+    expected = np.where(TABLE.item(*index) == TABLE, 2.0 * TABLE, 0.0)
+    for f in (
+        lambda x: x.item(*index) ** 2,
+        lambda x: abs((x * 1j).item(*index)) ** 2,
+        lambda x: x.T.copy().T.item(*index) ** 2,
+        lambda x: np.array(x.tolist(), dtype=object).item(*index) ** 2,
+    ):
+        program = cadiff.compile(f)
+        for gradient in (cadiff.grad(f), cadiff.jacfwd(f), program.grad):
+            np.testing.assert_allclose(gradient(TABLE), expected, rtol=1e-15)
+        assert program.stats()["obstacles"] == []
+
+
 @both
-def test_item_is_the_plain_value(kind: Kind) -> None:
-    assert type(kind.make(3.0).item()) is float
-    assert kind.make(3.0).item() == 3.0
-    assert kind.make([[3.0]]).item() == 3.0
-    assert kind.make([1.0, 2.0]).item(1) == 2.0
-    with pytest.raises(ValueError):
-        kind.make([1.0, 2.0]).item()
+def test_the_only_item_is_the_number(kind: Kind) -> None:
+    for number in (kind.make(3.0), kind.make([[3.0]]), kind.make([[3.0]])[0, 0, ...]):
+        for index in ((), (0,), (-1,)):
+            item = number.item(*index)
+            assert isinstance(item, kind.type)
+            assert (item.shape, item.value if kind is VAR else item.primal) == ((), 3.0)
+    assert cadiff.grad(lambda x: (x @ x).item() * x[0])(np.array([1.0, 2.0])).tolist() == [
+        7.0,
+        4.0,
+    ]
+
+
+@both
+@pytest.mark.parametrize(
+    "index", [(), (6,), (-7,), (0, 3), ("a",), (1.5,), (0, 0, 0), ((1, 2, 0),)]
+)
+def test_wrong_indices_of_items_are_refused_as_numpy_does(kind: Kind, index: Any) -> None:
+    with pytest.raises(Exception) as expected:
+        TABLE.item(*index)
+    for table in (kind.make(TABLE), kind.make(TABLE) * 1j):
+        with pytest.raises(expected.type) as error:
+            table.item(*index)
+        assert str(error.value) == str(expected.value)
+
+
+def test_items_of_constants_are_plain() -> None:
+    def f(x: Any) -> Any:
+        zeros = cadiff.numpy.zeros(2), cadiff.numpy.zeros(2, complex)
+        assert [type(z.item(1)) for z in zeros] == [type(z.tolist()[1]) for z in zeros]
+        assert [type(z.item(1)) for z in zeros] == [float, complex]
+        zeros[0][1] = zeros[1][1] = x
+        return zeros[0].item(1) * zeros[1].item(1).real
+
+    assert cadiff.grad(f)(3.0) == 6.0
 
 
 VECTOR = np.array([1.5, -2.0, 0.5, 3.0])

@@ -177,7 +177,7 @@ READINGS: dict[str, Callable[[Any], Any]] = {
     "slice": lambda v: v[:2].value,
     "iteration": lambda v: [x.value for x in v],
     "comparison": lambda v: v > 1.5,
-    "item": lambda v: v.item(1),
+    "item": lambda v: v.item(1).value,
     "tolist": lambda v: cadiff.value(v.tolist()),
     "sum": lambda v: v.sum().value,
 }

@@ -285,7 +285,9 @@ def test_constraints_work_with_scipy_as_they_are() -> None:
 
 
 @pytest.mark.parametrize(
-    "plain", [cadiff.value, lambda x: cnp.array([v.item() for v in x])], ids=["value", "item"]
+    "plain",
+    [cadiff.value, lambda x: cnp.array([getattr(v, "value", v) for v in x])],
+    ids=["value", "items"],
 )
 def test_a_start_where_derivatives_are_dropped_is_told(plain: Any) -> None:
     for optimiser in (minimize, optimize.least_squares):

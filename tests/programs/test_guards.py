@@ -467,7 +467,6 @@ def test_a_stopped_number_has_no_derivative() -> None:
 READINGS: dict[str, Function] = {
     "v.value": lambda x: x.value,
     "v.v": lambda x: x.v,
-    "v.item()": lambda x: x.item(0) if x.ndim else x.item(),
     "cadiff.value(v)": cadiff.value,
 }
 REFUSED: dict[str, Function] = {
@@ -505,8 +504,6 @@ def test_readings_within_containers_and_duals_are_obstacles() -> None:
     ):
         noted = record(lambda x, make=make: (cadiff.value(make(x)), 0.0)[1], 1.0)
         assert noted.obstacle.startswith("cadiff.value(v) is a value")
-    noted = record(lambda x: cadiff.Dual(x, 1.0).item(), 1.0)
-    assert noted.obstacle.startswith("v.item() is a value")
 
 
 OBSTACLES: dict[str, tuple[Function, Any, str]] = {

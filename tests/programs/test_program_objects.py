@@ -154,7 +154,6 @@ OBSTACLES: dict[str, Function] = {
     "root": lambda x: x[1] * cadiff.root(lambda y: y**3 + y - x[0] ** 2, 1.0),
     "value": lambda x: x[0] * float(cadiff.value(x[1])),
     "value of an array": lambda x: x[0] * cadiff.value(x).tolist()[1],
-    "item": lambda x: x[0] * x[1].item(),
     "attribute": lambda x: x[0] * getattr(x[1], "value", x[1]),
     "short attribute": lambda x: x[0] * getattr(x[1], "v", x[1]),
 }

@@ -89,19 +89,82 @@ static PyObject *method_refuse(PyObject *self, PyObject *unused) {
     return cad_refuse_conversion(self);
 }
 
-static PyObject *method_item(PyObject *self, PyObject *args) {
-    cad_read_noted(self, "v.item()");
-    PyObject *value = cad_plain_value(self);
-    PyObject *method = NULL, *result = NULL;
-    if (value != NULL && PyFloat_Check(value)) {
-        Py_SETREF(value, PyArray_FROM_O(value)); /* for item(0) and errors as NumPy has them */
+/* An array of these lengths that takes no memory: NumPy says by it which indices are right. */
+static PyObject *stand_in(PyObject *self) {
+    static double zero = 0.0;
+    npy_intp strides[NPY_MAXDIMS] = {0}, lengths[NPY_MAXDIMS];
+    PyObject *shape = PyObject_GetAttrString(self, "shape");
+    PyArray_Dims dims = {lengths, 0};
+    if (shape != NULL) {
+        dims.len = (int)PyTuple_GET_SIZE(shape);
+        for (int i = 0; i < dims.len; i++) {
+            lengths[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i));
+        }
     }
-    if (value != NULL && (method = PyObject_GetAttrString(value, "item")) != NULL) {
-        result = PyObject_CallObject(method, args);
+    Py_XDECREF(shape);
+    return shape == NULL ? NULL
+                         : PyArray_New(&PyArray_Type, dims.len, lengths, NPY_DOUBLE, strides,
+                                       &zero, 0, 0, NULL);
+}
+
+/* The index of an element on each axis, given its place among all elements. */
+static PyObject *index_of_place(PyArrayObject *array, Py_ssize_t place) {
+    PyObject *index = PyTuple_New(PyArray_NDIM(array));
+    place += place < 0 ? PyArray_SIZE(array) : 0;
+    for (int axis = PyArray_NDIM(array) - 1; index != NULL && axis >= 0; axis--) {
+        PyObject *along = PyLong_FromSsize_t(place % PyArray_DIM(array, axis));
+        place /= PyArray_DIM(array, axis);
+        if (along == NULL) {
+            Py_CLEAR(index);
+            break;
+        }
+        PyTuple_SET_ITEM(index, axis, along);
     }
+    return index;
+}
+
+PyObject *cad_index_of_item(PyObject *self, PyObject *args) {
+    PyObject *array = stand_in(self);
+    PyObject *method = array == NULL ? NULL : PyObject_GetAttrString(array, "item");
+    PyObject *checked = method == NULL ? NULL : PyObject_CallObject(method, args);
+    PyObject *index = NULL;
+    if (checked != NULL) {
+        PyObject *first = PyTuple_GET_SIZE(args) == 1 ? PyTuple_GET_ITEM(args, 0) : NULL;
+        PyObject *given = first != NULL && PyTuple_Check(first) ? first : args;
+        if (PyTuple_GET_SIZE(given) > 1) {
+            index = Py_NewRef(given);
+        } else {
+            const Py_ssize_t place =
+                PyTuple_GET_SIZE(given) == 0
+                    ? 0
+                    : PyNumber_AsSsize_t(PyTuple_GET_ITEM(given, 0), PyExc_IndexError);
+            if (place != -1 || !PyErr_Occurred()) {
+                index = index_of_place((PyArrayObject *)array, place);
+            }
+        }
+    }
+    Py_XDECREF(checked);
     Py_XDECREF(method);
-    Py_XDECREF(value);
-    return result;
+    Py_XDECREF(array);
+    return index;
+}
+
+/* An element, with its derivative; of constants a float. */
+static PyObject *method_item(PyObject *self, PyObject *args) {
+    PyObject *index = cad_index_of_item(self, args);
+    if (index == NULL) {
+        return NULL;
+    }
+    const int has_axes = CAD_IS_VAR_ARRAY(self) || CAD_IS_DUAL_ARRAY(self);
+    PyObject *number = has_axes ? PyObject_GetItem(self, index) : Py_NewRef(self);
+    Py_DECREF(index);
+    PyObject *plain = number == NULL ? NULL : cad_constant_value(number);
+    if (plain == Py_None) {
+        Py_DECREF(plain);
+        return number;
+    }
+    Py_XDECREF(number);
+    return plain;
 }
 
 /* As for an ndarray: a bound may be missing or None, out= is what NumPy passes on as None. */
@@ -524,7 +587,7 @@ PyMethodDef cad_common_methods[] = {
     {"__reduce_ex__", method_reduce, METH_O, "Raises TypeError."},
     {"conjugate", method_itself, METH_NOARGS, "The number itself."},
     {"conj", method_itself, METH_NOARGS, "The number itself."},
-    {"item", method_item, METH_VARARGS, "The value as a float."},
+    {"item", method_item, METH_VARARGS, "An element, with its derivative."},
     {"clip", KEYWORDS(method_clip), "As for an ndarray; the derivative is 1 at the bounds."},
     {"mean", KEYWORDS(array_mean), "As for an ndarray."},
     {"prod", KEYWORDS(array_prod), "As for an ndarray."},

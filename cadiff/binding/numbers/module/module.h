@@ -26,6 +26,10 @@ extern PyMethodDef cad_protocol_methods[];
 
 /* --- methods and attributes of both types (methods.c) --- */
 
+/* The index that the arguments of item() mean: none, the place among all elements, an index for
+ * each axis, or a tuple of these. Errors are NumPy's. */
+PyObject *cad_index_of_item(PyObject *array, PyObject *args);
+
 extern PyMethodDef cad_common_methods[];
 extern PyMethodDef cad_array_methods[]; /* of arrays alone */
 extern PyGetSetDef cad_common_attributes[];
