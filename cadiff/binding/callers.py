@@ -214,6 +214,8 @@ def _of_library(frames: list[FrameType]) -> str:
     """For a call of a library, by the first of its functions that has a public name."""
     names = [_public(frame) for frame in frames[:_DEPTH]]
     name = next((name for name in names if not name.startswith(_NAMELESS)), names[0])
+    if name.startswith("operations."):
+        return ""  # it was called by NumPy's protocols
     if name.startswith(_WRITERS):
         return f"{name} takes plain numbers: give it {_VALUE}"
     last = name.split(".")[-1]

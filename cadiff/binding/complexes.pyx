@@ -541,9 +541,13 @@ cdef class Complex:
             made = np.array(plain, dtype=dtype)
             made.flags.writeable = False
             return made
-        if dtype is None or np.dtype(dtype) == object:
-            return hooks.elements(self)
-        self.__complex__()
+        advice = hooks.advice()
+        raise TypeError(
+            "a complex number with a derivative does not become an element of an array of objects, "
+            "where NumPy would take it for a real one: "
+            + (advice if "cadiff.array(" in advice else "cadiff.array([...]) holds such numbers")
+            + (f"; {advice}" if advice and "cadiff.array(" not in advice else "")
+        )
 
     def __getattr__(self, name):
         return hooks.method(self, name)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import binding
-from ..binding import Complex, Dual, Var, is_nothing, parts_of
+from ..binding import Complex, Dual, Var, callers, is_nothing, parts_of
 from ..binding import make_complex as paired
 from . import arrays
 from . import table as _table
@@ -627,15 +627,6 @@ def method(z: Complex, name: str) -> Any:
     return bound
 
 
-def elements(z: Complex) -> Any:
-    """An array of objects of its numbers."""
-    result = np.empty(z.size, dtype=object)
-    rows = _reshaped(z, -1)
-    for k in range(z.size):
-        result[k] = rows[k]
-    return result.reshape(z.shape)
-
-
 # --- what the type asks for ----------------------------------------------------------------------
 
 
@@ -684,10 +675,10 @@ binding.register_complex(
     SimpleNamespace(
         METHODS=NAMES,
         absolute=absolute,
+        advice=callers.advice,
         backward=_backward,
         constants=binding.plain_constants,
         dual=_dual,
-        elements=elements,
         function=function,
         grad=_grad,
         joined=joined,

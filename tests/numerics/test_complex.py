@@ -5,6 +5,7 @@ from __future__ import annotations
 import cmath
 import pickle
 import zlib
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import linalg as scipy_linalg
 
 import cadiff
 import cadiff.numpy as np
@@ -188,9 +190,59 @@ def test_dual() -> None:
     numpy.testing.assert_array_equal(e.tangent, [2j, -2])
 
 
-def test_object_arrays_of_numpy_are_gone_through() -> None:
-    f = lambda z: (numpy.array([z, z * 2, 1.0], dtype=object) ** 2).sum().real  # noqa: E731
-    assert cadiff.grad(f)(1 + 2j) == pytest.approx(10 * (1 + 2j))
+PLAIN = numpy.array([1.0, 2.0 + 1j])
+INTO_OBJECTS: dict[str, Callable[[Any, Any], Any]] = {
+    "number": lambda z, w: numpy.array(z),
+    "list": lambda z, w: numpy.array([z, w]),
+    "nested lists": lambda z, w: numpy.array([[z, w], [w, z]]),
+    "beside plain and real numbers": lambda z, w: numpy.array([1.0, w.real, z]),
+    "dtype": lambda z, w: numpy.array([z, w], dtype=object),
+    "dtype of an array": lambda z, w: np.array([z, w], dtype=object),
+    "array": lambda z, w: numpy.asarray(np.array([z, w])),
+    "slice": lambda z, w: numpy.zeros(2, object).__setitem__(slice(None), [z, w]),
+    "array to a slice": lambda z, w: numpy.zeros(2, object).__setitem__(..., np.array([z, w])),
+    "full": lambda z, w: numpy.full(2, z, object),
+    "append": lambda z, w: numpy.append([z], [w]),
+    "concatenate": lambda z, w: numpy.concatenate([[z], [w]]),
+    "where": lambda z, w: numpy.where([True, False], [z, w], 0.0),
+    "imag": lambda z, w: numpy.imag([z, w]),
+    "ufunc": lambda z, w: numpy.add([z, w], 1.0),
+    "sum": lambda z, w: numpy.sum([z, w]),
+    "vdot": lambda z, w: numpy.vdot([z, w], [z, w]),
+    "norm": lambda z, w: numpy.linalg.norm([z, w]),
+    "norm of SciPy": lambda z, w: scipy_linalg.norm(np.array([z, w])),
+    "times a list": lambda z, w: PLAIN * [z, w],
+    "vectorize": lambda z, w: numpy.vectorize(lambda t: t * 1j)([z.real, w.real]),
+}
+OF_LISTS: dict[str, Callable[[Any, Any], Any]] = {
+    "array": lambda np, zs: np.array(zs).imag,
+    "stack": lambda np, zs: numpy.stack(zs).imag,
+    "norm": lambda np, zs: np.linalg.norm(zs),
+    "vdot": lambda np, zs: np.vdot(zs, zs).real,
+    "imag": lambda np, zs: np.imag(zs),
+    "angle": lambda np, zs: np.angle(zs),
+    "plus a list": lambda np, zs: (np.array(zs) + zs).imag,
+}
+
+
+@pytest.mark.parametrize("make", INTO_OBJECTS.values(), ids=INTO_OBJECTS)
+def test_complex_numbers_do_not_become_elements_of_arrays_of_objects(make: Any) -> None:
+    for z in (cadiff.Var(PLAIN), cadiff.Dual(PLAIN, 1.0 + 0.0 * PLAIN)):
+        with pytest.raises(TypeError, match=r"array of objects.*cadiff\.array\("):
+            make(z[0], z[1])
+
+
+@pytest.mark.parametrize("f", OF_LISTS.values(), ids=OF_LISTS)
+def test_lists_of_complex_numbers_keep_all_their_parts(f: Any) -> None:
+    def of_parts(module: Any) -> Any:
+        return lambda x: np.sum(f(module, [x[0] + 2j * x[1], x[1] - 1j * x[0]]) ** 2)
+
+    x, h = numpy.array([0.75, -1.5]), 1e-6
+    expected = [
+        (of_parts(numpy)(x + d) - of_parts(numpy)(x - d)) / (2 * h) for d in h * numpy.eye(2)
+    ]
+    for gradient in (cadiff.jacrev, cadiff.jacfwd, lambda g: cadiff.compile(g).grad):
+        numpy.testing.assert_allclose(gradient(of_parts(np))(x), expected, rtol=1e-8, atol=1e-8)
 
 
 def test_views_see_assignments() -> None:
