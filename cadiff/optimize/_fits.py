@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,7 @@ from .. import transforms
 from ..binding import carries
 from ..inspection import make_tape
 from ..programs import Program
+from ._boxes import put_bounds, put_scale
 from ._minimize import in_containers
 from ._objectives import FEW_VARIABLES, Derivatives, program_of
 from ._progress import Progress
@@ -27,6 +29,7 @@ UNDETERMINED = "Covariance of the parameters could not be estimated"  # as SciPy
 LAST_STEP = 1e-10  # of each parameter: the square of it is what Newton's method would change next
 LOOSE, TIGHT = 1e-8, 1e-14  # for LSMR; with SciPy's 1e-6, ill-conditioned problems stall
 EAGER_JACOBIANS = 32  # beyond which it is worth recording curves and arrays; most fits take fewer
+SCALES = ("x_scale", "diag")  # of least_squares, and of leastsq
 LONG_ARRAYS = 32  # residuals for each operation, from which on it is the arrays that take the time
 
 
@@ -49,9 +52,10 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     bounds, method, ftol, ...
         As in SciPy, but for `tr_options`: with a sparse Jacobian that was filled in, LSMR solves
         linear systems in up to 10 n steps, to 1e-8 as long as the sum of squares falls by much,
-        and at the end to 1e-14, unless other options are given. Bounds are of vectors, with
-        parameters in containers those of `cadiff.flatten`. The method "lm" takes dense matrices
-        alone, and so gets them.
+        and at the end to 1e-14, unless other options are given. The method "lm" takes dense
+        matrices alone, and so gets them. With parameters in containers, bounds and `x_scale` may
+        stand in the same containers: see `minimize`. A dict of scales gives 1 to what it does not
+        name.
     progress : bool
         Show a bar of evaluations, with half the sum of squares and the norm of its gradient.
 
@@ -65,7 +69,8 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     TypeError
         If x0 holds something else than real numbers, or fun returns such.
     ValueError
-        If bounds or x_scale are of another length than the vector of parameters.
+        If bounds or x_scale are of another length than the vector of parameters, or name what x0
+        has not.
 
     Warns
     -----
@@ -87,7 +92,8 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     fun, x0 = given.pop("fun"), given.pop("x0")
     args, kwargs = tuple(given.pop("args", ())), given.pop("kwargs", None) or {}
     parameters = Parameters(x0, "least_squares")
-    _check(given, parameters)
+    put_bounds(given, parameters, by_sides=True)
+    put_scale(given, "x_scale", parameters)
     jac = given.pop("jac", None)
     residuals = functools.partial(fun, **kwargs) if kwargs else fun
     with Progress("least_squares", progress) as bar:
@@ -186,18 +192,6 @@ class _Residuals(Derivatives):
         return self._size >= LONG_ARRAYS * len(make_tape(self.eager_value)(x))
 
 
-def _check(given: dict[str, Any], parameters: Parameters) -> None:
-    """Raise unless bounds and scales are of the vector of parameters."""
-    bounds, scale = given.get("bounds"), given.get("x_scale")
-    if isinstance(bounds, (tuple, list)) and len(bounds) == 2:
-        parameters.check(bounds[0], "the lower bound")
-        parameters.check(bounds[1], "the upper bound")
-    elif isinstance(bounds, (dict, optimize.Bounds)):
-        parameters.check_bounds(bounds)
-    if scale is not None and not isinstance(scale, str):
-        parameters.check(scale, "x_scale")
-
-
 @called_like(optimize.curve_fit)
 def curve_fit(given: dict[str, Any], progress: bool) -> Any:
     """Fit a function to data by least squares, as `scipy.optimize.curve_fit` does.
@@ -206,9 +200,16 @@ def curve_fit(given: dict[str, Any], progress: bool) -> Any:
     ----------
     f : callable
         `f(xdata, *params)`, written with functions of `cadiff.numpy` (or NumPy's, which dispatch).
-        Every parameter is a number.
-    xdata, ydata, p0, sigma, absolute_sigma, bounds, method, ...
+        Every parameter is a number, unless p0 is a container.
+    xdata, ydata, sigma, absolute_sigma, method, ...
         As in SciPy.
+    p0 : optional
+        As in SciPy; or a dict with the names of f's parameters, which may be arrays and
+        containers, too; or a list of several arrays and numbers, one for each parameter; or any
+        other container, which f then takes as its one parameter, `f(xdata, p)`.
+    bounds, x_scale, diag : optional
+        As in SciPy; or in the containers of p0, as `least_squares` takes them; or, whatever p0
+        is, dicts by the names of f's parameters, which may leave out some.
     jac : optional
         As in SciPy, but for what it is if it is left out: the exact Jacobian by the parameters,
         from a compiled program where many are taken. `"2-point"` asks for finite differences.
@@ -218,14 +219,17 @@ def curve_fit(given: dict[str, Any], progress: bool) -> Any:
     Returns
     -------
     popt, pcov
-        As from SciPy; with `full_output` further values. SciPy stops where the sum of squares no
-        longer changes, which leaves half of the digits open. Without bounds Newton's steps, with
-        exact derivatives, then go on for as long as they get smaller.
+        As from SciPy; with `full_output` further values. popt is a container if p0 is one, and
+        pcov the matrix of the vector that `cadiff.flatten` makes of it. SciPy stops where the sum
+        of squares no longer changes, which leaves half of the digits open. Without bounds
+        Newton's steps, with exact derivatives, then go on for as long as they get smaller.
 
     Raises
     ------
     TypeError
-        If p0 is a dict: `least_squares` takes parameters with names.
+        If p0 is a container and a jac is given.
+    ValueError
+        If p0, bounds or scales have names that f's parameters, or p0, have not.
     RuntimeError
         If SciPy finds no minimum.
 
@@ -239,12 +243,69 @@ def curve_fit(given: dict[str, Any], progress: bool) -> Any:
     >>> popt.round(6)
     array([2.5, 1.3, 0.5])
     """
+    parameters = _put_vectors(given)
+    result = _fit(given, progress)
+    if parameters is None:
+        return result
+    return (parameters.given(np.asarray(result[0])), *result[1:])
+
+
+def _put_vectors(given: dict[str, Any]) -> Parameters | None:
+    """Put vectors, and an f of numbers, in the place of containers; parameters if p0 is one."""
+    p0, f = given.get("p0"), given["f"]
+    if p0 is not None and not _is_numeric(p0):
+        parameters = Parameters(p0, "curve_fit")
+        if callable(given.get("jac")):
+            raise TypeError("curve_fit fills in jac for parameters in containers: leave it out")
+        given["f"] = _of_numbers(f, parameters)
+        given["p0"] = parameters.vector
+    elif any(isinstance(given.get(name), dict) for name in ("bounds", *SCALES)):
+        names = _names_of_parameters(f)[: None if p0 is None else np.size(p0)]
+        parameters = Parameters(dict.fromkeys(names, 0.0), "curve_fit")
+    else:
+        return None
+    put_bounds(given, parameters, by_sides=True)
+    for name in SCALES:
+        put_scale(given, name, parameters)
+    return parameters if given["f"] is not f else None
+
+
+def _is_numeric(p0: Any) -> bool:
+    """Whether p0 is a vector to SciPy: what NumPy makes an array of numbers of."""
+    try:
+        return np.asarray(p0).dtype.kind in "biufc"
+    except ValueError:
+        return False
+
+
+def _names_of_parameters(f: Callable[..., Any]) -> list[str]:
+    """The names of what f takes by position behind xdata."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = [p for p in inspect.signature(f).parameters.values() if p.kind in kinds]
+    return [p.name for p in parameters[1:]]
+
+
+def _of_numbers(f: Callable[..., Any], parameters: Parameters) -> Callable[..., Any]:
+    """F as a function of all numbers of its parameters."""
+    tree, names = parameters.tree, _names_of_parameters(f)
+    by_name = isinstance(tree, dict) and set(tree) <= set(names)
+    by_position = isinstance(tree, (list, tuple))
+    if isinstance(tree, dict) and not by_name and len(names) > 1:
+        unknown = next(name for name in tree if name not in names)
+        raise ValueError(f"p0 has {unknown!r}, but the parameters of f are {names}")
+
+    def of_numbers(xdata: Any, *numbers: Any) -> Any:
+        p = parameters.given(cnp.array(numbers))
+        if by_name:
+            return f(xdata, **p)
+        return f(xdata, *p) if by_position else f(xdata, p)
+
+    return of_numbers
+
+
+def _fit(given: dict[str, Any], progress: bool) -> Any:
+    """The fit of a function of numbers."""
     f, jac = given["f"], given.pop("jac", None)
-    if isinstance(given.get("p0"), dict):
-        raise TypeError(
-            "curve_fit takes parameters by position, so p0 is a list of numbers; least_squares "
-            "takes parameters in a dict, and a function of the residuals"
-        )
     check_plain((given["ydata"], given.get("sigma")), "curve_fit")
     if np.ndim(given["ydata"]) > 1:
         raise ValueError(

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-from ._history import take_points
-from ._minimize import fill_in, in_containers, method_of, minimize
+from ._boxes import of_bounds, put_bounds, put_scale, sides_of
+from ._constraints import with_derivatives
+from ._history import History, take_points
+from ._minimize import fill_in, in_containers, method_of, minimize, of_parameters
 from ._objectives import Objective
 from ._progress import Progress
 from ._signatures import called_like
@@ -47,6 +49,7 @@ def basinhopping(given: dict[str, Any], progress: bool) -> Any:
     parameters = Parameters(given.pop("x0"), "basinhopping")
     take_points(given, parameters.unflatten)
     local = dict(given.get("minimizer_kwargs") or {})
+    put_bounds(local, parameters)
     fun = given["func"]
     with Progress("basinhopping", progress) as bar:
         objective = _objective(given, parameters, "basinhopping", bar)
@@ -60,61 +63,74 @@ def basinhopping(given: dict[str, Any], progress: bool) -> Any:
     return in_containers(result, parameters)
 
 
-def _start(given: dict[str, Any], name: str) -> Parameters:
-    """Parameters of a search between bounds."""
-    bounds = given["bounds"]
-    if isinstance(bounds, optimize.Bounds):
-        lower = np.atleast_1d(np.asarray(bounds.lb, dtype=np.float64))
+def _parameters(given: dict[str, Any], name: str) -> Parameters:
+    """Parameters of a search between bounds, in the containers of x0 or of the bounds.
+
+    What stands in them is put as SciPy takes it: bounds, x0, integrality, points for callbacks.
+    """
+    start = None if given.get("x0") is None else Parameters(given["x0"], name)
+    if start is not None and start.unflatten is not None:
+        parameters, given["x0"] = start, start.vector
     else:
-        try:
-            lower = np.array([0.0 if low is None else low for low, _ in bounds], dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise type(error)(
-                f"{name} takes bounds as pairs (lower, upper), one for each number, or as "
-                f"Bounds(lower, upper), not {bounds!r}"
-            ) from error
-    return Parameters(np.where(np.isfinite(lower), lower, 0.0), name)
+        parameters = of_bounds(given["bounds"], name)
+    if parameters.unflatten is None:
+        return parameters
+    put_bounds(given, parameters)
+    put_scale(given, "integrality", parameters, 0.0)
+    if given.get("vectorized"):
+        raise TypeError(f"{name} takes no parameters in containers with vectorized=True")
+    callback = given.get("callback")
+    if isinstance(callback, History):
+        callback.unflatten = parameters.unflatten
+    elif callback is not None:
+        given["callback"] = of_parameters(callback, parameters)
+    return parameters
 
 
 @called_like(optimize.dual_annealing)
 def dual_annealing(given: dict[str, Any], progress: bool) -> Any:
     """Find a global minimum by annealing and local searches, as `scipy.optimize.dual_annealing`.
 
-    The parameters and the result are SciPy's. The local searches get the derivatives that their
-    method can use (see `minimize`), unless `minimizer_kwargs` has some. `progress` shows a bar of
-    evaluations.
+    The parameters and the result are SciPy's. Bounds may stand in containers, or x0 does: then
+    func gets such a container, and so has the result. The local searches get the derivatives that
+    their method can use (see `minimize`), unless `minimizer_kwargs` has some. `progress` shows a
+    bar of evaluations.
     """
-    parameters = _start(given, "dual_annealing")
-    take_points(given, None)
+    history = given.get("callback")
+    parameters = _parameters(given, "dual_annealing")
+    if isinstance(history, History):
+        take_points(given, parameters.unflatten)
     local = dict(given.get("minimizer_kwargs") or {})
+    put_bounds(local, parameters)
     n = len(parameters.vector)
     if not local:  # what SciPy takes if there are none
-        bounds = given["bounds"]
-        if isinstance(bounds, optimize.Bounds):
-            bounds = np.broadcast_arrays(bounds.lb, bounds.ub, np.empty(n))[:2]
-            bounds = list(zip(*bounds, strict=True))
         local = {
             "method": "L-BFGS-B",
-            "bounds": bounds,
+            "bounds": list(zip(*sides_of(given["bounds"], n), strict=True)),
             "options": {"maxiter": min(max(6 * n, 100), 1000)},
         }
     fun = given["func"]
     with Progress("dual_annealing", progress) as bar:
         objective = _objective(given, parameters, "dual_annealing", bar)
         given["minimizer_kwargs"] = _local(local, objective, parameters, fun, method_of(local))
-        return optimize.dual_annealing(objective.value_alone, **given)
+        result = optimize.dual_annealing(objective.value_alone, **given)
+    return in_containers(result, parameters)
 
 
 @called_like(optimize.shgo)
 def shgo(given: dict[str, Any], progress: bool) -> Any:
     """Find global minima by sampling and local searches, as `scipy.optimize.shgo` does.
 
-    The parameters and the result are SciPy's. The local searches (by SLSQP unless
+    The parameters and the result are SciPy's. Bounds may stand in containers: then func gets such
+    a container, and so has the result (see `minimize`). The local searches (by SLSQP unless
     `minimizer_kwargs` names another method) get the derivatives that their method can use, unless
     `options` or `minimizer_kwargs` have some. `progress` shows a bar of evaluations.
     """
-    parameters = _start(given, "shgo")
+    parameters = _parameters(given, "shgo")
     local = {"method": "SLSQP", **(given.get("minimizer_kwargs") or {})}
+    put_bounds(local, parameters)
+    if parameters.unflatten is not None and given.get("constraints") is not None:
+        given["constraints"] = with_derivatives(given["constraints"], parameters, "slsqp")
     options = dict(given.get("options") or {})
     for name in ("jac", "hess", "hessp"):
         if name in options:
@@ -128,36 +144,52 @@ def shgo(given: dict[str, Any], progress: bool) -> Any:
                 options[name] = local[name]
         given["minimizer_kwargs"] = local
         given["options"] = options
-        return optimize.shgo(objective.value_alone, **given)
+        result = optimize.shgo(objective.value_alone, **given)
+    if parameters.unflatten is not None and result.get("xl") is not None:
+        result.xl = [parameters.given(x) for x in result.xl]
+    return in_containers(result, parameters)
 
 
 @called_like(optimize.differential_evolution)
 def differential_evolution(given: dict[str, Any], progress: bool) -> Any:
     """Find a global minimum by evolution, as `scipy.optimize.differential_evolution` does.
 
-    The parameters and the result are SciPy's. The local search that ends it (`polish`, unless it
-    is False) gets derivatives: by L-BFGS-B, or by trust-constr where there are constraints.
-    `progress` shows a bar of evaluations.
+    The parameters and the result are SciPy's. Bounds may stand in containers, or x0 does: then
+    func gets such a container, and so has the result (see `minimize`); `integrality` may be one.
+    The local search that ends it (`polish`, unless it is False) gets derivatives: by L-BFGS-B, or
+    by trust-constr where there are constraints. `progress` shows a bar of evaluations.
     """
+    func, args = given["func"], given.get("args", ())
+    constraints = given.get("constraints", ())
+    parameters = _parameters(given, "differential_evolution")
+    if parameters.unflatten is not None:
+        given["constraints"] = with_derivatives(constraints, parameters, "slsqp")
     polish = given.get("polish", True)
     if polish is not True or given.get("vectorized") or np.any(given.get("integrality")):
-        return optimize.differential_evolution(**given)
-    func, args = given["func"], given.get("args", ())
-    bounds, constraints = given["bounds"], given.get("constraints", ())
+        given["func"] = parameters.of_vectors(func)
+        return in_containers(optimize.differential_evolution(**given), parameters)
+    bounds = given["bounds"]
     given["polish"] = False
-    parameters = _start(given, "differential_evolution")
     with Progress("differential_evolution", progress) as bar:
         objective = _objective(dict(given), parameters, "differential_evolution", bar)
         if given.get("workers", 1) == 1:
             given["func"], given["args"] = objective.value_alone, ()
+        else:
+            given["func"] = parameters.of_vectors(func)
         result = optimize.differential_evolution(**given)
     method = "trust-constr" if np.size(constraints) else "L-BFGS-B"
     polished = minimize(
-        func, np.copy(result.x), args, method, bounds=bounds, constraints=constraints
+        func,
+        parameters.given(np.copy(result.x)),
+        args,
+        method,
+        bounds=bounds,
+        constraints=constraints,
     )
     result.nfev += polished.nfev
-    box = bounds if isinstance(bounds, optimize.Bounds) else optimize.Bounds(*np.transpose(bounds))
-    fits = np.all(polished.x >= box.lb) and np.all(polished.x <= box.ub)
+    x = parameters.as_vector(polished.x)
+    lower, upper = sides_of(bounds, len(x))
+    fits = np.all(x >= lower) and np.all(x <= upper)
     if polished.fun < result.fun and polished.success and fits:
-        result.x, result.fun, result.jac = polished.x, polished.fun, polished.jac
-    return result
+        result.x, result.fun, result.jac = x, polished.fun, polished.jac
+    return in_containers(result, parameters)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import optimize
 
 from ._barriers import without_early_end
+from ._boxes import put_bounds, put_scales
 from ._constraints import are_sparse, with_derivatives
 from ._history import History
 from ._objectives import LARGE_HESSIAN, Objective
@@ -47,8 +48,13 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
         dense), with those of the constraints, unless primitives have rules for first derivatives
         alone: then SciPy approximates it.
     method, bounds, constraints, tol, callback, options
-        As in SciPy. Jacobians of constraints are filled in where they are left out. Bounds are of
-        vectors, with parameters in containers those of `cadiff.flatten`.
+        As in SciPy. Jacobians of constraints are filled in where they are left out. With
+        parameters in containers, bounds may stand in the same containers: for each number or
+        array (or all that is in a container) a pair (lower, upper) of numbers or arrays, an
+        array or list of pairs, a `Bounds`, or None. A dict bounds only what it names, and names
+        fields of dataclasses, too. A pair of such containers of numbers will do as well, or a
+        `Bounds` of them, and what SciPy takes for the vector of `cadiff.flatten`. The options
+        "scale" and "offset" of TNC may stand in containers, too.
     progress : bool
         Show a bar of evaluations, with the value and the norm of the gradient. This takes tqdm.
 
@@ -62,7 +68,7 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
     TypeError
         If fun does not return one number, or x0 holds something else than real numbers.
     ValueError
-        If bounds are of another length than the vector of parameters.
+        If bounds are of another length than the vector of parameters, or name what x0 has not.
 
     Warns
     -----
@@ -87,7 +93,8 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
     args = given.pop("args", ())
     args = args if isinstance(args, tuple) else (args,)
     parameters = Parameters(x0, "minimize")
-    parameters.check_bounds(given.get("bounds"))
+    put_bounds(given, parameters)
+    given["options"] = put_scales(given.get("options"), parameters)
     method = method_of(given)
     if given.get("constraints") is not None:
         given["constraints"] = with_derivatives(given["constraints"], parameters, method)
@@ -95,7 +102,7 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
             given["options"] = {"sparse_jacobian": True, **(given.get("options") or {})}
     history = given.get("callback")
     if parameters.unflatten is not None and callable(history) and not isinstance(history, History):
-        given["callback"] = _of_parameters(history, parameters)
+        given["callback"] = of_parameters(history, parameters)
     with Progress("minimize", progress) as bar:
         objective = Objective(fun, parameters, args, "minimize", bar)
         fill_in(given, objective, parameters, fun, method)
@@ -183,7 +190,7 @@ def _of_vector(
     )
 
 
-def _of_parameters(callback: Callable[..., Any], parameters: Parameters) -> Callable[..., Any]:
+def of_parameters(callback: Callable[..., Any], parameters: Parameters) -> Callable[..., Any]:
     """A callback that gets parameters as they were given; SciPy goes by the names it takes."""
     if list(inspect.signature(callback).parameters) == ["intermediate_result"]:
 
@@ -193,7 +200,7 @@ def _of_parameters(callback: Callable[..., Any], parameters: Parameters) -> Call
             return callback(intermediate_result=result)
 
         return with_result
-    return lambda x, *state: callback(parameters.given(np.asarray(x)), *state)
+    return lambda x, *state, **named: callback(parameters.given(np.asarray(x)), *state, **named)
 
 
 def _kept(

@@ -38,8 +38,9 @@ class Parameters:
 
     def __init__(self, x0: Any, name: str) -> None:
         self.unflatten: Callable[[Any], Any] | None = None
+        self.tree = x0
         check_plain(x0, name)
-        if not _is_vector(x0):
+        if not is_vector(x0):
             try:
                 self.vector, self.unflatten = flatten(x0)
             except TypeError as error:
@@ -89,14 +90,19 @@ class Parameters:
                 f"{what} has {size} numbers, but x0 has {len(self.vector)}: it is {self._order}"
             )
 
-    def check_bounds(self, bounds: Any) -> None:
-        """Raise unless bounds, an object or pairs, are those of the vector."""
+    def check_bounds(self, bounds: Any, by_sides: bool = False) -> None:
+        """Raise unless bounds are those of the vector: pairs or an object, or two sides."""
         if hasattr(bounds, "lb"):
-            self.check(bounds.lb, "the lower bound")
-            self.check(bounds.ub, "the upper bound")
-        elif isinstance(bounds, dict):
+            bounds, by_sides = (bounds.lb, bounds.ub), True
+        if isinstance(bounds, dict):
             raise TypeError(f"bounds are {self._order}, not {bounds!r}")
-        elif hasattr(bounds, "__len__") and len(bounds) != len(self.vector):
+        if not hasattr(bounds, "__len__"):
+            return
+        if by_sides:
+            if len(bounds) == 2:
+                self.check(bounds[0], "the lower bound")
+                self.check(bounds[1], "the upper bound")
+        elif len(bounds) != len(self.vector):
             raise ValueError(
                 f"there are {len(bounds)} bounds, but x0 has {len(self.vector)} numbers: they are "
                 f"{self._order}, a pair (lower, upper) for each"
@@ -129,7 +135,7 @@ def flat_results(f: Callable[..., Any]) -> Callable[..., Any]:
     return of_numbers
 
 
-def _is_vector(x0: Any) -> bool:
+def is_vector(x0: Any) -> bool:
     if type(x0) in (list, tuple):  # of a namedtuple f gets a namedtuple
         return all(_is_number(item) for item in x0)
     if isinstance(x0, np.ndarray):

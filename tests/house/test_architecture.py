@@ -137,7 +137,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
         "optimize",
         [
             {"_progress", "_results", "_vectors"},
-            {"_barriers", "_history", "_objectives"},
+            {"_barriers", "_boxes", "_history", "_objectives"},
             {"_signatures"},
             {"_constraints"},
             {"_minimize"},

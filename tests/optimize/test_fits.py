@@ -134,8 +134,6 @@ def test_parameters_that_data_do_not_determine() -> None:
     with pytest.warns(scipy_optimize.OptimizeWarning):
         _, pcov = curve_fit(lambda x, a, b: a * b * x, X, 2.0 * X + np.sin(X))
     assert np.all(np.isinf(pcov))
-    with pytest.raises(TypeError, match="least_squares takes parameters in a dict"):
-        curve_fit(lambda x, p: p["a"] * x, X, Y, p0={"a": 1.0})
 
 
 # --- residuals ---------------------------------------------------------------------------------

@@ -618,20 +618,3 @@ def test_dicts_of_constraints_have_hessians_in_trust_constr() -> None:
     assert result.success
     assert result.constr_nhev[0] > 0
     assert_allclose([result.x["a"], result.x["b"]], [-1.0, -1.0], atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("bounds", "error", "words"),
-    [
-        ({"a": (0.0, 1.0)}, TypeError, "of the vector that cadiff.flatten makes"),
-        (Bounds([{"a": 0.0}], 1.0), TypeError, "the lower bound is of the vector"),
-        (Bounds([0.0, 0.0], 1.0), ValueError, "has 2 numbers, but x0 has 3"),
-        ([(0.0, None)] * 4, ValueError, "there are 4 bounds, but x0 has 3 numbers"),
-    ],
-)
-def test_bounds_are_of_the_vector(bounds: Any, error: type[Exception], words: str) -> None:
-    start = {"a": 0.5, "b": np.zeros(2)}
-    with pytest.raises(error, match=words):
-        minimize(lambda p: p["a"] ** 2 + (p["b"] ** 2).sum(), start, bounds=bounds)
-    with pytest.raises((TypeError, ValueError), match="x_scale"):
-        optimize.least_squares(lambda p: p["b"] - p["a"], start, x_scale={"a": 1.0})
