@@ -36,6 +36,7 @@ from ._global import basinhopping, differential_evolution, dual_annealing, shgo
 from ._history import History
 from ._minimize import minimize, minimize_scalar
 from ._problems import Problem, problem
+from ._results import Result
 from ._roots import root, root_scalar
 from ._training import adam, lbfgs, sgd
 
@@ -45,6 +46,7 @@ __all__ = [
     "LinearConstraint",
     "NonlinearConstraint",
     "Problem",
+    "Result",
     "adam",
     "basinhopping",
     "curve_fit",

@@ -21,11 +21,12 @@ from ._boxes import put_bounds, put_scale
 from ._minimize import in_containers
 from ._objectives import FEW_VARIABLES, Derivatives, program_of
 from ._progress import Progress
+from ._results import as_result
 from ._signatures import called_like
+from ._solutions import EPSILON, NOT_ESTIMATED, Squares, inverse_of_squares
 from ._vectors import FloatArray, Parameters, check_plain, flat_results
 
 LARGEST_REFINEMENT = 1e-2  # of the residuals: what changes more was no minimum
-UNDETERMINED = "Covariance of the parameters could not be estimated"  # as SciPy says
 LAST_STEP = 1e-10  # of each parameter: the square of it is what Newton's method would change next
 LOOSE, TIGHT = 1e-8, 1e-14  # for LSMR; with SciPy's 1e-6, ill-conditioned problems stall
 EAGER_JACOBIANS = 32  # beyond which it is worth recording curves and arrays; most fits take fewer
@@ -62,7 +63,8 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     Returns
     -------
     scipy.optimize.OptimizeResult
-        As from SciPy.
+        As from SciPy, with methods that tell `covariance()` and `standard_errors()` of the
+        parameters: see `Result`.
 
     Raises
     ------
@@ -134,7 +136,11 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
         result = optimize.least_squares(values, parameters.vector, **given)
     if jac is None:
         derivatives.warn_if_slow(np.asarray(result.x), len(parameters.vector))
-    return in_containers(result, parameters)
+    bounds = given.get("bounds")
+    if bounds is not None and not isinstance(bounds, optimize.Bounds):
+        bounds = optimize.Bounds(*bounds)
+    solution = Squares(parameters, result, bounds)
+    return in_containers(as_result(result, solution), parameters)
 
 
 class _Tolerance:
@@ -388,7 +394,7 @@ def _refined(
     hessian = transforms.hessian(lambda params: 0.5 * cnp.sum(residuals_at(params) ** 2))
     params, shortest = popt, float("inf")
     if not _are_determined(whiten(jacobian(xdata, *popt)), popt, whiten(ydata)):
-        warnings.warn(UNDETERMINED, optimize.OptimizeWarning, stacklevel=4)
+        warnings.warn(NOT_ESTIMATED, optimize.OptimizeWarning, stacklevel=4)
         return popt, np.full((len(popt), len(popt)), np.inf)
     while True:
         residuals = residuals_at(params)
@@ -406,24 +412,20 @@ def _refined(
             break
     if params is popt:
         return None
-    lengths = np.linalg.norm(matrix, axis=0)
-    _, scales, vt = np.linalg.svd(matrix / lengths, full_matrices=False)
-    root = vt.T / (scales * lengths[:, np.newaxis])
     degrees = len(ydata) - len(params)
     variance = 1.0 if given.get("absolute_sigma") else residuals @ residuals / degrees
-    return params, variance * (root @ root.T)
+    inverse = inverse_of_squares(matrix)
+    return None if inverse is None else (params, variance * inverse)
 
 
 def _are_determined(matrix: FloatArray, popt: FloatArray, ydata: FloatArray) -> bool:
     """Whether each parameter has an effect of its own, beyond rounding."""
     if not np.all(np.isfinite(matrix)):
         return True  # for all that is known
-    epsilon = float(np.finfo(np.float64).eps)
     lengths = np.linalg.norm(matrix, axis=0)
-    if np.any(lengths * np.maximum(1.0, np.abs(popt)) <= epsilon * np.linalg.norm(ydata)):
+    if np.any(lengths * np.maximum(1.0, np.abs(popt)) <= EPSILON * np.linalg.norm(ydata)):
         return False
-    scales = np.linalg.svd(matrix / lengths, compute_uv=False)
-    return bool(scales[-1] > epsilon * max(matrix.shape) * scales[0])
+    return inverse_of_squares(matrix) is not None
 
 
 def _whitening(sigma: Any) -> Callable[[Any], Any]:

@@ -10,7 +10,7 @@ from scipy import optimize
 from ._boxes import of_bounds, put_bounds, put_scale, sides_of
 from ._constraints import with_derivatives
 from ._history import History, take_points
-from ._minimize import fill_in, in_containers, method_of, minimize, of_parameters
+from ._minimize import fill_in, in_containers, method_of, minimize, of_parameters, with_likelihood
 from ._objectives import Objective
 from ._progress import Progress
 from ._signatures import called_like
@@ -57,6 +57,7 @@ def basinhopping(given: dict[str, Any], progress: bool) -> Any:
         has_gradient = given["minimizer_kwargs"].get("jac") == objective.gradient
         value = objective.value_at if has_gradient else objective.value_alone
         result = optimize.basinhopping(value, parameters.vector, **given)
+        result = with_likelihood(result, objective, given["minimizer_kwargs"])
     result.lowest_optimization_result = in_containers(
         result.lowest_optimization_result, parameters
     )
@@ -114,7 +115,7 @@ def dual_annealing(given: dict[str, Any], progress: bool) -> Any:
         objective = _objective(given, parameters, "dual_annealing", bar)
         given["minimizer_kwargs"] = _local(local, objective, parameters, fun, method_of(local))
         result = optimize.dual_annealing(objective.value_alone, **given)
-    return in_containers(result, parameters)
+    return in_containers(with_likelihood(result, objective, given), parameters)
 
 
 @called_like(optimize.shgo)
@@ -147,7 +148,7 @@ def shgo(given: dict[str, Any], progress: bool) -> Any:
         result = optimize.shgo(objective.value_alone, **given)
     if parameters.unflatten is not None and result.get("xl") is not None:
         result.xl = [parameters.given(x) for x in result.xl]
-    return in_containers(result, parameters)
+    return in_containers(with_likelihood(result, objective, given), parameters)
 
 
 @called_like(optimize.differential_evolution)
@@ -192,4 +193,4 @@ def differential_evolution(given: dict[str, Any], progress: bool) -> Any:
     fits = np.all(x >= lower) and np.all(x <= upper)
     if polished.fun < result.fun and polished.success and fits:
         result.x, result.fun, result.jac = x, polished.fun, polished.jac
-    return in_containers(result, parameters)
+    return in_containers(with_likelihood(result, objective, given), parameters)

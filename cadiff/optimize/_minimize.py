@@ -15,7 +15,9 @@ from ._constraints import are_sparse, with_derivatives
 from ._history import History
 from ._objectives import LARGE_HESSIAN, Objective
 from ._progress import Progress
+from ._results import as_result
 from ._signatures import called_like
+from ._solutions import Likelihood
 from ._vectors import FloatArray, Parameters
 
 # Which derivatives SciPy's methods use.
@@ -61,7 +63,8 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
     Returns
     -------
     scipy.optimize.OptimizeResult
-        As from SciPy.
+        As from SciPy, with methods that tell the `hessian()`, and, if fun is a negative
+        log-likelihood, `covariance()` and `standard_errors()` of the parameters: see `Result`.
 
     Raises
     ------
@@ -114,7 +117,7 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
     if ending is not None:
         result = ending.named(result)
     objective.warn_if_slow(np.asarray(result.x), len(parameters.vector) + 1)
-    return in_containers(result, parameters)
+    return in_containers(with_likelihood(result, objective, given), parameters)
 
 
 def method_of(given: dict[str, Any]) -> str:
@@ -144,6 +147,7 @@ def fill_in(
     jac = given.get("jac")
     if jac is True:
         both = parameters.of_vectors(fun)
+        objective.take_first()
 
         def value_and_grad(x: FloatArray) -> Any:
             value, gradient = both(x, *args)
@@ -221,6 +225,20 @@ def _kept(
 
     keep(x0)
     return keep
+
+
+def with_likelihood(result: Any, objective: Objective, given: dict[str, Any]) -> Any:
+    """A result that knows covariances, by derivatives that were given, or else those of f."""
+    jac, hess = given.get("jac"), given.get("hess")
+    solution = Likelihood(
+        objective.parameters,
+        np.asarray(result.x),
+        given.get("bounds"),
+        jac if callable(jac) else objective.gradient,
+        hess if callable(hess) else objective.hessian,
+        bool(np.size(given.get("constraints", ()))),
+    )
+    return as_result(result, solution)
 
 
 def in_containers(result: Any, parameters: Parameters) -> Any:

@@ -45,6 +45,7 @@ class Derivatives:
             raise TypeError(f"{name} takes a function, not {type(f).__name__}")
         self.name = name
         self.args = args
+        self.parameters = parameters
         self.n = len(parameters.vector)
         self.seconds = 0.0  # in derivatives, ...
         self.calls = 0  # ... so many of them, but for ...
@@ -63,6 +64,12 @@ class Derivatives:
     def be_plain(self) -> None:
         """Run f itself for its plain value: a jac of the user's may use what f has left behind."""
         self._is_plain = True
+
+    def take_first(self) -> None:
+        """Differentiate what f returns first, where it returns a value and its gradient."""
+        both = self._function
+        self._function = lambda *args: both(*args)[0]
+        self.program = program_of(self._function)
 
     def plain_value(self, x: FloatArray) -> Any:
         """The value of a function that may compute with nothing but plain numbers."""

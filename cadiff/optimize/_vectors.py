@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import binding
 from ..binding import are_opened, carries
 from ..transforms import flatten
+from ..transforms._blocks import blocks_of_matrix
+from ..transforms._outputs import all_shapes, in_containers
 
 FloatArray = NDArray[np.float64]
 
@@ -66,6 +69,16 @@ class Parameters:
     def given(self, vector: Any) -> Any:
         """Parameters as f takes them, of a vector that may carry derivatives."""
         return vector if self.unflatten is None else self.unflatten(vector)
+
+    def given_matrix(self, matrix: FloatArray) -> Any:
+        """A matrix with a row and a column for each number, in containers of containers."""
+        if self.unflatten is None:
+            return matrix
+        structure = binding.structure_of((self.tree,), (0,))
+        shapes = all_shapes(structure)
+        blocks = blocks_of_matrix(matrix, shapes, shapes)
+        rows = [in_containers(row, structure, True) for row in blocks]
+        return in_containers(rows, structure, True)
 
     def as_vector(self, parameters: Any) -> FloatArray:
         """A vector of parameters, or of what belongs to them: gradients, bounds."""

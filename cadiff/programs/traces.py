@@ -663,14 +663,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_have_fresh_locks)
 
 
-def warn_caller(message: str) -> None:
+def warn_caller(message: str, category: type[Warning] = RuntimeWarning) -> None:
     """Warn of the line that called, outside of this package and of SciPy's optimisers."""
     frame, level = sys._getframe(), 1
     while frame.f_back is not None:
         if frame.f_globals.get("__name__", "").partition(".")[0] not in _NO_CALLERS:
             break
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, RuntimeWarning, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
 
 
 class Part:

@@ -136,8 +136,10 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "optimize",
         [
-            {"_progress", "_results", "_vectors"},
+            {"_progress", "_vectors"},
             {"_barriers", "_boxes", "_history", "_objectives"},
+            {"_solutions"},
+            {"_results"},
             {"_signatures"},
             {"_constraints"},
             {"_minimize"},
