@@ -18,7 +18,7 @@ from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import carries, implements
-from ..operations.guards import EQUAL, LESS, held, places
+from ..operations.guards import EQUAL, LESS, held, nans, places
 from ..operations.integers import counted
 from ..operations.primitives import primitive
 from ..operations.replayed import is_mask
@@ -218,20 +218,34 @@ def _interpolated(x: Number, xp: Number, fp: Number) -> Number:
     j = np.clip(found - 1, 0, len(xp) - 2)
     with np.errstate(all="ignore"):  # an interval without length, at an end, is not chosen
         slope = (fp[j + 1] - fp[j]) / (xp[j + 1] - xp[j])
-        from_left = slope * (x - xp[j]) + fp[j]
+        result = slope * (x - xp[j]) + fp[j]
+        lost = nans(result) if _may_be_infinite(xp, fp) else np.False_
+        if np.any(lost):
+            from_right = slope * (x - xp[j + 1]) + fp[j + 1]
+            is_level = nans(from_right) & compare(fp[j], fp[j + 1], EQUAL, False) & ~nans(x)
+            is_left = is_level | compare(x, xp[j], EQUAL, False)
+            result = _table.where(lost, _table.where(is_left, fp[j], from_right), result)
     end = compare(x, xp[-1], EQUAL, False)
     if not np.any(end):
-        return from_left
-    return _table.where(end, _to_the_end(x, xp, fp), from_left)
+        return result
+    return _table.where(end, _to_the_end(x, xp, fp), result)
+
+
+def _may_be_infinite(*table: Number) -> bool:
+    """Whether numbers of a table are infinite, or may be in a replay."""
+    return depends(table) or not all(np.all(np.isfinite(plain_values(x))) for x in table)
 
 
 def _to_the_end(x: Number, xp: Number, fp: Number) -> Number:
     """Through the last point, with the slope of the last interval that has a length."""
     left = np.flatnonzero(~np.asarray(compare(xp[:-1], xp[-1], EQUAL, False)))
     if not left.size:
-        return fp[-1] + 0.0 * x
+        return fp[-1]
     j = left[-1]
-    return (fp[j + 1] - fp[j]) / (xp[j + 1] - xp[j]) * (x - xp[-1]) + fp[-1]
+    with np.errstate(all="ignore"):
+        result = (fp[j + 1] - fp[j]) / (xp[j + 1] - xp[j]) * (x - xp[-1]) + fp[-1]
+    lost = nans(result) if _may_be_infinite(xp, fp) else np.False_
+    return _table.where(lost, fp[-1], result) if np.any(lost) else result
 
 
 def _periodic(x: Number, xp: Number, fp: Number, period: Any) -> tuple[Number, Number, Number]:

@@ -546,7 +546,9 @@ def angle(z: Any, deg: bool = False) -> Any:
 
 @implements_complex(*existing("real_if_close"))
 def real_if_close(a: Any, tol: float = 100) -> Any:
-    return a
+    z = joined(a)
+    bound = tol * np.finfo(float).eps if tol > 1 else tol
+    return z.real if np.all(abs(z.imag) < bound) else z
 
 
 # --- order: that of real parts, then of imaginary ones -------------------------------------------

@@ -561,6 +561,10 @@ PLOTTING_POSITIONS = {
 }
 
 
+# Methods that give an element, whatever stands beside it.
+_ELEMENTS = ("closest_observation", "higher", "inverted_cdf", "lower", "nearest")
+
+
 def joined_axes(x: Number, axes: tuple[int, ...]) -> Number:
     """The array with the given axes joined to one, which comes first."""
     kept = tuple(k for k in range(x.ndim) if k not in axes)
@@ -588,6 +592,8 @@ def _places(n: Any, q: Number, method: str) -> Number:
     """Where among n sorted elements the quantile stands: a number from 0 to n - 1."""
     if method == "linear":
         return (n - 1) * q
+    if method == "averaged_inverted_cdf":  # the mean of two elements, or the next one
+        return n * value(q) - 1
     if method not in PLOTTING_POSITIONS:
         return _discrete_places(n, value(q), method)
     alpha, beta = PLOTTING_POSITIONS[method]
@@ -631,11 +637,14 @@ def _quantiles(
     else:
         where = _weighted_places(rows, q, method, _weight_rows(value(weights), x, axes))
     last = np.maximum(count - 1, 0)
-    low = np.clip(np.floor(np.asarray(value(where))), 0, last).astype(np.intp)
-    high = np.minimum(low + 1, last)
+    place = np.asarray(value(where))
+    low = np.clip(np.floor(place), 0, last).astype(np.intp)
+    high = np.where(place < 0, 0, np.minimum(low + 1, last))
     t = _table.clip(where - low, 0.0, 1.0)
+    if method == "averaged_inverted_cdf":
+        t = np.where(np.floor(place) == place, 0.5, 1.0)
     result = _picked(ordered, low)
-    if method in PLOTTING_POSITIONS or np.any(t):  # else it is an element
+    if method not in _ELEMENTS:
         result = _between(result, _picked(ordered, high), t)
     if skip_nan:
         result = _table.where(count == 0, np.nan, result)

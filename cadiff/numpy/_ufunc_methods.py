@@ -206,10 +206,17 @@ def reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: int = 0) -> Number
         return x[along(axis, x.ndim, slice(0))[0]]
     if ufunc is np.add and np.all(np.diff(begins) > 0):
         return along_first(lambda rows: _sums_from(rows, begins), x, axis)
-    begins = begins.tolist()
+    n, begins = x.shape[axis], begins.tolist()
+    for begin in begins:
+        if not 0 <= begin < n:
+            raise IndexError(f"index {begin} out-of-bounds in {ufunc.__name__}.reduceat [0, {n})")
     ends = [end if begin < end else begin + 1 for begin, end in itertools.pairwise(begins)]
-    slices = map(slice, begins, [*ends, x.shape[axis]])
-    parts = [reduce(ufunc, x[key], axis=axis) for key in along(axis, x.ndim, *slices)]
+    parts = []
+    for begin, end in zip(begins, [*ends, n], strict=True):
+        if end == begin + 1:  # itself, without the identity: hypot(0, x) is not x
+            parts.append(x[along(axis, x.ndim, begin)[0]])
+        else:
+            parts.append(reduce(ufunc, x[along(axis, x.ndim, slice(begin, end))[0]], axis=axis))
     return arrays.stack(parts, axis)
 
 

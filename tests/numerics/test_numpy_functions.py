@@ -223,3 +223,74 @@ def test_einsum_of_any_subscripts(data: st.DataObject) -> None:
             value_rtol=1e-12,
         )
     )
+
+
+# --- edges ---------------------------------------------------------------------------------------
+
+INF = numpy.inf
+INFINITE_ROWS = [[1.0, 2.0, 3.0, INF], [-INF, 1.0, 2.0, INF], [1.0, 2.0, INF, INF], [1.0, INF]]
+INFINITE_ROWS += [[-INF, 5.0], [INF, INF], [-INF, 1.0, INF], [INF]]
+INFINITE_TABLES = [
+    ([0.0, 1.0, 2.0, 3.0], [1.0, INF, INF, 3.0]),
+    ([0.0, 1.0, 2.0, 3.0], [-INF, 0.0, INF, 1.0]),
+    ([0.0, 1.0, 2.0, 3.0], [0.0, numpy.nan, 1.0, INF]),
+    ([-INF, 1.0, INF], [1.0, 2.0, 3.0]),
+    ([INF, INF], [1.0, 2.0]),
+]
+
+
+@pytest.mark.parametrize("row", INFINITE_ROWS, ids=str)
+@pytest.mark.parametrize(
+    "method",
+    ["linear", "hazen", "midpoint", "averaged_inverted_cdf", "nearest", "median_unbiased"],
+)
+def test_quantiles_of_infinite_data_have_numpys_values(method: Any, row: list[float]) -> None:
+    x = numpy.array(row)
+    shares = [0.0, 0.2, 0.5, 2.0 / 3.0, 0.9, 1.0]
+    with numpy.errstate(all="ignore"):
+        for share in shares:
+            expected = numpy.quantile(x, share, method=method)
+            numpy.testing.assert_equal(
+                cadiff.value(np.quantile(cadiff.Var(x), share, method=method)), expected
+            )
+        for f in (numpy.median, numpy.nanmedian):
+            numpy.testing.assert_equal(cadiff.value(f(cadiff.Var(x))), f(x))
+
+
+@pytest.mark.parametrize("table", INFINITE_TABLES, ids=str)
+def test_infinite_tables_have_numpys_values(table: Any) -> None:
+    xp, fp = map(numpy.array, table)
+    points = numpy.array([-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, INF, -INF, numpy.nan])
+    expected = numpy.interp(points, xp, fp)
+    with numpy.errstate(all="ignore"):
+        for x, a, b in ((cadiff.Var(points), xp, fp), (points, xp, cadiff.Var(fp))):
+            numpy.testing.assert_equal(cadiff.value(np.interp(x, a, b)), expected)
+            for k, point in enumerate(x):
+                numpy.testing.assert_equal(cadiff.value(np.interp(point, a, b)), expected[k])
+        program = cadiff.compile(lambda f: np.interp(points, xp, f))
+        numpy.testing.assert_equal(program(fp), expected)
+        numpy.testing.assert_equal(
+            program(numpy.sqrt(fp)), numpy.interp(points, xp, numpy.sqrt(fp))
+        )
+
+
+def test_a_slice_of_one_element_is_that_element() -> None:
+    x, indices = numpy.array([-1.0, -2.0, -3.0, 4.0]), [0, 2, 1, 3]
+    expected = numpy.hypot.reduceat(x, indices)
+    assert cadiff.value(numpy.hypot.reduceat(cadiff.Var(x), indices)).tolist() == expected.tolist()
+    slopes = cadiff.jacobian(lambda x: numpy.hypot.reduceat(x, indices))(x)
+    assert slopes[1].tolist() == [0.0, 0.0, 1.0, 0.0]
+    for wrong in ([4], [-1]):
+        for v in (x, cadiff.Var(x)):
+            with pytest.raises(IndexError, match="out-of-bounds in hypot"):
+                numpy.hypot.reduceat(v, wrong)
+
+
+def test_what_is_real_enough_becomes_real() -> None:
+    for imag in (1e-14, 1e-13, 0.0):
+        z = numpy.array([1.0 + 1j * imag, 2.0])
+        expected, found = numpy.real_if_close(z), numpy.real_if_close(cadiff.Var(z))
+        assert found.dtype == expected.dtype and numpy.array_equal(cadiff.value(found), expected)
+    assert numpy.real_if_close(cadiff.Var(1.0 + 1e-3j), tol=0.01).dtype == float
+    f = lambda x: numpy.real_if_close(x * (1.0 + 1e-15j)).sum()  # noqa: E731
+    assert cadiff.grad(f)(numpy.array([1.0, 2.0])).tolist() == [1.0, 1.0]
