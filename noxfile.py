@@ -171,7 +171,7 @@ def examples(session: nox.Session) -> None:
     Pictures are tested here, where matplotlib is.
     """
     install(session, "-e", ".[test,examples]")
-    plot = str(Path(session.create_tmp(), "programs.svg").resolve())
+    plot = str(Path(session.create_tmp(), "cost.svg").resolve())
     commands = [
         ("python", "-m", "benchmarks.table", "--quick"),
         ("python", "-m", "benchmarks.plot", "--quick", plot),
@@ -204,6 +204,8 @@ def distributions(session: nox.Session) -> None:
     session.install(f"cadiff[scipy] @ {wheel.as_uri()}")
     session.chdir(out)
     session.run("python", "-m", "cadiff", "--no-timing")
+    described = "metadata('cadiff').get_payload().startswith('# cadiff')"
+    session.run("python", "-c", f"from importlib.metadata import metadata; assert {described}")
 
 
 @nox.session

@@ -263,7 +263,12 @@ class BuildChanged(build_ext):
         return [objects[source].result() for source in sources]
 
 
+describe = runpy.run_path(str(ROOT / "docs" / "long_description.py"))["long_description"]
+texts = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "pyproject.toml"))
+
 setup(
+    long_description=describe(*texts),
+    long_description_content_type="text/markdown",
     ext_modules=[core],
     cmdclass={"build_ext": BuildChanged},
 )

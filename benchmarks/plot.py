@@ -1,29 +1,37 @@
 """``python -m benchmarks.plot FILE.svg``: what a gradient costs, against the number of arguments.
 
 Value and gradient of Rosenbrock's function, in multiples of the function on plain floats: recorded
-afresh, replayed by a compiled program, and in C by hand where there is a compiler. Results are
-checked before they are timed, and the numbers that are drawn are printed as well. The end of the
-file's name chooses the format.
+afresh, replayed by a compiled program, by a graph in pure Python, by other packages as far as they
+are installed, and in C by hand where there is a compiler. Results are checked before they are
+timed. All ways take turns, and the least time of each counts. It is processor time, to which
+others at work on the machine add nothing.
+
+Beside FILE.svg goes FILE-dark.svg, for dark pages, and FILE.csv with the numbers; they are printed
+as well. `--redraw` draws from FILE.csv. The end of the file's name chooses the format.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import sys
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from benchmarks import by_hand, program_contests
+from benchmarks import contests, peers, program_contests
 from benchmarks.contests import (
     FLOATS,
     GRADIENT,
+    GRAPH,
     Contest,
     UnavailableError,
     WrongNumbersError,
 )
 from benchmarks.machine import machine
 from benchmarks.program_contests import EAGER, IN_C
-from benchmarks.timing import Spread, interleave
+from benchmarks.timing import interleave
 
 try:
     import matplotlib as mpl
@@ -33,13 +41,29 @@ except ModuleNotFoundError as error:
     raise SystemExit(f'the plot needs {error.name}: pip install "cadiff[examples]"') from error
 
 SIZES = (10, 30, 100, 300, 1000, 3000, 10_000)
-LABELS = {
-    EAGER: "cadiff.value_and_grad(f)",
-    FLOATS: "f on plain floats, no gradient",
-    GRADIENT: "cadiff.compile(f).value_and_grad",
-    IN_C: "C by hand",
+
+
+class Look(NamedTuple):
+    """How a line is drawn; its colour has a contrast of 3 with white and with black."""
+
+    label: str
+    colour: str
+    marker: str
+
+
+LOOKS = {
+    EAGER: Look("cadiff.value_and_grad(f)", "#d95f02", "s"),
+    GRADIENT: Look("cadiff.compile(f)", "#d95f02", "o"),
+    GRAPH: Look("a graph in pure Python", "#808080", "x"),
+    peers.AUTOGRAD: Look("autograd", "#1b9e77", "v"),
+    peers.TORCH: Look("PyTorch", "#e7298a", "<"),
+    peers.JAX_LOOP: Look("JAX, jit", "#3d85c6", "^"),
+    peers.JAX_ARRAYS: Look("JAX, jit, rewritten in arrays", "#3d85c6", "."),
+    peers.CASADI: Look("CasADi", "#8f74d2", ">"),
+    IN_C: Look("C by hand", "#808080", "d"),
 }
-MARKERS = dict(zip(LABELS, "so^d", strict=True))
+INK = {"": "#000000", "-dark": "#cfd0d0"}  # of letters and axes, by what the file's name ends in
+Costs = dict[str, dict[int, float]]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -61,26 +85,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("file", help="where the plot goes: .svg, .png, .pdf")
     parser.add_argument("--quick", action="store_true", help="measure little: a smoke test")
+    parser.add_argument("--redraw", action="store_true", help="draw what was measured before")
     options = parser.parse_args(argv)
     mpl.use("Agg")
     refused = refusal(Path(options.file))
     if refused:
         parser.error(refused)
-    rounds, seconds = (1, 0.002) if options.quick else (25, 0.02)
-
-    print(machine())
-    make = available()
-    costs: dict[str, list[Spread]] = {}
-    try:
-        for n in SIZES:
-            contest = make(n)
-            for name, cost in measured(contest, rounds, seconds).items():
-                print(f"{contest.work}: {name}: {cost.median:.3g} x {FLOATS}", flush=True)
-                costs.setdefault(name, []).append(cost)
-    except WrongNumbersError as error:
-        print(f"Wrong numbers, so nothing is drawn: {error}", file=sys.stderr)
-        return 1
-    draw(costs, options.file)
+    file = Path(options.file)
+    table = file.with_suffix(".csv")
+    if not options.redraw:
+        try:
+            about, costs = measure(options.quick)
+        except WrongNumbersError as error:
+            print(f"Wrong numbers, so nothing is drawn: {error}", file=sys.stderr)
+            return 1
+        write(table, about, costs)
+    elif not table.exists():
+        parser.error(f"there is no {str(table)!r} to draw from: measure, without --redraw")
+    draw(read(table), file)
     return 0
 
 
@@ -94,49 +116,108 @@ def refusal(file: Path) -> str:
     return ""
 
 
-def available() -> Callable[[int], Contest]:
-    """The contest with C by hand, or without it where there is no compiler."""
+def measure(quick: bool) -> tuple[str, Costs]:
+    """What it was measured on, and by way and size the cost in multiples of plain floats."""
+    rounds, seconds = (1, 0.002) if quick else (15, 0.02)
+    about = machine()
+    print(about)
+    if without := peers.missing():
+        print(f"Not installed, so not measured: {', '.join(without)}")
+    costs: Costs = {}
+    for n in SIZES[:3] if quick else SIZES:
+        contest = ways(n)
+        for name in contest.runners:
+            contest.check(name)
+        calls = {name: runner.call for name, runner in contest.runners.items()}
+        timings = interleave(calls, rounds=rounds, seconds=seconds, clock=time.process_time)
+        plain = timings.seconds(FLOATS).low
+        for name in [name for name in LOOKS if name in calls]:
+            cost = timings.seconds(name).low / plain
+            print(f"{contest.work}: {name}: {cost:.3g} x {FLOATS}", flush=True)
+            costs.setdefault(name, {})[n] = cost
+    return about, costs
+
+
+def ways(n: int) -> Contest:
+    """The contest with other packages, and with C by hand where there is a compiler."""
     try:
-        by_hand.rosenbrock([1.0])
+        compiled = program_contests.rosenbrock_by_hand(n)
     except UnavailableError as missing:
         print(f"Without C by hand: {missing}")
-        return program_contests.rosenbrock
-    return program_contests.rosenbrock_by_hand
+        compiled = program_contests.rosenbrock(n)
+    graph = contests.rosenbrock(n).runners[GRAPH]
+    return Contest(compiled.work, {**compiled.runners, GRAPH: graph, **peers.rosenbrock(n)})
 
 
-def measured(contest: Contest, rounds: int, seconds: float) -> dict[str, Spread]:
-    """Check all ways of a contest, and time them in turns, in multiples of plain floats."""
-    for name in contest.runners:
-        contest.check(name)
-    calls = {name: runner.call for name, runner in contest.runners.items()}
-    timings = interleave(calls, rounds=rounds, seconds=seconds)
-    return {name: timings.ratio(name, FLOATS) for name in calls}
+def write(table: Path, about: str, costs: Costs) -> None:
+    """Write a row for each way, and a column for each size."""
+    with table.open("w", newline="", encoding="utf-8") as stream:
+        stream.write(f"# multiples of the function on floats; {about}\n")
+        rows = csv.writer(stream, lineterminator="\n")
+        rows.writerow(["n", *SIZES])
+        for name in [name for name in LOOKS if name in costs]:
+            rows.writerow(
+                [name, *(f"{costs[name][n]:.3g}" if n in costs[name] else "" for n in SIZES)]
+            )
 
 
-def draw(costs: dict[str, list[Spread]], file: str) -> None:
-    """Draw medians, with the extremes as bands."""
-    # Letters stay letters, and the same figures give the same file.
-    mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "benchmarks"})
-    figure, axes = plt.subplots(figsize=(7.2, 4.4), layout="constrained")
-    for name, label in LABELS.items():
-        if name in costs:
-            medians, lows, highs = zip(*costs[name], strict=True)
-            (line,) = axes.plot(SIZES, medians, marker=MARKERS[name], label=label)
-            axes.fill_between(SIZES, lows, highs, color=line.get_color(), alpha=0.15, linewidth=0)
-    axes.set(
-        xscale="log",
-        yscale="log",
-        xlabel="number of arguments n",
-        ylabel="time, in multiples of f on plain floats",
-        title="Value and gradient of Rosenbrock's function, a Python loop",
-    )
-    axes.grid(which="major", alpha=0.3)
-    axes.yaxis.set_major_formatter("{x:g}")
-    axes.xaxis.set_major_formatter("{x:,.0f}")
-    figure.legend(loc="outside lower center", ncols=2, frameon=False)
-    metadata = {"Date": None} if file.lower().endswith(".svg") else None
-    figure.savefig(file, metadata=metadata)
-    plt.close(figure)
+def read(table: Path) -> Costs:
+    """What was written."""
+    with table.open(newline="", encoding="utf-8") as stream:
+        next(stream)
+        (_, *sizes), *rows = csv.reader(stream)
+    return {
+        name: {int(n): float(cost) for n, cost in zip(sizes, cells, strict=True) if cost}
+        for name, *cells in rows
+    }
+
+
+def draw(costs: Mapping[str, Mapping[int, float]], file: Path) -> None:
+    """Draw the costs for light pages and for dark ones."""
+    for ending, ink in INK.items():
+        picture = file.with_stem(file.stem + ending)
+        # Letters stay letters, and the same figures give the same file.
+        look: dict[str, Any] = {"svg.fonttype": "none", "svg.hashsalt": "benchmarks"}
+        look |= dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor"), ink)
+        look |= dict.fromkeys(("xtick.color", "ytick.color", "grid.color"), ink)
+        with mpl.rc_context(look):
+            figure, axes = plt.subplots(figsize=(8.4, 4.2), layout="constrained")
+            axes.axhline(1.0, color=ink, linewidth=0.8)
+            axes.annotate(
+                "f on plain floats, no gradient",
+                (SIZES[-1], 1.0),
+                (0.0, 3.0),
+                textcoords="offset points",
+                ha="right",
+                fontsize=8.0,
+            )
+            for name in sorted(costs, key=lambda name: -list(costs[name].values())[-1]):
+                label, colour, marker = LOOKS[name]
+                own = name in (EAGER, GRADIENT)
+                sizes, multiples = zip(*costs[name].items(), strict=True)
+                axes.plot(
+                    sizes,
+                    multiples,
+                    color=colour,
+                    marker=marker,
+                    label=label,
+                    linewidth=2.5 if own else 1.2,
+                    linestyle="-" if own else "--",
+                )
+            axes.set(
+                xscale="log",
+                yscale="log",
+                xlabel="number of arguments n",
+                ylabel="time, in multiples of f on plain floats",
+                title="Value and gradient of Rosenbrock's function, a Python loop",
+            )
+            axes.grid(which="major", alpha=0.3)
+            axes.yaxis.set_major_formatter("{x:g}")
+            axes.xaxis.set_major_formatter("{x:,.0f}")
+            figure.legend(loc="outside right center", frameon=False)
+            metadata = {"Date": None} if file.suffix.lower() == ".svg" else None
+            figure.savefig(picture, metadata=metadata, transparent=True)
+            plt.close(figure)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -126,6 +127,7 @@ class Effort(NamedTuple):
     rounds: int
     seconds: float
     iterations: int
+    clock: Callable[[], float] = time.perf_counter
 
 
 class Compared(NamedTuple):
@@ -276,7 +278,7 @@ def timed(contest: Contest, names: Sequence[str], effort: Effort) -> Timings:
     for name in names:
         contest.check(name)
     calls = {name: contest.runners[name].call for name in names}
-    return interleave(calls, rounds=effort.rounds, seconds=effort.seconds)
+    return interleave(calls, rounds=effort.rounds, seconds=effort.seconds, clock=effort.clock)
 
 
 def compile_time(n: int, effort: Effort) -> Iterator[Row]:

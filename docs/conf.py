@@ -2,18 +2,22 @@
 
 `python docs/build.py` builds it. Inline code that names something of the package, such as
 `cadiff.grad`, becomes a link to its reference; a name that does not exist is an error, and so is a
-public name without reference.
+public name without reference. A function of NumPy, SciPy or pandas becomes a link to the reference
+of that package. Equations are MathML, which browsers typeset; a page needs nothing from elsewhere.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from importlib import import_module
 from logging import getLogger
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from docutils import nodes
+from latex2mathml.converter import convert
 from pygments.lexers.python import PythonLexer
 from pygments.lexers.special import TextLexer
 from sphinx import addnodes
@@ -21,17 +25,29 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
+from sphinx.util.docutils import SphinxTranslator
 
 import cadiff
 import cadiff.optimize
 from cadiff.operations import table
 
+sys.path.insert(0, str(Path(__file__).parent))
+from long_description import repository
+
 project = "cadiff"
 version = release = cadiff.__version__
 html_title = f"cadiff {version}"
 
-extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx_copybutton"]
-myst_enable_extensions = ["colon_fence"]
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+html_math_renderer = "mathml"
+viewcode_line_numbers = True
 myst_heading_anchors = 4
 nitpicky = True
 
@@ -47,33 +63,66 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_show_sphinx = html_show_copyright = False
 html_copy_source = False
+
+# Where the project is published, as `[project.urls]` of pyproject.toml has it; "" if it is not.
+REPOSITORY = repository(Path(__file__).parents[1].joinpath("pyproject.toml").read_text("utf-8"))
+if REPOSITORY:
+    html_theme_options = {
+        "source_repository": f"{REPOSITORY}/",
+        "source_branch": "main",
+        "source_directory": "docs/",
+    }
 pygments_style, pygments_dark_style = "tango", "github-dark"
 copybutton_exclude = ".linenos, .gp, .go"
 
 NAME = re.compile(r"(cadiff(?:\.\w+)+)(?:\(.*\))?")
+REFERENCES = {  # of other packages, by the beginning of a function's name
+    "math": "https://docs.python.org/3/library/math.html#{name}",
+    "numpy": "https://numpy.org/doc/stable/reference/generated/{name}.html",
+    "scipy": "https://docs.scipy.org/doc/scipy/reference/generated/{name}.html",
+    "pandas": "https://pandas.pydata.org/docs/reference/api/{name}.html",
+}
+ALIASES = {"np": "numpy", "pd": "pandas"}
 OUTSIDE = {  # what design pages link to beside the documentation
     "](../../CONTRIBUTING.md": "](../contributing.md",
 }
-SOURCE = re.compile(r"\[([^\]]+)\]\(\.\./\.\./(?:examples|src|cadiff|tests)[^)]*\)")
+SOURCE = re.compile(r"\[([^\]]+)\]\(\.\./\.\./((?:examples|src|cadiff|tests)[^)]*)\)")
 
 logger = logging.getLogger(__name__)
 
 
 def lead_links_to_pages(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Links that hold in the repository, as links of the site; to sources there are none."""
+    """Links of the repository, as links of the site; sources are where it is published."""
     for old, new in OUTSIDE.items():
         source[0] = source[0].replace(old, new)
-    source[0] = SOURCE.sub(r"`\1`", source[0])
+    there = rf"[\1]({REPOSITORY}/blob/main/\2)" if REPOSITORY else r"`\1`"
+    source[0] = SOURCE.sub(there, source[0])
+    if docname == "index" and REPOSITORY:
+        source[0] = source[0].replace("_modules/index.html", REPOSITORY)
 
 
 def link_names(app: Sphinx, doctree: nodes.document) -> None:
     """Have inline code that is a name of the package lead to its reference."""
     for code in list(doctree.findall(nodes.literal)):
+        if isinstance(code.parent, nodes.reference | nodes.title):
+            continue
         found = NAME.fullmatch(code.astext())
-        if found is None or isinstance(code.parent, nodes.reference | nodes.title):
+        if found is None:
+            link_outside(code)
             continue
         options = {"refdomain": "py", "reftype": "obj", "reftarget": found[1], "refwarn": True}
         link = addnodes.pending_xref("", refdoc=app.env.docname, **options)
+        code.replace_self(link)
+        link += code
+
+
+def link_outside(code: nodes.literal) -> None:
+    """Have inline code that names a function of another package lead to its reference."""
+    first, _, rest = code.astext().partition("(")[0].partition(".")
+    package = ALIASES.get(first, first)
+    name = f"{package}.{rest}"
+    if package in REFERENCES and rest and exists(name) and is_function(name):
+        link = nodes.reference("", "", refuri=REFERENCES[package].format(name=name))
         code.replace_self(link)
         link += code
 
@@ -93,18 +142,54 @@ def find_name(
 
 def exists(name: str) -> bool:
     """Whether the package has a module, or an attribute, of that name."""
-    parts = name.split(".")
-    for k in range(len(parts), 0, -1):
-        try:
-            found: Any = import_module(".".join(parts[:k]))
-        except ImportError:
-            continue
-        for part in parts[k:]:
-            if not hasattr(found, part):
-                return False
-            found = getattr(found, part)
-        return True
-    return False
+    try:
+        resolve(name)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+def resolve(name: str) -> Any:
+    """The module of that name, or the attribute of one; ImportError or AttributeError if none."""
+    module, _, attribute = name.rpartition(".")
+    try:
+        return import_module(name)
+    except ImportError:
+        if not module:
+            raise
+        return getattr(resolve(module), attribute)
+
+
+def is_function(name: str) -> bool:
+    """Whether a name is that of a function of a module, which has a page of its own."""
+    found, module = resolve(name), resolve(name.rpartition(".")[0])
+    return callable(found) and not isinstance(found, type) and isinstance(module, ModuleType)
+
+
+def add_dark_pictures(app: Sphinx, doctree: nodes.document) -> None:
+    """Beside each picture that has a dark twin put that; the theme shows one of the two."""
+    folder = Path(app.srcdir, app.env.docname).parent
+    for image in list(doctree.findall(nodes.image)):
+        twin = Path(image["uri"]).with_stem(Path(image["uri"]).stem + "-dark")
+        if (folder / twin).exists():
+            dark = image.deepcopy()
+            dark["uri"] = str(twin)
+            image["classes"].append("only-light")
+            dark["classes"].append("only-dark")
+            image.parent.insert(image.parent.index(image) + 1, dark)
+
+
+def visit_math(translator: SphinxTranslator, node: nodes.math) -> None:
+    """An equation in a line of text."""
+    translator.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
+def visit_math_block(translator: SphinxTranslator, node: nodes.math_block) -> None:
+    """An equation in a line of its own; a narrow page scrolls it."""
+    mathml = convert(node.astext(), display="block")
+    translator.body.append(f'<div class="equation">{mathml}</div>\n')
+    raise nodes.SkipNode
 
 
 def check_reference(app: Sphinx, env: BuildEnvironment) -> None:
@@ -125,6 +210,7 @@ def check_pictures(app: Sphinx) -> None:
 
 def setup(app: Sphinx) -> None:
     """Add what is the site's own."""
+    app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))
     app.add_lexer("output", TextLexer)
     app.add_lexer("row", TextLexer)
     app.add_lexer("twin", PythonLexer)
@@ -135,5 +221,6 @@ def setup(app: Sphinx) -> None:
     app.connect("builder-inited", check_pictures)
     app.connect("source-read", lead_links_to_pages)
     app.connect("doctree-read", link_names)
+    app.connect("doctree-read", add_dark_pictures, priority=400)  # before they are collected
     app.connect("missing-reference", find_name)
     app.connect("env-check-consistency", check_reference)
