@@ -63,7 +63,7 @@ def _is_left_to_program(x: Any) -> bool:
     It is if there are few numbers, and while they are finite, which is a guard.
     """
     return (
-        binding.is_guarding()
+        binding.chooses_anew()
         and isinstance(x, (Var, Dual))
         and 0 < x.size < MANY
         and bool(sum_(_table.absolute(x)) < math.inf)

@@ -120,6 +120,7 @@ cdef extern from "numbers/numbers.h":
     object cad_apply1(int op, object x)
     object cad_apply2(int op, object x, object y)
     int cad_guarding
+    int cad_chooses_anew()
     long cad_n_refused_duals
     int cad_choosing
     int cad_formulas

@@ -226,13 +226,14 @@ cdef bint are_factors(object left, object right):
 
 
 cdef public object cad_complex_matmul(object x, object y):
-    found = product_of_both(x, y) if cad_guarding == 0 else None
+    cdef bint is_for_program = cad_chooses_anew()
+    found = None if is_for_program else product_of_both(x, y)
     if found is not None:
         return found
     p, q = parts_of(x), parts_of(y)
     if p is None or q is None:
         return hooks.function(np.matmul, (x, y), {})
-    if cad_guarding > 0 and are_factors(p[0], q[0]) and are_factors(p[1], q[1]):
+    if is_for_program and are_factors(p[0], q[0]) and are_factors(p[1], q[1]):
         re, im = hooks.product_of_matrices(p, q)
         return complex_of(re, im)
     return bilinear_of(matmul, p, q)

@@ -220,9 +220,9 @@ def notes_guards(number, serial):
 
 
 def chooses_anew():
-    """Whether what is recorded may choose otherwise in a replay: not if all comparisons are
-    guards."""
-    return is_guarding() and not cad_current_tape().guards.at_once
+    """Whether what is recorded may choose otherwise in a replay, and be computed by other steps
+    than outside of recordings: not if all comparisons are guards, for a replay to the last bit."""
+    return bool(cad_chooses_anew())
 
 
 def guards_serial():

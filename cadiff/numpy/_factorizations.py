@@ -17,10 +17,10 @@ A function that reads one triangle of a Hermitian matrix, and the real part of i
 derivatives by these elements alone.
 
 Vectors of complex matrices are defined up to a factor of length 1. Their derivatives are those
-without such a turn, v^H dv = 0 (of singular vectors, u^H du + v^H dv = 0), as in JAX and autograd.
-A result that depends on the factor, which LAPACK happens to choose, is no function of the matrix;
-PyTorch refuses to differentiate it, here it gets the derivative without a turn. The triangle of a
-QR factorisation has a real diagonal, which determines q and r up to signs.
+without such a turn, v^H dv = 0 (of singular vectors, u^H du + v^H dv = 0). A result that depends
+on the factor, which LAPACK happens to choose, is no function of the matrix: reverse rules refuse
+its cotangent. The triangle of a QR factorisation has a real diagonal, which determines q and r up
+to signs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ from ..binding import is_complex_number
 from ..binding import strip as value
 from ..operations.arrays import concatenate, sum
 from ..operations.complexes import imag
-from ..operations.guards import held
+from ..operations.guards import NoDerivativeError, held
+from ..operations.pairs import on_pairs
 from ..operations.primitives import doubt, primitive, warn_nan
 from ..operations.table import where
 from ._matrices import (
@@ -290,6 +291,8 @@ def _padded(x: Any, like: Any) -> Any:
 
 
 DEFECTIVE = 0.1  # what the condition of eigenvectors makes of rounding, at least
+TURN = 1e-6  # times the largest: what rounding leaves of cotangents that do not turn, at most
+NOUGHT = 1e-8  # cotangents below, times that, are rounding: those of vectors are of the order of 1
 TOLERANCE = 4.0 * EPSILON  # times n and the largest: what LAPACK's eigenvalues may be off
 
 
@@ -320,6 +323,31 @@ def over_gaps(x: Any, gaps: Gaps, values: Any, cause: Cause, what: str, warn: Wa
     none = np.abs(held(between)) <= n * TOLERANCE * largest(values[..., None])
     lost = _matters(none & ~on, cause())
     return _quotient(x, between, none | on, lost, f"{what} at repeated ones", warn)
+
+
+@partial(on_pairs, real=(True,))
+def _still(v: Any, g: Any, *a: Any) -> Any:
+    """Zeros, one for each column of v, if turning it by a factor of length 1 does nothing to g.
+
+    That is what is added to the cotangents of values, so that programs ask it, too. Of a real
+    matrix a, the vectors that are real have no such factor.
+    """
+    if not binding.is_deriving():
+        turn = np.abs(np.sum(np.conj(v) * g, axis=-2).imag)
+        if a and not np.any(np.imag(a[0])):
+            turn = turn * np.any(np.imag(v) != 0.0, axis=-2)
+        if np.any(turn > TURN * np.maximum(largest(g)[..., 0], NOUGHT)):
+            raise NoDerivativeError(
+                "what is differentiated depends on the phase of an eigenvector or of a singular "
+                "vector, which is arbitrary: write it with what has the same value for each "
+                "choice, such as abs(v)**2 or the projector np.outer(v, np.conj(v)), with all "
+                "vectors from one call"
+            )
+    return np.zeros(v.shape[:-2] + v.shape[-1:])
+
+
+_still.defvjp(None, None, None)
+_still.defjvp(None, None, None)
 
 
 def over_values(x: Any, values: Any, cause: Any, what: str, warn: Warn) -> Any:
@@ -359,8 +387,9 @@ def eigh_pull(ans: Any, a: Any, lower: bool = True, **_: Any) -> Pull:
 
     def pull(g: Any) -> Any:
         m = skew(H(v) @ g[1])
+        along = g[0] + _still(v, g[1]) if is_complex_number(m) else g[0]
         turned = over_gaps(m, differences, w, lambda: touched(g[1]), VECTORS, warn_nan)
-        return folded(v @ (on_diagonal(g[0]) + turned) @ H(v), lower)
+        return folded(v @ (on_diagonal(along) + turned) @ H(v), lower)
 
     return pull
 
@@ -429,9 +458,10 @@ def _eig_pull(ans: Any, a: Any) -> Pull:
     w, v = ans
 
     def pull(g: Any) -> Any:
+        along = g[0] + _still(v, g[1], a) if is_complex_number(v) else g[0]
         m = H(v) @ (g[1] - v * _along(v, g[1]))
         turned = over_gaps(m, _conjugated, w, lambda: touched(g[1]), VECTORS, warn_nan)
-        return solve(H(v), (on_diagonal(g[0]) + turned) @ H(v))
+        return solve(H(v), (on_diagonal(along) + turned) @ H(v))
 
     return pull
 
@@ -566,6 +596,8 @@ def svd_pull(ans: Any, a: Any, full: bool = False, **_: Any) -> Pull:
         middle = middle + over_gaps(ku + kv, differences, s, cause, SINGULAR, warn_nan)
         middle = middle + over_gaps(one, sums, s, cause, SINGULAR, warn_nan)
         if is_complex_number(one):
+            both = concatenate([u, v], axis=-2), concatenate([gu, gv], axis=-2)
+            middle = middle + on_diagonal(_still(*both))
             middle = middle + 0.5 * over_values(_turns(one), s, cause(), SINGULAR, warn_nan)
         result = u @ middle @ H(v)
         if rows > k:

@@ -40,7 +40,8 @@ class on_matrices:  # noqa: N801 - a decorator
     function: of plain arrays; it returns an array or a tuple of them. Keyword arguments are not
     differentiated. real: which results are real though the matrices are complex. real_results:
     what makes real ones of the results for a real matrix, if they may be complex: it raises
-    ComplexResultError where they are, and the matrix then counts as a complex one.
+    ComplexResultError where they are. Rules then take the matrix for a complex one, while the
+    results remain those of the function for the real one.
     """
 
     def __init__(
@@ -61,6 +62,16 @@ class on_matrices:  # noqa: N801 - a decorator
         self.of_plain = function if real_results is None else of_real
         self.of_complex = on_pairs(function, real)
         self.of_complex.stands_at(function.__module__, f"{function.__qualname__}.of_complex")
+
+        @functools.wraps(function)
+        def of_turning(*args: Any, **kwargs: Any) -> Any:
+            found = function(*map(np.real, args), **kwargs)
+            if np.isrealobj(found[0] if isinstance(found, tuple) else found):
+                raise ComplexResultError("this matrix has real results, which were to be complex")
+            return found
+
+        self.of_turning = on_pairs(of_turning, real)
+        self.of_turning.stands_at(function.__module__, f"{function.__qualname__}.of_turning")
         self.called = function.__name__.removeprefix("_")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -70,7 +81,7 @@ class on_matrices:  # noqa: N801 - a decorator
         try:
             return (self.of_real if carries(args) else self.of_plain)(*args, **kwargs)
         except ComplexResultError:
-            return self.of_complex(*(make_complex(x, 0.0) for x in args), **kwargs)
+            return self.of_turning(*(make_complex(x, 0.0) for x in args), **kwargs)
 
     @property
     def called(self) -> str:
@@ -79,23 +90,27 @@ class on_matrices:  # noqa: N801 - a decorator
 
     @called.setter
     def called(self, name: str) -> None:
-        self.of_real.called = self.of_complex.primitive.called = name
+        self.of_real.called = name
+        self.of_complex.primitive.called = self.of_turning.primitive.called = name
 
     def defvjp(self, *makers: Maker | None, unread: tuple[int, ...] = ()) -> None:
         """Reverse rules, one for each argument, and arguments of which they ask but the shape."""
         self.of_real.defvjp(*makers)
         self.of_complex.defvjp(*makers)
+        self.of_turning.defvjp(*makers)
         self.of_real.unread = self.of_complex.primitive.unread = unread
 
     def deftogether(self, maker: Callable[..., Callable[[Any], Sequence[Any]]]) -> None:
         """A reverse rule of the first arguments taken together, whose cotangents share work."""
         self.of_real.together = maker
         self.of_complex.deftogether(maker)
+        self.of_turning.deftogether(maker)
 
     def defjvp(self, *rules: Callable[..., Any] | None) -> None:
         """Forward rules, one for each argument."""
         self.of_real.defjvp(*rules)
         self.of_complex.defjvp(*rules)
+        self.of_turning.defjvp(*rules)
 
     def defpattern(self, *patterns: str) -> None:
         """Which numbers of real results depend on which of each argument."""

@@ -19,8 +19,9 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from .. import binding
 from ..binding import plain_values
 from ..binding import strip as value
-from ..operations import arrays
+from ..operations import arrays, complexes
 from ..operations.dispatch import implements
+from ..operations.guards import held
 from ..operations.primitives import primitive
 from ._common import Number, as_number, as_view, existing, refuse, unsupported, wants_floats
 from ._reductions import cumprod
@@ -599,6 +600,10 @@ def poly_of(zeros: Any) -> Any:
     result: Any = np.ones(1)
     for zero in zeros:
         result = np.convolve(result, np.stack([np.float64(1.0), -zero]))
+    if binding.is_complex_number(result):
+        plain = np.asarray(held(zeros))
+        if np.all(np.sort(plain) == np.sort(plain.conj())):  # in pairs
+            return complexes.real(result)
     return result
 
 

@@ -35,6 +35,10 @@ int cad_is_sum_of_all(PyObject *function, PyObject *x);
 /* How many tapes note guards; what follows does nothing while there are none. */
 CAD_HIDDEN extern int cad_guarding;
 
+/* Whether this thread records for replays that may choose anew, and compute by other steps: those
+ * that are to be exact take the steps that are taken outside of recordings. */
+int cad_chooses_anew(void);
+
 /* How many threads note in `choices` of their tapes what comparisons come to. */
 CAD_HIDDEN extern int cad_choosing;
 

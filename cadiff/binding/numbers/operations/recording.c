@@ -12,6 +12,14 @@
 int cad_guarding;
 int cad_formulas;
 
+int cad_chooses_anew(void) {
+    if (cad_guarding == 0) {
+        return 0;
+    }
+    const CadGuards *const guards = cad_current_tape()->guards;
+    return guards != NULL && !guards->at_once;
+}
+
 /* --- numbers whose values a replay may find changed --- */
 
 /* Numbers on no tape are constants, and so are those of other threads. What an inner recording
