@@ -372,8 +372,18 @@ def _product(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     return np.prod(x, axis=axes, keepdims=keepdims)
 
 
+def _spread(x: Number, axes: tuple[int, ...], keepdims: bool) -> Number:
+    """The result of a reduction as it is broadcast; one plain number is by itself."""
+    return x if keepdims or type(x) is np.float64 else expanded(x, axes)
+
+
 def _others(x: Number, axes: tuple[int, ...]) -> Number:
     """For each element the product of all others over the axes: those before times those after."""
+    if type(x) is np.ndarray and x.ndim == len(axes) == 1:  # as below, of plain numbers
+        products = np.ones((2, *x.shape))
+        np.multiply.accumulate(x[:-1], out=products[0, 1:])
+        np.multiply.accumulate(x[:0:-1], out=products[1, -2::-1])
+        return products[0] * products[1]
     kept = tuple(k for k in range(x.ndim) if k not in axes)
     moved = arrays.transpose(x, axes + kept)
     rows = moved.reshape((math.prod(x.shape[k] for k in axes), *(x.shape[k] for k in kept)))
@@ -388,9 +398,7 @@ _product.over_lanes = lambda which, x, axes, keepdims: np.prod(
     x, axis=after_lanes(axes, x.ndim - 1), keepdims=keepdims
 )
 _product.defvjp(
-    lambda ans, x, axes, keepdims: (
-        lambda g: (g if keepdims else expanded(g, axes)) * _others(x, axes)
-    )
+    lambda ans, x, axes, keepdims: lambda g: _spread(g, axes, keepdims) * _others(x, axes)
 )
 _product.defjvp(lambda g, ans, x, axes, keepdims: arrays.sum(g * _others(x, axes), axes, keepdims))
 _product.defpattern(lambda ans, x, axes, keepdims: over_axes(axes, x.ndim, keepdims))
@@ -429,12 +437,13 @@ def _ties(x: Number, ans: Number, axes: tuple[int, ...], keepdims: bool) -> Any:
 
     Where a replay may find others these are numbers, 1 and 0.
     """
-    extremes = ans if keepdims else expanded(ans, axes)
+    extremes = _spread(ans, axes, keepdims)
     if depends((x, ans)):
         return _table.where(indicator(x, x, NOT_EQUAL), 1.0, indicator(x, extremes, EQUAL))
-    elements, extremes = np.asarray(value(x)), np.asarray(value(extremes))
-    plain: NDArray[np.bool_] = elements == extremes
-    return plain | np.isnan(elements) if np.isnan(extremes).any() else plain
+    if not (type(x) is np.ndarray and type(extremes) is np.float64):
+        x, extremes = np.asarray(value(x)), np.asarray(value(extremes))
+    plain: NDArray[np.bool_] = x == extremes
+    return plain | np.isnan(x) if np.isnan(extremes).any() else plain
 
 
 def _sharing(ties: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
@@ -459,7 +468,7 @@ def _extreme_pull(
 
     def pull(g: Number) -> Number:
         share = g / count
-        return _of(ties, share if keepdims else expanded(share, axes))
+        return _of(ties, _spread(share, axes, keepdims))
 
     return pull
 

@@ -11,12 +11,15 @@ from .. import transforms
 from ..binding import carries
 from ._history import take_points
 from ._minimize import in_containers
+from ._newton import newton
 from ._objectives import Derivatives, program_of
 from ._progress import Progress
 from ._signatures import called_like
 from ._vectors import FloatArray, Parameters, check_plain, flat_results
 
 WITH_JACOBIAN = ("hybr", "lm")
+MANY = 100  # unknowns, from which on sparse steps are worth looking for
+LARGEST_DENSE = 500  # unknowns, for which dense steps take no more than seconds
 EAGER_JACOBIANS = 8  # beyond which it is worth recording; "hybr" takes one or two
 
 
@@ -29,6 +32,12 @@ def root(given: dict[str, Any], progress: bool) -> Any:
     The methods "hybr" and "lm" get the exact Jacobian if `jac` is left out, and differences if it
     is "2-point". The others use none, and take an array of complex numbers, too.
     `progress` shows a bar of evaluations.
+
+    Of 100 unknowns or more, where no method is asked for and the Jacobian is sparse, cadiff takes
+    Newton's steps with sparse matrices, shortened or damped as long as that is needed. The result
+    then has "sparse newton" as its `method`, and `nit`, but no dense factors of the Jacobian. With
+    up to 500 unknowns "hybr" has a try where these steps find no root. `method="hybr"` takes dense
+    matrices whatever the size.
 
     Examples
     --------
@@ -76,12 +85,50 @@ def root(given: dict[str, Any], progress: bool) -> Any:
                 matrix = derivatives.matrix("jacobian", x, may_be_sparse=False)
                 return np.reshape(matrix, (-1, len(x)))
 
-            if method in WITH_JACOBIAN:
-                given["jac"] = jacobian
-            result = optimize.root(values, parameters.vector, **given)
+            if "method" in given or not _suits_newton(derivatives, parameters, given):
+                result = None
+            else:
+                result = _by_newton(derivatives, parameters, given, bar)
+            if result is None:
+                if method in WITH_JACOBIAN:
+                    given["jac"] = jacobian
+                result = optimize.root(values, parameters.vector, **given)
         else:
             result = optimize.root(of_vector, parameters.vector, args=args, jac=jac, **given)
     return in_containers(result, parameters)
+
+
+def _suits_newton(derivatives: Derivatives, parameters: Parameters, given: dict[str, Any]) -> bool:
+    """Whether there are many unknowns, with a sparse Jacobian, and no options of "hybr"."""
+    x = parameters.vector
+    if len(x) < MANY or set(given.get("options") or ()) - {"xtol", "maxfev"}:
+        return False
+    try:
+        return np.size(derivatives.value(x)) == len(x) and derivatives.is_sparse("jacobian", x)
+    except (TypeError, NotImplementedError):  # it has no derivatives, or too few
+        return False
+
+
+def _by_newton(
+    derivatives: Derivatives, parameters: Parameters, given: dict[str, Any], bar: Progress
+) -> Any:
+    """The root by sparse steps; None where "hybr" may find one that they do not."""
+
+    def values(x: FloatArray) -> FloatArray:
+        result = np.asarray(derivatives.value(x), dtype=np.float64)
+        bar.show(result, None)
+        return result
+
+    options = given.get("options") or {}
+    result = newton(
+        values,
+        lambda x: derivatives.matrix("jacobian", x),
+        parameters.vector,
+        options.get("xtol", given.get("tol")),
+        options.get("maxfev"),
+        given.get("callback"),
+    )
+    return result if result.success or len(parameters.vector) > LARGEST_DENSE else None
 
 
 @called_like(optimize.root_scalar)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize as scipy_optimize
 
 import cadiff
@@ -470,3 +470,67 @@ def test_functions_that_make_arrays_of_their_own() -> None:
     t = np.linspace(0.0, 1.0, 5)
     popt, _ = optimize.curve_fit(lambda t, a, b: cadiff.array(a * t + b), t, 2.0 * t + 1.0)
     assert_allclose(popt, [2.0, 1.0])
+
+
+# --- large sparse systems ----------------------------------------------------------------------
+
+
+def bratu(n: int, heat: float) -> Any:
+    """The discretised equation -Δu = heat exp(u) on a square, 0 at its edges."""
+    step = 1.0 / (n + 1)
+
+    def residuals(u: Any) -> Any:
+        u = cnp.reshape(u, (n, n))
+        p = cnp.pad(u, 1)
+        neighbours = p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:]
+        return (4.0 * u - neighbours - step**2 * heat * cnp.exp(u)).ravel()
+
+    return residuals
+
+
+def test_a_differential_equation_takes_sparse_steps() -> None:
+    """Of 3600 unknowns dense steps take minutes."""
+    seen: list[Any] = []
+    found = optimize.root(bratu(60, 3.0), np.zeros(3600), callback=lambda x, f: seen.append(x))
+    assert found.success
+    assert found.method == "sparse newton"
+    assert found.nit == len(seen) == found.njev <= 6
+    assert_allclose(found.fun, 0.0, atol=1e-13)
+    small = optimize.root(bratu(15, 3.0), np.zeros(225))
+    dense = optimize.root(bratu(15, 3.0), np.zeros(225), method="hybr")
+    assert (small.method, dense.method) == ("sparse newton", "hybr")
+    assert_allclose(small.x, dense.x, rtol=1e-8)
+    nested = optimize.root(lambda p: bratu(15, 3.0)(p["u"]), {"u": np.zeros(225)})
+    assert_array_equal(nested.x["u"], small.x)
+
+
+def singular_at_one(x: Any) -> Any:
+    return cnp.append(x[::2] + x[1::2] - 3.0, x[::2] ** 2 + 2.0 * x[1::2] - 6.0)
+
+
+@pytest.mark.parametrize(
+    ("f", "start"),
+    [
+        (lambda x: cnp.arctan(x) - 0.1, 20.0),  # where whole steps diverge
+        (lambda x: cnp.exp(x) - 1.0, -20.0),  # where steps are much too long, and the root is 0
+        (lambda x: x**2, 3.0),  # a multiple root
+        (singular_at_one, 1.0),
+    ],
+)
+def test_sparse_steps_are_shortened_and_damped(f: Any, start: float) -> None:
+    found = optimize.root(f, np.full(120, start))
+    assert (found.success, found.method) == (True, "sparse newton")
+    assert_allclose(f(found.x), 0.0, atol=1e-9)
+
+
+def test_where_there_is_no_root() -> None:
+    found = optimize.root(lambda x: x**2 + 1.0, np.full(600, 3.0))
+    assert not found.success
+    assert "another x0" in found.message
+    few = optimize.root(lambda x: x**2 + 1.0, np.full(120, 3.0))
+    assert (few.success, few.method) == (False, "hybr")
+    stopped = optimize.root(bratu(25, 3.0), np.zeros(625), options={"maxfev": 2})
+    assert not stopped.success
+    assert "maxfev" in stopped.message
+    with pytest.raises(TypeError):  # by SciPy: not as many numbers as unknowns
+        optimize.root(lambda x: x[:-1], np.zeros(200))
