@@ -53,6 +53,8 @@ cdef enum PlaceKind:
     OBJECTS     # the items of an array of objects
     BUFFER
     TABLE       # of pandas: numbers and labels
+    CLASS       # what is in a class, and in those that it derives from
+    ANSWER      # what a function gives that is called with nothing
 
 
 cdef enum:
@@ -189,6 +191,7 @@ cdef class Place:
     cdef Py_ssize_t index  # of a cell of a function
     cdef object kept  # held
     cdef uint64_t digest
+    cdef unsigned int version  # of a class
     cdef str path
     cdef bint is_released
 
@@ -226,12 +229,24 @@ cdef class Place:
 
     cdef str described(self):
         """What was read, in words that name no objects."""
+        if self.kind == ANSWER:  # which may be a number of this process alone
+            return f"{self.path}\n"
         text = f"{<int>self.kind} {self.path} {self.digest} {text_of(self.kept)}\n"
         if self.kind != TABLE:
             return text
         labels = [getattr(self.there(), name, None) for name in ("index", "columns")]
         held = [state_of_array(x.to_numpy()) for x in labels if x is not None]
         return f"{text}{text_of(tuple(held))}\n"
+
+    cdef str changed_path(self):
+        """What is not as it was."""
+        if self.kind == NAMESPACE and not self.is_released:
+            kept = dict(zip(*self.kept))
+            names = own_names(self.there())
+            for name in {**kept, **names}:
+                if not is_same(names.get(name, nothing), kept.get(name, nothing)):
+                    return f"{self.path}.{name}"
+        return self.path
 
     cdef str change(self):
         holder = self.there()
@@ -262,6 +277,8 @@ cdef class Place:
             found = self.in_cell(<object>holder)
         elif self.kind == NAME:
             found = find_name(self.holder, self.name)
+        elif self.kind == CLASS:
+            return self.version != 0 and version_of(<PyObject *>self.holder) == self.version
         else:
             return False
         kept = referent(self.kept) if type(self.kept) is HELD else <PyObject *>self.kept
@@ -289,7 +306,14 @@ cdef class Place:
         if self.kind == MAPPING:
             return self.has_pairs(holder)
         if self.kind == NAMESPACE:
-            return self.has_pairs(PyObject_GenericGetDict(holder, NULL))
+            return type(holder) is self.name and self.has_pairs(own_names(holder))
+        if self.kind == CLASS:
+            if not is_same(in_class(holder), self.kept):
+                return False
+            self.version = version_of(<PyObject *>holder)
+            return True
+        if self.kind == ANSWER:
+            return is_same(holder(), self.kept)
         if self.kind == ARRAY:
             return (
                 (holder.shape, holder.dtype) == self.kept
@@ -299,7 +323,46 @@ cdef class Place:
             return is_same(items_of(holder), self.kept)
         if self.kind == TABLE:
             return is_same(state_of_table(holder), self.kept)
-        return bytes(memoryview(holder).cast("B")) == self.kept
+        return memoryview(holder).tobytes() == self.kept
+
+    cdef bint is_filled(self) except -1:
+        """Whether nothing but what was missing is there now, as where a result is kept."""
+        cdef object holder = self.there()
+        if holder is nothing:
+            return False
+        if self.kind == NAME or self.kind == CELL or self.kind == ATTRIBUTE:
+            return self.kept is nothing or self.kept is None
+        if self.kind != MAPPING and self.kind != NAMESPACE:
+            return False
+        names = holder if self.kind == MAPPING else own_names(holder)
+        return all([
+            value is None or is_same(names.get(key, nothing), value)
+            for key, value in zip(*self.kept)
+        ])
+
+    cdef int settle(self, object function) except -1:
+        """Have function(value) in the place of what was put there."""
+        cdef object holder = self.there()
+        if holder is nothing:
+            return 0
+        if self.kind == NAME or self.kind == CELL or self.kind == ATTRIBUTE:
+            former = self.now(holder)
+            value = function(former)
+            if value is former:
+                return 0
+            if self.kind == NAME:
+                holder[self.name] = value
+            elif self.kind == ATTRIBUTE:
+                setattr(holder, self.name, value)
+            elif self.index >= 0:
+                holder.__closure__[self.index].cell_contents = value
+            else:
+                holder.cell_contents = value
+        elif self.kind == SEQUENCE or self.kind == MAPPING:
+            function(holder)
+        elif self.kind == NAMESPACE:
+            function(own_names(holder))
+        return 0
 
     cdef object contents(self):
         """What is there, as a key; of what is compared by identity, that."""
@@ -313,7 +376,11 @@ cdef class Place:
         if self.kind == TABLE:
             return key_of(state_of_table(holder))
         if self.kind == NAMESPACE:
-            return key_of(PyObject_GenericGetDict(holder, NULL))
+            return key_of((type(holder), own_names(holder)))
+        if self.kind == CLASS:
+            return key_of(in_class(holder))
+        if self.kind == ANSWER:
+            return key_of(holder())
         return key_of(holder)
 
     cdef bint has_items(self, list items) except -1:
@@ -349,6 +416,47 @@ cdef class Place:
                 return False
             k += 1
         return k == PyTuple_GET_SIZE(keys)
+
+
+cdef extern from *:
+    """
+    /* A number that no class has had before as it is now; 0 if it has none. */
+    static inline unsigned int version_of(PyObject *type) {
+    #if PY_VERSION_HEX < 0x030C0000
+        if (!(((PyTypeObject *)type)->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG)) {
+            return 0;
+        }
+    #endif
+        return ((PyTypeObject *)type)->tp_version_tag;
+    }
+    """
+    unsigned int version_of(PyObject *type)
+
+
+cdef dict NO_NAMES = {}
+
+
+cdef dict own_names(item):
+    """The own dict of an object, without asking its class; an empty one if it has none."""
+    try:
+        return PyObject_GenericGetDict(item, NULL)
+    except AttributeError:
+        return NO_NAMES
+
+
+cdef tuple in_class(kind):
+    """The classes that one derives from, and all that is in them and may be changed."""
+    cdef tuple bases = (<object>type).__dict__["__mro__"].__get__(kind)
+    inside = [(<object>type).__dict__["__dict__"].__get__(base) for base in bases]
+    return bases, tuple([
+        (tuple(names), tuple(names.values()))
+        for base, names in zip(bases, inside)
+        if not (<object>type).__dict__["__flags__"].__get__(base) & IMMUTABLE
+    ])
+
+
+cdef enum:
+    IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 
 
 cdef tuple pairs_of(mapping):
@@ -425,10 +533,10 @@ cdef object add_value(Watch watch, PlaceKind kind, object holder, object name, s
     return value
 
 
-cdef int add_items(Watch watch, PlaceKind kind, object holder, object items, str path) except -1:
+cdef Place add_items(Watch watch, PlaceKind kind, object holder, object items, str path):
     cdef Place place = add_place(watch, kind, holder, None, path)
     place.kept = held(items, watch.released)
-    return 0
+    return place
 
 
 @cython.final
@@ -478,7 +586,7 @@ cdef class Watch:
     def changed(self):
         """What of this is not as it was."""
         return [
-            (<Place>place).path for place in self.places
+            (<Place>place).changed_path() for place in self.places
             if not ((<Place>place).is_released or (<Place>place).holds())
         ]
 
@@ -490,6 +598,22 @@ cdef class Watch:
             for place in self.places
             if not ((<Place>place).is_released or (<Place>place).holds())
         }
+
+    @property
+    def is_filled(self):
+        """Whether all that is not as it was is something that was missing, or None."""
+        cdef Place place
+        for place in self.places:
+            if not place.is_released and not place.holds() and not place.is_filled():
+                return False
+        return True
+
+    def settle(self, function):
+        """Have function(value) in the place of values that are not as they were."""
+        cdef Place place
+        for place in self.places:
+            if not place.is_released and not place.holds():
+                place.settle(function)
 
     def image(self):
         """A number that tells what is there now from what else may come to be there."""
@@ -542,9 +666,22 @@ cdef class Watch:
         add_items(self, MAPPING, items, pairs_of(items), path)
 
     def namespace(self, item, str path):
-        """Names and values in an object's own dict."""
-        names = PyObject_GenericGetDict(item, NULL)
-        add_items(self, NAMESPACE, item, pairs_of(names), path)
+        """The class of an object, and what is in its own dict; answers the values there."""
+        names = own_names(item)
+        add_items(self, NAMESPACE, item, pairs_of(names), path).name = type(item)
+        return [*names.values()]
+
+    def class_of(self, kind, str path):
+        """What is in a class, and in those that it derives from."""
+        cdef Place place = add_items(self, CLASS, kind, in_class(kind), path)
+        (<object>type).__getattribute__(kind, "__init__")  # by which it comes to have a version
+        place.version = version_of(<PyObject *>kind)
+
+    def answer(self, ask, str path):
+        """What a function gives that is called with nothing, a number or a tuple of such."""
+        cdef Place place = add_place(self, ANSWER, None, None, path)
+        place.holder = ask
+        place.kept = ask()
 
     def array(self, cnp.ndarray array, str path):
         """Shape and numbers of an array, which are not references."""
@@ -562,4 +699,4 @@ cdef class Watch:
 
     def buffer(self, item, str path):
         """The bytes of something that lends them."""
-        add_place(self, BUFFER, item, None, path).kept = bytes(memoryview(item).cast("B"))
+        add_place(self, BUFFER, item, None, path).kept = memoryview(item).tobytes()

@@ -91,7 +91,10 @@ def compile(
     iterator or a ContextVar, which hide what they hold, it is run as it is: give it arrays and
     numbers.
 
-    What f does besides computing happens when it is recorded or run as it is, not in replays.
+    Where f changes what is there after the call (a counter, a log, an attribute, a list or dict
+    among its arguments), it is run as it is in every call, with a warning that says what changes;
+    to keep a result for later calls is fine. Arrays of floats among the arguments are copies, as
+    for gradient functions. What f prints is printed when it is recorded, not in replays.
     Where it solves equations (`root`), the first call of a gradient method may do it twice.
 
     f may be any Python code: loops, branches, recursion, assignment to arrays. Comparisons of

@@ -41,7 +41,7 @@ class DerivativeCalls(ExactCalls, EagerCalls):
                 return self._within(*args, **kwargs)
             return EAGER[what](self._here(args, kwargs), argnums)(*args, **kwargs)
         if self._traces.passes(args, kwargs):
-            return self._as_it_is(what, argnums)(*args, **kwargs)
+            return self._traces.run(self._as_it_is(what, argnums), args, kwargs)
         if what == "value":
             return self._any_way(args, kwargs)
         if kwargs:
@@ -218,7 +218,7 @@ class DerivativeCalls(ExactCalls, EagerCalls):
         k = int(argnums)
         if not is_eager((*args, v), kwargs) and -len(args) <= k < len(args):
             if self._traces.passes((first, v, *others), kwargs):
-                return hvp(self._function, k)(first, v, *others, **kwargs)
+                return self._traces.run(hvp(self._function, k), (first, v, *others), kwargs)
             call = self._traces.call(args, kwargs, (k,))
             structure = call.structure
             check_real("hvp", structure)

@@ -5,7 +5,9 @@ None is made for these at once; but how f chooses may be noted, for one later.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
+from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,8 +18,7 @@ from ..operations.guards import NoDerivativeError
 from ..transforms import grad, hessian, jacobian, value_and_grad
 from ..transforms._base import Function, is_int
 from .inner import InnerCalls
-from .reads import AsGiven
-from .recordings import Call, carries_derivatives, run
+from .recordings import Call, FloatArray, carries_derivatives, run
 from .traces import Part, Traces, is_eager
 
 __all__ = ["EAGER", "Asked", "EagerCalls", "Fallback", "run_once"]
@@ -59,13 +60,11 @@ class Fallback:
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call of which nothing is noted but that it was."""
-        self._traces.counts["eager"] += 1
-        return self._eager(*args, **kwargs)
+        return self._traces.run(self._eager, args, kwargs)
 
     def run_all(self, calls: list[tuple[tuple[Any, ...], dict[str, Any]]]) -> list[Any]:
         """Calls of which nothing is noted but that they were."""
-        self._traces.counts["eager"] += len(calls)
-        return [self._eager(*args, **kwargs) for args, kwargs in calls]
+        return [self._traces.run(self._eager, args, kwargs) for args, kwargs in calls]
 
 
 class Choosing(Fallback):
@@ -86,8 +85,8 @@ class Choosing(Fallback):
             return self.run(args, kwargs)
         traces.gate.note_in_vain()
         traces.counts["branch_changes"] += 1
-        traces.counts["eager"] += 1
-        result, choices = binding.choices_of(self._eager, args, kwargs)
+        choosing = functools.partial(binding.choices_of, self._eager)
+        result, choices = traces.run(choosing, (args, kwargs), {})
         useless = traces.superseded(self._key, choices)
         if useless is not None:
             traces.replace(useless, self._call(args, kwargs))
@@ -138,14 +137,14 @@ class EagerCalls(Part, Calls):
         """
         _, call, args, numbers, first, last = asked
         kwargs = dict(call.kwargs)
-        if asked.what == "value" and isinstance(self._traces.obstacle(call), AsGiven):
-            eager = self._function
         fallback = self._fallback_of(call, last, eager)
         ran = call.ran if asked.what == "value" else ()
         if fallback is None:
             self._traces.gate.note_in_vain()
+            if not ran:
+                return self._traces.run(eager, args, kwargs)
             self._traces.counts["eager"] += 1
-            return ran[0] if ran else eager(*args, **kwargs)
+            return ran[0]
         self._fast_paths.add_fallback(
             asked.what, args, kwargs, numbers, first, last, call.lifted, fallback
         )
@@ -192,10 +191,12 @@ def run_once(
 ) -> Any:
     """What f returns, with the values that derivatives have."""
     if _may_share(args, kwargs) and Call(args, kwargs, ()).is_aliased:
-        return f(*args, **kwargs)  # which may assign to one, and read another
+        args, kwargs = _with_copies(args, kwargs)  # it may assign to one, and read another
+        return f(*args, **kwargs)
     try:
         return run(f, args, kwargs, ways[0])
     except NoDerivativeError:  # which was not asked for
+        args, kwargs = _with_copies(args, kwargs)
         return f(*args, **kwargs)
     except Exception as error:
         if not ways[1:]:
@@ -204,6 +205,36 @@ def run_once(
             return run(f, args, kwargs, ways[1])
         except Exception:
             raise error from None
+
+
+def _with_copies(
+    args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments with copies of arrays of floats, as recordings have: f may assign to them.
+
+    Those that share memory have copies that do.
+    """
+    owners: dict[int, FloatArray] = {}
+
+    def copied(leaf: Any) -> Any:
+        if type(leaf) is not np.ndarray or leaf.dtype.kind != "f":
+            return leaf
+        owner = leaf
+        while isinstance(owner.base, np.ndarray):
+            owner = owner.base
+        if not owner.flags.forc:
+            return leaf.copy()
+        own = owners.setdefault(id(owner), owner.ravel("K").copy())
+        return np.ndarray(
+            leaf.shape, leaf.dtype, own, leaf.ctypes.data - owner.ctypes.data, leaf.strides
+        )
+
+    def taken(item: Any) -> Any:
+        leaves, tree = binding.flattened(item)
+        copies = [*map(copied, leaves)]
+        return item if all(map(is_, leaves, copies)) else tree.fill(copies)
+
+    return tuple(map(taken, args)), {name: taken(item) for name, item in kwargs.items()}
 
 
 def _may_share(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

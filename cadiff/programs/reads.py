@@ -40,6 +40,7 @@ import numpy as np
 
 from ..binding import MISSING, Dual, Var, Watch, WeakMethod, are_opened, opened
 from ..binding.callers import is_class_of_library, is_module_of_library, is_of_library
+from ..operations.primitives import primitive
 from ..operations.replayed import Replayed
 from .identities import ATTRIBUTES, Identity, Operand, Step, identities_of, steps_of
 
@@ -92,12 +93,13 @@ class Reads(NamedTuple):
     identities: tuple[Identity, ...]
 
 
-# Methods of containers that change them, and tell nothing of what was in them.
-_WRITES = frozenset(("append", "extend", "add", "insert", "clear", "appendleft", "discard"))
-# All that change them, and not in the same way if they are called again.
-_CHANGES = _WRITES.union(
-    *[("update", "pop", "popitem", "popleft", "remove", "sort", "reverse")],
-    *[("extendleft", "rotate", "fill", "put", "itemset", "partition", "byteswap")],
+# Methods of containers that change them.
+_CHANGES = frozenset(
+    (
+        *("append", "extend", "add", "insert", "clear", "appendleft", "discard"),
+        *("update", "pop", "popitem", "popleft", "remove", "sort", "reverse"),
+        *("extendleft", "rotate", "fill", "put", "itemset", "partition", "byteswap"),
+    )
 )
 _SHUFFLES = ("COPY", "SWAP", "DUP_TOP_TWO", "ROT_TWO", "ROT_THREE")
 
@@ -123,6 +125,10 @@ def _reads_of(code: CodeType) -> Reads:
                 continue
         elif name.startswith("LOAD_FAST") and argument == first:
             where = "first"
+        elif name in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+            where = "globals"
+        elif name in ("STORE_DEREF", "DELETE_DEREF") and argument in code.co_freevars:
+            where = "cells"
         else:
             if name == "IMPORT_NAME":
                 module = argument
@@ -130,14 +136,12 @@ def _reads_of(code: CodeType) -> Reads:
             elif name == "IMPORT_FROM":
                 imports.add((module, argument))
             continue
-        is_target = k + 1 < len(steps) and steps[k + 1].name == "STORE_ATTR"
-        if is_target or _only_counts(steps, k):
-            continue
         chain: list[str] = [] if where == "first" else [argument]
         for step in steps[k + 1 :]:
+            if step.name in (*ATTRIBUTES, "STORE_ATTR", "DELETE_ATTR"):
+                chain.append(step.argument)
             if step.name not in ATTRIBUTES:
                 break
-            chain.append(step.argument)
         found[where].add(tuple(chain))
     asks_types = any(_asks_type(steps, k) for k in range(len(steps)))
     if "super" in code.co_names:  # which finds the first argument without its name
@@ -328,26 +332,6 @@ def _asks_type(steps: list[Step], k: int) -> bool:
     return not (is_self and called[1].name in _CALLS)
 
 
-def _only_counts(steps: list[Step], k: int) -> bool:
-    """Whether a variable is read to be counted up alone: n += 1, n[0] += 1."""
-    names = [step.name for step in steps[k : k + 12]]
-    argument = steps[k].argument
-    adds = ("BINARY_OP", "INPLACE_ADD")
-    if len(names) > 3 and names[1] in ("LOAD_CONST", "LOAD_SMALL_INT") and names[2] in adds:
-        store = steps[k + 3]
-        return store.name.startswith("STORE_") and store.argument == argument
-    if len(names) > 5 and names[1] in ("LOAD_CONST", "LOAD_SMALL_INT"):
-        # The item's place is copied, to be read and written: else n[0] + 1 may be an index.
-        rest = [name for name in names[2:] if name not in _SHUFFLES]
-        return names[2] in _SHUFFLES and (
-            rest[0] in ("BINARY_SUBSCR", "BINARY_OP")
-            and rest[1] in ("LOAD_CONST", "LOAD_SMALL_INT")
-            and rest[2] in adds
-            and rest[3] == "STORE_SUBSCR"
-        )
-    return False
-
-
 # --- values --------------------------------------------------------------------------------------
 
 # Nothing in these can change.
@@ -522,8 +506,7 @@ class _Walk:
                             f"it reads {path}.{name}, which the module makes when it is asked"
                         )
             elif isinstance(value, (*_CONTAINERS, *_CONSTANT)):
-                if name not in _WRITES or not is_class_of_library(type(value)):
-                    self.value(value, path)
+                self.value(value, path)
                 return
             else:
                 value, done = self._attribute(value, name, path)
@@ -608,6 +591,9 @@ class _Walk:
             self._class(value, path)
         elif isinstance(value, CellType):
             self.value(self._watch.cell(value, path), path)
+        elif isinstance(value, primitive):  # whose function each replay runs
+            for rules in (value.pulls, value.pushes, value.patterns):
+                self._watch.mapping(rules, path)
         elif inspect.getattr_static(value, "__wrapped__", None) is not None:  # programs, caches
             self.value(value.__wrapped__, path)
         elif isinstance(value, functools.partial):

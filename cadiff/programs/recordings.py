@@ -46,6 +46,7 @@ from ..transforms._base import Function, is_int
 from ..transforms._outputs import as_result, places
 from .reads import AsGiven, UnwatchableError, is_table, watch_call
 from .returned import Returned
+from .settling import settled
 
 CHANGED = AsGiven(
     "it changes a list, a dict or another container among its arguments in place: return what "
@@ -120,6 +121,7 @@ class Call:
         self.argnums = tuple(k + len(args) if k < 0 else k for k in argnums)
         self.lifted: frozenset[int] = frozenset()  # of `integers`: those that are inputs
         self.ran: tuple[Any, ...] = ()  # (what f returned,), where its recording was of no use
+        self.changed_watch: Watch | None = None  # of what f has changed when it was recorded
         # The recording then, which serves for this call alone, and what was `lifted` for it.
         self.once: tuple[Recorded, frozenset[int]] | None = None
         if any(not 0 <= k < len(args) for k in self.argnums):
@@ -675,10 +677,13 @@ def _finalized_output(recording: Recording, output: Returned) -> Any:
     return output.returned([*map(as_result, values)])
 
 
-def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Recorded | str:
+def record(
+    f: Function, call: Call, optimize: bool, exact: bool = False, within: bool = False
+) -> Recorded | str:
     """Run f once; what it did, or the reason why that cannot be replayed.
 
-    With `exact` the recording can be inlined, too.
+    With `exact` the recording can be inlined, too. `within` another derivative f is not run, for
+    this reason, if it may keep numbers that carry that.
     """
     call.ran, call.once = (), None
     try:
@@ -688,6 +693,8 @@ def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Reco
         return obstacle
     if watch.asks_types and call.lifted:
         return "it asks for types of its arguments, which stand-ins have not"
+    if within and watch.keeps:
+        return OUTER
     runs_once = watch.is_written or watch.keeps
     if runs_once and call.lifted:
         return "it writes to what is not its own, and must not run again without stand-ins"
@@ -702,6 +709,9 @@ def record(f: Function, call: Call, optimize: bool, exact: bool = False) -> Reco
             del args, kwargs, given
             output = Returned(out)
             del out
+            if not watch.holds():
+                watch.settle(settled)
+                call.changed_watch = watch
             found = _taken(guarded, output, call, watch, optimize, exact)
             if is_changed:  # f has to run on what was given
                 call.ran, call.once, found = (), None, CHANGED

@@ -19,10 +19,18 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from .. import binding
-from ..binding import CallError, Code, FastPathTable, ObstacleError, PointError, is_eager
+from ..binding import (
+    CallError,
+    Code,
+    FastPathTable,
+    ObstacleError,
+    PointError,
+    Watch,
+    is_eager,
+)
 from ..transforms._base import Function
 from .pace import Pace
-from .reads import AsGiven
+from .reads import AsGiven, UnwatchableError, watch_call
 from .recordings import (
     OUTER,
     Call,
@@ -33,12 +41,13 @@ from .recordings import (
     record,
     ways_to_take,
 )
+from .settling import settled
 
 __all__ = ["OnBranchChange", "Part", "Traces", "is_eager", "warn_caller"]
 
 MOST_SIGNATURES = 512  # that something is known of at the same time
 MOST_BYTES = 1 << 30  # in all recordings but one
-MOST_UNSETTLED = 3  # recordings that change what they read
+MOST_UNSETTLED = 2  # recordings that fill what was empty, as where results are kept
 PERIOD = 64  # calls that no recording serves, within which uses of recordings are compared
 
 OnBranchChange = Literal["retrace", "raise", "warn"]
@@ -110,7 +119,7 @@ class Traced:
         self.recordings: list[Recorded] = []  # the one made or used last first
         self.obstacle = ""  # why f is run as it is
         self.made = 0  # recordings, or attempts
-        self.unsettled = 0  # recordings that changed what they read
+        self.unsettled = 0  # recordings on end that changed what is watched
         self._former: dict[int, int] = {}  # how often recordings had been used some time ago
         self._n_missed = 0  # calls since that no recording served
 
@@ -181,6 +190,7 @@ class Traces:
         self.pace = Pace()
         self.gate = self._fast_paths.gate
         self.gate.may_pass = self.optimize and self.on_branch_change == "retrace"
+        self._kept: Watch | None = None  # of what f has changed when it was recorded
         self._missing_derivatives: dict[str, None] = {}  # why f is run as it is for some
         self._changes: dict[str, str] = {}  # of what is watched: the last ones
         self._forgets = False
@@ -401,6 +411,18 @@ class Traces:
                 "function is recorded anew, or run as it is if there are max_traces recordings"
             )
 
+    def run(
+        self, eager: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
+        """What runs f as it is. What f keeps of its numbers are plain ones."""
+        self.counts["eager"] += 1
+        if self._kept is not None and self._kept.is_over:  # f has replaced what it keeps
+            self._kept = _watch_of(self.function)
+        result = eager(*args, **kwargs)
+        if self._kept is not None:
+            self._kept.settle(settled)
+        return result
+
     # --- whether another one is worth its time
 
     def _record(self, call: Call, within: bool) -> Recorded | None:
@@ -419,7 +441,7 @@ class Traces:
     def _made_within(self, call: Call) -> Recorded | None:
         """As `_made`; where f raises something, it will do so again, or not, in the derivative."""
         try:
-            return self._made(call)
+            return self._made(call, True)
         except Exception:
             self._traced(call.key).made += 1
             self.pace.note_made(None)
@@ -443,7 +465,7 @@ class Traces:
         return self._known.get(call.key)
 
     def passes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether a call that no fast path serves is to run f at once; that is counted.
+        """Whether a call that no fast path serves is to run f at once.
 
         Where calls are looked at in vain, none is taken apart before it came again.
         """
@@ -451,7 +473,6 @@ class Traces:
             if not self.gate.is_in_vain or self._is_worth_it(args, kwargs):
                 return False
             self.gate.note_in_vain()
-        self.counts["eager"] += 1
         return True
 
     def _is_worth_it(
@@ -494,7 +515,7 @@ class Traces:
 
     # --- making and forgetting them
 
-    def _made(self, call: Call) -> Recorded | None:
+    def _made(self, call: Call, within: bool = False) -> Recorded | None:
         traced = self._traced(call.key)
         for former in traced.recordings:
             if former.watch is not None and not former.is_current:
@@ -504,7 +525,8 @@ class Traces:
             if former.watch is not None and former.watch.is_over:
                 self._remove(call, former)
         key = call.key
-        recorded = self._recorded(call)
+        recorded = self._recorded(call, within)
+        self._kept = call.changed_watch or self._kept
         if call.key != key and not traced.recordings:  # integers are no inputs, after all
             self._known.pop(key, None)
         traced = self._traced(call.key)
@@ -518,8 +540,6 @@ class Traces:
         self.pace.note_made(recorded)
         traced.made += 1
         is_current = recorded.is_current
-        if not is_current:
-            self._note_unsettled(call, recorded)
         if call.integers and call.form in self.integers:
             # Where integers cannot be inputs, after all, f runs twice: that must change nothing.
             self.integers[call.form].are_held = not is_current
@@ -528,18 +548,22 @@ class Traces:
                 f"a branch of {self!r} rests on the equality of floats: its derivative is "
                 "that of the branch that is taken, at such a point alone"
             )
+        if not is_current:
+            self._note_unsettled(call, recorded)
+            return recorded
+        traced.unsettled = 0
         self._make_room(call, recorded)
         traced.recordings = [recorded, *traced.recordings]
         self._fast_paths.forget_fallbacks()
         return recorded
 
-    def _recorded(self, call: Call) -> Recorded | str:
+    def _recorded(self, call: Call, within: bool) -> Recorded | str:
         """As `record`; integers that f cannot do with as inputs are constants of the call."""
         if not call.lifted:
-            return record(self.function, call, self.optimize, not self.optimize)
+            return record(self.function, call, self.optimize, not self.optimize, within)
         recorded: Recorded | str = ""
         with contextlib.suppress(Exception):  # f raises it again, or wants plain integers
-            recorded = record(self.function, call, self.optimize)
+            recorded = record(self.function, call, self.optimize, within=within)
             if isinstance(recorded, Recorded) and not call.read:
                 return recorded
         which = (
@@ -549,7 +573,7 @@ class Traces:
         )
         lifted = call.lifted
         call.lift(lifted - which)
-        again = self._recorded(call)
+        again = self._recorded(call, within)
         if isinstance(again, str):  # it was something else
             call.lift(lifted)
             return again
@@ -627,14 +651,15 @@ class Traces:
         self._warn(f"{self!r} runs its function as it is, which cannot be replayed: {obstacle}")
 
     def _note_unsettled(self, call: Call, recorded: Recorded) -> None:
-        """Note that f has changed what it reads: once, to remember something, or each time."""
+        """Note that f has changed what is watched: once, to keep a result, or in each call."""
+        watch = recorded.watch
         traced = self._traced(call.key)
         traced.unsettled += 1
-        if traced.unsettled == MOST_UNSETTLED and recorded.watch is not None:
+        if watch is not None and (traced.unsettled == MOST_UNSETTLED or not watch.is_filled):
             self._note_obstacle(
                 call,
-                f"it changes what it reads itself ({', '.join(recorded.watch.changed[:3])}): pass "
-                "that as an argument, and return what it becomes",
+                f"it changes {', '.join(watch.changed[:3])}, as every call has to: return what "
+                "that becomes, or note it outside of the function",
             )
 
     def _note_missing_derivative(self, obstacle: str) -> None:
@@ -642,6 +667,13 @@ class Traces:
         if obstacle not in self._missing_derivatives:
             self._missing_derivatives[obstacle] = None
             self._warn(f"{self!r} runs its function as it is for a derivative: {obstacle}")
+
+
+def _watch_of(f: Function) -> Watch | None:
+    try:
+        return watch_call(f, [])
+    except UnwatchableError:
+        return None
 
 
 def _image(recordings: list[Recorded]) -> int:

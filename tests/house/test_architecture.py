@@ -119,7 +119,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "programs",
         [
-            {"constants", "identities", "instructions", "pace", "returned"},
+            {"constants", "identities", "instructions", "pace", "returned", "settling"},
             {"reads"},
             {"codegen", "listings", "recordings"},
             {"traces"},

@@ -156,11 +156,11 @@ def test_values_that_are_kept_are_an_obstacle() -> None:
         return x * x
 
     program = cadiff.compile(f)
-    with pytest.warns(RuntimeWarning, match=r"it keeps what cadiff.value\(v\) gives"):
+    with pytest.warns(RuntimeWarning, match="it changes history"):
         assert program(3.0) == 9.0
     for _ in range(3):
         assert program(3.0) == 9.0
-    assert [float(x) for x in history] == [6.0] * 5
+    assert [float(x) for x in history] == [6.0] * 4
 
 
 @pytest.mark.parametrize("seen", ["value", "place", "count"])

@@ -13,6 +13,8 @@ import pytest
 import cadiff
 import cadiff.numpy as cnp
 
+from ..helpers.programs import runs_of
+
 X = np.array([1.0, 2.0, 3.0])
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*runs its function as it is:RuntimeWarning")
@@ -62,16 +64,14 @@ def test_what_cannot_be_replayed_runs_once_in_each_call(
 
 
 def test_what_gradients_refuse_is_not_run_again() -> None:
-    runs = []
-
-    @cadiff.compile
     def f(x: Any) -> Any:
-        runs.append(1)
         return x * x
 
-    for method in (f.grad, f.hessian, lambda x: f.hvp(x, x)):
-        with pytest.raises(TypeError, match=r"wants one number from f, not an array"):
-            method(X)
+    program = cadiff.compile(f)
+    with runs_of(f) as runs:
+        for method in (program.grad, program.hessian, lambda x: program.hvp(x, x)):
+            with pytest.raises(TypeError, match=r"wants one number from f, not an array"):
+                method(X)
     assert len(runs) == 1
 
 

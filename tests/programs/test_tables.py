@@ -13,6 +13,8 @@ import cadiff
 import cadiff.numpy as cnp
 from cadiff.binding import Watch
 
+from ..helpers.programs import runs_of
+
 X = np.array([1.5, 2.0, -1.0])
 
 
@@ -77,19 +79,18 @@ def test_a_watch_sees_what_a_table_holds(change: Callable[[Frame], Any]) -> None
 
 def test_what_a_program_reads_of_a_table_is_watched() -> None:
     table = Frame(a=Column(1.0, 2.0, 3.0))
-    runs: list[int] = []
 
     def f(x: Any) -> Any:
-        runs.append(1)
         return cnp.sum(x * table.to_numpy()[:, 0])
 
     program = cadiff.compile(f)
-    for _ in range(3):
-        np.testing.assert_array_equal(program.grad(X), [1.0, 2.0, 3.0])
-    recorded = len(runs)
-    table.held["a"].numbers[0] = 5.0
-    for _ in range(3):
-        np.testing.assert_array_equal(program.grad(X), [5.0, 2.0, 3.0])
+    with runs_of(f) as runs:
+        for _ in range(3):
+            np.testing.assert_array_equal(program.grad(X), [1.0, 2.0, 3.0])
+        recorded = len(runs)
+        table.held["a"].numbers[0] = 5.0
+        for _ in range(3):
+            np.testing.assert_array_equal(program.grad(X), [5.0, 2.0, 3.0])
     assert len(runs) == 2 * recorded
 
 

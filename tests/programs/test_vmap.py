@@ -20,6 +20,7 @@ import cadiff.numpy as cnp
 from cadiff import binding, grad, hessian, hvp, jacfwd, jacobian, jacrev, jvp, vmap
 from cadiff.programs import rows
 
+from ..helpers.programs import runs_of
 from ..helpers.properties import examples
 from ..helpers.trees import Layer
 
@@ -360,50 +361,41 @@ def test_a_compiled_function_may_map() -> None:
 
 
 def test_rows_are_computed_by_programs_where_these_serve(way: str) -> None:
-    runs = []
-
     def f(w: Any, x: Any) -> Any:
-        runs.append(1)
         return gaussian(w, x) if x[0] > 0.0 else x[1]
 
     expected = looped(f, (None, 0))(W, X)
     mapped = vmap(f, (None, 0))
     for _ in range(3):
-        runs.clear()
-        assert_same(mapped(W, X), expected)
+        with runs_of(f) as runs:
+            assert_same(mapped(W, X), expected)
     assert len(runs) == (0 if way == "by a program" else len(X))
 
 
 def test_derivatives_are_computed_by_programs(way: str) -> None:
-    runs = []
-
     def f(w: Any, x: Any) -> Any:
-        runs.append(1)
         return gaussian(w, x)
 
     mapped = vmap(f, (None, 0))
     gradient = grad(lambda w: cnp.sum(mapped(w, X)))
     for _ in range(3):
-        runs.clear()
-        assert_same(gradient(W), grad(total_at_once)(W))
+        with runs_of(f) as runs:
+            assert_same(gradient(W), grad(total_at_once)(W))
     assert (len(runs) == 0) == (way == "by a program")
 
 
-RUNS: list[int] = []  # what a closure holds tells one function from another
-
-
 def test_a_function_that_is_made_anew_is_not_recorded_anew(way: str) -> None:
-    def at(scale: float) -> Any:
+    def at(scale: float) -> tuple[Any, list[int]]:
         def f(w: Any, x: Any) -> Any:
-            RUNS.append(1)
             return scale * gaussian(w, x)
 
-        return grad(lambda w: cnp.sum(vmap(f, (None, 0))(w, X)))(W)
+        with runs_of(f) as runs:
+            return grad(lambda w: cnp.sum(vmap(f, (None, 0))(w, X)))(W), runs
 
     for scale in (2.0, 3.0, 3.0, 2.0):
-        RUNS.clear()
-        assert_same(at(scale), scale * grad(total_at_once)(W))
-    assert (len(RUNS) == 0) == (way == "by a program")
+        gradient, runs = at(scale)
+        assert_same(gradient, scale * grad(total_at_once)(W))
+    assert (len(runs) == 0) == (way == "by a program")
 
 
 def test_what_a_closure_holds_is_not_kept_if_it_is_much() -> None:

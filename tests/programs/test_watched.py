@@ -7,10 +7,11 @@ import enum
 import math
 import pickle
 import random
+import re
 import sys
 import warnings
 from collections.abc import Callable
-from types import MappingProxyType, ModuleType, SimpleNamespace
+from types import MappingProxyType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 
 import cadiff
 
+from ..helpers.programs import runs_of
 from ..helpers.properties import examples
 
 # What a module has, how f reads it (a number), and what changes it: {k} tells several apart, and
@@ -407,42 +409,136 @@ def test_containers_that_are_nested_too_deeply_are_not_watched() -> None:
         assert program(1.5) == 1.5
 
 
-def test_what_is_only_counted_is_not_watched() -> None:
-    calls, times = 0, [0]
-
-    def f(x: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        times[0] += 1
-        return x * x
-
-    program = cadiff.compile(f)
-    assert [program.grad(x) for x in (1.0, 2.0, 3.0)] == [2.0, 4.0, 6.0]
-    assert (calls, times) == (1, [1])
-
-
-def test_functions_that_change_what_they_read() -> None:
-    """Those that remember something are recorded twice; those that count are run as they are."""
-    cache: list[float] = []
-    runs: list[int] = []
-    past = [0.0]
+def test_functions_that_keep_a_result_are_recorded_twice() -> None:
+    cache: dict[str, float] = {}
 
     def remembers(x: Any) -> Any:
-        runs.append(1)
-        if not cache:
-            cache.append(2.0)
-        return x * cache[0]
-
-    def counts(x: Any) -> Any:
-        past.append(past[-1] + 1.0)
-        return x * past[-1]
+        if "rate" not in cache:
+            cache["rate"] = 2.0
+        return x * cache["rate"]
 
     program = cadiff.compile(remembers)
-    assert [program.grad(x) for x in (1.0, 2.0, 3.0, 4.0)] == [2.0] * 4
-    assert len(runs) == 2
-    program = cadiff.compile(counts)
-    with pytest.warns(RuntimeWarning, match="changes what it reads itself"):
-        assert [program.grad(1.0) for _ in range(9)] == [1.0 + k for k in range(9)]
+    with runs_of(remembers) as runs:
+        assert [program.grad(x) for x in (1.0, 2.0, 3.0, 4.0)] == [2.0] * 4
+    assert len(runs) == program.stats()["recordings"] == 2
+    cache.clear()
+    assert [program.grad(x) for x in (1.0, 2.0, 3.0)] == [2.0] * 3
+    assert cache == {"rate": 2.0}
+    assert program.stats()["eager"] == 0
+
+
+class Counter:
+    """What f has beside its arguments, and the ways in which it changes that."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.total = 0.0
+        self.path: list[Any] = []
+        self.best: dict[str, Any] = {}
+        self.counts = np.zeros(3)
+        self.past = [0.0]
+        self.deep = {"log": {"points": self.path}}
+
+
+def counts_up(o: Any, x: Any) -> Any:
+    o.n += 1
+    return x @ x
+
+
+def writes_a_log(o: Any, x: Any) -> Any:
+    o.path.append(x.copy())
+    return x @ x
+
+
+def writes_a_log_by_other_names(o: Any, x: Any) -> Any:
+    for log in o.deep.values():
+        for points in log.values():
+            points.append((x[0], {"x": x}))
+    return x @ x
+
+
+def writes_to_an_array(o: Any, x: Any) -> Any:
+    o.counts[len(x) - 2] += 1.0
+    return x @ x
+
+
+def writes_by_name(o: Any, x: Any) -> Any:
+    name = "n"
+    setattr(o, name, o.n + len(x))
+    return x @ x
+
+
+def writes_in_a_helper(o: Any, x: Any) -> Any:
+    def note(what: Any) -> None:
+        o.best[len(o.best)] = what
+
+    note(x * 2.0)
+    return x @ x
+
+
+def reads_what_it_writes(o: Any, x: Any) -> Any:
+    o.past.append(o.past[-1] + 1.0)
+    return (x @ x) * o.past[-1]
+
+
+def keeps_what_it_computes(o: Any, x: Any) -> Any:
+    y = x @ x
+    o.total = y
+    return y
+
+
+def texts(o: Any) -> str:
+    """What it holds, with floats of Python's in the place of NumPy's."""
+    return re.sub(r"np\.float64\(([^)]*)\)", r"\1", repr(vars(o)))
+
+
+CHANGES = (
+    *(counts_up, writes_a_log, writes_a_log_by_other_names, writes_to_an_array, writes_by_name),
+    *(writes_in_a_helper, reads_what_it_writes, keeps_what_it_computes),
+)
+
+
+@pytest.mark.parametrize("reached", ["a closure", "an argument", "a bound method", "a default"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_f_changes_is_changed_by_every_call(change: Any, reached: str) -> None:
+    """As f does it, with plain numbers; and it is recorded once or twice, not in each call."""
+
+    def made(o: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        if reached == "a closure":
+            return lambda x: change(o, x), ()
+        if reached == "an argument":
+            return lambda x, o: change(o, x), (o,)
+        if reached == "a bound method":
+            return MethodType(change, o), ()
+        return lambda x, o=o: change(o, x), ()
+
+    one, other = Counter(), Counter()
+    (f, extra), (g, others) = made(one), made(other)
+    program = cadiff.compile(f)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for k in (1.0, 2.0, 3.0, 4.0):
+            x = np.array([k, 2.0])
+            assert program(x, *extra) == g(x, *others)
+            assert texts(one) == texts(other)
+    assert "it changes " in str(told[0].message)
+    assert program.stats()["recordings"] <= 2
+    assert program.stats()["eager"] >= 2
+
+
+def test_globals_and_closures_that_are_counted() -> None:
+    n = 0
+    module = made("n = 0\ndef f(x):\n    global n\n    n += 1\n    return x * x")
+
+    def f(x: Any) -> Any:
+        nonlocal n
+        n += 1
+        return x * x
+
+    for program in (cadiff.compile(f), cadiff.compile(module.f)):
+        with pytest.warns(RuntimeWarning, match=r"it changes \S*n\b"):
+            assert [program.grad(x) for x in (1.0, 2.0, 3.0)] == [2.0, 4.0, 6.0]
+    assert (n, module.n) == (3, 3)
 
 
 def test_a_dataframe_is_refused_as_a_constant() -> None:
@@ -457,7 +553,7 @@ def test_a_dataframe_is_refused_as_a_constant() -> None:
         assert program(1.5) == 1.5
 
 
-def test_what_is_only_written_is_not_watched() -> None:
+def test_what_is_written_again_and_again_is_written() -> None:
     class Model:
         rate = 2.0
         last = 0.0
@@ -468,8 +564,12 @@ def test_what_is_only_written_is_not_watched() -> None:
 
     model = Model()
     program = cadiff.compile(lambda x: model.loss(x))
+    model.last = 2.0
     assert [program.grad(x) for x in (1.0, 2.0, 3.0)] == [2.0] * 3
     assert program.stats()["recordings"] == 1
+    model.last = 7.0
+    with pytest.warns(RuntimeWarning, match=r"it changes .*last"):
+        assert program.grad(1.0) == model.last == 2.0
 
 
 def test_programs_within_derivatives_make_room_for_what_is_true_now() -> None:
@@ -671,27 +771,14 @@ def test_functions_that_change_what_they_read_run_once_in_a_call(
         warnings.simplefilter("ignore", RuntimeWarning)  # it is run as it is
         for k in (0, 1, 2, 1):
             found, expected = program(1.5 + k, k), other["f"](1.5 + k, k)
-            assert repr(found) == repr(plain(expected)), k
+            assert repr(plain(found)) == repr(plain(expected)), k
 
 
 def plain(result: Any) -> Any:
-    """With floats of Python's, as programs return them."""
+    """With a float of Python's, as programs return it."""
     if isinstance(result, tuple):
         return (plain(result[0]), *result[1:])
     return float(result)
-
-
-def test_integers_of_functions_that_only_count_are_inputs() -> None:
-    runs: list[int] = []
-    table = np.arange(9.0)
-
-    def f(x: Any, k: Any) -> Any:
-        runs.append(1)
-        return x * table[k]
-
-    program = cadiff.compile(f)
-    assert [program(2.0, k) for k in range(9)] == [2.0 * k for k in range(9)]
-    assert len(runs) == program.stats()["recordings"] == 2
 
 
 def test_integers_are_inputs_once_a_function_has_remembered_what_it_needs() -> None:

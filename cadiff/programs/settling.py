@@ -1,0 +1,46 @@
+"""What a recording has left where it stays: numbers with derivatives become plain ones.
+
+A list to which f appends holds what f was given, and in a call of a program that is plain numbers.
+"""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+from .. import binding
+from ..binding import Dual, Var
+from ..binding.callers import is_class_of_library
+from ..operations.replayed import Replayed
+
+__all__ = ["settled"]
+
+
+def settled(value: Any) -> Any:
+    """The same with plain numbers: containers and objects are changed in place."""
+    return _settled(value, {})
+
+
+def _settled(value: Any, seen: dict[int, Any]) -> Any:
+    if isinstance(value, (Var, Dual)):
+        return binding.plain_values(value)
+    kind = type(value)
+    if issubclass(kind, Replayed):
+        return value._plain
+    if id(value) in seen:
+        return value
+    seen[id(value)] = value
+    if isinstance(value, tuple):
+        items = [_settled(item, seen) for item in value]
+        if all(one is other for one, other in zip(items, value, strict=True)):
+            return value
+        return kind._make(items) if hasattr(kind, "_make") else tuple(items)
+    if isinstance(value, (list, dict)):
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, item in list(pairs):
+            plain = _settled(item, seen)
+            if plain is not item:
+                value[key] = plain
+    elif not (is_class_of_library(kind) or isinstance(value, (type, FunctionType))):
+        _settled(getattr(value, "__dict__", None), seen)
+    return value
