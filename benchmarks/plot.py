@@ -185,10 +185,10 @@ def draw(costs: Mapping[str, Mapping[int, float]], file: Path) -> None:
             axes.axhline(1.0, color=ink, linewidth=0.8)
             axes.annotate(
                 "f on plain floats, no gradient",
-                (SIZES[-1], 1.0),
-                (0.0, 3.0),
+                (SIZES[0], 1.0),
+                (0.0, -3.0),
                 textcoords="offset points",
-                ha="right",
+                va="top",
                 fontsize=8.0,
             )
             for name in sorted(costs, key=lambda name: -list(costs[name].values())[-1]):

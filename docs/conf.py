@@ -72,7 +72,7 @@ if REPOSITORY:
         "source_branch": "main",
         "source_directory": "docs/",
     }
-pygments_style, pygments_dark_style = "tango", "github-dark"
+pygments_style, pygments_dark_style = "a11y-light", "github-dark"
 copybutton_exclude = ".linenos, .gp, .go"
 
 NAME = re.compile(r"(cadiff(?:\.\w+)+)(?:\(.*\))?")

@@ -9,9 +9,12 @@ pages use none, and are tested with the package.)
 from __future__ import annotations
 
 import os
+import runpy
 from pathlib import Path
 
 import pytest
+from pygments.styles import get_style_by_name
+from pygments.token import Whitespace
 
 from tests.helpers import pages
 
@@ -28,3 +31,21 @@ PAGES = [
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
 def test_the_code_of_a_page_runs(page: Path) -> None:
     pages.run(page)
+
+
+def luminance(colour: str) -> float:
+    """As the W3C defines it in its guidelines for accessible pages, of a colour as "1f2328"."""
+    parts = [int(colour[i : i + 2], 16) / 255.0 for i in (0, 2, 4)]
+    red, green, blue = (x / 12.92 if x <= 0.03928 else ((x + 0.055) / 1.055) ** 2.4 for x in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("style", ["pygments_style", "pygments_dark_style"])
+def test_code_can_be_read(style: str) -> None:
+    """All colours have the contrast with their background that the W3C asks for, 4.5."""
+    colours = get_style_by_name(runpy.run_path(str(DOCS / "conf.py"))[style])
+    page = colours.background_color.lstrip("#")
+    for token, look in colours:
+        if look["color"] and token is not Whitespace:
+            low, high = sorted(map(luminance, (look["color"], look["bgcolor"] or page)))
+            assert (high + 0.05) / (low + 0.05) >= 4.5, token
