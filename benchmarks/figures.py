@@ -10,8 +10,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,21 +25,21 @@ MARKS = "<!-- figures -->\n", "<!-- end of figures -->"
 HEAD = """\
 # Figures
 
-`OPENBLAS_NUM_THREADS=1 python -m benchmarks.figures` has measured and written this page; what it
-costs beside other packages is in [a plot](coming_from/index.md). In each row two ways of doing a
-work took turns in one process. What counts is the median of the ratios of 25 rounds, with the
-smallest and the largest behind it. Every result was checked first, against formulas, complex steps
-or NumPy, never against cadiff. Rows with a unit of time or memory are compared with nothing. Times
-are those of {clock}.
+`OPENBLAS_NUM_THREADS=1 python -m benchmarks.figures` has measured and written this page; what a
+gradient costs beside other packages is in [a plot](coming_from/index.md). In each row two ways of
+doing a work took turns in one process. {counts} Every result was checked first, against formulas,
+complex steps or NumPy, never against cadiff. Rows with a unit of time or memory are compared with
+nothing.
 
 The machine: {machine}.
 """
-CLOCKS = {
-    "a clock on the wall": time.perf_counter,
-    "the processor, since others were at work on the machine; two threads count twice": (
-        time.process_time
-    ),
-}
+QUIET = """\
+What counts is the median of the ratios of all rounds, with the smallest and the largest behind it.\
+"""
+SHARED = """\
+Others were at work on the machine meanwhile, so what counts is the least time of each that the
+process itself took, two threads counting twice; single times are longer than on a quiet machine.\
+"""
 
 # What the parts of the table are about, by the beginning of their names.
 SECTIONS = {
@@ -127,34 +126,34 @@ def main(argv: Sequence[str] | None = None) -> int:
         description="Write docs/figures.md, and the figures of the README that come from it.",
     )
     parser.add_argument("--only", metavar="PATTERN", default="", help="measure these parts alone")
-    parser.add_argument(
-        "--shared", action="store_true", help="others are at work on the machine: take CPU time"
-    )
+    parser.add_argument("--shared", action="store_true", help="others are at work on the machine")
     parser.add_argument("--readme", action="store_true", help="measure nothing")
     options = parser.parse_args(argv)
-    about, clock = list(CLOCKS.items())[options.shared]
     if not options.readme:
         try:
-            rows = measured(options.only, clock)
+            rows = measured(options.only, options.shared)
         except contests.WrongNumbersError as error:
             print(f"Wrong numbers, so nothing is written: {error}", file=sys.stderr)
             return 1
         kept = read(PAGE.read_text(encoding="utf-8")) if options.only else {}
-        PAGE.write_text(page(merged(kept, rows), about), encoding="utf-8")
+        PAGE.write_text(
+            page(merged(kept, rows), SHARED if options.shared else QUIET), encoding="utf-8"
+        )
     text = README.read_text(encoding="utf-8")
     README.write_text(with_headlines(text, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     return 0
 
 
-def measured(only: str, clock: Callable[[], float]) -> Rows:
+def measured(only: str, shared: bool) -> Rows:
     """Rows of the parts that a pattern finds, by section."""
+    effort = table.SHARED if shared else table.THOROUGH
     rows: Rows = {}
     for name, measure in table.PARTS.items():
         if not re.search(only, name, re.IGNORECASE):
             continue
         (section,) = (title for title, names in SECTIONS.items() if re.match(names, name))
         try:
-            for row in measure(table.THOROUGH._replace(clock=clock)):
+            for row in measure(effort):
                 cells = table.row_cells(row)[:3]
                 print(table.in_markdown(cells), flush=True)
                 rows.setdefault(section, []).append(cells)
@@ -172,11 +171,10 @@ def merged(old: Rows, new: Rows) -> Rows:
     return rows
 
 
-def page(rows: Mapping[str, list[list[str]]], clock: str) -> str:
+def page(rows: Mapping[str, list[list[str]]], counts: str) -> str:
     """The text of the page."""
-    return HEAD.format(machine=machine(), clock=clock) + "".join(
-        f"\n## {section}\n\n"
-        + lines(["work", "measured against", "median (min-max)"], rows[section])
+    return HEAD.format(machine=machine(), counts=counts) + "".join(
+        f"\n## {section}\n\n" + lines(["work", "measured against", "measured"], rows[section])
         for section in SECTIONS
         if rows.get(section)
     )

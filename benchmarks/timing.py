@@ -47,6 +47,13 @@ class Timings:
     def __init__(self, rounds: list[dict[str, float]]) -> None:
         self._rounds = rounds
 
+    def least(self) -> Timings:
+        """The least seconds of each callable, as those of a single round.
+
+        What others do on the machine makes some rounds longer, and none shorter.
+        """
+        return Timings([{name: self.seconds(name).low for name in self._rounds[0]}])
+
     def seconds(self, name: str) -> Spread:
         """Seconds a call."""
         return Spread.of(seconds[name] for seconds in self._rounds)

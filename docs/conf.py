@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import cache
 from importlib import import_module
 from logging import getLogger
 from pathlib import Path
@@ -149,6 +150,7 @@ def exists(name: str) -> bool:
     return True
 
 
+@cache
 def resolve(name: str) -> Any:
     """The module of that name, or the attribute of one; ImportError or AttributeError if none."""
     module, _, attribute = name.rpartition(".")
