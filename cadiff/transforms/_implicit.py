@@ -186,17 +186,17 @@ def _newton(equation: _Equation, x: FloatArray) -> FloatArray:
     """Newton's method; steps are halved until they reduce the residual."""
     if x.size == 0:
         return x
-    first = float(np.linalg.norm(equation.values(x)))
+    norm = first = float(np.linalg.norm(equation.values(x)))
     for _ in range(MOST_STEPS):
         residual, slope = equation.linearised(x)
-        norm = float(np.linalg.norm(residual))
         if norm <= TINY * first:
             return x
         if not (np.isfinite(norm) and np.isfinite(slope).all()):
             break
         step = -_step(slope, residual)
         length = 1.0
-        while not np.linalg.norm(equation.values(x + length * step)) < norm:
+        # Compared with the norm of values again: that of the residual may be rounded otherwise.
+        while not (reached := float(np.linalg.norm(equation.values(x + length * step)))) < norm:
             length *= 0.5
             if (x + length * step == x).all():  # nor would a shorter one change x
                 length = 0.0
@@ -207,7 +207,7 @@ def _newton(equation: _Equation, x: FloatArray) -> FloatArray:
             if small.all() and _solves(slope, step, residual):
                 return x
             break
-        x = x + length * step
+        x, norm = x + length * step, reached
     raise _no_solution(equation, x)
 
 

@@ -305,6 +305,13 @@ def test_the_search_ends_when_no_step_changes_the_solution(a: float) -> None:
     assert len(calls) < 30
 
 
+def test_the_search_ends_where_values_are_rounded_otherwise_with_derivatives() -> None:
+    def f(x: Any) -> Any:
+        return x - 100.0 + (3e-15 if isinstance(x, cadiff.Var) else 0.0)
+
+    assert root(f, 3.0) == 100.0
+
+
 @pytest.mark.parametrize(
     ("found", "error", "message"),
     [
