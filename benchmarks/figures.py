@@ -34,7 +34,7 @@ nothing.
 The machine: {machine}.
 """
 QUIET = """\
-What counts is the median of the ratios of all rounds, with the smallest and the largest behind it.\
+What counts is the median of the ratios of all rounds, with the least and the largest behind it.\
 """
 SHARED = """\
 Others were at work on the machine meanwhile, so what counts is the least time of each that the
