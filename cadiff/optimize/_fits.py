@@ -20,7 +20,7 @@ from ..programs import Program
 from ._boxes import put_bounds, put_scale
 from ._minimize import in_containers
 from ._objectives import FEW_VARIABLES, Derivatives, program_of
-from ._progress import Progress
+from ._progress import Progress, limit_of
 from ._results import as_result
 from ._signatures import called_like
 from ._solutions import EPSILON, NOT_ESTIMATED, Squares, inverse_of_squares
@@ -58,7 +58,8 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
         stand in the same containers: see `minimize`. A dict of scales gives 1 to what it does not
         name.
     progress : bool
-        Show a bar of evaluations, with half the sum of squares and the norm of its gradient.
+        Show a bar of evaluations, with half the sum of squares and the norm of its gradient; up
+        to `max_nfev`, if that is given, it shows the time that is left.
 
     Returns
     -------
@@ -98,7 +99,7 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     put_scale(given, "x_scale", parameters)
     jac = given.pop("jac", None)
     residuals = functools.partial(fun, **kwargs) if kwargs else fun
-    with Progress("least_squares", progress) as bar:
+    with Progress("least_squares", progress, given.get("max_nfev")) as bar:
         if callable(residuals) and not isinstance(residuals, Program):
             residuals = flat_results(residuals)
         derivatives = _Residuals(residuals, parameters, args, "least_squares")
@@ -109,6 +110,7 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
         def values(x: FloatArray) -> NDArray[Any]:
             value = derivatives.value if jac is None else derivatives.plain_value
             latest[0] = result = np.asarray(value(x))
+            bar.show(result)
             return result
 
         def jacobian(x: FloatArray) -> Any:
@@ -118,7 +120,7 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
             if not hasattr(matrix, "nnz"):
                 matrix = np.reshape(matrix, (-1, len(x)))
             if progress and latest[0] is not None:
-                bar.show(latest[0], matrix.T @ np.ravel(latest[0]))
+                bar.describe(latest[0], matrix.T @ np.ravel(latest[0]))
             return matrix
 
         if jac is None:
@@ -329,7 +331,7 @@ def _fit(given: dict[str, Any], progress: bool) -> Any:
     of_parameters = _of_parameters(f)
     eager, program = transforms.jacobian(of_parameters), program_of(of_parameters)
     jacobians = 0
-    with Progress("curve_fit", progress) as bar:
+    with Progress("curve_fit", progress, limit_of(given, "")[0]) as bar:
 
         @functools.wraps(f)
         def values(xdata: Any, *params: float) -> Any:
@@ -344,7 +346,7 @@ def _fit(given: dict[str, Any], progress: bool) -> Any:
                     f"f returned an array of shape {result.shape}, where curve_fit takes a vector "
                     f"of as many numbers as ydata, {np.size(given['ydata'])}: return its ravel()"
                 )
-            bar.show(result, None)
+            bar.show(result)
             return result
 
         def jacobian(xdata: Any, *params: float) -> NDArray[Any]:

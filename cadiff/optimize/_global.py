@@ -12,7 +12,7 @@ from ._constraints import with_derivatives
 from ._history import History, take_points
 from ._minimize import fill_in, in_containers, method_of, minimize, of_parameters, with_likelihood
 from ._objectives import Objective
-from ._progress import Progress
+from ._progress import EVALUATIONS, ITERATIONS, Progress, limit_of
 from ._signatures import called_like
 from ._vectors import Parameters
 
@@ -51,7 +51,9 @@ def basinhopping(given: dict[str, Any], progress: bool) -> Any:
     local = dict(given.get("minimizer_kwargs") or {})
     put_bounds(local, parameters)
     fun = given["func"]
-    with Progress("basinhopping", progress) as bar:
+    steps = given.get("niter", 100) + 1
+    with Progress("basinhopping", progress, steps, ITERATIONS) as bar:
+        given["callback"] = bar.following(given.get("callback"))
         objective = _objective(given, parameters, "basinhopping", bar)
         given["minimizer_kwargs"] = _local(local, objective, parameters, fun, method_of(local))
         has_gradient = given["minimizer_kwargs"].get("jac") == objective.gradient
@@ -111,7 +113,7 @@ def dual_annealing(given: dict[str, Any], progress: bool) -> Any:
             "options": {"maxiter": min(max(6 * n, 100), 1000)},
         }
     fun = given["func"]
-    with Progress("dual_annealing", progress) as bar:
+    with Progress("dual_annealing", progress, given.get("maxfun")) as bar:
         objective = _objective(given, parameters, "dual_annealing", bar)
         given["minimizer_kwargs"] = _local(local, objective, parameters, fun, method_of(local))
         result = optimize.dual_annealing(objective.value_alone, **given)
@@ -137,7 +139,8 @@ def shgo(given: dict[str, Any], progress: bool) -> Any:
         if name in options:
             local[name] = options.pop(name)
     fun = given["func"]
-    with Progress("shgo", progress) as bar:
+    limit, unit = limit_of(options, "")
+    with Progress("shgo", progress, limit if unit == EVALUATIONS else None) as bar:
         objective = _objective(given, parameters, "shgo", bar)
         local = _local(local, objective, parameters, fun, method_of(local))
         for name in ("jac", "hess", "hessp"):
@@ -149,6 +152,13 @@ def shgo(given: dict[str, Any], progress: bool) -> Any:
     if parameters.unflatten is not None and result.get("xl") is not None:
         result.xl = [parameters.given(x) for x in result.xl]
     return in_containers(with_likelihood(result, objective, given), parameters)
+
+
+def _population(given: dict[str, Any], parameters: Parameters) -> float:
+    """How many evaluations differential evolution takes at most, as SciPy has it."""
+    init: Any = given.get("init")
+    many = given.get("popsize", 15) * len(parameters.vector)
+    return float((given.get("maxiter", 1000) + 1) * (many if np.ndim(init) < 2 else len(init)))
 
 
 @called_like(optimize.differential_evolution)
@@ -171,7 +181,7 @@ def differential_evolution(given: dict[str, Any], progress: bool) -> Any:
         return in_containers(optimize.differential_evolution(**given), parameters)
     bounds = given["bounds"]
     given["polish"] = False
-    with Progress("differential_evolution", progress) as bar:
+    with Progress("differential_evolution", progress, _population(given, parameters)) as bar:
         objective = _objective(dict(given), parameters, "differential_evolution", bar)
         if given.get("workers", 1) == 1:
             given["func"], given["args"] = objective.value_alone, ()

@@ -14,7 +14,7 @@ from ._boxes import put_bounds, put_scales
 from ._constraints import are_sparse, with_derivatives
 from ._history import History
 from ._objectives import LARGE_HESSIAN, Objective
-from ._progress import Progress
+from ._progress import Progress, limit_of
 from ._results import as_result
 from ._signatures import called_like
 from ._solutions import Likelihood
@@ -58,7 +58,9 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
         `Bounds` of them, and what SciPy takes for the vector of `cadiff.flatten`. The options
         "scale" and "offset" of TNC may stand in containers, too.
     progress : bool
-        Show a bar of evaluations, with the value and the norm of the gradient. This takes tqdm.
+        Show a bar of evaluations, with the value and the norm of the gradient; or of iterations,
+        if `options` limit these. Up to such a limit it shows the time that is left. tqdm draws it,
+        where it is installed.
 
     Returns
     -------
@@ -106,12 +108,13 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
     history = given.get("callback")
     if parameters.unflatten is not None and callable(history) and not isinstance(history, History):
         given["callback"] = of_parameters(history, parameters)
-    with Progress("minimize", progress) as bar:
+    with Progress("minimize", progress, *limit_of(given.get("options"), method)) as bar:
         objective = Objective(fun, parameters, args, "minimize", bar)
         fill_in(given, objective, parameters, fun, method)
         if isinstance(history, History):
             history.unflatten = parameters.unflatten
             given["callback"] = _kept(history, given, objective, parameters.vector)
+        given["callback"] = bar.following(given.get("callback"))
         ending = without_early_end(given, method)
         result = optimize.minimize(given.pop("fun"), parameters.vector, **given)
     if ending is not None:

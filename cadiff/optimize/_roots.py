@@ -13,7 +13,7 @@ from ._history import take_points
 from ._minimize import in_containers
 from ._newton import newton
 from ._objectives import Derivatives, program_of
-from ._progress import Progress
+from ._progress import EVALUATIONS, Progress, limit_of
 from ._signatures import called_like
 from ._vectors import FloatArray, Parameters, check_plain, flat_results
 
@@ -56,7 +56,8 @@ def root(given: dict[str, Any], progress: bool) -> Any:
         return optimize.root(fun, x0, args, jac=jac, **given)
     parameters = Parameters(x0, "root")
     take_points(given, parameters.unflatten)
-    with Progress("root", progress) as bar:
+    limit, unit = limit_of(given.get("options"), method)
+    with Progress("root", progress, limit if unit == EVALUATIONS else None) as bar:
         of_vector = parameters.of_vectors(fun)
         if parameters.unflatten is not None:
             of_vector = flat_results(of_vector)
@@ -74,7 +75,7 @@ def root(given: dict[str, Any], progress: bool) -> Any:
                     derivatives.plain_value if jacobians < EAGER_JACOBIANS else derivatives.value
                 )
                 result = np.asarray(value(x))
-                bar.show(result, None)
+                bar.show(result)
                 return result
 
             def jacobian(x: FloatArray) -> Any:
@@ -116,7 +117,7 @@ def _by_newton(
 
     def values(x: FloatArray) -> FloatArray:
         result = np.asarray(derivatives.value(x), dtype=np.float64)
-        bar.show(result, None)
+        bar.show(result)
         return result
 
     options = given.get("options") or {}
@@ -171,7 +172,7 @@ def root_scalar(given: dict[str, Any], progress: bool) -> Any:
             if carries(result):  # as what is read from a cadiff.array does
                 result = program(x, *args)
             check_plain(result, "root_scalar")
-            bar.show(result, None)
+            bar.show(result)
             return result
 
         return optimize.root_scalar(values, args=args, **given)

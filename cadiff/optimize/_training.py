@@ -12,7 +12,7 @@ from scipy import optimize
 from ._history import History
 from ._minimize import minimize
 from ._objectives import program_of
-from ._progress import Progress
+from ._progress import EVALUATIONS, Progress
 from ._results import Result
 from ._vectors import FloatArray, Parameters, check_plain
 
@@ -70,7 +70,8 @@ def sgd(
     rng : numpy.random.Generator, int or None
         For the order of rows.
     progress : bool
-        Show a bar of steps with the loss. This takes tqdm.
+        Show a bar of steps with the loss, and the time that is left; of epochs, if data are a
+        function of the epoch.
 
     Returns
     -------
@@ -222,7 +223,7 @@ def lbfgs(
     history : int
         How many steps the approximate Hessian is made of.
     progress : bool
-        Show a bar of evaluations. This takes tqdm.
+        Show a bar of iterations up to maxiter.
 
     Returns
     -------
@@ -283,6 +284,15 @@ def _batches(name: str, data: Any, batch_size: int | None, rng: Any) -> Batches:
     return of_epoch
 
 
+def _steps(data: Any, batch_size: int | None) -> int | None:
+    """How many batches an epoch has; None if that is known by going through it."""
+    if callable(data):
+        return None
+    if data is None or batch_size is None:
+        return 1
+    return -(-len(data[0] if isinstance(data, tuple) else data) // batch_size)
+
+
 def _train(
     name: str,
     f: Callable[..., Any],
@@ -312,7 +322,9 @@ def _train(
     x = parameters.vector.copy()
     result = Result(x=x, fun=np.nan, nit=0, nfev=0, success=True, status=0)
     result.message = f"all {epochs} epochs are done"
-    with Progress(name, progress) as bar:
+    many = _steps(data, batch_size)
+    total, unit = (epochs, "epochs") if many is None else (epochs * many, EVALUATIONS)
+    with Progress(name, progress, total, unit) as bar:
         for _ in range(epochs):
             losses = []
             of_epoch = batches(result.nit)
@@ -345,6 +357,8 @@ def _train(
             if not losses:
                 raise ValueError(f"{name}: there is no batch in epoch {result.nit}")
             result.nit += 1
+            if many is None:
+                bar.advance()
             if callback is not None:
                 try:
                     callback(
