@@ -205,17 +205,18 @@ class Objective(Derivatives):
     ) -> None:
         super().__init__(f, parameters, args, name)
         self._progress = progress
-        self._point: FloatArray | None = None
+        self._point = b""  # the numbers of the last one
         self._value = 0.0
         self._gradient: FloatArray = np.empty(0)
 
     def _move(self, x: FloatArray) -> None:
-        if self._point is None or not np.array_equal(self._point, x):
-            self._point = None
+        point = np.asarray(x).tobytes()  # compared much faster than arrays are
+        if self._point != point:
+            self._point = b""
             self._value, self._gradient = self.timed(self.program.value_and_grad, x)
             check_plain(self._value, self.name)
             self.check_zeros(x, self._gradient)
-            self._point = np.array(x)
+            self._point = point
             self._progress.show(self._value, self._gradient)
 
     def value_at(self, x: FloatArray) -> float:
