@@ -357,6 +357,8 @@ class primitive:  # noqa: N801 - a decorator
         """A result of the function or of a rule: a float, a float64 array, a Var or a Dual."""
         if type(x) is float or binding.is_real_array(x) or isinstance(x, (Var, Dual)):
             return x
+        if type(x) is np.float64:
+            return float(x)
         array = arrays.as_array(x)
         if isinstance(array, (Var, Dual)):
             return array

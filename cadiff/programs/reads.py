@@ -105,7 +105,7 @@ _SHUFFLES = ("COPY", "SWAP", "DUP_TOP_TWO", "ROT_TWO", "ROT_THREE")
 
 
 @functools.lru_cache(maxsize=4096)
-def _reads_of(code: CodeType) -> Reads:
+def reads_of(code: CodeType) -> Reads:
     """What some code reads, and the functions that are written within it."""
     found: dict[str, set[Chain]] = {"globals": set(), "cells": set(), "first": set()}
     imports: set[Chain] = set()
@@ -148,7 +148,7 @@ def _reads_of(code: CodeType) -> Reads:
         found["first"].add(())
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            inner = _reads_of(constant)
+            inner = reads_of(constant)
             asks_types = asks_types or inner.asks_types
             found["globals"] |= inner.globals
             imports |= inner.imports
@@ -399,7 +399,7 @@ class _Walk:
         for defaults in (function.__defaults__, function.__kwdefaults__):
             if defaults:
                 self.value(defaults, f"a default of {path}")
-        reads = _reads_of(function.__code__)
+        reads = reads_of(function.__code__)
         self.asks_types = self.asks_types or reads.asks_types
         self._written.extend((function, owner, write) for write in reads.writes)
         self._kept_by.extend((function, owner, write) for write in reads.keeps)

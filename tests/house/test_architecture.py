@@ -121,6 +121,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
         [
             {"constants", "identities", "instructions", "pace", "returned", "settling"},
             {"reads"},
+            {"counters"},
             {"codegen", "listings", "recordings"},
             {"traces"},
             {"exact", "inner"},

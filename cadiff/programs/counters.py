@@ -1,0 +1,131 @@
+"""Functions that count their calls, which is found without recording them.
+
+No recording of theirs would serve a second call. Only what is certain counts as counting here: an
+addition of a constant before any branch, in a function that keeps nothing else and runs, beside
+libraries, only functions that keep nothing. Of all others the first recording finds it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import functools
+import inspect
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..binding.callers import is_class_of_library, is_of_library
+from .reads import reads_of
+
+__all__ = ["counter_of"]
+
+_MISSING = object()
+_UNSEEN = ("EXTENDED_ARG", "PUSH_NULL", "CACHE", "NOP")
+_SHUFFLES = ("COPY", "DUP_TOP", "SWAP", "ROT_TWO", "ROT_THREE")
+_CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT")
+_ADDITIONS = ("BINARY_OP", "INPLACE_ADD", "INPLACE_SUBTRACT")
+_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
+_BRANCHES = ("JUMP", "FOR_ITER", "RETURN", "YIELD", "SEND", "RAISE")
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), np.ndarray, ModuleType)
+
+
+def counter_of(f: Any) -> str:
+    """What f adds a constant to in each call, by name; "" if it may do something else, too."""
+    function = f.__func__ if type(f) is MethodType else f
+    if type(function) is not FunctionType:
+        return ""
+    counted = _counted_in(function.__code__)
+    owner = f.__self__ if type(f) is MethodType else _MISSING
+    if not counted or not _keeps_nothing(function, owner, set()):
+        return ""
+    return counted if owner is _MISSING else f"{type(owner).__name__}.{counted}"
+
+
+def _keeps_nothing(function: FunctionType, owner: Any, seen: set[int]) -> bool:
+    """Whether a function, called with an owner if it is a method, keeps nothing it computes."""
+    code = function.__code__
+    if id(code) in seen or is_of_library(code.co_filename):
+        return True
+    seen.add(id(code))
+    reads = reads_of(code)
+    if reads.keeps or reads.imports:
+        return False
+    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    for name, *rest in reads.globals:
+        value = function.__globals__.get(name, getattr(builtins, name, _MISSING))
+        if not _is_harmless(value, rest, seen):
+            return False
+    for name, *rest in reads.cells:
+        try:
+            value = cells[name].cell_contents
+        except (KeyError, ValueError):  # of a function within, or not assigned yet
+            return False
+        if not _is_harmless(value, rest, seen):
+            return False
+    if owner is _MISSING:
+        return True
+    return _asks_attributes(code, code.co_varnames[0]) and all(
+        _is_harmless(owner, chain, seen) for chain in reads.first if chain
+    )
+
+
+def _is_harmless(value: Any, chain: Any, seen: set[int]) -> bool:
+    """Whether what is read of a value, and may be called, keeps nothing that it is given."""
+    for name in chain:
+        if type(value) in _PLAIN and type(value) is not ModuleType:
+            return True
+        owner, value = value, inspect.getattr_static(value, name, _MISSING)
+        if isinstance(value, property):
+            return type(value.fget) is FunctionType and _keeps_nothing(value.fget, owner, seen)
+        if type(value) is FunctionType and not isinstance(owner, (ModuleType, type)):
+            return _keeps_nothing(value, owner, seen)
+    if type(value) is FunctionType:
+        return _keeps_nothing(value, _MISSING, seen)
+    if isinstance(value, type):
+        return is_class_of_library(value)
+    if isinstance(value, BuiltinFunctionType):  # the method of an object may keep what it is given
+        return value.__self__ is None or isinstance(value.__self__, ModuleType)
+    return type(value) in _PLAIN or isinstance(value, (np.generic, np.ufunc, type(np.sum)))
+
+
+def _steps(code: CodeType, but: tuple[str, ...] = ()) -> list[dis.Instruction]:
+    return [step for step in dis.get_instructions(code) if step.opname not in (*_UNSEEN, *but)]
+
+
+@functools.lru_cache(maxsize=1024)
+def _asks_attributes(code: CodeType, name: str) -> bool:
+    """Whether nothing is done with a variable but to ask for attributes."""
+    steps = _steps(code, _SHUFFLES)
+    for step, following in zip(steps, [*steps[1:], None], strict=True):
+        argument = step.argval if isinstance(step.argval, tuple) else (step.argval,)
+        if name in argument and ("LOAD_FAST" in step.opname or step.opname == "LOAD_DEREF"):
+            if argument[-1] != name or following is None:
+                return False
+            if following.opname not in (*_ATTRIBUTES, "STORE_ATTR"):
+                return False
+    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return all(_asks_attributes(part, name) for part in inner if name in part.co_freevars)
+
+
+@functools.lru_cache(maxsize=1024)
+def _counted_in(code: CodeType) -> str:
+    """What some code adds a constant to whatever happens, of what is not its own."""
+    first = code.co_varnames[0] if code.co_argcount else None
+    steps = _steps(code, _SHUFFLES)
+    for k, step in enumerate(steps):
+        if any(word in step.opname for word in _BRANCHES):
+            break
+        if k < 3 or steps[k - 1].opname not in _ADDITIONS or steps[k - 2].opname not in _CONSTANTS:
+            continue
+        kind, loaded = step.opname, steps[k - 3]
+        if loaded.argval != step.argval:
+            continue
+        if kind == "STORE_ATTR" and loaded.opname in _ATTRIBUTES and k > 3:
+            owner = steps[k - 4].argval
+            if first in (owner if isinstance(owner, tuple) else (owner,))[-1:]:
+                return str(step.argval)
+        elif kind == "STORE_GLOBAL" or (kind == "STORE_DEREF" and step.argval in code.co_freevars):
+            return str(step.argval)
+    return ""
