@@ -66,7 +66,7 @@ def _keeps_nothing(function: FunctionType, owner: Any, seen: set[int]) -> bool:
             return False
     if owner is _MISSING:
         return True
-    return _asks_attributes(code, code.co_varnames[0]) and all(
+    return all(_asks_attributes(code, first) for first in code.co_varnames[:1]) and all(
         _is_harmless(owner, chain, seen) for chain in reads.first if chain
     )
 
@@ -98,9 +98,11 @@ def _steps(code: CodeType, but: tuple[str, ...] = ()) -> list[dis.Instruction]:
 def _asks_attributes(code: CodeType, name: str) -> bool:
     """Whether nothing is done with a variable but to ask for attributes."""
     steps = _steps(code, _SHUFFLES)
+    # What functions within this one read, too, is a cell, which is handed to these by LOAD_FAST.
+    kind = "LOAD_DEREF" if name in code.co_cellvars + code.co_freevars else "LOAD_FAST"
     for step, following in zip(steps, [*steps[1:], None], strict=True):
         argument = step.argval if isinstance(step.argval, tuple) else (step.argval,)
-        if name in argument and ("LOAD_FAST" in step.opname or step.opname == "LOAD_DEREF"):
+        if name in argument and kind in step.opname:
             if argument[-1] != name or following is None:
                 return False
             if following.opname not in (*_ATTRIBUTES, "STORE_ATTR"):
