@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from benchmarks.timing import Spread
 
-__all__ = ["misplaced"]
+__all__ = ["misplaced", "revealing"]
 
 ROOT = Path(__file__).parent.parent
 MADE = ("build", "generated", "__pycache__", "*.so", "*.egg-info", ".*")  # and what hides itself
@@ -90,6 +90,21 @@ def misplaced(wheel: Path) -> list[str]:
     return [name for name in names if Path(name).suffix not in INSTALLED]
 
 
+def revealing(wheel: Path) -> list[str]:
+    """The files of a wheel that name a place of this machine, such as libraries of this Python."""
+    places = {str(ROOT), sys.prefix, sys.base_prefix, str(Path.home())} - {
+        "/usr",
+        "/usr/local",
+        "/",
+    }
+    with zipfile.ZipFile(wheel) as parts:
+        return [
+            name
+            for name in parts.namelist()
+            if any(f"{place}{os.sep}".encode() in parts.read(name) for place in places)
+        ]
+
+
 def wheel_of(tree: Path, out: Path) -> Path:
     """The wheel of a tree that is built already."""
     options = ("--no-deps", "--no-build-isolation", "-w", str(out))
@@ -150,9 +165,10 @@ def figures() -> Iterator[tuple[str, str]]:
 
 def main() -> int:
     if len(sys.argv) > 1:
-        found = misplaced(Path(sys.argv[1]))
-        for name in found:
-            print(f"{name} has no place in a wheel")
+        wheel = Path(sys.argv[1])
+        found = [f"{name} has no place in a wheel" for name in misplaced(wheel)]
+        found += [f"{name} names a place of this machine" for name in revealing(wheel)]
+        print(*found, sep="\n")
         return 1 if found else 0
     print("| what | measured |\n|---|---|")
     for what, measured in figures():

@@ -147,7 +147,7 @@ def rosenbrock_products(n: int) -> Contest:
     return _rosenbrock(f"Rosenbrock n={n}, products", problems.rosenbrock_products, n)
 
 
-def _rosenbrock(work: str, f: Callable[[Sequence[Any]], Any], n: int) -> Contest:
+def _rosenbrock(work: str, f: Callable[[Any], Any], n: int) -> Contest:
     at = problems.rosenbrock_point(n)
     array = np.array(at)
     value = f(at)

@@ -38,7 +38,7 @@ try:
     from matplotlib import pyplot as plt
     from matplotlib.backend_bases import FigureCanvasBase
 except ModuleNotFoundError as error:
-    raise SystemExit(f'the plot needs {error.name}: pip install "cadiff[examples]"') from error
+    raise SystemExit(f'the plot needs {error.name}: pip install ".[examples]"') from error
 
 SIZES = (10, 30, 100, 300, 1000, 3000, 10_000)
 

@@ -38,9 +38,7 @@ def sigmoid(z: Array) -> Array:
     return 1.0 / (1.0 + np.exp(-z))
 
 
-def cross_entropy(
-    beta: Sequence[Any], rows: Sequence[Sequence[float]], labels: Sequence[float]
-) -> Any:
+def cross_entropy(beta: Any, rows: Sequence[Sequence[float]], labels: Sequence[float]) -> Any:
     """Binary cross-entropy summed over the rows: Σ log(1 + exp(z)) - y z with z = β·row."""
     beta = list(beta)
     total = 0.0

@@ -6,7 +6,7 @@ the ten means do not, and are used here with an intercept. The gradient comes fr
 and again from one forward pass of a `Dual` that carries an identity matrix of tangents. Both
 optima agree to 1e-6 with the one that Newton's method finds in plain NumPy.
 
-    pip install "cadiff[examples]"
+    pip install ".[examples]"
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import cadiff
 try:
     from sklearn.datasets import load_breast_cancer
 except ModuleNotFoundError as error:
-    raise SystemExit(f'this example needs {error.name}: pip install "cadiff[examples]"') from error
+    raise SystemExit(f'this example needs {error.name}: pip install ".[examples]"') from error
 
 Array: TypeAlias = npt.NDArray[np.float64]
 ValueAndGradient: TypeAlias = Callable[[Array], tuple[float, Array]]

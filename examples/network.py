@@ -7,7 +7,7 @@ weights. They are compared with forward mode, which carries several directions a
 network is trained by stochastic gradient descent with momentum, and again by Adam; each run must
 classify at least 97 % of the test images correctly.
 
-    pip install "cadiff[examples]"
+    pip install ".[examples]"
     python examples/network.py --optimizer adam --plot loss.png
 """
 
@@ -32,7 +32,7 @@ try:
     from sklearn.datasets import load_digits
     from tqdm import tqdm
 except ModuleNotFoundError as error:
-    raise SystemExit(f'this example needs {error.name}: pip install "cadiff[examples]"') from error
+    raise SystemExit(f'this example needs {error.name}: pip install ".[examples]"') from error
 
 Array: TypeAlias = npt.NDArray[np.float32]
 Labels: TypeAlias = npt.NDArray[np.int64]

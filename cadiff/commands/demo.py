@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         from ..optimize import curve_fit
     except ImportError:
-        raise CommandError('the fits need SciPy: pip install "cadiff[scipy]"') from None
+        raise CommandError("the fits need SciPy: pip install scipy") from None
     datasets = [nist.load(name) for name in nist.MODELS]
     parameters: list[Comparison] = []
     deviations: list[Comparison] = []

@@ -59,7 +59,7 @@ def _tape(function: Callable[..., Any], points: list[Any], form: str) -> str:
 
 
 def _program(function: Callable[..., Any], points: list[Any], form: str) -> str:
-    program: Program = compile_program(function)
+    program: Program[..., Any] = compile_program(function)
     if form == "c":
         return program.to_c(*points)
     program(*points)

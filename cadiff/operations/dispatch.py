@@ -97,7 +97,8 @@ def _named_as(
     """A function under its public name: that of the original, in the package's namespace."""
     dispatch = binding.DispatchedFunction(function, plainly or original)
     functools.update_wrapper(dispatch, function)
-    public = itertools.takewhile(lambda part: part[0] != "_", original.__module__.split("."))
+    module = getattr(original, "__module__", "numpy")  # NumPy's ufuncs say so from 2.2 on
+    public = itertools.takewhile(lambda part: part[0] != "_", module.split("."))
     dispatch.__module__ = ".".join(["cadiff", *public])
     dispatch.__name__ = dispatch.__qualname__ = original.__name__
     dispatch.__doc__ = function.__doc__ or original.__doc__

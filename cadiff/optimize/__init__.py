@@ -26,8 +26,7 @@ try:
     from scipy.optimize import Bounds, linprog, milp
 except ImportError as _error:
     raise ImportError(
-        "cadiff.optimize hands its work to SciPy, which is not installed here: "
-        'pip install "cadiff[scipy]"'
+        "cadiff.optimize hands its work to SciPy, which is not installed here: pip install scipy"
     ) from _error
 
 from ._constraints import LinearConstraint, NonlinearConstraint

@@ -26,11 +26,11 @@ LEAST_SLOPE = 1e-5  # of what is not level
 LONG = 0.5  # seconds in derivatives, beyond which it is worth asking what differences would cost
 
 
-def program_of(f: Callable[..., Any]) -> Program:
+def program_of(f: Callable[..., Any]) -> Program[..., Any]:
     """F as a program; one that cannot be recorded is run as it is, and nobody is told."""
     if isinstance(f, Program):
         return f
-    program = Program(f)
+    program: Program[..., Any] = Program(f)
     program.be_quiet()
     return program
 

@@ -23,7 +23,7 @@ def new_axes(ax: Any, size: tuple[float, float] | None = None) -> Any:
     except ImportError as error:
         raise ImportError(
             "cadiff.plot draws with matplotlib, which is not installed here: "
-            'pip install "cadiff[plot]"'
+            "pip install matplotlib"
         ) from error
     return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
 

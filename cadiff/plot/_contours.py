@@ -109,17 +109,17 @@ def _of_vector(
     return f if unflatten is None else lambda x, *args: f(unflatten(x), *args)
 
 
-def _program_of(f: Callable[..., Any]) -> Program:
+def _program_of(f: Callable[..., Any]) -> Program[..., Any]:
     """F as a program, which gives no warnings where it runs f as it is."""
     if isinstance(f, Program):
         return f
-    program = Program(f)
+    program: Program[..., Any] = Program(f)
     program.be_quiet()
     return program
 
 
 def _values(
-    f: Callable[..., Any], program: Program, grid: FloatArray, args: tuple[Any, ...]
+    f: Callable[..., Any], program: Program[..., Any], grid: FloatArray, args: tuple[Any, ...]
 ) -> FloatArray:
     """The values at all points, one by one where f takes plain numbers alone."""
     try:
@@ -218,7 +218,7 @@ def _draw_levels(ax: Any, x: FloatArray, y: FloatArray, values: Any, levels: Flo
 
 def _draw_arrows(
     ax: Any,
-    program: Program,
+    program: Program[..., Any],
     args: tuple[Any, ...],
     center: FloatArray,
     which: tuple[int, int],

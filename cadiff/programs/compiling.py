@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, overload
 
-from ..transforms._base import Function
+from ..transforms._base import Function, P, T
 from .program import Program
 from .traces import OnBranchChange
 
@@ -15,12 +15,12 @@ __all__ = ["compile"]
 
 @overload
 def compile(
-    f: Function,
+    f: Callable[P, T],
     *,
     on_branch_change: OnBranchChange = ...,
     optimize: bool = ...,
     max_traces: int = ...,
-) -> Program: ...
+) -> Program[P, T]: ...
 @overload
 def compile(
     f: None = None,
@@ -28,7 +28,7 @@ def compile(
     on_branch_change: OnBranchChange = ...,
     optimize: bool = ...,
     max_traces: int = ...,
-) -> Callable[[Function], Program]: ...
+) -> Callable[[Callable[P, T]], Program[P, T]]: ...
 def compile(
     f: Function | None = None,
     *,

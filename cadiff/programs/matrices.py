@@ -38,7 +38,7 @@ def _scipy_sparse() -> Any:
     except ImportError:
         raise ImportError(
             "sparse_jacobian and sparse_hessian give matrices of scipy.sparse, and SciPy is not "
-            "installed: pip install 'cadiff[scipy]'"
+            "installed: pip install scipy"
         ) from None
     return sparse
 

@@ -7,12 +7,13 @@ do stands in the modules of its parts.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from types import MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from ..binding import Watch, WeakMethod
 from ..operations.naming import name_for_pickle
-from ..transforms._base import Function, check_function
+from ..transforms._base import P, T, check_function
 from .batches import BatchCalls
 from .constants import Assignable
 from .derivatives import DerivativeCalls
@@ -30,7 +31,7 @@ __all__ = ["Program"]
 ENOUGH_USES = 4  # of recordings, so that they were worth their time
 
 
-class Program(DerivativeCalls, SparseCalls, BatchCalls, Report):
+class Program(DerivativeCalls, SparseCalls, BatchCalls, Report, Generic[P, T]):
     """A function that is recorded once for each structure of its arguments, then replayed in C.
 
     Made by `compile`, which says what it does and what f may do. Called like f; the methods are
@@ -42,7 +43,7 @@ class Program(DerivativeCalls, SparseCalls, BatchCalls, Report):
 
     def __init__(
         self,
-        f: Function,
+        f: Callable[P, T],
         on_branch_change: OnBranchChange = "retrace",
         optimize: bool = True,
         max_traces: int = 8,
@@ -66,6 +67,10 @@ class Program(DerivativeCalls, SparseCalls, BatchCalls, Report):
         self.__wrapped__ = f
         self._reset()
 
+    if TYPE_CHECKING:  # the binding has it
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T: ...
+
     def _reset(self) -> None:
         self._traces.clear()
         self._inner = InnerCalls(self._assignable, self._traces)
@@ -76,8 +81,8 @@ class Program(DerivativeCalls, SparseCalls, BatchCalls, Report):
 
     # --- as an object
 
-    def _for_object(self, instance: object, n_run: int) -> Program:
-        program = Program(WeakMethod(self._function, instance), **self._options)
+    def _for_object(self, instance: object, n_run: int) -> Program[..., Any]:
+        program: Program[..., Any] = Program(WeakMethod(self._function, instance), **self._options)
         program._traces.counts["eager"] = n_run
         program._traces.as_given = self._traces.as_given
         return program

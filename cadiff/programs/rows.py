@@ -257,7 +257,7 @@ class RowProgram:
     def __init__(self, vectors: Vectors) -> None:
         self.of_row = vectors.function()
         self.derivatives: dict[str, Any] = {}  # what was made of `of_row`
-        self._program = Program(self.of_row)
+        self._program: Program[..., Any] = Program(self.of_row)
         self._program.be_quiet()
         self._n_seen = 0
         self._n_failures = 0

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from ..binding import MatrixPlan
-from ..transforms._base import Function, Transform
+from ..transforms._base import Function, P, Transform
 from .matrices import Format, Request
 from .program import Program
 
@@ -17,7 +17,7 @@ class SparseMatrix(Transform):
     def __init__(self, name: str, function: Function, request: Request) -> None:
         super().__init__(name, function)
         self._request = request
-        self._program = Program(function)
+        self._program: Program[..., Any] = Program(function)
 
     @property
     def settings(self) -> tuple[Any, ...]:
@@ -41,8 +41,8 @@ class SparseMatrix(Transform):
 
 
 def sparse_jacobian(
-    f: Function, *, sparsity: Any = None, format: Format = "csr"
-) -> Callable[..., Any]:
+    f: Callable[P, Any], *, sparsity: Any = None, format: Format = "csr"
+) -> Callable[P, Any]:
     """The Jacobian as a sparse matrix of shape (numbers in the result, numbers in x).
 
     At its first call f is compiled (see `cadiff.compile`, whose rules for f hold), and the
@@ -83,12 +83,15 @@ def sparse_jacobian(
     array([[2., 1., 0.],
            [0., 3., 2.]])
     """
-    return SparseMatrix("sparse_jacobian", f, Request("jacobian", sparsity, format))
+    return cast(
+        "Callable[P, Any]",
+        SparseMatrix("sparse_jacobian", f, Request("jacobian", sparsity, format)),
+    )
 
 
 def sparse_hessian(
-    f: Function, *, sparsity: Any = None, format: Format = "csr"
-) -> Callable[..., Any]:
+    f: Callable[P, Any], *, sparsity: Any = None, format: Format = "csr"
+) -> Callable[P, Any]:
     """The Hessian of a function of one number as a sparse matrix, (numbers in x) squared.
 
     As `sparse_jacobian` in all else. With `sparsity` the lower triangle alone, say, can be asked
@@ -103,4 +106,6 @@ def sparse_hessian(
            [2., 6., 4.],
            [0., 4., 0.]])
     """
-    return SparseMatrix("sparse_hessian", f, Request("hessian", sparsity, format))
+    return cast(
+        "Callable[P, Any]", SparseMatrix("sparse_hessian", f, Request("hessian", sparsity, format))
+    )

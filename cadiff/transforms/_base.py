@@ -7,7 +7,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from types import MethodType
-from typing import Any, Literal, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -17,6 +17,7 @@ Function = Callable[..., Any]
 Mode = Literal["auto", "fwd", "rev"]
 P = ParamSpec("P")
 T = TypeVar("T")
+A = TypeVar("A")
 
 
 def check_function(name: str, function: Any) -> None:
@@ -37,8 +38,23 @@ def own_derivatives(function: Any) -> Callable[..., Any] | None:
     return own
 
 
+class _Called:
+    """How a transform is called, for help() and editors: `inspect.signature` asks for it."""
+
+    def __get__(self, instance: Transform | None, owner: type) -> inspect.Signature:
+        if instance is None:
+            raise AttributeError("__signature__")  # calling the class makes one
+        try:
+            signature = inspect.signature(instance._function)
+        except (TypeError, ValueError) as error:  # as of some functions in C
+            raise AttributeError("__signature__") from error
+        return inspect.Signature(instance._takes(list(signature.parameters.values())))
+
+
 class Transform(ABC):
     """A function made from another: callable, picklable if that one is, bindable as a method."""
+
+    __signature__ = _Called()
 
     def __init__(
         self,
@@ -75,6 +91,10 @@ class Transform(ABC):
     @abstractmethod
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Differentiate at a point."""
+
+    def _takes(self, parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
+        """Its parameters, by those of the function."""
+        return parameters
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
@@ -113,16 +133,17 @@ def check_keywords(name: str, function: Function, kwargs: Mapping[str, Any]) -> 
         pass
 
 
-def by_argnums(make: Callable[P, T]) -> Callable[P, T]:
+def by_argnums(make: T) -> T:
     """A gradient function that answers `argnum=` with what it is called."""
+    function: Any = make  # whose type, which follows that of its f, passes through
 
-    @functools.wraps(make)
-    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+    @functools.wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
         if "argnum" in kwargs:
-            check_keywords(make.__name__, make, kwargs)
-        return make(*args, **kwargs)
+            check_keywords(function.__name__, function, kwargs)
+        return function(*args, **kwargs)
 
-    return checked
+    return cast(T, checked)
 
 
 def checked_argnums(argnums: int | Sequence[int]) -> tuple[tuple[int, ...], bool]:

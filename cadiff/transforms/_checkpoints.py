@@ -25,14 +25,14 @@ import numpy as np
 from .. import binding
 from ..binding import Recording, Var
 from ..operations.arrays import as_array, concatenate, stack
-from ._base import Function, Transform, check_function
+from ._base import Function, P, T, Transform, check_function
 
 __all__ = ["as_it_is_now", "checkpoint", "checkpoint_scan"]
 
 MT19937_BYTES = 625 * 4  # 624 words and a position
 
 
-def checkpoint(f: Function) -> Function:
+def checkpoint(f: Callable[P, T]) -> Callable[P, T]:
     """The function, without the memory of its recording: its derivatives run it once more.
 
     Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 from math import prod
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -103,6 +103,18 @@ def _run(
     return output, [p for p, _ in pairs], [t for _, t in pairs], structure, aux
 
 
+@overload
+def jvp(
+    f: Function,
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    has_aux: Literal[False] = ...,
+) -> tuple[Any, Any]: ...
+@overload
+def jvp(
+    f: Function, primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: Literal[True]
+) -> tuple[Any, Any, Any]: ...
 def jvp(
     f: Function, primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False
 ) -> Any:

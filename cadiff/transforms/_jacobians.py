@@ -11,7 +11,7 @@ import numpy as np
 from .. import binding
 from ..binding import Recording, Structure
 from ..operations.arrays import reshape, stack
-from ._base import Function, Mode, Transform, by_argnums, check_mode
+from ._base import Function, Mode, P, Transform, by_argnums, check_mode
 from ._blocks import blocks_of_matrix, blocks_of_tangents
 from ._complex import COMPLEX_RESULT, AlongReal, check_complex
 from ._forward import run_forward
@@ -128,12 +128,12 @@ def _unit(shape: Shape, k: int) -> Any:
 
 @by_argnums
 def jacobian(
-    f: Function,
+    f: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     *,
     mode: Mode = "auto",
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """The Jacobian of a function of arrays, vectors or numbers.
 
     Parameters
@@ -168,15 +168,15 @@ def jacobian(
 
 @by_argnums
 def jacfwd(
-    f: Function, argnums: int | Sequence[int] = 0, *, holomorphic: bool = False
-) -> Callable[..., Any]:
+    f: Callable[P, Any], argnums: int | Sequence[int] = 0, *, holomorphic: bool = False
+) -> Callable[P, Any]:
     """The Jacobian by forward mode: `jacobian(f, argnums, mode="fwd")`."""
     return Jacobian("jacfwd", f, argnums, "fwd", holomorphic)
 
 
 @by_argnums
 def jacrev(
-    f: Function, argnums: int | Sequence[int] = 0, *, holomorphic: bool = False
-) -> Callable[..., Any]:
+    f: Callable[P, Any], argnums: int | Sequence[int] = 0, *, holomorphic: bool = False
+) -> Callable[P, Any]:
     """The Jacobian by reverse mode: `jacobian(f, argnums, mode="rev")`."""
     return Jacobian("jacrev", f, argnums, "rev", holomorphic)

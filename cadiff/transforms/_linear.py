@@ -258,7 +258,7 @@ class LinearMap:
         except ImportError:
             raise ImportError(
                 "as_linear_operator makes a LinearOperator of SciPy, which is not installed: "
-                "pip install 'cadiff[scipy]'"
+                "pip install scipy"
             ) from None
 
         def carry(matrix: NDArray[Any], back: bool) -> Any:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn, overload
 
 from .. import binding
 from ..binding import FrozenMap, Recording
 from ..operations.arrays import sum as total_of
-from ._base import Function, Transform, by_argnums, check_function, own_derivatives
+from ._base import A, Function, P, Transform, by_argnums, check_function, own_derivatives
 from ._complex import COMPLEX_RESULT, complex_derivative
 from ._frozen import carried
 from ._outputs import Output, all_shapes, handed_out, own
@@ -40,6 +40,22 @@ class Grad(Transform):
         return (gradient, aux) if self._has_aux else gradient
 
 
+@overload
+def grad(
+    f: Callable[P, Any],
+    argnums: int | Sequence[int] = ...,
+    *,
+    has_aux: Literal[False] = ...,
+    holomorphic: bool = ...,
+) -> Callable[P, Any]: ...
+@overload
+def grad(
+    f: Callable[P, tuple[Any, A]],
+    argnums: int | Sequence[int] = ...,
+    *,
+    has_aux: Literal[True],
+    holomorphic: bool = ...,
+) -> Callable[P, tuple[Any, A]]: ...
 @by_argnums
 def grad(
     f: Function,
@@ -91,6 +107,38 @@ def grad(
     return Grad("grad", f, argnums, has_aux=has_aux, holomorphic=holomorphic)
 
 
+@overload
+def value_and_grad(
+    f: Callable[P, Any],
+    argnums: int | Sequence[int] = ...,
+    *,
+    has_aux: Literal[False] = ...,
+    holomorphic: Literal[False] = ...,
+) -> Callable[P, tuple[float, Any]]: ...
+@overload
+def value_and_grad(
+    f: Callable[P, tuple[Any, A]],
+    argnums: int | Sequence[int] = ...,
+    *,
+    has_aux: Literal[True],
+    holomorphic: Literal[False] = ...,
+) -> Callable[P, tuple[tuple[float, A], Any]]: ...
+@overload
+def value_and_grad(
+    f: Callable[P, Any],
+    argnums: int | Sequence[int] = ...,
+    *,
+    has_aux: Literal[False] = ...,
+    holomorphic: Literal[True],
+) -> Callable[P, tuple[complex, Any]]: ...
+@overload
+def value_and_grad(
+    f: Callable[P, tuple[Any, A]],
+    argnums: int | Sequence[int] = ...,
+    *,
+    has_aux: Literal[True],
+    holomorphic: Literal[True],
+) -> Callable[P, tuple[tuple[complex, A], Any]]: ...
 @by_argnums
 def value_and_grad(
     f: Function,
@@ -130,8 +178,8 @@ class ElementwiseGrad(Transform):
 
 @by_argnums
 def elementwise_grad(
-    f: Function, argnums: int | Sequence[int] = 0, *, holomorphic: bool = False
-) -> Callable[..., Any]:
+    f: Callable[P, Any], argnums: int | Sequence[int] = 0, *, holomorphic: bool = False
+) -> Callable[P, Any]:
     """The derivative of each output by the input of the same index, for elementwise functions.
 
     It is the gradient of the sum of all outputs, in one reverse sweep.
@@ -204,6 +252,14 @@ class Pullback:
             self._output.atoms = []
 
 
+@overload
+def vjp(
+    f: Function, *primals: Any, has_aux: Literal[False] = ...
+) -> tuple[Any, Callable[[Any], Any]]: ...
+@overload
+def vjp(
+    f: Function, *primals: Any, has_aux: Literal[True]
+) -> tuple[Any, Callable[[Any], Any], Any]: ...
 def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     """Value and pullback (vector times Jacobian), by reverse mode.
 

@@ -6,6 +6,7 @@ derivatives themselves, from forward over reverse mode.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from .. import binding
 from ..binding import Dual, Recording, Var
 from ..operations.primitives import report_doubts
-from ._base import Function, Transform, by_argnums
+from ._base import Function, P, Transform, by_argnums
 from ._blocks import blocks_of_matrix, blocks_of_tangents
 from ._forward import lift, seeds
 from ._outputs import all_shapes, as_result, check_real, in_containers
@@ -54,7 +55,7 @@ class Hessian(Transform):
 
 
 @by_argnums
-def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+def hessian(f: Callable[P, Any], argnums: int | Sequence[int] = 0) -> Callable[P, Any]:
     """The Hessian of a function that returns one number.
 
     f is recorded once; each second-order sweep gives some of the columns.
@@ -115,6 +116,13 @@ class HessianProduct(Transform):
                 return structure.rebuild(0, product)
         pairs = _gradient_along(self._function, args, kwargs, self._argnums, direction)
         return structure.rebuild(0, [as_result(tangent) for _, tangent in pairs])
+
+    def _takes(self, parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
+        direction = inspect.Parameter("v", inspect.Parameter.POSITIONAL_ONLY)
+        if not parameters or parameters[0].kind > inspect.Parameter.POSITIONAL_OR_KEYWORD:
+            return parameters
+        first = direction.replace(name=parameters[0].name, annotation=parameters[0].annotation)
+        return [first, direction, *parameters[1:]]
 
 
 @by_argnums

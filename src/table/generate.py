@@ -4,7 +4,7 @@ This module parses the table and checks it; it knows the grammar of the rows and
 or of any algebra. The rows that it writes apply a word as `A(word, operands)`, so that a C file
 gives the words a meaning by defining `A` before it includes them.
 
-    python src/table/generate.py c OUTPUT  # generated/*.h, done by setup.py
+    python src/table/generate.py c OUTPUT  # generated/*.h, done by building/extension.py
     python src/table/generate.py derived   # the stubs in cadiff/operations, docs/operations.md
 """
 

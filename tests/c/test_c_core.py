@@ -33,7 +33,7 @@ CORE = ROOT / "src"
 TESTS = ROOT / "tests" / "c"
 KEPT = ROOT / "build" / "core_tests" if os.access(ROOT, os.W_OK) else Path(tempfile.mkdtemp())
 
-# As in setup.py, exact arithmetic: no fused multiply-adds.
+# As in building/extension.py, exact arithmetic: no fused multiply-adds.
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-ffp-contract=off"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 PTHREAD = [] if sys.platform == "darwin" else ["-pthread"]

@@ -49,7 +49,11 @@ def test_a_transform_looks_like_its_function(name: str) -> None:
     assert made.__doc__ == "Potential energy."
     assert made.__module__ == __name__
     assert made.__wrapped__ is energy
-    assert inspect.signature(made) == inspect.signature(energy)
+    parameters = list(inspect.signature(energy).parameters.values())
+    if name == "hvp":
+        parameters.insert(1, inspect.Parameter("v", inspect.Parameter.POSITIONAL_ONLY))
+    assert inspect.signature(made) == inspect.Signature(parameters)  # returns what it returns
+    assert not hasattr(getattr(cadiff, name)(max), "__signature__")  # max has none
     assert "energy" in repr(made)
 
 

@@ -1,0 +1,1 @@
+"""How the extension is built. This is no part of the package; `setup.py` uses it."""
