@@ -59,6 +59,6 @@ def exchanged(colours: Any) -> Any:
 
 if __name__ == "__main__":
     _, script, picture = sys.argv
-    Figure.savefig = save_both  # type: ignore[assignment,method-assign]
+    Figure.savefig = save_both
     sys.argv = [script, picture]
     runpy.run_path(script, run_name="__main__")
