@@ -113,6 +113,11 @@ not, they are the package's own. There are limits.
 | where | what |
 |---|---|
 | derivatives below 1e-290 or above 1e290 | a factor may underflow or overflow first |
+| `logpdf`, `logcdf`, `logsf`, derivatives by x or loc and then by scale, where these are all \
+but separate, as far out on a tail and near 0 | right to 1e-12 of the first derivative over the \
+scale (but `cauchy`) |
+| `t` of one degree of freedom, second derivatives of `pdf`, `cdf`, `sf` by the scale, beyond z \
+= 1000 | right to 1e-16 z² of themselves; `cauchy` is the same and has them all |
 | `hyp2f1`, z < -1, b - a within 1e-3 of a whole number | SciPy's values, seven digits |
 | `hyp1f1`, a > 5000, -1 ≤ x < -5 / a | nan |
 | `hyp0f1`, v > 100, z < -4 v | SciPy's values, or nan |

@@ -52,9 +52,13 @@ _INSTEAD = {
     "torch.": "write it with functions of cadiff.numpy and cadiff.nn",
 }
 # What is raised where something is no plain number, and how it says so.
-_FOREIGN = (TypeError, ValueError, AttributeError, IndexError, RuntimeError, struct.error)
+_FOREIGN = (
+    *(TypeError, ValueError, AttributeError, IndexError, RuntimeError, struct.error),
+    *(KeyError, SystemError),  # of a table by types; of SciPy's distributions
+)
 _OF_TYPES = re.compile(
-    r"\b(Var|Dual|\w*[Oo]bject\w*|d?types?|float|Rational|integers|unhashable)\b"
+    r"\b(Var|Dual|\w*[Oo]bject\w*|d?types?|float|Rational|integers|unhashable|_parse_args)\b"
+    r"|^'O'$"
 )
 _OWN_NAMES = re.compile(r"\bcadiff\.(Var|Dual)\b")
 _CONVERSIONS: dict[Any, str] = {

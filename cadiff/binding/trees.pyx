@@ -83,7 +83,8 @@ cdef class Container:
     cdef object make_derived(self, parts):
         """A list or tuple of a class of its own, whose __init__ may be the user's."""
         if self.names is not None:
-            made = self.type._make(parts)
+            make = getattr(self.type, "_make", None)  # SciPy's results have names, but not this
+            made = tuple.__new__(self.type, parts) if make is None else make(parts)
         elif issubclass(self.type, list):
             made = self.type.__new__(self.type)
             list.extend(made, parts)

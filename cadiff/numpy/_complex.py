@@ -158,6 +158,8 @@ def _at_least(original: Any) -> None:
 
     def by_one(x: Any) -> Any:
         run = _function(original)
+        if not binding.holds_complex(x):
+            return function_of(original)(x)
         made = _together(*(run(p) for p in whole_parts(x)))
         if isinstance(x, Complex):
             binding.note_view(x, made, run)
@@ -171,7 +173,10 @@ for _original in (np.atleast_1d, np.atleast_2d, np.atleast_3d):
 @implements_complex(np.meshgrid)
 def meshgrid(*xi: Any, **kwargs: Any) -> Any:
     both = [_function(np.meshgrid)(*(whole_parts(x)[k] for x in xi), **kwargs) for k in (0, 1)]
-    return _together(*both)
+    return type(both[0])(
+        paired(re, im) if binding.holds_complex(x) else re
+        for x, re, im in zip(xi, *both, strict=True)
+    )
 
 
 def function_of(original: Any) -> Callable[..., Any]:

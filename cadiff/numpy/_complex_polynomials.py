@@ -45,8 +45,9 @@ def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
     rest, divisor = _coefficients(u), _coefficients(v)
     n = len(divisor)
     quotient = []
+    scale = 1.0 / divisor[0]
     for k in range(len(rest) - n + 1):
-        factor = rest[k] / divisor[0]
+        factor = scale * rest[k]
         quotient.append(factor)
         rest = np.concatenate([rest[:k], rest[k : k + n] - factor * divisor, rest[k + n :]])
     while len(rest) > 1 and np.allclose(binding.strip(rest[0]), 0.0, rtol=1e-14):

@@ -319,13 +319,18 @@ def asarray(
 @implements(np.ascontiguousarray)
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Number:
     """An array whose elements stand in C order, as `numpy.ascontiguousarray`."""
-    return asarray(a, dtype, "C")
+    return _of_axes(asarray(a, dtype, "C"))
+
+
+def _of_axes(x: Any) -> Any:
+    """An array of at least one axis."""
+    return x if x.ndim else x.reshape(1)
 
 
 @implements(np.asfortranarray)
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Number:
     """An array whose elements stand in Fortran's order, as `numpy.asfortranarray`."""
-    return asarray(a, dtype, "F")
+    return _of_axes(asarray(a, dtype, "F"))
 
 
 @implements(np.require)

@@ -21,7 +21,6 @@ from ..binding import plain_values
 from ..binding import strip as value
 from ..operations import arrays, complexes
 from ..operations.dispatch import implements
-from ..operations.guards import held
 from ..operations.primitives import primitive
 from ._common import Number, as_number, as_view, existing, refuse, unsupported, wants_floats
 from ._reductions import cumprod
@@ -601,7 +600,7 @@ def poly_of(zeros: Any) -> Any:
     for zero in zeros:
         result = np.convolve(result, np.stack([np.float64(1.0), -zero]))
     if binding.is_complex_number(result):
-        plain = np.asarray(held(zeros))
+        plain = value(zeros)
         if np.all(np.sort(plain) == np.sort(plain.conj())):  # in pairs
             return complexes.real(result)
     return result
@@ -624,7 +623,8 @@ def roots_of(p: Any) -> Any:
     p = p[int(places[0]) : int(places[-1]) + 1]
     if len(p) == 1:
         return at_zero
-    companion = np.concatenate([(-p[1:] / p[0])[None], np.eye(len(p) - 2, len(p) - 1)])
+    divide = complexes.quotient if binding.is_complex_number(p) else np.divide
+    companion = np.concatenate([divide(-p[1:], p[0])[None], np.eye(len(p) - 2, len(p) - 1)])
     return np.concatenate([eigvals(companion), at_zero])  # which may be complex
 
 

@@ -1,4 +1,8 @@
-"""Functions that numbers with derivatives must not enter: they say so instead of dropping any."""
+"""Functions of libraries that numbers with derivatives may enter, or must not.
+
+Those that must not say so instead of dropping a derivative. Where it is not known, they are
+called, and what they raise of numbers with derivatives alone is told as that.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..binding import MissingRuleError, plain_constants
+from ..binding import MissingRuleError, plain_constants, strip
 from ..operations.dispatch import carries
+
+INSTEAD = "docs/functions.md lists those that do; cadiff.value(x) has no derivative"
 
 
 def refusing(function: Callable[..., Any], name: str, instead: str) -> Callable[..., Any]:
@@ -22,7 +28,37 @@ def refusing(function: Callable[..., Any], name: str, instead: str) -> Callable[
             found = plain_constants((args, kwargs))
             if found is not None:
                 return function(*found[0], **found[1])
-            raise MissingRuleError(f"{name} does not support numbers with derivatives: {instead}")
+            raise missing(name, instead)
         return function(*args, **kwargs)
 
     return refuse
+
+
+def missing(name: str, instead: str) -> MissingRuleError:
+    """The error that says that a function takes plain numbers alone."""
+    return MissingRuleError(f"{name} does not support numbers with derivatives: {instead}")
+
+
+def relayed(function: Callable[..., Any], name: str, instead: str) -> Callable[..., Any]:
+    """A function of a library that may be able to compute with numbers with derivatives.
+
+    If it fails with these, it is asked with their values: what it raises then is the caller's
+    mistake. If it answers, it raises MissingRuleError.
+    """
+
+    @functools.wraps(function)
+    def relay(*args: Any, **kwargs: Any) -> Any:
+        if not (carries(args) or carries(kwargs)):
+            return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except MissingRuleError:
+            raise
+        except Exception as error:
+            found = plain_constants((args, kwargs))
+            answer = function(*strip(args), **strip(kwargs))
+            if found is not None:
+                return answer
+            raise missing(name, instead) from error
+
+    return relay

@@ -550,6 +550,8 @@ def matrix_power(a: Any, n: int) -> Any:
         a, n = inv(a), -n
     if n == 0:
         return np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape).copy()
+    if n == 3:
+        return (a @ a) @ a  # as NumPy, which otherwise squares first
     result, square_ = None, a
     while True:
         n, odd = divmod(n, 2)

@@ -232,6 +232,13 @@ arccosh = _by_steps(np.arccosh, _slope_of_arccosh)
 arctanh = _by_steps(np.arctanh, lambda w, z: np.divide(1.0, _gap(z)))
 
 
+# A quotient whose value is NumPy's to the last bit, where operations on the parts do not do.
+quotient = on_pairs(np.divide)
+quotient.primitive.called = "divide"
+quotient.stands_at(__name__, "quotient")
+quotient.defpartials(lambda q, z, w: np.divide(1.0, w), lambda q, z, w: np.divide(-q, w))
+
+
 def _power_by_base(ans: Any, z: Any, w: Any) -> Any:
     at_one = binding.plain_values(w) == 1.0
     return where(at_one, 1.0, w * _power(z, w - 1.0))

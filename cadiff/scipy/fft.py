@@ -9,6 +9,8 @@ it registers itself as a backend of SciPy's, which leaves all plain arrays to Sc
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +22,7 @@ from ..binding import MissingRuleError, carries
 from ..binding import make_complex as paired
 from ..numpy import fft as of_numpy
 from ..numpy._common import Axis, Number
+from ..numpy._refusals import INSTEAD, relayed
 from ..numpy._transforms import EXCHANGED, Options, Transform, at, resized
 from ..numpy.fft import Lengths, Name, implements_all, one_axis, some_axes
 from ..operations.complexes import whole_parts
@@ -35,8 +38,11 @@ Function = Callable[..., Any]
 fftshift, ifftshift = of_numpy.fftshift, of_numpy.ifftshift
 
 
+@cache
 def __getattr__(name: str) -> Any:
-    return getattr(scipy.fft, name)
+    found = getattr(scipy.fft, name)
+    is_plain = not isinstance(found, FunctionType)
+    return found if is_plain else relayed(found, f"scipy.fft.{name}", INSTEAD)
 
 
 def __dir__() -> list[str]:

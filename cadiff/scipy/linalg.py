@@ -37,7 +37,7 @@ from ..numpy._matrices import (
     reflected,
     triangle,
 )
-from ..numpy._refusals import refusing
+from ..numpy._refusals import INSTEAD, refusing
 from ..numpy._systems import solve_triangle
 from ..numpy.linalg import number, solved
 from ..operations import guards as _guards
@@ -46,6 +46,7 @@ from ..operations.complexes import implements_complex, whole_parts
 from ..operations.dispatch import FUNCTIONS, implements
 from ..operations.patterns import over_axes
 from ..operations.primitives import primitive
+from ..operations.table import where
 from . import _matrix_functions as functions
 from ._stacks import permutation
 
@@ -91,8 +92,7 @@ def __getattr__(name: str) -> Any:
     found = getattr(scipy.linalg, name)
     if not isinstance(found, FunctionType) or name in _DIFFERENTIATED:
         return found
-    instead = "docs/functions.md lists those that do; cadiff.value(x) has no derivative"
-    return FUNCTIONS.get(found) or refusing(found, f"scipy.linalg.{name}", instead)
+    return FUNCTIONS.get(found) or refusing(found, f"scipy.linalg.{name}", INSTEAD)
 
 
 def __dir__() -> list[str]:
@@ -330,8 +330,10 @@ def cholesky(
 def cho_factor(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Any, bool]:
-    """The triangle of a Cholesky factorisation, for `cho_solve`; the other triangle is 0."""
-    return cholesky(a, lower, check_finite=check_finite), lower
+    """The triangle of a Cholesky factorisation, for `cho_solve`; the other one is that of a."""
+    a = square(a, check_finite)
+    found = cholesky(a, lower, check_finite=False)
+    return where(triangle(a.shape[-1], bool(lower)), found, a), lower
 
 
 @implements(scipy.linalg.cho_solve)

@@ -14,6 +14,7 @@ import functools
 import inspect
 import math
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,6 +22,7 @@ import scipy.special as sp
 
 from .. import nn
 from ..binding import strip as value
+from ..numpy._refusals import INSTEAD, relayed
 from ..operations.arrays import as_array, broadcast_to, gathered, reshape
 from ..operations.arrays import sum as sum_
 from ..operations.dispatch import FUNCTIONS, carries, implements
@@ -974,8 +976,12 @@ if hasattr(sp, "softplus"):
     FUNCTIONS[sp.softplus] = softplus
 
 
+@functools.cache
 def __getattr__(name: str) -> Any:
-    return getattr(sp, name)
+    found = getattr(sp, name)
+    if not isinstance(found, FunctionType):
+        return found
+    return FUNCTIONS.get(found) or relayed(found, f"scipy.special.{name}", INSTEAD)
 
 
 def __dir__() -> list[str]:

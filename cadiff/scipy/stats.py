@@ -1,7 +1,8 @@
 """The distributions of `scipy.stats`, differentiable by the variable and by the parameters.
 
 `norm`, `gamma` and their like have the methods `pdf`, `logpdf` (`pmf`, `logpmf`), `cdf`, `logcdf`,
-`sf`, `logsf` with SciPy's signatures, and everything else (`rvs`, `fit`, `ppf` ...) from SciPy.
+`sf`, `logsf` with SciPy's signatures, and everything else (`rvs`, `fit`, `ppf` ...) from SciPy,
+which refuses numbers with derivatives unless it can compute with them.
 Plain numbers get SciPy's own answer; of numbers with derivatives the logarithms of probabilities
 are right beyond underflow and near 1, too. Derivatives at an end of the support are limits from
 inside, and at infinity 0. Outside the support a density is 0 with derivative 0, and for
@@ -11,15 +12,19 @@ closed form, such as the shape of a gamma distribution in its `cdf`, must be a p
 
 from __future__ import annotations
 
+import copy
 import math
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 import scipy.stats as st
 
-from ..binding import depends, plain_values, shape
+from ..binding import depends, holds_complex, plain_values, shape
+from ..numpy._refusals import INSTEAD, refusing, relayed
 from ..operations.arrays import broadcast_to, concatenate, gathered, reshape
 from ..operations.arrays import sum as sum_
 from ..operations.dispatch import carries
@@ -107,6 +112,24 @@ _differentiable_but_by.over_lanes = _as_it_is
 _differentiable_but_by.defpattern("...->...", argnums=0)
 
 
+def _method(original: Any, name: str) -> Any:
+    """An attribute of a distribution of SciPy's, which says so if it takes plain numbers alone."""
+    found = getattr(original, name)
+    called = type(original).__name__.removesuffix("_gen")
+    return relayed(found, f"scipy.stats.{called}.{name}", INSTEAD) if callable(found) else found
+
+
+def _of_scipy(original: Any) -> Any:
+    """A distribution of SciPy's that is not redefined, with methods that are `_method`s."""
+    found = copy.copy(original)
+    for name in dir(type(original)):
+        if name[0] != "_" and callable(getattr(original, name)):
+            setattr(found, name, _method(original, name))
+    if hasattr(original, "freeze"):
+        found.freeze = refusing(original.freeze, f"scipy.stats.{original.name}", INSTEAD)
+    return found
+
+
 class Distribution:
     """A univariate distribution of SciPy's, with derivatives.
 
@@ -149,7 +172,7 @@ class Distribution:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # asked for by copy and pickle, before there is an original
             raise AttributeError(name)
-        return getattr(self.original, name)
+        return _method(self.original, name)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.original.name}>"
@@ -173,6 +196,11 @@ class Distribution:
     def _evaluate(self, name: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not (carries(x) or carries(args) or carries(kwargs)):
             return getattr(self.original, name)(x, *args, **kwargs)
+        if holds_complex((x, args, kwargs)):
+            raise TypeError(
+                f"scipy.stats.{self.original.name}.{name} is a function of real numbers: give it "
+                "z.real, z.imag or abs(z)"
+            )
         shapes, loc, scale = self._parameters(name, args, kwargs)
         given = {"k": gathered(x), "loc": loc, **dict(zip(self.shapes, shapes, strict=True))}
         constants = {p: given[p] for p in self._constants(name) if carries(given[p])}
@@ -578,7 +606,7 @@ class Multivariate:
         return Frozen(self, args, kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.original, name)
+        return _method(self.original, name)
 
 
 class MultivariateNormal(Multivariate):
@@ -696,8 +724,12 @@ sys.modules.update(
 )
 
 
+@cache
 def __getattr__(name: str) -> Any:
-    return getattr(st, name)
+    found = getattr(st, name)
+    if isinstance(found, FunctionType):
+        return relayed(found, f"scipy.stats.{name}", INSTEAD)
+    return _of_scipy(found) if hasattr(found, "rvs") and not isinstance(found, type) else found
 
 
 def __dir__() -> list[str]:

@@ -52,7 +52,7 @@ UFUNCS = [
 ]
 # What programs run as it is: it chooses by values.
 READS = {"sort", "max", "min", "ptp", "median", "partition", "nanmax", "nanmin"}
-READS |= {"roots", "poly of a matrix", "polydiv"}
+READS |= {"roots", "poly", "polydiv"}
 PAIRS = ["add", "subtract", "multiply", "divide", "power", "float_power", "maximum", "minimum"]
 PAIRS += ["fmax", "fmin"]
 LINEAR = {
