@@ -6,7 +6,7 @@ SciPy takes for a vector goes on unchanged.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -40,6 +40,8 @@ def put_bounds(given: dict[str, Any], parameters: Parameters, *, by_sides: bool 
     bounds = given.get("bounds")
     if bounds is None:
         return
+    if isinstance(bounds, Iterator):  # which can be gone through but once
+        bounds = given["bounds"] = list(bounds)
     if isinstance(bounds, Bounds):
         is_plain = _are_sides([bounds.lb, bounds.ub], parameters)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,8 @@ def _parameters(given: dict[str, Any], name: str) -> Parameters:
 
     What stands in them is put as SciPy takes it: bounds, x0, integrality, points for callbacks.
     """
+    if isinstance(given["bounds"], Iterator):  # which can be gone through but once
+        given["bounds"] = list(given["bounds"])
     start = None if given.get("x0") is None else Parameters(given["x0"], name)
     if start is not None and start.unflatten is not None:
         parameters, given["x0"] = start, start.vector

@@ -128,6 +128,15 @@ def test_bounds_that_do_not_fit(bounds: Any, words: str) -> None:
         minimize(lambda p: cnp.sum(distances(p) ** 2), START, bounds=bounds)
 
 
+def test_bounds_that_can_be_gone_through_once() -> None:
+    pairs = ([0.5, 0.5], [2.0, 2.0])
+    found = minimize(lambda x: cnp.sum(x**2), [1.0, 1.0], bounds=zip(*pairs, strict=True))
+    assert_allclose(found.x, 0.5)
+    assert np.isnan(found.standard_errors()).all()
+    found = optimize.shgo(lambda x: cnp.sum((x - 1.0) ** 2), zip(*pairs, strict=True))
+    assert_allclose(found.x, 1.0)
+
+
 def test_vectors_have_no_names() -> None:
     with pytest.raises(TypeError, match="of the vector x0"):
         minimize(lambda x: cnp.sum(x**2), [1.0, 2.0], bounds={"a": (0, 1)})
