@@ -3,18 +3,18 @@
     python docs/draw.py SCRIPT PICTURE.png
 
 The script knows nothing of it. What it saves is transparent; beside PICTURE.png goes
-PICTURE-dark.png, in which greys, from black letters to white boxes, are those of a dark page, and
-colours are lighter. Images stay.
+PICTURE-dark.png, in which what was dark is light and the other way round, from black letters to
+white boxes. Hues stay, and so do images.
 """
 
 from __future__ import annotations
 
 import runpy
 import sys
+from colorsys import hls_to_rgb, rgb_to_hls
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
 
@@ -34,7 +34,7 @@ def save_both(figure: Figure, path: str, **options: Any) -> None:
 
 
 def darken(figure: Figure) -> None:
-    """Exchange light greys and dark ones in all that a figure shows."""
+    """Exchange light and dark in all that a figure shows."""
     changes = []
     for artist in figure.findobj():
         for what in COLOURS:
@@ -49,11 +49,11 @@ def darken(figure: Figure) -> None:
 
 
 def exchanged(colours: Any) -> Any:
-    """Greys in the reverse order, between page and ink; other colours nearer to white."""
+    """Colours of the same hues, with the lightness in the reverse order, between page and ink."""
     new = colours.copy()
-    grey = np.ptp(colours[:, :3], axis=1) < 0.02
-    new[:, :3] = 0.75 * colours[:, :3] + 0.25
-    new[grey, :3] = INK + (PAGE - INK) * colours[grey, :3]
+    for colour in new:
+        hue, lightness, saturation = rgb_to_hls(*colour[:3])
+        colour[:3] = hls_to_rgb(hue, INK + (PAGE - INK) * lightness, saturation)
     return new
 
 
